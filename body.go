@@ -1,0 +1,298 @@
+package ponder
+
+import (
+	"encoding/json"
+	"time"
+
+	"ponder/llm"
+)
+
+// What is said.
+type (
+	// UserMessage is what a user says in a conversation.
+	UserMessage struct {
+		Content string      `json:"-"`
+		Media   []llm.Media `json:"media,omitempty"`
+	}
+	// AssistantMessage is what a user is answered.
+	AssistantMessage struct {
+		Content string     `json:"-"`
+		Model   string     `json:"-"`
+		Usage   *llm.Usage `json:"-"`
+	}
+	// ToolCall is the intent to use a tool. Its result is a ToolResult.
+	ToolCall struct {
+		Name string          `json:"-"`
+		Args json.RawMessage `json:"-"`
+	}
+	// ToolResult is what the use of a tool came to.
+	ToolResult struct {
+		Name   string `json:"-"`
+		Result string `json:"-"`
+		Outcome
+	}
+	// SystemNote is a remark of the program, or an imported event of a foreign type.
+	SystemNote struct {
+		Content string `json:"-"`
+		Reason  string `json:"-"`
+		Foreign string `json:"type,omitempty"`
+	}
+	// AttachmentAdded is a file that a user put beside a conversation.
+	AttachmentAdded struct {
+		Content string `json:"-"` // its text, as far as it has one
+		Name    string `json:"name"`
+		Media   string `json:"media_type,omitempty"`
+		Hash    string `json:"hash,omitempty"` // SHA-256, hex
+		Bytes   int64  `json:"bytes,omitempty"`
+	}
+	// InnerMonologue is a reflection that the fast model reads and no user sees.
+	InnerMonologue struct {
+		Content string `json:"-"`
+		Tool    string `json:"-"`
+		Reason  string `json:"-"`
+		Model   string `json:"-"`
+	}
+	// TitleGenerated names the thread.
+	TitleGenerated struct {
+		Content string `json:"-"`
+	}
+	// Summary stands for the events From to To in what a model is shown.
+	Summary struct {
+		Content string `json:"-"`
+		From    Seq    `json:"from"`
+		To      Seq    `json:"to"`
+	}
+)
+
+// What is thought.
+type (
+	// Thought is one thought of a session.
+	Thought struct {
+		Content    string   `json:"-"`
+		Number     int      `json:"sequence_number"`         // counts from 0 in its run
+		Kind       string   `json:"thought_type"`            // exploration, critique, connection, insight, question, synthesis
+		Confidence float64  `json:"confidence"`              // 0 to 1, as the model claims
+		Importance float64  `json:"importance,omitempty"`    // 0 to 1
+		Focus      string   `json:"focus,omitempty"`         // what was being thought about
+		Question   string   `json:"question_id,omitempty"`   // the sub-question it addresses
+		Cites      []string `json:"cites,omitempty"`         // the ids of evidence it rests on
+		Unaided    bool     `json:"without_model,omitempty"` // made without a model
+		Offset     float64  `json:"time_offset_seconds"`     // thinking time of the run
+		Model      string   `json:"-"`
+	}
+	// SubQuestion is a question that came up.
+	SubQuestion struct {
+		Content  string  `json:"-"`
+		ID       string  `json:"question_id"` // unique in its run
+		Priority int     `json:"priority"`    // 1 to 10, the highest first
+		Why      string  `json:"why,omitempty"`
+		Unaided  bool    `json:"without_model,omitempty"`
+		Offset   float64 `json:"time_offset_seconds"`
+	}
+	// QuestionUpdated changes what is known of a sub-question.
+	QuestionUpdated struct {
+		ID       string `json:"question_id"`
+		Priority int    `json:"priority,omitempty"` // 0: as before
+		Explored bool   `json:"explored,omitempty"`
+		Insights string `json:"insights_gained,omitempty"`
+		Reason   string `json:"-"`
+	}
+	// Synthesis is the understanding so far.
+	Synthesis struct {
+		Content    string   `json:"-"`
+		Number     int      `json:"sequence_number"` // counts from 0 in its run
+		Insights   []string `json:"key_insights,omitempty"`
+		Confidence float64  `json:"confidence_level"` // 0 to 1
+		Remaining  []string `json:"remaining_questions,omitempty"`
+		Cites      []string `json:"cites,omitempty"`
+		Final      bool     `json:"final,omitempty"`
+		Unaided    bool     `json:"without_model,omitempty"`
+		Offset     float64  `json:"time_offset_seconds"`
+		Model      string   `json:"-"`
+	}
+)
+
+// What is looked up.
+type (
+	// Plan is how a question will be researched.
+	Plan struct {
+		Content string   `json:"-"`
+		Terms   []string `json:"terms,omitempty"`
+		Queries []string `json:"queries,omitempty"`
+	}
+	// Evidence is a quote with its place and its history. Content is exactly
+	// the bytes Start to End of the text that Hash names.
+	Evidence struct {
+		Content string  `json:"-"`
+		ID      string  `json:"evidence_id"` // unique in its run
+		Source  string  `json:"source"`      // a path or a URL
+		Title   string  `json:"title,omitempty"`
+		Start   int     `json:"start"`          // byte offset
+		End     int     `json:"end"`            // byte offset, exclusive
+		Hash    string  `json:"hash,omitempty"` // SHA-256 of the source's text, hex
+		Score   float64 `json:"score,omitempty"`
+		Tool    string  `json:"-"`
+	}
+	// Claim is a sentence of an answer and what supports it.
+	Claim struct {
+		Content string   `json:"-"`
+		Cites   []string `json:"cites,omitempty"`
+		Verdict string   `json:"verdict,omitempty"`
+	}
+	// Progress tells a user what is going on.
+	Progress struct {
+		Content    string  `json:"-"`
+		Stage      string  `json:"stage,omitempty"`
+		Label      string  `json:"label,omitempty"`
+		Step       int     `json:"plan_step,omitempty"`
+		Total      int     `json:"total_steps,omitempty"`
+		Iteration  int     `json:"iteration,omitempty"`
+		Confidence float64 `json:"confidence,omitempty"`
+	}
+)
+
+// What is noticed.
+type (
+	// Observation is what a sensor saw.
+	Observation struct {
+		Content string `json:"-"`
+		Sensor  string `json:"sensor"`
+	}
+	// Finding is what a role of the subconscious found.
+	Finding struct {
+		Content    string   `json:"-"`
+		By         string   `json:"by"`
+		Kind       string   `json:"kind,omitempty"`
+		Importance int      `json:"importance,omitempty"` // 1 to 10
+		Reinforces []string `json:"reinforces,omitempty"`
+	}
+	// Subconscious is a state of the subconscious after a tick.
+	Subconscious struct {
+		State json.RawMessage `json:"state,omitempty"`
+	}
+	// Escalation is something that deserves the user's attention.
+	Escalation struct {
+		Content    string `json:"-"`
+		Reason     string `json:"-"`
+		Importance int    `json:"importance,omitempty"`
+	}
+	// Resolved says that something needs no more attention.
+	Resolved struct {
+		Content string `json:"-"`
+		Ref     string `json:"ref,omitempty"`
+	}
+)
+
+// How a run goes. An intent comes before the deed, its result after.
+type (
+	// RunStarted starts a run.
+	RunStarted struct {
+		Input   string          `json:"-"`
+		Mode    string          `json:"mode"`
+		Version int             `json:"version,omitempty"` // of the mode; set by the engine where zero
+		Budget  Budget          `json:"budget,omitzero"`
+		Options json.RawMessage `json:"options,omitempty"` // of the mode's own
+	}
+	// RunPaused pauses the run of the event and those below it.
+	RunPaused struct {
+		Reason string `json:"-"`
+	}
+	// RunResumed undoes RunPaused.
+	RunResumed struct {
+		Reason string `json:"-"`
+	}
+	// RunFinished ends a run. A completed run has an answer.
+	RunFinished struct {
+		Answer     string  `json:"-"`
+		Status     Status  `json:"status"`
+		Reason     string  `json:"-"`                    // why it ended when it did
+		Confidence float64 `json:"confidence,omitempty"` // 0 to 1; zero if the mode has none
+		Spent      Cost    `json:"spent,omitzero"`       // with the runs below it; set by the engine
+	}
+	// Steer is a wish about a run and those below it.
+	Steer struct {
+		Content string          `json:"-"`
+		Do      Order           `json:"do,omitempty"`
+		Args    json.RawMessage `json:"args,omitempty"`
+	}
+	// CallStarted is the intent to ask a model. The request is kept in the
+	// ledger, not in the event.
+	CallStarted struct {
+		Role    Role         `json:"model_role"`
+		Mode    string       `json:"mode,omitempty"` // of the run
+		Model   string       `json:"-"`
+		Request *llm.Request `json:"-"`
+		Held    Cost         `json:"held,omitzero"` // reserved from the budgets
+	}
+	// CallFinished is what a call came to. Its Message is whole only if Error
+	// is empty and Finish is not [llm.FinishLength].
+	CallFinished struct {
+		Message llm.Message `json:"message,omitzero"`
+		Finish  llm.Finish  `json:"finish,omitempty"`
+		Model   string      `json:"-"`
+		Usage   llm.Usage   `json:"-"`
+		Spent   Cost        `json:"spent,omitzero"` // what the budgets are charged
+		Price   PriceSource `json:"price,omitempty"` // where the money in Spent comes from
+		Took    int64       `json:"took_ms,omitempty"`
+		Outcome
+	}
+	// BudgetSpent tells a run to conclude. It may use what was kept for that.
+	BudgetSpent struct {
+		What string `json:"-"` // time, calls, tokens or money
+	}
+)
+
+// Unknown is a body of another version. It is kept as it was.
+type Unknown struct {
+	Name string
+	Head head
+	Data json.RawMessage
+}
+
+// An Outcome is how an attempt at an action ended. Modes see neither an attempt
+// that will be made again nor one that was dropped.
+type Outcome struct {
+	Error   string    `json:"error,omitempty"`
+	Class   llm.Class `json:"error_class,omitempty"`
+	RetryAt time.Time `json:"retry_at,omitzero"`    // another attempt comes then
+	Next    string    `json:"next_model,omitempty"` // and asks this model
+	Dropped bool      `json:"dropped,omitempty"`    // interrupted, or not wanted any more
+	Refused bool      `json:"refused,omitempty"`    // not made, for the budget is spent
+}
+
+// A PriceSource says who set the price of a call.
+type PriceSource string
+
+// The sources. A call whose price is not known has no money in its Spent.
+const (
+	PriceReported PriceSource = "provider" // the provider said what the call cost
+	PriceTable    PriceSource = "table"
+	PriceLocal    PriceSource = "local" // a model of one's own machine costs nothing
+	PriceUnknown  PriceSource = "unknown"
+)
+
+// A Status is what became of a run.
+type Status string
+
+// The statuses. A run that is none of the last three is still open.
+const (
+	Created   Status = "created"
+	Thinking  Status = "thinking"
+	Paused    Status = "paused"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Ended reports whether the run is over.
+func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// An Order is a word of a [Steer] that the engine itself obeys; modes see it
+// too, and may have orders of their own.
+type Order string
+
+// The orders. Both interrupt what is in flight.
+const (
+	Cancel    Order = "cancel"     // end now, without an answer
+	AnswerNow Order = "answer_now" // conclude from what there is
+)

@@ -1,0 +1,75 @@
+package ponder
+
+import (
+	"time"
+)
+
+// A Cost is what calls cost.
+type Cost struct {
+	Calls  int   `json:"calls,omitempty"`
+	Tokens int   `json:"tokens,omitempty"`
+	Money  Money `json:"micro_usd,omitempty"`
+}
+
+// Money is an amount in millionths of a US dollar.
+type Money int64
+
+// USD returns the amount in dollars.
+func (m Money) USD() float64 { return float64(m) / 1e6 }
+
+// A Budget limits a run and all runs below it. Zero means no limit.
+//
+// A call is admitted only if what it may cost at most fits in what is left, for
+// its run and each one above it; its MaxTokens is cut to what fits, as long as
+// that is an answer's worth. When a call does not fit, the run gets a
+// [BudgetSpent] event, and from then on may use the reserve. A call that does
+// not fit even so is refused: its result is an error, and it is not made.
+//
+// Overspend is at most the sum of what was held for admitted calls: what a
+// model writes is cut off at what was held, and of what it claims to have used,
+// no more than twice what was held is believed.
+type Budget struct {
+	Cost
+	Time time.Duration `json:"time_ns,omitempty"` // thinking time of the run
+
+	// Reserve is the part of Cost that is kept for the conclusion. If it is
+	// zero, a limit keeps one call, a fifth of the tokens, a fifth of the money.
+	Reserve Cost `json:"reserve,omitzero"`
+}
+
+// reserveShare is the share of tokens and money that is kept for the
+// conclusion where a budget does not say.
+const reserveShare = 5
+
+// reserve returns what is kept for the conclusion.
+func (b Budget) reserve() Cost {
+	r := b.Reserve
+	if r == (Cost{}) {
+		r = Cost{Calls: 1, Tokens: b.Tokens / reserveShare, Money: b.Money / reserveShare}
+	}
+	return r
+}
+
+func (c Cost) plus(d Cost) Cost {
+	return Cost{c.Calls + d.Calls, c.Tokens + d.Tokens, c.Money + d.Money}
+}
+
+func (c Cost) minus(d Cost) Cost {
+	return Cost{c.Calls - d.Calls, c.Tokens - d.Tokens, c.Money - d.Money}
+}
+
+// Add returns the sum.
+func (c Cost) Add(d Cost) Cost { return c.plus(d) }
+
+// over says which part of c exceeds the limit, or nothing. A zero limit is none.
+func (c Cost) over(limit, kept Cost) string {
+	switch {
+	case limit.Calls > 0 && c.Calls > limit.Calls-kept.Calls:
+		return "calls"
+	case limit.Tokens > 0 && c.Tokens > limit.Tokens-kept.Tokens:
+		return "tokens"
+	case limit.Money > 0 && c.Money > limit.Money-kept.Money:
+		return "money"
+	}
+	return ""
+}

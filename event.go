@@ -1,0 +1,229 @@
+package ponder
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder/llm"
+)
+
+// A ThreadID names a thread: "thr_" and a ULID.
+type ThreadID string
+
+// A Seq is the place of an event in its thread. Zero is before every event.
+type Seq int64
+
+// A RunID is the path of a run in its tree: "run_" and a ULID for a root, and
+// the run that r started with the action k is r/k.
+type RunID string
+
+// Parent returns the run that started r, or "" if r is a root.
+func (r RunID) Parent() RunID { return r[:max(0, strings.LastIndexByte(string(r), '/'))] }
+
+// Within reports whether r is top or below it. Every run is within "".
+func (r RunID) Within(top RunID) bool {
+	return top == "" || r == top || strings.HasPrefix(string(r), string(top)+"/")
+}
+
+// An Event is one fact on a thread. It is written once and never changes. It is
+// stored as one flat JSON object, which docs/log-format.md describes.
+type Event struct {
+	ID     string    // "evt_" and a ULID; set by Append where empty
+	Thread ThreadID  // set by Append
+	Seq    Seq       // counts from 1 in its thread; set by Append
+	Time   time.Time // set by Append where zero
+	Run    RunID     // the run it is of, or is meant for; empty for all
+
+	// Cause is what wrote it. For an event of a run, the action: its key, and
+	// #n for the nth attempt at it, or /i.n for the ith of n events of a Write.
+	// For an input, a key of the sender's choice, so that a repeated append is
+	// refused, or nothing.
+	Cause string
+
+	// After is the newest event that its writer had read; zero if it did not
+	// look. See [Log].
+	After Seq
+
+	// Elapsed is the thinking time of the thread: the sum of the times in which
+	// a process held it. It only grows.
+	Elapsed time.Duration
+
+	// Internal events never reach a user; only surfaces for developers that ask
+	// for them show them.
+	Internal bool
+
+	Body Body
+}
+
+// A Body is what happened. The types in body.go are all there are.
+type Body interface {
+	// Type returns the name that is stored. It never changes.
+	Type() string
+	head() head // what of it stands in the top level of the stored object
+}
+
+// head is the part of a body that is not in data.
+type head struct {
+	Role       string          `json:"role,omitempty"`
+	Content    string          `json:"content,omitempty"`
+	ToolName   string          `json:"tool_name,omitempty"`
+	ToolArgs   json.RawMessage `json:"tool_args,omitempty"`
+	ToolResult string          `json:"tool_result,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Model      string          `json:"model,omitempty"`
+	Usage      *llm.Usage      `json:"usage,omitempty"`
+}
+
+// flat is an event as it is stored.
+type flat struct {
+	ID       string   `json:"event_id,omitempty"`
+	Thread   ThreadID `json:"thread_id,omitempty"`
+	Seq      Seq      `json:"seq,omitempty"`
+	Time     string   `json:"ts,omitempty"`
+	Type     string   `json:"type"`
+	Run      RunID    `json:"run_id,omitempty"`
+	Cause    string   `json:"cause,omitempty"`
+	After    Seq      `json:"after,omitempty"`
+	Elapsed  int64    `json:"elapsed_ms,omitempty"`
+	Internal bool     `json:"internal,omitempty"`
+	head
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// timeFormat has microseconds, always six digits, so that times sort as text.
+const timeFormat = "2006-01-02T15:04:05.000000Z07:00"
+
+// MarshalJSON implements [json.Marshaler].
+func (ev Event) MarshalJSON() ([]byte, error) {
+	f := flat{
+		ID: ev.ID, Thread: ev.Thread, Seq: ev.Seq, Type: ev.Body.Type(), Run: ev.Run, Cause: ev.Cause, After: ev.After,
+		Elapsed: ev.Elapsed.Milliseconds(), Internal: ev.Internal, head: ev.Body.head(),
+	}
+	if !ev.Time.IsZero() {
+		f.Time = ev.Time.UTC().Format(timeFormat)
+	}
+	if u, ok := ev.Body.(Unknown); ok {
+		f.Data = u.Data
+		return json.Marshal(f)
+	}
+	data, err := json.Marshal(ev.Body)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", f.Type, err)
+	}
+	if !bytes.Equal(data, emptyObject) {
+		f.Data = data
+	}
+	return json.Marshal(f)
+}
+
+var emptyObject = []byte("{}")
+
+// UnmarshalJSON implements [json.Unmarshaler]. An event of a type this version
+// does not know becomes an [Unknown], and loses nothing.
+func (ev *Event) UnmarshalJSON(js []byte) error {
+	var f flat
+	if err := json.Unmarshal(js, &f); err != nil {
+		return fmt.Errorf("decode event: %w", err)
+	}
+	if f.Type == "" {
+		return fmt.Errorf("decode event %d: it has no type", f.Seq)
+	}
+	*ev = Event{
+		ID: f.ID, Thread: f.Thread, Seq: f.Seq, Run: f.Run, Cause: f.Cause, After: f.After,
+		Elapsed: time.Duration(f.Elapsed) * time.Millisecond, Internal: f.Internal,
+	}
+	if f.Time != "" {
+		t, err := time.Parse(time.RFC3339Nano, f.Time)
+		if err != nil {
+			return fmt.Errorf("decode event %d: ts: %w", f.Seq, err)
+		}
+		ev.Time = t
+	}
+	decode, ok := decoders[f.Type]
+	if !ok {
+		ev.Body = Unknown{Name: f.Type, Head: f.head, Data: f.Data}
+		return nil
+	}
+	body, err := decode(f.head, f.Data)
+	if err != nil {
+		return fmt.Errorf("decode event %d: %s: %w", f.Seq, f.Type, err)
+	}
+	ev.Body = body
+	return nil
+}
+
+// Key returns what must be unique in a thread, or "" if the event may repeat.
+// A run writes each of its events once; a sender's input with a Cause is taken
+// once.
+func (ev Event) Key() string {
+	switch ev.Body.(type) {
+	case RunStarted, RunFinished, BudgetSpent:
+	default:
+		if ev.Cause == "" {
+			return ""
+		}
+	}
+	return string(ev.Run) + " " + ev.Cause + " " + ev.Body.Type()
+}
+
+// IsInput reports whether anyone may append the event, without holding the
+// thread: what a user says or does and what a sensor observes. A run that
+// starts is an input if it is a root.
+func (ev Event) IsInput() bool {
+	switch ev.Body.(type) {
+	case UserMessage, AttachmentAdded, Observation, Steer, RunPaused, RunResumed, Resolved:
+		return true
+	case RunStarted:
+		return ev.Run != "" && ev.Run.Parent() == ""
+	}
+	return false
+}
+
+// Stamp returns the event as it is stored at a place in a thread. A store
+// calls it.
+func (ev Event) Stamp(thread ThreadID, seq Seq, now time.Time) Event {
+	ev.Thread, ev.Seq = thread, seq
+	if ev.ID == "" {
+		ev.ID = NewID("evt")
+	}
+	if ev.Time.IsZero() {
+		ev.Time = now
+	}
+	switch ev.Body.(type) {
+	case CallStarted, CallFinished, InnerMonologue:
+		ev.Internal = true
+	}
+	return ev
+}
+
+// attempt returns the cause of the nth attempt at an action.
+func attempt(key string, n int) string { return key + "#" + strconv.Itoa(n) }
+
+// part returns the cause of the ith of n events of a Write; both count from 1.
+func part(key string, i, n int) string {
+	return key + "/" + strconv.Itoa(i) + "." + strconv.Itoa(n)
+}
+
+// A cause is what [Event.Cause] says of an event of a run.
+type cause struct {
+	key     string
+	attempt int // of a call or a tool
+	i, n    int // of a Write
+}
+
+// parseCause undoes attempt and part. It reports false for any other text.
+func parseCause(s string) (cause, bool) {
+	if key, num, ok := strings.Cut(s, "#"); ok {
+		n, err := strconv.Atoi(num)
+		return cause{key: key, attempt: n}, err == nil && n > 0
+	}
+	key, nums, _ := strings.Cut(s, "/")
+	a, b, _ := strings.Cut(nums, ".")
+	i, err1 := strconv.Atoi(a)
+	n, err2 := strconv.Atoi(b)
+	return cause{key: key, i: i, n: n}, err1 == nil && err2 == nil && 0 < i && i <= n
+}

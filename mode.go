@@ -1,0 +1,176 @@
+package ponder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"ponder/llm"
+)
+
+// A Mode is a way of thinking at one time scale: a pure function from what has
+// happened to what to do next. A mode has no clock, no context and no I/O; the
+// engine acts for it.
+type Mode struct {
+	// Name is what others start the mode by. It is stored in events.
+	Name string
+
+	// Version counts up when runs that are in a log already could not go on
+	// under the new State. A mind works on a run only if it has the mode in the
+	// version that the run began with.
+	Version int
+
+	// Doc says in a sentence what to start the mode for. Models read it too.
+	Doc string
+
+	// Wakes reports whether ev starts a run of the mode. An event that comes
+	// while a run it started is at work is for that run instead. If nil, the
+	// mode runs only when it is started by name.
+	Wakes func(ev Event) bool
+
+	// History says that a run is shown what was on the thread before it.
+	History bool
+
+	// Budget is the most that a run may cost, if its start says no other.
+	Budget Budget
+
+	// Start returns the state of a run that has seen no event yet.
+	Start func(Run) State
+
+	// Load undoes [json.Marshal] of a state, so that a long thread opens fast.
+	// If nil, the thread is read from its beginning each time it is opened.
+	Load func(Run, []byte) (State, error)
+}
+
+// A State is all that a run knows. It is a value: its methods change neither
+// it nor what it refers to, and return the same for the same arguments, on any
+// machine, for as long as a run of it may be in a log.
+type State interface {
+	// Apply returns the state after ev. It is called with the events of the
+	// thread from the start of the run on (see [Mode.History]); of calls, tools
+	// and children only the results of the run's own, and of failed attempts
+	// only the last.
+	Apply(ev Event) State
+
+	// Next returns what the run wants done now. The engine does, all at once,
+	// what has not been done; leaves alone what is in flight; and cancels what
+	// is in flight but not wanted any more. It calls Next again after each event
+	// that the run is shown and at the end of each Wait. A run that wants
+	// nothing sleeps until the next event.
+	Next(now Moment) []Action
+}
+
+// A Moment is a point in time as a run sees it.
+type Moment struct {
+	Wall  time.Time     // the clock of the machine that holds the thread
+	Spent time.Duration // thinking time of the run: held by a process, and not paused
+}
+
+// A Run is a mode at work on a thread.
+type Run struct {
+	ID      RunID
+	Mode    string
+	Version int
+	Input   string
+	Options json.RawMessage
+	Budget  Budget
+	Started time.Time
+}
+
+// An Action is something a run wants done. Its key says which: in a run, one
+// key means one deed, done once, however often Next asks for it. To do a thing
+// again on purpose, ask with another key. A key has letters, digits, '-', '_',
+// '.', ':' and '~', at most 64 of them; keys that end in "-" and a number that
+// counts up are remembered in constant space.
+type Action interface{ key() string }
+
+type (
+	// Call asks a model. Its result is a [CallFinished].
+	Call struct {
+		Key     string
+		Role    Role
+		Request llm.Request
+	}
+
+	// Do uses a tool. Its result is a [ToolResult].
+	Do struct {
+		Key  string
+		Tool string
+		Args json.RawMessage
+	}
+
+	// Spawn starts a run of another mode. Its result is a [RunFinished] of the
+	// run [RunID]/Key. Until then it must be asked for, or it is cancelled.
+	Spawn struct {
+		Key     string
+		Mode    string
+		Input   string
+		Options json.RawMessage
+		Budget  Budget // that of the mode if zero; those above hold all the same
+	}
+
+	// Write adds events to the thread, all in one transaction. A log that is
+	// cut between them is completed by asking again with the same bodies.
+	Write struct {
+		Key    string
+		Bodies []Body
+	}
+
+	// Wait makes the engine call Next at a time. It leaves no event.
+	Wait struct{ Until time.Time }
+
+	// Finish ends the run. What comes after it in a list is not done.
+	Finish struct {
+		Status     Status // Completed if empty
+		Answer     string // of a completed run; never empty
+		Reason     string // why it ends now: "time is spent", "model failed: ..."
+		Confidence float64
+	}
+)
+
+func (a Call) key() string   { return a.Key }
+func (a Do) key() string     { return a.Key }
+func (a Spawn) key() string  { return a.Key }
+func (a Write) key() string  { return a.Key }
+func (a Wait) key() string   { return "" }
+func (a Finish) key() string { return "" }
+
+// A Role is what a model is wanted for. Which model that is, [Config] says.
+type Role string
+
+// The roles.
+const (
+	Fast     Role = "fast"
+	Slow     Role = "slow"
+	Cheap    Role = "cheap"
+	Frontier Role = "frontier"
+	Embed    Role = "embed"
+)
+
+// A Tool is something a model, or a mode, may use.
+type Tool struct {
+	llm.Tool
+
+	// Once says that to use the tool twice does harm. If a crash leaves it
+	// unknown whether it was used, it is not used again, and fails.
+	Once bool
+
+	// Do uses the tool. Its text is the result; an error is a result too. It
+	// must return soon after ctx is done.
+	Do func(ctx context.Context, input json.RawMessage) (string, error)
+}
+
+// NewTool returns a tool that decodes its input to an In.
+func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.Context, In) (string, error)) Tool {
+	return Tool{
+		Tool: llm.Tool{Name: name, Doc: doc, Schema: schema},
+		Do: func(ctx context.Context, input json.RawMessage) (string, error) {
+			var in In
+			if err := json.Unmarshal(input, &in); err != nil {
+				return "", fmt.Errorf("input of %s: %w", name, err)
+			}
+			return do(ctx, in)
+		},
+	}
+}

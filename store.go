@@ -1,0 +1,257 @@
+package ponder
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"ponder/llm"
+)
+
+// A Store keeps everything Ponder has. It is made of parts so that whoever
+// needs a part can ask for that alone. All methods are safe for concurrent use,
+// by several processes at once where the store is shared.
+//
+// Package store/storetest checks that a store keeps the promises made here.
+type Store interface {
+	Log
+	Threads
+	Nodes
+	Leases
+	Ledger
+	Checkpoints
+	Close() error
+}
+
+// A Log stores threads of events.
+type Log interface {
+	// Append adds events to the end of a thread, in order, and returns them
+	// stamped. It adds all of them or none, and when it returns, they are
+	// durable. Appends that come at the same time share a transaction.
+	//
+	// With a zero fence, all events must be inputs ([Event.IsInput]), else it
+	// returns ErrNotInput. With a fence, it returns ErrFenced unless that lease
+	// is in force: the thread's newest, of a node that beats.
+	//
+	// It returns ErrTaken if the thread has an event of the same [Event.Key] as
+	// one of them, or two of them have the same; ErrStale if an event has After
+	// set, and that was not the newest event when the append began; and
+	// ErrNoThread. An event that has an ID or a Time keeps it.
+	//
+	// What a call costs and was sent goes into the [Ledger] in the same
+	// transaction, and the thread's [Info] follows.
+	Append(ctx context.Context, thread ThreadID, fence Fence, events ...Event) ([]Event, error)
+
+	// Events iterates over the events of a thread after one, oldest first,
+	// without a gap, up to the newest there is when the iteration gets to it.
+	// It holds no transaction open while the loop body runs.
+	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
+
+	// Watch returns a channel that is sent the newest seq of the thread after
+	// the thread has grown, whoever made it grow. Hints may be merged, late
+	// (by 100 ms, if another process appended) or repeated, but the last growth
+	// is always hinted at. stop ends it; it does not close the channel.
+	Watch(thread ThreadID) (heads <-chan Seq, stop func())
+}
+
+// Threads knows what threads there are.
+type Threads interface {
+	// Create makes a thread with its first events, all or nothing. It returns
+	// ErrTaken if there is one with the ID. The events may be of any type.
+	Create(ctx context.Context, thread Thread, events ...Event) error
+
+	// Thread returns what is known of a thread, or ErrNoThread.
+	Thread(ctx context.Context, id ThreadID) (Info, error)
+
+	// List returns threads, the newest first.
+	List(ctx context.Context, filter Filter) ([]Info, error)
+
+	// Remove erases a thread: its events, the bodies in its ledger, its
+	// checkpoints. Usage totals stay. Its holder, if any, is fenced out.
+	Remove(ctx context.Context, id ThreadID) error
+}
+
+// A Thread is the header of a thread.
+type Thread struct {
+	ID      ThreadID  `json:"thread_id"`
+	Kind    Kind      `json:"kind"`
+	Title   string    `json:"title,omitempty"`
+	Owner   string    `json:"owner,omitempty"` // "local" unless several users share a store
+	Created time.Time `json:"created_at"`
+	Model   string    `json:"model,omitempty"`
+}
+
+// A Kind is what a thread is for.
+type Kind string
+
+// The kinds.
+const (
+	KindConversation Kind = "conversation"
+	KindSession      Kind = "session"
+	KindResearch     Kind = "research"
+	KindSubconscious Kind = "subconscious"
+)
+
+// Info is a thread and a few folds over it that lists need.
+type Info struct {
+	Thread
+	Head    Seq       `json:"head"`
+	Updated time.Time `json:"updated_at"`
+	Status  Status    `json:"status"`         // of the newest root run; Created if there is none. See [NextStatus].
+	Held    bool      `json:"held,omitempty"` // by a process that beats
+}
+
+// NextStatus returns the status of a thread after ev.
+func NextStatus(old Status, ev Event) Status {
+	root := ev.Run.Parent() == ""
+	switch b := ev.Body.(type) {
+	case RunStarted:
+		if root {
+			return Thinking
+		}
+	case RunPaused:
+		if root && old == Thinking {
+			return Paused
+		}
+	case RunResumed:
+		if root && old == Paused {
+			return Thinking
+		}
+	case RunFinished:
+		if root {
+			return b.Status
+		}
+	}
+	return old
+}
+
+// A Filter says which threads to list. Zero fields do not matter.
+type Filter struct {
+	Kind   Kind
+	Status Status
+	Owner  string
+	Prefix string // of the ID
+	Limit  int
+}
+
+// Nodes knows which processes are at work. Times are those of the store's own
+// clock. A node is alive while its last beat is younger than [DeadAfter].
+type Nodes interface {
+	// Join adds a node, which is alive from now on.
+	Join(ctx context.Context, node Node) error
+
+	// Beat keeps a node alive and notes its clock, which is the time that it
+	// has been awake. It returns ErrFenced if the node is not alive any more: it
+	// must stop, for its threads may be taken.
+	Beat(ctx context.Context, id NodeID, clock time.Duration) error
+
+	// List returns the nodes that have joined and are neither buried nor dead
+	// for long.
+	AllNodes(ctx context.Context) ([]Node, error)
+
+	// Bury declares a node dead, so that its threads are free at once.
+	Bury(ctx context.Context, id NodeID) error
+}
+
+// A NodeID names a process for as long as it lives: "nod_" and a ULID.
+type NodeID string
+
+// A Node is a process that may hold threads. Host, Boot, PID and Start tell
+// another process on the same machine whether it still runs.
+type Node struct {
+	ID    NodeID
+	Host  string // name of the machine and of its space of process numbers
+	Boot  string // changes when the machine boots
+	PID   int
+	Start string // when the process began, in the system's own words
+	Beat  time.Time
+}
+
+// How long the lives of nodes are.
+const (
+	BeatEvery = 2 * time.Second
+	DeadAfter = 10 * time.Second
+)
+
+// Leases say which node may write what its runs decide on a thread.
+type Leases interface {
+	// Take leases a thread to a node, and returns ErrHeld if a node that is
+	// alive has it, the same one included; ErrFenced if the node itself is not
+	// alive; ErrNoThread. A lease lasts as long as its node beats.
+	Take(ctx context.Context, thread ThreadID, node NodeID) (Lease, error)
+
+	// Release ends a lease whose holder has read up to head and counted so much
+	// thinking time. It returns ErrStale, and the lease goes on, if the thread
+	// has grown since; ErrFenced if the lease is not in force.
+	Release(ctx context.Context, thread ThreadID, fence Fence, head Seq, elapsed time.Duration) error
+
+	// Abandoned returns the threads that have something to do ([Thinking]) and
+	// no lease in force, oldest first.
+	Abandoned(ctx context.Context) ([]ThreadID, error)
+}
+
+// A Fence is the number of a lease on a thread: greater than all before it.
+// Zero is none.
+type Fence int64
+
+// A Lease is a node's right to a thread.
+type Lease struct {
+	Fence   Fence
+	Head    Seq           // the newest event
+	Elapsed time.Duration // thinking time of the thread, as far as its last holder was heard of
+}
+
+// A Ledger keeps what was asked and what it cost: a row for every attempt at a
+// call or a tool. Log.Append writes it.
+type Ledger interface {
+	// Request returns the request of an attempt as it was built, or nil if it
+	// is not known, or erased.
+	Request(ctx context.Context, thread ThreadID, run RunID, cause string) (*llm.Request, error)
+
+	// Usage returns sums over the rows since a time.
+	Usage(ctx context.Context, by GroupBy, since time.Time) ([]UsageRow, error)
+}
+
+// GroupBy is what usage is summed by.
+type GroupBy string
+
+// What usage can be summed by.
+const (
+	ByThread GroupBy = "thread"
+	ByRun    GroupBy = "run"
+	ByRole   GroupBy = "role"
+	ByModel  GroupBy = "model"
+	ByMode   GroupBy = "mode"
+	ByDay    GroupBy = "day" // local time, 2006-01-02
+)
+
+// A UsageRow is a sum over attempts.
+type UsageRow struct {
+	Key     string    `json:"key"`
+	Calls   int       `json:"calls"`  // finished
+	Failed  int       `json:"failed"` // of them
+	Usage   llm.Usage `json:"usage"`
+	Money   Money     `json:"micro_usd"`
+	Unknown int       `json:"unpriced_calls"` // calls whose price is not known; not in Money
+}
+
+// Checkpoints keep folds, so that a long thread opens fast. They are disposable:
+// a store may lose them, and what has another version is not found.
+type Checkpoints interface {
+	LoadCheckpoint(ctx context.Context, thread ThreadID, fold string, version string) (seq Seq, state []byte, err error) // zero and nil if none
+	SaveCheckpoint(ctx context.Context, thread ThreadID, fold string, version string, seq Seq, state []byte) error
+}
+
+// What a store answers when it does not do what it is asked.
+var (
+	ErrTaken    = errors.New("event key is taken")
+	ErrHeld     = errors.New("thread is held by another process")
+	ErrFenced   = errors.New("lease is not in force")
+	ErrStale    = errors.New("thread has grown since")
+	ErrNotInput = errors.New("only the holder of the thread may append this")
+	ErrNoThread = errors.New("no such thread")
+	ErrFull     = errors.New("disk is full")
+	ErrReadOnly = errors.New("database is read-only")
+	ErrNewer    = errors.New("database was made by a newer version")
+)
