@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder/llm"
+)
+
+// never is a time to reckon from where a date cannot occur.
+var never time.Time
+
+// keyRejected is the whole message of a wrong key, for providers' own words
+// hold pieces of it.
+const keyRejected = "key rejected"
+
+// err makes an error of a fault that came with an HTTP status. A status within
+// the fault counts if the answer's own was a success.
+func (f fault) err(status int) *llm.Error {
+	if status/100 == 2 {
+		status = f.status
+	}
+	e := &llm.Error{Class: f.class(status), Status: status, Message: redact(oneLine(f.text), nil)}
+	switch {
+	case e.Class == llm.Auth && status != http.StatusForbidden:
+		e.Message = keyRejected
+	case e.Message == "" && len(f.names) > 0:
+		e.Message = oneLine(f.names[0])
+	case e.Message == "":
+		e.Message = strings.ToLower(http.StatusText(status))
+	}
+	if e.Message == "" {
+		e.Message = "the provider failed without saying why"
+	}
+	return e
+}
+
+// class sorts a fault: by its words where they tell what no code does, by the
+// names that mean one thing, by the status, and by the general names.
+func (f fault) class(status int) llm.Class {
+	if c := byText(strings.ToLower(f.text), status); c != "" {
+		return c
+	}
+	for _, n := range f.names {
+		if c := byName(strings.ToLower(n)); c != "" {
+			return c
+		}
+	}
+	if c := byStatus(status); c != "" {
+		return c
+	}
+	for _, n := range f.names {
+		if c := byKind(strings.ToLower(n)); c != "" {
+			return c
+		}
+	}
+	return llm.Transient
+}
+
+// byText knows failures by their words, which are the only thing that tells
+// them apart at some providers.
+func byText(text string, status int) llm.Class {
+	switch {
+	case status == http.StatusUnauthorized, status >= 500 && status != http.StatusInternalServerError:
+		return ""
+	case anyOf(text, "maximum context length", "context length exceeded", "context_length_exceeded", "context window",
+		"exceeds the available context size", "prompt is too long", "input is too long", "reduce the length",
+		"maximum prompt length", "input token count", "request too large", "too many tokens in", "exceeds the context",
+		"exceed context limit", "larger than the context", "exceeds maximum context"):
+		return llm.TooLong
+	case anyOf(text, "insufficient balance", "insufficient credit", "insufficient_quota", "credit balance is too low",
+		"requires more credits", "out of credits", "exceeded your monthly", "used all available credits", "spending limit",
+		"billing hard limit", "no credits"):
+		return llm.Payment
+	case anyOf(text, "api key not valid", "invalid api key", "incorrect api key", "api key expired", "api key is invalid",
+		"no api key", "missing api key"):
+		return llm.Auth
+	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "input was flagged",
+		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
+		return llm.Filtered
+	}
+	return ""
+}
+
+func anyOf(text string, phrases ...string) bool {
+	for _, p := range phrases {
+		if strings.Contains(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// byName knows the names that mean one thing.
+func byName(name string) llm.Class {
+	switch name {
+	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length",
+		"model_max_prompt_tokens_exceeded":
+		return llm.TooLong
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "payment_required",
+		"insufficient_balance", "insufficient_credits", "1113":
+		return llm.Payment
+	case "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "content_filtered", "moderation",
+		"image_content_policy_violation", "data_inspection_failed", "prohibited_content", "sensitive_words_detected", "1301":
+		return llm.Filtered
+	case "rate_limit_exceeded", "rate_limit_error", "resource_exhausted", "too_many_requests", "rate_limited",
+		"ratelimiterror", "rate_limit", "1302", "1305":
+		return llm.RateLimited
+	case "invalid_api_key", "authentication_error", "unauthenticated", "api_key_invalid", "permission_error",
+		"permission_denied", "invalid_authentication_error", "access_denied", "unauthorized":
+		return llm.Auth
+	case "model_not_found", "not_found_error", "model_not_available", "deploymentnotfound", "notfounderror":
+		return llm.NotFound
+	case "overloaded_error", "unavailable", "service_unavailable", "server_error", "internal_server_error", "internal",
+		"deadline_exceeded", "timeout_error", "overloaded", "server_overloaded", "engine_overloaded_error",
+		"capacity_exceeded", "provider_error", "vector_store_timeout":
+		return llm.Transient
+	}
+	return ""
+}
+
+// byKind knows the general names, which say less than a status.
+func byKind(name string) llm.Class {
+	switch name {
+	case "invalid_request_error", "invalid_argument", "failed_precondition", "badrequesterror", "invalid_request",
+		"bad_request", "out_of_range", "invalid_prompt", "unprocessable_entity", "invalid_value":
+		return llm.BadRequest
+	case "not_found":
+		return llm.NotFound
+	case "cancelled":
+		return llm.Transient
+	}
+	return ""
+}
+
+// byStatus sorts by the HTTP status alone.
+func byStatus(status int) llm.Class {
+	switch status {
+	case 0:
+		return ""
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return llm.Auth
+	case http.StatusPaymentRequired:
+		return llm.Payment
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
+		return llm.NotFound
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, 498, 499:
+		return llm.Transient
+	case http.StatusRequestEntityTooLarge:
+		return llm.TooLong
+	case http.StatusTooManyRequests:
+		return llm.RateLimited
+	case http.StatusUnavailableForLegalReasons:
+		return llm.Filtered
+	case http.StatusNotImplemented:
+		return llm.BadRequest
+	}
+	switch {
+	case status >= 500:
+		return llm.Transient
+	case status >= 400:
+		return llm.BadRequest
+	}
+	return ""
+}

@@ -1,0 +1,165 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder/llm"
+)
+
+// Defaults of [Client].
+const (
+	defaultHeader = 5 * time.Minute // a local server may read a model from disk first
+	defaultIdle   = 3 * time.Minute // some reasoning models are silent while they think
+)
+
+// A Client sends the requests of one provider. It never sends one twice, never
+// follows a redirect and sets no limit on a whole answer's time, only on
+// silences. It is safe for concurrent use; its fields are not to be changed.
+type Client struct {
+	// HTTP does the work; see [HTTP]. Its Timeout and CheckRedirect are not used.
+	HTTP *http.Client
+
+	// Name is the provider's, the first part of models' names.
+	Name string
+
+	// Advice says what a user can do about a class of failure: "set
+	// OPENAI_API_KEY". It may be nil and may return "".
+	Advice func(llm.Class) string
+
+	// HeaderTimeout is how long an answer may take to begin (0: 5 minutes) and
+	// IdleTimeout how long it may be silent after that (0: 3 minutes).
+	HeaderTimeout, IdleTimeout time.Duration
+}
+
+// HTTP returns a client for many long streams to few hosts, with the proxy
+// that the environment names.
+func HTTP() *http.Client {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   2048,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true, // a compressed stream is a delayed one
+	}}
+}
+
+// Do sends one request and returns the answer if its status is 2xx. The body is
+// sent as JSON unless it is nil; a []byte or json.RawMessage is sent as it is. The
+// model is the provider's own name for it, for errors, and may be empty.
+//
+// Every error is an *[llm.Error], also those of the returned body: Cancelled if
+// ctx ended, Transient after too long a silence, Truncated if the connection was
+// lost. Closing the body before its end closes the connection; see [Finish].
+func (c *Client) Do(ctx context.Context, model, method, url string, header http.Header, body any) (*http.Response, error) {
+	call := c.call(ctx, model)
+	resp, err := c.send(call, method, url, header, body)
+	if err != nil {
+		err = call.unsent(err)
+		call.release()
+		return nil, err
+	}
+	call.wrap(resp)
+	if err := c.check(call, resp, header); err != nil {
+		_ = resp.Body.Close() // nothing of it is wanted any more
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *Client) send(call *call, method, url string, header http.Header, body any) (*http.Response, error) {
+	data, err := encode(body)
+	if err != nil {
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot write the request as JSON: " + err.Error(), Err: err}
+	}
+	req, err := http.NewRequestWithContext(call.ctx, method, url, bytes.NewReader(data))
+	if err != nil {
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "bad address: " + oneLine(cause(err).Error())}
+	}
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	if body == nil {
+		req.Body, req.GetBody, req.ContentLength = nil, nil, 0
+	} else if req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "ponder")
+	}
+	return c.once().Do(req)
+}
+
+// once returns the HTTP client without redirects and total timeout.
+func (c *Client) once() *http.Client {
+	var h http.Client
+	if c.HTTP != nil {
+		h = *c.HTTP
+	}
+	h.Timeout = 0
+	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &h
+}
+
+func encode(body any) ([]byte, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return b, nil
+	case json.RawMessage:
+		return b, nil
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", body, err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// check returns an error if the answer is not one to read on.
+func (c *Client) check(call *call, resp *http.Response, header http.Header) error {
+	if resp.StatusCode/100 == 2 {
+		if IsType(resp, "text/html") {
+			return call.fail(&llm.Error{Class: llm.Malformed, Message: "the answer is a web page: is the base URL right?"})
+		}
+		return nil
+	}
+	return call.fail(c.refusal(resp, header))
+}
+
+// IsType reports whether an answer's content type is the given one, whatever
+// its parameters.
+func IsType(resp *http.Response, want string) bool {
+	got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && strings.EqualFold(got, want)
+}
+
+// full returns a model's full name.
+func (c *Client) full(model string) string {
+	if model == "" {
+		return c.Name
+	}
+	return c.Name + "/" + model
+}
+
+// advise returns what a user can do about a class of failure.
+func (c *Client) advise(class llm.Class) string {
+	if c.Advice == nil {
+		return ""
+	}
+	return c.Advice(class)
+}

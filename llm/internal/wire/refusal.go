@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"ponder/llm"
+)
+
+// maxErrorBody bounds what is read of a failed answer, in bytes.
+const maxErrorBody = 64 << 10
+
+// refusal turns an answer that is not 2xx into an error.
+func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	var broken *llm.Error
+	if errors.As(err, &broken) && broken.Class == llm.Cancelled {
+		return broken
+	}
+	f, _ := parseFault(data, true)
+	e := f.err(resp.StatusCode)
+	if resp.StatusCode/100 == 3 {
+		e.Class, e.Message = llm.NotFound, "the server redirects elsewhere: correct the base URL"
+	}
+	if again := resp.Header.Get("x-should-retry"); again == "true" && e.Class == llm.BadRequest {
+		e.Class = llm.Transient
+	}
+	e.RetryAfter = RetryAfter(resp.Header, data, time.Now())
+	e.Message = redact(e.Message, secrets(sent))
+	if e.Class == llm.Auth && e.Message == keyRejected && len(secrets(sent)) == 0 {
+		e.Message = "no key given"
+	}
+	return e
+}
+
+// untrusted reports whether a TLS connection failed for what the server is.
+func untrusted(err error) bool {
+	var verify *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	return errors.As(err, &verify) || errors.As(err, &header) || errors.As(err, &authority) ||
+		errors.As(err, &host) || err.Error() == "http: server gave HTTP response to HTTPS client"
+}

@@ -1,0 +1,41 @@
+// Package wire is what the providers' adapters share below their dialects.
+//
+// [Client] sends one HTTP request and turns every failure, from a refused
+// connection to an error in the provider's own words, into an [llm.Error].
+// [Events] and [Lines] read the two kinds of streams; [InBand] finds the error
+// in a piece of one. [RetryAfter] reads every way of saying when to come back.
+// [Think] tells reasoning from answer in models that mix them, [Estimate] guesses
+// the tokens of a request that nobody counted, and [CallID] names a tool call.
+//
+// An adapter's Generate goes like this:
+//
+//	resp, err := client.Do(ctx, id, http.MethodPost, url, header, body)
+//	if err != nil { yield(llm.Delta{}, err); return }
+//	defer resp.Body.Close()        // closes the connection if the stream was left early
+//	for ev, err := range wire.Events(resp.Body) { ... }
+//	wire.Finish(resp)              // the terminal signal came: the connection can be kept
+//
+// Errors of the body are [llm.Error] already; they lack only the usage.
+package wire
+
+import (
+	"crypto/rand"
+
+	"ponder/llm"
+)
+
+// bytesPerToken is the usual ratio for English, code and JSON in today's vocabularies.
+const bytesPerToken = 3.6
+
+// Estimate guesses the usage of a request of in bytes and an answer of out bytes.
+func Estimate(in, out int) llm.Usage {
+	return llm.Usage{Input: Tokens(in), Output: Tokens(out), Estimated: true}
+}
+
+// Tokens guesses the tokens in n bytes of text.
+func Tokens(n int) int {
+	return int(float64(max(n, 0))/bytesPerToken + 0.999)
+}
+
+// CallID makes an identifier for a tool call that came without one.
+func CallID() string { return "call_" + rand.Text() }
