@@ -5,6 +5,9 @@ import "strings"
 const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
+
+	// maxLead is how many bytes of space there may be before the tag.
+	maxLead = 64
 )
 
 // Think splits reasoning from answer in text that opens with <think>. A tag
@@ -41,10 +44,13 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 	if t.state == atStart {
 		trimmed := strings.TrimLeft(text, " \t\r\n")
 		switch {
+		case len(text)-len(trimmed) > maxLead:
+			t.state = inAnswer
+			return "", text
 		case strings.HasPrefix(trimmed, thinkOpen):
 			t.state = inThought
 			text = trimmed[len(thinkOpen):]
-		case strings.HasPrefix(thinkOpen, trimmed) && len(text) < 256:
+		case strings.HasPrefix(thinkOpen, trimmed):
 			t.held = text
 			return "", ""
 		default:
