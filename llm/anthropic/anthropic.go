@@ -1,0 +1,215 @@
+// Package anthropic talks to Claude, and to servers that speak its dialect, by
+// the Messages API.
+//
+// A request is translated in request.go (what is asked) and block.go (the
+// conversation), an answer in fold.go; models.go knows what each line of models
+// takes. Thoughts go back with their signatures to the model that had them and
+// to no other. What a part cannot hold (signatures, redacted thoughts, searches
+// that the server made) is kept as the part's Opaque: an object with the type
+// of the block and what of it is not in the part, or the whole block.
+//
+// Answers are streamed; one that comes as a single JSON message is read too.
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+const (
+	defaultBase   = "https://api.anthropic.com"
+	apiVersion    = "2023-06-01"
+	vertexVersion = "vertex-2023-10-16"
+)
+
+// A Config says where a provider is and who asks. The zero value is the public
+// API without a key.
+type Config struct {
+	Name    string       // first part of models' names; "" is "anthropic"
+	BaseURL string       // with or without /v1; "" is the public API
+	Key     string       // secret
+	KeyEnv  string       // the variable the key should be in, for advice; "" is ANTHROPIC_API_KEY
+	HTTP    *http.Client // nil is a client of its own
+
+	// Vertex says that BaseURL is Google's: it ends in publishers/anthropic/models,
+	// and Key is an access token.
+	Vertex bool
+
+	// Betas are features to switch on by their names.
+	Betas []string
+
+	// Tools are tools of the provider's own, such as its web search, offered
+	// with every request as they are.
+	Tools []json.RawMessage
+
+	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	HeaderTimeout, IdleTimeout time.Duration
+}
+
+// A Provider makes models that speak the Messages API. It is safe for
+// concurrent use.
+type Provider struct {
+	client  *wire.Client
+	base    string
+	header  http.Header
+	vertex  bool
+	own     bool // the base is the public API
+	builtin []json.RawMessage
+}
+
+// New returns a provider. It does no I/O.
+func New(c Config) *Provider {
+	if c.Name == "" {
+		c.Name = "anthropic"
+	}
+	if c.KeyEnv == "" {
+		c.KeyEnv = "ANTHROPIC_API_KEY"
+	}
+	if c.HTTP == nil {
+		c.HTTP = wire.HTTP()
+	}
+	base := strings.TrimRight(c.BaseURL, "/")
+	if base == "" {
+		base = defaultBase
+	}
+	p := &Provider{base: strings.TrimSuffix(base, "/v1"), header: header(c), vertex: c.Vertex, builtin: c.Tools}
+	p.own = p.base == defaultBase
+	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c.KeyEnv), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	return p
+}
+
+func header(c Config) http.Header {
+	h := http.Header{}
+	switch {
+	case c.Key == "":
+	case c.Vertex:
+		h.Set("Authorization", "Bearer "+c.Key)
+	default:
+		h.Set("x-api-key", c.Key)
+	}
+	if !c.Vertex {
+		h.Set("anthropic-version", apiVersion)
+	}
+	if len(c.Betas) > 0 {
+		h.Set("anthropic-beta", strings.Join(c.Betas, ","))
+	}
+	return h
+}
+
+func advice(env string) func(llm.Class) string {
+	return func(c llm.Class) string {
+		switch c {
+		case llm.Auth:
+			return "set " + env
+		case llm.NotFound:
+			return "check the model's name and the base URL"
+		case llm.Payment:
+			return "check the account's balance"
+		}
+		return ""
+	}
+}
+
+// Model implements llm.Provider.
+func (p *Provider) Model(id string) llm.Model {
+	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
+}
+
+// Check implements llm.Provider. Only the public API is sure to list its
+// models: elsewhere a missing list says nothing.
+func (p *Provider) Check(ctx context.Context, id string) error {
+	if p.vertex {
+		return nil
+	}
+	resp, err := p.client.Do(ctx, id, http.MethodGet, p.base+"/v1/models/"+url.PathEscape(id), p.header, nil)
+	if err != nil {
+		if !p.own && llm.ClassOf(err) == llm.NotFound {
+			return nil
+		}
+		return err
+	}
+	wire.Finish(resp)
+	return resp.Body.Close()
+}
+
+// Embed implements llm.Provider: this API has no embeddings.
+func (p *Provider) Embed(_ context.Context, id string, _ []string) ([][]float32, llm.Usage, error) {
+	return nil, llm.Usage{}, &llm.Error{
+		Class: llm.BadRequest, Model: p.client.Name + "/" + id,
+		Message: "this API has no embeddings", Advice: "choose another model for the role embed",
+	}
+}
+
+// A model is one model of a provider.
+type model struct {
+	*Provider
+	id     string
+	name   string // full
+	traits traits
+}
+
+// Name implements llm.Model.
+func (m *model) Name() string { return m.name }
+
+// Generate implements llm.Model. It sends a second request in one case: if the
+// API refuses the signature of a thought, all opaque parts are left out.
+func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		ask := wire.Ask{Model: m.name, Size: req.Size()}
+		p, resp, err := m.ask(ctx, req, false)
+		if p != nil && p.opaque && refusedSignature(err) {
+			p, resp, err = m.ask(ctx, req, true)
+		}
+		if err != nil {
+			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
+			return
+		}
+		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
+		pieces := wire.Data(resp.Body)
+		if wire.IsType(resp, "application/json") {
+			pieces = wire.Whole(resp.Body)
+		}
+		ask.Stream(resp, pieces, &fold{full: m.name, answer: p.answer, size: ask.Size}, yield)
+	}
+}
+
+// ask sends a request. The plan is nil if there could be none.
+func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
+	p, err := m.plan(req, strip)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := wire.Body(p.body)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := m.client.Do(ctx, m.id, http.MethodPost, m.url(), m.header, body)
+	return p, resp, err
+}
+
+func (m *model) url() string {
+	if m.vertex {
+		return m.base + "/" + url.PathEscape(m.id) + ":streamRawPredict"
+	}
+	return m.base + "/v1/messages"
+}
+
+// refusedSignature reports whether the API refused a thought that was given
+// back: another account's, or one of a conversation that was edited since.
+func refusedSignature(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
+		return false
+	}
+	text := strings.ToLower(e.Message)
+	return strings.Contains(text, "signature") || strings.Contains(text, "thinking") && strings.Contains(text, "cannot be modified")
+}

@@ -1,0 +1,191 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// A block is a piece of a message's content, in requests.
+type block struct {
+	Type         string          `json:"type"`
+	Text         string          `json:"text,omitempty"`
+	Citations    json.RawMessage `json:"citations,omitempty"`
+	Thinking     *string         `json:"thinking,omitempty"` // a pointer, for it may be empty and must be there
+	Signature    string          `json:"signature,omitempty"`
+	Data         string          `json:"data,omitempty"`
+	Source       *source         `json:"source,omitempty"`
+	Title        string          `json:"title,omitempty"`
+	ID           string          `json:"id,omitempty"`
+	Name         string          `json:"name,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"`
+	ToolUseID    string          `json:"tool_use_id,omitempty"`
+	Content      []*block        `json:"content,omitempty"`
+	IsError      bool            `json:"is_error,omitempty"`
+	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+}
+
+// A source is where an image or a document is.
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+// An opaque is what is kept beside a part to make its block again: the type of
+// the block and what of it is not in the part. A block of a kind that is not
+// listed here is kept whole.
+type opaque struct {
+	Type      string          `json:"type"`
+	Signature string          `json:"signature,omitempty"` // of thinking
+	Data      string          `json:"data,omitempty"`      // of redacted_thinking
+	Citations json.RawMessage `json:"citations,omitempty"` // of text
+}
+
+// A conversation translates messages for one model.
+type conversation struct {
+	model string // full name
+	strip bool   // leave opaque parts behind
+	cache bool
+	sent  bool // an opaque part was translated
+}
+
+func (c *conversation) messages(in []llm.Message) ([]message, error) {
+	out := make([]message, 0, len(in))
+	for _, msg := range in {
+		content, err := c.content(msg)
+		if err != nil {
+			return nil, err
+		}
+		if len(content) > 0 { // the API takes no empty message
+			out = append(out, message{Role: msg.Role, Content: content})
+		}
+	}
+	if c.cache {
+		// The one before the last is where the next request still agrees with
+		// this one if the last message was the user's.
+		for i := max(0, len(out)-2); i < len(out); i++ {
+			mark(out[i].Content)
+		}
+	}
+	return out, nil
+}
+
+// mark asks for a cache up to the last block that can carry the mark.
+func mark(content []any) {
+	for _, c := range slices.Backward(content) {
+		if b, ok := c.(*block); ok && b.Type != "thinking" && b.Type != "redacted_thinking" {
+			b.CacheControl = ephemeral()
+			return
+		}
+	}
+}
+
+// content translates the parts of a message; results of tools come first, as
+// the API demands.
+func (c *conversation) content(msg llm.Message) ([]any, error) {
+	var results, rest []any
+	for _, p := range msg.Parts {
+		b, err := c.part(p)
+		switch {
+		case err != nil:
+			return nil, err
+		case b == nil:
+		case p.Result != nil:
+			results = append(results, b)
+		default:
+			rest = append(rest, b)
+		}
+	}
+	return append(results, rest...), nil
+}
+
+// part translates a part, to nil if there is nothing to send of it.
+func (c *conversation) part(p llm.Part) (any, error) {
+	switch {
+	case p.Call != nil:
+		return &block{Type: "tool_use", ID: wire.ToolName(p.Call.ID), Name: p.Call.Name, Input: wire.CallObject(p.Call.Input)}, nil
+	case p.Result != nil:
+		return result(p.Result)
+	case p.Media != nil:
+		return media(p.Media)
+	}
+	own := c.own(p)
+	switch {
+	case p.Text != "":
+		b := &block{Type: "text", Text: p.Text}
+		var o opaque
+		if json.Unmarshal(own, &o) == nil && o.Type == "text" {
+			b.Citations = o.Citations
+		}
+		return b, nil
+	case own != nil:
+		return again(own, p.Reasoning), nil
+	}
+	return nil, nil // reasoning without a signature cannot be given back
+}
+
+func (c *conversation) own(p llm.Part) json.RawMessage {
+	if c.strip {
+		return nil
+	}
+	own := wire.Own(p.Opaque, c.model)
+	c.sent = c.sent || own != nil
+	return own
+}
+
+// again makes the block anew that opaque data was taken of.
+func again(own json.RawMessage, thought string) any {
+	var o opaque
+	if json.Unmarshal(own, &o) != nil {
+		return nil
+	}
+	switch o.Type {
+	case "thinking":
+		return &block{Type: o.Type, Thinking: &thought, Signature: o.Signature}
+	case "redacted_thinking":
+		return &block{Type: o.Type, Data: o.Data}
+	}
+	return own
+}
+
+func result(r *llm.ToolResult) (*block, error) {
+	b := &block{Type: "tool_result", ToolUseID: wire.ToolName(r.ID), IsError: r.Failed}
+	if r.Text != "" {
+		b.Content = append(b.Content, &block{Type: "text", Text: r.Text})
+	}
+	if r.Media != nil {
+		m, err := media(r.Media)
+		if err != nil {
+			return nil, err
+		}
+		b.Content = append(b.Content, m)
+	}
+	return b, nil
+}
+
+// media translates an image, a PDF or a text file.
+func media(m *llm.Media) (*block, error) {
+	b := &block{Type: "document", Title: m.Name, Source: &source{Type: "base64", MediaType: m.Type}}
+	switch {
+	case strings.HasPrefix(m.Type, "image/"):
+		b.Type, b.Title = "image", ""
+	case m.Type == "application/pdf":
+	case strings.HasPrefix(m.Type, "text/") && m.URL == "":
+		*b.Source = source{Type: "text", MediaType: "text/plain", Data: strings.ToValidUTF8(string(m.Data), "\uFFFD")}
+		return b, nil
+	default:
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "this API takes images, PDF and text, not " + m.Type}
+	}
+	if m.URL != "" {
+		*b.Source = source{Type: "url", URL: m.URL}
+		return b, nil
+	}
+	b.Source.Data = base64.StdEncoding.EncodeToString(m.Data)
+	return b, nil
+}

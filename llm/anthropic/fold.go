@@ -1,0 +1,344 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"slices"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The events of a stream, and the whole message that a server may answer with
+// instead.
+type (
+	event struct {
+		Type         string          `json:"type"`
+		Index        int             `json:"index"`
+		Message      *whole          `json:"message"`
+		ContentBlock json.RawMessage `json:"content_block"`
+		Delta        delta           `json:"delta"`
+		Usage        *usage          `json:"usage"`
+		whole                        // if Type is "message"
+	}
+	whole struct {
+		ID         string            `json:"id"`
+		Model      string            `json:"model"`
+		Content    []json.RawMessage `json:"content"`
+		StopReason string            `json:"stop_reason"`
+		Counts     *usage            `json:"usage"`
+	}
+	delta struct {
+		Type        string          `json:"type"`
+		Text        string          `json:"text"`
+		Thinking    string          `json:"thinking"`
+		Signature   string          `json:"signature"`
+		PartialJSON string          `json:"partial_json"`
+		Citation    json.RawMessage `json:"citation"`
+		StopReason  string          `json:"stop_reason"`
+	}
+	usage struct {
+		Input         *int `json:"input_tokens"`
+		CacheRead     *int `json:"cache_read_input_tokens"`
+		CacheCreation *int `json:"cache_creation_input_tokens"`
+		Output        *int `json:"output_tokens"`
+		Details       *struct {
+			Thinking int `json:"thinking_tokens"`
+		} `json:"output_tokens_details"`
+	}
+	// answered is a block of an answer.
+	answered struct {
+		Type      string            `json:"type"`
+		Text      string            `json:"text"`
+		Citations []json.RawMessage `json:"citations"`
+		Thinking  string            `json:"thinking"`
+		Signature string            `json:"signature"`
+		Data      string            `json:"data"`
+		ID        string            `json:"id"`
+		Name      string            `json:"name"`
+		Input     json.RawMessage   `json:"input"`
+	}
+)
+
+// A piece is a block of an answer as it grows.
+type piece struct {
+	answered
+	index int
+	raw   json.RawMessage // of a block of a kind that only goes back
+	grown []byte          // text, thought or JSON
+}
+
+// A fold makes an answer of events. It implements wire.Fold.
+type fold struct {
+	full   string // name of the model asked
+	answer string // name of the tool whose input is the answer
+	size   int    // of the request, in bytes
+
+	id, served string
+	pieces     []*piece
+	stop       string
+	stopped    bool
+	used       llm.Usage
+	final      bool // used has the last count
+	grown      int  // bytes of all pieces
+}
+
+// Limits of what a fold takes.
+const (
+	maxGrown  = 64 << 20
+	maxPieces = 10000
+)
+
+// Add implements wire.Fold.
+func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
+	var ev event
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return llm.Delta{}, false, wire.Mangled("an event", err)
+	}
+	switch ev.Type {
+	case "message":
+		ev.Counts = ev.Usage // the outer field of that name is found first
+		return f.all(&ev.whole)
+	case "message_start":
+		if ev.Message != nil {
+			f.begin(ev.Message)
+		}
+	case "content_block_start":
+		return f.start(ev.Index, ev.ContentBlock)
+	case "content_block_delta":
+		return f.grow(ev.Index, ev.Delta)
+	case "message_delta":
+		f.count(ev.Usage)
+		f.final = true
+		if ev.Delta.StopReason != "" {
+			f.stop = ev.Delta.StopReason
+		}
+	case "message_stop":
+		f.stopped = true
+		return llm.Delta{}, true, nil
+	}
+	return llm.Delta{}, false, nil
+}
+
+func (f *fold) begin(m *whole) {
+	f.id, f.served = m.ID, m.Model
+	f.count(m.Counts)
+}
+
+// all takes a message that came in one piece.
+func (f *fold) all(m *whole) (llm.Delta, bool, error) {
+	f.begin(m)
+	f.final, f.stopped, f.stop = true, true, m.StopReason
+	var out llm.Delta
+	for i, raw := range m.Content {
+		d, _, err := f.start(i, raw)
+		if err != nil {
+			return llm.Delta{}, false, err
+		}
+		out.Text += d.Text
+		out.Reasoning += d.Reasoning
+	}
+	return out, true, nil
+}
+
+// start begins a block, which may bring its content along.
+func (f *fold) start(index int, raw json.RawMessage) (llm.Delta, bool, error) {
+	p := &piece{index: index}
+	if err := json.Unmarshal(raw, &p.answered); err != nil {
+		return llm.Delta{}, false, wire.Mangled("a block", err)
+	}
+	f.pieces = append(f.pieces, p)
+	switch p.Type {
+	case "text":
+		return f.add(p, p.Text)
+	case "thinking":
+		return f.add(p, p.Thinking)
+	case "tool_use":
+		if in := string(p.Input); in != "{}" && in != "null" {
+			return f.add(p, in)
+		}
+	case "redacted_thinking":
+		return f.add(p, p.Data)
+	default:
+		p.raw = raw
+		f.grown += len(raw)
+	}
+	return f.add(p, "")
+}
+
+func (f *fold) grow(index int, d delta) (llm.Delta, bool, error) {
+	p := f.piece(index)
+	if p == nil {
+		return llm.Delta{}, false, wire.Mangled("a block without a beginning", nil)
+	}
+	switch d.Type {
+	case "text_delta":
+		return f.add(p, d.Text)
+	case "thinking_delta":
+		return f.add(p, d.Thinking)
+	case "input_json_delta":
+		return f.add(p, d.PartialJSON)
+	case "signature_delta":
+		p.Signature += d.Signature
+		f.grown += len(d.Signature)
+	case "citations_delta":
+		p.Citations = append(p.Citations, d.Citation)
+		f.grown += len(d.Citation)
+	}
+	return f.add(p, "")
+}
+
+// piece returns the block of an index, nearly always the last.
+func (f *fold) piece(index int) *piece {
+	for _, p := range slices.Backward(f.pieces) {
+		if p.index == index {
+			return p
+		}
+	}
+	return nil
+}
+
+// add appends text to a block and returns what of it is to be seen.
+func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
+	p.grown = append(p.grown, text...)
+	if f.grown += len(text); f.grown > maxGrown || len(f.pieces) > maxPieces {
+		return llm.Delta{}, false, &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
+	}
+	switch {
+	case p.Type == "text", p.Type == "tool_use" && f.answers(p):
+		return llm.Delta{Text: text}, false, nil
+	case p.Type == "thinking":
+		return llm.Delta{Reasoning: text}, false, nil
+	}
+	return llm.Delta{}, false, nil
+}
+
+func (f *fold) answers(p *piece) bool { return f.answer != "" && p.Name == f.answer }
+
+// count takes what is counted; later counts replace earlier ones.
+func (f *fold) count(u *usage) {
+	if u == nil {
+		return
+	}
+	for _, c := range []struct{ to, from *int }{
+		{&f.used.Input, u.Input},
+		{&f.used.CacheRead, u.CacheRead},
+		{&f.used.CacheWrite, u.CacheCreation},
+		{&f.used.Output, u.Output},
+	} {
+		if c.from != nil {
+			*c.to = max(0, *c.from)
+		}
+	}
+	if u.Details != nil {
+		f.used.Reasoning = min(max(0, u.Details.Thinking), f.used.Output)
+	}
+}
+
+// Usage implements wire.Fold. Until the end the API has only counted what it
+// read, so what it has written is guessed.
+func (f *fold) Usage() llm.Usage {
+	if f.final && f.used.Total() > 0 || f.grown == 0 {
+		return f.used
+	}
+	used := wire.CountedOr(f.used, f.size, f.grown)
+	used.Output = max(used.Output, wire.Tokens(f.grown))
+	used.Estimated = true
+	return used
+}
+
+// Answer implements wire.Fold.
+func (f *fold) Answer() (*llm.Response, error) {
+	if !f.stopped || f.stop == "" {
+		return nil, nil
+	}
+	msg := llm.Message{Role: llm.Assistant}
+	var called, answered bool
+	for _, p := range f.pieces {
+		part, ok, err := f.part(p)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			msg.Parts = append(msg.Parts, part)
+		}
+		called = called || part.Call != nil
+		answered = answered || p.Type == "tool_use" && f.answers(p)
+	}
+	finish := finishOf(f.stop)
+	if finish == llm.FinishTools && answered && !called {
+		finish = llm.FinishStop
+	}
+	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: f.Usage()}, nil
+}
+
+// part makes a part of a block, unless nothing is in it.
+func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
+	switch p.Type {
+	case "text":
+		part.Text = string(p.grown)
+		if len(p.Citations) > 0 {
+			citations, err := json.Marshal(p.Citations)
+			if err != nil {
+				return part, false, wire.Mangled("a citation", err)
+			}
+			part.Opaque, err = f.opaque(opaque{Type: p.Type, Citations: citations})
+			return part, part.Text != "", err
+		}
+		return part, part.Text != "", nil
+	case "thinking":
+		part.Reasoning = string(p.grown)
+		if p.Signature != "" {
+			part.Opaque, err = f.opaque(opaque{Type: p.Type, Signature: p.Signature})
+		}
+		return part, part.Reasoning != "" || part.Opaque != nil, err
+	case "redacted_thinking":
+		part.Opaque, err = f.opaque(opaque{Type: p.Type, Data: string(p.grown)})
+		return part, true, err
+	case "tool_use":
+		if f.answers(p) {
+			return llm.Part{Text: string(p.grown)}, len(p.grown) > 0, nil
+		}
+		part.Call = &llm.ToolCall{ID: p.ID, Name: p.Name, Input: wire.CallInput(p.grown)}
+		if part.Call.ID == "" {
+			part.Call.ID = wire.CallID()
+		}
+		return part, true, nil
+	}
+	part.Opaque, err = f.whole(p)
+	return part, true, err
+}
+
+// whole keeps a block as it is, with the input that came in pieces.
+func (f *fold) whole(p *piece) (*llm.Opaque, error) {
+	if len(p.grown) == 0 {
+		return &llm.Opaque{Model: f.full, Data: p.raw}, nil
+	}
+	o, err := wire.ParseObject(p.raw)
+	if err != nil {
+		return nil, wire.Mangled("a block", err)
+	}
+	o.Set("input", wire.CallInput(p.grown))
+	return f.opaque(o)
+}
+
+func (f *fold) opaque(v any) (*llm.Opaque, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, wire.Mangled("a block", err)
+	}
+	return &llm.Opaque{Model: f.full, Data: data}, nil
+}
+
+func finishOf(stop string) llm.Finish {
+	switch stop {
+	case "end_turn", "stop_sequence":
+		return llm.FinishStop
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.FinishLength
+	case "tool_use":
+		return llm.FinishTools
+	case "refusal":
+		return llm.FinishFilter
+	}
+	return llm.FinishOther
+}

@@ -1,0 +1,296 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The request as the Messages API wants it.
+type (
+	messageRequest struct {
+		Model        string            `json:"model,omitempty"`
+		Version      string            `json:"anthropic_version,omitempty"`
+		MaxTokens    int               `json:"max_tokens"`
+		System       []*block          `json:"system,omitempty"`
+		Messages     []message         `json:"messages"`
+		Tools        []json.RawMessage `json:"tools,omitempty"`
+		ToolChoice   *toolChoice       `json:"tool_choice,omitempty"`
+		Thinking     *thinking         `json:"thinking,omitempty"`
+		OutputConfig *outputConfig     `json:"output_config,omitempty"`
+		Temperature  *float64          `json:"temperature,omitempty"`
+		Stream       bool              `json:"stream"`
+	}
+	message struct {
+		Role    llm.Role `json:"role"`
+		Content []any    `json:"content"` // *block, or json.RawMessage for what only goes back
+	}
+	tool struct {
+		Name         string          `json:"name"`
+		Description  string          `json:"description,omitempty"`
+		InputSchema  json.RawMessage `json:"input_schema"`
+		CacheControl *cacheControl   `json:"cache_control,omitempty"`
+	}
+	toolChoice struct {
+		Type string `json:"type"`
+		Name string `json:"name,omitempty"`
+	}
+	thinking struct {
+		Type         string `json:"type"`
+		BudgetTokens int    `json:"budget_tokens,omitempty"`
+		Display      string `json:"display,omitempty"`
+	}
+	outputConfig struct {
+		Effort string        `json:"effort,omitempty"`
+		Format *outputFormat `json:"format,omitempty"`
+	}
+	outputFormat struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	cacheControl struct {
+		Type string `json:"type"`
+	}
+)
+
+// A plan is a request ready to send, with what is needed to read the answer.
+type plan struct {
+	body   messageRequest
+	answer string // name of the tool whose input is the answer, or empty
+	opaque bool   // parts that only this model can read are in it
+}
+
+// plan translates a request. With strip, opaque parts stay behind.
+func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
+	history := conversation{model: m.name, strip: strip, cache: req.Cache}
+	messages, err := history.messages(req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{body: messageRequest{Messages: messages, Stream: true}, opaque: history.sent}
+	if m.vertex {
+		p.body.Version = vertexVersion
+	} else {
+		p.body.Model = m.id
+	}
+	m.think(p, req)
+	if p.body.Thinking == nil && m.traits.sampling || m.traits.thinks == noThinking {
+		p.body.Temperature = req.Temperature
+	}
+	words, err := m.tools(p, req)
+	if err != nil {
+		return nil, err
+	}
+	p.system(req, words)
+	return p, nil
+}
+
+// system sets the system prompt: the caller's, and words of the adapter's own
+// behind the part that is cached.
+func (p *plan) system(req *llm.Request, words string) {
+	if req.System != "" {
+		b := &block{Type: "text", Text: req.System}
+		if req.Cache {
+			b.CacheControl = ephemeral()
+		}
+		p.body.System = append(p.body.System, b)
+	}
+	if words != "" {
+		p.body.System = append(p.body.System, &block{Type: "text", Text: words})
+	}
+}
+
+// think sets how long the answer may be and how much of it may be thought.
+func (m *model) think(p *plan, req *llm.Request) {
+	p.body.MaxTokens = req.MaxTokens
+	if m.traits.thinks == byBudget {
+		m.thinkByBudget(p, req)
+	} else {
+		m.thinkByEffort(p, req)
+	}
+	if p.body.MaxTokens <= 0 {
+		p.body.MaxTokens = min(usualOutput, m.traits.output)
+	}
+}
+
+// thinkByBudget leaves at least a quarter of the answer to what is not thought.
+// Thinking stays off where the API would refuse it: in answers too short for
+// it, when a tool is forced, and in an open tool loop that was begun without.
+func (m *model) thinkByBudget(p *plan, req *llm.Request) {
+	budget := budgetOf(req.Effort)
+	if m.traits.effort && budget > 0 {
+		p.effort(req.Effort)
+	}
+	if req.MaxTokens > 0 {
+		budget = min(budget, req.MaxTokens-req.MaxTokens/4)
+	}
+	if budget < leastBudget || forces(req) || midLoop(p.body.Messages) {
+		return
+	}
+	p.body.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
+	if req.MaxTokens <= 0 {
+		p.body.MaxTokens = min(usualOutput+budget, m.traits.output)
+	}
+}
+
+func (m *model) thinkByEffort(p *plan, req *llm.Request) {
+	// Without a display the newest models keep their thoughts to themselves.
+	on := &thinking{Type: "adaptive", Display: "summarized"}
+	asked := req.Effort != "" && req.Effort != "none"
+	switch m.traits.thinks {
+	case noThinking:
+		return
+	case adaptive:
+		if asked && !forces(req) {
+			p.body.Thinking = on
+		}
+	case adaptiveOn:
+		if p.body.Thinking = on; req.Effort == "none" || forces(req) && m.traits.forced {
+			p.body.Thinking = &thinking{Type: "disabled"}
+		}
+	case betweenTools:
+		if p.body.Thinking = on; req.Effort == "none" {
+			p.body.Thinking = &thinking{Type: "between_tools"}
+		}
+	case always:
+		if p.body.Thinking = on; req.Effort == "none" {
+			p.effort("low")
+		}
+	}
+	if asked {
+		p.effort(req.Effort)
+	}
+}
+
+func (p *plan) effort(effort string) {
+	if effort == "minimal" {
+		effort = "low"
+	}
+	if p.body.OutputConfig == nil {
+		p.body.OutputConfig = &outputConfig{}
+	}
+	p.body.OutputConfig.Effort = effort
+}
+
+// thinksNow reports whether the answer may begin with thoughts, which rules
+// forced tools out.
+func (p *plan) thinksNow() bool {
+	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
+}
+
+func forces(req *llm.Request) bool {
+	switch req.ToolChoice {
+	case "", "auto", "none":
+		return false
+	}
+	return true
+}
+
+// midLoop reports whether the conversation ends in results of tools that were
+// called without a thought before them.
+func midLoop(messages []message) bool {
+	n := len(messages)
+	if n < 2 || messages[n-2].Role != llm.Assistant || messages[n-1].Role != llm.User {
+		return false
+	}
+	result, ok := messages[n-1].Content[0].(*block)
+	if !ok || result.Type != "tool_result" {
+		return false
+	}
+	first, ok := messages[n-2].Content[0].(*block)
+	return !ok || first.Type != "thinking" && first.Type != "redacted_thinking"
+}
+
+// tools sets the tools, the choice among them and the schema of the answer, in
+// the strongest way the model has. What it has no way for becomes words for
+// the system prompt.
+func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
+	p.body.Tools = append(p.body.Tools, m.builtin...)
+	for i, t := range req.Tools {
+		last := i == len(req.Tools)-1
+		if err := p.addTool(t.Name, t.Doc, t.Schema, req.Cache && last); err != nil {
+			return "", err
+		}
+	}
+	words = m.choose(p, req)
+	if req.Schema == nil {
+		return words, nil
+	}
+	if schema, ok := strictSchema(req.Schema.JSON); ok && m.traits.schema && !m.vertex {
+		if p.body.OutputConfig == nil {
+			p.body.OutputConfig = &outputConfig{}
+		}
+		p.body.OutputConfig.Format = &outputFormat{Type: "json_schema", Schema: schema}
+		return words, nil
+	}
+	if p.thinksNow() || !m.traits.forced || !wire.IsObjectSchema(req.Schema.JSON) {
+		return wire.Paragraphs(words, wire.SchemaPrompt(req.Schema.JSON)), nil
+	}
+	return words, p.answerByTool(req)
+}
+
+// choose sets the tool choice, or returns words where it cannot be forced.
+func (m *model) choose(p *plan, req *llm.Request) string {
+	if len(p.body.Tools) == 0 || req.ToolChoice == "" {
+		return ""
+	}
+	choice := &toolChoice{Type: req.ToolChoice}
+	switch {
+	case !forces(req):
+	case p.thinksNow() || !m.traits.forced:
+		choice.Type = "auto"
+		p.body.ToolChoice = choice
+		if req.ToolChoice == "required" {
+			return "Answer by calling one of the tools."
+		}
+		return fmt.Sprintf("Answer by calling the tool %q.", req.ToolChoice)
+	case req.ToolChoice == "required":
+		choice.Type = "any"
+	default:
+		*choice = toolChoice{Type: "tool", Name: req.ToolChoice}
+	}
+	p.body.ToolChoice = choice
+	return ""
+}
+
+// answerByTool makes the answer the input of a tool that must be called, or,
+// if there are other tools to use, may be called instead of them.
+func (p *plan) answerByTool(req *llm.Request) error {
+	p.answer = wire.SchemaName(req.Schema)
+	others := len(p.body.Tools) > 0 && req.ToolChoice != "none"
+	doc := "Give the answer."
+	if others {
+		doc = "Give the answer, once no other tool is needed."
+	}
+	if described := wire.SchemaDoc(req.Schema.JSON); described != "" {
+		doc = described
+	}
+	if err := p.addTool(p.answer, doc, req.Schema.JSON, false); err != nil {
+		return err
+	}
+	p.body.ToolChoice = &toolChoice{Type: "tool", Name: p.answer}
+	if others {
+		p.body.ToolChoice = &toolChoice{Type: "any"}
+	}
+	return nil
+}
+
+func (p *plan) addTool(name, doc string, schema json.RawMessage, cache bool) error {
+	t := tool{Name: name, Description: doc, InputSchema: schema}
+	if len(schema) == 0 {
+		t.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	if cache {
+		t.CacheControl = ephemeral()
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("encode tool %s: %w", name, err)
+	}
+	p.body.Tools = append(p.body.Tools, raw)
+	return nil
+}
+
+func ephemeral() *cacheControl { return &cacheControl{Type: "ephemeral"} }

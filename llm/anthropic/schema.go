@@ -1,0 +1,127 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"ponder/llm/internal/wire"
+)
+
+// maxSchemaDepth bounds how deep a schema may nest.
+const maxSchemaDepth = 50
+
+// strictSchema rewrites a schema for structured output, which wants every object
+// closed and knows no bounds on numbers, strings and lists: those are left out,
+// for whoever asked validates the answer anyway. It reports whether the schema
+// can be said so; maps with free keys and schemas that hold themselves cannot.
+func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
+	s := strict{}
+	out, ok := s.schema(schema, 0)
+	if !ok || s.refs && s.defs == 0 {
+		return nil, false
+	}
+	return out, true
+}
+
+// A strict is a rewriting under way.
+type strict struct {
+	refs bool // there is a reference
+	defs int  // definitions it may be to
+}
+
+func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) {
+	in, err := wire.ParseObject(raw)
+	if err != nil || depth > maxSchemaDepth {
+		return nil, false
+	}
+	var out wire.Object
+	for _, f := range in {
+		value, keep, ok := s.field(f, depth)
+		if !ok {
+			return nil, false
+		}
+		if f.Key == "oneOf" {
+			f.Key = "anyOf"
+		}
+		if keep {
+			out.Set(f.Key, value)
+		}
+	}
+	if in.String("type") == "object" || in.Get("properties") != nil {
+		// Closing an object only makes the answer stricter, but a map would be empty.
+		if in.Get("properties") == nil && !closed(in.Get("additionalProperties")) {
+			return nil, false
+		}
+		out.Set("additionalProperties", json.RawMessage("false"))
+	}
+	text, err := out.MarshalJSON()
+	return text, err == nil
+}
+
+// closed reports whether a schema for further keys forbids them.
+func closed(raw json.RawMessage) bool {
+	text, err := json.Marshal(raw) // compacts
+	return err == nil && (string(text) == "false" || string(text) == `{"not":{}}`)
+}
+
+// field rewrites one keyword; keep says whether the API knows it.
+func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok bool) {
+	switch f.Key {
+	case "properties", "$defs", "definitions":
+		value, ok = s.members(f, depth)
+		return value, true, ok
+	case "items":
+		value, ok = s.schema(f.Value, depth+1)
+		return value, true, ok
+	case "anyOf", "oneOf", "allOf":
+		value, ok = s.list(f.Value, depth)
+		return value, true, ok
+	case "$ref":
+		s.refs = true
+		return f.Value, true, depth > 0
+	case "patternProperties", "propertyNames", "prefixItems", "not", "if", "then", "else", "dependentSchemas", "unevaluatedProperties":
+		return nil, false, false
+	case "type", "enum", "const", "required", "description", "title", "default":
+		return f.Value, true, true
+	}
+	return nil, false, true
+}
+
+// members rewrites the schemas of an object's values. Definitions may not
+// refer to one another, which rules out that they hold themselves.
+func (s *strict) members(f wire.Field, depth int) (json.RawMessage, bool) {
+	in, err := wire.ParseObject(f.Value)
+	if err != nil {
+		return nil, false
+	}
+	defs := f.Key != "properties"
+	for i := range in {
+		inner := s
+		if defs {
+			inner = &strict{}
+			s.defs++
+		}
+		value, ok := inner.schema(in[i].Value, depth+1)
+		if !ok || defs && inner.refs {
+			return nil, false
+		}
+		in[i].Value = value
+	}
+	text, err := in.MarshalJSON()
+	return text, err == nil
+}
+
+func (s *strict) list(raw json.RawMessage, depth int) (json.RawMessage, bool) {
+	var in []json.RawMessage
+	if json.Unmarshal(raw, &in) != nil {
+		return nil, false
+	}
+	for i := range in {
+		value, ok := s.schema(in[i], depth+1)
+		if !ok {
+			return nil, false
+		}
+		in[i] = value
+	}
+	text, err := json.Marshal(in)
+	return text, err == nil
+}

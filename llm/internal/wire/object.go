@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// An Object is a JSON object whose fields keep their order, which models follow
+// when they fill a schema in.
+type Object []Field
+
+// A Field is a key and its JSON value.
+type Field struct {
+	Key   string
+	Value json.RawMessage
+}
+
+// errNoObject is the error of JSON that is not an object.
+var errNoObject = errors.New("not a JSON object")
+
+// ParseObject reads an object. Of keys that occur twice the last one counts.
+func ParseObject(raw []byte) (Object, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errNoObject
+	}
+	var o Object
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var v json.RawMessage
+		if err := dec.Decode(&v); err != nil {
+			return nil, err
+		}
+		key, _ := t.(string) // the decoder takes no other key
+		o.Set(key, v)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Get returns the value of a key, or nil.
+func (o Object) Get(key string) json.RawMessage {
+	for _, f := range o {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// String returns the value of a key if it is a string, or "".
+func (o Object) String(key string) string {
+	var s string
+	if json.Unmarshal(o.Get(key), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Set gives a key a value, at its place or at the end.
+func (o *Object) Set(key string, value json.RawMessage) {
+	for i, f := range *o {
+		if f.Key == key {
+			(*o)[i].Value = value
+			return
+		}
+	}
+	*o = append(*o, Field{key, value})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(f.Key)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(f.Value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ponder/llm"
+)
+
+// maxParts bounds the parts of one answer.
+const maxParts = 10000
+
+// Parts gathers the parts of an answer as they stream in: pieces of text, or of
+// reasoning, that follow one another are one part. The zero value is empty.
+type Parts struct {
+	parts   []llm.Part
+	text    strings.Builder
+	thought bool // text is reasoning
+	size    int
+}
+
+// Text adds a piece of the answer's text.
+func (p *Parts) Text(s string) error { return p.piece(s, false) }
+
+// Reasoning adds a piece of reasoning.
+func (p *Parts) Reasoning(s string) error { return p.piece(s, true) }
+
+func (p *Parts) piece(s string, thought bool) error {
+	if s == "" {
+		return nil
+	}
+	if p.thought != thought {
+		p.flush()
+		p.thought = thought
+	}
+	p.text.WriteString(s)
+	return p.grow(len(s))
+}
+
+// Add adds a part of its own, which nothing is added to later.
+func (p *Parts) Add(part llm.Part) error {
+	p.flush()
+	p.parts = append(p.parts, part)
+	n := len(part.Text) + len(part.Reasoning)
+	if part.Call != nil {
+		n += len(part.Call.Input)
+	}
+	if part.Opaque != nil {
+		n += len(part.Opaque.Data)
+	}
+	if part.Media != nil {
+		n += len(part.Media.Data)
+	}
+	return p.grow(n)
+}
+
+func (p *Parts) grow(n int) error {
+	if p.size += n; p.size > maxAnswer || len(p.parts) > maxParts {
+		return oversize()
+	}
+	return nil
+}
+
+func (p *Parts) flush() {
+	if p.text.Len() == 0 {
+		return
+	}
+	part := llm.Part{Text: p.text.String()}
+	if p.thought {
+		part = llm.Part{Reasoning: part.Text}
+	}
+	p.parts = append(p.parts, part)
+	p.text = strings.Builder{}
+}
+
+// Size returns the bytes added.
+func (p *Parts) Size() int { return p.size }
+
+// Done returns the parts and begins anew.
+func (p *Parts) Done() []llm.Part {
+	p.flush()
+	parts := p.parts
+	*p = Parts{}
+	return parts
+}
+
+// CallInput returns the input of a tool call: text as it is if it is JSON, an
+// empty object if there is none, and else the text as a JSON string.
+func CallInput(text []byte) json.RawMessage {
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return json.RawMessage("{}")
+	}
+	if json.Valid(text) {
+		return json.RawMessage(text)
+	}
+	quoted, err := json.Marshal(string(text))
+	if err != nil { // strings always encode
+		return json.RawMessage("{}")
+	}
+	return quoted
+}
+
+// CallObject returns the input of a call as an object, for providers that take
+// nothing else: any other value is put under the key "input".
+func CallObject(input json.RawMessage) json.RawMessage {
+	trimmed := strings.TrimSpace(string(input))
+	switch {
+	case strings.HasPrefix(trimmed, "{"):
+		return input
+	case trimmed == "" || trimmed == "null":
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(`{"input":` + trimmed + `}`)
+}
+
+// Own returns the data that the named model wants back, or nil if there is none
+// or another model made it.
+func Own(o *llm.Opaque, model string) json.RawMessage {
+	if o == nil || o.Model != model || len(o.Data) == 0 {
+		return nil
+	}
+	return o.Data
+}
+
+// CountedOr returns used if the provider gave any count, and else an estimate.
+func CountedOr(used llm.Usage, in, out int) llm.Usage {
+	if used.Total() > 0 {
+		return used
+	}
+	guess := Estimate(in, out)
+	guess.Cost = used.Cost
+	return guess
+}

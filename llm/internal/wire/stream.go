@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+
+	"ponder/llm"
+)
+
+// maxAnswer bounds what is kept of one answer, in bytes.
+const maxAnswer = 64 << 20
+
+// A Fold makes an answer of the pieces of a stream. It is used by one goroutine.
+type Fold interface {
+	// Add takes a piece, valid until Add returns, and returns what is new to
+	// see in it. Last says that the answer is complete and nothing after this
+	// piece matters.
+	Add(piece []byte) (delta llm.Delta, last bool, err error)
+
+	// Answer returns the answer if its terminal signal was seen, else nil.
+	Answer() (*llm.Response, error)
+
+	// Usage returns what the answer used so far, as far as is known.
+	Usage() llm.Usage
+}
+
+// An Ask says what was asked, for the errors of an answer.
+type Ask struct {
+	Model string // full name
+	Size  int    // of the request, in bytes
+}
+
+// Stream reads the pieces of resp into fold and yields what comes of them, to
+// the end that [llm.Model] asks of Generate. A piece that is an error ends it;
+// so does the end of the pieces before the terminal signal, as Truncated. Every
+// error names the model and the usage until then. It does not close the body.
+func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
+	for piece, err := range pieces {
+		var delta llm.Delta
+		var last bool
+		if err == nil {
+			if e := InBand(piece); e != nil {
+				yield(llm.Delta{}, a.blame(e, fold.Usage()))
+				return
+			}
+			delta, last, err = fold.Add(piece)
+		}
+		if err != nil {
+			yield(llm.Delta{}, a.Cut(err, fold.Usage()))
+			return
+		}
+		if (delta.Text != "" || delta.Reasoning != "") && !yield(delta, nil) {
+			return
+		}
+		if last {
+			break
+		}
+	}
+	answer, err := fold.Answer()
+	if err == nil && answer == nil {
+		err = &llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete"}
+	}
+	if err != nil {
+		yield(llm.Delta{}, a.Cut(err, fold.Usage()))
+		return
+	}
+	Finish(resp)
+	yield(llm.Delta{Done: answer}, nil)
+}
+
+// Cut is the error of an attempt that was cut off and may be billed all the
+// same. If the provider counted nothing until then, its usage is a guess.
+func (a Ask) Cut(err error, used llm.Usage) error {
+	var e *llm.Error
+	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest)
+	if !refused {
+		used = CountedOr(used, a.Size, 0)
+	}
+	return a.blame(err, used)
+}
+
+// blame makes an *[llm.Error] of err that names the model and the usage.
+func (a Ask) blame(err error, used llm.Usage) error {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		e = &llm.Error{Class: llm.Malformed, Message: oneLine(err.Error()), Err: err}
+	}
+	blamed := *e
+	blamed.Model = a.Model
+	if blamed.Usage == (llm.Usage{}) {
+		blamed.Usage = used
+	}
+	return &blamed
+}
+
+// Mangled is the error of a piece that is not what the protocol says. It quotes
+// nothing of it.
+func Mangled(what string, err error) error {
+	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
+}
+
+// Data reads the data of server-sent events. An event named "error" whose data
+// is not an error that [InBand] knows is one nevertheless.
+func Data(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for ev, err := range Events(r) {
+			if err == nil && ev.Name == "error" && InBand(ev.Data) == nil {
+				f, _ := parseFault(ev.Data, true)
+				err = f.err(http.StatusOK)
+			}
+			if !yield(ev.Data, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Whole reads all of r, up to 64 MB, as one piece.
+func Whole(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		data, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
+		if err == nil && len(data) > maxAnswer {
+			err = oversize()
+		}
+		yield(data, err)
+	}
+}
+
+func oversize() error {
+	return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer is larger than %d MB", maxAnswer>>20)}
+}
