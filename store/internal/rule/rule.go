@@ -1,0 +1,128 @@
+// Package rule holds the promises of [ponder.Store] that do not depend on where
+// things are kept, so that all stores keep the same ones: what may be appended
+// ([Admit]), how a lease and the time in it are counted ([Lease]), what a
+// list's [ponder.Info] follows, and which rows events make in the ledger.
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"ponder"
+)
+
+// Admit returns nil if events may be appended to a thread with that head by
+// whoever has fence, as far as that can be said without knowing which keys the
+// thread has. Held says that fence is a lease in force.
+func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event) error {
+	if fence != 0 && !held {
+		return ponder.ErrFenced
+	}
+	for _, ev := range events {
+		if fence == 0 && !ev.IsInput() {
+			return fmt.Errorf("%w: %s", ponder.ErrNotInput, ev.Body.Type())
+		}
+		if ev.After != 0 && ev.After != head {
+			return ponder.ErrStale
+		}
+	}
+	return nil
+}
+
+// Keys returns the keys of events, without the empty ones. It returns ErrTaken
+// if two are the same, and an error if an event has no body.
+func Keys(events []ponder.Event) ([]string, error) {
+	keys := make([]string, 0, len(events))
+	seen := make(map[string]bool, len(events))
+	for i, ev := range events {
+		if ev.Body == nil {
+			return nil, fmt.Errorf("event %d has no body", i+1)
+		}
+		key := ev.Key()
+		if key == "" {
+			continue
+		}
+		if seen[key] {
+			return nil, fmt.Errorf("%w: %s", ponder.ErrTaken, key)
+		}
+		seen[key] = true
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// Now returns the time as stores keep it: in UTC, with microseconds.
+func Now() time.Time { return Trim(time.Now()) }
+
+// Trim returns t as stores keep it.
+func Trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Alive reports whether a node that beat then is alive now.
+func Alive(beat, now time.Time) bool { return now.Sub(beat) < ponder.DeadAfter }
+
+// Forgotten reports whether a node that beat then has been dead for so long
+// that nobody wants to know.
+func Forgotten(beat, now time.Time) bool { return now.Sub(beat) > forgetAfter }
+
+const forgetAfter = 24 * time.Hour
+
+// A Lease is what a store keeps of the newest lease on a thread.
+type Lease struct {
+	Fence ponder.Fence
+	Node  ponder.NodeID // empty once it is released
+	Base  time.Duration // thinking time of the thread when the lease was taken or released
+	Clock time.Duration // of the node, when it took the lease
+	Seen  time.Duration // the most that an event of a holder says of it
+}
+
+// Elapsed returns the thinking time of the thread, as far as the holder, whose
+// clock was last heard to be at clock, was heard of.
+func (l Lease) Elapsed(clock time.Duration) time.Duration {
+	if l.Node == "" {
+		return max(l.Base, l.Seen)
+	}
+	return max(l.Base+max(0, clock-l.Clock), l.Seen)
+}
+
+// Take returns the lease of a node whose clock is at own after l, whose
+// holder's clock was last heard to be at clock.
+func (l Lease) Take(node ponder.NodeID, own, clock time.Duration) Lease {
+	return Lease{Fence: l.Fence + 1, Node: node, Base: l.Elapsed(clock), Clock: own, Seen: l.Seen}
+}
+
+// Release returns l after its holder released it and has counted elapsed.
+func (l Lease) Release(elapsed time.Duration) Lease {
+	return Lease{Fence: l.Fence, Base: max(elapsed, l.Base, l.Seen), Seen: l.Seen}
+}
+
+// Follow returns info after the thread has grown by ev.
+func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
+	info.Head, info.Updated = ev.Seq, Trim(ev.Time)
+	info.Status = ponder.NextStatus(info.Status, ev)
+	if b, ok := ev.Body.(ponder.TitleGenerated); ok {
+		info.Title = b.Content
+	}
+	return info
+}
+
+// Matches reports whether a filter lets a thread through, but for the limit.
+func Matches(f ponder.Filter, info ponder.Info) bool {
+	return (f.Kind == "" || f.Kind == info.Kind) &&
+		(f.Status == "" || f.Status == info.Status) &&
+		(f.Owner == "" || f.Owner == info.Owner) &&
+		len(info.ID) >= len(f.Prefix) && string(info.ID[:len(f.Prefix)]) == f.Prefix
+}
+
+// Header returns the header of a thread as it is stored, or an error if it
+// cannot be.
+func Header(t ponder.Thread) (ponder.Thread, error) {
+	if t.ID == "" {
+		return t, errors.New("a thread needs an id")
+	}
+	if t.Created.IsZero() {
+		t.Created = time.Now()
+	}
+	t.Created = Trim(t.Created)
+	return t, nil
+}

@@ -1,0 +1,166 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Append implements [ponder.Log].
+func (s *Store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
+	added, err := s.append(ctx, id, fence, events)
+	if err != nil {
+		return nil, fmt.Errorf("append to %s: %w", id, err)
+	}
+	if len(added) > 0 {
+		s.hub.Hint(id, added[len(added)-1].Seq)
+	}
+	return added, nil
+}
+
+func (s *Store) append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events []ponder.Event) ([]ponder.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	keys, err := rule.Keys(events)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || t.removed && fence == 0 {
+		return nil, ponder.ErrNoThread
+	}
+	if err := rule.Admit(fence, s.inForce(t, fence), t.info.Head, events); err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(keys, func(key string) bool { return t.keys[key] }); i >= 0 {
+		return nil, fmt.Errorf("%w: %s", ponder.ErrTaken, keys[i])
+	}
+	b, err := newBatch(id, t.info.Head, events)
+	if err != nil {
+		return nil, err
+	}
+	t.add(b, keys, fence != 0)
+	s.record(t, b)
+	return b.stamped, nil
+}
+
+// A batch is what an append adds.
+type batch struct {
+	stamped  []ponder.Event
+	stored   []ponder.Event // as a reader gets them
+	attempts []rule.Attempt
+	results  []rule.Result
+}
+
+func newBatch(id ponder.ThreadID, head ponder.Seq, events []ponder.Event) (b batch, err error) {
+	now := rule.Now()
+	b.stamped, b.stored = make([]ponder.Event, len(events)), make([]ponder.Event, len(events))
+	for i, ev := range events {
+		ev = ev.Stamp(id, head+ponder.Seq(i)+1, now)
+		b.stamped[i] = ev
+		if b.stored[i], err = roundTrip(ev); err != nil {
+			return b, err
+		}
+		a, ok, err := rule.Started(ev)
+		if err != nil {
+			return b, err
+		}
+		if ok {
+			b.attempts = append(b.attempts, a)
+		}
+		if r, ok := rule.Finished(ev); ok {
+			b.results = append(b.results, r)
+		}
+	}
+	return b, nil
+}
+
+// roundTrip returns an event as it is after it was stored.
+func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
+	js, err := ev.MarshalJSON()
+	if err != nil {
+		return stored, err
+	}
+	return stored, json.Unmarshal(js, &stored)
+}
+
+// add adds a batch to a thread. Held says that a holder wrote it.
+func (t *thread) add(b batch, keys []string, held bool) {
+	for _, key := range keys {
+		t.keys[key] = true
+	}
+	for i, ev := range b.stored {
+		t.info = rule.Follow(t.info, b.stamped[i])
+		if held {
+			t.lease.Seen = max(t.lease.Seen, ev.Elapsed)
+		}
+	}
+	t.events = append(t.events, b.stored...)
+}
+
+// record writes what a batch means to the ledger. The caller holds s.mu.
+func (s *Store) record(t *thread, b batch) {
+	for _, a := range b.attempts {
+		t.attempts[attemptID{a.Run, a.Cause}] = a
+	}
+	for _, r := range b.results {
+		a := t.attempts[attemptID{r.Run, r.Cause}]
+		r.Role, r.Mode = a.Role, a.Mode
+		if r.Model == "" {
+			r.Model = a.Model
+		}
+		s.results = append(s.results, result{t.info.ID, r})
+	}
+}
+
+// Events implements [ponder.Log].
+func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	return func(yield func(ponder.Event, error) bool) {
+		for {
+			page, err := s.page(ctx, id, after)
+			if err != nil {
+				yield(ponder.Event{}, fmt.Errorf("read %s: %w", id, err))
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for _, ev := range page {
+				if !yield(ev, nil) {
+					return
+				}
+				after = ev.Seq
+			}
+		}
+	}
+}
+
+// pageSize is how many events are read before ctx is looked at again.
+const pageSize = 256
+
+func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.thread(id)
+	if t == nil {
+		return nil, ponder.ErrNoThread
+	}
+	rest := t.events[min(max(0, int(after)), len(t.events)):]
+	return rest[:min(pageSize, len(rest)):min(pageSize, len(rest))], nil
+}
+
+// Watch implements [ponder.Log].
+func (s *Store) Watch(id ponder.ThreadID) (heads <-chan ponder.Seq, stop func()) {
+	return s.hub.Watch(id)
+}

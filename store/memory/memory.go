@@ -1,0 +1,93 @@
+// Package memory keeps everything in memory: for tests, and for thinking that
+// nobody needs to find again. It keeps all promises of [ponder.Store] but the
+// one that things last longer than the process. It starts no goroutines and
+// reads the time with [time.Now], so that it can live in a bubble of
+// testing/synctest.
+//
+// What is appended is encoded as it would be in a database, and read back from
+// there, so that nothing passes from a writer to a reader that would not do so
+// through any other store.
+package memory
+
+import (
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/store/internal/rule"
+	"ponder/store/internal/watch"
+)
+
+// A Store is a [ponder.Store] in memory.
+type Store struct {
+	hub watch.Hub
+
+	mu      sync.Mutex
+	threads map[ponder.ThreadID]*thread
+	nodes   map[ponder.NodeID]*node
+	results []result // the ledger of what has ended, oldest first
+}
+
+var _ ponder.Store = (*Store)(nil)
+
+type thread struct {
+	info     ponder.Info
+	removed  bool           // nothing is left but the fence
+	events   []ponder.Event // events[i].Seq == i+1
+	keys     map[string]bool
+	lease    rule.Lease
+	attempts map[attemptID]rule.Attempt
+	folds    map[string]checkpoint
+}
+
+type node struct {
+	ponder.Node
+	clock  time.Duration
+	buried bool
+}
+
+type attemptID struct {
+	run   ponder.RunID
+	cause string
+}
+
+type result struct {
+	thread ponder.ThreadID
+	rule.Result
+}
+
+type checkpoint struct {
+	version string
+	seq     ponder.Seq
+	state   []byte
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		threads: make(map[ponder.ThreadID]*thread),
+		nodes:   make(map[ponder.NodeID]*node),
+	}
+}
+
+// Close does nothing: what is in the store goes when the store does.
+func (s *Store) Close() error { return nil }
+
+// thread returns a thread that is there, or nil. The caller holds s.mu.
+func (s *Store) thread(id ponder.ThreadID) *thread {
+	if t := s.threads[id]; t != nil && !t.removed {
+		return t
+	}
+	return nil
+}
+
+// alive reports whether a node is alive. The caller holds s.mu.
+func (s *Store) alive(id ponder.NodeID) bool {
+	n := s.nodes[id]
+	return n != nil && !n.buried && rule.Alive(n.Beat, time.Now())
+}
+
+// inForce reports whether fence is a lease in force. The caller holds s.mu.
+func (s *Store) inForce(t *thread, fence ponder.Fence) bool {
+	return fence != 0 && fence == t.lease.Fence && s.alive(t.lease.Node)
+}

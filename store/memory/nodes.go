@@ -1,0 +1,148 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Join implements [ponder.Nodes].
+func (s *Store) Join(ctx context.Context, n ponder.Node) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("join %s: %w", n.ID, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nodes[n.ID] != nil {
+		return fmt.Errorf("join %s: %w", n.ID, ponder.ErrTaken)
+	}
+	n.Beat = rule.Now()
+	s.nodes[n.ID] = &node{Node: n}
+	return nil
+}
+
+// Beat implements [ponder.Nodes].
+func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("beat of %s: %w", id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.alive(id) {
+		return fmt.Errorf("beat of %s: %w", id, ponder.ErrFenced)
+	}
+	n := s.nodes[id]
+	n.Beat, n.clock = rule.Now(), max(n.clock, clock)
+	return nil
+}
+
+// AllNodes implements [ponder.Nodes].
+func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var nodes []ponder.Node
+	for _, n := range s.nodes {
+		if !n.buried && !rule.Forgotten(n.Beat, time.Now()) {
+			nodes = append(nodes, n.Node)
+		}
+	}
+	slices.SortFunc(nodes, func(a, b ponder.Node) int { return cmp.Compare(a.ID, b.ID) })
+	return nodes, ctx.Err()
+}
+
+// Bury implements [ponder.Nodes].
+func (s *Store) Bury(ctx context.Context, id ponder.NodeID) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("bury %s: %w", id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.nodes[id]; n != nil {
+		n.buried = true
+	}
+	return nil
+}
+
+// Take implements [ponder.Leases].
+func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+	lease, err := s.take(ctx, id, node)
+	if err != nil {
+		return lease, fmt.Errorf("take %s: %w", id, err)
+	}
+	return lease, nil
+}
+
+func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return ponder.Lease{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.thread(id)
+	switch {
+	case t == nil:
+		return ponder.Lease{}, ponder.ErrNoThread
+	case !s.alive(node):
+		return ponder.Lease{}, ponder.ErrFenced
+	case s.alive(t.lease.Node):
+		return ponder.Lease{}, ponder.ErrHeld
+	}
+	var clock time.Duration
+	if dead := s.nodes[t.lease.Node]; dead != nil {
+		clock = dead.clock
+	}
+	t.lease = t.lease.Take(node, s.nodes[node].clock, clock)
+	return ponder.Lease{Fence: t.lease.Fence, Head: t.info.Head, Elapsed: t.lease.Base}, nil
+}
+
+// Release implements [ponder.Leases].
+func (s *Store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+	if err := s.release(ctx, id, fence, head, elapsed); err != nil {
+		return fmt.Errorf("release %s: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	switch {
+	case t == nil:
+		return ponder.ErrNoThread
+	case !s.inForce(t, fence):
+		return ponder.ErrFenced
+	case t.info.Head != head:
+		return ponder.ErrStale
+	}
+	t.lease = t.lease.Release(elapsed)
+	return nil
+}
+
+// Abandoned implements [ponder.Leases].
+func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []ponder.Info
+	for _, t := range s.threads {
+		if !t.removed && t.info.Status == ponder.Thinking && !s.alive(t.lease.Node) {
+			found = append(found, t.info)
+		}
+	}
+	slices.SortFunc(found, func(a, b ponder.Info) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	var ids []ponder.ThreadID
+	for _, info := range found {
+		ids = append(ids, info.ID)
+	}
+	return ids, ctx.Err()
+}

@@ -1,0 +1,117 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Create implements [ponder.Threads].
+func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...ponder.Event) error {
+	if err := s.create(ctx, header, events); err != nil {
+		return fmt.Errorf("create %s: %w", header.ID, err)
+	}
+	if len(events) > 0 {
+		s.hub.Hint(header.ID, ponder.Seq(len(events)))
+	}
+	return nil
+}
+
+func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	keys, err := rule.Keys(events)
+	if err != nil {
+		return err
+	}
+	b, err := newBatch(header.ID, 0, events)
+	if err != nil {
+		return err
+	}
+	header, err = rule.Header(header)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.thread(header.ID) != nil {
+		return ponder.ErrTaken
+	}
+	t := &thread{
+		info:     ponder.Info{Thread: header, Updated: header.Created, Status: ponder.Created},
+		keys:     make(map[string]bool),
+		attempts: make(map[attemptID]rule.Attempt),
+		folds:    make(map[string]checkpoint),
+	}
+	if old := s.threads[header.ID]; old != nil {
+		t.lease.Fence = old.lease.Fence
+	}
+	t.add(b, keys, true)
+	s.threads[header.ID] = t
+	return nil
+}
+
+// Thread implements [ponder.Threads].
+func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.thread(id)
+	if t == nil {
+		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, ponder.ErrNoThread)
+	}
+	return s.info(t), ctx.Err()
+}
+
+// info returns what is known of a thread. The caller holds s.mu.
+func (s *Store) info(t *thread) ponder.Info {
+	info := t.info
+	info.Held = s.alive(t.lease.Node)
+	return info
+}
+
+// List implements [ponder.Threads].
+func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []ponder.Info
+	for _, t := range s.threads {
+		if !t.removed && rule.Matches(filter, t.info) {
+			found = append(found, s.info(t))
+		}
+	}
+	slices.SortFunc(found, func(a, b ponder.Info) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+	})
+	if filter.Limit > 0 && filter.Limit < len(found) {
+		found = found[:filter.Limit]
+	}
+	return found, ctx.Err()
+}
+
+// Remove implements [ponder.Threads].
+func (s *Store) Remove(ctx context.Context, id ponder.ThreadID) error {
+	if err := s.remove(ctx, id); err != nil {
+		return fmt.Errorf("remove %s: %w", id, err)
+	}
+	s.hub.Hint(id, 0)
+	return nil
+}
+
+func (s *Store) remove(ctx context.Context, id ponder.ThreadID) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.thread(id)
+	if t == nil {
+		return ponder.ErrNoThread
+	}
+	s.threads[id] = &thread{removed: true, lease: rule.Lease{Fence: t.lease.Fence + 1}}
+	return nil
+}
