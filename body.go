@@ -231,7 +231,7 @@ type (
 		Finish  llm.Finish  `json:"finish,omitempty"`
 		Model   string      `json:"-"`
 		Usage   llm.Usage   `json:"-"`
-		Spent   Cost        `json:"spent,omitzero"` // what the budgets are charged
+		Spent   Cost        `json:"spent,omitzero"`  // what the budgets are charged
 		Price   PriceSource `json:"price,omitempty"` // where the money in Spent comes from
 		Took    int64       `json:"took_ms,omitempty"`
 		Outcome

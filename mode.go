@@ -21,6 +21,9 @@ type Mode struct {
 	// version that the run began with.
 	Version int
 
+	// Layout counts up when the JSON of a State changes its form.
+	Layout int
+
 	// Doc says in a sentence what to start the mode for. Models read it too.
 	Doc string
 

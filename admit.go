@@ -1,0 +1,148 @@
+package ponder
+
+import (
+	"cmp"
+
+	"ponder/llm"
+)
+
+// Numbers that admission goes by.
+const (
+	defaultMaxTokens = 4096 // of a call that does not say
+	leastTokens      = 256  // fewer are no answer's worth
+	bytesPerToken    = 3    // of a request, to be on the safe side
+)
+
+// noModel is the reason of a call whose role has no model.
+const noModel = "model"
+
+// admit returns the intent to make a call, or what it does not fit in.
+func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
+	chain := d.roles[c.Role]
+	if len(chain) == 0 {
+		return nil, noModel
+	}
+	if r.told && r.since >= maxLast {
+		return nil, "calls"
+	}
+	m := chain[0]
+	for _, o := range chain {
+		if o.Name() == a.model {
+			m = o
+		}
+	}
+	req := c.Request
+	req.MaxTokens = cmp.Or(req.MaxTokens, defaultMaxTokens)
+	if m.MaxOutput > 0 {
+		req.MaxTokens = min(req.MaxTokens, m.MaxOutput)
+	}
+	in := m.tokensIn(&req)
+	out, reason := d.fit(r, m, in, req.MaxTokens)
+	if reason != "" {
+		return nil, reason
+	}
+	req.MaxTokens = out
+	held := m.most(in, out)
+	for up := r; up != nil; up = up.up {
+		d.held[up.ID] = d.held[up.ID].plus(held)
+	}
+	return CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Held: held}, ""
+}
+
+// fit returns how many tokens a call may write, at most out and at least an
+// answer's worth, so that it fits in every budget above; or the budget in which
+// it does not fit.
+func (d *decision) fit(r *run, m Model, in, out int) (int, string) {
+	least := min(out, leastTokens)
+	for up := r; up != nil; up = up.up {
+		limit, kept := up.Budget.Cost, up.Budget.reserve()
+		if up.told {
+			kept = Cost{}
+		}
+		used := up.spent.plus(up.held).plus(d.held[up.ID])
+		if limit.Money > 0 && m.Price.unknown() {
+			return 0, "money"
+		}
+		if limit.Tokens > 0 {
+			out = min(out, limit.Tokens-kept.Tokens-used.Tokens-in)
+		}
+		if limit.Money > 0 {
+			out = min(out, m.Price.affords(limit.Money-kept.Money-used.Money, in))
+		}
+		if what := used.plus(m.most(in, least)).over(limit, kept); what != "" {
+			return 0, what
+		}
+	}
+	return max(out, least), ""
+}
+
+// A Model is a model and what the engine must know of it.
+type Model struct {
+	llm.Model
+	Price     Price
+	MaxOutput int // tokens it can write at most; zero: not known
+}
+
+// A Price is what a model's tokens cost. The zero Price is not known.
+type Price struct {
+	Source PriceSource // "" and PriceUnknown: not known
+	// In USD per million tokens, which is the same as millionths per token.
+	Input, Output, CacheRead, CacheWrite float64
+}
+
+func (p Price) unknown() bool { return p.Source == "" || p.Source == PriceUnknown }
+
+// Of returns what usage costs at this price.
+func (p Price) Of(u llm.Usage) Money {
+	if p.unknown() {
+		return 0
+	}
+	micro := float64(u.Input)*p.Input + float64(u.Output)*p.Output +
+		float64(u.CacheRead)*cmp.Or(p.CacheRead, p.Input) + float64(u.CacheWrite)*cmp.Or(p.CacheWrite, p.Input)
+	return Money(micro + 0.999999)
+}
+
+// affords returns how many tokens may be written for so much after reading in.
+func (p Price) affords(m Money, in int) int {
+	left := float64(m) - float64(in)*max(p.Input, p.CacheWrite)
+	if p.Output <= 0 {
+		return 1 << 30
+	}
+	return max(0, int(left/p.Output))
+}
+
+// tokensIn estimates how many tokens a request has, rather too many than too few.
+func (m Model) tokensIn(req *llm.Request) int { return req.Size()/bytesPerToken + 16 }
+
+// most returns the most that a call may cost.
+func (m Model) most(in, out int) Cost {
+	c := Cost{Calls: 1, Tokens: in + out}
+	if !m.Price.unknown() {
+		c.Money = Money(float64(in)*max(m.Price.Input, m.Price.CacheWrite) + float64(out)*m.Price.Output + 0.999999)
+	}
+	return c
+}
+
+// settle returns what the budgets are charged for a call that was held for so
+// much, read and wrote so many bytes, and claims usage. A model that claims
+// less than the bytes can have been is not believed, nor one that claims more
+// than twice what was held.
+func (m Model) settle(held Cost, read, wrote int, u llm.Usage) (Cost, PriceSource) {
+	const bytesAtMost = 8 // of a token
+	in, out := max(u.Total()-u.Output, read/bytesAtMost), max(u.Output, wrote/bytesAtMost)
+	c := Cost{Calls: 1, Tokens: min(in+out, 2*held.Tokens)}
+	source := cmp.Or(m.Price.Source, PriceUnknown)
+	switch {
+	case u.Cost != nil && *u.Cost >= 0:
+		c.Money, source = Money(*u.Cost), PriceReported
+		if source == PriceReported && m.Price.Source == PriceLocal {
+			source = PriceLocal
+		}
+	case !m.Price.unknown():
+		c.Money = max(m.Price.Of(u), m.Price.Of(llm.Usage{Input: read / bytesAtMost, Output: wrote / bytesAtMost}))
+	}
+	if held.Money > 0 {
+		c.Money = min(c.Money, 2*held.Money)
+	}
+	return c, source
+}

@@ -1,0 +1,220 @@
+package ponder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A checkpoint is a line as it is kept. It is disposable: if anything about it
+// is odd, the thread is read from its beginning.
+type checkpoint struct {
+	Elapsed time.Duration  `json:"elapsed"`
+	Runs    []savedRun     `json:"runs"`
+	Open    []savedIntent  `json:"open,omitempty"`
+	Woken   map[string]Seq `json:"woken,omitempty"`
+	Seen    map[string]Seq `json:"seen,omitempty"`
+}
+
+type savedRun struct {
+	Run       Run                 `json:"run"`
+	State     json.RawMessage     `json:"state"`
+	Seq       Seq                 `json:"seq"`
+	Began     time.Duration       `json:"began"`
+	Acts      map[string]savedAct `json:"acts,omitempty"`
+	Done      doneSet             `json:"done,omitempty"`
+	Paused    bool                `json:"paused,omitempty"`
+	PausedAt  time.Duration       `json:"paused_at,omitempty"`
+	PausedFor time.Duration       `json:"paused_for,omitempty"`
+	Cancelled bool                `json:"cancelled,omitempty"`
+	Told      bool                `json:"told,omitempty"`
+	Since     int                 `json:"since,omitempty"`
+	Spent     Cost                `json:"spent,omitzero"`
+	Held      Cost                `json:"held,omitzero"`
+}
+
+type savedAct struct {
+	Kind     actionKind `json:"kind"`
+	Attempts int        `json:"attempts,omitempty"`
+	Fails    int        `json:"fails,omitempty"`
+	Model    string     `json:"model,omitempty"`
+	RetryAt  time.Time  `json:"retry_at,omitzero"`
+	Written  int        `json:"written,omitempty"`
+}
+
+type savedIntent struct {
+	Run   RunID           `json:"run"`
+	Cause string          `json:"cause"`
+	Seq   Seq             `json:"seq"`
+	Late  bool            `json:"late,omitempty"`
+	Call  *CallStarted    `json:"call,omitempty"`
+	Model string          `json:"model,omitempty"`
+	Tool  string          `json:"tool,omitempty"`
+	Args  json.RawMessage `json:"args,omitempty"`
+}
+
+const (
+	lineFold        = "line"
+	lineVersion     = 1
+	checkpointEvery = 400 // events
+)
+
+// foldVersion names the form of the checkpoints that this mind can use.
+func (m *Mind) foldVersion() string {
+	v := []string{fmt.Sprint(lineVersion)}
+	for _, name := range slices.Sorted(maps.Keys(m.modes)) {
+		for _, mode := range m.modes[name] {
+			v = append(v, fmt.Sprintf("%s@%d.%d", name, mode.Version, mode.Layout))
+		}
+	}
+	return strings.Join(v, " ")
+}
+
+// open reads the thread.
+func (h *holder) open() error {
+	h.line, h.batch = newLine(h.modes, h.Models), nil
+	seq, js, err := h.Store.LoadCheckpoint(h.ctx, h.thread, lineFold, h.foldVersion())
+	if err != nil {
+		return fmt.Errorf("load checkpoint of %s: %w", h.thread, err)
+	}
+	if js != nil {
+		if err := h.line.restore(seq, js); err != nil {
+			h.Logger.Warn("checkpoint is of no use", "thread", h.thread, "error", err)
+			h.line = newLine(h.modes, h.Models)
+		} else {
+			h.saved = seq
+		}
+	}
+	return h.read()
+}
+
+// checkpoint keeps the line once enough has happened. It is called only when
+// all that was folded is in the log.
+func (h *holder) checkpoint(last bool) {
+	grown := h.committed - h.saved
+	if grown < checkpointEvery && (!last || grown < checkpointEvery/4) {
+		return
+	}
+	js, ok := h.line.save()
+	if !ok {
+		h.saved = h.committed
+		return
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
+	defer cancel()
+	if err := h.Store.SaveCheckpoint(ctx, h.thread, lineFold, h.foldVersion(), h.committed, js); err != nil {
+		h.Logger.Warn("checkpoint not kept", "thread", h.thread, "error", err)
+	}
+	h.saved = h.committed
+}
+
+// save returns the line as it is kept, or false if a mode does not allow that.
+func (l *line) save() ([]byte, bool) {
+	c := checkpoint{Elapsed: l.elapsed, Woken: l.woken, Seen: l.seen}
+	for _, r := range l.order {
+		if r.mode == nil || r.mode.Load == nil || r.fault != "" {
+			return nil, false
+		}
+		state, err := json.Marshal(r.state)
+		if err != nil {
+			return nil, false
+		}
+		s := savedRun{
+			Run: r.Run, State: state, Seq: r.seq, Began: r.began, Done: r.done, Acts: make(map[string]savedAct),
+			Paused: r.paused, PausedAt: r.pausedAt, PausedFor: r.pausedFor, Cancelled: r.cancelled,
+			Told: r.told, Since: r.since, Spent: r.spent, Held: r.held,
+		}
+		for key, a := range r.acts {
+			s.Acts[key] = savedAct{a.kind, a.attempts, a.fails, a.model, a.retryAt, a.written}
+		}
+		c.Runs = append(c.Runs, s)
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.open)) {
+		in := l.open[id]
+		if in.run.ended {
+			return nil, false // soon it will not be open any more
+		}
+		s := savedIntent{Run: in.run.ID, Cause: in.cause, Seq: in.seq, Late: in.late, Call: in.call}
+		if in.tool != nil {
+			s.Tool, s.Args = in.tool.Name, in.tool.Args
+		} else {
+			s.Model = in.call.Model
+		}
+		c.Open = append(c.Open, s)
+	}
+	js, err := json.Marshal(c)
+	return js, err == nil
+}
+
+// restore undoes save on a new line.
+func (l *line) restore(seq Seq, js []byte) error {
+	var c checkpoint
+	if err := json.Unmarshal(js, &c); err != nil {
+		return err
+	}
+	l.head, l.elapsed = seq, c.Elapsed
+	maps.Copy(l.woken, c.Woken)
+	maps.Copy(l.seen, c.Seen)
+	for _, s := range c.Runs {
+		if err := l.restoreRun(s); err != nil {
+			return fmt.Errorf("run %s: %w", s.Run.ID, err)
+		}
+	}
+	for _, s := range c.Open {
+		if err := l.restoreIntent(s); err != nil {
+			return fmt.Errorf("intent %s %s: %w", s.Run, s.Cause, err)
+		}
+	}
+	return nil
+}
+
+func (l *line) restoreRun(s savedRun) error {
+	r := &run{
+		Run: s.Run, mode: l.mode(s.Run.Mode, s.Run.Version), up: l.runs[s.Run.ID.Parent()], seq: s.Seq, began: s.Began,
+		acts: make(map[string]*act), done: s.Done, paused: s.Paused, pausedAt: s.PausedAt, pausedFor: s.PausedFor,
+		cancelled: s.Cancelled, told: s.Told, since: s.Since, spent: s.Spent, held: s.Held, dirty: true,
+	}
+	if r.mode == nil || r.mode.Load == nil {
+		return fmt.Errorf("no mode %s to load it", s.Run.Mode)
+	}
+	if r.done == nil {
+		r.done = make(doneSet)
+	}
+	if r.up != nil {
+		r.depth = r.up.depth + 1
+	}
+	for key, a := range s.Acts {
+		r.acts[key] = &act{kind: a.Kind, attempts: a.Attempts, fails: a.Fails, model: a.Model, retryAt: a.RetryAt, written: a.Written}
+	}
+	state, err := r.mode.Load(r.Run, s.State)
+	if err != nil {
+		return err
+	}
+	r.state = state
+	l.runs[r.ID], l.order = r, append(l.order, r)
+	return nil
+}
+
+func (l *line) restoreIntent(s savedIntent) error {
+	r := l.runs[s.Run]
+	c, ok := parseCause(s.Cause)
+	if r == nil || !ok || r.acts[c.key] == nil {
+		return fmt.Errorf("it has no action")
+	}
+	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, late: s.Late}
+	if s.Call != nil {
+		in.call, in.held = s.Call, s.Call.Held
+		in.call.Model = s.Model
+	} else {
+		in.tool = &ToolCall{Name: s.Tool, Args: s.Args}
+	}
+	if !in.late {
+		r.acts[c.key].now = in
+	}
+	l.open[in.id()] = in
+	return nil
+}

@@ -1,0 +1,273 @@
+package ponder
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ponder/llm"
+)
+
+// Limits on what a mode may ask for. A run beyond them fails.
+const (
+	maxDepth    = 8   // of runs in a tree
+	maxInFlight = 64  // calls and tools of a run; more wait
+	maxRounds   = 200 // decisions in a row that nothing from outside came between
+	maxLast     = 3   // calls of a run that was told that its budget is spent
+)
+
+// A decision is what should happen next on a line.
+type decision struct {
+	*line
+	now    time.Time
+	events []Event // to append
+	drop   []*intent
+	wake   time.Time // when to decide again, if nothing happens
+
+	held map[RunID]Cost   // by what events reserve
+	kids map[RunID]bool   // children that their parents want
+	want map[*intent]bool // of the run whose turn it is
+	load int              // what that run has in flight
+}
+
+// decide says what should happen at the time now, when the thread's clock shows
+// so much. It asks only runs that saw something or whose time has come.
+func (l *line) decide(now time.Time, elapsed time.Duration) *decision {
+	l.elapsed = max(l.elapsed, elapsed)
+	d := &decision{line: l, now: now, held: make(map[RunID]Cost), kids: make(map[RunID]bool)}
+	for _, name := range slices.Sorted(maps.Keys(l.modes)) {
+		if at := l.woken[name]; at > l.seen[name] && !l.busy(name) {
+			d.emit(Event{Run: RunID(fmt.Sprintf("run_%s.%d", name, at)), Body: RunStarted{Mode: name, Version: l.modes[name][0].Version}})
+		}
+	}
+	for _, r := range l.order {
+		if r.due(now, l.elapsed) {
+			d.run(r)
+		}
+		if !r.paused {
+			d.wakeAt(r.wake)
+			if r.alarm > 0 {
+				d.wakeAt(now.Add(max(0, r.alarm-r.spentAt(l.elapsed))))
+			}
+		}
+	}
+	return d
+}
+
+// busy reports whether a root run of a mode is open.
+func (l *line) busy(name string) bool {
+	return slices.ContainsFunc(l.order, func(r *run) bool { return r.up == nil && r.Mode == name })
+}
+
+// due reports whether it is the turn of a run.
+func (r *run) due(now time.Time, elapsed time.Duration) bool {
+	return r.dirty || !r.paused && (!r.wake.IsZero() && !now.Before(r.wake) || r.alarm > 0 && r.spentAt(elapsed) >= r.alarm)
+}
+
+func (d *decision) emit(ev Event) { d.events = append(d.events, ev) }
+
+func (d *decision) wakeAt(t time.Time) {
+	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
+		d.wake = t
+	}
+}
+
+func (d *decision) finish(r *run, f Finish) {
+	f.Status = cmp.Or(f.Status, Completed)
+	if f.Status == Completed && f.Answer == "" {
+		f.Status, f.Reason = Failed, cmp.Or(f.Reason, "the mode finished without an answer")
+	}
+	d.emit(Event{Run: r.ID, Body: RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, Confidence: f.Confidence, Spent: r.spent}})
+}
+
+func (d *decision) fail(r *run, format string, args ...any) {
+	d.finish(r, Finish{Status: Failed, Reason: fmt.Sprintf(format, args...)})
+}
+
+// run decides for one run.
+func (d *decision) run(r *run) {
+	r.dirty, r.wake, r.alarm = false, time.Time{}, 0
+	switch {
+	case r.fault != "":
+		d.fail(r, "%s", r.fault)
+		return
+	case r.mode == nil:
+		d.fail(r, "no mode named %s", r.Mode)
+		return
+	case r.depth >= maxDepth:
+		d.fail(r, "runs are nested more than %d deep", maxDepth)
+		return
+	case r.cancelled, r.up != nil && r.up.ended:
+		d.finish(r, Finish{Status: Cancelled, Reason: "cancelled"})
+		return
+	case r.paused:
+		return
+	case r.told:
+	case r.Budget.Time > 0 && r.spentAt(d.elapsed) >= r.Budget.Time:
+		d.emit(Event{Run: r.ID, Body: BudgetSpent{What: "time"}})
+		return
+	default:
+		r.alarm = r.Budget.Time
+	}
+	d.want, d.load = make(map[*intent]bool), 0
+	for _, a := range r.acts {
+		if a.now != nil {
+			d.load++
+		}
+	}
+	before := len(d.events)
+	for _, a := range r.next(Moment{Wall: d.now, Spent: r.spentAt(d.elapsed)}) {
+		if !d.action(r, a) {
+			return
+		}
+	}
+	if r.fault != "" {
+		d.events = d.events[:before]
+		d.fail(r, "%s", r.fault)
+		return
+	}
+	d.unwanted(r)
+}
+
+// unwanted drops what a run has in flight but did not ask for.
+func (d *decision) unwanted(r *run) {
+	for _, key := range slices.Sorted(maps.Keys(r.acts)) {
+		if in := r.acts[key].now; in != nil && !d.want[in] {
+			d.drop = append(d.drop, in)
+		}
+	}
+	for _, kid := range d.order {
+		if kid.up == r && !d.kids[kid.ID] && !kid.cancelled {
+			kid.cancelled, kid.dirty = true, true
+		}
+	}
+}
+
+// action does its part for one action, and reports whether to go on.
+func (d *decision) action(r *run, a Action) bool {
+	switch a := a.(type) {
+	case Wait:
+		if a.Until.After(d.now) && (r.wake.IsZero() || a.Until.Before(r.wake)) {
+			r.wake = a.Until
+		}
+		return true
+	case Finish:
+		d.finish(r, a)
+		return false
+	}
+	kind := kindOf(a)
+	switch old := r.acts[a.key()]; {
+	case !validKey(a.key()):
+		d.fail(r, "mode %s asks with a bad key %.80q", r.Mode, a.key())
+		return false
+	case r.done.clash(a.key(), kind), old != nil && old.kind != kind:
+		d.fail(r, "mode %s uses the key %s for two kinds of action", r.Mode, a.key())
+		return false
+	case r.done.has(a.key()):
+		return true
+	}
+	switch a := a.(type) {
+	case Write:
+		d.write(r, a)
+	case Spawn:
+		d.spawn(r, a)
+	case Do:
+		d.attempt(r, a.Key, kindTool, func(*act) (Body, string) { return ToolCall{Name: a.Tool, Args: a.Args}, "" })
+	case Call:
+		return d.call(r, a)
+	}
+	return true
+}
+
+func kindOf(a Action) actionKind {
+	switch a.(type) {
+	case Call:
+		return kindCall
+	case Do:
+		return kindTool
+	case Spawn:
+		return kindSpawn
+	}
+	return kindWrite
+}
+
+// write emits what of a Write is not in the log.
+func (d *decision) write(r *run, a Write) {
+	written := 0
+	if old := r.acts[a.Key]; old != nil {
+		written = old.written
+	}
+	for i := written; i < len(a.Bodies); i++ {
+		d.emit(Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Body: a.Bodies[i]})
+	}
+}
+
+func (d *decision) spawn(r *run, a Spawn) {
+	id := r.ID + "/" + RunID(a.Key)
+	d.kids[id] = true
+	if d.runs[id] == nil {
+		version := 0
+		if m := d.mode(a.Mode, 0); m != nil {
+			version = m.Version
+		}
+		d.emit(Event{Run: id, Body: RunStarted{Mode: a.Mode, Version: version, Input: a.Input, Options: a.Options, Budget: a.Budget}})
+	}
+}
+
+// attempt goes on with an action, or begins the next attempt at it with what
+// build returns. A reason instead of a body means that it can't begin now.
+func (d *decision) attempt(r *run, key string, kind actionKind, build func(*act) (Body, string)) (reason string) {
+	a := cmp.Or(r.acts[key], &act{kind: kind})
+	switch {
+	case a.now != nil:
+		d.want[a.now] = true
+		return ""
+	case d.now.Before(a.retryAt):
+		if r.wake.IsZero() || a.retryAt.Before(r.wake) {
+			r.wake = a.retryAt
+		}
+		return ""
+	case d.load >= maxInFlight:
+		return ""
+	}
+	body, reason := build(a)
+	if reason == "" {
+		d.load++
+		d.emit(Event{Run: r.ID, Cause: attempt(key, a.attempts+1), Body: body})
+	}
+	return reason
+}
+
+// call goes on with a call, begins it, tells the run that its budget is spent,
+// or refuses it. It reports whether to go on with the run.
+func (d *decision) call(r *run, c Call) bool {
+	reason := d.attempt(r, c.Key, kindCall, func(a *act) (Body, string) { return d.admit(r, c, a) })
+	switch {
+	case reason == "":
+		return true
+	case reason == noModel:
+		d.refuse(r, c, llm.NotFound, "no model is configured for the role "+string(c.Role))
+		return true
+	case !r.told:
+		d.emit(Event{Run: r.ID, Body: BudgetSpent{What: reason}})
+		return false
+	case r.since >= 2*maxLast:
+		d.fail(r, "mode %s does not conclude though its budget is spent", r.Mode)
+		return false
+	}
+	d.refuse(r, c, llm.Payment, "the budget is spent: "+reason)
+	return true
+}
+
+// refuse writes a call that is not made, so that the mode can do without.
+func (d *decision) refuse(r *run, c Call, class llm.Class, why string) {
+	n := cmp.Or(r.acts[c.Key], &act{}).attempts + 1
+	ev := Event{Run: r.ID, Cause: attempt(c.Key, n)}
+	start, end := ev, ev
+	start.Body = CallStarted{Role: c.Role, Mode: r.Mode}
+	end.Body = CallFinished{Outcome: Outcome{Error: why, Class: class, Refused: true}}
+	d.emit(start)
+	d.emit(end)
+}

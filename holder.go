@@ -1,0 +1,310 @@
+package ponder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A holder is a mind at work on a thread it holds.
+type holder struct {
+	*Mind
+	thread ThreadID
+	lease  Lease
+	ctx    context.Context // done when the holder has to stop
+	start  time.Duration   // the process's clock when the lease was taken
+	heads  <-chan Seq
+
+	line      *line   // nil: to be read
+	committed Seq     // the newest event that is in the log and folded
+	saved     Seq     // of the newest checkpoint
+	batch     []Event // folded, not in the log yet
+
+	performers sync.WaitGroup
+	flight     map[string]*flight // by intent; of loop alone
+
+	ring    chan struct{} // there is mail
+	mailMu  sync.Mutex
+	mail    []result
+	results []result // read, and not in the log yet
+}
+
+// A flight is an action that this holder performs.
+type flight struct {
+	cancel  context.CancelFunc
+	dropped time.Time // since when it should be over
+}
+
+// A result is what an attempt came to.
+type result struct {
+	id   string
+	call *CallFinished // or
+	tool *ToolResult
+}
+
+// maxConflicts is how often in a row a decision may come too late.
+const maxConflicts = 100
+
+// errIdle says that there was nothing left to do, and the lease is released.
+var errIdle = errors.New("nothing left to do")
+
+// loop folds what came, decides, writes results and decisions in one
+// transaction, and only then acts on them: what a holder left when it was
+// killed is to the next one an intent like any other.
+func (h *holder) loop() error {
+	for conflicts := 0; ; {
+		if h.ctx.Err() != nil {
+			return context.Cause(h.ctx)
+		}
+		wake, err := h.round()
+		switch {
+		case (errors.Is(err, ErrStale) || errors.Is(err, ErrTaken)) && conflicts < maxConflicts:
+			h.line = nil // somebody was faster: read again, decide again
+			conflicts++
+			continue
+		case err != nil:
+			return err
+		}
+		conflicts = 0
+		if h.idle(wake) {
+			err := h.release()
+			if errors.Is(err, ErrStale) {
+				if err := h.read(); err != nil {
+					return err
+				}
+				continue
+			}
+			if err == nil {
+				err = errIdle
+			}
+			return err
+		}
+		if err := h.wait(wake); err != nil {
+			return err
+		}
+	}
+}
+
+// round brings the thread up to date. It returns when to look again.
+func (h *holder) round() (wake time.Time, err error) {
+	if h.line == nil {
+		if err := h.open(); err != nil {
+			return wake, err
+		}
+	}
+	h.collect()
+	h.settle()
+	var d *decision
+	for rounds := 0; ; rounds++ {
+		d = h.line.decide(time.Now(), h.elapsed())
+		if dropped := h.drop(d.drop); dropped && len(d.events) == 0 {
+			continue
+		}
+		if len(d.events) == 0 {
+			break
+		}
+		if rounds > maxRounds {
+			d.events = d.stopAll()
+		}
+		if err := h.fold(d.events...); err != nil {
+			return wake, err
+		}
+	}
+	if err := h.commit(); err != nil {
+		return wake, err
+	}
+	h.act()
+	for _, f := range h.flight {
+		if !f.dropped.IsZero() {
+			d.wakeAt(f.dropped.Add(graceful))
+		}
+	}
+	return d.wake, nil
+}
+
+// stopAll ends every run that keeps deciding without anything to wait for.
+func (d *decision) stopAll() (events []Event) {
+	stop := &decision{line: d.line, now: d.now}
+	for _, ev := range d.events {
+		if r := d.runs[ev.Run]; r != nil && !slices.ContainsFunc(stop.events, func(e Event) bool { return e.Run == r.ID }) {
+			stop.fail(r, "mode %s never comes to rest", r.Mode)
+		}
+	}
+	return stop.events
+}
+
+// elapsed returns the thread's clock.
+func (h *holder) elapsed() time.Duration {
+	return h.lease.Elapsed + h.clock.total(time.Now()) - h.start
+}
+
+// fold stamps events with their places and folds them, ahead of the log.
+func (h *holder) fold(events ...Event) error {
+	now, elapsed := time.Now().Truncate(time.Microsecond), h.elapsed().Truncate(time.Millisecond)
+	for _, ev := range events {
+		ev.After, ev.Elapsed = h.committed, elapsed
+		ev = ev.Stamp(h.thread, h.line.head+1, now)
+		h.line.apply(ev)
+		h.batch = append(h.batch, ev)
+		if b, ok := ev.Body.(RunFinished); ok && b.Status == Failed {
+			h.Logger.Warn("run failed", "thread", h.thread, "run", ev.Run, "reason", b.Reason)
+		}
+	}
+	return h.recall()
+}
+
+// commit writes what was folded. If that is refused, the fold is not to be used
+// any more; what came of actions is kept, and told to the next.
+func (h *holder) commit() error {
+	if len(h.batch) == 0 {
+		return nil
+	}
+	batch := h.batch
+	h.batch = nil
+	if err := h.append(batch); err != nil {
+		h.line = nil
+		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
+	}
+	h.committed, h.results = h.line.head, nil
+	h.checkpoint(false)
+	return nil
+}
+
+// append waits out a failing store for as long as the lease may last.
+func (h *holder) append(batch []Event) error {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		_, err := h.Store.Append(h.ctx, h.thread, h.lease.Fence, batch...)
+		if err == nil || final(err) || h.ctx.Err() != nil {
+			if h.ctx.Err() != nil && err != nil {
+				return context.Cause(h.ctx)
+			}
+			return err
+		}
+		h.Logger.Warn("append failed; trying again", "thread", h.thread, "error", err)
+		if err := sleep(h.ctx, wait); err != nil {
+			return context.Cause(h.ctx)
+		}
+	}
+}
+
+// final reports whether a store's answer will not change.
+func final(err error) bool {
+	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrNoThread, ErrNotInput, ErrFull, ErrReadOnly, ErrNewer} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// read folds what others appended.
+func (h *holder) read() error {
+	for ev, err := range h.Store.Events(h.ctx, h.thread, h.line.head) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", h.thread, err)
+		}
+		h.line.apply(ev)
+		if err := h.recall(); err != nil {
+			return err
+		}
+	}
+	h.committed = h.line.head
+	return nil
+}
+
+// recall shows runs that have just started what was on the thread before.
+func (h *holder) recall() error {
+	for len(h.line.fresh) > 0 {
+		r := h.line.fresh[0]
+		h.line.fresh = h.line.fresh[1:]
+		for ev, err := range h.Store.Events(h.ctx, h.thread, 0) {
+			if err != nil {
+				return fmt.Errorf("read %s: %w", h.thread, err)
+			}
+			if ev.Seq >= r.seq {
+				break
+			}
+			if r.sees(ev) {
+				r.feed(ev)
+			}
+		}
+		for _, ev := range h.batch {
+			if ev.Seq < r.seq && r.sees(ev) {
+				r.feed(ev)
+			}
+		}
+	}
+	return nil
+}
+
+// idle reports whether there is nothing left to do and nothing to wait for but
+// what others may append.
+func (h *holder) idle(wake time.Time) bool {
+	return len(h.flight) == 0 && len(h.line.open) == 0 && wake.IsZero()
+}
+
+func (h *holder) release() error {
+	h.checkpoint(true)
+	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, h.elapsed())
+	if err != nil && h.ctx.Err() != nil {
+		return context.Cause(h.ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("release %s: %w", h.thread, err)
+	}
+	return nil
+}
+
+// wait returns when there is mail, the thread has grown, or the time is wake.
+func (h *holder) wait(wake time.Time) error {
+	var alarm <-chan time.Time
+	if !wake.IsZero() {
+		t := time.NewTimer(time.Until(wake))
+		defer t.Stop()
+		alarm = t.C
+	}
+	for {
+		select {
+		case <-h.ctx.Done():
+			return context.Cause(h.ctx)
+		case <-h.ring:
+			return nil
+		case <-alarm:
+			return nil
+		case head := <-h.heads:
+			if head > h.committed {
+				return h.read()
+			}
+		}
+	}
+}
+
+// land waits for what is in flight to end, but not for ever.
+func (h *holder) land() {
+	ended := make(chan struct{})
+	go func() {
+		h.performers.Wait()
+		close(ended)
+	}()
+	t := time.NewTimer(graceful)
+	defer t.Stop()
+	select {
+	case <-ended:
+	case <-t.C:
+		h.Logger.Warn("calls do not end though they were cancelled", "thread", h.thread)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,243 @@
+package ponder
+
+import (
+	"slices"
+	"time"
+)
+
+// A line is what the events of one thread mean. It is a pure fold: apply is the
+// only thing that changes what the events mean, and decide says what should
+// happen next. Both are deterministic. A line keeps no events: its size is that
+// of what is going on.
+type line struct {
+	modes map[string][]*Mode // by name, the version that starts now first
+	roles map[Role][]Model
+
+	head    Seq
+	elapsed time.Duration // the thread's clock at the newest event
+	runs    map[RunID]*run
+	order   []*run             // that are open, as they started: parents come before children
+	open    map[string]*intent // by id; has no result yet
+	woken   map[string]Seq     // by mode: the newest event that wakes it
+	seen    map[string]Seq     // by mode: where its last run finished
+	fresh   []*run             // started, and to be shown the history before they go on
+}
+
+func newLine(modes map[string][]*Mode, roles map[Role][]Model) *line {
+	return &line{
+		modes: modes, roles: roles, runs: make(map[RunID]*run), open: make(map[string]*intent),
+		woken: make(map[string]Seq), seen: make(map[string]Seq),
+	}
+}
+
+// apply folds the next event.
+func (l *line) apply(ev Event) {
+	l.head, l.elapsed = ev.Seq, max(l.elapsed, ev.Elapsed)
+	r, shown := l.runs[ev.Run], true
+	switch b := ev.Body.(type) {
+	case RunStarted:
+		l.start(ev, b)
+	case RunPaused:
+		l.interrupt(ev.Run, func(r *run) { r.pause(l.elapsed) })
+	case RunResumed:
+		for _, r := range l.below(ev.Run) {
+			r.resume(l.elapsed)
+		}
+	case Steer:
+		if b.Do == Cancel || b.Do == AnswerNow {
+			l.interrupt(ev.Run, func(r *run) { r.cancelled = r.cancelled || b.Do == Cancel })
+		}
+	case CallStarted:
+		l.begin(ev, &intent{held: b.Held, call: &b})
+	case ToolCall:
+		l.begin(ev, &intent{tool: &b})
+	case CallFinished:
+		shown = l.end(ev, b.Outcome, b.Spent)
+	case ToolResult:
+		shown = l.end(ev, b.Outcome, Cost{})
+	case BudgetSpent:
+		if r != nil {
+			r.told = true
+		}
+	case RunFinished:
+		l.finish(ev, r)
+	default:
+		if c, ok := parseCause(ev.Cause); r != nil && ok && c.n > 0 {
+			r.wrote(c)
+		}
+	}
+	l.wakes(ev)
+	if shown {
+		for _, r := range l.order {
+			if r.sees(ev) {
+				r.feed(ev)
+			}
+		}
+	}
+}
+
+// wakes notes which modes ev starts a run of.
+func (l *line) wakes(ev Event) {
+	var mode string
+	if r := l.runs[ev.Run]; r != nil {
+		mode = r.Mode
+	}
+	for name, vs := range l.modes {
+		if m := vs[0]; m.Wakes != nil && name != mode && m.Wakes(ev) {
+			l.woken[name] = ev.Seq
+		}
+	}
+}
+
+func (l *line) start(ev Event, b RunStarted) {
+	if l.runs[ev.Run] != nil {
+		return
+	}
+	r := &run{
+		Run: Run{ID: ev.Run, Mode: b.Mode, Version: b.Version, Input: b.Input, Options: b.Options, Budget: b.Budget, Started: ev.Time},
+		up:  l.runs[ev.Run.Parent()], seq: ev.Seq, began: ev.Elapsed, dirty: true,
+		acts: make(map[string]*act), done: make(doneSet),
+	}
+	if r.up != nil {
+		r.depth = r.up.depth + 1
+		r.paused, r.pausedAt = r.up.paused, ev.Elapsed
+	}
+	l.runs[r.ID], l.order = r, append(l.order, r)
+	if r.mode = l.mode(b.Mode, b.Version); r.mode == nil {
+		return
+	}
+	if r.Budget == (Budget{}) {
+		r.Budget = r.mode.Budget
+	}
+	func() {
+		defer r.barrier()
+		r.state = r.mode.Start(r.Run)
+	}()
+	if r.mode.History {
+		l.fresh = append(l.fresh, r)
+	}
+}
+
+// mode returns a mode, or nil. Version 0 is the one that starts now.
+func (l *line) mode(name string, version int) *Mode {
+	for _, m := range l.modes[name] {
+		if version == 0 || m.Version == version {
+			return m
+		}
+	}
+	return nil
+}
+
+// finish ends a run.
+func (l *line) finish(ev Event, r *run) {
+	if r == nil {
+		return
+	}
+	l.interrupt(r.ID, func(*run) {})
+	r.ended = true
+	delete(l.runs, r.ID)
+	l.order = slices.DeleteFunc(l.order, func(o *run) bool { return o == r })
+	if r.up != nil {
+		r.up.finish(string(r.ID[len(r.up.ID)+1:]), kindSpawn)
+		return
+	}
+	l.seen[r.Mode] = ev.Seq
+}
+
+func (r *run) pause(elapsed time.Duration) {
+	if !r.paused {
+		r.paused, r.pausedAt = true, elapsed
+	}
+}
+
+func (r *run) resume(elapsed time.Duration) {
+	if r.paused {
+		r.paused, r.pausedFor, r.dirty = false, r.pausedFor+elapsed-r.pausedAt, true
+	}
+}
+
+// wrote notes that an event of a Write is in the log.
+func (r *run) wrote(c cause) {
+	if c.i == c.n {
+		r.finish(c.key, kindWrite)
+		return
+	}
+	r.act(c.key, kindWrite).written = c.i
+	r.dirty = true
+}
+
+// below returns the open runs within top.
+func (l *line) below(top RunID) (runs []*run) {
+	for _, r := range l.order {
+		if r.ID.Within(top) {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// interrupt marks runs, and what they have in flight as late.
+func (l *line) interrupt(top RunID, mark func(*run)) {
+	for _, r := range l.below(top) {
+		mark(r)
+		r.dirty = true
+		for _, a := range r.acts {
+			if a.now != nil {
+				a.now.late, a.now = true, nil
+			}
+			a.fails, a.model, a.retryAt = 0, "", time.Time{}
+		}
+	}
+}
+
+func (l *line) begin(ev Event, in *intent) {
+	r, c := l.runs[ev.Run], cause{}
+	c, ok := parseCause(ev.Cause)
+	if r == nil || !ok || c.attempt == 0 {
+		return // not a holder's
+	}
+	in.run, in.key, in.cause, in.seq = r, c.key, ev.Cause, ev.Seq
+	a := r.act(c.key, in.kind())
+	a.now, a.attempts, a.retryAt = in, c.attempt, time.Time{}
+	l.open[in.id()] = in
+	if r.told && in.call != nil {
+		r.since++
+	}
+	for ; r != nil; r = r.up {
+		r.held = r.held.plus(in.held)
+	}
+}
+
+func (in *intent) kind() actionKind {
+	if in.tool != nil {
+		return kindTool
+	}
+	return kindCall
+}
+
+// end folds a result, and reports whether the mode sees it.
+func (l *line) end(ev Event, o Outcome, spent Cost) bool {
+	in := l.open[string(ev.Run)+" "+ev.Cause]
+	if in == nil {
+		return false
+	}
+	delete(l.open, in.id())
+	for r := in.run; r != nil; r = r.up {
+		r.held, r.spent = r.held.minus(in.held), r.spent.plus(spent)
+	}
+	r, a := in.run, in.run.acts[in.key]
+	r.dirty = true
+	if in.late || r.ended || a == nil {
+		return false
+	}
+	a.now = nil
+	switch {
+	case o.Dropped:
+	case !o.RetryAt.IsZero():
+		a.fails, a.retryAt, a.model = a.fails+1, o.RetryAt, o.Next
+	default:
+		r.finish(in.key, in.kind())
+		return true
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package ponder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ponder/llm"
+)
+
+// A Config says what a mind is made of. Store and Modes are required.
+type Config struct {
+	Store  Store
+	Modes  []Mode           // of a name, the version that new runs get comes first
+	Models map[Role][]Model // fallback chains, the preferred model first
+	Tools  []Tool
+	Logger *slog.Logger // slog.Default() if nil
+	Node   Node         // who this process is; an ID is made up if it has none
+
+	// Retry says what to do when a call fails; its zero value is a sound one.
+	Retry policy
+
+	// OnDelta, if set, is told what models write while they write it. It is
+	// called from many goroutines, must not block, and may miss nothing only by
+	// luck: the log is the truth.
+	OnDelta func(Delta)
+}
+
+// A Delta is a piece of what a model is writing.
+type Delta struct {
+	Thread ThreadID
+	Run    RunID
+	Key    string // of the action
+	llm.Delta
+}
+
+// A Mind runs modes on threads. Many minds, in many processes, may work over
+// one store: a thread is held by one of them at a time. It is safe for
+// concurrent use.
+type Mind struct {
+	Config
+	modes  map[string][]*Mode
+	models map[string]Model
+	tools  map[string]Tool
+	clock  awake
+
+	mu     sync.Mutex
+	node   NodeID
+	dead   context.Context // done when the node may not write any more
+	die    context.CancelCauseFunc
+	beats  sync.WaitGroup
+	closed chan struct{}
+}
+
+// New returns a mind. It holds nothing until [Mind.Open].
+func New(c Config) (*Mind, error) {
+	if c.Store == nil || len(c.Modes) == 0 {
+		return nil, errors.New("ponder: config needs Store and Modes")
+	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	m := &Mind{Config: c, modes: make(map[string][]*Mode), models: make(map[string]Model), tools: make(map[string]Tool)}
+	for i := range c.Modes {
+		mode := &c.Modes[i]
+		if mode.Name == "" || mode.Start == nil {
+			return nil, fmt.Errorf("ponder: mode %q needs a name and a Start", mode.Name)
+		}
+		for _, o := range m.modes[mode.Name] {
+			if o.Version == mode.Version {
+				return nil, fmt.Errorf("ponder: mode %q is there twice in version %d", mode.Name, mode.Version)
+			}
+		}
+		m.modes[mode.Name] = append(m.modes[mode.Name], mode)
+	}
+	for _, chain := range c.Models {
+		for _, model := range chain {
+			m.models[model.Name()] = model
+		}
+	}
+	for _, t := range c.Tools {
+		m.tools[t.Name] = t
+	}
+	return m, nil
+}
+
+// Open makes the process a node of the store, which beats until Close.
+func (m *Mind) Open(ctx context.Context) error {
+	m.closed = make(chan struct{})
+	m.clock.tick(time.Now())
+	if err := m.join(ctx); err != nil {
+		return err
+	}
+	m.beats.Go(m.beat)
+	return nil
+}
+
+// Close ends the node, so that what it held is free at once. Stop all Work before.
+func (m *Mind) Close(ctx context.Context) error {
+	close(m.closed)
+	m.beats.Wait()
+	node, _ := m.self()
+	if err := m.Store.Bury(ctx, node); err != nil {
+		return fmt.Errorf("leave %s: %w", node, err)
+	}
+	return nil
+}
+
+// join makes the process a new node.
+func (m *Mind) join(ctx context.Context) error {
+	node := m.Config.Node
+	if node.ID == "" || m.node != "" {
+		node.ID = NodeID(NewID("nod"))
+	}
+	if err := m.Store.Join(ctx, node); err != nil {
+		return fmt.Errorf("join the store: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.node = node.ID
+	m.dead, m.die = context.WithCancelCause(context.Background())
+	return nil
+}
+
+// self returns the node that the process is now, and what ends with it.
+func (m *Mind) self() (NodeID, context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.node, m.dead
+}
+
+// beat keeps the node alive. A node that misses its own beats stops what it
+// does, and the process goes on as a new node.
+func (m *Mind) beat() {
+	tick := time.NewTicker(BeatEvery)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-m.closed:
+			m.die(context.Canceled)
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		m.clock.tick(now)
+		node, _ := m.self()
+		ctx, cancel := context.WithTimeout(context.Background(), BeatEvery)
+		err := m.Store.Beat(ctx, node, m.clock.total(now))
+		cancel()
+		switch {
+		case err == nil:
+			last = now
+		case errors.Is(err, ErrFenced) || time.Since(last) > DeadAfter-BeatEvery:
+			m.Logger.Warn("lost the lease of this process; going on as a new one", "node", node, "error", err)
+			m.die(ErrFenced)
+			ctx, cancel := context.WithTimeout(context.Background(), BeatEvery)
+			if err := m.join(ctx); err != nil {
+				m.Logger.Error("join again", "error", err)
+			} else {
+				last = now
+			}
+			cancel()
+		default:
+			m.Logger.Warn("heartbeat failed", "node", node, "error", err)
+		}
+	}
+}
+
+// awake counts the time in which the process runs: gaps in which nobody looked
+// at the clock, because the machine slept or the process was stopped, do not
+// count, nor does time that runs backwards.
+type awake struct {
+	mu   sync.Mutex
+	last time.Time
+	sum  time.Duration
+}
+
+// maxGap is the longest time between two looks that counts.
+const maxGap = 2 * BeatEvery
+
+func (a *awake) tick(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sum += a.since(now)
+	a.last = now
+}
+
+// total returns the time counted until now.
+func (a *awake) total(now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sum + a.since(now)
+}
+
+func (a *awake) since(now time.Time) time.Duration {
+	if d := now.Sub(a.last); !a.last.IsZero() && d > 0 && d <= maxGap {
+		return d
+	}
+	return 0
+}
+
+// Work takes the lease of a thread, does what its runs want until there is
+// nothing left to do, and releases the lease. It returns nil then; [ErrHeld] if
+// another has the thread; [ErrFenced] if the lease was lost, and nothing that
+// was decided since is in the log; the error of ctx, with calls in flight left
+// open for the next holder; or what made the store fail for longer than the
+// lease can last.
+func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
+	node, dead := m.self()
+	lease, err := m.Store.Take(ctx, thread, node)
+	if err != nil {
+		return fmt.Errorf("take %s: %w", thread, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer context.AfterFunc(dead, func() { cancel(context.Cause(dead)) })()
+	h := &holder{
+		Mind: m, thread: thread, lease: lease, ctx: ctx, start: m.clock.total(time.Now()),
+		flight: make(map[string]*flight), ring: make(chan struct{}, 1),
+	}
+	heads, stop := m.Store.Watch(thread)
+	defer stop()
+	h.heads = heads
+	err = h.loop()
+	cancel(err)
+	h.land()
+	if errors.Is(err, errIdle) {
+		return nil
+	}
+	// What is left of the lease is given up, so that others need not wait for it.
+	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), BeatEvery)
+	defer rcancel()
+	if !errors.Is(err, ErrFenced) && h.line != nil {
+		m.Store.Release(rctx, thread, lease.Fence, h.committed, h.elapsed())
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package ponder
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// A run is what the line knows of a mode at work.
+type run struct {
+	Run
+	mode  *Mode // nil if there is no such mode
+	state State
+	up    *run
+	depth int
+	seq   Seq           // where it started
+	began time.Duration // the thread's clock then
+
+	acts map[string]*act // in flight, waiting to be tried again, or half written
+	done doneSet
+
+	paused    bool
+	pausedAt  time.Duration // the thread's clock
+	pausedFor time.Duration
+	cancelled bool
+	told      bool // it has its BudgetSpent
+	since     int  // calls begun since it was told
+	ended     bool
+	fault     string // why it can't go on
+	stack     []byte // where the mode panicked, for the log
+
+	spent, held Cost // with those of the runs below it
+
+	dirty bool          // it saw something since Next was called
+	wake  time.Time     // Next is to be called then
+	alarm time.Duration // or at this thinking time
+}
+
+// An act is an action that is not done.
+type act struct {
+	kind     actionKind
+	now      *intent // the attempt in flight
+	attempts int
+	fails    int
+	model    string // of the next attempt, if a failure has chosen it
+	retryAt  time.Time
+	written  int // events of a Write that are in the log
+}
+
+// An intent is an attempt that may have begun.
+type intent struct {
+	run   *run
+	key   string
+	cause string
+	seq   Seq
+	held  Cost
+	call  *CallStarted // or
+	tool  *ToolCall
+	late  bool // interrupted: what comes of it is paid for but not folded
+	begun bool // by this process
+}
+
+// id names the intent in its thread.
+func (in *intent) id() string { return string(in.run.ID) + " " + in.cause }
+
+func (r *run) act(key string, kind actionKind) *act {
+	if r.acts[key] == nil {
+		r.acts[key] = &act{kind: kind}
+	}
+	return r.acts[key]
+}
+
+// spentAt returns the thinking time of the run when the thread's clock shows so much.
+func (r *run) spentAt(elapsed time.Duration) time.Duration {
+	if r.paused {
+		elapsed = r.pausedAt
+	}
+	return max(0, elapsed-r.began-r.pausedFor)
+}
+
+// finish marks the action done.
+func (r *run) finish(key string, kind actionKind) {
+	r.done.add(key, kind)
+	delete(r.acts, key)
+}
+
+// feed shows the mode an event. A mode that panics is at fault.
+func (r *run) feed(ev Event) {
+	if r.state == nil || r.fault != "" {
+		return
+	}
+	defer r.barrier()
+	r.dirty = true
+	r.state = r.state.Apply(ev)
+}
+
+// next asks the mode what it wants.
+func (r *run) next(now Moment) (want []Action) {
+	if r.state == nil || r.fault != "" {
+		return nil
+	}
+	defer r.barrier()
+	return r.state.Next(now)
+}
+
+// barrier turns a panic of a mode into a fault of its run.
+func (r *run) barrier() {
+	if p := recover(); p != nil {
+		r.fault = fmt.Sprintf("mode %s panicked: %.200v", r.Mode, p)
+		r.dirty, r.stack = true, debug.Stack()
+	}
+}
+
+// sees reports whether the mode is told of ev: see [State].
+func (r *run) sees(ev Event) bool {
+	switch ev.Body.(type) {
+	case CallStarted, ToolCall, RunStarted:
+		return false
+	case CallFinished, ToolResult, BudgetSpent:
+		return ev.Run == r.ID
+	case RunFinished:
+		return ev.Run.Parent() == r.ID
+	case Steer, RunPaused, RunResumed:
+		return ev.Seq > r.seq && r.ID.Within(ev.Run)
+	}
+	return true
+}
