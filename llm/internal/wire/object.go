@@ -26,6 +26,7 @@ func ParseObject(raw []byte) (Object, error) {
 		return nil, errNoObject
 	}
 	var o Object
+	at := map[string]int{}
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
@@ -36,7 +37,12 @@ func ParseObject(raw []byte) (Object, error) {
 			return nil, err
 		}
 		key, _ := t.(string) // the decoder takes no other key
-		o.Set(key, v)
+		if i, twice := at[key]; twice {
+			o[i].Value = v
+			continue
+		}
+		at[key] = len(o)
+		o = append(o, Field{key, v})
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, err

@@ -96,9 +96,13 @@ func (a Ask) blame(err error, used llm.Usage) error {
 	return &blamed
 }
 
-// Mangled is the error of a piece that is not what the protocol says. It quotes
-// nothing of it.
+// Mangled is the error of a piece that is not what the protocol says, unless
+// err is an [llm.Error] already. It quotes nothing of the piece.
 func Mangled(what string, err error) error {
+	var e *llm.Error
+	if errors.As(err, &e) {
+		return e
+	}
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }
 

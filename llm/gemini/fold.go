@@ -1,0 +1,254 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The pieces of an answer; an answer in one piece looks the same.
+type (
+	generateResponse struct {
+		Candidates []struct {
+			Content struct {
+				Parts []json.RawMessage `json:"parts"`
+			} `json:"content"`
+			FinishReason  string `json:"finishReason"`
+			FinishMessage string `json:"finishMessage"`
+			Index         int    `json:"index"`
+		} `json:"candidates"`
+		PromptFeedback struct {
+			BlockReason        string `json:"blockReason"`
+			BlockReasonMessage string `json:"blockReasonMessage"`
+		} `json:"promptFeedback"`
+		UsageMetadata *usage `json:"usageMetadata"`
+		ModelVersion  string `json:"modelVersion"`
+		ResponseID    string `json:"responseId"`
+	}
+	usage struct {
+		Prompt     *int `json:"promptTokenCount"`
+		Cached     int  `json:"cachedContentTokenCount"`
+		Candidates int  `json:"candidatesTokenCount"`
+		Thoughts   int  `json:"thoughtsTokenCount"`
+		ToolUse    int  `json:"toolUsePromptTokenCount"`
+	}
+)
+
+// A fold makes an answer of pieces. It implements wire.Fold.
+type fold struct {
+	full string // name of the model asked
+	size int    // of the request, in bytes
+
+	parts      wire.Parts
+	calls      int
+	finish     string
+	why        string // the provider's words for finish
+	used       llm.Usage
+	id, served string
+}
+
+// Add implements wire.Fold. No piece is known to be the last: some models give
+// every piece a reason to finish.
+func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
+	var r generateResponse
+	if err := json.Unmarshal(data, &r); err != nil {
+		return llm.Delta{}, false, wire.Mangled("a piece", err)
+	}
+	f.count(r.UsageMetadata)
+	if r.ResponseID != "" {
+		f.id = r.ResponseID
+	}
+	if r.ModelVersion != "" {
+		f.served = r.ModelVersion
+	}
+	if b := r.PromptFeedback; b.BlockReason != "" {
+		return llm.Delta{}, false, blocked(b.BlockReason, b.BlockReasonMessage)
+	}
+	var out llm.Delta
+	for _, c := range r.Candidates {
+		if c.Index != 0 {
+			continue
+		}
+		for _, raw := range c.Content.Parts {
+			if err := f.part(&out, raw); err != nil {
+				return llm.Delta{}, false, err
+			}
+		}
+		if c.FinishReason != "" && c.FinishReason != "FINISH_REASON_UNSPECIFIED" {
+			f.finish, f.why = c.FinishReason, c.FinishMessage
+		}
+	}
+	return out, false, nil
+}
+
+// blocked is the error of a prompt that the provider will not answer.
+func blocked(reason, words string) error {
+	text := "the prompt was blocked: " + strings.ToLower(reason)
+	if words != "" {
+		text += ": " + words
+	}
+	return &llm.Error{Class: llm.Filtered, Message: text}
+}
+
+// part takes a part of an answer. One with a signature stands alone, for the
+// signature goes back with exactly this part.
+func (f *fold) part(out *llm.Delta, raw json.RawMessage) error {
+	var p part
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return wire.Mangled("a part", err)
+	}
+	own, err := f.signature(p.ThoughtSignature)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.FunctionCall != nil:
+		return f.call(p.FunctionCall, own)
+	case p.InlineData != nil:
+		data, err := base64.StdEncoding.DecodeString(p.InlineData.Data)
+		if err != nil {
+			return wire.Mangled("an image", err)
+		}
+		return f.parts.Add(llm.Part{Media: &llm.Media{Type: p.InlineData.MimeType, Data: data}, Opaque: own})
+	case p.Text != nil:
+		return f.text(out, p, own)
+	case len(raw) > len("{}"):
+		return f.parts.Add(llm.Part{Opaque: &llm.Opaque{Model: f.full, Data: raw}})
+	}
+	return nil
+}
+
+func (f *fold) signature(s string) (*llm.Opaque, error) {
+	if s == "" {
+		return nil, nil
+	}
+	data, err := json.Marshal(s)
+	return &llm.Opaque{Model: f.full, Data: data}, err
+}
+
+func (f *fold) text(out *llm.Delta, p part, own *llm.Opaque) error {
+	if p.Thought {
+		out.Reasoning += *p.Text
+	} else {
+		out.Text += *p.Text
+	}
+	switch {
+	case own == nil && p.Thought:
+		return f.parts.Reasoning(*p.Text)
+	case own == nil:
+		return f.parts.Text(*p.Text)
+	case p.Thought:
+		return f.parts.Add(llm.Part{Reasoning: *p.Text, Opaque: own})
+	}
+	return f.parts.Add(llm.Part{Text: *p.Text, Opaque: own})
+}
+
+func (f *fold) call(c *functionCall, own *llm.Opaque) error {
+	call := &llm.ToolCall{ID: c.ID, Name: c.Name, Input: wire.CallInput(c.Args)}
+	if call.ID == "" {
+		call.ID = wire.CallID()
+	}
+	f.calls++
+	return f.parts.Add(llm.Part{Call: call, Opaque: own})
+}
+
+// count takes a count, which replaces the ones before: they are cumulative.
+// Some pieces bring one that is empty.
+func (f *fold) count(u *usage) {
+	if u == nil || u.Prompt == nil && u.Candidates+u.Thoughts == 0 {
+		return
+	}
+	prompt := u.ToolUse
+	if u.Prompt != nil {
+		prompt += *u.Prompt
+	}
+	f.used = llm.Usage{
+		Input:     max(0, prompt-u.Cached),
+		CacheRead: max(0, u.Cached),
+		Output:    max(0, u.Candidates+u.Thoughts),
+		Reasoning: max(0, u.Thoughts),
+	}
+}
+
+// Usage implements wire.Fold.
+func (f *fold) Usage() llm.Usage {
+	if f.parts.Size() == 0 {
+		return f.used
+	}
+	return wire.CountedOr(f.used, f.size, f.parts.Size())
+}
+
+// Answer implements wire.Fold.
+func (f *fold) Answer() (*llm.Response, error) {
+	if f.finish == "" {
+		return nil, nil
+	}
+	if class := failure(f.finish); class != "" {
+		text := "the model failed: " + strings.ToLower(f.finish)
+		if f.why != "" {
+			text += ": " + f.why
+		}
+		return nil, &llm.Error{Class: class, Message: text}
+	}
+	finish := finishOf(f.finish)
+	if finish == llm.FinishStop && f.calls > 0 {
+		finish = llm.FinishTools
+	}
+	used := f.Usage()
+	msg := llm.Message{Role: llm.Assistant, Parts: f.parts.Done()}
+	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: used}, nil
+}
+
+// failure returns the class of the reasons that are failures of the model.
+func failure(reason string) llm.Class {
+	switch reason {
+	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE":
+		return llm.Malformed
+	case "MISSING_THOUGHT_SIGNATURE":
+		return llm.BadRequest
+	}
+	return ""
+}
+
+func finishOf(reason string) llm.Finish {
+	switch reason {
+	case "STOP":
+		return llm.FinishStop
+	case "MAX_TOKENS":
+		return llm.FinishLength
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
+		"IMAGE_RECITATION", "MODEL_ARMOR":
+		return llm.FinishFilter
+	}
+	return llm.FinishOther
+}
+
+// each yields the elements of pieces that are JSON lists, as servers send whose
+// streams are not server-sent events.
+func each(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for piece, err := range pieces {
+			var list []json.RawMessage
+			if err != nil || len(bytes.TrimSpace(piece)) == 0 || bytes.TrimSpace(piece)[0] != '[' {
+				if !yield(piece, err) {
+					return
+				}
+				continue
+			}
+			if err := json.Unmarshal(piece, &list); err != nil {
+				yield(nil, wire.Mangled("a list", err))
+				return
+			}
+			for _, one := range list {
+				if !yield(one, nil) {
+					return
+				}
+			}
+		}
+	}
+}

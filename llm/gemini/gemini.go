@@ -1,0 +1,183 @@
+// Package gemini talks to Google's models by generateContent, at the Gemini API
+// or at Vertex AI.
+//
+// A request is translated in request.go (what is asked) and part.go (the
+// conversation), its schemas in schema.go, an answer in fold.go; models.go knows
+// what each line of models takes. A signature is kept as the Opaque of the part
+// it came with, a JSON string, and goes back with that part to the model that
+// made it and to no other; a part of a kind that llm has no word for is kept
+// whole, a JSON object.
+//
+// Answers are streamed; one that comes as a single JSON object or list is read
+// too. The key is sent in a header, never in an address.
+package gemini
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+const defaultBase = "https://generativelanguage.googleapis.com/v1beta"
+
+// A Config says where a provider is and who asks. The zero value is the Gemini
+// API without a key.
+type Config struct {
+	Name    string       // first part of models' names; "" is "gemini"
+	BaseURL string       // up to the version; "" is the Gemini API
+	Key     string       // secret
+	KeyEnv  string       // the variable the key should be in, for advice; "" is GEMINI_API_KEY
+	HTTP    *http.Client // nil is a client of its own
+
+	// Vertex says that BaseURL is Vertex AI's: it ends in publishers/google, and
+	// Key is an access token.
+	Vertex bool
+
+	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	HeaderTimeout, IdleTimeout time.Duration
+}
+
+// A Provider makes models that speak generateContent. It is safe for concurrent
+// use.
+type Provider struct {
+	client *wire.Client
+	base   string
+	header http.Header
+	vertex bool
+}
+
+// New returns a provider. It does no I/O.
+func New(c Config) *Provider {
+	if c.Name == "" {
+		c.Name = "gemini"
+	}
+	if c.KeyEnv == "" {
+		c.KeyEnv = "GEMINI_API_KEY"
+	}
+	if c.HTTP == nil {
+		c.HTTP = wire.HTTP()
+	}
+	p := &Provider{base: strings.TrimRight(c.BaseURL, "/"), header: http.Header{}, vertex: c.Vertex}
+	if p.base == "" {
+		p.base = defaultBase
+	}
+	switch {
+	case c.Key == "":
+	case c.Vertex:
+		p.header.Set("Authorization", "Bearer "+c.Key)
+	default:
+		p.header.Set("x-goog-api-key", c.Key)
+	}
+	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c.KeyEnv), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	return p
+}
+
+func advice(env string) func(llm.Class) string {
+	return func(c llm.Class) string {
+		switch c {
+		case llm.Auth:
+			return "set " + env
+		case llm.NotFound:
+			return "check the model's name and the base URL"
+		case llm.Payment:
+			return "check the account's billing"
+		}
+		return ""
+	}
+}
+
+// Model implements llm.Provider.
+func (p *Provider) Model(id string) llm.Model {
+	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
+}
+
+// url returns the address of a model, with what is to be done with it.
+func (p *Provider) url(id, verb string) string {
+	parts := strings.Split(resource(id), "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return p.base + "/" + strings.Join(parts, "/") + verb
+}
+
+// resource returns a model's name as the API knows it: models/x, or what has a
+// collection of its own, such as tunedModels/x.
+func resource(id string) string {
+	if strings.Contains(id, "/") {
+		return id
+	}
+	return "models/" + id
+}
+
+// Check implements llm.Provider. Vertex AI has no way to say.
+func (p *Provider) Check(ctx context.Context, id string) error {
+	if p.vertex {
+		return nil
+	}
+	resp, err := p.client.Do(ctx, id, http.MethodGet, p.url(id, ""), p.header, nil)
+	if err != nil {
+		return err
+	}
+	wire.Finish(resp)
+	return resp.Body.Close()
+}
+
+// A model is one model of a provider.
+type model struct {
+	*Provider
+	id     string
+	name   string // full
+	traits traits
+}
+
+// Name implements llm.Model.
+func (m *model) Name() string { return m.name }
+
+// Generate implements llm.Model. It sends a second request in one case: if the
+// API refuses the signature of a thought, all opaque parts are left out.
+func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		ask := wire.Ask{Model: m.name, Size: req.Size()}
+		resp, opaque, err := m.ask(ctx, req, false)
+		if opaque && refusedSignature(err) {
+			resp, _, err = m.ask(ctx, req, true)
+		}
+		if err != nil {
+			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
+			return
+		}
+		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
+		pieces := wire.Data(resp.Body)
+		if wire.IsType(resp, "application/json") {
+			pieces = wire.Whole(resp.Body)
+		}
+		ask.Stream(resp, each(pieces), &fold{full: m.name, size: ask.Size}, yield)
+	}
+}
+
+func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (resp *http.Response, opaque bool, err error) {
+	plan, opaque, err := m.plan(req, strip)
+	if err != nil {
+		return nil, false, err
+	}
+	body, err := wire.Body(plan)
+	if err != nil {
+		return nil, false, err
+	}
+	resp, err = m.client.Do(ctx, m.id, http.MethodPost, m.url(m.id, ":streamGenerateContent?alt=sse"), m.header, body)
+	return resp, opaque, err
+}
+
+// refusedSignature reports whether the API refused a signature that was given
+// back.
+func refusedSignature(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Message), "signature")
+}

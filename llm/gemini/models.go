@@ -1,0 +1,109 @@
+package gemini
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A reasoning says how a model is told to think.
+type reasoning int
+
+const (
+	noThinking reasoning = iota
+	byBudget             // a number of tokens
+	byLevel              // a word
+)
+
+// traits are what an adapter must know of a model to ask it well.
+type traits struct {
+	thinks      reasoning
+	least, most int      // tokens to think by budget; least is what "none" comes to
+	some        int      // the least that is thinking
+	levels      []string // the efforts it knows by level, least first
+	jsonSchema  bool     // takes responseJsonSchema
+	both        bool     // takes a schema beside tools
+	signed      bool     // wants a signature on calls
+	inResult    bool     // takes media within results of tools
+}
+
+// traitsOf returns the traits of a model, by what the documentation said in
+// November 2026. Of a model that is not known it assumes what the newest take.
+func traitsOf(id string) traits {
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	version, ok := versionOf(id)
+	switch {
+	case !strings.HasPrefix(id, "gemini-"):
+		return traits{} // Gemma, LearnLM
+	case ok && version < 2.5:
+		return traits{}
+	case ok && version < 3:
+		return traits25(id)
+	}
+	t := traits{thinks: byLevel, levels: []string{"minimal", "low", "medium", "high"}, jsonSchema: true, both: true, signed: true, inResult: true}
+	if strings.Contains(id, "pro") {
+		t.levels = t.levels[1:]
+	}
+	if strings.HasPrefix(id, "gemini-3-pro") {
+		t.levels = []string{"low", "high"}
+	}
+	return t
+}
+
+// traits25 returns the traits of version 2.5.
+func traits25(id string) traits {
+	t := traits{thinks: byBudget, some: 128, most: 24576, jsonSchema: true}
+	switch {
+	case strings.Contains(id, "pro"):
+		t.least, t.most = 128, 32768
+	case strings.Contains(id, "lite"):
+		t.some = 512
+	}
+	if strings.Contains(id, "image") || strings.Contains(id, "tts") {
+		t.thinks = noThinking
+	}
+	return t
+}
+
+// versionOf returns 2.5 of gemini-2.5-pro; names such as gemini-flash-latest
+// have no version.
+func versionOf(id string) (float64, bool) {
+	id = strings.TrimPrefix(id, "gemini-")
+	id, _, _ = strings.Cut(id, "-")
+	v, err := strconv.ParseFloat(id, 64)
+	return v, err == nil
+}
+
+// budgetOf returns the tokens an effort is worth, within what the model takes.
+func (t traits) budgetOf(effort string) int {
+	n := 0
+	switch effort {
+	case "minimal":
+		n = t.some
+	case "low":
+		n = 1024
+	case "medium":
+		n = 8192
+	case "high":
+		n = t.most
+	}
+	return min(max(n, t.least), t.most)
+}
+
+// levelOf returns the level that is nearest to an effort, rather more than less.
+func (t traits) levelOf(effort string) string {
+	order := []string{"none", "minimal", "low", "medium", "high"}
+	rank := func(s string) int {
+		for i, o := range order {
+			if o == s {
+				return i
+			}
+		}
+		return len(order)
+	}
+	for _, l := range t.levels {
+		if rank(l) >= rank(effort) {
+			return strings.ToUpper(l)
+		}
+	}
+	return strings.ToUpper(t.levels[len(t.levels)-1])
+}

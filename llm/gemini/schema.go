@@ -1,0 +1,328 @@
+package gemini
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ponder/llm/internal/wire"
+)
+
+const (
+	// maxSchemaDepth bounds how deep a schema may nest, references followed.
+	maxSchemaDepth = 30
+
+	// maxSchemaSize bounds a schema with its references put in, in bytes.
+	maxSchemaSize = 256 << 10
+)
+
+// ownSchema rewrites a JSON schema in Gemini's dialect of OpenAPI: types are in
+// upper case, a type or null is nullable, references are put in, and keywords
+// that the API refuses are left out. It reports whether the schema could be
+// read. A schema that holds itself ends in an object of any kind.
+func ownSchema(schema json.RawMessage) (json.RawMessage, bool) {
+	d := dialect{own: true}
+	return d.rewrite(schema)
+}
+
+// plainSchema rewrites a JSON schema for models that take JSON Schema as it
+// is: only references are put in and foreign keywords left out.
+func plainSchema(schema json.RawMessage) (json.RawMessage, bool) {
+	d := dialect{}
+	return d.rewrite(schema)
+}
+
+// parameters returns a tool's schema as the API takes it: nil for an object
+// without fields, which it refuses.
+func parameters(schema json.RawMessage) json.RawMessage {
+	o, err := wire.ParseObject(schema)
+	if err != nil || o.Get("properties") == nil && o.String("type") == "OBJECT" {
+		return nil
+	}
+	return schema
+}
+
+// A dialect is a rewriting under way.
+type dialect struct {
+	own  bool
+	root wire.Object // where references lead
+	size int
+}
+
+func (d *dialect) rewrite(schema json.RawMessage) (json.RawMessage, bool) {
+	root, err := wire.ParseObject(schema)
+	if err != nil || len(schema) > maxSchemaSize {
+		return nil, false
+	}
+	d.root = root
+	return d.schema(root, nil, 0)
+}
+
+// schema rewrites a schema; open are the references it is within.
+func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMessage, bool) {
+	if ref := in.String("$ref"); ref != "" {
+		if slices.Contains(open, ref) || depth > maxSchemaDepth {
+			return d.anything(), true
+		}
+		target, ok := d.find(ref)
+		if !ok {
+			return d.anything(), true
+		}
+		if doc := in.Get("description"); doc != nil {
+			target.Set("description", doc)
+		}
+		return d.schema(target, append(slices.Clip(open), ref), depth+1)
+	}
+	if depth > maxSchemaDepth {
+		return d.anything(), true
+	}
+	var out wire.Object
+	for _, f := range in {
+		if !d.field(&out, f, open, depth) {
+			return nil, false
+		}
+	}
+	text, err := out.MarshalJSON()
+	d.size += len(text)
+	return text, err == nil && d.size <= maxSchemaSize
+}
+
+// anything is where a schema that holds itself, or refers elsewhere, ends.
+func (d *dialect) anything() json.RawMessage {
+	if d.own {
+		return json.RawMessage(`{"type":"OBJECT"}`)
+	}
+	return json.RawMessage(`{"type":"object"}`)
+}
+
+// find returns what a reference within the schema is to.
+func (d *dialect) find(ref string) (wire.Object, bool) {
+	path, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil, false
+	}
+	at := d.root
+	for _, key := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+		if key == "" {
+			continue
+		}
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		next, err := wire.ParseObject(at.Get(key))
+		if err != nil {
+			return nil, false
+		}
+		at = next
+	}
+	return slices.Clone(at), true
+}
+
+// field rewrites one keyword into out.
+func (d *dialect) field(out *wire.Object, f wire.Field, open []string, depth int) bool {
+	switch f.Key {
+	case "type":
+		return d.kind(out, f.Value)
+	case "properties":
+		return d.members(out, f, open, depth)
+	case "items":
+		inner, ok := d.inner(f.Value, open, depth)
+		out.Set("items", inner)
+		return ok
+	case "anyOf", "oneOf":
+		return d.alternatives(out, f.Value, open, depth)
+	case "const":
+		return d.constant(out, f.Value)
+	case "enum":
+		return d.enum(out, f.Value)
+	case "additionalProperties":
+		return d.own || d.additional(out, f.Value, open, depth)
+	case "format":
+		d.format(out, f)
+	case "description", "title", "required", "minItems", "maxItems", "minimum", "maximum", "propertyOrdering":
+		out.Set(f.Key, f.Value)
+	case "minLength", "maxLength", "pattern", "minProperties", "maxProperties", "nullable":
+		if d.own {
+			out.Set(f.Key, f.Value)
+		}
+	case "allOf", "not", "if", "then", "else", "patternProperties", "prefixItems":
+		// The API refuses them. Leaving them out asks for less than was
+		// wanted, and the answer is validated anyway.
+	}
+	return true
+}
+
+// additional rewrites the schema of further keys.
+func (d *dialect) additional(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
+	inner, ok := d.inner(raw, open, depth)
+	if isBool(raw) {
+		inner = raw
+	} else if in, err := wire.ParseObject(raw); err == nil && len(in) == 1 && in.Get("not") != nil {
+		inner = json.RawMessage("false")
+	}
+	out.Set("additionalProperties", inner)
+	return ok
+}
+
+func isBool(raw json.RawMessage) bool {
+	var b bool
+	return json.Unmarshal(raw, &b) == nil
+}
+
+// format keeps the formats that the API knows of each type.
+func (d *dialect) format(out *wire.Object, f wire.Field) {
+	var format string
+	if json.Unmarshal(f.Value, &format) != nil {
+		return
+	}
+	known := []string{"date-time", "enum", "float", "double", "int32", "int64"}
+	if !d.own {
+		known = []string{"date-time", "date", "time"}
+	}
+	if slices.Contains(known, format) {
+		out.Set(f.Key, f.Value)
+	}
+}
+
+// kind rewrites a type, or a list of types.
+func (d *dialect) kind(out *wire.Object, raw json.RawMessage) bool {
+	if !d.own {
+		out.Set("type", raw)
+		return true
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		out.Set("type", quote(strings.ToUpper(one)))
+		return true
+	}
+	var many []string
+	if json.Unmarshal(raw, &many) != nil {
+		return false
+	}
+	var kept []string
+	for _, t := range many {
+		if t == "null" {
+			out.Set("nullable", json.RawMessage("true"))
+		} else {
+			kept = append(kept, strings.ToUpper(t))
+		}
+	}
+	switch len(kept) {
+	case 0:
+		out.Set("type", quote("NULL"))
+	case 1:
+		out.Set("type", quote(kept[0]))
+	default:
+		var each []json.RawMessage
+		for _, t := range kept {
+			each = append(each, json.RawMessage(`{"type":`+string(quote(t))+`}`))
+		}
+		return setJSON(out, "anyOf", each)
+	}
+	return true
+}
+
+func quote(s string) json.RawMessage { return json.RawMessage(`"` + wire.ToolName(s) + `"`) }
+
+func setJSON(out *wire.Object, key string, v any) bool {
+	text, err := json.Marshal(v)
+	out.Set(key, text)
+	return err == nil
+}
+
+func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth int) bool {
+	in, err := wire.ParseObject(f.Value)
+	if err != nil {
+		return false
+	}
+	if len(in) == 0 {
+		return true // the API refuses an empty set
+	}
+	for i := range in {
+		inner, ok := d.inner(in[i].Value, open, depth)
+		if !ok {
+			return false
+		}
+		in[i].Value = inner
+	}
+	return setJSON(out, "properties", in)
+}
+
+// inner rewrites a schema within another. The schema true is any value.
+func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.RawMessage, bool) {
+	if isBool(raw) {
+		return json.RawMessage("{}"), true
+	}
+	in, err := wire.ParseObject(raw)
+	if err != nil {
+		return nil, false
+	}
+	return d.schema(in, open, depth+1)
+}
+
+// alternatives rewrites anyOf; in Gemini's dialect null among them is nullable,
+// and one that is left is put in place.
+func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
+	var in, kept []json.RawMessage
+	if json.Unmarshal(raw, &in) != nil {
+		return false
+	}
+	for _, alt := range in {
+		inner, ok := d.inner(alt, open, depth)
+		if !ok {
+			return false
+		}
+		if d.own && string(inner) == `{"type":"NULL"}` {
+			out.Set("nullable", json.RawMessage("true"))
+			continue
+		}
+		kept = append(kept, inner)
+	}
+	if d.own && len(kept) == 1 {
+		only, err := wire.ParseObject(kept[0])
+		for _, f := range only {
+			out.Set(f.Key, f.Value)
+		}
+		return err == nil
+	}
+	return setJSON(out, "anyOf", kept)
+}
+
+// constant makes a list of one of a constant.
+func (d *dialect) constant(out *wire.Object, raw json.RawMessage) bool {
+	return d.enum(out, json.RawMessage("["+string(raw)+"]"))
+}
+
+// enum keeps a list of strings; the API has no other, so of any other list
+// only the type is kept.
+func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
+	var values []any
+	if json.Unmarshal(raw, &values) != nil {
+		return false
+	}
+	var kept []string
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			kept = append(kept, v)
+		case nil:
+			if d.own {
+				out.Set("nullable", json.RawMessage("true"))
+			}
+		default:
+			if !d.own {
+				out.Set("enum", raw)
+			}
+			return true
+		}
+	}
+	if !d.own {
+		out.Set("enum", raw)
+		return true
+	}
+	if len(kept) == 0 {
+		return true
+	}
+	if out.Get("type") == nil {
+		out.Set("type", quote("STRING"))
+	}
+	return setJSON(out, "enum", kept)
+}
