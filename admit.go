@@ -129,7 +129,7 @@ func (m Model) most(in, out int) Cost {
 // than twice what was held.
 func (m Model) settle(held Cost, read, wrote int, u llm.Usage) (Cost, PriceSource) {
 	const bytesAtMost = 8 // of a token
-	in, out := max(u.Total()-u.Output, read/bytesAtMost), max(u.Output, wrote/bytesAtMost)
+	in, out := max(u.Total()-u.Output, (read+bytesAtMost-1)/bytesAtMost), max(u.Output, wrote/bytesAtMost)
 	c := Cost{Calls: 1, Tokens: min(in+out, 2*held.Tokens)}
 	source := cmp.Or(m.Price.Source, PriceUnknown)
 	switch {

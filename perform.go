@@ -212,25 +212,36 @@ func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause 
 	if ok {
 		resp, wrote, err = h.ask(ctx, model, req, run, key)
 	}
-	var usage llm.Usage
 	var failure *llm.Error
 	switch {
 	case err == nil:
-		done.Message, done.Finish, usage = resp.Message, resp.Finish, resp.Usage
+		done.Message, done.Finish, done.Usage = resp.Message, resp.Finish, resp.Usage
 	case errors.As(err, &failure):
-		usage = failure.Usage
+		done.Usage = failure.Usage
 	}
-	done.Usage = usage
 	read := req.Size()
-	if err != nil && wrote == 0 && usage.Total() == 0 {
-		read = 0 // it was not served
+	switch {
+	case err != nil && wrote == 0 && done.Usage.Total() == 0 && !served(err):
+		read = 0
+	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
+		done.Usage = llm.Usage{Input: model.tokensIn(req), Output: wrote / bytesPerToken, Estimated: true}
 	}
-	done.Spent, done.Price = model.settle(c.Held, read, wrote, usage)
+	done.Spent, done.Price = model.settle(c.Held, read, wrote, done.Usage)
 	done.Took = time.Since(began).Milliseconds()
 	if err != nil {
 		done.Outcome = h.failed(ctx, c, err, fails, told)
 	}
 	return done
+}
+
+// served reports whether a failed request may have been worked on, and so be
+// billed, though nothing of an answer came.
+func served(err error) bool {
+	switch llm.ClassOf(err) {
+	case llm.Cancelled, llm.Truncated, llm.Malformed:
+		return true
+	}
+	return false
 }
 
 // ask makes the request and reads the answer. It returns the bytes that were

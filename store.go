@@ -58,7 +58,9 @@ type Log interface {
 // Threads knows what threads there are.
 type Threads interface {
 	// Create makes a thread with its first events, all or nothing. It returns
-	// ErrTaken if there is one with the ID. The events may be of any type.
+	// ErrTaken if there is one with the ID. The events may be of any type, as
+	// those of a copy are: their requests go into the ledger, but what they cost
+	// is not counted again in its sums.
 	Create(ctx context.Context, thread Thread, events ...Event) error
 
 	// Thread returns what is known of a thread, or ErrNoThread.

@@ -1,0 +1,120 @@
+package ponder_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/pondertest"
+	"ponder/store/memory"
+)
+
+// A log that is cut after any record comes to the same events as one that is
+// not, and no call is made again but those that were in flight.
+func TestCutAfterEveryEvent(t *testing.T) {
+	for _, mode := range []string{"steps", "panel"} {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { cutEverywhere(t, mode) })
+		})
+	}
+}
+
+func cutEverywhere(t *testing.T, mode string) {
+	model := new(fake)
+	mind := pondertest.Start(t, config(model))
+	fin := start(t, mind, mode, ponder.Budget{})
+	mind.Stop()
+	if fin.Status != ponder.Completed {
+		t.Fatalf("finished: %+v", fin)
+	}
+	whole, calls := mind.Events(), int(model.begun.Load())
+	want := pondertest.Lines(whole)
+	for n := 1; n <= len(whole); n++ {
+		model, store := new(fake), memory.New()
+		if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, withRequests(t, mind.Store, whole[:n])...); err != nil {
+			t.Fatal(err)
+		}
+		c := config(model)
+		c.Store = store
+		mind := pondertest.Start(t, c)
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: mode, Input: "?"})
+		mind.Await(pondertest.Run)
+		mind.Stop()
+		if diff := cmp.Diff(want, pondertest.Lines(mind.Events())); diff != "" {
+			t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+		}
+		ended := 0
+		for _, ev := range whole[:n] {
+			if _, ok := ev.Body.(ponder.CallFinished); ok {
+				ended++
+			}
+		}
+		if got := ended + int(model.begun.Load()); got != calls {
+			t.Errorf("cut after event %d: %d calls finished before or made after, want %d", n, got, calls)
+		}
+	}
+	t.Logf("%d events, %d calls", len(whole), calls)
+}
+
+// withRequests returns events as they can be created anew: with the requests
+// that stand in the ledger of the store they are from.
+func withRequests(t *testing.T, store ponder.Store, evs []ponder.Event) []ponder.Event {
+	evs = slices.Clone(evs)
+	for i, ev := range evs {
+		evs[i].After = 0
+		if b, ok := ev.Body.(ponder.CallStarted); ok {
+			req, err := store.Request(t.Context(), pondertest.Thread, ev.Run, ev.Cause)
+			if err != nil || req == nil {
+				t.Fatalf("request of %s: %v", ev.Cause, err)
+			}
+			b.Request = req
+			evs[i].Body = b
+		}
+	}
+	return evs
+}
+
+// A checkpoint is the fold: a mind that starts from one goes on as one that
+// reads the whole thread.
+func TestCheckpointIsTheFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := stepsMode(300)
+		c := config(new(fake))
+		c.Modes[0] = long
+		mind := pondertest.Start(t, c)
+		start(t, mind, "steps", ponder.Budget{})
+		mind.Stop()
+		want := pondertest.Lines(mind.Events())
+
+		store := memory.New()
+		for stopped := 0; ; stopped++ {
+			c := config(new(fake))
+			c.Modes[0], c.Store = long, store
+			mind := pondertest.Start(t, c)
+			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+			for ev, err := range ponder.Follow(t.Context(), store, pondertest.Thread, ponder.Seq(stopped*500)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, over := ev.Body.(ponder.RunFinished)
+				if over || ev.Seq >= ponder.Seq(stopped*500+450) {
+					break
+				}
+			}
+			mind.Stop()
+			if evs := pondertest.Events(t, store); strings.Contains(pondertest.Line(evs[len(evs)-1]), "run_finished") {
+				if diff := cmp.Diff(want, pondertest.Lines(evs)); diff != "" {
+					t.Errorf("stopped %d times: -whole +stopped\n%s", stopped, diff)
+				}
+				if stopped < 2 {
+					t.Errorf("stopped only %d times", stopped)
+				}
+				return
+			}
+		}
+	})
+}
