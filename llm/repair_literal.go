@@ -1,0 +1,121 @@
+package llm
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// literalAt reports whether a literal without quotes is at i, or what is left of one.
+func (s *scanner) literalAt(i int) bool {
+	start := i
+	for i < len(s.text) && i-start < 10 && letter(s.at(i)) {
+		i++
+	}
+	_, ok := constant(s.text[start:i])
+	return ok || i > start && i == len(s.text) && prefixed(s.text[start:i]) != ""
+}
+
+// constant returns a literal that is no number as JSON. What JSON cannot say is null.
+func constant(word string) (string, bool) {
+	switch word {
+	case "true", "True", "TRUE":
+		return "true", true
+	case "false", "False", "FALSE":
+		return "false", true
+	case "null", "Null", "NULL", "None", "nil", "undefined", "NaN", "nan", "Infinity", "-Infinity", "+Infinity":
+		return "null", true
+	}
+	return "", false
+}
+
+// literal returns a literal or number as JSON, if text is nothing else.
+func literal(text string) (string, bool) {
+	if lit, ok := constant(text); ok {
+		return lit, true
+	}
+	return number(text)
+}
+
+// isLiteral reports whether text is a literal or a number.
+func isLiteral(text string) bool {
+	_, ok := literal(strings.TrimSpace(text))
+	return ok
+}
+
+// maxNumber bounds the length of numbers, in bytes.
+const maxNumber = 400
+
+// number returns a number as JSON writes it: 007, +1, .5, 5., 1_000 and 0x1F are
+// understood.
+func number(text string) (string, bool) {
+	if text == "" || len(text) > maxNumber || strings.IndexByte("+-.0123456789", text[0]) < 0 {
+		return "", false
+	}
+	if json.Valid([]byte(text)) {
+		return text, true
+	}
+	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
+		n, err := strconv.ParseUint(hex, 16, 64)
+		if err != nil {
+			return "", false
+		}
+		return strconv.FormatUint(n, 10), true
+	}
+	digits, sign := strings.TrimPrefix(text, "+"), ""
+	if rest, ok := strings.CutPrefix(digits, "-"); ok {
+		digits, sign = rest, "-"
+	}
+	digits = strings.ReplaceAll(digits, "_", "")
+	whole, exponent, _ := cutAny(digits, "eE")
+	whole, fraction, _ := strings.Cut(whole, ".")
+	if whole+fraction == "" || strings.Trim(whole+fraction, "0123456789") != "" {
+		return "", false
+	}
+	n := sign + orZero(strings.TrimLeft(whole, "0"))
+	if fraction != "" {
+		n += "." + fraction
+	}
+	if exponent != "" {
+		n += "e" + exponent
+	}
+	if !json.Valid([]byte(n)) {
+		return "", false
+	}
+	return n, true
+}
+
+// cutAny cuts s at the first of the given bytes.
+func cutAny(s, bytes string) (before, after string, found bool) {
+	if i := strings.IndexAny(s, bytes); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+// orZero returns digits, or 0 for none.
+func orZero(digits string) string {
+	if digits == "" {
+		return "0"
+	}
+	return digits
+}
+
+// prefixed returns the literal or number that text is the beginning of, for a
+// text that was cut off, or "".
+func prefixed(text string) string {
+	if text == "" {
+		return ""
+	}
+	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
+		if strings.HasPrefix(word, text) {
+			lit, _ := constant(word)
+			return lit
+		}
+	}
+	if text == "-" {
+		return "null"
+	}
+	lit, _ := number(strings.TrimRight(text, "eE+-."))
+	return lit
+}

@@ -1,0 +1,337 @@
+package llm
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A place is where a string stands, which tells what may follow it.
+type place int
+
+const (
+	inKey place = iota
+	inObject
+	inArray
+)
+
+// maxKey bounds how far keys are looked at ahead, in bytes.
+const maxKey = 128
+
+// quoteAt returns the opening quote at i, or 0.
+func (s *scanner) quoteAt(i int) rune {
+	switch c := s.at(i); {
+	case c == '"' || c == '\'':
+		return rune(c)
+	case c == '`' && !s.fenceAt(i):
+		return '`'
+	case c < utf8.RuneSelf:
+		return 0
+	}
+	if r, _ := utf8.DecodeRuneInString(s.text[i:]); strings.ContainsRune("“”„‟‘’‚«", r) {
+		return r
+	}
+	return 0
+}
+
+// closingAt returns the length of the quote at i if it may close a string that q
+// opened, else 0.
+func (s *scanner) closingAt(i int, q rune) int {
+	closing := string(q)
+	switch q {
+	case '“', '”', '„', '‟':
+		closing = "”“\""
+	case '‘', '’', '‚':
+		closing = "’‘'"
+	case '«':
+		closing = "»"
+	}
+	c := s.at(i)
+	if c < utf8.RuneSelf {
+		if i < len(s.text) && strings.IndexByte(closing, c) >= 0 {
+			return 1
+		}
+		return 0
+	}
+	if r, n := utf8.DecodeRuneInString(s.text[i:]); r != utf8.RuneError && strings.ContainsRune(closing, r) {
+		return n
+	}
+	return 0
+}
+
+// string reads a string that q opens at s.i. Quotes that are not the end of it,
+// to judge by what follows, are part of it.
+func (s *scanner) string(q rune, where place) {
+	s.i += utf8.RuneLen(q)
+	s.out = append(s.out, '"')
+	for s.i < len(s.text) {
+		c := s.at(s.i)
+		switch n := s.closingAt(s.i, q); {
+		case n > 0 && s.closes(s.i+n, where):
+			s.i += n
+			s.out = append(s.out, '"')
+			return
+		case c == '\\':
+			s.escape()
+		case c == '\n' && where == inObject:
+			if s.lineBreak() {
+				s.out = append(s.out, '"')
+				return
+			}
+		case !utf8.FullRuneInString(s.text[s.i:]): // cut off
+			s.i = len(s.text)
+		default:
+			r, n := utf8.DecodeRuneInString(s.text[s.i:])
+			s.writeRune(r)
+			s.i += n
+		}
+	}
+	if s.inFence {
+		s.trimFence()
+	}
+	s.out = append(s.out, '"')
+}
+
+// lineBreak reads a raw line break in a string, and the space after it. It
+// reports whether the string ended before it, its closing quote forgotten: if
+// the next line begins with a key.
+func (s *scanner) lineBreak() (ended bool) {
+	end := s.blank(s.i)
+	if s.quoteAt(end) != 0 && s.keyAt(end, false) {
+		text := strings.TrimRight(string(s.out[len(s.out)-min(len(s.out), 8):]), ", \t")
+		s.out = append(s.out[:len(s.out)-min(len(s.out), 8)], text...)
+		s.i = end
+		return true
+	}
+	for _, r := range s.text[s.i:end] {
+		s.writeRune(r)
+	}
+	s.i = end
+	return false
+}
+
+// trimFence drops the end of a code fence from a string that was cut off.
+func (s *scanner) trimFence() {
+	out, ok := strings.CutSuffix(strings.TrimRight(string(s.out[len(s.out)-min(len(s.out), 64):]), " "), "```")
+	if ok {
+		s.out = append(s.out[:len(s.out)-min(len(s.out), 64)], strings.TrimSuffix(out, `\n`)...)
+	}
+}
+
+// escape reads a backslash and what it escapes.
+func (s *scanner) escape() {
+	c := s.at(s.i + 1)
+	switch c {
+	case 'b', 'f', 'n', 'r', 't', '"', '\\':
+		s.out = append(s.out, '\\', c)
+		s.i += 2
+	case '/', '\'', '`':
+		s.out = append(s.out, c)
+		s.i += 2
+	case 'u':
+		s.hexEscape(4)
+	case 'x':
+		s.hexEscape(2)
+	case '\n':
+		s.i += 2
+	case 0: // cut off, or a NUL
+		s.i++
+	default:
+		s.out = append(s.out, `\\`...)
+		s.i++
+	}
+}
+
+// hexEscape reads \u or \x with its n digits. Without them it is plain text.
+func (s *scanner) hexEscape(n int) {
+	digits := s.text[min(s.i+2, len(s.text)):min(s.i+2+n, len(s.text))]
+	s.steps += n
+	switch {
+	case strings.Trim(digits, "0123456789abcdefABCDEF") != "":
+		s.out = append(s.out, `\\`...)
+		s.i++
+	case len(digits) < n: // cut off
+		s.i = len(s.text)
+	default:
+		s.out = append(append(s.out, `\u00`[:6-n]...), digits...)
+		s.i += 2 + n
+	}
+}
+
+// closes reports whether a quote before i ends a string: whether what follows
+// can follow a string there.
+func (s *scanner) closes(i int, where place) bool {
+	j := s.blank(i)
+	if s.end(j) {
+		return true
+	}
+	c := s.at(j)
+	switch {
+	case where == inKey:
+		return !letter(c)
+	case c == '}' || c == ']':
+		return true
+	case c == ',':
+		return s.followsComma(s.blank(j+1), where)
+	case s.commentAt(j):
+		return j > i || c == '/'
+	case c == '+':
+		return s.quoteAt(s.blank(j+1)) != 0
+	case j == i:
+		return false
+	case where == inArray: // the comma is missing
+		return s.quoteAt(j) != 0 || c == '{'
+	}
+	return s.keyAt(j, true) && (s.quoteAt(j) != 0 || strings.IndexByte(s.text[i:j], '\n') >= 0)
+}
+
+// followsComma reports whether what is at i can follow a string and a comma.
+func (s *scanner) followsComma(i int, where place) bool {
+	if s.end(i) || s.commentAt(i) {
+		return true
+	}
+	c := s.at(i)
+	switch {
+	case c == '}' || c == ']' || c == ',' || c == '{':
+		return true
+	case c == '.' || strings.HasPrefix(s.text[i:], "…"):
+		return true
+	case where == inObject:
+		return s.keyAt(i, true)
+	}
+	return c == '[' || c == '-' || digit(c) || s.quoteAt(i) != 0 || s.literalAt(i)
+}
+
+// blank returns the index after white space from i.
+func (s *scanner) blank(i int) int {
+	for {
+		n := spaceLen(s.text, i)
+		s.steps++
+		if n == 0 {
+			return i
+		}
+		i += n
+	}
+}
+
+// keyAt reports whether a key and its colon begin at i. What is too long to be
+// seen to the end, or cut off, counts as one if unseen is set.
+func (s *scanner) keyAt(i int, unseen bool) bool {
+	if s.quoteAt(i) == 0 {
+		return s.wordKeyAt(i)
+	}
+	end, ok := s.keyEnd(i)
+	switch {
+	case !ok:
+		return false
+	case end < 0 || s.end(s.blank(end)):
+		return unseen
+	}
+	return s.colonAt(end)
+}
+
+// keyEnd returns the index after the quoted key at i, or -1 if its end is out of
+// sight. It returns false for what is no key.
+func (s *scanner) keyEnd(i int) (end int, ok bool) {
+	q := s.quoteAt(i)
+	i += utf8.RuneLen(q)
+	for limit := i + maxKey; i < len(s.text) && i < limit; i++ {
+		if n := s.closingAt(i, q); n > 0 {
+			return i + n, true
+		}
+		switch s.at(i) {
+		case '\\':
+			i++
+		case '\n':
+			return 0, false
+		}
+	}
+	return -1, true
+}
+
+// wordKeyAt reports whether a key without quotes and its colon begin at i.
+func (s *scanner) wordKeyAt(i int) bool {
+	start := i
+	for i < len(s.text) && i-start < maxKey && wordByte(s.at(i)) {
+		i++
+	}
+	return i > start && i < len(s.text) && s.colonAt(i)
+}
+
+// colonAt reports whether the next thing at i is a colon, or what is used as one.
+func (s *scanner) colonAt(i int) bool {
+	i = s.blank(i)
+	c := s.at(i)
+	return c == ':' || c == '=' && s.at(i+1) == '>'
+}
+
+// objectAt reports whether what is at i can follow the opening brace of an object.
+func (s *scanner) objectAt(i int) bool {
+	i = s.blank(i)
+	if c := s.at(i); c == '}' || s.end(i) || c == '/' && s.commentAt(i) {
+		return true
+	}
+	if s.quoteAt(i) == 0 {
+		return s.wordKeyAt(i)
+	}
+	end, ok := s.keyEnd(i)
+	return ok && (end < 0 || s.closes(end, inKey))
+}
+
+// arrayAt reports whether what is at i can follow the opening bracket of an array.
+func (s *scanner) arrayAt(i int) bool {
+	for range 4 {
+		i = s.blank(i)
+		c := s.at(i)
+		switch {
+		case c == '[':
+			i++
+			continue
+		case c == '{':
+			return s.objectAt(i + 1)
+		case c == ']' || s.end(i) || c == '/' && s.commentAt(i):
+			return true
+		case c == '+' || c == '-' || c == '.':
+			return digit(s.at(i+1)) || c != '.' && s.at(i+1) == '.' && digit(s.at(i+2))
+		case digit(c):
+			return true
+		}
+		return s.quoteAt(i) != 0 || s.literalAt(i)
+	}
+	return true
+}
+
+// escapedAt reports whether an escaped quote is the first thing at i, line
+// breaks apart, as in {\n  \"a\": 1}.
+func (s *scanner) escapedAt(i int) bool {
+	for {
+		i = s.blank(i)
+		c := s.at(i + 1)
+		if s.at(i) != '\\' || c != 'n' && c != 'r' && c != 't' {
+			return s.at(i) == '\\' && c == '"'
+		}
+		i += 2
+	}
+}
+
+// bareObject reports whether the text is the members of an object without its
+// braces, and moves to them.
+func (s *scanner) bareObject() bool {
+	i := s.blank(0)
+	if s.quoteAt(i) == 0 || !s.keyAt(i, false) {
+		return false
+	}
+	s.i = i
+	return true
+}
+
+// wordByte reports whether c may be in a key without quotes.
+func wordByte(c byte) bool {
+	return letter(c) || digit(c) || c == '-' || c == '.'
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+// letter reports whether c is a letter, or a part of a character beyond ASCII.
+func letter(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$' || c >= utf8.RuneSelf
+}
