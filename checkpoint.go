@@ -21,20 +21,21 @@ type checkpoint struct {
 }
 
 type savedRun struct {
-	Run       Run                 `json:"run"`
-	State     json.RawMessage     `json:"state"`
-	Seq       Seq                 `json:"seq"`
-	Began     time.Duration       `json:"began"`
-	Acts      map[string]savedAct `json:"acts,omitempty"`
-	Done      doneSet             `json:"done,omitempty"`
-	Paused    bool                `json:"paused,omitempty"`
-	PausedAt  time.Duration       `json:"paused_at,omitempty"`
-	PausedFor time.Duration       `json:"paused_for,omitempty"`
-	Cancelled bool                `json:"cancelled,omitempty"`
-	Told      bool                `json:"told,omitempty"`
-	Since     int                 `json:"since,omitempty"`
-	Spent     Cost                `json:"spent,omitzero"`
-	Held      Cost                `json:"held,omitzero"`
+	Run        Run                 `json:"run"`
+	State      json.RawMessage     `json:"state"`
+	Seq        Seq                 `json:"seq"`
+	Began      time.Duration       `json:"began"`
+	Acts       map[string]savedAct `json:"acts,omitempty"`
+	Done       doneSet             `json:"done,omitempty"`
+	Paused     bool                `json:"paused,omitempty"`
+	Stopped    bool                `json:"stopped,omitempty"`
+	StoppedAt  time.Duration       `json:"stopped_at,omitempty"`
+	StoppedFor time.Duration       `json:"stopped_for,omitempty"`
+	Cancelled  bool                `json:"cancelled,omitempty"`
+	Told       bool                `json:"told,omitempty"`
+	Since      int                 `json:"since,omitempty"`
+	Spent      Cost                `json:"spent,omitzero"`
+	Held       Cost                `json:"held,omitzero"`
 }
 
 type savedAct struct {
@@ -125,7 +126,7 @@ func (l *line) save() ([]byte, bool) {
 		}
 		s := savedRun{
 			Run: r.Run, State: state, Seq: r.seq, Began: r.began, Done: r.done, Acts: make(map[string]savedAct),
-			Paused: r.paused, PausedAt: r.pausedAt, PausedFor: r.pausedFor, Cancelled: r.cancelled,
+			Paused: r.paused, Stopped: r.stopped, StoppedAt: r.stoppedAt, StoppedFor: r.stoppedFor, Cancelled: r.cancelled,
 			Told: r.told, Since: r.since, Spent: r.spent, Held: r.held,
 		}
 		for key, a := range r.acts {
@@ -175,7 +176,7 @@ func (l *line) restore(seq Seq, js []byte) error {
 func (l *line) restoreRun(s savedRun) error {
 	r := &run{
 		Run: s.Run, mode: l.mode(s.Run.Mode, s.Run.Version), up: l.runs[s.Run.ID.Parent()], seq: s.Seq, began: s.Began,
-		acts: make(map[string]*act), done: s.Done, paused: s.Paused, pausedAt: s.PausedAt, pausedFor: s.PausedFor,
+		acts: make(map[string]*act), done: s.Done, paused: s.Paused, stopped: s.Stopped, stoppedAt: s.StoppedAt, stoppedFor: s.StoppedFor,
 		cancelled: s.Cancelled, told: s.Told, since: s.Since, spent: s.Spent, held: s.Held, dirty: true,
 	}
 	if r.mode == nil || r.mode.Load == nil {

@@ -40,7 +40,7 @@ func TestBudgetsHold(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := &fake{answer: model.answer, claims: model.claims, endles: model.endles}
 					c := config(m)
-					c.Modes[0] = stepsMode(1000)
+					c.Modes[0] = stepsMode(2000)
 					mind := pondertest.Start(t, c)
 					fin := start(t, mind, "steps", budget)
 					checkBudget(t, mind.Events(), budget, fin, int(m.begun.Load()))
@@ -91,14 +91,14 @@ func TestSteering(t *testing.T) {
 		reason string
 		calls  int // begun
 	}{
-		{"left alone", nil, ponder.Budget{}, 51 * s, ponder.Completed, "", 5},
-		{"paused and resumed", []step{{5 * s, ponder.RunPaused{}}, {500 * s, ponder.RunResumed{}}}, ponder.Budget{}, 551 * s, ponder.Completed, "", 6},
-		{"paused twice", []step{{5 * s, ponder.RunPaused{}}, {6 * s, ponder.RunPaused{}}, {10 * s, ponder.RunResumed{}}}, ponder.Budget{}, 61 * s, ponder.Completed, "", 6},
+		{"left alone", nil, ponder.Budget{}, 50 * s, ponder.Completed, "", 5},
+		{"paused and resumed", []step{{5 * s, ponder.RunPaused{}}, {500 * s, ponder.RunResumed{}}}, ponder.Budget{}, 550 * s, ponder.Completed, "", 6},
+		{"paused twice", []step{{5 * s, ponder.RunPaused{}}, {6 * s, ponder.RunPaused{}}, {10 * s, ponder.RunResumed{}}}, ponder.Budget{}, 60 * s, ponder.Completed, "", 6},
 		{"paused while the time runs out", []step{{5 * s, ponder.RunPaused{}}, {500 * s, ponder.RunResumed{}}}, ponder.Budget{Time: 25 * s}, 530 * s, ponder.Completed, "time is spent", 1 + 2 + 1},
 		{"cancelled", []step{{5 * s, ponder.Steer{Do: ponder.Cancel}}}, ponder.Budget{}, 5 * s, ponder.Cancelled, "cancelled", 1},
 		{"cancelled while paused", []step{{5 * s, ponder.RunPaused{}}, {50 * s, ponder.Steer{Do: ponder.Cancel}}}, ponder.Budget{}, 50 * s, ponder.Cancelled, "cancelled", 1},
 		{"answer now", []step{{5 * s, ponder.Steer{Do: ponder.AnswerNow}}}, ponder.Budget{}, 15 * s, ponder.Completed, "asked to answer now", 2},
-		{"a hint", []step{{5 * s, ponder.Steer{Content: "mind the tides"}}}, ponder.Budget{}, 51 * s, ponder.Completed, "", 5},
+		{"a hint", []step{{5 * s, ponder.Steer{Content: "mind the tides"}}}, ponder.Budget{}, 50 * s, ponder.Completed, "", 5},
 		{"time is up", nil, ponder.Budget{Time: 25 * s}, 35 * s, ponder.Completed, "time is spent", 4},
 	}
 	for _, tt := range tests {

@@ -206,6 +206,9 @@ func (h *holder) read() error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", h.thread, err)
 		}
+		if ev.Seq > h.committed && !ev.IsInput() {
+			return fmt.Errorf("read %s: another holder wrote: %w", h.thread, ErrFenced)
+		}
 		h.line.apply(ev)
 		if err := h.recall(); err != nil {
 			return err

@@ -32,16 +32,22 @@ func newLine(modes map[string][]*Mode, roles map[Role][]Model) *line {
 
 // apply folds the next event.
 func (l *line) apply(ev Event) {
-	l.head, l.elapsed = ev.Seq, max(l.elapsed, ev.Elapsed)
+	l.head = ev.Seq
+	if ev.Elapsed > 0 { // a holder's: only holders know the thread's clock
+		l.elapsed = max(l.elapsed, ev.Elapsed)
+		for _, r := range l.order {
+			r.watch(l.elapsed)
+		}
+	}
 	r, shown := l.runs[ev.Run], true
 	switch b := ev.Body.(type) {
 	case RunStarted:
 		l.start(ev, b)
 	case RunPaused:
-		l.interrupt(ev.Run, func(r *run) { r.pause(l.elapsed) })
+		l.interrupt(ev.Run, func(r *run) { r.paused = true })
 	case RunResumed:
 		for _, r := range l.below(ev.Run) {
-			r.resume(l.elapsed)
+			r.paused, r.dirty = false, true
 		}
 	case Steer:
 		if b.Do == Cancel || b.Do == AnswerNow {
@@ -100,7 +106,7 @@ func (l *line) start(ev Event, b RunStarted) {
 	}
 	if r.up != nil {
 		r.depth = r.up.depth + 1
-		r.paused, r.pausedAt = r.up.paused, ev.Elapsed
+		r.paused = r.up.paused
 	}
 	l.runs[r.ID], l.order = r, append(l.order, r)
 	if r.mode = l.mode(b.Mode, b.Version); r.mode == nil {
@@ -144,15 +150,15 @@ func (l *line) finish(ev Event, r *run) {
 	l.seen[r.Mode] = ev.Seq
 }
 
-func (r *run) pause(elapsed time.Duration) {
-	if !r.paused {
-		r.paused, r.pausedAt = true, elapsed
-	}
-}
-
-func (r *run) resume(elapsed time.Duration) {
-	if r.paused {
-		r.paused, r.pausedFor, r.dirty = false, r.pausedFor+elapsed-r.pausedAt, true
+// watch stops or starts the clock of the run when the thread's shows so much. A
+// pause counts from the first event that a holder writes after it, which is, at
+// the latest, what comes of the calls that it interrupts.
+func (r *run) watch(elapsed time.Duration) {
+	switch {
+	case r.paused && !r.stopped:
+		r.stopped, r.stoppedAt = true, elapsed
+	case !r.paused && r.stopped:
+		r.stopped, r.stoppedFor = false, r.stoppedFor+elapsed-r.stoppedAt
 	}
 }
 

@@ -217,7 +217,7 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(dead, func() { cancel(context.Cause(dead)) })()
 	h := &holder{
-		Mind: m, thread: thread, lease: lease, ctx: ctx, start: m.clock.total(time.Now()),
+		Mind: m, thread: thread, lease: lease, committed: lease.Head, ctx: ctx, start: m.clock.total(time.Now()),
 		flight: make(map[string]*flight), ring: make(chan struct{}, 1),
 	}
 	heads, stop := m.Store.Watch(thread)

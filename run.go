@@ -19,15 +19,16 @@ type run struct {
 	acts map[string]*act // in flight, waiting to be tried again, or half written
 	done doneSet
 
-	paused    bool
-	pausedAt  time.Duration // the thread's clock
-	pausedFor time.Duration
-	cancelled bool
-	told      bool // it has its BudgetSpent
-	since     int  // calls begun since it was told
-	ended     bool
-	fault     string // why it can't go on
-	stack     []byte // where the mode panicked, for the log
+	paused     bool
+	stopped    bool          // the run's clock
+	stoppedAt  time.Duration // of the thread's clock
+	stoppedFor time.Duration
+	cancelled  bool
+	told       bool // it has its BudgetSpent
+	since      int  // calls begun since it was told
+	ended      bool
+	fault      string // why it can't go on
+	stack      []byte // where the mode panicked, for the log
 
 	spent, held Cost // with those of the runs below it
 
@@ -72,10 +73,10 @@ func (r *run) act(key string, kind actionKind) *act {
 
 // spentAt returns the thinking time of the run when the thread's clock shows so much.
 func (r *run) spentAt(elapsed time.Duration) time.Duration {
-	if r.paused {
-		elapsed = r.pausedAt
+	if r.stopped {
+		elapsed = r.stoppedAt
 	}
-	return max(0, elapsed-r.began-r.pausedFor)
+	return max(0, elapsed-r.began-r.stoppedFor)
 }
 
 // finish marks the action done.
