@@ -1,11 +1,13 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 
 	"ponder/llm"
 )
@@ -31,6 +33,9 @@ type Fold interface {
 type Ask struct {
 	Model string // full name
 	Size  int    // of the request, in bytes
+
+	// Advice says what a user can do about a class of failure. It may be nil.
+	Advice func(llm.Class) string
 }
 
 // Stream reads the pieces of resp into fold and yields what comes of them, to
@@ -43,7 +48,7 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 		var last bool
 		if err == nil {
 			if e := InBand(piece); e != nil {
-				yield(llm.Delta{}, a.blame(e, fold.Usage()))
+				yield(llm.Delta{}, a.Blame(e, fold.Usage()))
 				return
 			}
 			delta, last, err = fold.Add(piece)
@@ -79,11 +84,12 @@ func (a Ask) Cut(err error, used llm.Usage) error {
 	if !refused {
 		used = CountedOr(used, a.Size, 0)
 	}
-	return a.blame(err, used)
+	return a.Blame(err, used)
 }
 
-// blame makes an *[llm.Error] of err that names the model and the usage.
-func (a Ask) blame(err error, used llm.Usage) error {
+// Blame makes an *[llm.Error] of err that names the model and the usage, and says
+// what to do.
+func (a Ask) Blame(err error, used llm.Usage) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		e = &llm.Error{Class: llm.Malformed, Message: oneLine(err.Error()), Err: err}
@@ -93,29 +99,45 @@ func (a Ask) blame(err error, used llm.Usage) error {
 	if blamed.Usage == (llm.Usage{}) {
 		blamed.Usage = used
 	}
+	if blamed.Advice == "" && a.Advice != nil {
+		blamed.Advice = a.Advice(blamed.Class)
+	}
 	return &blamed
 }
 
-// Mangled is the error of a piece that is not what the protocol says, unless
-// err is an [llm.Error] already. It quotes nothing of the piece.
+// Mangled is the error of a piece that is not what the protocol says: Truncated
+// if it ends in the middle. An err that is an [llm.Error] already is returned as
+// it is. It quotes nothing of the piece.
 func Mangled(what string, err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
 		return e
 	}
+	if short(err) {
+		return &llm.Error{Class: llm.Truncated, Message: "the answer ends in the middle of " + what, Err: err}
+	}
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }
 
-// Data reads the data of server-sent events. An event named "error" whose data
-// is not an error that [InBand] knows is one nevertheless.
+// short reports whether err is of JSON that ends in the middle. The decoder
+// tries a blank at the end, which words, numbers and escapes do not take.
+func short(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) &&
+		(syntax.Error() == "unexpected end of JSON input" || strings.Contains(syntax.Error(), "character ' ' in "))
+}
+
+// Data reads the data of server-sent events. An event named "error" is an error
+// that [InBand] knows, whatever its data.
 func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for ev, err := range Events(r) {
-			if err == nil && ev.Name == "error" && InBand(ev.Data) == nil {
-				f, _ := parseFault(ev.Data, true)
-				err = f.err(http.StatusOK)
+			data := ev.Data
+			if err == nil && ev.Name == "error" && InBand(data) == nil {
+				f, _ := parseFault(data, true)
+				data, err = json.Marshal(map[string]string{"error": oneLine(f.text)})
 			}
-			if !yield(ev.Data, err) || err != nil {
+			if !yield(data, err) || err != nil {
 				return
 			}
 		}

@@ -1,0 +1,189 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// facts are what the server says of a model. The zero value is of a server that
+// says nothing.
+type facts struct {
+	capabilities []string
+	family       string
+	thinking     []any // values of think: booleans and words; nil if it does not say
+	context      int   // the most tokens of the model's context, or 0
+	usual        int   // the context that its maker set, or 0
+}
+
+// thinks reports whether the server tells the model's thoughts from its answer.
+func (f facts) thinks() bool {
+	return slices.Contains(f.capabilities, "thinking") || slices.ContainsFunc(f.thinking, func(v any) bool { return v != false })
+}
+
+// An entry is what is known of a model. Whoever holds the turn may ask the
+// server.
+type entry struct {
+	turn  chan struct{} // of capacity 1
+	facts *facts        // set once, under the turn
+}
+
+func (p *Provider) entry(id string) *entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.known[id]
+	if e == nil {
+		e = &entry{turn: make(chan struct{}, 1)}
+		p.known[id] = e
+	}
+	return e
+}
+
+// forget makes the next request ask again, for a model that was removed.
+func (p *Provider) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, id)
+}
+
+// facts returns what is known of a model, and asks the server if that is
+// nothing yet; of many callers at once one asks. A server that cannot say is no
+// error, one that has no such model is.
+func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
+	e := p.entry(id)
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+	case <-ctx.Done():
+		return facts{}, &llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: ctx.Err()}
+	}
+	if e.facts != nil {
+		return *e.facts, nil
+	}
+	f, err := p.show(ctx, id)
+	if err != nil {
+		if mute(err) {
+			return facts{}, nil
+		}
+		return facts{}, err
+	}
+	e.facts = &f
+	return f, nil
+}
+
+// mute reports whether an error only says that the server does not know the
+// question, as imitations of it may not.
+func mute(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && (e.Class == llm.BadRequest || e.Class == llm.Malformed ||
+		e.Class == llm.NotFound && !strings.Contains(e.Message, "model"))
+}
+
+// maxShow bounds what is read of a model's description, in bytes.
+const maxShow = 16 << 20
+
+// show asks the server about a model.
+func (p *Provider) show(ctx context.Context, id string) (facts, error) {
+	body, err := wire.Body(map[string]string{"model": id})
+	if err != nil {
+		return facts{}, err
+	}
+	resp, err := p.client.Do(ctx, id, http.MethodPost, p.base+"/api/show", p.header, body)
+	if err != nil {
+		return facts{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to the end
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxShow))
+	if err != nil {
+		return facts{}, err
+	}
+	if e := wire.InBand(data); e != nil {
+		return facts{}, e
+	}
+	return readFacts(data)
+}
+
+// readFacts reads a model's description.
+func readFacts(data []byte) (facts, error) {
+	var got struct {
+		Capabilities []string                   `json:"capabilities"`
+		Details      struct{ Family string }    `json:"details"`
+		Parameters   string                     `json:"parameters"`
+		ModelInfo    map[string]json.RawMessage `json:"model_info"`
+		Thinking     struct {
+			Values []any `json:"values"`
+		} `json:"thinking"`
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		return facts{}, wire.Mangled("the description", err)
+	}
+	f := facts{capabilities: got.Capabilities, family: got.Details.Family, thinking: got.Thinking.Values}
+	for key, value := range got.ModelInfo {
+		if n := number(value); strings.HasSuffix(key, ".context_length") && n > 0 {
+			f.context = n
+		}
+	}
+	for line := range strings.Lines(got.Parameters) {
+		if words := strings.Fields(line); len(words) == 2 && words[0] == "num_ctx" {
+			f.usual, _ = strconv.Atoi(words[1]) // zero if it is no number
+		}
+	}
+	return f, nil
+}
+
+func number(raw json.RawMessage) int {
+	var n float64
+	if json.Unmarshal(raw, &n) != nil || n < 0 || n > 1<<31 {
+		return 0
+	}
+	return int(n)
+}
+
+// think returns what to send for an effort, or nil to leave it to the model. A
+// word that a model does not know would be ignored without a sign, so only
+// words are sent that the server says the model knows.
+func (f facts) think(effort string) any {
+	if effort == "" || !f.thinks() {
+		return nil
+	}
+	values := f.thinking
+	if values == nil {
+		if values = []any{false, true}; f.family == "gptoss" || f.family == "gpt-oss" {
+			values = []any{"low", "medium", "high"}
+		}
+	}
+	if effort == "none" && slices.Contains(values, any(false)) {
+		return false
+	}
+	if word := nearest(effort, values); word != "" {
+		return word
+	}
+	if effort != "none" && slices.Contains(values, any(true)) {
+		return true
+	}
+	return nil
+}
+
+// nearest returns the word that is nearest to an effort, rather more than less,
+// or "" if there are none.
+func nearest(effort string, values []any) (best string) {
+	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	want := slices.Index(order, effort)
+	for _, word := range order {
+		if !slices.Contains(values, any(word)) {
+			continue
+		}
+		if best = word; slices.Index(order, word) >= want {
+			return best
+		}
+	}
+	return best
+}

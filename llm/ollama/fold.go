@@ -1,0 +1,161 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// A line is a piece of an answer; an answer in one piece looks the same.
+type line struct {
+	Model   string `json:"model"`
+	Message struct {
+		Content   string `json:"content"`
+		Thinking  string `json:"thinking"`
+		ToolCalls []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"message"`
+	Done       bool   `json:"done"`
+	DoneReason string `json:"done_reason"`
+	Read       *int   `json:"prompt_eval_count"`
+	Wrote      *int   `json:"eval_count"`
+}
+
+// A fold makes an answer of lines. It implements wire.Fold.
+type fold struct {
+	full  string // name of the model asked
+	size  int    // of the request, in bytes
+	think *wire.Think
+
+	parts  wire.Parts
+	calls  int
+	done   bool
+	why    string
+	served string
+	used   llm.Usage
+}
+
+// Add implements wire.Fold.
+func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
+	var l line
+	if err := json.Unmarshal(data, &l); err != nil {
+		return out, false, wire.Mangled("a line", err)
+	}
+	if l.Model != "" {
+		f.served = l.Model
+	}
+	out.Reasoning, out.Text = l.Message.Thinking, l.Message.Content
+	if f.think != nil {
+		thought, text := f.think.Push(out.Text)
+		if l.Done {
+			t, a := f.think.Flush()
+			thought, text = thought+t, text+a
+		}
+		out.Reasoning, out.Text = out.Reasoning+thought, text
+	}
+	if err := errors.Join(f.parts.Reasoning(out.Reasoning), f.parts.Text(out.Text)); err != nil {
+		return llm.Delta{}, false, err
+	}
+	for _, c := range l.Message.ToolCalls {
+		call := &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: arguments(c.Function.Arguments)}
+		if call.ID == "" {
+			call.ID = wire.CallID()
+		}
+		f.calls++
+		if err := f.parts.Add(llm.Part{Call: call}); err != nil {
+			return llm.Delta{}, false, err
+		}
+	}
+	if l.Done {
+		f.finish(&l)
+	}
+	return out, l.Done, nil
+}
+
+func (f *fold) finish(l *line) {
+	f.done, f.why = true, l.DoneReason
+	if l.Read == nil && l.Wrote == nil {
+		return
+	}
+	if l.Wrote != nil {
+		f.used.Output = max(0, *l.Wrote)
+	}
+	if l.Read != nil {
+		f.used.Input = max(0, *l.Read)
+	} else { // all of it was still in the server's memory
+		f.used.Input, f.used.Estimated = wire.Tokens(f.size), true
+	}
+}
+
+// arguments returns the input of a call, which some models' templates give as
+// JSON in a string.
+func arguments(raw json.RawMessage) json.RawMessage {
+	var s string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
+		return wire.CallInput([]byte(s))
+	}
+	return wire.CallInput(raw)
+}
+
+// Usage implements wire.Fold.
+func (f *fold) Usage() llm.Usage {
+	if f.parts.Size() == 0 && !f.done {
+		return f.used
+	}
+	return wire.CountedOr(f.used, f.size, f.parts.Size())
+}
+
+// Answer implements wire.Fold.
+func (f *fold) Answer() (*llm.Response, error) {
+	if !f.done {
+		return nil, nil
+	}
+	finish := llm.FinishOther
+	switch f.why {
+	case "stop", "":
+		finish = llm.FinishStop
+	case "length":
+		finish = llm.FinishLength
+	case "tool_calls":
+		finish = llm.FinishTools
+	}
+	if finish == llm.FinishStop && f.calls > 0 {
+		finish = llm.FinishTools
+	}
+	used := f.Usage()
+	msg := llm.Message{Role: llm.Assistant, Parts: f.parts.Done()}
+	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, Usage: used}, nil
+}
+
+// maxValues bounds what is read of an answer that is not a stream, in bytes.
+const maxValues = 64 << 20
+
+// values reads JSON values one after another, whatever is between them.
+func values(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		dec := json.NewDecoder(io.LimitReader(r, maxValues))
+		for {
+			var v json.RawMessage
+			err := dec.Decode(&v)
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				err = wire.Mangled("a value", err)
+			}
+			if !yield(bytes.TrimSpace(v), err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package ollama
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The request as /api/chat wants it.
+type (
+	chatRequest struct {
+		Model     string          `json:"model"`
+		Messages  []message       `json:"messages"`
+		Tools     []tool          `json:"tools,omitempty"`
+		Format    json.RawMessage `json:"format,omitempty"`
+		Think     any             `json:"think,omitempty"`
+		Stream    bool            `json:"stream"`
+		Truncate  bool            `json:"truncate"` // always false: do not drop the beginning of what does not fit
+		Shift     bool            `json:"shift"`    // always false: do not forget it later either
+		KeepAlive string          `json:"keep_alive,omitempty"`
+		Options   options         `json:"options"`
+	}
+	options struct {
+		NumCtx      int      `json:"num_ctx,omitempty"`
+		NumPredict  int      `json:"num_predict,omitempty"`
+		Temperature *float64 `json:"temperature,omitempty"`
+	}
+	message struct {
+		Role       string     `json:"role"`
+		Content    string     `json:"content"`
+		Thinking   string     `json:"thinking,omitempty"`
+		Images     [][]byte   `json:"images,omitempty"`
+		ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+		ToolName   string     `json:"tool_name,omitempty"`
+		ToolCallID string     `json:"tool_call_id,omitempty"`
+	}
+	toolCall struct {
+		ID       string `json:"id,omitempty"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	}
+	tool struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+)
+
+// plan translates a request.
+func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
+	plan := &chatRequest{Model: m.id, Stream: true, KeepAlive: m.keepAlive, Think: f.think(req.Effort), Tools: tools(req)}
+	plan.Options = options{NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}
+	system := req.System
+	if req.Schema != nil {
+		if plan.Format = req.Schema.JSON; len(plan.Tools) > 0 { // a format leaves no room for calls
+			plan.Format = nil
+			system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
+		}
+	}
+	if len(plan.Tools) > 0 && forces(req.ToolChoice) {
+		system = wire.Paragraphs(system, "Answer by calling a tool.")
+	}
+	if system != "" {
+		plan.Messages = append(plan.Messages, message{Role: "system", Content: system})
+	}
+	tail := openLoop(req.Messages)
+	for i, msg := range req.Messages {
+		more, err := translate(msg, i >= tail)
+		if err != nil {
+			return nil, err
+		}
+		plan.Messages = append(plan.Messages, more...)
+	}
+	if !cloudy(m.id) {
+		if plan.Options.NumCtx = m.context; m.context <= 0 {
+			plan.Options.NumCtx = f.room(req)
+		}
+	}
+	return plan, nil
+}
+
+func forces(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
+
+// tools returns the tools that may be called. The server knows no choice among
+// them, so those that are not to be called are not offered.
+func tools(req *llm.Request) (out []tool) {
+	if req.ToolChoice == "none" {
+		return nil
+	}
+	for _, t := range req.Tools {
+		if forces(req.ToolChoice) && req.ToolChoice != "required" && req.ToolChoice != t.Name {
+			continue
+		}
+		f := function{Name: t.Name, Description: t.Doc, Parameters: t.Schema}
+		if len(f.Parameters) == 0 {
+			f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		out = append(out, tool{Type: "function", Function: f})
+	}
+	return out
+}
+
+// openLoop returns where the messages after the user's last words begin:
+// models want back what they thought since then, and nothing older.
+func openLoop(messages []llm.Message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == llm.User && messages[i].Text() != "" {
+			return i
+		}
+	}
+	return 0
+}
+
+// translate makes messages of a message: one for each result of a tool, and one
+// for the rest.
+func translate(msg llm.Message, thoughts bool) (out []message, err error) {
+	rest := message{Role: string(msg.Role)}
+	var text []string
+	for _, p := range msg.Parts {
+		switch {
+		case p.Text != "":
+			text = append(text, p.Text)
+		case p.Reasoning != "" && thoughts:
+			rest.Thinking += p.Reasoning
+		case p.Call != nil:
+			call := toolCall{ID: p.Call.ID}
+			call.Function.Name = p.Call.Name
+			call.Function.Arguments = wire.CallObject(p.Call.Input)
+			rest.ToolCalls = append(rest.ToolCalls, call)
+		case p.Result != nil:
+			result, err := toolResult(p.Result)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, result)
+		case p.Media != nil:
+			written, err := rest.attach(p.Media)
+			if err != nil {
+				return nil, err
+			}
+			text = append(text, written...)
+		}
+	}
+	rest.Content = strings.Join(text, "\n\n")
+	if rest.Content == "" && rest.Thinking == "" && len(rest.Images) == 0 && len(rest.ToolCalls) == 0 {
+		return out, nil
+	}
+	return append(out, rest), nil
+}
+
+func toolResult(r *llm.ToolResult) (message, error) {
+	m := message{Role: "tool", Content: r.Text, ToolName: r.Name, ToolCallID: r.ID}
+	if r.Failed {
+		m.Content = "Error: " + r.Text
+	}
+	if r.Media != nil {
+		written, err := m.attach(r.Media)
+		if err != nil {
+			return m, err
+		}
+		m.Content = wire.Paragraphs(append([]string{m.Content}, written...)...)
+	}
+	return m, nil
+}
+
+// attach adds an image to a message, or returns what is written in a text file.
+func (m *message) attach(media *llm.Media) ([]string, error) {
+	switch {
+	case media.URL != "":
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "Ollama takes images themselves, not their addresses"}
+	case strings.HasPrefix(media.Type, "image/"):
+		m.Images = append(m.Images, media.Data)
+		return nil, nil
+	case strings.HasPrefix(media.Type, "text/"):
+		return []string{wire.Paragraphs(media.Name, strings.ToValidUTF8(string(media.Data), "\uFFFD"))}, nil
+	}
+	return nil, &llm.Error{Class: llm.BadRequest, Message: "Ollama takes images and text, not " + media.Type}
+}
+
+const (
+	// leastContext spares reloads while conversations are short.
+	leastContext = 8192
+
+	// usualAnswer is room for an answer whose length the caller left open, and
+	// mostAnswer the most that is kept free for one.
+	usualAnswer, mostAnswer = 4096, 16384
+
+	// unknownContext bounds the context of a model that does not say its own.
+	unknownContext = 32768
+)
+
+// room returns the size of the context that a request needs: a power of two,
+// unless the model has no more than something less.
+func (f facts) room(req *llm.Request) int {
+	answer := usualAnswer
+	if req.MaxTokens > 0 {
+		answer = min(req.MaxTokens, mostAnswer)
+	}
+	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // of the template
+	need := max(prompt+prompt/5+answer, f.usual)
+	most := f.context
+	if most <= 0 {
+		most = max(unknownContext, f.usual)
+	}
+	size := leastContext
+	for size < need && size < most {
+		size *= 2
+	}
+	return min(size, most)
+}

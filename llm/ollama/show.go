@@ -1,0 +1,119 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// Check implements llm.Provider.
+func (p *Provider) Check(ctx context.Context, id string) error {
+	if _, err := p.show(ctx, id); err != nil {
+		return p.ask(id, 0).Blame(err, llm.Usage{})
+	}
+	return nil
+}
+
+// maxAnswer bounds lists of models and vectors, in bytes.
+const maxAnswer = 64 << 20
+
+// Models returns the names of the models that the server has, newest first.
+// Its errors are those of Generate.
+func (p *Provider) Models(ctx context.Context) ([]string, error) {
+	var got struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	if err := p.do(ctx, "", http.MethodGet, "/api/tags", nil, &got); err != nil {
+		ask := p.ask("", 0)
+		ask.Model = p.client.Name
+		return nil, ask.Blame(err, llm.Usage{})
+	}
+	names := make([]string, 0, len(got.Models))
+	for _, m := range got.Models {
+		names = append(names, m.Name)
+	}
+	return names, nil
+}
+
+// batch is the most texts that are sent at once.
+const batch = 256
+
+// Embed implements llm.Provider. Texts that are longer than the model's context
+// are cut by the server.
+func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
+	m := &model{Provider: p, id: id, name: p.client.Name + "/" + id}
+	used := llm.Usage{Cost: m.cost()}
+	vectors := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		now := texts[:min(batch, len(texts))]
+		texts = texts[len(now):]
+		size := 0
+		for _, t := range now {
+			size += len(t)
+		}
+		more, count, err := p.embed(ctx, id, now)
+		if err != nil {
+			return nil, used, p.ask(id, size).Cut(err, llm.Usage{Cost: m.cost()})
+		}
+		if count == 0 && size > 0 {
+			count, used.Estimated = wire.Tokens(size), true
+		}
+		used.Input += count
+		vectors = append(vectors, more...)
+	}
+	return vectors, used, nil
+}
+
+func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]float32, int, error) {
+	ask := struct {
+		Model     string   `json:"model"`
+		Input     []string `json:"input"`
+		KeepAlive string   `json:"keep_alive,omitempty"`
+	}{id, texts, p.keepAlive}
+	var got struct {
+		Embeddings [][]float32 `json:"embeddings"`
+		Read       int         `json:"prompt_eval_count"`
+	}
+	if err := p.do(ctx, id, http.MethodPost, "/api/embed", ask, &got); err != nil {
+		return nil, 0, err
+	}
+	if len(got.Embeddings) != len(texts) {
+		return nil, 0, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("%d vectors for %d texts", len(got.Embeddings), len(texts))}
+	}
+	return got.Embeddings, max(0, got.Read), nil
+}
+
+// do sends a request and reads its answer into out.
+func (p *Provider) do(ctx context.Context, id, method, path string, ask, out any) error {
+	var body any
+	if ask != nil {
+		data, err := wire.Body(ask)
+		if err != nil {
+			return err
+		}
+		body = data
+	}
+	resp, err := p.client.Do(ctx, id, method, p.base+path, p.header, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to the end
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if e := wire.InBand(data); e != nil {
+		return e
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return wire.Mangled("the answer", err)
+	}
+	return nil
+}
