@@ -1,0 +1,309 @@
+package mimic
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxDepth  = 24      // of a filled value
+	fullDepth = 8       // where optional things begin to be left out
+	maxItems  = 200     // that a schema can ask for
+	maxLength = 4000    // characters that a schema can ask for
+	maxValue  = 1 << 20 // bytes after which only what must be is written
+)
+
+// Fill writes a JSON value of a schema. Properties stand in the schema's order.
+func (w *Writer) Fill(schema json.RawMessage) []byte {
+	root, err := compile(schema)
+	if err != nil {
+		return []byte("{}")
+	}
+	f := filler{w: w, root: root}
+	f.value(root, "", 0)
+	return f.buf
+}
+
+// Input writes the input of a tool: as Fill, save that texts and numbers are
+// those of the prompt.
+func (w *Writer) Input(schema json.RawMessage) []byte {
+	if len(schema) == 0 {
+		return []byte("{}")
+	}
+	root, err := compile(schema)
+	if err != nil {
+		return []byte("{}")
+	}
+	f := filler{w: w, root: root, literal: true, numbers: numbers(window(w.prompt.Text))}
+	f.value(root, "", 0)
+	return f.buf
+}
+
+type filler struct {
+	w       *Writer
+	root    *schema
+	buf     []byte
+	literal bool     // from the words of the prompt
+	numbers []string // of the prompt, not used yet
+}
+
+// value appends a value for the property name.
+func (f *filler) value(s *schema, name string, depth int) {
+	if s = f.resolve(s); s == nil || depth > maxDepth {
+		f.buf = append(f.buf, "null"...)
+		return
+	}
+	switch {
+	case s.Const != nil:
+		f.raw(s.Const)
+	case len(s.Enum) > 0:
+		f.raw(pick(f.w, s.Enum))
+	default:
+		f.typed(s, s.kind(depth > fullDepth), name, depth)
+	}
+}
+
+func (f *filler) typed(s *schema, kind, name string, depth int) {
+	switch kind {
+	case "object":
+		f.object(s, depth)
+	case "array":
+		f.array(s, name, depth)
+	case "integer", "number":
+		f.number(s, kind, name)
+	case "boolean":
+		f.buf = strconv.AppendBool(f.buf, f.w.rng.IntN(2) == 0)
+	case "null":
+		f.buf = append(f.buf, "null"...)
+	default:
+		f.quoted(f.text(s, name))
+	}
+}
+
+// raw appends a value of the schema itself.
+func (f *filler) raw(v json.RawMessage) {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		b.WriteString("null")
+	}
+	f.buf = append(f.buf, b.Bytes()...)
+}
+
+func (f *filler) object(s *schema, depth int) {
+	f.buf = append(f.buf, '{')
+	first := true
+	for _, p := range s.Properties {
+		must := slices.Contains(s.Required, p.name)
+		if !must && (depth > fullDepth || len(f.buf) > maxValue || f.w.rng.IntN(5) == 0) {
+			continue
+		}
+		if !first {
+			f.buf = append(f.buf, ',')
+		}
+		first = false
+		f.quoted(p.name)
+		f.buf = append(f.buf, ':')
+		f.value(p.schema, p.name, depth+1)
+	}
+	f.buf = append(f.buf, '}')
+}
+
+func (f *filler) array(s *schema, name string, depth int) {
+	lo, hi := count(s.MinItems, 3), count(s.MaxItems, 5)
+	if s.MinItems == nil && s.MaxItems != nil {
+		lo = min(3, hi)
+	}
+	hi = max(hi, lo)
+	if hi > 5 && lo < 3 {
+		lo, hi = 3, 5
+	} else if hi > lo+5 {
+		hi = lo + 2
+	}
+	if refs(name) {
+		f.references(s, lo)
+		return
+	}
+	if depth > fullDepth || len(f.buf) > maxValue {
+		lo, hi = count(s.MinItems, 0), count(s.MinItems, 0)
+	}
+	f.buf = append(f.buf, '[')
+	var seen []string
+	for i := range f.w.between(lo, hi) {
+		before := len(f.buf)
+		if i > 0 {
+			f.buf = append(f.buf, ',')
+		}
+		from := len(f.buf)
+		f.value(s.Items, singular(name), depth+1)
+		if s.UniqueItems {
+			if item := string(f.buf[from:]); slices.Contains(seen, item) {
+				f.buf = f.buf[:before]
+			} else {
+				seen = append(seen, item)
+			}
+		}
+	}
+	f.buf = append(f.buf, ']')
+}
+
+// references appends an array of labels of the prompt's passages.
+func (f *filler) references(s *schema, lo int) {
+	items := f.resolve(s.Items)
+	integer := items != nil && (items.kind(false) == "integer" || items.kind(false) == "number")
+	n := 0
+	if s.MinItems != nil {
+		n = lo
+	}
+	if have := len(f.w.passages); have > 0 {
+		n = max(n, 1+f.w.rng.IntN(min(3, have)))
+	}
+	var labels []string
+	for range n {
+		label := "1"
+		if len(f.w.passages) > 0 {
+			label = f.w.passages[f.w.rng.IntN(len(f.w.passages))].label
+		}
+		label = strings.Trim(f.w.cite(label), "[]")
+		if integer {
+			label = strings.TrimLeft(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ")
+			label = "0" + label
+			k, _ := strconv.Atoi(label)
+			label = strconv.Itoa(k)
+		} else {
+			label = strconv.Quote(label)
+		}
+		if !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	f.buf = append(f.buf, '[')
+	f.buf = append(f.buf, strings.Join(labels, ",")...)
+	f.buf = append(f.buf, ']')
+}
+
+func (f *filler) number(s *schema, kind, name string) {
+	lo, hi := usual(kind, name)
+	bounded := s.lo() != nil || s.hi() != nil
+	if f.literal && !bounded && len(f.numbers) > 0 {
+		n := f.numbers[0]
+		f.numbers = f.numbers[1:]
+		if kind == "number" || !strings.Contains(n, ".") {
+			f.buf = append(f.buf, n...)
+			return
+		}
+	}
+	if p := s.lo(); p != nil {
+		hi = max(hi, *p+hi-lo)
+		lo = max(lo, *p)
+	}
+	if p := s.hi(); p != nil {
+		hi = min(hi, *p)
+		if lo > hi {
+			lo = hi
+			if q := s.lo(); q != nil {
+				lo = *q
+			}
+		}
+	}
+	f.buf = s.appendNumber(f.buf, f.w, kind, lo, hi)
+}
+
+// appendNumber appends a number in lo..hi that obeys the schema's step and
+// exclusive bounds.
+func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) []byte {
+	if kind == "number" && s.MultipleOf <= 0 {
+		x := w.number(lo, hi, 2)
+		if s.ExclusiveMinimum != nil && x <= *s.ExclusiveMinimum || s.ExclusiveMaximum != nil && x >= *s.ExclusiveMaximum {
+			x = (lo + hi) / 2
+		}
+		return strconv.AppendFloat(b, x, 'f', -1, 64)
+	}
+	step := max(s.MultipleOf, 0)
+	if step == 0 {
+		step = 1
+	}
+	from, to := math.Ceil(lo/step), math.Floor(hi/step)
+	if s.ExclusiveMinimum != nil && from*step <= *s.ExclusiveMinimum {
+		from++
+	}
+	if s.ExclusiveMaximum != nil && to*step >= *s.ExclusiveMaximum {
+		to--
+	}
+	n := from + math.Floor(w.rng.Float64()*(max(to-from, 0)+1))
+	return strconv.AppendFloat(b, min(n, max(to, from))*step, 'f', -1, 64)
+}
+
+// number returns a number in lo..hi, rounded where the bounds allow it. With
+// decimals it is rather in the upper half, as confidence is.
+func (w *Writer) number(lo, hi float64, decimals int) float64 {
+	if !(lo < hi) {
+		return lo
+	}
+	x := lo + (0.35+0.6*w.rng.Float64())*(hi-lo)
+	ten := math.Pow10(decimals)
+	if decimals == 0 {
+		x = lo + math.Floor(w.rng.Float64()*(hi-lo+1))
+	}
+	if y := math.Round(x*ten) / ten; y >= lo && y <= hi {
+		return y
+	}
+	return min(max(x, lo), hi)
+}
+
+func (f *filler) text(s *schema, name string) string {
+	var text string
+	switch s.Format {
+	case "date":
+		return "2025-0" + strconv.Itoa(1+f.w.rng.IntN(9)) + "-1" + strconv.Itoa(f.w.rng.IntN(10))
+	case "date-time":
+		return "2025-0" + strconv.Itoa(1+f.w.rng.IntN(9)) + "-11T08:30:00Z"
+	case "uri", "url":
+		return "https://example.org/" + slug(f.w.phrase())
+	case "email":
+		return "someone@example.org"
+	}
+	if f.literal {
+		text = f.w.topic()
+	} else {
+		text = f.w.named(name, 2)
+	}
+	return f.fit(s, text)
+}
+
+// fit makes a text as long and as short as the schema says.
+func (f *filler) fit(s *schema, text string) string {
+	if s.MinLength != nil {
+		for n := count(s.MinLength, 0); utf8.RuneCountInString(text) < min(n, maxLength); {
+			text += " " + f.w.sentence()
+		}
+	}
+	if s.MaxLength != nil && utf8.RuneCountInString(text) > max(*s.MaxLength, 0) {
+		text = string([]rune(text)[:max(*s.MaxLength, 0)])
+	}
+	return text
+}
+
+func (f *filler) quoted(s string) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		b = []byte(`""`)
+	}
+	f.buf = append(f.buf, b...)
+}
+
+// count returns a schema's count, bounded, or another if it has none.
+func count(n *int, other int) int {
+	if n == nil {
+		return other
+	}
+	return min(max(*n, 0), maxItems, maxLength)
+}
+
+func slug(s string) string { return strings.ReplaceAll(s, " ", "-") }
+
+func singular(name string) string { return strings.TrimSuffix(name, "s") }

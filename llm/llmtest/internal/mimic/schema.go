@@ -1,0 +1,257 @@
+package mimic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A schema is as much of a JSON schema as it takes to fill it. It reads the
+// schema dialects of all providers: type names in capitals, nullable.
+type schema struct {
+	Type             types              `json:"type"`
+	Properties       properties         `json:"properties"`
+	Required         []string           `json:"required"`
+	Items            *schema            `json:"items"`
+	Enum             []json.RawMessage  `json:"enum"`
+	Const            json.RawMessage    `json:"const"`
+	AnyOf            []*schema          `json:"anyOf"`
+	OneOf            []*schema          `json:"oneOf"`
+	AllOf            []*schema          `json:"allOf"`
+	Ref              string             `json:"$ref"`
+	Defs             map[string]*schema `json:"$defs"`
+	Definitions      map[string]*schema `json:"definitions"`
+	Minimum          *float64           `json:"minimum"`
+	Maximum          *float64           `json:"maximum"`
+	ExclusiveMinimum *float64           `json:"exclusiveMinimum"`
+	ExclusiveMaximum *float64           `json:"exclusiveMaximum"`
+	MultipleOf       float64            `json:"multipleOf"`
+	MinItems         *int               `json:"minItems"`
+	MaxItems         *int               `json:"maxItems"`
+	UniqueItems      bool               `json:"uniqueItems"`
+	MinLength        *int               `json:"minLength"`
+	MaxLength        *int               `json:"maxLength"`
+	Format           string             `json:"format"`
+}
+
+const (
+	maxSchema  = 1 << 20 // bytes
+	maxNesting = 200
+)
+
+// compile reads a schema.
+func compile(text json.RawMessage) (*schema, error) {
+	if len(text) > maxSchema || nesting(text) > maxNesting {
+		return nil, errors.New("read schema: too big")
+	}
+	s := new(schema)
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("read schema: %w", err)
+	}
+	return s, nil
+}
+
+// nesting returns how deep brackets go, at least.
+func nesting(text []byte) (most int) {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '{', '[':
+			depth++
+			most = max(most, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return most
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. A schema may be a boolean.
+func (s *schema) UnmarshalJSON(b []byte) error {
+	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] != '{' {
+		return nil
+	}
+	type plain schema
+	return json.Unmarshal(b, (*plain)(s))
+}
+
+type types []string
+
+// UnmarshalJSON implements [json.Unmarshaler]: a type is a name or several.
+func (t *types) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '[' {
+		if err := json.Unmarshal(b, (*[]string)(t)); err != nil {
+			return err
+		}
+	} else {
+		*t = types{""}
+		if err := json.Unmarshal(b, &(*t)[0]); err != nil {
+			return err
+		}
+	}
+	for i := range *t {
+		(*t)[i] = strings.ToLower((*t)[i])
+	}
+	return nil
+}
+
+type property struct {
+	name   string
+	schema *schema
+}
+
+type properties []property
+
+// UnmarshalJSON implements [json.Unmarshaler] and keeps the order.
+func (p *properties) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errors.Join(errors.New("properties are not an object"), err)
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string)
+		s := new(schema)
+		if err := d.Decode(s); err != nil {
+			return err
+		}
+		*p = append(*p, property{name, s})
+	}
+	return nil
+}
+
+// kind returns the type of the value to write: a null only if it is the only
+// type, or if brief.
+func (s *schema) kind(brief bool) string {
+	if brief && slices.Contains(s.Type, "null") {
+		return "null"
+	}
+	for _, t := range s.Type {
+		if t != "null" {
+			return t
+		}
+	}
+	switch {
+	case len(s.Type) > 0:
+		return "null"
+	case len(s.Properties) > 0:
+		return "object"
+	case s.Items != nil:
+		return "array"
+	case s.lo() != nil || s.hi() != nil:
+		return "number"
+	}
+	return "string"
+}
+
+func (s *schema) lo() *float64 {
+	if s.Minimum != nil {
+		return s.Minimum
+	}
+	return s.ExclusiveMinimum
+}
+
+func (s *schema) hi() *float64 {
+	if s.Maximum != nil {
+		return s.Maximum
+	}
+	return s.ExclusiveMaximum
+}
+
+// resolve follows references and choices; nil if they lead nowhere.
+func (f *filler) resolve(s *schema) *schema {
+	for range maxDepth {
+		switch {
+		case s == nil:
+			return &schema{Type: types{"string"}}
+		case s.Ref != "":
+			s = f.lookup(s.Ref)
+			if s == nil {
+				return nil
+			}
+		case len(s.AnyOf) > 0:
+			s = f.choose(s.AnyOf)
+		case len(s.OneOf) > 0:
+			s = f.choose(s.OneOf)
+		case len(s.AllOf) > 0:
+			s = merge(s)
+		default:
+			return s
+		}
+	}
+	return nil
+}
+
+func (f *filler) lookup(ref string) *schema {
+	if ref == "#" {
+		return f.root
+	}
+	name := ref[strings.LastIndexByte(ref, '/')+1:]
+	if s := f.root.Defs[name]; s != nil {
+		return s
+	}
+	return f.root.Definitions[name]
+}
+
+// choose picks one of several schemas, rather one that is not null.
+func (f *filler) choose(of []*schema) *schema {
+	s := pick(f.w, of)
+	for _, o := range of {
+		if s == nil || len(s.Type) == 1 && s.Type[0] == "null" {
+			s = o
+		}
+	}
+	return s
+}
+
+// merge joins the parts of an allOf.
+func merge(s *schema) *schema {
+	all := *s
+	all.AllOf = nil
+	for _, p := range s.AllOf {
+		if p == nil {
+			continue
+		}
+		all.Properties = append(slices.Clip(all.Properties), p.Properties...)
+		all.Required = append(slices.Clip(all.Required), p.Required...)
+		if len(all.Type) == 0 {
+			all.Type = p.Type
+		}
+		if all.Ref == "" {
+			all.Ref = p.Ref
+		}
+	}
+	return &all
+}
+
+// schemaIn finds a JSON schema in texts: the last object that has properties.
+func schemaIn(texts ...string) json.RawMessage {
+	for _, text := range texts {
+		at := strings.LastIndex(text, `"properties"`)
+		for tries := 0; at > 0 && tries < 200; tries++ {
+			if at = strings.LastIndexByte(text[:at], '{'); at < 0 {
+				break
+			}
+			var raw json.RawMessage
+			if json.NewDecoder(strings.NewReader(text[at:])).Decode(&raw) != nil {
+				continue
+			}
+			if s, err := compile(raw); err == nil && len(s.Properties) > 0 && outermost(text[:at]) {
+				return raw
+			}
+		}
+	}
+	return nil
+}
+
+// outermost reports whether no schema goes on around the end of s.
+func outermost(s string) bool {
+	s = strings.TrimRight(s, " \t\r\n")
+	return s == "" || !strings.HasSuffix(s, `":`) && !strings.ContainsAny(s[len(s)-1:], "[,{")
+}

@@ -1,0 +1,160 @@
+package llmtest
+
+import (
+	"strings"
+
+	"ponder/llm"
+)
+
+// geminiFinish is why a candidate ended, in Gemini's words.
+func geminiFinish(f llm.Finish) string {
+	switch f {
+	case llm.FinishLength:
+		return "MAX_TOKENS"
+	case llm.FinishFilter:
+		return "SAFETY"
+	}
+	return "STOP"
+}
+
+// geminiUsage is the usage when so many tokens of the answer are written:
+// Gemini counts on with each chunk.
+func geminiUsage(u llm.Usage, written int) map[string]any {
+	in := u.Input + u.CacheRead + u.CacheWrite
+	m := map[string]any{
+		"promptTokenCount": in, "candidatesTokenCount": written, "totalTokenCount": in + written + u.Reasoning,
+		"promptTokensDetails": []any{map[string]any{"modality": "TEXT", "tokenCount": in}},
+	}
+	if u.Reasoning != 0 {
+		m["thoughtsTokenCount"] = u.Reasoning
+	}
+	if u.CacheRead != 0 {
+		m["cachedContentTokenCount"] = u.CacheRead
+	}
+	return m
+}
+
+// geminiChunk is a response with parts of the answer.
+func geminiChunk(r *reply, parts []any, finish string, written int) map[string]any {
+	candidate := map[string]any{"content": map[string]any{"parts": parts, "role": "model"}, "index": 0}
+	if finish != "" {
+		candidate["finishReason"] = finish
+	}
+	v := map[string]any{"candidates": []any{candidate}, "modelVersion": r.model, "responseId": r.id[:22]}
+	if !r.silent {
+		v["usageMetadata"] = geminiUsage(r.use, written)
+	}
+	return v
+}
+
+func geminiThought(text string) map[string]any { return map[string]any{"text": text, "thought": true} }
+
+// geminiCall is the part for call i. The first one has the signature.
+func geminiCall(r *reply, i int) map[string]any {
+	c := r.calls[i]
+	part := map[string]any{"functionCall": map[string]any{"name": c.Name, "args": c.Input, "id": strings.ToLower(c.ID[:8])}}
+	if i == 0 {
+		part["thoughtSignature"] = r.seal
+	}
+	return part
+}
+
+// geminiBlocked is the response to a prompt that is refused.
+func geminiBlocked(r *reply) []byte {
+	return encode(map[string]any{
+		"promptFeedback": map[string]string{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": geminiUsage(r.use, 0),
+		"modelVersion": r.model, "responseId": r.id[:22],
+	})
+}
+
+// geminiWhole writes a response in one piece.
+func geminiWhole(_ *ask, r *reply) []byte {
+	if r.conduct.has(FilteredPrompt) {
+		return geminiBlocked(r)
+	}
+	var parts []any
+	if r.reasoning != "" {
+		parts = append(parts, geminiThought(r.reasoning))
+	}
+	if r.text != "" {
+		part := map[string]any{"text": r.text}
+		if r.seal != "" {
+			part["thoughtSignature"] = r.seal
+		}
+		parts = append(parts, part)
+	}
+	for i := range r.calls {
+		parts = append(parts, geminiCall(r, i))
+	}
+	return encode(geminiChunk(r, parts, geminiFinish(r.finish), r.use.Output-r.use.Reasoning))
+}
+
+// A geminiWriter writes the chunks of a response, as events or as the elements
+// of an array.
+type geminiWriter struct {
+	*stream
+	array   bool
+	chunks  int
+	written int // tokens
+}
+
+func (w *geminiWriter) chunk(body []byte) {
+	switch {
+	case !w.array:
+		w.buf = append(append(append(w.buf, "data: "...), body...), "\r\n\r\n"...)
+	case w.chunks == 0:
+		w.buf = append(append(w.buf, '['), body...)
+	default:
+		w.buf = append(append(w.buf, ",\r\n"...), body...)
+	}
+	w.chunks++
+}
+
+// geminiStream writes a response in events.
+func geminiStream(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s}).answer(r) }
+
+// geminiArrayDialect streams an array, as Gemini does if not asked for events.
+func geminiArrayDialect() *dialect {
+	d := geminiDialect()
+	d.contentType, d.garbage, d.comment = "application/json; charset=UTF-8", `,{"candidates": [{`, "\r\n"
+	d.stream = func(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s, array: true}).answer(r) }
+	return d
+}
+
+func (w *geminiWriter) answer(r *reply) {
+	if r.conduct.has(FilteredPrompt) {
+		w.chunk(geminiBlocked(r))
+		w.close()
+		return
+	}
+	w.text(r.reasoning, func(p string) bool {
+		w.chunk(encode(geminiChunk(r, []any{geminiThought(p)}, "", 0)))
+		return !w.over
+	})
+	w.text(r.text, func(p string) bool {
+		if w.written += countPieces(p); r.conduct.has(UsageNegative) || r.conduct.has(UsageZero) {
+			w.written = r.use.Output
+		}
+		w.chunk(encode(geminiChunk(r, []any{map[string]any{"text": p}}, "", w.written)))
+		return !w.over
+	})
+	for i, c := range r.calls {
+		w.chunk(encode(geminiChunk(r, []any{geminiCall(r, i)}, "", w.written)))
+		w.delta(len(c.Name)/4 + len(c.Input)/4 + 8)
+	}
+	if !w.ends() {
+		return
+	}
+	last := map[string]any{"text": ""}
+	if r.seal != "" && len(r.calls) == 0 {
+		last["thoughtSignature"] = r.seal
+	}
+	w.chunk(encode(geminiChunk(r, []any{last}, geminiFinish(r.finish), r.use.Output-r.use.Reasoning)))
+	w.close()
+}
+
+func (w *geminiWriter) close() {
+	if w.array {
+		w.buf = append(w.buf, ']')
+	}
+}

@@ -1,0 +1,325 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder/llm"
+)
+
+// ollamaDialect is Ollama's own API.
+func ollamaDialect() *dialect {
+	return &dialect{
+		name: "ollama", key: bearer, refuse: ollamaRefusal, inband: ollamaInband,
+		whole: ollamaWhole, stream: ollamaStream, limits: noLimits, retryForm: RetryUnsaid,
+		contentType: "application/x-ndjson",
+		garbage:     "{\"model\":\"x\",\"message\":{\"role\":\"assistant\",\"cont\n",
+		comment:     "\n",
+	}
+}
+
+// ollamaRefusal writes an error as Ollama does.
+func ollamaRefusal(f failure) (int, []byte) {
+	status, message := ollamaWords(f)
+	return status, encode(map[string]string{"error": message})
+}
+
+// ollamaInband writes an error line.
+func ollamaInband(failure) []byte {
+	return []byte(`{"error":"an error was encountered while running the model: unexpected EOF"}` + "\n")
+}
+
+func ollamaWords(f failure) (int, string) {
+	switch f.kind {
+	case wrongKey:
+		return 401, f.said("unauthorized")
+	case noCredit:
+		return 402, f.said("you have reached your usage limit, please upgrade your plan")
+	case noModel:
+		return 404, f.said("model '%s' not found", f.model)
+	case tooLong:
+		return 400, f.said("the input length exceeds the context length")
+	case filtered:
+		return 400, f.said("the prompt was refused by a content filter")
+	case rateLimited:
+		return 429, f.said("too many requests")
+	case overloaded, unavailable:
+		return 503, f.said("server busy, please try again. maximum pending requests exceeded")
+	case serverError, badGateway, page:
+		return 500, f.said("llama runner process has terminated: signal: killed")
+	}
+	return 400, f.said("invalid request")
+}
+
+// ollamaRequest is a request for a chat or, with a prompt, for a completion.
+type ollamaRequest struct {
+	Model    string          `json:"model"`
+	Messages []ollamaMessage `json:"messages"`
+	Prompt   string          `json:"prompt"`
+	System   string          `json:"system"`
+	Images   []string        `json:"images"`
+	Tools    []chatTool      `json:"tools"`
+	Format   json.RawMessage `json:"format"`
+	Stream   *bool           `json:"stream"`
+	Think    json.RawMessage `json:"think"`
+	Options  struct {
+		Max int `json:"num_predict"`
+	} `json:"options"`
+}
+
+type ollamaMessage struct {
+	Role    string   `json:"role"`
+	Content string   `json:"content"`
+	Images  []string `json:"images"`
+	Calls   []struct {
+		Function struct {
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// ollamaTarget serves what Ollama has at /api.
+func ollamaTarget(method, path string) target {
+	to := target{ollamaDialect(), "", nil}
+	switch method + " " + path {
+	case "POST /api/chat", "POST /api/generate":
+		to.serve = generate(parseOllama)
+	case "POST /api/embed":
+		to.serve = serveOllamaEmbeddings
+	case "POST /api/show":
+		to.serve = serveOllamaShow
+	case "GET /api/tags":
+		to.serve = serveOllamaTags
+	case "GET /api/version":
+		to.serve = func(x *exchange, _ string, _ []byte) { x.answer(map[string]string{"version": "0.12.6"}) }
+	case "GET ", "HEAD ":
+		to.serve = func(x *exchange, _ string, _ []byte) {
+			x.send(http.StatusOK, "text/plain", []byte("Ollama is running"))
+		}
+	}
+	return to
+}
+
+// parseOllama reads a request for a chat or a completion.
+func parseOllama(x *exchange, _ string, body []byte) (*ask, failure, bool) {
+	var q ollamaRequest
+	if why, ok := read(body, &q); !ok {
+		return nil, why, false
+	}
+	if q.Model == "" {
+		return nil, failure{kind: badRequest, message: "model is required"}, false
+	}
+	if strings.HasSuffix(x.rec.Path, "/api/generate") {
+		x.dialect = ollamaGenerateDialect()
+		q.Messages = append(q.Messages, ollamaMessage{Role: "system", Content: q.System}, ollamaMessage{Role: "user", Content: q.Prompt, Images: q.Images})
+	}
+	think := bytes.TrimSpace(q.Think)
+	a := &ask{
+		model: q.Model, stream: q.Stream == nil || *q.Stream, usage: true, max: q.Options.Max,
+		think: len(think) > 0 && !bytes.Equal(think, []byte("false")) && !bytes.Equal(think, []byte("null")),
+	}
+	for _, m := range q.Messages {
+		if m.Content != "" || m.Role != "system" {
+			m.add(a)
+		}
+	}
+	for _, t := range q.Tools {
+		a.tool(t.Function.Name, t.Function.Doc, t.Function.Schema)
+	}
+	switch format := bytes.TrimSpace(q.Format); {
+	case bytes.Equal(format, []byte(`"json"`)):
+		a.json = true
+	case bytes.HasPrefix(format, []byte("{")):
+		a.schema = format
+	case len(format) > 0 && !bytes.Equal(format, []byte(`""`)) && !bytes.Equal(format, []byte("null")):
+		return nil, failure{kind: badRequest, message: `invalid format: ` + string(format[:min(len(format), 40)]) + `; expected "json" or a valid JSON Schema object`}, false
+	}
+	return a, failure{}, true
+}
+
+func (m ollamaMessage) add(a *ask) {
+	a.turn(m.Role)
+	if m.Role == "tool" {
+		a.result(m.Content)
+		return
+	}
+	for _, img := range m.Images {
+		a.image(img)
+	}
+	if m.Content != "" {
+		a.say(m.Role, m.Content)
+	}
+	for _, c := range m.Calls {
+		a.call(c.Function.Name, c.Function.Args)
+	}
+}
+
+// An ollamaLine is a line of an answer. Chats have a message, completions a
+// response.
+type ollamaLine struct {
+	Model      string         `json:"model"`
+	CreatedAt  string         `json:"created_at"`
+	Message    *ollamaSpoken  `json:"message,omitempty"`
+	Response   *string        `json:"response,omitempty"`
+	Thinking   string         `json:"thinking,omitempty"`
+	Done       bool           `json:"done"`
+	DoneReason string         `json:"done_reason,omitempty"`
+	Total      time.Duration  `json:"total_duration,omitempty"`
+	Load       time.Duration  `json:"load_duration,omitempty"`
+	PromptEval *int           `json:"prompt_eval_count,omitempty"`
+	PromptTime time.Duration  `json:"prompt_eval_duration,omitempty"`
+	Eval       *int           `json:"eval_count,omitempty"`
+	EvalTime   *time.Duration `json:"eval_duration,omitempty"`
+}
+
+type ollamaSpoken struct {
+	Role     string       `json:"role"`
+	Content  string       `json:"content"`
+	Thinking string       `json:"thinking,omitempty"`
+	Calls    []ollamaCall `json:"tool_calls,omitempty"`
+}
+
+type ollamaCall struct {
+	Function struct {
+		Index int             `json:"index,omitempty"`
+		Name  string          `json:"name"`
+		Args  json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// line returns a line of the answer.
+func (r *reply) line(completion bool, spoken ollamaSpoken) ollamaLine {
+	l := ollamaLine{Model: r.model, CreatedAt: r.created.UTC().Format(time.RFC3339Nano)}
+	if completion {
+		l.Response, l.Thinking = &spoken.Content, spoken.Thinking
+		return l
+	}
+	spoken.Role = "assistant"
+	l.Message = &spoken
+	return l
+}
+
+// done makes a line the last one.
+func (l ollamaLine) done(r *reply) ollamaLine {
+	l.Done, l.DoneReason = true, "stop"
+	if r.finish == llm.FinishLength {
+		l.DoneReason = "length"
+	}
+	took := time.Since(r.created)
+	l.Total, l.Load, l.PromptTime, l.EvalTime = took+time.Millisecond, time.Millisecond, time.Millisecond, &took
+	if in := r.use.Input + r.use.CacheRead; !r.silent {
+		l.PromptEval, l.Eval = &in, &r.use.Output
+	}
+	return l
+}
+
+func ollamaCalls(r *reply) (calls []ollamaCall) {
+	for i, c := range r.calls {
+		var call ollamaCall
+		call.Function.Index, call.Function.Name, call.Function.Args = i, c.Name, c.Input
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// ollamaWhole writes a chat in one piece.
+func ollamaWhole(_ *ask, r *reply) []byte {
+	return encode(r.line(false, ollamaSpoken{Content: r.text, Thinking: r.reasoning, Calls: ollamaCalls(r)}).done(r))
+}
+
+// ollamaGenerateDialect is Ollama's completions.
+func ollamaGenerateDialect() *dialect {
+	d := ollamaDialect()
+	d.whole = func(_ *ask, r *reply) []byte {
+		return encode(r.line(true, ollamaSpoken{Content: r.text, Thinking: r.reasoning}).done(r))
+	}
+	d.stream = func(s *stream, _ *ask, r *reply) { ollamaLines(s, r, true) }
+	return d
+}
+
+// ollamaStream writes a chat in lines.
+func ollamaStream(s *stream, _ *ask, r *reply) { ollamaLines(s, r, false) }
+
+func ollamaLines(s *stream, r *reply, completion bool) {
+	write := func(l ollamaLine) bool {
+		s.buf = append(append(s.buf, encode(l)...), '\n')
+		return !s.over
+	}
+	s.text(r.reasoning, func(p string) bool { return write(r.line(completion, ollamaSpoken{Thinking: p})) })
+	s.text(r.text, func(p string) bool { return write(r.line(completion, ollamaSpoken{Content: p})) })
+	if len(r.calls) > 0 && !s.over {
+		write(r.line(completion, ollamaSpoken{Calls: ollamaCalls(r)}))
+		s.delta(r.callTokens())
+	}
+	if s.ends() {
+		write(r.line(completion, ollamaSpoken{}).done(r))
+	}
+}
+
+func ollamaDetails() map[string]any {
+	return map[string]any{
+		"parent_model": "", "format": "gguf", "family": "llama", "families": []string{"llama"},
+		"parameter_size": "8.0B", "quantization_level": "Q4_K_M",
+	}
+}
+
+func serveOllamaTags(x *exchange, _ string, _ []byte) {
+	list := []any{}
+	for _, m := range x.models() {
+		if !strings.Contains(m, ":") {
+			m += ":latest"
+		}
+		list = append(list, map[string]any{
+			"name": m, "model": m, "modified_at": "2025-10-10T10:00:00Z", "size": 4920753328,
+			"digest": strings.ToLower(token(uint64(len(m)), 40)), "details": ollamaDetails(),
+		})
+	}
+	x.answer(map[string]any{"models": list})
+}
+
+func serveOllamaShow(x *exchange, _ string, body []byte) {
+	var q struct{ Model, Name string }
+	if why, ok := read(body, &q); !ok {
+		x.fail(why)
+		return
+	}
+	if x.rec.Model = q.Model + q.Name; !x.has(x.rec.Model) {
+		x.fail(failure{kind: noModel})
+		return
+	}
+	length := x.config.Context
+	if length == 0 {
+		length = 131072
+	}
+	x.answer(map[string]any{
+		"license": "", "modelfile": "", "parameters": "", "template": "{{ .Prompt }}", "details": ollamaDetails(),
+		"model_info":   map[string]any{"general.architecture": "llama", "llama.context_length": length, "llama.embedding_length": 4096},
+		"capabilities": []string{"completion", "tools", "thinking", "vision"},
+		"thinking":     map[string]any{"values": []bool{false, true}, "default": false},
+		"modified_at":  "2025-10-10T10:00:00Z",
+	})
+}
+
+// serveOllamaEmbeddings answers a request for embeddings.
+func serveOllamaEmbeddings(x *exchange, _ string, body []byte) {
+	var q struct {
+		Model      string  `json:"model"`
+		Input      strList `json:"input"`
+		Dimensions int     `json:"dimensions"`
+	}
+	if why, ok := read(body, &q); !ok {
+		x.fail(why)
+		return
+	}
+	vectors, tokens, ok := x.embed(q.Model, q.Input, q.Dimensions)
+	if !ok {
+		return
+	}
+	x.answer(map[string]any{
+		"model": q.Model, "embeddings": vectors, "total_duration": 14143917, "load_duration": 1019500, "prompt_eval_count": tokens,
+	})
+}

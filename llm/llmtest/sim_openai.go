@@ -1,0 +1,323 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// openaiDialect is chat completions, as OpenAI and many others speak it.
+func openaiDialect() *dialect {
+	return &dialect{
+		name: "openai", key: bearer, refuse: openaiRefusal, inband: openaiInband,
+		whole: chatWhole, stream: chatStream, limits: openaiLimits, retryForm: RetryMillis,
+		contentType: "text/event-stream; charset=utf-8",
+		garbage:     "data: {\"id\":\"chatcmpl-0\",\"choices\":[{\"index\":0,\"delta\":{\"cont\n\n",
+		comment:     ": keep-alive\n\n",
+	}
+}
+
+type openaiError struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+// openaiRefusal writes an error as OpenAI does.
+func openaiRefusal(f failure) (int, []byte) {
+	status, e := openaiWords(f)
+	return status, encode(map[string]any{"error": e})
+}
+
+// openaiInband writes an error event.
+func openaiInband(f failure) []byte {
+	_, body := openaiRefusal(f)
+	return sse(nil, string(body))
+}
+
+func openaiWords(f failure) (int, openaiError) {
+	word := func(status int, typ, code, message string, args ...any) (int, openaiError) {
+		e := openaiError{Message: f.said(message, args...), Type: typ}
+		if code != "" {
+			e.Code = &code
+		}
+		if f.param != "" {
+			e.Param = &f.param
+		}
+		return status, e
+	}
+	switch f.kind {
+	case wrongKey:
+		return word(401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys.")
+	case noCredit:
+		return word(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details.")
+	case noModel:
+		return word(404, "invalid_request_error", "model_not_found", "The model `%s` does not exist or you do not have access to it.", f.model)
+	case tooLong:
+		f.param = "messages"
+		return word(400, "invalid_request_error", "context_length_exceeded", "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", f.limit, f.tokens)
+	case filtered:
+		return word(400, "invalid_request_error", "content_filter", "The response was filtered due to the prompt triggering our content management policy.")
+	case rateLimited:
+		return word(429, "requests", "rate_limit_exceeded", "Rate limit reached for %s on requests per min (RPM). Please try again in %s.", f.model, retryWords(f.retry))
+	case unavailable, overloaded:
+		return word(503, "server_error", "", "The engine is currently overloaded, please try again later")
+	case serverError, badGateway, page:
+		return word(500, "server_error", "", "The server had an error while processing your request. Sorry about that!")
+	}
+	return word(400, "invalid_request_error", "", "Invalid request.")
+}
+
+type chatRequest struct {
+	Model     string        `json:"model"`
+	Messages  []chatMessage `json:"messages"`
+	Tools     []chatTool    `json:"tools"`
+	Choice    choice        `json:"tool_choice"`
+	Format    *chatFormat   `json:"response_format"`
+	Max       int           `json:"max_tokens"`
+	MaxAll    int           `json:"max_completion_tokens"`
+	Stream    bool          `json:"stream"`
+	StreamOpt struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+}
+
+type chatMessage struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+	CallID  string  `json:"tool_call_id"`
+	Calls   []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+type chatTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name   string          `json:"name"`
+		Doc    string          `json:"description"`
+		Schema json.RawMessage `json:"parameters"`
+		Strict bool            `json:"strict"`
+	} `json:"function"`
+}
+
+type chatFormat struct {
+	Type   string `json:"type"`
+	Schema struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+		Strict bool            `json:"strict"`
+	} `json:"json_schema"`
+}
+
+// A choice is a tool_choice: a word, or the tool that must be called.
+type choice string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *choice) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(c))
+	}
+	var v struct {
+		Name     string
+		Function struct{ Name string }
+	}
+	err := json.Unmarshal(b, &v)
+	*c = choice(v.Name + v.Function.Name)
+	return err
+}
+
+// parseChat reads a request for a chat completion.
+func parseChat(_ *exchange, _ string, body []byte) (*ask, failure, bool) {
+	var q chatRequest
+	if why, ok := read(body, &q); !ok {
+		return nil, why, false
+	}
+	a := &ask{model: q.Model, stream: q.Stream, usage: q.StreamOpt.Usage, max: max(q.Max, q.MaxAll), choice: string(q.Choice)}
+	if why, ok := q.check(); !ok {
+		return nil, why, false
+	}
+	for _, m := range q.Messages {
+		m.add(a)
+	}
+	for _, t := range q.Tools {
+		a.tool(t.Function.Name, t.Function.Doc, t.Function.Schema)
+	}
+	if f := q.Format; f != nil {
+		a.schema, a.json = f.Schema.Schema, f.Type == "json_object"
+	}
+	return a, failure{}, true
+}
+
+func (m chatMessage) add(a *ask) {
+	role := m.Role
+	if role == "developer" {
+		role = "system"
+	}
+	a.turn(role)
+	if role == "tool" {
+		a.result(m.Content.text())
+		return
+	}
+	m.Content.add(a, role)
+	for _, c := range m.Calls {
+		a.call(c.Function.Name, []byte(c.Function.Arguments))
+	}
+}
+
+// check refuses what OpenAI refuses.
+func (q *chatRequest) check() (failure, bool) {
+	bad := func(param, format string, args ...any) (failure, bool) {
+		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
+	}
+	switch {
+	case q.Model == "":
+		return bad("model", "you must provide a model parameter")
+	case len(q.Messages) == 0:
+		return bad("messages", "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+	case q.Max > 0 && q.MaxAll > 0:
+		return bad("max_tokens", "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+	case q.Choice != "" && len(q.Tools) == 0:
+		return bad("tool_choice", "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
+	}
+	open := make(map[string]bool) // calls without a result
+	for i, m := range q.Messages {
+		if m.Role != "tool" && len(open) > 0 {
+			return bad("messages", "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %v", slices.Sorted(maps.Keys(open)))
+		}
+		switch m.Role {
+		case "tool":
+			if !open[m.CallID] {
+				return bad("messages.["+strconv.Itoa(i)+"].role", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+			}
+			delete(open, m.CallID)
+		case "assistant":
+			for _, c := range m.Calls {
+				open[c.ID] = true
+			}
+		case "system", "developer", "user":
+		default:
+			return bad("messages["+strconv.Itoa(i)+"].role", "Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role)
+		}
+	}
+	if f := q.Format; f != nil && f.Type == "json_schema" {
+		if f.Schema.Name == "" {
+			return bad("response_format.json_schema.name", "Missing required parameter: 'response_format.json_schema.name'.")
+		}
+		if f.Schema.Strict {
+			return strictSchema("response_format", f.Schema.Name, f.Schema.Schema)
+		}
+	}
+	return failure{}, true
+}
+
+// strictSchema checks a schema as OpenAI does when it is to be strict.
+func strictSchema(param, name string, schema json.RawMessage) (failure, bool) {
+	why := everyShape(schema, "", 0, func(at string, _ json.RawMessage, s shape) string {
+		if !closed(s) {
+			return fmt.Sprintf("Invalid schema for %s '%s': In context=(%s), 'additionalProperties' is required to be supplied and to be false.", param, name, at)
+		}
+		for _, p := range sortedKeys(s.Properties) {
+			if !slices.Contains(s.Required, p) {
+				return fmt.Sprintf("Invalid schema for %s '%s': In context=(%s), 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", param, name, at, p)
+			}
+		}
+		return ""
+	})
+	if why != "" {
+		return failure{kind: badRequest, param: param, message: why}, false
+	}
+	return failure{}, true
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func serveOpenAIModels(x *exchange, _ string, _ []byte) {
+	list := []any{}
+	for _, m := range x.models() {
+		list = append(list, openaiModel(m))
+	}
+	x.answer(map[string]any{"object": "list", "data": list})
+}
+
+func serveOpenAIModel(x *exchange, model string, _ []byte) {
+	if !x.has(model) {
+		x.fail(failure{kind: noModel})
+		return
+	}
+	x.answer(openaiModel(model))
+}
+
+func openaiModel(name string) map[string]any {
+	return map[string]any{"id": name, "object": "model", "created": 1715367049, "owned_by": "system"}
+}
+
+// models are those there are, or some if there is any.
+func (x *exchange) models() []string {
+	if len(x.config.Models) > 0 {
+		return x.config.Models
+	}
+	return []string{"sim-fast", "sim-slow", "sim-embed"}
+}
+
+// serveOpenAIEmbeddings answers a request for embeddings.
+func serveOpenAIEmbeddings(x *exchange, _ string, body []byte) {
+	var q struct {
+		Model      string  `json:"model"`
+		Input      strList `json:"input"`
+		Format     string  `json:"encoding_format"`
+		Dimensions int     `json:"dimensions"`
+	}
+	if why, ok := read(body, &q); !ok {
+		x.fail(why)
+		return
+	}
+	if len(q.Input) == 0 {
+		x.fail(failure{kind: badRequest, param: "input", message: "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."})
+		return
+	}
+	vectors, tokens, ok := x.embed(q.Model, q.Input, q.Dimensions)
+	if !ok {
+		return
+	}
+	data := make([]any, len(vectors))
+	for i, v := range vectors {
+		data[i] = map[string]any{"object": "embedding", "index": i, "embedding": embeddingFormat(v, q.Format)}
+	}
+	x.answer(map[string]any{
+		"object": "list", "data": data, "model": q.Model,
+		"usage": map[string]int{"prompt_tokens": tokens, "total_tokens": tokens},
+	})
+}
+
+// status of a scripted error.
+func kindOf(status int) kind {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return wrongKey
+	case http.StatusPaymentRequired:
+		return noCredit
+	case http.StatusNotFound:
+		return noModel
+	case http.StatusRequestEntityTooLarge:
+		return tooLong
+	case http.StatusTooManyRequests:
+		return rateLimited
+	case http.StatusServiceUnavailable:
+		return unavailable
+	case 529:
+		return overloaded
+	}
+	if status < 500 {
+		return badRequest
+	}
+	return serverError
+}

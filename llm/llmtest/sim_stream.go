@@ -1,0 +1,270 @@
+package llmtest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"ponder/llm/llmtest/internal/mimic"
+)
+
+// A stream writes an answer at the speed of the model and breaks it where it
+// is to break. After that, what is written to it is lost.
+type stream struct {
+	x       *exchange
+	r       *reply
+	buf     []byte // not sent yet
+	strike  Behaviour
+	after   int // deltas until it strikes
+	deltas  int
+	slow    int // factor
+	over    bool
+	flusher *http.ResponseController
+}
+
+const (
+	slowFactor   = 10
+	flushBytes   = 8 << 10
+	commentEvery = 4 // deltas
+	endlessPause = time.Millisecond
+)
+
+// midway are the behaviours that break an answer that has begun.
+func (c conduct) midway() Behaviour {
+	for _, b := range c {
+		switch b {
+		case OverloadedMidway, Cut, Drop, ResetMidway, Stall, BadFrame:
+			return b
+		}
+	}
+	return ""
+}
+
+// complete answers an ask.
+func (x *exchange) complete(a *ask) {
+	x.rec.Model = a.model
+	if why, ok := x.within(); !ok {
+		x.fail(why)
+		return
+	}
+	if !x.has(a.model) {
+		x.fail(failure{kind: noModel})
+		return
+	}
+	r, why, ok := x.plan(a)
+	if !ok {
+		x.fail(why)
+		return
+	}
+	if x.config.Record == nil {
+		x.rec.Body = nil
+	}
+	a.last, a.system, a.results, a.all = "", "", "", nil // a slow stream need not hold them
+	s := &stream{x: x, r: r, strike: r.conduct.midway(), slow: 1, flusher: http.NewResponseController(x.w)}
+	if r.conduct.has(Slow) {
+		s.slow = slowFactor
+	}
+	if n := s.count(a); n > 1 {
+		s.after = 1 + r.rng.IntN(n-1)
+	}
+	switch {
+	case r.conduct.has(Hang) || r.conduct.has(Endless) && !a.stream:
+		<-x.r.Context().Done()
+	case a.stream:
+		s.events(a)
+	default:
+		s.whole(a)
+	}
+}
+
+// has reports whether there is such a model.
+func (x *exchange) has(model string) bool {
+	if len(x.config.Models) == 0 {
+		return model != ""
+	}
+	for _, m := range x.config.Models {
+		if m == model || m+":latest" == model {
+			return true
+		}
+	}
+	return false
+}
+
+// count returns how many deltas the answer will have, about.
+func (s *stream) count(a *ask) int {
+	n := 0
+	for _, text := range []string{s.r.reasoning, s.r.text} {
+		k := countPieces(text)
+		if s.x.config.Chunks > 0 {
+			k = min(k, s.x.config.Chunks)
+		}
+		n += k
+	}
+	return n + len(s.r.calls)
+}
+
+// events streams the answer.
+func (s *stream) events(a *ask) {
+	if !s.wait(s.x.config.FirstToken) {
+		return
+	}
+	s.x.w.Header().Set("Content-Type", s.x.dialect.contentType)
+	s.x.w.Header().Set("Cache-Control", "no-cache")
+	s.x.w.WriteHeader(http.StatusOK)
+	s.x.rec.Started = time.Now()
+	s.x.dialect.stream(s, a, s.r)
+	if s.over {
+		return
+	}
+	s.flush()
+	s.x.done = !s.over
+	s.x.rec.Whole = !s.over && !s.r.conduct.has(NoEnd)
+}
+
+// text cuts a text into what comes in one event each.
+func (s *stream) text(text string, yield func(piece string) bool) {
+	for p := range pieces(text, s.x.config.Chunks, s.r.conduct.has(Endless) && text == s.r.text) {
+		if !yield(p) || !s.delta(countPieces(p)) {
+			return
+		}
+	}
+}
+
+// delta ends an event of so many tokens: it waits as long as the next one
+// takes, or breaks the answer. It reports whether the answer goes on.
+func (s *stream) delta(tokens int) bool {
+	if s.over {
+		return false
+	}
+	s.deltas++
+	s.x.rec.Output += tokens
+	if s.r.conduct.has(Comments) && s.deltas%commentEvery == 0 {
+		s.buf = append(s.buf, s.x.dialect.comment...)
+	}
+	if s.strike != "" && s.deltas >= max(s.after, 1) {
+		return s.snap()
+	}
+	if s.r.conduct.has(Endless) && s.x.config.Token.Mean == 0 {
+		return s.wait(Delay{Mean: endlessPause})
+	}
+	if len(s.buf) > flushBytes {
+		s.flush()
+	}
+	return s.wait(s.x.config.Token)
+}
+
+// ends reports whether the terminal signal is to be written.
+func (s *stream) ends() bool { return !s.over && !s.r.conduct.has(NoEnd) }
+
+// snap breaks the answer and reports whether it goes on all the same.
+func (s *stream) snap() bool {
+	strike := s.strike
+	s.strike = ""
+	switch strike {
+	case BadFrame:
+		s.buf = append(s.buf, s.x.dialect.garbage...)
+		return true
+	case OverloadedMidway:
+		s.buf = append(s.buf, s.x.dialect.inband(failure{kind: overloaded, model: s.r.model})...)
+	}
+	s.flush()
+	s.over = true
+	switch strike {
+	case Stall:
+		<-s.x.r.Context().Done()
+	case Drop, ResetMidway:
+		s.hangUp(strike == ResetMidway)
+	}
+	return false
+}
+
+// hangUp closes the connection under the answer.
+func (s *stream) hangUp(reset bool) {
+	conn, _, err := s.flusher.Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+		_ = tcp.SetLinger(0) // or it is closed politely
+	}
+	_ = conn.Close()
+}
+
+// wait sends what there is and waits. It reports false if the client went away.
+func (s *stream) wait(d Delay) bool {
+	for range s.slow {
+		if s.over {
+			return false
+		}
+		if t := d.draw(s.r.rng); t > 0 {
+			s.flush()
+			s.over = s.over || !sleep(s.x.r.Context(), t)
+		}
+	}
+	return !s.over
+}
+
+// sleep waits, and reports false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// flush sends what is written.
+func (s *stream) flush() {
+	if len(s.buf) == 0 || s.over {
+		return
+	}
+	_, err := s.x.w.Write(s.buf)
+	if err == nil {
+		err = s.flusher.Flush()
+	}
+	s.buf = s.buf[:0]
+	s.over = err != nil
+}
+
+// whole sends the answer in one piece, when the model is done.
+func (s *stream) whole(a *ask) {
+	if !s.wait(s.x.config.FirstToken) {
+		return
+	}
+	body := s.x.dialect.whole(a, s.r)
+	n := s.r.output()
+	if c := s.x.config.Chunks; c > 0 {
+		n = min(n, c)
+	}
+	if s.x.config.Token.Mean > 0 {
+		for range n {
+			if !s.wait(s.x.config.Token) {
+				return
+			}
+		}
+	}
+	switch s.strike {
+	case "":
+		s.x.send(http.StatusOK, "application/json", body)
+		s.x.rec.Output, s.x.rec.Whole = s.r.output(), true
+	case OverloadedMidway:
+		s.x.fail(failure{kind: overloaded})
+	case BadFrame:
+		s.x.send(http.StatusOK, "application/json", []byte(mimic.Mangle(3, string(body[:len(body)/2]))))
+	case Cut:
+		s.x.send(http.StatusOK, "application/json", body[:len(body)/2])
+	default:
+		s.half(body)
+	}
+}
+
+// half sends the first half of a body that was announced to be whole.
+func (s *stream) half(body []byte) {
+	s.x.w.Header().Set("Content-Type", "application/json")
+	s.buf = append(s.buf, body[:len(body)/2]...)
+	s.snap()
+}
