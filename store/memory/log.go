@@ -48,7 +48,7 @@ func (s *Store) append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 		return nil, err
 	}
 	t.add(b, keys, fence != 0)
-	s.record(t, b)
+	s.settle(t, b)
 	return b.stamped, nil
 }
 
@@ -92,7 +92,7 @@ func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 	return stored, json.Unmarshal(js, &stored)
 }
 
-// add adds a batch to a thread. Held says that a holder wrote it.
+// add adds a batch, but for what it cost, to a thread. Held says that a holder wrote it.
 func (t *thread) add(b batch, keys []string, held bool) {
 	for _, key := range keys {
 		t.keys[key] = true
@@ -104,13 +104,13 @@ func (t *thread) add(b batch, keys []string, held bool) {
 		}
 	}
 	t.events = append(t.events, b.stored...)
-}
-
-// record writes what a batch means to the ledger. The caller holds s.mu.
-func (s *Store) record(t *thread, b batch) {
 	for _, a := range b.attempts {
 		t.attempts[attemptID{a.Run, a.Cause}] = a
 	}
+}
+
+// settle writes the results of a batch to the ledger. The caller holds s.mu.
+func (s *Store) settle(t *thread, b batch) {
 	for _, r := range b.results {
 		a := t.attempts[attemptID{r.Run, r.Cause}]
 		r.Role, r.Mode = a.Role, a.Mode

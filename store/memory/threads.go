@@ -52,6 +52,9 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 		t.lease.Fence = old.lease.Fence
 	}
 	t.add(b, keys, true)
+	for _, a := range b.attempts { // what they cost was counted where they are from
+		t.attempts[attemptID{a.Run, a.Cause}] = a
+	}
 	s.threads[header.ID] = t
 	return nil
 }
