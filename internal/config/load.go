@@ -1,0 +1,225 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// A Source says where to look.
+type Source struct {
+	// File is the user's file, which must be there. If empty, it is that of
+	// PONDER_CONFIG, else the one below XDG_CONFIG_HOME, and need not be there.
+	File string
+	// Dir is the folder whose ponder.toml is read too, if there is one.
+	Dir string
+	// Env looks up a variable; [os.Getenv] if nil.
+	Env func(string) string
+}
+
+// projectFile is what a folder may bring along.
+const projectFile = "ponder.toml"
+
+// projectMay are the tables that a project's file may have.
+var projectMay = []string{"models", "budgets", "prompts"}
+
+// Load reads the files and the environment. Its errors name the file and the
+// line. What it does not obey but can do without is in Warnings.
+func Load(src Source) (*Config, error) {
+	c := &Config{env: src.Env, origin: map[string]string{}}
+	if c.env == nil {
+		c.env = os.Getenv
+	}
+	file, err := src.file(c.env)
+	if err != nil {
+		return nil, err
+	}
+	c.File = file
+	if err := c.readFile(file, file, src.File != "", false); err != nil {
+		return nil, err
+	}
+	if project := filepath.Join(src.Dir, projectFile); src.Dir != "" && !sameFile(project, file) {
+		if err := c.readFile(project, "./"+projectFile, false, true); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.readEnv(); err != nil {
+		return nil, err
+	}
+	return c, c.findDB()
+}
+
+func (src Source) file(env func(string) string) (string, error) {
+	if src.File != "" {
+		return src.File, nil
+	}
+	if file := env("PONDER_CONFIG"); file != "" {
+		return file, nil
+	}
+	dir, err := folder(env, "XDG_CONFIG_HOME", ".config")
+	return filepath.Join(dir, "config.toml"), err
+}
+
+// StateDir is where logs of workers go.
+func (c *Config) StateDir() (string, error) { return folder(c.env, "XDG_STATE_HOME", ".local/state") }
+
+// folder returns Ponder's folder below that of a variable, or below home.
+func folder(env func(string) string, xdg, below string) (string, error) {
+	if dir := env(xdg); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "ponder"), nil
+	}
+	home := env("HOME")
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	if home == "" {
+		return "", fmt.Errorf("no home folder: set HOME or %s", xdg)
+	}
+	return filepath.Join(home, below, "ponder"), nil
+}
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// maxFile bounds a file, in bytes.
+const maxFile = 1 << 20
+
+// readFile puts what a file says over what there is. Errors call it shown.
+func (c *Config) readFile(file, shown string, mustBe, project bool) error {
+	text, err := read(file)
+	if errors.Is(err, fs.ErrNotExist) && !mustBe {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	return c.apply(text, shown, project)
+}
+
+func read(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
+	}
+	return string(text), err
+}
+
+// apply puts what a text says over what there is, key by key.
+func (c *Config) apply(text, shown string, project bool) error {
+	entries := scan(text)
+	meta, err := c.decode(text, project)
+	if err != nil {
+		return tomlError(shown, err)
+	}
+	c.warn(meta.Undecoded(), entries, shown, project)
+	for _, key := range meta.Keys() {
+		if _, ok := find(key.String()); ok && !slices.ContainsFunc(meta.Undecoded(), func(k toml.Key) bool { return slices.Equal(k, key) }) {
+			c.origin[key.String()] = shown
+		}
+	}
+	return c.check(shown, entries)
+}
+
+// decode keeps a project's file away from what it may not set.
+func (c *Config) decode(text string, project bool) (toml.MetaData, error) {
+	if !project {
+		return toml.Decode(text, c)
+	}
+	part := struct {
+		Models  Models            `toml:"models"`
+		Budgets Budgets           `toml:"budgets"`
+		Prompts map[string]string `toml:"prompts"`
+	}{c.Models, c.Budgets, c.Prompts}
+	meta, err := toml.Decode(text, &part)
+	c.Models, c.Budgets, c.Prompts = part.Models, part.Budgets, part.Prompts
+	return meta, err
+}
+
+// warn notes keys that are not obeyed: of a table that a project may not have,
+// only the first.
+func (c *Config) warn(keys []toml.Key, entries []entry, shown string, project bool) {
+	var seen []string
+	for _, key := range keys {
+		line := lineOf(entries, key)
+		if !project || slices.Contains(projectMay, key[0]) {
+			if _, ok := find(key.String()); !ok && !slices.Contains(seen, key[0]) {
+				c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: unknown key %s; ignored", shown, line, clip(key.String(), 80)))
+				if len(key) == 1 {
+					seen = append(seen, key[0])
+				}
+			}
+			continue
+		}
+		if !slices.Contains(seen, key[0]) {
+			seen = append(seen, key[0])
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: a folder may set models, budgets and prompts, not %s: set it in %s; ignored",
+				shown, line, clip(key[:1].String(), 40), c.File))
+		}
+	}
+}
+
+// tomlError makes one line of an error of the TOML library.
+func tomlError(shown string, err error) error {
+	var parse toml.ParseError
+	if !errors.As(err, &parse) { // a value of the wrong type
+		var line int
+		var key string
+		message := strings.TrimPrefix(err.Error(), "toml: ")
+		if _, err := fmt.Sscanf(message, "line %d (last key %q)", &line, &key); err != nil {
+			return fmt.Errorf("%s: %s", shown, message)
+		}
+		_, message, _ = strings.Cut(message, "): ")
+		return fmt.Errorf("%s:%d: %s: %s", shown, line, key, message)
+	}
+	message := parse.Message
+	if message == "" {
+		message = parse.Error()
+	}
+	if parse.LastKey != "" {
+		message = parse.LastKey + ": " + message
+	}
+	return fmt.Errorf("%s:%d: %s", shown, parse.Position.Line, message)
+}
+
+// check looks at values of a file that decode but make no sense.
+func (c *Config) check(shown string, entries []entry) error {
+	for _, name := range slices.Sorted(maps.Keys(c.origin)) {
+		k, ok := find(name)
+		if !ok || c.origin[name] != shown {
+			continue
+		}
+		if _, err := k.literal(c.Value(name)); err != nil {
+			return fmt.Errorf("%s:%d: %s: %w", shown, lineOf(entries, split(name)), name, err)
+		}
+	}
+	return nil
+}
+
+// findDB makes DB the path of the database.
+func (c *Config) findDB() error {
+	if strings.HasPrefix(c.DB, "~/") {
+		c.DB = filepath.Join(c.env("HOME"), c.DB[2:])
+	}
+	if c.DB != "" {
+		return nil
+	}
+	dir, err := folder(c.env, "XDG_DATA_HOME", ".local/share")
+	c.DB = filepath.Join(dir, "ponder.db")
+	return err
+}

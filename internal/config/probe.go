@@ -1,0 +1,114 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How long a server is asked what it has before it counts as not there.
+const (
+	ProbeTime  = 300 * time.Millisecond // a server on this machine
+	servedTime = 2 * time.Second        // one that a base URL names
+)
+
+// maxList bounds an answer that lists models, in bytes.
+const maxList = 4 << 20
+
+// An Install is a model that an Ollama has.
+type Install struct {
+	Name    string `json:"name"`
+	Details struct {
+		Family   string   `json:"family"`
+		Families []string `json:"families"`
+	} `json:"details"`
+}
+
+// embeds reports whether the model makes vectors and no text.
+func (m Install) embeds() bool {
+	return strings.Contains(m.Name, "embed") || strings.HasPrefix(m.Name, "bge-") || strings.HasPrefix(m.Name, "all-minilm") ||
+		strings.Contains(m.Details.Family, "bert")
+}
+
+// Installed returns the models of an Ollama, the last changed first. It waits
+// no longer than [ProbeTime].
+func Installed(ctx context.Context, client *http.Client, base string) ([]Install, error) {
+	ctx, cancel := context.WithTimeout(ctx, ProbeTime)
+	defer cancel()
+	var list struct {
+		Models []Install `json:"models"`
+	}
+	err := fetch(ctx, client, base+"/api/tags", "", &list)
+	return list.Models, err
+}
+
+// pick chooses a model for each role of those installed.
+func pick(installed []Install) map[string]string {
+	models := map[string]string{}
+	if i := slices.IndexFunc(installed, func(m Install) bool { return m.Name != "" && !m.embeds() }); i >= 0 {
+		for _, role := range []string{"fast", "slow", "cheap", "frontier"} {
+			models[role] = installed[i].Name
+		}
+	}
+	if i := slices.IndexFunc(installed, Install.embeds); i >= 0 {
+		models["embed"] = installed[i].Name
+	}
+	return models
+}
+
+// served returns the models for each role on a server that speaks like OpenAI:
+// of the usual ones those it has, else its first. A server that does not say
+// what it has is taken to have the usual ones.
+func served(ctx context.Context, client *http.Client, p Provider, usual map[string]string) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, servedTime)
+	defer cancel()
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	err := fetch(ctx, client, strings.TrimSuffix(p.BaseURL, "/")+"/models", p.Key, &list)
+	var have []Install
+	for _, m := range list.Data {
+		if _, _, err := SplitModel(p.Name + "/" + m.ID); err == nil {
+			have = append(have, Install{Name: m.ID})
+		}
+	}
+	if err != nil || len(have) == 0 {
+		return usual
+	}
+	models := pick(have)
+	for role, id := range usual {
+		if slices.ContainsFunc(have, func(m Install) bool { return m.Name == id }) {
+			models[role] = id
+		}
+	}
+	return models
+}
+
+func fetch(ctx context.Context, client *http.Client, address string, key Secret, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("ask what models there are: %w", err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+string(key))
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask what models there are: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("ask what models there are: %s", resp.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxList)).Decode(into); err != nil {
+		return fmt.Errorf("ask what models there are: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// types are the ways to talk to a provider.
+var types = []string{"openai", "anthropic", "gemini", "ollama"}
+
+// ErrNoKey is in the error of a provider whose key is not in the environment.
+var ErrNoKey = errors.New("no key")
+
+// ErrUnknownProvider is in the error of a provider that nobody describes.
+var ErrUnknownProvider = errors.New("unknown provider")
+
+// A maker is a provider that is known without a file.
+type maker struct {
+	Provider
+	urlEnv string // a variable that may say where it is
+	local  bool   // needs no key
+	models map[string]string
+}
+
+// makers are the providers that need no file, in the order in which a key that
+// is there is used when nothing says which model to use. The models are those of
+// August 2026; docs of the providers say which came since.
+func makers() []maker {
+	return []maker{
+		{
+			Provider: Provider{Name: "openai", Type: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
+			urlEnv:   "OPENAI_BASE_URL",
+			models: map[string]string{"fast": "gpt-5.4-mini", "slow": "gpt-5.4", "cheap": "gpt-5.4-nano", "frontier": "gpt-5.5",
+				"embed": "text-embedding-3-small"},
+		},
+		{
+			Provider: Provider{Name: "anthropic", Type: "anthropic", BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY"},
+			urlEnv:   "ANTHROPIC_BASE_URL",
+			models: map[string]string{"fast": "claude-haiku-4-5", "slow": "claude-sonnet-5", "cheap": "claude-haiku-4-5",
+				"frontier": "claude-opus-5"},
+		},
+		{
+			Provider: Provider{Name: "gemini", Type: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta", KeyEnv: "GEMINI_API_KEY"},
+			models: map[string]string{"fast": "gemini-3.5-flash-lite", "slow": "gemini-3.7-flash", "cheap": "gemini-3.1-flash-lite",
+				"frontier": "gemini-3-pro-preview", "embed": "gemini-embedding-001"},
+		},
+		{
+			Provider: Provider{Name: "groq", Type: "openai", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY"},
+			models: map[string]string{"fast": "openai/gpt-oss-20b", "slow": "openai/gpt-oss-120b", "cheap": "openai/gpt-oss-20b",
+				"frontier": "openai/gpt-oss-120b"},
+		},
+		{
+			Provider: Provider{Name: "zai", Type: "openai", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: "ZAI_API_KEY"},
+			models:   map[string]string{"fast": "glm-5-turbo", "slow": "glm-5.3", "cheap": "glm-4.7-flash", "frontier": "glm-5.3"},
+		},
+		{
+			Provider: Provider{Name: "openrouter", Type: "openai", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY"},
+			models: map[string]string{"fast": "anthropic/claude-haiku-4.5", "slow": "anthropic/claude-sonnet-5",
+				"cheap": "anthropic/claude-haiku-4.5", "frontier": "anthropic/claude-opus-5"},
+		},
+		{
+			Provider: Provider{Name: "ollama", Type: "ollama", BaseURL: "http://127.0.0.1:11434"},
+			urlEnv:   "OLLAMA_HOST", local: true,
+		},
+	}
+}
+
+func makerOf(name string) (maker, bool) {
+	all := makers()
+	i := slices.IndexFunc(all, func(m maker) bool { return m.Name == name })
+	if i < 0 {
+		return maker{}, false
+	}
+	return all[i], true
+}
+
+// Provider says how to reach the provider of that name. Its error names what is
+// missing, and is ErrUnknownProvider or ErrNoKey.
+func (c *Config) Provider(name string) (Provider, error) {
+	m, known := makerOf(name)
+	p := m.Provider
+	if own, ok := c.Providers[name]; ok {
+		p, known = over(p, own), true
+	}
+	if !known {
+		return Provider{}, fmt.Errorf("%w %q: there are %s; for another, add [providers.%s] to %s",
+			ErrUnknownProvider, clip(name, 40), strings.Join(c.ProviderNames(), ", "), clip(name, 40), c.File)
+	}
+	p.Name = name
+	if env := c.env; m.urlEnv != "" && env(m.urlEnv) != "" {
+		p.BaseURL = env(m.urlEnv)
+	}
+	if p.BaseURL == "" {
+		m, _ := makerOf(p.Type)
+		p.BaseURL = m.BaseURL
+	}
+	if p.Type == "ollama" {
+		p.BaseURL = ollamaURL(p.BaseURL)
+	}
+	if err := p.check(c.File); err != nil {
+		return Provider{}, err
+	}
+	if p.KeyEnv != "" {
+		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
+	}
+	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL // a server of one's own may want none
+	if p.Key == "" && p.KeyEnv != "" && mustHave {
+		return Provider{}, fmt.Errorf("%s: %w: set %s", name, ErrNoKey, p.KeyEnv)
+	}
+	return p, nil
+}
+
+// over returns p with what own says instead.
+func over(p, own Provider) Provider {
+	if own.Type != "" {
+		p.Type = own.Type
+	}
+	if own.BaseURL != "" {
+		p.BaseURL = own.BaseURL
+	}
+	if own.KeyEnv != "" {
+		p.KeyEnv = own.KeyEnv
+	}
+	p.MaxConcurrent = own.MaxConcurrent
+	return p
+}
+
+func (p Provider) check(file string) error {
+	if !slices.Contains(types, p.Type) {
+		return fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", p.Name, p.Name, file)
+	}
+	if _, err := link(p.BaseURL); err != nil {
+		return fmt.Errorf("provider %s: base URL %q: %w", p.Name, clip(withoutPassword(p.BaseURL), 80), err)
+	}
+	return nil
+}
+
+func withoutPassword(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return "(not a URL)"
+}
+
+// ProviderNames returns the names of all providers there are, sorted.
+func (c *Config) ProviderNames() []string {
+	names := slices.Collect(maps.Keys(c.Providers))
+	for _, m := range makers() {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ollamaPort is where Ollama listens unless told otherwise.
+const ollamaPort = "11434"
+
+// ollamaURL reads OLLAMA_HOST the way Ollama's own client does: host, host:port,
+// :port or a URL; what a server binds to everywhere is reached on this machine.
+func ollamaURL(host string) string {
+	scheme, rest, ok := strings.Cut(strings.TrimSpace(host), "://")
+	if !ok {
+		scheme, rest = "http", scheme
+	}
+	rest, path, _ := strings.Cut(rest, "/")
+	port := ollamaPort
+	switch {
+	case ok && scheme == "https":
+		port = "443"
+	case ok && scheme == "http":
+		port = "80"
+	}
+	name, given, err := net.SplitHostPort(rest)
+	if err != nil {
+		name = strings.Trim(rest, "[]")
+	} else if given != "" {
+		port = given
+	}
+	if name == "" || name == "0.0.0.0" || name == "::" {
+		name = "127.0.0.1"
+	}
+	address := scheme + "://" + net.JoinHostPort(name, port)
+	if path = strings.Trim(path, "/"); path != "" {
+		address += "/" + path
+	}
+	return address
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"ponder"
+)
+
+// A Choice is the models of a role, and why.
+type Choice struct {
+	Role   ponder.Role
+	Models Chain  // the first is asked; none if nothing was found
+	From   string // what says so, in words for a user
+}
+
+// Choices has a Choice for each role.
+type Choices []Choice
+
+// Of returns the choice for a role.
+func (all Choices) Of(role ponder.Role) Choice {
+	if i := slices.IndexFunc(all, func(c Choice) bool { return c.Role == role }); i >= 0 {
+		return all[i]
+	}
+	return Choice{Role: role}
+}
+
+// Roles returns all roles, in the order they are shown in.
+func Roles() []ponder.Role {
+	return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap, ponder.Frontier, ponder.Embed}
+}
+
+// nearest says whose models a role borrows when others are set and it is not.
+func nearest(role ponder.Role) []ponder.Role {
+	switch role {
+	case ponder.Fast:
+		return []ponder.Role{ponder.Cheap, ponder.Slow, ponder.Frontier}
+	case ponder.Slow:
+		return []ponder.Role{ponder.Frontier, ponder.Fast, ponder.Cheap}
+	case ponder.Cheap:
+		return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Frontier}
+	case ponder.Frontier:
+		return []ponder.Role{ponder.Slow, ponder.Fast, ponder.Cheap}
+	}
+	return nil
+}
+
+// Resolve says which models each role has. In this order: what the environment
+// or a file sets for the role; what they set for the nearest other one; the
+// models of the first provider whose key is in the environment (openai,
+// anthropic, gemini, groq, zai, openrouter; for an OPENAI_BASE_URL that is not
+// OpenAI's, what the server has); a model that a running Ollama has installed;
+// none. It asks servers only for the last three, and soon gives up.
+func (c *Config) Resolve(ctx context.Context, client *http.Client) Choices {
+	all := make(Choices, 0, 5)
+	for _, role := range Roles() {
+		all = append(all, c.chosen(role))
+	}
+	if all.Of(ponder.Fast).Models == nil {
+		c.found(ctx, client, all)
+	}
+	return all
+}
+
+// Use returns what Resolve would if a user asked for one model.
+func Use(model, from string) Choices {
+	var all Choices
+	for _, role := range Roles() {
+		choice := Choice{Role: role, Models: Chain{model}, From: from}
+		if role == ponder.Embed {
+			choice = Choice{Role: role}
+		}
+		all = append(all, choice)
+	}
+	return all
+}
+
+func (c *Config) chosen(role ponder.Role) Choice {
+	if models := c.Models.of(role); models != nil {
+		return Choice{role, models, c.Origin("models." + string(role))}
+	}
+	for _, other := range nearest(role) {
+		if models := c.Models.of(other); models != nil {
+			return Choice{role, models, "same as " + string(other)}
+		}
+	}
+	return Choice{Role: role}
+}
+
+// found fills in what no one has set.
+func (c *Config) found(ctx context.Context, client *http.Client, all Choices) {
+	for _, m := range makers() {
+		if m.local {
+			continue
+		}
+		p, err := c.Provider(m.Name)
+		if err != nil || (p.Key == "" && p.BaseURL == m.BaseURL) {
+			continue
+		}
+		if p.Key == "" && c.env(m.urlEnv) == "" && c.Providers[m.Name].BaseURL == "" {
+			continue
+		}
+		models, from := m.models, p.KeyEnv
+		if p.BaseURL != m.BaseURL && p.Type == "openai" {
+			models, from = served(ctx, client, p, m.models), m.urlEnv
+		}
+		all.fill(m.Name, models, from)
+		return
+	}
+	p, err := c.Provider("ollama")
+	if err != nil {
+		return
+	}
+	if installed, err := Installed(ctx, client, p.BaseURL); err == nil {
+		all.fill("ollama", pick(installed), fmt.Sprintf("Ollama at %s", p.BaseURL))
+	}
+}
+
+func (all Choices) fill(provider string, models map[string]string, from string) {
+	for i := range all {
+		if id := models[string(all[i].Role)]; id != "" && all[i].Models == nil {
+			all[i].Models, all[i].From = Chain{provider + "/" + id}, from
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package config
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestResolve(t *testing.T) {
+	ollama := serve(t, "/api/tags", `{"models":[{"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},{"name":"llama3.1:8b"},{"name":"qwen3"}]}`)
+	lone := serve(t, "/v1/models", `{"data":[{"id":"text-embedding-x"},{"id":"my-llama"}]}`)
+	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(10 * time.Second):
+		}
+	}))
+	defer hung.Close()
+	nowhere := "127.0.0.1:1"
+
+	tests := []struct {
+		name, file string
+		env        map[string]string
+		want       [5]string // fast, slow, cheap, frontier, embed
+		from       string    // of slow
+	}{
+		{name: "nothing", env: map[string]string{"OLLAMA_HOST": nowhere}},
+		{name: "a server that hangs", env: map[string]string{"OLLAMA_HOST": hung.URL}},
+		{name: "ollama", env: map[string]string{"OLLAMA_HOST": ollama},
+			want: [5]string{"ollama/llama3.1:8b", "ollama/llama3.1:8b", "ollama/llama3.1:8b", "ollama/llama3.1:8b", "ollama/nomic-embed-text:latest"}, from: "Ollama at " + ollama},
+		{name: "a key goes before ollama", env: map[string]string{"OLLAMA_HOST": ollama, "GROQ_API_KEY": "k"},
+			want: [5]string{"groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-120b", "groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-120b", ""}, from: "GROQ_API_KEY"},
+		{name: "the first of two keys", env: map[string]string{"GEMINI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
+			want: [5]string{"anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4-5", "anthropic/claude-opus-5", ""}, from: "ANTHROPIC_API_KEY"},
+		{name: "a server with models of its own", env: map[string]string{"OPENAI_BASE_URL": lone + "/v1"},
+			want: [5]string{"openai/my-llama", "openai/my-llama", "openai/my-llama", "openai/my-llama", "openai/text-embedding-x"}, from: "OPENAI_BASE_URL"},
+		{name: "one role is set, the others follow", file: "[models]\nfast='a/x'\nfrontier='a/y'\n", env: map[string]string{"OPENAI_API_KEY": "k"},
+			want: [5]string{"a/x", "a/y", "a/x", "a/y", ""}, from: "same as frontier"},
+		{name: "the environment goes before the file", file: "[models]\nslow='a/x'\n", env: map[string]string{"PONDER_MODEL_SLOW": "b/y"},
+			want: [5]string{"b/y", "b/y", "b/y", "b/y", ""}, from: "PONDER_MODEL_SLOW"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Load(place(t, tt.file, "", tt.env))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := c.Resolve(t.Context(), http.DefaultClient)
+			var got [5]string
+			for i, role := range Roles() {
+				if models := all.Of(role).Models; models != nil {
+					got[i] = models[0]
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+			if from := all.Of("slow").From; from != tt.from {
+				t.Errorf("from %q, want %q", from, tt.from)
+			}
+		})
+	}
+}
+
+func serve(t *testing.T, path, body string) string {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write([]byte(body))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
