@@ -1,0 +1,102 @@
+package llm
+
+import (
+	"container/heap"
+	"time"
+)
+
+// A lane decides how many requests may be in flight and whose turn it is. It is
+// a value: each decision returns the lane after it.
+type lane struct {
+	max      int       // the limit's limit
+	limit    int       // requests that may be in flight now, 1 to max
+	inFlight int       //
+	good     int       // successes since the limit changed
+	cut      time.Time // when the limit was halved last
+	passed   int       // interactive requests let in since a background one had to wait
+}
+
+// backgroundShare is how many interactive requests may go before a background
+// request that waits.
+const backgroundShare = 4
+
+// free reports whether a request may go.
+func (l lane) free() bool { return l.inFlight < l.limit }
+
+// next decides which class goes, of those with requests waiting: interactive
+// before background, but after backgroundShare of them a background one.
+func (l lane) next(interactive, background bool) (after lane, takeBackground bool) {
+	takeBackground = background && (!interactive || l.passed >= backgroundShare)
+	switch {
+	case takeBackground || !background:
+		l.passed = 0
+	default:
+		l.passed++
+	}
+	l.inFlight++
+	return l, takeBackground
+}
+
+// done notes the end of a request that was let in at the time started. A rate
+// limit halves the lane, once for all requests that were in flight together; a
+// full window of successes widens it by one.
+func (l lane) done(o outcome, started, now time.Time) lane {
+	l.inFlight--
+	switch o {
+	case outcomeGood:
+		if l.good++; l.good >= l.limit && l.limit < l.max {
+			l.limit, l.good = l.limit+1, 0
+		}
+	case outcomeLimited:
+		if started.After(l.cut) {
+			l.limit, l.good, l.cut = max(1, l.limit/2), 0, now
+		}
+	}
+	return l
+}
+
+// A waiter is a request that waits for its turn.
+type waiter struct {
+	ticket uint64 // its place in the order
+	model  string
+	woken  chan struct{} // closed when it was let in or has to ask again
+	in     bool          // let in; valid once woken is closed
+	index  int           // in the queue, -1 when it is out
+}
+
+// A queue holds waiters by ticket, the oldest first.
+type queue []*waiter
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].ticket < q[j].ticket }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i]; q[i].index, q[j].index = i, j }
+
+func (q *queue) Push(w any) {
+	w.(*waiter).index = len(*q)
+	*q = append(*q, w.(*waiter))
+}
+
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	w := (*q)[last]
+	(*q)[last] = nil
+	*q, w.index = (*q)[:last], -1
+	return w
+}
+
+// wakeAll takes the waiters for a model out and has them ask again.
+func (q *queue) wakeAll(model string) {
+	kept := (*q)[:0]
+	for _, w := range *q {
+		if w.model != model {
+			w.index = len(kept)
+			kept = append(kept, w)
+			continue
+		}
+		w.index = -1
+		close(w.woken)
+	}
+	clear((*q)[len(kept):])
+	*q = kept
+	heap.Init(q)
+}

@@ -1,0 +1,184 @@
+package llm
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLaneDone(t *testing.T) {
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
+	type event struct {
+		o       outcome
+		started int
+		now     int
+	}
+	tests := []struct {
+		name   string
+		lane   lane
+		events []event
+		want   lane
+	}{
+		{"success counts", lane{max: 8, limit: 4, inFlight: 2}, []event{{outcomeGood, 1, 2}},
+			lane{max: 8, limit: 4, inFlight: 1, good: 1}},
+		{"a window of successes widens", lane{max: 8, limit: 2, inFlight: 2}, []event{{outcomeGood, 1, 2}, {outcomeGood, 1, 2}},
+			lane{max: 8, limit: 3}},
+		{"never beyond the maximum", lane{max: 2, limit: 2, inFlight: 1, good: 1}, []event{{outcomeGood, 1, 2}},
+			lane{max: 2, limit: 2, good: 2}},
+		{"a rate limit halves", lane{max: 8, limit: 7, inFlight: 1, good: 5}, []event{{outcomeLimited, 1, 2}},
+			lane{max: 8, limit: 3, cut: at(2)}},
+		{"those in flight together halve once", lane{max: 8, limit: 8, inFlight: 3}, []event{{outcomeLimited, 1, 2}, {outcomeLimited, 1, 3}, {outcomeLimited, 2, 4}},
+			lane{max: 8, limit: 4, cut: at(2)}},
+		{"a later one halves again", lane{max: 8, limit: 8, inFlight: 2}, []event{{outcomeLimited, 1, 2}, {outcomeLimited, 3, 4}},
+			lane{max: 8, limit: 2, cut: at(4)}},
+		{"never below one", lane{max: 8, limit: 1, inFlight: 1}, []event{{outcomeLimited, 1, 2}},
+			lane{max: 8, limit: 1, cut: at(2)}},
+		{"the rest only leaves", lane{max: 8, limit: 4, inFlight: 4, good: 3}, []event{{outcomeFailed, 1, 2}, {outcomeRefused, 1, 2}, {outcomeDenied, 1, 2}, {outcomeUnknown, 1, 2}},
+			lane{max: 8, limit: 4, good: 3}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := test.lane
+			for _, e := range test.events {
+				got = got.done(e.o, at(e.started), at(e.now))
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(lane{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLaneNext(t *testing.T) {
+	tests := []struct {
+		name                    string
+		interactive, background bool
+		passed                  int
+		wantBackground          bool
+		wantPassed              int
+	}{
+		{"only interactive", true, false, 3, false, 0},
+		{"only background", false, true, 3, true, 0},
+		{"interactive first", true, true, 0, false, 1},
+		{"and again", true, true, backgroundShare - 1, false, backgroundShare},
+		{"then one of the background", true, true, backgroundShare, true, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			after, background := lane{passed: test.passed}.next(test.interactive, test.background)
+			if background != test.wantBackground || after.passed != test.wantPassed || after.inFlight != 1 {
+				t.Errorf("next = %+v, %v", after, background)
+			}
+		})
+	}
+}
+
+func TestOutcomeOf(t *testing.T) {
+	tests := map[Class]outcome{
+		Transient: outcomeFailed, Unreachable: outcomeFailed, Truncated: outcomeFailed, Malformed: outcomeFailed,
+		RateLimited: outcomeLimited, Auth: outcomeDenied, Payment: outcomeDenied, Cancelled: outcomeUnknown,
+		NotFound: outcomeRefused, TooLong: outcomeRefused, Filtered: outcomeRefused, BadRequest: outcomeRefused,
+	}
+	for class, want := range tests {
+		if got := outcomeOf(&Error{Class: class}); got != want {
+			t.Errorf("outcomeOf(%s) = %d, want %d", class, got, want)
+		}
+	}
+	if outcomeOf(nil) != outcomeGood || outcomeOf(errors.New("x")) != outcomeFailed {
+		t.Error("nil is not good, or a plain error not a failure")
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	cfg := GateConfig{MinRequests: 4, Window: time.Minute, CoolDown: 30 * time.Second}.withDefaults()
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	failed := &Error{Class: Unreachable, Message: "refused"}
+	type event struct {
+		at    int
+		o     outcome
+		e     *Error
+		probe bool
+	}
+	good := func(at int) event { return event{at: at, o: outcomeGood} }
+	fail := func(at int) event { return event{at: at, o: outcomeFailed, e: failed} }
+	open := []event{fail(0), fail(0), fail(0), fail(0)}
+	then := func(more ...event) []event { return append(open[:len(open):len(open)], more...) }
+	pass := admission{}
+	refused := func(after time.Duration) admission {
+		return admission{refuse: &Error{Class: Unreachable, Message: "not asked, for it failed too often just now: refused", RetryAfter: after}}
+	}
+	tests := []struct {
+		name   string
+		events []event
+		at     int
+		want   admission
+	}{
+		{"new", nil, 0, pass},
+		{"too few requests", []event{fail(0), fail(1), fail(2)}, 3, pass},
+		{"too few failures", []event{good(0), good(0), good(0), fail(1), fail(1)}, 2, pass},
+		{"half of them failed", []event{good(0), good(0), fail(1), fail(1)}, 2, refused(29 * time.Second)},
+		{"failures grow old", []event{fail(0), fail(1), fail(2), fail(90)}, 91, pass},
+		{"half a window counts", []event{fail(0), fail(1), fail(2), fail(45)}, 46, refused(29 * time.Second)},
+		{"open", open, 29, refused(time.Second)},
+		{"half open", open, 30, admission{probe: true}},
+		{"late results change nothing", then(good(10), fail(20)), 29, refused(time.Second)},
+		{"probe succeeds", then(event{at: 31, o: outcomeGood, probe: true}), 32, pass},
+		{"probe is refused", then(event{at: 31, o: outcomeRefused, e: &Error{Class: BadRequest}, probe: true}), 32, pass},
+		{"probe fails", then(event{at: 31, o: outcomeFailed, e: failed, probe: true}), 32, refused(29 * time.Second)},
+		{"probe is cancelled", then(event{at: 31, o: outcomeUnknown, probe: true}), 32, admission{probe: true}},
+		{"probe is limited", then(event{at: 31, o: outcomeLimited, e: &Error{Class: RateLimited, RetryAfter: 5 * time.Second}, probe: true}), 32, admission{wait: 4 * time.Second}},
+		{"content errors do not count", []event{
+			{o: outcomeRefused, e: &Error{}}, {o: outcomeRefused, e: &Error{}}, {o: outcomeRefused, e: &Error{}}, {o: outcomeRefused, e: &Error{}}}, 1, pass},
+		{"rate limits do not count", []event{
+			{o: outcomeLimited, e: &Error{}}, {o: outcomeLimited, e: &Error{}}, {o: outcomeLimited, e: &Error{}}, {o: outcomeLimited, e: &Error{}}}, 1, pass},
+		{"rate limit with a hint", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}}, 1, admission{wait: 8 * time.Second}},
+		{"the longer hint counts", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}, {o: outcomeLimited, e: &Error{RetryAfter: time.Second}}}, 1, admission{wait: 8 * time.Second}},
+		{"a hint is over", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}}, 9, pass},
+		{"an absurd hint", []event{{o: outcomeLimited, e: &Error{RetryAfter: 1e6 * time.Hour}}}, 0, admission{wait: maxLimited}},
+		{"denied", []event{{o: outcomeDenied, e: &Error{Class: Payment, Message: "no credit"}}, good(1)}, 1e6, admission{refuse: &Error{Class: Payment, Message: "no credit"}}},
+		{"denied while open", then(event{o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 99, admission{refuse: &Error{Class: Auth, Message: "no"}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var b breaker
+			for _, e := range test.events {
+				at := t0.Add(time.Duration(e.at) * time.Second)
+				if e.probe {
+					var a admission
+					if b, a = b.ask(at); !a.probe {
+						t.Fatalf("at %d: %+v, want a probe", e.at, a)
+					}
+				}
+				b = b.done(e.o, e.e, e.probe, at, cfg)
+			}
+			_, got := b.ask(t0.Add(time.Duration(test.at) * time.Second))
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(admission{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGateForgets(t *testing.T) {
+	g := NewGate(GateConfig{})
+	denied := 0
+	for i := range 5 * maxBreakers {
+		model := string(rune('a'+i%26)) + time.Duration(i).String()
+		p, err := g.enter(t.Context(), model, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, e := outcomeGood, error(nil)
+		if i%2 == 0 {
+			o, e = outcomeDenied, &Error{Class: Auth}
+			denied++
+		}
+		g.leave(p, o, e)
+	}
+	if n := len(g.breakers); n > 2*maxBreakers {
+		t.Errorf("%d breakers after %d denied models", n, denied)
+	}
+}

@@ -1,0 +1,506 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// A fakeModel answers with what its function says.
+type fakeModel struct {
+	name string
+	f    func(ctx context.Context, req *Request) error
+}
+
+func (m fakeModel) Name() string { return m.name }
+
+func (m fakeModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		if err := m.f(ctx, req); err != nil {
+			yield(Delta{}, err)
+			return
+		}
+		if !yield(Delta{Text: "x"}, nil) {
+			return
+		}
+		yield(Delta{Done: &Response{Message: Say(Assistant, "x"), Finish: FinishStop}}, nil)
+	}
+}
+
+// A fakeProvider has models that all do the same.
+type fakeProvider struct{ fakeModel }
+
+func (p fakeProvider) Model(id string) Model {
+	p.fakeModel.name = "p/" + id
+	return p.fakeModel
+}
+
+func (p fakeProvider) Check(context.Context, string) error { return errors.New("checked") }
+
+func (p fakeProvider) Embed(ctx context.Context, id string, texts []string) ([][]float32, Usage, error) {
+	return make([][]float32, len(texts)), Usage{Input: 1}, p.f(ctx, &Request{})
+}
+
+// lasting returns a function that takes d and answers err.
+func lasting(d time.Duration, err error) func(context.Context, *Request) error {
+	return func(ctx context.Context, _ *Request) error {
+		if sleep(ctx, d) != nil {
+			return &Error{Class: Cancelled, Message: "cancelled", Err: ctx.Err()}
+		}
+		return err
+	}
+}
+
+func ask(ctx context.Context, m Model) error {
+	_, err := Collect(m.Generate(ctx, &Request{}))
+	return err
+}
+
+func overloaded() error { return &Error{Class: Transient, Status: 503, Message: "overloaded"} }
+
+func TestGateLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int32
+		g := NewGate(GateConfig{MaxConcurrent: 3})
+		m := g.Model(fakeModel{"p/m", func(ctx context.Context, _ *Request) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			return lasting(time.Second, nil)(ctx, nil)
+		}})
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if err := ask(t.Context(), m); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(GateLoad{Limit: 3, InFlight: 3, Waiting: 7}, g.Load()); diff != "" {
+			t.Error(diff)
+		}
+		wg.Wait()
+		if got := time.Since(start); got != 4*time.Second || most.Load() != 3 {
+			t.Errorf("took %v with %d at once, want 4s with 3", got, most.Load())
+		}
+		if diff := cmp.Diff(GateLoad{Limit: 3}, g.Load()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestGateOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		var order []string
+		m := g.Model(fakeModel{"p/m", func(_ context.Context, req *Request) error {
+			order = append(order, req.System)
+			time.Sleep(time.Second)
+			return nil
+		}})
+		var wg sync.WaitGroup
+		add := func(name string, background bool) {
+			wg.Go(func() { Collect(m.Generate(t.Context(), &Request{System: name, Background: background})) })
+			synctest.Wait()
+		}
+		add("first", false)
+		for i := range 2 {
+			add(fmt.Sprint("b", i), true)
+		}
+		for i := range 10 {
+			add(fmt.Sprint("i", i), false)
+		}
+		wg.Wait()
+		want := []string{"first", "i0", "i1", "i2", "i3", "b0", "i4", "i5", "i6", "i7", "b1", "i8", "i9"}
+		if diff := cmp.Diff(want, order); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestGateCancelWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		m := g.Model(fakeModel{"p/m", lasting(time.Hour, nil)})
+		first, stop := context.WithCancel(t.Context())
+		go ask(first, m)
+		synctest.Wait()
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		err := ask(ctx, m)
+		if ClassOf(err) != Cancelled || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("error = %#v after %v, want cancelled after 1s", err, time.Since(start))
+		}
+		if diff := cmp.Diff(GateLoad{Limit: 1, InFlight: 1}, g.Load()); diff != "" {
+			t.Error(diff)
+		}
+		stop()
+		synctest.Wait()
+		if diff := cmp.Diff(GateLoad{Limit: 1}, g.Load()); diff != "" {
+			t.Error(diff)
+		}
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := ask(done, m); ClassOf(err) != Cancelled {
+			t.Errorf("error = %v, want cancelled", err)
+		}
+	})
+}
+
+func TestGateGivesPlaceBack(t *testing.T) {
+	tests := []struct {
+		name string
+		use  func(m Model)
+	}{
+		{"reader leaves", func(m Model) {
+			for range m.Generate(context.Background(), &Request{}) {
+				break
+			}
+		}},
+		{"reader panics", func(m Model) {
+			defer func() { recover() }()
+			for range m.Generate(context.Background(), &Request{}) {
+				panic("x")
+			}
+		}},
+		{"asks again in the loop", func(m Model) {
+			for d := range m.Generate(context.Background(), &Request{}) {
+				if d.Done != nil {
+					ask(context.Background(), m)
+				}
+			}
+		}},
+		{"nobody reads", func(m Model) { m.Generate(context.Background(), &Request{}) }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewGate(GateConfig{MaxConcurrent: 1})
+				test.use(g.Model(fakeModel{"p/m", lasting(0, nil)}))
+				if diff := cmp.Diff(GateLoad{Limit: 1}, g.Load()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestGateRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var limited atomic.Bool
+		hint := 5 * time.Second
+		g := NewGate(GateConfig{MaxConcurrent: 8})
+		p := g.Provider(fakeProvider{fakeModel{f: func(context.Context, *Request) error {
+			if limited.Swap(false) {
+				return &Error{Class: RateLimited, Status: 429, RetryAfter: hint, Message: "slow down"}
+			}
+			return nil
+		}}})
+		m, other := p.Model("m"), p.Model("other")
+
+		limited.Store(true)
+		if err := ask(t.Context(), m); ClassOf(err) != RateLimited {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := ask(t.Context(), other); err != nil || time.Since(start) != 0 {
+			t.Errorf("other model: %v after %v", err, time.Since(start))
+		}
+		if err := ask(t.Context(), m); err != nil || time.Since(start) != hint {
+			t.Errorf("limited model: %v after %v, want %v", err, time.Since(start), hint)
+		}
+		if got := g.Load().Limit; got != 4 {
+			t.Errorf("limit = %d, want 4", got)
+		}
+
+		limited.Store(true)
+		hint = time.Minute
+		ask(t.Context(), m)
+		time.Sleep(10 * time.Second)
+		start = time.Now()
+		want := &Error{Class: RateLimited, Model: "p/m", Message: "not asked, for its rate limit is not over yet", RetryAfter: 50 * time.Second}
+		if diff := cmp.Diff(want, asError(ask(t.Context(), m), "")); diff != "" || time.Since(start) != 0 {
+			t.Errorf("after %v: %s", time.Since(start), diff)
+		}
+		g.Reset()
+		if err := ask(t.Context(), m); err != nil {
+			t.Errorf("after Reset: %v", err)
+		}
+	})
+}
+
+// TestGateRateLimitMovesWaiters: requests that wait for a place do not block
+// other models when theirs is limited, and go when that is over.
+func TestGateRateLimitMovesWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		start := time.Now()
+		var order []string
+		first := true
+		p := g.Provider(fakeProvider{fakeModel{f: func(_ context.Context, req *Request) error {
+			time.Sleep(time.Second)
+			order = append(order, fmt.Sprint(req.System, " ", time.Since(start)))
+			if first {
+				first = false
+				return &Error{Class: RateLimited, RetryAfter: 5 * time.Second}
+			}
+			return nil
+		}}})
+		var wg sync.WaitGroup
+		add := func(model, name string) {
+			wg.Go(func() { Collect(p.Model(model).Generate(t.Context(), &Request{System: name})) })
+			synctest.Wait()
+		}
+		for i := range 4 {
+			add("m", fmt.Sprint("m", i))
+		}
+		add("other", "other")
+		wg.Wait()
+		if want := []string{"m0 1s", "other 2s"}; !slices.Equal(order[:2], want) {
+			t.Errorf("order = %q, want first %q", order, want)
+		}
+		var when []string
+		for _, o := range order[2:] {
+			when = append(when, o[3:])
+		}
+		if want := []string{"7s", "8s", "9s"}; !slices.Equal(when, want) {
+			t.Errorf("order = %q, want the rest at %q", order, want)
+		}
+	})
+}
+
+func TestGateBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls int
+		result := overloaded()
+		g := NewGate(GateConfig{MinRequests: 4})
+		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, _ *Request) error {
+			calls++
+			return result
+		}}})
+		m := p.Model("m")
+		for range 4 {
+			if err := asError(ask(t.Context(), m), ""); err.Status != 503 || err.RetryAfter != 0 {
+				t.Fatalf("error = %#v", err)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		want := &Error{Class: Transient, Model: "p/m", Status: 503, RetryAfter: 20 * time.Second,
+			Message: "not asked, for it failed too often just now: overloaded"}
+		if diff := cmp.Diff(want, asError(ask(t.Context(), m), "")); diff != "" {
+			t.Error(diff)
+		}
+		if ask(t.Context(), p.Model("other")); calls != 5 {
+			t.Errorf("%d calls, want 5: 4 and the other model's", calls)
+		}
+
+		time.Sleep(20 * time.Second) // the probe fails
+		if err := asError(ask(t.Context(), m), ""); err.Message != "overloaded" || calls != 6 {
+			t.Errorf("probe: %v, %d calls", err, calls)
+		}
+		if err := asError(ask(t.Context(), m), ""); err.RetryAfter != 30*time.Second || calls != 6 {
+			t.Errorf("after the probe: %#v, %d calls", err, calls)
+		}
+
+		time.Sleep(30 * time.Second) // the probe succeeds
+		result = nil
+		for range 3 {
+			if err := ask(t.Context(), m); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestGateProbe: one request finds out, others are told to come back, and its
+// first delta is enough.
+func TestGateProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MinRequests: 1})
+		fail := g.Model(fakeModel{"p/m", lasting(0, overloaded())})
+		ask(t.Context(), fail)
+		time.Sleep(30 * time.Second)
+
+		mute := make(chan struct{})
+		probe := g.Model(silent{"p/m", mute})
+		go ask(t.Context(), probe)
+		synctest.Wait()
+		ok := g.Model(fakeModel{"p/m", lasting(0, nil)})
+		if err := asError(ask(t.Context(), ok), ""); err.RetryAfter != probeWait {
+			t.Errorf("during the probe: %#v", err)
+		}
+		close(mute)
+		synctest.Wait()
+		if err := ask(t.Context(), ok); err != nil {
+			t.Errorf("after the first delta: %v", err)
+		}
+
+		ask(t.Context(), fail)
+		ask(t.Context(), fail)
+		time.Sleep(30 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		go ask(ctx, g.Model(silent{"p/m", nil}))
+		synctest.Wait()
+		cancel() // a probe that was given up tells nothing
+		synctest.Wait()
+		if err := ask(t.Context(), ok); err != nil {
+			t.Errorf("after a cancelled probe: %v", err)
+		}
+	})
+}
+
+// silent says nothing until its channel is closed.
+type silent struct {
+	name string
+	mute chan struct{}
+}
+
+func (m silent) Name() string { return m.name }
+
+func (m silent) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		select {
+		case <-m.mute:
+			if yield(Delta{Text: "x"}, nil) {
+				<-ctx.Done()
+			}
+		case <-ctx.Done():
+			yield(Delta{}, &Error{Class: Cancelled})
+		}
+	}
+}
+
+func TestGateDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		m := g.Model(fakeModel{"p/m", func(context.Context, *Request) error {
+			calls++
+			time.Sleep(time.Second)
+			return &Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"}
+		}})
+		var wg sync.WaitGroup
+		for range 5 { // four wait, and are told without being sent
+			wg.Go(func() {
+				if got := ask(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
+					t.Error(got)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(24 * time.Hour)
+		ask(t.Context(), m)
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
+		}
+		g.Reset()
+		ask(t.Context(), m)
+		if calls != 2 {
+			t.Errorf("%d calls after Reset, want 2", calls)
+		}
+	})
+}
+
+func TestGateProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		p := g.Provider(fakeProvider{fakeModel{f: lasting(time.Second, nil)}})
+		if got := p.Model("m").Name(); got != "p/m" {
+			t.Errorf("name = %q", got)
+		}
+		if err := p.Check(t.Context(), "m"); err == nil || err.Error() != "checked" {
+			t.Errorf("Check = %v", err)
+		}
+		start := time.Now()
+		go ask(t.Context(), p.Model("m"))
+		synctest.Wait()
+		vectors, usage, err := p.Embed(t.Context(), "e", []string{"a", "b"})
+		if len(vectors) != 2 || usage.Input != 1 || err != nil || time.Since(start) != 2*time.Second {
+			t.Errorf("Embed = %v, %v, %v after %v", vectors, usage, err, time.Since(start))
+		}
+	})
+}
+
+// TestGateCrowd has 10,000 callers, a third of which give up, with failures of
+// all kinds: no place is lost, and no more than the limit are in flight.
+func TestGateCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 50
+		g := NewGate(GateConfig{MaxConcurrent: most, MaxWait: time.Hour})
+		var now, over, calls atomic.Int32
+		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, _ *Request) error {
+			if now.Add(1) > most {
+				over.Add(1)
+			}
+			defer now.Add(-1)
+			n := calls.Add(1)
+			var err error
+			switch {
+			case n%101 == 0:
+				err = &Error{Class: RateLimited, RetryAfter: time.Duration(n%3) * time.Second}
+			case n%7 == 0:
+				err = overloaded()
+			}
+			return lasting(time.Duration(n%5)*100*time.Millisecond, err)(ctx, nil)
+		}}})
+		var wg sync.WaitGroup
+		for i := range 10_000 {
+			wg.Go(func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if i%3 == 0 {
+					ctx, cancel = context.WithTimeout(ctx, time.Duration(i)*time.Millisecond)
+					defer cancel()
+				}
+				m := p.Model(fmt.Sprint("m", i%4))
+				Collect(m.Generate(ctx, &Request{Background: i%2 == 0}))
+			})
+		}
+		wg.Wait()
+		got := g.Load()
+		if diff := cmp.Diff(GateLoad{}, got, cmpopts.IgnoreFields(GateLoad{}, "Limit")); diff != "" || got.Limit < 1 || got.Limit > most {
+			t.Errorf("load = %+v", got)
+		}
+		if over.Load() > 0 || calls.Load() < 5_000 {
+			t.Errorf("%d calls, %d over the limit", calls.Load(), over.Load())
+		}
+	})
+}
+
+func BenchmarkGate(b *testing.B) {
+	g := NewGate(GateConfig{})
+	for b.Loop() {
+		p, err := g.enter(b.Context(), "p/m", false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		g.leave(p, outcomeGood, nil)
+	}
+}
+
+func BenchmarkGateCrowd(b *testing.B) {
+	g := NewGate(GateConfig{MaxConcurrent: 64})
+	b.SetParallelism(5_000) // times GOMAXPROCS
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			p, err := g.enter(context.Background(), "p/m", false)
+			if err != nil {
+				b.Fatal(err)
+			}
+			g.leave(p, outcomeGood, nil)
+		}
+	})
+}
