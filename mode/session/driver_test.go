@@ -1,0 +1,220 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+const testRun ponder.RunID = "run_test"
+
+// A driver does what a session wants, one thing at a time, under a clock of its
+// own. It checks that the state is a value, and that it can be stored.
+type driver struct {
+	t      *testing.T
+	mode   ponder.Mode
+	run    ponder.Run
+	answer func(ponder.Action) ponder.Body // the result of a Call or a Do
+	takes  time.Duration                   // each call; a look takes a hundredth of it
+	inputs map[int]ponder.Body             // to put in after so many events
+
+	state   ponder.State
+	log     []ponder.Event
+	done    map[string]int // parts of Writes, and results, in the log
+	elapsed time.Duration
+	told    bool
+	actions []ponder.Action // calls and looks that were made
+	fin     *ponder.RunFinished
+}
+
+func newDriver(t *testing.T, question string, o Options, budget time.Duration, answer func(ponder.Action) ponder.Body) *driver {
+	t.Helper()
+	js, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &driver{t: t, mode: New(), answer: answer, takes: 10 * time.Second, done: make(map[string]int)}
+	d.run = ponder.Run{ID: testRun, Mode: Name, Input: question, Options: js, Budget: ponder.Budget{Time: budget}}
+	d.state = d.mode.Start(d.run)
+	return d
+}
+
+// put appends an event and shows it to the state.
+func (d *driver) put(key string, b ponder.Body) {
+	d.t.Helper()
+	ev := ponder.Event{Run: testRun, Cause: key, Elapsed: d.elapsed, Body: b, Seq: ponder.Seq(len(d.log) + 1)}
+	d.see(ev)
+	if b, ok := d.inputs[len(d.log)]; ok {
+		delete(d.inputs, len(d.log))
+		d.put("", b)
+	}
+}
+
+// see takes an event that is in the log.
+func (d *driver) see(ev ponder.Event) {
+	d.t.Helper()
+	d.log = append(d.log, ev)
+	d.elapsed = max(d.elapsed, ev.Elapsed)
+	key, _, _ := strings.Cut(ev.Cause, "/")
+	key, _, _ = strings.Cut(key, "#")
+	d.done[key]++
+	switch b := ev.Body.(type) {
+	case ponder.BudgetSpent:
+		d.told = true
+	case ponder.RunFinished:
+		d.fin = &b
+		return
+	}
+	before := encode(d.t, d.state)
+	held := d.state
+	next := d.state.Apply(ev)
+	if after := encode(d.t, held); !bytes.Equal(before, after) {
+		d.t.Fatalf("Apply(%s) changed its receiver:\n%s", ev.Body.Type(), cmp.Diff(string(before), string(after)))
+	}
+	d.state = next
+	again, err := d.mode.Load(d.run, encode(d.t, next))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if diff := cmp.Diff(next, again, cmp.AllowUnexported(state{})); diff != "" {
+		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), diff)
+	}
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	js, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+// work goes on until the session finishes.
+func (d *driver) work() *driver {
+	d.t.Helper()
+	for n := 0; d.fin == nil; n++ {
+		if n > 5000 {
+			d.t.Fatal("the session does not end")
+		}
+		if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
+			d.put("", ponder.BudgetSpent{What: "time"})
+			continue
+		}
+		now := ponder.Moment{Spent: d.elapsed}
+		want := d.state.Next(now)
+		if diff := cmp.Diff(want, d.state.Next(now)); diff != "" {
+			d.t.Fatalf("Next twice:\n%s", diff)
+		}
+		if len(want) == 0 {
+			d.t.Fatal("the session sleeps")
+		}
+		for _, a := range want {
+			if !d.act(a) {
+				break
+			}
+		}
+	}
+	return d
+}
+
+// act does one action, and reports whether the state saw nothing of it that may
+// change what it wants.
+func (d *driver) act(a ponder.Action) bool {
+	d.t.Helper()
+	switch a := a.(type) {
+	case ponder.Write:
+		for i := d.done[a.Key]; i < len(a.Bodies); i++ {
+			d.put(fmt.Sprintf("%s/%d.%d", a.Key, i+1, len(a.Bodies)), a.Bodies[i])
+		}
+		return true
+	case ponder.Finish:
+		d.put("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
+		return false
+	case ponder.Call:
+		d.perform(a, a.Key, d.takes)
+	case ponder.Do:
+		d.perform(a, a.Key, d.takes/100)
+	}
+	return false
+}
+
+func (d *driver) perform(a ponder.Action, key string, takes time.Duration) {
+	d.t.Helper()
+	if d.done[key] > 0 {
+		d.t.Fatalf("%s is wanted again", key)
+	}
+	d.actions = append(d.actions, a)
+	d.elapsed += takes
+	d.put(key+"#1", d.answer(a))
+}
+
+// keys returns the keys of calls and looks in the order they were made.
+func (d *driver) keys() (keys []string) {
+	for _, a := range d.actions {
+		keys = append(keys, keyOf(a))
+	}
+	return keys
+}
+
+func keyOf(a ponder.Action) string {
+	switch a := a.(type) {
+	case ponder.Call:
+		return a.Key
+	case ponder.Do:
+		return a.Key
+	}
+	return ""
+}
+
+// bodies returns the events of a type.
+func bodiesOf[B ponder.Body](d *driver) (list []B) {
+	for _, ev := range d.log {
+		if b, ok := ev.Body.(B); ok {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// says returns the result of a call that was answered with text.
+func says(text string) ponder.Body {
+	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
+}
+
+// fails returns the result of a call that failed for good.
+func fails(class llm.Class, text string) ponder.Body {
+	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
+}
+
+// stepOf returns what a key is for, and its number.
+func stepOf(key string) (what string, n int) {
+	what, num, _ := strings.Cut(key, "-")
+	fmt.Sscanf(num, "%d", &n)
+	return what, n
+}
+
+// sensible answers as a good model does.
+func sensible(a ponder.Action) ponder.Body {
+	what, n := stepOf(keyOf(a))
+	what, _, _ = strings.Cut(what, "~")
+	switch what {
+	case look:
+		return ponder.ToolResult{Name: SearchTool, Result: `{"hits":[]}`}
+	case questions:
+		return says(fmt.Sprintf(`{"questions":[{"question":"What of side %d?","priority":%d,"why":"It is open."}]}`, n, 3+n%7))
+	case synthesis:
+		return says(fmt.Sprintf(`{"synthesis":"Understanding %d.","insights":["Insight %d"],"confidence":0.%d,"remaining":["Rest %d"]}`, n, n, min(9, 3+n), n))
+	case final:
+		return says(`{"answer":"The answer, because of reasons.","insights":["All in all"],"confidence":0.8,"remaining":["Why at all?"]}`)
+	}
+	return says(fmt.Sprintf(`{"thoughts":[{"thought":"Thought %da.","type":"exploration","confidence":0.5},{"thought":"Thought %db.","type":"critique","confidence":0.6},{"thought":"Thought %dc.","type":"insight","confidence":0.7}]}`, n, n, n))
+}

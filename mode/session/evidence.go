@@ -1,0 +1,278 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ponder"
+)
+
+// SearchTool is the tool that documents are searched with. Its input is
+// {query, paths, limit, exclude}: the ids of hits that are not wanted again. Its
+// result is {hits, skipped}.
+const SearchTool = "knowledge_search"
+
+// Bounds on what is kept of passages.
+const (
+	maxHits     = 6    // of a search
+	maxQuote    = 2000 // bytes
+	maxContext  = 600  // bytes
+	maxLabel    = 300  // bytes of a title, a section or a source
+	maxEvidence = 200  // passages that were cited
+	maxKeptText = 400  // bytes of a quote that is kept for the conclusion
+	maxSeen     = 1000 // ids of hits
+	maxTopics   = 40
+	maxTerms    = 24
+)
+
+// evidence is a passage that was gathered. Its id is e and N.
+type evidence struct {
+	N        int      `json:"n"`
+	Source   string   `json:"source"`
+	Title    string   `json:"title,omitempty"`
+	Section  string   `json:"section,omitempty"`
+	Quote    string   `json:"quote"`
+	Context  string   `json:"context,omitempty"`
+	Score    float64  `json:"score,omitempty"`
+	Terms    []string `json:"terms,omitempty"`
+	Question string   `json:"question,omitempty"` // the focus it was found for
+	Cited    bool     `json:"cited,omitempty"`
+}
+
+func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
+
+// search returns the action of a look.
+func (s state) search() ponder.Action {
+	args, err := json.Marshal(map[string]any{
+		"query": s.Focus.Text, "paths": s.opts.Docs, "limit": maxHits, "exclude": slices.Concat([]string{}, s.Seen),
+	})
+	if err != nil {
+		panic(err) // strings and numbers can be marshalled
+	}
+	return ponder.Do{Key: s.Step.key(), Tool: SearchTool, Args: args}
+}
+
+// A hit is a passage that a search found.
+type hit struct {
+	ID      string   `json:"id"`
+	Source  string   `json:"source"`
+	Title   string   `json:"title"`
+	Section string   `json:"section"`
+	Quote   string   `json:"quote"`
+	Start   int      `json:"start"`
+	End     int      `json:"end"`
+	Hash    string   `json:"hash"`
+	Score   float64  `json:"score"`
+	Terms   []string `json:"terms"`  // words of the query that are in it
+	Topics  []string `json:"topics"` // what else it is about
+	Context string   `json:"context"`
+}
+
+// found is the result of a search, as far as it can be read.
+type found struct {
+	hits    []hit
+	skipped []string // files that were not read, and why
+}
+
+// readFound reads the result of a search. What has another form is left out, and
+// so are quotes that can't be what stands between their offsets.
+func readFound(text string) (f found) {
+	var raw struct {
+		Hits    []json.RawMessage `json:"hits"`
+		Skipped []json.RawMessage `json:"skipped"`
+	}
+	if json.Unmarshal([]byte(text), &raw) != nil {
+		return f
+	}
+	for _, js := range raw.Hits {
+		var h hit
+		if json.Unmarshal(js, &h) == nil && h.sound() && len(f.hits) < maxHits {
+			f.hits = append(f.hits, h)
+		}
+	}
+	for _, js := range raw.Skipped {
+		var file struct{ Path, Reason string }
+		if json.Unmarshal(js, &file) == nil && file.Path != "" {
+			f.skipped = append(f.skipped, clip(oneLine(file.Path), maxLabel)+": "+clip(oneLine(file.Reason), maxLabel))
+		}
+	}
+	return f
+}
+
+// sound reports whether a hit can be cited.
+func (h hit) sound() bool {
+	return h.Source != "" && strings.TrimSpace(h.Quote) != "" && h.Start >= 0 && h.End-h.Start == len(h.Quote)
+}
+
+// key is what a hit is known by.
+func (h hit) key() string {
+	if h.ID != "" && len(h.ID) <= 80 {
+		return h.ID
+	}
+	return clip(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
+}
+
+// looked goes on after a search.
+func (s *state) looked(b ponder.ToolResult) {
+	f := readFound(b.Result)
+	if b.Error != "" {
+		f, s.Fault = found{}, clip(oneLine(b.Error), maxFault)
+	}
+	var add []ponder.Body
+	for _, h := range f.hits {
+		if key := h.key(); !slices.Contains(s.Seen, key) {
+			s.Seen = last(append(slices.Clip(s.Seen), key), maxSeen)
+			add = append(add, s.gather(h))
+		}
+	}
+	s.Dry++
+	if len(add) > 0 {
+		s.Dry = 0
+	}
+	if s.Counts.Rounds == 1 && len(f.skipped) > 0 {
+		add = append(add, ponder.SystemNote{Content: notRead(f.skipped), Reason: "documents that could not be read"})
+	}
+	s.write("found", &s.Counts.Found, add...)
+	if !s.Unaided {
+		s.Step = step{Do: thoughts, N: s.Counts.Rounds}
+		return
+	}
+	s.quote()
+	s.advance()
+}
+
+// notRead tells the user which files were not read.
+func notRead(skipped []string) string {
+	const most = 20
+	text := "Not read: " + strings.Join(skipped[:min(most, len(skipped))], "; ")
+	if more := len(skipped) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// gather adds a passage and returns its event.
+func (s *state) gather(h hit) ponder.Body {
+	s.Counts.Evidence++
+	if len(h.Quote) > maxQuote {
+		n := maxQuote
+		for !utf8.RuneStart(h.Quote[n]) {
+			n--
+		}
+		h.Quote, h.End = h.Quote[:n], h.Start+n
+	}
+	e := evidence{
+		N: s.Counts.Evidence, Source: h.Source, Title: clip(oneLine(h.Title), maxLabel), Section: clip(oneLine(h.Section), maxLabel),
+		Quote: defused(oneLine(h.Quote)), Context: clip(defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
+		Terms: terms(h.Terms), Question: s.Focus.Question,
+	}
+	s.Evidence = append(slices.Clip(s.Evidence), e)
+	s.note(h.Topics)
+	return ponder.Evidence{
+		Content: h.Quote, ID: e.id(), Source: h.Source, Title: e.Title, Start: h.Start, End: h.End,
+		Hash: h.Hash, Score: e.Score, Tool: SearchTool,
+	}
+}
+
+// terms returns some words in lower case, sorted, each once; nil if there are none.
+func terms(words []string) (list []string) {
+	for _, w := range words[:min(len(words), maxTerms)] {
+		if w = strings.ToLower(oneLine(w)); w != "" && len(w) <= 60 {
+			list = append(list, w)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// passages returns the evidence of this round.
+func (s state) passages() (list []evidence) {
+	for _, e := range s.Evidence {
+		if !e.Cited && e.Question == s.Focus.Question {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// citation matches [e3], [e3, e4] and the like.
+var citation = regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
+
+// defused returns the text of a document without brackets around what would be
+// a citation: only what was made here cites.
+func defused(text string) string {
+	return citation.ReplaceAllStringFunc(text, func(m string) string {
+		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m)
+	})
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// cited returns text without citations of what was not gathered, and the ids of
+// what is cited in it and in more.
+func (s *state) cited(text string, more []string) (string, []string) {
+	var ids []string
+	add := func(id string) bool {
+		n, err := strconv.Atoi(strings.TrimLeft(id, "[( eE"))
+		if err != nil || n < 1 || n > s.Counts.Evidence {
+			return false
+		}
+		if id = "e" + strconv.Itoa(n); !slices.Contains(ids, id) && len(ids) < maxHits*4 {
+			ids = append(ids, id)
+		}
+		return true
+	}
+	text = citation.ReplaceAllStringFunc(text, func(m string) string {
+		kept := ""
+		for _, n := range number.FindAllString(m, -1) {
+			if add("e" + n) {
+				kept += "[e" + strings.TrimLeft(n, "0") + "]"
+			}
+		}
+		if kept != "" && strings.TrimLeft(m, " \t") != m {
+			kept = " " + kept
+		}
+		return kept
+	})
+	for _, id := range more {
+		add(strings.Trim(strings.TrimSpace(id), "[]()"))
+	}
+	return strings.TrimSpace(text), ids
+}
+
+// keep marks evidence as cited.
+func (s *state) keep(ids []string) {
+	for i, e := range s.Evidence {
+		if !e.Cited && slices.Contains(ids, e.id()) {
+			s.Evidence = slices.Clone(s.Evidence)
+			s.Evidence[i].Cited, s.Evidence[i].Context = true, ""
+			s.Evidence[i].Quote = clip(e.Quote, maxKeptText)
+		}
+	}
+}
+
+// forget drops passages that were not cited, and the worst of the others if
+// there are too many.
+func (s *state) forget() {
+	var kept []evidence
+	for _, e := range s.Evidence {
+		if e.Cited {
+			kept = append(kept, e)
+		}
+	}
+	for len(kept) > maxEvidence {
+		worst := 0
+		for i, e := range kept {
+			if e.Score < kept[worst].Score {
+				worst = i
+			}
+		}
+		kept = slices.Delete(kept, worst, worst+1)
+	}
+	s.Evidence = kept
+}

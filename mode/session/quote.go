@@ -1,0 +1,130 @@
+package session
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Confidence in a quotation. It is low, for that a document says something does
+// not make it true, and nobody has judged whether it fits the question.
+const (
+	leastQuoted = 0.2
+	mostQuoted  = 0.6
+)
+
+// quotedConfidence returns the confidence in a quotation of a score:
+// 0.2 + 0.6 s/(1+s), at most 0.6. It grows with the score, whatever its scale.
+func quotedConfidence(score float64) float64 {
+	s := max(0, score)
+	c := min(mostQuoted, leastQuoted+mostQuoted*(s/(1+s)))
+	return math.Round(c*100) / 100
+}
+
+// thoughtOf makes a thought of a passage: the quotation and where it is from.
+func thoughtOf(e evidence, others []evidence) heard {
+	return heard{
+		Text: "“" + e.Quote + "” [" + e.id() + "]", Kind: kindOfQuote(e, others),
+		Confidence: quotedConfidence(e.Score), Cites: []string{e.id()},
+	}
+}
+
+// kindOfQuote says what a quotation is, by simple rules: a question if it asks, a
+// critique if it objects, a connection if it has two terms that a passage of
+// another source has too, else exploration.
+func kindOfQuote(e evidence, others []evidence) string {
+	switch {
+	case strings.ContainsAny(lastRune(e.Quote), "?？؟"):
+		return "question"
+	case objecting(e.Quote):
+		return "critique"
+	}
+	for _, o := range others {
+		if o.Source != e.Source && shared(e.Terms, o.Terms) >= 2 {
+			return "connection"
+		}
+	}
+	return "exploration"
+}
+
+// lastRune returns the last character of a quotation, without quotation marks.
+func lastRune(text string) string {
+	text = strings.TrimRight(text, " \"'”’»)")
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i]&0xC0 != 0x80 {
+			return text[i:]
+		}
+	}
+	return "."
+}
+
+// objections are words that turn against what was said.
+var objections = []string{"but", "however", "although", "though", "not", "cannot", "yet", "contrary", "despite", "nevertheless", "unlike", "whereas", "no"}
+
+// objecting reports whether a sentence has a word of contrast or negation.
+func objecting(text string) bool {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' }) {
+		if slices.Contains(objections, w) || strings.HasSuffix(w, "n't") || strings.HasSuffix(w, "n’t") {
+			return true
+		}
+	}
+	return false
+}
+
+// shared counts what two sorted lists have in common.
+func shared(a, b []string) (n int) {
+	for _, w := range a {
+		if _, ok := slices.BinarySearch(b, w); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// A topic is something that hits are about.
+type topic struct {
+	Name string `json:"name"`
+	Hits int    `json:"hits"`
+}
+
+// note remembers the topics of a hit.
+func (s *state) note(names []string) {
+	s.Topics = slices.Clone(s.Topics)
+	for _, name := range names[:min(len(names), maxTerms)] {
+		name = strings.ToLower(oneLine(name))
+		if name == "" || len(name) > 60 {
+			continue
+		}
+		if i := slices.IndexFunc(s.Topics, func(t topic) bool { return t.Name == name }); i >= 0 {
+			s.Topics[i].Hits++
+		} else if len(s.Topics) < maxTopics {
+			s.Topics = append(s.Topics, topic{name, 1})
+		}
+	}
+	if len(s.Topics) == 0 {
+		s.Topics = nil
+	}
+}
+
+// topicQuestions makes questions of the topics that came up most and are not in
+// the user's question.
+func (s *state) topicQuestions() (list []asked) {
+	all := slices.Clone(s.Topics)
+	slices.SortStableFunc(all, func(a, b topic) int { return b.Hits - a.Hits })
+	input := wordsOf(s.run.Input)
+	for _, t := range all {
+		q := asked{
+			Text: "What do the documents say about " + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
+			Why: "It comes up beside what was found.",
+		}
+		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) || s.known(q.Text) {
+			continue
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+// subset reports whether all of a are in the sorted list b.
+func subset(a, b []string) bool { return shared(a, b) == len(a) }

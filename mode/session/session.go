@@ -1,0 +1,131 @@
+// Package session is the mode that thinks about one question for as long as it
+// is given: minutes to hours.
+//
+// A round takes a focus, the most urgent question that is still open or else
+// the question of the user, looks it up in the documents if there are any, and
+// asks for three to five thoughts. After every five thoughts it asks which
+// questions they raise, and at every interval it sums up what is understood. When
+// the budget is spent, or the user wants an answer now, it asks for the answer.
+//
+// The files, in the order to read them: state.go says what a session knows and
+// steps.go how that changes; focus.go keeps the questions and evidence.go the
+// passages; prompt.go asks, and answer.go, fields.go and number.go read what
+// comes back, however it is written; quote.go and unaided.go think without a
+// model, in quotations; view.go shows a session to people.
+//
+// Without a model, and whenever one fails for good, thoughts are sentences of the
+// documents with their places. Nothing that an answer cites was not gathered.
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"ponder"
+)
+
+// Name is the name of the mode.
+const Name = "session"
+
+// The numbers of the loop.
+const (
+	maxQuestions      = 3               // that one answer may raise
+	questionEvery     = 5               // thoughts
+	recentThoughts    = 20              // that a synthesis is made from
+	synthesisInterval = 5 * time.Minute // unless the options say another
+	duration          = 5 * time.Minute // unless the start says another
+	maxFails          = 3               // calls in a row that failed for good
+	dryRounds         = 2               // without new evidence, and there is no more
+	unaidedRounds     = 24              // without a model; what comes then hardly matters
+)
+
+// Options are what a session is started with: the Options of its RunStarted.
+// The zero value works.
+type Options struct {
+	// SynthesisInterval is the thinking time between syntheses, in seconds; 300
+	// if it is not positive.
+	SynthesisInterval float64 `json:"synthesis_interval_seconds,omitempty"`
+
+	// Docs are absolute paths of files and folders to look things up in.
+	Docs []string `json:"docs,omitempty"`
+
+	// WithoutModel says that no model is to be asked.
+	WithoutModel bool `json:"without_model,omitempty"`
+
+	// Effort is how hard a reasoning model should think. See llm.Request.
+	Effort string `json:"effort,omitempty"`
+
+	// The roles of the models to ask; slow, slow and frontier if empty.
+	ThoughtRole   ponder.Role `json:"thought_role,omitempty"`
+	SynthesisRole ponder.Role `json:"synthesis_role,omitempty"`
+	FinalRole     ponder.Role `json:"final_role,omitempty"`
+}
+
+// New returns the mode. Its runs take [Options] and use the tool
+// knowledge_search if they are given documents.
+func New() ponder.Mode {
+	return ponder.Mode{
+		Name:    Name,
+		Version: 1,
+		Doc:     "Think about one hard question for minutes to hours: explore it, raise questions, sum up, and answer with reasons and a confidence.",
+		Budget:  ponder.Budget{Time: duration},
+		Start:   func(r ponder.Run) ponder.State { return start(r) },
+		Load:    load,
+	}
+}
+
+// options returns the options of a run with their defaults.
+func options(r ponder.Run) (Options, error) {
+	o := Options{}
+	if len(r.Options) > 0 {
+		if err := json.Unmarshal(r.Options, &o); err != nil {
+			return o, fmt.Errorf("options of the session: %w", err)
+		}
+	}
+	if !(o.SynthesisInterval > 0) {
+		o.SynthesisInterval = synthesisInterval.Seconds()
+	}
+	o.SynthesisInterval = math.Min(o.SynthesisInterval, math.MaxInt32)
+	for role, other := range map[*ponder.Role]ponder.Role{&o.ThoughtRole: ponder.Slow, &o.SynthesisRole: ponder.Slow, &o.FinalRole: ponder.Frontier} {
+		if *role == "" {
+			*role = other
+		}
+	}
+	return o, nil
+}
+
+// start returns the state of a session that has seen nothing.
+func start(r ponder.Run) state {
+	s := state{run: r}
+	var err error
+	s.opts, err = options(r)
+	s.Unaided = s.opts.WithoutModel
+	switch {
+	case err != nil:
+		s.fail(err.Error())
+	case strings.TrimSpace(r.Input) == "":
+		s.fail("there is no question")
+	case s.Unaided && len(s.opts.Docs) == 0:
+		s.fail(nothingToGoBy)
+	default:
+		s.round()
+	}
+	return s
+}
+
+// nothingToGoBy is why a session without model and documents fails.
+const nothingToGoBy = "there is no model to think with and there are no documents to quote: configure a model, or pass --docs"
+
+// load undoes the marshalling of a state.
+func load(r ponder.Run, js []byte) (ponder.State, error) {
+	s := state{}
+	if err := json.Unmarshal(js, &s); err != nil {
+		return nil, fmt.Errorf("load session %s: %w", r.ID, err)
+	}
+	s.run = r
+	s.opts, _ = options(r) // options that are wrong have failed the session already
+	return s, nil
+}

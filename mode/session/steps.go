@@ -1,0 +1,235 @@
+package session
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// Bounds on what is kept of an answer, in bytes.
+const (
+	maxHeard  = 256 << 10 // that is looked at
+	maxBad    = 8 << 10   // of one that can't be read
+	maxAnswer = 64 << 10  // of the final one
+	maxFault  = 500
+)
+
+// called goes on after the result of a call.
+func (s *state) called(b ponder.CallFinished) {
+	if b.Error != "" {
+		s.failed(b.Outcome)
+		return
+	}
+	text := b.Message.Text()
+	if len(text) > maxHeard {
+		text = text[:maxHeard]
+	}
+	err := s.take(text, b.Model, false)
+	switch {
+	case err == nil:
+	case s.Step.Why == "":
+		s.Step.Bad, s.Step.Why = clip(clean(text), maxBad), fault(err)
+	case s.take(text, b.Model, true) == nil:
+	case s.take(s.Step.Bad, b.Model, true) == nil:
+	default:
+		s.failed(ponder.Outcome{Error: "the model's answer could not be read: " + err.Error(), Class: llm.Malformed})
+	}
+}
+
+// fault returns the text of an error for a model to read.
+func fault(err error) string {
+	var e *llm.Error
+	if errors.As(err, &e) {
+		return clip(oneLine(e.Message), maxFault)
+	}
+	return clip(oneLine(err.Error()), maxFault)
+}
+
+// take reads the answer that the step waits for and goes on. With prose, an
+// answer that has no form will do. If it can't be read, nothing changes.
+func (s *state) take(text, model string, prose bool) error {
+	switch s.Step.Do {
+	case questions:
+		list, err := readQuestions(text, prose)
+		if err != nil {
+			return err
+		}
+		s.answered()
+		s.write("asked", &s.Counts.Raised, s.raise(list, false)...)
+	case synthesis, final:
+		sum, err := readSummary(text, s.Step.Do == final, prose)
+		if err != nil {
+			return err
+		}
+		s.answered()
+		if s.Step.Do == final {
+			s.finish(sum, model, false)
+			return nil
+		}
+		s.sumUp(sum, model, false)
+	default:
+		list, err := readThoughts(text, prose)
+		if err != nil {
+			return err
+		}
+		s.answered()
+		s.think(list, model, false)
+	}
+	s.advance()
+	return nil
+}
+
+// answered notes that the model works.
+func (s *state) answered() { s.Fails, s.Fault = 0, "" }
+
+// think adds thoughts on the focus.
+func (s *state) think(list []heard, model string, unaided bool) {
+	var add []ponder.Body
+	for _, h := range list {
+		text, cites := s.cited(h.Text, h.Cites)
+		if text == "" {
+			continue
+		}
+		add = append(add, ponder.Thought{
+			Content: text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Focus: s.Focus.Text,
+			Question: s.Focus.Question, Cites: cites, Unaided: unaided, Offset: s.offset(), Model: model,
+		})
+		s.Counts.Thoughts++
+		s.Since++
+		s.Thoughts = last(append(slices.Clip(s.Thoughts), thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}), recentThoughts)
+		s.keep(cites)
+	}
+	if len(add) > 0 {
+		add = append(add, s.explored(insight(list))...)
+	}
+	s.write("note", &s.Counts.Noted, add...)
+	s.forget()
+}
+
+// insight returns what was learned: the surest insight, or else the surest
+// thought that does not only ask.
+func insight(list []heard) string {
+	best, rank := "", -1.0
+	for _, h := range list {
+		r := h.Confidence
+		switch h.Kind {
+		case "insight":
+			r += 2
+		case "question":
+			r -= 2
+		}
+		if r > rank || best == "" {
+			best, rank = h.Text, r
+		}
+	}
+	return best
+}
+
+// sumUp adds a synthesis.
+func (s *state) sumUp(sum summary, model string, unaided bool) {
+	s.Sum, s.SummedAt = s.summed(sum, model, unaided, false), s.Time.ms()
+}
+
+// summed writes a synthesis and returns it with its citations checked.
+func (s *state) summed(sum summary, model string, unaided, last bool) summary {
+	var cites []string
+	sum.Text, cites = s.cited(sum.Text, nil)
+	for i, text := range sum.Insights {
+		sum.Insights[i], _ = s.cited(text, nil)
+	}
+	s.write("summed", &s.Counts.Syntheses, ponder.Synthesis{
+		Content: sum.Text, Number: s.Counts.Syntheses, Insights: sum.Insights, Confidence: sum.Confidence,
+		Remaining: sum.Remaining, Cites: cites, Final: last, Unaided: unaided, Offset: s.offset(), Model: model,
+	})
+	s.keep(cites)
+	return sum
+}
+
+// finish ends the session with an answer.
+func (s *state) finish(sum summary, model string, unaided bool) {
+	sum = s.summed(sum, model, unaided, true)
+	s.Sum = sum
+	s.end(out{Status: ponder.Completed, Answer: sum.Text, Reason: s.End, Confidence: sum.Confidence})
+}
+
+// fail ends the session without an answer.
+func (s *state) fail(why string) {
+	s.end(out{Status: ponder.Failed, Reason: clip(oneLine(why), maxFault)})
+}
+
+func (s *state) end(o out) { s.Out, s.Step = &o, step{Do: done} }
+
+// conclude makes the answer the next step, and the last one.
+func (s *state) conclude(why string) {
+	if s.End != "" {
+		return
+	}
+	s.End, s.Step = why, step{Do: final}
+	if s.Unaided {
+		s.finishUnaided()
+	}
+}
+
+// advance begins the next step.
+func (s *state) advance() {
+	interval := int64(s.opts.SynthesisInterval * 1000)
+	raise, sum := s.Since >= questionEvery, s.Counts.Thoughts > 0 && s.Time.ms()-s.SummedAt >= interval
+	switch {
+	case s.Unaided:
+		s.advanceUnaided(raise, sum)
+	case raise:
+		s.Since = 0
+		s.Counts.Asked++
+		s.Step = step{Do: questions, N: s.Counts.Asked}
+	case sum:
+		s.Counts.Summed++
+		s.Step = step{Do: synthesis, N: s.Counts.Summed}
+	default:
+		s.round()
+	}
+}
+
+// failed goes on after a call that failed for good: in quotations if there are
+// documents; else it tries other calls, but not for long.
+func (s *state) failed(o ponder.Outcome) {
+	s.Fault = clip(oneLine(o.Error), maxFault)
+	s.Fails++
+	if hopeless(o.Class) {
+		s.Fails = maxFails
+	}
+	quoting := len(s.opts.Docs) > 0
+	s.Unaided = quoting && s.Fails >= maxFails
+	switch {
+	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
+		return
+	case s.Step.Do == final:
+		s.finishUnaided()
+		return
+	case s.Fails >= maxFails && !quoting:
+		s.giveUp()
+		return
+	case s.Step.Do == thoughts:
+		s.quote()
+	case s.Step.Do == questions && quoting:
+		s.raiseUnaided()
+	case s.Step.Do == synthesis:
+		s.sumUpUnaided()
+	}
+	s.advance()
+}
+
+// hopeless reports whether a failure of this class will come again, whatever
+// is asked.
+func hopeless(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
+
+// giveUp concludes from what there is, because the model does not answer.
+func (s *state) giveUp() {
+	if s.Counts.Thoughts == 0 {
+		s.fail(s.Fault)
+		return
+	}
+	s.conclude("the model failed: " + strings.TrimSuffix(s.Fault, "."))
+}

@@ -1,0 +1,53 @@
+package session
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clip returns at most n bytes of text, cut between characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const dots = "…"
+	cut := max(0, n-len(dots))
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.TrimRightFunc(text[:cut], unicode.IsSpace) + dots
+}
+
+// oneLine returns text with each run of white space as one blank, and nothing
+// that a terminal would obey.
+func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+
+// clean returns text as valid UTF-8 without control characters, save line ends
+// and tabs, with line ends as in Unix, and nothing blank around it.
+func clean(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029', isBidi(r):
+			return -1
+		}
+		return r
+	}, text))
+}
+
+// isBidi reports whether r overrides the direction of text, which can make it
+// read as something else.
+func isBidi(r rune) bool { return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' }
+
+// unit returns x in 0..1; 0 if it is no number.
+func unit(x float64) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	return min(x, 1)
+}

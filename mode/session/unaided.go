@@ -1,0 +1,182 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What is said where no model was asked, or none answered.
+const (
+	quotedAnswer  = "This answer was put together without a model, from quotations of the documents."
+	quotedSum     = "Put together without a model, from quotations of the documents."
+	thoughtAnswer = "This answer was put together without a model, from the thoughts so far."
+	nothingMore   = "the documents have nothing more on this"
+	enoughQuoted  = "the best passages of the documents are quoted"
+	nothingAtAll  = "The documents have nothing on this question."
+)
+
+// Bounds on what is put together.
+const (
+	quotesEach   = 4 // for each question
+	quotesInAll  = 24
+	thoughtsUsed = 8
+)
+
+// quote makes thoughts of the passages of this round.
+func (s *state) quote() {
+	list := s.passages()
+	slices.SortStableFunc(list, byScore)
+	var hs []heard
+	for _, e := range list[:min(len(list), questionEvery)] {
+		hs = append(hs, thoughtOf(e, s.Evidence))
+	}
+	if len(hs) > 0 {
+		s.think(hs, "", true)
+		return
+	}
+	if s.Unaided {
+		s.write("note", &s.Counts.Noted, s.explored(nothingAtAll)...)
+	}
+}
+
+// raiseUnaided asks about what came up in the documents.
+func (s *state) raiseUnaided() {
+	s.write("asked", &s.Counts.Raised, s.raise(s.topicQuestions(), true)...)
+}
+
+// sumUpUnaided sums up in quotations; without any, it leaves it.
+func (s *state) sumUpUnaided() {
+	s.SummedAt = s.Time.ms()
+	if sum, ok := s.quotations(quotedSum); ok {
+		s.sumUp(sum, "", true)
+	}
+}
+
+// advanceUnaided begins the next step without a model: a look, or the end.
+func (s *state) advanceUnaided(raise, sum bool) {
+	s.Counts.Unaided++
+	switch {
+	case s.Dry >= dryRounds:
+		s.conclude(nothingMore)
+		return
+	case s.Counts.Unaided >= unaidedRounds:
+		s.conclude(enoughQuoted)
+		return
+	}
+	if raise {
+		s.Since = 0
+		s.raiseUnaided()
+	}
+	if sum {
+		s.sumUpUnaided()
+	}
+	s.round()
+}
+
+// finishUnaided ends the session with an answer from what there is.
+func (s *state) finishUnaided() {
+	sum, ok := s.quotations(quotedAnswer)
+	if s.Sum.Text != "" && !s.quoting() || !ok {
+		sum, ok = s.retold()
+	}
+	switch {
+	case ok:
+		s.finish(sum, "", true)
+	case s.Fault != "":
+		s.fail(s.Fault)
+	case s.Counts.Rounds > 1:
+		s.finish(summary{Text: nothingAtAll}, "", true)
+	default:
+		s.fail(s.End + ", and nothing was found before")
+	}
+}
+
+// quoting reports whether all thoughts that are remembered are quotations.
+func (s *state) quoting() bool {
+	return !slices.ContainsFunc(s.Thoughts, func(t thought) bool { return !strings.HasPrefix(t.Text, "“") })
+}
+
+// quotations sums up what is cited, by question, the best first. It reports
+// whether there is anything.
+func (s *state) quotations(title string) (summary, bool) {
+	groups := []question{{Text: oneLine(s.run.Input)}}
+	groups = append(append(groups, s.Explored...), s.Open...)
+	var b strings.Builder
+	sum, total, n := summary{}, 0.0, 0
+	for _, q := range groups {
+		var list []evidence
+		for _, e := range s.Evidence {
+			if e.Question == q.ID {
+				list = append(list, e)
+			}
+		}
+		slices.SortStableFunc(list, byScore)
+		for i, e := range list[:min(len(list), quotesEach, quotesInAll-n)] {
+			if i == 0 {
+				fmt.Fprintf(&b, "\n**%s**\n\n", clip(q.Text, maxQuestion))
+				sum.Insights = append(sum.Insights, line(e))
+			}
+			b.WriteString("- " + line(e) + "\n")
+			total, n = total+quotedConfidence(e.Score), n+1
+		}
+	}
+	if n == 0 {
+		return summary{}, false
+	}
+	sum.Insights, sum.Remaining = items(sum.Insights), s.remaining()
+	sum.Text, sum.Confidence = title+"\n"+strings.TrimRight(b.String(), "\n"), rounded(total/float64(n))
+	return sum, true
+}
+
+// line is a quotation with its place.
+func line(e evidence) string { return "“" + clip(e.Quote, maxKeptText) + "” [" + e.id() + "]" }
+
+// retold answers from the last synthesis and the surest thoughts.
+func (s *state) retold() (summary, bool) {
+	if len(s.Thoughts) == 0 && s.Sum.Text == "" {
+		return summary{}, false
+	}
+	best := slices.Clone(s.Thoughts)
+	slices.SortStableFunc(best, func(a, b thought) int {
+		switch {
+		case a.Confidence > b.Confidence:
+			return -1
+		case a.Confidence < b.Confidence:
+			return 1
+		}
+		return 0
+	})
+	best = best[:min(len(best), thoughtsUsed)]
+	var b strings.Builder
+	b.WriteString(thoughtAnswer + "\n")
+	if s.Sum.Text != "" {
+		b.WriteString("\n" + s.Sum.Text + "\n")
+	}
+	total := 0.0
+	for i, t := range best {
+		if i == 0 {
+			b.WriteString("\nThe surest thoughts:\n\n")
+		}
+		fmt.Fprintf(&b, "- %s (%s, %.2f)\n", t.Text, t.Kind, t.Confidence)
+		total += t.Confidence
+	}
+	sum := summary{Text: strings.TrimSpace(b.String()), Insights: slices.Clone(s.Sum.Insights), Confidence: s.Sum.Confidence, Remaining: s.remaining()}
+	if s.Sum.Text == "" {
+		sum.Confidence = rounded(total / float64(len(best)))
+	}
+	return sum, true
+}
+
+// remaining returns the open questions, the most urgent first.
+func (s *state) remaining() (list []string) {
+	open := slices.Clone(s.Open)
+	slices.SortStableFunc(open, func(a, b question) int { return b.Priority - a.Priority })
+	for _, q := range open[:min(len(open), maxItems)] {
+		list = append(list, q.Text)
+	}
+	return list
+}
+
+// rounded returns x with two decimals.
+func rounded(x float64) float64 { return float64(int(x*100+0.5)) / 100 }
