@@ -1,0 +1,152 @@
+package llm
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"sync"
+	"time"
+)
+
+// Back-off without a hint from the provider: a random part of backoffBase,
+// doubled with each failure up to backoffCap.
+const (
+	backoffBase = 500 * time.Millisecond
+	backoffCap  = 8 * time.Second
+)
+
+// A Policy says what to do after a model failed. Its zero value suits slow,
+// thorough work; FastPolicy suits talking.
+type Policy struct {
+	// Attempts is how often one model is asked. Zero means 3.
+	Attempts int
+
+	// Patience is the longest wait that a provider may ask for before the next
+	// model of the chain is asked instead. Zero means 60 seconds.
+	Patience time.Duration
+
+	// LastPatience is the longest wait for the end of a rate limit when there is
+	// no other model to ask. Zero means 5 minutes.
+	LastPatience time.Duration
+}
+
+// FastPolicy is the policy of what a user waits for: patience of 10 seconds.
+func FastPolicy() Policy { return Policy{Patience: 10 * time.Second} }
+
+// A Position is where in a chain of models an action stands.
+type Position struct {
+	Model int `json:"model"` // index of the model that just failed
+	Chain int `json:"chain"` // how many models the chain has
+	Fails int `json:"fails"` // how often that model has failed at this action, this time included
+}
+
+// A Decision is what to do after a failure.
+type Decision struct {
+	Again bool          `json:"again"`           // ask again; else give up
+	Wait  time.Duration `json:"wait,omitempty"`  // before that
+	Model int           `json:"model,omitempty"` // which model of the chain to ask
+}
+
+// Next decides what to do after err. It is pure: rnd, from 0 to less than 1, is
+// the chance in the back-off, so a decision can be stored and made again.
+//
+// A failure that another try will not mend (key, account, no such model, too
+// long, filtered, not understood) goes to the next model at once; the chain is
+// never gone back. Otherwise the same model is asked up to Attempts times, after
+// the wait the provider asks for ([Error].RetryAfter, which has all of its ways
+// to say so) or after a random back-off. A wait beyond Patience goes to the next
+// model instead; on the last one it is the end, save that a rate limit is waited
+// out up to LastPatience. Cancelled is always the end.
+func (p Policy) Next(err error, at Position, rnd float64) Decision {
+	attempts := max(1, cmp.Or(p.Attempts, 3))
+	patience := cmp.Or(p.Patience, time.Minute)
+	class := ClassOf(err)
+	last := at.Model >= at.Chain-1
+	switch {
+	case class == Cancelled:
+		return Decision{}
+	case !class.Again() || at.Fails >= attempts:
+		return next(at)
+	}
+	wait := hint(err)
+	if wait == 0 {
+		wait = backoff(at.Fails, rnd)
+	}
+	if last && class == RateLimited {
+		patience = max(patience, cmp.Or(p.LastPatience, 5*time.Minute))
+	}
+	if wait > patience {
+		return next(at)
+	}
+	return Decision{Again: true, Wait: wait, Model: at.Model}
+}
+
+// next goes to the next model of the chain, or gives up.
+func next(at Position) Decision {
+	if at.Model >= at.Chain-1 {
+		return Decision{}
+	}
+	return Decision{Again: true, Model: at.Model + 1}
+}
+
+// hint returns how long err says to wait, or zero.
+func hint(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return max(0, e.RetryAfter)
+	}
+	return 0
+}
+
+// backoff returns the wait after the nth failure, with full jitter.
+func backoff(n int, rnd float64) time.Duration {
+	most := backoffCap
+	if shift := max(0, n-1); shift < 16 {
+		most = min(most, backoffBase<<shift)
+	}
+	if !(rnd >= 0) { // NaN too
+		rnd = 0
+	}
+	return time.Duration(math.Min(rnd, 1) * float64(most))
+}
+
+// Numbers of a [RetryBudget], in thousandths of a retry.
+const (
+	retryOne   = 1000
+	retryShare = retryOne / 10  // what a request earns
+	retryFloor = 10 * retryOne  // to begin with, and again each minute
+	retryMost  = 100 * retryOne // that can be saved up
+)
+
+// A RetryBudget keeps retries from adding to the load of a provider in trouble:
+// over time, one request in ten may be a retry. Ten retries a minute are always
+// allowed, so that small programs may retry too. The zero value is full. It is
+// safe for concurrent use.
+type RetryBudget struct {
+	mu   sync.Mutex
+	debt int64     // retries taken beyond what was earned; negative: saved up
+	at   time.Time // of the last Retry
+}
+
+// Request notes a request that is no retry.
+func (b *RetryBudget) Request() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.debt = max(b.debt-retryShare, retryFloor-retryMost)
+}
+
+// Retry takes a retry, and reports whether there was one to take.
+func (b *RetryBudget) Retry() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	earned := int64(retryFloor * min(1, now.Sub(b.at).Minutes()))
+	if b.debt <= 0 || earned > 0 {
+		b.debt, b.at = min(b.debt, max(0, b.debt-earned)), now
+	}
+	if b.debt+retryOne > retryFloor {
+		return false
+	}
+	b.debt += retryOne
+	return true
+}
