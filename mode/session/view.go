@@ -1,0 +1,267 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ponder"
+)
+
+// viewFold is what a View must know beyond what it shows.
+type viewFold struct {
+	budget ponder.Budget
+	clock  clock
+	spent  ponder.Cost
+	places map[string]int // of sources and questions, by id; grown in place
+}
+
+// NewView returns the view of a session that has no events yet.
+func NewView() View {
+	return View{
+		Session:  Session{Status: ponder.Created, Confidence: []float64{}, Usage: Usage{Models: []ModelUsage{}}},
+		Thoughts: []Thought{}, Questions: []Question{}, Syntheses: []Synthesis{}, Sources: []Source{},
+		fold: viewFold{places: make(map[string]int)},
+	}
+}
+
+// Apply returns the view after ev, which is the next event of the session's
+// thread. A view that was returned before goes on to show what it showed, and may
+// be read while later ones are made; but of two views made of one, only one may
+// be used on. If a thread has several sessions, the newest is shown.
+func (v View) Apply(ev ponder.Event) View {
+	if b, ok := ev.Body.(ponder.RunStarted); ok {
+		if b.Mode == Name && (v.Session.Run == "" || v.Session.Status.Ended()) {
+			return begin(ev, b)
+		}
+		return v
+	}
+	if !v.concerns(ev) {
+		return v
+	}
+	v.fold.clock = v.fold.clock.see(ev, v.Session.Run)
+	v.Session.Progress.Elapsed = seconds(v.fold.clock.ms())
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		if b.Stage == "focus" {
+			v.Session.Progress.Focus = oneLine(b.Content)
+		}
+	case ponder.Thought:
+		v.think(ev, b)
+	case ponder.SubQuestion:
+		v.raise(ev, b)
+	case ponder.QuestionUpdated:
+		v.update(b)
+	case ponder.Synthesis:
+		v.sumUp(ev, b)
+	case ponder.Evidence:
+		v.found(b)
+	case ponder.SystemNote:
+		v.Notes = append(v.Notes, oneLine(b.Content))
+	case ponder.CallFinished:
+		v.charge(b)
+	default:
+		v.lifecycle(ev)
+	}
+	v.Session.Progress.Percentage = v.percentage(v.fold.clock.ms())
+	return v
+}
+
+// concerns reports whether ev is about the session: of its run, or of all.
+func (v View) concerns(ev ponder.Event) bool {
+	run := v.Session.Run
+	switch ev.Body.(type) {
+	case ponder.CallFinished:
+		return run != "" && ev.Run.Within(run)
+	case ponder.RunPaused, ponder.RunResumed, ponder.Steer:
+		return run != "" && run.Within(ev.Run)
+	}
+	return run != "" && ev.Run == run
+}
+
+// begin returns the view of a session that was started.
+func begin(ev ponder.Event, b ponder.RunStarted) View {
+	v := NewView()
+	at := ev.Time
+	v.fold.budget = b.Budget
+	if b.Budget == (ponder.Budget{}) {
+		v.fold.budget = ponder.Budget{Time: duration}
+	}
+	limit := v.fold.budget
+	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
+	s := &v.Session
+	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, clean(b.Input), ponder.Thinking
+	s.Minutes, s.Created, s.Started = limit.Time.Minutes(), &at, &at
+	s.Budget = Limits{Seconds: limit.Time.Seconds(), Calls: limit.Calls, Tokens: limit.Tokens, USD: limit.Money.USD()}
+	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, WithoutModel: o.WithoutModel}
+	return v
+}
+
+func (v *View) lifecycle(ev ponder.Event) {
+	s, at := &v.Session, ev.Time
+	switch b := ev.Body.(type) {
+	case ponder.RunPaused:
+		if s.Status == ponder.Thinking {
+			s.Status, s.Paused = ponder.Paused, &at
+		}
+	case ponder.RunResumed:
+		if s.Status == ponder.Paused {
+			s.Status, s.Paused = ponder.Thinking, nil
+		}
+	case ponder.BudgetSpent:
+		v.CutShort = b.What != "time"
+		s.Progress.Focus = ""
+	case ponder.RunFinished:
+		s.Status, s.StopReason, s.Completed, s.Paused = b.Status, oneLine(b.Reason), &at, nil
+		s.Progress.Focus = ""
+		switch b.Status {
+		case ponder.Completed:
+			s.Final = clean(b.Answer)
+		case ponder.Failed:
+			s.Error = s.StopReason
+		}
+		if s.Usage.Calls == 0 { // the calls themselves were not shown
+			s.Usage.Calls, s.Usage.Total, s.Usage.USD = b.Spent.Calls, b.Spent.Tokens, b.Spent.Money.USD()
+		}
+	}
+}
+
+func (v *View) think(ev ponder.Event, b ponder.Thought) {
+	v.Thoughts = append(v.Thoughts, Thought{
+		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Kind: b.Kind, Confidence: b.Confidence,
+		Importance: b.Importance, Question: b.Question, Focus: oneLine(b.Focus), Cites: b.Cites, Unaided: b.Unaided,
+		Offset: b.Offset, Created: ev.Time,
+	})
+	v.made(b.Model, b.Unaided)
+	v.cite(b.Cites)
+	v.Session.Progress.Thoughts = len(v.Thoughts)
+}
+
+// made notes who made something.
+func (v *View) made(model string, unaided bool) {
+	if model != "" {
+		v.Session.Model = model
+	}
+	v.Session.Metadata.WithoutModel = v.Session.Metadata.WithoutModel || unaided
+}
+
+func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
+	v.fold.places[b.ID] = len(v.Questions)
+	v.Questions = append(v.Questions, Question{
+		ID: b.ID, Session: ev.Thread, Text: oneLine(b.Content), Priority: b.Priority, Why: oneLine(b.Why), Unaided: b.Unaided, Created: ev.Time,
+	})
+	v.Session.Progress.Questions = len(v.Questions)
+}
+
+func (v *View) update(b ponder.QuestionUpdated) {
+	i, ok := v.fold.places[b.ID]
+	if !ok || i >= len(v.Questions) {
+		return
+	}
+	v.Questions = slices.Clone(v.Questions)
+	q := &v.Questions[i]
+	q.Priority = cmp.Or(b.Priority, q.Priority)
+	q.Explored = q.Explored || b.Explored
+	q.Insights = cmp.Or(oneLine(b.Insights), q.Insights)
+}
+
+func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
+	v.Syntheses = append(v.Syntheses, Synthesis{
+		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Insights: slices.Concat([]string{}, b.Insights),
+		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
+		Unaided: b.Unaided, Offset: b.Offset, Created: ev.Time,
+	})
+	v.made(b.Model, b.Unaided)
+	v.cite(b.Cites)
+	v.Session.Progress.Syntheses = len(v.Syntheses)
+	v.Session.Confidence = append(v.Session.Confidence, b.Confidence)
+}
+
+func (v *View) found(b ponder.Evidence) {
+	v.fold.places[b.ID] = len(v.Sources)
+	v.Sources = append(v.Sources, Source{
+		ID: b.ID, Source: oneLine(b.Source), Title: oneLine(b.Title), Quote: clean(b.Content), Start: b.Start, End: b.End,
+		Hash: b.Hash, Score: b.Score,
+	})
+}
+
+// cite marks sources as cited.
+func (v *View) cite(ids []string) {
+	fresh := func(id string) bool {
+		i, ok := v.fold.places[id]
+		return ok && i < len(v.Sources) && !v.Sources[i].Cited
+	}
+	if !slices.ContainsFunc(ids, fresh) {
+		return
+	}
+	v.Sources = slices.Clone(v.Sources)
+	for _, id := range ids {
+		if fresh(id) {
+			v.Sources[v.fold.places[id]].Cited = true
+		}
+	}
+}
+
+// charge adds a call to the usage. Attempts that failed are calls too.
+func (v *View) charge(b ponder.CallFinished) {
+	if b.Refused {
+		return
+	}
+	v.fold.spent = v.fold.spent.Add(b.Spent)
+	one := ModelUsage{
+		Model: cmp.Or(b.Model, "(unknown)"), Calls: 1, Input: b.Usage.Total() - b.Usage.Output, Output: b.Usage.Output, USD: b.Spent.Money.USD(),
+	}
+	if b.Error != "" {
+		one.Failed = 1
+	}
+	if b.Price == ponder.PriceUnknown {
+		one.Unpriced = 1
+	}
+	u := &v.Session.Usage
+	u.Models = slices.Clone(u.Models)
+	i := slices.IndexFunc(u.Models, func(m ModelUsage) bool { return m.Model == one.Model })
+	if i < 0 {
+		i, u.Models = len(u.Models), append(u.Models, ModelUsage{Model: one.Model})
+	}
+	u.Models[i].add(one)
+	u.Calls, u.Failed, u.Unpriced = u.Calls+1, u.Failed+one.Failed, u.Unpriced+one.Unpriced
+	u.Input, u.Output, u.Total, u.USD = u.Input+one.Input, u.Output+one.Output, u.Total+one.Input+one.Output, v.fold.spent.Money.USD()
+	if b.Error == "" && b.Model != "" {
+		v.Session.Model = b.Model
+	}
+}
+
+func (m *ModelUsage) add(o ModelUsage) {
+	m.Calls, m.Failed, m.Unpriced = m.Calls+o.Calls, m.Failed+o.Failed, m.Unpriced+o.Unpriced
+	m.Input, m.Output, m.USD = m.Input+o.Input, m.Output+o.Output, m.USD+o.USD
+}
+
+// At returns the view as it is when the session has thought for so long since
+// its last event, for a live display between events.
+func (v View) At(since time.Duration) View {
+	if v.Session.Status == ponder.Thinking && since > 0 {
+		ms := v.fold.clock.ms() + since.Milliseconds()
+		v.Session.Progress.Elapsed, v.Session.Progress.Percentage = seconds(ms), v.percentage(ms)
+	}
+	return v
+}
+
+// percentage returns how much of the nearest budget is used, from 0 to 100. A
+// session that is over has come to its end, whatever is left.
+func (v View) percentage(ms int64) float64 {
+	b, share := v.fold.budget, 0.0
+	for _, p := range [][2]float64{
+		{float64(ms), float64(b.Time.Milliseconds())}, {float64(v.fold.spent.Calls), float64(b.Calls)},
+		{float64(v.fold.spent.Tokens), float64(b.Tokens)}, {float64(v.fold.spent.Money), float64(b.Money)},
+	} {
+		if p[1] > 0 {
+			share = max(share, p[0]/p[1])
+		}
+	}
+	if v.Session.Status == ponder.Completed {
+		share = 1
+	}
+	return float64(int(unit(share)*1000+0.5)) / 10
+}
+
+func seconds(ms int64) float64 { return float64(ms) / 1000 }
