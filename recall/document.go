@@ -163,9 +163,12 @@ func (d *Document) Verify(quote string, start, end int) bool {
 	return 0 <= start && start < end && end <= len(d.Text) && d.Text[start:end] == quote
 }
 
+// placeHash is how much of the hash of a text is in a place.
+const placeHash = 12
+
 // Place returns the id of a range: the beginning of the hash, and the range.
 func (d *Document) Place(start, end int) string {
-	return d.Hash[:12] + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
+	return d.Hash[:placeHash] + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }
 
 // ParsePlace undoes [Document.Place].
@@ -174,7 +177,7 @@ func ParsePlace(id string) (hash string, start, end int, ok bool) {
 	a, b, _ := strings.Cut(span, "-")
 	start, err1 := strconv.Atoi(a)
 	end, err2 := strconv.Atoi(b)
-	return hash, start, end, len(hash) == 12 && err1 == nil && err2 == nil && 0 <= start && start < end
+	return hash, start, end, len(hash) == placeHash && err1 == nil && err2 == nil && 0 <= start && start < end
 }
 
 // At returns the index of the sentence that the byte at start is in, or of the

@@ -1,0 +1,112 @@
+package recall
+
+import (
+	"math"
+	"slices"
+)
+
+// Bounds on a question.
+const (
+	maxQuery      = 8 << 10 // bytes
+	maxQueryTerms = 48
+)
+
+// A query is a question as an index understands it.
+type query struct {
+	terms []queryTerm
+	pairs map[[2]int32]float64 // terms that follow each other, and what finding them so is worth
+	ideal float64              // the score of a sentence that has every term once
+}
+
+// pairWeight is what two terms add that stand together as they do in the
+// question, as a part of what they score alone.
+const pairWeight = 0.2
+
+// parse takes a question apart.
+func (x *index) parse(text string) query {
+	words := queryWords(text)
+	var q query
+	at := map[string]int{}
+	var before *queryTerm
+	q.pairs = map[[2]int32]float64{}
+	for _, w := range words {
+		t := term(w)
+		i, ok := at[t]
+		if !ok {
+			i = len(q.terms)
+			at[t] = i
+			q.terms = append(q.terms, x.queryTerm(w, t))
+		}
+		q.terms[i].weight++
+		now := q.terms[i]
+		if before != nil && before.id >= 0 && now.id >= 0 && before.id != now.id {
+			q.pairs[[2]int32{before.id, now.id}] = pairWeight * (before.idf + now.idf)
+		}
+		before = &now
+	}
+	if len(q.terms) > maxQueryTerms {
+		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return compare(b.idf, a.idf) })
+		q.terms = q.terms[:maxQueryTerms]
+	}
+	for _, t := range q.terms {
+		q.ideal += t.weight * t.idf
+	}
+	return q
+}
+
+// queryWords returns the words of a question that say what it is about, or all
+// if none does.
+func queryWords(text string) []string {
+	text = text[:min(len(text), maxQuery)]
+	var all, content []string
+	tokens(text, func(t token) {
+		w := text[t.start:t.end]
+		all = append(all, w)
+		if !stopped(w) {
+			content = append(content, w)
+		}
+	})
+	if len(content) == 0 {
+		return all
+	}
+	return content
+}
+
+func (x *index) queryTerm(word, term string) queryTerm {
+	id, ok := x.terms[term]
+	n, df := float64(len(x.units)), 0.0
+	if ok {
+		df = float64(x.lists[id].units)
+	} else {
+		id = -1
+	}
+	return queryTerm{id: id, word: word, idf: math.Log(1 + (n-df+0.5)/(df+0.5))}
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// tally scores everything by a question.
+func (c *Collection) tally(q query) *tally {
+	t := c.tallies.Get().(*tally)
+	for _, term := range q.terms {
+		if term.id >= 0 {
+			t.count(c.index, term)
+		}
+	}
+	t.inherit(c.index)
+	return t
+}
+
+// release gives back what tally returned.
+func (c *Collection) release(t *tally) {
+	t.clear()
+	c.tallies.Put(t)
+}
