@@ -1,0 +1,83 @@
+// Package tui shows work that goes on, on a terminal: what has come up scrolls
+// by above, and a few lines at the bottom say how it stands.
+//
+// It knows nothing of modes. A caller fills in a [Frame] for the bottom and an
+// [Item] for each thing that came up. [Render] and [RenderItem] are pure and say
+// how they look; [View] puts them on a terminal and reports keys.
+//
+// Text may come from models: [Clean] takes out what would steer a terminal, and
+// is applied to all text shown here.
+package tui
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A Frame is how things stand.
+type Frame struct {
+	Title   string
+	State   string  // a word or two: "thinking", "pausing"
+	Share   float64 // of the nearest budget, 0 to 1; negative if there is none
+	Budget  string  // "1:12 of 5:00"
+	Focus   string
+	Writing string   // what a model writes at the moment
+	Counts  []string // "12 thoughts"
+	Spent   []string // "9 calls"
+	Hint    string   // what keys do
+
+	Plain bool // no colours
+}
+
+// An Item is something that came up.
+type Item struct {
+	At    time.Duration // since the beginning; negative: not shown
+	Kind  string        // "insight", "question"
+	Mark  string        // "0.72", or empty
+	Text  string
+	Tone  Tone
+	Plain bool // no colours
+}
+
+// A Tone says how an item looks.
+type Tone int
+
+// The tones.
+const (
+	Normal Tone = iota
+	Quiet       // remarks
+	Bright      // questions
+	Strong      // syntheses
+	Alarm       // what went wrong
+)
+
+// Clean returns text that a terminal shows and does not obey: without control
+// characters, escape sequences and marks that reverse the direction of text.
+// Lines and tabs stay.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), r == unicode.ReplacementChar:
+			return -1
+		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// line returns text as one line.
+func line(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
+
+// Clock returns a duration as people read it: 0:07, 12:30, 1:02:03.
+func Clock(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	h, m, s := s/3600, s/60%60, s%60
+	if h > 0 {
+		return itoa(h) + ":" + two(m) + ":" + two(s)
+	}
+	return itoa(m) + ":" + two(s)
+}
