@@ -1,0 +1,153 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// ModelsURL is the page that [Refresh] is meant for.
+const ModelsURL = "https://models.dev/api.json"
+
+// Refresh fetches a table in the form of models.dev from url, unless the page is
+// still the one that have was made from: then it returns have, as of today. Store
+// what it returns, and give it to [Prices.WithTable]. Errors leave have as good
+// as it was. The request lasts as long as ctx and client let it.
+func Refresh(ctx context.Context, client *http.Client, url string, have Table) (Table, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return Table{}, fmt.Errorf("fetch model prices: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if have.ETag != "" && len(have.Models) > 0 {
+		req.Header.Set("If-None-Match", have.ETag)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return Table{}, fmt.Errorf("fetch model prices: %w", err)
+	}
+	defer resp.Body.Close()
+	today := time.Now().UTC().Format(time.DateOnly)
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotModified:
+		have.AsOf = today
+		return have, nil
+	default:
+		return Table{}, fmt.Errorf("fetch model prices from %s: %s", url, resp.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxTable+1))
+	if err != nil {
+		return Table{}, fmt.Errorf("fetch model prices from %s: %w", url, err)
+	}
+	t, err := ParseModels(data)
+	if err != nil {
+		return Table{}, fmt.Errorf("fetch model prices from %s: %w", url, err)
+	}
+	t.AsOf = today
+	if tag := resp.Header.Get("ETag"); len(tag) <= 256 {
+		t.ETag = tag
+	}
+	return t, nil
+}
+
+// A foreignModel is a model on models.dev, as far as we read it.
+type foreignModel struct {
+	Reasoning  bool `json:"reasoning"`
+	ToolCall   bool `json:"tool_call"`
+	Modalities struct {
+		Input []string `json:"input"`
+	} `json:"modalities"`
+	Limit struct {
+		Context float64 `json:"context"`
+		Output  float64 `json:"output"`
+	} `json:"limit"`
+	Cost *foreignCost `json:"cost"`
+}
+
+type foreignCost struct {
+	Override
+	Tiers []struct {
+		Override
+		Tier struct {
+			Size float64 `json:"size"`
+		} `json:"tier"`
+	} `json:"tiers"`
+	Over200k *Override `json:"context_over_200k"`
+}
+
+// ParseModels reads the list of models in the form of models.dev. Entries that
+// make no sense are left out; a price of 0 for all is not believed, for there it
+// often means that a subscription pays. Ollama's models are left out: they cost
+// 0 by declaration.
+func ParseModels(data []byte) (Table, error) {
+	if len(data) > maxTable {
+		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
+	}
+	var providers map[string]struct {
+		Models map[string]json.RawMessage `json:"models"`
+	}
+	if err := json.Unmarshal(data, &providers); err != nil {
+		return Table{}, fmt.Errorf("read list of models: %w", err)
+	}
+	t := Table{Models: make(map[string]TableEntry)}
+	for provider, p := range providers {
+		if provider == "google" {
+			provider = "gemini"
+		}
+		if provider == "ollama" {
+			continue
+		}
+		for id, raw := range p.Models {
+			name := provider + "/" + id
+			var m foreignModel
+			if id == "" || id == "*" || len(name) > maxModelName || json.Unmarshal(raw, &m) != nil {
+				continue
+			}
+			if e := m.entry(); e.check() == nil && len(t.Models) < maxTableModel {
+				t.Models[name] = e
+			}
+		}
+	}
+	if len(t.Models) == 0 {
+		return Table{}, errors.New("list of models is empty")
+	}
+	return t, nil
+}
+
+func (m foreignModel) entry() TableEntry {
+	e := TableEntry{Context: tokens(m.Limit.Context), MaxOutput: tokens(m.Limit.Output), Reasoning: m.Reasoning, Tools: m.ToolCall}
+	for _, kind := range m.Modalities.Input {
+		e.Vision = e.Vision || kind == "image"
+	}
+	c := m.Cost
+	if c == nil || c.Input == nil || c.Output == nil || *c.Input == 0 && *c.Output == 0 {
+		return e
+	}
+	e.Price = &c.Override
+	switch {
+	case len(c.Tiers) > 0:
+		first := c.Tiers[0]
+		for _, tier := range c.Tiers[1:] {
+			if tier.Tier.Size < first.Tier.Size {
+				first = tier
+			}
+		}
+		e.Long = &LongPrice{Over: tokens(first.Tier.Size), Price: first.Override}
+	case c.Over200k != nil:
+		e.Long = &LongPrice{Over: 200_000, Price: *c.Over200k}
+	}
+	return e
+}
+
+// tokens returns a foreign number of tokens, -1 if it is none.
+func tokens(f float64) int {
+	if f >= 0 && f <= maxTokens {
+		return int(f)
+	}
+	return -1
+}

@@ -1,0 +1,169 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Table is a list of models with prices, limits and abilities, in the form in
+// which it is stored as JSON: the built-in one, and the one that [Refresh]
+// fetches.
+type Table struct {
+	AsOf   string                `json:"as_of"`          // date, as 2026-10-27
+	ETag   string                `json:"etag,omitempty"` // of the page it was fetched from
+	Models map[string]TableEntry `json:"models"`         // by full name; provider/* stands for all of a provider
+}
+
+// A TableEntry is a model in a [Table]. Without a price, input and output both,
+// its price is unknown.
+type TableEntry struct {
+	Price     *Override  `json:"price,omitempty"`
+	Long      *LongPrice `json:"long,omitempty"`
+	Context   int        `json:"context,omitempty"`
+	MaxOutput int        `json:"max_output,omitempty"`
+	Reasoning bool       `json:"reasoning,omitempty"`
+	Vision    bool       `json:"vision,omitempty"`
+	Tools     bool       `json:"tools,omitempty"`
+}
+
+// A LongPrice is the price of requests that read more than Over tokens.
+type LongPrice struct {
+	Over  int      `json:"over"`
+	Price Override `json:"price"`
+}
+
+// Bounds of tables.
+const (
+	maxTable      = 64 << 20 // bytes
+	maxTableModel = 50_000
+	maxModelName  = 200 // bytes
+	maxTokens     = 1 << 40
+)
+
+// ParseTable reads a stored table. It fails on prices that cannot be meant.
+func ParseTable(data []byte) (Table, error) {
+	var t Table
+	if len(data) > maxTable {
+		return Table{}, fmt.Errorf("price table of %d MB", len(data)>>20)
+	}
+	if err := json.Unmarshal(data, &t); err != nil {
+		return Table{}, fmt.Errorf("read price table: %w", err)
+	}
+	if len(t.Models) > maxTableModel {
+		return Table{}, fmt.Errorf("price table of %d models", len(t.Models))
+	}
+	for name, e := range t.Models {
+		if err := e.check(); err != nil {
+			return Table{}, fmt.Errorf("price table: %s: %w", clip(name, maxModelName), err)
+		}
+	}
+	return t, nil
+}
+
+// check reports what cannot be meant.
+func (e TableEntry) check() error {
+	if e.Context < 0 || e.MaxOutput < 0 || e.Context > maxTokens || e.MaxOutput > maxTokens {
+		return errors.New("a limit is out of range")
+	}
+	if e.Price != nil {
+		if err := e.Price.check(); err != nil {
+			return err
+		}
+	}
+	if e.Long != nil {
+		if e.Long.Over <= 0 || e.Long.Over > maxTokens {
+			return errors.New("the long price begins out of range")
+		}
+		return e.Long.Price.check()
+	}
+	return nil
+}
+
+// A priceTable is a table made for looking up.
+type priceTable struct {
+	asOf   string
+	models map[string]Info // by canonical name
+}
+
+// index returns t made for looking up. Entries that cannot be meant are left out.
+func (t Table) index(source PriceSource) priceTable {
+	models := make(map[string]Info, len(t.Models))
+	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
+		if e := t.Models[name]; e.check() == nil {
+			models[canonical(name)] = e.info(source)
+		}
+	}
+	return priceTable{asOf: t.AsOf, models: models}
+}
+
+func (e TableEntry) info(source PriceSource) Info {
+	i := Info{Context: e.Context, MaxOutput: e.MaxOutput, Reasoning: e.Reasoning, Vision: e.Vision, Tools: e.Tools}
+	if e.Price == nil || e.Price.Input == nil || e.Price.Output == nil {
+		return i
+	}
+	i.Price, i.Source = e.Price.over(Price{}), source
+	if e.Long != nil {
+		i.Over, i.Long = e.Long.Over, e.Long.Price.over(i.Price)
+	}
+	return i
+}
+
+// aliases returns the canonical names under which a model may be found, the most
+// exact first: its own, that without a version, for openrouter those of the
+// maker, and its provider's for all models.
+func aliases(model string) []string {
+	name := canonical(clip(model, maxModelName))
+	names := []string{name, withoutVersion(name)}
+	provider, id, _ := strings.Cut(name, "/")
+	if provider == "openrouter" {
+		if maker, id, ok := strings.Cut(id, "/"); ok && !strings.Contains(id, ":") {
+			direct := providerOf(maker) + "/" + id
+			names = append(names, direct, withoutVersion(direct))
+		}
+	}
+	return slices.Compact(append(names, provider+"/*"))
+}
+
+// providerOf returns the provider whose prices openrouter's makers have.
+func providerOf(maker string) string {
+	switch maker {
+	case "google":
+		return "gemini"
+	case "x-ai":
+		return "xai"
+	case "mistralai":
+		return "mistral"
+	case "z-ai":
+		return "zai"
+	}
+	return maker
+}
+
+// withoutVersion returns a canonical name without the date or number of a
+// version at its end: -20260205, -2026-02-05, @20260205, -0613, -001, -latest.
+func withoutVersion(name string) string {
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		name = name[:at]
+	}
+	name = strings.TrimSuffix(name, "-latest")
+	for _, form := range []string{"-dddd-dd-dd", "-dddddddd", "-dddd", "-00d"} {
+		if i := len(name) - len(form); i > 0 && hasForm(name[i:], form) {
+			return name[:i]
+		}
+	}
+	return name
+}
+
+// hasForm reports whether s is form, in which d stands for a digit.
+func hasForm(s, form string) bool {
+	for i := range len(form) {
+		if form[i] != s[i] && (form[i] != 'd' || !digit(s[i])) {
+			return false
+		}
+	}
+	return true
+}
