@@ -28,7 +28,8 @@ var (
 // one without and an object or a list of them to "[1]", and takes the first of
 // equals. It closes what was cut off, and mends commas, quotes, keys without
 // quotes, comments, raw line breaks, ellipses, literals of Python and
-// JavaScript, and JSON that is escaped once too often. The result is compact.
+// JavaScript, and JSON that is escaped once too often. The result is compact, but
+a text that is JSON already comes back as it is.
 //
 // It takes steps linear in the length of text, which may be at most [MaxRepair]
 // bytes, and fails if there is no value or one is nested too deeply.
