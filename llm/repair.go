@@ -29,7 +29,7 @@ var (
 // equals. It closes what was cut off, and mends commas, quotes, keys without
 // quotes, comments, raw line breaks, ellipses, literals of Python and
 // JavaScript, and JSON that is escaped once too often. The result is compact, but
-a text that is JSON already comes back as it is.
+// a text that is JSON already comes back as it is.
 //
 // It takes steps linear in the length of text, which may be at most [MaxRepair]
 // bytes, and fails if there is no value or one is nested too deeply.
