@@ -3,6 +3,7 @@ package recall
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,8 +23,15 @@ func Load(ctx context.Context, paths []string, opts Options) (*Collection, []Ski
 	if err != nil {
 		return nil, nil, err
 	}
-	return list.Load(ctx)
+	c, skipped, err := list.Load(ctx)
+	if err == nil && len(c.docs) == 0 {
+		return nil, skipped, fmt.Errorf("read %s: %w", strings.Join(paths, ", "), ErrNothing)
+	}
+	return c, skipped, err
 }
+
+// ErrNothing says that paths have no file that can be read.
+var ErrNothing = errors.New("there is no text in it that can be read")
 
 // Load reads the files of the listing. A file that cannot be read is skipped,
 // with the reason; it is an error if the user named it. What was skipped by the

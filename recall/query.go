@@ -3,6 +3,7 @@ package recall
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Bounds on a question.
@@ -57,7 +58,7 @@ func (x *index) parse(text string) query {
 // queryWords returns the words of a question that say what it is about, or all
 // if none does.
 func queryWords(text string) []string {
-	text = text[:min(len(text), maxQuery)]
+	text = subject(text[:wholeRunes(text[:min(len(text), maxQuery)])])
 	var all, content []string
 	tokens(text, func(t token) {
 		w := text[t.start:t.end]
@@ -70,6 +71,28 @@ func queryWords(text string) []string {
 		return all
 	}
 	return content
+}
+
+// asks begin a question and say nothing of its subject.
+var asks = []string{
+	"what do the documents say about ", "what do my notes say about ", "what is known about ", "what do you know about ",
+	"what do we know about ", "what can you tell me about ", "tell me about ", "tell me what ", "what is there about ",
+	"give me an overview of ", "give an overview of ", "please ", "can you ", "could you ", "explain ", "describe ", "summarize ",
+	"summarise ", "i want to know ", "i would like to know ", "do you know ",
+}
+
+// subject returns a question without how it is asked.
+func subject(text string) string {
+	text = strings.TrimSpace(text)
+	for again := true; again; {
+		again = false
+		for _, ask := range asks {
+			if len(text) > len(ask) && strings.EqualFold(text[:len(ask)], ask) {
+				text, again = text[len(ask):], true
+			}
+		}
+	}
+	return text
 }
 
 func (x *index) queryTerm(word, term string) queryTerm {

@@ -14,6 +14,10 @@ type SearchOptions struct {
 	// PerSource is the most hits of one document. Zero is no bound.
 	PerSource int
 
+	// Least is the least score of a hit, as a part of the best score that any
+	// sentence has, an excluded one too: 0 takes all that has to do with it.
+	Least float64
+
 	// Diversity says how much a hit is pushed back by its likeness to one before
 	// it: 0 not at all, 1 behind everything else if they are alike.
 	Diversity float64
@@ -68,7 +72,7 @@ func (c *Collection) Search(question string, n int, opts SearchOptions) []Hit {
 	}
 	t := c.tally(q)
 	defer c.release(t)
-	for size := max(100, 10*n); ; size *= 8 {
+	for size := max(100, 10*n+2*len(opts.Exclude)); ; size *= 8 {
 		pool := c.best(t, size)
 		s := selection{c: c, q: q, opts: opts, perDoc: map[int32]int{}, sums: map[uint32]bool{}}
 		s.exclude()

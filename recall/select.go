@@ -2,6 +2,7 @@ package recall
 
 import (
 	"slices"
+	"sort"
 )
 
 // Two sentences are the same if they share this part of their terms, and all
@@ -35,6 +36,10 @@ func (s *selection) keep(k candidate) {
 // take returns the n best of a list whose best is first.
 func (s *selection) take(list []candidate, n int) []Hit {
 	var hits []Hit
+	if len(list) > 0 {
+		least := float32(s.opts.Least) * list[0].score
+		list = list[:sort.Search(len(list), func(i int) bool { return list[i].score < least })]
+	}
 	for len(hits) < n {
 		best, value := -1, -1.0
 		for i := range list {
@@ -70,6 +75,9 @@ func (s *selection) same(k *candidate) bool {
 	}
 	for ; k.checked < len(s.taken); k.checked++ {
 		t := s.taken[k.checked]
+		if s.opts.Diversity == 0 && t.unit != k.unit && !near(len(t.terms), len(k.terms)) {
+			continue
+		}
 		like, numbers := s.c.overlap(t.terms, k.terms)
 		if t.unit == k.unit || like >= sameTerms && numbers {
 			return true
@@ -78,6 +86,9 @@ func (s *selection) same(k *candidate) bool {
 	}
 	return false
 }
+
+// near reports whether lists of a and b terms can be the same.
+func near(a, b int) bool { return float64(min(a, b)) >= sameTerms*float64(max(a, b)) }
 
 // overlap returns which part of the terms of two sentences both have, and
 // whether no number is among those that only one has: sentences that differ in
