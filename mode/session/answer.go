@@ -126,8 +126,8 @@ func repeated(list []heard, text string) bool {
 // form may have none.
 func readQuestions(text string, prose bool) ([]asked, error) {
 	list, ok := questionsInJSON(text)
-	if len(list) == 0 {
-		list = append(list, questionsInText(text)...)
+	if len(list) == 0 && !ok {
+		list = questionsInText(text)
 	}
 	if len(list) == 0 && prose {
 		list = questionsInProse(text)
@@ -213,7 +213,7 @@ var kinds = []struct {
 	stems []string
 }{
 	{"exploration", []string{"explor", "hypothes", "idea"}},
-	{"critique", []string{"crit", "counter", "objection", "challeng", "doubt"}},
+	{"critique", []string{"crit", "krit", "counter", "objection", "challeng", "doubt"}},
 	{"connection", []string{"connect", "connex", "link", "relat", "analog"}},
 	{"insight", []string{"insight", "key insight", "realis", "realiz"}},
 	{"question", []string{"question", "inquir"}},
@@ -305,7 +305,7 @@ func objects(text, name string) []object {
 		case map[string]any:
 			all = append(all, lower(e))
 		case string:
-			if named { // without a name it may be a citation, as in [e3]
+			if named || strings.Contains(e, " ") { // else it may be a citation, as in [e3]
 				all = append(all, object{"text": e})
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ type driver struct {
 	answer func(ponder.Action) ponder.Body // the result of a Call or a Do
 	takes  time.Duration                   // each call; a look takes a hundredth of it
 	inputs map[int]ponder.Body             // to put in after so many events
+	quick  bool                            // check nothing on the way
 
 	state   ponder.State
 	log     []ponder.Event
@@ -73,6 +75,10 @@ func (d *driver) see(ev ponder.Event) {
 		d.fin = &b
 		return
 	}
+	if d.quick {
+		d.state = d.state.Apply(ev)
+		return
+	}
 	before := encode(d.t, d.state)
 	held := d.state
 	next := d.state.Apply(ev)
@@ -84,8 +90,8 @@ func (d *driver) see(ev ponder.Event) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if diff := cmp.Diff(next, again, cmp.AllowUnexported(state{})); diff != "" {
-		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), diff)
+	if !reflect.DeepEqual(next, again) {
+		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(next, again, cmp.AllowUnexported(state{})))
 	}
 }
 
@@ -111,14 +117,15 @@ func (d *driver) work() *driver {
 		}
 		now := ponder.Moment{Spent: d.elapsed}
 		want := d.state.Next(now)
-		if diff := cmp.Diff(want, d.state.Next(now)); diff != "" {
-			d.t.Fatalf("Next twice:\n%s", diff)
+		if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
+			d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
 		}
 		if len(want) == 0 {
 			d.t.Fatal("the session sleeps")
 		}
 		for _, a := range want {
-			if !d.act(a) {
+			inputs := len(d.inputs)
+			if !d.act(a) || len(d.inputs) < inputs { // decide again on what came in
 				break
 			}
 		}

@@ -57,6 +57,7 @@ type token struct {
 	kind  tokenKind
 	label string // what is meant by it
 	text  string // that follows the label, or the line
+	line  string // all of it, if it begins with a label
 }
 
 // tokens splits an answer.
@@ -81,7 +82,7 @@ func tokens(text string, labels map[string]string, inner *regexp.Regexp) (list [
 func appendLine(list []token, line string, labels map[string]string, inner *regexp.Regexp) []token {
 	first := token{text: line}
 	if name, rest, ok := labelled(line, labels); ok {
-		first = token{kind: label, label: name, text: rest}
+		first = token{kind: label, label: name, text: rest, line: line}
 	}
 	cuts := inner.FindAllStringSubmatchIndex(first.text, -1)
 	if len(cuts) == 0 {

@@ -66,7 +66,9 @@ func (r *recorder) add(t token) {
 		cur := &r.list[len(r.list)-1]
 		cur.text = append(cur.text, strings.TrimSpace(t.text))
 	case r.open == "why" && t.kind == plain, r.open != "" && t.kind == plain && r.get(r.open) == "":
-		r.put(r.open, strings.TrimSpace(r.get(r.open)+" "+strings.TrimSpace(t.text)))
+		if old := r.get(r.open); len(old) < maxItem {
+			r.put(r.open, strings.TrimSpace(old+" "+strings.TrimSpace(t.text)))
+		}
 	case t.kind == plain, r.open == "why":
 		r.open = ""
 	}
@@ -116,6 +118,9 @@ func (r *recorder) fill(rec *record) {
 // thoughtsInText reads labelled thoughts, or else lines like
 // "- [critique 0.8] text".
 func thoughtsInText(text string) (list []heard) {
+	if looksLikeJSON(unfenced(text)) {
+		return nil
+	}
 	for _, r := range records(tokens(text, thoughtLabels, thoughtInline), "thought") {
 		h := heard{Text: r.String(), Kind: r.values["type"], Confidence: share(r.values["confidence"])}
 		for _, id := range evidenceID.FindAllString(r.values["cites"], maxItems) {
@@ -141,7 +146,7 @@ var (
 
 	// tag matches "[critique 0.8] ", "**Insight** (0.7): " and the like, at the
 	// beginning of a line without its bullet.
-	tag = regexp.MustCompile(`^[*_\[({]{0,4}([A-Za-z]{4,12})[*_]{0,3}\s*[,:;]?\s*\(?([^\])}:]{0,24}?)[\])}]{0,2}[*_]{0,3}\s*[:：–—-]?[*_]{0,3}\s+(.*)$`)
+	tag = regexp.MustCompile(`^[*_]{0,3}[\[({]?[*_]{0,3}([A-Za-z]{4,12})[*_]{0,3}(?:\s*[,;:]?\s*[(\[]?(?:(?i:confidence)\s*[:=]?\s*)?(\p{Nd}[^\])}]{0,16}))?[\])}]{0,2}[*_]{0,3}\s*[:：–—-]?[*_]{0,3}\s+(.*)$`)
 
 	// tail matches "(0.7)" and "(confidence: 70%)" at the end of a line.
 	tail = regexp.MustCompile(`(?i)\s*[(\[]\s*(?:confidence\s*[:=]?\s*)?(\p{Nd}[^()\[\]\pL]{0,10})\s*[)\]]\.?$`)
@@ -170,6 +175,9 @@ func isKind(word string) bool {
 
 // questionsInText reads labelled questions, or else the questions of a list.
 func questionsInText(text string) (list []asked) {
+	if looksLikeJSON(unfenced(text)) {
+		return nil
+	}
 	for _, r := range records(tokens(text, questionLabels, questionInline), "question") {
 		if q := (asked{Text: r.String(), Priority: priority(r.values["priority"]), Why: r.values["why"]}); said(q.Text) {
 			list = append(list, q)
@@ -188,6 +196,9 @@ func questionsInText(text string) (list []asked) {
 
 // questionsInProse reads each line that asks.
 func questionsInProse(text string) (list []asked) {
+	if text = unfenced(text); looksLikeJSON(text) {
+		return nil
+	}
 	for line := range strings.SplitSeq(clean(text), "\n") {
 		list = append(list, asking(unlisted(line))...)
 	}
@@ -220,7 +231,7 @@ func asking(line string) []asked {
 }
 
 // bullet matches what stands before an item of a list.
-var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•‣◦▪–—·]\s+|\(?\p{Nd}{1,3}[.)\]、．:]\s*|\(?[a-z][.)]\s+|[qQ]\p{Nd}{1,2}[.:)]\s*)+(?:\[[ xX]\]\s+)?`)
+var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•‣◦▪–—·]\s+|[・●○]\s*|\(?\p{Nd}{1,3}[.)\]、．:]\s*|\(?[a-z][.)]\s+|[qQ]\p{Nd}{1,2}[.:)]\s*|\[[ xX]\]\s+)+`)
 
 // unlisted returns a line without its bullet or number.
 func unlisted(line string) string {

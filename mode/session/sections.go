@@ -8,6 +8,9 @@ import (
 // summaryInText reads a labelled synthesis. Without the label of its text, what
 // stands before the first other label is the text.
 func summaryInText(text string) (sum summary, ok bool) {
+	if looksLikeJSON(unfenced(text)) {
+		return sum, false
+	}
 	parts := sections(tokens(text, summaryLabels, summaryInline))
 	sum = summary{
 		Text: joined(parts["text"]), Insights: listed(parts["insights"]), Confidence: share(strings.Join(parts["confidence"], " ")),
@@ -32,6 +35,8 @@ func sections(list []token) map[string][]string {
 			parts[at] = append(parts[at], t.text)
 		case t.kind == rule && at != "text" && at != "":
 			at = " after a rule"
+		case t.line != "":
+			parts[at] = append(parts[at], t.line)
 		default:
 			parts[at] = append(parts[at], t.text)
 		}
@@ -76,27 +81,31 @@ func one(b bool) int {
 }
 
 // listed returns the items of a section. Lines that are indented deeper than the
-// first item belong to the item before them.
+// first item belong to the item before them, and so do lines without a bullet
+// right below one that has one.
 func listed(lines []string) (list []string) {
-	depth, bullets := -1, false
+	depth, goes, bullets := -1, false, false
 	for _, l := range lines {
 		bullets = bullets || unlisted(l) != strings.TrimSpace(l)
 	}
 	for _, l := range lines {
 		text := unlisted(l)
-		item, indent := text != strings.TrimSpace(l), len(l)-len(strings.TrimLeftFunc(l, unicode.IsSpace))
+		item, indent, n := text != strings.TrimSpace(l), len(l)-len(strings.TrimLeftFunc(l, unicode.IsSpace)), len(list)
 		switch {
 		case text == "" || isFence(l):
+			goes = false
+			continue
 		case item && (depth < 0 || indent <= depth):
-			depth = indent
-			list = append(list, text)
-		case item && len(list) > 0:
-			list[len(list)-1] = under(list[len(list)-1], text)
-		case bullets && len(list) > 0:
-			list[len(list)-1] += " " + text
-		default:
+			depth, list = indent, append(list, text)
+		case n > 0 && len(list[n-1]) > maxItem: // long enough
+		case item && n > 0:
+			list[n-1] = under(list[n-1], text)
+		case goes && n > 0:
+			list[n-1] += " " + text
+		case !bullets || depth < 0:
 			list = append(list, splitItems(text)...)
 		}
+		goes = bullets && depth >= 0
 	}
 	return list
 }

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// A file is a part of an archive in the manner of txtar.
+type file struct{ name, text string }
+
+// archive reads an archive: a comment, and files below lines "-- name --".
+func archive(t testing.TB, path string) (comment string, files []file) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		name, ok := strings.CutPrefix(line, "-- ")
+		if name, is := strings.CutSuffix(name, " --\n"); ok && is {
+			files = append(files, file{name: name})
+		} else if n := len(files); n > 0 {
+			files[n-1].text += line
+		} else {
+			comment += line
+		}
+	}
+	return comment, files
+}
+
+// corpus runs read on each answer of an archive and compares what it returns
+// with the archive's golden text.
+func corpus(t *testing.T, path string, read func(text string) (any, error)) {
+	comment, files := archive(t, path)
+	want := make(map[string]string)
+	for _, f := range files {
+		want[f.name] = f.text
+	}
+	var fresh strings.Builder
+	fresh.WriteString(comment)
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.name, ".in")
+		if !ok {
+			continue
+		}
+		text := f.text
+		if strings.HasSuffix(name, "crlf") {
+			text = strings.ReplaceAll(text, "\n", "\r\n")
+		}
+		got := golden(t, text, read)
+		fmt.Fprintf(&fresh, "-- %s --\n%s-- %s.want --\n%s", f.name, f.text, name, got)
+		if *update {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(want[name+".want"], got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(fresh.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func golden(t *testing.T, text string, read func(string) (any, error)) string {
+	v, err := read(text)
+	if err != nil {
+		return "error: " + fault(err) + "\n"
+	}
+	switch v := v.(type) {
+	case []heard:
+		return lines(t, v)
+	case []asked:
+		return lines(t, v)
+	}
+	return lines(t, []any{v})
+}
+
+// lines returns a list as JSON, an element a line.
+func lines[E any](t *testing.T, list []E) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, e := range list {
+		if err := enc.Encode(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func TestReadThoughts(t *testing.T) {
+	corpus(t, "testdata/thoughts.txtar", func(text string) (any, error) { return readThoughts(text, false) })
+}
+
+func TestReadQuestions(t *testing.T) {
+	corpus(t, "testdata/questions.txtar", func(text string) (any, error) { return readQuestions(text, false) })
+}
+
+func TestReadSummary(t *testing.T) {
+	corpus(t, "testdata/synthesis.txtar", func(text string) (any, error) { return readSummary(text, false, false) })
+}

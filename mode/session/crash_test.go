@@ -1,0 +1,231 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// A library is a knowledge_search over sentences made up from a seed: a result
+// has the first of them that are not excluded.
+func library(a ponder.Do, size int) ponder.Body {
+	var in struct {
+		Query   string
+		Limit   int
+		Exclude []string
+	}
+	if err := json.Unmarshal(a.Args, &in); err != nil {
+		return ponder.ToolResult{Name: a.Tool, Outcome: ponder.Outcome{Error: err.Error()}}
+	}
+	var hits []string
+	for i := range size {
+		id := fmt.Sprintf("h%d", i)
+		if len(hits) == min(in.Limit, 3) || slices.Contains(in.Exclude, id) {
+			continue
+		}
+		quote := fmt.Sprintf("Fact %d is known, but not [e%d] to all.", i, i)
+		if i%3 == 1 {
+			quote = fmt.Sprintf("Fact %d is known.", i)
+		}
+		hits = append(hits, fmt.Sprintf(`{"id":%q,"source":"/docs/%d.md","title":"Doc %d","quote":%q,"start":%d,"end":%d,"hash":"abc","score":%d,"terms":["fact","known"],"topics":["topic %d","fact"]}`,
+			id, i%4, i%4, quote, 10*i, 10*i+len(quote), size-i, i/2))
+	}
+	return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[` + strings.Join(hits, ",") + `],"skipped":[{"path":"/docs/x.bin","reason":"binary"}]}`}
+}
+
+// A world answers at random, and always the same to the same key.
+type world struct {
+	seed uint64
+	evil float64 // the share of answers that are no good
+	size int     // of its library
+}
+
+func (w world) answer(a ponder.Action) ponder.Body {
+	h := fnv.New64()
+	h.Write([]byte(keyOf(a)))
+	rng := rand.New(rand.NewPCG(w.seed, h.Sum64()))
+	evil := rng.Float64() < w.evil
+	if do, ok := a.(ponder.Do); ok {
+		switch {
+		case evil && rng.IntN(2) == 0:
+			return ponder.ToolResult{Name: do.Tool, Outcome: ponder.Outcome{Error: "disk on fire"}}
+		case evil:
+			return ponder.ToolResult{Name: do.Tool, Result: `{"hits":[7,{"id":"x"},{"quote":"no source"},{"source":"/a","quote":"wrong length","start":1,"end":2}]}`}
+		}
+		return library(do, w.size)
+	}
+	if !evil {
+		if rng.IntN(4) == 0 {
+			return inWords(a, rng)
+		}
+		return sensible(a)
+	}
+	bad := []ponder.Body{
+		says(""), says("I will not."), says("{\"thoughts\":"), says("THOUGHT:\nTYPE:\n---"), says("\x00\xff\u202e"), says(strings.Repeat("[", 500)),
+		says("THOUGHT: Cites what is not there [e99999] and [e1, e77777].\nTYPE: insight\nCONFIDENCE: 900%"),
+		fails(llm.Transient, "overloaded\nfor long"), fails(llm.Auth, "key rejected (401)"), fails(llm.TooLong, "too long"),
+		ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: calls", Class: llm.Payment, Refused: true}},
+		ponder.CallFinished{Outcome: ponder.Outcome{Error: "no model is configured for the role slow", Class: llm.NotFound, Refused: true}},
+	}
+	return bad[rng.IntN(len(bad))]
+}
+
+// inWords answers in the text formats.
+func inWords(a ponder.Action, rng *rand.Rand) ponder.Body {
+	what, n := stepOf(keyOf(a))
+	switch what {
+	case questions:
+		return says(fmt.Sprintf("QUESTION: What of %d and %d?\nPRIORITY: %d\nWHY: It is open.\n---\nQUESTION: And %d?", n, rng.IntN(100), 1+rng.IntN(10), rng.IntN(9)))
+	case synthesis, final:
+		return says(fmt.Sprintf("SYNTHESIS: So it is, says [e%d].\nINSIGHTS:\n- One\nCONFIDENCE: 0.%d\nREMAINING:\n- What?", 1+rng.IntN(9), rng.IntN(10)))
+	}
+	return says(fmt.Sprintf("THOUGHT: Number %d [e%d].\nTYPE: insight\nCONFIDENCE: 0.7\n---\nTHOUGHT: And %d [e1].\nTYPE: critique", n, 1+rng.IntN(6), rng.IntN(100)))
+}
+
+// anyOptions returns options and a world, by a seed.
+func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	o := Options{SynthesisInterval: float64(10 + rng.IntN(200))}
+	if rng.IntN(2) == 0 {
+		o.Docs = []string{"/docs"}
+		o.WithoutModel = rng.IntN(3) == 0
+	}
+	w := world{seed: seed, evil: []float64{0, 0.1, 0.5, 1}[rng.IntN(4)], size: rng.IntN(60)}
+	inputs := make(map[int]ponder.Body)
+	if rng.IntN(2) == 0 {
+		inputs[1+rng.IntN(60)] = []ponder.Body{
+			ponder.Steer{Do: ponder.AnswerNow}, ponder.BudgetSpent{What: "calls"}, ponder.Steer{Content: "look at the sea"}, ponder.RunPaused{}, ponder.RunResumed{},
+		}[rng.IntN(5)]
+	}
+	return o, w, inputs
+}
+
+// Whatever models, tools and users do, a session ends; with an answer, if it is
+// completed; and cites nothing that was not gathered.
+func TestAlwaysEnds(t *testing.T) {
+	statuses := make(map[ponder.Status]int)
+	for seed := range uint64(400) {
+		o, w, inputs := anyOptions(seed)
+		d := newDriver(t, "What is the fact?", o, 3*time.Minute, w.answer)
+		d.inputs = inputs
+		d.work()
+		statuses[d.fin.Status]++
+		if d.fin.Reason == "" || d.fin.Status == ponder.Completed && strings.TrimSpace(d.fin.Answer) == "" {
+			t.Errorf("seed %d: finished %+v", seed, d.fin)
+		}
+		checkCites(t, d)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if statuses[ponder.Completed] < 200 || statuses[ponder.Failed] < 5 {
+		t.Errorf("statuses %v, want both", statuses)
+	}
+}
+
+// checkCites checks that citations name what was gathered before, and that each
+// final answer is what the session finished with.
+func checkCites(t *testing.T, d *driver) {
+	t.Helper()
+	have := make(map[string]bool)
+	check := func(text string, ids []string) {
+		for _, m := range citation.FindAllString(text, -1) {
+			for _, n := range number.FindAllString(m, -1) {
+				ids = append(ids, "e"+n)
+			}
+		}
+		for _, id := range ids {
+			if !have[id] {
+				t.Errorf("%q cites %s, which was not gathered", text, id)
+			}
+		}
+	}
+	for _, ev := range d.log {
+		switch b := ev.Body.(type) {
+		case ponder.Evidence:
+			if have[b.ID] || b.End-b.Start != len(b.Content) {
+				t.Errorf("evidence %+v", b)
+			}
+			have[b.ID] = true
+		case ponder.Thought:
+			check(b.Content, b.Cites)
+		case ponder.Synthesis:
+			check(strings.Join(append([]string{b.Content}, b.Insights...), "\n"), b.Cites)
+			if b.Final && d.fin.Answer != b.Content {
+				t.Errorf("finished with %q, the final synthesis is %q", d.fin.Answer, b.Content)
+			}
+		}
+	}
+}
+
+// A log that is cut after any event is continued to the same log.
+func TestCutAnywhere(t *testing.T) {
+	for seed := range uint64(30) {
+		o, w, inputs := anyOptions(seed)
+		whole := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answer)
+		for at, b := range inputs {
+			whole.inputs = map[int]ponder.Body{at: b}
+		}
+		whole.work()
+		want := jsonLines(t, whole.log)
+		for n := range whole.log {
+			d := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answer)
+			d.inputs, d.quick = make(map[int]ponder.Body), true
+			for at, b := range inputs {
+				if at >= n {
+					d.inputs[at] = b
+				}
+			}
+			for _, ev := range whole.log[:n] {
+				d.see(ev)
+			}
+			if b, ok := d.inputs[n]; ok && n > 0 {
+				delete(d.inputs, n)
+				d.put("", b)
+			}
+			d.work()
+			if got := jsonLines(t, d.log); !slices.Equal(want, got) {
+				t.Fatalf("seed %d, cut after %d of %d (-whole +continued):\n%s", seed, n, len(whole.log), cmp.Diff(want, got))
+			}
+			if calls := len(d.actions); calls > len(whole.actions) {
+				t.Fatalf("seed %d, cut after %d: %d calls, the whole has %d", seed, n, calls, len(whole.actions))
+			}
+		}
+	}
+}
+
+func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
+	for _, ev := range evs {
+		lines = append(lines, string(encode(t, ev)))
+	}
+	return lines
+}
+
+// A session's state stays small, however long it lasts.
+func TestStateIsBounded(t *testing.T) {
+	w := world{seed: 1, size: 2000}
+	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}}, 5*time.Hour, w.answer)
+	d.takes = 20 * time.Second
+	d.work()
+	if n := len(bodiesOf[ponder.Thought](d)); n < 1000 {
+		t.Fatalf("%d thoughts, want a long session", n)
+	}
+	if size := len(encode(t, d.state)); size > 100<<10 {
+		t.Errorf("state of %d bytes after %d events", size, len(d.log))
+	}
+	for _, a := range d.actions[len(d.actions)-20:] {
+		if c, ok := a.(ponder.Call); ok && c.Request.Size() > 32<<10 {
+			t.Errorf("%s asks with %d bytes", c.Key, c.Request.Size())
+		}
+	}
+}
