@@ -22,7 +22,7 @@ type Attempt struct {
 	Mode    string
 	Model   string
 	Held    ponder.Cost
-	Request []byte // JSON of what the model is sent, or of the tool's arguments
+	Request string // JSON of what the model is sent, or of the tool's arguments; empty if not known
 }
 
 // A Result is the row that the end of an attempt makes in the ledger.
@@ -46,12 +46,14 @@ func Started(ev ponder.Event) (a Attempt, ok bool, err error) {
 	case ponder.CallStarted:
 		a = Attempt{Role: b.Role, Mode: b.Mode, Model: b.Model, Held: b.Held}
 		if b.Request != nil {
-			if a.Request, err = json.Marshal(b.Request); err != nil {
+			js, err := json.Marshal(b.Request)
+			if err != nil {
 				return a, false, fmt.Errorf("encode request of %s %s: %w", ev.Run, ev.Cause, err)
 			}
+			a.Request = string(js)
 		}
 	case ponder.ToolCall:
-		a = Attempt{Tool: b.Name, Request: b.Args}
+		a = Attempt{Tool: b.Name, Request: string(b.Args)}
 	default:
 		return a, false, nil
 	}

@@ -63,9 +63,10 @@ func Alive(beat, now time.Time) bool { return now.Sub(beat) < ponder.DeadAfter }
 
 // Forgotten reports whether a node that beat then has been dead for so long
 // that nobody wants to know.
-func Forgotten(beat, now time.Time) bool { return now.Sub(beat) > forgetAfter }
+func Forgotten(beat, now time.Time) bool { return now.Sub(beat) > ForgetAfter }
 
-const forgetAfter = 24 * time.Hour
+// ForgetAfter is how long a node is remembered after it beat last.
+const ForgetAfter = 24 * time.Hour
 
 // A Lease is what a store keeps of the newest lease on a thread.
 type Lease struct {

@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"ponder"
+)
+
+// Events implements [ponder.Log]. It reads pages, each in a transaction of its
+// own.
+func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	return func(yield func(ponder.Event, error) bool) {
+		for {
+			page, err := s.page(ctx, id, after)
+			if err != nil {
+				yield(ponder.Event{}, fmt.Errorf("read %s: %w", id, explain(err)))
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for _, ev := range page {
+				if !yield(ev, nil) {
+					return
+				}
+				after = ev.Seq
+			}
+		}
+	}
+}
+
+// Bounds of a page.
+const (
+	pageRows  = 128
+	pageBytes = 1 << 20 // a single row may be longer
+)
+
+// A row of ponder_batch.
+type row struct {
+	first, last ponder.Seq
+	lines       string
+}
+
+// page reads some events of a thread after one; none if there are none.
+func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
+	rows, err := s.pageRows(ctx, id, max(0, after))
+	if err != nil {
+		return nil, err
+	}
+	var page []ponder.Event
+	for _, r := range rows {
+		if page, err = r.decode(page, id, after); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT coalesce(b.first, 0), coalesce(b.last, 0), coalesce(b.lines, '')
+		FROM ponder_thread t LEFT JOIN ponder_batch b ON b.num = t.num AND b.last > ?
+		WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`, int64(after), string(id), pageRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := false
+	for bytes := 0; bytes < pageBytes && rows.Next(); found = true {
+		var r row
+		if err := rows.Scan(&r.first, &r.last, &r.lines); err != nil {
+			return nil, err
+		}
+		if r.last > 0 {
+			page = append(page, r)
+			bytes += len(r.lines)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, ponder.ErrNoThread
+	}
+	return page, nil
+}
+
+// decode appends the events of a row that come after one.
+func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
+	seq := r.first
+	for line := range strings.Lines(r.lines) {
+		if seq > after {
+			var ev ponder.Event
+			if err := json.Unmarshal([]byte(line), &ev); err != nil {
+				return nil, fmt.Errorf("event %d: %w", seq, err)
+			}
+			ev.Thread, ev.Seq = id, seq
+			events = append(events, ev)
+		}
+		seq++
+	}
+	if seq != r.last+1 {
+		return nil, fmt.Errorf("database is damaged: events %d to %d are %d", r.first, r.last, seq-r.first)
+	}
+	return events, nil
+}

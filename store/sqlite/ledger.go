@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/store/internal/rule"
+)
+
+// Request implements [ponder.Ledger].
+func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunID, cause string) (*llm.Request, error) {
+	start := startKey(rule.Result{Run: run, Cause: cause})
+	var js string
+	err := s.read.QueryRowContext(ctx, `SELECT a.request FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_attempt a USING (at)
+		WHERE t.id = ? AND k.hash = ?`, string(id), hash(start)).Scan(&js)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && js == "" {
+		return nil, nil
+	}
+	var req llm.Request
+	if err == nil {
+		err = json.Unmarshal([]byte(js), &req)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("request of %s %s: %w", run, cause, explain(err))
+	}
+	return &req, nil
+}
+
+// groups has the columns that usage is summed by.
+var groups = map[ponder.GroupBy]string{
+	ponder.ByThread: "t.id",
+	ponder.ByRun:    "u.run",
+	ponder.ByRole:   "u.role",
+	ponder.ByModel:  "u.model",
+	ponder.ByMode:   "u.mode",
+	ponder.ByDay:    "cast(u.time / 900000000 AS TEXT)", // quarters of an hour: all zones begin their days with one
+}
+
+const quarter = 15 * time.Minute
+
+// Usage implements [ponder.Ledger].
+func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	rows, err := s.usage(ctx, by, since)
+	if err != nil {
+		return nil, fmt.Errorf("usage by %s: %w", by, explain(err))
+	}
+	return rows, nil
+}
+
+func (s *Store) usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	group, ok := groups[by]
+	if !ok {
+		return nil, errors.New("no such group")
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT `+group+`, count(*), sum(u.failed), sum(u.money), sum(u.price = 'unknown'),
+			sum(u.input), sum(u.cache_read), sum(u.cache_write), sum(u.output), sum(u.reasoning), sum(u.cost), max(u.estimated)
+		FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ? GROUP BY 1`, sinceMicros(since))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tally := make(rule.Tally)
+	for rows.Next() {
+		var r ponder.UsageRow
+		u := &r.Usage
+		if err := rows.Scan(&r.Key, &r.Calls, &r.Failed, &r.Money, &r.Unknown,
+			&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning, &u.Cost, &u.Estimated); err != nil {
+			return nil, err
+		}
+		if by == ponder.ByDay {
+			if r.Key, err = dayOf(r.Key); err != nil {
+				return nil, err
+			}
+		}
+		tally.Add(r)
+	}
+	return tally.Rows(), rows.Err()
+}
+
+// sinceMicros returns a time as it is stored, rounded up. The zero time is out
+// of range, and long ago.
+func sinceMicros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t.Add(time.Microsecond - 1))
+}
+
+func dayOf(quarters string) (string, error) {
+	n, err := strconv.ParseInt(quarters, 10, 64)
+	return rule.Day(time.Unix(0, 0).Add(time.Duration(n) * quarter)), err
+}
+
+// LoadCheckpoint implements [ponder.Checkpoints].
+func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string) (seq ponder.Seq, state []byte, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT f.seq, f.state FROM ponder_thread t JOIN ponder_fold f USING (num)
+		WHERE t.id = ? AND f.fold = ? AND f.version = ?`, string(id), fold, version).Scan(&seq, &state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil, nil
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("checkpoint of %s: %w", id, explain(err))
+	}
+	return seq, state, nil
+}
+
+// SaveCheckpoint implements [ponder.Checkpoints].
+func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string, seq ponder.Seq, state []byte) error {
+	err := s.submit(ctx, len(state), func(tx *tx) error {
+		t := tx.thread(id)
+		if t == nil || t.removed {
+			return ponder.ErrNoThread
+		}
+		tx.exec(`INSERT INTO ponder_fold (num, fold, version, seq, state) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (num, fold) DO UPDATE SET version = excluded.version, seq = excluded.seq, state = excluded.state
+			WHERE version <> excluded.version OR seq <= excluded.seq`, t.num, fold, version, int64(seq), state)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("checkpoint of %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Join implements [ponder.Nodes].
+func (s *Store) Join(ctx context.Context, n ponder.Node) error {
+	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.join(n) }); err != nil {
+		return fmt.Errorf("join %s: %w", n.ID, err)
+	}
+	return nil
+}
+
+func (tx *tx) join(n ponder.Node) error {
+	now := rule.Now()
+	if tx.exec(`INSERT OR IGNORE INTO ponder_node (id, host, boot, pid, start, beat, clock, buried) VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
+		string(n.ID), n.Host, n.Boot, int64(n.PID), n.Start, micros(now)) == 0 {
+		return ponder.ErrTaken
+	}
+	tx.exec(`DELETE FROM ponder_node WHERE beat < ? AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.node = ponder_node.id AND t.node <> '')`,
+		micros(now.Add(-rule.ForgetAfter)))
+	tx.nodes = make(map[ponder.NodeID]*node)
+	return nil
+}
+
+// Beat implements [ponder.Nodes].
+func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.beat(id, clock) }); err != nil {
+		return fmt.Errorf("beat of %s: %w", id, err)
+	}
+	return nil
+}
+
+func (tx *tx) beat(id ponder.NodeID, clock time.Duration) error {
+	if !tx.alive(id) {
+		return ponder.ErrFenced
+	}
+	n := tx.node(id)
+	n.beat, n.clock = rule.Now(), max(n.clock, clock)
+	tx.exec(`UPDATE ponder_node SET beat = ?, clock = ? WHERE id = ?`, micros(n.beat), int64(n.clock), string(id))
+	return nil
+}
+
+// AllNodes implements [ponder.Nodes].
+func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
+	nodes, err := s.allNodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", explain(err))
+	}
+	return nodes, nil
+}
+
+func (s *Store) allNodes(ctx context.Context) (nodes []ponder.Node, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id, host, boot, pid, start, beat FROM ponder_node
+		WHERE NOT buried AND beat >= ? ORDER BY id`, micros(time.Now().Add(-rule.ForgetAfter)))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n ponder.Node
+		var beat int64
+		if err := rows.Scan(&n.ID, &n.Host, &n.Boot, &n.PID, &n.Start, &beat); err != nil {
+			return nil, err
+		}
+		n.Beat = fromMicros(beat)
+		nodes = append(nodes, n)
+	}
+	return nodes, rows.Err()
+}
+
+// Bury implements [ponder.Nodes].
+func (s *Store) Bury(ctx context.Context, id ponder.NodeID) error {
+	err := s.submit(ctx, 0, func(tx *tx) error {
+		tx.exec(`UPDATE ponder_node SET buried = 1 WHERE id = ?`, string(id))
+		delete(tx.nodes, id)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("bury %s: %w", id, err)
+	}
+	return nil
+}
+
+// Take implements [ponder.Leases].
+func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (lease ponder.Lease, err error) {
+	err = s.submit(ctx, 0, func(tx *tx) (err error) {
+		lease, err = tx.take(id, node)
+		return err
+	})
+	if err != nil {
+		return ponder.Lease{}, fmt.Errorf("take %s: %w", id, err)
+	}
+	return lease, nil
+}
+
+func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+	t := tx.thread(id)
+	switch {
+	case t == nil || t.removed:
+		return ponder.Lease{}, ponder.ErrNoThread
+	case !tx.alive(node):
+		return ponder.Lease{}, ponder.ErrFenced
+	case tx.alive(t.lease.Node):
+		return ponder.Lease{}, ponder.ErrHeld
+	}
+	t.lease = t.lease.Take(node, tx.node(node).clock, tx.node(t.lease.Node).clock)
+	tx.saveLease(t)
+	return ponder.Lease{Fence: t.lease.Fence, Head: t.head, Elapsed: t.lease.Base}, nil
+}
+
+// Release implements [ponder.Leases].
+func (s *Store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.release(id, fence, head, elapsed) }); err != nil {
+		return fmt.Errorf("release %s: %w", id, err)
+	}
+	return nil
+}
+
+func (tx *tx) release(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+	t := tx.thread(id)
+	switch {
+	case t == nil:
+		return ponder.ErrNoThread
+	case !tx.inForce(t, fence):
+		return ponder.ErrFenced
+	case t.head != head:
+		return ponder.ErrStale
+	}
+	t.lease = t.lease.Release(elapsed)
+	tx.saveLease(t)
+	return nil
+}
+
+func (tx *tx) saveLease(t *thread) {
+	tx.exec(`UPDATE ponder_thread SET fence = ?, node = ?, base = ?, clock = ? WHERE num = ?`,
+		int64(t.lease.Fence), string(t.lease.Node), int64(t.lease.Base), int64(t.lease.Clock), t.num)
+}
+
+// Abandoned implements [ponder.Leases].
+func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
+	ids, err := s.abandoned(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list abandoned threads: %w", explain(err))
+	}
+	return ids, nil
+}
+
+func (s *Store) abandoned(ctx context.Context) (ids []ponder.ThreadID, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT t.id FROM ponder_thread t WHERE t.status = 'thinking'
+		AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
+		ORDER BY t.created, t.id`, oldestBeat())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id ponder.ThreadID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ponder"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// What connections are for.
+const (
+	writing   = "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-16000)&_error_rc=1"
+	reading   = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
+	looking   = "mode=ro&" + reading
+	immutable = "mode=ro&immutable=1&" + reading
+)
+
+// connect returns connections to a file. It does no I/O.
+func connect(file, how string) *sql.DB {
+	u := url.URL{Scheme: "file", Opaque: escape(file), RawQuery: how}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		panic(err) // only if there were no such driver
+	}
+	return db
+}
+
+// escape returns a path as the path of a file: URL.
+func escape(file string) string {
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(file))
+}
+
+// makeFile makes sure that there is a file that can be written and may be a
+// database.
+func makeFile(file string) error {
+	if file == "" {
+		return errors.New("no file is named")
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return checkFile(f)
+}
+
+// checkFile returns an error if f is certainly no database.
+func checkFile(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errNoDatabase
+	}
+	head := make([]byte, len(magic))
+	switch _, err := io.ReadFull(f, head); {
+	case errors.Is(err, io.EOF):
+		return nil // an empty file is an empty database
+	case err != nil || string(head) != magic:
+		return errNoDatabase
+	}
+	return nil
+}
+
+const magic = "SQLite format 3\x00"
+
+var errNoDatabase = errors.New("not a database")
+
+// openReadOnly returns connections that only look. Where a database in WAL mode
+// cannot have its lock file, because the disk or folder is read-only, it is
+// read as a file that nobody changes, if no changes wait beside it.
+func openReadOnly(ctx context.Context, file string) (*sql.DB, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := checkFile(f); err != nil {
+		return nil, err
+	}
+	db, err := look(ctx, file, looking)
+	if err == nil || !cannotWrite(err) {
+		return db, err
+	}
+	if wal, err := os.Stat(file + "-wal"); err == nil && wal.Size() > 0 {
+		return nil, fmt.Errorf("%w, and the newest changes are in %s-wal: copy both files to where they can be written",
+			ponder.ErrReadOnly, filepath.Base(file))
+	}
+	return look(ctx, file, immutable)
+}
+
+func look(ctx context.Context, file, how string) (*sql.DB, error) {
+	db := connect(file, how)
+	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers)
+	version, err := schemaVersion(ctx, db)
+	if err == nil {
+		err = checkVersion(version)
+	}
+	if err == nil && version < newest {
+		err = fmt.Errorf("its tables are of version %d: open it once to write with this version", version)
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// openError explains an error of the operating system.
+func openError(err error) error {
+	path := (*fs.PathError)(nil)
+	if !errors.As(err, &path) {
+		return err
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: %w", ponder.ErrReadOnly, path.Err)
+	case readOnlyDisk(err):
+		return fmt.Errorf("%w: %w", ponder.ErrReadOnly, path.Err)
+	}
+	return path.Err
+}

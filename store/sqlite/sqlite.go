@@ -1,0 +1,133 @@
+// Package sqlite keeps everything in one SQLite file, which several processes
+// may have open at once.
+//
+// # How it writes
+//
+// One goroutine writes. It takes all that waits to be written, does it in one
+// transaction, and tells each caller when that is durable (WAL, synchronous =
+// FULL). Each thing checks before it writes, so that what is refused leaves no
+// trace and does not disturb the others. What the writer knows of threads and
+// nodes it keeps in memory for as long as no other connection has committed.
+//
+// # How it reads
+//
+// A few connections read beside it, in short transactions. Who watches is told
+// of what this process appends at once, and of what others append by one
+// goroutine that looks at PRAGMA data_version while anybody watches.
+//
+// # What is in the file
+//
+// The tables begin with ponder_, and migrations/ says what they mean. Other
+// tables of the file belong to others, who share the writing connection: see
+// [Store.DB].
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"ponder"
+	"ponder/store/internal/watch"
+)
+
+// A Store is a [ponder.Store] in a SQLite file. Besides what that promises, a
+// call whose ctx ends while it waits to be written is not done.
+type Store struct {
+	file  string
+	write *sql.DB // one connection; nil if the store is read-only
+	read  *sql.DB
+	hub   watch.Hub
+
+	queue   chan *request
+	closing chan struct{} // closed to stop the writer
+	stopped chan struct{} // closed when it has stopped
+	once    sync.Once
+
+	poll poll
+}
+
+var _ ponder.Store = (*Store)(nil)
+
+// Open opens the database in a file. If there is none, it makes one that only
+// its user can read, and the folder too. An older database is migrated; for a
+// newer one it returns ErrNewer, for one that cannot be written ErrReadOnly.
+// Close the store when done.
+func Open(ctx context.Context, file string) (*Store, error) {
+	s, err := open(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", file, explain(err))
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, file string) (*Store, error) {
+	if err := makeFile(file); err != nil {
+		return nil, err
+	}
+	s := newStore(file)
+	s.write = connect(file, writing)
+	s.write.SetMaxOpenConns(1)
+	if err := migrate(ctx, s.write); err != nil {
+		s.write.Close()
+		return nil, err
+	}
+	s.read = connect(file, reading)
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	go s.writer()
+	return s, nil
+}
+
+func newStore(file string) *Store {
+	s := &Store{
+		file:    file,
+		queue:   make(chan *request, queueSize),
+		closing: make(chan struct{}),
+		stopped: make(chan struct{}),
+	}
+	s.poll.store = s
+	return s
+}
+
+// OpenReadOnly opens the database in a file to look things up, even where
+// nothing can be written. Whatever writes returns ErrReadOnly. The file must be
+// of this version.
+func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
+	db, err := openReadOnly(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", file, explain(err))
+	}
+	s := newStore(file)
+	s.read = db
+	close(s.stopped)
+	return s, nil
+}
+
+// DB returns the connection that writes, for others who keep tables in the same
+// file. While they use it, nothing else is written. They must not write to
+// tables that begin with ponder_. It is nil if the store is read-only.
+func (s *Store) DB() *sql.DB { return s.write }
+
+// Close writes what waits and closes the file. Whatever is called after that
+// returns an error.
+func (s *Store) Close() error {
+	s.once.Do(func() { close(s.closing) })
+	<-s.stopped
+	s.poll.close()
+	err := s.read.Close()
+	if s.write != nil {
+		err = errors.Join(err, s.write.Close())
+	}
+	return err
+}
+
+var errClosed = errors.New("store is closed")
+
+// Sizes.
+const (
+	readers   = 5    // connections that read, the one that polls included
+	queueSize = 1024 // what may wait without a goroutine waiting to enqueue it
+)

@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Create implements [ponder.Threads].
+func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...ponder.Event) error {
+	err := s.create(ctx, header, events)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", header.ID, err)
+	}
+	if len(events) > 0 {
+		s.hub.Hint(header.ID, ponder.Seq(len(events)))
+	}
+	return nil
+}
+
+func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
+	header, err := rule.Header(header)
+	if err != nil {
+		return err
+	}
+	b, err := encode(header.ID, events)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, b.bytes, func(tx *tx) error { return tx.create(header, b) })
+}
+
+func (tx *tx) create(header ponder.Thread, b *batch) error {
+	t := tx.thread(header.ID)
+	if t != nil && !t.removed {
+		return ponder.ErrTaken
+	}
+	if tx.err != nil {
+		return nil
+	}
+	id, created := string(header.ID), micros(header.Created)
+	if t == nil {
+		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, head, updated, fence, node, base, clock, seen, removed)
+			VALUES (?, '', '', '', '', 0, '', 0, 0, 0, '', 0, 0, 0, 1)`, id)
+		t = tx.thread(header.ID)
+	}
+	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, updated = ?, removed = 0 WHERE id = ?`,
+		string(header.Kind), header.Title, header.Owner, header.Model, created, string(ponder.Created), created, id)
+	if tx.err != nil {
+		return nil
+	}
+	t.removed, t.title, t.status = false, header.Title, ponder.Created
+	if len(b.events) > 0 {
+		return tx.add(t, b, true)
+	}
+	return nil
+}
+
+// columns of an info. Their argument is the oldest beat of a node that is alive.
+const infoColumns = `t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.head, t.updated,
+	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)`
+
+// oldestBeat returns the newest beat of nodes that are just not alive any more.
+func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
+
+func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
+	var created, updated int64
+	err = scan(&info.ID, &info.Kind, &info.Title, &info.Owner, &info.Model, &created, &info.Status, &info.Head, &updated, &info.Held)
+	info.Created, info.Updated = fromMicros(created), fromMicros(updated)
+	return info, err
+}
+
+// Thread implements [ponder.Threads].
+func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
+	infos, err := s.infos(ctx, `SELECT `+infoColumns+` FROM ponder_thread t WHERE t.id = ? AND NOT t.removed`, oldestBeat(), string(id))
+	if err == nil && len(infos) == 0 {
+		err = ponder.ErrNoThread
+	}
+	if err != nil {
+		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, err)
+	}
+	return infos[0], nil
+}
+
+// List implements [ponder.Threads].
+func (s *Store) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error) {
+	var query strings.Builder
+	query.WriteString(`SELECT ` + infoColumns + ` FROM ponder_thread t WHERE NOT t.removed`)
+	args := []any{oldestBeat()}
+	where := func(set bool, cond string, more ...any) {
+		if set {
+			query.WriteString(" AND " + cond)
+			args = append(args, more...)
+		}
+	}
+	where(f.Kind != "", "t.kind = ?", string(f.Kind))
+	where(f.Status != "", "t.status = ?", string(f.Status))
+	where(f.Owner != "", "t.owner = ?", f.Owner)
+	where(f.Prefix != "", "t.id >= ? AND substr(t.id, 1, length(?)) = ?", f.Prefix, f.Prefix, f.Prefix)
+	query.WriteString(" ORDER BY t.created DESC, t.id DESC")
+	if f.Limit > 0 {
+		query.WriteString(" LIMIT ?")
+		args = append(args, f.Limit)
+	}
+	infos, err := s.infos(ctx, query.String(), args...)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return infos, nil
+}
+
+func (s *Store) infos(ctx context.Context, query string, args ...any) (infos []ponder.Info, err error) {
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		info, err := scanInfo(rows.Scan)
+		if err != nil {
+			return nil, explain(err)
+		}
+		infos = append(infos, info)
+	}
+	return infos, explain(rows.Err())
+}
+
+// Remove implements [ponder.Threads].
+func (s *Store) Remove(ctx context.Context, id ponder.ThreadID) error {
+	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.remove(id) }); err != nil {
+		return fmt.Errorf("remove %s: %w", id, err)
+	}
+	s.hub.Hint(id, 0)
+	s.scrub(ctx)
+	return nil
+}
+
+func (tx *tx) remove(id ponder.ThreadID) error {
+	t := tx.thread(id)
+	if t == nil || t.removed {
+		return ponder.ErrNoThread
+	}
+	tx.exec(`PRAGMA secure_delete = ON`)
+	for _, query := range [...]string{
+		`DELETE FROM ponder_attempt WHERE at IN (SELECT at FROM ponder_key WHERE num = ?)`,
+		`DELETE FROM ponder_key WHERE num = ?`,
+		`DELETE FROM ponder_batch WHERE num = ?`,
+		`DELETE FROM ponder_fold WHERE num = ?`,
+		`UPDATE ponder_thread SET kind = '', title = '', owner = '', model = '', created = 0, status = '', head = 0, updated = 0,
+			fence = fence + 1, node = '', base = 0, clock = 0, seen = 0, removed = 1 WHERE num = ?`,
+	} {
+		tx.exec(query, t.num)
+	}
+	tx.exec(`PRAGMA secure_delete = OFF`)
+	tx.pos++
+	tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, lines) VALUES (?, ?, 0, 0, '')`, tx.pos, t.num)
+	delete(tx.threads, id)
+	return nil
+}
+
+// scrub removes what was erased from the WAL too, unless somebody reads there.
+func (s *Store) scrub(ctx context.Context) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for _, query := range [...]string{`PRAGMA busy_timeout = 0`, `PRAGMA wal_checkpoint(TRUNCATE)`, `PRAGMA busy_timeout = 10000`} {
+		conn.ExecContext(context.WithoutCancel(ctx), query)
+	}
+}

@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"ponder"
+)
+
+// pollEvery is how often a process that watches looks for what others append.
+const pollEvery = 50 * time.Millisecond
+
+// A poll tells those who watch what other processes append.
+type poll struct {
+	store *Store
+
+	mu     sync.Mutex
+	told   int64         // pos up to which all has been hinted at
+	users  int           // calls of Watch that have not been stopped
+	stop   chan struct{} // closed to stop the goroutine; nil if none runs
+	closed bool
+	done   sync.WaitGroup
+}
+
+// Watch implements [ponder.Log]. The removal of a thread is hinted at with a zero.
+func (s *Store) Watch(id ponder.ThreadID) (heads <-chan ponder.Seq, stop func()) {
+	heads, unwatch := s.hub.Watch(id)
+	s.poll.begin()
+	return heads, sync.OnceFunc(func() {
+		unwatch()
+		s.poll.end()
+	})
+}
+
+// begin makes sure that the goroutine runs.
+func (p *poll) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.users++
+	if p.users > 1 || p.closed {
+		return
+	}
+	var pos int64
+	if err := p.store.read.QueryRow(newestPos).Scan(&pos); err == nil {
+		p.told = max(p.told, pos)
+	}
+	stop := make(chan struct{})
+	p.stop = stop
+	p.done.Go(func() { p.run(stop) })
+}
+
+// end stops the goroutine when nobody watches.
+func (p *poll) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.users--; p.users == 0 && p.stop != nil {
+		close(p.stop)
+		p.stop = nil
+	}
+}
+
+// close stops the goroutine for good.
+func (p *poll) close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.stop != nil {
+		close(p.stop)
+		p.stop = nil
+	}
+	p.mu.Unlock()
+	p.done.Wait()
+}
+
+// committed notes that this process appended what comes after from, up to pos,
+// and hints at it itself.
+func (p *poll) committed(from, pos int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.told == from {
+		p.told = pos
+	}
+}
+
+// run looks until it is stopped.
+func (p *poll) run(stop <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	var conn *sql.Conn
+	seen := int64(-1) // version of the data on conn
+	for {
+		if conn == nil {
+			conn, _ = p.store.read.Conn(ctx)
+		}
+		if conn != nil {
+			version, err := p.look(ctx, conn, seen)
+			seen = version
+			if err != nil {
+				conn.Close()
+				conn, seen = nil, -1
+			}
+		}
+		select {
+		case <-stop:
+			if conn != nil {
+				conn.Close()
+			}
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look hints at what others appended if the data has changed since a version.
+func (p *poll) look(ctx context.Context, conn *sql.Conn, seen int64) (version int64, err error) {
+	if err := conn.QueryRowContext(ctx, dataVersion).Scan(&version); err != nil || version == seen {
+		return version, err
+	}
+	p.mu.Lock()
+	told := p.told
+	p.mu.Unlock()
+	rows, err := conn.QueryContext(ctx, `SELECT t.id, max(b.last), max(b.pos)
+		FROM ponder_batch b JOIN ponder_thread t USING (num) WHERE b.pos > ? GROUP BY b.num`, told)
+	if err != nil {
+		return version, err
+	}
+	defer rows.Close()
+	newest := told
+	for rows.Next() {
+		var id ponder.ThreadID
+		var head ponder.Seq
+		var pos int64
+		if err := rows.Scan(&id, &head, &pos); err != nil {
+			return version, err
+		}
+		p.store.hub.Hint(id, head)
+		newest = max(newest, pos)
+	}
+	p.mu.Lock()
+	p.told = max(p.told, newest)
+	p.mu.Unlock()
+	return version, rows.Err()
+}

@@ -1,0 +1,218 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"sync/atomic"
+
+	"ponder"
+)
+
+// A request is something to write.
+type request struct {
+	// do writes it. It returns an error only if it is refused; then it has
+	// written nothing. Errors of the database stay in tx.
+	do    func(tx *tx) error
+	bytes int // about how much it writes
+
+	state atomic.Int32
+	done  chan error // gets the outcome; has room for it
+}
+
+// The states of a request.
+const (
+	waiting int32 = iota
+	begun         // it will be told how it ended
+	dropped       // nobody waits for it any more: it is not done
+)
+
+func (r *request) begin() bool { return r.state.CompareAndSwap(waiting, begun) }
+func (r *request) drop() bool  { return r.state.CompareAndSwap(waiting, dropped) }
+
+// submit has something written and returns when it is durable. If ctx ends
+// before it is begun, it is not done.
+func (s *Store) submit(ctx context.Context, bytes int, do func(*tx) error) error {
+	if s.write == nil {
+		return ponder.ErrReadOnly
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{do: do, bytes: bytes, done: make(chan error, 1)}
+	select {
+	case s.queue <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.stopped:
+		return errClosed
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		if r.drop() {
+			return ctx.Err()
+		}
+	case <-s.stopped:
+		if r.drop() {
+			return errClosed
+		}
+	}
+	return <-r.done
+}
+
+// writer writes what is submitted until the store is closed. Then it writes
+// what waits already.
+func (s *Store) writer() {
+	defer close(s.stopped)
+	w := &writer{store: s}
+	defer w.forget()
+	for {
+		select {
+		case r := <-s.queue:
+			w.serve(r)
+			continue
+		default:
+		}
+		select {
+		case r := <-s.queue:
+			w.serve(r)
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// A writer is what the one goroutine that writes has.
+type writer struct {
+	store   *Store
+	pending []*request // not begun
+	batch   []*request // begun
+	tx
+}
+
+// Bounds of a transaction, so that none waits for too many others.
+const (
+	maxBatch = 512
+	maxBytes = 8 << 20
+)
+
+// serve writes r and whatever waits by the time that it can be written.
+func (w *writer) serve(r *request) {
+	w.pending = append(w.pending[:0], r)
+	for len(w.pending) > 0 {
+		w.useConn()
+	}
+}
+
+// useConn has a transaction on the connection, which others may be using.
+func (w *writer) useConn() {
+	ctx := context.Background()
+	conn, err := w.store.write.Conn(ctx)
+	if err != nil {
+		w.failAll(err)
+		return
+	}
+	defer conn.Close()
+	if err := conn.Raw(func(c any) error { return w.use(c.(driver.Conn)) }); err != nil {
+		w.failAll(err)
+	}
+}
+
+// use has a transaction on a connection. It returns an error if it could not
+// begin one, and nothing of what is pending was begun.
+func (w *writer) use(conn driver.Conn) error {
+	if w.conn != conn {
+		w.reset(conn)
+	}
+	w.err = nil
+	w.exec(begin)
+	if isBusy(w.err) {
+		w.prune()
+		return nil // to try again
+	}
+	if w.err != nil {
+		return w.err
+	}
+	w.refresh()
+	w.gather()
+	w.run()
+	return nil
+}
+
+// prune forgets what is pending and nobody waits for.
+func (w *writer) prune() {
+	kept := w.pending[:0]
+	for _, r := range w.pending {
+		if r.state.Load() == waiting {
+			kept = append(kept, r)
+		}
+	}
+	w.pending = kept
+}
+
+// gather begins what is pending, and what else waits as far as it fits.
+func (w *writer) gather() {
+	w.batch = w.batch[:0]
+	bytes := 0
+	take := func(r *request) {
+		if r.begin() {
+			w.batch = append(w.batch, r)
+			bytes += r.bytes
+		}
+	}
+	for _, r := range w.pending {
+		take(r)
+	}
+	w.pending = w.pending[:0]
+	for len(w.batch) < maxBatch && bytes < maxBytes {
+		select {
+		case r := <-w.store.queue:
+			take(r)
+		default:
+			return
+		}
+	}
+}
+
+// run does the batch in the transaction and ends that.
+func (w *writer) run() {
+	outcomes := make([]error, len(w.batch))
+	for i, r := range w.batch {
+		if w.err == nil {
+			outcomes[i] = r.do(&w.tx)
+		}
+	}
+	own := w.pos
+	if w.err == nil {
+		w.exec(commit)
+	}
+	err := w.err
+	if err != nil {
+		w.err = nil
+		w.exec(rollback) // fails if SQLite did so already
+		w.dropCaches()
+		err = fmt.Errorf("%w", explain(err))
+	} else {
+		w.store.poll.committed(w.from, own)
+	}
+	for i, r := range w.batch {
+		if err != nil {
+			r.done <- err
+		} else {
+			r.done <- outcomes[i]
+		}
+	}
+	clear(w.batch)
+}
+
+// failAll fails what is pending.
+func (w *writer) failAll(err error) {
+	for _, r := range w.pending {
+		if r.begin() {
+			r.done <- explain(err)
+		}
+	}
+	w.pending = w.pending[:0]
+}

@@ -1,0 +1,300 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+var followChecks = []check{
+	{"Watch", checkWatch},
+	{"WatchStop", checkWatchStop},
+	{"FollowOneThread", checkFollowOne},
+	{"FollowManyThreads", checkFollowMany},
+}
+
+// patience is how long a check waits for what must come soon.
+const patience = 30 * time.Second
+
+// hint waits for a hint that a thread has grown up to head.
+func hint(t *testing.T, heads <-chan ponder.Seq, head ponder.Seq) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case got := <-heads:
+			if got == head {
+				return
+			}
+		case <-late:
+			t.Fatalf("no hint that the head is %d", head)
+		}
+	}
+}
+
+// quiet checks that no hint waits.
+func quiet(t *testing.T, heads <-chan ponder.Seq) {
+	t.Helper()
+	select {
+	case head := <-heads:
+		t.Errorf("hint %d without a reason", head)
+	default:
+	}
+}
+
+func checkWatch(t *testing.T, s ponder.Store) {
+	create(t, s, thr, say("1"))
+	create(t, s, "thr_b")
+	one, stop := s.Watch(thr)
+	defer stop()
+	two, stop := s.Watch(thr)
+	defer stop()
+	other, stop := s.Watch("thr_b")
+	defer stop()
+	later, stop := s.Watch("thr_later")
+	defer stop()
+	add(t, s, thr, 0, say("2"), say("3"))
+	hint(t, one, 3)
+	add(t, s, thr, 0, say("4"))
+	hint(t, one, 4)
+	hint(t, two, 4)
+	quiet(t, other)
+	create(t, s, "thr_later", say("1"))
+	hint(t, later, 1)
+	if err := s.Remove(t.Context(), thr); err != nil {
+		t.Fatal(err)
+	}
+	hint(t, one, 0)
+	hint(t, two, 0)
+}
+
+func checkWatchStop(t *testing.T, s ponder.Store) {
+	create(t, s, thr)
+	heads, stop := s.Watch(thr)
+	stop()
+	stop()
+	add(t, s, thr, 0, say("1"))
+	select {
+	case head, ok := <-heads:
+		t.Errorf("after stop: got %d, %v", head, ok)
+	default:
+	}
+	heads, stop = s.Watch(thr)
+	defer stop()
+	add(t, s, thr, 0, say("2"))
+	hint(t, heads, 2)
+}
+
+// follow reads a thread as it grows, until it has n events, and checks that
+// none is missed or seen twice.
+func follow(ctx context.Context, s ponder.Store, id ponder.ThreadID, n int) error {
+	heads, stop := s.Watch(id)
+	defer stop()
+	seen := ponder.Seq(0)
+	for {
+		for ev, err := range s.Events(ctx, id, seen) {
+			if err != nil {
+				return err
+			}
+			if ev.Seq != seen+1 || ev.Thread != id {
+				return fmt.Errorf("event %d of %s came after %d of %s", ev.Seq, ev.Thread, seen, id)
+			}
+			seen = ev.Seq
+		}
+		if int(seen) >= n {
+			return nil
+		}
+		select {
+		case <-heads:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w after event %d of %d", id, ctx.Err(), seen, n)
+		}
+	}
+}
+
+// A crew writes and follows at the same time.
+type crew struct {
+	t  *testing.T
+	wg sync.WaitGroup
+}
+
+func (c *crew) write(s ponder.Store, id ponder.ThreadID, appends int) {
+	c.wg.Go(func() {
+		for i := range appends {
+			events := []ponder.Event{say("a"), say("b"), say("c")}
+			if _, err := s.Append(c.t.Context(), id, 0, events[:i%3+1]...); err != nil {
+				c.t.Error(err)
+			}
+		}
+	})
+}
+
+func (c *crew) follow(s ponder.Store, id ponder.ThreadID, n int) {
+	c.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+		defer cancel()
+		if err := follow(ctx, s, id, n); err != nil {
+			c.t.Error(err)
+		}
+	})
+}
+
+func checkFollowOne(t *testing.T, s ponder.Store) {
+	create(t, s, thr)
+	c := crew{t: t}
+	const writers, appends, followers = 16, 60, 8
+	for range writers {
+		c.write(s, thr, appends)
+	}
+	for range followers {
+		c.follow(s, thr, writers*appends*2)
+	}
+	c.wg.Wait()
+}
+
+func checkFollowMany(t *testing.T, s ponder.Store) {
+	c := crew{t: t}
+	const threads, writers, appends = 40, 3, 15
+	for i := range threads {
+		id := ponder.ThreadID(fmt.Sprint("thr_", i))
+		create(t, s, id)
+		c.follow(s, id, writers*appends*2)
+		for range writers {
+			c.write(s, id, appends)
+		}
+	}
+	c.wg.Wait()
+}
+
+// checkOutOfOrder holds an append back while a later one commits: whoever
+// follows by a number that all threads share must not miss the first one.
+func checkOutOfOrder(t *testing.T, open opener) {
+	s := open(t)
+	d, ok := s.(Delayer)
+	if !ok {
+		return // FollowManyThreads and Twin show that it needs none
+	}
+	create(t, s, "thr_slow")
+	create(t, s, "thr_fast")
+	c := crew{t: t}
+	c.follow(s, "thr_slow", 2)
+	c.follow(s, "thr_fast", 1)
+	begun, release := d.DelayCommit(t)
+	c.wg.Go(func() { s.Append(t.Context(), "thr_slow", 0, say("held back")) })
+	<-begun
+	heads, stop := s.Watch("thr_fast")
+	defer stop()
+	add(t, s, "thr_fast", 0, say("overtakes"))
+	hint(t, heads, 1)
+	c.wg.Go(func() { s.Append(t.Context(), "thr_slow", 0, say("behind it")) })
+	release()
+	c.wg.Wait()
+}
+
+// checkTwins has two stores on the same data.
+func checkTwins(t *testing.T, open opener) {
+	for _, c := range []struct {
+		name string
+		do   func(t *testing.T, a, b ponder.Store)
+	}{
+		{"Hint", checkTwinHint},
+		{"Follow", checkTwinFollow},
+		{"Keys", checkTwinKeys},
+		{"Leases", checkTwinLeases},
+		{"Remove", checkTwinRemove},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := open(t)
+			b := a
+			if twin, ok := a.(Twin); ok {
+				b = twin.Twin(t)
+			}
+			c.do(t, a, b)
+		})
+	}
+}
+
+func checkTwinHint(t *testing.T, a, b ponder.Store) {
+	create(t, a, thr)
+	heads, stop := b.Watch(thr)
+	defer stop()
+	for seq := ponder.Seq(1); seq <= 5; seq++ {
+		add(t, a, thr, 0, say("x"))
+		hint(t, heads, seq)
+	}
+}
+
+func checkTwinFollow(t *testing.T, a, b ponder.Store) {
+	c := crew{t: t}
+	const threads, appends = 8, 40
+	for i := range threads {
+		id := ponder.ThreadID(fmt.Sprint("thr_", i))
+		create(t, a, id)
+		for _, s := range []ponder.Store{a, b} {
+			c.follow(s, id, 2*appends*2-2)
+			c.write(s, id, appends)
+		}
+	}
+	c.wg.Wait()
+}
+
+func checkTwinKeys(t *testing.T, a, b ponder.Store) {
+	create(t, a, thr)
+	const keys = 30
+	wins := [2]int{}
+	var wg sync.WaitGroup
+	for i, s := range []ponder.Store{a, b} {
+		wg.Go(func() {
+			for k := range keys {
+				if _, err := s.Append(t.Context(), thr, 0, sayOnce(fmt.Sprint(k), "won"), say("beside")); err == nil {
+					wins[i]++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	same(t, "keys taken", wins[0]+wins[1], keys)
+	same(t, "events", seqsOf(read(t, b, thr, 0)), seqs(1, 2*keys))
+}
+
+func checkTwinLeases(t *testing.T, a, b ponder.Store) {
+	create(t, a, thr)
+	first := take(t, a, thr, join(t, a, "nod_a"))
+	join(t, b, "nod_b")
+	_, err := b.Take(t.Context(), thr, "nod_b")
+	fails(t, "take what another has", err, ponder.ErrHeld)
+	add(t, a, thr, first.Fence, of(root, "k", ponder.Thought{Content: "1"}))
+	add(t, b, thr, 0, say("2"))
+	fails(t, "release what has grown", a.Release(t.Context(), thr, first.Fence, 1, 0), ponder.ErrStale)
+	if err := b.Bury(t.Context(), "nod_a"); err != nil {
+		t.Fatal(err)
+	}
+	refuse(t, a, thr, first.Fence, ponder.ErrFenced, of(root, "l", ponder.Thought{Content: "zombie"}))
+	second := take(t, b, thr, "nod_b")
+	same(t, "lease", second, ponder.Lease{Fence: first.Fence + 1, Head: 2})
+	refuse(t, a, thr, first.Fence, ponder.ErrFenced, of(root, "l", ponder.Thought{Content: "zombie"}))
+	add(t, b, thr, second.Fence, of(root, "l", ponder.Thought{Content: "3"}))
+	same(t, "seqs", seqsOf(read(t, a, thr, 0)), seqs(1, 3))
+}
+
+func checkTwinRemove(t *testing.T, a, b ponder.Store) {
+	create(t, a, thr)
+	fence := hold(t, a, thr)
+	heads, stop := a.Watch(thr)
+	defer stop()
+	if err := b.Remove(t.Context(), thr); err != nil {
+		t.Fatal(err)
+	}
+	hint(t, heads, 0)
+	_, err := a.Append(t.Context(), thr, fence, say("x"))
+	fails(t, "append of the holder", err, ponder.ErrFenced)
+	create(t, a, "thr_b")
+	heads, stop = b.Watch("thr_b")
+	defer stop()
+	add(t, a, "thr_b", 0, say("numbers are not used again"))
+	hint(t, heads, 1)
+}

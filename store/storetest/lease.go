@@ -1,0 +1,266 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+var nodeChecks = []timedCheck{
+	{"Beat", checkBeat},
+	{"AllNodes", checkAllNodes},
+}
+
+var leaseChecks = []timedCheck{
+	{"Take", checkTake},
+	{"Zombie", checkZombie},
+	{"Buried", checkBuried},
+	{"Release", checkRelease},
+	{"Elapsed", checkElapsed},
+	{"ElapsedOfEvents", checkElapsedOfEvents},
+	{"Abandoned", checkAbandoned},
+	{"Held", checkHeld},
+}
+
+func beat(t *testing.T, s ponder.Store, id ponder.NodeID, clock time.Duration) {
+	t.Helper()
+	if err := s.Beat(t.Context(), id, clock); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkBeat(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	fails(t, "beat of a node that never joined", s.Beat(t.Context(), "nod_1", 0), ponder.ErrFenced)
+	join(t, s, "nod_1")
+	fails(t, "join again", s.Join(t.Context(), ponder.Node{ID: "nod_1"}), ponder.ErrTaken)
+	for range 5 {
+		pass(ponder.DeadAfter / 2)
+		beat(t, s, "nod_1", 0)
+	}
+	pass(ponder.DeadAfter)
+	fails(t, "beat after death", s.Beat(t.Context(), "nod_1", 0), ponder.ErrFenced)
+	fails(t, "and once more", s.Beat(t.Context(), "nod_1", 0), ponder.ErrFenced)
+	join(t, s, "nod_2")
+	fails(t, "bury", s.Bury(t.Context(), "nod_2"), nil)
+	fails(t, "beat of the buried", s.Beat(t.Context(), "nod_2", 0), ponder.ErrFenced)
+	fails(t, "bury again", s.Bury(t.Context(), "nod_2"), nil)
+	fails(t, "bury nobody", s.Bury(t.Context(), "nod_3"), nil)
+	fails(t, "join after burial", s.Join(t.Context(), ponder.Node{ID: "nod_2"}), ponder.ErrTaken)
+}
+
+func checkAllNodes(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	list := func(what string, want ...ponder.NodeID) []ponder.Node {
+		t.Helper()
+		nodes := must(s.AllNodes(t.Context()))(t)
+		var got []ponder.NodeID
+		for _, n := range nodes {
+			got = append(got, n.ID)
+		}
+		same(t, what, got, want)
+		return nodes
+	}
+	list("none")
+	join(t, s, "nod_1")
+	n := ponder.Node{ID: "nod_2", Host: "host", Boot: "boot", PID: 1 << 30, Start: "noon"}
+	fails(t, "join", s.Join(t.Context(), n), nil)
+	got := list("two", "nod_1", "nod_2")[1]
+	if age := time.Since(got.Beat); age < -time.Minute || age > time.Minute {
+		t.Errorf("beat at %s", got.Beat)
+	}
+	n.Beat = got.Beat
+	same(t, "node", got, n)
+	join(t, s, "nod_3")
+	fails(t, "bury", s.Bury(t.Context(), "nod_3"), nil)
+	list("without the buried", "nod_1", "nod_2")
+	pass(2 * ponder.DeadAfter)
+	join(t, s, "nod_4")
+	list("with the dead", "nod_1", "nod_2", "nod_4")
+	pass(365 * 24 * time.Hour)
+	join(t, s, "nod_5")
+	list("without those dead for long", "nod_5")
+}
+
+func checkTake(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	create(t, s, thr, say("1"), say("2"))
+	_, err := s.Take(t.Context(), thr, "nod_1")
+	fails(t, "take for a node that never joined", err, ponder.ErrFenced)
+	join(t, s, "nod_1")
+	join(t, s, "nod_2")
+	_, err = s.Take(t.Context(), "thr_none", "nod_1")
+	fails(t, "take no thread", err, ponder.ErrNoThread)
+	first := take(t, s, thr, "nod_1")
+	same(t, "head", first.Head, 2)
+	if first.Fence <= 0 {
+		t.Errorf("first fence is %d", first.Fence)
+	}
+	_, err = s.Take(t.Context(), thr, "nod_1")
+	fails(t, "take again", err, ponder.ErrHeld)
+	_, err = s.Take(t.Context(), thr, "nod_2")
+	fails(t, "take from another", err, ponder.ErrHeld)
+
+	pass(ponder.DeadAfter / 2)
+	beat(t, s, "nod_2", 0)
+	_, err = s.Take(t.Context(), thr, "nod_2")
+	fails(t, "take while it still lives", err, ponder.ErrHeld)
+	pass(ponder.DeadAfter / 2)
+	second := take(t, s, thr, "nod_2")
+	if second.Fence <= first.Fence {
+		t.Errorf("fences %d, %d do not grow", first.Fence, second.Fence)
+	}
+	_, err = s.Take(t.Context(), thr, "nod_1")
+	fails(t, "take by the dead", err, ponder.ErrFenced)
+	refuse(t, s, thr, first.Fence, ponder.ErrFenced, of(root, "k", ponder.Thought{Content: "x"}))
+	refuse(t, s, thr, second.Fence+1, ponder.ErrFenced, of(root, "k", ponder.Thought{Content: "x"}))
+	refuse(t, s, thr, -1, ponder.ErrFenced, of(root, "k", ponder.Thought{Content: "x"}))
+	add(t, s, thr, second.Fence, of(root, "k", ponder.Thought{Content: "x"}))
+}
+
+// checkZombie has a holder miss its beats, with nobody there to take over.
+func checkZombie(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	create(t, s, thr)
+	join(t, s, "nod_1")
+	lease := take(t, s, thr, "nod_1")
+	pass(ponder.DeadAfter / 2)
+	add(t, s, thr, lease.Fence, of(root, "a", ponder.Thought{Content: "in time"}))
+	pass(ponder.DeadAfter / 2)
+	refuse(t, s, thr, lease.Fence, ponder.ErrFenced, of(root, "b", ponder.Thought{Content: "late"}))
+	fails(t, "release", s.Release(t.Context(), thr, lease.Fence, 1, 0), ponder.ErrFenced)
+	fails(t, "beat", s.Beat(t.Context(), "nod_1", 0), ponder.ErrFenced)
+	refuse(t, s, thr, lease.Fence, ponder.ErrFenced, of(root, "b", ponder.Thought{Content: "later"}))
+	add(t, s, thr, 0, say("anyone still may"))
+}
+
+func checkBuried(t *testing.T, s ponder.Store, _ func(time.Duration)) {
+	create(t, s, thr)
+	join(t, s, "nod_1")
+	join(t, s, "nod_2")
+	first := take(t, s, thr, "nod_1")
+	fails(t, "bury", s.Bury(t.Context(), "nod_1"), nil)
+	refuse(t, s, thr, first.Fence, ponder.ErrFenced, of(root, "a", ponder.Thought{Content: "x"}))
+	fails(t, "release", s.Release(t.Context(), thr, first.Fence, 0, 0), ponder.ErrFenced)
+	second := take(t, s, thr, "nod_2")
+	add(t, s, thr, second.Fence, of(root, "a", ponder.Thought{Content: "x"}))
+}
+
+func checkRelease(t *testing.T, s ponder.Store, _ func(time.Duration)) {
+	create(t, s, thr, say("1"))
+	join(t, s, "nod_1")
+	lease := take(t, s, thr, "nod_1")
+	release := func(fence ponder.Fence, head ponder.Seq) error {
+		return s.Release(t.Context(), thr, fence, head, time.Second)
+	}
+	fails(t, "release no thread", s.Release(t.Context(), "thr_none", 1, 0, 0), ponder.ErrNoThread)
+	fails(t, "release another lease", release(lease.Fence+1, 1), ponder.ErrFenced)
+	fails(t, "release no lease", release(0, 1), ponder.ErrFenced)
+	add(t, s, thr, 0, say("2"))
+	fails(t, "release a thread that has grown", release(lease.Fence, 1), ponder.ErrStale)
+	add(t, s, thr, lease.Fence, of(root, "a", ponder.Thought{Content: "the lease goes on"}))
+	fails(t, "release", release(lease.Fence, 3), nil)
+	fails(t, "release again", release(lease.Fence, 3), ponder.ErrFenced)
+	refuse(t, s, thr, lease.Fence, ponder.ErrFenced, of(root, "b", ponder.Thought{Content: "x"}))
+	again := take(t, s, thr, "nod_1")
+	same(t, "next lease", again, ponder.Lease{Fence: lease.Fence + 1, Head: 3, Elapsed: time.Second})
+}
+
+// checkElapsed counts thinking time over holders that released and that died.
+func checkElapsed(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	create(t, s, thr)
+	join(t, s, "nod_1")
+	beat(t, s, "nod_1", 3*time.Second)
+	lease := take(t, s, thr, "nod_1")
+	same(t, "elapsed at first", lease.Elapsed, 0)
+	beat(t, s, "nod_1", 10*time.Second)
+	fails(t, "release", s.Release(t.Context(), thr, lease.Fence, 0, 5*time.Second), nil)
+	beat(t, s, "nod_1", 15*time.Second)
+	same(t, "elapsed as the holder counted it", take(t, s, thr, "nod_1").Elapsed, 5*time.Second)
+	beat(t, s, "nod_1", 22*time.Second)
+	join(t, s, "nod_2")
+	beat(t, s, "nod_2", time.Hour)
+	fails(t, "bury", s.Bury(t.Context(), "nod_1"), nil)
+	same(t, "elapsed up to the last beat of a buried holder", take(t, s, thr, "nod_2").Elapsed, (5+7)*time.Second)
+	pass(ponder.DeadAfter)
+	join(t, s, "nod_3")
+	same(t, "elapsed of a holder that never beat", take(t, s, thr, "nod_3").Elapsed, (5+7)*time.Second)
+	beat(t, s, "nod_3", time.Minute)
+	pass(365 * 24 * time.Hour)
+	join(t, s, "nod_4")
+	last := take(t, s, thr, "nod_4")
+	same(t, "elapsed of a holder dead for long", last.Elapsed, (5+7+60)*time.Second)
+	fails(t, "release", s.Release(t.Context(), thr, last.Fence, 0, time.Second), nil)
+	same(t, "elapsed never shrinks", take(t, s, thr, "nod_4").Elapsed, (5+7+60)*time.Second)
+}
+
+// checkElapsedOfEvents has a holder say in an event that it had thought for
+// longer than its beats tell.
+func checkElapsedOfEvents(t *testing.T, s ponder.Store, _ func(time.Duration)) {
+	create(t, s, thr)
+	join(t, s, "nod_1")
+	lease := take(t, s, thr, "nod_1")
+	thought := of(root, "a", ponder.Thought{Content: "x"})
+	thought.Elapsed = 1500 * time.Millisecond
+	add(t, s, thr, lease.Fence, thought)
+	boast := say("input")
+	boast.Elapsed = time.Hour
+	add(t, s, thr, 0, boast)
+	beat(t, s, "nod_1", time.Second)
+	fails(t, "bury", s.Bury(t.Context(), "nod_1"), nil)
+	same(t, "elapsed", take(t, s, thr, join(t, s, "nod_2")).Elapsed, 1500*time.Millisecond)
+
+	create(t, s, "thr_copy", thought, of(root, "b", ponder.Thought{Content: "y"}))
+	same(t, "elapsed of a copy", take(t, s, "thr_copy", "nod_2").Elapsed, 1500*time.Millisecond)
+}
+
+func checkAbandoned(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	list := func(what string, want ...ponder.ThreadID) {
+		t.Helper()
+		same(t, what, must(s.Abandoned(t.Context()))(t), want)
+	}
+	start := of(root, "", ponder.RunStarted{Mode: "m"})
+	for i, id := range []ponder.ThreadID{"thr_3", "thr_2", "thr_1", "thr_idle"} {
+		header := ponder.Thread{ID: id, Created: day.Add(time.Duration(i) * time.Second)}
+		if err := s.Create(t.Context(), header); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list("none is thinking")
+	for _, id := range []ponder.ThreadID{"thr_1", "thr_2", "thr_3"} {
+		add(t, s, id, 0, start)
+	}
+	list("oldest first", "thr_3", "thr_2", "thr_1")
+	join(t, s, "nod_1")
+	lease := take(t, s, "thr_2", "nod_1")
+	list("one is held", "thr_3", "thr_1")
+	add(t, s, "thr_3", 0, of(root, "", ponder.RunPaused{}))
+	list("one is paused", "thr_1")
+	fails(t, "remove", s.Remove(t.Context(), "thr_1"), nil)
+	list("one is gone")
+	fails(t, "release", s.Release(t.Context(), "thr_2", lease.Fence, 1, 0), nil)
+	list("released while it thinks", "thr_2")
+	lease = take(t, s, "thr_2", "nod_1")
+	pass(ponder.DeadAfter)
+	list("its holder is dead", "thr_2")
+	join(t, s, "nod_2")
+	lease = take(t, s, "thr_2", "nod_2")
+	add(t, s, "thr_2", lease.Fence, of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}))
+	fails(t, "bury", s.Bury(t.Context(), "nod_2"), nil)
+	list("it is done")
+}
+
+func checkHeld(t *testing.T, s ponder.Store, pass func(time.Duration)) {
+	create(t, s, thr)
+	held := func(what string, want bool) {
+		t.Helper()
+		same(t, what, must(s.Thread(t.Context(), thr))(t).Held, want)
+		same(t, what+", listed", must(s.List(t.Context(), ponder.Filter{}))(t)[0].Held, want)
+	}
+	held("never", false)
+	join(t, s, "nod_1")
+	lease := take(t, s, thr, "nod_1")
+	held("taken", true)
+	fails(t, "release", s.Release(t.Context(), thr, lease.Fence, 0, 0), nil)
+	held("released", false)
+	take(t, s, thr, "nod_1")
+	pass(ponder.DeadAfter)
+	held("by the dead", false)
+}

@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+var ledgerChecks = []check{
+	{"Request", checkRequest},
+	{"Usage", checkUsage},
+	{"UsageSince", checkUsageSince},
+	{"UsageOfCopies", checkUsageOfCopies},
+}
+
+func started(role ponder.Role, mode, model string) ponder.CallStarted {
+	return ponder.CallStarted{Role: role, Mode: mode, Model: model, Held: ponder.Cost{Calls: 1, Tokens: 10, Money: 5}, Request: request()}
+}
+
+// request is one that a mistake would show in.
+func request() *llm.Request {
+	return &llm.Request{
+		System:      "be <good> & \x00 日本",
+		Messages:    []llm.Message{llm.Say(llm.User, "hi\n")},
+		Tools:       []llm.Tool{{Name: "t", Doc: "d", Schema: []byte(`{"type":"object"}`)}},
+		MaxTokens:   7,
+		Temperature: new(0.25),
+	}
+}
+
+func finished(model string, money ponder.Money) ponder.CallFinished {
+	return ponder.CallFinished{
+		Model: model, Finish: llm.FinishStop, Message: llm.Say(llm.Assistant, "ho"),
+		Usage: llm.Usage{Input: 100, CacheRead: 10, CacheWrite: 1, Output: 20, Reasoning: 5},
+		Spent: ponder.Cost{Calls: 1, Tokens: 131, Money: money}, Price: ponder.PriceTable,
+	}
+}
+
+func checkRequest(t *testing.T, s ponder.Store) {
+	create(t, s, thr)
+	fence := hold(t, s, thr)
+	add(t, s, thr, fence, of(root, "k#1", started("fast", "chat", "p/m")), of(root, "t#1", ponder.ToolCall{Name: "web", Args: []byte(`{"q":1}`)}),
+		of(root, "n#1", ponder.CallStarted{Role: "fast", Model: "p/m"}))
+	look := func(what string, id ponder.ThreadID, run ponder.RunID, cause string, want *llm.Request) {
+		t.Helper()
+		same(t, what, must(s.Request(t.Context(), id, run, cause))(t), want)
+	}
+	look("stored", thr, root, "k#1", request())
+	look("another attempt", thr, root, "k#2", nil)
+	look("another run", thr, child, "k#1", nil)
+	look("another thread", "thr_b", root, "k#1", nil)
+	look("a tool's", thr, root, "t#1", nil)
+	look("one that was not given", thr, root, "n#1", nil)
+	if ev := read(t, s, thr, 0)[0]; ev.Body.(ponder.CallStarted).Request != nil || !ev.Internal {
+		t.Errorf("the event has the request, or is not internal: %+v", ev)
+	}
+	add(t, s, thr, fence, of(root, "k#1", finished("p/m", 1)))
+	look("after it ended", thr, root, "k#1", request())
+}
+
+func checkUsage(t *testing.T, s ponder.Store) {
+	same(t, "usage of nothing", len(must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)), 0)
+	create(t, s, thr)
+	create(t, s, "thr_b")
+	fence, other := hold(t, s, thr), hold(t, s, "thr_b")
+
+	noon := time.Date(2026, 5, 17, 12, 0, 0, 0, time.Local)
+	at := func(ev ponder.Event, hours int) ponder.Event {
+		ev.Time = noon.Add(time.Duration(hours) * time.Hour)
+		return ev
+	}
+	unknown := finished("q/n", 0)
+	unknown.Price = ponder.PriceUnknown
+	failed := finished("", 3)
+	failed.Error, failed.Class, failed.Usage = "broke off", llm.Transient, llm.Usage{Input: 50, Estimated: true, Cost: new(int64(3))}
+	refused := finished("", 0)
+	refused.Error, refused.Refused = "budget is spent", true
+
+	add(t, s, thr, fence, of(root, "a#1", started("fast", "chat", "p/m")), of(root, "b#1", started("slow", "chat", "q/n")),
+		of(child, "a#1", started("slow", "deep", "p/m")), of(root, "t#1", ponder.ToolCall{Name: "web"}), of(root, "r#1", started("fast", "chat", "p/m")))
+	add(t, s, thr, fence, at(of(root, "a#1", finished("p/m", 40)), 0), at(of(root, "b#1", unknown), 1), of(root, "r#1", refused))
+	add(t, s, thr, fence, at(of(child, "a#1", failed), 13), of(root, "t#1", ponder.ToolResult{Name: "web", Result: "x", Outcome: ponder.Outcome{Error: "no"}}))
+	add(t, s, "thr_b", other, of(root, "a#1", started("fast", "chat", "p/m")), at(of(root, "a#1", finished("p/m", 2)), 13))
+	add(t, s, thr, fence, of(root, "still#1", started("fast", "chat", "p/m")))
+
+	full := llm.Usage{Input: 100, CacheRead: 10, CacheWrite: 1, Output: 20, Reasoning: 5}
+	broken := llm.Usage{Input: 50, Estimated: true, Cost: new(int64(3))}
+	sum := func(a, b llm.Usage) llm.Usage {
+		a.Input, a.CacheRead, a.CacheWrite = a.Input+b.Input, a.CacheRead+b.CacheRead, a.CacheWrite+b.CacheWrite
+		a.Output, a.Reasoning, a.Estimated = a.Output+b.Output, a.Reasoning+b.Reasoning, a.Estimated || b.Estimated
+		if a.Cost == nil {
+			a.Cost = b.Cost
+		}
+		return a
+	}
+	for by, want := range map[ponder.GroupBy][]ponder.UsageRow{
+		ponder.ByThread: {
+			{Key: string(thr), Calls: 3, Failed: 1, Usage: sum(sum(full, full), broken), Money: 43, Unknown: 1},
+			{Key: "thr_b", Calls: 1, Usage: full, Money: 2},
+		},
+		ponder.ByRun: {
+			{Key: string(root), Calls: 3, Usage: sum(sum(full, full), full), Money: 42, Unknown: 1},
+			{Key: string(child), Calls: 1, Failed: 1, Usage: broken, Money: 3},
+		},
+		ponder.ByRole: {
+			{Key: "fast", Calls: 2, Usage: sum(full, full), Money: 42},
+			{Key: "slow", Calls: 2, Failed: 1, Usage: sum(full, broken), Money: 3, Unknown: 1},
+		},
+		ponder.ByMode: {
+			{Key: "chat", Calls: 3, Usage: sum(sum(full, full), full), Money: 42, Unknown: 1},
+			{Key: "deep", Calls: 1, Failed: 1, Usage: broken, Money: 3},
+		},
+		ponder.ByModel: {
+			{Key: "p/m", Calls: 3, Failed: 1, Usage: sum(sum(full, full), broken), Money: 45},
+			{Key: "q/n", Calls: 1, Usage: full, Unknown: 1},
+		},
+		ponder.ByDay: {
+			{Key: "2026-05-17", Calls: 2, Usage: sum(full, full), Money: 40, Unknown: 1},
+			{Key: "2026-05-18", Calls: 2, Failed: 1, Usage: sum(full, broken), Money: 5},
+		},
+	} {
+		same(t, "by "+string(by), must(s.Usage(t.Context(), by, time.Time{}))(t), want)
+	}
+	if _, err := s.Usage(t.Context(), "colour", time.Time{}); err == nil {
+		t.Error("usage by colour gave no error")
+	}
+}
+
+func checkUsageSince(t *testing.T, s ponder.Store) {
+	create(t, s, thr)
+	fence := hold(t, s, thr)
+	for i, money := range []ponder.Money{1, 10, 100} {
+		cause := string(rune('a'+i)) + "#1"
+		end := of(root, cause, finished("p/m", money))
+		end.Time = day.Add(time.Duration(i) * time.Hour)
+		add(t, s, thr, fence, of(root, cause, started("fast", "chat", "p/m")), end)
+	}
+	for _, c := range []struct {
+		name  string
+		since time.Time
+		want  ponder.Money
+	}{
+		{"always", time.Time{}, 111},
+		{"from the second on", day.Add(time.Hour), 110},
+		{"in another zone", day.Add(time.Hour).In(time.FixedZone("", 3600)), 110},
+		{"just after the second", day.Add(time.Hour + 1), 100},
+		{"after all", day.Add(24 * time.Hour), 0},
+	} {
+		got := ponder.Money(0)
+		for _, row := range must(s.Usage(t.Context(), ponder.ByModel, c.since))(t) {
+			got += row.Money
+		}
+		same(t, c.name, got, c.want)
+	}
+}
+
+// checkUsageOfCopies makes a thread with the events of another: what they cost
+// is not counted again, what comes after is.
+func checkUsageOfCopies(t *testing.T, s ponder.Store) {
+	create(t, s, thr, of(root, "", ponder.RunStarted{Mode: "chat"}),
+		of(root, "a#1", started("fast", "chat", "p/m")), of(root, "a#1", finished("p/m", 40)),
+		of(root, "b#1", started("slow", "deep", "p/m")))
+	same(t, "rows of a copy", len(must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)), 0)
+	same(t, "request of a copy", must(s.Request(t.Context(), thr, root, "b#1"))(t), request())
+	add(t, s, thr, hold(t, s, thr), of(root, "b#1", finished("p/m", 2)))
+	full := llm.Usage{Input: 100, CacheRead: 10, CacheWrite: 1, Output: 20, Reasoning: 5}
+	same(t, "what came after", must(s.Usage(t.Context(), ponder.ByRole, time.Time{}))(t),
+		[]ponder.UsageRow{{Key: "slow", Calls: 1, Usage: full, Money: 2}})
+}

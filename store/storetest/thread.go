@@ -1,0 +1,219 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ponder"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var threadChecks = []check{
+	{"Create", checkCreate},
+	{"Info", checkInfo},
+	{"List", checkList},
+	{"Remove", checkRemove},
+	{"Checkpoint", checkCheckpoint},
+}
+
+func checkCreate(t *testing.T, s ponder.Store) {
+	header := ponder.Thread{ID: thr, Kind: ponder.KindSession, Title: "why", Owner: "ann", Created: day, Model: "p/m"}
+	started := of(root, "", ponder.RunStarted{Input: "why?", Mode: "session"})
+	call := of(root, "k#1", ponder.CallFinished{Model: "p/m"})
+	fails(t, "create", s.Create(t.Context(), header, say("1"), started, call), nil)
+	want := ponder.Info{Thread: header, Head: 3, Status: ponder.Thinking}
+	got := must(s.Thread(t.Context(), thr))(t)
+	if got.Updated.Before(day) {
+		t.Errorf("updated %s, before it was created", got.Updated)
+	}
+	got.Updated = time.Time{}
+	same(t, "info", got, want)
+	same(t, "seqs", seqsOf(read(t, s, thr, 0)), seqs(1, 3))
+
+	other := header
+	other.Title = "how"
+	fails(t, "create again", s.Create(t.Context(), other, say("x")), ponder.ErrTaken)
+	same(t, "title", must(s.Thread(t.Context(), thr))(t).Title, "why")
+	same(t, "seqs", seqsOf(read(t, s, thr, 0)), seqs(1, 3))
+	refuse(t, s, thr, hold(t, s, thr), ponder.ErrTaken, call)
+
+	other.ID = "thr_b"
+	fails(t, "create with one key twice", s.Create(t.Context(), other, say("x"), started, started), ponder.ErrTaken)
+	_, err := s.Thread(t.Context(), "thr_b")
+	fails(t, "a thread that was not made", err, ponder.ErrNoThread)
+	if err := s.Create(t.Context(), ponder.Thread{}); err == nil {
+		t.Error("a thread was made without an id")
+	}
+	fails(t, "create without a time", s.Create(t.Context(), ponder.Thread{ID: "thr_c"}), nil)
+	if made := must(s.Thread(t.Context(), "thr_c"))(t).Created; time.Since(made) > time.Hour {
+		t.Errorf("a thread without a time was made at %s", made)
+	}
+}
+
+func checkInfo(t *testing.T, s ponder.Store) {
+	_, err := s.Thread(t.Context(), thr)
+	fails(t, "thread that is not there", err, ponder.ErrNoThread)
+	create(t, s, thr)
+	fence := hold(t, s, thr)
+	other := ponder.RunID("run_01BBBBBBBBBBBBBBBBBBBBBBBB")
+	for i, c := range []struct {
+		ev   ponder.Event
+		want ponder.Status
+	}{
+		{say("hi"), ponder.Created},
+		{of(root, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{of(root, "", ponder.RunPaused{}), ponder.Paused},
+		{of(root, "", ponder.RunResumed{}), ponder.Thinking},
+		{of(child, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{of(child, "", ponder.RunPaused{}), ponder.Thinking},
+		{of(child, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Thinking},
+		{of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}), ponder.Completed},
+		{say("and?"), ponder.Completed},
+		{of(other, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{of(other, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Cancelled},
+	} {
+		c.ev.Time = day.Add(time.Duration(i) * time.Second)
+		add(t, s, thr, fence, c.ev)
+		info := must(s.Thread(t.Context(), thr))(t)
+		if info.Status != c.want || info.Head != ponder.Seq(i+1) || !info.Updated.Equal(c.ev.Time) {
+			t.Errorf("after %s: %s, head %d, updated %s", c.ev.Body.Type(), info.Status, info.Head, info.Updated)
+		}
+	}
+	add(t, s, thr, fence, of("", "title", ponder.TitleGenerated{Content: "a talk"}))
+	same(t, "title", must(s.Thread(t.Context(), thr))(t).Title, "a talk")
+}
+
+func checkList(t *testing.T, s ponder.Store) {
+	none := must(s.List(t.Context(), ponder.Filter{}))(t)
+	same(t, "threads of an empty store", len(none), 0)
+	for i, header := range []ponder.Thread{
+		{ID: "thr_01A", Kind: ponder.KindConversation, Owner: "ann", Created: day.Add(3 * time.Hour)},
+		{ID: "thr_01AB", Kind: ponder.KindSession, Owner: "ann", Created: day.Add(time.Hour)},
+		{ID: "thr_01AC", Kind: ponder.KindSession, Owner: "bob", Created: day.Add(2 * time.Hour)},
+		{ID: "thr_01a%", Kind: ponder.KindSession, Owner: "bob", Created: day},
+		{ID: "thr_02", Kind: ponder.KindResearch, Owner: "", Created: day},
+	} {
+		var events []ponder.Event
+		if i%2 == 1 {
+			events = []ponder.Event{of(root, "", ponder.RunStarted{Mode: "m"})}
+		}
+		if err := s.Create(t.Context(), header, events...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		filter ponder.Filter
+		want   []ponder.ThreadID
+	}{
+		{"all, the newest first", ponder.Filter{}, []ponder.ThreadID{"thr_01A", "thr_01AC", "thr_01AB", "thr_02", "thr_01a%"}},
+		{"limit", ponder.Filter{Limit: 2}, []ponder.ThreadID{"thr_01A", "thr_01AC"}},
+		{"large limit", ponder.Filter{Limit: 100}, []ponder.ThreadID{"thr_01A", "thr_01AC", "thr_01AB", "thr_02", "thr_01a%"}},
+		{"kind", ponder.Filter{Kind: ponder.KindSession}, []ponder.ThreadID{"thr_01AC", "thr_01AB", "thr_01a%"}},
+		{"owner", ponder.Filter{Owner: "bob"}, []ponder.ThreadID{"thr_01AC", "thr_01a%"}},
+		{"status", ponder.Filter{Status: ponder.Thinking}, []ponder.ThreadID{"thr_01AB", "thr_01a%"}},
+		{"prefix", ponder.Filter{Prefix: "thr_01A"}, []ponder.ThreadID{"thr_01A", "thr_01AC", "thr_01AB"}},
+		{"prefix with a sign that LIKE has", ponder.Filter{Prefix: "thr_01a%"}, []ponder.ThreadID{"thr_01a%"}},
+		{"whole id", ponder.Filter{Prefix: "thr_01AB"}, []ponder.ThreadID{"thr_01AB"}},
+		{"no such prefix", ponder.Filter{Prefix: "thr_03"}, nil},
+		{"several", ponder.Filter{Kind: ponder.KindSession, Owner: "ann", Status: ponder.Thinking, Prefix: "thr_01", Limit: 5}, []ponder.ThreadID{"thr_01AB"}},
+	} {
+		var got []ponder.ThreadID
+		for _, info := range must(s.List(t.Context(), c.filter))(t) {
+			got = append(got, info.ID)
+			same(t, "info of "+string(info.ID), info, must(s.Thread(t.Context(), info.ID))(t))
+		}
+		same(t, c.name, got, c.want)
+	}
+}
+
+func checkRemove(t *testing.T, s ponder.Store) {
+	fails(t, "remove what is not there", s.Remove(t.Context(), thr), ponder.ErrNoThread)
+	create(t, s, thr)
+	create(t, s, "thr_b", say("stays"))
+	fence := hold(t, s, thr)
+	add(t, s, thr, fence, sayOnce("k", "secret"), of(root, "c#1", started("slow", "m", "p/m")), of(root, "c#1", finished("p/m", 5)))
+	fails(t, "save", s.SaveCheckpoint(t.Context(), thr, "fold", "1", 1, []byte("secret")), nil)
+	before := must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t)
+
+	fails(t, "remove", s.Remove(t.Context(), thr), nil)
+	_, err := s.Thread(t.Context(), thr)
+	fails(t, "thread", err, ponder.ErrNoThread)
+	for _, err := range s.Events(t.Context(), thr, 0) {
+		fails(t, "events", err, ponder.ErrNoThread)
+	}
+	_, err = s.Append(t.Context(), thr, fence, say("x"))
+	fails(t, "append of the holder", err, ponder.ErrFenced)
+	_, err = s.Append(t.Context(), thr, 0, say("x"))
+	fails(t, "append", err, ponder.ErrNoThread)
+	fails(t, "release", s.Release(t.Context(), thr, fence, 3, 0), ponder.ErrFenced)
+	_, err = s.Take(t.Context(), thr, join(t, s, "nod_other"))
+	fails(t, "take", err, ponder.ErrNoThread)
+	fails(t, "save a checkpoint", s.SaveCheckpoint(t.Context(), thr, "fold", "1", 1, []byte("secret")), ponder.ErrNoThread)
+	fails(t, "remove again", s.Remove(t.Context(), thr), ponder.ErrNoThread)
+	same(t, "threads listed", len(must(s.List(t.Context(), ponder.Filter{}))(t)), 1)
+	same(t, "usage", must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t), before)
+	checkGone(t, s)
+	same(t, "other thread", texts(t, s, "thr_b", 0), []string{"stays"})
+
+	create(t, s, thr, sayOnce("k", "a new one with the old id"))
+	checkGone(t, s)
+	same(t, "new thread", texts(t, s, thr, 0), []string{"a new one with the old id"})
+	_, err = s.Append(t.Context(), thr, fence, say("x"))
+	fails(t, "append of the old holder", err, ponder.ErrFenced)
+	if lease := take(t, s, thr, "nod_other"); lease.Fence <= fence || lease.Elapsed != 0 {
+		t.Errorf("lease of the new thread: %+v; of the old: %d", lease, fence)
+	}
+	same(t, "usage", must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t), before)
+}
+
+func checkGone(t *testing.T, s ponder.Store) {
+	t.Helper()
+	req, err := s.Request(t.Context(), thr, root, "c#1")
+	if req != nil || err != nil {
+		t.Errorf("request: %+v, %v", req, err)
+	}
+	seq, state, err := s.LoadCheckpoint(t.Context(), thr, "fold", "1")
+	if seq != 0 || state != nil || err != nil {
+		t.Errorf("checkpoint: %d, %q, %v", seq, state, err)
+	}
+}
+
+func checkCheckpoint(t *testing.T, s ponder.Store) {
+	create(t, s, thr, say("1"), say("2"))
+	load := func(what string, id ponder.ThreadID, fold, version string, wantSeq ponder.Seq, want []byte) {
+		t.Helper()
+		seq, state, err := s.LoadCheckpoint(t.Context(), id, fold, version)
+		if seq != wantSeq || !cmp.Equal(state, want, cmpopts.EquateEmpty()) || err != nil {
+			t.Errorf("%s: got %d, %q, %v", what, seq, state, err)
+		}
+	}
+	save := func(fold, version string, seq ponder.Seq, state string) {
+		t.Helper()
+		if err := s.SaveCheckpoint(t.Context(), thr, fold, version, seq, []byte(state)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load("none", thr, "line", "1", 0, nil)
+	load("no thread", "thr_none", "line", "1", 0, nil)
+	save("line", "1", 1, "one\x00\xff")
+	save("other", "7", 2, "other")
+	load("saved", thr, "line", "1", 1, []byte("one\x00\xff"))
+	load("another version", thr, "line", "2", 0, nil)
+	save("line", "1", 2, "two")
+	load("newer", thr, "line", "1", 2, []byte("two"))
+	save("line", "1", 1, "late")
+	load("an older one does not replace it", thr, "line", "1", 2, []byte("two"))
+	save("line", "2", 1, "new version")
+	load("a new version does", thr, "line", "2", 1, []byte("new version"))
+	load("the old version", thr, "line", "1", 0, nil)
+	load("another fold", thr, "other", "7", 2, []byte("other"))
+	fails(t, "save for no thread", s.SaveCheckpoint(t.Context(), "thr_none", "line", "1", 1, nil), ponder.ErrNoThread)
+	for i := range 20 {
+		save(fmt.Sprint("fold", i), "1", 1, fmt.Sprint(i))
+	}
+	load("one of many", thr, "fold13", "1", 1, []byte("13"))
+}
