@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // A Config is what the files and the environment say. Its zero value works: no
@@ -48,13 +49,13 @@ type Config struct {
 
 // Models says which models there are for each role.
 type Models struct {
-	Fast     Chain            `toml:"fast"`
-	Slow     Chain            `toml:"slow"`
-	Cheap    Chain            `toml:"cheap"`
-	Frontier Chain            `toml:"frontier"`
-	Embed    Chain            `toml:"embed"`
-	Deep     string           `toml:"-"`     // the slow model of deep_think; from the environment alone
-	Price    map[string]Price `toml:"price"` // by full name; before the built-in table
+	Fast     Chain                   `toml:"fast"`
+	Slow     Chain                   `toml:"slow"`
+	Cheap    Chain                   `toml:"cheap"`
+	Frontier Chain                   `toml:"frontier"`
+	Embed    Chain                   `toml:"embed"`
+	Deep     string                  `toml:"-"`     // the slow model of deep_think; from the environment alone
+	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; before the built-in table
 }
 
 // of returns the models of a role.
@@ -76,15 +77,6 @@ func (m Models) of(role ponder.Role) Chain {
 
 // A Chain is a model's full name, and those that are asked when it fails.
 type Chain []string
-
-// A Price is in US dollars per million tokens. What reading from a cache costs
-// is a price of its own, or that of Input if zero; so is writing to one.
-type Price struct {
-	Input      float64 `toml:"input"`
-	Output     float64 `toml:"output"`
-	CacheRead  float64 `toml:"cache_read"`
-	CacheWrite float64 `toml:"cache_write"`
-}
 
 // A Provider says how to reach models.
 type Provider struct {

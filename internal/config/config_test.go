@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/llm"
 )
 
 // place is a home folder and a working folder with files, and an environment.
@@ -67,7 +69,7 @@ session = "Answer in French."
 		t.Fatal(err)
 	}
 	want := Models{Fast: Chain{"groq/a"}, Slow: Chain{"ollama/d"}, Cheap: Chain{"ollama/e", "ollama/f"}, Deep: "openai/gpt-9",
-		Price: map[string]Price{"openai/c": {Input: 1.75}}}
+		Price: map[string]llm.Override{"openai/c": {Input: new(1.75)}}}
 	if d := cmp.Diff(want, c.Models); d != "" {
 		t.Error(d)
 	}

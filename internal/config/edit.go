@@ -35,7 +35,7 @@ func Unset(src Source, name string) (string, error) {
 	return change(src, name, func(text string) string { return dropLine(text, split(name)) })
 }
 
-// Known reports an error if there is no such setting.
+// Known reports an error, ErrUnknownKey, if there is no such setting.
 func Known(name string) error {
 	if _, ok := find(name); !ok {
 		return unknownKey(name)
@@ -43,17 +43,11 @@ func Known(name string) error {
 	return nil
 }
 
+// ErrUnknownKey is in the error of a setting that there is not.
+var ErrUnknownKey = errors.New("no such setting")
+
 func unknownKey(name string) error {
-	best, least := "", 4 // of edits
-	for _, k := range Keys() {
-		if d := distance(name, k.Name); d < least {
-			best, least = k.Name, d
-		}
-	}
-	if best != "" {
-		return fmt.Errorf("no setting is called %q: did you mean %s?", clip(name, 60), best)
-	}
-	return fmt.Errorf("no setting is called %q: `ponder settings` lists them", clip(name, 60))
+	return fmt.Errorf("%w: %q", ErrUnknownKey, clip(name, 60))
 }
 
 // change rewrites the user's file.
@@ -180,24 +174,4 @@ func dropLine(text string, key []string) string {
 		}
 	}
 	return text
-}
-
-// distance counts the edits between two words, up to what matters here.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := last
-			if a[i] != b[j] {
-				d = 1 + min(last, row[j], row[j+1])
-			}
-			last, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ponder"
 )
 
 // How long a server is asked what it has before it counts as not there.
@@ -48,15 +50,15 @@ func Installed(ctx context.Context, client *http.Client, base string) ([]Install
 }
 
 // pick chooses a model for each role of those installed.
-func pick(installed []Install) map[string]string {
-	models := map[string]string{}
+func pick(installed []Install) map[ponder.Role]string {
+	models := map[ponder.Role]string{}
 	if i := slices.IndexFunc(installed, func(m Install) bool { return m.Name != "" && !m.embeds() }); i >= 0 {
-		for _, role := range []string{"fast", "slow", "cheap", "frontier"} {
+		for _, role := range []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap, ponder.Frontier} {
 			models[role] = installed[i].Name
 		}
 	}
 	if i := slices.IndexFunc(installed, Install.embeds); i >= 0 {
-		models["embed"] = installed[i].Name
+		models[ponder.Embed] = installed[i].Name
 	}
 	return models
 }
@@ -64,7 +66,7 @@ func pick(installed []Install) map[string]string {
 // served returns the models for each role on a server that speaks like OpenAI:
 // of the usual ones those it has, else its first. A server that does not say
 // what it has is taken to have the usual ones.
-func served(ctx context.Context, client *http.Client, p Provider, usual map[string]string) map[string]string {
+func served(ctx context.Context, client *http.Client, p Provider, usual map[ponder.Role]string) map[ponder.Role]string {
 	ctx, cancel := context.WithTimeout(ctx, servedTime)
 	defer cancel()
 	var list struct {

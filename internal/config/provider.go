@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"ponder"
 )
 
 // types are the ways to talk to a provider.
@@ -24,50 +26,50 @@ type maker struct {
 	Provider
 	urlEnv string // a variable that may say where it is
 	local  bool   // needs no key
-	models map[string]string
+	models map[ponder.Role]string
 }
 
 // makers are the providers that need no file, in the order in which a key that
 // is there is used when nothing says which model to use. The models are those of
-// August 2026; docs of the providers say which came since.
+// October 2026, but for openrouter's, whose names for the newest come late.
 func makers() []maker {
 	return []maker{
 		{
 			Provider: Provider{Name: "openai", Type: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
 			urlEnv:   "OPENAI_BASE_URL",
-			models: map[string]string{"fast": "gpt-5.4-mini", "slow": "gpt-5.4", "cheap": "gpt-5.4-nano", "frontier": "gpt-5.5",
-				"embed": "text-embedding-3-small"},
+			models:   roles("gpt-6-luna", "gpt-6.1-sol", "gpt-6-luna", "gpt-6-astra", "text-embedding-3-small"),
 		},
 		{
 			Provider: Provider{Name: "anthropic", Type: "anthropic", BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY"},
 			urlEnv:   "ANTHROPIC_BASE_URL",
-			models: map[string]string{"fast": "claude-haiku-4-5", "slow": "claude-sonnet-5", "cheap": "claude-haiku-4-5",
-				"frontier": "claude-opus-5"},
+			models:   roles("claude-haiku-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5-5", ""),
 		},
 		{
 			Provider: Provider{Name: "gemini", Type: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta", KeyEnv: "GEMINI_API_KEY"},
-			models: map[string]string{"fast": "gemini-3.5-flash-lite", "slow": "gemini-3.7-flash", "cheap": "gemini-3.1-flash-lite",
-				"frontier": "gemini-3-pro-preview", "embed": "gemini-embedding-001"},
+			models:   roles("gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.1-flash-lite", "gemini-3.1-pro-preview", "gemini-embedding-001"),
 		},
 		{
 			Provider: Provider{Name: "groq", Type: "openai", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY"},
-			models: map[string]string{"fast": "openai/gpt-oss-20b", "slow": "openai/gpt-oss-120b", "cheap": "openai/gpt-oss-20b",
-				"frontier": "openai/gpt-oss-120b"},
+			models:   roles("openai/gpt-oss-20b", "openai/gpt-oss-120b", "openai/gpt-oss-20b", "openai/gpt-oss-120b", ""),
 		},
 		{
 			Provider: Provider{Name: "zai", Type: "openai", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: "ZAI_API_KEY"},
-			models:   map[string]string{"fast": "glm-5-turbo", "slow": "glm-5.3", "cheap": "glm-4.7-flash", "frontier": "glm-5.3"},
+			models:   roles("glm-5.3-flash", "glm-5.3", "glm-5.3-flash", "glm-5.3", ""),
 		},
 		{
 			Provider: Provider{Name: "openrouter", Type: "openai", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY"},
-			models: map[string]string{"fast": "anthropic/claude-haiku-4.5", "slow": "anthropic/claude-sonnet-5",
-				"cheap": "anthropic/claude-haiku-4.5", "frontier": "anthropic/claude-opus-5"},
+			models:   roles("anthropic/claude-haiku-4.5", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4.5", "anthropic/claude-opus-5", ""),
 		},
 		{
 			Provider: Provider{Name: "ollama", Type: "ollama", BaseURL: "http://127.0.0.1:11434"},
 			urlEnv:   "OLLAMA_HOST", local: true,
 		},
 	}
+}
+
+// roles names the models of a provider for the roles, "" for none.
+func roles(fast, slow, cheap, frontier, embed string) map[ponder.Role]string {
+	return map[ponder.Role]string{ponder.Fast: fast, ponder.Slow: slow, ponder.Cheap: cheap, ponder.Frontier: frontier, ponder.Embed: embed}
 }
 
 func makerOf(name string) (maker, bool) {

@@ -99,9 +99,6 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) {
 		if err != nil || (p.Key == "" && p.BaseURL == m.BaseURL) {
 			continue
 		}
-		if p.Key == "" && c.env(m.urlEnv) == "" && c.Providers[m.Name].BaseURL == "" {
-			continue
-		}
 		models, from := m.models, p.KeyEnv
 		if p.BaseURL != m.BaseURL && p.Type == "openai" {
 			models, from = served(ctx, client, p, m.models), m.urlEnv
@@ -118,9 +115,9 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) {
 	}
 }
 
-func (all Choices) fill(provider string, models map[string]string, from string) {
+func (all Choices) fill(provider string, models map[ponder.Role]string, from string) {
 	for i := range all {
-		if id := models[string(all[i].Role)]; id != "" && all[i].Models == nil {
+		if id := models[all[i].Role]; id != "" && all[i].Models == nil {
 			all[i].Models, all[i].From = Chain{provider + "/" + id}, from
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/llm"
 )
 
 func TestResolve(t *testing.T) {
@@ -34,7 +36,7 @@ func TestResolve(t *testing.T) {
 		{name: "a key goes before ollama", env: map[string]string{"OLLAMA_HOST": ollama, "GROQ_API_KEY": "k"},
 			want: [5]string{"groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-120b", "groq/openai/gpt-oss-20b", "groq/openai/gpt-oss-120b", ""}, from: "GROQ_API_KEY"},
 		{name: "the first of two keys", env: map[string]string{"GEMINI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
-			want: [5]string{"anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4-5", "anthropic/claude-opus-5", ""}, from: "ANTHROPIC_API_KEY"},
+			want: [5]string{"anthropic/claude-haiku-5-5", "anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5", "anthropic/claude-opus-5-5", ""}, from: "ANTHROPIC_API_KEY"},
 		{name: "a server with models of its own", env: map[string]string{"OPENAI_BASE_URL": lone + "/v1"},
 			want: [5]string{"openai/my-llama", "openai/my-llama", "openai/my-llama", "openai/my-llama", "openai/text-embedding-x"}, from: "OPENAI_BASE_URL"},
 		{name: "one role is set, the others follow", file: "[models]\nfast='a/x'\nfrontier='a/y'\n", env: map[string]string{"OPENAI_API_KEY": "k"},
@@ -75,4 +77,17 @@ func serve(t *testing.T, path, body string) string {
 	}))
 	t.Cleanup(srv.Close)
 	return srv.URL
+}
+
+func TestDefaultModelsHavePrices(t *testing.T) {
+	for _, m := range makers() {
+		for role, id := range m.models {
+			if id == "" {
+				continue
+			}
+			if info, ok := llm.BuiltIn().Lookup(m.Name + "/" + id); !ok || info.Source == llm.PriceUnknown {
+				t.Errorf("the %s model of %s, %s, has no known price", role, m.Name, id)
+			}
+		}
+	}
 }
