@@ -144,17 +144,18 @@ func (b *builder) unit(d *Document, doc int32, i int, section int32) {
 	s, quote := d.Sentences[i], d.Quote(i)
 	n := int32(len(b.units))
 	p := b.passage(d, doc, i, section)
-	words, content, sum := 0, 0, uint32(2166136261)
+	words, content, size, sum := 0, 0, 0, uint32(2166136261)
 	tokens(quote, func(t token) {
 		w := b.word(quote[t.start:t.end])
 		b.count(w.term, n, p, doc)
 		words++
+		size += t.end - t.start
 		if !w.stop {
 			content++
 			sum = (sum ^ uint32(w.term)) * 16777619
 		}
 	})
-	b.units = append(b.units, unit{p, uint16(min(words, math.MaxUint16)), s.Kind, worth(s.Kind, quote, content), sum})
+	b.units = append(b.units, unit{p, uint16(min(words, math.MaxUint16)), s.Kind, worth(s.Kind, quote, content, size+words), sum})
 	b.passages[p].words += int32(words)
 	b.docWords[doc] += int32(words)
 	b.words += int64(words)
@@ -230,9 +231,9 @@ func (b *builder) seal() *index {
 	return b.index
 }
 
-// worth says how good a quote a sentence with so many words of content is, in
-// percent. Headings and code are never quoted.
-func worth(k Kind, quote string, content int) uint8 {
+// worth says how good a quote a sentence is, in percent, that has so many words
+// of content and so many bytes in words. Headings and code are never quoted.
+func worth(k Kind, quote string, content, size int) uint8 {
 	w := 100
 	switch {
 	case k == Heading || k == Code || content == 0:
@@ -242,9 +243,11 @@ func worth(k Kind, quote string, content int) uint8 {
 	case content < 5:
 		w = 75
 	}
-	switch lastRune(quote) {
-	case ':', '?':
+	if end := lastRune(quote); end == ':' || end == '?' {
 		w = w * 75 / 100
+	}
+	if size < len(quote)*4/5 {
+		w = w * 60 / 100 // more signs than in a text
 	}
 	return uint8(w)
 }

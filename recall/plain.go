@@ -60,14 +60,16 @@ func plainBlocks(lines []string) []Block {
 // joined returns lines as items, those that go on from another joined to it.
 func joined(lines []string) []Block {
 	var out []Block
-	for i, line := range lines {
-		switch {
-		case ruled(line):
-		case len(out) > 0 && goesOn(lines[i-1], line):
-			out[len(out)-1].Text += " " + strings.TrimSpace(line)
-		default:
-			out = append(out, Block{Kind: Item, Text: strings.TrimSpace(unmark(line))})
+	first := 0
+	for i := 1; i <= len(lines); i++ {
+		if i < len(lines) && !ruled(lines[i]) && goesOn(lines[i-1], lines[i]) {
+			continue
 		}
+		if !ruled(lines[first]) {
+			text := strings.Join(append([]string{unmark(lines[first])}, lines[first+1:i]...), "\n")
+			out = append(out, Block{Kind: Item, Text: text})
+		}
+		first = i
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func (x *index) parse(text string) query {
 			at[t] = i
 			q.terms = append(q.terms, x.queryTerm(w, t))
 		}
-		q.terms[i].weight++
+		q.terms[i].weight += emphasis(w)
 		now := q.terms[i]
 		if before != nil && before.id >= 0 && now.id >= 0 && before.id != now.id {
 			q.pairs[[2]int32{before.id, now.id}] = pairWeight * (before.idf + now.idf)
@@ -53,6 +53,15 @@ func (x *index) parse(text string) query {
 		q.ideal += t.weight * t.idf
 	}
 	return q
+}
+
+// emphasis returns how much a word of a question counts: less if it is one that
+// is in questions about anything.
+func emphasis(word string) float64 {
+	if fillers[strings.ToLower(word)] {
+		return 0.7
+	}
+	return 1
 }
 
 // queryWords returns the words of a question that say what it is about, or all

@@ -6,7 +6,7 @@ import "math"
 // the length of a text counts, for a sentence, a passage and a document.
 const (
 	saturation   = 1.2
-	sentenceLean = 0.35
+	sentenceLean = 0.5
 	passageLean  = 0.6
 	documentLean = 0.75
 )
@@ -14,10 +14,10 @@ const (
 // What the surroundings of a sentence add to its own score.
 const (
 	neighbourWeight = 0.3  // each of the sentences before and after it
-	passageWeight   = 0.35 // its passage
+	passageWeight   = 0.5  // its passage
 	headingWeight   = 0.3  // the headings it stands under
 	titleWeight     = 0.25 // of the document
-	documentWeight  = 0.1  // the whole document
+	documentWeight  = 0.2  // the whole document
 )
 
 // A queryTerm is a term of a question.

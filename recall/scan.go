@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,6 +161,7 @@ type walk struct {
 	list    *Listing
 	roots   []string // real paths, which links must not lead out of
 	seen    map[fileID]bool
+	unread  map[string]int // files of the root that have another format, by extension
 	entries int
 	bytes   int64
 	full    bool
@@ -177,7 +179,30 @@ func (w *walk) root(path string) error {
 	if _, err := os.ReadDir(path); err != nil {
 		return reason(err)
 	}
-	return w.dir(path, info, nil, 0)
+	w.unread = map[string]int{}
+	err = w.dir(path, info, nil, 0)
+	if len(w.unread) > 0 {
+		w.skip(path, fmt.Errorf("not a format that can be read: %s", counted(w.unread)))
+	}
+	return err
+}
+
+// counted returns how often what is, the most first: "12 .png, 3 .zip".
+func counted(what map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(what), func(a, b string) int {
+		if what[a] != what[b] {
+			return what[b] - what[a]
+		}
+		return strings.Compare(a, b)
+	})
+	var parts []string
+	for _, n := range names[:min(len(names), 8)] {
+		parts = append(parts, fmt.Sprintf("%d %s", what[n], n))
+	}
+	if more := len(names) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d other kinds", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // dir walks a folder. Its errors are those of the walk, not of what is in it.
@@ -230,7 +255,10 @@ func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string
 		return nil
 	}
 	if !info.IsDir() {
-		if err := w.file(path, info, false); err != nil {
+		switch err := w.file(path, info, false); {
+		case errors.Is(err, errFormat):
+			w.unread[extension(path)]++
+		case err != nil:
 			w.skip(path, err)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"math"
 	"slices"
 	"sort"
 )
@@ -120,7 +121,7 @@ func (s *selection) hit(k candidate) Hit {
 	s.perDoc[doc]++
 	d, i := s.c.docs[doc], int(k.unit-s.c.docUnit[doc])
 	h := Hit{Document: d, Sentence: i, Start: d.Sentences[i].Start, End: d.Sentences[i].End, Quote: d.Quote(i)}
-	h.Score = min(1, float64(k.score)/(fullScore*s.q.ideal))
+	h.Score = 1 - math.Exp(-float64(k.score)/s.q.ideal)
 	for _, t := range s.q.terms {
 		if _, ok := slices.BinarySearch(k.terms, t.id); ok {
 			h.Terms = append(h.Terms, t.word)
@@ -128,9 +129,6 @@ func (s *selection) hit(k candidate) Hit {
 	}
 	return h
 }
-
-// fullScore is the score that counts as 1, for each term's own weight.
-const fullScore = 1.6
 
 // unitAt returns the unit at a place.
 func (c *Collection) unitAt(id string) (int32, bool) {

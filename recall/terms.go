@@ -60,7 +60,7 @@ func (c *Collection) rarity(term string) float64 {
 
 // A phrase is a key term to be.
 type phrase struct {
-	words []string // as written
+	text  string
 	terms []string
 	first int // where it is in the text
 	count int
@@ -109,7 +109,7 @@ func distinct(list []*phrase, n int) []string {
 		}
 		if !slices.ContainsFunc(taken, func(t []string) bool { return within(t, p.terms) || within(p.terms, t) }) {
 			taken = append(taken, p.terms)
-			out = append(out, strings.Join(p.words, " "))
+			out = append(out, p.text)
 		}
 	}
 	return out
@@ -158,35 +158,49 @@ func phrases(text string) []*phrase {
 
 // joins reports whether what stands between two words keeps them together.
 func joins(text string, end, start int) bool {
-	return start <= end || text[end:start] == " " || text[end:start] == "-" || text[end:start] == "‑"
+	return start <= end || start-end == 1 && strings.IndexByte(" -_", text[end]) >= 0 || text[end:start] == "‑"
 }
 
 // newPhrase returns the key term in a run of words: its last words, for in
 // English the thing comes last. It is nil if there is none.
 func newPhrase(text string, run []token, names map[string]bool) *phrase {
-	for len(run) > 0 && weak(text, run[0], false) {
-		run = run[1:]
-	}
-	for len(run) > 0 && weak(text, run[len(run)-1], len(run) > 1) {
-		run = run[:len(run)-1]
-	}
+	run = trimmed(text, run)
+	run = trimmed(text, run[max(0, len(run)-maxKeyWords):])
 	if len(run) == 0 {
 		return nil
 	}
 	if unspaced(firstRune(text[run[0].start:])) {
 		return unspacedPhrase(text, run)
 	}
-	run = run[max(0, len(run)-maxKeyWords):]
 	p := &phrase{first: run[0].start}
-	for _, t := range run {
+	var b strings.Builder
+	for i, t := range run {
 		w := text[t.start:t.end]
 		p.terms = append(p.terms, term(w))
+		if i > 0 {
+			b.WriteString(text[run[i-1].end:t.start])
+		}
 		if low := strings.ToLower(w); !names[low] {
 			w = low
 		}
-		p.words = append(p.words, w)
+		b.WriteString(w)
+	}
+	p.text = b.String()
+	if len(run) == 1 && utf8.RuneCountInString(p.text) < 4 && !names[strings.ToLower(p.text)] {
+		return nil
 	}
 	return p
+}
+
+// trimmed returns a run of words without those at its ends that say little.
+func trimmed(text string, run []token) []token {
+	for len(run) > 0 && weak(text, run[0], false) {
+		run = run[1:]
+	}
+	for len(run) > 0 && weak(text, run[len(run)-1], len(run) > 1) {
+		run = run[:len(run)-1]
+	}
+	return run
 }
 
 // unspacedPhrase returns the key term in a run of pairs of letters, which is the
@@ -206,7 +220,7 @@ func unspacedPhrase(text string, run []token) *phrase {
 			p.first = t.start
 		}
 		p.terms = append(p.terms, term(pair))
-		p.words = []string{text[p.first:t.end]}
+		p.text = text[p.first:t.end]
 	}
 	if p.terms == nil {
 		return nil
