@@ -59,8 +59,10 @@ type SimConfig struct {
 	// Script has the answers to give before any is made up.
 	Script Script `json:"script,omitempty"`
 
-	// Record, if set, is called at the end of each exchange, from several
+	// Asked, if set, is called when a model is asked and has not answered yet;
+	// Record at the end of each exchange. Both are called from several
 	// goroutines.
+	Asked  func(Record) `json:"-"`
 	Record func(Record) `json:"-"`
 }
 

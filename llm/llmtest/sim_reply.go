@@ -37,6 +37,9 @@ func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 	attempt := x.sim.seen.add(a.hash)
 	x.rec.Prompt, x.rec.Attempt = strconv.FormatUint(a.hash, 16), attempt
 	x.rec.PromptBytes, x.rec.Input, x.rec.Streamed = a.size, a.tokens(), a.stream
+	if c.Asked != nil {
+		c.Asked(x.rec)
+	}
 	rng := rand.New(rand.NewPCG(mix(c.Seed, a.hash), uint64(attempt)))
 	met := draw(c.Behaviours, rng)
 	line := x.sim.line(c.Script, a)

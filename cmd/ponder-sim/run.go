@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"ponder/llm/llmtest"
+)
+
+// Exit codes, those of ponder.
+const (
+	done       = 0
+	failed     = 1
+	wrongUsage = 2
+)
+
+const (
+	grace      = 2 * time.Second // for answers to end after an interrupt
+	headerTime = 10 * time.Second
+)
+
+// run serves until ctx ends and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args, stdout)
+	if errors.Is(err, errHelp) {
+		return done
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "ponder-sim: %v\n", err)
+		return wrongUsage
+	}
+	if err := serve(ctx, s, stdout); err != nil {
+		fmt.Fprintf(stderr, "ponder-sim: %v\n", err)
+		return failed
+	}
+	return done
+}
+
+func serve(ctx context.Context, s settings, stdout io.Writer) (err error) {
+	records, err := openLog(s.log, stdout)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, records.close()) }()
+	if s.log != "" {
+		s.sim.Record = records.write
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	sim := llmtest.NewSim(s.sim)
+	server := &http.Server{Handler: sim, ReadHeaderTimeout: headerTime}
+	greet(stdout, "http://"+l.Addr().String(), s.sim.Key)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	return shutDown(ctx, server, sim, stdout)
+}
+
+// shutDown lets answers end for a while, then cuts them off.
+func shutDown(ctx context.Context, server *http.Server, sim *llmtest.Sim, stdout io.Writer) error {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := server.Shutdown(late)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	st := sim.Stats()
+	fmt.Fprintf(stdout, "%d requests, %d answers, %d errors, %d cancelled, %d tokens read, %d written\n",
+		st.Requests, st.Answers, st.Failed, st.Cancelled, st.Input, st.Output)
+	return err
+}
+
+// greet says where the server is and how to use it.
+func greet(w io.Writer, base, key string) {
+	if key == "" {
+		key = "any"
+	}
+	fmt.Fprintf(w, "listening on %s\n\n", base)
+	for _, line := range [][2]string{
+		{"OpenAI", base + "/v1"}, {"Anthropic", base + "/anthropic"}, {"Gemini", base + "/gemini/v1beta"}, {"Ollama", base},
+	} {
+		fmt.Fprintf(w, "  %-10s %s\n", line[0], line[1])
+	}
+	fmt.Fprintf(w, "\nOne of these points ponder at it:\n\n")
+	fmt.Fprintf(w, "  export OPENAI_BASE_URL=%s/v1 OPENAI_API_KEY=%s PONDER_MODEL_FAST=openai/sim-fast PONDER_MODEL_SLOW=openai/sim-slow\n", base, key)
+	fmt.Fprintf(w, "  export ANTHROPIC_BASE_URL=%s/anthropic ANTHROPIC_API_KEY=%s PONDER_MODEL_SLOW=anthropic/claude-opus-4-6\n", base, key)
+	fmt.Fprintf(w, "  export OLLAMA_HOST=%s PONDER_MODEL_FAST=ollama/llama3.1\n\n", base)
+	fmt.Fprintf(w, "counts: GET %s/sim/stats\n", base)
+}
+
+// A recordLog writes a line for each request. Its zero value writes nothing.
+type recordLog struct {
+	mu   sync.Mutex
+	out  *bufio.Writer
+	file io.Closer
+}
+
+// openLog opens the log of requests.
+func openLog(name string, stdout io.Writer) (*recordLog, error) {
+	switch name {
+	case "":
+		return new(recordLog), nil
+	case "-":
+		return &recordLog{out: bufio.NewWriterSize(stdout, 0)}, nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return &recordLog{out: bufio.NewWriter(f), file: f}, nil
+}
+
+// write adds a line. What cannot be written is reported by close.
+func (l *recordLog) write(r llmtest.Record) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = l.out.Write(append(line, '\n'))
+	_ = l.out.Flush() // so that the log can be watched
+}
+
+func (l *recordLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out == nil {
+		return nil
+	}
+	err := l.out.Flush()
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package anthropic_test
+
+import (
+	"testing"
+
+	"ponder/llm"
+	"ponder/llm/anthropic"
+	"ponder/llm/llmtest"
+)
+
+func TestConform(t *testing.T) {
+	for model, lacks := range map[string][]llmtest.Lack{
+		"claude-sonnet-4": nil, "claude-opus-4-1": nil, "claude-opus-4-6": nil, "claude-opus-5-5": {llmtest.NoForcedTools},
+	} {
+		t.Run(model, func(t *testing.T) {
+			llmtest.Conform(t, llmtest.Adapter{
+				New: func(base, key string) llm.Provider {
+					return anthropic.New(anthropic.Config{BaseURL: base + "/anthropic", Key: key})
+				},
+				Model: model, Other: "claude-sonnet-4-5",
+				Lacks: append(lacks, llmtest.NoEmbeddings),
+			})
+		})
+	}
+}

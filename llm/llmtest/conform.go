@@ -1,0 +1,254 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder/llm"
+)
+
+// An Adapter is what [Conform] tests: how to make a provider that speaks to a
+// server, and what its dialect has no way to say.
+type Adapter struct {
+	// New returns a provider for the server at base, such as
+	// http://127.0.0.1:1234, with a key. It adds the path its dialect wants.
+	New func(base, key string) llm.Provider
+
+	// Model is the name of a model that can do all that the dialect can; Other
+	// is another one.
+	Model, Other string
+
+	// Lacks are the things that the dialect does not have.
+	Lacks []Lack
+}
+
+// A Lack is something that a dialect does not have.
+type Lack string
+
+// What dialects lack.
+const (
+	NoEmbeddings   Lack = "embeddings"
+	NoFilter       Lack = "content filter"
+	NoForcedTools  Lack = "tools that must be called"
+	NoAnswerID     Lack = "ids of answers"
+	NoRetryHeaders Lack = "times to wait in headers"
+	NoCheck        Lack = "a list of models"
+	NoCache        Lack = "counts of cached tokens"
+	NoPayment      Lack = "errors of its own for an account without credit"
+)
+
+func (a Adapter) has(l Lack) bool { return !slices.Contains(a.Lacks, l) }
+
+// Conform checks an adapter against a [Sim] over the wire: that text, reasoning,
+// tools, schemas, images and usage come through, that each failure has its
+// class, that a broken stream is not an answer, and that whoever stops reading
+// closes the connection.
+func Conform(t *testing.T, a Adapter) {
+	for _, group := range []struct {
+		name  string
+		tests []conformTest
+	}{
+		{"answers", answerTests()}, {"tools", toolTests()}, {"usage", usageTests()}, {"failures", failureTests()},
+		{"breaks", breakTests()}, {"cancel", cancelTests()}, {"provider", providerTests()},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.tests {
+				t.Run(c.name, func(t *testing.T) {
+					if c.needs == "" || a.has(c.needs) {
+						c.run(newRig(t, a, c.config))
+					}
+				})
+			}
+		})
+	}
+}
+
+// A conformTest is one thing that is checked.
+type conformTest struct {
+	name   string
+	needs  Lack // not run for dialects that lack it
+	config SimConfig
+	run    func(*rig)
+}
+
+const rigKey = "sk-test-0123456789abcdefghijklmnop"
+
+// A rig is an adapter and the server it talks to.
+type rig struct {
+	*testing.T
+	adapter  Adapter
+	sim      *Sim
+	base     string
+	provider llm.Provider
+	model    llm.Model
+	asked    chan struct{} // questions to models that came
+	records  chan Record   // of questions to models
+}
+
+func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
+	r := &rig{T: t, adapter: a, asked: make(chan struct{}, 1000), records: make(chan Record, 1000)}
+	c.Seed = 7
+	c.Asked = func(Record) { r.asked <- struct{}{} }
+	c.Record = func(rec Record) {
+		if rec.Prompt != "" || rec.Status >= 400 {
+			r.records <- rec
+		}
+	}
+	r.sim = NewSim(c)
+	r.base = Serve(t, r.sim)
+	r.provider = a.New(r.base, rigKey)
+	r.model = r.provider.Model(a.Model)
+	return r
+}
+
+// patience bounds how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// record returns what the server says of the next question.
+func (r *rig) record() Record {
+	r.Helper()
+	select {
+	case rec := <-r.records:
+		return rec
+	case <-time.After(patience):
+		r.Fatal("the server is still answering")
+		return Record{}
+	}
+}
+
+// ask asks a question and returns the answer, after checking what holds of all
+// answers.
+func (r *rig) ask(req *llm.Request) *llm.Response {
+	r.Helper()
+	return r.askOf(r.model, req)
+}
+
+func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
+	r.Helper()
+	var text, reasoning strings.Builder
+	var done *llm.Response
+	for d, err := range m.Generate(r.Context(), req) {
+		if err != nil {
+			r.Fatalf("Generate: %v", err)
+		}
+		if done != nil {
+			r.Error("a delta after the last one")
+		}
+		text.WriteString(d.Text)
+		reasoning.WriteString(d.Reasoning)
+		done = d.Done
+	}
+	if done == nil {
+		r.Fatal("the stream ended without a last delta")
+	}
+	if got := done.Message.Text(); got != text.String() {
+		r.Errorf("text of the answer is %q, of its deltas %q", got, text.String())
+	}
+	if got := reasoningOf(done.Message); got != reasoning.String() {
+		r.Errorf("reasoning of the answer is %q, of its deltas %q", got, reasoning.String())
+	}
+	if done.Model != m.Name() {
+		r.Errorf("Model is %q, want %q", done.Model, m.Name())
+	}
+	if done.Message.Role != llm.Assistant {
+		r.Errorf("Role is %q, want %q", done.Message.Role, llm.Assistant)
+	}
+	return done
+}
+
+// fail asks a question that must fail with one of the classes, and returns the
+// error after checking what holds of all errors.
+func (r *rig) fail(ctx context.Context, req *llm.Request, want ...llm.Class) *llm.Error {
+	r.Helper()
+	var err error
+	for d, e := range r.model.Generate(ctx, req) {
+		if err != nil {
+			r.Error("a delta after the error")
+		}
+		if d.Done != nil {
+			r.Fatalf("an answer, want an error of class %v: %q", want, d.Done.Message.Text())
+		}
+		err = e
+	}
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		r.Fatalf("error is %v (%T), want an *llm.Error of class %v", err, err, want)
+	}
+	if !slices.Contains(want, e.Class) {
+		r.Errorf("class is %q, want %q: %v", e.Class, want, e)
+	}
+	if e.Model != r.model.Name() {
+		r.Errorf("error names model %q, want %q", e.Model, r.model.Name())
+	}
+	if text := e.Error(); strings.Contains(text, rigKey) || strings.ContainsAny(text, "\r\n") || e.Message == "" {
+		r.Errorf("error text %q: want one line without the key", text)
+	}
+	return e
+}
+
+func reasoningOf(m llm.Message) string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		b.WriteString(p.Reasoning)
+	}
+	return b.String()
+}
+
+// question returns a request of one message.
+func question(text string) *llm.Request {
+	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
+}
+
+// on returns a script line that answers text wherever the pattern matches.
+func on(pattern, text string) Line {
+	return Line{Match: regexp.MustCompile(pattern), Reply: encode(text)}
+}
+
+// always returns the chances that give every request these behaviours.
+func always(of ...Behaviour) map[Behaviour]float64 {
+	m := make(map[Behaviour]float64, len(of))
+	for _, b := range of {
+		m[b] = 1
+	}
+	return m
+}
+
+// hasBody reports whether any string in a JSON body contains text.
+func hasBody(body []byte, text string) bool {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return false
+	}
+	var in func(any) bool
+	in = func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return strings.Contains(v, text)
+		case []any:
+			return slices.ContainsFunc(v, in)
+		case map[string]any:
+			for _, x := range v {
+				if in(x) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return in(v)
+}
+
+// statusOf is the status of a record, to be compared with that of an error.
+func statusOf(rec Record) int {
+	if rec.Status == http.StatusOK {
+		return 0
+	}
+	return rec.Status
+}

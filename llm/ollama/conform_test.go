@@ -1,0 +1,21 @@
+package ollama_test
+
+import (
+	"testing"
+
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/llm/ollama"
+)
+
+func TestConform(t *testing.T) {
+	llmtest.Conform(t, llmtest.Adapter{
+		New: func(base, key string) llm.Provider {
+			return ollama.New(ollama.Config{BaseURL: base, Key: key})
+		},
+		Model: "llama3.1", Other: "qwen3",
+		Lacks: []llmtest.Lack{
+			llmtest.NoFilter, llmtest.NoForcedTools, llmtest.NoAnswerID, llmtest.NoRetryHeaders, llmtest.NoCache,
+		},
+	})
+}
