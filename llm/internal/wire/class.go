@@ -76,7 +76,7 @@ func byText(text string, status int) llm.Class {
 	case anyOf(text, "api key not valid", "invalid api key", "incorrect api key", "api key expired", "api key is invalid",
 		"no api key", "missing api key"):
 		return llm.Auth
-	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "input was flagged",
+	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "content filtering policy", "input was flagged",
 		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
 		return llm.Filtered
 	}
