@@ -18,6 +18,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"ponder"
 	"ponder/llm"
@@ -159,6 +160,10 @@ func Lines(evs []ponder.Event) (lines []string) {
 
 // Line returns an event without its place, ids and times.
 func Line(ev ponder.Event) string {
+	if b, ok := ev.Body.(ponder.CallFinished); ok {
+		b.Took, b.RetryAt = 0, time.Time{}
+		ev.Body = b
+	}
 	js, err := json.Marshal(ponder.Event{Thread: ev.Thread, Run: ev.Run, Cause: ev.Cause, Internal: ev.Internal, Body: ev.Body})
 	if err != nil {
 		return fmt.Sprintf("%s: %v", ev.Body.Type(), err)
