@@ -239,8 +239,11 @@ func (l *line) end(ev Event, o Outcome, spent Cost) bool {
 	a.now = nil
 	switch {
 	case o.Dropped:
-	case !o.RetryAt.IsZero():
-		a.fails, a.retryAt, a.model = a.fails+1, o.RetryAt, o.Next
+	case !o.RetryAt.IsZero() && in.call != nil:
+		if a.fails++; o.Next != in.call.Model {
+			a.fails = 0 // of the next model
+		}
+		a.retryAt, a.model = o.RetryAt, o.Next
 	default:
 		r.finish(in.key, in.kind())
 		return true

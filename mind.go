@@ -22,7 +22,7 @@ type Config struct {
 	Node   Node         // who this process is; an ID is made up if it has none
 
 	// Retry says what to do when a call fails; its zero value is a sound one.
-	Retry policy
+	Retry llm.Policy
 
 	// OnDelta, if set, is told what models write while they write it. It is
 	// called from many goroutines, must not block, and may miss nothing only by

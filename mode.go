@@ -177,3 +177,25 @@ func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.C
 		},
 	}
 }
+
+// A Placement decides which process works on which thread, and when: it calls
+// [Mind.Work], or whatever it was made with, and never twice at once for one
+// thread. Package internal/place has one that lasts and one for tests. It is
+// safe for concurrent use.
+type Placement interface {
+	// Start makes sure that the thread is worked on, here and from now on, until
+	// nothing is left to do. It does not wait, and starting what is at work does
+	// nothing.
+	Start(ctx context.Context, thread ThreadID) error
+
+	// Recover starts the threads of processes that are gone, and returns how many.
+	Recover(ctx context.Context) (int, error)
+
+	// Schedule calls tick at the times of a cron expression (five fields, or six
+	// with seconds first), in one process of those that share the store; what was
+	// missed while none ran is not made up. The name says which schedule it is.
+	Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error
+
+	// Close stops all work and waits for it to stop.
+	Close(ctx context.Context) error
+}

@@ -35,7 +35,7 @@ func (h *holder) begin(in *intent) {
 	in.begun = true
 	inherited := in.seq <= h.lease.Head // of a holder that is gone
 	fails := in.run.acts[in.key].fails
-	run, key, cause, told := in.run.ID, in.key, in.cause, in.run.told
+	run, key, cause := in.run.ID, in.key, in.cause
 	h.performers.Go(func() {
 		defer cancel()
 		res := result{id: id}
@@ -43,7 +43,7 @@ func (h *holder) begin(in *intent) {
 			r := h.use(ctx, *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(ctx, *in.call, run, key, cause, fails, told)
+			r := h.call(ctx, *in.call, run, key, cause, fails)
 			res.call = &r
 		}
 		h.post(res)
@@ -193,7 +193,7 @@ func (h *holder) use(ctx context.Context, c ToolCall, inherited bool) (r ToolRes
 }
 
 // call makes an attempt at a call.
-func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause string, fails int, told bool) CallFinished {
+func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause string, fails int) CallFinished {
 	began := time.Now()
 	done := CallFinished{Model: c.Model}
 	req := c.Request
@@ -229,7 +229,7 @@ func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause 
 	done.Spent, done.Price = model.settle(c.Held, read, wrote, done.Usage)
 	done.Took = time.Since(began).Milliseconds()
 	if err != nil {
-		done.Outcome = h.failed(ctx, c, err, fails, told)
+		done.Outcome = h.failed(ctx, c, err, fails)
 	}
 	return done
 }
@@ -282,7 +282,7 @@ func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, 
 func cutoff(req *llm.Request) int { return 6*req.MaxTokens + 1024 }
 
 // failed says what to do about a failed attempt.
-func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int, told bool) Outcome {
+func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int) Outcome {
 	o := Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: ctx.Err() != nil}
 	if o.Dropped {
 		return o
@@ -294,10 +294,8 @@ func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int
 			at = i
 		}
 	}
-	_ = told
-	next, wait, again := h.Retry.Next(err, fails+1, at, len(chain), rand.Float64())
-	if again && next < len(chain) {
-		o.RetryAt, o.Next = time.Now().Add(wait), chain[next].Name()
+	if next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64()); next.Again {
+		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
 	}
 	return o
 }
