@@ -131,14 +131,14 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 		return nil
 	}
 	resp, err := p.client.Do(ctx, id, http.MethodGet, p.base+"/v1/models/"+url.PathEscape(id), p.header, nil)
-	if err != nil {
-		if !p.own && llm.ClassOf(err) == llm.NotFound {
-			return nil
-		}
-		return err
+	switch {
+	case err == nil:
+		wire.Finish(resp)
+		return resp.Body.Close()
+	case !p.own && llm.ClassOf(err) == llm.NotFound:
+		return nil
 	}
-	wire.Finish(resp)
-	return resp.Body.Close()
+	return err
 }
 
 // Embed implements llm.Provider: this API has no embeddings.

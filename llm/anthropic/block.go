@@ -117,14 +117,14 @@ func (c *conversation) part(p llm.Part) (any, error) {
 	}
 	own := c.own(p)
 	switch {
-	case p.Text != "":
+	case strings.TrimSpace(p.Text) != "": // the API refuses text of nothing but blanks
 		b := &block{Type: "text", Text: p.Text}
 		var o opaque
 		if json.Unmarshal(own, &o) == nil && o.Type == "text" {
 			b.Citations = o.Citations
 		}
 		return b, nil
-	case own != nil:
+	case own != nil && p.Text == "":
 		return again(own, p.Reasoning), nil
 	}
 	return nil, nil // reasoning without a signature cannot be given back
@@ -156,7 +156,7 @@ func again(own json.RawMessage, thought string) any {
 
 func result(r *llm.ToolResult) (*block, error) {
 	b := &block{Type: "tool_result", ToolUseID: wire.ToolName(r.ID), IsError: r.Failed}
-	if r.Text != "" {
+	if strings.TrimSpace(r.Text) != "" {
 		b.Content = append(b.Content, &block{Type: "text", Text: r.Text})
 	}
 	if r.Media != nil {

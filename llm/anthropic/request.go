@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"ponder/llm"
 	"ponder/llm/internal/wire"
@@ -90,7 +91,7 @@ func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 // system sets the system prompt: the caller's, and words of the adapter's own
 // behind the part that is cached.
 func (p *plan) system(req *llm.Request, words string) {
-	if req.System != "" {
+	if strings.TrimSpace(req.System) != "" {
 		b := &block{Type: "text", Text: req.System}
 		if req.Cache {
 			b.CacheControl = ephemeral()

@@ -29,7 +29,7 @@ func body(t *testing.T, id string, req *llm.Request, fields ...string) string {
 	}
 	var some wire.Object
 	for _, f := range fields {
-		if v := all.Get(f); v != nil {
+		if v := all.Value(f); v != nil {
 			some.Set(f, v)
 		}
 	}
@@ -172,7 +172,7 @@ func TestConversation(t *testing.T) {
 		{"own hidden thoughts", []llm.Part{{Opaque: own}}, `[{"type":"thinking","thinking":"","signature":"s"}]`},
 		{"thoughts of another model", []llm.Part{{Reasoning: "hm", Opaque: other}, {Text: "so", Opaque: other}}, `[{"type":"text","text":"so"}]`},
 		{"thoughts without a signature", []llm.Part{{Reasoning: "hm"}, {Text: "so"}}, `[{"type":"text","text":"so"}]`},
-		{"nothing", []llm.Part{{Text: ""}, {Reasoning: "hm"}}, ``},
+		{"nothing", []llm.Part{{Text: ""}, {Text: " \n"}, {Reasoning: "hm"}}, ``},
 		{"a foreign id and input", []llm.Part{call}, `[{"type":"tool_use","id":"functions_add_0","name":"add","input":{"input":"2+3"}}]`},
 		{"results first", []llm.Part{{Text: "look"}, result}, `[{"type":"tool_result","tool_use_id":"functions_add_0","content":[{"type":"text","text":"5"}]},{"type":"text","text":"look"}]`},
 		{"a failed result", []llm.Part{{Result: &llm.ToolResult{ID: "a", Failed: true}}}, `[{"type":"tool_result","tool_use_id":"a","is_error":true}]`},

@@ -46,9 +46,9 @@ func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) 
 			out.Set(f.Key, value)
 		}
 	}
-	if in.String("type") == "object" || in.Get("properties") != nil {
+	if in.String("type") == "object" || in.Value("properties") != nil {
 		// Closing an object only makes the answer stricter, but a map would be empty.
-		if in.Get("properties") == nil && !closed(in.Get("additionalProperties")) {
+		if in.Value("properties") == nil && !closed(in.Value("additionalProperties")) {
 			return nil, false
 		}
 		out.Set("additionalProperties", json.RawMessage("false"))

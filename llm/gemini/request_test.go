@@ -27,7 +27,7 @@ func body(t *testing.T, m *model, req *llm.Request, fields ...string) string {
 	}
 	var some wire.Object
 	for _, f := range fields {
-		if v := all.Get(f); v != nil {
+		if v := all.Value(f); v != nil {
 			some.Set(f, v)
 		}
 	}

@@ -36,7 +36,7 @@ func plainSchema(schema json.RawMessage) (json.RawMessage, bool) {
 // without fields, which it refuses.
 func parameters(schema json.RawMessage) json.RawMessage {
 	o, err := wire.ParseObject(schema)
-	if err != nil || o.Get("properties") == nil && o.String("type") == "OBJECT" {
+	if err != nil || o.Value("properties") == nil && o.String("type") == "OBJECT" {
 		return nil
 	}
 	return schema
@@ -68,7 +68,7 @@ func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMess
 		if !ok {
 			return d.anything(), true
 		}
-		if doc := in.Get("description"); doc != nil {
+		if doc := in.Value("description"); doc != nil {
 			target.Set("description", doc)
 		}
 		return d.schema(target, append(slices.Clip(open), ref), depth+1)
@@ -107,7 +107,7 @@ func (d *dialect) find(ref string) (wire.Object, bool) {
 			continue
 		}
 		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
-		next, err := wire.ParseObject(at.Get(key))
+		next, err := wire.ParseObject(at.Value(key))
 		if err != nil {
 			return nil, false
 		}
@@ -155,7 +155,7 @@ func (d *dialect) additional(out *wire.Object, raw json.RawMessage, open []strin
 	inner, ok := d.inner(raw, open, depth)
 	if isBool(raw) {
 		inner = raw
-	} else if in, err := wire.ParseObject(raw); err == nil && len(in) == 1 && in.Get("not") != nil {
+	} else if in, err := wire.ParseObject(raw); err == nil && len(in) == 1 && in.Value("not") != nil {
 		inner = json.RawMessage("false")
 	}
 	out.Set("additionalProperties", inner)
@@ -321,7 +321,7 @@ func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
 	if len(kept) == 0 {
 		return true
 	}
-	if out.Get("type") == nil {
+	if out.Value("type") == nil {
 		out.Set("type", quote("STRING"))
 	}
 	return setJSON(out, "enum", kept)

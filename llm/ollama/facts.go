@@ -69,14 +69,13 @@ func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 		return *e.facts, nil
 	}
 	f, err := p.show(ctx, id)
-	if err != nil {
-		if mute(err) {
-			return facts{}, nil
-		}
-		return facts{}, err
+	switch {
+	case err == nil:
+		e.facts = &f
+	case mute(err):
+		err = nil // f is zero; the next request asks again
 	}
-	e.facts = &f
-	return f, nil
+	return f, err
 }
 
 // mute reports whether an error only says that the server does not know the

@@ -32,7 +32,7 @@ func body(t *testing.T, id string, f facts, req *llm.Request, fields ...string) 
 	}
 	var some wire.Object
 	for _, field := range fields {
-		if v := all.Get(field); v != nil {
+		if v := all.Value(field); v != nil {
 			some.Set(field, v)
 		}
 	}

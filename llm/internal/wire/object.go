@@ -50,8 +50,8 @@ func ParseObject(raw []byte) (Object, error) {
 	return o, nil
 }
 
-// Get returns the value of a key, or nil.
-func (o Object) Get(key string) json.RawMessage {
+// Value returns the value of a key, or nil.
+func (o Object) Value(key string) json.RawMessage {
 	for _, f := range o {
 		if f.Key == key {
 			return f.Value
@@ -63,7 +63,7 @@ func (o Object) Get(key string) json.RawMessage {
 // String returns the value of a key if it is a string, or "".
 func (o Object) String(key string) string {
 	var s string
-	if json.Unmarshal(o.Get(key), &s) != nil {
+	if json.Unmarshal(o.Value(key), &s) != nil {
 		return ""
 	}
 	return s
