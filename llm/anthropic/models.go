@@ -16,7 +16,7 @@ const (
 
 // traits are what an adapter must know of a model to ask it well.
 type traits struct {
-	prefix   string // of the model's name from "claude" on
+	prefix   string // of the model's name from "claude" on; "" if it is not known
 	output   int    // most tokens of an answer
 	thinks   reasoning
 	sampling bool // takes a temperature
@@ -60,7 +60,7 @@ func traitsOf(id string) traits {
 	if at < 0 {
 		return traits{output: 8192, thinks: byBudget, sampling: true, forced: true}
 	}
-	best := traits{prefix: "claude", output: 64000, thinks: always, schema: true}
+	best := traits{output: 128000, thinks: always, schema: true}
 	for _, t := range known() {
 		if strings.HasPrefix(id[at:], t.prefix) && len(t.prefix) > len(best.prefix) {
 			best = t

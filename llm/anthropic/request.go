@@ -114,6 +114,9 @@ func (m *model) think(p *plan, req *llm.Request) {
 	if p.body.MaxTokens <= 0 {
 		p.body.MaxTokens = min(usualOutput, m.traits.output)
 	}
+	if m.traits.prefix != "" { // else the limit is a guess, and more may be right
+		p.body.MaxTokens = min(p.body.MaxTokens, m.traits.output)
+	}
 }
 
 // thinkByBudget leaves at least a quarter of the answer to what is not thought.
@@ -124,15 +127,18 @@ func (m *model) thinkByBudget(p *plan, req *llm.Request) {
 	if m.traits.effort && budget > 0 {
 		p.effort(req.Effort)
 	}
-	if req.MaxTokens > 0 {
-		budget = min(budget, req.MaxTokens-req.MaxTokens/4)
+	if most := req.MaxTokens; most > 0 {
+		if m.traits.prefix != "" {
+			most = min(most, m.traits.output)
+		}
+		budget = min(budget, most-most/4)
 	}
 	if budget < leastBudget || forces(req) || midLoop(p.body.Messages) {
 		return
 	}
 	p.body.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
 	if req.MaxTokens <= 0 {
-		p.body.MaxTokens = min(usualOutput+budget, m.traits.output)
+		p.body.MaxTokens = min(usualOutput, m.traits.output) + budget
 	}
 }
 

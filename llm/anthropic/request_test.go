@@ -57,6 +57,9 @@ func TestThinking(t *testing.T) {
 		{"between tools", "claude-sonnet-5-5", llm.Request{Effort: "none"}, `{"max_tokens":32000,"thinking":{"type":"between_tools"}}`},
 		{"not known yet", "claude-saga-7", llm.Request{Effort: "low"}, `{"max_tokens":32000,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}}`},
 		{"another maker's", "glm-4.7", llm.Request{Effort: "low", MaxTokens: 8000}, `{"max_tokens":8000,"thinking":{"type":"enabled","budget_tokens":4000}}`},
+		{"longer than there is", "claude-opus-4-1", llm.Request{Effort: "high", MaxTokens: 1 << 20}, `{"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":24000}}`},
+		{"another maker's, length open", "glm-4.7", llm.Request{Effort: "low"}, `{"max_tokens":12192,"thinking":{"type":"enabled","budget_tokens":4000}}`},
+		{"long for who knows whom", "glm-4.7", llm.Request{MaxTokens: 200000}, `{"max_tokens":200000}`},
 		{"with a prefix", "us.anthropic.claude-opus-4-6-v1", llm.Request{Effort: "low"}, `{"max_tokens":32000,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

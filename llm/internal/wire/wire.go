@@ -7,13 +7,17 @@
 // [Think] tells reasoning from answer in models that mix them, [Estimate] guesses
 // the tokens of a request that nobody counted, and [CallID] names a tool call.
 //
+// [Body] writes a request, with the help of [Object] and the functions about
+// schemas and names where a dialect is narrow. A [Fold] makes an answer of the
+// pieces of a stream, often with [Parts]; [Ask.Stream] drives it to the end that
+// Generate promises and sees to errors, usage and the terminal signal.
+//
 // An adapter's Generate goes like this:
 //
 //	resp, err := client.Do(ctx, id, http.MethodPost, url, header, body)
-//	if err != nil { yield(llm.Delta{}, err); return }
+//	if err != nil { yield(llm.Delta{}, ask.Cut(err, llm.Usage{})); return }
 //	defer resp.Body.Close()        // closes the connection if the stream was left early
-//	for ev, err := range wire.Events(resp.Body) { ... }
-//	wire.Finish(resp)              // the terminal signal came: the connection can be kept
+//	ask.Stream(resp, wire.Data(resp.Body), fold, yield)
 //
 // Errors of the body are [llm.Error] already; they lack only the usage.
 package wire
