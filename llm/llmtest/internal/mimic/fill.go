@@ -16,6 +16,7 @@ const (
 	maxItems  = 200     // that a schema can ask for
 	maxLength = 4000    // characters that a schema can ask for
 	maxValue  = 1 << 20 // bytes after which only what must be is written
+	mostValue = 8 << 20 // bytes after which lists are empty
 )
 
 // Fill writes a JSON value of a schema. Properties stand in the schema's order.
@@ -131,6 +132,9 @@ func (f *filler) array(s *schema, name string, depth int) {
 	if depth > fullDepth || len(f.buf) > maxValue {
 		lo, hi = count(s.MinItems, 0), count(s.MinItems, 0)
 	}
+	if len(f.buf) > mostValue {
+		lo, hi = 0, 0
+	}
 	f.buf = append(f.buf, '[')
 	var seen []string
 	for i := range f.w.between(lo, hi) {
@@ -197,20 +201,25 @@ func (f *filler) number(s *schema, kind, name string) {
 			return
 		}
 	}
-	if p := s.lo(); p != nil {
-		hi = max(hi, *p+hi-lo)
-		lo = max(lo, *p)
-	}
-	if p := s.hi(); p != nil {
-		hi = min(hi, *p)
-		if lo > hi {
-			lo = hi
-			if q := s.lo(); q != nil {
-				lo = *q
-			}
-		}
-	}
+	lo, hi = s.within(lo, hi)
 	f.buf = s.appendNumber(f.buf, f.w, kind, lo, hi)
+}
+
+// maxSpan is the widest range that numbers are drawn from.
+const maxSpan = 1e6
+
+// within returns the range of the schema's numbers, near a usual one.
+func (s *schema) within(lo, hi float64) (float64, float64) {
+	least, most := s.lo(), s.hi()
+	switch {
+	case least != nil && most != nil:
+		return *least, min(max(*least, *most), *least+maxSpan)
+	case least != nil:
+		return max(lo, *least), max(hi, *least+hi-lo)
+	case most != nil:
+		return min(lo, *most-hi+lo), min(hi, *most)
+	}
+	return lo, hi
 }
 
 // appendNumber appends a number in lo..hi that obeys the schema's step and
@@ -278,7 +287,7 @@ func (f *filler) text(s *schema, name string) string {
 // fit makes a text as long and as short as the schema says.
 func (f *filler) fit(s *schema, text string) string {
 	if s.MinLength != nil {
-		for n := count(s.MinLength, 0); utf8.RuneCountInString(text) < min(n, maxLength); {
+		for utf8.RuneCountInString(text) < min(*s.MinLength, maxLength) {
 			text += " " + f.w.sentence()
 		}
 	}
@@ -296,12 +305,13 @@ func (f *filler) quoted(s string) {
 	f.buf = append(f.buf, b...)
 }
 
-// count returns a schema's count, bounded, or another if it has none.
+// count returns how many items a schema says, bounded, or another number if it
+// does not say.
 func count(n *int, other int) int {
 	if n == nil {
 		return other
 	}
-	return min(max(*n, 0), maxItems, maxLength)
+	return min(max(*n, 0), maxItems)
 }
 
 func slug(s string) string { return strings.ReplaceAll(s, " ", "-") }
