@@ -48,8 +48,16 @@ func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
 // search returns the action of a look.
 func (s state) search() ponder.Action {
+	query := s.Focus.Text
+	if topic, ok := strings.CutPrefix(query, topicQuestion); ok {
+		query = strings.TrimSuffix(topic, "?") + " " + clip(oneLine(s.run.Input), maxFocus)
+	}
+	limit := maxHits
+	if s.Unaided {
+		limit = questionEvery // each becomes a thought
+	}
 	args, err := json.Marshal(map[string]any{
-		"query": s.Focus.Text, "paths": s.opts.Docs, "limit": maxHits, "exclude": slices.Concat([]string{}, s.Seen),
+		"query": query, "paths": s.opts.Docs, "limit": limit, "exclude": slices.Concat([]string{}, s.Seen),
 	})
 	if err != nil {
 		panic(err) // strings and numbers can be marshalled
@@ -125,17 +133,23 @@ func (s *state) looked(b ponder.ToolResult) {
 	}
 	var add []ponder.Body
 	for _, h := range f.hits {
-		if key := h.key(); !slices.Contains(s.Seen, key) {
+		s.Best = max(s.Best, h.Score)
+	}
+	for _, h := range f.hits {
+		if key := h.key(); !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) {
 			s.Seen = last(append(slices.Clip(s.Seen), key), maxSeen)
 			add = append(add, s.gather(h))
 		}
 	}
-	s.Dry++
-	if len(add) > 0 {
+	if s.Dry++; len(add) > 0 {
 		s.Dry = 0
 	}
-	if s.Counts.Rounds == 1 && len(f.skipped) > 0 {
-		add = append(add, ponder.SystemNote{Content: notRead(f.skipped), Reason: "documents that could not be read"})
+	switch {
+	case s.Counts.Rounds > 1:
+	case b.Error != "":
+		add = append(add, ponder.SystemNote{Content: "The documents could not be searched: " + s.Fault})
+	case len(f.skipped) > 0:
+		add = append(add, ponder.SystemNote{Content: notRead(f.skipped)})
 	}
 	s.write("found", &s.Counts.Found, add...)
 	if !s.Unaided {
@@ -172,7 +186,9 @@ func (s *state) gather(h hit) ponder.Body {
 		Terms: terms(h.Terms), Question: s.Focus.Question,
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
-	s.note(h.Topics)
+	if s.Focus.Question == "" { // further away they have little to do with it
+		s.note(h.Topics)
+	}
 	return ponder.Evidence{
 		Content: h.Quote, ID: e.id(), Source: h.Source, Title: e.Title, Start: h.Start, End: h.End,
 		Hash: h.Hash, Score: e.Score, Tool: SearchTool,

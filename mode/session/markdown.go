@@ -54,8 +54,11 @@ func status(v View) string {
 		parts = append(parts, "model "+inText(s.Model))
 	}
 	text := strings.Join(parts, " · ")
-	if s.Metadata.WithoutModel {
-		text += "\n\nAll or part of this was done without a model, from quotations; where, it says so."
+	switch {
+	case s.Metadata.WithoutModel && s.Usage.Calls == s.Usage.Failed:
+		text += "\n\nThis was done without a model, from quotations."
+	case s.Metadata.WithoutModel:
+		text += "\n\nParts of this were done without a model; where, it says so."
 	}
 	return text
 }

@@ -23,11 +23,11 @@ var (
 	finalPrompt string
 )
 
-// maxKept bounds a thought that is kept for prompts, and maxAsked the user's
-// question in them, in bytes.
+// Bounds on the parts of prompts, in bytes.
 const (
-	maxKept  = 1000
-	maxAsked = 32 << 10
+	maxKept   = 1000     // a thought
+	maxAsked  = 32 << 10 // the user's question
+	maxPrompt = 8 << 10  // of the owner's own
 )
 
 // The most that a model may write, in tokens, if it does not reason at length.
@@ -60,10 +60,16 @@ func (s state) ask() ponder.Action {
 		b.WriteString("\nSynthesize the current understanding.\n")
 	case final:
 		role, tokens, req.System, req.Schema, req.Background = s.opts.FinalRole, finalTokens, finalPrompt, answerSchema, false
+		if s.Step.Other {
+			role = s.opts.ThoughtRole
+		}
 		s.summaryBody(&b)
 		b.WriteString("\nThe time for thinking is over. Give the final answer to the question.\n")
 	default:
 		s.thoughtsBody(&b)
+	}
+	if s.opts.Prompt != "" {
+		req.System += "\n" + clip(clean(s.opts.Prompt), maxPrompt) + "\n"
 	}
 	req.Messages = []llm.Message{llm.Say(llm.User, b.String())}
 	req.Effort, req.MaxTokens = s.opts.Effort, tokens*reasoning(s.opts.Effort)

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,16 +9,15 @@ import (
 // Confidence in a quotation. It is low, for that a document says something does
 // not make it true, and nobody has judged whether it fits the question.
 const (
-	leastQuoted = 0.2
+	leastQuoted = 0.1
 	mostQuoted  = 0.6
 )
 
-// quotedConfidence returns the confidence in a quotation of a score:
-// 0.2 + 0.6 s/(1+s), at most 0.6. It grows with the score, whatever its scale.
+// quotedConfidence returns the confidence in a quotation: 0.1 + score/2, at most
+// 0.6. The score is that of the search, from 0 to 1: how much of the question the
+// sentence speaks of.
 func quotedConfidence(score float64) float64 {
-	s := max(0, score)
-	c := min(mostQuoted, leastQuoted+mostQuoted*(s/(1+s)))
-	return math.Round(c*100) / 100
+	return rounded(min(mostQuoted, leastQuoted+max(0, score)/2))
 }
 
 // thoughtOf makes a thought of a passage: the quotation and where it is from.
@@ -115,7 +113,7 @@ func (s *state) topicQuestions() (list []asked) {
 	input := wordsOf(s.run.Input)
 	for _, t := range all {
 		q := asked{
-			Text: "What do the documents say about " + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
+			Text: topicQuestion + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
 			Why: "It comes up beside what was found.",
 		}
 		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) || s.known(q.Text) {
@@ -125,6 +123,10 @@ func (s *state) topicQuestions() (list []asked) {
 	}
 	return list
 }
+
+// topicQuestion begins each question about a topic. Documents are searched for
+// the topic and the user's question.
+const topicQuestion = "What do the documents say about "
 
 // subset reports whether all of a are in the sorted list b.
 func subset(a, b []string) bool { return shared(a, b) == len(a) }

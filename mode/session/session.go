@@ -58,6 +58,9 @@ type Options struct {
 	// Effort is how hard a reasoning model should think. See llm.Request.
 	Effort string `json:"effort,omitempty"`
 
+	// Prompt is what the owner wants of all answers, such as "Answer in French."
+	Prompt string `json:"prompt,omitempty"`
+
 	// The roles of the models to ask; slow, slow and frontier if empty.
 	ThoughtRole   ponder.Role `json:"thought_role,omitempty"`
 	SynthesisRole ponder.Role `json:"synthesis_role,omitempty"`

@@ -39,7 +39,8 @@ type state struct {
 
 	Evidence []evidence `json:"evidence,omitempty"` // of this round, and what was cited
 	Seen     []string   `json:"seen,omitempty"`     // ids of hits, the last of them
-	Topics   []topic    `json:"topics,omitempty"`   // that came up in hits and are no question yet
+	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
+	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing
 }
 
 // counts are how many there are of each thing. They number keys and events.
@@ -76,6 +77,10 @@ type step struct {
 	// Why what is wrong with it.
 	Bad string `json:"bad,omitempty"`
 	Why string `json:"why,omitempty"`
+
+	// Other says that the final answer is asked of the model that thought, for
+	// that of the answer can't be had.
+	Other bool `json:"other,omitempty"`
 }
 
 // key returns the key of the step's action.
@@ -83,6 +88,9 @@ func (p step) key() string {
 	key := p.Do
 	if p.Do != final {
 		key = fmt.Sprintf("%s-%d", p.Do, p.N)
+	}
+	if p.Other {
+		key += "~other"
 	}
 	if p.Why != "" {
 		key += "~2"

@@ -205,6 +205,9 @@ func (s *state) failed(o ponder.Outcome) {
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
 		return
+	case s.Step.Do == final && hopeless(o.Class) && s.opts.FinalRole != s.opts.ThoughtRole && s.Counts.Thoughts > 0 && !s.Step.Other && !budgetRefused(o):
+		s.Step = step{Do: final, Other: true}
+		return
 	case s.Step.Do == final:
 		s.finishUnaided()
 		return
@@ -224,6 +227,9 @@ func (s *state) failed(o ponder.Outcome) {
 // hopeless reports whether a failure of this class will come again, whatever
 // is asked.
 func hopeless(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
+
+// budgetRefused reports whether a call was not made because of a budget.
+func budgetRefused(o ponder.Outcome) bool { return o.Refused && o.Class == llm.Payment }
 
 // giveUp concludes from what there is, because the model does not answer.
 func (s *state) giveUp() {

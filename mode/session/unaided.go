@@ -18,8 +18,9 @@ const (
 
 // Bounds on what is put together.
 const (
-	quotesEach   = 4 // for each question
-	quotesInAll  = 24
+	quotesFirst  = 6 // for the user's question
+	quotesEach   = 3 // for each other
+	quotesInAll  = 18
 	thoughtsUsed = 8
 )
 
@@ -36,7 +37,7 @@ func (s *state) quote() {
 		return
 	}
 	if s.Unaided {
-		s.write("note", &s.Counts.Noted, s.explored(nothingAtAll)...)
+		s.write("note", &s.Counts.Noted, s.explored("The documents have nothing more on this.")...)
 	}
 }
 
@@ -104,7 +105,11 @@ func (s *state) quotations(title string) (summary, bool) {
 	groups = append(append(groups, s.Explored...), s.Open...)
 	var b strings.Builder
 	sum, total, n := summary{}, 0.0, 0
-	for _, q := range groups {
+	for g, q := range groups {
+		each := quotesEach
+		if g == 0 {
+			each = quotesFirst
+		}
 		var list []evidence
 		for _, e := range s.Evidence {
 			if e.Question == q.ID {
@@ -112,7 +117,7 @@ func (s *state) quotations(title string) (summary, bool) {
 			}
 		}
 		slices.SortStableFunc(list, byScore)
-		for i, e := range list[:min(len(list), quotesEach, quotesInAll-n)] {
+		for i, e := range list[:min(len(list), each, quotesInAll-n)] {
 			if i == 0 {
 				fmt.Fprintf(&b, "\n**%s**\n\n", clip(q.Text, maxQuestion))
 				sum.Insights = append(sum.Insights, line(e))

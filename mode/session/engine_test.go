@@ -1,0 +1,128 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/session"
+	"ponder/pondertest"
+)
+
+// search finds three sentences for each query.
+var search = ponder.NewTool(session.SearchTool, "Search.", json.RawMessage(`{}`), func(_ context.Context, in struct {
+	Query   string
+	Exclude []string
+}) (string, error) {
+	var hits []string
+	for i := len(in.Exclude); i < min(len(in.Exclude)+3, 30); i++ {
+		quote := fmt.Sprintf("Fact %d holds.", i)
+		hits = append(hits, fmt.Sprintf(`{"id":"h%d","source":"/d/%d.md","quote":%q,"start":0,"end":%d,"score":0.5}`, i, i%3, quote, len(quote)))
+	}
+	return `{"hits":[` + strings.Join(hits, ",") + `]}`, nil
+})
+
+// config has the mode, its tool, and a model.
+func config(m *llmtest.Model) ponder.Config {
+	return ponder.Config{
+		Modes: []ponder.Mode{session.New()}, Tools: []ponder.Tool{search},
+		Models: pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+	}
+}
+
+func TestEngine(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		model  *llmtest.Model
+		budget ponder.Budget
+		o      session.Options
+		reason string
+	}{
+		{name: "time", model: &llmtest.Model{}, budget: ponder.Budget{Time: 10 * time.Minute}, reason: "time is spent"},
+		{name: "calls", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Calls: 6}}, reason: "calls are spent"},
+		{name: "tokens", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Tokens: 30000}}, reason: "tokens are spent"},
+		{name: "money", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Money: 100000}}, reason: "money is spent"},
+		{name: "documents", model: &llmtest.Model{}, budget: ponder.Budget{Time: 5 * time.Minute}, o: session.Options{Docs: []string{"/d"}}, reason: "time is spent"},
+		{name: "without a model", model: &llmtest.Model{}, o: session.Options{Docs: []string{"/d"}, WithoutModel: true}, reason: "the documents have nothing more on this"},
+		{name: "malformed", model: &llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Malformed}}, budget: ponder.Budget{Time: 5 * time.Minute}, reason: "time is spent"},
+		{
+			name: "prose", budget: ponder.Budget{Time: 3 * time.Minute}, reason: "time is spent",
+			model: &llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is what it is."), nil }},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.model.Latency = llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}
+				mind := pondertest.Start(t, config(tt.model))
+				fin := mind.Ask(session.Name, "What is the sea?", tt.o, tt.budget)
+				if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason != tt.reason {
+					t.Errorf("finished %+v", fin)
+				}
+				v := session.NewView()
+				for _, ev := range mind.Events() {
+					v = v.Apply(ev)
+				}
+				if v.Session.Final != fin.Answer || v.Session.Status != ponder.Completed || len(v.Session.Confidence) == 0 {
+					t.Errorf("view %+v", v.Session)
+				}
+				if tt.budget.Calls > 0 && fin.Spent.Calls > tt.budget.Calls || tt.budget.Tokens > 0 && fin.Spent.Tokens > tt.budget.Tokens {
+					t.Errorf("spent %+v", fin.Spent)
+				}
+			})
+		})
+	}
+}
+
+// A process that is stopped now and then comes to the same thoughts.
+func TestStops(t *testing.T) {
+	thoughts := func(evs []ponder.Event) (list []string) {
+		for _, ev := range evs {
+			switch b := ev.Body.(type) {
+			case ponder.Thought:
+				list = append(list, b.Content)
+			case ponder.SubQuestion:
+				list = append(list, b.Content)
+			}
+		}
+		return list
+	}
+	model := func() *llmtest.Model {
+		return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}}
+	}
+	budget := ponder.Budget{Cost: ponder.Cost{Calls: 12}}
+	o := session.Options{Docs: []string{"/d"}, SynthesisInterval: 1e6}
+	synctest.Test(t, func(t *testing.T) {
+		whole := pondertest.Start(t, config(model()))
+		want := whole.Ask(session.Name, "What is the sea?", o, budget)
+		wantThoughts := thoughts(whole.Events())
+		whole.Stop()
+
+		c := config(model())
+		mind := pondertest.Start(t, c)
+		js, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: js, Budget: budget})
+		for range 8 {
+			time.Sleep(7 * time.Second)
+			mind.Stop()
+			c.Store = mind.Store
+			mind = pondertest.Start(t, c)
+		}
+		if got := mind.Await(pondertest.Run); got.Answer != want.Answer || got.Reason != want.Reason {
+			t.Errorf("finished %+v, want %+v", got, want)
+		}
+		if got := thoughts(mind.Events()); !slices.Equal(got, wantThoughts) {
+			t.Errorf("thoughts %q, want %q", got, wantThoughts)
+		}
+	})
+}

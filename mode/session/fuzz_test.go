@@ -1,0 +1,112 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ponder"
+)
+
+// seeds adds the corpora to a fuzz test.
+func seeds(f *testing.F) {
+	for _, path := range []string{"testdata/thoughts.txtar", "testdata/questions.txtar", "testdata/synthesis.txtar"} {
+		_, files := archive(f, path)
+		for _, file := range files {
+			f.Add(file.text, len(file.text)%2 == 0)
+		}
+	}
+}
+
+// sane checks a text that came from a model.
+func sane(t *testing.T, text string, most int) {
+	t.Helper()
+	if len(text) > most || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") || text != strings.TrimSpace(text) {
+		t.Errorf("not sane: %q", text)
+	}
+}
+
+func FuzzReadThoughts(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, text string, prose bool) {
+		list, err := readThoughts(text, prose)
+		if (err == nil) != (len(list) > 0) || len(list) > maxThoughts {
+			t.Fatalf("%d thoughts, %v", len(list), err)
+		}
+		for _, h := range list {
+			sane(t, h.Text, maxThought)
+			if !(0 <= h.Confidence && h.Confidence <= 1) || h.Text == "" || kindOf(h.Kind) != h.Kind {
+				t.Errorf("thought %+v", h)
+			}
+			s := state{Counts: counts{Evidence: 3}}
+			_, ids := s.cited(h.Text, h.Cites)
+			for _, id := range ids {
+				if id != "e1" && id != "e2" && id != "e3" {
+					t.Errorf("cites %q", id)
+				}
+			}
+		}
+	})
+}
+
+func FuzzReadQuestions(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, text string, prose bool) {
+		list, err := readQuestions(text, prose)
+		if err != nil && len(list) > 0 || len(list) > maxQuestions {
+			t.Fatalf("%d questions, %v", len(list), err)
+		}
+		for _, q := range list {
+			sane(t, q.Text, maxQuestion)
+			sane(t, q.Why, maxQuestion)
+			if q.Priority < 1 || q.Priority > 10 || q.Text == "" {
+				t.Errorf("question %+v", q)
+			}
+		}
+	})
+}
+
+func FuzzReadSummary(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, text string, prose bool) {
+		sum, err := readSummary(text, false, prose)
+		if (err == nil) != (sum.Text != "") {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		sane(t, sum.Text, maxAnswer)
+		for _, item := range append(sum.Insights, sum.Remaining...) {
+			sane(t, item, maxItem)
+		}
+		if !(0 <= sum.Confidence && sum.Confidence <= 1) || len(sum.Insights) > maxItems || len(sum.Remaining) > maxItems {
+			t.Errorf("summary %+v", sum)
+		}
+	})
+}
+
+func FuzzReadFound(f *testing.F) {
+	f.Add(`{"hits":[{"id":"a","source":"/a","quote":"A b.","start":0,"end":4,"score":0.5,"terms":["a"],"topics":["b"]}],"skipped":[{"path":"/x","reason":"binary"}]}`)
+	f.Add(`{"hits":[{"source":"/a","quote":"[e1] Ignore \u202e all.","start":0,"end":23},null,7]}`)
+	f.Add(`[]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		d := newDriver(t, "What?", Options{Docs: []string{"/d"}, WithoutModel: true}, 0, func(ponder.Action) ponder.Body {
+			return ponder.ToolResult{Result: text}
+		}).work()
+		checkCites(t, d)
+	})
+}
+
+// What a model can make of the time it takes to read is no more than linear.
+func TestReadingIsLinear(t *testing.T) {
+	for _, unit := range []string{
+		"THOUGHT: a\n", "WHY: a\nb\n", "- a\n  - b\n", "[e1", "TYPE: ", "| TYPE: x ", "?\n", "1. a?\n", "(", "** ", "```\n", "---\n", "a\n", " ", "QUESTION: a? PRIORITY: 1 ", "INSIGHTS:\n", "`<a", "{\"thoughts\":[",
+	} {
+		text := strings.Repeat(unit, maxHeard/2/len(unit))
+		for _, prose := range []bool{false, true} { // the test's own limit is the time it may take
+			readThoughts(text, prose)
+			readQuestions(text, prose)
+			readSummary(text, false, prose)
+		}
+		withoutTags(text)
+		markdown(text)
+	}
+}

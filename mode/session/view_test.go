@@ -1,0 +1,236 @@
+package session
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// thread returns the whole thread of what a driver did, as a store has it.
+func thread(d *driver, budget ponder.Budget) []ponder.Event {
+	js := d.run.Options
+	evs := []ponder.Event{{Run: testRun, Body: ponder.RunStarted{Input: d.run.Input, Mode: Name, Version: 1, Budget: budget, Options: js}}}
+	evs = append(evs, d.log...)
+	for i := range evs {
+		ev := evs[i]
+		if b, ok := ev.Body.(ponder.CallFinished); ok {
+			b.Usage = llm.Usage{Input: 100, CacheRead: 20, Output: 50}
+			b.Spent, b.Price = ponder.Cost{Calls: 1, Tokens: 170, Money: 1500}, ponder.PriceTable
+			ev.Body = b
+		}
+		ev.ID = "evt_" + strings.Repeat("0", 3) + string(rune('A'+i%26)) + string(rune('A'+i/26))
+		evs[i] = ev.Stamp("thr_test", ponder.Seq(i+1), epoch.Add(ev.Elapsed))
+	}
+	return evs
+}
+
+// viewOf folds events.
+func viewOf(evs []ponder.Event) View {
+	v := NewView()
+	for _, ev := range evs {
+		v = v.Apply(ev)
+	}
+	return v
+}
+
+// checkGolden compares a text with a file.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func TestExports(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		o      Options
+		answer func(ponder.Action) ponder.Body
+	}{
+		{"modelled", Options{SynthesisInterval: 30, Docs: []string{"/docs"}}, func(a ponder.Action) ponder.Body {
+			switch key := keyOf(a); key {
+			case "thoughts-1":
+				return says("THOUGHT: It rests on <b>two</b> facts [e1, e2], or more [e77].\nTYPE: insight\nCONFIDENCE: 0.7")
+			case "thoughts-2":
+				return fails(llm.Transient, "test/model: overloaded")
+			case "final":
+				return says("SYNTHESIS: It is so [e1].\n# Why\nBecause of `x<y>`, not <script>.\nINSIGHTS:\n- One | two\nCONFIDENCE: 0.8\nREMAINING:\n- Why?")
+			}
+			return world{size: 9}.answer(a)
+		}},
+		{"unaided", Options{Docs: []string{"/docs"}, WithoutModel: true}, world{size: 9}.answer},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDriver(t, "What is the fact?", tt.o, 50*time.Second, tt.answer).work()
+			v := viewOf(thread(d, ponder.Budget{Time: 50 * time.Second, Cost: ponder.Cost{Money: 1e6}}))
+			js, err := json.MarshalIndent(v, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkGolden(t, tt.name+".md", Markdown(v))
+			checkGolden(t, tt.name+".json", string(js)+"\n")
+		})
+	}
+}
+
+// The names of the session's shapes are promised to those outside.
+func TestShapeNames(t *testing.T) {
+	v := NewView()
+	v.Thoughts, v.Questions, v.Syntheses = []Thought{{Question: "q1"}}, []Question{{}}, []Synthesis{{}}
+	js, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]json.RawMessage
+	if err := json.Unmarshal(js, &got); err != nil {
+		t.Fatal(err)
+	}
+	for name, fields := range map[string]string{
+		"session": "id original_question thinking_duration_minutes model_id status progress started_at paused_at completed_at created_at " +
+			"final_synthesis confidence_evolution stop_reason budget usage metadata error_message",
+		"thoughts":  "id session_id sequence_number thought_text thought_type confidence importance related_to_question_id time_offset_seconds created_at",
+		"questions": "id session_id question_text priority why explored insights_gained created_at",
+		"syntheses": "id session_id sequence_number synthesis_text key_insights confidence_level remaining_questions time_offset_seconds created_at",
+		"sources":   "",
+	} {
+		for _, f := range strings.Fields(fields) {
+			if !strings.Contains(string(got[name]), `"`+f+`":`) {
+				t.Errorf("%s lacks %s: %s", name, f, got[name])
+			}
+		}
+	}
+	for _, f := range strings.Fields("total_thoughts total_questions total_syntheses current_focus percentage elapsed_seconds") {
+		if !strings.Contains(string(got["session"]), `"`+f+`":`) {
+			t.Errorf("progress lacks %s", f)
+		}
+	}
+	if strings.Contains(string(js), "null,") && !strings.Contains(string(js), `_at":null`) {
+		t.Errorf("a list is null: %s", js)
+	}
+}
+
+func TestViewLifecycle(t *testing.T) {
+	at := func(sec int, run ponder.RunID, cause string, b ponder.Body) ponder.Event {
+		return ponder.Event{Thread: "thr_test", Run: run, Cause: cause, Time: epoch.Add(time.Duration(sec) * time.Second), Elapsed: time.Duration(sec) * time.Second, Body: b}
+	}
+	v := NewView()
+	if v.Session.Status != ponder.Created {
+		t.Errorf("status %s before the start", v.Session.Status)
+	}
+	steps := []struct {
+		name    string
+		ev      ponder.Event
+		status  ponder.Status
+		percent float64
+		elapsed float64
+	}{
+		{"other mode", at(1, "run_1", "", ponder.RunStarted{Mode: "research"}), ponder.Created, 0, 0},
+		{"start", at(10, testRun, "", ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: 100 * time.Second, Cost: ponder.Cost{Calls: 4}}}), ponder.Thinking, 0, 0},
+		{"first", at(10, testRun, "focus-1/1.1", ponder.Progress{Stage: "focus", Content: "Why?"}), ponder.Thinking, 0, 0},
+		{"other run", at(20, "run_1", "", ponder.RunPaused{}), ponder.Thinking, 0, 0},
+		{"thought", at(20, testRun, "note-1/1.1", ponder.Thought{Content: "T"}), ponder.Thinking, 10, 10},
+		{"call", at(30, testRun, "thoughts-2#1", ponder.CallFinished{Model: "m", Spent: ponder.Cost{Calls: 1}}), ponder.Thinking, 25, 20},
+		{"pause all", at(30, "", "", ponder.RunPaused{}), ponder.Paused, 25, 20},
+		{"resume", at(30, testRun, "", ponder.RunResumed{}), ponder.Thinking, 25, 20},
+		{"spent", at(60, testRun, "", ponder.BudgetSpent{What: "calls"}), ponder.Thinking, 50, 50},
+		{"end", at(60, testRun, "", ponder.RunFinished{Status: ponder.Completed, Answer: "So.", Reason: "calls are spent"}), ponder.Completed, 100, 50},
+		{"another", at(70, "run_2", "", ponder.RunStarted{Mode: Name, Input: "And?"}), ponder.Thinking, 0, 0},
+	}
+	var ended View
+	for _, s := range steps {
+		v = v.Apply(s.ev)
+		p := v.Session.Progress
+		if v.Session.Status != s.status || p.Percentage != s.percent || p.Elapsed != s.elapsed {
+			t.Errorf("%s: status %s, %v %%, %v s; want %s, %v %%, %v s", s.name, v.Session.Status, p.Percentage, p.Elapsed, s.status, s.percent, s.elapsed)
+		}
+		if (v.Session.Paused != nil) != (s.status == ponder.Paused) {
+			t.Errorf("%s: paused at %v", s.name, v.Session.Paused)
+		}
+		if s.name == "end" {
+			ended = v
+		}
+	}
+	if !ended.CutShort || ended.Session.Final != "So." || len(ended.Thoughts) != 1 || ended.Session.Model != "m" {
+		t.Errorf("ended as %+v", ended)
+	}
+	if v.Session.Question != "And?" || len(v.Thoughts) != 0 || v.Session.Minutes != 5 {
+		t.Errorf("the other session is %+v", v.Session)
+	}
+	if p := v.At(150 * time.Second).Session.Progress; p.Percentage != 50 || p.Elapsed != 150 {
+		t.Errorf("half-way: %+v", p)
+	}
+}
+
+// A view that was returned shows the same for ever.
+func TestViewIsAValue(t *testing.T) {
+	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answer).work()
+	v := NewView()
+	var views []View
+	var texts []string
+	for _, ev := range thread(d, ponder.Budget{}) {
+		v = v.Apply(ev)
+		views, texts = append(views, v), append(texts, string(encode(t, v)))
+	}
+	for i := range views {
+		if got := string(encode(t, views[i])); got != texts[i] {
+			t.Fatalf("view %d has changed:\n%s", i, cmp.Diff(texts[i], got))
+		}
+	}
+}
+
+// Nothing of an internal event is shown.
+func TestInternalIsNotShown(t *testing.T) {
+	const marker = "MARKER"
+	v := NewView()
+	run := ponder.RunStarted{Mode: Name, Input: "Why?"}
+	for i, b := range []ponder.Body{
+		run,
+		ponder.CallStarted{Model: "m", Request: &llm.Request{System: marker}},
+		ponder.CallFinished{Message: llm.Say(llm.Assistant, marker), Model: "m"},
+		ponder.CallFinished{Model: "m", Outcome: ponder.Outcome{Error: marker}},
+		ponder.InnerMonologue{Content: marker},
+		ponder.ToolResult{Result: marker},
+	} {
+		v = v.Apply(ponder.Event{Run: testRun, Body: b, Internal: i > 0})
+	}
+	if shown := Markdown(v) + string(encode(t, v)); strings.Contains(shown, marker) {
+		t.Errorf("shown: %s", shown)
+	}
+}
+
+func TestWithoutTags(t *testing.T) {
+	for text, want := range map[string]string{
+		"a < b":               "a < b",
+		"<b>x</b>":            "&lt;b>x&lt;/b>",
+		"`<b>` and <i>":       "`<b>` and &lt;i>",
+		"` <script>":          "` &lt;script>",
+		"\\` <script> `":      "\\` &lt;script> `",
+		"<!-- x --> <?php":    "&lt;!-- x --> &lt;?php",
+		"``` ` <b> ``":        "``` ` &lt;b> ``",
+		"1<2 and <3 and <é>!": "1<2 and <3 and <é>!",
+	} {
+		if got := withoutTags(text); got != want {
+			t.Errorf("withoutTags(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
