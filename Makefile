@@ -1,0 +1,47 @@
+# make         the program, in bin/
+# make test    everything that must hold; installs what it needs on Debian as root
+# make bench   the figures of bench/README.md
+# make fuzz    a minute on each parser of foreign input
+
+GO      ?= go
+LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+MOST    := 41943040 # bytes of the binary
+
+.PHONY: build test check lint unit race size bench fuzz clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ponder ./cmd/ponder
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ponder-sim ./cmd/ponder-sim
+
+test:
+	@scripts/need
+	@$(MAKE) --no-print-directory check lint build size unit race
+	@echo "all tests passed"
+
+check:
+	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
+	$(GO) mod verify
+	$(GO) vet ./...
+
+lint:
+	$(GO) run $(LINT) run
+
+unit:
+	$(GO) test ./...
+
+# The race detector wants a C compiler.
+race:
+	CGO_ENABLED=1 $(GO) test -race -short ./...
+
+size: build
+	@n=$$(wc -c < bin/ponder); echo "bin/ponder: $$n bytes"; test $$n -le $(MOST) || { echo "that is more than $(MOST)"; exit 1; }
+
+bench: build
+	$(GO) run ./bench
+
+fuzz:
+	@scripts/fuzz 60s
+
+clean:
+	rm -rf bin

@@ -1,0 +1,133 @@
+// Package deptest keeps the layers of Ponder apart. The rules are those of
+// docs/ARCHITECTURE.md; when you change one, change the other.
+package deptest
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "ponder"
+
+// A rule says what the packages that match may import. Patterns are those of
+// path.Match, relative to the module; the standard library is always allowed.
+type rule struct {
+	packages string
+	ours     []string // packages of this module
+	theirs   []string // prefixes of other modules' packages
+}
+
+// The first rule that matches a package is its rule. A package without a rule
+// fails the test: to add a folder is to say where it belongs.
+var rules = []rule{
+	// The core: the vocabulary of models, then that of thinking, and the engine.
+	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
+	{packages: ".", ours: []string{"llm"}},
+
+	// Providers know the wire and each other not at all.
+	{packages: "llm/internal/*", ours: []string{"llm"}},
+	{packages: "llm/llmtest/internal/*", ours: []string{"llm"}},
+	{packages: "llm/llmtest", ours: []string{"llm", "llm/llmtest/internal/*"}},
+	{packages: "llm/*", ours: []string{"llm", "llm/internal/*"}},
+
+	// Leaves: each knows the core, and none knows another, but as said here.
+	{packages: "mode/*", ours: []string{".", "llm"}},
+	{packages: "recall", ours: []string{"."}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/kljensen/snowball", "github.com/blevesearch/snowballstem"}},
+	{packages: "tool/knowledge", ours: []string{".", "recall"}},
+	{packages: "tool/*", ours: []string{"."}},
+	{packages: "store/internal/*", ours: []string{".", "llm"}},
+	{packages: "store/storetest", ours: []string{".", "llm"}, theirs: []string{"github.com/google/go-cmp/"}},
+	{packages: "store/memory", ours: []string{".", "llm", "store/internal/*"}},
+	{packages: "store/sqlite", ours: []string{".", "llm", "store/internal/*"}, theirs: []string{"modernc.org/sqlite"}},
+	{packages: "pondertest", ours: []string{".", "llm", "store/memory"}},
+
+	// Surfaces and plumbing: they know the core only, so that each can be read alone.
+	{packages: "internal/config", ours: []string{".", "llm"}, theirs: []string{"github.com/BurntSushi/toml"}},
+	{packages: "internal/place", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "golang.org/x/sys/"}},
+	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
+	{packages: "internal/deptest"},
+
+	// The places that put them together.
+	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest"}},
+	{packages: "cmd/ponder", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
+	{packages: "bench", ours: []string{".", "*", "*/*"}},
+}
+
+// The test reads the sources itself, rather than ask "go list", so that the go
+// command knows what the result depends on and does not serve an old one.
+func TestImports(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := 0
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && d.Name() != ".") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		seen += check(t, root, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 100 {
+		t.Fatalf("found only %d imports to check", seen)
+	}
+}
+
+// check checks the imports of a file and returns how many they are.
+func check(t *testing.T, root, file string) int {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Rel(root, filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg := filepath.ToSlash(dir)
+	i := slices.IndexFunc(rules, func(r rule) bool { return match(r.packages, pkg) })
+	if i < 0 {
+		t.Errorf("%s: no rule says what it may import", pkg)
+		return 0
+	}
+	for _, imp := range f.Imports {
+		if p, err := strconv.Unquote(imp.Path.Value); err != nil || !rules[i].allows(p) {
+			t.Errorf("%s must not import %s", file, imp.Path.Value)
+		}
+	}
+	return len(f.Imports)
+}
+
+func (r rule) allows(imp string) bool {
+	if imp == module || strings.HasPrefix(imp, module+"/") {
+		return slices.ContainsFunc(r.ours, func(p string) bool { return match(p, rel(imp)) })
+	}
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	return slices.ContainsFunc(r.theirs, func(p string) bool { return strings.HasPrefix(imp, p) })
+}
+
+func rel(pkg string) string {
+	if pkg == module {
+		return "."
+	}
+	return strings.TrimPrefix(pkg, module+"/")
+}
+
+func match(pattern, pkg string) bool {
+	ok, _ := path.Match(pattern, pkg)
+	return ok
+}
