@@ -71,6 +71,9 @@ func runes(file []byte) (good, bad int) {
 	return good, bad
 }
 
+// minWide is how long UTF-16 without a mark must be to be known as such.
+const minWide = 16
+
 // wideOrder reports whether a file is UTF-16, and whether the low byte of each
 // letter comes first. Without a mark it is known by the zeros of its ASCII.
 func wideOrder(file []byte) (little, ok bool) {
@@ -82,6 +85,9 @@ func wideOrder(file []byte) (little, ok bool) {
 		return true, true
 	case file[0] == 0xfe && file[1] == 0xff:
 		return false, true
+	}
+	if len(file) < minWide {
+		return false, false
 	}
 	var zeros [2]int
 	head := file[:min(len(file), 4096)]

@@ -61,7 +61,7 @@ var (
 	// inText does not end a line.
 	inText = atoms(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
 		atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q,
-		atom.Rb, atom.Ruby, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup,
+		atom.Rb, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup,
 		atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr)
 
 	// void has no end tag.
@@ -184,16 +184,14 @@ func (p *pageReader) end(name string) {
 	case inText[tag] || tag == atom.Td || tag == atom.Th || p.row && tag != atom.Tr && tag != atom.Table:
 		return
 	case tag == atom.Pre && p.pre > 0:
-		p.flush()
 		p.pre--
-		return
 	}
 	p.flush()
 }
 
 // flush ends the open block.
 func (p *pageReader) flush() {
-	b := Block{Kind: p.kind, Level: p.level, Text: html.UnescapeString(p.text.String())}
+	b := Block{Kind: p.kind, Level: p.level, Text: p.text.String()}
 	p.text.Reset()
 	p.kind, p.level, p.row = Prose, 0, false
 	if p.pre > 0 {

@@ -124,32 +124,31 @@ func parseRule(line string) (rule, bool) {
 	return r, line != "" && len(r.parts) <= 32
 }
 
-// match reports whether a pattern is for a path. Both are in parts.
+// match reports whether a pattern is for a path. Both are in parts. It goes back
+// to the last "**" only, so that no pattern is slow.
 func match(pattern, parts []string) bool {
-	for len(pattern) > 0 {
-		if pattern[0] == "**" {
-			for len(pattern) > 1 && pattern[1] == "**" {
-				pattern = pattern[1:]
-			}
-			if len(pattern) == 1 {
-				return len(parts) > 0
-			}
-			for i := range parts {
-				if match(pattern[1:], parts[i:]) {
-					return true
-				}
-			}
+	i, j, star, from := 0, 0, -1, 0
+	for j < len(parts) {
+		switch {
+		case i < len(pattern) && pattern[i] == "**":
+			star, from = i, j
+			i++
+		case i < len(pattern) && matchPart(pattern[i], parts[j]):
+			i++
+			j++
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
 			return false
 		}
-		if len(parts) == 0 {
-			return false
-		}
-		if ok, err := path.Match(pattern[0], parts[0]); err != nil || !ok {
-			return false
-		}
-		pattern, parts = pattern[1:], parts[1:]
 	}
-	return len(parts) == 0
+	return i == len(pattern)
+}
+
+func matchPart(pattern, part string) bool {
+	ok, err := path.Match(pattern, part)
+	return ok && err == nil
 }
 
 // machineMade reports whether a folder, beside entries that has knows, holds

@@ -208,23 +208,17 @@ func (m *markdown) flush() {
 		}
 		return
 	}
-	var part []string // lines of the paragraph that go on
-	for i, l := range lines {
-		if i > 0 && (hardBreak(lines[i-1]) || !goesOn(lines[i-1], l)) {
-			m.paragraph(kind, len(part) < i, part)
-			part = nil
+	first := 0
+	for i := 1; i <= len(lines); i++ {
+		if i < len(lines) && !hardBreak(lines[i-1]) && goesOn(lines[i-1], lines[i]) {
+			continue
 		}
-		part = append(part, strings.TrimRight(l, " "))
+		if first > 0 || i < len(lines) {
+			kind = Item // one of several
+		}
+		m.add(Block{Kind: kind, Text: inline(strings.TrimSuffix(strings.Join(lines[first:i], "\n"), `\`))})
+		first = i
 	}
-	m.paragraph(kind, len(part) < len(lines), part)
-}
-
-// paragraph adds lines as one block, which is an item if it is a part only.
-func (m *markdown) paragraph(kind Kind, part bool, lines []string) {
-	if part {
-		kind = Item
-	}
-	m.add(Block{Kind: kind, Text: inline(strings.TrimSuffix(strings.Join(lines, " "), `\`))})
 }
 
 func (m *markdown) flushCode() {

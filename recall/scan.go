@@ -249,7 +249,7 @@ func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string
 	if rules.ignores(path, e.IsDir()) {
 		return nil
 	}
-	info, err := w.resolve(path, e)
+	path, info, err := w.resolve(path, e)
 	if err != nil {
 		w.skip(path, reason(err))
 		return nil
@@ -269,23 +269,31 @@ func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string
 	return w.dir(path, info, rules, depth+1)
 }
 
-// resolve returns what an entry is, or what it leads to if it is a link. What is
-// outside of the named paths is not looked at: a folder from elsewhere could
-// hold a link to a secret.
-func (w *walk) resolve(path string, e fs.DirEntry) (fs.FileInfo, error) {
+// resolve returns what an entry is, or what it leads to, and where, if it is a
+// link. What is outside of the named paths is not looked at: a folder from
+// elsewhere could hold a link to a secret.
+func (w *walk) resolve(path string, e fs.DirEntry) (string, fs.FileInfo, error) {
 	if e.Type()&fs.ModeSymlink == 0 {
-		return e.Info()
+		info, err := e.Info()
+		return path, info, err
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, err
+		return path, nil, err
 	}
 	for _, root := range w.roots {
-		if real == root || strings.HasPrefix(real, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator)) {
-			return os.Stat(real)
+		if inside(real, root) {
+			info, err := os.Stat(real)
+			return real, info, err
 		}
 	}
-	return nil, errLeads
+	return path, nil, errLeads
+}
+
+// inside reports whether a path is root or below it. Both are clean.
+func inside(path, root string) bool {
+	sep := string(filepath.Separator)
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, sep)+sep)
 }
 
 // file lists a file, or says why not.
