@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/llm/llmtest"
+	"ponder/llm/ollama"
+	"ponder/mode/session"
+	"ponder/store/sqlite"
+)
+
+// A load is many sessions at once on one database, each thinking with a
+// simulated model.
+type load struct {
+	sessions int
+	calls    int           // of each session
+	mean     time.Duration // of a call
+	jitter   float64
+}
+
+// A rig is what a load runs on.
+type rig struct {
+	meter *meter
+	store *sqlite.Store
+	mind  *ponder.Mind
+	close func()
+}
+
+// build makes the rig of a load.
+func (l load) build(ctx context.Context) (r *rig, err error) {
+	base, stop, err := simulate(ctx, llmtest.SimConfig{Seed: 1, FirstToken: llmtest.Delay{Mean: l.mean, Jitter: l.jitter}, Chunks: 4})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
+	dir, err := os.MkdirTemp("", "ponder-bench")
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "bench.db"))
+	if err != nil {
+		return nil, err
+	}
+	provider := ollama.New(ollama.Config{Name: "sim", BaseURL: base})
+	m := newMeter(provider.Model("model"), l.sessions)
+	chain := []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
+	mind, err := ponder.New(ponder.Config{
+		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Models: map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain, ponder.Fast: chain},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return nil, err
+	}
+	return &rig{m, store, mind, func() {
+		_ = mind.Close(context.WithoutCancel(ctx))
+		store.Close()
+		os.RemoveAll(dir)
+		stop()
+	}}, nil
+}
+
+// start creates the sessions and works on all of them. wait returns when they
+// are through, with how long each took.
+func (l load) start(ctx context.Context, r *rig) (wait func() ([]time.Duration, error), err error) {
+	options, err := json.Marshal(session.Options{SynthesisInterval: 3600})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]ponder.ThreadID, l.sessions)
+	for i := range ids {
+		ids[i] = ponder.ThreadID(fmt.Sprintf("thr_%06d", i))
+		ev := ponder.Event{Run: ponder.RunID(fmt.Sprintf("run_%06d", i)), Body: ponder.RunStarted{
+			Mode: session.Name, Input: fmt.Sprintf("#%d# What makes a good question?", i), Options: options,
+			Budget: ponder.Budget{Cost: ponder.Cost{Calls: l.calls}},
+		}}
+		if err := r.store.Create(ctx, ponder.Thread{ID: ids[i], Kind: ponder.KindSession}, ev); err != nil {
+			return nil, err
+		}
+	}
+	took, errs := make([]time.Duration, l.sessions), make([]error, l.sessions)
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Go(func() {
+			began := time.Now()
+			errs[i] = r.mind.Work(ctx, id)
+			took[i] = time.Since(began)
+		})
+	}
+	return func() ([]time.Duration, error) {
+		wg.Wait()
+		return took, errors.Join(errs...)
+	}, nil
+}

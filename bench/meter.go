@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"ponder/llm"
+)
+
+// A meter watches the calls of many sessions. The question of each session
+// begins with its number between two '#'.
+type meter struct {
+	llm.Model
+	mu       sync.Mutex
+	ended    map[string]time.Time // when a session's newest call ended
+	first    map[string]time.Time // when its first call began
+	gaps     []time.Duration      // between a call's end and the next one's start
+	calls    int
+	inFlight int
+	busy     time.Duration // pure model time
+	peak     chan struct{} // closed when so many are in flight
+	want     int
+}
+
+func newMeter(m llm.Model, want int) *meter {
+	return &meter{Model: m, ended: make(map[string]time.Time), first: make(map[string]time.Time), peak: make(chan struct{}), want: want}
+}
+
+// Generate implements [llm.Model].
+func (m *meter) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		id, began := whose(req), time.Now()
+		m.begin(id, began)
+		for d, err := range m.Model.Generate(ctx, req) {
+			if d.Done != nil || err != nil {
+				m.end(id, began)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+func (m *meter) begin(id string, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last, ok := m.ended[id]; ok {
+		m.gaps = append(m.gaps, now.Sub(last))
+	} else {
+		m.first[id] = now
+	}
+	m.calls++
+	if m.inFlight++; m.inFlight == m.want {
+		close(m.peak)
+	}
+}
+
+func (m *meter) end(id string, began time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	m.ended[id] = now
+	m.busy += now.Sub(began)
+	m.inFlight--
+}
+
+// whose returns whose call it is.
+func whose(req *llm.Request) string {
+	for _, msg := range req.Messages {
+		for _, p := range msg.Parts {
+			if _, rest, ok := strings.Cut(p.Text, "#"); ok {
+				id, _, _ := strings.Cut(rest, "#")
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// quantile returns the q-quantile of ds in milliseconds.
+func quantile(ds []time.Duration, q float64) float64 {
+	if len(ds) == 0 {
+		return 0
+	}
+	ds = slices.Sorted(slices.Values(ds))
+	return ms(ds[min(len(ds)-1, int(q*float64(len(ds))))])
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// cpu returns the CPU time of this process.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// memory returns what the program's own data take: heap in use and stacks.
+func memory() float64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return float64(s.HeapAlloc + s.StackInuse)
+}

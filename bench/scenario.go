@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"sync"
+	"time"
+
+	"ponder/llm"
+)
+
+// A scenario is something to measure.
+type scenario struct {
+	name    string
+	measure func(context.Context) ([]figure, error)
+}
+
+var scenarios = []scenario{
+	{"one session, 20 ms a call", pace(load{1, 300, 20 * time.Millisecond, 0}, figure{Goal: 1.10})},
+	{"1000 sessions, 1 s a call", pace(load{1000, 40, time.Second, 0.5}, figure{Goal: 1.02})},
+	{"10000 sessions, 20 s a call", size(load{10_000, 3, 20 * time.Second, 0.5})},
+}
+
+// measureOne measures a scenario in this process.
+func measureOne(ctx context.Context, name, profile string, out io.Writer) error {
+	for _, s := range scenarios {
+		if s.name != name {
+			continue
+		}
+		if profile != "" {
+			f, err := os.Create(profile)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := pprof.StartCPUProfile(f); err != nil {
+				return err
+			}
+			defer pprof.StopCPUProfile()
+		}
+		figures, err := s.measure(ctx)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(result{s.name, figures})
+	}
+	return fmt.Errorf("no scenario %q", name)
+}
+
+// pace measures how fast sessions go from call to call.
+func pace(l load, ratio figure) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		bare, err := connections(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		r, err := l.build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		before, spent := memory(), cpu()
+		wait, err := l.start(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-r.meter.peak:
+		case <-time.After(time.Minute): // a session that is ahead is not in flight at every moment
+		}
+		grown := memory() - before
+		took, err := wait()
+		if err != nil {
+			return nil, err
+		}
+		used, m := cpu()-spent, r.meter
+		var wall time.Duration
+		for _, t := range took {
+			wall += t
+		}
+		n := float64(l.sessions)
+		return []figure{
+			{"wall over pure model time", float64(wall) / float64(m.busy), "", ratio.Goal},
+			{"gap between calls, p50", quantile(m.gaps, 0.50), "ms", 0.5},
+			{"gap between calls, p99", quantile(m.gaps, 0.99), "ms", 20},
+			{"CPU of a call, the client's included", ms(used) / float64(m.calls), "ms", 0.4},
+			{"memory of a session beside its connection", (grown - bare) / n / 1024, "KiB", 64},
+			{"memory of a connection", bare / n / 1024, "KiB", 0},
+			{"calls", float64(m.calls), "", 0},
+		}, nil
+	}
+}
+
+// connections returns the memory of as many bare calls in flight as the load
+// has sessions.
+func connections(ctx context.Context, l load) (float64, error) {
+	l.mean, l.jitter = 5*time.Second, 0
+	r, err := l.build(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	before := memory()
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for range l.sessions {
+		wg.Go(func() {
+			_, _ = llm.Collect(r.meter.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
+		})
+	}
+	<-r.meter.peak
+	grown := memory() - before
+	cancel()
+	wg.Wait()
+	return grown, nil
+}
+
+// size measures what many sessions take that are all in a call.
+func size(l load) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		r, err := l.build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		began := time.Now()
+		wait, err := l.start(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		<-r.meter.peak
+		allBusy, rss := time.Since(began), resident()
+		if _, err := wait(); err != nil {
+			return nil, err
+		}
+		m := r.meter
+		return []figure{
+			{"resident memory with all in a call", rss / (1 << 20), "MiB", 1024},
+			{"resident memory at the end", resident() / (1 << 20), "MiB", 1024},
+			{"until all are in a call", allBusy.Seconds(), "s", 0},
+			{"gap between calls, p50", quantile(m.gaps, 0.50), "ms", 0},
+			{"gap between calls, p99", quantile(m.gaps, 0.99), "ms", 0},
+		}, nil
+	}
+}
+
+// resident returns the memory of this process as the system counts it.
+func resident() float64 {
+	js, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var all, rss float64
+	if _, err := fmt.Sscan(string(js), &all, &rss); err != nil {
+		return 0
+	}
+	return rss * float64(os.Getpagesize())
+}

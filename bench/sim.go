@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"ponder/llm/llmtest"
+)
+
+// serve is the simulated server: it reads its configuration as a line of JSON,
+// says where it listens, and ends with its input.
+func serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	r := bufio.NewReader(in)
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	var c llmtest.SimConfig
+	if err := json.Unmarshal(line, &c); err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "http://%s\n", l.Addr())
+	server := &http.Server{Handler: llmtest.NewSim(c)}
+	go func() {
+		_, _ = io.Copy(io.Discard, r)
+		server.Close()
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// simulate starts a server in a process of its own, and returns where it is.
+func simulate(ctx context.Context, c llmtest.SimConfig) (base string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "-sim")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, fmt.Errorf("start the simulated server: %w", err)
+	}
+	stop = func() {
+		stdin.Close()
+		_ = cmd.Wait()
+	}
+	js, err := json.Marshal(c)
+	if err == nil {
+		_, err = stdin.Write(append(js, '\n'))
+	}
+	if err == nil {
+		base, err = bufio.NewReader(stdout).ReadString('\n')
+	}
+	if err != nil {
+		stop()
+		return "", nil, fmt.Errorf("start the simulated server: %w", err)
+	}
+	return strings.TrimSpace(base), stop, nil
+}
