@@ -20,7 +20,7 @@ const testRun ponder.RunID = "run_test"
 // A driver does what a session wants, one thing at a time, under a clock of its
 // own. It checks that the state is a value, and that it can be stored.
 type driver struct {
-	t      *testing.T
+	t      testing.TB
 	mode   ponder.Mode
 	run    ponder.Run
 	answer func(ponder.Action) ponder.Body // the result of a Call or a Do
@@ -37,7 +37,7 @@ type driver struct {
 	fin     *ponder.RunFinished
 }
 
-func newDriver(t *testing.T, question string, o Options, budget time.Duration, answer func(ponder.Action) ponder.Body) *driver {
+func newDriver(t testing.TB, question string, o Options, budget time.Duration, answer func(ponder.Action) ponder.Body) *driver {
 	t.Helper()
 	js, err := json.Marshal(o)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *driver) see(ev ponder.Event) {
 	}
 }
 
-func encode(t *testing.T, v any) []byte {
+func encode(t testing.TB, v any) []byte {
 	t.Helper()
 	js, err := json.Marshal(v)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestReadingIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"THOUGHT: a\n", "WHY: a\nb\n", "- a\n  - b\n", "[e1", "TYPE: ", "| TYPE: x ", "?\n", "1. a?\n", "(", "** ", "```\n", "---\n", "a\n", " ", "QUESTION: a? PRIORITY: 1 ", "INSIGHTS:\n", "`<a", "{\"thoughts\":[",
 	} {
-		text := strings.Repeat(unit, maxHeard/2/len(unit))
+		text := strings.Repeat(unit, maxHeard/8/len(unit))
 		for _, prose := range []bool{false, true} { // the test's own limit is the time it may take
 			readThoughts(text, prose)
 			readQuestions(text, prose)

@@ -200,5 +200,8 @@ func byScore(a, b evidence) int {
 
 // quoted returns foreign text that can't end the tags it stands in.
 func quoted(text string) string {
-	return strings.NewReplacer("</question", "< /question", "</passages", "< /passages").Replace(text)
+	if !strings.Contains(text, "</") {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "</question", "< /question"), "</passages", "< /passages")
 }

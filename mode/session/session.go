@@ -9,9 +9,16 @@
 //
 // The files, in the order to read them: state.go says what a session knows and
 // steps.go how that changes; focus.go keeps the questions and evidence.go the
-// passages; prompt.go asks, and answer.go, fields.go and number.go read what
-// comes back, however it is written; quote.go and unaided.go think without a
-// model, in quotations; view.go shows a session to people.
+// passages; prompt.go asks, and answer.go reads what comes back, however it is
+// written: objects.go from JSON, records.go and sections.go from labelled text
+// (fields.go, number.go); quote.go and unaided.go think without a model, in
+// quotations; view.go and markdown.go show a session to people.
+//
+// It writes, under keys with a number that counts up: focus (a progress event
+// that names the next focus), found (evidence), note (thoughts, and what was
+// learned of their question), asked (questions) and summed (a synthesis). What it
+// knows is kept in checkpoints as the JSON of its state; [Options] are its own
+// part of run_started.
 //
 // Without a model, and whenever one fails for good, thoughts are sentences of the
 // documents with their places. Nothing that an answer cites was not gathered.
