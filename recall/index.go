@@ -144,17 +144,22 @@ func (b *builder) unit(d *Document, doc int32, i int, section int32) {
 	s, quote := d.Sentences[i], d.Quote(i)
 	n := int32(len(b.units))
 	p := b.passage(d, doc, i, section)
+	wide := false
 	words, content, size, sum := 0, 0, 0, uint32(2166136261)
 	tokens(quote, func(t token) {
 		w := b.word(quote[t.start:t.end])
 		b.count(w.term, n, p, doc)
 		words++
 		size += t.end - t.start
+		wide = wide || quote[t.start] >= 0xe2
 		if !w.stop {
 			content++
 			sum = (sum ^ uint32(w.term)) * 16777619
 		}
 	})
+	if wide {
+		singles(quote, func(t token) { b.count(b.word(quote[t.start:t.end]).term, n, p, doc) })
+	}
 	b.units = append(b.units, unit{p, uint16(min(words, math.MaxUint16)), s.Kind, worth(s.Kind, quote, content, size+words), sum})
 	b.passages[p].words += int32(words)
 	b.docWords[doc] += int32(words)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
+	"unicode/utf8"
 )
 
 // Two sentences are the same if they share this part of their terms, and all
@@ -123,7 +125,8 @@ func (s *selection) hit(k candidate) Hit {
 	h := Hit{Document: d, Sentence: i, Start: d.Sentences[i].Start, End: d.Sentences[i].End, Quote: d.Quote(i)}
 	h.Score = 1 - math.Exp(-float64(k.score)/s.q.ideal)
 	for _, t := range s.q.terms {
-		if _, ok := slices.BinarySearch(k.terms, t.id); ok {
+		_, has := slices.BinarySearch(k.terms, t.id)
+		if has || utf8.RuneCountInString(t.word) == 1 && strings.Contains(h.Quote, t.word) {
 			h.Terms = append(h.Terms, t.word)
 		}
 	}

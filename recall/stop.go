@@ -14,7 +14,7 @@ var stops = words(`a about an and any are aren as at be because been being but b
 	el los las uno una pero en por este esta estos estas cual como donde cuando`)
 
 // fillers stand in key terms neither first nor last, beside the stops.
-var fillers = words(`able above across actually after again against ago all almost alone along already also although
+var fillers = words(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
 	always am among another anyone anything apart around ask asked away back became become becomes before began behind
 	below best better between both bring brought came case cases certain come comes compare course day days define
 	describe difference different discuss done down due during early easy enough even ever every everyone everything
@@ -26,6 +26,10 @@ var fillers = words(`able above across actually after again against ago all almo
 	outline over own part particular people perhaps place please point possible probably put question quite rather
 	really reason reasons regarding related right said same saw say says see seem seems seen several short show shown
 	shows side similar simply since small something sometimes soon sort sorts still summarise summarize take taken takes
-	tell ten thank thanks thing things think three through throughout time times today together told took toward towards
+	tell ten thank thanks thing things think three through throughout time times together told took toward towards
 	true turn two type types under unless unlike up use used useful uses using usually various via want wants way ways
 	week weeks well went whole without word words work works year years yet`)
+
+// joints are letters of Chinese and Japanese that join words and say nothing of
+// a subject.
+const joints = "的是了在和與与或及也就而被把這这那們们我你他她它很"

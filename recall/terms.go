@@ -71,7 +71,7 @@ type phrase struct {
 // but what is known.
 func keyTerms(text string, n int, rarity func(term string) float64, known map[string]bool) []string {
 	text = text[:wholeRunes(text[:min(len(text), 1<<20)])]
-	list := phrases(text)
+	list := standing(phrases(text))
 	counts := map[string]int{}
 	for _, p := range list {
 		for _, t := range p.terms {
@@ -79,15 +79,12 @@ func keyTerms(text string, n int, rarity func(term string) float64, known map[st
 		}
 	}
 	for _, p := range list {
-		fresh := false
 		for _, t := range p.terms {
-			p.score += rarity(t) * (1 + math.Log(float64(counts[t])))
-			fresh = fresh || !known[t]
+			if !known[t] {
+				p.score += rarity(t) * (1 + math.Log(float64(counts[t])))
+			}
 		}
 		p.score *= (1 + math.Log(float64(p.count))) / math.Sqrt(float64(len(p.terms)))
-		if !fresh {
-			p.score = 0
-		}
 	}
 	slices.SortStableFunc(list, func(a, b *phrase) int {
 		if c := compare(b.score, a.score); c != 0 {
@@ -96,6 +93,20 @@ func keyTerms(text string, n int, rarity func(term string) float64, known map[st
 		return a.first - b.first
 	})
 	return distinct(list, n)
+}
+
+// standing returns the phrases without those that are there once and have a part
+// that stands alone elsewhere: that is the term, and the rest an accident.
+func standing(list []*phrase) []*phrase {
+	alone := map[string]bool{}
+	for _, p := range list {
+		if len(p.terms) == 1 {
+			alone[p.terms[0]] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(p *phrase) bool {
+		return p.count == 1 && len(p.terms) > 1 && slices.ContainsFunc(p.terms, func(t string) bool { return alone[t] })
+	})
 }
 
 // distinct returns the first n phrases that are not part of one before, nor have
@@ -143,10 +154,11 @@ func phrases(text string) []*phrase {
 		run = run[:0]
 	}
 	tokens(text, func(t token) {
-		if len(run) > 0 && !joins(text, run[len(run)-1].end, t.start) {
+		w := text[t.start:t.end]
+		if len(run) > 0 && !joins(text, run[len(run)-1], t) {
 			end()
 		}
-		if stopped(text[t.start:t.end]) {
+		if stopped(w) || unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
 			end()
 			return
 		}
@@ -156,21 +168,31 @@ func phrases(text string) []*phrase {
 	return list
 }
 
-// joins reports whether what stands between two words keeps them together.
-func joins(text string, end, start int) bool {
-	return start <= end || start-end == 1 && strings.IndexByte(" -_", text[end]) >= 0 || text[end:start] == "‑"
+// joint reports whether a letter is of grammar, in a script without spaces. All
+// are whose words cannot be told apart here.
+func joint(r rune) bool {
+	return !unicode.In(r, unicode.Han, unicode.Katakana, unicode.Hangul) && r != 'ー' || strings.ContainsRune(joints, r)
+}
+
+// joins reports whether two words that follow each other may be of one term.
+func joins(text string, a, b token) bool {
+	if unspaced(firstRune(text[a.start:])) || unspaced(firstRune(text[b.start:])) {
+		return b.start < a.end
+	}
+	gap := text[min(a.end, b.start):b.start]
+	return len(gap) == 1 && strings.Contains(" -_", gap) || gap == "‑"
 }
 
 // newPhrase returns the key term in a run of words: its last words, for in
 // English the thing comes last. It is nil if there is none.
 func newPhrase(text string, run []token, names map[string]bool) *phrase {
+	if len(run) > 0 && unspaced(firstRune(text[run[0].start:])) {
+		return unspacedPhrase(text, run)
+	}
 	run = trimmed(text, run)
 	run = trimmed(text, run[max(0, len(run)-maxKeyWords):])
 	if len(run) == 0 {
 		return nil
-	}
-	if unspaced(firstRune(text[run[0].start:])) {
-		return unspacedPhrase(text, run)
 	}
 	p := &phrase{first: run[0].start}
 	var b strings.Builder
@@ -194,7 +216,7 @@ func newPhrase(text string, run []token, names map[string]bool) *phrase {
 
 // trimmed returns a run of words without those at its ends that say little.
 func trimmed(text string, run []token) []token {
-	for len(run) > 0 && weak(text, run[0], false) {
+	for len(run) > 0 && weak(text, run[0], false) && !strings.HasPrefix(text[run[0].end:], "-") {
 		run = run[1:]
 	}
 	for len(run) > 0 && weak(text, run[len(run)-1], len(run) > 1) {
@@ -203,27 +225,18 @@ func trimmed(text string, run []token) []token {
 	return run
 }
 
-// unspacedPhrase returns the key term in a run of pairs of letters, which is the
-// first of a few letters of one kind. It ends where the letters of grammar begin.
+// maxUnspaced is the most pairs of letters of a key term.
+const maxUnspaced = 7
+
+// unspacedPhrase returns the key term that a run of pairs of letters is, or nil
+// if it is too long to be one.
 func unspacedPhrase(text string, run []token) *phrase {
-	p := &phrase{first: run[0].start}
-	for _, t := range run {
-		pair := text[t.start:t.end]
-		if strings.ContainsFunc(pair, func(r rune) bool { return unicode.Is(unicode.Hiragana, r) }) || len(p.terms) > maxKeyWords {
-			if p.terms != nil {
-				break
-			}
-			p.first = t.end
-			continue
-		}
-		if p.terms == nil {
-			p.first = t.start
-		}
-		p.terms = append(p.terms, term(pair))
-		p.text = text[p.first:t.end]
-	}
-	if p.terms == nil {
+	p := &phrase{first: run[0].start, text: text[run[0].start:run[len(run)-1].end]}
+	if len(run) > maxUnspaced || utf8.RuneCountInString(p.text) < 2 {
 		return nil
+	}
+	for _, t := range run {
+		p.terms = append(p.terms, term(text[t.start:t.end]))
 	}
 	return p
 }

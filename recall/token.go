@@ -69,6 +69,18 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
+// singles calls yield for each letter of s that is in a pair and means something
+// alone: a question may have it alone.
+func singles(s string, yield func(token)) {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r >= 0x2e80 && unicode.Is(unicode.Han, r) {
+			yield(token{i, i + n})
+		}
+		i += n
+	}
+}
+
 // genitive reports whether a word is the s of "Anna's".
 func genitive(s string, i, end int) bool {
 	return end-i == 1 && (s[i] == 's' || s[i] == 'S') && i > 1 && (s[i-1] == '\'' || strings.HasSuffix(s[:i], "’"))
