@@ -95,7 +95,7 @@ func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 // add adds a batch, but for what it cost, to a thread. Held says that a holder wrote it.
 func (t *thread) add(b batch, keys []string, held bool) {
 	for _, key := range keys {
-		t.keys[key] = true
+		t.keys[key] = key != ""
 	}
 	for i, ev := range b.stored {
 		t.info = rule.Follow(t.info, b.stamped[i])

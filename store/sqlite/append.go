@@ -1,13 +1,11 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
-	"unsafe"
 
 	"ponder"
 	"ponder/store/internal/rule"
@@ -57,6 +55,7 @@ type place struct{ chunk, line int }
 
 type key struct {
 	place
+	turn int64
 	hash []byte
 }
 
@@ -70,26 +69,16 @@ const (
 	chunkLines = 1 << lineBits
 	chunkBytes = 64 << 10 // a line may be longer
 	lineBits   = 10
-	maxLine    = 256 << 20
 )
 
 func encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
-	if _, err := rule.Keys(events); err != nil {
+	keys, err := rule.Keys(events)
+	if err != nil {
 		return nil, err
 	}
 	b := &batch{events: make([]ponder.Event, len(events))}
 	now := rule.Now()
-	var lines bytes.Buffer
-	n := 0
-	cut := func() {
-		if n > 0 {
-			text := bytes.Clone(lines.Bytes())
-			b.chunks = append(b.chunks, chunk{unsafe.String(&text[0], len(text)), n})
-			b.bytes += len(text)
-			lines.Reset()
-			n = 0
-		}
-	}
+	var c chunker
 	for i, ev := range events {
 		ev = ev.Stamp(id, 0, now)
 		b.events[i] = ev
@@ -98,27 +87,40 @@ func encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(js) > maxLine {
-			return nil, fmt.Errorf("event %d is too big: %d bytes", i+1, len(js))
-		}
-		if n == chunkLines || n > 0 && lines.Len()+len(js) > chunkBytes {
-			cut()
-		}
-		if err := b.note(ev, place{len(b.chunks), n}); err != nil {
+		if err := b.note(ev, keys[i], c.add(js)); err != nil {
 			return nil, err
 		}
-		lines.Write(js)
-		lines.WriteByte('\n')
-		n++
+		b.bytes += len(js)
 	}
-	cut()
+	b.chunks = c.chunks
 	return b, nil
 }
 
+// A chunker makes chunks of lines.
+type chunker struct {
+	chunks []chunk
+	lines  strings.Builder // of the last chunk
+}
+
+// add adds a line.
+func (c *chunker) add(line []byte) place {
+	last := len(c.chunks) - 1
+	if last < 0 || c.chunks[last].n == chunkLines || c.lines.Len()+len(line) > chunkBytes {
+		c.chunks = append(c.chunks, chunk{})
+		c.lines = strings.Builder{}
+		last++
+	}
+	c.lines.Write(line)
+	c.lines.WriteByte('\n')
+	at := place{last, c.chunks[last].n}
+	c.chunks[last] = chunk{c.lines.String(), at.line + 1}
+	return at
+}
+
 // note keeps what an event means beside the log.
-func (b *batch) note(ev ponder.Event, at place) error {
-	if k := ev.Key(); k != "" {
-		b.keys = append(b.keys, key{at, hash(k)})
+func (b *batch) note(ev ponder.Event, k string, at place) error {
+	if k != "" {
+		b.keys = append(b.keys, key{at, turn(ev.Cause), hash(k)})
 	}
 	a, ok, err := rule.Started(ev)
 	if err != nil {
@@ -162,17 +164,15 @@ func (tx *tx) add(t *thread, b *batch, held bool) error {
 	if err := tx.takeKeys(t, b); err != nil {
 		return err
 	}
-	pos, head := tx.pos, t.head
+	pos, events := tx.pos, b.events
 	for _, c := range b.chunks {
 		tx.pos++
-		tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, lines) VALUES (?, ?, ?, ?, ?)`,
-			tx.pos, t.num, int64(t.head)+1, int64(t.head)+int64(c.n), c.lines)
-		t.head += ponder.Seq(c.n)
+		tx.addChunk(t, c, events[:c.n], held)
+		events = events[c.n:]
 	}
 	for _, a := range b.attempts {
 		tx.addAttempt(t, a.at(pos), a.Attempt)
 	}
-	tx.follow(t, b, head, held)
 	return nil
 }
 
@@ -184,9 +184,9 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 	taken := false
 	for rest := b.keys; len(rest) > 0 && !taken; {
 		n := min(len(rest), len(insertKeys)-1)
-		args := make([]driver.Value, 0, 3*n)
+		args := make([]driver.Value, 0, 4*n)
 		for _, k := range rest[:n] {
-			args = append(args, t.num, k.hash, k.at(tx.pos))
+			args = append(args, t.num, k.turn, k.hash, k.at(tx.pos))
 		}
 		taken = tx.exec(insertKeys[n], args...) < n
 		rest = rest[n:]
@@ -195,7 +195,7 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 		return nil
 	}
 	for _, k := range b.keys {
-		tx.exec(`DELETE FROM ponder_key WHERE num = ? AND hash = ? AND at = ?`, t.num, k.hash, k.at(tx.pos))
+		tx.exec(`DELETE FROM ponder_key WHERE num = ? AND turn = ? AND hash = ? AND at = ?`, t.num, k.turn, k.hash, k.at(tx.pos))
 	}
 	return tx.whichTaken(t, b)
 }
@@ -204,7 +204,7 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 func (tx *tx) whichTaken(t *thread, b *batch) error {
 	for i, ev := range b.events {
 		key := ev.Key()
-		if _, ok := tx.number(`SELECT at FROM ponder_key WHERE num = ? AND hash = ?`, t.num, hash(key)); ok && key != "" {
+		if _, ok := tx.number(findKey, t.num, turn(ev.Cause), hash(key)); ok && key != "" {
 			return fmt.Errorf("%w: event %d: %s", ponder.ErrTaken, i+1, key)
 		}
 	}
@@ -214,22 +214,25 @@ func (tx *tx) whichTaken(t *thread, b *batch) error {
 // insertKeys[n] inserts n keys, but those that are taken.
 var insertKeys = func() (queries [17]string) {
 	for n := range queries {
-		queries[n] = `INSERT OR IGNORE INTO ponder_key (num, hash, at) VALUES (?, ?, ?)` + strings.Repeat(`, (?, ?, ?)`, max(0, n-1))
+		queries[n] = `INSERT OR IGNORE INTO ponder_key (num, turn, hash, at) VALUES (?, ?, ?, ?)` + strings.Repeat(`, (?, ?, ?, ?)`, max(0, n-1))
 	}
 	return queries
 }()
 
-// follow updates the row of a thread that has grown from head by a batch.
-func (tx *tx) follow(t *thread, b *batch, head ponder.Seq, held bool) {
+const findKey = `SELECT at FROM ponder_key WHERE num = ? AND turn = ? AND hash = ?`
+
+// addChunk adds a row of events to a thread.
+func (tx *tx) addChunk(t *thread, c chunk, events []ponder.Event, held bool) {
 	info := ponder.Info{Thread: ponder.Thread{Title: t.title}, Status: t.status}
-	for _, ev := range b.events {
+	for _, ev := range events {
 		info = rule.Follow(info, ev)
 		if held {
 			t.lease.Seen = max(t.lease.Seen, ev.Elapsed.Truncate(time.Millisecond))
 		}
 	}
-	tx.exec(`UPDATE ponder_thread SET head = ?, updated = ?, seen = ? WHERE num = ?`,
-		int64(t.head), micros(info.Updated), int64(t.lease.Seen), t.num)
+	tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, time, seen, lines) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		tx.pos, t.num, int64(t.head)+1, int64(t.head)+int64(c.n), micros(info.Updated), int64(t.lease.Seen), c.lines)
+	t.head += ponder.Seq(c.n)
 	if info.Status != t.status || info.Title != t.title {
 		tx.exec(`UPDATE ponder_thread SET status = ?, title = ? WHERE num = ?`, string(info.Status), info.Title, t.num)
 		t.status, t.title = info.Status, info.Title
@@ -251,11 +254,11 @@ func (tx *tx) addResult(t *thread, r rule.Result) {
 			input, cache_read, cache_write, output, reasoning, cost, estimated, money, price, model, role, mode)
 		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(nullif(?, ''), a.model, ''), coalesce(a.role, ''), coalesce(a.mode, '')
 		FROM (SELECT 1) LEFT JOIN ponder_attempt a
-		ON a.at = (SELECT at FROM ponder_key WHERE num = ? AND hash = ?)`,
+		ON a.at = (`+findKey+`)`,
 		t.num, micros(r.Time), string(r.Run), r.Cause, r.Tool, int64(row.Failed),
 		int64(r.Usage.Input), int64(r.Usage.CacheRead), int64(r.Usage.CacheWrite), int64(r.Usage.Output), int64(r.Usage.Reasoning),
 		nullable(r.Usage.Cost), flag(r.Usage.Estimated), int64(row.Money), string(r.Price), r.Model,
-		t.num, hash(startKey(r)))
+		t.num, turn(r.Cause), hash(startKey(r)))
 }
 
 // startKey returns the key of the event that began what ended in r.

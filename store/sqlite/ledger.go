@@ -19,7 +19,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 	start := startKey(rule.Result{Run: run, Cause: cause})
 	var js string
 	err := s.read.QueryRowContext(ctx, `SELECT a.request FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_attempt a USING (at)
-		WHERE t.id = ? AND k.hash = ?`, string(id), hash(start)).Scan(&js)
+		WHERE t.id = ? AND k.turn = ? AND k.hash = ?`, string(id), turn(cause), hash(start)).Scan(&js)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && js == "" {
 		return nil, nil
 	}

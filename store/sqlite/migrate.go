@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,34 +14,55 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// scripts are the migrations: the first makes version 1 of nothing.
-var scripts = [...]string{
-	"migrations/001_first.sql",
+// newest is the version of the tables that this package reads and writes: the
+// number of the last file in migrations. The first makes version 1 of nothing.
+const newest = 1
+
+// scripts returns the migrations, in order.
+func scripts() ([]string, error) {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, f := range files {
+		script, err := migrations.ReadFile("migrations/" + f.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, string(script))
+	}
+	return all, nil
 }
 
-// newest is the version of the tables that this package reads and writes.
-const newest = len(scripts)
-
-// migrate brings a database to the newest version. Processes that do so at the
-// same time wait for each other.
-func migrate(ctx context.Context, db *sql.DB) error {
-	version, err := schemaVersion(ctx, db)
-	for isBusy(err) && ctx.Err() == nil {
-		version, err = schemaVersion(ctx, db) // another process turns it to WAL
-	}
+// migrate brings a database to the newest version, which the last of scripts
+// makes. Processes that do so at the same time wait for each other.
+func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
+	version := 0
+	err := persist(ctx, func() (err error) {
+		version, err = schemaVersion(ctx, db)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	for version < newest {
-		version, err = migrateAll(ctx, db)
-		if err != nil && !isBusy(err) {
+	if version < len(scripts) {
+		return persist(ctx, func() error { return migrateAll(ctx, db, scripts) })
+	}
+	return checkVersion(version, len(scripts))
+}
+
+// persist does something until no other process is in its way.
+func persist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !isBusy(err) {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
-	return checkVersion(version)
 }
 
 // schemaVersion returns the version of a database; 0 if it has no tables of ours.
@@ -53,7 +75,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int, err error) {
 	return version, db.QueryRowContext(ctx, `SELECT version FROM ponder_meta`).Scan(&version)
 }
 
-func checkVersion(version int) error {
+func checkVersion(version, newest int) error {
 	if version > newest {
 		return fmt.Errorf("%w: its tables are of version %d, and this program knows %d: use the newer ponder",
 			ponder.ErrNewer, version, newest)
@@ -62,33 +84,41 @@ func checkVersion(version int) error {
 }
 
 // migrateAll does in one transaction what is left to do.
-func migrateAll(ctx context.Context, db *sql.DB) (version int, err error) {
+func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS ponder_meta (version INTEGER NOT NULL) STRICT`); err != nil {
-		return 0, err
+	version := 0
+	_, err = tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS ponder_meta (version INTEGER NOT NULL) STRICT`)
+	if err == nil {
+		err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM ponder_meta`).Scan(&version)
 	}
-	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM ponder_meta`).Scan(&version)
-	if err != nil || version >= newest {
-		return version, err
+	if err != nil || version >= len(scripts) { // another process was faster
+		return errors.Join(err, checkVersion(version, len(scripts)))
 	}
-	for i, name := range scripts[version:] {
-		script, err := migrations.ReadFile(name)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-			return 0, fmt.Errorf("migrate to version %d: %w", version+i+1, err)
+	for ; version < len(scripts); version++ {
+		if _, err := tx.ExecContext(ctx, scripts[version]); err != nil {
+			return fmt.Errorf("migrate to version %d: %w", version+1, err)
 		}
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM ponder_meta; INSERT INTO ponder_meta VALUES (?)`, newest)
+	if _, err := tx.ExecContext(ctx, `DELETE FROM ponder_meta; INSERT INTO ponder_meta VALUES (?)`, version); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// checkWritable returns an error if a database can only be read.
+func checkWritable(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if isBusy(err) {
+		return nil // whoever is busy writes
+	}
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return newest, tx.Commit()
+	return tx.Rollback()
 }
 
 // micros returns a time as it is stored.

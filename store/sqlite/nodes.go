@@ -11,7 +11,7 @@ import (
 
 // Join implements [ponder.Nodes].
 func (s *Store) Join(ctx context.Context, n ponder.Node) error {
-	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.join(n) }); err != nil {
+	if err := s.submit(ctx, len(n.ID)+len(n.Host)+len(n.Boot)+len(n.Start), func(tx *tx) error { return tx.join(n) }); err != nil {
 		return fmt.Errorf("join %s: %w", n.ID, err)
 	}
 	return nil

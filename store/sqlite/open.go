@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -19,7 +18,7 @@ import (
 
 // What connections are for.
 const (
-	writing   = "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-16000)&_error_rc=1"
+	writing   = "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-8000)&_error_rc=1"
 	reading   = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
 	looking   = "mode=ro&" + reading
 	immutable = "mode=ro&immutable=1&" + reading
@@ -40,43 +39,37 @@ func escape(file string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(file))
 }
 
-// makeFile makes sure that there is a file that can be written and may be a
-// database.
+// makeFile makes sure that there is a file that can be written. It never opens
+// one that is there: closing it would end the locks that this process has on it.
 func makeFile(file string) error {
 	if file == "" {
 		return errors.New("no file is named")
 	}
+	err := checkFile(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was faster
+	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return checkFile(f)
+	return f.Close()
 }
 
-// checkFile returns an error if f is certainly no database.
-func checkFile(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
+// checkFile returns an error if what is there is no file.
+func checkFile(file string) error {
+	info, err := os.Stat(file)
+	if err == nil && !info.Mode().IsRegular() {
 		return errNoDatabase
 	}
-	head := make([]byte, len(magic))
-	switch _, err := io.ReadFull(f, head); {
-	case errors.Is(err, io.EOF):
-		return nil // an empty file is an empty database
-	case err != nil || string(head) != magic:
-		return errNoDatabase
-	}
-	return nil
+	return err
 }
-
-const magic = "SQLite format 3\x00"
 
 var errNoDatabase = errors.New("not a database")
 
@@ -84,12 +77,7 @@ var errNoDatabase = errors.New("not a database")
 // cannot have its lock file, because the disk or folder is read-only, it is
 // read as a file that nobody changes, if no changes wait beside it.
 func openReadOnly(ctx context.Context, file string) (*sql.DB, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if err := checkFile(f); err != nil {
+	if err := checkFile(file); err != nil {
 		return nil, err
 	}
 	db, err := look(ctx, file, looking)
@@ -109,7 +97,7 @@ func look(ctx context.Context, file, how string) (*sql.DB, error) {
 	db.SetMaxIdleConns(readers)
 	version, err := schemaVersion(ctx, db)
 	if err == nil {
-		err = checkVersion(version)
+		err = checkVersion(version, newest)
 	}
 	if err == nil && version < newest {
 		err = fmt.Errorf("its tables are of version %d: open it once to write with this version", version)

@@ -70,7 +70,7 @@ func open(ctx context.Context, file string) (*Store, error) {
 	s := newStore(file)
 	s.write = connect(file, writing)
 	s.write.SetMaxOpenConns(1)
-	if err := migrate(ctx, s.write); err != nil {
+	if err := prepare(ctx, s.write); err != nil {
 		s.write.Close()
 		return nil, err
 	}
@@ -79,6 +79,18 @@ func open(ctx context.Context, file string) (*Store, error) {
 	s.read.SetMaxIdleConns(readers)
 	go s.writer()
 	return s, nil
+}
+
+// prepare makes sure that a database has our tables and can be written.
+func prepare(ctx context.Context, db *sql.DB) error {
+	all, err := scripts()
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, db, all); err != nil {
+		return err
+	}
+	return checkWritable(ctx, db)
 }
 
 func newStore(file string) *Store {

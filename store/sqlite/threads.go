@@ -31,7 +31,8 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	if err != nil {
 		return err
 	}
-	return s.submit(ctx, b.bytes, func(tx *tx) error { return tx.create(header, b) })
+	bytes := b.bytes + len(header.ID) + len(header.Kind) + len(header.Title) + len(header.Owner) + len(header.Model)
+	return s.submit(ctx, bytes, func(tx *tx) error { return tx.create(header, b) })
 }
 
 func (tx *tx) create(header ponder.Thread, b *batch) error {
@@ -42,14 +43,14 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	if tx.err != nil {
 		return nil
 	}
-	id, created := string(header.ID), micros(header.Created)
+	id := string(header.ID)
 	if t == nil {
-		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, head, updated, fence, node, base, clock, seen, removed)
-			VALUES (?, '', '', '', '', 0, '', 0, 0, 0, '', 0, 0, 0, 1)`, id)
+		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, fence, node, base, clock, removed)
+			VALUES (?, '', '', '', '', 0, '', 0, '', 0, 0, 1)`, id)
 		t = tx.thread(header.ID)
 	}
-	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, updated = ?, removed = 0 WHERE id = ?`,
-		string(header.Kind), header.Title, header.Owner, header.Model, created, string(ponder.Created), created, id)
+	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, removed = 0 WHERE id = ?`,
+		string(header.Kind), header.Title, header.Owner, header.Model, micros(header.Created), string(ponder.Created), id)
 	if tx.err != nil {
 		return nil
 	}
@@ -60,9 +61,10 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	return nil
 }
 
-// columns of an info. Their argument is the oldest beat of a node that is alive.
-const infoColumns = `t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.head, t.updated,
-	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)`
+// infos reads infos. Its first argument is the oldest beat of a node that is alive.
+const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, coalesce(b.last, 0), coalesce(nullif(b.time, 0), t.created),
+	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
+	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE NOT t.removed`
 
 // oldestBeat returns the newest beat of nodes that are just not alive any more.
 func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
@@ -76,7 +78,7 @@ func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 
 // Thread implements [ponder.Threads].
 func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
-	infos, err := s.infos(ctx, `SELECT `+infoColumns+` FROM ponder_thread t WHERE t.id = ? AND NOT t.removed`, oldestBeat(), string(id))
+	infos, err := s.infos(ctx, selectInfo+` AND t.id = ?`, oldestBeat(), string(id))
 	if err == nil && len(infos) == 0 {
 		err = ponder.ErrNoThread
 	}
@@ -89,7 +91,7 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 // List implements [ponder.Threads].
 func (s *Store) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error) {
 	var query strings.Builder
-	query.WriteString(`SELECT ` + infoColumns + ` FROM ponder_thread t WHERE NOT t.removed`)
+	query.WriteString(selectInfo)
 	args := []any{oldestBeat()}
 	where := func(set bool, cond string, more ...any) {
 		if set {
@@ -150,14 +152,14 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 		`DELETE FROM ponder_key WHERE num = ?`,
 		`DELETE FROM ponder_batch WHERE num = ?`,
 		`DELETE FROM ponder_fold WHERE num = ?`,
-		`UPDATE ponder_thread SET kind = '', title = '', owner = '', model = '', created = 0, status = '', head = 0, updated = 0,
-			fence = fence + 1, node = '', base = 0, clock = 0, seen = 0, removed = 1 WHERE num = ?`,
+		`UPDATE ponder_thread SET kind = '', title = '', owner = '', model = '', created = 0, status = '',
+			fence = fence + 1, node = '', base = 0, clock = 0, removed = 1 WHERE num = ?`,
 	} {
 		tx.exec(query, t.num)
 	}
 	tx.exec(`PRAGMA secure_delete = OFF`)
 	tx.pos++
-	tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, lines) VALUES (?, ?, 0, 0, '')`, tx.pos, t.num)
+	tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, time, seen, lines) VALUES (?, ?, 0, 0, 0, 0, '')`, tx.pos, t.num)
 	delete(tx.threads, id)
 	return nil
 }

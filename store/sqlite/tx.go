@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (tx *tx) forget() {
 // refresh forgets what another connection may have changed.
 func (tx *tx) refresh() {
 	version, _ := tx.number(dataVersion)
-	if version != tx.version || tx.threads == nil || len(tx.threads) > maxKnown {
+	if version != tx.version || tx.threads == nil || len(tx.threads) > maxKnown || len(tx.nodes) > maxKnown {
 		tx.dropCaches()
 		tx.version = version
 		tx.pos, _ = tx.number(newestPos)
@@ -165,7 +166,11 @@ func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
 	return n, ok
 }
 
-const readThread = `SELECT num, removed, head, status, title, fence, node, base, clock, seen FROM ponder_thread WHERE id = ?`
+const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0)
+	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE t.id = ?`
+
+// lastBatch is the newest row of a thread t.
+const lastBatch = `(SELECT pos FROM ponder_batch WHERE num = t.num ORDER BY last DESC LIMIT 1)`
 
 // thread returns what is known of a thread, also of one that was removed, or
 // nil if there never was one.
@@ -233,4 +238,17 @@ const hashSize = 16
 func hash(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:hashSize:hashSize]
+}
+
+// turn returns the number that an action's key ends in, after a "-", or zero.
+// Sessions count their actions so.
+func turn(cause string) int64 {
+	if i := strings.IndexAny(cause, "#/"); i >= 0 {
+		cause = cause[:i]
+	}
+	n, err := strconv.ParseUint(cause[strings.LastIndexByte(cause, '-')+1:], 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
 }

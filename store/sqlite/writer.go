@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"ponder"
@@ -27,6 +28,9 @@ const (
 	dropped       // nobody waits for it any more: it is not done
 )
 
+// maxSize is how many bytes may be written at once.
+const maxSize = 256 << 20
+
 func (r *request) begin() bool { return r.state.CompareAndSwap(waiting, begun) }
 func (r *request) drop() bool  { return r.state.CompareAndSwap(waiting, dropped) }
 
@@ -38,6 +42,9 @@ func (s *Store) submit(ctx context.Context, bytes int, do func(*tx) error) error
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if bytes > maxSize {
+		return fmt.Errorf("too big: %d bytes", bytes)
 	}
 	r := &request{do: do, bytes: bytes, done: make(chan error, 1)}
 	select {
@@ -88,6 +95,7 @@ func (s *Store) writer() {
 type writer struct {
 	store   *Store
 	pending []*request // not begun
+	alone   []*request // to be tried alone, after a transaction of theirs failed
 	batch   []*request // begun
 	tx
 }
@@ -100,8 +108,8 @@ const (
 
 // serve writes r and whatever waits by the time that it can be written.
 func (w *writer) serve(r *request) {
-	w.pending = append(w.pending[:0], r)
-	for len(w.pending) > 0 {
+	w.pending = append(w.pending, r)
+	for len(w.pending)+len(w.alone) > 0 {
 		w.useConn()
 	}
 }
@@ -129,7 +137,7 @@ func (w *writer) use(conn driver.Conn) error {
 	w.err = nil
 	w.exec(begin)
 	if isBusy(w.err) {
-		w.prune()
+		w.pending, w.alone = prune(w.pending), prune(w.alone)
 		return nil // to try again
 	}
 	if w.err != nil {
@@ -141,15 +149,9 @@ func (w *writer) use(conn driver.Conn) error {
 	return nil
 }
 
-// prune forgets what is pending and nobody waits for.
-func (w *writer) prune() {
-	kept := w.pending[:0]
-	for _, r := range w.pending {
-		if r.state.Load() == waiting {
-			kept = append(kept, r)
-		}
-	}
-	w.pending = kept
+// prune returns the requests that somebody waits for.
+func prune(requests []*request) []*request {
+	return slices.DeleteFunc(requests, func(r *request) bool { return r.state.Load() == dropped })
 }
 
 // gather begins what is pending, and what else waits as far as it fits.
@@ -161,6 +163,11 @@ func (w *writer) gather() {
 			w.batch = append(w.batch, r)
 			bytes += r.bytes
 		}
+	}
+	if len(w.alone) > 0 {
+		take(w.alone[0])
+		w.alone = w.alone[1:]
+		return
 	}
 	for _, r := range w.pending {
 		take(r)
@@ -176,7 +183,8 @@ func (w *writer) gather() {
 	}
 }
 
-// run does the batch in the transaction and ends that.
+// run does the batch in the transaction and ends that. If the transaction
+// fails, each is tried alone, so that one that is too much fails alone.
 func (w *writer) run() {
 	outcomes := make([]error, len(w.batch))
 	for i, r := range w.batch {
@@ -184,35 +192,40 @@ func (w *writer) run() {
 			outcomes[i] = r.do(&w.tx)
 		}
 	}
-	own := w.pos
-	if w.err == nil {
-		w.exec(commit)
+	w.exec(commit)
+	if w.err != nil {
+		w.abort()
+		return
 	}
-	err := w.err
-	if err != nil {
-		w.err = nil
-		w.exec(rollback) // fails if SQLite did so already
-		w.dropCaches()
-		err = fmt.Errorf("%w", explain(err))
-	} else {
-		w.store.poll.committed(w.from, own)
-	}
+	w.store.poll.committed(w.from, w.pos)
 	for i, r := range w.batch {
-		if err != nil {
-			r.done <- err
-		} else {
-			r.done <- outcomes[i]
-		}
+		r.done <- outcomes[i]
 	}
 	clear(w.batch)
 }
 
+// abort ends a transaction that failed.
+func (w *writer) abort() {
+	err := explain(w.err)
+	w.err = nil
+	w.exec(rollback) // fails if SQLite did so already
+	w.dropCaches()
+	if len(w.batch) == 1 {
+		w.batch[0].done <- err
+		return
+	}
+	for _, r := range w.batch {
+		r.state.Store(waiting)
+	}
+	w.alone = append(w.alone, w.batch...)
+}
+
 // failAll fails what is pending.
 func (w *writer) failAll(err error) {
-	for _, r := range w.pending {
+	for _, r := range slices.Concat(w.pending, w.alone) {
 		if r.begin() {
 			r.done <- explain(err)
 		}
 	}
-	w.pending = w.pending[:0]
+	w.pending, w.alone = w.pending[:0], nil
 }

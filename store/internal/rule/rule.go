@@ -30,24 +30,21 @@ func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event
 	return nil
 }
 
-// Keys returns the keys of events, without the empty ones. It returns ErrTaken
-// if two are the same, and an error if an event has no body.
+// Keys returns the keys of events, one for each. It returns ErrTaken if two that
+// are not empty are the same, and an error if an event has no body.
 func Keys(events []ponder.Event) ([]string, error) {
-	keys := make([]string, 0, len(events))
+	keys := make([]string, len(events))
 	seen := make(map[string]bool, len(events))
 	for i, ev := range events {
 		if ev.Body == nil {
 			return nil, fmt.Errorf("event %d has no body", i+1)
 		}
 		key := ev.Key()
-		if key == "" {
-			continue
-		}
-		if seen[key] {
+		if key != "" && seen[key] {
 			return nil, fmt.Errorf("%w: %s", ponder.ErrTaken, key)
 		}
 		seen[key] = true
-		keys = append(keys, key)
+		keys[i] = key
 	}
 	return keys, nil
 }

@@ -7,13 +7,10 @@ CREATE TABLE ponder_thread (
 	model   TEXT    NOT NULL,
 	created INTEGER NOT NULL, -- all times are microseconds since 1970
 	status  TEXT    NOT NULL,
-	head    INTEGER NOT NULL,
-	updated INTEGER NOT NULL,
 	fence   INTEGER NOT NULL, -- of the newest lease
 	node    TEXT    NOT NULL, -- its holder, or nothing once it is released
 	base    INTEGER NOT NULL, -- all spans are nanoseconds
 	clock   INTEGER NOT NULL,
-	seen    INTEGER NOT NULL,
 	removed INTEGER NOT NULL -- 1: only the fence and the costs are left
 ) STRICT;
 CREATE INDEX ponder_thread_created ON ponder_thread (created, id);
@@ -27,6 +24,8 @@ CREATE TABLE ponder_batch (
 	num   INTEGER NOT NULL,
 	first INTEGER NOT NULL, -- seq of the first line
 	last  INTEGER NOT NULL,
+	time  INTEGER NOT NULL, -- of the last line
+	seen  INTEGER NOT NULL, -- the most that a holder said of the thinking time up to here
 	lines TEXT    NOT NULL -- events as JSON, one a line, without thread_id and seq
 ) STRICT;
 CREATE UNIQUE INDEX ponder_batch_last ON ponder_batch (num, last);
@@ -34,9 +33,10 @@ CREATE UNIQUE INDEX ponder_batch_last ON ponder_batch (num, last);
 -- The keys of events, so that each is taken once.
 CREATE TABLE ponder_key (
 	num  INTEGER NOT NULL,
+	turn INTEGER NOT NULL, -- the number in the cause, so that the keys of one time are neighbours
 	hash BLOB    NOT NULL, -- of the key: the first 16 bytes of SHA-256
 	at   INTEGER NOT NULL, -- pos * 1024 + which line of it
-	PRIMARY KEY (num, hash)
+	PRIMARY KEY (num, turn, hash)
 ) STRICT, WITHOUT ROWID;
 
 -- Intents to call a model or to use a tool, and what was to be sent.

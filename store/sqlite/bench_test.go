@@ -1,0 +1,134 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// step returns what a holder appends after each call: what the last one came
+// to, four thoughts, and the next call.
+func step(run ponder.RunID, n int) []ponder.Event {
+	text := strings.Repeat("a thought of some length, ", 10)
+	ev := func(cause string, body ponder.Body) ponder.Event {
+		return ponder.Event{Run: run, Cause: cause, Body: body}
+	}
+	events := []ponder.Event{ev(fmt.Sprintf("think-%d#1", n), ponder.CallFinished{
+		Message: llm.Say(llm.Assistant, text), Finish: llm.FinishStop, Model: "sim/slow", Price: ponder.PriceTable,
+		Usage: llm.Usage{Input: 900, Output: 200}, Spent: ponder.Cost{Calls: 1, Tokens: 1100, Money: 5},
+	})}
+	for i := range 4 {
+		events = append(events, ev(fmt.Sprintf("thoughts-%d/%d.4", n, i+1), ponder.Thought{
+			Content: text, Number: 4*n + i, Kind: "insight", Confidence: 0.5, Offset: 12.5, Model: "sim/slow",
+		}))
+	}
+	return append(events, ev(fmt.Sprintf("think-%d#1", n+1), ponder.CallStarted{
+		Role: ponder.Slow, Mode: "session", Model: "sim/slow", Held: ponder.Cost{Calls: 1, Tokens: 2000},
+		Request: &llm.Request{System: strings.Repeat("think well. ", 40), Messages: []llm.Message{llm.Say(llm.User, strings.Repeat(text, 6))}, MaxTokens: 800},
+	}))
+}
+
+// cpu returns the CPU time of this process.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// holders makes n threads that are held and returns their fences.
+func holders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
+	b.Helper()
+	if err := s.Join(b.Context(), ponder.Node{ID: "nod_bench"}); err != nil {
+		b.Fatal(err)
+	}
+	fences := make([]ponder.Fence, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if err := s.Create(b.Context(), ponder.Thread{ID: name(i)}); err != nil {
+				b.Error(err)
+			}
+			lease, err := s.Take(b.Context(), name(i), "nod_bench")
+			if err != nil {
+				b.Error(err)
+			}
+			fences[i] = lease.Fence
+		})
+	}
+	wg.Wait()
+	return fences
+}
+
+func name(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprintf("thr_%026d", i)) }
+
+// BenchmarkAppend appends steps of six events, with one intent and one result
+// for the ledger, to 1,000 threads: as fast as it goes, and at 1,000 a second.
+func BenchmarkAppend(b *testing.B) {
+	const threads = 1000
+	for _, rate := range []int{0, 1000} {
+		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
+			s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
+			fences := holders(b, s, threads)
+			stop := keepAlive(b, s)
+			defer stop()
+			turns := make(chan int, threads)
+			var wg sync.WaitGroup
+			for i := range threads {
+				wg.Go(func() {
+					run := ponder.RunID(fmt.Sprintf("run_%026d", i))
+					n := 0
+					for range turns {
+						n++
+						if _, err := s.Append(b.Context(), name(i), fences[i], step(run, n)...); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			b.ResetTimer()
+			before := cpu()
+			pace(turns, b.N, rate)
+			wg.Wait()
+			b.ReportMetric(float64(cpu()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+		})
+	}
+}
+
+// pace sends n turns, at a rate a second if it is not zero.
+func pace(turns chan<- int, n, rate int) {
+	defer close(turns)
+	start := time.Now()
+	for i := range n {
+		if rate > 0 {
+			time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / time.Duration(rate))))
+		}
+		turns <- i
+	}
+}
+
+// keepAlive beats for the node of a benchmark.
+func keepAlive(b *testing.B, s ponder.Store) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(ponder.BeatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				s.Beat(b.Context(), "nod_bench", 0)
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}
