@@ -31,8 +31,8 @@ type Hit struct {
 	Quote      string
 
 	// Score is how well the hit answers the question, from 0 to 1, and means the
-	// same from one question to another: over 0.8 if the sentence and what it
-	// stands under have every word of it, below 0.3 if few, or common ones.
+	// same from one question to another: over 0.7 if the sentence has every
+	// word of it, below 0.3 if it has few, or common ones.
 	Score float64
 
 	// Terms are the words of the question that the sentence has, as the question

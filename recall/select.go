@@ -12,6 +12,10 @@ import (
 // their numbers.
 const sameTerms = 0.8
 
+// steepness makes the score of a hit of that of a sentence: the sentence that has
+// every word once, and nothing around it that helps, gets about 0.7.
+const steepness = 1.3
+
 // A selection is the hits of a search as they are taken.
 type selection struct {
 	c      *Collection
@@ -123,7 +127,7 @@ func (s *selection) hit(k candidate) Hit {
 	s.perDoc[doc]++
 	d, i := s.c.docs[doc], int(k.unit-s.c.docUnit[doc])
 	h := Hit{Document: d, Sentence: i, Start: d.Sentences[i].Start, End: d.Sentences[i].End, Quote: d.Quote(i)}
-	h.Score = 1 - math.Exp(-float64(k.score)/s.q.ideal)
+	h.Score = 1 - math.Exp(-steepness*float64(k.score)/s.q.ideal)
 	for _, t := range s.q.terms {
 		_, has := slices.BinarySearch(k.terms, t.id)
 		if has || utf8.RuneCountInString(t.word) == 1 && strings.Contains(h.Quote, t.word) {
