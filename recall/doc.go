@@ -7,8 +7,9 @@
 // [Listing.Load] reads it; a [Format] takes it apart into blocks (headings,
 // paragraphs, items, rows, code); a [Document] is the normalised text made of
 // the blocks, with byte ranges of sections and sentences in it; a [Collection]
-// is documents with an index, and answers [Collection.Search]. [Load] does all
-// of it.
+// is documents with an index: it answers [Collection.Search] with sentences,
+// [Collection.Rank] with documents, and [Collection.KeyTerms] says what a text is
+// about. [Load] does all of it.
 //
 // A quote is a byte range of the text of a document, and the text has a hash:
 // [Document.Verify] says whether a quote is really there. The text depends on

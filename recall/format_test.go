@@ -93,6 +93,7 @@ func TestPlain(t *testing.T) {
 func TestHTML(t *testing.T) {
 	checkFormat(t, []formatCase{
 		{"page", "<!doctype html><html><head><title>Tides | Site</title><style>p{}</style></head><body><nav>Home</nav><h1>Tides</h1><p>High <b>ti</b>de.<p>Low.<footer>(c)</footer>", "T Tides\nH1 Tides\nP High tide.\nP Low.\n"},
+		{"main part", "<title>x</title><div>menu</div><h1>Tides</h1><main><p>" + strings.Repeat("water ", 50) + "</main>end", "T x\nH1 Tides\nP " + strings.TrimSpace(strings.Repeat("water ", 50)) + "\n"},
 		{"title", "<title>A &amp; B</title><p>x", "T A & B\nP x\n"},
 		{"breaks", "a<br>b<hr>c<div>d</div>e", "P a\nP b\nP c\nP d\nP e\n"},
 		{"list", "<ul><li>one<li><p>two</p><ul><li>three</ul></ul><dl><dt>t<dd>d</dl>", "I one\nP two\nI three\nI t\nI d\n"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -29,7 +30,7 @@ func HTML(page []byte) (Content, error) {
 			best = p
 		}
 	}
-	return Content{Title: best.name(), Blocks: best.blocks}, nil
+	return Content{Title: best.name(), Blocks: best.main()}, nil
 }
 
 // minLetters is how much text makes a page worth reading. A page with less,
@@ -82,6 +83,9 @@ type pageReader struct {
 	drop    map[atom.Atom]bool
 	blocks  []Block
 	letters int
+	within  []Block // blocks that are in an article or the main part
+	inside  int     // letters of them
+	parts   int     // open articles and main parts
 	title   string
 	head    string // the first h1
 
@@ -156,6 +160,8 @@ func (p *pageReader) begin(tag atom.Atom) {
 	}
 	p.flush()
 	switch tag {
+	case atom.Article, atom.Main:
+		p.parts++
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		p.kind, p.level = Heading, int(tag.String()[1]-'0')
 	case atom.Li, atom.Dt, atom.Dd:
@@ -187,6 +193,9 @@ func (p *pageReader) end(name string) {
 		p.pre--
 	}
 	p.flush()
+	if (tag == atom.Article || tag == atom.Main) && p.parts > 0 {
+		p.parts--
+	}
 }
 
 // flush ends the open block.
@@ -211,6 +220,22 @@ func (p *pageReader) flush() {
 	}
 	p.letters += len(line)
 	p.blocks = append(p.blocks, b)
+	if p.parts > 0 {
+		p.inside += len(line)
+		p.within = append(p.within, b)
+	}
+}
+
+// main returns the blocks of the article or the main part, if the page says
+// which that is and it is not a trifle, or else all.
+func (p *pageReader) main() []Block {
+	if p.inside < minLetters || p.inside < p.letters/4 {
+		return p.blocks
+	}
+	if p.head != "" && !slices.ContainsFunc(p.within, func(b Block) bool { return b.Level == 1 }) {
+		return append([]Block{{Heading, 1, p.head}}, p.within...)
+	}
+	return p.within
 }
 
 // name returns the title of the page: its first heading, if the title has it

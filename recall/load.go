@@ -117,8 +117,14 @@ func (l *Listing) readFile(ctx context.Context, f File) reading {
 	return reading{doc, err}
 }
 
-// NewFileDocument returns the document that the bytes of a file are.
+// NewFileDocument returns the document that the bytes of a file are: the same as
+// [Load] makes of it, so that a quote can be checked against the file later. It
+// tries formats, or [Formats] if that is nil; named says that the user named the
+// file, so that it is looked into if nothing else says what it is.
 func NewFileDocument(path string, raw []byte, formats []Format, named bool) (*Document, error) {
+	if formats == nil {
+		formats = Formats()
+	}
 	format := formatOf(formats, path, raw, named)
 	if format == nil {
 		return nil, errFormat
