@@ -43,6 +43,9 @@ func Known(name string) error {
 	return nil
 }
 
+// ErrWrite is in the error of a file that could not be written.
+var ErrWrite = errors.New("write configuration")
+
 // ErrUnknownKey is in the error of a setting that there is not.
 var ErrUnknownKey = errors.New("no such setting")
 
@@ -77,7 +80,7 @@ func change(src Source, name string, edit func(string) string) (string, error) {
 		return after.Value(name), nil
 	}
 	if err := replace(file, now); err != nil {
-		return "", fmt.Errorf("write configuration: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	return after.Value(name), nil
 }

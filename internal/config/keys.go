@@ -103,6 +103,18 @@ func (c *Config) Value(name string) string {
 	return show(v)
 }
 
+// Names returns the names that are set of those that a pattern of [Keys] stands
+// for, sorted.
+func (c *Config) Names(pattern string) (names []string) {
+	for name := range c.origin {
+		if matches(strings.Split(pattern, "."), split(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func show(v any) string {
 	switch v := v.(type) {
 	case nil, map[string]any:

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"charm.land/lipgloss/v2"
 )
 
 // A Frame is how things stand.
@@ -67,6 +69,29 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Wrap breaks lines that have more than width cells, between words. What goes on
+// stands below where its line began, behind a bullet if that has one.
+func Wrap(text string, width int) string {
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		if lipgloss.Width(row) <= width {
+			continue
+		}
+		body := strings.TrimLeft(row, " ")
+		body = strings.TrimPrefix(strings.TrimPrefix(body, "- "), "* ")
+		indent := len(row) - len(body)
+		if width-indent < least {
+			indent, body = 0, row
+		}
+		parts := strings.Split(lipgloss.Wrap(body, width-indent, ""), "\n")
+		for j := range parts {
+			parts[j] = strings.TrimRight(parts[j], " ")
+		}
+		rows[i] = row[:indent] + strings.Join(parts, "\n"+strings.Repeat(" ", indent))
+	}
+	return strings.Join(rows, "\n")
 }
 
 // line returns text as one line.

@@ -117,6 +117,15 @@ func TestRenderItem(t *testing.T) {
 	}
 }
 
+func TestWrap(t *testing.T) {
+	in := "A paragraph that is longer than forty cells, by far.\n\n  - a bullet that is longer than forty cells\n" +
+		strings.Repeat("x", 50) + "\n\tshort\n" + strings.Repeat(" ", 38) + "indented far beyond reason"
+	golden(t, "wrap", Wrap(in, 40)+"\n")
+	if got := Wrap(in, 400); got != in {
+		t.Errorf("wide enough, and yet changed: %q", got)
+	}
+}
+
 func TestClock(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0:00", -time.Second: "0:00", 59*time.Second + 999*time.Millisecond: "0:59", 10 * time.Minute: "10:00", 25*time.Hour + time.Second: "25:00:01",
