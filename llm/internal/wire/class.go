@@ -79,6 +79,8 @@ func byText(text string, status int) llm.Class {
 	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "content filtering policy", "input was flagged",
 		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
 		return llm.Filtered
+	case anyOf(text, "requires more system memory"): // Ollama, with status 500: it will not have more later
+		return llm.BadRequest
 	}
 	return ""
 }

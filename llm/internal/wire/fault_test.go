@@ -98,6 +98,8 @@ func TestRefusal(t *testing.T) {
 		{"mistral", 422, `{"object":"error","message":{"detail":[{"msg":"x"}]},"type":"invalid_request_error"}`, llm.BadRequest, `{"detail":[{"msg":"x"}]}`},
 		{"filter", 400, `{"error":{"code":"content_filter","message":"filtered","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.Filtered, "filtered"},
 		{"empty", 500, "", llm.Transient, "internal server error"},
+		{"a model too large for the machine", 500, `{"error":"model requires more system memory (9.8 GiB) than is available (7.2 GiB)"}`,
+			llm.BadRequest, "model requires more system memory (9.8 GiB) than is available (7.2 GiB)"},
 		{"unknown status", 599, "", llm.Transient, "the provider failed without saying why"},
 		{"key in the text", 400, `{"error":"bad header sk-proj-0123456789abcdef here"}`, llm.BadRequest, "bad header [redacted] here"},
 	}
