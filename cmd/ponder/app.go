@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/tui"
+	"ponder/store/sqlite"
+)
+
+// An app is what commands share: streams, flags, and what is read and opened
+// when a command wants it.
+type app struct {
+	in    io.Reader
+	out   io.Writer // results
+	log   *logSink  // progress and logs
+	flags flags
+	brake *brake
+
+	cfg *config.Config // see config
+}
+
+// source says where the configuration is.
+func (a *app) source() config.Source {
+	dir, _ := os.Getwd() // without a folder, there is no ponder.toml in it
+	return config.Source{File: a.flags.config, Dir: dir}
+}
+
+// config reads the configuration once.
+func (a *app) config() (*config.Config, error) {
+	if a.cfg != nil {
+		return a.cfg, nil
+	}
+	cfg, err := config.Load(a.source())
+	if err != nil {
+		return nil, failure{wrongUsage, err}
+	}
+	if a.flags.db != "" {
+		cfg.DB = a.flags.db
+	}
+	if a.flags.logLevel != "" {
+		cfg.LogLevel = a.flags.logLevel
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil && cfg.LogLevel != "" {
+		return nil, usagef("--log-level: %q is none of debug, info, warn, error", clip(cfg.LogLevel, 20))
+	}
+	if cfg.LogLevel == "" {
+		level = slog.LevelWarn
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: level})))
+	for _, w := range cfg.Warnings {
+		a.say("warning: %s", w)
+	}
+	a.cfg = cfg
+	return cfg, nil
+}
+
+// dbFile returns the database of the command, as far as it is known.
+func (a *app) dbFile() string {
+	if a.cfg == nil {
+		return a.flags.db
+	}
+	return a.cfg.DB
+}
+
+// database returns the path of the database, which must be a file.
+func (a *app) database() (string, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return "", err
+	}
+	if strings.Contains(cfg.DB, "://") {
+		return "", usagef("--db: Ponder keeps its log in a SQLite file here: give a path, not %q", clip(oneLine(cfg.DB[:strings.Index(cfg.DB, "://")+3]), 20))
+	}
+	return cfg.DB, nil
+}
+
+// store opens the database to write to it. The caller closes it.
+func (a *app) store(ctx context.Context) (*sqlite.Store, error) {
+	file, err := a.database()
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if err := bury(ctx, store); err != nil {
+		slog.Warn("cannot take over", "error", err)
+	}
+	return store, nil
+}
+
+// errNothingYet is the error of a database that is not there yet.
+var errNothingYet = errors.New("nothing has been thought yet: begin with `ponder think QUESTION`")
+
+// lookup opens the database to look something up, even where it cannot be
+// written. It makes none: if there is none, its error is errNothingYet.
+func (a *app) lookup(ctx context.Context) (*sqlite.Store, error) {
+	file, err := a.database()
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil, failure{wrongUsage, errNothingYet}
+	}
+	store, err := sqlite.OpenReadOnly(ctx, file)
+	if err != nil { // perhaps it is of an older version, and can be migrated
+		var opened error
+		if store, opened = sqlite.Open(ctx, file); opened != nil {
+			return nil, fmt.Errorf("open the database: %w", err)
+		}
+	}
+	if anyEnded(ctx, store) {
+		if writable, err := a.store(ctx); err == nil { // else it is shown as it was
+			writable.Close()
+		}
+	}
+	return store, nil
+}
+
+// find returns the thread that a user means: an id or the beginning of one,
+// with or without thr_, or "last" for the newest. A kind, if given, must fit.
+func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
+	filter := ponder.Filter{Kind: kind, Limit: 2}
+	if !strings.EqualFold(name, "last") {
+		filter.Kind, filter.Prefix = "", prefixOf(name)
+		if filter.Prefix == "" {
+			return ponder.Info{}, usagef("%q is no id: `ponder %s list` shows them", clip(oneLine(name), 40), listOf(kind))
+		}
+	}
+	list, err := threads.List(ctx, filter)
+	switch {
+	case err != nil:
+		return ponder.Info{}, fmt.Errorf("find %s: %w", name, err)
+	case len(list) == 0 && filter.Prefix == "":
+		return ponder.Info{}, failure{wrongUsage, errNothingYet}
+	case len(list) == 0:
+		return ponder.Info{}, usagef("there is no %s: `ponder %s list` shows what there is", filter.Prefix, listOf(kind))
+	case len(list) > 1 && filter.Prefix != "" && string(list[0].ID) != filter.Prefix:
+		return ponder.Info{}, usagef("%s is the beginning of several ids: write more of it", filter.Prefix)
+	case kind != "" && list[0].Kind != kind:
+		return ponder.Info{}, usagef("%s is a %s, not a %s: see `ponder thread show %s`", list[0].ID, list[0].Kind, kind, list[0].ID)
+	}
+	return list[0], nil
+}
+
+func listOf(kind ponder.Kind) string {
+	if kind == ponder.KindSession {
+		return "session"
+	}
+	return "thread"
+}
+
+// prefixOf returns the beginning of an id as it is stored, or "" if no id begins
+// like that.
+func prefixOf(name string) string {
+	name = strings.ToUpper(strings.TrimSpace(name))
+	name = strings.TrimPrefix(name, "THR_")
+	if name == "" || len(name) > 26 || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
+		return ""
+	}
+	return "thr_" + name
+}
+
+// say tells a user something that is not a result.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.log, "ponder: %s\n", fmt.Sprintf(format, args...))
+}
+
+// note is say for what --quiet and --json leave out.
+func (a *app) note(format string, args ...any) {
+	if !a.flags.quiet && !a.flags.json {
+		a.say(format, args...)
+	}
+}
+
+// plain reports whether colours are not wanted.
+func (a *app) plain() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
+
+// A logSink is where lines go that are not results: standard error, or a view
+// that is open on it.
+type logSink struct {
+	out io.Writer
+
+	mu   sync.Mutex
+	view *tui.View
+}
+
+// Write takes whole lines.
+func (s *logSink) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.view == nil {
+		return s.out.Write(b)
+	}
+	s.view.Print(tui.Item{At: -1, Kind: "note", Text: string(b), Tone: tui.Quiet})
+	return len(b), nil
+}
+
+// through sends lines to a view, or to standard error again if it is nil.
+func (s *logSink) through(v *tui.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view = v
+}

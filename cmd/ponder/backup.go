@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "backup FILE",
+		Short:   "Copy the database, also while it is in use",
+		Example: "ponder backup ponder-2026-11-21.db",
+		GroupID: groupSetUp,
+		Args:    take(1, 1, "a file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.backup(cmd.Context(), args[0])
+		},
+	}
+}
+
+// backup writes the copy beside the file and renames it, so that a copy that is
+// there is whole.
+func (a *app) backup(ctx context.Context, file string) error {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return usagef("%s is there already: name a new file", file)
+	}
+	store, err := a.lookup(ctx) // makes no database
+	if err != nil {
+		return err
+	}
+	store.Close()
+	if store, err = a.store(ctx); err != nil {
+		return err
+	}
+	defer store.Close()
+	dir, err := os.MkdirTemp(filepath.Dir(file), ".ponder-backup-")
+	if err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, "copy.db")
+	if _, err := store.DB().ExecContext(ctx, "VACUUM INTO ?", copied); err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	if err := os.Rename(copied, file); err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	if info, err := os.Stat(file); err == nil {
+		a.note("%s, %s", file, size(info.Size()))
+	}
+	return nil
+}

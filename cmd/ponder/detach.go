@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ponder"
+)
+
+// How long a worker has to begin, and how often is looked whether it has.
+const (
+	beginTime = 10 * time.Second
+	lookEvery = 20 * time.Millisecond
+)
+
+// detach starts a process that works on a session and outlives this one, waits
+// until it has begun, and prints the id.
+func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+	logFile, worker, err := a.worker(ctx, id)
+	if err != nil {
+		return fmt.Errorf("start a worker for %s: %w", id, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Wait() }()
+	late := time.NewTimer(beginTime)
+	defer late.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for begun := false; !begun; {
+		select {
+		case <-look.C:
+			info, err := store.Thread(ctx, id)
+			if err != nil {
+				return fmt.Errorf("look after %s: %w", id, err)
+			}
+			begun = info.Held || info.Status.Ended()
+		case <-ended:
+			return fmt.Errorf("the worker for %s has ended: %s", id, lastLine(logFile))
+		case <-late.C:
+			return fmt.Errorf("the worker for %s has not begun in %s: see %s", id, beginTime, logFile)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if a.flags.json {
+		return a.object(map[string]any{"id": id, "log": logFile, "pid": worker.Process.Pid})
+	}
+	a.printf("%s\n", id)
+	a.note("thinking in the background; to look on: ponder session watch %s", id)
+	return nil
+}
+
+// worker starts the process.
+func (a *app) worker(ctx context.Context, id ponder.ThreadID) (logFile string, worker *exec.Cmd, err error) {
+	dir, err := a.cfg.StateDir()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, err
+	}
+	logFile = filepath.Join(dir, string(id)+".log")
+	out, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", nil, err
+	}
+	defer out.Close()
+	program, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	db, err := filepath.Abs(a.cfg.DB)
+	if err != nil {
+		return "", nil, err
+	}
+	args := []string{"session", "resume", string(id), "--quiet", "--db", db}
+	if a.flags.config != "" {
+		args = append(args, "--config", a.flags.config)
+	}
+	if a.flags.logLevel != "" {
+		args = append(args, "--log-level", a.flags.logLevel)
+	}
+	worker = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
+	worker.Stdout, worker.Stderr = out, out
+	worker.SysProcAttr = apart()
+	return logFile, worker, worker.Start()
+}
+
+// lastLine returns the end of a log.
+func lastLine(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return "see " + file
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > 2000 {
+		f.Seek(-2000, io.SeekEnd)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, 2000))
+	rows := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if last := oneLine(strings.TrimPrefix(rows[len(rows)-1], "ponder: ")); last != "" {
+		return last
+	}
+	return "see " + file
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ponder/internal/tui"
+	"ponder/recall"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	var docs []string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what works here, what is missing, and how to get it",
+		Long: `Say what works here, what is missing, and how to get it. Exits with 0 if Ponder can
+think here at all, with a model or, without one, over documents.`,
+		Example: "ponder doctor\nponder doctor --docs ./contract",
+		GroupID: groupSetUp,
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.doctor(cmd.Context(), docs)
+		},
+	}
+	cmd.Flags().StringArrayVar(&docs, "docs", nil, "try the file or folder at `path`; may be repeated")
+	return cmd
+}
+
+// A finding is what the doctor says of one thing.
+type finding struct {
+	About string `json:"about"`
+	State state  `json:"state"`
+	Says  string `json:"says"`
+}
+
+// A state is how a thing is.
+type state string
+
+const (
+	fine    state = "ok"
+	lacking state = "missing" // and one can do without
+	broken  state = "broken"  // and Ponder cannot do what is asked of it
+)
+
+func (a *app) doctor(ctx context.Context, docs []string) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	found := []finding{{"version", fine, thisBuild().String()}}
+	found = append(found, a.configFinding(cfg))
+	found = append(found, a.databaseFindings(ctx)...)
+	models, err := a.modelFindings(ctx)
+	if err != nil {
+		return err
+	}
+	found = append(append(found, models...), docsFinding(ctx, docs), a.terminalFinding())
+	sick := false
+	for _, f := range found {
+		sick = sick || f.State == broken
+		f.Says = oneLine(f.Says)
+		if a.flags.json {
+			if err := a.object(f); err != nil {
+				return err
+			}
+			continue
+		}
+		a.printf("%-8s %-10s %s\n", f.State, f.About, f.Says)
+	}
+	if sick {
+		return failure{code: notReady}
+	}
+	return ctx.Err()
+}
+
+func docsFinding(ctx context.Context, docs []string) finding {
+	if len(docs) == 0 {
+		return finding{"documents", fine, "text, Markdown and HTML can be read with --docs; --docs here tries a path"}
+	}
+	paths, err := checkDocs(ctx, docs)
+	if err != nil {
+		return finding{"documents", broken, err.Error()}
+	}
+	listing, err := recall.Scan(ctx, paths, recall.Options{})
+	if err != nil {
+		return finding{"documents", broken, err.Error()}
+	}
+	says := fmt.Sprintf("%s to read, %s", counted(len(listing.Files), "file", "files"), size(listing.Bytes()))
+	if n := len(listing.Skipped); n > 0 {
+		says += fmt.Sprintf("; %d left out%s", n, skipped(listing.Skipped))
+	}
+	return finding{"documents", fine, says}
+}
+
+func (a *app) terminalFinding() finding {
+	stderr, ok := a.log.out.(*os.File)
+	if !ok || !term.IsTerminal(int(stderr.Fd())) {
+		return finding{"terminal", lacking, "standard error is no terminal: progress is shown as plain lines"}
+	}
+	width, height, err := term.GetSize(int(stderr.Fd()))
+	if err != nil || !tui.CanShow(stderr) {
+		return finding{"terminal", lacking, "this terminal cannot show a live view: progress is shown as plain lines"}
+	}
+	colours := "with colours"
+	if a.plain() {
+		colours = "without colours"
+	}
+	return finding{"terminal", fine, fmt.Sprintf("%d by %d, %s", width, height, colours)}
+}

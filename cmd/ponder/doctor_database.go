@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/store/sqlite"
+)
+
+func (a *app) configFinding(cfg *config.Config) finding {
+	if _, err := os.Stat(cfg.File); err != nil {
+		return finding{"settings", fine, "no file yet; `ponder settings KEY VALUE` makes " + cfg.File}
+	}
+	if n := len(cfg.Warnings); n > 0 {
+		return finding{"settings", lacking, fmt.Sprintf("%s, %s", cfg.File, counted(n, "warning", "warnings"))}
+	}
+	return finding{"settings", fine, cfg.File}
+}
+
+// scarce is the free space below which a disk is nearly full, in bytes.
+const scarce = 100 << 20
+
+func (a *app) databaseFindings(ctx context.Context) []finding {
+	file, err := a.database()
+	if err != nil {
+		return []finding{{"database", broken, err.Error()}}
+	}
+	found := []finding{databaseFinding(ctx, file)}
+	dir := existing(filepath.Dir(file))
+	free, known := freeSpace(dir)
+	switch {
+	case known && free < scarce:
+		found = append(found, finding{"disk", broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", size(free), dir)})
+	case known:
+		found = append(found, finding{"disk", fine, fmt.Sprintf("%s free at %s", size(free), dir)})
+	}
+	return found
+}
+
+func databaseFinding(ctx context.Context, file string) finding {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir := existing(filepath.Dir(file))
+		probe, err := os.CreateTemp(dir, ".ponder-*")
+		if err != nil {
+			return finding{"database", broken, fmt.Sprintf("%s cannot be made: %v: name another with --db", file, err)}
+		}
+		probe.Close()
+		os.Remove(probe.Name())
+		return finding{"database", fine, file + ", not there yet"}
+	}
+	if err != nil {
+		return finding{"database", broken, err.Error()}
+	}
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return finding{"database", broken, err.Error()}
+	}
+	defer store.Close()
+	list, err := store.List(ctx, ponder.Filter{})
+	if err != nil {
+		return finding{"database", broken, err.Error()}
+	}
+	return finding{"database", fine, fmt.Sprintf("%s, %s, %s", file, counted(len(list), "thread", "threads"), size(info.Size()))}
+}
+
+// existing returns the nearest folder that is there.
+func existing(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}

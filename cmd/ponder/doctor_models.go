@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"ponder/internal/config"
+)
+
+// modelFindings says which models there are, whether they will answer, and what
+// else could be asked.
+func (a *app) modelFindings(ctx context.Context) ([]finding, error) {
+	l, err := a.lineup(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	found := []finding{a.keyFinding()}
+	found = append(found, a.ollamaFinding(ctx, l.none()))
+	if l.none() {
+		return append(found, finding{"models", lacking, "none: Ponder quotes documents (--docs), and cannot think for itself; start Ollama, " +
+			"or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"}), nil
+	}
+	answers := make(map[string]func() error)
+	for _, c := range l.choices {
+		for _, full := range c.Models {
+			if answers[full] == nil {
+				answers[full] = l.ask(ctx, full)
+			}
+		}
+	}
+	for _, c := range l.choices {
+		found = append(found, l.roleFinding(c, answers))
+	}
+	return found, nil
+}
+
+// roleFinding says whether one of a role's models will answer.
+func (l *lineup) roleFinding(c config.Choice, answers map[string]func() error) finding {
+	about := string(c.Role)
+	if c.Models == nil {
+		return finding{about, lacking, "no model"}
+	}
+	var first error
+	for i, full := range c.Models {
+		err := answers[full]()
+		if err == nil {
+			says := fmt.Sprintf("%s (%s)", full, c.From)
+			if m, err := l.model(full); err == nil {
+				says += ", " + priceOf(m.Price)
+			}
+			if i > 0 {
+				says += fmt.Sprintf("; before it, %v", first)
+			}
+			return finding{about, fine, says}
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	state := lacking
+	if slices.Contains(sessionRoles(), c.Role) {
+		state = broken
+	}
+	return finding{about, state, fmt.Sprintf("%s (%s) will not answer: %v", c.Models[0], c.From, first)}
+}
+
+// keyFinding says which keys are set, never what they are.
+func (a *app) keyFinding() finding {
+	var set []string
+	for _, name := range a.cfg.ProviderNames() {
+		if p, err := a.cfg.Provider(name); err == nil && p.Key != "" {
+			set = append(set, fmt.Sprintf("%s %s", p.KeyEnv, p.Key))
+		}
+	}
+	if len(set) == 0 {
+		return finding{"keys", lacking, "none is set in the environment"}
+	}
+	return finding{"keys", fine, strings.Join(set, ", ")}
+}
+
+func (a *app) ollamaFinding(ctx context.Context, needed bool) finding {
+	p, err := a.cfg.Provider("ollama")
+	if err != nil {
+		return finding{"ollama", lacking, err.Error()}
+	}
+	installed, err := config.Installed(ctx, http.DefaultClient, p.BaseURL)
+	switch {
+	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
+		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", p.BaseURL)}
+	case err != nil:
+		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s", p.BaseURL)}
+	case len(installed) == 0:
+		return finding{"ollama", lacking, fmt.Sprintf("runs at %s and has no models: `ollama pull llama3.1`", p.BaseURL)}
+	}
+	return finding{"ollama", fine, fmt.Sprintf("runs at %s with %s", p.BaseURL, counted(len(installed), "model", "models"))}
+}

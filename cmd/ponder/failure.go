@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/tui"
+	"ponder/llm"
+)
+
+// The exit codes.
+const (
+	done        = 0
+	failed      = 1
+	wrongUsage  = 2
+	incomplete  = 3 // a budget is spent, or the session is paused
+	notReady    = 4 // not configured, or not allowed in
+	interrupted = 130
+)
+
+// A failure is an error with an exit code. Without an error, there is nothing
+// more to say.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f failure) Error() string {
+	if f.err == nil {
+		return ""
+	}
+	return f.err.Error()
+}
+
+func (f failure) Unwrap() error { return f.err }
+
+func usagef(format string, args ...any) error {
+	return failure{wrongUsage, fmt.Errorf(format, args...)}
+}
+
+func notReadyf(format string, args ...any) error {
+	return failure{notReady, fmt.Errorf(format, args...)}
+}
+
+// explain returns the exit code of an error and the line that a user is told.
+func explain(err error, a *app) (code int, line string) {
+	code = codeOf(err)
+	if code == interrupted {
+		return code, ""
+	}
+	line = oneLine(err.Error())
+	switch {
+	case errors.Is(err, ponder.ErrFull), errors.Is(err, syscall.ENOSPC):
+		line += ": free some space and try again"
+	case errors.Is(err, ponder.ErrReadOnly):
+		line += ": make it writable, or name another with --db"
+	case errors.Is(err, ponder.ErrNewer):
+		line += ": update ponder"
+	case errors.Is(err, fs.ErrPermission) && a.dbFile() != "" && strings.Contains(line, a.dbFile()):
+		line += ": name another database with --db"
+	}
+	return code, line
+}
+
+func codeOf(err error) int {
+	var f failure
+	var refused *llm.Error
+	switch {
+	case errors.As(err, &f):
+		return f.code
+	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+		return interrupted
+	case errors.Is(err, config.ErrNoKey):
+		return notReady
+	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, ponder.ErrNoThread):
+		return wrongUsage
+	case errors.As(err, &refused) && notReadyFor(refused.Class):
+		return notReady
+	}
+	return failed
+}
+
+// notReadyFor reports whether a failure of a model is for the user to mend.
+func notReadyFor(c llm.Class) bool {
+	return c == llm.Auth || c == llm.Payment || c == llm.NotFound || c == llm.Unreachable
+}
+
+// oneLine returns text as one line that a terminal shows and does not obey.
+func oneLine(text string) string { return strings.Join(strings.Fields(tui.Clean(text)), " ") }

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// writeWhole writes a file as a whole or not at all.
+func writeWhole(file string, text []byte) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // such as /dev/null
+		return os.WriteFile(file, text, 0o644)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone already if all went well
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/config"
+)
+
+func (a *app) modelListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Say which model each role has, and why",
+		Long: `Say which model each role has, and why. In this order: what PONDER_MODEL_FAST and the
+like say; what the configuration says; the same as the nearest role for which one of
+them says something; the models of the first provider whose key is set (OPENAI_API_KEY,
+ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, ZAI_API_KEY, OPENROUTER_API_KEY), or that
+the server at OPENAI_BASE_URL has; what an Ollama on this machine has installed.`,
+		Example: "ponder model list --json",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.modelList(cmd.Context())
+		},
+	}
+}
+
+// A modelRow is a role with its models, as programs are shown it.
+type modelRow struct {
+	Role   ponder.Role  `json:"role"`
+	Models config.Chain `json:"models"`
+	From   string       `json:"from,omitempty"`
+	Price  string       `json:"price,omitempty"` // of the first, in words
+	Error  string       `json:"error,omitempty"` // why the first cannot be asked
+}
+
+func (a *app) modelList(ctx context.Context) error {
+	l, err := a.lineup(ctx, "")
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"ROLE", "MODEL", "FROM", "PRICE"}}
+	for _, c := range l.choices {
+		row := l.row(c)
+		if a.flags.json {
+			if err := a.object(row); err != nil {
+				return err
+			}
+			continue
+		}
+		models := strings.Join(c.Models, ", then ")
+		if models == "" {
+			models = "-"
+		}
+		rows = append(rows, []string{string(c.Role), models, row.From, row.Price + row.Error})
+	}
+	if a.flags.json {
+		return nil
+	}
+	a.table(rows)
+	if l.none() {
+		a.note("no model is configured: `ponder doctor` says what can be done")
+	}
+	return nil
+}
+
+func (l *lineup) row(c config.Choice) modelRow {
+	row := modelRow{Role: c.Role, Models: c.Models, From: c.From}
+	if c.Models == nil {
+		row.Models = config.Chain{}
+		return row
+	}
+	m, err := l.model(c.Models[0])
+	if err != nil {
+		row.Error = oneLine(err.Error())
+		return row
+	}
+	row.Price = priceOf(m.Price)
+	return row
+}
+
+// priceOf writes a price.
+func priceOf(p ponder.Price) string {
+	switch p.Source {
+	case ponder.PriceLocal:
+		return "free: runs at home"
+	case ponder.PriceUnknown, "":
+		return "price unknown"
+	}
+	return fmt.Sprintf("$%g in, $%g out per million tokens", p.Input, p.Output)
+}

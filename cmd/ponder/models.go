@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/llm"
+	"ponder/llm/anthropic"
+	"ponder/llm/gemini"
+	"ponder/llm/ollama"
+	"ponder/llm/openai"
+)
+
+// A lineup is the models of a command: which each role has, and how to reach
+// them.
+type lineup struct {
+	cfg     *config.Config
+	choices config.Choices
+	prices  llm.Prices
+
+	mu        sync.Mutex
+	providers map[string]provider
+}
+
+// A provider is one that can be asked.
+type provider struct {
+	llm.Provider        // behind a gate
+	local        bool   // on a machine of the user's own, at no price
+	base         string // where it is
+	check        llm.Provider
+}
+
+// lineup finds out which models there are. A model that the user named goes
+// before all that is configured.
+func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	prices, err := a.prices(cfg)
+	if err != nil {
+		return nil, err
+	}
+	l := &lineup{cfg: cfg, prices: prices, providers: make(map[string]provider)}
+	if model == "" {
+		l.choices = cfg.Resolve(ctx, http.DefaultClient)
+		return l, nil
+	}
+	if _, _, err := config.SplitModel(model); err != nil {
+		return nil, failure{wrongUsage, fmt.Errorf("--model: %w", err)}
+	}
+	l.choices = config.Use(model, "--model")
+	return l, nil
+}
+
+// none reports whether there is no model to think with.
+func (l *lineup) none() bool { return l.choices.Of(ponder.Slow).Models == nil }
+
+// provider returns the provider of a name, always the same.
+func (l *lineup) provider(name string) (provider, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p, ok := l.providers[name]; ok {
+		return p, nil
+	}
+	c, err := l.cfg.Provider(name)
+	if err != nil {
+		return provider{}, err
+	}
+	p := provider{check: dial(c), base: c.BaseURL, local: c.Type == "ollama"}
+	p.Provider = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent}).Provider(p.check)
+	l.providers[name] = p
+	return p, nil
+}
+
+// dial returns a provider of the type that c says. It does no I/O.
+func dial(c config.Provider) llm.Provider {
+	switch c.Type {
+	case "anthropic":
+		return anthropic.New(anthropic.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
+	case "gemini":
+		return gemini.New(gemini.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
+	case "ollama":
+		return ollama.New(ollama.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key)})
+	}
+	return openai.New(openai.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
+}
+
+// model returns a model by its full name.
+func (l *lineup) model(full string) (ponder.Model, error) {
+	name, id, err := config.SplitModel(full)
+	if err != nil {
+		return ponder.Model{}, failure{wrongUsage, err}
+	}
+	p, err := l.provider(name)
+	if err != nil {
+		return ponder.Model{}, err
+	}
+	info, _ := l.prices.Lookup(full)
+	return ponder.Model{Model: p.Model(id), Price: l.price(full, p), MaxOutput: info.MaxOutput}, nil
+}
+
+// price returns what a model costs. One that runs at home costs nothing; one
+// whose price nobody knows has the price unknown.
+func (l *lineup) price(full string, p provider) ponder.Price {
+	info, _ := l.prices.Lookup(full)
+	price := ponder.Price{Source: ponder.PriceTable, Input: info.Price.Input, Output: info.Price.Output,
+		CacheRead: info.Price.CacheRead, CacheWrite: info.Price.CacheWrite}
+	switch {
+	case info.Source == llm.PriceUnknown && p.local && !strings.HasSuffix(full, "cloud"):
+		return ponder.Price{Source: ponder.PriceLocal}
+	case info.Source == llm.PriceUnknown:
+		return ponder.Price{Source: ponder.PriceUnknown}
+	case p.local && price.Input == 0 && price.Output == 0:
+		price.Source = ponder.PriceLocal
+	}
+	return price
+}
+
+// models returns the chain of each role that has one. A model of a chain that
+// cannot be asked is left out; if that is all of them, its error is returned for
+// the roles that are needed.
+func (l *lineup) models(needed ...ponder.Role) (map[ponder.Role][]ponder.Model, error) {
+	all := make(map[ponder.Role][]ponder.Model)
+	for _, choice := range l.choices {
+		var first error
+		for _, full := range choice.Models {
+			m, err := l.model(full)
+			if err != nil {
+				first = errors.Join(first, err)
+				slog.Info("model left out", "role", choice.Role, "model", full, "error", err)
+				continue
+			}
+			all[choice.Role] = append(all[choice.Role], m)
+		}
+		if first != nil && all[choice.Role] == nil && slices.Contains(needed, choice.Role) {
+			return nil, fmt.Errorf("%s model: %w", choice.Role, firstOf(first))
+		}
+	}
+	return all, nil
+}
+
+func firstOf(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return firstOf(joined.Unwrap()[0])
+	}
+	return err
+}
+
+// checkTime is how long a provider is given to say whether it will answer.
+const checkTime = 10 * time.Second
+
+// check asks the providers of models whether they will answer. Of a chain, one is
+// enough.
+func (l *lineup) check(ctx context.Context, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
+	answers := make(map[string]func() error)
+	for _, role := range needed {
+		for _, m := range all[role] {
+			if answers[m.Name()] == nil {
+				answers[m.Name()] = l.ask(ctx, m.Name())
+			}
+		}
+	}
+	for _, role := range needed {
+		var first error
+		for i, m := range all[role] {
+			err := answers[m.Name()]()
+			if err == nil {
+				first = nil
+				break
+			}
+			if i == 0 {
+				first = err
+			}
+			slog.Warn("model will not answer", "model", m.Name(), "error", err)
+		}
+		if first != nil {
+			return first
+		}
+	}
+	return ctx.Err()
+}
+
+// ask begins to ask whether a model will answer, and returns what waits for it.
+func (l *lineup) ask(ctx context.Context, full string) func() error {
+	result := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, checkTime)
+		defer cancel()
+		result <- l.willAnswer(ctx, full)
+	}()
+	return sync.OnceValue(func() error { return <-result })
+}
+
+// willAnswer returns why a model certainly will not answer. Of trouble that may
+// pass it says nothing: that is for the run to wait out.
+func (l *lineup) willAnswer(ctx context.Context, full string) error {
+	name, id, _ := strings.Cut(full, "/")
+	p, err := l.provider(name)
+	if err != nil {
+		return err
+	}
+	err = p.check.Check(ctx, id)
+	if err != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		return notReadyf("%s: no answer from %s in %s: is it the right address?", full, p.base, checkTime)
+	}
+	if err != nil && (notReadyFor(llm.ClassOf(err)) || ctx.Err() != nil) {
+		return err
+	}
+	return nil
+}
+
+// prices returns what models cost: the built-in table, the one that was fetched,
+// and what the configuration says.
+func (a *app) prices(cfg *config.Config) (llm.Prices, error) {
+	prices := llm.BuiltIn()
+	if table, err := a.fetchedPrices(cfg); err == nil {
+		prices = prices.WithTable(table)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		a.say("warning: the fetched prices are not used: %v: `ponder model refresh` fetches them anew", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models.Price)) {
+		var err error
+		if prices, err = prices.With(name, cfg.Models.Price[name]); err != nil {
+			return prices, failure{wrongUsage, fmt.Errorf("models.price in %s: %w", cfg.File, err)}
+		}
+	}
+	return prices, nil
+}
+
+// maxPrices bounds the file with fetched prices, in bytes.
+const maxPrices = 64 << 20
+
+func (a *app) fetchedPrices(cfg *config.Config) (llm.Table, error) {
+	file, err := priceFile(cfg)
+	if err != nil {
+		return llm.Table{}, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return llm.Table{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPrices))
+	if err != nil {
+		return llm.Table{}, err
+	}
+	return llm.ParseTable(data)
+}
+
+func priceFile(cfg *config.Config) (string, error) {
+	dir, err := cfg.StateDir()
+	return filepath.Join(dir, "prices.json"), err
+}

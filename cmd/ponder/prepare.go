@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/session"
+	"ponder/recall"
+)
+
+// A prepared is what a session is thought with.
+type prepared struct {
+	models map[ponder.Role][]ponder.Model
+	name   string // of the model that thinks, or empty
+}
+
+// sessionRoles are the roles whose models a session asks.
+func sessionRoles() []ponder.Role { return []ponder.Role{ponder.Slow, ponder.Frontier} }
+
+// prepare finds the models for a session and makes sure that they will answer, as
+// far as they can say. Where there is none, it sets the options to do without, if
+// there are documents.
+func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*prepared, error) {
+	l, err := a.lineup(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if l.none() {
+		if len(opts.Docs) == 0 {
+			return nil, notReadyf("no model is configured: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
+				"or pass --docs to have documents quoted; `ponder doctor` says more")
+		}
+		opts.WithoutModel = true
+		if !a.flags.json {
+			a.say("no model is configured, so this is done without one, from quotations of the documents")
+		}
+		return &prepared{}, nil
+	}
+	models, err := l.models(sessionRoles()...)
+	if err != nil {
+		return nil, err
+	}
+	if err := priced(models, budget, l.cfg); err != nil {
+		return nil, err
+	}
+	if err := l.check(ctx, models, sessionRoles()...); err != nil {
+		return nil, err
+	}
+	return &prepared{models: models, name: models[ponder.Slow][0].Name()}, nil
+}
+
+// priced makes sure that a budget of money can be kept.
+func priced(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cfg *config.Config) error {
+	if budget.Money == 0 {
+		return nil
+	}
+	for _, role := range sessionRoles() {
+		for _, m := range models[role] {
+			if m.Price.Source == ponder.PriceUnknown {
+				return usagef("--cost cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+
+					"(USD per million tokens) to %s, or run `ponder model refresh`", m.Name(), m.Name(), cfg.File)
+			}
+		}
+	}
+	return nil
+}
+
+// checkDocs returns the absolute paths of documents, having made sure that they
+// can be read. Files that are named are read; folders are only looked through.
+func checkDocs(ctx context.Context, paths []string) ([]string, error) {
+	var all, files []string
+	for _, path := range paths {
+		if path == "" {
+			return nil, usagef("--docs: needs a file or a folder")
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("--docs %s: %w", path, err)
+		}
+		info, err := os.Stat(abs)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, usagef("--docs %s: there is no such file or folder", path)
+		case err != nil:
+			return nil, usagef("--docs %s: %w", path, errors.Unwrap(err))
+		case !info.IsDir():
+			files = append(files, abs)
+		}
+		all = append(all, abs)
+	}
+	if len(files) > 0 {
+		if _, _, err := recall.Load(ctx, files, recall.Options{}); err != nil {
+			return nil, docsError(ctx, err)
+		}
+	}
+	if len(all) > 0 {
+		listing, err := recall.Scan(ctx, all, recall.Options{})
+		if err != nil {
+			return nil, docsError(ctx, err)
+		}
+		if len(listing.Files) == 0 {
+			return nil, usagef("--docs: nothing to read in %s: Ponder reads text, Markdown and HTML%s", paths[0], skipped(listing.Skipped))
+		}
+	}
+	return all, nil
+}
+
+// docsError is an error of reading documents, save that of an interruption.
+func docsError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return usagef("--docs: %w", err)
+}
+
+func skipped(list []recall.Skipped) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", list[0].Path, list[0].Reason)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/tui"
+	"ponder/mode/session"
+)
+
+// report prints the answer of a session, and below it how it came about.
+func (a *app) report(v session.View) {
+	if a.flags.json {
+		return
+	}
+	a.printf("%s\n", strings.TrimSpace(answerOf(v)))
+	if !a.flags.quiet {
+		a.printf("\n%s", a.account(v))
+	}
+}
+
+// answerOf returns the answer, or the best there is.
+func answerOf(v session.View) string {
+	if v.Session.Final != "" {
+		return v.Session.Final
+	}
+	if last := lastSynthesis(v); last != nil {
+		return last.Text
+	}
+	return "There is no answer yet."
+}
+
+func lastSynthesis(v session.View) *session.Synthesis {
+	if n := len(v.Syntheses); n > 0 {
+		return &v.Syntheses[n-1]
+	}
+	return nil
+}
+
+// The most that an account lists of each thing; the export has all of it.
+const (
+	maxOpen    = 5
+	maxSources = 12
+	maxQuote   = 300 // letters
+)
+
+// account says how sure an answer is, what it rests on, and what it cost.
+func (a *app) account(v session.View) string {
+	var b strings.Builder
+	s := v.Session
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-14s %s\n", name, text)
+		}
+	}
+	list := func(name string, items []string, most int) {
+		if len(items) == 0 {
+			return
+		}
+		b.WriteString(name + "\n")
+		for _, it := range items[:min(most, len(items))] {
+			b.WriteString("  - " + it + "\n")
+		}
+		if n := len(items) - most; n > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", n)
+		}
+	}
+	row("Confidence", confidence(s.Confidence))
+	if last := lastSynthesis(v); last != nil {
+		list("Key insights", lines(last.Insights), len(last.Insights))
+	}
+	list("Open questions", open(v), maxOpen)
+	list("Sources", sources(v), maxSources)
+	row("Thought", thought(s))
+	row("Cost", cost(s))
+	row("Stopped", s.StopReason)
+	row("Everything", fmt.Sprintf("ponder session export %s --format markdown", s.ID))
+	return b.String()
+}
+
+// confidence writes the last value, and how it came to that.
+func confidence(values []float64) string {
+	n := len(values)
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.2f", values[n-1])
+	var before []string
+	for _, c := range values[max(0, n-6) : n-1] {
+		before = append(before, fmt.Sprintf("%.2f", c))
+	}
+	if len(before) > 0 {
+		text += " (before: " + strings.Join(before, ", ") + ")"
+	}
+	return text
+}
+
+func lines(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = oneLine(t)
+	}
+	return out
+}
+
+// open returns the questions that are left, the most urgent first.
+func open(v session.View) (list []string) {
+	if last := lastSynthesis(v); last != nil {
+		list = lines(last.Remaining)
+	}
+	questions := slices.Clone(v.Questions)
+	slices.SortStableFunc(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
+	for _, q := range questions {
+		if text := oneLine(q.Text); !q.Explored && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// sources returns what the answer cites, or if it cites nothing, what thoughts
+// cite.
+func sources(v session.View) (list []string) {
+	var cited []string
+	if last := lastSynthesis(v); last != nil {
+		cited = last.Cites
+	}
+	for _, s := range v.Sources {
+		if !s.Cited || len(cited) > 0 && !slices.Contains(cited, s.ID) {
+			continue
+		}
+		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d\n      %q", s.ID, place(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
+	}
+	return list
+}
+
+// place returns a path as it is seen from the current folder, if it is below it.
+func place(source string) string {
+	if here, err := filepath.Abs("."); err == nil && filepath.IsAbs(source) {
+		if rel, err := filepath.Rel(here, source); err == nil && filepath.IsLocal(rel) {
+			return oneLine(rel)
+		}
+	}
+	return oneLine(source)
+}
+
+func thought(s session.Session) string {
+	p := s.Progress
+	return strings.Join([]string{
+		tui.Clock(seconds(p.Elapsed)), counted(p.Thoughts, "thought", "thoughts"), counted(p.Questions, "question", "questions"),
+		counted(p.Syntheses, "synthesis", "syntheses"),
+	}, ", ")
+}
+
+func cost(s session.Session) string {
+	if s.Usage.Calls == 0 {
+		return "nothing: no model was asked"
+	}
+	text := strings.Join(spent(s.Usage), ", ")
+	if s.Model != "" {
+		text += " (" + oneLine(s.Model) + ")"
+	}
+	return text
+}
+
+// outcome returns the exit code of a command that showed a session to its end or
+// to a rest, as an error, having said what there is to say.
+func (w *viewing) outcome() error {
+	s := w.view.Session
+	switch s.Status {
+	case ponder.Completed:
+		w.report(w.view)
+		if w.view.CutShort {
+			return failure{code: incomplete}
+		}
+		return nil
+	case ponder.Paused:
+		w.note("paused; to go on: ponder session resume %s", w.id)
+		return failure{code: incomplete}
+	case ponder.Cancelled:
+		return failure{incomplete, fmt.Errorf("session %s was cancelled: ponder session show %s", w.id, w.id)}
+	case ponder.Failed:
+		return w.failed()
+	}
+	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: ponder session resume %s", w.id)}
+}
+
+func (w *viewing) failed() error {
+	code := failed
+	if notReadyFor(w.class) {
+		code = notReady
+	}
+	return failure{code, fmt.Errorf("the session failed: %s", w.view.Session.StopReason)}
+}

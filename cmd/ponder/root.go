@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// flags are the global ones.
+type flags struct {
+	db, config, logLevel string
+	json, quiet, noColor bool
+}
+
+// The groups of commands in the help.
+const (
+	groupThink = "think"
+	groupLook  = "look"
+	groupSetUp = "setup"
+)
+
+// newRoot returns the whole tree of commands.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ponder",
+		Short: "Think about hard questions for as long as it takes",
+		Long: `Ponder thinks about a question for minutes or hours: it explores, raises questions
+of its own, sums up, and ends in an answer with reasons, sources, confidence and
+cost. What it thinks is kept as it comes, so that it can be paused, killed and
+resumed.`,
+		Example: `ponder think "Why do large software projects run late?" --for 10m
+ponder think "What does this contract commit us to?" --docs ./contract
+ponder session resume last`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          onlyGroups,
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.db, "db", "", "database `file` (default $XDG_DATA_HOME/ponder/ponder.db)")
+	f.StringVar(&a.flags.config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
+	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object a line")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print results only, no progress")
+	f.StringVar(&a.flags.logLevel, "log-level", "", "debug, info, warn or error (default warn)")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; NO_COLOR does the same")
+	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
+	root.AddCommand(
+		a.thinkCommand(), a.sessionCommand(),
+		a.threadCommand(), a.usageCommand(),
+		a.settingsCommand(), a.modelCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
+	)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommandGroupID(groupSetUp)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), help(cmd)) })
+	return root
+}
+
+// onlyGroups is what a command does that is there for those below it.
+func onlyGroups(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	return usagef("unknown command %q: %sSee `%s --help`", clip(args[0], 40), suggest(args[0], commandsOf(cmd)), cmd.CommandPath())
+}
+
+// flagError makes one line of an error about a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	hint := ""
+	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
+		hint = suggest(name, flagsOf(cmd))
+	}
+	return usagef("%s: %sSee `%s --help`", text, hint, cmd.CommandPath())
+}
+
+// take checks the number of arguments. what says what they are, for the error.
+func take(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s needs %s: see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())
+		case len(args) > most:
+			return usagef("%s takes %s, not also %q: put quotes around what belongs together", cmd.CommandPath(), what, clip(args[most], 40))
+		}
+		return nil
+	}
+}
+
+// takeNone checks that there are no arguments.
+func takeNone(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no argument %q: see `%s --help`", cmd.CommandPath(), clip(args[0], 40), cmd.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &app{in: stdin, out: stdout, log: &logSink{out: stderr}, brake: &brake{stop: cancel}}
+	defer a.listen()()
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return done
+	}
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		err = failure{interrupted, errors.Unwrap(err)}
+	}
+	code, line := explain(err, a)
+	if line != "" {
+		fmt.Fprintln(stderr, "ponder: "+line)
+	}
+	return code
+}
+
+// listen lets signals of the system press the brake, until it is undone.
+func (a *app) listen() (undo func()) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for range signals {
+			a.brake.press()
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// errInterrupted is why the context of a command ends when a user wants it to.
+var errInterrupted = errors.New("interrupted")
+
+// A brake is what Ctrl-C presses. The first time, it asks the command to come to
+// rest, if the command knows how; the next, it stops it; and a third ends the
+// process, whatever it does.
+type brake struct {
+	stop context.CancelCauseFunc
+
+	mu      sync.Mutex
+	rest    func()
+	stopped bool
+}
+
+// press may be called from any goroutine.
+func (b *brake) press() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.rest != nil:
+		b.rest()
+		b.rest = nil
+	case !b.stopped:
+		b.stopped = true
+		b.stop(errInterrupted)
+	default:
+		os.Exit(interrupted)
+	}
+}
+
+// toRest makes the next press call rest, which must return at once.
+func (b *brake) toRest(rest func()) (undo func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rest = rest
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.rest = nil
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+)
+
+func (a *app) sessionCancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "cancel ID",
+		Short:   "End a session without an answer",
+		Long:    "End a session without an answer. What it has thought is kept.",
+		Example: "ponder session cancel last",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sessionCancel(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) sessionCancel(ctx context.Context, name string) error {
+	w, info, closeStore, err := a.openSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	if info.Status.Ended() {
+		return usagef("session %s is %s already", w.id, info.Status)
+	}
+	_, err = w.store.Append(ctx, w.id, 0, ponder.Event{Run: w.view.Session.Run, Body: ponder.Steer{Do: ponder.Cancel}})
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", w.id, err)
+	}
+	if !info.Held {
+		if err := w.settle(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.waitFor(ctx, func(i ponder.Info) bool { return i.Status.Ended() }); err != nil {
+		return err
+	}
+	a.note("%s is cancelled; what it has thought: ponder session show %s", w.id, w.id)
+	return nil
+}
+
+// settle holds the session for as long as it takes to obey an order, which takes
+// no model. It is no error if another process has come to hold it.
+func (w *viewing) settle(ctx context.Context) error {
+	mind, err := w.mind(ctx, w.store, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer mind.Close(context.WithoutCancel(ctx))
+	if err := mind.Work(ctx, w.id); err != nil && !errors.Is(err, ponder.ErrHeld) {
+		return err
+	}
+	return nil
+}

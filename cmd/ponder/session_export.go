@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+func (a *app) sessionExportCommand() *cobra.Command {
+	var format, file string
+	cmd := &cobra.Command{
+		Use:   "export ID",
+		Short: "Write a session as a report, as JSON or as its events",
+		Long: `Write a session: as a Markdown report, as one JSON object, or (jsonl) as its thread,
+one event a line, as "thread export" does.`,
+		Example: "ponder session export last --format markdown -o report.md\nponder session export last > session.json",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sessionExport(cmd.Context(), args[0], format, file)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "json, markdown or jsonl (default what the name of the file says, else json)")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`")
+	return cmd
+}
+
+func (a *app) sessionExport(ctx context.Context, name, format, file string) error {
+	if format == "" {
+		format = formatOf(file)
+	}
+	store, err := a.lookup(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	info, err := a.find(ctx, store, name, ponder.KindSession)
+	if err != nil {
+		return err
+	}
+	if format == "jsonl" {
+		return a.exportThread(ctx, store, info, file, false)
+	}
+	v, err := fold(ctx, store, info.ID)
+	if err != nil {
+		return err
+	}
+	if isInterrupted(info) {
+		v.Session.Status = ponder.Paused
+	}
+	var text []byte
+	switch format {
+	case "markdown", "md":
+		text = []byte(session.Markdown(v))
+	case "json":
+		if text, err = json.MarshalIndent(v, "", "  "); err != nil {
+			return fmt.Errorf("export %s: %w", info.ID, err)
+		}
+		text = append(text, '\n')
+	default:
+		return usagef("--format: %q is none of json, markdown, jsonl", clip(format, 20))
+	}
+	return a.deliver(file, func(out *bytes.Buffer) error { out.Write(text); return nil })
+}
+
+// formatOf returns the format that the name of a file asks for.
+func formatOf(file string) string {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".md", ".markdown":
+		return "markdown"
+	case ".jsonl", ".ndjson":
+		return "jsonl"
+	}
+	return "json"
+}
+
+// deliver writes a result to a file, as a whole or not at all, or prints it if no
+// file is named.
+func (a *app) deliver(file string, write func(*bytes.Buffer) error) error {
+	var out bytes.Buffer
+	if err := write(&out); err != nil {
+		return err
+	}
+	if file == "" || file == "-" {
+		if _, err := a.out.Write(out.Bytes()); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return nil
+	}
+	if err := writeWhole(file, out.Bytes()); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	a.note("written to %s", file)
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+)
+
+func (a *app) sessionListCommand() *cobra.Command {
+	var status string
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List sessions, the newest first",
+		Example: "ponder session list --status paused\nponder session list --json --limit 5",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.sessionList(cmd.Context(), ponder.Status(status), limit)
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "only those that are created, thinking, paused, completed, failed or cancelled")
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most so many")
+	return cmd
+}
+
+func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) error {
+	switch status {
+	case "", ponder.Created, ponder.Thinking, ponder.Paused, ponder.Completed, ponder.Failed, ponder.Cancelled:
+	default:
+		return usagef("--status: %q is none of created, thinking, paused, completed, failed, cancelled", clip(string(status), 20))
+	}
+	if limit < 1 {
+		return usagef("--limit: must be 1 or more")
+	}
+	store, err := a.lookup(ctx)
+	if errors.Is(err, errNothingYet) {
+		a.note("%v", errNothingYet)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := listByStatus(ctx, store, status, limit)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		a.note("there are no such sessions")
+	}
+	rows := [][]string{{"ID", "STATUS", "STARTED", "QUESTION"}}
+	for _, info := range list {
+		if a.flags.json {
+			v, err := fold(ctx, store, info.ID)
+			if err != nil {
+				return err
+			}
+			if err := a.object(objectOf(info, v)); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{string(info.ID), statusOf(info), ago(info.Created, time.Now()), clip(info.Title, 60)})
+	}
+	if len(rows) > 1 {
+		a.table(rows)
+	}
+	return nil
+}
+
+// listByStatus lists sessions of a status as people see it: one that was
+// interrupted is paused.
+func listByStatus(ctx context.Context, threads ponder.Threads, status ponder.Status, limit int) ([]ponder.Info, error) {
+	filter := ponder.Filter{Kind: ponder.KindSession, Status: status, Limit: limit}
+	if status == ponder.Thinking || status == ponder.Paused {
+		filter.Status, filter.Limit = "", 0
+	}
+	all, err := threads.List(ctx, filter)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var list []ponder.Info
+	for _, info := range all {
+		seen := info.Status
+		if isInterrupted(info) {
+			seen = ponder.Paused
+		}
+		if (status == "" || seen == status) && len(list) < limit {
+			list = append(list, info)
+		}
+	}
+	return list, nil
+}

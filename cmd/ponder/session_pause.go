@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+)
+
+func (a *app) sessionPauseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "pause ID",
+		Short:   "Let a session come to rest",
+		Example: "ponder session pause last",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sessionPause(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) sessionPause(ctx context.Context, name string) error {
+	w, info, closeStore, err := a.openSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	switch {
+	case info.Status.Ended():
+		return usagef("session %s is %s already", w.id, info.Status)
+	case info.Status == ponder.Thinking:
+		_, err := w.store.Append(ctx, w.id, 0, ponder.Event{Run: w.view.Session.Run, Body: ponder.RunPaused{Reason: "paused by the user"}})
+		if err != nil {
+			return fmt.Errorf("pause %s: %w", w.id, err)
+		}
+	}
+	if err := w.waitFor(ctx, func(i ponder.Info) bool { return !i.Held }); err != nil {
+		return err
+	}
+	a.note("%s is paused; to go on: ponder session resume %s", w.id, w.id)
+	return nil
+}
+
+// obeyTime is how long a process that holds a session has to do as it is told.
+const obeyTime = 15 * time.Second
+
+// waitFor waits until what is known of the session satisfies ok.
+func (w *viewing) waitFor(ctx context.Context, ok func(ponder.Info) bool) error {
+	late := time.NewTimer(obeyTime)
+	defer late.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		info, err := w.store.Thread(ctx, w.id)
+		if err != nil {
+			return fmt.Errorf("look after %s: %w", w.id, err)
+		}
+		if ok(info) {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-late.C:
+			return fmt.Errorf("the process that holds %s does not answer: it may have stopped; look again with: ponder session show %s", w.id, w.id)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

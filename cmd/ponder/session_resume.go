@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+func (a *app) sessionResumeCommand() *cobra.Command {
+	var model string
+	var internal bool
+	cmd := &cobra.Command{
+		Use:   "resume ID",
+		Short: "Go on with a session that is paused or was interrupted",
+		Long: `Go on with a session that is paused or was interrupted, with the model it began
+with. If another process thinks already, look on.`,
+		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sessionResume(cmd.Context(), args[0], model, internal)
+		},
+	}
+	cmd.Flags().StringVar(&model, "model", "", "go on with `provider/model`")
+	cmd.Flags().BoolVar(&internal, "internal", false, "with --json: internal events too")
+	return cmd
+}
+
+func (a *app) sessionResume(ctx context.Context, name, model string, internal bool) error {
+	w, info, closeStore, err := a.openSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	w.internal = internal
+	s := w.view.Session
+	switch {
+	case info.Status.Ended():
+		return usagef("session %s is %s: there is nothing to go on with; to see it: ponder session show %s", w.id, info.Status, w.id)
+	case s.Run == "":
+		return usagef("session %s has no question to think about", w.id)
+	case info.Status == ponder.Thinking && info.Held:
+		return w.lookOn(ctx)
+	}
+	p, err := a.prepareAgain(ctx, info, s, model)
+	if err != nil {
+		return err
+	}
+	mind, err := a.mind(ctx, w.store, p.models, s.Metadata.Docs, w.onDelta)
+	if err != nil {
+		return err
+	}
+	defer mind.Close(context.WithoutCancel(ctx))
+	if info.Status == ponder.Paused {
+		if _, err := w.store.Append(ctx, w.id, 0, ponder.Event{Run: s.Run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
+			return fmt.Errorf("resume %s: %w", w.id, err)
+		}
+	}
+	a.note("going on with %s after %s: %s", w.id, counted(s.Progress.Thoughts, "thought", "thoughts"), clip(oneLine(s.Question), 80))
+	err = w.work(ctx, mind)
+	switch {
+	case errors.Is(err, ponder.ErrHeld):
+		return w.lookOn(ctx)
+	case err != nil:
+		return w.broken(ctx, err)
+	}
+	return w.outcome()
+}
+
+// lookOn shows what another process thinks.
+func (w *viewing) lookOn(ctx context.Context) error {
+	w.note("another process thinks about it already; looking on")
+	if err := w.watch(ctx); err != nil {
+		return err
+	}
+	return w.outcome()
+}
+
+// prepareAgain finds the models to go on with: the one the user names now, else
+// what is configured, if the session began with that, else the model it began
+// with.
+func (a *app) prepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*prepared, error) {
+	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
+		return &prepared{}, nil
+	}
+	l, err := a.lineup(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if slow := l.choices.Of(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
+		if l, err = a.lineup(ctx, info.Model); err != nil {
+			return nil, err
+		}
+	}
+	models, err := l.models(sessionRoles()...)
+	if err != nil {
+		return nil, err
+	}
+	if err := priced(models, ponder.Budget{Cost: ponder.Cost{Money: money(s.Budget.USD)}}, l.cfg); err != nil {
+		return nil, err
+	}
+	return &prepared{models: models}, l.check(ctx, models, sessionRoles()...)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+)
+
+func (a *app) sessionWatchCommand() *cobra.Command {
+	var after int64
+	var internal bool
+	cmd := &cobra.Command{
+		Use:   "watch ID",
+		Short: "Look on while another process thinks",
+		Long: `Show what a session has thought, and what it thinks until it ends or is paused.
+Ctrl-C leaves it to itself.`,
+		Example: "ponder session watch last\nponder session watch last --json --after 120",
+		Args:    takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sessionWatch(cmd.Context(), args[0], ponder.Seq(after), internal)
+		},
+	}
+	cmd.Flags().Int64Var(&after, "after", 0, "begin after the event of this `number`")
+	cmd.Flags().BoolVar(&internal, "internal", false, "with --json: internal events too")
+	return cmd
+}
+
+func (a *app) sessionWatch(ctx context.Context, name string, after ponder.Seq, internal bool) error {
+	store, err := a.lookup(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	info, err := a.find(ctx, store, name, ponder.KindSession)
+	if err != nil {
+		return err
+	}
+	w := a.viewing(store, info.ID)
+	w.internal = internal
+	if after > 0 {
+		if err := w.loadTo(ctx, after); err != nil {
+			return err
+		}
+	}
+	if err := w.watch(ctx); err != nil {
+		return err
+	}
+	return w.outcome()
+}

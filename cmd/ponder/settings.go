@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ponder/internal/config"
+)
+
+func (a *app) settingsCommand() *cobra.Command {
+	var unset bool
+	cmd := &cobra.Command{
+		Use:   "settings [KEY [VALUE]]",
+		Short: "Show settings, and change them",
+		Long: `Show all settings, show one, or write one to the configuration file, which keeps its
+other lines and its comments. A setting that is on or off is switched on by its name
+alone. Keys of providers are not settings: they are read from the environment.`,
+		Example: `ponder settings
+ponder settings enable_thinking
+ponder settings models.fast ollama/llama3.1
+ponder settings models.slow anthropic/claude-opus-4-6 openai/gpt-5.2
+ponder settings models.price.openai/gpt-5.2.input 1.75
+ponder settings --unset models.fast`,
+		GroupID: groupSetUp,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.settings(args, unset)
+		},
+	}
+	cmd.Flags().BoolVar(&unset, "unset", false, "take the setting out of the file")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var words []cobra.Completion
+		for _, k := range config.Keys() {
+			if !strings.Contains(k.Name, "*") {
+				words = append(words, cobra.CompletionWithDesc(k.Name, k.Doc))
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+func (a *app) settings(args []string, unset bool) error {
+	switch {
+	case unset && len(args) != 1:
+		return usagef("--unset needs the name of one setting")
+	case len(args) == 0:
+		return a.listSettings()
+	}
+	name := args[0]
+	if err := config.Known(name); err != nil {
+		return unknownSetting(name, err)
+	}
+	switch {
+	case unset:
+		value, err := config.Unset(a.source(), name)
+		return a.changed(name, value, err)
+	case len(args) == 1 && !isSwitch(name):
+		cfg, err := a.config()
+		if err != nil {
+			return err
+		}
+		return a.showSetting(cfg, name)
+	}
+	value, err := config.Set(a.source(), name, strings.Join(args[1:], ","))
+	return a.changed(name, value, err)
+}
+
+// isSwitch reports whether a setting is on or off.
+func isSwitch(name string) bool { return name == "enable_thinking" }
+
+func unknownSetting(name string, err error) error {
+	var names []string
+	for _, k := range config.Keys() {
+		names = append(names, k.Name)
+	}
+	return usagef("%w: %sSee `ponder settings`", err, suggest(name, names))
+}
+
+func (a *app) changed(name, value string, err error) error {
+	if err != nil {
+		if errors.Is(err, config.ErrWrite) {
+			return err
+		}
+		return failure{wrongUsage, err}
+	}
+	if a.flags.json {
+		return a.object(map[string]string{"key": name, "value": value})
+	}
+	a.printf("%s = %s\n", name, value)
+	return nil
+}
+
+func (a *app) showSetting(cfg *config.Config, name string) error {
+	value := cfg.Value(name)
+	if a.flags.json {
+		return a.object(map[string]string{"key": name, "value": value, "from": cfg.Origin(name)})
+	}
+	if value != "" {
+		a.printf("%s\n", value)
+	}
+	return nil
+}
+
+// listSettings lists all settings, those without a value too.
+func (a *app) listSettings() error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"SETTING", "VALUE", "FROM", ""}}
+	for _, k := range config.Keys() {
+		names := []string{k.Name}
+		if strings.Contains(k.Name, "*") {
+			names = cfg.Names(k.Name)
+		}
+		for _, name := range names {
+			if a.flags.json {
+				if err := a.showSetting(cfg, name); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, []string{name, cfg.Value(name), cfg.Origin(name), k.Doc})
+		}
+	}
+	if !a.flags.json {
+		a.table(rows)
+		a.note("the file is %s", cfg.File)
+	}
+	return nil
+}

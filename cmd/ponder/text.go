@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"ponder/internal/tui"
+)
+
+// clip shortens text to n letters.
+func clip(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
+// number writes 12,345.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// counted writes "1 thought", "2 thoughts".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// usd writes an amount; what is not known is not zero.
+func usd(amount float64, calls, unpriced int) string {
+	switch {
+	case calls > 0 && unpriced >= calls:
+		return "cost unknown"
+	case unpriced > 0:
+		return dollars(amount) + " and " + counted(unpriced, "call", "calls") + " of unknown price"
+	case amount == 0:
+		return "free"
+	}
+	return dollars(amount)
+}
+
+func dollars(amount float64) string {
+	if amount > 0 && amount < 0.01 {
+		return fmt.Sprintf("$%.4f", amount)
+	}
+	return fmt.Sprintf("$%.2f", amount)
+}
+
+// ago writes how long ago a time was.
+func ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return counted(int(d/time.Minute), "minute", "minutes") + " ago"
+	case d < 48*time.Hour:
+		return counted(int(d/time.Hour), "hour", "hours") + " ago"
+	case d < 60*24*time.Hour:
+		return counted(int(d/(24*time.Hour)), "day", "days") + " ago"
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// size writes bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return counted(int(n), "byte", "bytes")
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+// printf prints a result. What foreign text in it would do to a terminal, it
+// does not.
+func (a *app) printf(format string, args ...any) {
+	text := tui.Clean(fmt.Sprintf(format, args...))
+	if f, ok := a.out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			text = tui.Wrap(text, min(width, readable))
+		}
+	}
+	fmt.Fprint(a.out, text)
+}
+
+// readable is the width of lines beyond which eyes get lost, in cells.
+const readable = 110
+
+// object prints a value as one line of JSON.
+func (a *app) object(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}
+
+// table prints rows in columns.
+func (a *app) table(rows [][]string) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = oneLine(row[i])
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	w.Flush()
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// thinkFlags are what `ponder think` is told beside the question.
+type thinkFlags struct {
+	budget         budgetFlags
+	synthesisEvery string
+	docs           []string
+	model, title   string
+	detach         bool
+	internal       bool
+}
+
+func (a *app) thinkCommand() *cobra.Command {
+	var f thinkFlags
+	cmd := &cobra.Command{
+		Use:   "think QUESTION",
+		Short: "Think about a question, and answer it",
+		Long: `Think about a question for as long as it is given, five minutes unless --for or
+another budget says otherwise, and print the answer with its reasons. QUESTION - is read
+from standard input.
+
+Ctrl-C pauses the session, and prints the command that goes on. Without a model,
+Ponder quotes what --docs says about the question.
+
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget or paused,
+4 no model, or it will not answer, 130 interrupted.`,
+		Example: `ponder think "Why do large software projects run late?"
+ponder think "What does this contract commit us to?" --docs ./contract --for 15m
+ponder think - --cost 0.50 --model anthropic/claude-opus-4-6 < question.txt
+ponder think "Is P equal to NP?" --for 2h --detach`,
+		GroupID: groupThink,
+		Args:    take(1, 1, `a question in quotes, or - to read it from standard input`),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.think(cmd.Context(), args[0], f, cmd.Flags().Changed)
+		},
+	}
+	flags := cmd.Flags()
+	f.budget.add(flags)
+	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "sum up after each `time` of thinking (default 5m)")
+	flags.StringArrayVar(&f.docs, "docs", nil, "read the file or folder at `path`; may be repeated")
+	flags.StringVar(&f.model, "model", "", "think with `provider/model` only")
+	flags.StringVar(&f.title, "title", "", "show this `text` for the session in lists")
+	flags.BoolVar(&f.detach, "detach", false, "think in the background, and print the id")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	return cmd
+}
+
+// think is the command. It makes nothing before all that can be checked has been.
+func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
+	question, err := a.question(text)
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	budget, err := f.budget.budget(cfg.Budgets, given)
+	if err != nil {
+		return err
+	}
+	opts, err := f.options(cfg, given)
+	if err != nil {
+		return err
+	}
+	if opts.Docs, err = checkDocs(ctx, f.docs); err != nil {
+		return err
+	}
+	p, err := a.prepare(ctx, f.model, budget, &opts)
+	if err != nil {
+		return err
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, err := begin(ctx, store, question, f.title, p.name, budget, opts)
+	if err != nil {
+		return err
+	}
+	if f.detach {
+		return a.detach(ctx, store, id)
+	}
+	return a.thinkHere(ctx, store, id, p, opts.Docs, f.internal)
+}
+
+// begin makes the thread of a session, with its question.
+func begin(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, opts session.Options) (ponder.ThreadID, error) {
+	js, err := json.Marshal(opts)
+	if err != nil {
+		return "", fmt.Errorf("begin a session: %w", err)
+	}
+	if title == "" {
+		title = clip(oneLine(question), maxTitle)
+	}
+	thread := ponder.Thread{
+		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindSession, Title: clip(oneLine(title), maxTitle), Owner: owner,
+		Created: time.Now(), Model: model,
+	}
+	start := ponder.RunStarted{Input: question, Mode: session.Name, Budget: budget, Options: js}
+	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
+		return "", fmt.Errorf("begin a session: %w", err)
+	}
+	return thread.ID, nil
+}
+
+const (
+	maxTitle = 120     // letters
+	owner    = "local" // of all threads, as long as one user has the database
+)
+
+// thinkHere thinks in this process, and shows it.
+func (a *app) thinkHere(ctx context.Context, store ponder.Store, id ponder.ThreadID, p *prepared, docs []string, internal bool) error {
+	w := a.viewing(store, id)
+	w.internal = internal
+	mind, err := a.mind(ctx, store, p.models, docs, w.onDelta)
+	if err != nil {
+		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
+	}
+	defer mind.Close(context.WithoutCancel(ctx))
+	a.note("session %s", id)
+	err = w.work(ctx, mind)
+	if w.nothingCame(err) {
+		if removed := store.Remove(context.WithoutCancel(ctx), id); removed == nil && err == nil {
+			return w.failed()
+		}
+	}
+	if err != nil {
+		return w.broken(ctx, err)
+	}
+	return w.outcome()
+}
+
+// nothingCame reports whether a session ended in failure before its first
+// thought, so that there is nothing to keep.
+func (w *viewing) nothingCame(err error) bool {
+	if len(w.view.Thoughts) > 0 || w.view.Session.Status == ponder.Paused {
+		return false
+	}
+	return w.view.Session.Status == ponder.Failed || err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errInterrupted)
+}
+
+// broken says what becomes of a session whose work ended in an error.
+func (w *viewing) broken(ctx context.Context, err error) error {
+	goOn := fmt.Sprintf("to go on: ponder session resume %s", w.id)
+	switch {
+	case ctx.Err() != nil:
+		w.note("stopped; %s", goOn)
+		return failure{interrupted, err}
+	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
+		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: ponder session watch %s", w.id)}
+	case len(w.view.Thoughts) == 0:
+		return err
+	case errors.Is(err, ponder.ErrFull):
+		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: ponder session resume %s", w.id)}
+	case errors.Is(err, ponder.ErrReadOnly):
+		return failure{incomplete, fmt.Errorf("paused: the database can not be written; make it writable, then: ponder session resume %s", w.id)}
+	}
+	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/tui"
+	"ponder/mode/session"
+)
+
+// Bounds of what a user may ask for. More is a slip of the pen.
+const (
+	leastQuestion = 3      // letters
+	mostQuestion  = 20_000 // bytes
+	leastTime     = time.Second
+	mostTime      = 24 * time.Hour
+	mostCalls     = 1_000_000
+)
+
+// question returns the question that a user asks, from standard input if text
+// is "-".
+func (a *app) question(text string) (string, error) {
+	if text == "-" {
+		b, err := io.ReadAll(io.LimitReader(a.in, mostQuestion+1))
+		if err != nil {
+			return "", fmt.Errorf("read the question from standard input: %w", err)
+		}
+		text = string(b)
+	}
+	switch {
+	case len(text) > mostQuestion:
+		return "", usagef("the question has more than %s bytes: put what it is about into a file and pass --docs", number(mostQuestion))
+	case !utf8.ValidString(text):
+		return "", usagef("the question is not text in UTF-8")
+	}
+	text = strings.TrimSpace(tui.Clean(text))
+	if utf8.RuneCountInString(text) < leastQuestion {
+		return "", usagef("the question is too short: ask at least %d letters, as in: ponder think \"Why is the sky blue?\"", leastQuestion)
+	}
+	return text, nil
+}
+
+// budgetFlags are the limits of a run, as a user writes them.
+type budgetFlags struct{ time, tokens, cost, calls string }
+
+func (f *budgetFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.time, "for", "", "`time` to think, such as 90s, 30m or 2h (default 5m)")
+	flags.StringVar(&f.tokens, "tokens", "", "`number` of tokens to use at most, such as 200000 or 200k")
+	flags.StringVar(&f.cost, "cost", "", "US `dollars` to spend at most, such as 0.50")
+	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
+}
+
+// budget returns the limits: of the flags that are given, else of the
+// configuration, else five minutes.
+func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.Budget, error) {
+	b := ponder.Budget{
+		Time: time.Duration(c.For),
+		Cost: ponder.Cost{Tokens: c.Tokens, Calls: c.Calls, Money: money(c.Cost)},
+	}
+	if b.Time == 0 {
+		b.Time = 5 * time.Minute
+	}
+	for _, flag := range []struct {
+		name string
+		read func() error
+	}{
+		{"for", func() (err error) { b.Time, err = timeOf(f.time); return }},
+		{"tokens", func() (err error) { b.Tokens, err = countOf(f.tokens, config.MaxTokens); return }},
+		{"calls", func() (err error) { b.Calls, err = countOf(f.calls, mostCalls); return }},
+		{"cost", func() (err error) { b.Money, err = moneyOf(f.cost); return }},
+	} {
+		if !given(flag.name) {
+			continue
+		}
+		if err := flag.read(); err != nil {
+			return b, usagef("--%s: %w", flag.name, err)
+		}
+	}
+	if b.Time < leastTime || b.Time > mostTime {
+		return b, usagef("budgets.for in the configuration: must be from %v to 24h", leastTime)
+	}
+	return b, nil
+}
+
+func timeOf(text string) (time.Duration, error) {
+	d, err := config.ParseDuration(text)
+	if err == nil && (d < leastTime || d > mostTime) {
+		err = fmt.Errorf("%s is not from %v to 24h", clip(text, 20), leastTime)
+	}
+	return d, err
+}
+
+// countOf reads a number that may end in k or M.
+func countOf(text string, most int) (int, error) {
+	digits, unit := strings.NewReplacer("_", "", ",", "").Replace(strings.TrimSpace(text)), 1
+	switch {
+	case strings.HasSuffix(digits, "k"):
+		digits, unit = strings.TrimSuffix(digits, "k"), 1000
+	case strings.HasSuffix(digits, "M"):
+		digits, unit = strings.TrimSuffix(digits, "M"), 1_000_000
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("%q is not a whole number", clip(text, 20))
+	}
+	if err != nil || n < 1 || n > most/unit {
+		return 0, fmt.Errorf("%s is not from 1 to %s", clip(text, 20), number(most))
+	}
+	return n * unit, nil
+}
+
+func moneyOf(text string) (ponder.Money, error) {
+	f, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(text), "$"), 64)
+	if err != nil || math.IsNaN(f) {
+		return 0, fmt.Errorf("%q is not an amount of US dollars, such as 0.50", clip(text, 20))
+	}
+	if m := money(f); m > 0 && f <= config.MaxDollars {
+		return m, nil
+	}
+	return 0, fmt.Errorf("%s is not from 0.000001 to %s US dollars", clip(text, 20), number(config.MaxDollars))
+}
+
+func money(usd float64) ponder.Money {
+	return ponder.Money(math.Round(min(usd, config.MaxDollars) * 1e6))
+}
+
+// options returns how the session is to think.
+func (f *thinkFlags) options(c *config.Config, given func(string) bool) (session.Options, error) {
+	every := time.Duration(c.Budgets.SynthesisEvery)
+	if given("synthesis-every") {
+		var err error
+		if every, err = timeOf(f.synthesisEvery); err != nil {
+			return session.Options{}, usagef("--synthesis-every: %w", err)
+		}
+	}
+	return session.Options{SynthesisInterval: every.Seconds()}, nil
+}

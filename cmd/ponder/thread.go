@@ -1,0 +1,26 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (a *app) threadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "thread",
+		Short: "Look at what is in the log",
+		Long: `Look at what is in the log: each session, and whatever else was said and thought,
+is a thread of events. An ID may be shortened as long as it stays unique, with or
+without thr_; "last" is the newest thread.`,
+		Example: "ponder thread list\nponder thread show last\nponder thread export last -o thread.jsonl",
+		GroupID: groupLook,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    onlyGroups,
+	}
+	cmd.AddCommand(a.threadListCommand(), a.threadShowCommand(), a.threadExportCommand())
+	for _, sub := range cmd.Commands() {
+		if sub.Name() != "list" {
+			sub.ValidArgsFunction = a.completeThreads("")
+		}
+	}
+	return cmd
+}

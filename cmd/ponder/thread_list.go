@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+)
+
+func (a *app) threadListCommand() *cobra.Command {
+	var kind string
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List threads, the newest first",
+		Example: "ponder thread list --kind session\nponder thread list --json",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.threadList(cmd.Context(), ponder.Kind(kind), limit)
+		},
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "only those of a kind: conversation, session, research or subconscious")
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most so many")
+	return cmd
+}
+
+func (a *app) threadList(ctx context.Context, kind ponder.Kind, limit int) error {
+	switch kind {
+	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious:
+	default:
+		return usagef("--kind: %q is none of conversation, session, research, subconscious", clip(string(kind), 20))
+	}
+	if limit < 1 {
+		return usagef("--limit: must be 1 or more")
+	}
+	store, err := a.lookup(ctx)
+	if errors.Is(err, errNothingYet) {
+		a.note("%v", errNothingYet)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := store.List(ctx, ponder.Filter{Kind: kind, Limit: limit})
+	if err != nil {
+		return fmt.Errorf("list threads: %w", err)
+	}
+	if len(list) == 0 {
+		a.note("there are no such threads")
+		return nil
+	}
+	rows := [][]string{{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}}
+	for _, info := range list {
+		if a.flags.json {
+			if err := a.object(info); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), number(int(info.Head)), ago(info.Updated, time.Now()), clip(info.Title, 50)})
+	}
+	if !a.flags.json {
+		a.table(rows)
+	}
+	return nil
+}
