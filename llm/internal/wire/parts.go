@@ -54,6 +54,16 @@ func (p *Parts) Add(part llm.Part) error {
 	return p.grow(n)
 }
 
+// Seal puts what must go back beside the last part, and ends it.
+func (p *Parts) Seal(o *llm.Opaque) error {
+	p.flush()
+	if n := len(p.parts); n > 0 {
+		p.parts[n-1].Opaque = o
+		return p.grow(len(o.Data))
+	}
+	return p.Add(llm.Part{Opaque: o})
+}
+
 func (p *Parts) grow(n int) error {
 	if p.size += n; p.size > maxAnswer || len(p.parts) > maxParts {
 		return oversize()

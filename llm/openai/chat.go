@@ -1,0 +1,246 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The body of a chat request. The order of fields is fixed, and what grows
+// comes last.
+type (
+	chatRequest struct {
+		Model           string         `json:"model"`
+		Stream          bool           `json:"stream"`
+		StreamOptions   *streamOptions `json:"stream_options,omitempty"`
+		Usage           *includeUsage  `json:"usage,omitempty"`
+		MaxTokens       int            `json:"max_tokens,omitempty"`
+		MaxAll          int            `json:"max_completion_tokens,omitempty"`
+		Temperature     *float64       `json:"temperature,omitempty"`
+		ReasoningEffort string         `json:"reasoning_effort,omitempty"`
+		Reasoning       *effort        `json:"reasoning,omitempty"`
+		Thinking        *typed         `json:"thinking,omitempty"`
+		Template        *template      `json:"chat_template_kwargs,omitempty"`
+		CacheKey        string         `json:"prompt_cache_key,omitempty"`
+		Format          *format        `json:"response_format,omitempty"`
+		ToolChoice      any            `json:"tool_choice,omitempty"`
+		Tools           []tool         `json:"tools,omitempty"`
+		Messages        []message      `json:"messages"`
+	}
+	streamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	}
+	includeUsage struct {
+		Include bool `json:"include"`
+	}
+	effort struct {
+		Effort  string `json:"effort,omitempty"`
+		Summary string `json:"summary,omitempty"` // Responses only
+	}
+	typed struct {
+		Type string `json:"type"`
+	}
+	template struct {
+		Thinking bool `json:"enable_thinking"`
+	}
+	format struct {
+		Type   string      `json:"type"`
+		Schema *namedShape `json:"json_schema,omitempty"`
+	}
+	namedShape struct {
+		Name   string          `json:"name"`
+		Doc    string          `json:"description,omitempty"`
+		Schema json.RawMessage `json:"schema"`
+		Strict bool            `json:"strict"`
+	}
+	tool struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	function struct {
+		Name       string          `json:"name"`
+		Doc        string          `json:"description,omitempty"`
+		Parameters json.RawMessage `json:"parameters,omitempty"`
+	}
+	choice struct {
+		Type     string    `json:"type"`
+		Function *toolName `json:"function,omitempty"`
+		Name     string    `json:"name,omitempty"` // Responses only
+	}
+	toolName struct {
+		Name string `json:"name"`
+	}
+)
+
+// planChat plans a chat completion.
+func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
+	body := &chatRequest{Model: m.id, Stream: true, Tools: chatTools(req.Tools), ToolChoice: chatChoice(req)}
+	p := &plan{route: "chat/completions", body: body}
+	if !m.host.noOptions && p.may(featOptions, without) {
+		body.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if m.host.usage {
+		body.Usage = &includeUsage{Include: true}
+	}
+	if req.Temperature != nil && !m.traits.reasons && p.may(featTemperature, without) {
+		body.Temperature = req.Temperature
+	}
+	if req.Cache && m.host.cacheKey && p.may(featCacheKey, without) {
+		body.CacheKey = cacheKey(req)
+	}
+	m.limit(body, p, req.MaxTokens, without)
+	m.chatEffort(body, p, req.Effort, without)
+	words := m.chatSchema(body, p, req.Schema, without)
+	w := &chatWriter{model: m, bare: without&featOpaque != 0, mark: req.Cache && m.host.cacheMark && m.traits.claude}
+	if err := w.conversation(req, words); err != nil {
+		return nil, err
+	}
+	if w.opaque {
+		p.uses |= featOpaque
+	}
+	body.Messages = w.out
+	p.fold = &chatFold{model: m.name, size: req.Size(), answer: p.answer, think: m.splitter(req)}
+	return p, nil
+}
+
+// may reports whether a feature can be used, and notes that it is.
+func (p *plan) may(f, without feature) bool {
+	if without&f != 0 {
+		return false
+	}
+	p.uses |= f
+	return true
+}
+
+// splitter returns what tells thoughts from the answer, nil if the answer is to
+// be JSON.
+func (m *model) splitter(req *llm.Request) *wire.Think {
+	if req.Schema != nil {
+		return nil
+	}
+	return &wire.Think{Open: m.thinking}
+}
+
+// limit puts the bound on the answer in the field that is usual at the host, or
+// in the other one if that was refused.
+func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
+	if tokens <= 0 {
+		return
+	}
+	if m.host.maxAll == p.may(featMax, without) {
+		body.MaxAll = tokens
+	} else {
+		body.MaxTokens = tokens
+	}
+}
+
+// chatEffort puts the effort where the host reads it.
+func (m *model) chatEffort(body *chatRequest, p *plan, level string, without feature) {
+	if level == "" || m.host.effort == effortSilent || m.host.openai && !m.traits.reasons || !p.may(featEffort, without) {
+		return
+	}
+	switch m.host.effort {
+	case effortOpenAI:
+		body.ReasoningEffort = nearest(level, m.traits.levels)
+	case effortObject:
+		body.Reasoning = &effort{Effort: level}
+	case effortThinking:
+		if level == "none" {
+			body.Thinking = &typed{Type: "disabled"}
+			return
+		}
+		body.ReasoningEffort = nearest(level, []string{"low", "medium", "high"})
+	default:
+		if level == "none" {
+			body.Template = &template{Thinking: false}
+			return
+		}
+		body.ReasoningEffort = nearest(level, []string{"low", "medium", "high"})
+	}
+}
+
+// chatSchema asks for an answer of a schema in the best way left, and returns
+// the words that must be in the prompt for it.
+func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without feature) (words string) {
+	if s == nil {
+		return ""
+	}
+	shape, strict := strictSchema(s.JSON)
+	if !strict {
+		shape = s.JSON
+	}
+	t := m.host.tier(without)
+	if t == tierNative && m.host.openai && !wire.IsObjectSchema(shape) {
+		t = tierWords
+	}
+	if t == tierForced && (len(body.Tools) > 0 || !wire.IsObjectSchema(shape)) {
+		t = tierMode
+	}
+	if t == tierMode && without&featMode != 0 {
+		t = tierWords
+	}
+	p.uses |= t.feature()
+	name := wire.SchemaName(s)
+	switch t {
+	case tierNative:
+		body.Format = &format{Type: "json_schema", Schema: &namedShape{Name: name, Doc: wire.SchemaDoc(s.JSON), Schema: shape, Strict: strict}}
+		return ""
+	case tierForced:
+		p.answer = name
+		body.Tools = []tool{{Type: "function", Function: function{Name: name, Doc: "The answer.", Parameters: s.JSON}}}
+		body.ToolChoice = choice{Type: "function", Function: &toolName{name}}
+		return ""
+	case tierMode:
+		body.Format = &format{Type: "json_object"}
+	}
+	return wire.SchemaPrompt(s.JSON)
+}
+
+func chatTools(tools []llm.Tool) (out []tool) {
+	for _, t := range tools {
+		out = append(out, tool{Type: "function", Function: function{Name: t.Name, Doc: t.Doc, Parameters: parameters(t.Schema)}})
+	}
+	return out
+}
+
+// parameters returns a tool's schema; servers want one even of no parameters.
+func parameters(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 || string(schema) == "null" {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return schema
+}
+
+// chatChoice returns what to call: nil if there are no tools to choose from.
+func chatChoice(req *llm.Request) any {
+	switch {
+	case len(req.Tools) == 0:
+		return nil
+	case req.ToolChoice == "":
+		return "auto"
+	case req.ToolChoice == "auto" || req.ToolChoice == "none" || req.ToolChoice == "required":
+		return req.ToolChoice
+	}
+	return choice{Type: "function", Function: &toolName{req.ToolChoice}}
+}
+
+// cacheKey returns the same key for all requests of a conversation, so that
+// they reach the machine that has its beginning in the cache.
+func cacheKey(req *llm.Request) string {
+	h := sha256.New()
+	write := func(s string) {
+		h.Write([]byte(s[:min(len(s), 4096)]))
+		h.Write([]byte{0})
+	}
+	write(req.System)
+	for _, t := range req.Tools {
+		write(t.Name)
+	}
+	if len(req.Messages) > 0 {
+		write(req.Messages[0].Text())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

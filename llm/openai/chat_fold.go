@@ -1,0 +1,294 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// Bounds of an answer.
+const (
+	maxAnswer = 64 << 20 // bytes
+	maxCalls  = 1000
+)
+
+// A chatFold makes an answer of the chunks of a chat completion. It implements
+// wire.Fold.
+type chatFold struct {
+	model  string // full name of the model asked
+	size   int    // of the request, in bytes
+	answer string // name of the tool whose input is the answer
+	think  *wire.Think
+
+	id, served string
+	parts      wire.Parts
+	field      string // that reasoning came in
+	details    details
+	calls      []*growingCall
+	inputs     int // bytes of calls
+	refused    bool
+	finish     string
+	done       bool
+	used       llm.Usage
+}
+
+// growingCall is a call whose pieces come in.
+type growingCall struct {
+	index    int
+	id, name string
+	input    []byte
+}
+
+// Add implements wire.Fold.
+func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
+	if string(data) == "[DONE]" {
+		f.done = true
+		return out, true, f.flush(&out)
+	}
+	var c chunk
+	if err := lenient(data, &c); err != nil {
+		return out, false, wire.Mangled("a chunk", err)
+	}
+	f.head(&c)
+	for i := range c.Choices {
+		p := &c.Choices[i]
+		if p.Index != 0 {
+			continue
+		}
+		f.count(p.Usage)
+		for _, s := range []*said{p.Delta, p.Message} {
+			if s == nil {
+				continue
+			}
+			if err := f.hear(s, &out); err != nil {
+				return out, false, err
+			}
+		}
+		if p.Finish != "" {
+			f.finish = p.Finish
+			if err := f.flush(&out); err != nil {
+				return out, false, err
+			}
+		}
+		if p.Message != nil && (p.Finish != "" || c.Object == "chat.completion") {
+			f.done, last = true, true
+		}
+	}
+	if last {
+		if err := f.flush(&out); err != nil {
+			return out, false, err
+		}
+	}
+	return out, last, f.broken()
+}
+
+// head takes what is said about the answer as a whole.
+func (f *chatFold) head(c *chunk) {
+	if c.ID != "" {
+		f.id = c.ID
+	}
+	if c.Model != "" {
+		f.served = c.Model
+	}
+	f.count(c.Usage)
+	if c.Groq != nil {
+		f.count(c.Groq.Usage)
+	}
+}
+
+// count takes a count; each replaces the one before.
+func (f *chatFold) count(u *usage) {
+	if used := u.normal(); used.Total() > 0 {
+		f.used = used
+	}
+}
+
+// broken returns an error if the server says that it could not finish.
+func (f *chatFold) broken() error {
+	switch strings.ToLower(f.finish) {
+	case "error", "network_error", "insufficient_system_resource":
+		return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + f.finish}
+	}
+	return nil
+}
+
+// hear takes a piece of the message.
+func (f *chatFold) hear(s *said, out *llm.Delta) error {
+	f.details.add(s.Details)
+	thought := s.Content.thought
+	switch {
+	case s.ReasoningContent != "":
+		f.field, thought = "reasoning_content", s.ReasoningContent
+	case s.Reasoning != "":
+		f.field, thought = "reasoning", s.Reasoning
+	case thought == "" && len(s.Details) > 0:
+		thought = words(s.Details)
+	}
+	text := s.Content.text
+	if s.Refusal != "" {
+		f.refused = true
+		text += s.Refusal
+	}
+	if f.think != nil && text != "" {
+		more, answer := f.think.Push(text)
+		thought, text = thought+more, answer
+	}
+	if err := f.show(out, thought, text); err != nil {
+		return err
+	}
+	return f.call(s.Calls, out)
+}
+
+// show adds what is to be seen to the answer and to the delta.
+func (f *chatFold) show(out *llm.Delta, thought, text string) error {
+	out.Reasoning += thought
+	out.Text += text
+	if err := f.parts.Reasoning(thought); err != nil {
+		return err
+	}
+	return f.parts.Text(text)
+}
+
+// flush shows what was held back because it might have been a tag.
+func (f *chatFold) flush(out *llm.Delta) error {
+	if f.think == nil {
+		return nil
+	}
+	thought, text := f.think.Flush()
+	f.think = nil
+	return f.show(out, thought, text)
+}
+
+// call takes pieces of calls.
+func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
+	for _, p := range pieces {
+		c := f.find(&p)
+		if p.Function.Name != "" {
+			c.name = p.Function.Name
+		}
+		if p.ID != "" {
+			c.id = p.ID
+		}
+		text := string(p.Function.Arguments)
+		if f.answer != "" && c.name == f.answer {
+			if err := f.show(out, "", text); err != nil {
+				return err
+			}
+			continue
+		}
+		c.input = append(c.input, text...)
+		if f.inputs += len(text); f.inputs > maxAnswer || len(f.calls) > maxCalls {
+			return &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
+		}
+	}
+	return nil
+}
+
+// find returns the call that a piece belongs to, a new one if there is none.
+// Pieces may lack an index or repeat the id; some servers give all calls the
+// same index.
+func (f *chatFold) find(p *callPiece) *growingCall {
+	n := len(f.calls)
+	index := n
+	if p.Index != nil {
+		index = *p.Index
+		for i := n - 1; i >= 0; i-- {
+			if f.calls[i].index == index && !f.calls[i].other(p) {
+				return f.calls[i]
+			}
+		}
+	} else if n > 0 && !f.calls[n-1].other(p) && (p.ID != "" || p.Function.Name == "") {
+		return f.calls[n-1]
+	}
+	c := &growingCall{index: index}
+	f.calls = append(f.calls, c)
+	return c
+}
+
+// other reports whether a piece begins another call than c.
+func (c *growingCall) other(p *callPiece) bool {
+	return p.ID != "" && c.id != "" && p.ID != c.id && p.Function.Name != ""
+}
+
+// Usage implements wire.Fold.
+func (f *chatFold) Usage() llm.Usage {
+	if f.parts.Size()+f.inputs == 0 && f.used.Total() == 0 {
+		return f.used
+	}
+	return wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
+}
+
+// Answer implements wire.Fold.
+func (f *chatFold) Answer() (*llm.Response, error) {
+	if f.finish == "" && !f.done {
+		return nil, nil
+	}
+	used := wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
+	parts := f.keep(f.parts.Done())
+	called := false
+	seen := map[string]bool{}
+	for _, c := range f.calls {
+		if f.answer != "" && c.name == f.answer {
+			continue
+		}
+		if c.id == "" || seen[c.id] {
+			c.id = wire.CallID()
+		}
+		seen[c.id], called = true, true
+		parts = append(parts, llm.Part{Call: &llm.ToolCall{ID: c.id, Name: c.name, Input: wire.CallInput(c.input)}})
+	}
+	return &llm.Response{
+		Message: llm.Message{Role: llm.Assistant, Parts: parts}, Finish: f.reason(called),
+		Model: f.model, Served: f.served, ID: f.id, Usage: used,
+	}, nil
+}
+
+// keep puts what must go back with the reasoning beside it.
+func (f *chatFold) keep(parts []llm.Part) []llm.Part {
+	keep := chatOpaque{Details: f.details.done()}
+	if len(f.calls) > 0 {
+		keep.Field = f.field
+	}
+	if keep.Field == "" && keep.Details == nil {
+		return parts
+	}
+	data, err := json.Marshal(keep)
+	if err != nil { // details are JSON that was read
+		return parts
+	}
+	opaque := &llm.Opaque{Model: f.model, Data: data}
+	for i := range parts {
+		if parts[i].Reasoning != "" {
+			parts[i].Opaque = opaque
+			return parts
+		}
+	}
+	return append([]llm.Part{{Opaque: opaque}}, parts...)
+}
+
+// reason returns why the answer ended.
+func (f *chatFold) reason(called bool) llm.Finish {
+	if f.refused {
+		return llm.FinishFilter
+	}
+	return finishOf(f.finish, called)
+}
+
+// finishOf sorts the reasons that servers give. Calls count for more than a
+// plain end, for some servers never say that there are calls.
+func finishOf(reason string, called bool) llm.Finish {
+	switch strings.ToLower(reason) {
+	case "", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "eos", "stop_sequence", "completed":
+		if called {
+			return llm.FinishTools
+		}
+		return llm.FinishStop
+	case "length", "max_tokens", "model_length", "model_context_window_exceeded", "max_output_tokens":
+		return llm.FinishLength
+	case "content_filter", "sensitive", "safety", "refusal":
+		return llm.FinishFilter
+	}
+	return llm.FinishOther
+}

@@ -1,0 +1,101 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// maxList bounds a list of models, in bytes.
+const maxList = 16 << 20
+
+// Check implements llm.Provider: it reads the list of models. A server without
+// one cannot say, nor can one that is known to list only some.
+func (p *Provider) Check(ctx context.Context, id string) error {
+	if p.baseErr != nil {
+		return p.baseErr
+	}
+	var list struct {
+		Data []listed `json:"data"`
+	}
+	err := p.get(ctx, id, "models", &list)
+	switch {
+	case llm.ClassOf(err) == llm.NotFound && err != nil:
+		err = nil
+	case err == nil && p.host.account != "":
+		err = p.get(ctx, id, p.host.account, nil)
+	}
+	if err != nil || p.host.partial || len(list.Data) == 0 || has(list.Data, id) {
+		return err
+	}
+	return &llm.Error{
+		Class: llm.NotFound, Model: p.client.Name + "/" + id, Message: "no such model",
+		Advice: "it has " + examples(list.Data, id),
+	}
+}
+
+// listed is a model in a list.
+type listed struct {
+	ID    string `json:"id"`
+	Owner string `json:"owned_by"`
+}
+
+// has reports whether a list has a model. llama.cpp serves one, by any name.
+func has(list []listed, id string) bool {
+	base, _, _ := strings.Cut(id, ":") // openrouter's and huggingface's variants
+	for _, m := range list {
+		if m.ID == id || m.ID == base || m.ID == "models/"+id || m.Owner == "llamacpp" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxExamples is how many models an error names.
+const maxExamples = 5
+
+// examples names a few models, those first that resemble the one that is missing.
+func examples(list []listed, id string) string {
+	var like, other []string
+	stem := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	stem = stem[:min(len(stem), 4)]
+	for _, m := range list {
+		if strings.Contains(strings.ToLower(m.ID), stem) {
+			like = append(like, m.ID)
+		} else {
+			other = append(other, m.ID)
+		}
+	}
+	names := append(like, other...)
+	text := strings.Join(names[:min(len(names), maxExamples)], ", ")
+	if more := len(names) - maxExamples; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// get asks for a JSON value. It leaves v as it is if it cannot be read, or is nil.
+func (p *Provider) get(ctx context.Context, id, route string, v any) error {
+	resp, err := p.client.Do(ctx, id, http.MethodGet, p.url(route), p.header, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it has been read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxList))
+	if err != nil {
+		return err
+	}
+	if e := wire.InBand(data); e != nil {
+		return wire.Ask{Model: p.client.Name + "/" + id, Advice: p.client.Advice}.Blame(e, llm.Usage{})
+	}
+	if v != nil {
+		_ = json.Unmarshal(data, v) // a list in another form says nothing
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package openai
+
+import (
+	"strings"
+)
+
+// An effortStyle is where a host wants to read how hard a model should think.
+type effortStyle int
+
+const (
+	effortLevel    effortStyle = iota // reasoning_effort: low, medium, high; off in chat_template_kwargs
+	effortOpenAI                      // reasoning_effort, with the levels each of OpenAI's models has
+	effortObject                      // reasoning: {effort}
+	effortThinking                    // reasoning_effort; off is thinking: {type: disabled}
+	effortSilent                      // nowhere
+)
+
+// A tier is a way to ask for an answer of a schema, the strongest first.
+type tier int
+
+const (
+	tierNative tier = iota // response_format json_schema
+	tierForced             // a tool that must be called
+	tierMode               // response_format json_object, and words
+	tierWords              // words in the prompt
+)
+
+// A host is what the servers of some domains do in their own way. The zero value is
+// a server nobody knows: most likely vLLM, llama.cpp, LM Studio or a proxy.
+type host struct {
+	domains []string // itself and those below it
+	key     string   // the variable its key is usually in
+	apiKey  bool     // the key goes in a header of its own
+
+	responses bool        // has the Responses API
+	maxAll    bool        // says max_completion_tokens instead of max_tokens
+	openai    bool        // serves OpenAI's models, with their limits
+	effort    effortStyle // where the effort goes
+	schema    tier        // the best way to ask for a schema
+	noOptions bool        // does not know stream_options
+	usage     bool        // wants usage: {include: true}
+	cacheKey  bool        // takes prompt_cache_key
+	cacheMark bool        // passes cache_control on to models that want it
+	callID    int         // the length that ids of calls must have, or 0
+
+	replay string // field that reasoning goes back in beside tool calls, "" for none
+	must   bool   // refuses calls without it while thinking
+
+	partial bool   // lists only some of its models
+	account string // route that tells whether a key is good, where the list does not
+}
+
+// hosts returns what is known. The order does not matter.
+func hosts() []host {
+	return []host{
+		{domains: []string{"api.openai.com"}, key: "OPENAI_API_KEY", responses: true, maxAll: true, openai: true,
+			effort: effortOpenAI, cacheKey: true},
+		{domains: []string{"openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"}, key: "AZURE_OPENAI_API_KEY",
+			apiKey: true, maxAll: true, openai: true, effort: effortOpenAI, partial: true},
+		{domains: []string{"openrouter.ai"}, key: "OPENROUTER_API_KEY", effort: effortObject, usage: true, cacheMark: true,
+			replay: "reasoning", account: "key"},
+		{domains: []string{"ai-gateway.vercel.sh"}, key: "AI_GATEWAY_API_KEY", effort: effortObject, cacheMark: true,
+			replay: "reasoning", account: "credits"},
+		{domains: []string{"api.groq.com"}, key: "GROQ_API_KEY"},
+		{domains: []string{"api.x.ai"}, key: "XAI_API_KEY", replay: "reasoning_content"},
+		{domains: []string{"api.z.ai", "open.bigmodel.cn"}, key: "ZAI_API_KEY", effort: effortThinking, schema: tierForced,
+			replay: "reasoning_content", partial: true},
+		{domains: []string{"api.deepseek.com"}, key: "DEEPSEEK_API_KEY", effort: effortThinking, schema: tierMode,
+			replay: "reasoning_content", must: true},
+		{domains: []string{"api.moonshot.ai", "api.moonshot.cn"}, key: "MOONSHOT_API_KEY", effort: effortThinking, schema: tierMode,
+			replay: "reasoning_content", must: true},
+		{domains: []string{"api.mistral.ai"}, key: "MISTRAL_API_KEY", effort: effortSilent, noOptions: true, callID: 9},
+		{domains: []string{"router.huggingface.co"}, key: "HF_TOKEN"},
+		{domains: []string{"api.avian.io"}, key: "AVIAN_API_KEY", replay: "reasoning_content"},
+		{domains: []string{"api.cerebras.ai"}, key: "CEREBRAS_API_KEY", maxAll: true},
+		{domains: []string{"api.together.xyz", "api.together.ai"}, key: "TOGETHER_API_KEY", partial: true},
+		{domains: []string{"api.fireworks.ai"}, key: "FIREWORKS_API_KEY", replay: "reasoning_content", partial: true},
+		{domains: []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"}, key: "DASHSCOPE_API_KEY", schema: tierMode, partial: true},
+		{domains: []string{"generativelanguage.googleapis.com"}, key: "GEMINI_API_KEY", partial: true},
+		{domains: []string{"api.perplexity.ai"}, key: "PERPLEXITY_API_KEY", partial: true},
+	}
+}
+
+// hostOf returns what is known of a host by its name.
+func hostOf(name string) host {
+	name = strings.ToLower(name)
+	for _, h := range hosts() {
+		for _, d := range h.domains {
+			if name == d || strings.HasSuffix(name, "."+d) {
+				return h
+			}
+		}
+	}
+	return host{replay: "reasoning_content"}
+}
+
+// traits are what a model does in its own way at its host.
+type traits struct {
+	reasons bool // an OpenAI model that reasons: it takes an effort and no temperature
+	levels  []string
+	must    bool // refuses calls without reasoning while thinking
+	claude  bool
+}
+
+func (h host) traits(id string) traits {
+	name := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	t := traits{
+		must:   h.must || strings.Contains(name, "deepseek-v") || strings.HasPrefix(name, "kimi-k2.") || strings.Contains(name, "kimi-k2-thinking"),
+		claude: strings.Contains(name, "claude"),
+	}
+	if h.openai {
+		t.levels = openaiLevels(name)
+		t.reasons = len(t.levels) > 0
+	}
+	return t
+}
+
+// openaiLevels returns the levels of effort of an OpenAI model, none if it does
+// not reason.
+func openaiLevels(name string) []string {
+	switch {
+	case strings.Contains(name, "-chat"):
+		return nil
+	case strings.HasPrefix(name, "o1"), strings.HasPrefix(name, "o3"), strings.HasPrefix(name, "o4"),
+		strings.HasPrefix(name, "gpt-oss"), strings.HasPrefix(name, "codex-"):
+		return []string{"low", "medium", "high"}
+	case name == "gpt-5" || strings.HasPrefix(name, "gpt-5-"):
+		return []string{"minimal", "low", "medium", "high"}
+	case len(name) > 4 && strings.HasPrefix(name, "gpt-") && name[4] >= '5' && name[4] <= '9':
+		return []string{"none", "low", "medium", "high"}
+	}
+	return nil
+}
+
+// nearest returns the level closest to what is wanted, the lower of two.
+func nearest(want string, levels []string) string {
+	order := []string{"none", "minimal", "low", "medium", "high"}
+	rank := func(level string) int {
+		for i, l := range order {
+			if l == level {
+				return i
+			}
+		}
+		return len(order)
+	}
+	best := ""
+	for _, l := range levels {
+		if best == "" || abs(rank(l)-rank(want)) < abs(rank(best)-rank(want)) {
+			best = l
+		}
+	}
+	return best
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,301 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The messages of a chat request.
+type (
+	message struct {
+		Role             string            `json:"role"`
+		Content          any               `json:"content,omitempty"` // string or []part
+		ReasoningContent string            `json:"reasoning_content,omitempty"`
+		Reasoning        string            `json:"reasoning,omitempty"`
+		Details          []json.RawMessage `json:"reasoning_details,omitempty"`
+		Calls            []call            `json:"tool_calls,omitempty"`
+		CallID           string            `json:"tool_call_id,omitempty"`
+	}
+	call struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function callBody `json:"function"`
+	}
+	callBody struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	part struct {
+		Type  string    `json:"type"`
+		Text  *string   `json:"text,omitempty"`
+		Image *imageURL `json:"image_url,omitempty"`
+		Audio *audio    `json:"input_audio,omitempty"`
+		File  *file     `json:"file,omitempty"`
+		Cache *typed    `json:"cache_control,omitempty"`
+	}
+	imageURL struct {
+		URL string `json:"url"`
+	}
+	audio struct {
+		Data   string `json:"data"`
+		Format string `json:"format"`
+	}
+	file struct {
+		Name string `json:"filename,omitempty"`
+		Data string `json:"file_data"`
+	}
+)
+
+// chatOpaque is what a part of a chat answer keeps beside it.
+type chatOpaque struct {
+	Field   string            `json:"field,omitempty"`             // that the reasoning came in
+	Details []json.RawMessage `json:"reasoning_details,omitempty"` // word for word
+}
+
+// A chatWriter makes the messages of a request.
+type chatWriter struct {
+	*model
+	bare   bool // leave opaque parts out
+	mark   bool // mark what is worth caching
+	opaque bool // there are opaque parts in it
+	out    []message
+	open   []string // calls without a result
+}
+
+// conversation writes all messages. Words are what the system prompt must say
+// beyond what was asked.
+func (w *chatWriter) conversation(req *llm.Request, words string) error {
+	if system := wire.Paragraphs(req.System, words); system != "" {
+		w.add(message{Role: "system", Content: system})
+		if w.mark {
+			w.out[0].Content = marked(w.out[0].Content)
+		}
+	}
+	for _, m := range req.Messages {
+		if m.Role == llm.Assistant {
+			w.assistant(m)
+		} else if err := w.user(m); err != nil {
+			return err
+		}
+	}
+	w.close()
+	if n := len(w.out) - 1; w.mark && n >= 0 {
+		w.out[n].Content = marked(w.out[n].Content)
+	}
+	return nil
+}
+
+func (w *chatWriter) add(m message) { w.out = append(w.out, m) }
+
+// marked returns content whose end is worth caching up to.
+func marked(content any) any {
+	mark := &typed{Type: "ephemeral"}
+	switch c := content.(type) {
+	case string:
+		if c != "" {
+			return []part{{Type: "text", Text: &c, Cache: mark}}
+		}
+	case []part:
+		c[len(c)-1].Cache = mark
+	}
+	return content
+}
+
+// close answers calls that have no result, which servers refuse.
+func (w *chatWriter) close() {
+	for _, id := range w.open {
+		w.add(message{Role: "tool", Content: noResult, CallID: id})
+	}
+	w.open = nil
+}
+
+const noResult = "(no result)"
+
+// user writes the results in a message and then the rest of it.
+func (w *chatWriter) user(m llm.Message) error {
+	var rest []part
+	for _, p := range m.Parts {
+		if p.Result == nil {
+			continue
+		}
+		id := w.callID(p.Result.ID)
+		if !take(&w.open, id) {
+			rest = append(rest, textPart("Result of "+p.Result.Name+": "+p.Result.Text))
+		} else {
+			w.add(message{Role: "tool", Content: p.Result.Text, CallID: id})
+		}
+		if p.Result.Media != nil {
+			rest = append(rest, textPart("Result of "+p.Result.Name+":"))
+			var err error
+			if rest, err = appendMedia(rest, p.Result.Media); err != nil {
+				return err
+			}
+		}
+	}
+	w.close()
+	for _, p := range m.Parts {
+		switch {
+		case p.Media != nil:
+			var err error
+			if rest, err = appendMedia(rest, p.Media); err != nil {
+				return err
+			}
+		case p.Text != "":
+			rest = append(rest, textPart(p.Text))
+		}
+	}
+	if len(rest) > 0 {
+		w.add(message{Role: "user", Content: plainest(rest)})
+	}
+	return nil
+}
+
+// take removes an element, and reports whether it was there.
+func take(list *[]string, s string) bool {
+	for i, have := range *list {
+		if have == s {
+			*list = append((*list)[:i:i], (*list)[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func textPart(s string) part { return part{Type: "text", Text: &s} }
+
+// plainest returns parts as one string if they are all text, which every server
+// and template takes.
+func plainest(parts []part) any {
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
+		if p.Text == nil {
+			return parts
+		}
+		texts = append(texts, *p.Text)
+	}
+	return wire.Paragraphs(texts...)
+}
+
+// appendMedia appends a file in the form its type has.
+func appendMedia(parts []part, m *llm.Media) ([]part, error) {
+	kind, _, _ := strings.Cut(m.Type, "/")
+	switch {
+	case kind == "image":
+		return append(parts, part{Type: "image_url", Image: &imageURL{mediaURL(m)}}), nil
+	case kind == "text" && m.URL == "":
+		return append(parts, textPart(string(m.Data))), nil
+	case kind == "audio" && m.URL == "":
+		data := base64.StdEncoding.EncodeToString(m.Data)
+		return append(parts, part{Type: "input_audio", Audio: &audio{Data: data, Format: audioFormat(m.Type)}}), nil
+	case m.URL == "":
+		return append(parts, part{Type: "file", File: &file{Name: m.Name, Data: mediaURL(m)}}), nil
+	}
+	return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot send a link to " + m.Type + " with a chat completion"}
+}
+
+// audioFormat returns the name that audio of a MIME type has here.
+func audioFormat(mime string) string {
+	switch mime {
+	case "audio/mpeg", "audio/mp3":
+		return "mp3"
+	case "audio/wav", "audio/x-wav", "audio/wave":
+		return "wav"
+	}
+	return strings.TrimPrefix(mime, "audio/")
+}
+
+// mediaURL returns where a file is, or a URL that is the file.
+func mediaURL(m *llm.Media) string {
+	if m.URL != "" {
+		return m.URL
+	}
+	return "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
+}
+
+// assistant writes a message of the model, or of another one.
+func (w *chatWriter) assistant(m llm.Message) {
+	w.close()
+	out := message{Role: "assistant"}
+	if text := m.Text(); text != "" {
+		out.Content = text
+	}
+	for _, c := range m.Calls() {
+		id := w.callID(c.ID)
+		out.Calls = append(out.Calls, call{ID: id, Type: "function", Function: callBody{Name: c.Name, Arguments: arguments(c.Input)}})
+		w.open = append(w.open, id)
+	}
+	w.reasoning(&out, m)
+	if out.Content != nil || out.Calls != nil {
+		w.add(out)
+	}
+}
+
+// reasoning gives back what the model thought: details always, words beside
+// calls only.
+func (w *chatWriter) reasoning(out *message, m llm.Message) {
+	words, field := "", w.host.replay
+	for _, p := range m.Parts {
+		words += p.Reasoning
+		var own chatOpaque
+		if data := wire.Own(p.Opaque, w.name); data != nil && !w.bare && json.Unmarshal(data, &own) == nil {
+			w.opaque = true
+			out.Details = append(out.Details, own.Details...)
+			if own.Field != "" {
+				field = own.Field
+			}
+		}
+	}
+	if out.Calls == nil {
+		return
+	}
+	if w.traits.must {
+		if field == "" {
+			field = "reasoning_content"
+		}
+		if strings.TrimSpace(words) == "" && out.Details == nil {
+			words = " " // it must be there
+		}
+	}
+	switch field {
+	case "reasoning_content":
+		out.ReasoningContent = words
+	case "reasoning":
+		out.Reasoning = words
+	}
+}
+
+// arguments returns a call's input as the text of a JSON object, the same
+// whether or not it was stored meanwhile.
+func arguments(input json.RawMessage) string {
+	text, err := wire.Body(wire.CallObject(input))
+	if err != nil { // not JSON: nothing an adapter makes
+		return "{}"
+	}
+	return string(text)
+}
+
+// callID returns an id as the host takes it.
+func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }
+
+// maxID is the longest id of a call that OpenAI takes.
+const maxID = 64
+
+// fitID returns an id that is of exactly n letters and digits, or if n is 0 not
+// too long: itself, or one made from it.
+func fitID(id string, n int) string {
+	if n == 0 && len(id) <= maxID || n > 0 && len(id) == n && !strings.ContainsAny(id, "-_.:") {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	text := hex.EncodeToString(sum[:])
+	if n == 0 {
+		return "call_" + text[:32]
+	}
+	return text[:n]
+}

@@ -1,0 +1,254 @@
+// Package openai talks to OpenAI and to the many servers that speak its
+// dialects: chat completions everywhere, the Responses API at OpenAI's own host.
+//
+// hosts.go is a table of what hosts do differently. A chat request is
+// translated in chat.go and message.go, its answer in chat_fold.go; the
+// Responses API has responses.go and responses_fold.go. strict.go rewrites
+// schemas for modes that enforce them, usage.go counts, check.go and embed.go
+// ask for other things than answers.
+//
+// # Second requests
+//
+// Servers refuse what they do not know: a way of asking for JSON, a
+// temperature, a level of effort. If one refuses a request with a 4xx that
+// names such a thing, Generate asks once more without it (feature.go), and the
+// provider remembers it for that model. That is the only second request.
+//
+// # Reasoning
+//
+// Reasoning that a server gives in a field of its own goes back in that field to
+// the model that had it, beside the tool calls it led to; reasoning of other
+// models goes back where a server insists on some. What a part cannot hold is
+// kept as the part's Opaque: for chat completions an object with the name of the
+// field and the list of reasoning_details, for Responses the reasoning item.
+package openai
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+const defaultBase = "https://api.openai.com/v1"
+
+// A Config says where a provider is and who asks. The zero value is OpenAI
+// without a key.
+type Config struct {
+	Name    string       // first part of models' names; "" is "openai"
+	BaseURL string       // up to the version: https://api.groq.com/openai/v1; without a path, /v1 is added
+	Key     string       // secret
+	KeyEnv  string       // the variable the key should be in, for advice; "" is what is usual for the host
+	HTTP    *http.Client // nil is a client of its own
+	Header  http.Header  // sent with every request
+
+	// Responses says to use the Responses API, which is the default at OpenAI's
+	// own host and nowhere else; Chat says not to use it there either.
+	Responses, Chat bool
+
+	// Thinking says that answers begin with reasoning and only the end of it is
+	// marked, by </think>: some templates swallow the opening tag.
+	Thinking bool
+
+	// HeaderTimeout and IdleTimeout bound silences; see wire.Client.
+	HeaderTimeout, IdleTimeout time.Duration
+}
+
+// A Provider makes models of one server. It is safe for concurrent use.
+type Provider struct {
+	client    *wire.Client
+	base      *url.URL
+	baseErr   error
+	header    http.Header
+	host      host
+	responses bool
+	thinking  bool
+
+	mu      sync.Mutex
+	refused map[string]feature // by model
+}
+
+// New returns a provider. It does no I/O; a base URL that is none fails on use.
+func New(c Config) *Provider {
+	if c.Name == "" {
+		c.Name = "openai"
+	}
+	if c.HTTP == nil {
+		c.HTTP = wire.HTTP()
+	}
+	p := &Provider{thinking: c.Thinking, refused: map[string]feature{}}
+	p.base, p.baseErr = parseBase(c.BaseURL)
+	p.host = hostOf(p.base.Hostname())
+	p.responses = (c.Responses || p.host.responses) && !c.Chat
+	p.header = header(c, p.host)
+	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c, p.host), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	return p
+}
+
+// parseBase returns the address below which the routes are, never nil.
+func parseBase(s string) (*url.URL, error) {
+	if s == "" {
+		s = defaultBase
+	}
+	base, err := url.Parse(s)
+	if err != nil || base.Host == "" {
+		return &url.URL{}, &llm.Error{Class: llm.BadRequest, Message: "the base URL is not one", Advice: "give one such as " + defaultBase}
+	}
+	if base.Path == "" {
+		base.Path = "/v1"
+	}
+	base.Path = strings.TrimRight(base.Path, "/")
+	for _, route := range []string{"/chat/completions", "/responses"} {
+		base.Path = strings.TrimSuffix(base.Path, route)
+	}
+	return base, nil
+}
+
+func header(c Config, h host) http.Header {
+	head := http.Header{}
+	for k, v := range c.Header {
+		head[http.CanonicalHeaderKey(k)] = v
+	}
+	switch {
+	case c.Key == "":
+	case h.apiKey && !strings.HasPrefix(c.Key, "eyJ"): // not a token of a user
+		head.Set("Api-Key", c.Key)
+	default:
+		head.Set("Authorization", "Bearer "+c.Key)
+	}
+	return head
+}
+
+func advice(c Config, h host) func(llm.Class) string {
+	env := c.KeyEnv
+	if env == "" {
+		env = h.key
+	}
+	if env == "" {
+		env = strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_")) + "_API_KEY"
+	}
+	return func(class llm.Class) string {
+		switch class {
+		case llm.Auth:
+			return "set " + env
+		case llm.NotFound:
+			return "check the model's name and the base URL"
+		case llm.Payment:
+			return "check the account's balance"
+		case llm.Unreachable:
+			return "check the base URL, and that the server runs"
+		}
+		return ""
+	}
+}
+
+// url returns the address of a route.
+func (p *Provider) url(route ...string) string {
+	u := p.base.JoinPath(route...)
+	return u.String()
+}
+
+// without returns what a model is known to refuse.
+func (p *Provider) without(id string) feature {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused[id]
+}
+
+// maxRemembered bounds the models that something is remembered of.
+const maxRemembered = 10000
+
+// learn remembers what a model refuses.
+func (p *Provider) learn(id string, f feature) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.refused) < maxRemembered {
+		p.refused[id] |= f
+	}
+}
+
+// Model implements llm.Provider.
+func (p *Provider) Model(id string) llm.Model {
+	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: p.host.traits(id)}
+}
+
+// A model is one model of a provider.
+type model struct {
+	*Provider
+	id     string
+	name   string // full
+	traits traits
+}
+
+// A plan is a request ready to send.
+type plan struct {
+	route  string
+	body   any
+	uses   feature // of what a server may refuse
+	answer string  // name of the tool whose input is the answer, or ""
+	fold   wire.Fold
+}
+
+// Name implements llm.Model.
+func (m *model) Name() string { return m.name }
+
+// Generate implements llm.Model. See the package comment for when it sends a
+// second request.
+func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		ask := wire.Ask{Model: m.name, Size: req.Size(), Advice: m.client.Advice}
+		p, resp, err := m.ask(ctx, req)
+		if err != nil {
+			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
+			return
+		}
+		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
+		pieces := wire.Data(resp.Body)
+		if wire.IsType(resp, "application/json") {
+			pieces = wire.Whole(resp.Body)
+		}
+		ask.Stream(resp, pieces, p.fold, yield)
+	}
+}
+
+// ask sends a request, and once more if something in it is refused.
+func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
+	without := m.without(m.id)
+	p, resp, err := m.send(ctx, req, without)
+	if p == nil || err == nil {
+		return p, resp, err
+	}
+	drop := p.uses & refusedBy(err)
+	if drop == 0 {
+		return p, resp, err
+	}
+	m.learn(m.id, drop&^featOpaque)
+	return m.send(ctx, req, without|drop)
+}
+
+// send plans and sends a request. The plan is nil if there could be none.
+func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
+	if m.baseErr != nil {
+		return nil, nil, m.baseErr
+	}
+	plan := m.planChat
+	if m.responses {
+		plan = m.planResponses
+	}
+	p, err := plan(req, without)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := wire.Body(p.body)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := m.client.Do(ctx, m.id, http.MethodPost, m.url(p.route), m.header, body)
+	return p, resp, err
+}

@@ -1,0 +1,286 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// The body of a request to the Responses API, in a fixed order of fields.
+type (
+	responsesRequest struct {
+		Model       string          `json:"model"`
+		Stream      bool            `json:"stream"`
+		Store       bool            `json:"store"`
+		Include     []string        `json:"include,omitempty"`
+		MaxTokens   int             `json:"max_output_tokens,omitempty"`
+		Temperature *float64        `json:"temperature,omitempty"`
+		Reasoning   *effort         `json:"reasoning,omitempty"`
+		CacheKey    string          `json:"prompt_cache_key,omitempty"`
+		Text        *textFormat     `json:"text,omitempty"`
+		ToolChoice  any             `json:"tool_choice,omitempty"`
+		Tools       []responsesTool `json:"tools,omitempty"`
+		Input       []any           `json:"input"`
+	}
+	textFormat struct {
+		Format flatFormat `json:"format"`
+	}
+	flatFormat struct {
+		Type   string          `json:"type"`
+		Name   string          `json:"name,omitempty"`
+		Doc    string          `json:"description,omitempty"`
+		Schema json.RawMessage `json:"schema,omitempty"`
+		Strict *bool           `json:"strict,omitempty"`
+	}
+	responsesTool struct {
+		Type       string          `json:"type"`
+		Name       string          `json:"name"`
+		Doc        string          `json:"description,omitempty"`
+		Parameters json.RawMessage `json:"parameters"`
+		Strict     bool            `json:"strict"` // the default would be true
+	}
+)
+
+// The items of a conversation.
+type (
+	inputMessage struct {
+		Role    string          `json:"role"`
+		Content any             `json:"content"` // string or []inputPart
+		Phase   json.RawMessage `json:"phase,omitempty"`
+	}
+	inputPart struct {
+		Type  string  `json:"type"`
+		Text  *string `json:"text,omitempty"`
+		Image string  `json:"image_url,omitempty"`
+		Name  string  `json:"filename,omitempty"`
+		Data  string  `json:"file_data,omitempty"`
+		URL   string  `json:"file_url,omitempty"`
+	}
+	inputCall struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	inputResult struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output any    `json:"output"` // string or []inputPart
+	}
+)
+
+// minOutput is the least that the API takes as a bound.
+const minOutput = 16
+
+// planResponses plans a request to the Responses API. Nothing is stored there:
+// reasoning comes encrypted and goes back with the calls it led to.
+func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) {
+	body := &responsesRequest{Model: m.id, Stream: true, Tools: responsesTools(req.Tools)}
+	p := &plan{route: "responses", body: body}
+	if req.MaxTokens > 0 {
+		body.MaxTokens = max(req.MaxTokens, minOutput)
+	}
+	levels := m.traits.levels
+	if !m.host.openai {
+		levels = []string{"none", "low", "medium", "high"}
+	}
+	if len(levels) > 0 && p.may(featEncrypted, without) {
+		body.Include = []string{"reasoning.encrypted_content"}
+	}
+	if req.Effort != "" && len(levels) > 0 && p.may(featEffort, without) {
+		body.Reasoning = &effort{Effort: nearest(req.Effort, levels)}
+		if p.may(featSummary, without) {
+			body.Reasoning.Summary = "auto"
+		}
+	}
+	if req.Temperature != nil && !m.traits.reasons && p.may(featTemperature, without) {
+		body.Temperature = req.Temperature
+	}
+	if req.Cache && m.host.cacheKey && p.may(featCacheKey, without) {
+		body.CacheKey = cacheKey(req)
+	}
+	body.ToolChoice = responsesChoice(req)
+	words := m.responsesSchema(body, p, req.Schema, without)
+	w := &responsesWriter{model: m, bare: without&featOpaque != 0}
+	if err := w.conversation(req, words); err != nil {
+		return nil, err
+	}
+	if w.opaque {
+		p.uses |= featOpaque
+	}
+	body.Input = w.out
+	p.fold = &responsesFold{model: m.name, size: req.Size(), answer: p.answer}
+	return p, nil
+}
+
+// responsesSchema asks for an answer of a schema in the best way left, and
+// returns the words that must be in the prompt for it.
+func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, without feature) (words string) {
+	if s == nil {
+		return ""
+	}
+	shape, strict := strictSchema(s.JSON)
+	if !strict {
+		shape = s.JSON
+	}
+	t := m.host.tier(without)
+	if t == tierNative && !wire.IsObjectSchema(shape) {
+		t = tierWords
+	}
+	if t == tierForced && (len(body.Tools) > 0 || !wire.IsObjectSchema(shape)) {
+		t = tierMode
+	}
+	if t == tierMode && without&featMode != 0 {
+		t = tierWords
+	}
+	p.uses |= t.feature()
+	name := wire.SchemaName(s)
+	switch t {
+	case tierNative:
+		body.Text = &textFormat{flatFormat{Type: "json_schema", Name: name, Doc: wire.SchemaDoc(s.JSON), Schema: shape, Strict: &strict}}
+		return ""
+	case tierForced:
+		p.answer = name
+		body.Tools = []responsesTool{{Type: "function", Name: name, Doc: "The answer.", Parameters: s.JSON}}
+		body.ToolChoice = choice{Type: "function", Name: name}
+		return ""
+	case tierMode:
+		body.Text = &textFormat{flatFormat{Type: "json_object"}}
+	}
+	return wire.SchemaPrompt(s.JSON)
+}
+
+func responsesTools(tools []llm.Tool) (out []responsesTool) {
+	for _, t := range tools {
+		out = append(out, responsesTool{Type: "function", Name: t.Name, Doc: t.Doc, Parameters: parameters(t.Schema)})
+	}
+	return out
+}
+
+func responsesChoice(req *llm.Request) any {
+	c := chatChoice(req)
+	if named, ok := c.(choice); ok {
+		return choice{Type: "function", Name: named.Function.Name}
+	}
+	return c
+}
+
+// A responsesWriter makes the items of a request.
+type responsesWriter struct {
+	*model
+	bare   bool // leave opaque parts out
+	opaque bool // there are opaque parts in it
+	out    []any
+	open   []string // calls without a result
+}
+
+// conversation writes all items. Words are what the system prompt must say
+// beyond what was asked.
+func (w *responsesWriter) conversation(req *llm.Request, words string) error {
+	if system := wire.Paragraphs(req.System, words); system != "" {
+		role := "system"
+		if w.traits.reasons {
+			role = "developer"
+		}
+		w.add(inputMessage{Role: role, Content: system})
+	}
+	for _, m := range req.Messages {
+		if m.Role == llm.Assistant {
+			w.assistant(m)
+		} else if err := w.user(m); err != nil {
+			return err
+		}
+	}
+	w.close()
+	return nil
+}
+
+func (w *responsesWriter) add(item any) { w.out = append(w.out, item) }
+
+// close answers calls that have no result, which the API refuses.
+func (w *responsesWriter) close() {
+	for _, id := range w.open {
+		w.add(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
+	}
+	w.open = nil
+}
+
+// user writes the results in a message and then the rest of it.
+func (w *responsesWriter) user(m llm.Message) error {
+	var rest []inputPart
+	for _, p := range m.Parts {
+		if p.Result == nil {
+			continue
+		}
+		id := fitID(p.Result.ID, 0)
+		if !take(&w.open, id) {
+			rest = append(rest, inputText("Result of "+p.Result.Name+": "+p.Result.Text))
+			continue
+		}
+		out := inputResult{Type: "function_call_output", CallID: id, Output: p.Result.Text}
+		if p.Result.Media != nil {
+			out.Output = []inputPart{inputText(p.Result.Text), inputMedia(p.Result.Media)}
+		}
+		w.add(out)
+	}
+	w.close()
+	for _, p := range m.Parts {
+		switch {
+		case p.Media != nil:
+			if strings.HasPrefix(p.Media.Type, "audio/") {
+				return &llm.Error{Class: llm.BadRequest, Message: "cannot send " + p.Media.Type + " to the Responses API"}
+			}
+			rest = append(rest, inputMedia(p.Media))
+		case p.Text != "":
+			rest = append(rest, inputText(p.Text))
+		}
+	}
+	if len(rest) > 0 {
+		w.add(inputMessage{Role: "user", Content: rest})
+	}
+	return nil
+}
+
+func inputText(s string) inputPart { return inputPart{Type: "input_text", Text: &s} }
+
+// inputMedia returns a file in the form its type has.
+func inputMedia(m *llm.Media) inputPart {
+	switch {
+	case strings.HasPrefix(m.Type, "image/"):
+		return inputPart{Type: "input_image", Image: mediaURL(m)}
+	case strings.HasPrefix(m.Type, "text/") && m.URL == "":
+		return inputText(string(m.Data))
+	case m.URL != "":
+		return inputPart{Type: "input_file", URL: m.URL}
+	}
+	return inputPart{Type: "input_file", Name: m.Name, Data: mediaURL(m)}
+}
+
+// assistant writes what a model said, in order. Its own reasoning goes back
+// if it led to calls.
+func (w *responsesWriter) assistant(m llm.Message) {
+	w.close()
+	calls := len(m.Calls()) > 0
+	for _, p := range m.Parts {
+		own := wire.Own(p.Opaque, w.name)
+		switch {
+		case p.Call != nil:
+			id := fitID(p.Call.ID, 0)
+			w.open = append(w.open, id)
+			w.add(inputCall{Type: "function_call", CallID: id, Name: p.Call.Name, Arguments: arguments(p.Call.Input)})
+		case p.Text != "":
+			item := inputMessage{Role: "assistant", Content: p.Text}
+			if own != nil {
+				if o, err := wire.ParseObject(own); err == nil {
+					item.Phase = o.Value("phase")
+				}
+			}
+			w.add(item)
+		case own != nil && calls && !w.bare:
+			w.opaque = true
+			w.add(own)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+
+	"ponder/llm/internal/wire"
+)
+
+// maxSchemaDepth bounds how deep a schema may nest.
+const maxSchemaDepth = 60
+
+// strictSchema rewrites a schema for modes that enforce it: every object is
+// closed and every field required, so one that was optional may be null, which
+// llm.Decode takes for missing. Bounds that the modes do not know are left out,
+// for whoever asked validates the answer. It reports whether the schema can be
+// said so; maps with free keys and conditions cannot.
+func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
+	return strictAt(schema, 0)
+}
+
+func strictAt(raw json.RawMessage, depth int) (json.RawMessage, bool) {
+	in, err := wire.ParseObject(raw)
+	if err != nil || depth > maxSchemaDepth {
+		return nil, false
+	}
+	var out wire.Object
+	for _, f := range in {
+		if !strictField(&out, f, depth) {
+			return nil, false
+		}
+	}
+	if in.String("type") == "object" || in.Value("properties") != nil {
+		if !closeObject(&out, in) {
+			return nil, false
+		}
+	}
+	text, err := out.MarshalJSON()
+	return text, err == nil
+}
+
+// strictField rewrites one keyword into out.
+func strictField(out *wire.Object, f wire.Field, depth int) bool {
+	switch f.Key {
+	case "properties", "$defs", "definitions":
+		members, err := wire.ParseObject(f.Value)
+		if err != nil {
+			return false
+		}
+		for i := range members {
+			inner, ok := strictAt(members[i].Value, depth+1)
+			if !ok {
+				return false
+			}
+			members[i].Value = inner
+		}
+		text, err := members.MarshalJSON()
+		out.Set(f.Key, text)
+		return err == nil
+	case "items":
+		inner, ok := strictAt(f.Value, depth+1)
+		out.Set(f.Key, inner)
+		return ok
+	case "anyOf", "oneOf":
+		inner, ok := strictList(f.Value, depth)
+		out.Set("anyOf", inner)
+		return ok
+	case "allOf", "not", "if", "then", "else", "patternProperties", "propertyNames", "prefixItems", "dependentRequired",
+		"dependentSchemas", "unevaluatedProperties", "contains":
+		return false
+	case "type", "enum", "const", "$ref", "description", "title", "pattern", "minimum", "maximum", "exclusiveMinimum",
+		"exclusiveMaximum", "multipleOf", "minItems", "maxItems":
+		out.Set(f.Key, f.Value)
+	case "format":
+		known := []string{`"date-time"`, `"time"`, `"date"`, `"duration"`, `"email"`, `"hostname"`, `"ipv4"`, `"ipv6"`, `"uuid"`}
+		if slices.Contains(known, string(f.Value)) {
+			out.Set(f.Key, f.Value)
+		}
+	}
+	return true
+}
+
+func strictList(raw json.RawMessage, depth int) (json.RawMessage, bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil, false
+	}
+	for i := range list {
+		inner, ok := strictAt(list[i], depth+1)
+		if !ok {
+			return nil, false
+		}
+		list[i] = inner
+	}
+	text, err := json.Marshal(list)
+	return text, err == nil
+}
+
+// closeObject forbids further keys and requires all others.
+func closeObject(out *wire.Object, in wire.Object) bool {
+	if more := in.Value("additionalProperties"); more != nil && !forbids(more) {
+		return false
+	}
+	var required []string
+	if raw := in.Value("required"); raw != nil && json.Unmarshal(raw, &required) != nil {
+		return false
+	}
+	members, err := wire.ParseObject(out.Value("properties"))
+	if err != nil {
+		return false // an object of which nothing is known
+	}
+	names := make([]string, 0, len(members))
+	for i, f := range members {
+		names = append(names, f.Key)
+		if !slices.Contains(required, f.Key) {
+			members[i].Value = orNull(f.Value)
+		}
+	}
+	text, err := members.MarshalJSON()
+	if err != nil {
+		return false
+	}
+	list, err := json.Marshal(names)
+	out.Set("properties", text)
+	out.Set("additionalProperties", json.RawMessage("false"))
+	out.Set("required", list)
+	return err == nil
+}
+
+// forbids reports whether a schema allows nothing.
+func forbids(raw json.RawMessage) bool {
+	var b bool
+	if json.Unmarshal(raw, &b) == nil {
+		return !b
+	}
+	in, err := wire.ParseObject(raw)
+	if err != nil || len(in) != 1 {
+		return false
+	}
+	not, err := wire.ParseObject(in.Value("not"))
+	return err == nil && len(not) == 0
+}
+
+// orNull returns a schema that allows null beside what it allows.
+func orNull(raw json.RawMessage) json.RawMessage {
+	in, err := wire.ParseObject(raw)
+	if err != nil {
+		return raw
+	}
+	var types []string
+	var one string
+	if json.Unmarshal(in.Value("type"), &one) == nil {
+		types = []string{one}
+	} else if json.Unmarshal(in.Value("type"), &types) != nil {
+		types = nil
+	}
+	if types == nil || in.Value("enum") != nil || in.Value("const") != nil {
+		return json.RawMessage(`{"anyOf":[` + string(raw) + `,{"type":"null"}]}`)
+	}
+	if !slices.Contains(types, "null") {
+		types = append(types, "null")
+	}
+	list, err := json.Marshal(types)
+	if err != nil {
+		return raw
+	}
+	in.Set("type", list)
+	text, err := in.MarshalJSON()
+	if err != nil {
+		return raw
+	}
+	return text
+}
