@@ -109,18 +109,21 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 	if err != nil {
 		return false // an object of which nothing is known
 	}
-	names := make([]string, 0, len(members))
+	required = slices.DeleteFunc(required, func(name string) bool { return members.Value(name) == nil })
 	for i, f := range members {
-		names = append(names, f.Key)
 		if !slices.Contains(required, f.Key) {
+			required = append(required, f.Key)
 			members[i].Value = orNull(f.Value)
 		}
+	}
+	if required == nil {
+		required = []string{} // of an object without fields
 	}
 	text, err := members.MarshalJSON()
 	if err != nil {
 		return false
 	}
-	list, err := json.Marshal(names)
+	list, err := json.Marshal(required)
 	out.Set("properties", text)
 	out.Set("additionalProperties", json.RawMessage("false"))
 	out.Set("required", list)

@@ -67,12 +67,12 @@ func (u *usage) normal() llm.Usage {
 	write := min(first(u.PromptDetails.CacheWrite, u.InputDetails.CacheWrite, u.CacheWrite), prompt-read)
 	out := first(u.Completion, u.Output)
 	reasoning := first(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning)
-	if u.Total == prompt+out+reasoning { // some count reasoning apart
+	if u.Total == prompt+out+reasoning || reasoning > out { // it was counted apart
 		out += reasoning
 	}
 	return llm.Usage{
 		Input: prompt - read - write, CacheRead: read, CacheWrite: write,
-		Output: out, Reasoning: min(reasoning, out), Cost: u.cost(),
+		Output: out, Reasoning: reasoning, Cost: u.cost(),
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net"
 	"net/http"
@@ -81,7 +80,7 @@ func (c *Client) Do(ctx context.Context, model, method, url string, header http.
 func (c *Client) send(call *call, method, url string, header http.Header, body any) (*http.Response, error) {
 	data, err := encode(body)
 	if err != nil {
-		return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot write the request as JSON: " + err.Error(), Err: err}
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(call.ctx, method, url, bytes.NewReader(data))
 	if err != nil {
@@ -121,13 +120,7 @@ func encode(body any) ([]byte, error) {
 	case json.RawMessage:
 		return b, nil
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
-		return nil, fmt.Errorf("encode %T: %w", body, err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return Body(body)
 }
 
 // check returns an error if the answer is not one to read on.
