@@ -118,7 +118,9 @@ func checkWritable(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return tx.Rollback()
+	defer tx.Rollback()
+	_, err = tx.ExecContext(ctx, `UPDATE ponder_meta SET version = version WHERE false`)
+	return err
 }
 
 // micros returns a time as it is stored.

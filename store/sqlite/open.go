@@ -18,7 +18,8 @@ import (
 
 // What connections are for.
 const (
-	writing   = "_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-8000)&_error_rc=1"
+	writing = "_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
+		"&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-8000)&_pragma=secure_delete(on)"
 	reading   = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
 	looking   = "mode=ro&" + reading
 	immutable = "mode=ro&immutable=1&" + reading
@@ -36,7 +37,7 @@ func connect(file, how string) *sql.DB {
 
 // escape returns a path as the path of a file: URL.
 func escape(file string) string {
-	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(file))
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(file)))
 }
 
 // makeFile makes sure that there is a file that can be written. It never opens

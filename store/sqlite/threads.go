@@ -146,7 +146,6 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 	if t == nil || t.removed {
 		return ponder.ErrNoThread
 	}
-	tx.exec(`PRAGMA secure_delete = ON`)
 	for _, query := range [...]string{
 		`DELETE FROM ponder_attempt WHERE at IN (SELECT at FROM ponder_key WHERE num = ?)`,
 		`DELETE FROM ponder_key WHERE num = ?`,
@@ -157,7 +156,6 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 	} {
 		tx.exec(query, t.num)
 	}
-	tx.exec(`PRAGMA secure_delete = OFF`)
 	tx.pos++
 	tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, time, seen, lines) VALUES (?, ?, 0, 0, 0, 0, '')`, tx.pos, t.num)
 	delete(tx.threads, id)

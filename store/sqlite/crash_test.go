@@ -1,0 +1,82 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ponder"
+)
+
+// read returns a file, or nothing if it is not there.
+func readFile(t testing.TB, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// contains reports whether a text is in the files of a database.
+func contains(t testing.TB, file, text string) bool {
+	t.Helper()
+	return bytes.Contains(readFile(t, file), []byte(text)) || bytes.Contains(readFile(t, file+"-wal"), []byte(text))
+}
+
+// TestTornWrite cuts the log of the database, and spoils it, at every 512 bytes
+// of the last appends. After that, what was acknowledged before is there, the
+// torn append is not at all, and more can be appended.
+func TestTornWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	s := openStore(t, file)
+	say(t, s, "thr_1")
+	var ends []int // size of the log after each append
+	const appends, torn = 12, 3
+	for i := range appends {
+		line := strings.Repeat(fmt.Sprint(i, " "), 500)
+		if _, err := s.Append(t.Context(), "thr_1", 0, text(line), text(line), text(line)); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(readFile(t, file+"-wal")))
+	}
+	db, wal := readFile(t, file), readFile(t, file+"-wal")
+	for at := ends[appends-torn-1]; at < len(wal); at += 512 {
+		spoilt := slices.Clone(wal)
+		spoilt[at] ^= 0x55
+		for how, content := range map[string][]byte{"cut": wal[:at], "spoilt": spoilt} {
+			whole := 0
+			for _, end := range ends {
+				if end <= at {
+					whole++
+				}
+			}
+			t.Run(fmt.Sprint(how, " at ", at), func(t *testing.T) { reopenTorn(t, db, content, 3*whole) })
+		}
+	}
+}
+
+func reopenTorn(t *testing.T, db, wal []byte, want int) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	for name, content := range map[string][]byte{file: db, file + "-wal": wal} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openStore(t, file)
+	if got := texts(t, s, "thr_1"); len(got) != want {
+		t.Errorf("%d events are there, want %d", len(got), want)
+	}
+	info, err := s.Thread(t.Context(), "thr_1")
+	if err != nil || info.Head != ponder.Seq(want) {
+		t.Errorf("head is %d, want %d; %v", info.Head, want, err)
+	}
+	say(t, s, "thr_1", "more")
+	if got := texts(t, s, "thr_1"); len(got) != want+1 {
+		t.Errorf("%d events are there, want %d", len(got), want+1)
+	}
+}

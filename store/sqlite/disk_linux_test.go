@@ -1,0 +1,210 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// mount mounts a disk in memory, or reports false if this process may not.
+func mount(t *testing.T, options string) (dir string, ok bool) {
+	t.Helper()
+	dir = t.TempDir()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options)
+	if err != nil {
+		return "", false
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir, true
+}
+
+// readOnly makes a disk read-only.
+func readOnly(t *testing.T, dir string) {
+	t.Helper()
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	dir, ok := mount(t, "size=2m")
+	if !ok {
+		return // TestFull shows the same, as far as SQLite can pretend it
+	}
+	file := filepath.Join(dir, "ponder.db")
+	s := openStore(t, file)
+	say(t, s, "thr_1")
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := fill(t, s, strings.Repeat("x", 5000))
+	if got := len(texts(t, s, "thr_1")); got != n {
+		t.Errorf("%d events are there, and %d were acknowledged", got, n)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	say(t, s, "thr_1", "there is room again")
+	if got := len(texts(t, s, "thr_1")); got != n+1 {
+		t.Errorf("%d events are there, want %d", got, n+1)
+	}
+}
+
+// TestReadOnlyDisk opens a database that was closed, and one whose process died.
+func TestReadOnlyDisk(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		leave []string // what the process that wrote left behind
+		want  string
+	}{
+		{"closed", []string{""}, "hello"},
+		{"died", []string{"", "-wal", "-shm"}, "hello"},
+		{"died, and rebooted without its lock file", []string{"", "-wal"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, ok := mount(t, "size=20m")
+			if !ok {
+				return // only root can make a file unwritable for itself and for others
+			}
+			file := filepath.Join(dir, "ponder.db")
+			leave(t, file, c.leave)
+			readOnly(t, dir)
+			if _, err := sqlite.Open(t.Context(), file); !errors.Is(err, ponder.ErrReadOnly) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("open: got error %v, want ErrReadOnly", err)
+			}
+			s, err := sqlite.OpenReadOnly(t.Context(), file)
+			if c.want == "" {
+				if !errors.Is(err, ponder.ErrReadOnly) || !strings.Contains(err.Error(), "copy both files") {
+					t.Errorf("open to read: got error %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if got := strings.Join(texts(t, s, "thr_1"), " "); got != c.want {
+				t.Errorf("said %q, want %q", got, c.want)
+			}
+			refuses(t, s)
+		})
+	}
+}
+
+// leave makes a database with files as a process leaves them.
+func leave(t *testing.T, file string, suffixes []string) {
+	t.Helper()
+	from := filepath.Join(t.TempDir(), "ponder.db")
+	s := openStore(t, from)
+	say(t, s, "thr_1", "hello")
+	if len(suffixes) == 1 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, suffix := range suffixes {
+		if err := os.WriteFile(file+suffix, readFile(t, from+suffix), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTurnsReadOnly has a disk turn read-only under a store.
+func TestTurnsReadOnly(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
+	say(t, s, "thr_1", "hello")
+	if _, err := s.DB().ExecContext(t.Context(), "PRAGMA query_only = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), "thr_1", 0, text("x")); !errors.Is(err, ponder.ErrReadOnly) {
+		t.Errorf("append: got error %v, want ErrReadOnly", err)
+	}
+	if _, err := s.DB().ExecContext(t.Context(), "PRAGMA query_only = 0"); err != nil {
+		t.Fatal(err)
+	}
+	say(t, s, "thr_1", "again")
+	if got := strings.Join(texts(t, s, "thr_1"), " "); got != "hello again" {
+		t.Errorf("said %q", got)
+	}
+}
+
+// TestUnwritable opens files and folders that this user may not write.
+func TestUnwritable(t *testing.T) {
+	asNobody(t)
+	for _, c := range []struct {
+		name         string
+		file, folder os.FileMode
+	}{
+		{"file", 0o444, 0o755},
+		{"folder", 0o644, 0o555},
+		{"both", 0o444, 0o555},
+		{"unreadable", 0o000, 0o755},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "ponder.db")
+			leave(t, file, []string{""})
+			for name, mode := range map[string]os.FileMode{file: c.file, filepath.Dir(file): c.folder} {
+				if err := os.Chmod(name, mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			defer os.Chmod(filepath.Dir(file), 0o755)
+			if _, err := sqlite.Open(t.Context(), file); !errors.Is(err, ponder.ErrReadOnly) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("open: got error %v, want ErrReadOnly", err)
+			}
+			s, err := sqlite.OpenReadOnly(t.Context(), file)
+			if c.file == 0 {
+				if err == nil {
+					t.Error("opened what cannot be read")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if got := strings.Join(texts(t, s, "thr_1"), " "); got != "hello" {
+				t.Errorf("said %q", got)
+			}
+		})
+	}
+}
+
+// asNobody gives up the rights of root for a test, if it has them, for root may
+// write anything.
+func asNobody(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	const nobody = 65534
+	dir := t.TempDir()
+	for ; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := os.Chmod(os.TempDir(), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Seteuid(nobody); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Seteuid(0); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// oldDatabase makes a database as version 1 made it.
+func oldDatabase(t *testing.T) (file string) {
+	t.Helper()
+	script, err := os.ReadFile("testdata/version1.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "ponder.db")
+	db := connection(t, file)
+	if _, err := db.ExecContext(t.Context(), string(script)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func connection(t *testing.T, file string) *sql.DB {
+	t.Helper()
+	db := connect(file, writing)
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// current returns the migrations of this version.
+func current(t *testing.T) []string {
+	t.Helper()
+	all, err := scripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != newest {
+		t.Fatalf("there are %d migrations, and the newest version is %d", len(all), newest)
+	}
+	return all
+}
+
+// TestOldDatabase opens a database of version 1 and finds all that was in it.
+func TestOldDatabase(t *testing.T) {
+	s, err := Open(t.Context(), oldDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var types []string
+	for ev, err := range s.Events(t.Context(), "thr_1", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, ev.Body.Type())
+	}
+	equal(t, "types", types, []string{"run_started", "call_started", "call_finished", "thought", "thought"})
+
+	day := time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
+	info, err := s.Thread(t.Context(), "thr_1")
+	header := ponder.Thread{ID: "thr_1", Kind: ponder.KindSession, Title: "why?", Owner: "local", Created: day, Model: "p/m"}
+	equal(t, "thread", info, ponder.Info{Thread: header, Head: 5, Updated: day.Add(4 * time.Second), Status: ponder.Thinking}, err)
+
+	req, err := s.Request(t.Context(), "thr_1", "run_1", "think-1#1")
+	equal(t, "request", req, &llm.Request{System: "think", Messages: []llm.Message{llm.Say(llm.User, "why?")}}, err)
+
+	usage, err := s.Usage(t.Context(), ponder.ByMode, time.Time{})
+	equal(t, "usage", usage, []ponder.UsageRow{{Key: "session", Calls: 1, Usage: llm.Usage{Input: 10, Output: 5}, Money: 7}}, err)
+
+	seq, state, err := s.LoadCheckpoint(t.Context(), "thr_1", "line", "1")
+	equal(t, "checkpoint", string(state), "state", err)
+	equal(t, "seq of the checkpoint", seq, 3)
+
+	list, err := s.List(t.Context(), ponder.Filter{})
+	equal(t, "threads", len(list), 2, err)
+	if err := s.Join(t.Context(), ponder.Node{ID: "nod_2"}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := s.Take(t.Context(), "thr_1", "nod_2")
+	equal(t, "lease", lease, ponder.Lease{Fence: 2, Head: 5, Elapsed: 1500 * time.Millisecond}, err)
+	again := ponder.Event{Run: "run_1", Cause: "thoughts-1/2.2", Body: ponder.Thought{}}
+	if _, err := s.Append(t.Context(), "thr_1", lease.Fence, again); !errors.Is(err, ponder.ErrTaken) {
+		t.Errorf("append what is there: got error %v, want ErrTaken", err)
+	}
+}
+
+func equal[T any](t *testing.T, what string, got, want T, errs ...error) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// TestMigrate has several at once bring an old database, and none at all, to a
+// version of the future.
+func TestMigrate(t *testing.T) {
+	future := append(current(t), `ALTER TABLE ponder_thread ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'`,
+		`CREATE TABLE ponder_future (n INTEGER); INSERT INTO ponder_future VALUES (1); INSERT INTO ponder_future VALUES (2)`)
+	for name, file := range map[string]string{"old": oldDatabase(t), "new": filepath.Join(t.TempDir(), "ponder.db")} {
+		t.Run(name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			for range 6 {
+				db := connection(t, file)
+				wg.Go(func() {
+					if err := migrate(t.Context(), db, future); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			db := connection(t, file)
+			version, err := schemaVersion(t.Context(), db)
+			equal(t, "version", version, len(future), err)
+			var rows, colours int
+			err = db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM ponder_future), (SELECT count(colour) FROM ponder_thread)`).Scan(&rows, &colours)
+			equal(t, "rows that the migration made", rows, 2, err)
+			if name == "old" {
+				equal(t, "threads with a colour", colours, 3)
+			}
+			if _, err := Open(t.Context(), file); !errors.Is(err, ponder.ErrNewer) || !strings.Contains(err.Error(), "use the newer ponder") {
+				t.Errorf("open what is newer: got error %v, want ErrNewer", err)
+			}
+		})
+	}
+}
+
+// TestMigrateFails has a migration fail in the middle: nothing of it is left.
+func TestMigrateFails(t *testing.T) {
+	file := oldDatabase(t)
+	db := connection(t, file)
+	bad := slices.Concat(current(t), []string{`CREATE TABLE ponder_future (n INTEGER)`, `INSERT INTO ponder_nowhere VALUES (1)`})
+	if err := migrate(t.Context(), db, bad); err == nil || !strings.Contains(err.Error(), "migrate to version") {
+		t.Errorf("got error %v", err)
+	}
+	version, err := schemaVersion(t.Context(), db)
+	equal(t, "version", version, newest, err)
+	tables := 0
+	err = db.QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_schema WHERE name = 'ponder_future'`).Scan(&tables)
+	equal(t, "tables left", tables, 0, err)
+}
+
+// TestPragmas checks what durability rests on.
+func TestPragmas(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1", "busy_timeout": "10000"} {
+		got := ""
+		err := s.write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got)
+		equal(t, pragma, got, want, err)
+	}
+}
+
+func TestTurn(t *testing.T) {
+	for cause, want := range map[string]int64{
+		"": 0, "k": 0, "think-12": 12, "think-12#3": 12, "thoughts-7/2.4": 7, "a-1-2#1": 2, "12": 12, "12#1": 12, "-": 0,
+		"k-99999999999999999999": 0, "k--5": 5, "01ARZ3NDEKTSV4RRFFQ69G5FAV": 0, "k-1e3": 0, "k-+1": 0,
+	} {
+		if got := turn(cause); got != want {
+			t.Errorf("turn of %q is %d, want %d", cause, got, want)
+		}
+	}
+}
