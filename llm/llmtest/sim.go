@@ -33,7 +33,8 @@ import (
 type Sim struct {
 	config atomic.Pointer[SimConfig]
 	limit  limiter
-	seen   tally // prompts and script lines met
+	held   atomic.Int64 // requests that count against Parallel
+	seen   tally        // prompts and script lines met
 
 	mu    sync.Mutex // of stats
 	stats Stats
@@ -131,6 +132,7 @@ type exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	rec     Record
+	held    bool // counts against Parallel
 	done    bool // what was to be sent is sent
 }
 
@@ -175,6 +177,9 @@ func (x *exchange) answer(v any) { x.send(http.StatusOK, "application/json", enc
 
 // end counts the exchange.
 func (x *exchange) end() {
+	if x.held {
+		x.sim.held.Add(-1)
+	}
 	x.rec.Ended = time.Now()
 	x.rec.Cancelled = !x.done && x.r.Context().Err() != nil
 	x.sim.ended(x.rec)

@@ -70,7 +70,6 @@ func (w *anthropicWriter) event(name, data string) {
 func anthropicStream(s *stream, _ *ask, r *reply) {
 	w := &anthropicWriter{stream: s}
 	w.event("message_start", `{"type":"message_start","message":`+string(encode(anthropicMessageOf(r, []any{}, nil, min(r.use.Output, 1))))+`}`)
-	w.event("ping", `{"type": "ping"}`)
 	if r.reasoning != "" {
 		w.block(`{"type":"thinking","thinking":"","signature":""}`, func() {
 			w.text(r.reasoning, w.piece("thinking_delta", "thinking"))
@@ -105,6 +104,9 @@ func (w *anthropicWriter) block(start string, inside func()) {
 		return
 	}
 	w.event("content_block_start", w.at("content_block_start")+`,"content_block":`+start+`}`)
+	if w.index == 0 {
+		w.event("ping", `{"type": "ping"}`)
+	}
 	inside()
 	if w.over {
 		return

@@ -45,7 +45,8 @@ func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wai
 // within checks the limits on requests and says how the client stands.
 func (x *exchange) within() (failure, bool) {
 	c := x.config
-	if c.Parallel > 0 && x.sim.active() > c.Parallel {
+	x.held = true
+	if n := x.sim.held.Add(1); c.Parallel > 0 && int(n) > c.Parallel {
 		return failure{kind: rateLimited, retry: x.retryAfter(), message: "Too many concurrent requests."}, false
 	}
 	if c.PerMinute <= 0 {

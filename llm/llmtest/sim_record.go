@@ -62,12 +62,6 @@ func (s *Sim) Stats() Stats {
 	return out
 }
 
-func (s *Sim) active() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stats.Active
-}
-
 func (s *Sim) began() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

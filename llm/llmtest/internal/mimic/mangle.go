@@ -11,7 +11,10 @@ import (
 func Mangle(seed uint64, answer string) string {
 	rng := rand.New(rand.NewPCG(seed, 0xda3e39cb94b95bdb))
 	ways := manglers(strings.HasPrefix(strings.TrimSpace(answer), "{") || strings.HasPrefix(strings.TrimSpace(answer), "["))
-	out := ways[rng.IntN(len(ways))](answer)
+	out := answer
+	for out == answer && strings.TrimSpace(answer) != "" {
+		out = ways[rng.IntN(len(ways))](answer)
+	}
 	if rng.IntN(3) == 0 {
 		out = ways[rng.IntN(len(ways))](out)
 	}

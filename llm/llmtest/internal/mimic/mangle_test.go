@@ -29,7 +29,7 @@ func TestMangle(t *testing.T) {
 				}
 				ways[got] = true
 			}
-			if len(ways) < 15 || same > 20 || valid > 60 {
+			if len(ways) < 15 || same > 10 || valid > 60 {
 				t.Errorf("%d ways, %d unchanged, %d valid JSON, of 200", len(ways), same, valid)
 			}
 		})
