@@ -114,6 +114,8 @@ func byName(name string) llm.Class {
 		return llm.Auth
 	case "model_not_found", "not_found_error", "model_not_available", "deploymentnotfound", "notfounderror":
 		return llm.NotFound
+	case "json_validate_failed", "tool_use_failed", "output_parse_failed": // the model's fault, at Groq
+		return llm.Malformed
 	case "overloaded_error", "unavailable", "service_unavailable", "server_error", "internal_server_error", "internal",
 		"deadline_exceeded", "timeout_error", "overloaded", "server_overloaded", "engine_overloaded_error",
 		"capacity_exceeded", "provider_error", "vector_store_timeout":

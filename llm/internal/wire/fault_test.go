@@ -97,6 +97,7 @@ func TestRefusal(t *testing.T) {
 		{"validation", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, llm.BadRequest, `[{"loc":["body"],"msg":"field required"}]`},
 		{"mistral", 422, `{"object":"error","message":{"detail":[{"msg":"x"}]},"type":"invalid_request_error"}`, llm.BadRequest, `{"detail":[{"msg":"x"}]}`},
 		{"filter", 400, `{"error":{"code":"content_filter","message":"filtered","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.Filtered, "filtered"},
+		{"bad JSON of the model", 400, `{"error":{"message":"Failed to generate JSON","type":"invalid_request_error","code":"json_validate_failed"}}`, llm.Malformed, "Failed to generate JSON"},
 		{"empty", 500, "", llm.Transient, "internal server error"},
 		{"a model too large for the machine", 500, `{"error":"model requires more system memory (9.8 GiB) than is available (7.2 GiB)"}`,
 			llm.BadRequest, "model requires more system memory (9.8 GiB) than is available (7.2 GiB)"},

@@ -40,19 +40,21 @@ type Ask struct {
 
 // Stream reads the pieces of resp into fold and yields what comes of them, to
 // the end that [llm.Model] asks of Generate. A piece that is an error ends it;
-// so does the end of the pieces before the terminal signal, as Truncated. Every
-// error names the model and the usage until then. It does not close the body.
+// so does the end of the pieces before the terminal signal, as Truncated. A
+// connection that is lost after the signal does no harm. Every error names the
+// model and the usage until then. It does not close the body.
 func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
+	var lost error
 	for piece, err := range pieces {
-		var delta llm.Delta
-		var last bool
-		if err == nil {
-			if e := InBand(piece); e != nil {
-				yield(llm.Delta{}, a.Blame(e, fold.Usage()))
-				return
-			}
-			delta, last, err = fold.Add(piece)
+		if err != nil {
+			lost = err
+			break
 		}
+		if e := InBand(piece); e != nil {
+			yield(llm.Delta{}, a.Blame(e, fold.Usage()))
+			return
+		}
+		delta, last, err := fold.Add(piece)
 		if err != nil {
 			yield(llm.Delta{}, a.Cut(err, fold.Usage()))
 			return
@@ -65,7 +67,9 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 		}
 	}
 	answer, err := fold.Answer()
-	if err == nil && answer == nil {
+	if lost != nil && (answer == nil || llm.ClassOf(lost) == llm.Cancelled) {
+		err = lost
+	} else if err == nil && answer == nil {
 		err = &llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete"}
 	}
 	if err != nil {

@@ -6,13 +6,45 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ponder/llm"
 )
 
-// A list is a fold that keeps pieces; "end" is the last.
+// TestStreamLost breaks connections before and after the terminal signal.
+func TestStreamLost(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		cause      error
+		err        string
+	}{
+		{"before", "data: a\n\n", &llm.Error{Class: llm.Truncated, Message: "connection lost"}, "p/m: connection lost"},
+		{"after", "data: almost\n\n", &llm.Error{Class: llm.Truncated, Message: "connection lost"}, ""},
+		{"cancelled after", "data: almost\n\n", &llm.Error{Class: llm.Cancelled, Message: "cancelled"}, "p/m: cancelled"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			resp := &http.Response{Body: io.NopCloser(io.MultiReader(strings.NewReader(test.body), iotest.ErrReader(test.cause)))}
+			var got error
+			var answer *llm.Response
+			Ask{Model: "p/m"}.Stream(resp, Data(resp.Body), &list{}, func(d llm.Delta, err error) bool {
+				answer, got = d.Done, err
+				return true
+			})
+			if test.err == "" {
+				if answer == nil || got != nil {
+					t.Errorf("got %v and %v, want an answer", answer, got)
+				}
+			} else if got == nil || got.Error() != test.err {
+				t.Errorf("got %v, want %s", got, test.err)
+			}
+		})
+	}
+}
+
+// A list is a fold that keeps pieces; "end" is the last, and after "almost"
+// there may be more.
 type list struct {
 	pieces []string
 	ended  bool
@@ -24,6 +56,10 @@ func (l *list) Add(piece []byte) (llm.Delta, bool, error) {
 	}
 	l.ended = string(piece) == "end"
 	l.pieces = append(l.pieces, string(piece))
+	if string(piece) == "almost" {
+		l.ended = true
+		return llm.Delta{}, false, nil
+	}
 	return llm.Delta{Text: string(piece)}, l.ended, nil
 }
 
