@@ -14,8 +14,10 @@ func TestConform(t *testing.T) {
 	} {
 		t.Run(model, func(t *testing.T) {
 			llmtest.Conform(t, llmtest.Adapter{
-				New: func(base, key string) llm.Provider {
-					return anthropic.New(anthropic.Config{BaseURL: base + "/anthropic", Key: key})
+				New: func(s llmtest.Server) llm.Provider {
+					return anthropic.New(anthropic.Config{
+						BaseURL: s.URL + "/anthropic", Key: s.Key, HeaderTimeout: s.Patience, IdleTimeout: s.Patience,
+					})
 				},
 				Model: model, Other: "claude-sonnet-4-5",
 				Lacks: append(lacks, llmtest.NoEmbeddings),

@@ -17,9 +17,9 @@ import (
 // An Adapter is what [Conform] tests: how to make a provider that speaks to a
 // server, and what its dialect has no way to say.
 type Adapter struct {
-	// New returns a provider for the server at base, such as
-	// http://127.0.0.1:1234, with a key. It adds the path its dialect wants.
-	New func(base, key string) llm.Provider
+	// New returns a provider for a server. It adds the path its dialect wants
+	// to the server's URL.
+	New func(Server) llm.Provider
 
 	// Model is the name of a model that can do all that the dialect can; Other
 	// is another one.
@@ -27,6 +27,16 @@ type Adapter struct {
 
 	// Lacks are the things that the dialect does not have.
 	Lacks []Lack
+}
+
+// A Server is what an adapter is to talk to.
+type Server struct {
+	URL string // such as http://127.0.0.1:1234
+	Key string
+
+	// Patience is how long the server may be silent, before its answer and in
+	// it. Zero is the adapter's usual time.
+	Patience time.Duration
 }
 
 // A Lack is something that a dialect does not have.
@@ -103,7 +113,7 @@ func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
 	}
 	r.sim = NewSim(c)
 	r.base = Serve(t, r.sim)
-	r.provider = a.New(r.base, rigKey)
+	r.provider = a.New(Server{URL: r.base, Key: rigKey})
 	r.model = r.provider.Model(a.Model)
 	return r
 }

@@ -56,6 +56,16 @@ func answerTests() []conformTest {
 		{name: "reasoning", config: SimConfig{Behaviours: always(Reason)}, run: conformReasoning},
 		{name: "images", run: conformImages},
 		{name: "same bytes from a stored request", run: conformStored},
+		{name: "connections are used again", run: func(r *rig) {
+			clients := map[string]bool{}
+			for i := range 10 {
+				r.ask(question(fmt.Sprintf("Question %d?", i)))
+				clients[r.record().Client] = true
+			}
+			if len(clients) == 10 {
+				r.Error("each of 10 questions came over a connection of its own")
+			}
+		}},
 		{name: "many at once", config: SimConfig{FirstToken: Delay{Mean: 5e6, Jitter: 1}}, run: conformMany},
 	}
 }

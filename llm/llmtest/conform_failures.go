@@ -24,7 +24,7 @@ func failureTests() []conformTest {
 			r.fail(r.Context(), question("This is more than five tokens, whichever way one counts."), llm.TooLong)
 		}},
 		{name: "nobody there", run: func(r *rig) {
-			r.model = r.adapter.New("http://127.0.0.1:1", rigKey).Model(r.adapter.Model)
+			r.model = r.adapter.New(Server{URL: "http://127.0.0.1:1", Key: rigKey}).Model(r.adapter.Model)
 			r.fail(r.Context(), question("Hello."), llm.Unreachable)
 		}},
 	}
@@ -93,10 +93,23 @@ func breakTests() []conformTest {
 		broken(Cut, llm.Truncated), broken(NoEnd, llm.Truncated),
 		broken(Drop, llm.Truncated, llm.Transient), broken(ResetMidway, llm.Truncated, llm.Transient),
 		broken(OverloadedMidway, llm.Transient), broken(BadFrame, llm.Malformed, llm.Truncated),
+		silent("silent before the answer", Hang), silent("silent in the middle", Stall),
 		{name: "calls broken off", config: SimConfig{Behaviours: always(Cut), Chunks: 3}, run: func(r *rig) {
 			req := question("Please add and multiply 2 and 3.")
 			req.Tools = conformTools()
 			r.fail(r.Context(), req, llm.Truncated)
 		}},
 	}
+}
+
+// silent checks that an adapter gives up on a server that says nothing.
+func silent(name string, b Behaviour) conformTest {
+	return conformTest{name: name, config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
+		r.model = r.adapter.New(Server{URL: r.base, Key: rigKey, Patience: 50 * time.Millisecond}).Model(r.adapter.Model)
+		e := r.fail(r.Context(), question("Are you there?"), llm.Transient)
+		if e.Usage.Total() <= 0 {
+			r.Errorf("usage of the attempt is %+v", e.Usage)
+		}
+		r.closed()
+	}}
 }

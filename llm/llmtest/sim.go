@@ -107,7 +107,7 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	x := &exchange{
 		sim: s, config: s.config.Load(), dialect: to.dialect, w: w, r: r,
-		rec: Record{Time: time.Now(), Dialect: to.dialect.name, Path: r.URL.Path, Model: to.model, Status: http.StatusOK},
+		rec: Record{Time: time.Now(), Dialect: to.dialect.name, Path: r.URL.Path, Client: r.RemoteAddr, Model: to.model, Status: http.StatusOK},
 	}
 	s.began()
 	defer x.end()

@@ -11,6 +11,7 @@ type Record struct {
 	Time        time.Time   `json:"time"` // when it came
 	Dialect     string      `json:"dialect"`
 	Path        string      `json:"path"`
+	Client      string      `json:"client,omitempty"` // address of the connection
 	Model       string      `json:"model,omitempty"`
 	Prompt      string      `json:"prompt,omitempty"`  // hash of what was asked, whatever the dialect
 	Attempt     int         `json:"attempt,omitempty"` // counts how often it was asked

@@ -10,8 +10,8 @@ import (
 
 func TestConform(t *testing.T) {
 	llmtest.Conform(t, llmtest.Adapter{
-		New: func(base, key string) llm.Provider {
-			return ollama.New(ollama.Config{BaseURL: base, Key: key})
+		New: func(s llmtest.Server) llm.Provider {
+			return ollama.New(ollama.Config{BaseURL: s.URL, Key: s.Key, HeaderTimeout: s.Patience, IdleTimeout: s.Patience})
 		},
 		Model: "llama3.1", Other: "qwen3",
 		Lacks: []llmtest.Lack{

@@ -12,9 +12,10 @@ func TestConform(t *testing.T) {
 	for name, config := range map[string]openai.Config{"chat": {Chat: true}, "responses": {Responses: true}} {
 		t.Run(name, func(t *testing.T) {
 			llmtest.Conform(t, llmtest.Adapter{
-				New: func(base, key string) llm.Provider {
-					config.BaseURL, config.Key = base+"/openai/v1", key
-					return openai.New(config)
+				New: func(s llmtest.Server) llm.Provider {
+					c := config
+					c.BaseURL, c.Key, c.HeaderTimeout, c.IdleTimeout = s.URL+"/openai/v1", s.Key, s.Patience, s.Patience
+					return openai.New(c)
 				},
 				Model: "sim-slow", Other: "sim-fast",
 			})
