@@ -47,8 +47,17 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		f.done = true
 		return out, true, f.flush(&out)
 	}
+	if s, ok := quickChunk(data); ok && f.id != "" {
+		err = f.hear(&s, &out)
+		return out, false, err
+	}
 	var c chunk
-	if err := lenient(data, &c); err != nil {
+	switch err := lenient(data, &c); {
+	case err != nil && f.finish != "":
+		return out, true, nil // the answer is complete
+	case err != nil && strings.HasPrefix("[DONE]", string(data)):
+		return out, false, nil // cut off
+	case err != nil:
 		return out, false, wire.Mangled("a chunk", err)
 	}
 	f.head(&c)

@@ -73,6 +73,9 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if string(data) == "[DONE]" {
 		return out, f.status != "", nil
 	}
+	if text, ok := quickText(data); ok {
+		return out, false, f.show(&out, "", text)
+	}
 	var ev event
 	if err := lenient(data, &ev); err != nil {
 		return out, false, wire.Mangled("an event", err)

@@ -1,0 +1,72 @@
+package openai
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ponder/llm"
+)
+
+// A canned server gives its answers in turn, the last one over and over, and
+// keeps what it was asked. It needs no network.
+type canned struct {
+	answers []answer
+	asked   []object
+	paths   []string
+	headers []http.Header
+	t       testing.TB
+}
+
+type answer struct {
+	status int
+	ctype  string
+	body   string
+}
+
+// stream is a good answer.
+func stream(body string) answer { return answer{200, "text/event-stream", body} }
+
+// refuse is a 4xx in OpenAI's form.
+func refuse(status int, message string) answer {
+	return answer{status, "application/json", `{"error":{"message":` + string(raw(message)) + `,"type":"invalid_request_error","param":null,"code":null}}`}
+}
+
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.paths, c.headers = append(c.paths, r.Method+" "+r.URL.RequestURI()), append(c.headers, r.Header)
+	if r.Body != nil {
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		c.asked = append(c.asked, parse(c.t, data))
+	}
+	a := c.answers[min(len(c.paths), len(c.answers))-1]
+	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.ctype}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
+}
+
+// serveCanned returns a server with answers and a provider that asks it.
+func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider) {
+	server := &canned{answers: answers, t: t}
+	c.HTTP = &http.Client{Transport: server}
+	if c.Key == "" {
+		c.Key = "secret-key"
+	}
+	return server, New(c)
+}
+
+// say is a chat chunk with text.
+func say(text string) string {
+	return `data: {"id":"c1","model":"m-1","choices":[{"index":0,"delta":{"content":` + string(raw(text)) + "}}]}\n\n"
+}
+
+const (
+	finish  = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	done    = "data: [DONE]\n\n"
+	counted = `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}` + "\n\n"
+)
+
+func ask(text string) *llm.Request {
+	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
+}
