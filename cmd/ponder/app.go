@@ -55,7 +55,7 @@ func (a *app) config() (*config.Config, error) {
 		return nil, usagef("--log-level: %q is none of debug, info, warn, error", clip(cfg.LogLevel, 20))
 	}
 	if cfg.LogLevel == "" {
-		level = slog.LevelWarn
+		level = slog.LevelError
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: level})))
 	for _, w := range cfg.Warnings {
@@ -93,7 +93,7 @@ func (a *app) store(ctx context.Context) (*sqlite.Store, error) {
 	}
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
+		return nil, err
 	}
 	if err := bury(ctx, store); err != nil {
 		slog.Warn("cannot take over", "error", err)
@@ -118,7 +118,7 @@ func (a *app) lookup(ctx context.Context) (*sqlite.Store, error) {
 	if err != nil { // perhaps it is of an older version, and can be migrated
 		var opened error
 		if store, opened = sqlite.Open(ctx, file); opened != nil {
-			return nil, fmt.Errorf("open the database: %w", err)
+			return nil, err
 		}
 	}
 	if anyEnded(ctx, store) {

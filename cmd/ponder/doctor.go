@@ -99,11 +99,11 @@ func docsFinding(ctx context.Context, docs []string) finding {
 func (a *app) terminalFinding() finding {
 	stderr, ok := a.log.out.(*os.File)
 	if !ok || !term.IsTerminal(int(stderr.Fd())) {
-		return finding{"terminal", lacking, "standard error is no terminal: progress is shown as plain lines"}
+		return finding{"terminal", fine, "standard error is no terminal: progress is shown as plain lines"}
 	}
 	width, height, err := term.GetSize(int(stderr.Fd()))
 	if err != nil || !tui.CanShow(stderr) {
-		return finding{"terminal", lacking, "this terminal cannot show a live view: progress is shown as plain lines"}
+		return finding{"terminal", fine, "this terminal cannot show a live view: progress is shown as plain lines"}
 	}
 	colours := "with colours"
 	if a.plain() {

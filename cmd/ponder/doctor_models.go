@@ -83,18 +83,14 @@ func (a *app) keyFinding() finding {
 }
 
 func (a *app) ollamaFinding(ctx context.Context, needed bool) finding {
-	p, err := a.cfg.Provider("ollama")
-	if err != nil {
-		return finding{"ollama", lacking, err.Error()}
-	}
-	installed, err := config.Installed(ctx, http.DefaultClient, p.BaseURL)
+	base, installed, err := a.cfg.Ollama(ctx, http.DefaultClient)
 	switch {
 	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
-		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", p.BaseURL)}
+		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", base)}
 	case err != nil:
-		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s", p.BaseURL)}
+		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s", base)}
 	case len(installed) == 0:
-		return finding{"ollama", lacking, fmt.Sprintf("runs at %s and has no models: `ollama pull llama3.1`", p.BaseURL)}
+		return finding{"ollama", lacking, fmt.Sprintf("runs at %s and has no models: `ollama pull llama3.1`", base)}
 	}
-	return finding{"ollama", fine, fmt.Sprintf("runs at %s with %s", p.BaseURL, counted(len(installed), "model", "models"))}
+	return finding{"ollama", fine, fmt.Sprintf("runs at %s with %s", base, counted(len(installed), "model", "models"))}
 }

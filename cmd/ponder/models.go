@@ -148,7 +148,7 @@ func (l *lineup) models(needed ...ponder.Role) (map[ponder.Role][]ponder.Model, 
 			all[choice.Role] = append(all[choice.Role], m)
 		}
 		if first != nil && all[choice.Role] == nil && slices.Contains(needed, choice.Role) {
-			return nil, fmt.Errorf("%s model: %w", choice.Role, firstOf(first))
+			return nil, fmt.Errorf("%s model (%s): %w", choice.Role, choice.From, firstOf(first))
 		}
 	}
 	return all, nil
@@ -166,7 +166,7 @@ const checkTime = 10 * time.Second
 
 // check asks the providers of models whether they will answer. Of a chain, one is
 // enough.
-func (l *lineup) check(ctx context.Context, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
+func (a *app) check(ctx context.Context, l *lineup, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
 	answers := make(map[string]func() error)
 	for _, role := range needed {
 		for _, m := range all[role] {
@@ -186,7 +186,9 @@ func (l *lineup) check(ctx context.Context, all map[ponder.Role][]ponder.Model, 
 			if i == 0 {
 				first = err
 			}
-			slog.Warn("model will not answer", "model", m.Name(), "error", err)
+			if i < len(all[role])-1 {
+				a.note("%s will not answer, so the next one is asked: %v", m.Name(), err)
+			}
 		}
 		if first != nil {
 			return first

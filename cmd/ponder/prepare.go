@@ -37,9 +37,6 @@ func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, o
 				"or pass --docs to have documents quoted; `ponder doctor` says more")
 		}
 		opts.WithoutModel = true
-		if !a.flags.json {
-			a.say("no model is configured, so this is done without one, from quotations of the documents")
-		}
 		return &prepared{}, nil
 	}
 	models, err := l.models(sessionRoles()...)
@@ -49,7 +46,7 @@ func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, o
 	if err := priced(models, budget, l.cfg); err != nil {
 		return nil, err
 	}
-	if err := l.check(ctx, models, sessionRoles()...); err != nil {
+	if err := a.check(ctx, l, models, sessionRoles()...); err != nil {
 		return nil, err
 	}
 	return &prepared{models: models, name: models[ponder.Slow][0].Name()}, nil

@@ -103,5 +103,5 @@ func (a *app) prepareAgain(ctx context.Context, info ponder.Info, s session.Sess
 	if err := priced(models, ponder.Budget{Cost: ponder.Cost{Money: money(s.Budget.USD)}}, l.cfg); err != nil {
 		return nil, err
 	}
-	return &prepared{models: models}, l.check(ctx, models, sessionRoles()...)
+	return &prepared{models: models}, a.check(ctx, l, models, sessionRoles()...)
 }

@@ -92,6 +92,9 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
+	if opts.WithoutModel {
+		a.note("no model is configured, so this is done without one, from quotations of the documents")
+	}
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}

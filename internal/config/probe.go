@@ -15,8 +15,8 @@ import (
 
 // How long a server is asked what it has before it counts as not there.
 const (
-	ProbeTime  = 300 * time.Millisecond // a server on this machine
-	servedTime = 2 * time.Second        // one that a base URL names
+	probeTime  = 300 * time.Millisecond // where one might be
+	servedTime = 2 * time.Second        // where the user says that one is
 )
 
 // maxList bounds an answer that lists models, in bytes.
@@ -37,16 +37,24 @@ func (m Install) embeds() bool {
 		strings.Contains(m.Details.Family, "bert")
 }
 
-// Installed returns the models of an Ollama, the last changed first. It waits
-// no longer than [ProbeTime].
-func Installed(ctx context.Context, client *http.Client, base string) ([]Install, error) {
-	ctx, cancel := context.WithTimeout(ctx, ProbeTime)
+// Ollama returns where an Ollama is or would be, and the models that it has, the
+// last changed first. It soon gives up.
+func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, installed []Install, err error) {
+	p, err := c.Provider("ollama")
+	if err != nil {
+		return "", nil, err
+	}
+	patience := probeTime
+	if c.env("OLLAMA_HOST") != "" || c.Providers["ollama"].BaseURL != "" {
+		patience = servedTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var list struct {
 		Models []Install `json:"models"`
 	}
-	err := fetch(ctx, client, base+"/api/tags", "", &list)
-	return list.Models, err
+	err = fetch(ctx, client, p.BaseURL+"/api/tags", p.Key, &list)
+	return p.BaseURL, list.Models, err
 }
 
 // pick chooses a model for each role of those installed.

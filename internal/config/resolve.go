@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -106,12 +105,8 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) {
 		all.fill(m.Name, models, from)
 		return
 	}
-	p, err := c.Provider("ollama")
-	if err != nil {
-		return
-	}
-	if installed, err := Installed(ctx, client, p.BaseURL); err == nil {
-		all.fill("ollama", pick(installed), fmt.Sprintf("Ollama at %s", p.BaseURL))
+	if base, installed, err := c.Ollama(ctx, client); err == nil {
+		all.fill("ollama", pick(installed), "Ollama at "+base)
 	}
 }
 

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestHelp(t *testing.T) {
+	a := &app{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+		t.Run(name, func(t *testing.T) {
+			cmd.InitDefaultHelpFlag()
+			got, file := help(cmd), filepath.Join("testdata", "help", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Error(d)
+			}
+			if cmd.Example == "" {
+				t.Error("there is no example")
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(a))
+}

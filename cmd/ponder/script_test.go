@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ponder/llm/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ponder": main})
+}
+
+// TestScripts runs testdata/script/*.txt. Beside testscript's own commands, there are
+//
+//	exits CODE COMMAND    runs it and checks the exit code
+//	refused CODE COMMAND  and that it prints one line, on standard error
+//	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
+//	asked N               waits until the server has been asked N times
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			s := newSimulated()
+			env.Defer(s.server.Close)
+			env.Values[simKey{}] = s
+			for name, value := range map[string]string{
+				"HOME": env.WorkDir, "SIM": s.server.URL, "OLLAMA_HOST": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1", "TZ": "UTC",
+			} {
+				env.Setenv(name, value)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "refused": refused, "sim": configure, "asked": asked,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+type simKey struct{}
+
+// simulated is a server of models that counts how often it has been asked.
+type simulated struct {
+	sim    *llmtest.Sim
+	server *httptest.Server
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	asked   int
+}
+
+func newSimulated() *simulated {
+	s := &simulated{}
+	s.changed = sync.NewCond(&s.mu)
+	s.sim = llmtest.NewSim(s.config(llmtest.SimConfig{Models: []string{"llama3.1"}, Chunks: 4,
+		FirstToken: llmtest.Delay{Mean: 20 * time.Millisecond}}))
+	s.server = httptest.NewServer(s.sim)
+	return s
+}
+
+func (s *simulated) config(c llmtest.SimConfig) llmtest.SimConfig {
+	c.Asked = func(llmtest.Record) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked++
+		s.changed.Broadcast()
+	}
+	return c
+}
+
+func configure(ts *testscript.TestScript, _ bool, args []string) {
+	var c llmtest.SimConfig
+	ts.Check(json.Unmarshal([]byte(strings.Join(args, " ")), &c))
+	s := ts.Value(simKey{}).(*simulated)
+	s.sim.Configure(s.config(c))
+}
+
+func asked(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	s := ts.Value(simKey{}).(*simulated)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.asked < n {
+		s.changed.Wait()
+	}
+	s.asked = 0
+}
+
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// maxLine is the longest line that a user is told, in bytes.
+const maxLine = 400
+
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	exits(ts, false, args)
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("standard output: %q", out)
+	}
+	line := ts.ReadFile("stderr")
+	if !strings.HasPrefix(line, "ponder: ") || strings.Count(line, "\n") != 1 || len(line) > maxLine {
+		ts.Fatalf("not one line that says what is wrong: %q", line)
+	}
+	if strings.Contains(line, "goroutine") || strings.Contains(line, "sk-secret") {
+		ts.Fatalf("this is nothing for a user: %q", line)
+	}
+}
