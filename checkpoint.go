@@ -60,7 +60,7 @@ type savedIntent struct {
 
 const (
 	lineFold        = "line"
-	lineVersion     = 1
+	lineVersion     = 2
 	checkpointEvery = 400 // events
 )
 

@@ -22,7 +22,8 @@ const (
 type decision struct {
 	*line
 	now    time.Time
-	events []Event // to append
+	clock  time.Duration // the thread's
+	events []Event       // to append
 	drop   []*intent
 	wake   time.Time // when to decide again, if nothing happens
 
@@ -35,21 +36,20 @@ type decision struct {
 // decide says what should happen at the time now, when the thread's clock shows
 // so much. It asks only runs that saw something or whose time has come.
 func (l *line) decide(now time.Time, elapsed time.Duration) *decision {
-	l.elapsed = max(l.elapsed, elapsed)
-	d := &decision{line: l, now: now, held: make(map[RunID]Cost), kids: make(map[RunID]bool)}
+	d := &decision{line: l, now: now, clock: max(l.elapsed, elapsed), held: make(map[RunID]Cost), kids: make(map[RunID]bool)}
 	for _, name := range slices.Sorted(maps.Keys(l.modes)) {
 		if at := l.woken[name]; at > l.seen[name] && !l.busy(name) {
 			d.emit(Event{Run: RunID(fmt.Sprintf("run_%s.%d", name, at)), Body: RunStarted{Mode: name, Version: l.modes[name][0].Version}})
 		}
 	}
 	for _, r := range l.order {
-		if r.due(now, l.elapsed) {
+		if r.due(now, d.clock) {
 			d.run(r)
 		}
 		if !r.paused {
 			d.wakeAt(r.wake)
 			if r.alarm > 0 {
-				d.wakeAt(now.Add(max(0, r.alarm-r.spentAt(l.elapsed))))
+				d.wakeAt(now.Add(max(0, r.alarm-r.spentAt(d.clock))))
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (d *decision) run(r *run) {
 	case r.paused:
 		return
 	case r.told:
-	case r.Budget.Time > 0 && r.spentAt(d.elapsed) >= r.Budget.Time:
+	case r.Budget.Time > 0 && r.spentAt(d.clock) >= r.Budget.Time:
 		d.emit(Event{Run: r.ID, Body: BudgetSpent{What: "time"}})
 		return
 	default:
@@ -118,7 +118,7 @@ func (d *decision) run(r *run) {
 		}
 	}
 	before := len(d.events)
-	for _, a := range r.next(Moment{Wall: d.now, Spent: r.spentAt(d.elapsed)}) {
+	for _, a := range r.next(Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
 		if !d.action(r, a) {
 			return
 		}

@@ -18,23 +18,25 @@ const (
 )
 
 // A doneSet remembers the keys of actions that are done, and of what kind they
-// were. Keys that end in "-" and a number that counts up from 0 or 1 take
-// constant space.
+// were. Keys that end in "-" and a number that counts up from 0 or 1, or in that,
+// "~" and something, take constant space.
 type doneSet map[string]*doneKeys
 
 // doneKeys is what is done of the keys with one stem.
 type doneKeys struct {
 	Kind  actionKind   `json:"k"`
-	Below int          `json:"b,omitempty"` // all numbers below
-	Also  map[int]bool `json:"a,omitempty"` // and these
+	UpTo  int          `json:"n,omitempty"` // 1 to this
+	Apart map[int]bool `json:"a,omitempty"` // and these; 0 and -1, which is no number, too
 }
 
-// splitKey returns the stem and the number of a key; -1 if it has none.
+// splitKey returns the stem and the number of a key; -1 if it has none. What
+// follows a '~' belongs to the stem.
 func splitKey(key string) (stem string, n int) {
-	if i := strings.LastIndexByte(key, '-'); i >= 0 {
-		num := key[i+1:]
+	base, again, _ := strings.Cut(key, "~")
+	if i := strings.LastIndexByte(base, '-'); i >= 0 {
+		num := base[i+1:]
 		if n, err := strconv.Atoi(num); err == nil && n >= 0 && strconv.Itoa(n) == num {
-			return key[:i+1], n
+			return base[:i+1] + "~" + again, n
 		}
 	}
 	return key, -1
@@ -44,7 +46,7 @@ func splitKey(key string) (stem string, n int) {
 func (s doneSet) has(key string) bool {
 	stem, n := splitKey(key)
 	d := s[stem]
-	return d != nil && (n < d.Below || d.Also[n])
+	return d != nil && (0 < n && n <= d.UpTo || d.Apart[n])
 }
 
 // clash reports whether keys of this stem are of another kind.
@@ -62,18 +64,17 @@ func (s doneSet) add(key string, kind actionKind) {
 		d = &doneKeys{Kind: kind}
 		s[stem] = d
 	}
-	switch {
-	case n < d.Below:
-		return
-	case n > d.Below && !(n == 1 && d.Below == 0): // counting may begin at 1
-		if d.Also == nil {
-			d.Also = make(map[int]bool)
+	if n != d.UpTo+1 {
+		if d.Apart == nil {
+			d.Apart = make(map[int]bool)
 		}
-		d.Also[n] = true
+		if n < 1 || n > d.UpTo {
+			d.Apart[n] = true
+		}
 		return
 	}
-	for d.Below = n + 1; d.Also[d.Below]; d.Below++ {
-		delete(d.Also, d.Below)
+	for d.UpTo = n; d.Apart[d.UpTo+1]; d.UpTo++ {
+		delete(d.Apart, d.UpTo+1)
 	}
 }
 

@@ -101,7 +101,7 @@ func (l *line) start(ev Event, b RunStarted) {
 	}
 	r := &run{
 		Run: Run{ID: ev.Run, Mode: b.Mode, Version: b.Version, Input: b.Input, Options: b.Options, Budget: b.Budget, Started: ev.Time},
-		up:  l.runs[ev.Run.Parent()], seq: ev.Seq, began: ev.Elapsed, dirty: true,
+		up:  l.runs[ev.Run.Parent()], seq: ev.Seq, began: l.elapsed, dirty: true,
 		acts: make(map[string]*act), done: make(doneSet),
 	}
 	if r.up != nil {

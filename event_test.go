@@ -1,0 +1,176 @@
+package ponder_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// every has an event of each type, with each field set.
+func every() []ponder.Event {
+	use := &llm.Usage{Input: 3, CacheRead: 2, CacheWrite: 1, Output: 5, Reasoning: 4, Estimated: true}
+	cost := ponder.Cost{Calls: 1, Tokens: 8, Money: 40}
+	fail := ponder.Outcome{Error: "overloaded", Class: llm.Transient, RetryAt: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), Next: "b/2", Dropped: true, Refused: true}
+	bodies := []ponder.Body{
+		ponder.UserMessage{Content: "hello", Media: []llm.Media{{Type: "image/png", Data: []byte{1, 2}}}},
+		ponder.AssistantMessage{Content: "hi", Model: "a/1", Usage: use},
+		ponder.ToolCall{Name: "look", Args: json.RawMessage(`{"q":"x"}`)},
+		ponder.ToolResult{Name: "look", Result: "found", Outcome: fail},
+		ponder.SystemNote{Content: "note", Reason: "why", Foreign: "odd"},
+		ponder.AttachmentAdded{Content: "text", Name: "a.txt", Media: "text/plain", Hash: "00ff", Bytes: 4},
+		ponder.InnerMonologue{Content: "hm", Tool: "deep_think", Reason: "5 turns", Model: "a/1"},
+		ponder.TitleGenerated{Content: "The sea"},
+		ponder.Summary{Content: "so far", From: 1, To: 9},
+		ponder.Thought{Content: "deep", Number: 2, Kind: "insight", Confidence: 0.75, Importance: 0.5, Focus: "depth", Question: "q1", Cites: []string{"e1"}, Unaided: true, Offset: 1.5, Model: "a/1"},
+		ponder.SubQuestion{Content: "how deep?", ID: "q1", Priority: 9, Why: "matters", Unaided: true, Offset: 2},
+		ponder.QuestionUpdated{ID: "q1", Priority: 3, Explored: true, Insights: "very", Reason: "thought about"},
+		ponder.Synthesis{Content: "it is deep", Number: 1, Insights: []string{"a"}, Confidence: 0.6, Remaining: []string{"b"}, Cites: []string{"e1"}, Final: true, Unaided: true, Offset: 3, Model: "a/1"},
+		ponder.Plan{Content: "first", Terms: []string{"sea"}, Queries: []string{"depth of the sea"}},
+		ponder.Evidence{Content: "10,935 m", ID: "e1", Source: "sea.md", Title: "Sea", Start: 5, End: 14, Hash: "00ff", Score: 0.9, Tool: "knowledge_search"},
+		ponder.Claim{Content: "it is 10,935 m deep", Cites: []string{"e1"}, Verdict: "supported"},
+		ponder.Progress{Content: "searching", Stage: "research", Label: "l", Step: 1, Total: 3, Iteration: 2, Confidence: 0.3},
+		ponder.Observation{Content: "a bill", Sensor: "mail"},
+		ponder.Finding{Content: "due", By: "watcher", Kind: "pattern", Importance: 5, Reinforces: []string{"x"}},
+		ponder.Subconscious{State: json.RawMessage(`{"patterns":[]}`)},
+		ponder.Escalation{Content: "pay", Reason: "due", Importance: 8},
+		ponder.Resolved{Content: "paid", Ref: "x"},
+		ponder.RunStarted{Input: "?", Mode: "session", Version: 1, Budget: ponder.Budget{Cost: cost, Time: time.Minute, Reserve: cost}, Options: json.RawMessage(`{"docs":["/x"]}`)},
+		ponder.RunPaused{Reason: "lunch"},
+		ponder.RunResumed{Reason: "back"},
+		ponder.RunFinished{Answer: "42", Status: ponder.Completed, Reason: "time is spent", Confidence: 0.8, Spent: cost},
+		ponder.Steer{Content: "mind the tides", Do: ponder.AnswerNow, Args: json.RawMessage(`{"x":1}`)},
+		ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Held: cost},
+		ponder.CallFinished{Message: llm.Say(llm.Assistant, "so"), Finish: llm.FinishStop, Model: "a/1", Usage: *use, Spent: cost, Price: ponder.PriceTable, Took: 12, Outcome: fail},
+		ponder.BudgetSpent{What: "time"},
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
+	evs := make([]ponder.Event, len(bodies))
+	for i, b := range bodies {
+		evs[i] = ponder.Event{ID: "evt_0", Run: "run_1/a", Cause: "a-1#1", After: ponder.Seq(i), Elapsed: 1500 * time.Millisecond, Internal: i%2 == 0, Body: b}.Stamp("thr_1", ponder.Seq(i+1), at)
+	}
+	return evs
+}
+
+// What was ever written is read for ever: a new version of an event gets lines
+// of its own in the file, and no line leaves it.
+func TestEveryEventIsReadForEver(t *testing.T) {
+	file := filepath.Join("testdata", "events.jsonl")
+	if *update {
+		var out []byte
+		for _, ev := range every() {
+			js, err := json.Marshal(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(append(out, js...), '\n')
+		}
+		if err := os.WriteFile(file, out, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []ponder.Event
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var ev ponder.Event
+		if err := json.Unmarshal(lines.Bytes(), &ev); err != nil {
+			t.Fatalf("line %d: %v", len(got)+1, err)
+		}
+		js, err := json.Marshal(ev)
+		if err != nil || string(js) != lines.Text() {
+			t.Errorf("line %d: written again (%v):\n%s\nwant:\n%s", len(got)+1, err, js, lines.Text())
+		}
+		got = append(got, ev)
+	}
+	if diff := cmp.Diff(every(), got); diff != "" {
+		t.Errorf("-written +read:\n%s", diff)
+	}
+}
+
+func TestUnknownEventLosesNothing(t *testing.T) {
+	line := `{"event_id":"evt_1","thread_id":"thr_1","seq":4,"ts":"2026-01-02T03:04:05.000000Z","type":"dream","run_id":"run_1","content":"of sheep","reason":"night","data":{"sheep":[1,2],"x":{"y":null}}}`
+	var ev ponder.Event
+	if err := json.Unmarshal([]byte(line), &ev); err != nil {
+		t.Fatal(err)
+	}
+	if js, err := json.Marshal(ev); err != nil || string(js) != line {
+		t.Errorf("written again (%v): %s", err, js)
+	}
+}
+
+// The top level of a stored event has the fields of docs/log-format.md and no other.
+func TestTopLevelFields(t *testing.T) {
+	allowed := strings.Fields("event_id thread_id seq ts type role content tool_name tool_args tool_result reason run_id cause after elapsed_ms model usage internal data")
+	for _, ev := range every() {
+		js, err := json.Marshal(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(js, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for name := range fields {
+			if !slices.Contains(allowed, name) {
+				t.Errorf("%s has the field %s", ev.Body.Type(), name)
+			}
+		}
+	}
+}
+
+// Nobody but a holder may write what only a holder can know.
+func TestInputs(t *testing.T) {
+	inputs := strings.Fields("user_message attachment_added observation resolved run_paused run_resumed steer")
+	for _, ev := range every() {
+		if got, want := ev.IsInput(), slices.Contains(inputs, ev.Body.Type()); got != want {
+			t.Errorf("%s of %s is an input: %v, want %v", ev.Body.Type(), ev.Run, got, want)
+		}
+	}
+	if ev := (ponder.Event{Run: "run_1", Body: ponder.RunStarted{}}); !ev.IsInput() {
+		t.Error("the start of a root run is no input")
+	}
+}
+
+func FuzzEvent(f *testing.F) {
+	for _, ev := range every() {
+		js, err := json.Marshal(ev)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(js)
+	}
+	f.Fuzz(func(t *testing.T, js []byte) {
+		var ev ponder.Event
+		if json.Unmarshal(js, &ev) != nil {
+			return
+		}
+		once, err := json.Marshal(ev)
+		if err != nil {
+			return // a time of a year that can't be written
+		}
+		var again ponder.Event
+		if err := json.Unmarshal(once, &again); err != nil {
+			t.Fatalf("%s was written and can't be read: %v", once, err)
+		}
+		if twice, err := json.Marshal(again); err != nil || string(once) != string(twice) {
+			t.Fatalf("%s became %s (%v)", once, twice, err)
+		}
+	})
+}
