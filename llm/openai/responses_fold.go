@@ -68,17 +68,23 @@ type responsesFold struct {
 	used       llm.Usage
 }
 
+func parseEvent(data []byte) (ev event, err error) {
+	if err := lenient(data, &ev); err != nil {
+		return ev, wire.Mangled("an event", err)
+	}
+	return ev, nil
+}
+
 // Add implements wire.Fold.
 func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if string(data) == "[DONE]" {
 		return out, f.status != "", nil
 	}
-	if text, ok := quickText(data); ok {
-		return out, false, f.show(&out, "", text)
-	}
-	var ev event
-	if err := lenient(data, &ev); err != nil {
-		return out, false, wire.Mangled("an event", err)
+	ev, ok := quickEvent(data)
+	if !ok {
+		if ev, err = parseEvent(data); err != nil {
+			return out, false, err
+		}
 	}
 	switch ev.Type {
 	case "response.output_text.delta":

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -30,7 +31,7 @@ func quickChoice(value []byte, s *said) bool {
 		return false
 	}
 	deltas := 0
-	return members(bytes.TrimSpace(value[1:len(value)-1]), func(key string, value []byte) bool {
+	ok := members(bytes.TrimSpace(value[1:len(value)-1]), func(key string, value []byte) bool {
 		switch key {
 		case "index":
 			return string(value) == "0"
@@ -40,6 +41,7 @@ func quickChoice(value []byte, s *said) bool {
 		}
 		return isNull(value)
 	})
+	return ok && deltas == 1
 }
 
 func quickDelta(key string, value []byte, s *said) bool {
@@ -58,23 +60,39 @@ func quickDelta(key string, value []byte, s *said) bool {
 	return isNull(value) || *to == "" && quickString(value, to)
 }
 
-// quickText returns the words of an event of the Responses API, if that is what
-// it brings.
-func quickText(data []byte) (text string, ok bool) {
-	const words = `"response.output_text.delta"`
+// quickEvent reads an event of the Responses API, if it only brings words.
+func quickEvent(data []byte) (ev event, ok bool) {
 	types, deltas := 0, 0
-	ok = bytes.Contains(data, []byte(words)) && members(data, func(key string, value []byte) bool {
+	ok = members(data, func(key string, value []byte) bool {
 		switch key {
 		case "type":
 			types++
-			return string(value) == words
+			ev.Type = wordy(value)
+			return ev.Type != ""
 		case "delta":
 			deltas++
-			return quickString(value, &text)
+			return deltas == 1 && quickString(value, (*string)(&ev.Delta))
+		case "summary_index":
+			n, err := strconv.Atoi(string(value))
+			ev.Summary = n
+			return err == nil
 		}
-		return key != "error"
+		return key != "error" && key != "response" && key != "item" && key != "object"
 	})
-	return text, ok && types == 1 && deltas == 1
+	return ev, ok && types == 1 && deltas == 1
+}
+
+// wordy returns the type of an event if its words are all that matters, else "".
+func wordy(quoted []byte) string {
+	switch string(quoted) {
+	case `"response.output_text.delta"`:
+		return "response.output_text.delta"
+	case `"response.reasoning_summary_text.delta"`:
+		return "response.reasoning_summary_text.delta"
+	case `"response.function_call_arguments.delta"`:
+		return "response.function_call_arguments.delta"
+	}
+	return ""
 }
 
 // members calls f with the keys and values of an object until it returns false.

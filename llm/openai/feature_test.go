@@ -1,0 +1,169 @@
+package openai
+
+import (
+	"encoding/json"
+	"testing"
+
+	"ponder/llm"
+	"ponder/llm/llmtest"
+)
+
+// TestSecondRequest checks what is left out when a server refuses it, that it is
+// asked once more and no oftener, and that the next request knows.
+func TestSecondRequest(t *testing.T) {
+	warm := 0.5
+	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	signed := thinker("openai/m", "reasoning")
+	tests := []struct {
+		name      string
+		responses bool
+		host      string
+		req       llm.Request
+		refusal   string
+		path      []any  // into the request
+		before    string // what is there
+		after     string
+		forgotten bool // by the next request
+	}{
+		{"schema", false, "localhost", llm.Request{Schema: schema}, "'response_format' of type 'json_schema' is not supported", []any{"response_format", "type"}, `"json_schema"`, `null`, false},
+		{"schema, next the tool", false, "localhost", llm.Request{Schema: schema}, "This model does not support response format `json_schema`", []any{"tool_choice", "function", "name"}, `null`, `"s"`, false},
+		{"tool", false, "api.z.ai", llm.Request{Schema: schema}, "tool_choice only supports auto", []any{"response_format", "type"}, `null`, `"json_object"`, false},
+		{"mode", false, "api.deepseek.com", llm.Request{Schema: schema}, "response_format is unavailable now", []any{"response_format", "type"}, `"json_object"`, `null`, false},
+		{"schema of Responses", true, "localhost", llm.Request{Schema: schema}, "Invalid parameter: 'text.format' json_schema is not supported", []any{"text", "format", "type"}, `"json_schema"`, `null`, false},
+		{"temperature", false, "localhost", llm.Request{Temperature: &warm}, "Unsupported value: 'temperature' does not support 0.5 with this model.", []any{"temperature"}, `0.5`, `null`, false},
+		{"effort", false, "localhost", llm.Request{Effort: "high"}, "Unrecognized request argument supplied: reasoning_effort", []any{"reasoning_effort"}, `"high"`, `null`, false},
+		{"effort at xai", false, "api.x.ai", llm.Request{Effort: "high"}, "Argument not supported on this model: reasoningEffort", []any{"reasoning_effort"}, `"high"`, `null`, false},
+		{"bound", false, "localhost", llm.Request{MaxTokens: 9}, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", []any{"max_completion_tokens"}, `null`, `9`, false},
+		{"bound, the other way", false, "api.openai.com", llm.Request{MaxTokens: 9}, "Unknown parameter: 'max_completion_tokens'", []any{"max_tokens"}, `null`, `9`, false},
+		{"stream options", false, "localhost", llm.Request{}, "stream_options: extra fields not permitted", []any{"stream_options"}, `{"include_usage":true}`, `null`, false},
+		{"summary", true, "api.openai.com", llm.Request{Effort: "high"}, "Your organization must be verified to generate reasoning summaries.", []any{"reasoning", "summary"}, `"auto"`, `null`, false},
+		{"encrypted reasoning", true, "api.openai.com", llm.Request{}, "Encrypted content is not supported with this model.", []any{"include", 0}, `"reasoning.encrypted_content"`, `null`, false},
+		{"signature", false, "openrouter.ai", *signed, "messages.3.content.0: Invalid `signature` in `thinking` block", []any{"messages", 3, "reasoning_details", 0, "type"}, `"x"`, `null`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			good := stream(finish)
+			if tt.responses {
+				good = stream(event1("response.completed", completed))
+			}
+			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: !tt.responses, Responses: tt.responses}, refuse(400, tt.refusal), good)
+			m := p.Model("m")
+			if tt.host == "api.openai.com" {
+				m = p.Model("gpt-5")
+			}
+			if tt.req.Messages == nil {
+				tt.req.Messages = ask("x").Messages
+			}
+			for range 2 {
+				if _, err := llmtest.Generate(t, m, &tt.req); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(server.asked) != 3 {
+				t.Fatalf("%d requests were sent, want 2 and then 1", len(server.asked))
+			}
+			wants := []string{tt.before, tt.after, tt.after}
+			if tt.forgotten {
+				wants[2] = tt.before
+			}
+			for i, want := range wants {
+				if got := string(raw(at(server.asked[i], tt.path...))); got != want {
+					t.Errorf("request %d has %s, want %s", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestNoSecondRequest checks when there is none.
+func TestNoSecondRequest(t *testing.T) {
+	warm := 0.5
+	with := llm.Request{Messages: ask("x").Messages, Temperature: &warm, MaxTokens: 9}
+	tests := []struct {
+		name    string
+		req     llm.Request
+		answers []answer
+		sent    int
+		class   llm.Class
+	}{
+		{"names nothing", with, []answer{refuse(400, "messages: roles must alternate")}, 1, llm.BadRequest},
+		{"names what was not sent", *ask("x"), []answer{refuse(400, "temperature is not supported")}, 1, llm.BadRequest},
+		{"a bound that is too large", with, []answer{refuse(400, "max_tokens is too large: 9. This model takes at most 8.")}, 1, llm.BadRequest},
+		{"refused twice", with, []answer{refuse(400, "temperature is not supported"), refuse(400, "stream_options is not supported")}, 2, llm.BadRequest},
+		{"another status", with, []answer{refuse(500, "temperature is not supported")}, 1, llm.Transient},
+		{"wrong key", with, []answer{refuse(401, "temperature is not supported")}, 1, llm.Auth},
+		{"after the stream began", with, []answer{stream(say("Hi") + `data: {"error":{"message":"temperature is not supported","code":400}}` + "\n\n")}, 1, llm.BadRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server, p := serveCanned(t, Config{BaseURL: "http://localhost"}, tt.answers...)
+			_, err := llmtest.Generate(t, p.Model("m"), &tt.req)
+			if llm.ClassOf(err) != tt.class || len(server.asked) != tt.sent {
+				t.Errorf("got %v after %d requests, want %s after %d", err, len(server.asked), tt.class, tt.sent)
+			}
+		})
+	}
+}
+
+// TestForcedTool checks that the input of a forced tool is the answer.
+func TestForcedTool(t *testing.T) {
+	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+	pieces := callChunk(`{"index":0,"id":"c","function":{"name":"s","arguments":"{\"a\""}}`) + callChunk(`{"index":0,"function":{"arguments":":\"b\"}"}}`) +
+		`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n"
+	item := event1("response.output_item.done", `,"item":{"type":"function_call","call_id":"c","name":"s","arguments":"{\"a\":\"b\"}"}`) + event1("response.completed", completed)
+	for dialect, body := range map[string]string{"chat": pieces, "responses": item} {
+		_, p := serveCanned(t, Config{BaseURL: "https://api.z.ai", Responses: dialect == "responses"}, stream(body))
+		req := ask("x")
+		req.Schema = schema
+		resp, err := llmtest.Generate(t, p.Model("m"), req)
+		if err != nil {
+			t.Fatalf("%s: %v", dialect, err)
+		}
+		if resp.Message.Text() != `{"a":"b"}` || resp.Message.Calls() != nil || resp.Finish != llm.FinishStop {
+			t.Errorf("%s: got %+v", dialect, resp)
+		}
+	}
+}
+
+// TestSchemaPrompt checks that the schema is in the prompt whenever nothing else
+// holds it.
+func TestSchemaPrompt(t *testing.T) {
+	list := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}
+	server, p := serveCanned(t, Config{}, stream(event1("response.completed", completed)))
+	req := ask("x")
+	req.Schema = list
+	if _, err := llmtest.Generate(t, p.Model("gpt-5"), req); err != nil {
+		t.Fatal(err)
+	}
+	if got := str(server.asked[0], "input", 0, "content"); got == "" || server.asked[0]["text"] != nil {
+		t.Errorf("OpenAI takes no lists as answers, but was asked %v", server.asked[0])
+	}
+}
+
+func TestStrictSchema(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"closed already", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`, `{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false,"required":["a"]}`},
+		{"optional", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":["integer","null"]},"c":{"enum":["x"]},"d":{"$ref":"#/$defs/e"}},"$defs":{"e":{"type":"null"}}}`,
+			`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["integer","null"]},"c":{"anyOf":[{"enum":["x"]},{"type":"null"}]},"d":{"anyOf":[{"$ref":"#/$defs/e"},{"type":"null"}]}},"$defs":{"e":{"type":"null"}},"additionalProperties":false,"required":["a","b","c","d"]}`},
+		{"bounds", `{"type":"array","items":{"type":"string","minLength":1,"format":"uri","pattern":"a"},"maxItems":3}`, `{"type":"array","items":{"type":"string","pattern":"a"},"maxItems":3}`},
+		{"alternatives", `{"oneOf":[{"type":"object","properties":{}},{"type":"null"}]}`, `{"anyOf":[{"type":"object","properties":{},"additionalProperties":false,"required":[]},{"type":"null"}]}`},
+		{"false as a schema", `{"type":"object","properties":{},"additionalProperties":{"not":{}}}`, `{"type":"object","properties":{},"additionalProperties":false,"required":[]}`},
+		{"required of nothing", `{"type":"object","properties":{"a":{"type":"string"}},"required":["b","a"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false,"required":["a"]}`},
+		{"map", `{"type":"object","additionalProperties":{"type":"string"}}`, ""},
+		{"unknown object", `{"type":"object"}`, ""},
+		{"condition", `{"if":{}}`, ""},
+		{"true as a schema", `{"type":"array","items":true}`, ""},
+		{"not JSON", `{`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := strictSchema(json.RawMessage(tt.in))
+			if !ok {
+				got = nil
+			}
+			if string(got) != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package openai
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder/llm/llmtest"
+)
+
+func TestQuickChunk(t *testing.T) {
+	for _, test := range []struct {
+		name, in string
+		text     string
+		quick    bool
+	}{
+		{"text", `{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"a b"},"logprobs":null,"finish_reason":null}]}`, "a b", true},
+		{"spaces", ` { "id" : "c" , "choices" : [ { "delta" : { "role" : "assistant" , "content" : "a" } } ] , "usage" : null } `, "a", true},
+		{"escapes", `{"choices":[{"delta":{"content":"\"\\\u00e9\n"}}]}`, "\"\\é\n", true},
+		{"nothing", `{"choices":[{"delta":{}}]}`, "", true},
+		{"a control character", "{\"choices\":[{\"delta\":{\"content\":\"a\nb\"}}]}", "", false},
+		{"bytes that are no text", "{\"choices\":[{\"delta\":{\"content\":\"a\xff\"}}]}", "a\uFFFD", true},
+		{"the end", `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, "", false},
+		{"usage", `{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}`, "", false},
+		{"another choice", `{"choices":[{"index":1,"delta":{"content":"a"}}]}`, "", false},
+		{"two choices", `{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`, "", false},
+		{"no choices", `{"choices":[]}`, "", false},
+		{"a call", `{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`, "", false},
+		{"parts", `{"choices":[{"delta":{"content":[{"text":"a"}]}}]}`, "", false},
+		{"a message", `{"choices":[{"message":{"content":"a"}}]}`, "", false},
+		{"an error", `{"error":"x","choices":[{"delta":{"content":"a"}}]}`, "", false},
+		{"a key in another spelling", `{"Choices":[{"delta":{"content":"a"}}]}`, "", false},
+		{"cut", `{"choices":[{"delta":{"content":"a`, "", false},
+		{"something after it", `{"choices":[{"delta":{"content":"a"}}]} x`, "", false},
+		{"text at the end of a number", `{"created":17,"choices":[{"delta":{"content":"a"}}],"n":1}`, "a", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, ok := quickChunk([]byte(test.in))
+			if ok != test.quick || ok && s.Content.text != test.text {
+				t.Errorf("quick %v: %q, want %v: %q", ok, s.Content.text, test.quick, test.text)
+			}
+		})
+	}
+}
+
+// TestQuickRecordings counts that the most of what is recorded is read quickly.
+func TestQuickRecordings(t *testing.T) {
+	for dialect, quick := range map[string]func([]byte) bool{
+		"oaichat": func(b []byte) bool { _, ok := quickChunk(b); return ok },
+		"oairesp": func(b []byte) bool { _, ok := quickEvent(b); return ok },
+	} {
+		var all, few int
+		for _, rec := range llmtest.Recordings(t, dialect) {
+			if rec.Type == "application/json" {
+				continue
+			}
+			for _, o := range payloads(t, rec) {
+				if all++; quick(raw(o)) {
+					few++
+				}
+			}
+		}
+		if few*2 < all {
+			t.Errorf("%s: %d of %d pieces are read quickly", dialect, few, all)
+		}
+	}
+}
+
+// FuzzQuick checks that what is read quickly is what the decoder reads.
+func FuzzQuick(f *testing.F) {
+	f.Add([]byte(`{"id":"c","choices":[{"index":0,"delta":{"role":"x","content":"a\u00e9\"","reasoning":null},"finish_reason":null}],"usage":null}`))
+	f.Add([]byte(`{"type":"response.output_text.delta","delta":"a","logprobs":[{"x":"\\"}],"sequence_number":3}`))
+	f.Add([]byte(`{"type":"response.reasoning_summary_text.delta","summary_index":2,"delta":"a"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, chunkOK := quickChunk(data)
+		ev, eventOK := quickEvent(data)
+		if !json.Valid(data) {
+			return
+		}
+		if chunkOK {
+			var c chunk
+			if err := lenient(data, &c); err != nil || len(c.Choices) != 1 || c.Choices[0].Delta == nil {
+				t.Fatalf("%s: %+v, %v", data, c, err)
+			}
+			if diff := cmp.Diff(*c.Choices[0].Delta, s, cmp.AllowUnexported(content{})); diff != "" {
+				t.Fatalf("%s (-decoded +quick):\n%s", data, diff)
+			}
+			if c.Choices[0].Finish != "" || c.Usage != nil {
+				t.Fatalf("%s: more is in it: %+v", data, c)
+			}
+		}
+		if eventOK {
+			want, err := parseEvent(data)
+			if err != nil || want.Type != ev.Type || want.Delta != ev.Delta || want.Summary != ev.Summary || want.Response != nil {
+				t.Fatalf("%s is %+v, %v; quickly %+v", data, want, err, ev)
+			}
+		}
+	})
+}
