@@ -1,3 +1,16 @@
+// Package llmtest is for testing what talks to models.
+//
+// A [Model] is a model in this process that answers by a function of the
+// request, with virtual latency; a [Provider] makes such models. They are for
+// tests of what asks models.
+//
+// A [Sim] is a simulated server that speaks the wire formats of all providers,
+// well or badly; [Serve] and [Pipe] connect tests to one, and cmd/ponder-sim is
+// one as a command. [Conform] checks an adapter against it, and [Recordings]
+// are exchanges that were had with real providers.
+//
+// What is made up is plausible text about the words of the prompt, and valid
+// JSON where a schema asks for it.
 package llmtest
 
 import (

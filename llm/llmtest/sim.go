@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -63,6 +64,7 @@ func (s *Sim) Reset() {
 const (
 	maxBody     = 64 << 20 // bytes of a request
 	maxSettings = 4 << 20  // bytes of a configuration
+	maxReserved = 1 << 20  // bytes of a body that are reserved before they come
 )
 
 // ServeHTTP implements [http.Handler].
@@ -115,13 +117,23 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 		x.refuse(why)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readBody(w, r)
 	if err != nil {
 		x.refuse(failure{kind: badRequest, message: "cannot read the request: " + err.Error()})
 		return
 	}
 	x.rec.Body = body
 	to.serve(x, to.model, body)
+}
+
+// readBody reads a body of up to 64 MB.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	if n := r.ContentLength; n > 0 && n <= maxReserved {
+		b.Grow(int(n) + bytes.MinRead) // for it grows once more before it sees the end
+	}
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	return b.Bytes(), err
 }
 
 // An exchange is a request that is being answered.
