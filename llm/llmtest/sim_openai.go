@@ -240,9 +240,11 @@ func strictSchema(param, name string, schema json.RawMessage) (failure, bool) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// serveOpenAIModels lists the models. Where every name is one the list is empty,
+// for whoever reads it looks for the one that is to be used.
 func serveOpenAIModels(x *exchange, _ string, _ []byte) {
 	list := []any{}
-	for _, m := range x.models() {
+	for _, m := range x.config.Models {
 		list = append(list, openaiModel(m))
 	}
 	x.answer(map[string]any{"object": "list", "data": list})
@@ -260,7 +262,7 @@ func openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1715367049, "owned_by": "system"}
 }
 
-// models are those there are, or some if there is any.
+// models are those there are, or examples where every name is one.
 func (x *exchange) models() []string {
 	if len(x.config.Models) > 0 {
 		return x.config.Models
