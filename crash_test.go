@@ -1,7 +1,6 @@
 package ponder_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,7 +34,7 @@ func cutEverywhere(t *testing.T, mode string) {
 	want := pondertest.Lines(whole)
 	for n := 1; n <= len(whole); n++ {
 		model, store := new(fake), memory.New()
-		if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, withRequests(t, mind.Store, whole[:n])...); err != nil {
+		if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
 			t.Fatal(err)
 		}
 		c := config(model)
@@ -58,24 +57,6 @@ func cutEverywhere(t *testing.T, mode string) {
 		}
 	}
 	t.Logf("%d events, %d calls", len(whole), calls)
-}
-
-// withRequests returns events as they can be created anew: with the requests
-// that stand in the ledger of the store they are from.
-func withRequests(t *testing.T, store ponder.Store, evs []ponder.Event) []ponder.Event {
-	evs = slices.Clone(evs)
-	for i, ev := range evs {
-		evs[i].After = 0
-		if b, ok := ev.Body.(ponder.CallStarted); ok {
-			req, err := store.Request(t.Context(), pondertest.Thread, ev.Run, ev.Cause)
-			if err != nil || req == nil {
-				t.Fatalf("request of %s: %v", ev.Cause, err)
-			}
-			b.Request = req
-			evs[i].Body = b
-		}
-	}
-	return evs
 }
 
 // A checkpoint is the fold: a mind that starts from one goes on as one that

@@ -147,6 +147,27 @@ func Events(t *testing.T, log ponder.Log) (all []ponder.Event) {
 	return all
 }
 
+// Copy returns events of the thread as another store can be given them, with the
+// requests that stand in the ledger.
+func (m *Mind) Copy(evs []ponder.Event) []ponder.Event {
+	m.t.Helper()
+	evs = slices.Clone(evs)
+	for i, ev := range evs {
+		evs[i].After = 0
+		b, ok := ev.Body.(ponder.CallStarted)
+		if !ok || b.Held == (ponder.Cost{}) {
+			continue // refused: it was never asked
+		}
+		req, err := m.Store.Request(m.t.Context(), Thread, ev.Run, ev.Cause)
+		if err != nil || req == nil {
+			m.t.Fatalf("request of %s: %v", ev.Cause, err)
+		}
+		b.Request = req
+		evs[i].Body = b
+	}
+	return evs
+}
+
 // Lines returns events without what may differ between two runs of the same
 // thing, sorted: places, ids, times, and the order in which what goes on at
 // once ends.
@@ -160,8 +181,18 @@ func Lines(evs []ponder.Event) (lines []string) {
 
 // Line returns an event without its place, ids and times.
 func Line(ev ponder.Event) string {
-	if b, ok := ev.Body.(ponder.CallFinished); ok {
+	switch b := ev.Body.(type) {
+	case ponder.CallFinished:
 		b.Took, b.RetryAt = 0, time.Time{}
+		ev.Body = b
+	case ponder.Thought:
+		b.Offset = 0
+		ev.Body = b
+	case ponder.SubQuestion:
+		b.Offset = 0
+		ev.Body = b
+	case ponder.Synthesis:
+		b.Offset = 0
 		ev.Body = b
 	}
 	js, err := json.Marshal(ponder.Event{Thread: ev.Thread, Run: ev.Run, Cause: ev.Cause, Internal: ev.Internal, Body: ev.Body})

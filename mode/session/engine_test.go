@@ -10,11 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ponder"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
 	"ponder/pondertest"
+	"ponder/store/memory"
 )
 
 // search finds three sentences for each query.
@@ -124,5 +127,47 @@ func TestStops(t *testing.T) {
 		if got := thoughts(mind.Events()); !slices.Equal(got, wantThoughts) {
 			t.Errorf("thoughts %q, want %q", got, wantThoughts)
 		}
+	})
+}
+
+// A log that is cut after any record comes to the same events as one that is
+// not, and no call that was finished is made again.
+func TestCutAfterEveryEvent(t *testing.T) {
+	model := func() *llmtest.Model {
+		return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}}
+	}
+	budget := ponder.Budget{Cost: ponder.Cost{Calls: 7}}
+	o := session.Options{Docs: []string{"/d"}, SynthesisInterval: 15}
+	synctest.Test(t, func(t *testing.T) {
+		m := model()
+		mind := pondertest.Start(t, config(m))
+		mind.Ask(session.Name, "What is the sea?", o, budget)
+		mind.Stop()
+		whole, calls := mind.Events(), m.Counts().Calls
+		want := pondertest.Lines(whole)
+		for n := 1; n <= len(whole); n++ {
+			m, store := model(), memory.New()
+			if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+				t.Fatal(err)
+			}
+			c := config(m)
+			c.Store = store
+			cut := pondertest.Start(t, c)
+			cut.Await(pondertest.Run)
+			cut.Stop()
+			if diff := cmp.Diff(want, pondertest.Lines(cut.Events())); diff != "" {
+				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+			}
+			ended := 0
+			for _, ev := range whole[:n] {
+				if _, ok := ev.Body.(ponder.CallFinished); ok {
+					ended++
+				}
+			}
+			if got := ended + m.Counts().Calls; got != calls {
+				t.Errorf("cut after event %d: %d calls finished before or made after, want %d", n, got, calls)
+			}
+		}
+		t.Logf("%d events, %d calls", len(whole), calls)
 	})
 }
