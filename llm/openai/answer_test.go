@@ -84,6 +84,7 @@ func TestAnswers(t *testing.T) {
 			want: told{Calls: one("a", "f", x1), Finish: llm.FinishTools, Usage: used}},
 		{name: "no arguments", chat: callChunk(`{"index":0,"id":"a","function":{"name":"f"}}`) + finish + counted + done,
 			want: told{Calls: one("a", "f", object{}), Finish: llm.FinishTools, Usage: used}},
+		{name: "an empty call", chat: callChunk(`{"index":0}`) + say("Hi") + finish + counted + done, want: told{Text: "Hi", Finish: llm.FinishStop, Usage: used}},
 		{name: "arguments that are no JSON", chat: callChunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{x"}}`) + finish + counted + done,
 			want: told{Calls: one("a", "f", "{x"), Finish: llm.FinishTools, Usage: used}},
 
@@ -204,6 +205,7 @@ func TestBrokenAnswers(t *testing.T) {
 		{"not JSON", "data: {\"choices\":oops}\n\n", "data: oops\n\n", llm.Malformed, ""},
 		{"cut in mid-chunk", "data: {\"choices\":[{\"del", "data: {\"type\":\"resp", llm.Truncated, ""},
 		{"content is a number", `data: {"choices":[{"delta":{"content":7}}]}` + "\n\n", "", llm.Malformed, ""},
+		{"a call without a name", callChunk(`{"index":0,"id":"a","function":{"arguments":"{}"}}`) + finish, event1("response.output_item.done", `,"item":{"type":"function_call","call_id":"a","arguments":"{}"}`) + event1("response.completed", completed), llm.Malformed, "openai/m: the answer has a call without a name"},
 		{"openai", say("Hi") + `data: {"error":{"message":"The server had an error","type":"server_error"}}` + "\n\n",
 			event1("error", `,"code":"server_error","message":"The server had an error","param":null`), llm.Transient, "openai/m: The server had an error"},
 		{"failed", "", event1("response.failed", `,"response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slow down. Please try again in 3s."}}`), llm.RateLimited, "openai/m: Slow down. Please try again in 3s."},

@@ -153,13 +153,25 @@ func (m *model) chatEffort(body *chatRequest, p *plan, level string, without fea
 			return
 		}
 		body.ReasoningEffort = nearest(level, []string{"low", "medium", "high"})
-	default:
-		if level == "none" {
-			body.Template = &template{Thinking: false}
-			return
+	case effortPlain:
+		if level != "none" || m.traits.levels != nil {
+			body.ReasoningEffort = nearest(level, orUsual(m.traits.levels))
 		}
-		body.ReasoningEffort = nearest(level, []string{"low", "medium", "high"})
+	default:
+		if level != "none" {
+			body.ReasoningEffort = nearest(level, orUsual(m.traits.levels))
+		} else if p.may(featOff, without) {
+			body.Template = &template{Thinking: false}
+		}
 	}
+}
+
+// orUsual returns the levels of a model, or those that nearly every server takes.
+func orUsual(levels []string) []string {
+	if levels == nil {
+		return []string{"low", "medium", "high"}
+	}
+	return levels
 }
 
 // chatSchema asks for an answer of a schema in the best way left, and returns

@@ -235,24 +235,36 @@ func (f *chatFold) Answer() (*llm.Response, error) {
 		return nil, nil
 	}
 	used := wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
-	parts := f.keep(f.parts.Done())
-	called := false
-	seen := map[string]bool{}
-	for _, c := range f.calls {
-		if f.answer != "" && c.name == f.answer {
-			continue
-		}
-		if c.id == "" || seen[c.id] {
-			c.id = wire.CallID()
-		}
-		seen[c.id], called = true, true
-		parts = append(parts, llm.Part{Call: &llm.ToolCall{ID: c.id, Name: c.name, Input: wire.CallInput(c.input)}})
+	calls, err := f.called()
+	if err != nil {
+		return nil, err
 	}
 	return &llm.Response{
-		Message: llm.Message{Role: llm.Assistant, Parts: parts}, Finish: f.reason(called),
+		Message: llm.Message{Role: llm.Assistant, Parts: append(f.keep(f.parts.Done()), calls...)}, Finish: f.reason(len(calls) > 0),
 		Model: f.model, Served: f.served, ID: f.id, Usage: used,
 	}, nil
 }
+
+// called returns the calls, each with an id of its own.
+func (f *chatFold) called() (parts []llm.Part, err error) {
+	seen := map[string]bool{}
+	for _, c := range f.calls {
+		switch {
+		case f.answer != "" && c.name == f.answer, c.name == "" && c.id == "" && len(c.input) == 0:
+			continue // the answer itself, or nothing at all
+		case c.name == "":
+			return nil, errNameless
+		case c.id == "" || seen[c.id]:
+			c.id = wire.CallID()
+		}
+		seen[c.id] = true
+		parts = append(parts, llm.Part{Call: &llm.ToolCall{ID: c.id, Name: c.name, Input: wire.CallInput(c.input)}})
+	}
+	return parts, nil
+}
+
+// errNameless is the error of a call that does not say of what.
+var errNameless = &llm.Error{Class: llm.Malformed, Message: "the answer has a call without a name"}
 
 // keep puts what must go back with the reasoning beside it.
 func (f *chatFold) keep(parts []llm.Part) []llm.Part {

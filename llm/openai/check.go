@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 
 	"ponder/llm"
@@ -61,23 +63,26 @@ func has(list []listed, id string) bool {
 const maxExamples = 5
 
 // examples names a few models, those first that resemble the one that is missing.
-func examples(list []listed, id string) string {
-	var like, other []string
-	stem := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
-	stem = stem[:min(len(stem), 4)]
-	for _, m := range list {
-		if strings.Contains(strings.ToLower(m.ID), stem) {
-			like = append(like, m.ID)
-		} else {
-			other = append(other, m.ID)
-		}
+func examples(models []listed, id string) string {
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = m.ID
 	}
-	names := append(like, other...)
+	slices.SortStableFunc(names, func(a, b string) int { return alike(b, id) - alike(a, id) })
 	text := strings.Join(names[:min(len(names), maxExamples)], ", ")
 	if more := len(names) - maxExamples; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// alike returns how many letters two names begin with alike, vendors left out.
+func alike(a, b string) (n int) {
+	a, b = strings.ToLower(path.Base(a)), strings.ToLower(path.Base(b))
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // get asks for a JSON value. It leaves v as it is if it cannot be read, or is nil.

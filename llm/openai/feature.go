@@ -14,6 +14,7 @@ type feature uint
 const (
 	featTemperature feature = 1 << iota
 	featEffort
+	featOff       // the switch of templates
 	featSummary   // of reasoning, which OpenAI gives to some accounts only
 	featEncrypted // reasoning to be given back
 	featMax       // the field that is usual at the host
@@ -47,17 +48,17 @@ func (h host) tier(without feature) tier {
 	return t
 }
 
-// refusedBy returns the features that an error names. They need not be in the
-// request that it answers.
-func refusedBy(err error) (f feature) {
+// refusedBy returns the features that an error names, and those of them that
+// the server will never take. They need not be in the request that it answers.
+func refusedBy(err error) (f, always feature) {
 	var e *llm.Error
-	if !errors.As(err, &e) {
-		return 0
+	if !errors.As(err, &e) || e.Class != llm.BadRequest && e.Class != llm.NotFound {
+		return 0, 0
 	}
 	switch e.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
 	default:
-		return 0
+		return 0, 0
 	}
 	text := strings.ToLower(e.Message)
 	for _, r := range refusals() {
@@ -71,7 +72,16 @@ func refusedBy(err error) (f feature) {
 	if !unknownField(text) {
 		f &^= featMax
 	}
-	return f
+	if strings.Contains(text, "json_schema") || strings.Contains(text, "json schema") || strings.Contains(text, "invalid schema") {
+		if f&featNative != 0 {
+			f &^= featMode // it is the schema that is refused
+		}
+	}
+	always = f &^ featOpaque
+	if strings.Contains(text, "invalid schema") { // another one may do
+		always &^= featNative | featForced
+	}
+	return f, always
 }
 
 // unknownField reports whether a refusal is of a field itself and not of its value.
@@ -94,7 +104,8 @@ func refusals() []refusal {
 	return []refusal{
 		{featTemperature, []string{"temperature"}},
 		{featEffort, []string{"reasoning_effort", "reasoning.effort", "reasoningeffort", "reasoning effort", "'thinking'", "\"thinking\"",
-			"thinking.type", "chat_template_kwargs", "does not support thinking", "does not support reasoning"}},
+			"thinking.type", "does not support thinking", "does not support reasoning"}},
+		{featOff, []string{"chat_template_kwargs", "enable_thinking"}},
 		{featSummary, []string{"reasoning.summary", "reasoning summar"}},
 		{featEncrypted, []string{"encrypted content is not supported", "reasoning.encrypted_content"}},
 		{featMax, []string{"max_tokens", "max_completion_tokens"}},
@@ -102,7 +113,7 @@ func refusals() []refusal {
 		{featCacheKey, []string{"prompt_cache_key"}},
 		{featOpaque, []string{"signature", "encrypted content", "encrypted_content", "reasoning_details", "could not be verified",
 			"reasoning' was provided without", "thinking block"}},
-		{featNative, []string{"response_format", "response format", "json_schema", "json schema", "text.format", "structured output", "grammar"}},
+		{featNative, []string{"response_format", "response format", "json_schema", "json schema", "text.format", "structured output", "grammar", "json mode", "invalid schema"}},
 		{featForced, []string{"tool_choice", "tool choice", "tool use", "support tool"}},
 		{featMode, []string{"response_format", "response format", "json_object", "json mode", "text.format"}},
 	}

@@ -9,6 +9,7 @@ type effortStyle int
 
 const (
 	effortLevel    effortStyle = iota // reasoning_effort: low, medium, high; off in chat_template_kwargs
+	effortPlain                       // reasoning_effort: low, medium, high; no way to say off
 	effortOpenAI                      // reasoning_effort, with the levels each of OpenAI's models has
 	effortObject                      // reasoning: {effort}
 	effortThinking                    // reasoning_effort; off is thinking: {type: disabled}
@@ -61,8 +62,8 @@ func hosts() []host {
 			replay: "reasoning", account: "key"},
 		{domains: []string{"ai-gateway.vercel.sh"}, key: "AI_GATEWAY_API_KEY", effort: effortObject, cacheMark: true,
 			replay: "reasoning", account: "credits"},
-		{domains: []string{"api.groq.com"}, key: "GROQ_API_KEY"},
-		{domains: []string{"api.x.ai"}, key: "XAI_API_KEY", replay: "reasoning_content"},
+		{domains: []string{"api.groq.com"}, key: "GROQ_API_KEY", effort: effortPlain},
+		{domains: []string{"api.x.ai"}, key: "XAI_API_KEY", effort: effortPlain, replay: "reasoning_content"},
 		{domains: []string{"api.z.ai", "open.bigmodel.cn"}, key: "ZAI_API_KEY", effort: effortThinking, schema: tierForced,
 			replay: "reasoning_content", partial: true},
 		{domains: []string{"api.deepseek.com"}, key: "DEEPSEEK_API_KEY", effort: effortThinking, schema: tierMode,
@@ -70,14 +71,14 @@ func hosts() []host {
 		{domains: []string{"api.moonshot.ai", "api.moonshot.cn"}, key: "MOONSHOT_API_KEY", effort: effortThinking, schema: tierMode,
 			replay: "reasoning_content", must: true},
 		{domains: []string{"api.mistral.ai"}, key: "MISTRAL_API_KEY", effort: effortSilent, noOptions: true, callID: 9},
-		{domains: []string{"router.huggingface.co"}, key: "HF_TOKEN"},
-		{domains: []string{"api.avian.io"}, key: "AVIAN_API_KEY", replay: "reasoning_content"},
-		{domains: []string{"api.cerebras.ai"}, key: "CEREBRAS_API_KEY", maxAll: true},
-		{domains: []string{"api.together.xyz", "api.together.ai"}, key: "TOGETHER_API_KEY", partial: true},
-		{domains: []string{"api.fireworks.ai"}, key: "FIREWORKS_API_KEY", replay: "reasoning_content", partial: true},
-		{domains: []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"}, key: "DASHSCOPE_API_KEY", schema: tierMode, partial: true},
-		{domains: []string{"generativelanguage.googleapis.com"}, key: "GEMINI_API_KEY", partial: true},
-		{domains: []string{"api.perplexity.ai"}, key: "PERPLEXITY_API_KEY", partial: true},
+		{domains: []string{"router.huggingface.co"}, key: "HF_TOKEN", effort: effortPlain},
+		{domains: []string{"api.avian.io"}, key: "AVIAN_API_KEY", effort: effortPlain, replay: "reasoning_content"},
+		{domains: []string{"api.cerebras.ai"}, key: "CEREBRAS_API_KEY", effort: effortPlain, maxAll: true},
+		{domains: []string{"api.together.xyz", "api.together.ai"}, key: "TOGETHER_API_KEY", effort: effortPlain, partial: true},
+		{domains: []string{"api.fireworks.ai"}, key: "FIREWORKS_API_KEY", effort: effortPlain, replay: "reasoning_content", partial: true},
+		{domains: []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"}, key: "DASHSCOPE_API_KEY", effort: effortPlain, schema: tierMode, partial: true},
+		{domains: []string{"generativelanguage.googleapis.com"}, key: "GEMINI_API_KEY", effort: effortPlain, partial: true},
+		{domains: []string{"api.perplexity.ai"}, key: "PERPLEXITY_API_KEY", effort: effortPlain, partial: true},
 	}
 }
 
@@ -108,9 +109,9 @@ func (h host) traits(id string) traits {
 		must:   h.must || strings.Contains(name, "deepseek-v") || strings.HasPrefix(name, "kimi-k2.") || strings.Contains(name, "kimi-k2-thinking"),
 		claude: strings.Contains(name, "claude"),
 	}
-	if h.openai {
+	if h.openai || strings.HasPrefix(name, "gpt-oss") {
 		t.levels = openaiLevels(name)
-		t.reasons = len(t.levels) > 0
+		t.reasons = h.openai && len(t.levels) > 0
 	}
 	return t
 }
@@ -132,7 +133,7 @@ func openaiLevels(name string) []string {
 	return nil
 }
 
-// nearest returns the level closest to what is wanted, the lower of two.
+// nearest returns the level closest to what is wanted, the higher of two.
 func nearest(want string, levels []string) string {
 	order := []string{"none", "minimal", "low", "medium", "high"}
 	rank := func(level string) int {
@@ -145,7 +146,7 @@ func nearest(want string, levels []string) string {
 	}
 	best := ""
 	for _, l := range levels {
-		if best == "" || abs(rank(l)-rank(want)) < abs(rank(best)-rank(want)) {
+		if best == "" || abs(rank(l)-rank(want)) <= abs(rank(best)-rank(want)) {
 			best = l
 		}
 	}

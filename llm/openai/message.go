@@ -237,11 +237,13 @@ func (w *chatWriter) assistant(m llm.Message) {
 }
 
 // reasoning gives back what the model thought: details always, words beside
-// calls only.
+// calls only. What other models thought goes only where there must be something.
 func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	words, field := "", w.host.replay
 	for _, p := range m.Parts {
-		words += p.Reasoning
+		if w.traits.must || p.Opaque != nil && p.Opaque.Model == w.name {
+			words += p.Reasoning
+		}
 		var own chatOpaque
 		if data := wire.Own(p.Opaque, w.name); data != nil && !w.bare && json.Unmarshal(data, &own) == nil {
 			w.opaque = true
@@ -270,15 +272,8 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	}
 }
 
-// arguments returns a call's input as the text of a JSON object, the same
-// whether or not it was stored meanwhile.
-func arguments(input json.RawMessage) string {
-	text, err := wire.Body(wire.CallObject(input))
-	if err != nil { // not JSON: nothing an adapter makes
-		return "{}"
-	}
-	return string(text)
-}
+// arguments returns a call's input as the text of a JSON object.
+func arguments(input json.RawMessage) string { return wire.Text(wire.CallObject(input)) }
 
 // callID returns an id as the host takes it.
 func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }

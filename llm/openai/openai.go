@@ -71,7 +71,7 @@ type Provider struct {
 	thinking  bool
 
 	mu      sync.Mutex
-	refused map[string]feature // by model
+	refused map[kind]feature
 }
 
 // New returns a provider. It does no I/O; a base URL that is none fails on use.
@@ -82,7 +82,7 @@ func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{thinking: c.Thinking, refused: map[string]feature{}}
+	p := &Provider{thinking: c.Thinking, refused: map[kind]feature{}}
 	p.base, p.baseErr = parseBase(c.BaseURL)
 	p.host = hostOf(p.base.Hostname())
 	p.responses = (c.Responses || p.host.responses) && !c.Chat
@@ -154,23 +154,33 @@ func (p *Provider) url(route ...string) string {
 	return u.String()
 }
 
-// without returns what a model is known to refuse.
-func (p *Provider) without(id string) feature {
+// A kind of request is a model's, with tools or without: some servers take a
+// schema only where there are no tools.
+type kind struct {
+	id    string
+	tools bool
+}
+
+// without returns what a model is known to refuse in such a request.
+func (p *Provider) without(id string, req *llm.Request) feature {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refused[id]
+	return p.refused[kind{id, len(req.Tools) > 0}]
 }
 
 // maxRemembered bounds the models that something is remembered of.
 const maxRemembered = 10000
 
-// learn remembers what a model refuses.
-func (p *Provider) learn(id string, f feature) {
+// learn remembers what a model refuses in such a request, and but for ways to
+// ask for a schema, in any other.
+func (p *Provider) learn(id string, req *llm.Request, f feature) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.refused) < maxRemembered {
-		p.refused[id] |= f
+	if f == 0 || len(p.refused) >= maxRemembered {
+		return
 	}
+	p.refused[kind{id, len(req.Tools) > 0}] |= f
+	p.refused[kind{id, len(req.Tools) == 0}] |= f &^ (featNative | featForced | featMode)
 }
 
 // Model implements llm.Provider.
@@ -219,17 +229,30 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 
 // ask sends a request, and once more if something in it is refused.
 func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
-	without := m.without(m.id)
+	without := m.without(m.id, req)
 	p, resp, err := m.send(ctx, req, without)
-	if p == nil || err == nil {
-		return p, resp, err
-	}
-	drop := p.uses & refusedBy(err)
+	drop := m.drop(p, req, err)
 	if drop == 0 {
 		return p, resp, err
 	}
-	m.learn(m.id, drop&^featOpaque)
-	return m.send(ctx, req, without|drop)
+	p, resp, err = m.send(ctx, req, without|drop)
+	m.drop(p, req, err) // the next request may know, though this one ends here
+	return p, resp, err
+}
+
+// drop returns what of a plan was refused, and remembers it if it is the model
+// that it does not suit.
+func (m *model) drop(p *plan, req *llm.Request, err error) feature {
+	if p == nil || err == nil {
+		return 0
+	}
+	f, always := refusedBy(err)
+	drop := p.uses & f
+	if drop&featNative != 0 { // then the mode may be refused by the same words
+		drop |= f & featMode
+	}
+	m.learn(m.id, req, drop&always)
+	return drop
 }
 
 // send plans and sends a request. The plan is nil if there could be none.

@@ -105,7 +105,7 @@ func TestEffort(t *testing.T) {
 		host, model, want string
 		sent              string
 	}{
-		{"api.openai.com", "gpt-5.2", "minimal", `"none"`},
+		{"api.openai.com", "gpt-5.2", "minimal", `"low"`},
 		{"api.openai.com", "gpt-5.2", "none", `"none"`},
 		{"api.openai.com", "gpt-5-mini", "none", `"minimal"`},
 		{"api.openai.com", "gpt-5", "high", `"high"`},
@@ -114,6 +114,8 @@ func TestEffort(t *testing.T) {
 		{"api.openai.com", "gpt-5-chat-latest", "high", `null`},
 		{"api.mistral.ai", "mistral-large", "high", `null`},
 		{"api.x.ai", "grok-3-mini", "minimal", `"low"`},
+		{"api.groq.com", "openai/gpt-oss-20b", "none", `"low"`},
+		{"api.groq.com", "llama-4", "none", `null`},
 		{"localhost", "qwen3", "medium", `"medium"`},
 		{"localhost", "qwen3", "none", `null`},
 	}
@@ -182,8 +184,9 @@ func TestReplay(t *testing.T) {
 		details           bool
 	}{
 		{"own field, whatever the host's", "localhost", "m", thinker("openai/m", "reasoning"), "reasoning", "why", true},
-		{"another model's words, without its details", "localhost", "m", thinker("openai/n", "reasoning"), "reasoning_content", "why", false},
-		{"another provider's", "openrouter.ai", "m", thinker("anthropic/m", "reasoning_content"), "reasoning", "why", false},
+		{"another model's", "localhost", "m", thinker("openai/n", "reasoning"), "", "", false},
+		{"another provider's", "openrouter.ai", "m", thinker("anthropic/m", "reasoning_content"), "", "", false},
+		{"another model's, where some must be", "api.deepseek.com", "deepseek-v4", thinker("openai/n", "reasoning"), "reasoning_content", "why", false},
 		{"a host that wants none", "api.groq.com", "m", thinker("", ""), "", "", false},
 		{"a host that insists, on nothing", "api.deepseek.com", "deepseek-v4", none, "reasoning_content", " ", false},
 		{"a model that insists, anywhere", "api.groq.com", "kimi-k2.5", none, "reasoning_content", " ", false},

@@ -264,21 +264,15 @@ func (w *responsesWriter) assistant(m llm.Message) {
 	w.close()
 	calls := len(m.Calls()) > 0
 	for _, p := range m.Parts {
-		own := wire.Own(p.Opaque, w.name)
+		own, _ := wire.ParseObject(wire.Own(p.Opaque, w.name)) // of another kind: nothing
 		switch {
 		case p.Call != nil:
 			id := fitID(p.Call.ID, 0)
 			w.open = append(w.open, id)
 			w.add(inputCall{Type: "function_call", CallID: id, Name: p.Call.Name, Arguments: arguments(p.Call.Input)})
 		case p.Text != "":
-			item := inputMessage{Role: "assistant", Content: p.Text}
-			if own != nil {
-				if o, err := wire.ParseObject(own); err == nil {
-					item.Phase = o.Value("phase")
-				}
-			}
-			w.add(item)
-		case own != nil && calls && !w.bare:
+			w.add(inputMessage{Role: "assistant", Content: p.Text, Phase: own.Value("phase")})
+		case own.String("type") == "reasoning" && calls && !w.bare:
 			w.opaque = true
 			w.add(own)
 		}

@@ -63,7 +63,7 @@ type responsesFold struct {
 	summary    int  // number of the paragraph of reasoning under way
 	status     string
 	reason     string // of incompleteness
-	calls      int
+	calls      map[string]bool // by id
 	refused    bool
 	used       llm.Usage
 }
@@ -226,10 +226,16 @@ func (f *responsesFold) call(it *item, out *llm.Delta) error {
 		f.streamed = false
 		return err
 	}
-	if it.CallID == "" {
+	if it.Name == "" {
+		return errNameless
+	}
+	if it.CallID == "" || f.calls[it.CallID] {
 		it.CallID = wire.CallID()
 	}
-	if f.calls++; f.calls > maxCalls {
+	if f.calls == nil {
+		f.calls = map[string]bool{}
+	}
+	if f.calls[it.CallID] = true; len(f.calls) > maxCalls {
 		return &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
 	}
 	return f.parts.Add(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: wire.CallInput([]byte(it.Arguments))}})
@@ -305,7 +311,7 @@ func (f *responsesFold) Answer() (*llm.Response, error) {
 		return nil, nil
 	}
 	used := wire.CountedOr(f.used, f.size, f.parts.Size())
-	finish := finishOf(f.reason, f.calls > 0)
+	finish := finishOf(f.reason, len(f.calls) > 0)
 	if f.refused {
 		finish = llm.FinishFilter
 	}

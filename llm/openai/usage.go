@@ -95,11 +95,14 @@ func (u *usage) cost() *int64 {
 	return &n
 }
 
+// maxCount bounds a count of tokens, so that sums of lies do not overflow.
+const maxCount = 1 << 28
+
 // first returns the first number above zero, or zero.
 func first(list ...int) int {
 	for _, n := range list {
 		if n > 0 {
-			return n
+			return min(n, maxCount)
 		}
 	}
 	return 0

@@ -19,6 +19,20 @@ func Body(v any) ([]byte, error) {
 	return unescaped(data, []byte(`\ufffd`), "\uFFFD"), nil
 }
 
+// Text returns JSON as a model should read it, in a prompt or as the arguments of
+// a call: without blanks, with <, > and & as they are, and the same whether or
+// not it was stored meanwhile. What is not JSON becomes "{}".
+func Text(raw json.RawMessage) string {
+	data, err := Body(raw)
+	if err != nil {
+		return "{}"
+	}
+	for _, e := range []struct{ escape, by string }{{`\u003c`, "<"}, {`\u003e`, ">"}, {`\u0026`, "&"}} {
+		data = unescaped(data, []byte(e.escape), e.by)
+	}
+	return string(data)
+}
+
 // unescaped replaces an escape in JSON, unless its backslash is escaped itself.
 func unescaped(data, escape []byte, by string) []byte {
 	at := bytes.Index(data, escape)

@@ -11,7 +11,7 @@ import (
 // have no better way.
 func SchemaPrompt(schema json.RawMessage) string {
 	return "Answer with one JSON value that is valid under the JSON schema below, and with nothing else: " +
-		"no words around it, no code fence.\n\n" + string(schema)
+		"no words around it, no code fence.\n\n" + Text(schema)
 }
 
 // Paragraphs joins texts that are not empty, with a blank line between.
