@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"ponder/llm"
 	"ponder/llm/internal/wire"
@@ -62,7 +63,7 @@ type responsesFold struct {
 	streamed   bool // something of the item under way
 	summary    int  // number of the paragraph of reasoning under way
 	status     string
-	reason     string // of incompleteness
+	reason     string          // of incompleteness
 	calls      map[string]bool // by id
 	refused    bool
 	used       llm.Usage
@@ -101,7 +102,10 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	case "response.created", "response.in_progress", "response.queued":
 		f.head(ev.Response)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		return out, true, f.end(ev.Response)
+		if f.parts.Size() == 0 && len(f.calls) == 0 && ev.Response != nil {
+			err = f.output(ev.Response, &out) // nothing was streamed
+		}
+		return out, true, errors.Join(err, f.end(ev.Response))
 	case "":
 		return f.whole(data, ev.Object)
 	}
@@ -144,7 +148,21 @@ func (f *responsesFold) item(raw json.RawMessage, out *llm.Delta) error {
 	case "function_call":
 		return f.call(&it, out)
 	}
-	return nil // what the server did by itself, such as a search
+	return f.other(&it, raw)
+}
+
+// other keeps what the server did by itself, such as a search: the reasoning
+// before it goes back only together with it.
+func (f *responsesFold) other(it *item, raw json.RawMessage) error {
+	o, err := wire.ParseObject(raw)
+	if err != nil || it.Type == "" {
+		return nil //nolint:nilerr // no item of this API
+	}
+	data, err := o.MarshalJSON()
+	if err != nil {
+		return wire.Mangled("an item", err)
+	}
+	return f.parts.Add(llm.Part{Opaque: &llm.Opaque{Model: f.model, Data: data}})
 }
 
 func (f *responsesFold) message(it *item, streamed bool, out *llm.Delta) error {
@@ -267,10 +285,8 @@ func (f *responsesFold) end(r *response) error {
 	case "completed", "incomplete":
 		return nil
 	}
-	if len(r.Error) > 0 {
-		if e := wire.InBand([]byte(`{"error":` + string(r.Error) + `}`)); e != nil {
-			return e
-		}
+	if e := wire.InBand(errorOf(r.Error)); e != nil {
+		return e
 	}
 	return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + r.Status}
 }
@@ -288,13 +304,21 @@ func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last b
 	if r.Status == "queued" || r.Status == "in_progress" {
 		return out, true, nil
 	}
-	for _, raw := range r.Output {
-		f.streamed = false
-		if err := f.item(raw, &out); err != nil {
-			return out, false, err
-		}
+	if err := f.output(&r, &out); err != nil {
+		return out, false, err
 	}
 	return out, true, f.end(&r)
+}
+
+// output takes all items of a response at once.
+func (f *responsesFold) output(r *response, out *llm.Delta) error {
+	for _, raw := range r.Output {
+		f.streamed = false
+		if err := f.item(raw, out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Usage implements wire.Fold.
