@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -79,6 +80,7 @@ func BenchmarkAppend(b *testing.B) {
 			stop := keepAlive(b, s)
 			defer stop()
 			turns := make(chan int, threads)
+			took := make([][]time.Duration, threads)
 			var wg sync.WaitGroup
 			for i := range threads {
 				wg.Go(func() {
@@ -86,9 +88,12 @@ func BenchmarkAppend(b *testing.B) {
 					n := 0
 					for range turns {
 						n++
-						if _, err := s.Append(b.Context(), name(i), fences[i], step(run, n)...); err != nil {
+						events := step(run, n)
+						start := time.Now()
+						if _, err := s.Append(b.Context(), name(i), fences[i], events...); err != nil {
 							b.Error(err)
 						}
+						took[i] = append(took[i], time.Since(start))
 					}
 				})
 			}
@@ -98,6 +103,11 @@ func BenchmarkAppend(b *testing.B) {
 			wg.Wait()
 			b.ReportMetric(float64(cpu()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+			all := slices.Sorted(slices.Values(slices.Concat(took...)))
+			for _, p := range []int{50, 99} {
+				b.ReportMetric(float64(all[len(all)*p/100])/float64(time.Millisecond), fmt.Sprint("p", p, "-ms"))
+			}
+			b.ReportMetric(float64(all[len(all)-1])/float64(time.Millisecond), "max-ms")
 		})
 	}
 }

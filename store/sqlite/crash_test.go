@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ func TestTornWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
 	say(t, s, "thr_1")
+	defer pin(t, file)()
 	var ends []int // size of the log after each append
 	const appends, torn = 12, 3
 	for i := range appends {
@@ -57,6 +59,28 @@ func TestTornWrite(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(how, " at ", at), func(t *testing.T) { reopenTorn(t, db, content, 3*whole) })
 		}
+	}
+}
+
+// pin keeps what is committed from now on in the log, by reading what was there
+// before.
+func pin(t *testing.T, file string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := tx.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		tx.Rollback()
+		db.Close()
 	}
 }
 

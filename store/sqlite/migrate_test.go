@@ -179,3 +179,35 @@ func TestTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestWALBeginsAnew has the writer make room in the log.
+func TestWALBeginsAnew(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Create(t.Context(), ponder.Thread{ID: "thr_1"}); err != nil {
+		t.Fatal(err)
+	}
+	size := func() int64 {
+		info, err := os.Stat(s.file + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	var most int64
+	for i := range 100 {
+		s.walFull.Store(true)
+		if _, err := s.Append(t.Context(), "thr_1", 0, ponder.Event{Body: ponder.UserMessage{Content: strings.Repeat("x", 8000)}}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 10 {
+			most = size()
+		}
+	}
+	if got := size(); got > 2*most {
+		t.Errorf("the log grew from %d to %d bytes", most, got)
+	}
+}

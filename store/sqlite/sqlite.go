@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"ponder"
 	"ponder/store/internal/watch"
@@ -45,6 +46,10 @@ type Store struct {
 	closing chan struct{} // closed to stop the writer
 	stopped chan struct{} // closed when it has stopped
 	once    sync.Once
+	work    sync.WaitGroup
+
+	grown   chan struct{} // has something if there is something to backfill
+	walFull atomic.Bool   // the writer is to make room in the log
 
 	poll poll
 }
@@ -77,7 +82,8 @@ func open(ctx context.Context, file string) (*Store, error) {
 	s.read = connect(file, reading)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
-	go s.writer()
+	s.work.Go(s.writer)
+	s.work.Go(func() { s.backfill(connect(file, writing)) })
 	return s, nil
 }
 
@@ -99,6 +105,7 @@ func newStore(file string) *Store {
 		queue:   make(chan *request, queueSize),
 		closing: make(chan struct{}),
 		stopped: make(chan struct{}),
+		grown:   make(chan struct{}, 1),
 	}
 	s.poll.store = s
 	return s
@@ -127,7 +134,7 @@ func (s *Store) DB() *sql.DB { return s.write }
 // returns an error.
 func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })
-	<-s.stopped
+	s.work.Wait()
 	s.poll.close()
 	err := s.read.Close()
 	if s.write != nil {

@@ -162,14 +162,15 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 	return nil
 }
 
-// scrub removes what was erased from the WAL too, unless somebody reads there.
+// scrub removes what was erased from the write-ahead log too, unless somebody
+// reads there for long.
 func (s *Store) scrub(ctx context.Context) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return
 	}
 	defer conn.Close()
-	for _, query := range [...]string{`PRAGMA busy_timeout = 0`, `PRAGMA wal_checkpoint(TRUNCATE)`, `PRAGMA busy_timeout = 10000`} {
+	for _, query := range [...]string{`PRAGMA busy_timeout = 1000`, `PRAGMA wal_checkpoint(TRUNCATE)`, `PRAGMA busy_timeout = 10000`} {
 		conn.ExecContext(context.WithoutCancel(ctx), query)
 	}
 }

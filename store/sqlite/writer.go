@@ -135,6 +135,10 @@ func (w *writer) use(conn driver.Conn) error {
 		w.reset(conn)
 	}
 	w.err = nil
+	if w.store.walFull.CompareAndSwap(true, false) {
+		w.exec(moveWAL)
+		w.err = nil // at the next time, then
+	}
 	w.exec(begin)
 	if isBusy(w.err) {
 		w.pending, w.alone = prune(w.pending), prune(w.alone)
@@ -198,6 +202,7 @@ func (w *writer) run() {
 		return
 	}
 	w.store.poll.committed(w.from, w.pos)
+	w.store.noteGrowth()
 	for i, r := range w.batch {
 		r.done <- outcomes[i]
 	}
