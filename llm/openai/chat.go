@@ -27,7 +27,7 @@ type (
 		CacheKey        string         `json:"prompt_cache_key,omitempty"`
 		Format          *format        `json:"response_format,omitempty"`
 		ToolChoice      any            `json:"tool_choice,omitempty"`
-		Tools           []tool         `json:"tools,omitempty"`
+		Tools           []any          `json:"tools,omitempty"`
 		Messages        []message      `json:"messages"`
 	}
 	streamOptions struct {
@@ -77,7 +77,7 @@ type (
 
 // planChat plans a chat completion.
 func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
-	body := &chatRequest{Model: m.id, Stream: true, Tools: chatTools(req.Tools), ToolChoice: chatChoice(req)}
+	body := &chatRequest{Model: m.id, Stream: true, Tools: m.chatTools(req.Tools), ToolChoice: m.choose(req)}
 	p := &plan{route: "chat/completions", body: body}
 	if !m.host.noOptions && p.may(featOptions, without) {
 		body.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -202,7 +202,7 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 		return ""
 	case tierForced:
 		p.answer = name
-		body.Tools = []tool{{Type: "function", Function: function{Name: name, Doc: "The answer.", Parameters: s.JSON}}}
+		body.Tools = []any{tool{Type: "function", Function: function{Name: name, Doc: "The answer.", Parameters: s.JSON}}}
 		body.ToolChoice = choice{Type: "function", Function: &toolName{name}}
 		return ""
 	case tierMode:
@@ -211,7 +211,11 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	return wire.SchemaPrompt(s.JSON)
 }
 
-func chatTools(tools []llm.Tool) (out []tool) {
+// chatTools returns the server's tools and the caller's.
+func (m *model) chatTools(tools []llm.Tool) (out []any) {
+	for _, raw := range m.builtin {
+		out = append(out, raw)
+	}
 	for _, t := range tools {
 		out = append(out, tool{Type: "function", Function: function{Name: t.Name, Doc: t.Doc, Parameters: parameters(t.Schema)}})
 	}
@@ -226,10 +230,10 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// chatChoice returns what to call: nil if there are no tools to choose from.
-func chatChoice(req *llm.Request) any {
+// choose returns what to call: nil if there are no tools to choose from.
+func (m *model) choose(req *llm.Request) any {
 	switch {
-	case len(req.Tools) == 0:
+	case len(req.Tools)+len(m.builtin) == 0:
 		return nil
 	case req.ToolChoice == "":
 		return "auto"

@@ -67,6 +67,12 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 			continue
 		}
 		f.count(p.Usage)
+		if e := wire.InBand(errorOf(p.Error)); e != nil {
+			return out, false, e
+		}
+		if p.Message != nil {
+			apart(p.Message.Calls, len(f.calls))
+		}
 		for _, s := range []*said{p.Delta, p.Message} {
 			if s == nil {
 				continue
@@ -195,6 +201,21 @@ func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 	return nil
 }
 
+// apart numbers the calls of a whole message, whatever it says itself.
+func apart(calls []callPiece, n int) {
+	for i := range calls {
+		calls[i].Index = new(n + i)
+	}
+}
+
+// errorOf puts an error where the errors of all dialects are found.
+func errorOf(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return nil
+	}
+	return []byte(`{"error":` + string(raw) + `}`)
+}
+
 // find returns the call that a piece belongs to, a new one if there is none.
 // Pieces may lack an index or repeat the id; some servers give all calls the
 // same index.
@@ -208,8 +229,15 @@ func (f *chatFold) find(p *callPiece) *growingCall {
 				return f.calls[i]
 			}
 		}
-	} else if n > 0 && !f.calls[n-1].other(p) && (p.ID != "" || p.Function.Name == "") {
-		return f.calls[n-1]
+	} else {
+		for _, c := range f.calls {
+			if p.ID != "" && c.id == p.ID {
+				return c
+			}
+		}
+		if n > 0 && !f.calls[n-1].other(p) && (p.ID != "" || p.Function.Name == "") {
+			return f.calls[n-1]
+		}
 	}
 	c := &growingCall{index: index}
 	f.calls = append(f.calls, c)
@@ -218,7 +246,13 @@ func (f *chatFold) find(p *callPiece) *growingCall {
 
 // other reports whether a piece begins another call than c.
 func (c *growingCall) other(p *callPiece) bool {
-	return p.ID != "" && c.id != "" && p.ID != c.id && p.Function.Name != ""
+	if p.Function.Name == "" || c.name == "" {
+		return false
+	}
+	if p.ID != "" && c.id != "" {
+		return p.ID != c.id
+	}
+	return p.Function.Arguments != "" && len(c.input) > 0 && json.Valid(c.input) // c is complete
 }
 
 // Usage implements wire.Fold.

@@ -27,19 +27,31 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 		Data []listed `json:"data"`
 	}
 	err := p.get(ctx, id, "models", &list)
-	switch {
-	case llm.ClassOf(err) == llm.NotFound && err != nil:
-		err = nil
-	case err == nil && p.host.account != "":
+	if err == nil && p.host.account != "" {
 		err = p.get(ctx, id, p.host.account, nil)
 	}
-	if err != nil || p.host.partial || len(list.Data) == 0 || has(list.Data, id) {
+	if noRoute(err) {
+		err = nil
+	}
+	if err != nil || p.host.partial || len(list.Data) == 0 || has(list.Data, id) || unlisted(id) {
 		return err
 	}
 	return &llm.Error{
 		Class: llm.NotFound, Model: p.client.Name + "/" + id, Message: "no such model",
 		Advice: "it has " + examples(list.Data, id),
 	}
+}
+
+// noRoute reports whether a server does not know what it is asked.
+func noRoute(err error) bool {
+	c := llm.ClassOf(err)
+	return err != nil && (c == llm.NotFound || c == llm.BadRequest)
+}
+
+// unlisted reports whether some lists leave out a model that is there: a name
+// for the latest one, or one for vectors.
+func unlisted(id string) bool {
+	return strings.HasSuffix(id, "-latest") || strings.Contains(strings.ToLower(id), "embed")
 }
 
 // listed is a model in a list.

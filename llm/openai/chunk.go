@@ -22,11 +22,12 @@ type (
 		} `json:"x_groq"`
 	}
 	picked struct {
-		Index   int    `json:"index"`
-		Delta   *said  `json:"delta"`
-		Message *said  `json:"message"`
-		Usage   *usage `json:"usage"` // Moonshot
-		Finish  string `json:"finish_reason"`
+		Index   int             `json:"index"`
+		Delta   *said           `json:"delta"`
+		Message *said           `json:"message"`
+		Usage   *usage          `json:"usage"` // Moonshot
+		Finish  string          `json:"finish_reason"`
+		Error   json.RawMessage `json:"error"` // OpenRouter
 	}
 	said struct {
 		Content          content           `json:"content"`

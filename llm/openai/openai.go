@@ -24,7 +24,10 @@
 package openai
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -48,6 +51,10 @@ type Config struct {
 	HTTP    *http.Client // nil is a client of its own
 	Header  http.Header  // sent with every request
 
+	// Tools are tools that the server has itself, such as its web search,
+	// offered with every request as they are.
+	Tools []json.RawMessage
+
 	// Responses says to use the Responses API, which is the default at OpenAI's
 	// own host and nowhere else; Chat says not to use it there either.
 	Responses, Chat bool
@@ -69,6 +76,7 @@ type Provider struct {
 	host      host
 	responses bool
 	thinking  bool
+	builtin   []json.RawMessage
 
 	mu      sync.Mutex
 	refused map[kind]feature
@@ -82,7 +90,7 @@ func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{thinking: c.Thinking, refused: map[kind]feature{}}
+	p := &Provider{thinking: c.Thinking, builtin: c.Tools, refused: map[kind]feature{}}
 	p.base, p.baseErr = parseBase(c.BaseURL)
 	p.host = hostOf(p.base.Hostname())
 	p.responses = (c.Responses || p.host.responses) && !c.Chat
@@ -221,10 +229,28 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
 		pieces := wire.Data(resp.Body)
 		if wire.IsType(resp, "application/json") {
-			pieces = wire.Whole(resp.Body)
+			pieces = whole(resp.Body)
 		}
 		ask.Stream(resp, pieces, p.fold, yield)
 	}
+}
+
+// whole reads an answer in one piece, or a stream that is called one.
+func whole(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for data, err := range wire.Whole(r) {
+			if err != nil || !isStream(data) {
+				yield(data, err)
+				return
+			}
+			wire.Data(bytes.NewReader(data))(yield)
+		}
+	}
+}
+
+func isStream(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
 // ask sends a request, and once more if something in it is refused.

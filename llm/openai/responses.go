@@ -11,18 +11,18 @@ import (
 // The body of a request to the Responses API, in a fixed order of fields.
 type (
 	responsesRequest struct {
-		Model       string          `json:"model"`
-		Stream      bool            `json:"stream"`
-		Store       bool            `json:"store"`
-		Include     []string        `json:"include,omitempty"`
-		MaxTokens   int             `json:"max_output_tokens,omitempty"`
-		Temperature *float64        `json:"temperature,omitempty"`
-		Reasoning   *effort         `json:"reasoning,omitempty"`
-		CacheKey    string          `json:"prompt_cache_key,omitempty"`
-		Text        *textFormat     `json:"text,omitempty"`
-		ToolChoice  any             `json:"tool_choice,omitempty"`
-		Tools       []responsesTool `json:"tools,omitempty"`
-		Input       []any           `json:"input"`
+		Model       string      `json:"model"`
+		Stream      bool        `json:"stream"`
+		Store       bool        `json:"store"`
+		Include     []string    `json:"include,omitempty"`
+		MaxTokens   int         `json:"max_output_tokens,omitempty"`
+		Temperature *float64    `json:"temperature,omitempty"`
+		Reasoning   *effort     `json:"reasoning,omitempty"`
+		CacheKey    string      `json:"prompt_cache_key,omitempty"`
+		Text        *textFormat `json:"text,omitempty"`
+		ToolChoice  any         `json:"tool_choice,omitempty"`
+		Tools       []any       `json:"tools,omitempty"`
+		Input       []any       `json:"input"`
 	}
 	textFormat struct {
 		Format flatFormat `json:"format"`
@@ -77,7 +77,7 @@ const minOutput = 16
 // planResponses plans a request to the Responses API. Nothing is stored there:
 // reasoning comes encrypted and goes back with the calls it led to.
 func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) {
-	body := &responsesRequest{Model: m.id, Stream: true, Tools: responsesTools(req.Tools)}
+	body := &responsesRequest{Model: m.id, Stream: true, Tools: m.responsesTools(req.Tools)}
 	p := &plan{route: "responses", body: body}
 	if req.MaxTokens > 0 {
 		body.MaxTokens = max(req.MaxTokens, minOutput)
@@ -101,7 +101,7 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	if req.Cache && m.host.cacheKey && p.may(featCacheKey, without) {
 		body.CacheKey = cacheKey(req)
 	}
-	body.ToolChoice = responsesChoice(req)
+	body.ToolChoice = m.responsesChoice(req)
 	words := m.responsesSchema(body, p, req.Schema, without)
 	w := &responsesWriter{model: m, bare: without&featOpaque != 0}
 	if err := w.conversation(req, words); err != nil {
@@ -143,7 +143,7 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 		return ""
 	case tierForced:
 		p.answer = name
-		body.Tools = []responsesTool{{Type: "function", Name: name, Doc: "The answer.", Parameters: s.JSON}}
+		body.Tools = []any{responsesTool{Type: "function", Name: name, Doc: "The answer.", Parameters: s.JSON}}
 		body.ToolChoice = choice{Type: "function", Name: name}
 		return ""
 	case tierMode:
@@ -152,15 +152,19 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 	return wire.SchemaPrompt(s.JSON)
 }
 
-func responsesTools(tools []llm.Tool) (out []responsesTool) {
+// responsesTools returns the server's tools and the caller's.
+func (m *model) responsesTools(tools []llm.Tool) (out []any) {
+	for _, raw := range m.builtin {
+		out = append(out, raw)
+	}
 	for _, t := range tools {
 		out = append(out, responsesTool{Type: "function", Name: t.Name, Doc: t.Doc, Parameters: parameters(t.Schema)})
 	}
 	return out
 }
 
-func responsesChoice(req *llm.Request) any {
-	c := chatChoice(req)
+func (m *model) responsesChoice(req *llm.Request) any {
+	c := m.choose(req)
 	if named, ok := c.(choice); ok {
 		return choice{Type: "function", Name: named.Function.Name}
 	}
@@ -258,8 +262,10 @@ func inputMedia(m *llm.Media) inputPart {
 	return inputPart{Type: "input_file", Name: m.Name, Data: mediaURL(m)}
 }
 
-// assistant writes what a model said, in order. Its own reasoning goes back
-// if it led to calls.
+func isOwn(item any) bool { _, ok := item.(wire.Object); return ok }
+
+// assistant writes what a model said, in order. Its own reasoning, and what its
+// server did meanwhile, go back if they led to calls.
 func (w *responsesWriter) assistant(m llm.Message) {
 	w.close()
 	calls := len(m.Calls()) > 0
@@ -272,9 +278,12 @@ func (w *responsesWriter) assistant(m llm.Message) {
 			w.add(inputCall{Type: "function_call", CallID: id, Name: p.Call.Name, Arguments: arguments(p.Call.Input)})
 		case p.Text != "":
 			w.add(inputMessage{Role: "assistant", Content: p.Text, Phase: own.Value("phase")})
-		case own.String("type") == "reasoning" && calls && !w.bare:
+		case own.String("type") != "" && calls && !w.bare:
 			w.opaque = true
 			w.add(own)
 		}
+	}
+	for n := len(w.out); n > 0 && isOwn(w.out[n-1]); n-- {
+		w.out = w.out[:n-1] // refused unless something follows
 	}
 }
