@@ -388,16 +388,22 @@ func plainTool(f any) any {
 }
 
 // open makes the provider for a recording, as if the server were its host.
-func openAs(t testing.TB, rec llmtest.Recording, id string) (func(base string) llm.Model, string) {
+func openAs(t testing.TB, rec llmtest.Recording, q object) (func(base string) llm.Model, string) {
 	u, err := url.Parse(rec.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var tools []json.RawMessage // of the server
+	for _, tool := range list(q, "tools") {
+		if str(tool, "type") != "function" {
+			tools = append(tools, raw(tool))
+		}
+	}
 	path := strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")
 	return func(base string) llm.Model {
-		p := New(Config{Name: provider, BaseURL: base + path, Key: "key"})
+		p := New(Config{Name: provider, BaseURL: base + path, Key: "key", Tools: tools})
 		p.host, p.responses = hostOf(u.Hostname()), rec.Dialect == "oairesp"
-		return p.Model(id)
+		return p.Model(str(q, "model"))
 	}, u.RequestURI()
 }
 
@@ -416,7 +422,7 @@ func TestChatRecordings(t *testing.T) {
 	for i, rec := range recs {
 		t.Run(fmt.Sprintf("%d", i), func(t *testing.T) {
 			q := parse(t, rec.Request)
-			open, path := openAs(t, rec, str(q, "model"))
+			open, path := openAs(t, rec, q)
 			req := askedChat(t, q)
 			resp, sent, err := llmtest.RoundTrip(t, rec, uint64(i), open, req)
 			if err != nil {
@@ -496,9 +502,6 @@ func askedResponses(t testing.TB, q object) *llm.Request {
 			req.Tools = append(req.Tools, llm.Tool{Name: str(f, "name"), Doc: str(f, "description"), Schema: raw(at(f, "parameters"))})
 		}
 	}
-	if len(req.Tools) == 0 {
-		req.ToolChoice = ""
-	}
 	if f := at(q, "text", "format"); f != nil {
 		schema := at(f, "schema").(object)
 		if doc := str(f, "description"); doc != "" {
@@ -516,9 +519,10 @@ func carriedByResponses(t testing.TB, q object) carried {
 	}
 	for _, f := range list(q, "tools") {
 		if str(f, "type") == "function" {
-			c.Tools = append(c.Tools, plainTool(f))
-			c.Choice = q["tool_choice"]
+			f = plainTool(f)
 		}
+		c.Tools = append(c.Tools, f)
+		c.Choice = q["tool_choice"]
 	}
 	for _, m := range list(q, "input") {
 		out := carriedMessage{Role: str(m, "role") + str(m, "type"), CallID: str(m, "call_id"), Text: str(m, "content") + str(m, "output")}
@@ -542,7 +546,7 @@ func TestResponsesRecordings(t *testing.T) {
 	for i, rec := range recs {
 		t.Run(fmt.Sprintf("%d", i), func(t *testing.T) {
 			q := parse(t, rec.Request)
-			open, path := openAs(t, rec, str(q, "model"))
+			open, path := openAs(t, rec, q)
 			resp, sent, err := llmtest.RoundTrip(t, rec, uint64(i), open, askedResponses(t, q))
 			if err != nil {
 				t.Fatalf("%s: %v", rec.File, err)
