@@ -33,7 +33,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	if noRoute(err) {
 		err = nil
 	}
-	if err != nil || p.host.partial || len(list.Data) == 0 || has(list.Data, id) || unlisted(id) {
+	if err != nil || p.host.partial || len(list.Data) == 0 || has(list.Data, id) || p.host.unlisted(id) {
 		return err
 	}
 	return &llm.Error{
@@ -48,10 +48,10 @@ func noRoute(err error) bool {
 	return err != nil && (c == llm.NotFound || c == llm.BadRequest)
 }
 
-// unlisted reports whether some lists leave out a model that is there: a name
-// for the latest one, or one for vectors.
-func unlisted(id string) bool {
-	return strings.HasSuffix(id, "-latest") || strings.Contains(strings.ToLower(id), "embed")
+// unlisted reports whether a list may leave out a model that is there: a name
+// for the latest one, or one for vectors at a broker.
+func (h host) unlisted(id string) bool {
+	return strings.HasSuffix(id, "-latest") || h.account != "" && strings.Contains(strings.ToLower(id), "embed")
 }
 
 // listed is a model in a list.

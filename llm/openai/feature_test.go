@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"ponder/llm"
@@ -70,6 +71,46 @@ func TestSecondRequest(t *testing.T) {
 				if got := string(raw(at(server.asked[i], tt.path...))); got != want {
 					t.Errorf("request %d has %s, want %s", i, got, want)
 				}
+			}
+		})
+	}
+}
+
+// TestRefusedSchema checks for how long it is remembered that a schema is
+// refused: the schema's own fault is not, and tools beside it matter.
+func TestRefusedSchema(t *testing.T) {
+	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	tools := []llm.Tool{{Name: "f"}}
+	tests := []struct {
+		name    string
+		refusal string
+		tools   [3][]llm.Tool
+		want    string // the formats of four requests
+	}{
+		{"the schema's fault", "Invalid schema for response_format 's': too deep", [3][]llm.Tool{}, "json_schema none json_schema json_schema"},
+		{"with tools only", "response format `json_schema` cannot be combined with tools", [3][]llm.Tool{tools, nil, tools}, "json_schema json_object json_schema json_object"},
+		{"all formats, with tools", "json mode cannot be combined with tool/function calling", [3][]llm.Tool{tools, nil, tools}, "json_schema none json_schema none"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server, p := serveCanned(t, Config{BaseURL: "http://localhost"}, refuse(400, tt.refusal), stream(finish))
+			for _, with := range tt.tools {
+				req := ask("x")
+				req.Schema, req.Tools = schema, with
+				if _, err := llmtest.Generate(t, p.Model("m"), req); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for _, asked := range server.asked {
+				kind := str(asked, "response_format", "type")
+				if kind == "" {
+					kind = "none"
+				}
+				got = append(got, kind)
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("asked for %v, want %s", got, tt.want)
 			}
 		})
 	}
