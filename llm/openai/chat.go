@@ -180,15 +180,12 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	if s == nil {
 		return ""
 	}
-	shape, strict := strictSchema(s.JSON)
-	if !strict {
-		shape = s.JSON
-	}
+	shape := m.shapes.of(s.JSON)
 	t := m.host.tier(without)
-	if t == tierNative && m.host.openai && !wire.IsObjectSchema(shape) {
+	if t == tierNative && m.host.openai && !shape.object {
 		t = tierWords
 	}
-	if t == tierForced && (len(body.Tools) > 0 || !wire.IsObjectSchema(shape)) {
+	if t == tierForced && (len(body.Tools) > 0 || !shape.object) {
 		t = tierMode
 	}
 	if t == tierMode && without&featMode != 0 {
@@ -198,7 +195,7 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	name := wire.SchemaName(s)
 	switch t {
 	case tierNative:
-		body.Format = &format{Type: "json_schema", Schema: &namedShape{Name: name, Doc: wire.SchemaDoc(s.JSON), Schema: shape, Strict: strict}}
+		body.Format = &format{Type: "json_schema", Schema: &namedShape{Name: name, Doc: shape.doc, Schema: shape.schema, Strict: shape.strict}}
 		return ""
 	case tierForced:
 		p.answer = name

@@ -4,8 +4,9 @@
 // hosts.go is a table of what hosts do differently. A chat request is
 // translated in chat.go and message.go, its answer in chat_fold.go; the
 // Responses API has responses.go and responses_fold.go. strict.go rewrites
-// schemas for modes that enforce them, usage.go counts, check.go and embed.go
-// ask for other things than answers.
+// schemas for modes that enforce them, usage.go counts, scan.go finds the words in
+// the many small pieces of a stream, check.go and embed.go ask for other things
+// than answers.
 //
 // # Second requests
 //
@@ -20,7 +21,8 @@
 // the model that had it, beside the tool calls it led to; reasoning of other
 // models goes back where a server insists on some. What a part cannot hold is
 // kept as the part's Opaque: for chat completions an object with the name of the
-// field and the list of reasoning_details, for Responses the reasoning item.
+// field and the list of reasoning_details, for Responses the item itself: reasoning,
+// or what the server did on its own, such as a search.
 package openai
 
 import (
@@ -77,6 +79,7 @@ type Provider struct {
 	responses bool
 	thinking  bool
 	builtin   []json.RawMessage
+	shapes    shapes
 
 	mu      sync.Mutex
 	refused map[kind]feature

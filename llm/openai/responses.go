@@ -121,15 +121,12 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 	if s == nil {
 		return ""
 	}
-	shape, strict := strictSchema(s.JSON)
-	if !strict {
-		shape = s.JSON
-	}
+	shape := m.shapes.of(s.JSON)
 	t := m.host.tier(without)
-	if t == tierNative && !wire.IsObjectSchema(shape) {
+	if t == tierNative && !shape.object {
 		t = tierWords
 	}
-	if t == tierForced && (len(body.Tools) > 0 || !wire.IsObjectSchema(shape)) {
+	if t == tierForced && (len(body.Tools) > 0 || !shape.object) {
 		t = tierMode
 	}
 	if t == tierMode && without&featMode != 0 {
@@ -139,7 +136,7 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 	name := wire.SchemaName(s)
 	switch t {
 	case tierNative:
-		body.Text = &textFormat{flatFormat{Type: "json_schema", Name: name, Doc: wire.SchemaDoc(s.JSON), Schema: shape, Strict: &strict}}
+		body.Text = &textFormat{flatFormat{Type: "json_schema", Name: name, Doc: shape.doc, Schema: shape.schema, Strict: &shape.strict}}
 		return ""
 	case tierForced:
 		p.answer = name

@@ -3,9 +3,46 @@ package openai
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"ponder/llm/internal/wire"
 )
+
+// A shape is a schema as a request says it.
+type shape struct {
+	schema json.RawMessage
+	doc    string
+	strict bool // it can be enforced
+	object bool // it is of objects
+}
+
+// shapes remembers schemas, for a program has few and asks for them often. It is
+// safe for concurrent use.
+type shapes struct {
+	mu    sync.Mutex
+	known map[string]shape // by the schema's text
+}
+
+// maxShapes bounds the schemas that are remembered.
+const maxShapes = 200
+
+// of returns the shape of a schema.
+func (s *shapes) of(schema json.RawMessage) shape {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.known[string(schema)]; ok {
+		return known
+	}
+	out := shape{schema: schema, doc: wire.SchemaDoc(schema), object: wire.IsObjectSchema(schema)}
+	if enforced, ok := strictSchema(schema); ok {
+		out.schema, out.strict = enforced, true
+	}
+	if s.known == nil || len(s.known) >= maxShapes {
+		s.known = map[string]shape{}
+	}
+	s.known[string(schema)] = out
+	return out
+}
 
 // maxSchemaDepth bounds how deep a schema may nest.
 const maxSchemaDepth = 60
