@@ -40,7 +40,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.thread(header.ID) != nil {
-		return ponder.ErrTaken
+		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
 	}
 	t := &thread{
 		info:     ponder.Info{Thread: header, Updated: header.Created, Status: ponder.Created},

@@ -142,3 +142,60 @@ func keepAlive(b *testing.B, s ponder.Store) (stop func()) {
 	})
 	return func() { close(done); wg.Wait() }
 }
+
+// BenchmarkEvents reads a thread of 6,000 events, and the newest six of it.
+func BenchmarkEvents(b *testing.B) {
+	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
+	fence := holders(b, s, 1)[0]
+	const steps = 1000
+	for n := range steps {
+		if _, err := s.Append(b.Context(), name(0), fence, step("run_01AAAAAAAAAAAAAAAAAAAAAAAA", n+1)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		after ponder.Seq
+	}{{"all", 0}, {"newest", 6 * (steps - 1)}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				for _, err := range s.Events(b.Context(), name(0), c.after) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTake has a node take the threads of one that died.
+func BenchmarkTake(b *testing.B) {
+	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
+	const threads = 1000
+	holders(b, s, threads)
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		node := ponder.NodeID(fmt.Sprint("nod_", i))
+		before := ponder.NodeID(fmt.Sprint("nod_", i-1))
+		if i == 0 {
+			before = "nod_bench"
+		}
+		if err := s.Bury(b.Context(), before); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Join(b.Context(), ponder.Node{ID: node}); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		var wg sync.WaitGroup
+		for n := range threads {
+			wg.Go(func() {
+				if _, err := s.Take(b.Context(), name(n), node); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

@@ -22,8 +22,6 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", ponder.ErrFull, err)
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("%w: %w", ponder.ErrReadOnly, err)
-	case sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("%w: its folder cannot be written: %w", ponder.ErrReadOnly, err)
 	case sqlite3.SQLITE_NOTADB:
 		return errNoDatabase
 	case sqlite3.SQLITE_CORRUPT:
@@ -32,6 +30,15 @@ func explain(err error) error {
 		return ioError(code, err)
 	}
 	return err
+}
+
+// explainOpen returns an error of opening a database that is there: if it cannot
+// be opened, something beside it cannot be made.
+func explainOpen(err error) error {
+	if code, ok := codeOf(err); ok && code&0xff == sqlite3.SQLITE_CANTOPEN {
+		return fmt.Errorf("%w: its folder cannot be written: %w", ponder.ErrReadOnly, err)
+	}
+	return explain(err)
 }
 
 // ioError tells a full disk from a broken one, where SQLite does not.

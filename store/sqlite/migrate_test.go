@@ -211,3 +211,29 @@ func TestWALBeginsAnew(t *testing.T) {
 		t.Errorf("the log grew from %d to %d bytes", most, got)
 	}
 }
+
+// TestGrownSince checks that those who watch do not read what they have seen.
+func TestGrownSince(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+grownSince, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	if len(plan) == 0 || plan[0] != "SEARCH b USING INTEGER PRIMARY KEY (rowid>?)" {
+		t.Errorf("plan: %q; %v", plan, rows.Err())
+	}
+}

@@ -63,7 +63,7 @@ var _ ponder.Store = (*Store)(nil)
 func Open(ctx context.Context, file string) (*Store, error) {
 	s, err := open(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", file, explain(err))
+		return nil, fmt.Errorf("open %s: %w", file, explainOpen(err))
 	}
 	return s, nil
 }
@@ -117,7 +117,7 @@ func newStore(file string) *Store {
 func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
 	db, err := openReadOnly(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", file, explain(err))
+		return nil, fmt.Errorf("open %s: %w", file, explainOpen(err))
 	}
 	s := newStore(file)
 	s.read = db

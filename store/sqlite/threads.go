@@ -38,7 +38,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 func (tx *tx) create(header ponder.Thread, b *batch) error {
 	t := tx.thread(header.ID)
 	if t != nil && !t.removed {
-		return ponder.ErrTaken
+		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
 	}
 	if tx.err != nil {
 		return nil

@@ -114,6 +114,11 @@ func (p *poll) run(stop <-chan struct{}) {
 	}
 }
 
+// grownSince finds threads by pos; by itself SQLite would read the index of all
+// that there ever was.
+const grownSince = `SELECT t.id, max(b.last), max(b.pos)
+	FROM ponder_batch b NOT INDEXED CROSS JOIN ponder_thread t USING (num) WHERE b.pos > ? GROUP BY b.num`
+
 // look hints at what others appended if the data has changed since a version.
 func (p *poll) look(ctx context.Context, conn *sql.Conn, seen int64) (version int64, err error) {
 	if err := conn.QueryRowContext(ctx, dataVersion).Scan(&version); err != nil || version == seen {
@@ -122,8 +127,7 @@ func (p *poll) look(ctx context.Context, conn *sql.Conn, seen int64) (version in
 	p.mu.Lock()
 	told := p.told
 	p.mu.Unlock()
-	rows, err := conn.QueryContext(ctx, `SELECT t.id, max(b.last), max(b.pos)
-		FROM ponder_batch b JOIN ponder_thread t USING (num) WHERE b.pos > ? GROUP BY b.num`, told)
+	rows, err := conn.QueryContext(ctx, grownSince, told)
 	if err != nil {
 		return version, err
 	}

@@ -91,6 +91,15 @@ func (s *Store) writer() {
 	}
 }
 
+func (s *Store) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
+
 // A writer is what the one goroutine that writes has.
 type writer struct {
 	store   *Store
@@ -140,7 +149,7 @@ func (w *writer) use(conn driver.Conn) error {
 		w.err = nil // at the next time, then
 	}
 	w.exec(begin)
-	if isBusy(w.err) {
+	if isBusy(w.err) && !w.store.isClosing() {
 		w.pending, w.alone = prune(w.pending), prune(w.alone)
 		return nil // to try again
 	}
