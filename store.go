@@ -37,7 +37,11 @@ type Log interface {
 	// It returns ErrTaken if the thread has an event of the same [Event.Key] as
 	// one of them, or two of them have the same; ErrStale if an event has After
 	// set, and that was not the newest event when the append began; and
-	// ErrNoThread. An event that has an ID or a Time keeps it.
+	// ErrNoThread; to the holder of a thread that was removed, ErrFenced. An
+	// event that has an ID or a Time keeps it.
+	//
+	// If ctx ends before the transaction begins, nothing is added; after that,
+	// Append waits for the outcome.
 	//
 	// What a call costs and was sent goes into the [Ledger] in the same
 	// transaction, and the thread's [Info] follows.
@@ -45,20 +49,23 @@ type Log interface {
 
 	// Events iterates over the events of a thread after one, oldest first,
 	// without a gap, up to the newest there is when the iteration gets to it.
-	// It holds no transaction open while the loop body runs.
+	// It holds no transaction open while the loop body runs. An error, such as
+	// ErrNoThread, is the last that it yields.
 	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
 
 	// Watch returns a channel that is sent the newest seq of the thread after
 	// the thread has grown, whoever made it grow. Hints may be merged, late
 	// (by 100 ms, if another process appended) or repeated, but the last growth
-	// is always hinted at. stop ends it; it does not close the channel.
+	// is always hinted at; growth before Watch is not. The removal of the thread
+	// is hinted at with a zero. stop ends it; it does not close the channel.
 	Watch(thread ThreadID) (heads <-chan Seq, stop func())
 }
 
 // Threads knows what threads there are.
 type Threads interface {
 	// Create makes a thread with its first events, all or nothing. It returns
-	// ErrTaken if there is one with the ID. The events may be of any type, as
+	// ErrTaken if there is one with the ID, or two events have the same key. A
+	// zero Created means now. The events may be of any type, as
 	// those of a copy are: their requests go into the ledger, but what they cost
 	// is not counted again in its sums.
 	Create(ctx context.Context, thread Thread, events ...Event) error
@@ -140,7 +147,8 @@ type Filter struct {
 // Nodes knows which processes are at work. Times are those of the store's own
 // clock. A node is alive while its last beat is younger than [DeadAfter].
 type Nodes interface {
-	// Join adds a node, which is alive from now on.
+	// Join adds a node, which is alive from now on. It returns ErrTaken if there
+	// ever was one with the ID.
 	Join(ctx context.Context, node Node) error
 
 	// Beat keeps a node alive and notes its clock, which is the time that it
@@ -148,11 +156,12 @@ type Nodes interface {
 	// must stop, for its threads may be taken.
 	Beat(ctx context.Context, id NodeID, clock time.Duration) error
 
-	// List returns the nodes that have joined and are neither buried nor dead
-	// for long.
+	// AllNodes returns the nodes that have joined and are neither buried nor
+	// dead for long.
 	AllNodes(ctx context.Context) ([]Node, error)
 
-	// Bury declares a node dead, so that its threads are free at once.
+	// Bury declares a node dead, so that its threads are free at once. To bury a
+	// node that is not there does nothing.
 	Bury(ctx context.Context, id NodeID) error
 }
 
@@ -184,8 +193,8 @@ type Leases interface {
 	Take(ctx context.Context, thread ThreadID, node NodeID) (Lease, error)
 
 	// Release ends a lease whose holder has read up to head and counted so much
-	// thinking time. It returns ErrStale, and the lease goes on, if the thread
-	// has grown since; ErrFenced if the lease is not in force.
+	// thinking time in all. It returns ErrStale, and the lease goes on, if the
+	// thread has grown since; ErrFenced if the lease is not in force.
 	Release(ctx context.Context, thread ThreadID, fence Fence, head Seq, elapsed time.Duration) error
 
 	// Abandoned returns the threads that have something to do ([Thinking]) and
@@ -201,7 +210,7 @@ type Fence int64
 type Lease struct {
 	Fence   Fence
 	Head    Seq           // the newest event
-	Elapsed time.Duration // thinking time of the thread, as far as its last holder was heard of
+	Elapsed time.Duration // thinking time of the thread, as far as its last holder was heard of: by Release, Beat or an event
 }
 
 // A Ledger keeps what was asked and what it cost: a row for every attempt at a
@@ -211,7 +220,8 @@ type Ledger interface {
 	// is not known, or erased.
 	Request(ctx context.Context, thread ThreadID, run RunID, cause string) (*llm.Request, error)
 
-	// Usage returns sums over the rows since a time.
+	// Usage returns sums over the calls that ended at or after a time, by their
+	// keys in order. A call that was refused was never made, and is not in them.
 	Usage(ctx context.Context, by GroupBy, since time.Time) ([]UsageRow, error)
 }
 
@@ -242,6 +252,8 @@ type UsageRow struct {
 // a store may lose them, and what has another version is not found.
 type Checkpoints interface {
 	LoadCheckpoint(ctx context.Context, thread ThreadID, fold string, version string) (seq Seq, state []byte, err error) // zero and nil if none
+	// SaveCheckpoint replaces the checkpoint of the fold, unless that is of the
+	// same version and a later seq.
 	SaveCheckpoint(ctx context.Context, thread ThreadID, fold string, version string, seq Seq, state []byte) error
 }
 
