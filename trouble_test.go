@@ -1,0 +1,117 @@
+package ponder_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/pondertest"
+	"ponder/store/memory"
+)
+
+// failing is a store whose appends by holders fail for a while.
+type failing struct {
+	ponder.Store
+	mu    sync.Mutex
+	after int // appends that succeed
+	err   error
+	until time.Time // and then again
+}
+
+func (s *failing) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+	s.mu.Lock()
+	s.after--
+	fails := f != 0 && s.after < 0 && (s.until.IsZero() || time.Now().Before(s.until))
+	s.mu.Unlock()
+	if fails {
+		return nil, s.err
+	}
+	return s.Store.Append(ctx, id, f, evs...)
+}
+
+// work creates the thread with a run of the mode steps and works on it once.
+func work(t *testing.T, store ponder.Store, m *fake) error {
+	t.Helper()
+	c := config(m)
+	c.Store = store
+	mind, err := ponder.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mind.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer mind.Close(context.Background())
+	err = store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		t.Fatal(err)
+	}
+	return mind.Work(t.Context(), pondertest.Thread)
+}
+
+// A full disk stops the work with what was acknowledged in place, and what was
+// going on is gone on with once there is room.
+func TestFullDisk(t *testing.T) {
+	for _, full := range []error{ponder.ErrFull, ponder.ErrReadOnly} {
+		for after := range 7 {
+			synctest.Test(t, func(t *testing.T) {
+				store, m := memory.New(), new(fake)
+				if err := work(t, &failing{Store: store, after: after, err: full}, m); !errors.Is(err, full) {
+					t.Fatalf("full after %d appends: %v, want %v", after, err, full)
+				}
+				before := pondertest.Events(t, store)
+				if err := work(t, store, m); err != nil {
+					t.Fatal(err)
+				}
+				evs := pondertest.Events(t, store)
+				for i, ev := range before {
+					if evs[i].ID != ev.ID {
+						t.Errorf("event %d was lost", i+1)
+					}
+				}
+				fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished)
+				if !ok || fin.Status != ponder.Completed {
+					t.Errorf("ended with %+v", evs[len(evs)-1])
+				}
+				if over := int(m.begun.Load()) - 5; over < 0 || over > 1 {
+					t.Errorf("%d calls, want 5 and at most one that was in flight", m.begun.Load())
+				}
+				if m.begun.Load() != m.ended.Load() {
+					t.Errorf("%d calls began, %d ended", m.begun.Load(), m.ended.Load())
+				}
+			})
+		}
+	}
+}
+
+// A database that is away for less than the lease lasts costs nothing but time.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, m := memory.New(), new(fake)
+		away := &failing{Store: store, after: 3, err: errors.New("connection refused"), until: time.Now().Add(20 * time.Second)}
+		if err := work(t, away, m); err != nil {
+			t.Fatal(err)
+		}
+		if m.begun.Load() != 5 {
+			t.Errorf("%d calls, want 5", m.begun.Load())
+		}
+	})
+}
+
+// Calls in flight when a process is told to end are left open for the next one.
+func TestShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := new(fake)
+		mind := pondertest.Start(t, config(m))
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		time.Sleep(time.Second)
+		mind.Stop()
+		if open := openCalls(mind.Events()); len(open) != 1 || m.begun.Load() != m.ended.Load() {
+			t.Errorf("open: %v; %d calls began, %d ended", open, m.begun.Load(), m.ended.Load())
+		}
+	})
+}
