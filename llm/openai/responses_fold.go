@@ -99,7 +99,7 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		f.streamed = false
 	case "response.output_item.done":
 		err = f.item(ev.Item, &out)
-	case "response.created", "response.in_progress", "response.queued":
+	case "response.created", "response.queued":
 		f.head(ev.Response)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		if f.parts.Size() == 0 && len(f.calls) == 0 && ev.Response != nil {

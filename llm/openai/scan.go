@@ -60,14 +60,15 @@ func quickDelta(key string, value []byte, s *said) bool {
 	return isNull(value) || *to == "" && quickString(value, to)
 }
 
-// quickEvent reads an event of the Responses API, if it only brings words.
+// quickEvent reads an event of the Responses API, if it only brings words, or
+// nothing but its type matters.
 func quickEvent(data []byte) (ev event, ok bool) {
-	types, deltas := 0, 0
+	types, deltas, more := 0, 0, false
 	ok = members(data, func(key string, value []byte) bool {
 		switch key {
 		case "type":
 			types++
-			ev.Type = wordy(value)
+			ev.Type = quickType(value)
 			return ev.Type != ""
 		case "delta":
 			deltas++
@@ -76,21 +77,34 @@ func quickEvent(data []byte) (ev event, ok bool) {
 			n, err := strconv.Atoi(string(value))
 			ev.Summary = n
 			return err == nil
+		case "response", "item", "object":
+			more = true
 		}
-		return key != "error" && key != "response" && key != "item" && key != "object"
+		return key != "error"
 	})
-	return ev, ok && types == 1 && deltas == 1
+	words := deltas == 1 && !more
+	return ev, ok && types == 1 && (words || !bringsWords(ev.Type))
 }
 
-// wordy returns the type of an event if its words are all that matters, else "".
-func wordy(quoted []byte) string {
+// bringsWords reports whether the delta of an event of a type matters.
+func bringsWords(typ string) bool {
+	return typ == "response.output_text.delta" || typ == "response.reasoning_summary_text.delta"
+}
+
+// quickType returns a type of event of which the words matter or nothing does,
+// else "".
+func quickType(quoted []byte) string {
 	switch string(quoted) {
 	case `"response.output_text.delta"`:
 		return "response.output_text.delta"
 	case `"response.reasoning_summary_text.delta"`:
 		return "response.reasoning_summary_text.delta"
-	case `"response.function_call_arguments.delta"`:
-		return "response.function_call_arguments.delta"
+	case `"response.output_item.added"`:
+		return "response.output_item.added"
+	case `"response.function_call_arguments.delta"`, `"response.function_call_arguments.done"`, `"response.in_progress"`,
+		`"response.content_part.added"`, `"response.content_part.done"`, `"response.output_text.done"`,
+		`"response.reasoning_summary_part.added"`, `"response.reasoning_summary_part.done"`, `"response.reasoning_summary_text.done"`:
+		return "of no matter"
 	}
 	return ""
 }

@@ -44,6 +44,34 @@ func TestQuickChunk(t *testing.T) {
 	}
 }
 
+func TestQuickEvent(t *testing.T) {
+	const words = `{"type":"response.output_text.delta","delta":"a"`
+	for _, test := range []struct {
+		name, in string
+		want     event
+		quick    bool
+	}{
+		{"words", words + `,"logprobs":[{"x":"}"}]}`, event{Type: "response.output_text.delta", Delta: "a"}, true},
+		{"words of a summary", `{"summary_index":2,"delta":"a","type":"response.reasoning_summary_text.delta"}`,
+			event{Type: "response.reasoning_summary_text.delta", Delta: "a", Summary: 2}, true},
+		{"a beginning", `{"type":"response.output_item.added","item":{"type":"message"}}`, event{Type: "response.output_item.added"}, true},
+		{"no matter", `{"type":"response.output_text.done","text":"a"}`, event{Type: "of no matter"}, true},
+		{"words twice", words + `,"delta":"b"}`, event{}, false},
+		{"no words", `{"type":"response.output_text.delta"}`, event{}, false},
+		{"words that are none", `{"type":"response.output_text.delta","delta":{"a":1}}`, event{}, false},
+		{"the end", `{"type":"response.completed","response":{}}`, event{}, false},
+		{"an item", `{"type":"response.output_item.done","item":{}}`, event{}, false},
+		{"no type", `{"delta":"a"}`, event{}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ev, ok := quickEvent([]byte(test.in))
+			if ok != test.quick || ok && (ev.Type != test.want.Type || ev.Delta != test.want.Delta || ev.Summary != test.want.Summary) {
+				t.Errorf("quick %v: %+v", ok, ev)
+			}
+		})
+	}
+}
+
 // TestQuickRecordings counts that the most of what is recorded is read quickly.
 func TestQuickRecordings(t *testing.T) {
 	for dialect, quick := range map[string]func([]byte) bool{
@@ -92,7 +120,8 @@ func FuzzQuick(f *testing.F) {
 		}
 		if eventOK {
 			want, err := parseEvent(data)
-			if err != nil || want.Type != ev.Type || want.Delta != ev.Delta || want.Summary != ev.Summary || want.Response != nil {
+			same := want.Delta == ev.Delta && want.Summary == ev.Summary && want.Response == nil
+			if err != nil || bringsWords(want.Type) && !same || ev.Type != "of no matter" && want.Type != ev.Type {
 				t.Fatalf("%s is %+v, %v; quickly %+v", data, want, err, ev)
 			}
 		}

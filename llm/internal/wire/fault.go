@@ -16,7 +16,7 @@ import (
 // an object that calls itself an error, a list that holds one. Class, Status,
 // Message and RetryAfter are set.
 func InBand(data []byte) *llm.Error {
-	if !bytes.Contains(data, []byte(`"error"`)) {
+	if n := bytes.Count(data, []byte(`"error"`)); n == 0 || n == bytes.Count(data, []byte(`"error":null`)) {
 		return nil
 	}
 	f, ok := parseFault(data, false)
