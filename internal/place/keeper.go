@@ -68,13 +68,13 @@ func (k *keeper) run() {
 	closing := k.closing
 	for {
 		k.serve()
+		if closing == nil && k.idle() {
+			return
+		}
 		select {
 		case <-k.bell:
 		case <-closing:
 			closing = nil
-		}
-		if closing == nil && k.idle() {
-			return
 		}
 	}
 }
