@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 
 	"ponder"
 	"ponder/llm/llmtest"
-	"ponder/llm/ollama"
+	"ponder/llm/openai"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -55,11 +54,11 @@ func (l load) build(ctx context.Context) (r *rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	provider := ollama.New(ollama.Config{Name: "sim", BaseURL: base})
+	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
 	m := newMeter(provider.Model("model"), l.sessions)
 	chain := []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
 	mind, err := ponder.New(ponder.Config{
-		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler),
 		Models: map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain, ponder.Fast: chain},
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -104,7 +105,7 @@ func (p *pageReader) read(page []byte) error {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:
 			p.flush()
-			if err := z.Err(); err != io.EOF {
+			if err := z.Err(); !errors.Is(err, io.EOF) {
 				return fmt.Errorf("read page: %w", err)
 			}
 			return nil

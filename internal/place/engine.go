@@ -60,7 +60,7 @@ func connect(p *Placement, app string) (dbos.Context, error) {
 		ApplicationVersion:       app + logFormat,
 		ExecutorID:               string(p.Node.ID),
 		SQLiteSystemDB:           db,
-		Logger:                   quiet(p.Logger),
+		Logger:                   quiet(p.ctx, p.Logger),
 		SchedulerPollingInterval: schedulesEvery,
 		SkipMigrations:           current,
 	})

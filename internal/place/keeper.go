@@ -254,7 +254,7 @@ func (k *keeper) close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("rows of threads that were at work stay: %w", ctx.Err())
 	}
-	if k.failed != nil {
+	if k.dbos == nil {
 		return nil
 	}
 	return dbos.Shutdown(k.dbos, shutdownTime)

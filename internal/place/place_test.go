@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -38,7 +39,7 @@ func (s *script) count() int {
 func inMemory(t *testing.T, do func(ctx context.Context, call int) error) (*Placement, *script) {
 	t.Helper()
 	s := &script{do: do}
-	p := Memory(Config{Store: memory.New(), Node: ponder.Node{ID: "nod_self"}, Work: s.work})
+	p := Memory(Config{Store: memory.New(), Node: ponder.Node{ID: "nod_self"}, Work: s.work, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { p.Close(context.Background()) })
 	return p, s
 }
@@ -188,7 +189,7 @@ func TestDue(t *testing.T) {
 			if p.due("thr_a") {
 				t.Errorf("due before %v", wait)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			if !p.due("thr_a") {
 				t.Errorf("not due after %v", wait)
 			}
@@ -215,7 +216,9 @@ func TestRecoverInMemory(t *testing.T) {
 		if n != 2 || err != nil {
 			t.Errorf("recovered %d, %v, want 2", n, err)
 		}
-		synctest.Wait()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 		slices.Sort(s.calls)
 		if want := []string{"thr_a", "thr_b"}; !slices.Equal(s.calls, want) {
 			t.Errorf("worked on %v, want %v", s.calls, want)

@@ -98,6 +98,9 @@ func TestScheduleInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(65 * time.Second)
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 		if want := []string{"10", "30", "50"}; !slices.Equal(at, want) {
 			t.Errorf("called at %v, want %v", at, want)
 		}

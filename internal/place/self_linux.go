@@ -52,7 +52,7 @@ func parseStat(stat []byte) (start string, there answer) {
 		return "", unknown
 	}
 	fields := strings.Fields(string(stat[end+1:]))
-	const state, begin = 3 - 3, 22 - 3
+	const state, begin = 0, 22 - 3 // counted from the third
 	switch {
 	case len(fields) <= begin:
 		return "", unknown

@@ -54,7 +54,9 @@ type connection interface {
 	driver.Pinger
 }
 
-// A loan is a connection that is borrowed until it is closed.
+// A loan is a connection that is borrowed until it is closed. What is done with it
+// is not interrupted: SQLite connections that were are thrown away, and this one is
+// somebody else's.
 type loan struct {
 	connection
 	conn *sql.Conn
@@ -62,3 +64,29 @@ type loan struct {
 
 // Close gives the connection back.
 func (l *loan) Close() error { return l.conn.Close() }
+
+// BeginTx implements [driver.ConnBeginTx].
+func (l *loan) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	return l.connection.BeginTx(context.WithoutCancel(ctx), opts)
+}
+
+// PrepareContext implements [driver.ConnPrepareContext]. A statement could outlive
+// the loan, and DBOS prepares none.
+func (l *loan) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.New("a connection on loan prepares no statements")
+}
+
+// ExecContext implements [driver.ExecerContext].
+func (l *loan) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return l.connection.ExecContext(context.WithoutCancel(ctx), query, args)
+}
+
+// QueryContext implements [driver.QueryerContext].
+func (l *loan) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return l.connection.QueryContext(context.WithoutCancel(ctx), query, args)
+}
+
+// Ping implements [driver.Pinger].
+func (l *loan) Ping(ctx context.Context) error {
+	return l.connection.Ping(context.WithoutCancel(ctx))
+}

@@ -83,7 +83,7 @@ func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 	own := c.own(p)
 	var out part
 	if len(own) > 0 && json.Unmarshal(own, &out.ThoughtSignature) != nil {
-		return []any{own}, nil // a part of a kind that only goes back
+		return []any{own}, nil //nolint:nilerr // a part of a kind that only goes back
 	}
 	switch {
 	case p.Text != "":

@@ -147,7 +147,7 @@ func values(r io.Reader) iter.Seq2[[]byte, error] {
 		for {
 			var v json.RawMessage
 			err := dec.Decode(&v)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {

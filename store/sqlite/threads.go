@@ -41,7 +41,7 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
 	}
 	if tx.err != nil {
-		return nil
+		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
 	id := string(header.ID)
 	if t == nil {
@@ -52,7 +52,7 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, removed = 0 WHERE id = ?`,
 		string(header.Kind), header.Title, header.Owner, header.Model, micros(header.Created), string(ponder.Created), id)
 	if tx.err != nil {
-		return nil
+		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
 	t.removed, t.title, t.status = false, header.Title, ponder.Created
 	if len(b.events) > 0 {

@@ -12,8 +12,8 @@ const (
 	backfillEvery = 500 * time.Millisecond
 
 	// maxFrames is how many pages the log may have before the writer stops for
-	// as long as it takes to begin it anew.
-	maxFrames = 64_000
+	// a moment, to move the last of it and begin it anew.
+	maxFrames = 4_000
 )
 
 // backfill moves what was committed from the write-ahead log into the database,
@@ -31,12 +31,21 @@ func (s *Store) backfill(db *sql.DB) {
 		case <-s.closing:
 			return
 		}
-		var busy, frames, moved int64
-		err := db.QueryRowContext(context.Background(), moveWAL).Scan(&busy, &frames, &moved)
-		if err == nil && busy == 0 && frames > maxFrames {
-			s.walFull.Store(true)
+		if frames := move(db); frames > maxFrames {
+			if frames = move(db); frames > maxFrames { // what is left is what was committed meanwhile
+				s.walFull.Store(true)
+			}
 		}
 	}
+}
+
+// move moves what it can, and returns how long the log was.
+func move(db *sql.DB) (frames int64) {
+	var busy, moved int64
+	if err := db.QueryRowContext(context.Background(), moveWAL).Scan(&busy, &frames, &moved); err != nil {
+		return 0 // the next time, then
+	}
+	return frames
 }
 
 // moveWAL moves what it can without waiting for anybody.

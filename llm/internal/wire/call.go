@@ -166,7 +166,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.call.silent.Reset(b.call.idle)
 	n, err := b.rc.Read(p)
 	b.call.silent.Stop()
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.call.broken(err)
 	}
 	b.ended = err

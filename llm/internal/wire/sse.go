@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"iter"
 
@@ -32,7 +33,7 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 		var p parser
 		for first := true; ; first = false {
 			line, err := lines.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				if p.ready() {
 					yield(p.event(), nil)
 				}
@@ -69,7 +70,7 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 		lines := lineReader{r: r}
 		for {
 			line, err := lines.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
@@ -178,7 +179,7 @@ func (l *lineReader) next() ([]byte, error) {
 func (l *lineReader) last() ([]byte, error) {
 	line := l.buf[l.start:l.end]
 	l.start, l.seen = l.end, l.end
-	if l.err == io.EOF && len(line) > 0 {
+	if errors.Is(l.err, io.EOF) && len(line) > 0 {
 		return line, nil
 	}
 	return nil, l.err
