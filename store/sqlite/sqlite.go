@@ -8,6 +8,8 @@
 // FULL). Each thing checks before it writes, so that what is refused leaves no
 // trace and does not disturb the others. What the writer knows of threads and
 // nodes it keeps in memory for as long as no other connection has committed.
+// Another goroutine moves what was committed from the write-ahead log into the
+// database, so that the writer seldom has to wait for that.
 //
 // # How it reads
 //
