@@ -242,7 +242,7 @@ const (
 type UsageRow struct {
 	Key     string    `json:"key"`
 	Calls   int       `json:"calls"`  // finished
-	Failed  int       `json:"failed"` // of them
+	Failed  int       `json:"failed"` // of them; those that were interrupted are none
 	Usage   llm.Usage `json:"usage"`
 	Money   Money     `json:"micro_usd"`
 	Unknown int       `json:"unpriced_calls"` // calls whose price is not known; not in Money

@@ -211,7 +211,7 @@ func (v *View) charge(b ponder.CallFinished) {
 	one := ModelUsage{
 		Model: cmp.Or(b.Model, "(unknown)"), Calls: 1, Input: b.Usage.Total() - b.Usage.Output, Output: b.Usage.Output, USD: b.Spent.Money.USD(),
 	}
-	if b.Error != "" {
+	if b.Error != "" && !b.Dropped {
 		one.Failed = 1
 	}
 	if b.Price == ponder.PriceUnknown {

@@ -70,10 +70,10 @@ func Finished(ev ponder.Event) (r Result, ok bool) {
 			return r, false
 		}
 		r = Result{
-			Model: b.Model, Failed: b.Error != "", Usage: b.Usage, Money: b.Spent.Money, Price: b.Price,
+			Model: b.Model, Failed: b.Error != "" && !b.Dropped, Usage: b.Usage, Money: b.Spent.Money, Price: b.Price,
 		}
 	case ponder.ToolResult:
-		r = Result{Tool: b.Name, Failed: b.Error != ""}
+		r = Result{Tool: b.Name, Failed: b.Error != "" && !b.Dropped}
 	default:
 		return r, false
 	}
