@@ -75,12 +75,15 @@ func checkUsage(t *testing.T, s ponder.Store) {
 	unknown.Price = ponder.PriceUnknown
 	failed := finished("", 3)
 	failed.Error, failed.Class, failed.Usage = "broke off", llm.Transient, llm.Usage{Input: 50, Estimated: true, Cost: new(int64(3))}
+	dropped := finished("q/n", 1)
+	dropped.Error, dropped.Dropped = "not wanted any more", true
 	refused := finished("", 0)
 	refused.Error, refused.Refused = "budget is spent", true
 
 	add(t, s, thr, fence, of(root, "a#1", started("fast", "chat", "p/m")), of(root, "b#1", started("slow", "chat", "q/n")),
-		of(child, "a#1", started("slow", "deep", "p/m")), of(root, "t#1", ponder.ToolCall{Name: "web"}), of(root, "r#1", started("fast", "chat", "p/m")))
-	add(t, s, thr, fence, at(of(root, "a#1", finished("p/m", 40)), 0), at(of(root, "b#1", unknown), 1), of(root, "r#1", refused))
+		of(child, "a#1", started("slow", "deep", "p/m")), of(root, "d#1", started("cheap", "chat", "q/n")), of(root, "t#1", ponder.ToolCall{Name: "web"}), of(root, "r#1", started("fast", "chat", "p/m")))
+	add(t, s, thr, fence, at(of(root, "a#1", finished("p/m", 40)), 0), at(of(root, "b#1", unknown), 1), at(of(root, "d#1", dropped), 2),
+		of(root, "r#1", refused))
 	add(t, s, thr, fence, at(of(child, "a#1", failed), 13), of(root, "t#1", ponder.ToolResult{Name: "web", Result: "x", Outcome: ponder.Outcome{Error: "no"}}))
 	add(t, s, "thr_b", other, of(root, "a#1", started("fast", "chat", "p/m")), at(of(root, "a#1", finished("p/m", 2)), 13))
 	add(t, s, thr, fence, of(root, "still#1", started("fast", "chat", "p/m")))
@@ -97,27 +100,28 @@ func checkUsage(t *testing.T, s ponder.Store) {
 	}
 	for by, want := range map[ponder.GroupBy][]ponder.UsageRow{
 		ponder.ByThread: {
-			{Key: string(thr), Calls: 3, Failed: 1, Usage: sum(sum(full, full), broken), Money: 43, Unknown: 1},
+			{Key: string(thr), Calls: 4, Failed: 1, Usage: sum(sum(sum(full, full), full), broken), Money: 44, Unknown: 1},
 			{Key: "thr_b", Calls: 1, Usage: full, Money: 2},
 		},
 		ponder.ByRun: {
-			{Key: string(root), Calls: 3, Usage: sum(sum(full, full), full), Money: 42, Unknown: 1},
+			{Key: string(root), Calls: 4, Usage: sum(sum(sum(full, full), full), full), Money: 43, Unknown: 1},
 			{Key: string(child), Calls: 1, Failed: 1, Usage: broken, Money: 3},
 		},
 		ponder.ByRole: {
+			{Key: "cheap", Calls: 1, Usage: full, Money: 1},
 			{Key: "fast", Calls: 2, Usage: sum(full, full), Money: 42},
 			{Key: "slow", Calls: 2, Failed: 1, Usage: sum(full, broken), Money: 3, Unknown: 1},
 		},
 		ponder.ByMode: {
-			{Key: "chat", Calls: 3, Usage: sum(sum(full, full), full), Money: 42, Unknown: 1},
+			{Key: "chat", Calls: 4, Usage: sum(sum(sum(full, full), full), full), Money: 43, Unknown: 1},
 			{Key: "deep", Calls: 1, Failed: 1, Usage: broken, Money: 3},
 		},
 		ponder.ByModel: {
 			{Key: "p/m", Calls: 3, Failed: 1, Usage: sum(sum(full, full), broken), Money: 45},
-			{Key: "q/n", Calls: 1, Usage: full, Unknown: 1},
+			{Key: "q/n", Calls: 2, Usage: sum(full, full), Money: 1, Unknown: 1},
 		},
 		ponder.ByDay: {
-			{Key: "2026-05-17", Calls: 2, Usage: sum(full, full), Money: 40, Unknown: 1},
+			{Key: "2026-05-17", Calls: 3, Usage: sum(sum(full, full), full), Money: 41, Unknown: 1},
 			{Key: "2026-05-18", Calls: 2, Failed: 1, Usage: sum(full, broken), Money: 5},
 		},
 	} {
