@@ -70,8 +70,11 @@ func (v View) Apply(ev ponder.Event) View {
 // concerns reports whether ev is about the session: of its run, or of all.
 func (v View) concerns(ev ponder.Event) bool {
 	run := v.Session.Run
+	if _, cost := ev.Body.(ponder.CallFinished); ev.Internal && !cost {
+		return false
+	}
 	switch ev.Body.(type) {
-	case ponder.CallFinished:
+	case ponder.CallFinished: // of which only the cost is shown
 		return run != "" && ev.Run.Within(run)
 	case ponder.RunPaused, ponder.RunResumed, ponder.Steer:
 		return run != "" && run.Within(ev.Run)
