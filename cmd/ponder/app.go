@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/place"
 	"ponder/internal/tui"
 	"ponder/store/sqlite"
 )
@@ -95,8 +97,8 @@ func (a *app) store(ctx context.Context) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bury(ctx, store); err != nil {
-		slog.Warn("cannot take over", "error", err)
+	if _, err := place.Bury(ctx, store, place.Self()); err != nil {
+		slog.Warn("cannot take over from processes that have ended", "error", err)
 	}
 	return store, nil
 }
@@ -121,12 +123,20 @@ func (a *app) lookup(ctx context.Context) (*sqlite.Store, error) {
 			return nil, err
 		}
 	}
-	if anyEnded(ctx, store) {
+	if anyGone(ctx, store) {
 		if writable, err := a.store(ctx); err == nil { // else it is shown as it was
 			writable.Close()
 		}
 	}
 	return store, nil
+}
+
+// anyGone reports whether a process of this machine has ended without a word, so
+// that the store still takes it to be alive.
+func anyGone(ctx context.Context, nodes ponder.Nodes) bool {
+	all, err := nodes.AllNodes(ctx)
+	self := place.Self()
+	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return place.Gone(self, n) })
 }
 
 // find returns the thread that a user means: an id or the beginning of one,

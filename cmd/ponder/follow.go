@@ -84,7 +84,7 @@ func (w *viewing) onDelta(d ponder.Delta) {
 
 // work thinks, and shows it, until there is nothing left to do: the session has
 // ended, or is paused. Ctrl-C pauses it.
-func (w *viewing) work(ctx context.Context, mind *ponder.Mind) error {
+func (w *viewing) work(ctx context.Context, t *thinker) error {
 	wishes := make(chan ponder.Body, 4)
 	wish := func(b ponder.Body) {
 		select {
@@ -100,7 +100,7 @@ func (w *viewing) work(ctx context.Context, mind *ponder.Mind) error {
 	})
 	defer s.close()
 	worked := make(chan error, 1)
-	go func() { worked <- mind.Work(ctx, w.id) }()
+	go func() { worked <- t.work(ctx, w.id) }()
 	err := w.follow(ctx, s, worked, wishes)
 	// What was written is shown, even if the command is being stopped.
 	return errors.Join(err, w.drain(context.WithoutCancel(ctx), s))

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"ponder"
+	"ponder/internal/place"
 	"ponder/mode/session"
+	"ponder/store/sqlite"
 	"ponder/tool/knowledge"
 )
 
@@ -14,20 +18,50 @@ func modes() []ponder.Mode {
 	return []ponder.Mode{session.New()}
 }
 
-// mind returns a mind that thinks with models and may read docs, and nothing else
+// A thinker thinks in this process, on the threads that it is told to.
+type thinker struct {
+	mind  *ponder.Mind
+	place *place.Placement
+}
+
+// thinker returns one that thinks with models and may read docs, and nothing else
 // of the machine. The caller closes it.
-func (a *app) mind(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, docs []string,
-	onDelta func(ponder.Delta)) (*ponder.Mind, error) {
+func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, docs []string,
+	onDelta func(ponder.Delta)) (*thinker, error) {
 	var tools []ponder.Tool
 	if len(docs) > 0 {
 		tools = append(tools, knowledge.New(knowledge.Options{Roots: docs}))
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(), Models: models, Tools: tools, OnDelta: onDelta, Node: thisNode()})
+	node := place.Self()
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(), Models: models, Tools: tools, OnDelta: onDelta, Node: node})
 	if err != nil {
 		return nil, err
 	}
 	if err := mind.Open(ctx); err != nil {
 		return nil, fmt.Errorf("begin to think: %w", err)
 	}
-	return mind, nil
+	p, err := place.Open(ctx, place.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work})
+	if err != nil {
+		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+	}
+	return &thinker{mind, p}, nil
+}
+
+// work works on a thread until nothing is left to do, and returns nil; or until
+// ctx is done.
+func (t *thinker) work(ctx context.Context, thread ponder.ThreadID) error {
+	if err := t.place.Start(ctx, thread); err != nil {
+		return err
+	}
+	return t.place.Wait(ctx, thread)
+}
+
+// closeTime is how long a thinker may take to stop.
+const closeTime = 5 * time.Second
+
+// close stops all work.
+func (t *thinker) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	return errors.Join(t.place.Close(ctx), t.mind.Close(ctx))
 }

@@ -132,13 +132,13 @@ func sources(v session.View) (list []string) {
 		if !s.Cited || len(cited) > 0 && !slices.Contains(cited, s.ID) {
 			continue
 		}
-		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d\n      %q", s.ID, place(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
+		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d\n      %q", s.ID, nearPath(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
 	}
 	return list
 }
 
-// place returns a path as it is seen from the current folder, if it is below it.
-func place(source string) string {
+// nearPath returns a path as it is seen from the current folder, if it is below it.
+func nearPath(source string) string {
 	if here, err := filepath.Abs("."); err == nil && filepath.IsAbs(source) {
 		if rel, err := filepath.Rel(here, source); err == nil && filepath.IsLocal(rel) {
 			return oneLine(rel)

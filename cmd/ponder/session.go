@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/mode/session"
+	"ponder/store/sqlite"
 )
 
 func (a *app) sessionCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func takeID(cmd *cobra.Command, args []string) error {
 
 // openSession opens the database to write, and loads the session that a user means. The
 // caller closes the store.
-func (a *app) openSession(ctx context.Context, name string) (*viewing, ponder.Info, func() error, error) {
+func (a *app) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
 	store, err := a.lookup(ctx) // makes no database for a wrong id
 	if err != nil {
 		return nil, ponder.Info{}, nil, err
@@ -54,7 +55,7 @@ func (a *app) openSession(ctx context.Context, name string) (*viewing, ponder.In
 		store.Close()
 		return nil, info, nil, err
 	}
-	return w, info, store.Close, nil
+	return w, info, store, nil
 }
 
 // loadSession loads the session that a user means from a store.

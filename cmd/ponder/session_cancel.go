@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/store/sqlite"
 )
 
 func (a *app) sessionCancelCommand() *cobra.Command {
@@ -24,11 +25,11 @@ func (a *app) sessionCancelCommand() *cobra.Command {
 }
 
 func (a *app) sessionCancel(ctx context.Context, name string) error {
-	w, info, closeStore, err := a.openSession(ctx, name)
+	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
+	defer store.Close()
 	if info.Status.Ended() {
 		return usagef("session %s is %s already", w.id, info.Status)
 	}
@@ -37,7 +38,7 @@ func (a *app) sessionCancel(ctx context.Context, name string) error {
 		return fmt.Errorf("cancel %s: %w", w.id, err)
 	}
 	if !info.Held {
-		if err := w.settle(ctx); err != nil {
+		if err := w.settle(ctx, store); err != nil {
 			return err
 		}
 	}
@@ -50,13 +51,13 @@ func (a *app) sessionCancel(ctx context.Context, name string) error {
 
 // settle holds the session for as long as it takes to obey an order, which takes
 // no model. It is no error if another process has come to hold it.
-func (w *viewing) settle(ctx context.Context) error {
-	mind, err := w.mind(ctx, w.store, nil, nil, nil)
+func (w *viewing) settle(ctx context.Context, store *sqlite.Store) error {
+	t, err := w.thinker(ctx, store, nil, nil, nil)
 	if err != nil {
 		return err
 	}
-	defer mind.Close(context.WithoutCancel(ctx))
-	if err := mind.Work(ctx, w.id); err != nil && !errors.Is(err, ponder.ErrHeld) {
+	defer t.close(ctx)
+	if err := t.work(ctx, w.id); err != nil && !errors.Is(err, ponder.ErrHeld) {
 		return err
 	}
 	return nil

@@ -23,11 +23,11 @@ func (a *app) sessionPauseCommand() *cobra.Command {
 }
 
 func (a *app) sessionPause(ctx context.Context, name string) error {
-	w, info, closeStore, err := a.openSession(ctx, name)
+	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
+	defer store.Close()
 	switch {
 	case info.Status.Ended():
 		return usagef("session %s is %s already", w.id, info.Status)

@@ -31,11 +31,11 @@ with. If another process thinks already, look on.`,
 }
 
 func (a *app) sessionResume(ctx context.Context, name, model string, internal bool) error {
-	w, info, closeStore, err := a.openSession(ctx, name)
+	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
+	defer store.Close()
 	w.internal = internal
 	s := w.view.Session
 	switch {
@@ -50,18 +50,18 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	if err != nil {
 		return err
 	}
-	mind, err := a.mind(ctx, w.store, p.models, s.Metadata.Docs, w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, s.Metadata.Docs, w.onDelta)
 	if err != nil {
 		return err
 	}
-	defer mind.Close(context.WithoutCancel(ctx))
+	defer t.close(ctx)
 	if info.Status == ponder.Paused {
 		if _, err := w.store.Append(ctx, w.id, 0, ponder.Event{Run: s.Run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
 			return fmt.Errorf("resume %s: %w", w.id, err)
 		}
 	}
 	a.note("going on with %s after %s: %s", w.id, counted(s.Progress.Thoughts, "thought", "thoughts"), clip(oneLine(s.Question), 80))
-	err = w.work(ctx, mind)
+	err = w.work(ctx, t)
 	switch {
 	case errors.Is(err, ponder.ErrHeld):
 		return w.lookOn(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/mode/session"
+	"ponder/store/sqlite"
 )
 
 // thinkFlags are what `ponder think` is told beside the question.
@@ -127,16 +128,16 @@ const (
 )
 
 // thinkHere thinks in this process, and shows it.
-func (a *app) thinkHere(ctx context.Context, store ponder.Store, id ponder.ThreadID, p *prepared, docs []string, internal bool) error {
+func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, docs []string, internal bool) error {
 	w := a.viewing(store, id)
 	w.internal = internal
-	mind, err := a.mind(ctx, store, p.models, docs, w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, docs, w.onDelta)
 	if err != nil {
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
 	}
-	defer mind.Close(context.WithoutCancel(ctx))
+	defer t.close(ctx)
 	a.note("session %s", id)
-	err = w.work(ctx, mind)
+	err = w.work(ctx, t)
 	if w.nothingCame(err) {
 		if removed := store.Remove(context.WithoutCancel(ctx), id); removed == nil && err == nil {
 			return w.failed()
