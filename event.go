@@ -108,16 +108,28 @@ func (ev Event) MarshalJSON() ([]byte, error) {
 	}
 	if u, ok := ev.Body.(Unknown); ok {
 		f.Data = u.Data
-		return json.Marshal(f)
+		return encode(f)
 	}
-	data, err := json.Marshal(ev.Body)
+	data, err := encode(ev.Body)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", f.Type, err)
 	}
 	if !bytes.Equal(data, emptyObject) {
 		f.Data = data
 	}
-	return json.Marshal(f)
+	return encode(f)
+}
+
+// encode is [json.Marshal], but leaves '<', '>' and '&' as they are, so that
+// data of another version keeps its bytes.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 var emptyObject = []byte("{}")

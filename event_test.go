@@ -105,12 +105,12 @@ func TestEveryEventIsReadForEver(t *testing.T) {
 }
 
 func TestUnknownEventLosesNothing(t *testing.T) {
-	line := `{"event_id":"evt_1","thread_id":"thr_1","seq":4,"ts":"2026-01-02T03:04:05.000000Z","type":"dream","run_id":"run_1","content":"of sheep","reason":"night","data":{"sheep":[1,2],"x":{"y":null}}}`
+	line := `{"event_id":"evt_1","thread_id":"thr_1","seq":4,"ts":"2026-01-02T03:04:05.000000Z","type":"dream","run_id":"run_1","content":"of sheep","reason":"night","data":{"sheep":[1,2],"x":{"y":"<&>"}}}`
 	var ev ponder.Event
 	if err := json.Unmarshal([]byte(line), &ev); err != nil {
 		t.Fatal(err)
 	}
-	if js, err := json.Marshal(ev); err != nil || string(js) != line {
+	if js, err := ev.MarshalJSON(); err != nil || string(js) != line {
 		t.Errorf("written again (%v): %s", err, js)
 	}
 }
