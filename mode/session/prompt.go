@@ -45,10 +45,14 @@ type thought struct {
 	Confidence float64 `json:"confidence"`
 }
 
+// promptSize is what most prompts have room in, in bytes.
+const promptSize = 6 << 10
+
 // ask returns the call of a step.
 func (s state) ask() ponder.Action {
 	role, tokens, req := s.opts.ThoughtRole, thoughtsTokens, llm.Request{System: thoughtsPrompt, Schema: thoughtsSchema, Background: true}
 	var b strings.Builder
+	b.Grow(promptSize)
 	fmt.Fprintf(&b, "The question:\n<question>\n%s\n</question>\n", quoted(clip(clean(s.run.Input), maxAsked)))
 	switch s.Step.Do {
 	case questions:

@@ -78,19 +78,21 @@ func encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
 	}
 	b := &batch{events: make([]ponder.Event, len(events))}
 	now := rule.Now()
-	var c chunker
+	lines := make([][]byte, len(events))
 	for i, ev := range events {
 		ev = ev.Stamp(id, 0, now)
 		b.events[i] = ev
 		ev.Thread = ""
-		js, err := ev.MarshalJSON()
-		if err != nil {
+		if lines[i], err = ev.MarshalJSON(); err != nil {
 			return nil, err
 		}
-		if err := b.note(ev, keys[i], c.add(js)); err != nil {
+		b.bytes += len(lines[i])
+	}
+	c := chunker{left: b.bytes + len(lines)}
+	for i, ev := range b.events {
+		if err := b.note(ev, keys[i], c.add(lines[i])); err != nil {
 			return nil, err
 		}
-		b.bytes += len(js)
 	}
 	b.chunks = c.chunks
 	return b, nil
@@ -100,6 +102,7 @@ func encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
 type chunker struct {
 	chunks []chunk
 	lines  strings.Builder // of the last chunk
+	left   int             // bytes that are to come
 }
 
 // add adds a line.
@@ -108,10 +111,12 @@ func (c *chunker) add(line []byte) place {
 	if last < 0 || c.chunks[last].n == chunkLines || c.lines.Len()+len(line) > chunkBytes {
 		c.chunks = append(c.chunks, chunk{})
 		c.lines = strings.Builder{}
+		c.lines.Grow(min(c.left, chunkBytes))
 		last++
 	}
 	c.lines.Write(line)
 	c.lines.WriteByte('\n')
+	c.left -= len(line) + 1
 	at := place{last, c.chunks[last].n}
 	c.chunks[last] = chunk{c.lines.String(), at.line + 1}
 	return at
