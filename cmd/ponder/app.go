@@ -52,19 +52,29 @@ func (a *app) config() (*config.Config, error) {
 	if a.flags.logLevel != "" {
 		cfg.LogLevel = a.flags.logLevel
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil && cfg.LogLevel != "" {
-		return nil, usagef("--log-level: %q is none of debug, info, warn, error", clip(cfg.LogLevel, 20))
+	if err := a.logTo(cfg.LogLevel); err != nil {
+		return nil, err
 	}
-	if cfg.LogLevel == "" {
-		level = slog.LevelError
-	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: level})))
 	for _, w := range cfg.Warnings {
 		a.say("warning: %s", w)
 	}
 	a.cfg = cfg
 	return cfg, nil
+}
+
+// logTo sets up the log. Without a level there is none: commands say themselves
+// what goes wrong.
+func (a *app) logTo(level string) error {
+	if level == "" {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+		return nil
+	}
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return usagef("--log-level: %q is none of debug, info, warn, error", clip(level, 20))
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: least})))
+	return nil
 }
 
 // dbFile returns the database of the command, as far as it is known.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ import (
 func (a *app) report(v session.View) {
 	if a.flags.json {
 		return
+	}
+	if stderr, ok := a.log.out.(*os.File); ok && !a.flags.quiet && tui.CanShow(stderr) {
+		fmt.Fprintln(a.log) // what was shown before ends here
 	}
 	a.printf("%s\n", strings.TrimSpace(answerOf(v)))
 	if !a.flags.quiet {

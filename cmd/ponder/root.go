@@ -42,7 +42,7 @@ ponder session resume last`,
 	f.StringVar(&a.flags.config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
 	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object a line")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print results only, no progress")
-	f.StringVar(&a.flags.logLevel, "log-level", "", "debug, info, warn or error (default error)")
+	f.StringVar(&a.flags.logLevel, "log-level", "", "`level` of the log on standard error: debug, info, warn or error (default none)")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; NO_COLOR does the same")
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})

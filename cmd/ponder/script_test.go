@@ -26,9 +26,13 @@ func TestMain(m *testing.M) {
 //	refused CODE COMMAND  and that it prints one line, on standard error
 //	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
 //	asked N               waits until the server has been asked N times
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+
+// scripts returns how the scripts of a folder are run: in a home of their own,
+// without a model but that of the simulated server.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			s := newSimulated()
 			env.Defer(s.server.Close)
@@ -45,7 +49,7 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-	})
+	}
 }
 
 type simKey struct{}

@@ -62,13 +62,10 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	}
 	a.note("going on with %s after %s: %s", w.id, counted(s.Progress.Thoughts, "thought", "thoughts"), clip(oneLine(s.Question), 80))
 	err = w.work(ctx, t)
-	switch {
-	case errors.Is(err, ponder.ErrHeld):
+	if errors.Is(err, ponder.ErrHeld) {
 		return w.lookOn(ctx)
-	case err != nil:
-		return w.broken(ctx, err)
 	}
-	return w.outcome()
+	return w.end(ctx, err)
 }
 
 // lookOn shows what another process thinks.

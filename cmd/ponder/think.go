@@ -138,24 +138,45 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 	defer t.close(ctx)
 	a.note("session %s", id)
 	err = w.work(ctx, t)
-	if w.nothingCame(err) {
-		if removed := store.Remove(context.WithoutCancel(ctx), id); removed == nil && err == nil {
-			return w.failed()
-		}
+	if !w.nothingCame(ctx, err) {
+		return w.end(ctx, err)
 	}
+	removed := store.Remove(context.WithoutCancel(ctx), id)
+	switch {
+	case removed != nil: // then it can just as well go on later
+		return w.end(ctx, err)
+	case err != nil:
+		return shortest(err)
+	}
+	return w.failed()
+}
+
+// end says how it went, and returns that as an exit code.
+func (w *viewing) end(ctx context.Context, err error) error {
 	if err != nil {
 		return w.broken(ctx, err)
 	}
 	return w.outcome()
 }
 
-// nothingCame reports whether a session ended in failure before its first
+// shortest returns the sentinel in an error of the store that a user understands
+// better than where it comes from.
+func shortest(err error) error {
+	for _, known := range []error{ponder.ErrFull, ponder.ErrReadOnly} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return err
+}
+
+// nothingCame reports whether a session has ended in failure before its first
 // thought, so that there is nothing to keep.
-func (w *viewing) nothingCame(err error) bool {
-	if len(w.view.Thoughts) > 0 || w.view.Session.Status == ponder.Paused {
+func (w *viewing) nothingCame(ctx context.Context, err error) bool {
+	if len(w.view.Thoughts) > 0 || w.view.Session.Status == ponder.Paused || ctx.Err() != nil {
 		return false
 	}
-	return w.view.Session.Status == ponder.Failed || err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errInterrupted)
+	return err != nil && !errors.Is(err, ponder.ErrHeld) || w.view.Session.Status == ponder.Failed
 }
 
 // broken says what becomes of a session whose work ended in an error.
@@ -167,12 +188,10 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 		return failure{interrupted, err}
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
 		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: ponder session watch %s", w.id)}
-	case len(w.view.Thoughts) == 0:
-		return err
 	case errors.Is(err, ponder.ErrFull):
 		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: ponder session resume %s", w.id)}
 	case errors.Is(err, ponder.ErrReadOnly):
-		return failure{incomplete, fmt.Errorf("paused: the database can not be written; make it writable, then: ponder session resume %s", w.id)}
+		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: ponder session resume %s", w.id)}
 	}
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }

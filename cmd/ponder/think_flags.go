@@ -143,5 +143,5 @@ func (f *thinkFlags) options(c *config.Config, given func(string) bool) (session
 			return session.Options{}, usagef("--synthesis-every: %w", err)
 		}
 	}
-	return session.Options{SynthesisInterval: every.Seconds()}, nil
+	return session.Options{SynthesisInterval: every.Seconds(), Prompt: c.Prompt(session.Name)}, nil
 }

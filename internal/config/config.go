@@ -27,7 +27,7 @@ import (
 // models but what is found on the machine, and five minutes a session.
 type Config struct {
 	DB             string              `toml:"db"`              // file with the log; [Load] fills in where it is by default
-	LogLevel       string              `toml:"log_level"`       // debug, info, warn, error; error if empty
+	LogLevel       string              `toml:"log_level"`       // debug, info, warn, error; no log if empty
 	EnableThinking bool                `toml:"enable_thinking"` // offer models a place for notes in mid-turn
 	Models         Models              `toml:"models"`
 	Providers      map[string]Provider `toml:"providers"`

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+func TestBrake(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	b := &brake{stop: stop}
+	rested := 0
+	b.toRest(func() { rested++ })
+	b.press()
+	if rested != 1 || ctx.Err() != nil {
+		t.Fatalf("after one press: rested %d times, %v; want once, nil", rested, ctx.Err())
+	}
+	b.press()
+	if rested != 1 || !errors.Is(context.Cause(ctx), errInterrupted) {
+		t.Fatalf("after two: rested %d times, %v; want once, interrupted", rested, context.Cause(ctx))
+	}
+}
+
+func TestBrakeWithoutRest(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	b := &brake{stop: stop}
+	b.toRest(func() { t.Error("a command that has ended was asked to rest") })()
+	b.press()
+	if !errors.Is(context.Cause(ctx), errInterrupted) {
+		t.Errorf("context: %v, want interrupted", context.Cause(ctx))
+	}
+}

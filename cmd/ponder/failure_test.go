@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/llm"
+)
+
+func TestExplain(t *testing.T) {
+	refused := func(c llm.Class) error {
+		return fmt.Errorf("check: %w", &llm.Error{Class: c, Model: "a/b", Message: "no", Status: 401, Advice: "set A_KEY"})
+	}
+	tests := []struct {
+		name string
+		err  error
+		code int
+		line string
+	}{
+		{"plain", errors.New("it broke\nbadly\x1b[2J"), failed, "it broke badly[2J"},
+		{"usage", usagef("--for: %w", errors.New("no")), wrongUsage, "--for: no"},
+		{"unknown id", fmt.Errorf("find x: %w", ponder.ErrNoThread), wrongUsage, "find x: no such thread"},
+		{"no key", fmt.Errorf("slow model: %w", config.ErrNoKey), notReady, "slow model: no key"},
+		{"wrong key", refused(llm.Auth), notReady, "check: a/b: no (401): set A_KEY"},
+		{"no such model", refused(llm.NotFound), notReady, "check: a/b: no (401): set A_KEY"},
+		{"server trouble", refused(llm.Transient), failed, "check: a/b: no (401): set A_KEY"},
+		{"full disk", fmt.Errorf("append: %w", ponder.ErrFull), failed, "append: disk is full: free some space and try again"},
+		{"read-only", ponder.ErrReadOnly, failed, "database is read-only: make it writable, or name another with --db"},
+		{"newer", ponder.ErrNewer, failed, "database was made by a newer version: update ponder"},
+		{"interrupted", fmt.Errorf("read: %w", context.Canceled), interrupted, ""},
+		{"paused", failure{code: incomplete}, incomplete, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, line := explain(tt.err, &app{})
+			if code != tt.code || line != tt.line {
+				t.Errorf("%d %q, want %d %q", code, line, tt.code, tt.line)
+			}
+		})
+	}
+}
+
+// What becomes of a session whose work ended in an error.
+func TestBroken(t *testing.T) {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		err  error
+		code int
+		says string
+	}{
+		{"full disk", t.Context(), fmt.Errorf("append thought: %w", ponder.ErrFull), incomplete, "paused: the disk is full; free some space, then: ponder session resume thr_1"},
+		{"read-only", t.Context(), ponder.ErrReadOnly, incomplete, "paused: the database cannot be written; make it writable, then: ponder session resume thr_1"},
+		{"taken over", t.Context(), ponder.ErrFenced, incomplete, "another process thinks on; to look on: ponder session watch thr_1"},
+		{"trouble", t.Context(), errors.New("odd"), incomplete, "paused: odd; to go on: ponder session resume thr_1"},
+		{"stopped", done, context.Canceled, interrupted, "context canceled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var log strings.Builder
+			w := &viewing{app: &app{log: &logSink{out: &log}}, id: "thr_1"}
+			err := w.broken(tt.ctx, tt.err)
+			if codeOf(err) != tt.code || err.Error() != tt.says {
+				t.Errorf("%d %q, want %d %q", codeOf(err), err, tt.code, tt.says)
+			}
+		})
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	words := []string{"think", "session", "--for", "--docs", "models.fast"}
+	for in, want := range map[string]string{
+		"tihnk": "did you mean think? ", "sess": "did you mean session? ", "--fro": "did you mean --for? ", "models.fats": "did you mean models.fast? ",
+		"xyzzy": "", "": "", "THINK": "did you mean think? ",
+	} {
+		if got := suggest(in, words); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCountOf(t *testing.T) {
+	for in, want := range map[string]int{"200k": 200_000, "1_000": 1000, "3M": 3_000_000, "1,500": 1500, "7": 7, "0": 0, "-1": 0, "1.5k": 0, "": 0, "k": 0, "2000M": 0} {
+		got, err := countOf(in, config.MaxTokens)
+		if (err == nil) != (want > 0) || want > 0 && got != want {
+			t.Errorf("%q: %d, %v; want %d", in, got, err, want)
+		}
+	}
+}
+
+func FuzzPrefix(f *testing.F) {
+	f.Add("thr_01m7")
+	f.Add("last")
+	f.Fuzz(func(t *testing.T, name string) {
+		if got := prefixOf(name); got != "" && (!strings.HasPrefix(got, "thr_") || len(got) > 30) {
+			t.Errorf("%q: %q", name, got)
+		}
+		if _, err := countOf(name, 100); err == nil && strings.TrimSpace(name) == "" {
+			t.Errorf("%q is a number", name)
+		}
+	})
+}
