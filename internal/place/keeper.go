@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -184,7 +185,10 @@ func (k *keeper) busy(ctx dbos.Context, thread string) (int, error) {
 	k.spent = append(k.spent, r)
 	k.mu.Unlock()
 	k.ring()
-	<-r.erased
+	select {
+	case <-r.erased:
+	case <-k.stopped:
+	}
 	return 0, dbos.ErrConflictingWorkflowID
 }
 
@@ -231,11 +235,17 @@ func sleepOr(done <-chan struct{}, d time.Duration) {
 	}
 }
 
+// errNoDBOS says that DBOS could not be launched.
+var errNoDBOS = errors.New("dbos is not at work")
+
 // wait returns DBOS once it is launched.
 func (k *keeper) wait(ctx context.Context) (dbos.Context, error) {
 	select {
 	case <-k.ready:
-		return k.dbos, k.failed
+		if k.failed != nil {
+			return nil, fmt.Errorf("%w: %w", errNoDBOS, k.failed)
+		}
+		return k.dbos, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -53,8 +53,8 @@ func (p *Placement) Start(ctx context.Context, thread ponder.ThreadID) error {
 // Wait waits until a thread is not at work here, and returns how its last busy
 // period ended: nil if nothing is left to do, or if there was none;
 // [ponder.ErrHeld] if another process has the thread; [context.Canceled] if the
-// placement was closed; or what else Work returned, which is logged too. It is
-// ctx's error if that is done before.
+// placement was closed; or what else Work returned, which a process that serves
+// logs too. It is ctx's error if that is done before.
 func (p *Placement) Wait(ctx context.Context, thread ponder.ThreadID) error {
 	p.mu.Lock()
 	pd, last := p.periods[thread], p.ends[thread]
@@ -96,10 +96,19 @@ func (p *Placement) run(pd *period) {
 			break
 		}
 	}
-	if pd.err != nil && !errors.Is(pd.err, ponder.ErrHeld) && p.ctx.Err() == nil {
-		p.Logger.Error("work on a thread ended", "thread", pd.thread, "error", pd.err)
-	}
+	p.report(pd)
 	close(pd.over)
+}
+
+// report logs what went wrong, if nobody waits for the thread who would say so.
+func (p *Placement) report(pd *period) {
+	switch {
+	case pd.err == nil || errors.Is(pd.err, ponder.ErrHeld) || errors.Is(pd.err, ponder.ErrNoThread) || p.ctx.Err() != nil:
+	case p.Serve:
+		p.Logger.Error("work on a thread ended", "thread", pd.thread, "error", pd.err)
+	default:
+		p.Logger.Debug("work on a thread ended", "thread", pd.thread, "error", pd.err)
+	}
 }
 
 // rejoinWait is how long a process waits, at first, for itself to become a new

@@ -64,8 +64,9 @@ type Config struct {
 	Logger *slog.Logger
 
 	// Serve says that the process works for others: it takes threads from the
-	// queue, calls schedules, and looks after the threads of processes that are
-	// gone. A process that does not serve works only on what it starts.
+	// queue, calls schedules, and looks every few seconds for threads that nobody
+	// works on. A process that does not serve works only on what it starts; if
+	// that may have been held by a process that was killed, it calls [Bury] first.
 	Serve bool
 
 	// PerOwner is how many threads of one owner are taken from the queue at

@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ponder"
@@ -51,7 +52,7 @@ func (s *sweeper) round(ctx context.Context) error {
 	s.alive = alive
 	if died {
 		_, err := s.recover(ctx)
-		return err
+		return unless(errNoDBOS, err)
 	}
 	if time.Since(s.tidied) >= tidyEvery {
 		s.tidied = time.Now()
@@ -79,10 +80,18 @@ func (s *sweeper) again(ctx context.Context) error {
 		return nil
 	}
 	queued, err := s.keeper.queued(ctx)
-	if err != nil {
+	if unless(errNoDBOS, err) != nil {
 		return err
 	}
 	_, err = s.startAll(ctx, leftovers{queued: queued}.add(still))
+	return err
+}
+
+// unless returns err, but nil if it is what was said before.
+func unless(said, err error) error {
+	if errors.Is(err, said) {
+		return nil
+	}
 	return err
 }
 
