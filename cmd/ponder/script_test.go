@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 //	exits CODE COMMAND    runs it and checks the exit code
 //	refused CODE COMMAND  and that it prints one line, on standard error
 //	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
-//	asked N               waits until the server has been asked N times
+//	forget                begins to count anew how often the server is asked
+//	asked N               waits until it has been asked N times
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
 
 // scripts returns how the scripts of a folder are run: in a home of their own,
@@ -45,7 +46,7 @@ func scripts(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "sim": configure, "asked": asked,
+			"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -99,6 +100,12 @@ func asked(ts *testscript.TestScript, _ bool, args []string) {
 	for s.asked < n {
 		s.changed.Wait()
 	}
+}
+
+func forget(ts *testscript.TestScript, _ bool, _ []string) {
+	s := ts.Value(simKey{}).(*simulated)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asked = 0
 }
 
