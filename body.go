@@ -189,7 +189,7 @@ type (
 	RunStarted struct {
 		Input   string          `json:"-"`
 		Mode    string          `json:"mode"`
-		Version int             `json:"version,omitempty"` // of the mode; set by the engine where zero
+		Version int             `json:"version,omitempty"` // of the mode; zero is whichever is the newest
 		Budget  Budget          `json:"budget,omitzero"`
 		Options json.RawMessage `json:"options,omitempty"` // of the mode's own
 	}

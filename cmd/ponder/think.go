@@ -115,7 +115,7 @@ func begin(ctx context.Context, store ponder.Threads, question, title, model str
 		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindSession, Title: clip(oneLine(title), maxTitle), Owner: owner,
 		Created: time.Now(), Model: model,
 	}
-	start := ponder.RunStarted{Input: question, Mode: session.Name, Budget: budget, Options: js}
+	start := ponder.RunStarted{Input: question, Mode: session.Name, Version: session.New().Version, Budget: budget, Options: js}
 	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
 		return "", fmt.Errorf("begin a session: %w", err)
 	}
