@@ -81,6 +81,8 @@ type Model struct {
 	llm.Model
 	Price     Price
 	MaxOutput int // tokens it can write at most; zero: not known
+
+	guess *llm.Estimator
 }
 
 // A Price is what a model's tokens cost. The zero Price is not known.
@@ -111,8 +113,14 @@ func (p Price) affords(m Money, in int) int {
 	return max(0, int(left/p.Output))
 }
 
-// tokensIn estimates how many tokens a request has, rather too many than too few.
-func (m Model) tokensIn(req *llm.Request) int { return req.Size()/bytesPerToken + 16 }
+// tokensIn estimates how many tokens a request has, rather too many than too
+// few, by what the model has reported of others.
+func (m Model) tokensIn(req *llm.Request) int {
+	if m.guess == nil {
+		return req.Size()/bytesPerToken + 16
+	}
+	return m.guess.Tokens(m.Name(), req.Size())*6/5 + 16
+}
 
 // most returns the most that a call may cost.
 func (m Model) most(in, out int) Cost {

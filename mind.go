@@ -47,6 +47,8 @@ type Mind struct {
 	models map[string]Model
 	tools  map[string]Tool
 	clock  awake
+	guess  llm.Estimator
+	retry  llm.RetryBudget
 
 	mu     sync.Mutex
 	node   NodeID
@@ -75,9 +77,12 @@ func New(c Config) (*Mind, error) {
 		}
 		m.modes[mode.Name] = append(m.modes[mode.Name], mode)
 	}
-	for _, chain := range c.Models {
+	m.Models = make(map[Role][]Model)
+	for role, chain := range c.Models {
 		for _, model := range chain {
+			model.guess = &m.guess
 			m.models[model.Name()] = model
+			m.Models[role] = append(m.Models[role], model)
 		}
 	}
 	for _, t := range c.Tools {
@@ -224,6 +229,9 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	defer stop()
 	h.heads = heads
 	err = h.loop()
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		err = context.Cause(ctx) // whatever it did at that moment
+	}
 	cancel(err)
 	h.land()
 	if errors.Is(err, errIdle) {

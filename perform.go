@@ -216,6 +216,7 @@ func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause 
 	switch {
 	case err == nil:
 		done.Message, done.Finish, done.Usage = resp.Message, resp.Finish, resp.Usage
+		h.guess.Learn(model.Name(), req.Size(), resp.Usage)
 	case errors.As(err, &failure):
 		done.Usage = failure.Usage
 	}
@@ -256,6 +257,7 @@ func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, 
 		}
 	}()
 	var text []byte
+	h.retry.Request()
 	for d, err := range m.Generate(ctx, req) {
 		if err != nil {
 			return nil, wrote, err
@@ -294,7 +296,11 @@ func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int
 			at = i
 		}
 	}
-	if next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64()); next.Again {
+	next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
+	if next.Again && next.Model == at && o.Class != llm.RateLimited && !h.retry.Retry() {
+		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
+	}
+	if next.Again {
 		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
 	}
 	return o
