@@ -110,8 +110,12 @@ func (w *viewing) work(ctx context.Context, t *thinker) error {
 // holds it.
 func (w *viewing) watch(ctx context.Context) error {
 	s := w.show(nil)
-	defer s.close()
-	return w.follow(ctx, s, nil, nil)
+	err := w.follow(ctx, s, nil, nil)
+	s.close()
+	if ctx.Err() != nil {
+		w.note("left to itself; to look on again: ponder session watch %s", w.id)
+	}
+	return err
 }
 
 // tickEvery is how often a view is drawn anew, and heldEvery how often is asked
