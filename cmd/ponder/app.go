@@ -234,3 +234,25 @@ func (s *logSink) through(v *tui.View) {
 	defer s.mu.Unlock()
 	s.view = v
 }
+
+// command returns the command line that does something with a thread, in the
+// database and with the configuration of this one.
+func (a *app) command(what string, id ponder.ThreadID) string {
+	line := "ponder " + what + " " + string(id)
+	for _, f := range [][2]string{{"--db", a.flags.db}, {"--config", a.flags.config}} {
+		if f[1] != "" {
+			line += " " + f[0] + " " + shellQuote(f[1])
+		}
+	}
+	return line
+}
+
+// shellQuote returns a word as a shell takes it.
+func shellQuote(word string) string {
+	if word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@+,=", r))
+	}) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -52,7 +52,7 @@ func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID
 		return a.object(map[string]any{"id": id, "log": logFile, "pid": worker.Process.Pid})
 	}
 	a.printf("%s\n", id)
-	a.note("thinking in the background; to look on: ponder session watch %s", id)
+	a.note("thinking in the background; to look on: %s", a.command("session watch", id))
 	return nil
 }
 

@@ -107,3 +107,17 @@ func FuzzPrefix(f *testing.F) {
 		}
 	})
 }
+
+// What a user is told to type works in the database that was named.
+func TestCommand(t *testing.T) {
+	for _, tt := range []struct{ db, config, want string }{
+		{"", "", "ponder session resume thr_1"},
+		{"/x/p.db", "", "ponder session resume thr_1 --db /x/p.db"},
+		{"my notes/it's.db", "c.toml", `ponder session resume thr_1 --db 'my notes/it'\''s.db' --config c.toml`},
+	} {
+		a := &app{flags: flags{db: tt.db, config: tt.config}}
+		if got := a.command("session resume", "thr_1"); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}

@@ -113,7 +113,7 @@ func (w *viewing) watch(ctx context.Context) error {
 	err := w.follow(ctx, s, nil, nil)
 	s.close()
 	if ctx.Err() != nil {
-		w.note("left to itself; to look on again: ponder session watch %s", w.id)
+		w.note("left to itself; to look on again: %s", w.command("session watch", w.id))
 	}
 	return err
 }

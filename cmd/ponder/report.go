@@ -81,7 +81,7 @@ func (a *app) account(v session.View) string {
 	row("Thought", thought(s))
 	row("Cost", cost(s))
 	row("Stopped", s.StopReason)
-	row("Everything", fmt.Sprintf("ponder session export %s --format markdown", s.ID))
+	row("Everything", a.command("session export", ponder.ThreadID(s.ID))+" --format markdown")
 	return b.String()
 }
 
@@ -182,14 +182,14 @@ func (w *viewing) outcome() error {
 		}
 		return nil
 	case ponder.Paused:
-		w.note("paused; to go on: ponder session resume %s", w.id)
+		w.note("paused; to go on: %s", w.command("session resume", w.id))
 		return failure{code: incomplete}
 	case ponder.Cancelled:
 		return failure{incomplete, fmt.Errorf("session %s was cancelled: ponder session show %s", w.id, w.id)}
 	case ponder.Failed:
 		return w.failed()
 	}
-	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: ponder session resume %s", w.id)}
+	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.command("session resume", w.id))}
 }
 
 func (w *viewing) failed() error {

@@ -181,17 +181,17 @@ func (w *viewing) nothingCame(ctx context.Context, err error) bool {
 
 // broken says what becomes of a session whose work ended in an error.
 func (w *viewing) broken(ctx context.Context, err error) error {
-	goOn := fmt.Sprintf("to go on: ponder session resume %s", w.id)
+	goOn := fmt.Sprintf("to go on: %s", w.command("session resume", w.id))
 	switch {
 	case ctx.Err() != nil:
 		w.note("stopped; %s", goOn)
 		return failure{interrupted, err}
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
-		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: ponder session watch %s", w.id)}
+		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.id))}
 	case errors.Is(err, ponder.ErrFull):
-		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: ponder session resume %s", w.id)}
+		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.command("session resume", w.id))}
 	case errors.Is(err, ponder.ErrReadOnly):
-		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: ponder session resume %s", w.id)}
+		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.command("session resume", w.id))}
 	}
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }
