@@ -13,7 +13,7 @@ const (
 	thoughtAnswer = "This answer was put together without a model, from the thoughts so far."
 	nothingMore   = "the documents have nothing more on this"
 	enoughQuoted  = "the best passages of the documents are quoted"
-	nothingAtAll  = "The documents have nothing on this question."
+	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
 )
 
 // Bounds on what is put together.
