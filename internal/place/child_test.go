@@ -245,14 +245,14 @@ func serveOthers(ctx context.Context, c *child) error {
 	return c.await(ctx, c.Threads...)
 }
 
-// recoverMany says when it has begun a call for each thread, and waits for ever.
+// recoverMany says when it has begun both calls of each thread, and waits for ever.
 func recoverMany(ctx context.Context, c *child) error {
 	before := inUse()
 	begun := time.Now()
 	if _, err := c.place.Recover(ctx); err != nil {
 		return err
 	}
-	for c.model.begun.Load() < int64(len(c.Threads)) {
+	for c.model.begun.Load() < 2*int64(len(c.Threads)) {
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Println("all", time.Since(begun).Milliseconds(), time.Since(c.begun).Milliseconds())

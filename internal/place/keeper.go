@@ -17,6 +17,7 @@ import (
 type keeper struct {
 	place   *Placement
 	bell    chan struct{} // there is something to do
+	once    sync.Once
 	closing chan struct{} // closed when no more periods begin
 	stopped chan struct{} // closed when the goroutine has ended
 
@@ -64,7 +65,7 @@ func (k *keeper) run() {
 	k.dbos, k.failed = k.launch()
 	close(k.ready)
 	if k.failed != nil {
-		k.place.Logger.Error("nothing but the log remembers which threads are at work", "error", k.failed)
+		k.place.Logger.Warn("nothing but the log remembers which threads are at work", "error", k.failed)
 	}
 	closing := k.closing
 	for {
@@ -253,12 +254,7 @@ func (k *keeper) wait(ctx context.Context) (dbos.Context, error) {
 
 // close erases the rows and shuts DBOS down. No period may be at work.
 func (k *keeper) close(ctx context.Context) error {
-	select {
-	case <-k.closing:
-		return nil
-	default:
-		close(k.closing)
-	}
+	k.once.Do(func() { close(k.closing) })
 	select {
 	case <-k.stopped:
 	case <-ctx.Done():
