@@ -30,19 +30,23 @@ func (p *Placement) recover(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if p.keeper == nil {
-		return p.startAll(ctx, threads)
+	var left leftovers
+	var failed error
+	if p.keeper != nil {
+		left, failed = p.leftovers(ctx)
 	}
-	left, failed := p.leftovers(ctx)
-	n, err := p.startAll(ctx, left.add(threads))
-	if err == nil {
-		p.keeper.discard(left.ids)
-	}
+	n, err := p.startAll(left.add(threads), left.ids)
 	return n, errors.Join(err, failed)
 }
 
-// startAll starts threads and returns how many were not at work here already.
-func (p *Placement) startAll(ctx context.Context, threads []ponder.ThreadID) (n int, err error) {
+// insureAfter is how long rows wait when many threads are started at once: what
+// asked for those threads is still there, and the log needs the connection.
+const insureAfter = time.Second
+
+// startAll starts threads and returns how many were not at work here already. When
+// they have rows, others are erased.
+func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, error) {
+	var periods []*period
 	for _, thread := range threads {
 		p.mu.Lock()
 		busy := p.periods[thread] != nil
@@ -50,12 +54,23 @@ func (p *Placement) startAll(ctx context.Context, threads []ponder.ThreadID) (n 
 		if busy {
 			continue
 		}
-		if err := p.Start(ctx, thread); err != nil {
-			return n, err
+		pd, begun, err := p.begin(thread)
+		if err != nil {
+			return len(periods), fmt.Errorf("start %s: %w", thread, err)
 		}
-		n++
+		if begun {
+			periods = append(periods, pd)
+		}
 	}
-	return n, nil
+	if p.keeper != nil {
+		time.AfterFunc(insureAfter, func() {
+			for _, pd := range periods {
+				p.keeper.insure(pd)
+			}
+			p.keeper.discard(others)
+		})
+	}
+	return len(periods), nil
 }
 
 // leftovers are the rows of nodes that are not alive, and the threads in the queue.

@@ -83,7 +83,7 @@ func (s *sweeper) again(ctx context.Context) error {
 	if unless(errNoDBOS, err) != nil {
 		return err
 	}
-	_, err = s.startAll(ctx, leftovers{queued: queued}.add(still))
+	_, err = s.startAll(leftovers{queued: queued}.add(still), nil)
 	return err
 }
 
