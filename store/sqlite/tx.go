@@ -60,9 +60,9 @@ const (
 	newestPos   = `SELECT coalesce(max(pos), 0) FROM ponder_batch`
 )
 
-// reset makes conn the connection.
+// reset makes conn the connection. The statements of the one before end with it:
+// there is a new one only because that one is gone.
 func (tx *tx) reset(conn driver.Conn) {
-	tx.forget()
 	tx.conn, tx.stmts = conn, make(map[string]driver.Stmt)
 	tx.version = -1
 }
