@@ -107,7 +107,7 @@ func (h *holder) checkpoint(last bool) {
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
 	defer cancel()
-	if err := h.Store.SaveCheckpoint(ctx, h.thread, lineFold, h.foldVersion(), h.committed, js); err != nil {
+	if err := h.Store.SaveCheckpoint(ctx, h.thread, lineFold, h.foldVersion(), h.committed, js); err != nil && h.ctx.Err() == nil {
 		h.Logger.Warn("checkpoint not kept", "thread", h.thread, "error", err)
 	}
 	h.saved = h.committed

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"ponder/llm"
 )
 
 // A holder is a mind at work on a thread it holds.
@@ -282,6 +284,23 @@ func (h *holder) wait(wake time.Time) error {
 				return h.read()
 			}
 		}
+	}
+}
+
+// leave writes what came of the actions that were through when the holder was
+// told to stop. Those that it interrupted stay open, for the next one.
+func (h *holder) leave(ctx context.Context) {
+	h.ctx = ctx
+	if h.line == nil && h.open() != nil {
+		return
+	}
+	h.collect()
+	h.results = slices.DeleteFunc(h.results, func(r result) bool {
+		return r.tool != nil && r.tool.Dropped || r.call != nil && (r.call.Dropped || r.call.Class == llm.Cancelled)
+	})
+	h.settle()
+	if err := h.commit(); err != nil {
+		h.Logger.Info("results not kept; the next holder asks again", "thread", h.thread, "error", err)
 	}
 }
 

@@ -240,7 +240,8 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	// What is left of the lease is given up, so that others need not wait for it.
 	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), BeatEvery)
 	defer rcancel()
-	if !errors.Is(err, ErrFenced) && h.line != nil {
+	if !errors.Is(err, ErrFenced) {
+		h.leave(rctx)
 		m.Store.Release(rctx, thread, lease.Fence, h.committed, h.elapsed())
 	}
 	return err

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ponder"
+	"ponder/llm"
 	"ponder/pondertest"
 	"ponder/store/memory"
 )
@@ -112,6 +114,62 @@ func TestShutdown(t *testing.T) {
 		mind.Stop()
 		if open := openCalls(mind.Events()); len(open) != 1 || m.begun.Load() != m.ended.Load() {
 			t.Errorf("open: %v; %d calls began, %d ended", open, m.begun.Load(), m.ended.Load())
+		}
+	})
+}
+
+// busy is a store whose appends by holders take a minute, for a while.
+type busy struct {
+	ponder.Store
+	mu   sync.Mutex
+	slow bool
+}
+
+func (s *busy) set(slow bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow = slow
+}
+
+func (s *busy) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+	s.mu.Lock()
+	slow := s.slow && f != 0
+	s.mu.Unlock()
+	if slow {
+		select {
+		case <-time.After(time.Minute):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.Store.Append(ctx, id, f, evs...)
+}
+
+// An answer that waited to be written when a process was told to end is not
+// asked for again.
+func TestShutdownKeepsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mine atomic.Int32
+		m := &fake{takes: func(r *llm.Request) time.Duration {
+			if r.Messages[0].Text() == "mine" {
+				mine.Add(1)
+				return 3 * time.Second
+			}
+			return time.Minute
+		}}
+		store := &busy{Store: memory.New()}
+		c := config(m)
+		c.Store = store
+		mind := pondertest.Start(t, c)
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "panel", Input: "?"})
+		time.Sleep(2 * time.Second)
+		store.set(true)
+		time.Sleep(2 * time.Second)
+		store.set(false)
+		mind.Stop()
+		next := pondertest.Start(t, c)
+		if fin := next.Await(pondertest.Run); fin.Status != ponder.Completed || mine.Load() != 1 {
+			t.Errorf("finished %+v, and asked %d times", fin, mine.Load())
 		}
 	})
 }
