@@ -281,3 +281,24 @@ func TestInputAsRunFinishes(t *testing.T) {
 		}
 	})
 }
+
+// A model that falls silent keeps nobody waiting for the conclusion: what there
+// is is concluded from.
+func TestSilentConclusion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fake{takes: func(r *llm.Request) time.Duration {
+			if strings.HasPrefix(r.Messages[0].Text(), "final") {
+				return time.Hour
+			}
+			return 20 * time.Second
+		}}
+		c := config(m)
+		c.Modes[0] = stepsMode(100)
+		mind := pondertest.Start(t, c)
+		begun := time.Now()
+		fin := start(t, mind, "steps", ponder.Budget{Time: time.Minute})
+		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: said nothing for 40s" {
+			t.Errorf("after %v: %+v", took, fin)
+		}
+	})
+}

@@ -58,7 +58,9 @@ func (l *line) apply(ev Event) {
 	case ToolCall:
 		l.begin(ev, &intent{tool: &b})
 	case CallFinished:
-		shown = l.end(ev, b.Outcome, b.Spent)
+		if shown = l.end(ev, b.Outcome, b.Spent); r != nil && b.Error == "" {
+			r.slowest = max(r.slowest, time.Duration(b.Took)*time.Millisecond)
+		}
 	case ToolResult:
 		shown = l.end(ev, b.Outcome, Cost{})
 	case BudgetSpent:

@@ -13,9 +13,11 @@ import (
 
 // Bounds on what is in flight.
 const (
-	maxResult = 1 << 20          // bytes of a tool's result; the rest is cut off
-	maxCall   = 30 * time.Minute // of one attempt; streams that make progress take less
-	graceful  = 5 * time.Second  // in which what was dropped must end
+	maxResult  = 1 << 20          // bytes of a tool's result; the rest is cut off
+	maxSilence = 8 * time.Minute  // of an attempt, between two pieces of its answer; adapters have less patience
+	leastWait  = 30 * time.Second // the same, of a run that is told to conclude
+	maxTries   = 99
+	graceful   = 5 * time.Second // in which what was dropped must end
 )
 
 // act starts what is committed, wanted and not in flight.
@@ -35,7 +37,7 @@ func (h *holder) begin(in *intent) {
 	in.begun = true
 	inherited := in.seq <= h.lease.Head // of a holder that is gone
 	fails := in.run.acts[in.key].fails
-	run, key, cause := in.run.ID, in.key, in.cause
+	run, key, cause, patience := in.run.ID, in.key, in.cause, in.run.patience()
 	h.performers.Go(func() {
 		defer cancel()
 		res := result{id: id}
@@ -43,11 +45,21 @@ func (h *holder) begin(in *intent) {
 			r := h.use(ctx, *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(ctx, *in.call, run, key, cause, fails)
+			r := h.call(ctx, *in.call, run, key, cause, fails, patience)
 			res.call = &r
 		}
 		h.post(res)
 	})
+}
+
+// patience returns how long a call of the run may be silent. A run that is told
+// to conclude waits twice as long as its slowest call took, and falls back on
+// what it has then.
+func (r *run) patience() time.Duration {
+	if !r.told {
+		return maxSilence
+	}
+	return min(maxSilence-1, max(leastWait, 2*r.slowest))
 }
 
 // post puts a result into the mail.
@@ -193,7 +205,7 @@ func (h *holder) use(ctx context.Context, c ToolCall, inherited bool) (r ToolRes
 }
 
 // call makes an attempt at a call.
-func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause string, fails int) CallFinished {
+func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause string, fails int, patience time.Duration) CallFinished {
 	began := time.Now()
 	done := CallFinished{Model: c.Model}
 	req := c.Request
@@ -210,7 +222,7 @@ func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause 
 	var wrote int
 	err := error(&llm.Error{Class: llm.NotFound, Model: c.Model, Message: "is not configured any more"})
 	if ok {
-		resp, wrote, err = h.ask(ctx, model, req, run, key)
+		resp, wrote, err = h.ask(ctx, model, req, run, key, patience)
 	}
 	var failure *llm.Error
 	switch {
@@ -227,12 +239,24 @@ func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause 
 	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
 		done.Usage = llm.Usage{Input: model.tokensIn(req), Output: wrote / bytesPerToken, Estimated: true}
 	}
+	done.Usage = believed(done.Usage, 2*c.Held.Tokens)
 	done.Spent, done.Price = model.settle(c.Held, read, wrote, done.Usage)
 	done.Took = time.Since(began).Milliseconds()
 	if err != nil {
-		done.Outcome = h.failed(ctx, c, err, fails)
+		done.Outcome = h.failed(ctx, c, err, fails, patience)
 	}
 	return done
+}
+
+// believed returns usage of which no part is negative or more than the most that
+// is believed; what a claim was beyond that is nobody's to know.
+func believed(u llm.Usage, most int) llm.Usage {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning} {
+		if *n < 0 || *n > most {
+			*n, u.Estimated = max(0, min(*n, most)), true
+		}
+	}
+	return u
 }
 
 // served reports whether a failed request may have been worked on, and so be
@@ -246,10 +270,17 @@ func served(err error) bool {
 }
 
 // ask makes the request and reads the answer. It returns the bytes that were
-// written, too. What goes far beyond what was held is cut off.
-func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, key string) (resp *llm.Response, wrote int, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxCall, &llm.Error{Class: llm.Transient, Model: m.Name(), Message: "took longer than " + maxCall.String()})
+// written, too. What goes far beyond what was held is cut off, and what is
+// silent for longer than patience, or takes four times as long.
+func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, key string, patience time.Duration) (resp *llm.Response, wrote int, err error) {
+	late := func(what string, d time.Duration) error {
+		return &llm.Error{Class: llm.Transient, Model: m.Name(), Message: what + " " + d.Round(time.Second).String()}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 4*patience, late("took longer than", 4*patience))
 	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	silent := time.AfterFunc(patience, func() { stop(late("said nothing for", patience)) })
+	defer silent.Stop()
 	defer func() {
 		if p := recover(); p != nil {
 			err = &llm.Error{Class: llm.Malformed, Model: m.Name(), Message: "the adapter panicked"}
@@ -260,8 +291,12 @@ func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, 
 	h.retry.Request()
 	for d, err := range m.Generate(ctx, req) {
 		if err != nil {
+			if cause := (*llm.Error)(nil); errors.As(context.Cause(ctx), &cause) {
+				err = cause
+			}
 			return nil, wrote, err
 		}
+		silent.Reset(patience)
 		if h.OnDelta != nil {
 			h.OnDelta(Delta{h.thread, run, key, d})
 		}
@@ -284,7 +319,7 @@ func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, 
 func cutoff(req *llm.Request) int { return 6*req.MaxTokens + 1024 }
 
 // failed says what to do about a failed attempt.
-func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int) Outcome {
+func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int, patience time.Duration) Outcome {
 	o := Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: ctx.Err() != nil}
 	if o.Dropped {
 		return o
@@ -295,6 +330,9 @@ func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int
 		if m.Name() == c.Model {
 			at = i
 		}
+	}
+	if patience < maxSilence {
+		fails = maxTries // a conclusion is not tried again as it is
 	}
 	next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
 	if next.Again && next.Model == at && o.Class != llm.RateLimited && !h.retry.Retry() {

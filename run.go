@@ -24,8 +24,9 @@ type run struct {
 	stoppedAt  time.Duration // of the thread's clock
 	stoppedFor time.Duration
 	cancelled  bool
-	told       bool // it has its BudgetSpent
-	since      int  // calls begun since it was told
+	told       bool          // it has its BudgetSpent
+	since      int           // calls begun since it was told
+	slowest    time.Duration // that a call of it took that went well
 	ended      bool
 	fault      string // why it can't go on
 	stack      []byte // where the mode panicked, for the log

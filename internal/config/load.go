@@ -108,6 +108,9 @@ func (c *Config) readFile(file, shown string, mustBe, project bool) error {
 }
 
 func read(file string) (string, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s: not a file", file) // a pipe would be waited for
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err

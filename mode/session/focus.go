@@ -106,6 +106,7 @@ func (s *state) explored(insight string) []ponder.Body {
 		return nil
 	}
 	q := s.Open[at]
+	insight, _ = s.cited(insight, nil) // nothing that was not gathered
 	q.Why, q.Insights = "", clip(oneLine(insight), maxInsight)
 	s.Open = without(s.Open, at)
 	s.Explored = last(append(slices.Clip(s.Explored), q), maxExplored)
