@@ -23,6 +23,7 @@ type viewing struct {
 	seen    ponder.Seq // the newest event in view
 	heard   time.Time  // when that came
 	class   llm.Class  // of the last call that failed
+	refused bool       // that call was not made, for the budget did not allow it
 	writing atomic.Int64
 	state   string // "pausing", if a user wants that
 
@@ -69,7 +70,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	if call, ok := ev.Body.(ponder.CallFinished); ok {
 		w.writing.Store(0)
 		if call.Error != "" {
-			w.class = call.Class
+			w.class, w.refused = call.Class, call.Refused
 		}
 	}
 	s.event(ev, w.view)

@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/internal/tui"
+	"ponder/llm"
 	"ponder/mode/session"
 )
 
@@ -194,6 +195,9 @@ func (w *viewing) outcome() error {
 
 func (w *viewing) failed() error {
 	code := failed
+	if w.refused && w.class == llm.Payment {
+		return failure{incomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.view.Session.StopReason)}
+	}
 	if notReadyFor(w.class) {
 		code = notReady
 	}
