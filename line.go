@@ -51,7 +51,9 @@ func (l *line) apply(ev Event) {
 		}
 	case Steer:
 		if b.Do == Cancel || b.Do == AnswerNow {
-			l.interrupt(ev.Run, func(r *run) { r.cancelled = r.cancelled || b.Do == Cancel })
+			l.interrupt(ev.Run, func(r *run) {
+				r.cancelled, r.hurried = r.cancelled || b.Do == Cancel, r.hurried || b.Do == AnswerNow
+			})
 		}
 	case CallStarted:
 		l.begin(ev, &intent{held: b.Held, call: &b})

@@ -52,11 +52,11 @@ func (h *holder) begin(in *intent) {
 	})
 }
 
-// patience returns how long a call of the run may be silent. A run that is told
-// to conclude waits twice as long as its slowest call took, and falls back on
+// patience returns how long a call of the run may be silent. A run that is to
+// conclude waits twice as long as its slowest call took, and falls back on
 // what it has then.
 func (r *run) patience() time.Duration {
-	if !r.told {
+	if !r.told && !r.hurried {
 		return maxSilence
 	}
 	return min(maxSilence-1, max(leastWait, 2*r.slowest))

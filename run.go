@@ -25,6 +25,7 @@ type run struct {
 	stoppedFor time.Duration
 	cancelled  bool
 	told       bool          // it has its BudgetSpent
+	hurried    bool          // it is asked to answer now
 	since      int           // calls begun since it was told
 	slowest    time.Duration // that a call of it took that went well
 	ended      bool
