@@ -112,7 +112,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
 	}
 	if strings.IndexFunc(string(p.Key), unicode.IsControl) >= 0 {
-		return Provider{}, fmt.Errorf("%s: %s has a line break in it, or another character that no key has", name, p.KeyEnv)
+		return Provider{}, fmt.Errorf("%s: %w: %s has a line break in it, or another character that no key has", name, ErrNoKey, p.KeyEnv)
 	}
 	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL // a server of one's own may want none
 	if p.Key == "" && p.KeyEnv != "" && mustHave {
