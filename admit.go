@@ -44,7 +44,7 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 	req.MaxTokens = out
 	held := m.most(in, out)
 	for up := r; up != nil; up = up.up {
-		d.held[up.ID] = d.held[up.ID].plus(held)
+		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
 	return CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Held: held}, ""
 }
@@ -59,7 +59,7 @@ func (d *decision) fit(r *run, m Model, in, out int) (int, string) {
 		if up.told {
 			kept = Cost{}
 		}
-		used := up.spent.plus(up.held).plus(d.held[up.ID])
+		used := up.spent.Add(up.held).Add(d.held[up.ID])
 		if limit.Money > 0 && m.Price.unknown() {
 			return 0, "money"
 		}
@@ -69,7 +69,7 @@ func (d *decision) fit(r *run, m Model, in, out int) (int, string) {
 		if limit.Money > 0 {
 			out = min(out, m.Price.affords(limit.Money-kept.Money-used.Money, in))
 		}
-		if what := used.plus(m.most(in, least)).over(limit, kept); what != "" {
+		if what := used.Add(m.most(in, least)).over(limit, kept); what != "" {
 			return 0, what
 		}
 	}

@@ -50,16 +50,14 @@ func (b Budget) reserve() Cost {
 	return r
 }
 
-func (c Cost) plus(d Cost) Cost {
+// Add returns the sum.
+func (c Cost) Add(d Cost) Cost {
 	return Cost{c.Calls + d.Calls, c.Tokens + d.Tokens, c.Money + d.Money}
 }
 
 func (c Cost) minus(d Cost) Cost {
 	return Cost{c.Calls - d.Calls, c.Tokens - d.Tokens, c.Money - d.Money}
 }
-
-// Add returns the sum.
-func (c Cost) Add(d Cost) Cost { return c.plus(d) }
 
 // over says which part of c exceeds the limit, or nothing. A zero limit is none.
 func (c Cost) over(limit, kept Cost) string {

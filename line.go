@@ -214,7 +214,7 @@ func (l *line) begin(ev Event, in *intent) {
 		r.since++
 	}
 	for ; r != nil; r = r.up {
-		r.held = r.held.plus(in.held)
+		r.held = r.held.Add(in.held)
 	}
 }
 
@@ -233,7 +233,7 @@ func (l *line) end(ev Event, o Outcome, spent Cost) bool {
 	}
 	delete(l.open, in.id())
 	for r := in.run; r != nil; r = r.up {
-		r.held, r.spent = r.held.minus(in.held), r.spent.plus(spent)
+		r.held, r.spent = r.held.minus(in.held), r.spent.Add(spent)
 	}
 	r, a := in.run, in.run.acts[in.key]
 	r.dirty = true
