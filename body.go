@@ -76,6 +76,7 @@ type (
 		Focus      string   `json:"focus,omitempty"`         // what was being thought about
 		Question   string   `json:"question_id,omitempty"`   // the sub-question it addresses
 		Cites      []string `json:"cites,omitempty"`         // the ids of evidence it rests on
+		Against    []string `json:"contradicts,omitempty"`   // the ids of corrections that it contradicts
 		Unaided    bool     `json:"without_model,omitempty"` // made without a model
 		Offset     float64  `json:"time_offset_seconds"`     // thinking time of the run
 		Model      string   `json:"-"`
@@ -83,9 +84,11 @@ type (
 	// SubQuestion is a question that came up.
 	SubQuestion struct {
 		Content  string  `json:"-"`
-		ID       string  `json:"question_id"` // unique in its run
-		Priority int     `json:"priority"`    // 1 to 10, the highest first
+		ID       string  `json:"question_id"`         // unique in its run
+		Parent   string  `json:"parent_id,omitempty"` // the question whose exploration raised it
+		Priority int     `json:"priority"`            // 1 to 10, the highest first
 		Why      string  `json:"why,omitempty"`
+		By       string  `json:"by,omitempty"` // who asks, if it is not the model: "user"
 		Unaided  bool    `json:"without_model,omitempty"`
 		Offset   float64 `json:"time_offset_seconds"`
 	}
@@ -94,6 +97,7 @@ type (
 		ID       string `json:"question_id"`
 		Priority int    `json:"priority,omitempty"` // 0: as before
 		Explored bool   `json:"explored,omitempty"`
+		Dropped  bool   `json:"dropped,omitempty"` // not wanted any more
 		Insights string `json:"insights_gained,omitempty"`
 		Reason   string `json:"-"`
 	}
@@ -105,10 +109,20 @@ type (
 		Confidence float64  `json:"confidence_level"` // 0 to 1
 		Remaining  []string `json:"remaining_questions,omitempty"`
 		Cites      []string `json:"cites,omitempty"`
+		Trend      string   `json:"trend,omitempty"` // of the confidence: converging, diverging, plateau
+		Basis      Basis    `json:"basis,omitzero"`
 		Final      bool     `json:"final,omitempty"`
 		Unaided    bool     `json:"without_model,omitempty"`
 		Offset     float64  `json:"time_offset_seconds"`
 		Model      string   `json:"-"`
+	}
+	// Basis is what speaks for a synthesis beside what the model claims. Each is
+	// a share from 0 to 1.
+	Basis struct {
+		Agreement     float64 `json:"agreement,omitempty"`     // of thoughts, those that another focus came to as well
+		Support       float64 `json:"support,omitempty"`       // of thoughts, those that cite evidence
+		Contradiction float64 `json:"contradiction,omitempty"` // of thoughts, those that others contradict
+		Stability     float64 `json:"stability,omitempty"`     // rounds of small change in the confidence: 1 is three or more
 	}
 )
 
@@ -148,6 +162,11 @@ type (
 		Total      int     `json:"total_steps,omitempty"`
 		Iteration  int     `json:"iteration,omitempty"`
 		Confidence float64 `json:"confidence,omitempty"`
+
+		Ref       string   `json:"ref,omitempty"`       // the id of the event or question it is about
+		Refused   bool     `json:"refused,omitempty"`   // what was wished for is not done
+		Cancelled []string `json:"cancelled,omitempty"` // keys of the actions that it put an end to
+		Thoughts  []int    `json:"thoughts,omitempty"`  // numbers of the thoughts it is about
 	}
 )
 
@@ -176,10 +195,11 @@ type (
 		Reason     string `json:"-"`
 		Importance int    `json:"importance,omitempty"`
 	}
-	// Resolved says that something needs no more attention.
+	// Resolved says that something needs no more attention, or how it turned out.
 	Resolved struct {
-		Content string `json:"-"`
-		Ref     string `json:"ref,omitempty"`
+		Content string   `json:"-"`
+		Ref     string   `json:"ref,omitempty"`
+		Outcome *float64 `json:"outcome,omitempty"` // 1: the answer was right; 0: it was wrong
 	}
 )
 
@@ -291,8 +311,9 @@ func (s Status) Ended() bool { return s == Completed || s == Failed || s == Canc
 // too, and may have orders of their own.
 type Order string
 
-// The orders. Both interrupt what is in flight.
+// The orders. The first two interrupt what is in flight.
 const (
 	Cancel    Order = "cancel"     // end now, without an answer
 	AnswerNow Order = "answer_now" // conclude from what there is
+	SetBudget Order = "budget"     // Args is a [Budget]: the limits it has replace those of the run, as long as that is not told to conclude
 )
