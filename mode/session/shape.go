@@ -38,13 +38,15 @@ type Session struct {
 	Started    *time.Time      `json:"started_at"`
 	Paused     *time.Time      `json:"paused_at"` // while it is paused
 	Completed  *time.Time      `json:"completed_at"`
-	Final      string          `json:"final_synthesis"` // the answer
-	Confidence []float64       `json:"confidence_evolution"`
+	Final      string          `json:"final_synthesis"`      // the answer
+	Confidence []float64       `json:"confidence_evolution"` // as claimed
 	StopReason string          `json:"stop_reason"`
 	Budget     Limits          `json:"budget"`
 	Usage      Usage           `json:"usage"`
 	Metadata   Metadata        `json:"metadata"`
 	Error      string          `json:"error_message"`
+
+	Certainty // of its newest synthesis
 }
 
 // Progress is how far a session has come.

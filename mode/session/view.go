@@ -14,12 +14,18 @@ type viewFold struct {
 	clock  clock
 	spent  ponder.Cost
 	places map[string]int // of sources and questions, by id; grown in place
+
+	calibration Calibration
+	basis       ponder.Basis // of the newest synthesis
 }
 
 // NewView returns the view of a session that has no events yet.
 func NewView() View {
 	return View{
-		Session:  Session{Status: ponder.Created, Confidence: []float64{}, Usage: Usage{Models: []ModelUsage{}}},
+		Session: Session{
+			Status: ponder.Created, Confidence: []float64{}, Usage: Usage{Models: []ModelUsage{}},
+			Certainty: Certainty{Calibration: uncalibrated},
+		},
 		Thoughts: []Thought{}, Questions: []Question{}, Syntheses: []Synthesis{}, Sources: []Source{},
 		fold: viewFold{places: make(map[string]int)},
 	}
@@ -32,7 +38,7 @@ func NewView() View {
 func (v View) Apply(ev ponder.Event) View {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		if b.Mode == Name && (v.Session.Run == "" || v.Session.Status.Ended()) {
-			return begin(ev, b)
+			return begin(ev, b).Calibrate(v.fold.calibration)
 		}
 		return v
 	}
@@ -178,6 +184,8 @@ func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
 	v.cite(b.Cites)
 	v.Session.Progress.Syntheses = len(v.Syntheses)
 	v.Session.Confidence = append(v.Session.Confidence, b.Confidence)
+	v.fold.basis = b.Basis
+	v.claim(&b.Confidence)
 }
 
 func (v *View) found(b ponder.Evidence) {
