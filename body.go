@@ -33,9 +33,11 @@ type (
 	}
 	// SystemNote is a remark of the program, or an imported event of a foreign type.
 	SystemNote struct {
-		Content string `json:"-"`
-		Reason  string `json:"-"`
-		Foreign string `json:"type,omitempty"`
+		Content string   `json:"-"`
+		Reason  string   `json:"-"`
+		Foreign string   `json:"type,omitempty"`
+		From    ThreadID `json:"from_thread,omitempty"` // what stands before was copied from there: see Fork
+		At      Seq      `json:"from_seq,omitempty"`    // of the last event that was copied
 	}
 	// AttachmentAdded is a file that a user put beside a conversation.
 	AttachmentAdded struct {
