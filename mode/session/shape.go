@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"time"
 
 	"ponder"
@@ -8,13 +9,19 @@ import (
 
 // A View is a session as people and programs are shown it: a fold over the events
 // of its thread. Its JSON is what is exported. Nothing internal is in it but sums
-// of usage.
+// of usage. It has one owner; see [View.Apply].
 type View struct {
 	Session   Session     `json:"session"`
 	Thoughts  []Thought   `json:"thoughts"`
 	Questions []Question  `json:"questions"`
 	Syntheses []Synthesis `json:"syntheses"`
 	Sources   []Source    `json:"sources"`
+
+	// Steering is what users wished for while it went on, oldest first.
+	Steering    []Steering   `json:"steering,omitempty"`
+	Corrections []Correction `json:"corrections,omitempty"`
+	Pinned      []string     `json:"pinned_sources,omitempty"`
+	Banned      []string     `json:"banned_sources,omitempty"`
 
 	// Notes are remarks of the program, such as which files were not read.
 	Notes []string `json:"notes,omitempty"`
@@ -38,13 +45,15 @@ type Session struct {
 	Started    *time.Time      `json:"started_at"`
 	Paused     *time.Time      `json:"paused_at"` // while it is paused
 	Completed  *time.Time      `json:"completed_at"`
-	Final      string          `json:"final_synthesis"`      // the answer
-	Confidence []float64       `json:"confidence_evolution"` // as claimed
+	Final      string          `json:"final_synthesis"`            // the answer
+	Confidence []float64       `json:"confidence_evolution"`       // as claimed
+	Trend      string          `json:"confidence_trend,omitempty"` // converging, diverging, plateau
 	StopReason string          `json:"stop_reason"`
 	Budget     Limits          `json:"budget"`
 	Usage      Usage           `json:"usage"`
 	Metadata   Metadata        `json:"metadata"`
 	Error      string          `json:"error_message"`
+	Resolution *Resolution     `json:"resolution,omitempty"` // how it turned out, once that is known
 
 	Certainty // of its newest synthesis
 }
@@ -54,9 +63,20 @@ type Progress struct {
 	Thoughts   int     `json:"total_thoughts"`
 	Questions  int     `json:"total_questions"`
 	Syntheses  int     `json:"total_syntheses"`
-	Focus      string  `json:"current_focus"`
-	Percentage float64 `json:"percentage"` // of the budget that is nearest to its end
+	Explored   int     `json:"explored_questions"`
+	Dropped    int     `json:"dropped_questions,omitempty"`
+	Merged     int     `json:"merged_thoughts,omitempty"` // that only said again what was said
+	Focus      string  `json:"current_focus"`             // the newest
+	Foci       []Focus `json:"foci,omitempty"`            // all that are being thought about, oldest first
+	Percentage float64 `json:"percentage"`                // of the budget that is nearest to its end
 	Elapsed    float64 `json:"elapsed_seconds"`
+}
+
+// A Focus is something that is being thought about.
+type Focus struct {
+	Round    int    `json:"round"`
+	Text     string `json:"text"`
+	Question string `json:"question_id,omitempty"` // empty if it is the question of the user
 }
 
 // Limits are the budgets of a session. Zero is no limit.
@@ -95,6 +115,7 @@ type Metadata struct {
 	SynthesisInterval float64  `json:"synthesis_interval_seconds"`
 	Docs              []string `json:"docs,omitempty"`
 	WithoutModel      bool     `json:"without_model,omitempty"` // all or part of it
+	Parallel          int      `json:"parallel,omitempty"`      // foci at a time, if more than one
 }
 
 // A Thought is a thought of a session.
@@ -109,6 +130,8 @@ type Thought struct {
 	Question   string          `json:"related_to_question_id,omitempty"`
 	Focus      string          `json:"focus,omitempty"`
 	Cites      []string        `json:"cites,omitempty"`
+	Against    []string        `json:"contradicts,omitempty"` // ids of corrections
+	Repeats    int             `json:"said_again,omitempty"`  // times that it came up again and was not written
 	Unaided    bool            `json:"without_model,omitempty"`
 	Offset     float64         `json:"time_offset_seconds"`
 	Created    time.Time       `json:"created_at"`
@@ -118,14 +141,29 @@ type Thought struct {
 type Question struct {
 	ID       string          `json:"id"`
 	Session  ponder.ThreadID `json:"session_id"`
+	Parent   string          `json:"parent_id,omitempty"` // the question it came from; empty: the user's
 	Text     string          `json:"question_text"`
 	Priority int             `json:"priority"`
 	Why      string          `json:"why"`
 	Explored bool            `json:"explored"`
 	Insights string          `json:"insights_gained"`
+	State    QuestionState   `json:"state"`
+	By       string          `json:"by,omitempty"`          // who asks, if it is not the model: "user"
+	Repeats  int             `json:"asked_again,omitempty"` // times
 	Unaided  bool            `json:"without_model,omitempty"`
 	Created  time.Time       `json:"created_at"`
 }
+
+// A QuestionState says how far a question has come.
+type QuestionState string
+
+// The states.
+const (
+	Open      QuestionState = "open"
+	Exploring QuestionState = "exploring" // is a focus
+	Explored  QuestionState = "explored"
+	Dropped   QuestionState = "dropped" // not wanted any more
+)
 
 // A Synthesis is the understanding at a time.
 type Synthesis struct {
@@ -137,6 +175,8 @@ type Synthesis struct {
 	Confidence float64         `json:"confidence_level"`
 	Remaining  []string        `json:"remaining_questions"`
 	Cites      []string        `json:"cites,omitempty"`
+	Trend      string          `json:"trend,omitempty"` // of the confidence
+	Basis      ponder.Basis    `json:"basis,omitzero"`
 	Final      bool            `json:"final,omitempty"`
 	Unaided    bool            `json:"without_model,omitempty"`
 	Offset     float64         `json:"time_offset_seconds"`
@@ -154,4 +194,46 @@ type Source struct {
 	Hash   string  `json:"hash,omitempty"`
 	Score  float64 `json:"score,omitempty"`
 	Cited  bool    `json:"cited"`
+}
+
+// Earlier returns the thread of the earlier session that a source comes from,
+// if it comes from one. Its Title is the question of that.
+func (s Source) Earlier() (ponder.ThreadID, bool) {
+	id, ok := strings.CutPrefix(s.Source, "thread:")
+	return ponder.ThreadID(id), ok && id != ""
+}
+
+// Steering is a wish of a user while a session went on, and what came of it.
+type Steering struct {
+	ID      string       `json:"id"` // of the event
+	Order   ponder.Order `json:"order"`
+	Content string       `json:"content,omitempty"`
+	Target  string       `json:"target,omitempty"` // the question or the source it is about, or the new limits
+	Offset  float64      `json:"time_offset_seconds"`
+	Created time.Time    `json:"created_at"`
+
+	// What came of it: nothing yet, if Seq is 0.
+	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the event that acknowledges it
+	Effect    string     `json:"effect,omitempty"`        // in words
+	Refused   bool       `json:"refused,omitempty"`
+	Cancelled []string   `json:"cancelled,omitempty"` // keys of what was in flight and was put an end to
+	At        float64    `json:"effective_offset_seconds,omitempty"`
+
+	source string        // to pin or ban
+	limits ponder.Budget // that are wished for
+}
+
+// A Correction is a fact as a user says that it is.
+type Correction struct {
+	ID      string  `json:"id"`
+	Text    string  `json:"text"`
+	Offset  float64 `json:"time_offset_seconds"`
+	Against []int   `json:"contradicted_by,omitempty"` // numbers of later thoughts
+}
+
+// A Resolution is how the answer of a session turned out.
+type Resolution struct {
+	Outcome *float64  `json:"outcome,omitempty"` // 1: right; 0: wrong
+	Note    string    `json:"note,omitempty"`
+	Created time.Time `json:"created_at"`
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +14,8 @@ type viewFold struct {
 	budget ponder.Budget
 	clock  clock
 	spent  ponder.Cost
-	places map[string]int // of sources and questions, by id; grown in place
+	places map[string]int // of sources, questions, and steering by its event, by id
+	asked  map[string]int // places of questions by their texts
 
 	calibration Calibration
 	basis       ponder.Basis // of the newest synthesis
@@ -27,14 +29,15 @@ func NewView() View {
 			Certainty: Certainty{Calibration: uncalibrated},
 		},
 		Thoughts: []Thought{}, Questions: []Question{}, Syntheses: []Synthesis{}, Sources: []Source{},
-		fold: viewFold{places: make(map[string]int)},
+		fold: viewFold{places: make(map[string]int), asked: make(map[string]int)},
 	}
 }
 
 // Apply returns the view after ev, which is the next event of the session's
-// thread. A view that was returned before goes on to show what it showed, and may
-// be read while later ones are made; but of two views made of one, only one may
-// be used on. If a thread has several sessions, the newest is shown.
+// thread, in a time that does not depend on how many there were. It may change v
+// to do so: whoever wants to go on reading v, or reads it while another goroutine
+// applies events, takes a [View.Clone]. If a thread has several sessions, the
+// newest is shown.
 func (v View) Apply(ev ponder.Event) View {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		if b.Mode == Name && (v.Session.Run == "" || v.Session.Status.Ended()) {
@@ -49,9 +52,7 @@ func (v View) Apply(ev ponder.Event) View {
 	v.Session.Progress.Elapsed = seconds(v.fold.clock.ms())
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
-		if b.Stage == "focus" {
-			v.Session.Progress.Focus = oneLine(b.Content)
-		}
+		v.progress(ev, b)
 	case ponder.Thought:
 		v.think(ev, b)
 	case ponder.SubQuestion:
@@ -64,6 +65,10 @@ func (v View) Apply(ev ponder.Event) View {
 		v.found(b)
 	case ponder.SystemNote:
 		v.Notes = append(v.Notes, oneLine(b.Content))
+	case ponder.Steer:
+		v.wished(ev, b)
+	case ponder.Resolved:
+		v.Session.Resolution = &Resolution{Outcome: b.Outcome, Note: oneLine(b.Content), Created: ev.Time}
 	case ponder.CallFinished:
 		v.charge(b)
 	default:
@@ -71,6 +76,32 @@ func (v View) Apply(ev ponder.Event) View {
 	}
 	v.Session.Progress.Percentage = v.percentage(v.fold.clock.ms())
 	return v
+}
+
+// Clone returns a copy of the view that stays as it is, whatever is applied to v.
+func (v View) Clone() View {
+	v.Thoughts, v.Questions, v.Syntheses, v.Sources = slices.Clone(v.Thoughts), slices.Clone(v.Questions), slices.Clone(v.Syntheses), slices.Clone(v.Sources)
+	v.Steering, v.Corrections, v.Notes = slices.Clone(v.Steering), slices.Clone(v.Corrections), slices.Clone(v.Notes)
+	v.Pinned, v.Banned = slices.Clone(v.Pinned), slices.Clone(v.Banned)
+	for i := range v.Corrections {
+		v.Corrections[i].Against = slices.Clone(v.Corrections[i].Against)
+	}
+	s := &v.Session
+	s.Confidence, s.Progress.Foci, s.Usage.Models = slices.Clone(s.Confidence), slices.Clone(s.Progress.Foci), slices.Clone(s.Usage.Models)
+	v.fold.places, v.fold.asked = maps.Clone(v.fold.places), maps.Clone(v.fold.asked)
+	return v
+}
+
+// progress takes what a session says of itself.
+func (v *View) progress(ev ponder.Event, b ponder.Progress) {
+	switch b.Stage {
+	case "focus":
+		v.focus(b)
+	case "merged":
+		v.merged(b)
+	case "steered":
+		v.steered(ev, b)
+	}
 }
 
 // concerns reports whether ev is about the session: of its run, or of all.
@@ -82,7 +113,7 @@ func (v View) concerns(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallFinished: // of which only the cost is shown
 		return run != "" && ev.Run.Within(run)
-	case ponder.RunPaused, ponder.RunResumed, ponder.Steer:
+	case ponder.RunPaused, ponder.RunResumed, ponder.Steer, ponder.Resolved:
 		return run != "" && run.Within(ev.Run)
 	}
 	return run != "" && ev.Run == run
@@ -96,14 +127,22 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 	if b.Budget == (ponder.Budget{}) {
 		v.fold.budget = ponder.Budget{Time: duration}
 	}
-	limit := v.fold.budget
 	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
 	s := &v.Session
 	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, clean(b.Input), ponder.Thinking
-	s.Minutes, s.Created, s.Started = limit.Time.Minutes(), &at, &at
-	s.Budget = Limits{Seconds: limit.Time.Seconds(), Calls: limit.Calls, Tokens: limit.Tokens, USD: limit.Money.USD()}
-	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, WithoutModel: o.WithoutModel}
+	s.Created, s.Started = &at, &at
+	v.limit(ponder.Budget{})
+	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, WithoutModel: o.WithoutModel, Parallel: foci(b.Options)}
 	return v
+}
+
+// limit replaces the limits that b has.
+func (v *View) limit(b ponder.Budget) {
+	now := &v.fold.budget
+	now.Time, now.Calls = cmp.Or(max(0, b.Time), now.Time), cmp.Or(max(0, b.Calls), now.Calls)
+	now.Tokens, now.Money = cmp.Or(max(0, b.Tokens), now.Tokens), cmp.Or(max(0, b.Money), now.Money)
+	v.Session.Minutes = now.Time.Minutes()
+	v.Session.Budget = Limits{Seconds: now.Time.Seconds(), Calls: now.Calls, Tokens: now.Tokens, USD: now.Money.USD()}
 }
 
 func (v *View) lifecycle(ev ponder.Event) {
@@ -119,10 +158,10 @@ func (v *View) lifecycle(ev ponder.Event) {
 		}
 	case ponder.BudgetSpent:
 		v.CutShort = b.What != "time"
-		s.Progress.Focus = ""
+		v.unfocus()
 	case ponder.RunFinished:
 		s.Status, s.StopReason, s.Completed, s.Paused = b.Status, oneLine(b.Reason), &at, nil
-		s.Progress.Focus = ""
+		v.unfocus()
 		switch b.Status {
 		case ponder.Completed:
 			s.Final = clean(b.Answer)
@@ -138,12 +177,28 @@ func (v *View) lifecycle(ev ponder.Event) {
 func (v *View) think(ev ponder.Event, b ponder.Thought) {
 	v.Thoughts = append(v.Thoughts, Thought{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Kind: b.Kind, Confidence: b.Confidence,
-		Importance: b.Importance, Question: b.Question, Focus: oneLine(b.Focus), Cites: b.Cites, Unaided: b.Unaided,
+		Importance: b.Importance, Question: b.Question, Focus: oneLine(b.Focus), Cites: b.Cites, Against: b.Against, Unaided: b.Unaided,
 		Offset: b.Offset, Created: ev.Time,
 	})
 	v.made(b.Model, b.Unaided)
 	v.cite(b.Cites)
+	v.contradict(b.Number, b.Against)
+	v.thoughtAbout(b.Question, oneLine(b.Focus))
 	v.Session.Progress.Thoughts = len(v.Thoughts)
+}
+
+// merged counts the thoughts that were said again.
+func (v *View) merged(b ponder.Progress) {
+	for _, n := range b.Thoughts {
+		i, ok := n, n >= 0 && n < len(v.Thoughts) && v.Thoughts[n].Number == n
+		if !ok {
+			i, ok = slices.BinarySearchFunc(v.Thoughts, n, func(t Thought, n int) int { return cmp.Compare(t.Number, n) })
+		}
+		if ok {
+			v.Thoughts[i].Repeats++
+		}
+		v.Session.Progress.Merged++
+	}
 }
 
 // made notes who made something.
@@ -154,36 +209,17 @@ func (v *View) made(model string, unaided bool) {
 	v.Session.Metadata.WithoutModel = v.Session.Metadata.WithoutModel || unaided
 }
 
-func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
-	v.fold.places[b.ID] = len(v.Questions)
-	v.Questions = append(v.Questions, Question{
-		ID: b.ID, Session: ev.Thread, Text: oneLine(b.Content), Priority: b.Priority, Why: oneLine(b.Why), Unaided: b.Unaided, Created: ev.Time,
-	})
-	v.Session.Progress.Questions = len(v.Questions)
-}
-
-func (v *View) update(b ponder.QuestionUpdated) {
-	i, ok := v.fold.places[b.ID]
-	if !ok || i >= len(v.Questions) {
-		return
-	}
-	v.Questions = slices.Clone(v.Questions)
-	q := &v.Questions[i]
-	q.Priority = cmp.Or(b.Priority, q.Priority)
-	q.Explored = q.Explored || b.Explored
-	q.Insights = cmp.Or(oneLine(b.Insights), q.Insights)
-}
-
 func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
 	v.Syntheses = append(v.Syntheses, Synthesis{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Insights: slices.Concat([]string{}, b.Insights),
 		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
-		Unaided: b.Unaided, Offset: b.Offset, Created: ev.Time,
+		Trend: oneLine(b.Trend), Basis: b.Basis, Unaided: b.Unaided, Offset: b.Offset, Created: ev.Time,
 	})
 	v.made(b.Model, b.Unaided)
 	v.cite(b.Cites)
 	v.Session.Progress.Syntheses = len(v.Syntheses)
 	v.Session.Confidence = append(v.Session.Confidence, b.Confidence)
+	v.Session.Trend = oneLine(b.Trend)
 	v.fold.basis = b.Basis
 	v.claim(&b.Confidence)
 }
@@ -198,20 +234,15 @@ func (v *View) found(b ponder.Evidence) {
 
 // cite marks sources as cited.
 func (v *View) cite(ids []string) {
-	fresh := func(id string) bool {
-		i, ok := v.fold.places[id]
-		return ok && i < len(v.Sources) && !v.Sources[i].Cited
-	}
-	if !slices.ContainsFunc(ids, fresh) {
-		return
-	}
-	v.Sources = slices.Clone(v.Sources)
 	for _, id := range ids {
-		if fresh(id) {
-			v.Sources[v.fold.places[id]].Cited = true
+		if i, ok := v.fold.places[id]; ok && i < len(v.Sources) && v.Sources[i].ID == id {
+			v.Sources[i].Cited = true
 		}
 	}
 }
+
+// maxModels bounds how many models are told apart; a provider may say any name.
+const maxModels = 50
 
 // charge adds a call to the usage. Attempts that failed are calls too.
 func (v *View) charge(b ponder.CallFinished) {
@@ -229,8 +260,12 @@ func (v *View) charge(b ponder.CallFinished) {
 		one.Unpriced = 1
 	}
 	u := &v.Session.Usage
-	u.Models = slices.Clone(u.Models)
-	i := slices.IndexFunc(u.Models, func(m ModelUsage) bool { return m.Model == one.Model })
+	of := func(m ModelUsage) bool { return m.Model == one.Model }
+	i := slices.IndexFunc(u.Models, of)
+	if i < 0 && len(u.Models) >= maxModels {
+		one.Model = "(others)"
+		i = slices.IndexFunc(u.Models, of)
+	}
 	if i < 0 {
 		i, u.Models = len(u.Models), append(u.Models, ModelUsage{Model: one.Model})
 	}

@@ -181,20 +181,26 @@ func TestViewLifecycle(t *testing.T) {
 	}
 }
 
-// A view that was returned shows the same for ever.
-func TestViewIsAValue(t *testing.T) {
-	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answer).work()
-	v := NewView()
-	var views []View
-	var texts []string
-	for _, ev := range thread(d, ponder.Budget{}) {
-		v = v.Apply(ev)
-		views, texts = append(views, v), append(texts, string(encode(t, v)))
-	}
-	for i := range views {
-		if got := string(encode(t, views[i])); got != texts[i] {
-			t.Fatalf("view %d has changed:\n%s", i, cmp.Diff(texts[i], got))
-		}
+// A clone shows the same for ever.
+func TestViewClone(t *testing.T) {
+	for name, evs := range map[string][]ponder.Event{
+		"driven": thread(newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answer).work(), ponder.Budget{}),
+		"rich":   rich(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := NewView()
+			var views []View
+			var texts []string
+			for _, ev := range evs {
+				v = v.Apply(ev)
+				views, texts = append(views, v.Clone()), append(texts, string(encode(t, v)))
+			}
+			for i := range views {
+				if got := string(encode(t, views[i])); got != texts[i] {
+					t.Fatalf("clone %d has changed:\n%s", i, cmp.Diff(texts[i], got))
+				}
+			}
+		})
 	}
 }
 

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+)
+
+// wished notes what a user wishes for.
+func (v *View) wished(ev ponder.Event, b ponder.Steer) {
+	if ev.ID != "" {
+		v.fold.places[ev.ID] = len(v.Steering)
+	}
+	w := Steering{ID: ev.ID, Order: b.Do, Content: clip(oneLine(b.Content), maxFocus), Offset: v.Session.Progress.Elapsed, Created: ev.Time}
+	var args struct {
+		Question string `json:"question"`
+		Source   string `json:"source"`
+		Priority int    `json:"priority"`
+	}
+	_ = json.Unmarshal(b.Args, &args) // the session refuses what can't be read
+	w.source = clip(oneLine(args.Source), maxFocus)
+	about := []string{clip(oneLine(args.Question), maxFocus), w.source}
+	if args.Priority > 0 {
+		about = append(about, fmt.Sprintf("priority %d", args.Priority))
+	}
+	if b.Do == ponder.SetBudget {
+		_ = json.Unmarshal(b.Args, &w.limits)
+		about = append(about, limitWords(w.limits)...)
+	}
+	w.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
+	v.Steering = append(v.Steering, w)
+}
+
+// limitWords says which limits a budget has.
+func limitWords(b ponder.Budget) (words []string) {
+	add := func(is bool, format string, arg any) {
+		if is {
+			words = append(words, fmt.Sprintf(format, arg))
+		}
+	}
+	add(b.Time > 0, "%v of thinking", b.Time.Round(time.Second))
+	add(b.Calls > 0, "%d calls", b.Calls)
+	add(b.Tokens > 0, "%d tokens", b.Tokens)
+	add(b.Money > 0, "$%.2f", b.Money.USD())
+	return words
+}
+
+// steered notes what came of a wish.
+func (v *View) steered(ev ponder.Event, b ponder.Progress) {
+	i, ok := v.fold.places[b.Ref]
+	if !ok || i >= len(v.Steering) || v.Steering[i].ID != b.Ref || v.Steering[i].Seq > 0 {
+		return
+	}
+	w := &v.Steering[i]
+	w.Seq, w.Effect, w.Refused, w.Cancelled = ev.Seq, oneLine(b.Content), b.Refused, b.Cancelled
+	w.At = v.Session.Progress.Elapsed
+	if w.Refused {
+		return
+	}
+	switch w.Order {
+	case ponder.SetBudget:
+		v.limit(w.limits)
+	case "correct":
+		v.Corrections = append(v.Corrections, Correction{ID: fmt.Sprintf("c%d", len(v.Corrections)+1), Text: w.Content, Offset: w.At})
+	case "pin_source":
+		v.Pinned, v.Banned = with(v.Pinned, w.source), lacking(v.Banned, w.source)
+	case "ban_source":
+		v.Banned, v.Pinned = with(v.Banned, w.source), lacking(v.Pinned, w.source)
+	}
+}
+
+// with returns a list with a text, once.
+func with(list []string, text string) []string {
+	if text == "" || slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+// lacking returns a list without a text.
+func lacking(list []string, text string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == text })
+}
+
+// contradict notes with the corrections which thought contradicts them.
+func (v *View) contradict(thought int, ids []string) {
+	for _, id := range ids {
+		var n int
+		if _, err := fmt.Sscanf(id, "c%d", &n); err == nil && 0 < n && n <= len(v.Corrections) {
+			c := &v.Corrections[n-1]
+			c.Against = append(c.Against, thought)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+
+	"ponder"
+)
+
+// A Node is a question in the tree of questions that [View.Tree] yields.
+type Node struct {
+	Question
+	Depth int    // 0 if it came from the question of the user
+	Guide string // what is drawn before it: "│  └─ "
+}
+
+// maxDepth bounds how deep the tree is drawn. What is deeper stands there.
+const maxDepth = 8
+
+// Tree yields the questions of a session as a tree: each after the one it came
+// from, and those of one question by priority, then as they came up.
+func (v View) Tree() iter.Seq[Node] {
+	below := make(map[string][]int) // places, by the id of the parent
+	for i, q := range v.Questions {
+		parent := q.Parent
+		if at, ok := v.fold.places[parent]; !ok || at >= i || v.Questions[at].ID != parent {
+			parent = "" // one that is not known, or is younger
+		}
+		below[parent] = append(below[parent], i)
+	}
+	for _, list := range below {
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(v.Questions[b].Priority, v.Questions[a].Priority) })
+	}
+	return func(yield func(Node) bool) { v.walk(below, yield) }
+}
+
+// A branch is what is left to yield of the questions below one.
+type branch struct {
+	list  []int
+	depth int
+	guide string // of the questions' own children
+}
+
+// walk yields the questions depth first. Its stack is a slice, for a tree may be
+// as deep as it has questions.
+func (v View) walk(below map[string][]int, yield func(Node) bool) {
+	stack := []branch{{list: below[""]}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if len(top.list) == 0 {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		q := v.Questions[top.list[0]]
+		top.list = top.list[1:]
+		fork, rail := "├─ ", "│  "
+		if len(top.list) == 0 {
+			fork, rail = "└─ ", "   "
+		}
+		if !yield(Node{Question: q, Depth: top.depth, Guide: top.guide + fork}) {
+			return
+		}
+		next := branch{list: below[q.ID], depth: min(top.depth+1, maxDepth), guide: top.guide}
+		if top.depth < maxDepth {
+			next.guide += rail
+		}
+		stack = append(stack, next)
+	}
+}
+
+func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
+	if _, ok := v.question(b.ID); ok || b.ID == "" {
+		return // every question has an id, which is unique in its run
+	}
+	text := oneLine(b.Content)
+	v.fold.places[b.ID], v.fold.asked[text] = len(v.Questions), len(v.Questions)
+	v.Questions = append(v.Questions, Question{
+		ID: b.ID, Session: ev.Thread, Parent: b.Parent, Text: text, Priority: b.Priority, Why: oneLine(b.Why), State: Open,
+		By: oneLine(b.By), Unaided: b.Unaided, Created: ev.Time,
+	})
+	v.Session.Progress.Questions = len(v.Questions)
+}
+
+// question returns the question with an id.
+func (v *View) question(id string) (*Question, bool) {
+	i, ok := v.fold.places[id]
+	if !ok || i >= len(v.Questions) || v.Questions[i].ID != id {
+		return nil, false
+	}
+	return &v.Questions[i], true
+}
+
+// askedAgain is why a question is updated that was asked once more.
+const askedAgain = "asked again"
+
+func (v *View) update(b ponder.QuestionUpdated) {
+	q, ok := v.question(b.ID)
+	if !ok {
+		return
+	}
+	q.Priority = cmp.Or(b.Priority, q.Priority)
+	q.Insights = cmp.Or(oneLine(b.Insights), q.Insights)
+	if strings.HasPrefix(b.Reason, askedAgain) {
+		q.Repeats++
+	}
+	if b.Explored && !q.Explored {
+		q.Explored, q.State = true, Explored
+		v.Session.Progress.Explored++
+	}
+	if b.Dropped && !q.Explored && q.State != Dropped {
+		q.State = Dropped
+		v.Session.Progress.Dropped++
+	}
+	if b.Explored || b.Dropped {
+		v.thoughtAbout(q.ID, q.Text)
+	}
+}
+
+// focus adds what is being thought about now. There are no more at a time than
+// the session was allowed.
+func (v *View) focus(b ponder.Progress) {
+	f, p := Focus{Round: b.Iteration, Text: oneLine(b.Content)}, &v.Session.Progress
+	q, ok := v.question(b.Ref)
+	if at, known := v.fold.asked[f.Text]; !ok && known {
+		q, ok = &v.Questions[at], true
+	}
+	if ok {
+		f.Question = q.ID
+		if q.State == Open {
+			q.State = Exploring
+		}
+	}
+	p.Focus = f.Text
+	p.Foci = append(p.Foci, f)
+	for len(p.Foci) > max(1, v.Session.Metadata.Parallel) {
+		v.thoughtAbout(p.Foci[0].Question, p.Foci[0].Text)
+	}
+}
+
+// thoughtAbout takes away the oldest focus on a question, for it was thought
+// about.
+func (v *View) thoughtAbout(id, text string) {
+	p := &v.Session.Progress
+	i := slices.IndexFunc(p.Foci, func(f Focus) bool { return f.Question == id && (id != "" || f.Text == text) })
+	if i < 0 {
+		return
+	}
+	p.Foci = slices.Delete(p.Foci, i, i+1)
+	if q, ok := v.question(id); ok && q.State == Exploring {
+		q.State = Open
+	}
+}
+
+// unfocus takes away all foci, for what comes is the conclusion.
+func (v *View) unfocus() {
+	p := &v.Session.Progress
+	p.Focus = ""
+	for len(p.Foci) > 0 {
+		v.thoughtAbout(p.Foci[0].Question, p.Foci[0].Text)
+	}
+	p.Foci = nil
+}
+
+// maxParallel bounds the foci at a time.
+const maxParallel = 16
+
+// foci returns how many foci at a time the options of a run allow; 0 if only one.
+func foci(options json.RawMessage) int {
+	var o struct {
+		Parallel int `json:"parallel"`
+	}
+	if json.Unmarshal(options, &o) != nil || o.Parallel <= 1 {
+		return 0
+	}
+	return min(o.Parallel, maxParallel)
+}
