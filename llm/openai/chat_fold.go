@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"ponder/llm"
@@ -47,8 +48,8 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		f.done = true
 		return out, true, f.flush(&out)
 	}
-	if s, ok := quickChunk(data); ok && f.id != "" {
-		err = f.hear(&s, &out)
+	if q, ok := quickChunk(data, f.id, f.served); ok {
+		err = f.quick(&q, &out)
 		return out, false, err
 	}
 	var c chunk
@@ -97,6 +98,20 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		}
 	}
 	return out, last, f.broken()
+}
+
+// quick takes a chunk that was read quickly.
+func (f *chatFold) quick(q *quick, out *llm.Delta) error {
+	f.id, f.served = q.id, q.model
+	f.count(&q.used)
+	if err := f.hear(&q.said, out); err != nil {
+		return err
+	}
+	if q.finish == "" {
+		return nil
+	}
+	f.finish = q.finish
+	return errors.Join(f.flush(out), f.broken())
 }
 
 // head takes what is said about the answer as a whole.

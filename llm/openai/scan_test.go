@@ -21,11 +21,17 @@ func TestQuickChunk(t *testing.T) {
 		{"nothing", `{"choices":[{"delta":{}}]}`, "", true},
 		{"a control character", "{\"choices\":[{\"delta\":{\"content\":\"a\nb\"}}]}", "", false},
 		{"bytes that are no text", "{\"choices\":[{\"delta\":{\"content\":\"a\xff\"}}]}", "a\uFFFD", true},
-		{"the end", `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, "", false},
-		{"usage", `{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}`, "", false},
+		{"the end", `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, "a", true},
+		{"an end that is no text", `{"choices":[{"delta":{"content":"a"},"finish_reason":1}]}`, "", false},
+		{"usage", `{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1,"completion_tokens_details":{"x_tokens":2}}}`, "a", true},
+		{"usage with a cost", `{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1,"cost":0.1}}`, "", false},
+		{"usage twice", `{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1},"usage":{"prompt_tokens":1}}`, "", false},
 		{"another choice", `{"choices":[{"index":1,"delta":{"content":"a"}}]}`, "", false},
 		{"two choices", `{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`, "", false},
-		{"no choices", `{"choices":[]}`, "", false},
+		{"no choice", `{"choices":[]}`, "", true},
+		{"no choices", `{"id":"c"}`, "", false},
+		{"an escape that is none", `{"choices":[{"delta":{"content":"\a"}}]}`, "", false},
+		{"an id that is none", `{"id":["c"],"choices":[{"delta":{"content":"a"}}]}`, "", false},
 		{"a call", `{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`, "", false},
 		{"parts", `{"choices":[{"delta":{"content":[{"text":"a"}]}}]}`, "", false},
 		{"a message", `{"choices":[{"message":{"content":"a"}}]}`, "", false},
@@ -36,9 +42,9 @@ func TestQuickChunk(t *testing.T) {
 		{"text at the end of a number", `{"created":17,"choices":[{"delta":{"content":"a"}}],"n":1}`, "a", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, ok := quickChunk([]byte(test.in))
-			if ok != test.quick || ok && s.Content.text != test.text {
-				t.Errorf("quick %v: %q, want %v: %q", ok, s.Content.text, test.quick, test.text)
+			q, ok := quickChunk([]byte(test.in), "", "")
+			if got := q.said.Content.text; ok != test.quick || ok && got != test.text {
+				t.Errorf("quick %v: %q, want %v: %q", ok, got, test.quick, test.text)
 			}
 		})
 	}
@@ -75,7 +81,7 @@ func TestQuickEvent(t *testing.T) {
 // TestQuickRecordings counts that the most of what is recorded is read quickly.
 func TestQuickRecordings(t *testing.T) {
 	for dialect, quick := range map[string]func([]byte) bool{
-		"oaichat": func(b []byte) bool { _, ok := quickChunk(b); return ok },
+		"oaichat": func(b []byte) bool { _, ok := quickChunk(b, "", ""); return ok },
 		"oairesp": func(b []byte) bool { _, ok := quickEvent(b); return ok },
 	} {
 		var all, few int
@@ -98,24 +104,19 @@ func TestQuickRecordings(t *testing.T) {
 // FuzzQuick checks that what is read quickly is what the decoder reads.
 func FuzzQuick(f *testing.F) {
 	f.Add([]byte(`{"id":"c","choices":[{"index":0,"delta":{"role":"x","content":"a\u00e9\"","reasoning":null},"finish_reason":null}],"usage":null}`))
+	f.Add([]byte(`{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"\"\\\/\n\t"},"finish_reason":"stop"}],"usage":null}`))
+	f.Add([]byte(`{"id":"c","choices":[],"usage":{"prompt_tokens":1,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"x":"y"}}}`))
 	f.Add([]byte(`{"type":"response.output_text.delta","delta":"a","logprobs":[{"x":"\\"}],"sequence_number":3}`))
 	f.Add([]byte(`{"type":"response.reasoning_summary_text.delta","summary_index":2,"delta":"a"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, chunkOK := quickChunk(data)
+		q, chunkOK := quickChunk(data, "known", "known")
 		ev, eventOK := quickEvent(data)
 		if !json.Valid(data) {
 			return
 		}
 		if chunkOK {
-			var c chunk
-			if err := lenient(data, &c); err != nil || len(c.Choices) != 1 || c.Choices[0].Delta == nil {
-				t.Fatalf("%s: %+v, %v", data, c, err)
-			}
-			if diff := cmp.Diff(*c.Choices[0].Delta, s, cmp.AllowUnexported(content{})); diff != "" {
+			if diff := cmp.Diff(decodedQuick(t, data), q, cmp.AllowUnexported(quick{}, content{})); diff != "" {
 				t.Fatalf("%s (-decoded +quick):\n%s", data, diff)
-			}
-			if c.Choices[0].Finish != "" || c.Usage != nil {
-				t.Fatalf("%s: more is in it: %+v", data, c)
 			}
 		}
 		if eventOK {
@@ -126,4 +127,29 @@ func FuzzQuick(f *testing.F) {
 			}
 		}
 	})
+}
+
+// decodedQuick returns what the decoder reads where quickChunk does.
+func decodedQuick(t *testing.T, data []byte) quick {
+	c := chunk{ID: "known", Model: "known"}
+	if err := lenient(data, &c); err != nil || len(c.Choices) > 1 {
+		t.Fatalf("%s: %+v, %v", data, c, err)
+	}
+	q := quick{id: c.ID, model: c.Model}
+	if q.id == "" {
+		q.id = "known"
+	}
+	if q.model == "" {
+		q.model = "known"
+	}
+	if c.Usage != nil {
+		q.used = *c.Usage
+	}
+	if len(c.Choices) == 1 {
+		if c.Choices[0].Delta == nil || c.Choices[0].Usage != nil || c.Choices[0].Error != nil {
+			t.Fatalf("%s: more is in it: %+v", data, c)
+		}
+		q.said, q.finish = *c.Choices[0].Delta, c.Choices[0].Finish
+	}
+	return q
 }
