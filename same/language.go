@@ -1,0 +1,147 @@
+package same
+
+import (
+	"strings"
+
+	"github.com/kljensen/snowball/english"
+	"github.com/kljensen/snowball/french"
+	"github.com/kljensen/snowball/russian"
+	"github.com/kljensen/snowball/spanish"
+)
+
+// A language is what is known of one.
+type language struct {
+	name  string
+	stem  func(word string) string
+	un    []string          // what at the beginning of a word turns it round
+	forms map[string]string // irregular forms
+	stops map[string]bool
+	table map[string]entry // by the stems of its words
+	long  int              // the most words of an entry
+}
+
+// unknown is the place of the language of words that no table has.
+const unknown = 4
+
+// negative prefixes. English has more; what follows decides, for both words must
+// be there.
+var (
+	unEnglish = []string{"un", "in", "im", "ir", "il", "dis", "non", "mis"}
+	unGerman  = []string{"un", "nicht"}
+	unFrench  = []string{"in", "im", "ir", "il", "non", "des", "mal"}
+	unSpanish = []string{"in", "im", "ir", "des"}
+)
+
+// detect returns the language that most of the words are of; the first of equals.
+func detect(tokens []token, list []*language) int {
+	var count [unknown + 1]int
+	words, latin := 0, true
+	for _, t := range tokens[:min(len(tokens), 60)] {
+		if t.kind != word {
+			continue
+		}
+		words++
+		latin = latin && t.text[0] < 0x80
+		for i, l := range list {
+			if l.stops[t.text] {
+				count[i]++
+			}
+		}
+	}
+	best := 0
+	for i, n := range count {
+		if n > count[best] {
+			best = i
+		}
+	}
+	if count[best] == 0 && !latin {
+		return unknown
+	}
+	return best
+}
+
+func stemEnglish(w string) string {
+	if !plain(w) {
+		return w
+	}
+	return english.Stem(british(w), true)
+}
+
+// british returns an American spelling in the other one.
+func british(w string) string {
+	for _, s := range []struct{ from, to string }{{"yze", "yse"}, {"yzed", "ysed"}, {"yzing", "ysing"}, {"ize", "ise"}, {"ized", "ised"}, {"izes", "ises"}, {"izing", "ising"}, {"ization", "isation"}, {"izations", "isations"}} {
+		if len(w) > len(s.from)+2 && strings.HasSuffix(w, s.from) {
+			return w[:len(w)-len(s.from)] + s.to
+		}
+	}
+	switch {
+	case strings.HasPrefix(w, "aging"):
+		return "ageing"
+	case strings.HasSuffix(w, "avior"), strings.HasSuffix(w, "olor"), strings.HasSuffix(w, "abor"):
+		return w[:len(w)-1] + "ur"
+	}
+	return w
+}
+
+// plain reports whether a word has only letters of ASCII, and enough for a stem.
+func plain(w string) bool {
+	for i := 0; i < len(w); i++ {
+		if w[i] < 'a' || w[i] > 'z' {
+			return false
+		}
+	}
+	return len(w) > 2 && len(w) <= 40
+}
+
+func stemFrench(w string) string {
+	if !plain(w) {
+		return w
+	}
+	return french.Stem(w, true)
+}
+
+func stemSpanish(w string) string {
+	if !plain(w) {
+		return w
+	}
+	return spanish.Stem(w, true)
+}
+
+// stemGerman takes the endings of inflection off a word, as the second step of
+// Caumanns' light stemmer does, longest first.
+func stemGerman(w string) string {
+	if !plain(w) {
+		return w
+	}
+	for range 2 {
+		for _, s := range []string{"ern", "em", "er", "en", "es", "e", "s", "n", "t"} {
+			if len(w)-len(s) >= 4 && strings.HasSuffix(w, s) {
+				w = w[:len(w)-len(s)]
+				break
+			}
+		}
+	}
+	return w
+}
+
+func stemOther(w string) string {
+	if w[0] == 0xd0 || w[0] == 0xd1 { // Cyrillic
+		return russian.Stem(w, true)
+	}
+	return w
+}
+
+// endings of words made of others, the longest first. A stem has lost those of
+// inflection already.
+var endings = []string{"ational", "ation", "ment", "ance", "ence", "ness", "ure", "ur", "ion", "al", "iti", "ic", "er", "or", "is", "i", "y", "e"}
+
+// root returns what a stem is made from, so that "construct" and "construction"
+// are one.
+func root(stem string) string {
+	for _, e := range endings {
+		if len(stem)-len(e) >= 4 && strings.HasSuffix(stem, e) {
+			return stem[:len(stem)-len(e)]
+		}
+	}
+	return stem
+}

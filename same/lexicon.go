@@ -1,0 +1,172 @@
+package same
+
+import (
+	"embed"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// The tables of words, one file for each language. A line begins with what its
+// words are:
+//
+//	stop   say how a thing is said, and are left out
+//	hedge  phrases that are left out
+//	not    turn the meaning round
+//	form   irregular forms of the last word
+//	same   words for one thing, and after | those for its opposite
+//	quant  likewise, of quantifiers
+//	light  words for one thing that add little
+//	ask    ask for the thing after =, where a question begins
+//	if     begin the clause of a cause or condition; with ^, of its absence
+//	so     follow such a clause
+//	be     the copula
+//	than   stand between two things that are compared
+//	by     stand before who does it
+//
+// Of two places for one word the first is taken. A word with ^ has its subject
+// and object the other way round.
+//
+//go:embed lexicon
+var files embed.FS
+
+// An entry is what the tables say of a word or phrase.
+type entry struct {
+	kind     entryKind
+	id       uint32
+	opposite bool
+	converse bool
+	words    uint8
+}
+
+type entryKind uint8
+
+const (
+	none entryKind = iota
+	hedge
+	not
+	concept
+	quant
+	light
+	ask
+	when // a condition
+	so
+	be
+	than
+	by
+)
+
+var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "light": light, "ask": ask,
+	"if": when, "so": so, "be": be, "than": than, "by": by}
+
+// tables returns the languages and the words of scripts without spaces. They are
+// read once and never changed.
+var tables = sync.OnceValues(func() ([]*language, *language) {
+	list := []*language{
+		{name: "en", stem: stemEnglish, un: unEnglish},
+		{name: "de", stem: stemGerman, un: unGerman},
+		{name: "fr", stem: stemFrench, un: unFrench},
+		{name: "es", stem: stemSpanish, un: unSpanish},
+		{name: "other", stem: stemOther},
+	}
+	for _, l := range list {
+		l.read()
+	}
+	cjk := &language{name: "cjk", stem: func(w string) string { return w }}
+	cjk.read()
+	return list, cjk
+})
+
+// read fills a language from its file.
+func (l *language) read() {
+	l.forms, l.stops, l.table = map[string]string{}, map[string]bool{}, map[string]entry{}
+	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
+	if err != nil {
+		panic("same: a table of words is missing: " + err.Error()) // it is embedded
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "form "); ok {
+			w := strings.Fields(rest)
+			for _, f := range w[:len(w)-1] {
+				l.forms[f] = w[len(w)-1]
+			}
+		}
+	}
+	for _, line := range lines {
+		l.line(line)
+	}
+}
+
+// line reads one line.
+func (l *language) line(line string) {
+	kind, rest, _ := strings.Cut(line, " ")
+	switch kind {
+	case "", "#", "form":
+		return
+	case "stop":
+		for _, w := range strings.Fields(rest) {
+			l.stops[w] = true
+		}
+		return
+	}
+	rest, thing, asks := strings.Cut(rest, " = ")
+	sides := strings.SplitN(rest, "|", 2)
+	if !asks {
+		thing = l.entries(sides[0])[0]
+	}
+	id := hash("=" + l.name + " " + thing)
+	for side, words := range sides {
+		for _, w := range l.entries(words) {
+			w, converse := strings.CutPrefix(w, "^")
+			key, n := l.key(w)
+			if _, ok := l.table[key]; !ok && n > 0 {
+				l.table[key] = entry{kind: kinds[kind], id: id, opposite: side == 1, converse: converse, words: uint8(n)}
+				l.long = max(l.long, n)
+			}
+		}
+	}
+}
+
+// entries returns the words and phrases of a list. In scripts without spaces
+// a space divides them.
+func (l *language) entries(list string) []string {
+	if l.name == "cjk" || l.name == "other" {
+		return strings.Fields(list)
+	}
+	out := strings.Split(list, ",")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// key returns what a phrase is found by and how many words, or letters of a
+// script without spaces, it has.
+func (l *language) key(phrase string) (string, int) {
+	if l.name == "cjk" {
+		return phrase, utf8.RuneCountInString(phrase)
+	}
+	var stems []string
+	for _, t := range scan(phrase, true) {
+		stems = append(stems, l.base(t.text))
+	}
+	return strings.Join(stems, " "), len(stems)
+}
+
+// base returns the stem of a word, of the regular form if it is irregular.
+func (l *language) base(w string) string {
+	if f, ok := l.forms[w]; ok {
+		w = f
+	}
+	return l.stem(w)
+}
+
+// hash is FNV-1a.
+func hash(s string) uint32 {
+	h := uint32(2166136261)
+	for i := 0; i < len(s); i++ {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	return h
+}

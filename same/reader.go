@@ -1,0 +1,437 @@
+package same
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Weights of terms. They stand for how rare a word is: few words are common
+// enough to say little, and those have tables.
+const (
+	heavy  = 4 // a word that no table has
+	known  = 3 // a word of a table
+	medium = 2 // a quantifier
+	slight = 1 // a light word
+	naming = 5 // a name
+)
+
+// A reader makes terms of tokens.
+type reader struct {
+	Text
+	tokens []token
+	lang   *language
+	cjk    *language
+	stems  []string
+	key    []byte
+	negate bool // the next term is negated
+	joined bool // the next term is listed
+	side   side
+}
+
+// A side is where the reader is of a cause and what comes of it.
+type side struct {
+	in       bool  // in the clause of a cause
+	sentence uint8 // that it began in
+	clause   uint8
+	leads    bool // the clause stands before what comes of it
+	tokens   int
+	first    int // the first term of the sentence
+}
+
+// read fills the terms.
+func (r *reader) read(text string) {
+	list, cjk := tables()
+	r.cjk = cjk
+	r.tokens = scan(text, true)
+	at := detect(r.tokens, list)
+	r.lang = list[at]
+	if at == 1 || at == 2 || at == 3 {
+		r.tokens = scan(text, false)
+	}
+	r.strict = at == 1 || at == unknown
+	r.cut = len(r.tokens) == maxTokens
+	for i := range r.tokens {
+		w := ""
+		if r.tokens[i].kind == word {
+			w = r.lang.base(r.tokens[i].text)
+		}
+		r.stems = append(r.stems, w)
+	}
+	for i := 0; i < len(r.tokens); {
+		i += max(1, r.take(i))
+	}
+	r.trail()
+	if len(r.tokens) > 0 {
+		r.asks = r.tokens[len(r.tokens)-1].asks
+	}
+}
+
+// take reads what begins at a token and returns how many tokens that is.
+func (r *reader) take(i int) int {
+	t := r.tokens[i]
+	r.enter(i)
+	switch t.kind {
+	case number:
+		return r.amount(i, t.value, 1)
+	case han:
+		return r.letter(i)
+	case mark:
+		return r.sign(i)
+	}
+	if n := r.worded(i); n > 0 {
+		return n
+	}
+	e, ok := r.find(r.lang, i)
+	if ok && e.kind != none {
+		return r.entry(i, e)
+	}
+	if r.lang.stops[t.text] {
+		r.joined = r.joined || t.text == "and" || t.text == "or"
+		return 1
+	}
+	r.plain(i)
+	return 1
+}
+
+// enter keeps account of the sentence and clause.
+func (r *reader) enter(i int) {
+	t := r.tokens[i]
+	if t.first {
+		r.trail()
+		r.side = side{sentence: t.sentence, first: len(r.terms)}
+		r.joined = false
+	}
+	if r.side.in && r.side.leads && t.clause != r.side.clause {
+		r.side.in = false // "because A, B"
+	}
+	if i > 0 && t.clause != r.tokens[i-1].clause {
+		r.joined = true
+	}
+}
+
+// trail gives a negation that nothing followed to the term before it.
+func (r *reader) trail() {
+	if r.negate && len(r.terms) > 0 {
+		r.terms[len(r.terms)-1].is ^= negated
+	}
+	r.negate = false
+}
+
+// find returns the longest entry that begins at a token, in its sentence.
+func (r *reader) find(l *language, i int) (best entry, ok bool) {
+	r.key = r.key[:0]
+	for n := 0; n < l.long && i+n < len(r.tokens); n++ {
+		t := r.tokens[i+n]
+		if t.kind != r.tokens[i].kind || t.sentence != r.tokens[i].sentence || t.clause != r.tokens[i].clause {
+			break
+		}
+		w := t.text
+		if t.kind == word {
+			w = r.stems[i+n]
+			if n > 0 {
+				r.key = append(r.key, ' ')
+			}
+		}
+		r.key = append(r.key, w...)
+		if e, found := l.table[string(r.key)]; found && (e.kind != ask || t.asks && r.begins(i)) && (e.kind != when || !t.asks || !r.begins(i)) {
+			best, ok = e, true
+			best.words = uint8(n + 1)
+		}
+	}
+	return best, ok
+}
+
+// begins reports whether a sentence begins at a token, or with one word before it.
+func (r *reader) begins(i int) bool {
+	return r.tokens[i].first || r.tokens[i-1].first
+}
+
+// entry adds what an entry says.
+func (r *reader) entry(i int, e entry) int {
+	n := int(e.words)
+	t := term{id: e.id}
+	if e.opposite {
+		t.is |= opposite
+	}
+	if e.converse {
+		t.is |= converse
+	}
+	switch e.kind {
+	case hedge:
+		return n
+	case not:
+		r.not(i)
+		return n
+	case when:
+		if e.converse {
+			r.not(i)
+		}
+		r.condition(i)
+		return n
+	case so:
+		r.therefore()
+		return n
+	case be, than:
+		t.is = special
+	case by:
+		r.agent(i, n)
+		return n
+	case quant:
+		t.weight, t.is = medium, t.is|quantity
+	case light:
+		t.weight = slight
+	case concept, ask:
+		t.weight = known
+	}
+	r.add(i, t)
+	return n
+}
+
+// not turns the next term round.
+func (r *reader) not(i int) {
+	r.nots = bump(r.nots)
+	r.negate = !r.negate
+	switch r.tokens[i].text {
+	case "nobody", "niemand", "nadie":
+		r.trail()
+	}
+}
+
+// condition begins a clause that a cause or condition is in. Where a sentence
+// begins it ends with the clause.
+func (r *reader) condition(i int) {
+	t := r.tokens[i]
+	r.side.in, r.side.clause, r.side.leads = true, t.clause, r.begins(i)
+}
+
+// therefore makes what the sentence said, or the one before, a cause.
+func (r *reader) therefore() {
+	from := r.side.first
+	if from == len(r.terms) && from > 0 {
+		for from > 0 && r.terms[from-1].place>>8 == r.terms[len(r.terms)-1].place>>8 {
+			from--
+		}
+	}
+	for j := from; j < len(r.terms); j++ {
+		r.terms[j].is |= cause
+	}
+	r.side.in = false
+}
+
+// agent makes the word before "by" one whose subject stands behind it, unless
+// what follows is an amount.
+func (r *reader) agent(i, n int) {
+	if len(r.terms) == 0 || r.tokens[i].first || i+n >= len(r.tokens) || r.tokens[i+n].kind == number {
+		return
+	}
+	if r.lang.base(r.tokens[i-1].text) == "" || r.lang.stops[r.tokens[i-1].text] {
+		return
+	}
+	r.terms[len(r.terms)-1].is |= converse
+}
+
+// plain adds a word that no table has.
+func (r *reader) plain(i int) {
+	t := r.tokens[i]
+	m := term{weight: heavy}
+	stem := r.stems[i]
+	if r.lang.name == "en" {
+		m.id = hash(root(stem))
+	} else {
+		m.id = hash(stem)
+	}
+	switch {
+	case t.name:
+		m.weight = naming
+	case len(t.text) > 5 && strings.HasSuffix(t.text, "ly") && r.lang.name == "en":
+		m.weight = slight
+	}
+	m.rest = r.without(stem)
+	r.add(i, m)
+}
+
+// without returns the id of a word without a negative prefix, 0 if it has none.
+func (r *reader) without(stem string) uint32 {
+	for _, p := range r.lang.un {
+		rest, ok := strings.CutPrefix(stem, p)
+		if !ok || len(rest) < 3 {
+			continue
+		}
+		if e, ok := r.lang.table[rest]; ok && e.kind == concept {
+			return e.id
+		}
+		if r.lang.name == "en" {
+			rest = root(rest)
+		}
+		return hash(rest)
+	}
+	return 0
+}
+
+// add adds a term.
+func (r *reader) add(i int, t term) {
+	if len(r.terms) == maxTerms {
+		r.cut = true
+		return
+	}
+	at := r.tokens[i]
+	t.place = uint16(at.sentence)<<8 | uint16(at.clause)
+	if r.side.in {
+		t.is |= cause
+	}
+	if r.joined && t.is&special == 0 {
+		t.is |= listed
+	}
+	if r.negate && t.weight > slight {
+		t.is |= negated
+		r.negate = false
+	}
+	if t.is&special == 0 {
+		r.joined = false
+	}
+	r.terms = append(r.terms, t)
+}
+
+// amount adds a number with its unit and returns how many tokens it is.
+func (r *reader) amount(i int, value float64, n int) int {
+	dimension := ""
+	if i > 0 && r.tokens[i-1].kind == mark {
+		if u, ok := units[r.tokens[i-1].text]; ok {
+			dimension = u.dimension
+		}
+	}
+	for i+n < len(r.tokens) {
+		t := r.tokens[i+n]
+		if t.sentence != r.tokens[i].sentence {
+			break
+		}
+		if f, ok := scales[t.text]; ok {
+			value, n = value*f, n+1
+			continue
+		}
+		if f, ok := fractions[strings.TrimSuffix(t.text, "s")]; ok && value < 10 {
+			value, dimension, n = value*f, "share", n+1
+			break
+		}
+		if u, ok := units[t.text]; ok || unitOf(t, &u) {
+			value, dimension, n = value*u.factor, u.dimension, n+1
+		} else if t.text == "per" && i+n+1 < len(r.tokens) && r.tokens[i+n+1].text == "cent" {
+			value, dimension, n = value*0.01, "share", n+2
+		}
+		break
+	}
+	r.value(i, value, dimension)
+	return n
+}
+
+// unitOf finds the unit of a word in the plural.
+func unitOf(t token, u *unit) (ok bool) {
+	if t.kind != word || len(t.text) < 2 {
+		return false
+	}
+	for _, end := range []string{"s", "n", "en", "e", "es"} {
+		if w, cut := strings.CutSuffix(t.text, end); cut && w != "" {
+			if *u, ok = units[w]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *reader) value(i int, value float64, dimension string) {
+	text := strconv.FormatFloat(value, 'g', 9, 64) + " " + dimension
+	r.add(i, term{id: hash("#" + text), weight: known, is: amount})
+}
+
+// worded adds a number of words and returns how many tokens it is, or 0.
+func (r *reader) worded(i int) int {
+	t := r.tokens[i]
+	if v, ok := numberWords[t.text]; ok {
+		n := 1
+		if i+1 < len(r.tokens) && v >= 20 && math.Mod(v, 10) == 0 {
+			if u, ok := numberWords[r.tokens[i+1].text]; ok && u < 10 {
+				v, n = v+u, 2
+			}
+		}
+		return r.amount(i, v, n)
+	}
+	next := ""
+	if i+1 < len(r.tokens) {
+		next = r.tokens[i+1].text
+	}
+	if t.text == "one" || t.text == "a" || t.text == "an" {
+		if _, ok := scales[next]; ok && len(next) > 2 {
+			return r.amount(i, 1, 1)
+		}
+		if f, ok := fractions[next]; ok && r.after(i+2) {
+			r.value(i, f, "share")
+			return 2
+		}
+		return 0
+	}
+	if f, ok := fractions[t.text]; ok && (r.after(i+1) || t.text == "half") {
+		r.value(i, f, "share")
+		return 1
+	}
+	return 0
+}
+
+// after reports whether the word at i says that a share was before it.
+func (r *reader) after(i int) bool {
+	return i < len(r.tokens) && slices.Contains([]string{"of", "the", "der", "des", "de", "du", "del"}, r.tokens[i].text)
+}
+
+// sign adds what a sign means.
+func (r *reader) sign(i int) int {
+	word := map[string]string{"<": "less", "≤": "less", ">": "more", "≥": "more", "≠": "different", "=": "equal", "→": "cause"}[r.tokens[i].text]
+	if e, ok := r.lang.table[r.lang.base(orBlank(word))]; ok && word != "" {
+		e.words = 1
+		return r.entry(i, e)
+	}
+	if r.tokens[i].text == "+" {
+		r.add(i, term{id: hash("+"), weight: slight})
+	}
+	return 1
+}
+
+func orBlank(w string) string {
+	if w == "" {
+		return "-"
+	}
+	return w
+}
+
+// letter reads a word of a script without spaces, or a letter of one that no
+// table has.
+func (r *reader) letter(i int) int {
+	t := r.tokens[i]
+	r.strict = true
+	if e, ok := r.find(r.cjk, i); ok {
+		return r.entry(i, e)
+	}
+	switch {
+	case t.text == "れ" || t.text == "ら" && i+1 < len(r.tokens) && r.tokens[i+1].text == "れ":
+		if len(r.terms) > 0 && i > 0 && r.tokens[i-1].text != "こ" && r.tokens[i-1].text != "そ" {
+			r.terms[len(r.terms)-1].is |= converse
+		}
+		return 1
+	case t.text == "を":
+		r.object()
+		return 1
+	case t.text >= "ぁ" && t.text <= "ゖ" || r.cjk.stops[t.text]:
+		return 1
+	}
+	r.add(i, term{id: hash(t.text), weight: known})
+	return 1
+}
+
+// object marks the terms before the place, back to the last particle, as what
+// something is done to.
+func (r *reader) object() {
+	for j := len(r.terms) - 1; j >= 0 && j >= len(r.terms)-4; j-- {
+		r.terms[j].is |= cause
+	}
+}

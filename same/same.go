@@ -1,0 +1,140 @@
+package same
+
+import "unicode"
+
+// Bounds on what is read of a text.
+const (
+	maxBytes  = 8 << 10 // what is longer is the same as itself only
+	maxTokens = 1024
+	maxWord   = 48 // runes
+	maxTerms  = 64 // one bit each of a word of the machine
+)
+
+// A Verdict is how two texts stand to each other.
+type Verdict uint8
+
+const (
+	// Different texts are neither of the others, or it is not known.
+	Different Verdict = iota
+	// Same texts say the same thing.
+	Same
+	// Opposite texts are about the same thing, and cannot both be right.
+	Opposite
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Same:
+		return "same"
+	case Opposite:
+		return "opposite"
+	}
+	return "different"
+}
+
+// A Text is what is compared of a text. The zero Text has no content and is
+// Different from all. It never changes and may be used by many at once.
+type Text struct {
+	sum    uint64 // of its letters, without case, spaces and marks; 0 if it has none
+	kinds  uint64 // a bit for each term, by its id
+	terms  []term // in their order
+	weight uint16 // of all terms
+	nots   uint8
+	asks   bool
+	cut    bool // there is more than is in terms
+	strict bool // of a language where order does not tell who does what
+}
+
+// A term is a word or phrase of a text that counts.
+type term struct {
+	id     uint32 // what it means
+	rest   uint32 // the id without a negative prefix, or 0
+	place  uint16 // sentence and clause
+	weight uint8
+	is     flags
+}
+
+type flags uint8
+
+const (
+	opposite flags = 1 << iota // it is the opposite of what id means
+	negated                    // a negation is before it
+	cause                      // it is of what is the cause or condition
+	converse                   // who does it stands behind it
+	amount                     // it is a number
+	quantity                   // it is a quantifier
+	special                    // it is no word, but stands between others
+	listed                     // it follows the one before with an "and" or a comma
+)
+
+// Of returns what is compared of a text. Of a text of more than 8 KiB no more is
+// kept than whether it is another text of that length.
+func Of(text string) Text {
+	t := Text{sum: sum(text)}
+	if t.sum == 0 {
+		return t
+	}
+	if len(text) > maxBytes {
+		t.cut = true
+		return t
+	}
+	r := reader{Text: t}
+	r.read(text)
+	for _, m := range r.terms {
+		r.weight += uint16(m.weight)
+		if m.weight > 0 {
+			r.kinds |= 1 << (m.id % 64)
+		}
+	}
+	return r.Text
+}
+
+// Compare returns how two texts stand to each other; it is symmetric. A text
+// with a letter or digit is the Same as itself. It does not allocate.
+func (t Text) Compare(o Text) Verdict {
+	switch {
+	case t.sum == 0 || o.sum == 0:
+		return Different
+	case t.sum == o.sum:
+		return Same
+	case t.cut || o.cut || t.asks != o.asks || !t.near(o):
+		return Different
+	case t.sum > o.sum:
+		t, o = o, t // one order of two, so that they are the same to each other
+	}
+	var p pair
+	p.a, p.b = t, o
+	return p.verdict()
+}
+
+// Nearest returns the place of the newest text that is the Same as t, or else of
+// the newest that is the Opposite; -1 and Different if there is none.
+func Nearest(list []Text, t Text) (int, Verdict) {
+	at, found := -1, Different
+	for i := len(list) - 1; i >= 0; i-- {
+		switch v := list[i].Compare(t); {
+		case v == Same:
+			return i, Same
+		case v == Opposite && at < 0:
+			at, found = i, Opposite
+		}
+	}
+	return at, found
+}
+
+// sum is FNV-1a of 64 bits of the letters, digits and signs of a text, in small
+// letters.
+func sum(text string) uint64 {
+	h, content := uint64(14695981039346656037), false
+	for _, r := range text {
+		if unicode.IsSpace(r) || r == '.' || r == ',' || r == '\'' || r == '’' || r == '"' {
+			continue
+		}
+		content = content || unicode.IsLetter(r) || unicode.IsDigit(r)
+		h = (h ^ uint64(unicode.ToLower(r))) * 1099511628211
+	}
+	if !content {
+		return 0
+	}
+	return max(h, 1)
+}
