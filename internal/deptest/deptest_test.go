@@ -43,6 +43,7 @@ var rules = []rule{
 	{packages: "mode/*", ours: []string{".", "llm", "same"}},
 	{packages: "recall", ours: []string{"."}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/kljensen/snowball", "github.com/blevesearch/snowballstem"}},
 	{packages: "tool/knowledge", ours: []string{".", "recall"}},
+	{packages: "tool/thread", ours: []string{".", "recall"}},
 	{packages: "tool/*", ours: []string{"."}},
 	{packages: "store/internal/*", ours: []string{".", "llm"}},
 	{packages: "store/storetest", ours: []string{".", "llm"}, theirs: []string{"github.com/google/go-cmp/"}},

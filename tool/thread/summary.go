@@ -1,0 +1,166 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder"
+)
+
+// Where a summary is kept: the name of the fold, and the version of its form.
+const (
+	fold    = "earlier"
+	version = "1"
+)
+
+// tail is how many of a thread's newest events are read first: what a session
+// concluded is nearly always among them.
+const tail = 64
+
+// A Reader reads threads, as [ponder.Log] says.
+type Reader interface {
+	Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error]
+}
+
+// A summary is what is remembered of a session. It is bounded, and it is kept.
+type summary struct {
+	Run        ponder.RunID `json:"run"`
+	Question   string       `json:"question"`
+	Answer     string       `json:"answer,omitempty"` // its beginning; none if the session did not complete
+	Confidence float64      `json:"confidence,omitempty"`
+	Ended      time.Time    `json:"ended,omitzero"`
+	Resolved   *float64     `json:"resolved,omitempty"` // how it turned out, 0 to 1
+
+	thread ponder.ThreadID
+	seq    ponder.Seq // of the newest event that is in it
+}
+
+// with returns the summary after ev. A new session on the thread replaces the one
+// before it.
+func (s summary) with(ev ponder.Event) summary {
+	s.seq = ev.Seq
+	switch b := ev.Body.(type) {
+	case ponder.RunStarted:
+		if ev.Run.Parent() == "" {
+			s = summary{Run: ev.Run, Question: oneLine(b.Input, maxQuestion), thread: s.thread, seq: s.seq}
+		}
+	case ponder.RunFinished:
+		if ev.Run == s.Run && b.Status == ponder.Completed {
+			s.Answer, s.Confidence, s.Ended = clip(clean(b.Answer, 2*maxAnswer), maxAnswer), unit(b.Confidence), ev.Time
+		}
+	case ponder.Resolved:
+		if b.Outcome != nil && (b.Ref == string(s.Run) || b.Ref == "") {
+			outcome := unit(*b.Outcome)
+			s.Resolved = &outcome
+		}
+	}
+	return s
+}
+
+// loaded returns the summary that was kept of a thread; an empty one if none was,
+// or it is of no use.
+func loaded(ctx context.Context, store ponder.Checkpoints, info ponder.Info) (summary, error) {
+	s := summary{thread: info.ID}
+	seq, js, err := store.LoadCheckpoint(ctx, info.ID, fold, version)
+	if err != nil {
+		return s, fmt.Errorf("load summary of %s: %w", info.ID, err)
+	}
+	if js == nil || json.Unmarshal(js, &s) != nil {
+		return summary{thread: info.ID}, nil
+	}
+	s.seq = seq
+	return s, nil
+}
+
+// read brings a summary up to date and keeps it.
+func read(ctx context.Context, store Store, info ponder.Info, s summary) (summary, error) {
+	s, err := fresh(ctx, store, info, s)
+	if err != nil {
+		return s, fmt.Errorf("read %s: %w", info.ID, err)
+	}
+	js, err := json.Marshal(s)
+	if err != nil {
+		return s, fmt.Errorf("summary of %s: %w", info.ID, err)
+	}
+	// Without it the thread is read again the next time, and no harm is done.
+	_ = store.SaveCheckpoint(ctx, info.ID, fold, version, s.seq, js)
+	return s, nil
+}
+
+// fresh returns the summary of a thread as it is now. Of a long thread it reads
+// the beginning and the end; if they do not belong together, all of it.
+func fresh(ctx context.Context, log Reader, info ponder.Info, s summary) (summary, error) {
+	if s.seq > 0 || info.Head <= 2*tail {
+		return s.after(ctx, log, s.seq, nil)
+	}
+	first, err := s.after(ctx, log, 0, func(s summary) bool { return s.Run != "" })
+	if err != nil {
+		return s, err
+	}
+	if ended, err := first.after(ctx, log, info.Head-tail, nil); err != nil || ended.Answer != "" {
+		return ended, err
+	}
+	return s.after(ctx, log, 0, nil)
+}
+
+// after returns the summary with the events after one, up to where enough says so.
+func (s summary) after(ctx context.Context, log Reader, seq ponder.Seq, enough func(summary) bool) (summary, error) {
+	for ev, err := range log.Events(ctx, s.thread, seq) {
+		if err != nil {
+			return s, err
+		}
+		if s = s.with(ev); enough != nil && enough(s) {
+			break
+		}
+	}
+	return s, nil
+}
+
+// oneLine returns a text in one line, cleaned, of at most most bytes.
+func oneLine(text string, most int) string {
+	return clip(strings.Join(strings.Fields(clean(text, 2*most)), " "), most)
+}
+
+// clean returns the beginning of a text, at most most bytes, as valid UTF-8
+// without what a terminal would obey or what turns the direction of a text.
+func clean(text string, most int) string {
+	text = strings.ToValidUTF8(text[:min(len(text), most)], "")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069', r == '\u2028', r == '\u2029':
+			return -1
+		}
+		return r
+	}, text))
+}
+
+// clip returns the beginning of a text, at most most bytes, with a mark if it is
+// cut.
+func clip(text string, most int) string {
+	const mark = "…"
+	if len(text) <= most {
+		return text
+	}
+	cut := most - len(mark)
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.TrimRightFunc(text[:cut], unicode.IsSpace) + mark
+}
+
+// unit returns x in 0..1; 0 if it is no number.
+func unit(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, 0), 1)
+}

@@ -1,0 +1,230 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/store/memory"
+)
+
+var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// counted is a store that counts what is read of it.
+type counted struct {
+	*memory.Store
+	events int
+}
+
+func (c *counted) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	return func(yield func(ponder.Event, error) bool) {
+		for ev, err := range c.Store.Events(ctx, id, after) {
+			c.events++
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+func newStore(t testing.TB) *counted {
+	s := memory.New()
+	t.Cleanup(func() { s.Close() })
+	return &counted{Store: s}
+}
+
+// session makes a thread with a session that was asked and has answered after so
+// many thoughts, and what else came.
+func (c *counted) session(t testing.TB, id ponder.ThreadID, owner, question, answer string, thoughts int, more ...ponder.Event) {
+	t.Helper()
+	evs := []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: question}}}
+	for n := range thoughts {
+		evs = append(evs, ponder.Event{Run: "run_1", Cause: fmt.Sprintf("note-%d/1.1", n), Body: ponder.Thought{Content: "Hm.", Number: n}})
+	}
+	if answer != "" {
+		evs = append(evs, ponder.Event{Run: "run_1", Time: day, Body: ponder.RunFinished{Answer: answer, Status: ponder.Completed, Confidence: 0.7}})
+	}
+	err := c.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner}, append(evs, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// use calls the tool for the owner ann.
+func use(t testing.TB, store Store, in input) result {
+	t.Helper()
+	js, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := New(store, "ann").Do(t.Context(), js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r result
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const reefs = "Why do coral reefs bleach?"
+
+func resolved(outcome float64) ponder.Event {
+	return ponder.Event{Body: ponder.Resolved{Ref: "run_1", Outcome: &outcome}}
+}
+
+func TestFind(t *testing.T) {
+	s := newStore(t)
+	s.session(t, "thr_a", "ann", "Why do coral reefs bleach, and can they recover?", "Heat expels their algae.", 5, resolved(1))
+	s.session(t, "thr_b", "ann", "How fast do trains go?", "Fast.", 5)
+	s.session(t, "thr_c", "bob", reefs, "Bob's secret.", 5)
+	s.session(t, "thr_d", "ann", reefs, "", 5) // still thinking
+	s.session(t, "thr_e", "ann", reefs, "The one that asks.", 5)
+	if err := s.Create(t.Context(), ponder.Thread{ID: "thr_f", Kind: ponder.KindResearch, Owner: "ann"},
+		ponder.Event{Run: "run_1", Body: ponder.RunStarted{Input: reefs}},
+		ponder.Event{Run: "run_1", Body: ponder.RunFinished{Answer: "No session.", Status: ponder.Completed}}); err != nil {
+		t.Fatal(err)
+	}
+	got := use(t, s, input{Question: reefs, Exclude: "thr_e"})
+	one := 1.0
+	want := result{Sessions: 2, Hits: []hit{{
+		Thread: "thr_a", Question: "Why do coral reefs bleach, and can they recover?", Answer: "Heat expels their algae.", Confidence: 0.7,
+		Status: ponder.Completed, Ended: day, Resolved: &one,
+	}}}
+	if len(got.Hits) == 1 {
+		if got.Hits[0].Score < 0.5 || got.Hits[0].Score > 1 {
+			t.Errorf("score %v", got.Hits[0].Score)
+		}
+		got.Hits[0].Score = 0
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r := use(t, s, input{Question: "How do tides make electricity?"}); len(r.Hits) != 0 || r.Hits == nil {
+		t.Errorf("hits of nothing: %+v", r.Hits)
+	}
+}
+
+func TestNoOwnerNoQuestion(t *testing.T) {
+	s := newStore(t)
+	s.session(t, "thr_a", "", reefs, "Heat.", 1)
+	text, err := New(s, "").Do(t.Context(), json.RawMessage(`{"question":"`+reefs+`"}`))
+	if err != nil || text != `{"hits":[],"sessions":0}` {
+		t.Errorf("without an owner: %s, %v", text, err)
+	}
+	for _, in := range []string{`{}`, `{"question":" \u0000\n"}`, `{"question":7}`, `[`} {
+		if _, err := New(s, "ann").Do(t.Context(), json.RawMessage(in)); err == nil || !strings.Contains(err.Error(), Name) {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New(s, "ann").Do(ctx, json.RawMessage(`{"question":"x"}`)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestReadOnce checks that a long session is not read as a whole, that what was
+// read is kept, and that what came since is read.
+func TestReadOnce(t *testing.T) {
+	s := newStore(t)
+	s.session(t, "thr_a", "ann", reefs, "Heat.", 5000)
+	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || s.events > 2*tail {
+		t.Fatalf("%d hits, %d events read", len(r.Hits), s.events)
+	}
+	s.events = 0
+	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved != nil || s.events != 0 {
+		t.Errorf("again: %+v, %d events read", r.Hits, s.events)
+	}
+	if _, err := s.Append(t.Context(), "thr_a", 0, resolved(0)); err != nil {
+		t.Fatal(err)
+	}
+	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved == nil || *r.Hits[0].Resolved != 0 || s.events != 1 {
+		t.Errorf("resolved since: %+v, %d events read", r.Hits, s.events)
+	}
+}
+
+// TestEndsFarBack finds an answer that is not among the newest events.
+func TestEndsFarBack(t *testing.T) {
+	s := newStore(t)
+	var notes []ponder.Event
+	for range 2 * tail {
+		notes = append(notes, ponder.Event{Body: ponder.UserMessage{Content: "Thanks."}})
+	}
+	s.session(t, "thr_a", "ann", reefs, "Heat.", 3*tail, notes...)
+	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Answer != "Heat." {
+		t.Errorf("hits: %+v", r.Hits)
+	}
+}
+
+// TestNewestSession forgets the session before it on the same thread.
+func TestNewestSession(t *testing.T) {
+	s := newStore(t)
+	s.session(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, resolved(1),
+		ponder.Event{Run: "run_2", Body: ponder.RunStarted{Input: reefs}},
+		ponder.Event{Run: "run_2/part", Body: ponder.RunStarted{Input: "a part"}},
+		ponder.Event{Run: "run_2/part", Body: ponder.RunFinished{Answer: "of it", Status: ponder.Completed}},
+		ponder.Event{Run: "run_2", Body: ponder.RunFinished{Answer: "Heat.", Status: ponder.Completed, Confidence: 7}})
+	r := use(t, s, input{Question: reefs})
+	if len(r.Hits) != 1 || r.Hits[0].Question != reefs || r.Hits[0].Answer != "Heat." || r.Hits[0].Confidence != 1 || r.Hits[0].Resolved != nil {
+		t.Errorf("hits: %+v", r.Hits)
+	}
+}
+
+// TestHostile bounds and cleans what sessions hold.
+func TestHostile(t *testing.T) {
+	s := newStore(t)
+	long := strings.Repeat("Coral reefs bleach. ü\x1b[2J\u202e\x00 ", 40_000)
+	s.session(t, "thr_a", "ann", reefs+long, long+"\xff", 1)
+	if err := s.SaveCheckpoint(t.Context(), "thr_a", fold, version, 1, []byte(`{"question":7,`)); err != nil {
+		t.Fatal(err)
+	}
+	r := use(t, s, input{Question: long, Limit: 1 << 40})
+	if len(r.Hits) != 1 {
+		t.Fatalf("hits: %+v", r.Hits)
+	}
+	for _, text := range []string{r.Hits[0].Question, r.Hits[0].Answer} {
+		if len(text) > maxAnswer || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x00\u202e") {
+			t.Errorf("not cleaned: %q", text)
+		}
+	}
+}
+
+// TestMany looks at a bounded number of sessions, and reads a bounded number of
+// new ones, the newest first.
+func TestMany(t *testing.T) {
+	s := newStore(t)
+	for i := range 3 * maxUnread {
+		s.session(t, ponder.ThreadID(fmt.Sprintf("thr_%04d", i)), "ann", fmt.Sprintf("What is thing %d?", i), "It is so.", 1)
+	}
+	for use1 := 1; use1 <= 4; use1++ {
+		r := use(t, s, input{Question: "thing"})
+		if want := min(use1, 3) * maxUnread; r.Sessions != want || r.More != 3*maxUnread-want {
+			t.Errorf("use %d looked at %d and left %d", use1, r.Sessions, r.More)
+		}
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("a\xff\u202eb\n\x00…", 5)
+	f.Fuzz(func(t *testing.T, text string, most int) {
+		most = 3 + max(0, most)%2000
+		got := oneLine(text, most)
+		if len(got) > most || !utf8.ValidString(got) || strings.Contains(got, "\n") {
+			t.Errorf("oneLine(%q, %d) = %q", text, most, got)
+		}
+		if got := clip(clean(text, 2*most), most); len(got) > most || !utf8.ValidString(got) {
+			t.Errorf("clip(%q, %d) = %q", text, most, got)
+		}
+	})
+}
