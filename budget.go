@@ -1,6 +1,12 @@
 package ponder
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -35,6 +41,46 @@ type Budget struct {
 	// Reserve is the part of Cost that is kept for the conclusion. If it is
 	// zero, a limit keeps one call, a fifth of the tokens, a fifth of the money.
 	Reserve Cost `json:"reserve,omitzero"`
+}
+
+// With returns the budget with the limits that a JSON object of the same form
+// has, which is what a [SetBudget] does. An error says what is wrong with it, in
+// words for users; then nothing changes. It has no limit if none is set.
+func (b Budget) With(args json.RawMessage) (Budget, error) {
+	var set Budget
+	if err := json.Unmarshal(args, &set); err != nil {
+		return b, errors.New("the limits can't be read")
+	}
+	if set.Time < 0 || set.Calls < 0 || set.Tokens < 0 || set.Money < 0 {
+		return b, errors.New("a limit is more than zero")
+	}
+	if set.Time == 0 && set.Cost == (Cost{}) {
+		return b, errors.New("no limit is named")
+	}
+	b.Time, b.Calls = cmp.Or(set.Time, b.Time), cmp.Or(set.Calls, b.Calls)
+	b.Tokens, b.Money = cmp.Or(set.Tokens, b.Tokens), cmp.Or(set.Money, b.Money)
+	return b, nil
+}
+
+// String returns the limits in words, such as "30m0s, 100 calls, $0.50".
+func (b Budget) String() string {
+	var list []string
+	if b.Time > 0 {
+		list = append(list, b.Time.String())
+	}
+	if b.Calls > 0 {
+		list = append(list, strconv.Itoa(b.Calls)+" calls")
+	}
+	if b.Tokens > 0 {
+		list = append(list, strconv.Itoa(b.Tokens)+" tokens")
+	}
+	if b.Money > 0 {
+		list = append(list, fmt.Sprintf("$%.2f", b.Money.USD()))
+	}
+	if list == nil {
+		return "no limit"
+	}
+	return strings.Join(list, ", ")
 }
 
 // reserveShare is the share of tokens and money that is kept for the

@@ -103,6 +103,7 @@ func (d *decision) run(r *run) {
 		d.finish(r, Finish{Status: Cancelled, Reason: "cancelled"})
 		return
 	case r.paused:
+		d.writes(r)
 		return
 	case r.told:
 	case r.Budget.Time > 0 && r.spentAt(d.clock) >= r.Budget.Time:
@@ -129,6 +130,16 @@ func (d *decision) run(r *run) {
 		return
 	}
 	d.unwanted(r)
+}
+
+// writes decides for a run that is paused: it may write, so that wishes about it
+// are acknowledged, and does nothing else.
+func (d *decision) writes(r *run) {
+	for _, a := range r.next(Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
+		if w, ok := a.(Write); ok && !d.action(r, w) {
+			return
+		}
+	}
 }
 
 // unwanted drops what a run has in flight but did not ask for.

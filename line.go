@@ -50,6 +50,11 @@ func (l *line) apply(ev Event) {
 			r.paused, r.dirty = false, true
 		}
 	case Steer:
+		if b.Do == SetBudget && r != nil && !r.told {
+			if limits, err := r.Budget.With(b.Args); err == nil {
+				r.Budget, r.dirty = limits, true
+			}
+		}
 		if b.Do == Cancel || b.Do == AnswerNow {
 			l.interrupt(ev.Run, func(r *run) {
 				r.cancelled, r.hurried = r.cancelled || b.Do == Cancel, r.hurried || b.Do == AnswerNow

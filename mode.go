@@ -60,7 +60,8 @@ type State interface {
 	// what has not been done; leaves alone what is in flight; and cancels what
 	// is in flight but not wanted any more. It calls Next again after each event
 	// that the run is shown and at the end of each Wait. A run that wants
-	// nothing sleeps until the next event.
+	// nothing sleeps until the next event. Of what a paused run wants, only its
+	// Writes are done.
 	Next(now Moment) []Action
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"ponder/llm"
@@ -24,10 +25,11 @@ const (
 
 // heard is a thought as a model gave it.
 type heard struct {
-	Text       string
-	Kind       string
-	Confidence float64
-	Cites      []string
+	Text       string   `json:"text"`
+	Kind       string   `json:"kind"`
+	Confidence float64  `json:"confidence"`
+	Importance float64  `json:"importance,omitempty"`
+	Cites      []string `json:"cites,omitempty"`
 }
 
 // asked is a question as a model gave it.
@@ -35,6 +37,7 @@ type asked struct {
 	Text     string
 	Priority int
 	Why      string
+	Parent   string // the id of the question it follows from, if the model says
 }
 
 // A summary is a synthesis.
@@ -49,20 +52,28 @@ type summary struct {
 type (
 	thoughtsForm struct {
 		Thoughts []thoughtForm `json:"thoughts" jsonschema:"3 to 5 distinct thoughts"`
+		Settled  bool          `json:"settled,omitempty" jsonschema:"true only if the question is simple and the thoughts answer it in full"`
 	}
 	thoughtForm struct {
 		Thought    string   `json:"thought" jsonschema:"the thought, in one to four sentences"`
 		Type       string   `json:"type" jsonschema:"exploration, critique, connection, insight, question or synthesis"`
 		Confidence float64  `json:"confidence" jsonschema:"from 0 to 1: how likely it is true"`
+		Importance float64  `json:"importance,omitempty" jsonschema:"from 0 to 1: how much it matters for the answer"`
 		Cites      []string `json:"cites,omitempty" jsonschema:"ids of the passages it rests on, such as e3"`
 	}
 	questionsForm struct {
 		Questions []questionForm `json:"questions" jsonschema:"up to 3 questions"`
+		Ranked    []rankForm     `json:"ranked,omitempty" jsonschema:"open questions whose priority has changed"`
 	}
 	questionForm struct {
 		Question string `json:"question"`
 		Priority int    `json:"priority" jsonschema:"from 1 to 10: how much an answer would help"`
 		Why      string `json:"why" jsonschema:"why it would help, in a sentence"`
+		Parent   string `json:"parent,omitempty" jsonschema:"the id of the question it follows from, such as q3"`
+	}
+	rankForm struct {
+		ID       string `json:"id" jsonschema:"the id of an open question"`
+		Priority int    `json:"priority" jsonschema:"from 1 to 10: how much an answer would help now"`
 	}
 	summaryForm struct {
 		Synthesis  string   `json:"synthesis" jsonschema:"what is understood so far"`
@@ -96,7 +107,7 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 	}
 	if len(list) == 0 && prose {
 		for _, p := range paragraphs(text) {
-			list = append(list, heard{Text: p})
+			list = append(list, heard{Text: p, Confidence: defaultConfidence})
 		}
 	}
 	var kept []heard
@@ -111,6 +122,37 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 	}
 	return kept, nil
 }
+
+// settled reports whether an answer says that nothing is left to ask.
+func settled(text string) bool {
+	m := settledMark.FindStringSubmatch(text)
+	return m != nil
+}
+
+var settledMark = regexp.MustCompile(`(?i)\bsettled\b["*_]*\s*:\s*["*_]*(?:true|yes)\b`)
+
+// A ranking is a new priority of a question.
+type ranking struct {
+	id       string
+	priority int
+}
+
+// readRanks reads new priorities out of an answer to the question for questions.
+func readRanks(text string) (list []ranking) {
+	if !strings.Contains(text, "ank") { // as most do
+		return nil
+	}
+	for _, m := range objects(text, "ranked") {
+		list = append(list, ranking{strings.ToLower(strings.TrimSpace(m.text("id", "question_id"))), m.priority("priority")})
+	}
+	for _, m := range rankMark.FindAllStringSubmatch(text, maxOpen) {
+		list = append(list, ranking{strings.ToLower(m[1]), priority(m[2])})
+	}
+	return list
+}
+
+// rankMark matches lines such as "RANK: q3 9".
+var rankMark = regexp.MustCompile(`(?im)^\W*rank(?:ed)?\W+(q\d{1,6})\W+(\d{1,2})\b`)
 
 func repeated(list []heard, text string) bool {
 	for _, h := range list {

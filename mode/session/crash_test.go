@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -95,7 +96,10 @@ func inWords(a ponder.Action, rng *rand.Rand) ponder.Body {
 // anyOptions returns options and a world, by a seed.
 func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	o := Options{SynthesisInterval: float64(10 + rng.IntN(200))}
+	o := Options{SynthesisInterval: float64(10 + rng.IntN(200)), ToTheEnd: rng.IntN(2) == 0, Earlier: rng.IntN(3) == 0}
+	if rng.IntN(2) == 0 {
+		o.Parallel = 1 + rng.IntN(5)
+	}
 	if rng.IntN(2) == 0 {
 		o.Docs = []string{"/docs"}
 		o.WithoutModel = rng.IntN(3) == 0
@@ -104,10 +108,25 @@ func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
 	inputs := make(map[int]ponder.Body)
 	if rng.IntN(2) == 0 {
 		inputs[1+rng.IntN(60)] = []ponder.Body{
-			ponder.Steer{Do: ponder.AnswerNow}, ponder.BudgetSpent{What: "calls"}, ponder.Steer{Content: "look at the sea"}, ponder.RunPaused{}, ponder.RunResumed{},
-		}[rng.IntN(5)]
+			ponder.Steer{Do: ponder.AnswerNow}, ponder.BudgetSpent{What: "calls"}, ponder.RunPaused{}, ponder.RunResumed{},
+		}[rng.IntN(4)]
+	}
+	for range rng.IntN(5) {
+		inputs[1+rng.IntN(60)] = anyWish(rng)
 	}
 	return o, w, inputs
+}
+
+// anyWish returns what a user may wish for, sensible or not.
+func anyWish(rng *rand.Rand) ponder.Body {
+	args := fmt.Sprintf(`{"question":"q%d","priority":%d,"source":"/docs/%d.md"}`, 1+rng.IntN(4), rng.IntN(12), rng.IntN(4))
+	return []ponder.Body{
+		ponder.Steer{Content: "look at the sea"}, ponder.Steer{Do: AddQuestion, Content: "Is it the sea?", Args: json.RawMessage(args)},
+		ponder.Steer{Do: DropQuestion, Args: json.RawMessage(args)}, ponder.Steer{Do: RankQuestion, Args: json.RawMessage(args)},
+		ponder.Steer{Do: Correct, Content: "Fact 3 is not known."}, ponder.Steer{Do: PinSource, Args: json.RawMessage(args)},
+		ponder.Steer{Do: BanSource, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":7}`)},
+		ponder.Steer{Do: "dance"}, ponder.Steer{Do: BanSource, Args: json.RawMessage(`[7]`)},
+	}[rng.IntN(10)]
 }
 
 // Whatever models, tools and users do, a session ends; with an answer, if it is
@@ -170,12 +189,10 @@ func checkCites(t *testing.T, d *driver) {
 
 // A log that is cut after any event is continued to the same log.
 func TestCutAnywhere(t *testing.T) {
-	for seed := range uint64(15) {
+	for seed := range uint64(30) {
 		o, w, inputs := anyOptions(seed)
 		whole := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answer)
-		for at, b := range inputs {
-			whole.inputs = map[int]ponder.Body{at: b}
-		}
+		whole.inputs = maps.Clone(inputs)
 		whole.work()
 		want := jsonLines(t, whole.log)
 		for n := range whole.log {
@@ -214,7 +231,7 @@ func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
 // A session's state stays small, however long it lasts.
 func TestStateIsBounded(t *testing.T) {
 	w := world{seed: 1, size: 2000}
-	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}}, 3*time.Hour, w.answer)
+	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, ToTheEnd: true}, 3*time.Hour, w.answer)
 	d.takes, d.quick = 20*time.Second, true
 	d.work()
 	if n := len(bodiesOf[ponder.Thought](d)); n < 500 {

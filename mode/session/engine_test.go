@@ -57,7 +57,7 @@ func TestEngine(t *testing.T) {
 		{name: "without a model", model: &llmtest.Model{}, o: session.Options{Docs: []string{"/d"}, WithoutModel: true}, reason: "the documents have nothing more on this"},
 		{name: "malformed", model: &llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Malformed}}, budget: ponder.Budget{Time: 5 * time.Minute}, reason: "time is spent"},
 		{
-			name: "prose", budget: ponder.Budget{Time: 3 * time.Minute}, reason: "time is spent",
+			name: "prose", budget: ponder.Budget{Time: 3 * time.Minute}, reason: "it goes in circles: the last 2 calls said nothing new",
 			model: &llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is what it is."), nil }},
 		},
 	} {
@@ -65,6 +65,7 @@ func TestEngine(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.model.Latency = llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}
 				mind := pondertest.Start(t, config(tt.model))
+				tt.o.ToTheEnd = tt.name != "prose"
 				fin := mind.Ask(session.Name, "What is the sea?", tt.o, tt.budget)
 				if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason != tt.reason {
 					t.Errorf("finished %+v", fin)

@@ -30,6 +30,9 @@ const (
 	maxTerms    = 24
 )
 
+// pinnedWeight is how much more a passage of a pinned source counts.
+const pinnedWeight = 2
+
 // evidence is a passage that was gathered. Its id is e and N.
 type evidence struct {
 	N        int      `json:"n"`
@@ -42,13 +45,14 @@ type evidence struct {
 	Terms    []string `json:"terms,omitempty"`
 	Question string   `json:"question,omitempty"` // the focus it was found for
 	Cited    bool     `json:"cited,omitempty"`
+	Earlier  bool     `json:"earlier,omitempty"` // what an earlier session concluded
 }
 
 func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
-// search returns the action of a look.
-func (s state) search() ponder.Action {
-	query := s.Focus.Text
+// search returns the look of a cell.
+func (s *state) search(c *cell) ponder.Action {
+	query := c.Focus.Text
 	if topic, ok := strings.CutPrefix(query, topicQuestion); ok {
 		query = strings.TrimSuffix(topic, "?") + " " + clip(oneLine(s.run.Input), maxFocus)
 	}
@@ -56,18 +60,28 @@ func (s state) search() ponder.Action {
 	if s.Unaided {
 		limit = questionEvery // each becomes a thought
 	}
-	args, err := json.Marshal(map[string]any{
-		"query": query, "paths": s.opts.Docs, "limit": limit, "exclude": slices.Concat([]string{}, s.Seen),
-	})
+	args := map[string]any{"query": query, "paths": s.opts.Docs, "limit": limit, "exclude": slices.Concat([]string{}, s.Seen)}
+	if len(s.Pinned) > 0 {
+		args["prefer"] = s.Pinned
+	}
+	if len(s.Banned) > 0 {
+		args["without"] = s.Banned
+	}
+	return use(c.key(look), SearchTool, args)
+}
+
+// use returns the use of a tool.
+func use(key, tool string, args map[string]any) ponder.Action {
+	js, err := json.Marshal(args)
 	if err != nil {
 		panic(err) // strings and numbers can be marshalled
 	}
-	return ponder.Do{Key: s.Step.key(), Tool: SearchTool, Args: args}
+	return ponder.Do{Key: key, Tool: tool, Args: js}
 }
 
 // A hit is a passage that a search found.
 type hit struct {
-	ID      string   `json:"id"`
+	ID      string   `json:"id,omitempty"`
 	Source  string   `json:"source"`
 	Title   string   `json:"title"`
 	Section string   `json:"section"`
@@ -83,8 +97,8 @@ type hit struct {
 
 // found is the result of a search, as far as it can be read.
 type found struct {
-	hits    []hit
-	skipped []string // files that were not read, and why
+	Hits    []hit    `json:"hits,omitempty"`
+	Skipped []string `json:"skipped,omitempty"` // files that were not read, and why
 }
 
 // readFound reads the result of a search. What has another form is left out, and
@@ -99,14 +113,14 @@ func readFound(text string) (f found) {
 	}
 	for _, js := range raw.Hits {
 		var h hit
-		if json.Unmarshal(js, &h) == nil && h.sound() && len(f.hits) < maxHits {
-			f.hits = append(f.hits, h)
+		if json.Unmarshal(js, &h) == nil && h.sound() && len(f.Hits) < maxHits {
+			f.Hits = append(f.Hits, h)
 		}
 	}
 	for _, js := range raw.Skipped {
 		var file struct{ Path, Reason string }
 		if json.Unmarshal(js, &file) == nil && file.Path != "" {
-			f.skipped = append(f.skipped, clip(oneLine(file.Path), maxLabel)+": "+clip(oneLine(file.Reason), maxLabel))
+			f.Skipped = append(f.Skipped, clip(oneLine(file.Path), maxLabel)+": "+clip(oneLine(file.Reason), maxLabel))
 		}
 	}
 	return f
@@ -125,18 +139,19 @@ func (h hit) key() string {
 	return clip(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
 }
 
-// looked goes on after a search.
-func (s *state) looked(b ponder.ToolResult) {
-	f := readFound(b.Result)
-	if b.Error != "" {
-		f, s.Fault = found{}, clip(oneLine(b.Error), maxFault)
+// looked takes in what was found for the focus.
+func (s *state) looked(c *cell) {
+	f := c.Found
+	if c.Failed.Error != "" {
+		s.Fault = clip(oneLine(c.Failed.Error), maxFault)
 	}
 	var add []ponder.Body
-	for _, h := range f.hits {
+	for _, h := range f.Hits {
 		s.Best = max(s.Best, h.Score)
 	}
-	for _, h := range f.hits {
-		if key := h.key(); !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) {
+	for _, h := range f.Hits {
+		key := h.key()
+		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !among(h.Source, s.Banned) {
 			s.Seen = last(append(slices.Clip(s.Seen), key), maxSeen)
 			add = append(add, s.gather(h))
 		}
@@ -145,19 +160,13 @@ func (s *state) looked(b ponder.ToolResult) {
 		s.Dry = 0
 	}
 	switch {
-	case s.Counts.Rounds > 1:
-	case b.Error != "":
+	case s.Counts.Rounds > s.opts.Parallel:
+	case c.Failed.Error != "":
 		add = append(add, ponder.SystemNote{Content: "The documents could not be searched: " + s.Fault})
-	case len(f.skipped) > 0:
-		add = append(add, ponder.SystemNote{Content: notRead(f.skipped)})
+	case len(f.Skipped) > 0 && c.N == 1:
+		add = append(add, ponder.SystemNote{Content: notRead(f.Skipped)})
 	}
 	s.write("found", &s.Counts.Found, add...)
-	if !s.Unaided {
-		s.Step = step{Do: thoughts, N: s.Counts.Rounds}
-		return
-	}
-	s.quote()
-	s.advance()
 }
 
 // notRead tells the user which files were not read.
@@ -185,6 +194,9 @@ func (s *state) gather(h hit) ponder.Body {
 		Quote: defused(oneLine(h.Quote)), Context: clip(defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
 		Terms: terms(h.Terms), Question: s.Focus.Question,
 	}
+	if among(h.Source, s.Pinned) {
+		e.Score *= pinnedWeight
+	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" { // further away they have little to do with it
 		s.note(h.Topics)
@@ -206,10 +218,20 @@ func terms(words []string) (list []string) {
 	return slices.Compact(list)
 }
 
-// passages returns the evidence of this round.
-func (s state) passages() (list []evidence) {
+// passages returns the evidence of this round for a focus.
+func (s *state) passages(f focus) (list []evidence) {
 	for _, e := range s.Evidence {
-		if !e.Cited && e.Question == s.Focus.Question {
+		if !e.Cited && !e.Earlier && e.Question == f.Question {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// recalled returns what earlier sessions concluded.
+func (s *state) recalled() (list []evidence) {
+	for _, e := range s.Evidence {
+		if e.Earlier {
 			list = append(list, e)
 		}
 	}
@@ -277,7 +299,7 @@ func (s *state) keep(ids []string) {
 func (s *state) forget() {
 	var kept []evidence
 	for _, e := range s.Evidence {
-		if e.Cited {
+		if e.Cited || e.Earlier {
 			kept = append(kept, e)
 		}
 	}

@@ -1,12 +1,13 @@
 package session
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"ponder"
+	"ponder/same"
 )
 
 // Bounds on what is remembered of questions. What is dropped is still in the log.
@@ -32,50 +33,77 @@ type question struct {
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // once it was explored
+
+	feel same.Text
 }
 
-// round begins the next round with a new focus.
-func (s *state) round() {
-	s.Counts.Rounds++
-	s.Focus = s.choose()
-	s.Step = step{Do: thoughts, N: s.Counts.Rounds}
-	if len(s.opts.Docs) > 0 {
-		s.Step.Do = look
-	}
-	n := s.Counts.Rounds - 1
-	s.write("focus", &n, ponder.Progress{Content: s.Focus.Text, Stage: "focus", Iteration: s.Counts.Rounds})
-}
-
-// choose returns the most urgent open question, the oldest of equals, or else
-// the question of the user.
-func (s *state) choose() focus {
-	best := -1
-	for i, q := range s.Open {
-		if best < 0 || q.Priority > s.Open[best].Priority {
-			best = i
-		}
-	}
-	if best < 0 {
-		return focus{Text: clip(oneLine(s.run.Input), maxFocus)}
-	}
-	return focus{Question: s.Open[best].ID, Text: s.Open[best].Text}
-}
-
-// raise adds questions and returns their events. Questions that were asked
-// already, in these words or nearly so, are left out.
+// raise adds questions and returns their events. One that was asked already, in
+// these words or others, is not asked again, but may become more urgent.
 func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
+	raised := 0
 	for _, a := range asked {
 		a.Text = clip(oneLine(a.Text), maxQuestion)
-		if len(add) == maxQuestions || a.Text == "" || s.known(a.Text) {
+		if raised == maxQuestions || a.Text == "" {
 			continue
 		}
-		s.Counts.Questions++
-		q := question{ID: fmt.Sprintf("q%d", s.Counts.Questions), Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion)}
-		s.Open = append(slices.Clip(s.Open), q)
-		add = append(add, ponder.SubQuestion{Content: q.Text, ID: q.ID, Priority: q.Priority, Why: q.Why, Unaided: unaided, Offset: s.offset()})
+		feel := same.Of(a.Text)
+		if i, known := s.known(feel); known {
+			add = append(add, s.urge(i, a.Priority, "asked again")...)
+			continue
+		}
+		raised++
+		add = append(add, s.pose(question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: feel},
+			ponder.SubQuestion{Parent: s.parent(a.Parent), Unaided: unaided}))
 	}
-	for len(s.Open) > maxOpen {
+	return add
+}
+
+// pose adds a question and returns its event, which has what b says beside.
+func (s *state) pose(q question, b ponder.SubQuestion) ponder.Body {
+	s.Counts.Questions++
+	q.ID = "q" + strconv.Itoa(s.Counts.Questions)
+	s.Open = append(slices.Clip(s.Open), q)
+	if len(s.Open) > maxOpen {
 		s.Open = without(s.Open, leastUrgent(s.Open))
+	}
+	b.Content, b.ID, b.Priority, b.Why, b.Offset = q.Text, q.ID, q.Priority, q.Why, s.offset()
+	return b
+}
+
+// parent returns the question whose exploration raised another: what the model
+// says, if there is one, or else the newest focus.
+func (s *state) parent(id string) string {
+	id = strings.ToLower(strings.Trim(id, " []()."))
+	is := func(q question) bool { return q.ID == id }
+	if id != "" && (slices.ContainsFunc(s.Explored, is) || slices.ContainsFunc(s.Open, is)) {
+		return id
+	}
+	return s.Focus.Question
+}
+
+// urge makes the ith open question as urgent as priority, if it is less so, and
+// returns the event of that.
+func (s *state) urge(i, priority int, why string) []ponder.Body {
+	if i < 0 || s.Open[i].Priority >= priority {
+		return nil
+	}
+	return s.rank(i, priority, why)
+}
+
+// rank gives the ith open question a priority.
+func (s *state) rank(i, priority int, why string) []ponder.Body {
+	s.Open = slices.Clone(s.Open)
+	s.Open[i].Priority = priority
+	return []ponder.Body{ponder.QuestionUpdated{ID: s.Open[i].ID, Priority: priority, Reason: why}}
+}
+
+// rerank gives open questions the priorities that an answer says they have now.
+func (s *state) rerank(text string) (add []ponder.Body) {
+	for _, r := range readRanks(text) {
+		i := slices.IndexFunc(s.Open, func(q question) bool { return q.ID == r.id })
+		if i >= 0 && s.Open[i].Priority != r.priority && len(add) < maxOpen {
+			add = append(add, s.rank(i, r.priority, "ranked anew")...)
+		}
 	}
 	return add
 }
@@ -118,11 +146,14 @@ func last[E any](list []E, n int) []E {
 	return slices.Clone(list[max(0, len(list)-n):])
 }
 
-// known reports whether a question was asked before.
-func (s *state) known(text string) bool {
-	words := wordsOf(text)
-	is := func(q question) bool { return sameWords(words, wordsOf(q.Text)) }
-	return sameWords(words, wordsOf(s.run.Input)) || slices.ContainsFunc(s.Open, is) || slices.ContainsFunc(s.Explored, is)
+// known reports whether a question was asked before, and where it is among those
+// that are open, or -1.
+func (s *state) known(q same.Text) (int, bool) {
+	is := func(o question) bool { return q.Compare(o.feel) == same.Same }
+	if i := slices.IndexFunc(s.Open, is); i >= 0 {
+		return i, true
+	}
+	return -1, q.Compare(same.Of(s.run.Input)) == same.Same || slices.ContainsFunc(s.Explored, is)
 }
 
 // wordsOf returns the words of a text in lower case, sorted, each once, without
@@ -135,41 +166,4 @@ func wordsOf(text string) []string {
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "the" || w == "a" || w == "an" })
 	slices.Sort(words)
 	return slices.Compact(words)
-}
-
-// nearlySame is the share of all their words that two questions must have in
-// common to be taken for one.
-const nearlySame = 0.85
-
-// sameWords reports whether two sorted lists of words are nearly the same, and
-// differ in nothing that turns the meaning round. Empty lists never are.
-func sameWords(a, b []string) bool {
-	both, all, i, j := 0, 0, 0, 0
-	for i < len(a) || j < len(b) {
-		all++
-		switch {
-		case j == len(b) || i < len(a) && a[i] < b[j]:
-			if decisive(a[i]) {
-				return false
-			}
-			i++
-		case i == len(a) || b[j] < a[i]:
-			if decisive(b[j]) {
-				return false
-			}
-			j++
-		default:
-			both, i, j = both+1, i+1, j+1
-		}
-	}
-	return both > 0 && float64(both) >= nearlySame*float64(all)
-}
-
-// decisive reports whether a word alone makes a question another one.
-func decisive(word string) bool {
-	switch word {
-	case "no", "not", "never", "without", "nor", "non", "t", "more", "less", "before", "after":
-		return true
-	}
-	return strings.ContainsFunc(word, unicode.IsDigit)
 }

@@ -12,7 +12,8 @@ func thoughtsInJSON(text string) (list []heard) {
 	for _, m := range objects(text, "thoughts") {
 		h := heard{
 			Text: m.text("thought", "thought_text", "text", "content", "idea"), Kind: m.text("type", "thought_type", "kind", "category"),
-			Confidence: m.share("confidence", "confidence_level", "certainty"), Cites: m.list("cites", "citations", "sources", "evidence"),
+			Confidence: m.share("confidence", "confidence_level", "certainty"), Importance: m.importance(),
+			Cites: m.list("cites", "citations", "sources", "evidence"),
 		}
 		if h.Text != "" {
 			list = append(list, h)
@@ -28,7 +29,7 @@ func questionsInJSON(text string) (list []asked, ok bool) {
 	for _, m := range all {
 		q := asked{
 			Text: m.text("question", "question_text", "text", "content"), Why: m.text("why", "reason", "rationale", "explanation"),
-			Priority: m.priority("priority", "importance"),
+			Priority: m.priority("priority", "importance"), Parent: m.text("parent", "parent_id"),
 		}
 		if q.Text != "" {
 			list = append(list, q)
@@ -149,6 +150,14 @@ func (m object) share(names ...string) float64 {
 		}
 	}
 	return defaultConfidence
+}
+
+// importance returns how much a thought matters, or 0 if that is not said.
+func (m object) importance() float64 {
+	if m["importance"] == nil {
+		return 0
+	}
+	return m.share("importance")
 }
 
 // priority returns a member as a number from 1 to 10.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"ponder/same"
 )
 
 // Confidence in a quotation. It is low, for that a document says something does
@@ -116,7 +118,10 @@ func (s *state) topicQuestions() (list []asked) {
 			Text: topicQuestion + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
 			Why: "It comes up beside what was found.",
 		}
-		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) || s.known(q.Text) {
+		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) {
+			continue
+		}
+		if _, known := s.known(same.Of(q.Text)); known {
 			continue
 		}
 		list = append(list, q)

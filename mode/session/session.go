@@ -3,22 +3,27 @@
 //
 // A round takes a focus, the most urgent question that is still open or else
 // the question of the user, looks it up in the documents if there are any, and
-// asks for three to five thoughts. After every five thoughts it asks which
-// questions they raise, and at every interval it sums up what is understood. When
-// the budget is spent, or the user wants an answer now, it asks for the answer.
+// asks for three to five thoughts; in parallel sessions, for several foci at a
+// time. What was said before is not said again. After every five new thoughts it
+// asks which questions they raise, and what the open ones are worth now; at every
+// interval, and when enough has changed, it sums up what is understood. When the
+// budget is spent, nothing new comes any more, or the user wants an answer now,
+// it asks for the answer.
 //
-// The files, in the order to read them: state.go says what a session knows and
-// steps.go how that changes; focus.go keeps the questions and evidence.go the
-// passages; prompt.go asks, and answer.go reads what comes back, however it is
-// written: objects.go from JSON, records.go and sections.go from labelled text
-// (fields.go, number.go); quote.go and unaided.go think without a model, in
-// quotations; view.go and markdown.go show a session to people.
+// The files, in the order to read them: state.go says what a session knows,
+// round.go thinks about foci and steps.go does what comes between; focus.go keeps
+// the questions, said.go the thoughts and evidence.go the passages; worth.go says
+// when it is enough, and steer.go obeys the user. prompt.go asks, and answer.go
+// reads what comes back, however it is written: objects.go from JSON, records.go
+// and sections.go from labelled text (fields.go, number.go); quote.go and
+// unaided.go think without a model, in quotations; view.go and markdown.go show a
+// session to people.
 //
 // It writes, under keys with a number that counts up: focus (a progress event
 // that names the next focus), found (evidence), note (thoughts, and what was
-// learned of their question), asked (questions) and summed (a synthesis). What it
-// knows is kept in checkpoints as the JSON of its state; [Options] are its own
-// part of run_started.
+// learned of their question), asked (questions), summed (a synthesis) and steered
+// (what became of a wish). What it knows is kept in checkpoints as the JSON of its
+// state; [Options] are its own part of run_started.
 //
 // Without a model, and whenever one fails for good, thoughts are sentences of the
 // documents with their places. Nothing that an answer cites was not gathered.
@@ -41,7 +46,8 @@ const Name = "session"
 const (
 	maxQuestions      = 3               // that one answer may raise
 	questionEvery     = 5               // thoughts
-	recentThoughts    = 20              // that a synthesis is made from
+	recentThoughts    = 20              // that a synthesis is made from; as many new ones call for one
+	mostParallel       = 16              // foci at a time
 	synthesisInterval = 5 * time.Minute // unless the options say another
 	duration          = 5 * time.Minute // unless the start says another
 	maxFails          = 3               // calls in a row that failed for good
@@ -55,6 +61,18 @@ type Options struct {
 	// SynthesisInterval is the thinking time between syntheses, in seconds; 300
 	// if it is not positive.
 	SynthesisInterval float64 `json:"synthesis_interval_seconds,omitempty"`
+
+	// Parallel is how many foci are thought about at a time, from 1 to 16; 1 if
+	// it is not positive.
+	Parallel int `json:"parallel,omitempty"`
+
+	// Earlier says that what earlier sessions of the owner concluded is looked
+	// up at the start, with the tool [EarlierTool].
+	Earlier bool `json:"earlier,omitempty"`
+
+	// ToTheEnd says to think until the budget is spent, though nothing new comes
+	// any more.
+	ToTheEnd bool `json:"to_the_end,omitempty"`
 
 	// Docs are absolute paths of files and folders to look things up in.
 	Docs []string `json:"docs,omitempty"`
@@ -79,7 +97,7 @@ type Options struct {
 func New() ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
-		Version: 1,
+		Version: 2,
 		Doc:     "Think about one hard question for minutes to hours: explore it, raise questions, sum up, and answer with reasons and a confidence.",
 		Budget:  ponder.Budget{Time: duration},
 		Start:   func(r ponder.Run) ponder.State { return start(r) },
@@ -99,6 +117,7 @@ func options(r ponder.Run) (Options, error) {
 		o.SynthesisInterval = synthesisInterval.Seconds()
 	}
 	o.SynthesisInterval = math.Min(o.SynthesisInterval, math.MaxInt32)
+	o.Parallel = min(max(1, o.Parallel), mostParallel)
 	for role, other := range map[*ponder.Role]ponder.Role{&o.ThoughtRole: ponder.Slow, &o.SynthesisRole: ponder.Slow, &o.FinalRole: ponder.Frontier} {
 		if *role == "" {
 			*role = other
@@ -108,8 +127,8 @@ func options(r ponder.Run) (Options, error) {
 }
 
 // start returns the state of a session that has seen nothing.
-func start(r ponder.Run) state {
-	s := state{run: r}
+func start(r ponder.Run) *state {
+	s := &state{run: r}
 	var err error
 	s.opts, err = options(r)
 	s.Unaided = s.opts.WithoutModel
@@ -120,6 +139,8 @@ func start(r ponder.Run) state {
 		s.fail("there is no question")
 	case s.Unaided && len(s.opts.Docs) == 0:
 		s.fail(nothingToGoBy)
+	case s.opts.Earlier:
+		s.Step = step{Do: earlier, N: 1}
 	default:
 		s.round()
 	}
@@ -131,11 +152,12 @@ const nothingToGoBy = "there is no model to think with and there are no document
 
 // load undoes the marshalling of a state.
 func load(r ponder.Run, js []byte) (ponder.State, error) {
-	s := state{}
-	if err := json.Unmarshal(js, &s); err != nil {
+	s := &state{}
+	if err := json.Unmarshal(js, s); err != nil {
 		return nil, fmt.Errorf("load session %s: %w", r.ID, err)
 	}
 	s.run = r
 	s.opts, _ = options(r) // options that are wrong have failed the session already
+	s.feel()
 	return s, nil
 }

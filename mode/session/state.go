@@ -3,8 +3,8 @@ package session
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +19,10 @@ type state struct {
 
 	Time  clock  `json:"time,omitzero"`
 	Step  step   `json:"step"`
-	Notes []note `json:"notes,omitempty"` // what the latest step wrote; see note
+	Wave  []cell `json:"wave,omitempty"`  // of the steps look and thoughts
+	Notes []note `json:"notes,omitempty"` // written, but not seen in the log yet
 	End   string `json:"end,omitempty"`   // why it concludes
+	Told  bool   `json:"told,omitempty"`  // that the budget is spent
 	Out   *out   `json:"out,omitempty"`   // how it ends, once it does
 
 	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
@@ -28,12 +30,14 @@ type state struct {
 	Fault   string `json:"fault,omitempty"`   // how the last call failed, or the last look
 	Dry     int    `json:"dry,omitempty"`     // rounds in a row without new evidence
 	Counts  counts `json:"counts,omitzero"`
+	Worth   worth  `json:"worth,omitzero"`
 
-	Focus    focus      `json:"focus,omitzero"`
+	Focus    focus      `json:"focus,omitzero"`     // of what is being taken in
 	Thoughts []thought  `json:"thoughts,omitempty"` // the last of them
+	Said     []memo     `json:"said,omitempty"`     // more of them, to know what repeats them
 	Since    int        `json:"since,omitempty"`    // thoughts since questions were asked for
 	Open     []question `json:"open,omitempty"`     // oldest first
-	Explored []question `json:"explored,omitempty"` // the last of them
+	Explored []question `json:"explored,omitempty"` // the last of them, and those that were dropped
 	Sum      summary    `json:"sum,omitzero"`       // the last synthesis
 	SummedAt int64      `json:"summed_at_ms,omitempty"`
 
@@ -41,6 +45,10 @@ type state struct {
 	Seen     []string   `json:"seen,omitempty"`     // ids of hits, the last of them
 	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
 	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing
+
+	Facts  []fact   `json:"facts,omitempty"`  // that the user has corrected
+	Pinned []string `json:"pinned,omitempty"` // sources
+	Banned []string `json:"banned,omitempty"`
 }
 
 // counts are how many there are of each thing. They number keys and events.
@@ -56,10 +64,13 @@ type counts struct {
 	Noted     int `json:"noted,omitempty"`
 	Raised    int `json:"raised,omitempty"`
 	Unaided   int `json:"unaided,omitempty"` // rounds without a model
+	Steered   int `json:"steered,omitempty"`
+	Facts     int `json:"facts,omitempty"`
 }
 
 // The kinds of steps.
 const (
+	earlier   = "earlier"
 	look      = "look"
 	thoughts  = "thoughts"
 	questions = "questions"
@@ -68,38 +79,48 @@ const (
 	done      = "done"
 )
 
-// A step is what the session waits for.
+// A step is what the session waits for: one action, or those of the wave.
 type step struct {
 	Do string `json:"do"`
 	N  int    `json:"n,omitempty"`
-
-	// Bad is the answer that could not be read, if it is asked for again, and
-	// Why what is wrong with it.
-	Bad string `json:"bad,omitempty"`
-	Why string `json:"why,omitempty"`
+	retry
 
 	// Other says that the final answer is asked of the model that thought, for
 	// that of the answer can't be had.
 	Other bool `json:"other,omitempty"`
 }
 
-// key returns the key of the step's action.
-func (p step) key() string {
-	key := p.Do
-	if p.Do != final {
-		key = fmt.Sprintf("%s-%d", p.Do, p.N)
-	}
-	if p.Other {
-		key += "~other"
-	}
-	if p.Why != "" {
-		key += "~2"
-	}
-	return key
+// A retry says that an answer is asked for again: Bad is the one that could not
+// be read, and Why what is wrong with it.
+type retry struct {
+	Bad string `json:"bad,omitempty"`
+	Why string `json:"why,omitempty"`
 }
 
-// A note is a Write. It is asked for from the step that made it until the result
-// of the next is in, so that a log that was cut in the middle of it gets the rest.
+// mark returns what the key of an action has beyond its name.
+func (r retry) mark() string {
+	if r.Why != "" {
+		return "~2"
+	}
+	return ""
+}
+
+// key returns the key of the step's action.
+func (p step) key() string {
+	switch {
+	case p.Do != final:
+		return p.Do + "-" + strconv.Itoa(p.N) + p.mark()
+	case p.Other:
+		return final + "~other" + p.mark()
+	}
+	return final + p.mark()
+}
+
+// inWave reports whether the step has an action for each cell of the wave.
+func (p step) inWave() bool { return p.Do == look || p.Do == thoughts }
+
+// A note is a Write. It is asked for until its last event is seen, so that a log
+// that was cut in the middle of it gets the rest.
 type note struct {
 	Key    string `json:"key"`
 	Bodies bodies `json:"bodies"`
@@ -156,47 +177,76 @@ func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
 	return c
 }
 
-// firstKey is the key of the first Write of a session.
+// firstKey is the key of the first Write of a session that thinks.
 const firstKey = "focus-1"
 
 // ms returns the thinking time.
 func (c clock) ms() int64 { return max(0, c.Now-c.Began) }
 
 // offset returns the thinking time in seconds.
-func (s state) offset() float64 {
+func (s *state) offset() float64 {
 	return (time.Duration(s.Time.ms()) * time.Millisecond).Seconds()
 }
 
 // Apply implements [ponder.State]. What changes the state does so on the copy
 // that is returned, and copies what it refers to.
-func (s state) Apply(ev ponder.Event) ponder.State {
-	s.Time = s.Time.see(ev, s.run.ID)
-	if s.Step.Do == done {
+func (s *state) Apply(ev ponder.Event) ponder.State {
+	if !s.minds(ev) {
 		return s
 	}
+	next := *s
+	next.Time = s.Time.see(ev, s.run.ID)
+	next.see(ev)
+	return &next
+}
+
+// minds reports whether ev may change anything.
+func (s *state) minds(ev ponder.Event) bool {
+	switch ev.Body.(type) {
+	case ponder.CallFinished, ponder.ToolResult, ponder.BudgetSpent:
+		return ev.Run == s.run.ID
+	case ponder.Steer:
+		return true
+	}
+	return ev.Run == s.run.ID && len(s.Notes) > 0 && ends(ev.Cause)
+}
+
+// ends reports whether a cause is that of the last event of a Write.
+func ends(cause string) bool {
+	_, part, _ := strings.Cut(cause, "/")
+	i, n, ok := strings.Cut(part, ".")
+	return ok && i == n
+}
+
+// see changes the state by an event that it minds.
+func (s *state) see(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
-	mine := ev.Run == s.run.ID && key == s.Step.key()
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
-		if b.Do == ponder.AnswerNow {
-			s.conclude("an answer was wanted now")
-		}
+		s.obey(ev.ID, b)
 	case ponder.BudgetSpent:
-		if ev.Run == s.run.ID {
-			s.conclude(spent(b.What))
-		}
+		s.Told = true
+		s.conclude(spent(b.What))
 	case ponder.CallFinished:
-		if mine && s.Step.Do != look {
-			s.Notes = nil
+		if s.Step.inWave() {
+			s.answeredCell(key, b)
+		} else if key == s.Step.key() {
 			s.called(b)
 		}
 	case ponder.ToolResult:
-		if mine && s.Step.Do == look {
+		switch {
+		case s.Step.Do == look:
+			s.lookedCell(key, b)
+		case s.Step.Do == earlier && key == s.Step.key():
+			s.remember(b)
+		}
+	default:
+		key, _, _ = strings.Cut(ev.Cause, "/")
+		s.Notes = slices.DeleteFunc(slices.Clone(s.Notes), func(n note) bool { return n.Key == key })
+		if len(s.Notes) == 0 {
 			s.Notes = nil
-			s.looked(b)
 		}
 	}
-	return s
 }
 
 // spent says which budget is spent.
@@ -210,23 +260,32 @@ func spent(what string) string {
 
 // Next implements [ponder.State]. It does not depend on the time: what does was
 // decided when the last step's result came in, and so is the same for ever.
-func (s state) Next(ponder.Moment) (do []ponder.Action) {
+func (s *state) Next(ponder.Moment) []ponder.Action {
+	do := make([]ponder.Action, 0, len(s.Notes)+max(1, len(s.Wave)))
 	for _, n := range s.Notes {
-		do = append(do, ponder.Write{Key: n.Key, Bodies: slices.Clone(n.Bodies)})
+		do = append(do, ponder.Write{Key: n.Key, Bodies: n.Bodies})
 	}
-	switch s.Step.Do {
-	case done:
-		return append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
-	case look:
-		return append(do, s.search())
+	switch {
+	case s.Step.Do == done:
+		do = append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
+	case s.Step.Do == earlier:
+		do = append(do, s.recollect())
+	case s.Step.inWave():
+		for i := range s.Wave {
+			if c := &s.Wave[i]; !c.Done {
+				do = append(do, s.consider(c))
+			}
+		}
+	default:
+		do = append(do, s.ask(s.Step.key(), nil))
 	}
-	return append(do, s.ask())
+	return do
 }
 
 // write adds a Write of bodies, whose key is the prefix and n, counted up.
 func (s *state) write(prefix string, n *int, add ...ponder.Body) {
 	if len(add) > 0 {
 		*n++
-		s.Notes = append(slices.Clip(s.Notes), note{Key: fmt.Sprintf("%s-%d", prefix, *n), Bodies: add})
+		s.Notes = append(slices.Clip(s.Notes), note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
 	}
 }

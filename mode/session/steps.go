@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"ponder"
@@ -17,16 +16,13 @@ const (
 	maxFault  = 500
 )
 
-// called goes on after the result of a call.
+// called goes on after the result of a call that is alone.
 func (s *state) called(b ponder.CallFinished) {
 	if b.Error != "" {
 		s.failed(b.Outcome)
 		return
 	}
-	text := b.Message.Text()
-	if len(text) > maxHeard {
-		text = text[:maxHeard]
-	}
+	text := heardOf(b)
 	err := s.take(text, b.Model, false)
 	switch {
 	case err == nil:
@@ -37,6 +33,12 @@ func (s *state) called(b ponder.CallFinished) {
 	default:
 		s.failed(ponder.Outcome{Error: "the model's answer could not be read: " + err.Error(), Class: llm.Malformed})
 	}
+}
+
+// heardOf returns as much of an answer as is looked at.
+func heardOf(b ponder.CallFinished) string {
+	text := b.Message.Text()
+	return text[:min(len(text), maxHeard)]
 }
 
 // fault returns the text of an error for a model to read.
@@ -51,33 +53,26 @@ func fault(err error) string {
 // take reads the answer that the step waits for and goes on. With prose, an
 // answer that has no form will do. If it can't be read, nothing changes.
 func (s *state) take(text, model string, prose bool) error {
-	switch s.Step.Do {
-	case questions:
+	if s.Step.Do == questions {
 		list, err := readQuestions(text, prose)
 		if err != nil {
 			return err
 		}
 		s.answered()
-		s.write("asked", &s.Counts.Raised, s.raise(list, false)...)
-	case synthesis, final:
-		sum, err := readSummary(text, s.Step.Do == final, prose)
-		if err != nil {
-			return err
-		}
-		s.answered()
-		if s.Step.Do == final {
-			s.finish(sum, model, false)
-			return nil
-		}
-		s.sumUp(sum, model, false)
-	default:
-		list, err := readThoughts(text, prose)
-		if err != nil {
-			return err
-		}
-		s.answered()
-		s.think(list, model, false)
+		s.write("asked", &s.Counts.Raised, append(s.rerank(text), s.raise(list, false)...)...)
+		s.advance()
+		return nil
 	}
+	sum, err := readSummary(text, s.Step.Do == final, prose)
+	if err != nil {
+		return err
+	}
+	s.answered()
+	if s.Step.Do == final {
+		s.finish(sum, model, false)
+		return nil
+	}
+	s.sumUp(sum, model, false)
 	s.advance()
 	return nil
 }
@@ -85,52 +80,10 @@ func (s *state) take(text, model string, prose bool) error {
 // answered notes that the model works.
 func (s *state) answered() { s.Fails, s.Fault = 0, "" }
 
-// think adds thoughts on the focus.
-func (s *state) think(list []heard, model string, unaided bool) {
-	var add []ponder.Body
-	for _, h := range list {
-		text, cites := s.cited(h.Text, h.Cites)
-		if text == "" {
-			continue
-		}
-		add = append(add, ponder.Thought{
-			Content: text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Focus: s.Focus.Text,
-			Question: s.Focus.Question, Cites: cites, Unaided: unaided, Offset: s.offset(), Model: model,
-		})
-		s.Counts.Thoughts++
-		s.Since++
-		s.Thoughts = last(append(slices.Clip(s.Thoughts), thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}), recentThoughts)
-		s.keep(cites)
-	}
-	if len(add) > 0 {
-		add = append(add, s.explored(insight(list))...)
-	}
-	s.write("note", &s.Counts.Noted, add...)
-	s.forget()
-}
-
-// insight returns what was learned: the surest insight, or else the surest
-// thought that does not only ask.
-func insight(list []heard) string {
-	best, rank := "", -1.0
-	for _, h := range list {
-		r := h.Confidence
-		switch h.Kind {
-		case "insight":
-			r += 2
-		case "question":
-			r -= 2
-		}
-		if r > rank || best == "" {
-			best, rank = h.Text, r
-		}
-	}
-	return best
-}
-
 // sumUp adds a synthesis.
 func (s *state) sumUp(sum summary, model string, unaided bool) {
 	s.Sum, s.SummedAt = s.summed(sum, model, unaided, false), s.Time.ms()
+	s.Worth.News = 0
 }
 
 // summed writes a synthesis and returns it with its citations checked.
@@ -140,9 +93,11 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 	for i, text := range sum.Insights {
 		sum.Insights[i], _ = s.cited(text, nil)
 	}
+	s.Worth = s.Worth.sure(sum.Confidence)
 	s.write("summed", &s.Counts.Syntheses, ponder.Synthesis{
 		Content: sum.Text, Number: s.Counts.Syntheses, Insights: sum.Insights, Confidence: sum.Confidence,
-		Remaining: sum.Remaining, Cites: cites, Final: last, Unaided: unaided, Offset: s.offset(), Model: model,
+		Remaining: sum.Remaining, Cites: cites, Trend: s.Worth.trend(), Basis: s.basis(), Final: last,
+		Unaided: unaided, Offset: s.offset(), Model: model,
 	})
 	s.keep(cites)
 	return sum
@@ -160,14 +115,14 @@ func (s *state) fail(why string) {
 	s.end(out{Status: ponder.Failed, Reason: clip(oneLine(why), maxFault)})
 }
 
-func (s *state) end(o out) { s.Out, s.Step = &o, step{Do: done} }
+func (s *state) end(o out) { s.Out, s.Step, s.Wave = &o, step{Do: done}, nil }
 
 // conclude makes the answer the next step, and the last one.
 func (s *state) conclude(why string) {
 	if s.End != "" {
 		return
 	}
-	s.End, s.Step = why, step{Do: final}
+	s.End, s.Step, s.Wave = why, step{Do: final}, nil
 	if s.Unaided {
 		s.finishUnaided()
 	}
@@ -176,10 +131,17 @@ func (s *state) conclude(why string) {
 // advance begins the next step.
 func (s *state) advance() {
 	interval := int64(s.opts.SynthesisInterval * 1000)
-	raise, sum := s.Since >= questionEvery, s.Counts.Thoughts > 0 && s.Time.ms()-s.SummedAt >= interval
-	switch {
-	case s.Unaided:
+	raise := s.Since >= questionEvery
+	sum := s.Counts.Thoughts > 0 && (s.Time.ms()-s.SummedAt >= interval || s.Worth.News >= recentThoughts)
+	if s.Unaided {
 		s.advanceUnaided(raise, sum)
+		return
+	}
+	if why := s.enough(); why != "" {
+		s.conclude(why)
+		return
+	}
+	switch {
 	case raise:
 		s.Since = 0
 		s.Counts.Asked++
@@ -192,14 +154,19 @@ func (s *state) advance() {
 	}
 }
 
-// failed goes on after a call that failed for good: in quotations if there are
-// documents; else it tries other calls, but not for long.
-func (s *state) failed(o ponder.Outcome) {
+// fails notes a call that failed for good.
+func (s *state) fails(o ponder.Outcome) {
 	s.Fault = clip(oneLine(o.Error), maxFault)
 	s.Fails++
 	if hopeless(o.Class) {
-		s.Fails = maxFails
+		s.Fails = max(s.Fails, maxFails)
 	}
+}
+
+// failed goes on after a call that is alone failed for good: in quotations if
+// there are documents; else it tries other calls, but not for long.
+func (s *state) failed(o ponder.Outcome) {
+	s.fails(o)
 	quoting := len(s.opts.Docs) > 0
 	s.Unaided = quoting && s.Fails >= maxFails
 	switch {
@@ -214,8 +181,6 @@ func (s *state) failed(o ponder.Outcome) {
 	case s.Fails >= maxFails && !quoting:
 		s.giveUp()
 		return
-	case s.Step.Do == thoughts:
-		s.quote()
 	case s.Step.Do == questions && quoting:
 		s.raiseUnaided()
 	case s.Step.Do == synthesis:

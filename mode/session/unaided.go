@@ -26,7 +26,7 @@ const (
 
 // quote makes thoughts of the passages of this round.
 func (s *state) quote() {
-	list := s.passages()
+	list := s.passages(s.Focus)
 	slices.SortStableFunc(list, byScore)
 	var hs []heard
 	for _, e := range list[:min(len(list), questionEvery)] {
@@ -86,7 +86,7 @@ func (s *state) finishUnaided() {
 		s.finish(sum, "", true)
 	case s.Fault != "":
 		s.fail(s.Fault)
-	case s.Counts.Rounds > 1:
+	case s.Counts.Rounds > s.opts.Parallel:
 		s.finish(summary{Text: nothingAtAll}, "", true)
 	default:
 		s.fail(s.End + ", and nothing was found before")
@@ -112,7 +112,7 @@ func (s *state) quotations(title string) (summary, bool) {
 		}
 		var list []evidence
 		for _, e := range s.Evidence {
-			if e.Question == q.ID {
+			if e.Question == q.ID && !e.Earlier {
 				list = append(list, e)
 			}
 		}

@@ -1,0 +1,61 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"ponder"
+)
+
+// EarlierTool is the tool that tells what earlier sessions of the owner
+// concluded. Its input is {question, limit}. Its result is {hits}, each with
+// thread, question, answer, confidence and score.
+const EarlierTool = "earlier_sessions"
+
+// Bounds on what is taken of earlier sessions.
+const (
+	maxEarlier     = 3
+	maxEarlierText = 1200 // bytes of an answer
+	earlierScheme  = "thread:"
+)
+
+// recollect returns the look at earlier sessions.
+func (s *state) recollect() ponder.Action {
+	return use(s.Step.key(), EarlierTool, map[string]any{"question": clip(oneLine(s.run.Input), maxFocus), "limit": maxEarlier})
+}
+
+// remember goes on after a look at earlier sessions. That there are none, or
+// that they can't be read, is no fault.
+func (s *state) remember(b ponder.ToolResult) {
+	var raw struct {
+		Hits []struct {
+			Thread     string
+			Question   string
+			Answer     string
+			Confidence float64
+			Score      float64
+		}
+	}
+	if b.Error != "" || json.Unmarshal([]byte(b.Result), &raw) != nil {
+		raw.Hits = nil
+	}
+	var add []ponder.Body
+	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
+		text := clip(defused(clean(h.Answer)), maxEarlierText)
+		if h.Thread == "" || !said(text) {
+			continue
+		}
+		s.Counts.Evidence++
+		title := fmt.Sprintf("%s (confidence %.2f)", clip(oneLine(h.Question), maxLabel), unit(h.Confidence))
+		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: unit(h.Score), Earlier: true}
+		s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], e)
+		sum := sha256.Sum256([]byte(text))
+		add = append(add, ponder.Evidence{
+			Content: text, ID: e.id(), Source: e.Source, Title: title, End: len(text), Hash: hex.EncodeToString(sum[:]), Score: e.Score, Tool: EarlierTool,
+		})
+	}
+	s.write("found", &s.Counts.Found, add...)
+	s.round()
+}

@@ -1,0 +1,239 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// A cell is one focus of a wave, and what came of it. A wave is taken in when
+// all of its cells are done, in their order: whichever ended first, the session
+// goes on in the same way.
+type cell struct {
+	N     int   `json:"n"`
+	Focus focus `json:"focus"`
+	Done  bool  `json:"done,omitempty"` // with the step
+	retry
+
+	Found   found          `json:"found,omitzero"` // of a look
+	Heard   []heard        `json:"heard,omitempty"`
+	Settled bool           `json:"settled,omitempty"` // the model says that nothing is left to ask
+	Model   string         `json:"model,omitempty"`
+	Failed  ponder.Outcome `json:"failed,omitzero"`
+}
+
+// key returns the key of a cell's action in a step.
+func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + c.mark() }
+
+// round begins the next round with new foci.
+func (s *state) round() {
+	s.Wave = nil
+	for _, f := range s.choose(s.opts.Parallel) {
+		s.begin(f)
+	}
+	s.Step = step{Do: s.first()}
+}
+
+// first returns the step that a round begins with.
+func (s *state) first() string {
+	if len(s.opts.Docs) > 0 {
+		return look
+	}
+	return thoughts
+}
+
+// begin adds a cell to the wave.
+func (s *state) begin(f focus) {
+	s.Counts.Rounds++
+	s.Wave = append(slices.Clip(s.Wave), cell{N: s.Counts.Rounds, Focus: f})
+	n := s.Counts.Rounds - 1
+	s.write("focus", &n, ponder.Progress{Content: f.Text, Stage: "focus", Iteration: s.Counts.Rounds, Ref: f.Question})
+}
+
+// consider returns the action of a cell.
+func (s *state) consider(c *cell) ponder.Action {
+	if s.Step.Do == look {
+		return s.search(c)
+	}
+	return s.ask(c.key(thoughts), c)
+}
+
+// cell returns the cell that waits for the result of a key, in a wave that may
+// be changed, or nil.
+func (s *state) cell(key string) *cell {
+	i := slices.IndexFunc(s.Wave, func(c cell) bool { return !c.Done && c.key(s.Step.Do) == key })
+	if i < 0 {
+		return nil
+	}
+	s.Wave = slices.Clone(s.Wave)
+	return &s.Wave[i]
+}
+
+// lookedCell goes on after a search.
+func (s *state) lookedCell(key string, b ponder.ToolResult) {
+	c := s.cell(key)
+	if c == nil {
+		return
+	}
+	c.Done, c.Found = true, readFound(b.Result)
+	if b.Error != "" {
+		c.Found, c.Failed = found{}, b.Outcome
+	}
+	s.settleWave()
+}
+
+// answeredCell goes on after a call for thoughts.
+func (s *state) answeredCell(key string, b ponder.CallFinished) {
+	c := s.cell(key)
+	if c == nil || s.Step.Do != thoughts {
+		return
+	}
+	c.Model = b.Model
+	if b.Error != "" {
+		if c.Failed = b.Outcome; c.Bad != "" && c.hear(c.Bad, true) == nil {
+			c.Failed = ponder.Outcome{}
+		}
+		c.Done = true
+		s.settleWave()
+		return
+	}
+	text := heardOf(b)
+	err := c.hear(text, false)
+	switch {
+	case err == nil:
+	case c.Why == "":
+		c.Bad, c.Why = clip(clean(text), maxBad), fault(err)
+		return
+	case c.hear(text, true) == nil, c.hear(c.Bad, true) == nil:
+	default:
+		c.Failed = ponder.Outcome{Error: "the model's answer could not be read: " + err.Error(), Class: llm.Malformed}
+	}
+	c.Done = true
+	s.settleWave()
+}
+
+// hear reads thoughts. With prose, an answer that has no form will do.
+func (c *cell) hear(text string, prose bool) error {
+	list, err := readThoughts(text, prose)
+	if err == nil {
+		c.Heard, c.Settled = list, settled(text)
+	}
+	return err
+}
+
+// settleWave takes in what came of a wave once all of it is there.
+func (s *state) settleWave() {
+	if slices.ContainsFunc(s.Wave, func(c cell) bool { return !c.Done }) {
+		return
+	}
+	if s.Step.Do == look {
+		s.settleLooks()
+		return
+	}
+	wave := s.Wave
+	for i := range wave {
+		if wave[i].Failed.Error != "" {
+			s.fails(wave[i].Failed)
+		}
+	}
+	if slices.ContainsFunc(wave, func(c cell) bool { return c.Failed.Error == "" }) {
+		s.answered()
+	}
+	if s.Fails >= maxFails && len(s.opts.Docs) == 0 {
+		s.giveUp()
+		return
+	}
+	s.Unaided = s.Fails >= maxFails
+	s.Wave = nil
+	was := s.Counts
+	for i := range wave {
+		c := &wave[i]
+		if s.Focus = c.Focus; c.Failed.Error != "" {
+			s.quote()
+		} else {
+			s.think(c.Heard, c.Model, false)
+		}
+	}
+	s.weigh(wave, s.Counts.Thoughts-was.Thoughts)
+	s.forget()
+	s.advance()
+}
+
+// settleLooks takes in what was found.
+func (s *state) settleLooks() {
+	wave := slices.Clone(s.Wave)
+	for i := range wave {
+		c := &wave[i]
+		s.Focus = c.Focus
+		s.looked(c)
+		c.Done, c.Found, c.Failed = false, found{}, ponder.Outcome{}
+	}
+	if !s.Unaided {
+		s.Wave, s.Step = wave, step{Do: thoughts}
+		return
+	}
+	s.Wave = nil
+	for i := range wave {
+		s.Focus = wave[i].Focus
+		s.quote()
+	}
+	s.forget()
+	s.advance()
+}
+
+// again begins the cells anew for which want is true, since what they were asked
+// does not hold any more, and returns the keys of what that puts an end to.
+func (s *state) again(want func(*cell) bool) (cancelled []string) {
+	if !s.Step.inWave() {
+		return nil
+	}
+	old := s.Wave
+	s.Wave = nil
+	for i := range old {
+		c := &old[i]
+		if !want(c) {
+			s.Wave = append(s.Wave, *c)
+			continue
+		}
+		if !c.Done {
+			cancelled = append(cancelled, c.key(s.Step.Do))
+		}
+		s.begin(c.Focus)
+	}
+	return cancelled
+}
+
+// inFlight returns the keys of what the session waits for.
+func (s *state) inFlight() (keys []string) {
+	switch {
+	case s.Step.Do == done:
+	case !s.Step.inWave():
+		return []string{s.Step.key()}
+	}
+	for i := range s.Wave {
+		if c := &s.Wave[i]; !c.Done {
+			keys = append(keys, c.key(s.Step.Do))
+		}
+	}
+	return keys
+}
+
+// choose returns the n most urgent open questions, the oldest of equals first;
+// and, if there are fewer, the question of the user.
+func (s *state) choose(n int) (list []focus) {
+	open := s.Open
+	if len(open) > 1 {
+		open = slices.Clone(open)
+		slices.SortStableFunc(open, func(a, b question) int { return cmp.Compare(b.Priority, a.Priority) })
+	}
+	for _, q := range open[:min(n, len(open))] {
+		list = append(list, focus{Question: q.ID, Text: q.Text})
+	}
+	if len(list) < n {
+		list = append(list, focus{Text: clip(oneLine(s.run.Input), maxFocus)})
+	}
+	return list
+}

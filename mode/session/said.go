@@ -1,0 +1,138 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"ponder"
+	"ponder/same"
+)
+
+// Bounds on what is remembered of thoughts, to know what repeats them.
+const (
+	maxSaid     = 100
+	maxSaidText = 240 // bytes
+)
+
+// A memo is what is remembered of a thought that was written.
+type memo struct {
+	N      int    `json:"n"`
+	Text   string `json:"text"`
+	Focus  string `json:"focus,omitempty"`  // the id of its question
+	Agreed bool   `json:"agreed,omitempty"` // another focus came to it as well
+
+	feel same.Text
+}
+
+// feel makes what is not kept in checkpoints.
+func (s *state) feel() {
+	for i := range s.Said {
+		s.Said[i].feel = same.Of(s.Said[i].Text)
+	}
+	for _, list := range [][]question{s.Open, s.Explored} {
+		for i := range list {
+			list[i].feel = same.Of(list[i].Text)
+		}
+	}
+	for i := range s.Facts {
+		s.Facts[i].feel = same.Of(s.Facts[i].Text)
+	}
+}
+
+// think adds thoughts on the focus. Those that were there before are not written
+// again.
+func (s *state) think(list []heard, model string, unaided bool) {
+	var add []ponder.Body
+	var again []int
+	for _, h := range list {
+		text, cites := s.cited(h.Text, h.Cites)
+		if text == "" {
+			continue
+		}
+		short := clip(oneLine(text), maxSaidText)
+		feel := same.Of(short)
+		old, against := s.compare(short, feel)
+		if old >= 0 && !unaided {
+			again = append(again, s.Said[old].N)
+			s.agree(old)
+			continue
+		}
+		b := ponder.Thought{
+			Content: text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Importance: h.Importance, Focus: s.Focus.Text,
+			Question: s.Focus.Question, Cites: cites, Against: s.against(feel), Unaided: unaided, Offset: s.offset(), Model: model,
+		}
+		add = append(add, b)
+		s.Said = last(append(slices.Clip(s.Said), memo{N: b.Number, Text: short, Focus: s.Focus.Question, feel: feel}), maxSaid)
+		s.Thoughts = last(append(slices.Clip(s.Thoughts), thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}), recentThoughts)
+		s.Counts.Thoughts++
+		s.Since++
+		s.Worth = s.Worth.with(b, against || len(b.Against) > 0)
+		s.keep(cites)
+	}
+	if len(again) > 0 {
+		add = append([]ponder.Body{ponder.Progress{
+			Content: fmt.Sprintf("said again: %d of %d thoughts", len(again), len(list)), Stage: "merged", Thoughts: again, Ref: s.Focus.Question,
+		}}, add...)
+	}
+	if len(list) > 0 {
+		add = append(add, s.explored(insight(list))...)
+	}
+	s.write("note", &s.Counts.Noted, add...)
+}
+
+// compare returns the place of what says the same among what was said, the newest,
+// or -1; and whether something says the opposite.
+func (s *state) compare(text string, t same.Text) (at int, opposed bool) {
+	for i := len(s.Said) - 1; i >= 0; i-- {
+		if s.Said[i].Text == text {
+			return i, opposed
+		}
+		switch t.Compare(s.Said[i].feel) {
+		case same.Same:
+			return i, opposed
+		case same.Opposite:
+			opposed = true
+		}
+	}
+	return -1, opposed
+}
+
+// agree notes that a thought was said again: if that was in another focus, two
+// ways lead to it.
+func (s *state) agree(at int) {
+	if o := s.Said[at]; o.Agreed || o.Focus == s.Focus.Question {
+		return
+	}
+	s.Said = slices.Clone(s.Said)
+	s.Said[at].Agreed = true
+	s.Worth.Agreed++
+}
+
+// against returns the ids of the corrections that a thought contradicts.
+func (s *state) against(t same.Text) (ids []string) {
+	for _, f := range s.Facts {
+		if t.Compare(f.feel) == same.Opposite {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// insight returns what was learned: the surest insight, or else the surest
+// thought that does not only ask.
+func insight(list []heard) string {
+	best, rank := "", -1.0
+	for _, h := range list {
+		r := h.Confidence
+		switch h.Kind {
+		case "insight":
+			r += 2
+		case "question":
+			r -= 2
+		}
+		if r > rank || best == "" {
+			best, rank = h.Text, r
+		}
+	}
+	return best
+}
