@@ -1,0 +1,314 @@
+package calibration
+
+import "math"
+
+// weights are the weights of a map: how much each column of a row counts for the
+// log odds.
+type weights struct {
+	w    vector
+	edge float64 // no forecast is nearer to 0 or 1
+}
+
+// The columns of a row.
+const (
+	one  = iota
+	high // ln of the claim
+	low  // -ln of what is left to 1
+	firstOfBasis
+	columns = firstOfBasis + 4
+)
+
+type vector [columns]float64
+
+// surest is the claim beyond which claims are the same: 0.99 and 1, 0.01 and 0.
+const surest = 0.99
+
+func rowOf(c Case) vector {
+	p := min(max(c.Claimed, 1-surest), surest)
+	b := c.Basis
+	return vector{1, math.Log(p), -math.Log(1 - p), b.Agreement, b.Support, b.Contradiction, b.Stability}
+}
+
+func (w weights) of(c Case) float64 {
+	row := rowOf(c)
+	return min(max(logistic(row.dot(w.w)), w.edge), 1-w.edge)
+}
+
+// A data is what is learned from: the rows of cases, and their outcomes.
+type data struct {
+	rows     []vector
+	outcomes []float64
+}
+
+func dataOf(cases []Case) data {
+	d := data{make([]vector, len(cases)), make([]float64, len(cases))}
+	for i, c := range cases {
+		d.rows[i], d.outcomes[i] = rowOf(c), c.Outcome
+	}
+	return d
+}
+
+// split returns what is learned from and what is held out of a part of parts.
+// Cases are sorted, so that each part has claims of all heights.
+func (d data) split(part, parts int) (learned, held data) {
+	for i, row := range d.rows {
+		to := &learned
+		if i%parts == part {
+			to = &held
+		}
+		to.rows, to.outcomes = append(to.rows, row), append(to.outcomes, d.outcomes[i])
+	}
+	return learned, held
+}
+
+// means returns the means of the columns of the basis.
+func (d data) means() (m vector) {
+	for _, row := range d.rows {
+		for j := firstOfBasis; j < columns; j++ {
+			m[j] += row[j] / float64(len(d.rows))
+		}
+	}
+	return m
+}
+
+// less returns the data with their columns moved.
+func (d data) less(means vector) data {
+	rows := make([]vector, len(d.rows))
+	for i, row := range d.rows {
+		rows[i] = row.plus(means, -1)
+	}
+	return data{rows, d.outcomes}
+}
+
+// loss returns what the outcomes cost in nats if w forecasts them.
+func (d data) loss(w vector) (sum float64) {
+	for i, row := range d.rows {
+		sum += crossEntropy(row.dot(w), d.outcomes[i])
+	}
+	return sum
+}
+
+// crossEntropy returns the cost of an outcome under log odds z.
+func crossEntropy(z, outcome float64) float64 {
+	return math.Max(z, 0) - z*outcome + math.Log1p(math.Exp(-math.Abs(z)))
+}
+
+// A penalty is the strength with which the columns are pulled to where they are
+// expected: the precision of a normal distribution around that.
+type penalty vector
+
+// expected is the map that changes nothing.
+func expected() vector { return vector{high: 1, low: 1} }
+
+// parts is how many parts cases are split into to find out how strong penalties
+// should be.
+const parts = 5
+
+// learn returns the weights for cases, which are sorted. They are an average, so
+// that a case more or less changes little.
+func learn(cases []Case) weights {
+	d := dataOf(cases)
+	grid := penalties()
+	shares := d.likely(grid)
+	var sum vector
+	var all float64
+	w := expected()
+	for i, p := range grid {
+		if shares[i] > negligible {
+			w = d.fit(p, w)
+			sum = sum.plus(w, shares[i])
+			all += shares[i]
+		}
+	}
+	return weights{vector{}.plus(sum, 1/all), 1 / float64(len(cases)+2)}
+}
+
+const (
+	none       = 1e6  // a penalty that leaves a column out
+	simpler    = 8    // how many times likelier than others maps are that leave the basis out
+	negligible = 1e-3 // share of a penalty
+)
+
+// penalties returns the grid.
+func penalties() (grid []penalty) {
+	for _, slope := range []float64{0.2, 2, 20} {
+		for _, basis := range []float64{0.2, 1, 5, 25, 125, none} {
+			p := penalty{one: 0.25, high: slope, low: slope}
+			for j := firstOfBasis; j < columns; j++ {
+				p[j] = basis
+			}
+			grid = append(grid, p)
+		}
+	}
+	return grid
+}
+
+// likely returns how likely what was held out is with each penalty, the likeliest
+// being 1.
+func (d data) likely(grid []penalty) []float64 {
+	losses := make([]float64, len(grid))
+	for part := range parts {
+		learned, held := d.split(part, parts)
+		w := expected()
+		for i, p := range grid {
+			w = learned.fit(p, w)
+			losses[i] += held.loss(w)
+		}
+	}
+	least := math.Inf(1)
+	for i, p := range grid {
+		if p[firstOfBasis] == none {
+			losses[i] -= math.Log(simpler)
+		}
+		least = math.Min(least, losses[i])
+	}
+	for i, l := range losses {
+		losses[i] = math.Exp(least - l)
+	}
+	return losses
+}
+
+// fit returns the weights that cost least with a penalty, of those whose slopes are
+// not negative. The cost is strictly convex: if no slope has to be held at zero,
+// none is, and else one of few sets of them is right.
+func (d data) fit(p penalty, near vector) vector {
+	means := d.means()
+	near[one] += near.dot(means)
+	d = d.less(means)
+	best, least := vector{}, math.Inf(1)
+	for _, zero := range [][]int{{}, {high}, {low}, {high, low}} {
+		w, cost := d.minimum(p, near, zero)
+		if w[high] >= 0 && w[low] >= 0 && cost < least {
+			best, least = w, cost
+		}
+		if len(zero) == 0 && !math.IsInf(least, 1) {
+			break
+		}
+	}
+	best[one] -= best.dot(means)
+	return best
+}
+
+// How Newton's method ends.
+const (
+	maxSteps  = 50
+	maxHalves = 30
+	closeBy   = 1e-9 // nats
+)
+
+// minimum returns the weights of least cost with some held at zero, and the cost, by
+// Newton's method from a place that is near.
+func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
+	w := near
+	for _, j := range zero {
+		w[j] = 0
+	}
+	cost, slope, curve := d.cost(p, w)
+	for range maxSteps {
+		for _, j := range zero {
+			curve.hold(j)
+			slope[j] = 0
+		}
+		step := curve.solve(slope)
+		next := w.plus(step, -1)
+		lower, s, c := d.cost(p, next)
+		for half := 0; !(lower <= cost) && half < maxHalves; half++ {
+			step = vector{}.plus(step, 0.5)
+			next = w.plus(step, -1)
+			lower, s, c = d.cost(p, next)
+		}
+		if !(lower < cost) {
+			break
+		}
+		fell := cost - lower
+		w, cost, slope, curve = next, lower, s, c
+		if fell < closeBy {
+			break
+		}
+	}
+	return w, cost
+}
+
+// cost returns the loss and the penalty of weights, and their first and second
+// derivatives.
+func (d data) cost(p penalty, w vector) (sum float64, slope vector, curve matrix) {
+	for i, x := range d.rows {
+		z, outcome := x.dot(w), d.outcomes[i]
+		sum += crossEntropy(z, outcome)
+		f := logistic(z)
+		for j := range x {
+			slope[j] += (f - outcome) * x[j]
+			by := f * (1 - f) * x[j]
+			for k := range j + 1 {
+				curve[j][k] += by * x[k]
+			}
+		}
+	}
+	for j, mu := range expected() {
+		off := w[j] - mu
+		sum += p[j] * off * off / 2
+		slope[j] += p[j] * off
+		curve[j][j] += p[j]
+	}
+	return sum, slope, curve
+}
+
+func (v vector) dot(o vector) (sum float64) {
+	for j := range v {
+		sum += v[j] * o[j]
+	}
+	return sum
+}
+
+// plus returns v + by*o.
+func (v vector) plus(o vector, by float64) vector {
+	for j := range v {
+		v[j] += by * o[j]
+	}
+	return v
+}
+
+// A matrix is symmetric and positive definite. What is above its diagonal does not
+// count.
+type matrix [columns]vector
+
+// hold takes a row and its column out.
+func (m *matrix) hold(j int) {
+	for k := range columns {
+		m[j][k], m[k][j] = 0, 0
+	}
+	m[j][j] = 1
+}
+
+// solve returns x with m x = b.
+func (m matrix) solve(b vector) vector {
+	var l matrix // m = l l'
+	for j := range columns {
+		for k := range j + 1 {
+			sum := m[j][k]
+			for i := range k {
+				sum -= l[j][i] * l[k][i]
+			}
+			if j == k {
+				l[j][j] = math.Sqrt(math.Max(sum, 1e-12))
+			} else {
+				l[j][k] = sum / l[k][k]
+			}
+		}
+	}
+	for j := range columns {
+		for i := range j {
+			b[j] -= l[j][i] * b[i]
+		}
+		b[j] /= l[j][j]
+	}
+	for j := columns - 1; j >= 0; j-- {
+		for i := j + 1; i < columns; i++ {
+			b[j] -= l[i][j] * b[i]
+		}
+		b[j] /= l[j][j]
+	}
+	return b
+}
+
+func logistic(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
