@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type driver struct {
 	takes  time.Duration                   // each call; a look takes a hundredth of it
 	inputs map[int]ponder.Body             // to put in after so many events
 	quick  bool                            // check nothing on the way
+	order  func([]ponder.Action)           // in which what goes on at a time ends, if not in that in which it was asked for
 
 	state   ponder.State
 	log     []ponder.Event
@@ -122,6 +124,9 @@ func (d *driver) work() *driver {
 		}
 		if len(want) == 0 {
 			d.t.Fatal("the session sleeps")
+		}
+		if d.order != nil {
+			d.order(want[slices.IndexFunc(want, func(a ponder.Action) bool { _, ok := a.(ponder.Write); return !ok }):])
 		}
 		for _, a := range want {
 			inputs := len(d.inputs)
