@@ -1,9 +1,7 @@
 package ponder
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -76,96 +74,6 @@ type head struct {
 	Reason     string          `json:"reason,omitempty"`
 	Model      string          `json:"model,omitempty"`
 	Usage      *llm.Usage      `json:"usage,omitempty"`
-}
-
-// flat is an event as it is stored.
-type flat struct {
-	ID       string   `json:"event_id,omitempty"`
-	Thread   ThreadID `json:"thread_id,omitempty"`
-	Seq      Seq      `json:"seq,omitempty"`
-	Time     string   `json:"ts,omitempty"`
-	Type     string   `json:"type"`
-	Run      RunID    `json:"run_id,omitempty"`
-	Cause    string   `json:"cause,omitempty"`
-	After    Seq      `json:"after,omitempty"`
-	Elapsed  int64    `json:"elapsed_ms,omitempty"`
-	Internal bool     `json:"internal,omitempty"`
-	head
-	Data json.RawMessage `json:"data,omitempty"`
-}
-
-// timeFormat has microseconds, always six digits, so that times sort as text.
-const timeFormat = "2006-01-02T15:04:05.000000Z07:00"
-
-// MarshalJSON implements [json.Marshaler].
-func (ev Event) MarshalJSON() ([]byte, error) {
-	f := flat{
-		ID: ev.ID, Thread: ev.Thread, Seq: ev.Seq, Type: ev.Body.Type(), Run: ev.Run, Cause: ev.Cause, After: ev.After,
-		Elapsed: ev.Elapsed.Milliseconds(), Internal: ev.Internal, head: ev.Body.head(),
-	}
-	if !ev.Time.IsZero() {
-		f.Time = ev.Time.UTC().Format(timeFormat)
-	}
-	if u, ok := ev.Body.(Unknown); ok {
-		f.Data = u.Data
-		return encode(f)
-	}
-	data, err := encode(ev.Body)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", f.Type, err)
-	}
-	if !bytes.Equal(data, emptyObject) {
-		f.Data = data
-	}
-	return encode(f)
-}
-
-// encode is [json.Marshal], but leaves '<', '>' and '&' as they are, so that
-// data of another version keeps its bytes.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-var emptyObject = []byte("{}")
-
-// UnmarshalJSON implements [json.Unmarshaler]. An event of a type this version
-// does not know becomes an [Unknown], and loses nothing.
-func (ev *Event) UnmarshalJSON(js []byte) error {
-	var f flat
-	if err := json.Unmarshal(js, &f); err != nil {
-		return fmt.Errorf("decode event: %w", err)
-	}
-	if f.Type == "" {
-		return fmt.Errorf("decode event %d: it has no type", f.Seq)
-	}
-	*ev = Event{
-		ID: f.ID, Thread: f.Thread, Seq: f.Seq, Run: f.Run, Cause: f.Cause, After: f.After,
-		Elapsed: time.Duration(f.Elapsed) * time.Millisecond, Internal: f.Internal,
-	}
-	if f.Time != "" {
-		t, err := time.Parse(time.RFC3339Nano, f.Time)
-		if err != nil {
-			return fmt.Errorf("decode event %d: ts: %w", f.Seq, err)
-		}
-		ev.Time = t
-	}
-	decode, ok := decoders[f.Type]
-	if !ok {
-		ev.Body = Unknown{Name: f.Type, Head: f.head, Data: f.Data}
-		return nil
-	}
-	body, err := decode(f.head, f.Data)
-	if err != nil {
-		return fmt.Errorf("decode event %d: %s: %w", f.Seq, f.Type, err)
-	}
-	ev.Body = body
-	return nil
 }
 
 // Key returns what must be unique in a thread, or "" if the event may repeat.
