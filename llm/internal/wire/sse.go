@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 
 	"ponder/llm"
 )
@@ -29,10 +30,11 @@ type Event struct {
 // is dropped. An event of more than 32 MB ends the stream with an [llm.Error].
 func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		lines := lineReader{r: r}
-		var p parser
+		s := begin(r)
+		defer s.end()
+		p := &s.parser
 		for first := true; ; first = false {
-			line, err := lines.next()
+			line, err := s.next()
 			if errors.Is(err, io.EOF) {
 				if p.ready() {
 					yield(p.event(), nil)
@@ -67,9 +69,10 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 // A line is valid until the next one is read. Errors are those of [Events].
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		lines := lineReader{r: r}
+		s := begin(r)
+		defer s.end()
 		for {
-			line, err := lines.next()
+			line, err := s.next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -82,6 +85,33 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 			}
 		}
 	}
+}
+
+// A stream is what reads one, with its buffers.
+type stream struct {
+	lineReader
+	parser
+}
+
+// streams keeps the buffers of streams that have ended for those to come.
+var streams = sync.Pool{New: func() any { return new(stream) }}
+
+// maxKept bounds the buffers that are kept, in bytes.
+const maxKept = 64 << 10
+
+func begin(r io.Reader) *stream {
+	s := streams.Get().(*stream)
+	s.r = r
+	return s
+}
+
+// end gives the buffers back. Nothing read from them is valid any more.
+func (s *stream) end() {
+	if len(s.buf) > maxKept || cap(s.data) > maxKept {
+		return
+	}
+	*s = stream{lineReader{buf: s.buf}, parser{data: s.data[:0]}}
+	streams.Put(s)
 }
 
 func tooBig() error {
@@ -134,12 +164,12 @@ func (p *parser) add(value []byte) {
 
 // A lineReader cuts a stream into lines that end in LF, CR or CRLF.
 type lineReader struct {
-	r          io.Reader
-	buf        []byte
-	start, end int  // of what is read and not yet returned
-	seen       int  // no line ends in buf[start:seen]
-	skipLF     bool // the last line ended in CR
-	err        error
+	r           io.Reader
+	buf         []byte
+	start, stop int  // of what is read and not yet returned
+	seen        int  // no line ends in buf[start:seen]
+	skipLF      bool // the last line ended in CR
+	err         error
 }
 
 // firstRead is the size of a stream's first buffer.
@@ -149,25 +179,25 @@ const firstRead = 4096
 // last line needs no end. A line that the reader's failure cuts is lost.
 func (l *lineReader) next() ([]byte, error) {
 	for {
-		if l.skipLF && l.start < l.end {
+		if l.skipLF && l.start < l.stop {
 			if l.buf[l.start] == '\n' {
 				l.start++
 				l.seen = l.start
 			}
 			l.skipLF = false
 		}
-		if i := lineEnd(l.buf[l.seen:l.end]); i >= 0 {
+		if i := lineEnd(l.buf[l.seen:l.stop]); i >= 0 {
 			line := l.buf[l.start : l.seen+i]
 			l.skipLF = l.buf[l.seen+i] == '\r'
 			l.start = l.seen + i + 1
 			l.seen = l.start
 			return line, nil
 		}
-		l.seen = l.end
+		l.seen = l.stop
 		if l.err != nil {
 			return l.last()
 		}
-		if l.end-l.start > maxEvent {
+		if l.stop-l.start > maxEvent {
 			l.err = tooBig()
 			return nil, l.err
 		}
@@ -177,8 +207,8 @@ func (l *lineReader) next() ([]byte, error) {
 
 // last returns what is left when the reader has ended.
 func (l *lineReader) last() ([]byte, error) {
-	line := l.buf[l.start:l.end]
-	l.start, l.seen = l.end, l.end
+	line := l.buf[l.start:l.stop]
+	l.start, l.seen = l.stop, l.stop
 	if errors.Is(l.err, io.EOF) && len(line) > 0 {
 		return line, nil
 	}
@@ -199,19 +229,19 @@ func lineEnd(b []byte) int {
 // fill reads more, making room first.
 func (l *lineReader) fill() {
 	if l.start > 0 {
-		copy(l.buf, l.buf[l.start:l.end])
-		l.end -= l.start
+		copy(l.buf, l.buf[l.start:l.stop])
+		l.stop -= l.start
 		l.seen -= l.start
 		l.start = 0
 	}
-	if l.end == len(l.buf) {
+	if l.stop == len(l.buf) {
 		bigger := make([]byte, max(firstRead, 2*len(l.buf)))
-		copy(bigger, l.buf[:l.end])
+		copy(bigger, l.buf[:l.stop])
 		l.buf = bigger
 	}
 	for range 100 {
-		n, err := l.r.Read(l.buf[l.end:])
-		l.end += n
+		n, err := l.r.Read(l.buf[l.stop:])
+		l.stop += n
 		if l.err = err; n > 0 || err != nil {
 			return
 		}
