@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,17 +22,21 @@ const (
 	drainSize = 64 << 10
 )
 
-// A call is one request under way: it ends the request's own context when the
-// caller's ends or nothing has come for too long.
+// A call is one request under way, and then the body of its answer. It ends the
+// request's own context when the caller's ends or nothing has come for too long.
 type call struct {
 	client *Client
-	model  string
+	model  string // the provider's own name
 	caller context.Context
 	ctx    context.Context // of the request
 	cancel context.CancelCauseFunc
 	detach func() bool // stops following the caller's context
 	silent *time.Timer
-	idle   time.Duration
+	limit  atomic.Int64 // of silence, a time.Duration
+
+	rc       io.ReadCloser
+	ended    error // what Read returns from now on
+	complete bool  // the rest is of no interest
 }
 
 // errSilence is the cause when nothing came for too long.
@@ -40,11 +45,12 @@ type errSilence time.Duration
 func (e errSilence) Error() string { return fmt.Sprintf("no data for %v", time.Duration(e)) }
 
 func (c *Client) call(ctx context.Context, model string) *call {
-	k := &call{client: c, model: c.full(model), caller: ctx, idle: orElse(c.IdleTimeout, defaultIdle)}
+	k := &call{client: c, model: model, caller: ctx}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.detach = context.AfterFunc(ctx, func() { k.cancel(ctx.Err()) })
 	first := orElse(c.HeaderTimeout, defaultHeader)
-	k.silent = time.AfterFunc(first, func() { k.cancel(errSilence(first)) })
+	k.limit.Store(int64(first))
+	k.silent = time.AfterFunc(first, func() { k.cancel(errSilence(k.limit.Load())) })
 	return k
 }
 
@@ -62,16 +68,17 @@ func (k *call) release() {
 	k.cancel(nil)
 }
 
-// wrap puts the call's reader around the body of its answer.
+// wrap makes the call the body of its answer. The clock of silence stands until
+// it is read.
 func (k *call) wrap(resp *http.Response) {
 	k.silent.Stop()
-	k.silent = time.AfterFunc(k.idle, func() { k.cancel(errSilence(k.idle)) })
-	resp.Body = &body{call: k, rc: resp.Body}
+	k.limit.Store(int64(orElse(k.client.IdleTimeout, defaultIdle)))
+	k.rc, resp.Body = resp.Body, k
 }
 
 // fail completes an error with what the call knows.
 func (k *call) fail(e *llm.Error) *llm.Error {
-	e.Model = k.model
+	e.Model = k.client.full(k.model)
 	if e.Advice == "" {
 		e.Advice = k.client.advise(e.Class)
 	}
@@ -150,56 +157,48 @@ func unreachable(err error) string {
 	return ""
 }
 
-// body reads an answer under its call's idle timeout.
-type body struct {
-	call     *call
-	rc       io.ReadCloser
-	ended    error // what Read returns from now on
-	complete bool  // the rest is of no interest
-}
-
 // Read implements io.Reader; the clock of silence runs only within it.
-func (b *body) Read(p []byte) (int, error) {
-	if b.ended != nil {
-		return 0, b.ended
+func (k *call) Read(p []byte) (int, error) {
+	if k.ended != nil {
+		return 0, k.ended
 	}
-	b.call.silent.Reset(b.call.idle)
-	n, err := b.rc.Read(p)
-	b.call.silent.Stop()
+	k.silent.Reset(time.Duration(k.limit.Load()))
+	n, err := k.rc.Read(p)
+	k.silent.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.call.broken(err)
+		err = k.broken(err)
 	}
-	b.ended = err
+	k.ended = err
 	return n, err
 }
 
 // Close implements io.Closer. It closes the connection unless the body was
 // read to its end or finished.
-func (b *body) Close() error {
-	ended := b.ended
-	b.ended = http.ErrBodyReadAfterClose
-	if b.complete && ended == nil {
-		b.call.detach() // the caller is done and may end its context
-		go b.drain()
+func (k *call) Close() error {
+	ended := k.ended
+	k.ended = http.ErrBodyReadAfterClose
+	if k.complete && ended == nil {
+		k.detach() // the caller is done and may end its context
+		go k.drain()
 		return nil
 	}
-	b.call.release() // first, so that Close waits for nothing
-	return b.rc.Close()
+	k.release() // first, so that Close waits for nothing
+	return k.rc.Close()
 }
 
 // drain reads the rest if it is short and comes soon.
-func (b *body) drain() {
-	b.call.silent.Reset(drainTime)
-	_, _ = io.CopyN(io.Discard, b.rc, drainSize) // whatever it is, nobody waits for it
-	b.call.release()
-	_ = b.rc.Close()
+func (k *call) drain() {
+	k.silent.Reset(drainTime)
+	_, _ = io.CopyN(io.Discard, k.rc, drainSize) // whatever it is, nobody waits for it
+	k.release()
+	_ = k.rc.Close()
 }
 
 // Finish says that an answer of [Client.Do] is complete though its body may
 // not have ended: closing it then keeps the connection if the rest is short and
 // comes at once. It does not wait.
 func Finish(resp *http.Response) {
-	if b, ok := resp.Body.(*body); ok {
-		b.complete = true
+	if k, ok := resp.Body.(*call); ok {
+		k.complete = true
 	}
 }

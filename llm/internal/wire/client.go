@@ -3,8 +3,9 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
-	"mime"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -24,6 +25,7 @@ const (
 // silences. It is safe for concurrent use; its fields are not to be changed.
 type Client struct {
 	// HTTP does the work; see [HTTP]. Its Timeout and CheckRedirect are not used.
+	// Nil is one of the zero value.
 	HTTP *http.Client
 
 	// Name is the provider's, the first part of models' names.
@@ -97,18 +99,35 @@ func (c *Client) send(call *call, method, url string, header http.Header, body a
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "ponder")
 	}
-	return c.once().Do(req)
+	return c.trip(req)
 }
 
-// once returns the HTTP client without redirects and total timeout.
-func (c *Client) once() *http.Client {
+// trip sends a request as an HTTP client does that follows no redirect and has
+// no time limit. It is the transport alone that does it, unless there are
+// cookies to see to.
+func (c *Client) trip(req *http.Request) (*http.Response, error) {
 	var h http.Client
 	if c.HTTP != nil {
 		h = *c.HTTP
 	}
-	h.Timeout = 0
-	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &h
+	if h.Jar != nil {
+		h.Timeout = 0
+		h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		return h.Do(req)
+	}
+	if h.Transport == nil {
+		h.Transport = http.DefaultTransport
+	}
+	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		req.SetBasicAuth(u.Username(), password)
+	}
+	resp, err := h.Transport.RoundTrip(req)
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
+		err = http.ErrSchemeMismatch
+	}
+	return resp, err
 }
 
 func encode(body any) ([]byte, error) {
@@ -137,8 +156,8 @@ func (c *Client) check(call *call, resp *http.Response, header http.Header) erro
 // IsType reports whether an answer's content type is the given one, whatever
 // its parameters.
 func IsType(resp *http.Response, want string) bool {
-	got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return err == nil && strings.EqualFold(got, want)
+	got, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(got), want)
 }
 
 // full returns a model's full name.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -140,6 +142,45 @@ func TestNoKey(t *testing.T) {
 	_, err := client().Do(t.Context(), "", http.MethodGet, url, nil, nil)
 	if want := "acme: no key given (401): set ACME_API_KEY"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestDoAsClient checks that a request is sent as the HTTP client would that is
+// given: with the address's password, and with cookies if it keeps them.
+func TestDoAsClient(t *testing.T) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		jar  http.CookieJar
+		want string
+	}{{"without cookies", nil, "u:p; "}, {"with cookies", jar, "u:p; a=b"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				user, password, _ := r.BasicAuth()
+				http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+				_, _ = fmt.Fprintf(w, "%s:%s; %s", user, password, r.Header.Get("Cookie"))
+			})
+			c := client()
+			c.HTTP.Jar = tt.jar
+			var got []byte
+			for range 2 { // the first answer sets a cookie
+				resp, err := c.Do(t.Context(), "m1", http.MethodGet, strings.Replace(url, "//", "//u:p@", 1), nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err = io.ReadAll(resp.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+			}
+			if string(got) != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -44,5 +44,5 @@ func untrusted(err error) bool {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	return errors.As(err, &verify) || errors.As(err, &header) || errors.As(err, &authority) ||
-		errors.As(err, &host) || err.Error() == "http: server gave HTTP response to HTTPS client"
+		errors.As(err, &host) || errors.Is(err, http.ErrSchemeMismatch)
 }
