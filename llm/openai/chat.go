@@ -78,7 +78,7 @@ type (
 // planChat plans a chat completion.
 func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	body := &chatRequest{Model: m.id, Stream: true, Tools: m.chatTools(req.Tools), ToolChoice: m.choose(req)}
-	p := &plan{route: "chat/completions", body: body}
+	p := &plan{url: m.chatURL, body: body}
 	if !m.host.noOptions && p.may(featOptions, without) {
 		body.StreamOptions = &streamOptions{IncludeUsage: true}
 	}

@@ -81,6 +81,8 @@ type Provider struct {
 	builtin   []json.RawMessage
 	shapes    shapes
 
+	chatURL, responsesURL string
+
 	mu      sync.Mutex
 	refused map[kind]feature
 }
@@ -97,6 +99,7 @@ func New(c Config) *Provider {
 	p.base, p.baseErr = parseBase(c.BaseURL)
 	p.host = hostOf(p.base.Hostname())
 	p.responses = (c.Responses || p.host.responses) && !c.Chat
+	p.chatURL, p.responsesURL = p.url("chat/completions"), p.url("responses")
 	p.header = header(c, p.host)
 	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c, p.host), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
 	return p
@@ -209,7 +212,7 @@ type model struct {
 
 // A plan is a request ready to send.
 type plan struct {
-	route  string
+	url    string
 	body   any
 	uses   feature // of what a server may refuse
 	answer string  // name of the tool whose input is the answer, or ""
@@ -301,6 +304,6 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	if err != nil {
 		return nil, nil, err
 	}
-	resp, err := m.client.Do(ctx, m.id, http.MethodPost, m.url(p.route), m.header, body)
+	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, body)
 	return p, resp, err
 }

@@ -78,7 +78,7 @@ const minOutput = 16
 // reasoning comes encrypted and goes back with the calls it led to.
 func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) {
 	body := &responsesRequest{Model: m.id, Stream: true, Tools: m.responsesTools(req.Tools)}
-	p := &plan{route: "responses", body: body}
+	p := &plan{url: m.responsesURL, body: body}
 	if req.MaxTokens > 0 {
 		body.MaxTokens = max(req.MaxTokens, minOutput)
 	}
