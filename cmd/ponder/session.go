@@ -25,7 +25,8 @@ ponder session export last --format markdown -o report.md`,
 		RunE:    onlyGroups,
 	}
 	cmd.AddCommand(a.sessionListCommand(), a.sessionShowCommand(), a.sessionWatchCommand(), a.sessionPauseCommand(),
-		a.sessionResumeCommand(), a.sessionCancelCommand(), a.sessionExportCommand())
+		a.sessionResumeCommand(), a.sessionCancelCommand(), a.sessionExportCommand(), a.sessionSteerCommand(), a.sessionForkCommand(),
+		a.sessionCompareCommand())
 	for _, sub := range cmd.Commands() {
 		if sub.ValidArgsFunction == nil && sub.Name() != "list" {
 			sub.ValidArgsFunction = a.completeThreads(ponder.KindSession)

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/place"
+	"ponder/mode/session"
+)
+
+func (a *app) sessionSteerCommand() *cobra.Command {
+	var f steerFlags
+	cmd := &cobra.Command{
+		Use:   "steer ID",
+		Short: "Tell a session what to think about, what is wrong, or to answer now",
+		Long: `Tell a session that thinks or is paused what you wish: questions to add, to drop or to
+rank; a fact to hold for true; sources to prefer or to leave out; other limits; or to
+answer now. Wishes are obeyed in the order of the command line. The session says of each what
+it has done, at which event that took effect, and what was cancelled for it; or why
+it is refused.
+
+Exit codes: 0 done, 1 one was refused, 2 wrong usage.`,
+		Example: `ponder session steer last --add "What does it cost to wait?" --priority 9
+ponder session steer last --drop q3 --rank q5=10
+ponder session steer last --correct "The contract was signed in 2021, not in 2019"
+ponder session steer last --pin ./contract/annex.md --ban ./contract/draft.md
+ponder session steer last --for +10m --calls 200
+ponder session steer last --answer-now`,
+		Args: takeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(f.wishes) == 0 {
+				return cmd.Help()
+			}
+			return a.sessionSteer(cmd.Context(), args[0], f)
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().SortFlags = false
+	return cmd
+}
+
+func (a *app) sessionSteer(ctx context.Context, name string, f steerFlags) error {
+	w, info, store, err := a.openSession(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	switch {
+	case info.Status.Ended():
+		return w.tooLate()
+	case w.view.Session.Run == "":
+		return usagef("session %s has no question to think about", w.id)
+	}
+	wishes, err := f.events(w.view)
+	if err != nil {
+		return err
+	}
+	sent, err := ponder.Wish(ctx, store, w.id, wishes...)
+	if errors.Is(err, ponder.ErrEnded) {
+		if err := w.load(ctx); err != nil {
+			return err
+		}
+		return w.tooLate()
+	}
+	if err != nil {
+		return fmt.Errorf("steer %s: %w", w.id, err)
+	}
+	if err := w.obeyAtRest(ctx, store); err != nil {
+		return err
+	}
+	return w.answers(ctx, sent)
+}
+
+// tooLate says that the session has ended before it could be steered.
+func (w *viewing) tooLate() error {
+	s := w.view.Session
+	when := ""
+	if s.Completed != nil {
+		when = " " + ago(*s.Completed, time.Now())
+	}
+	return failure{failed, fmt.Errorf("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
+		w.id, s.Status, when, w.command("session fork", w.id))}
+}
+
+// obeyAtRest lets a session that is paused, and that no process holds, say what
+// it does about wishes. It thinks of nothing else meanwhile: should it be resumed at
+// this moment, it asks nothing before it is let go.
+func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
+	info, err := store.Thread(ctx, w.id)
+	if err != nil {
+		return fmt.Errorf("look after %s: %w", w.id, err)
+	}
+	if info.Held || info.Status != ponder.Paused {
+		return nil
+	}
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: quiet(modes()), Node: place.Self()})
+	if err != nil {
+		return err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return fmt.Errorf("steer %s: %w", w.id, err)
+	}
+	err = mind.Work(ctx, w.id)
+	if errors.Is(err, ponder.ErrHeld) { // it will hear of it from its holder
+		err = nil
+	}
+	return errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+}
+
+// quiet returns modes that do as those given, but ask nothing and use nothing.
+func quiet(list []ponder.Mode) []ponder.Mode {
+	list = slices.Clone(list)
+	for i, m := range list {
+		list[i].Wakes = nil
+		list[i].Start = func(r ponder.Run) ponder.State { return quietState{m.Start(r)} }
+		if m.Load != nil {
+			list[i].Load = func(r ponder.Run, js []byte) (ponder.State, error) {
+				s, err := m.Load(r, js)
+				return quietState{s}, err
+			}
+		}
+	}
+	return list
+}
+
+// A quietState wants only what of another's wants is to be written.
+type quietState struct{ ponder.State }
+
+func (s quietState) Apply(ev ponder.Event) ponder.State { return quietState{s.State.Apply(ev)} }
+
+func (s quietState) Next(now ponder.Moment) (do []ponder.Action) {
+	for _, want := range s.State.Next(now) {
+		if _, ok := want.(ponder.Write); ok {
+			do = append(do, want)
+		}
+	}
+	return do
+}
+
+// MarshalJSON implements [json.Marshaler]: a checkpoint is that of the state.
+func (s quietState) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
+
+// restTime is how long nobody holds a session until it is taken to be at rest.
+const restTime = 500 * time.Millisecond
+
+// answers waits for what the session says about wishes that were sent, and prints
+// it. What it says nothing about because it is at rest, it obeys when it goes on.
+func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
+	heard := make(hearing)
+	waiting := w.waitToHear(ctx, sent, heard)
+	code := done
+	for _, ev := range sent {
+		ack, ok := heard[ev.ID]
+		if w.flags.json {
+			_ = w.object(ev) // a reader that has gone away ends the process
+			if ok {
+				_ = w.object(ack)
+			}
+		}
+		b, _ := ack.Body.(ponder.Progress)
+		line := ""
+		switch {
+		case ok:
+			line = verdict(ack, b)
+		case w.view.Session.Status.Ended():
+			line, b.Refused = "refused: "+wishOf(ev)+": the session had come to its end", true
+		case waiting == nil:
+			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, wishOf(ev))
+		default:
+			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, wishOf(ev))
+		}
+		if b.Refused {
+			code = failed
+		}
+		if !w.flags.json {
+			w.printf("%s\n", line)
+		}
+	}
+	switch {
+	case waiting != nil:
+		return waiting
+	case code != done:
+		return failure{code: code}
+	case w.view.Session.Status == ponder.Paused || len(heard) < len(sent):
+		w.note("to go on: %s", w.command("session resume", w.id))
+	}
+	return nil
+}
+
+// waitToHear reads what comes until all wishes are acknowledged, the session has
+// ended, or nobody holds it.
+func (w *viewing) waitToHear(ctx context.Context, sent []ponder.Event, heard hearing) error {
+	var resting time.Time
+	err := w.waitFor(ctx, func(info ponder.Info) bool {
+		if w.drain(ctx, heard) != nil {
+			return false // waitFor meets it too
+		}
+		switch {
+		case heard.all(sent), w.view.Session.Status.Ended():
+			return true
+		case info.Held:
+			resting = time.Time{}
+		case info.Status == ponder.Paused:
+			return true
+		case resting.IsZero():
+			resting = time.Now()
+		}
+		return !resting.IsZero() && time.Since(resting) > restTime
+	})
+	return errors.Join(err, w.drain(context.WithoutCancel(ctx), heard))
+}
+
+// A hearing is a show that keeps the acknowledgements, by the ids of the wishes.
+type hearing map[string]ponder.Event
+
+func (h hearing) event(ev ponder.Event, _ session.View) {
+	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.Steered {
+		h[b.Ref] = ev
+	}
+}
+func (hearing) tick(session.View, string) {}
+func (hearing) close()                    {}
+
+func (h hearing) all(sent []ponder.Event) bool {
+	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return h[ev.ID].ID == "" })
+}
+
+// verdict says what became of a wish.
+func verdict(ack ponder.Event, b ponder.Progress) string {
+	if b.Refused {
+		return fmt.Sprintf("refused at event %d: %s", ack.Seq, oneLine(b.Content))
+	}
+	line := fmt.Sprintf("since event %d: %s", ack.Seq, oneLine(b.Content))
+	if n := len(b.Cancelled); n > 0 {
+		line += fmt.Sprintf("; cancelled in flight: %s", oneLine(strings.Join(b.Cancelled, ", ")))
+	}
+	return line
+}
+
+// wishOf returns a wish in words.
+func wishOf(ev ponder.Event) string {
+	b, _ := ev.Body.(ponder.Steer)
+	var args session.SteerArgs
+	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
+	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
+	return clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
+}
