@@ -1,0 +1,235 @@
+// Package report writes a thinking session down for people who were not there:
+// the answer first, how sure it is and how it was reached, what is still open, and
+// all that it rests on.
+//
+// [Markdown] and [HTML] say the same. Both are made of a document (report.go:
+// what is said, in which order; words.go: its sentences; chart.go: confidence over
+// time; cite.go: its sources, by number). Texts of models are read as Markdown
+// (prose.go) into a small tree of their own, and only that is written, by
+// markdown.go and html.go: so nothing in a text can break the structure of a
+// report, run, load anything or lead anywhere but to the web. Everything else that
+// is foreign is plain text.
+//
+// The page is one file that needs no script and nothing from elsewhere, and says
+// so in its content security policy; page.html and page.css are how it looks.
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// A document is what a report says. Strings in it are foreign or may have
+// foreign parts; those that end in MD are Markdown.
+type document struct {
+	View    session.View
+	numbers *numbering
+
+	Title    string
+	Question string // whole, if the title is only its beginning
+	Lead     string // how it went and how sure it is
+	Remark   string // what a reader should know before the answer
+	NoAnswer string // why there is no answer
+	AnswerMD string
+	Account  string // how it was reached
+
+	Chart       *chart
+	InsightsMD  []string
+	Open        []openQuestion
+	Tree        []session.Node
+	Sources     []source
+	Uncited     int // sources that were found and are not cited
+	Syntheses   []session.Synthesis
+	Corrections []session.Correction
+	Steering    []session.Steering
+	Stream      []stretch
+	Costs       []costRow
+	Notes       []string
+	Colophon    string
+}
+
+// An openQuestion is something that is still open.
+type openQuestion struct {
+	TextMD   string
+	Priority int    // 0 if it is none of the questions of the session
+	Mark     string // "asked by the user"
+}
+
+// A source is one that is cited.
+type source struct {
+	session.Source
+	N       int
+	Where   string // the path, the address or the earlier session
+	URL     string // to follow, or empty
+	Place   string // in it, or empty
+	Earlier bool
+	Mark    string // "pinned by the user"
+}
+
+// A stretch is what was thought about one thing without a break.
+type stretch struct {
+	FocusMD  string
+	Thoughts []session.Thought
+}
+
+// The most letters of a question that are its title.
+const maxTitle = 160
+
+// newDocument makes a document of a session.
+func newDocument(v session.View) *document {
+	s := v.Session
+	d := &document{
+		View: v, Lead: lead(v), Remark: remark(v), Chart: newChart(v), Tree: slices.Collect(v.Tree()),
+		Syntheses: v.Syntheses, Corrections: v.Corrections, Steering: v.Steering, Costs: costs(s.Usage), Notes: v.Notes, Colophon: colophon(s),
+	}
+	d.Title = short(oneLine(s.Question), maxTitle)
+	if d.Title != strings.TrimSpace(s.Question) {
+		d.Question = s.Question
+	}
+	if d.Title == "" {
+		d.Title = "A session without a question"
+	}
+	d.answer()
+	if last := lastSynthesis(v); last != nil {
+		d.InsightsMD = last.Insights
+	}
+	d.Open = openQuestions(v)
+	d.number()
+	d.Stream = stretches(v.Thoughts)
+	d.Account = account(v, len(d.Sources))
+	return d
+}
+
+// answer sets the answer, or the best there is.
+func (d *document) answer() {
+	s := d.View.Session
+	last := lastSynthesis(d.View)
+	switch {
+	case s.Final != "":
+		d.AnswerMD = s.Final
+	case s.Error != "":
+		d.NoAnswer = "There is none: " + s.Error
+	case last != nil:
+		d.NoAnswer, d.AnswerMD = "There is none yet. The understanding so far:", last.Text
+	default:
+		d.NoAnswer = "There is none yet."
+	}
+}
+
+func lastSynthesis(v session.View) *session.Synthesis {
+	if n := len(v.Syntheses); n > 0 {
+		return &v.Syntheses[n-1]
+	}
+	return nil
+}
+
+// openQuestions returns what the last synthesis says is open, and the questions
+// that were not explored, the most urgent first.
+func openQuestions(v session.View) (list []openQuestion) {
+	if last := lastSynthesis(v); last != nil {
+		for _, text := range last.Remaining {
+			list = append(list, openQuestion{TextMD: text})
+		}
+	}
+	said := len(list)
+	for _, q := range v.Questions {
+		if q.State == session.Explored || q.State == session.Dropped {
+			continue
+		}
+		o := openQuestion{TextMD: q.Text, Priority: q.Priority}
+		if q.By != "" {
+			o.Mark = "asked by the " + q.By
+		}
+		same := func(x openQuestion) bool { return strings.EqualFold(oneLine(x.TextMD), oneLine(q.Text)) }
+		if i := slices.IndexFunc(list[:said], same); i >= 0 {
+			list[i].Priority, list[i].Mark = o.Priority, o.Mark
+			continue
+		}
+		list = append(list, o)
+	}
+	slices.SortStableFunc(list[said:], func(a, b openQuestion) int { return b.Priority - a.Priority })
+	return list
+}
+
+// number gives the sources their numbers.
+func (d *document) number() {
+	texts := append([]string{d.AnswerMD}, d.InsightsMD...)
+	for _, n := range d.Tree {
+		texts = append(texts, n.Insights)
+	}
+	d.numbers = number(d.View.Sources, texts...)
+	byID := make(map[string]session.Source, len(d.View.Sources))
+	for _, s := range d.View.Sources {
+		byID[s.ID] = s
+	}
+	for i, id := range d.numbers.order {
+		d.Sources = append(d.Sources, d.source(i+1, byID[id]))
+	}
+	d.Uncited = len(byID) - len(d.Sources)
+}
+
+func (d *document) source(n int, s session.Source) source {
+	out := source{Source: s, N: n, Where: s.Source}
+	if s.End > s.Start {
+		out.Place = fmt.Sprintf("bytes %d to %d", s.Start, s.End)
+	}
+	if id, ok := s.Earlier(); ok {
+		out.Earlier, out.Where, out.Place = true, "earlier session "+string(id), ""
+	}
+	if to, ok := safeURL(s.Source); ok {
+		out.URL = to
+	}
+	if s.Title == s.Source {
+		out.Title = ""
+	}
+	is := func(name string) bool { return name == s.ID || name == s.Source }
+	switch {
+	case slices.ContainsFunc(d.View.Pinned, is):
+		out.Mark = "pinned by the user"
+	case slices.ContainsFunc(d.View.Banned, is):
+		out.Mark = "banned by the user later on"
+	}
+	return out
+}
+
+// stretches cuts the stream of thought where the focus changes.
+func stretches(thoughts []session.Thought) (list []stretch) {
+	for i, t := range thoughts {
+		if i == 0 || t.Focus != thoughts[i-1].Focus {
+			list = append(list, stretch{FocusMD: t.Focus})
+		}
+		last := &list[len(list)-1]
+		last.Thoughts = append(last.Thoughts, t)
+	}
+	return list
+}
+
+// oneLine returns text in one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }
+
+// short returns the first letters of a text, and whole words of it.
+func short(s string, letters int) string {
+	r := []rune(s)
+	if len(r) <= letters {
+		return s
+	}
+	cut := string(r[:letters-1])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:") + "…"
+}
+
+// day writes a time for people everywhere.
+func day(t *time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// ended says how a status is spoken of.
+var ended = map[ponder.Status]string{
+	ponder.Created: "Not started yet", ponder.Thinking: "Still thinking", ponder.Paused: "Paused", ponder.Completed: "Completed",
+	ponder.Failed: "Failed", ponder.Cancelled: "Cancelled",
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// What sessions of every state look like as reports.
+func TestReports(t *testing.T) {
+	start := ponder.RunStarted{Mode: session.Name, Input: "Why do *tides* lag behind the moon?"}
+	for _, tt := range []struct {
+		name string
+		v    session.View
+	}{
+		{"half-hour", half().view()},
+		{"nothing", session.NewView()},
+		{"just-started", of(start)},
+		{"failed", of(start, ponder.RunFinished{Status: ponder.Failed, Reason: "openai: 401 *wrong* key <x>"})},
+		{"one-synthesis", of(start, ponder.Thought{Content: "Friction.", Kind: "insight", Confidence: 0.6}, ponder.Synthesis{Content: "Friction.", Confidence: 0.5, Offset: 60})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			checkGolden(t, tt.name+".md", Markdown(tt.v))
+			page, err := HTML(tt.v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkGolden(t, tt.name+".html", string(page))
+		})
+	}
+}
+
+// of is a session to which this happened, a second apart.
+func of(bodies ...ponder.Body) session.View {
+	d := &diary{}
+	for _, b := range bodies {
+		d.on((d.at + 1e9).String(), b)
+	}
+	return d.view()
+}

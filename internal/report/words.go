@@ -1,0 +1,355 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// lead says in a sentence or two how a session went, how sure its answer is, and
+// why it stopped.
+func lead(v session.View) string {
+	s := v.Session
+	text := cmp.Or(ended[s.Status], string(s.Status))
+	if s.Progress.Elapsed > 0 {
+		text += " after " + took(s.Progress.Elapsed)
+		if s.Status == ponder.Thinking && s.Budget.Seconds > 0 {
+			text += " of " + took(s.Budget.Seconds)
+		}
+	}
+	if s.StopReason != "" && s.Status != ponder.Failed {
+		text += ": " + strings.TrimRight(oneLine(s.StopReason), ".")
+	}
+	text += "."
+	if sure := confidence(s); sure != "" {
+		text += " Confidence " + sure + "."
+	}
+	return text + resolution(s.Resolution)
+}
+
+// confidence says how sure a session is, and where that was heading.
+func confidence(s session.Session) string {
+	text := s.Certainty.String()
+	switch s.Trend {
+	case "":
+	case "plateau":
+		text += ", on a plateau"
+	default:
+		text += ", " + oneLine(s.Trend)
+	}
+	if s.Claimed == nil {
+		return ""
+	}
+	return text
+}
+
+// resolution says how it turned out.
+func resolution(r *session.Resolution) string {
+	if r == nil {
+		return ""
+	}
+	text := " It has been resolved since"
+	switch {
+	case r.Outcome == nil:
+	case *r.Outcome >= 1:
+		text = " It turned out to be right"
+	case *r.Outcome <= 0:
+		text = " It turned out to be wrong"
+	default:
+		text = fmt.Sprintf(" It turned out to be right to a degree of %.2f", *r.Outcome)
+	}
+	if r.Note != "" {
+		text += ": " + strings.TrimRight(oneLine(r.Note), ".")
+	}
+	return text + "."
+}
+
+// remark says what a reader should know before the answer.
+func remark(v session.View) string {
+	s := v.Session
+	switch {
+	case s.Metadata.WithoutModel && s.Usage.Calls == s.Usage.Failed:
+		return "This was done without a model, from quotations."
+	case s.Metadata.WithoutModel:
+		return "Parts of this were done without a model; where, it says so."
+	}
+	return ""
+}
+
+// account says in numbers how an answer was reached.
+func account(v session.View, cited int) string {
+	s, p := v.Session, v.Session.Progress
+	var b strings.Builder
+	fmt.Fprintf(&b, "It was thought about for %s", took(p.Elapsed))
+	switch u := s.Usage; {
+	case u.Calls > 0 && len(u.Models) > 1:
+		fmt.Fprintf(&b, ", in %s to %s", count(u.Calls, "call", "calls"), count(len(u.Models), "model", "models"))
+	case u.Calls > 0:
+		fmt.Fprintf(&b, ", in %s", count(u.Calls, "call", "calls"))
+	}
+	if n := s.Metadata.Parallel; n > 1 {
+		fmt.Fprintf(&b, ", with up to %d foci at a time", n)
+	}
+	fmt.Fprintf(&b, ". %s came up", capital(count(p.Thoughts, "thought", "thoughts")))
+	if p.Questions > 0 {
+		fmt.Fprintf(&b, ", and %s, of which %s explored", count(p.Questions, "question", "questions"), were(p.Explored))
+		if p.Dropped > 0 {
+			fmt.Fprintf(&b, " and %s dropped", were(p.Dropped))
+		}
+	}
+	b.WriteString(".")
+	if p.Merged > 0 {
+		fmt.Fprintf(&b, " %s counted instead of being written again.", capital(count(p.Merged, "repetition was", "repetitions were")))
+	}
+	if p.Syntheses > 0 {
+		fmt.Fprintf(&b, " What was understood was summed up %s.", times(p.Syntheses))
+	}
+	if n := len(v.Sources); n > 0 {
+		fmt.Fprintf(&b, " %s found, and %s cited.", capital(count(n, "passage was", "passages were")), were(cited))
+	}
+	earlier := make(map[string]bool)
+	for _, src := range v.Sources {
+		if id, ok := src.Earlier(); ok {
+			earlier[string(id)] = true
+		}
+	}
+	if n := len(earlier); n > 0 {
+		fmt.Fprintf(&b, " %s consulted.", capital(count(n, "earlier session was", "earlier sessions were")))
+	}
+	return b.String() + steeredBy(v)
+}
+
+// steeredBy says how often a user had a hand in it.
+func steeredBy(v session.View) string {
+	done, refused := 0, 0
+	for _, w := range v.Steering {
+		switch {
+		case w.Refused:
+			refused++
+		case w.Seq > 0:
+			done++
+		}
+	}
+	switch {
+	case done+refused == 0:
+		return ""
+	case refused == 0:
+		return fmt.Sprintf(" It was steered %s.", times(done))
+	}
+	return fmt.Sprintf(" It was steered %s; %s refused.", times(done), count(refused, "more wish was", "more wishes were"))
+}
+
+// A costRow is what one model used.
+type costRow struct {
+	Model                        string
+	Calls, Failed, Input, Output string
+	Cost                         string
+	All                          bool // the sum of the others
+}
+
+func costs(u session.Usage) (rows []costRow) {
+	if u.Calls == 0 {
+		return nil
+	}
+	row := func(m session.ModelUsage) costRow {
+		return costRow{
+			Model: oneLine(m.Model), Calls: thousands(m.Calls), Failed: thousands(m.Failed), Input: thousands(m.Input), Output: thousands(m.Output),
+			Cost: money(m.USD, m.Unpriced, m.Calls),
+		}
+	}
+	for _, m := range u.Models {
+		rows = append(rows, row(m))
+	}
+	if len(u.Models) != 1 {
+		all := row(session.ModelUsage{Model: "all", Calls: u.Calls, Failed: u.Failed, Input: u.Input, Output: u.Output, USD: u.USD, Unpriced: u.Unpriced})
+		all.All = true
+		rows = append(rows, all)
+	}
+	return rows
+}
+
+// money returns an amount. A price that is not known is not zero.
+func money(usd float64, unpriced, calls int) string {
+	switch {
+	case unpriced > 0 && unpriced >= calls:
+		return "unknown"
+	case unpriced > 0:
+		return fmt.Sprintf("$%.4f + unknown", usd)
+	}
+	return fmt.Sprintf("$%.4f", usd)
+}
+
+// colophon says where a report comes from.
+func colophon(s session.Session) string {
+	var parts []string
+	if s.ID != "" {
+		parts = append(parts, "Session "+string(s.ID))
+	}
+	if s.Started != nil {
+		parts = append(parts, "started "+day(s.Started))
+	}
+	if s.Completed != nil {
+		parts = append(parts, "ended "+day(s.Completed))
+	}
+	if s.Model != "" {
+		parts = append(parts, "model "+oneLine(s.Model))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// steerLine says what a user wished for, and what came of it.
+func steerLine(w session.Steering) (wish, outcome string) {
+	wish = orders[w.Order]
+	if wish == "" {
+		wish = cmp.Or(oneLine(string(w.Order)), "wish")
+	}
+	switch {
+	case w.Content != "" && w.Target != "":
+		wish += " (" + oneLine(w.Target) + "): " + oneLine(w.Content)
+	case w.Content+w.Target != "":
+		wish += ": " + oneLine(w.Content+w.Target)
+	}
+	switch {
+	case w.Seq == 0:
+		outcome = "not acknowledged"
+	case w.Refused:
+		outcome = "refused: " + oneLine(w.Effect)
+	default:
+		outcome = fmt.Sprintf("in effect at %s: %s", clock(w.At), oneLine(w.Effect))
+	}
+	if n := len(w.Cancelled); n > 0 {
+		outcome += fmt.Sprintf(" (%s)", count(n, "call was cancelled", "calls were cancelled"))
+	}
+	return wish, outcome
+}
+
+// orders are the words for what users wish for.
+var orders = map[ponder.Order]string{
+	session.AddQuestion: "add a question", session.DropQuestion: "drop a question", session.RankQuestion: "rank a question", session.Correct: "correct a fact",
+	session.PinSource: "pin a source", session.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
+}
+
+// thoughtMarks says what is special about a thought.
+func thoughtMarks(t session.Thought) (marks []string) {
+	if t.Repeats > 0 {
+		marks = append(marks, "said "+times(t.Repeats+1))
+	}
+	if t.Unaided {
+		marks = append(marks, "without a model")
+	}
+	if len(t.Against) > 0 {
+		marks = append(marks, "contradicts "+oneLine(strings.Join(t.Against, ", ")))
+	}
+	return marks
+}
+
+// questionMarks says what is special about a question.
+func questionMarks(q session.Question) (marks []string) {
+	if q.Priority > 0 {
+		marks = append(marks, fmt.Sprintf("priority %d", q.Priority))
+	}
+	if q.By != "" {
+		marks = append(marks, "asked by the "+oneLine(q.By))
+	}
+	if q.Repeats > 0 {
+		marks = append(marks, "asked "+times(q.Repeats+1))
+	}
+	return marks
+}
+
+// basis says what speaks for a synthesis beside what is claimed.
+func basis(b ponder.Basis) string {
+	var parts []string
+	for _, p := range []struct {
+		share float64
+		what  string
+	}{{b.Agreement, "agreement"}, {b.Support, "support"}, {b.Contradiction, "contradiction"}, {b.Stability, "stability"}} {
+		if p.share > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.2f", p.what, p.share))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+func capital(s string) string {
+	if rest, ok := strings.CutPrefix(s, "0 "); ok {
+		return "No " + rest
+	}
+	return s
+}
+
+func were(n int) string {
+	switch n {
+	case 0:
+		return "none was"
+	case 1:
+		return "1 was"
+	}
+	return thousands(n) + " were"
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return thousands(n) + " times"
+}
+
+// thousands writes 12,345.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// took writes how long something took, in words.
+func took(seconds float64) string {
+	d := duration(seconds)
+	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
+	switch {
+	case h > 0 && m > 0:
+		return count(h, "hour", "hours") + " " + count(m, "minute", "minutes")
+	case h > 0:
+		return count(h, "hour", "hours")
+	case m > 0 && s > 0 && m < 10:
+		return count(m, "minute", "minutes") + " " + count(s, "second", "seconds")
+	case m > 0:
+		return count(m, "minute", "minutes")
+	}
+	return count(s, "second", "seconds")
+}
+
+// clock writes a time as 0:07, 12:30 or 1:02:03.
+func clock(seconds float64) string {
+	d := duration(seconds)
+	if d >= time.Hour {
+		return fmt.Sprintf("%d:%02d:%02d", int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60)
+	}
+	return fmt.Sprintf("%d:%02d", int(d/time.Minute), int(d/time.Second)%60)
+}
+
+// duration returns seconds as a duration of at most a year; 0 if they are none.
+func duration(seconds float64) time.Duration {
+	const most = 365 * 24 * 3600
+	if !(seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(seconds, most) * float64(time.Second)).Round(time.Second)
+}
