@@ -13,6 +13,8 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/session"
 	"ponder/pondertest"
 	"ponder/store/memory"
 	"ponder/store/sqlite"
@@ -35,14 +37,10 @@ func TestForkAtEveryEvent(t *testing.T) {
 
 // The same in a database. What the copied calls cost is counted once.
 func TestForkInSQLite(t *testing.T) {
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	store := openSQLite(t)
 	quick := func() *fake { return &fake{takes: func(*llm.Request) time.Duration { return 0 }} }
 	first := quick()
-	err = store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession},
+	err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession},
 		ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "short", Input: "?"}})
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +129,11 @@ func goOn(t *testing.T, store ponder.Store, thread ponder.ThreadID, model *fake)
 	short := stepsMode(2)
 	short.Name = "short"
 	c.Store, c.Modes = store, append(c.Modes, short)
+	workWith(t, c, thread)
+}
+
+func workWith(t *testing.T, c ponder.Config, thread ponder.ThreadID) {
+	t.Helper()
 	mind, err := ponder.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -228,4 +231,65 @@ func TestForkErrors(t *testing.T) {
 	if err != nil || slices.ContainsFunc(list, func(i ponder.Info) bool { return i.ID == "thr_new" }) {
 		t.Errorf("threads %+v, %v", list, err)
 	}
+}
+
+// A fork of a session at any event, with a wish or without, goes on to an answer.
+func TestForkSessionAtEveryEvent(t *testing.T) {
+	model := func() *llmtest.Model { return new(llmtest.Model) }
+	conf := func(store ponder.Store, m *llmtest.Model) ponder.Config {
+		return ponder.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: pondertest.Models(m, price)}
+	}
+	for name, store := range map[string]ponder.Store{"memory": memory.New(), "sqlite": openSQLite(t)} {
+		t.Run(name, func(t *testing.T) {
+			err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession}, ponder.Event{
+				Run: pondertest.Run, Body: ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Cost: ponder.Cost{Calls: 5}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			workWith(t, conf(store, model()), pondertest.Thread)
+			whole := events(t, store, pondertest.Thread)
+			told := false
+			for n, ev := range whole[:len(whole)-1] {
+				if _, ok := ev.Body.(ponder.BudgetSpent); ok {
+					told = true
+				}
+				to := ponder.ThreadID(fmt.Sprintf("thr_%d", n+1))
+				err := ponder.Fork(t.Context(), store, pondertest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to},
+					ponder.Event{Run: pondertest.Run, Cause: "steer-1", Body: ponder.Steer{Do: session.AddQuestion, Content: "Who asks?"}},
+					ponder.Event{Run: pondertest.Run, Cause: "steer-2", Body: ponder.Steer{Do: ponder.SetBudget, Args: []byte(`{"calls":6}`)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := model()
+				workWith(t, conf(store, m), to)
+				got := events(t, store, to)
+				fin, ok := got[len(got)-1].Body.(ponder.RunFinished)
+				if !ok || fin.Status != ponder.Completed || fin.Spent.Calls > 6 {
+					t.Fatalf("the fork at %d (%s) ended with %+v", n+1, pondertest.Line(ev), got[len(got)-1])
+				}
+				heard := 0
+				for _, ev := range got[n+2:] {
+					if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.Steered {
+						if heard++; b.Refused != told {
+							t.Errorf("the fork at %d: %+v", n+1, b)
+						}
+					}
+				}
+				if heard != 2 {
+					t.Errorf("the fork at %d (%s) said %d words about two wishes", n+1, pondertest.Line(ev), heard)
+				}
+			}
+		})
+	}
+}
+
+func openSQLite(t *testing.T) ponder.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
 }
