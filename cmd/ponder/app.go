@@ -235,6 +235,16 @@ func (s *logSink) through(v *tui.View) {
 	s.view = v
 }
 
+// close gives the terminal back, if a view is open on it.
+func (s *logSink) close() {
+	s.mu.Lock()
+	view := s.view
+	s.mu.Unlock()
+	if view != nil {
+		view.Close()
+	}
+}
+
 // command returns the command line that does something with a thread, in the
 // database and with the configuration of this one.
 func (a *app) command(what string, id ponder.ThreadID) string {

@@ -19,12 +19,26 @@ const (
 	lookEvery = 20 * time.Millisecond
 )
 
-// detach starts a process that works on a session and outlives this one, waits
-// until it has begun, and prints the id.
+// detach leaves a session to a process in the background, and prints the id.
 func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+	logFile, pid, err := a.launch(ctx, store, id)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.object(map[string]any{"id": id, "log": logFile, "pid": pid})
+	}
+	a.printf("%s\n", id)
+	a.note("thinking in the background; to look on: %s", a.command("session watch", id))
+	return nil
+}
+
+// launch starts a process that works on a session and outlives this one, and waits
+// until it has begun. It returns where the process writes its log, and its number.
+func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID) (logFile string, pid int, err error) {
 	logFile, worker, err := a.worker(ctx, id)
 	if err != nil {
-		return fmt.Errorf("start a worker for %s: %w", id, err)
+		return "", 0, fmt.Errorf("start a worker for %s: %w", id, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Wait() }()
@@ -32,28 +46,24 @@ func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID
 	defer late.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for begun := false; !begun; {
+	for {
 		select {
 		case <-look.C:
 			info, err := store.Thread(ctx, id)
 			if err != nil {
-				return fmt.Errorf("look after %s: %w", id, err)
+				return "", 0, fmt.Errorf("look after %s: %w", id, err)
 			}
-			begun = info.Held || info.Status.Ended()
+			if info.Held || info.Status.Ended() {
+				return logFile, worker.Process.Pid, nil
+			}
 		case <-ended:
-			return fmt.Errorf("the worker for %s has ended: %s", id, lastLine(logFile))
+			return "", 0, fmt.Errorf("the worker for %s has ended: %s", id, lastLine(logFile))
 		case <-late.C:
-			return fmt.Errorf("the worker for %s has not begun in %s: see %s", id, beginTime, logFile)
+			return "", 0, fmt.Errorf("the worker for %s has not begun in %s: see %s", id, beginTime, logFile)
 		case <-ctx.Done():
-			return ctx.Err()
+			return "", 0, ctx.Err()
 		}
 	}
-	if a.flags.json {
-		return a.object(map[string]any{"id": id, "log": logFile, "pid": worker.Process.Pid})
-	}
-	a.printf("%s\n", id)
-	a.note("thinking in the background; to look on: %s", a.command("session watch", id))
-	return nil
 }
 
 // worker starts the process.

@@ -22,6 +22,7 @@ func modes() []ponder.Mode {
 type thinker struct {
 	mind  *ponder.Mind
 	place *place.Placement
+	ended bool // closed
 }
 
 // thinker returns one that thinks with models and may read docs, and nothing else
@@ -44,7 +45,7 @@ func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponde
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
-	return &thinker{mind, p}, nil
+	return &thinker{mind: mind, place: p}, nil
 }
 
 // work works on a thread until nothing is left to do, and returns nil; or until
@@ -59,8 +60,12 @@ func (t *thinker) work(ctx context.Context, thread ponder.ThreadID) error {
 // closeTime is how long a thinker may take to stop.
 const closeTime = 5 * time.Second
 
-// close stops all work.
+// close stops all work. Doing so twice does no harm.
 func (t *thinker) close(ctx context.Context) error {
+	if t.ended {
+		return nil
+	}
+	t.ended = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
 	return errors.Join(t.place.Close(ctx), t.mind.Close(ctx))

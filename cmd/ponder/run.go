@@ -15,7 +15,8 @@ import (
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &app{in: stdin, out: stdout, log: &logSink{out: stderr}, brake: &brake{stop: cancel}}
+	log := &logSink{out: stderr}
+	a := &app{in: stdin, out: stdout, log: log, brake: &brake{stop: cancel, last: log.close}}
 	defer a.listen()()
 	root := newRoot(a)
 	root.SetArgs(args)
@@ -59,6 +60,7 @@ var errInterrupted = errors.New("interrupted")
 // process, whatever it does.
 type brake struct {
 	stop context.CancelCauseFunc
+	last func() // before the process ends; may be nil
 
 	mu      sync.Mutex
 	rest    func()
@@ -77,6 +79,9 @@ func (b *brake) press() {
 		b.stopped = true
 		b.stop(errInterrupted)
 	default:
+		if b.last != nil {
+			b.last()
+		}
 		os.Exit(interrupted)
 	}
 }

@@ -62,7 +62,10 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	}
 	a.note("going on with %s after %s: %s", w.id, counted(s.Progress.Thoughts, "thought", "thoughts"), clip(oneLine(s.Question), 80))
 	err = w.work(ctx, t)
-	if errors.Is(err, ponder.ErrHeld) {
+	switch {
+	case errors.Is(err, errDetach):
+		return w.handOver(ctx, t)
+	case errors.Is(err, ponder.ErrHeld):
 		return w.lookOn(ctx)
 	}
 	return w.end(ctx, err)
@@ -71,7 +74,16 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 // lookOn shows what another process thinks.
 func (w *viewing) lookOn(ctx context.Context) error {
 	w.note("another process thinks about it already; looking on")
-	if err := w.watch(ctx); err != nil {
+	return w.watched(w.watch(ctx))
+}
+
+// watched returns how a command ends that looked on. Who left it to itself has
+// seen what he wanted to see.
+func (w *viewing) watched(err error) error {
+	switch {
+	case errors.Is(err, errDetach):
+		return nil
+	case err != nil:
 		return err
 	}
 	return w.outcome()

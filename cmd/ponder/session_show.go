@@ -48,7 +48,7 @@ func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error
 		}{objectOf(info, v), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Notes})
 	}
 	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, statusOf(info), ago(info.Created, time.Now()))
-	if words := nearest(v.Session); words != "" && !info.Status.Ended() {
+	if words, _ := nearest(v.Session); words != "" && !info.Status.Ended() {
 		a.printf(", %s", words)
 	}
 	a.printf("\n\n")
@@ -65,7 +65,7 @@ func (a *app) thoughts(v session.View) {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))
 		}
-		text := tui.RenderItem(tui.Item{At: seconds(t.Offset), Kind: t.Kind, Mark: fmt.Sprintf("%.2f", t.Confidence), Text: t.Text, Plain: true}, 100)
+		text := tui.RenderItem(tui.Item{At: seconds(t.Offset), Kind: t.Kind, Mark: fmt.Sprintf("%.2f", t.Confidence), Text: t.Text}, 100, tui.Style{Plain: true})
 		a.printf("%s\n", text)
 	}
 	if len(v.Thoughts) > 0 {

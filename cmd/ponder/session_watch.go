@@ -15,7 +15,8 @@ func (a *app) sessionWatchCommand() *cobra.Command {
 		Use:   "watch ID",
 		Short: "Look on while another process thinks",
 		Long: `Show what a session has thought, and what it thinks until it ends or is paused.
-Ctrl-C leaves it to itself.`,
+Keys pause it, steer it and ask for its answer, as they do where it is thought; ? shows
+them. Ctrl-C and d leave it to itself.`,
 		Example: "ponder session watch last\nponder session watch last --json --after 120",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,8 +45,5 @@ func (a *app) sessionWatch(ctx context.Context, name string, after ponder.Seq, i
 			return err
 		}
 	}
-	if err := w.watch(ctx); err != nil {
-		return err
-	}
-	return w.outcome()
+	return w.watched(w.watch(ctx))
 }

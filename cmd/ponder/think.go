@@ -20,6 +20,10 @@ type thinkFlags struct {
 	synthesisEvery string
 	docs           []string
 	model, title   string
+	preset         string
+	parallel       string
+	toTheEnd       bool
+	noEarlier      bool
 	detach         bool
 	internal       bool
 }
@@ -33,13 +37,15 @@ func (a *app) thinkCommand() *cobra.Command {
 another budget says otherwise, and print the answer with its reasons. QUESTION - is read
 from standard input.
 
-Ctrl-C pauses the session, and prints the command that goes on. Without a model,
-Ponder quotes what --docs says about the question.
+On a terminal, the lines at the bottom say how it stands; ? shows what keys do: pause,
+steer, answer now, go on in the background. Ctrl-C pauses the session, and prints the
+command that goes on. Without a model, Ponder quotes what --docs says about the question.
 
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget or paused,
 4 no model, or it will not answer, 130 interrupted.`,
 		Example: `ponder think "Why do large software projects run late?"
 ponder think "What does this contract commit us to?" --docs ./contract --for 15m
+ponder think "Should we move to microservices?" --preset moderate --parallel 4
 ponder think - --cost 0.50 --model anthropic/claude-opus-4-6 < question.txt
 ponder think "Is P equal to NP?" --for 2h --detach`,
 		GroupID: groupThink,
@@ -51,6 +57,10 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	flags := cmd.Flags()
 	f.budget.add(flags)
 	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "sum up after each `time` of thinking (default 5m)")
+	flags.StringVar(&f.preset, "preset", "", "quick (5m), moderate (30m) or deep (2h), where --for does not say otherwise")
+	flags.StringVar(&f.parallel, "parallel", "", "think about this `number` of questions at a time, up to 16 (default 1)")
+	flags.BoolVar(&f.toTheEnd, "to-the-end", false, "use all of the time, though nothing new comes any more")
+	flags.BoolVar(&f.noEarlier, "no-earlier", false, "do not look at what earlier sessions concluded")
 	flags.StringArrayVar(&f.docs, "docs", nil, "read the file or folder at `path`; may be repeated")
 	flags.StringVar(&f.model, "model", "", "think with `provider/model` only")
 	flags.StringVar(&f.title, "title", "", "show this `text` for the session in lists")
@@ -67,6 +77,9 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	}
 	cfg, err := a.config()
 	if err != nil {
+		return err
+	}
+	if err := f.budget.preset(f.preset, given); err != nil {
 		return err
 	}
 	budget, err := f.budget.budget(cfg.Budgets, given)
@@ -138,6 +151,9 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 	defer t.close(ctx)
 	a.note("session %s", id)
 	err = w.work(ctx, t)
+	if errors.Is(err, errDetach) {
+		return w.handOver(ctx, t)
+	}
 	if !w.nothingCame(ctx, err) {
 		return w.end(ctx, err)
 	}
@@ -149,6 +165,15 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 		return shortest(err)
 	}
 	return w.failed()
+}
+
+// handOver leaves the session to a process in the background. The thinker is at an
+// end then: what it has in flight is asked again there.
+func (w *viewing) handOver(ctx context.Context, t *thinker) error {
+	if err := t.close(ctx); err != nil {
+		return w.broken(ctx, err)
+	}
+	return w.detach(ctx, w.store, w.id)
 }
 
 // end says how it went, and returns that as an exit code.

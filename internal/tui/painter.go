@@ -2,37 +2,49 @@ package tui
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 )
 
-// A painter keeps a frame at the bottom of what has been printed on a terminal.
+// A painter keeps a block at the bottom of what has been printed on a terminal.
 // Each change is a single write, so that a terminal shows all of it or none.
 type painter struct {
-	out   io.Writer
-	rows  []string // of the frame that is on the terminal
-	width int      // of the terminal when it was put there
+	out    io.Writer
+	rows   []string // of the block that is on the terminal
+	width  int      // of the terminal when it was put there
+	column int      // of the cursor in the last row
+	cursor bool     // is to be seen
 }
 
 const (
 	hideCursor  = "\x1b[?25l"
 	showCursor  = "\x1b[?25h"
+	pasteOn     = "\x1b[?2004h" // what is pasted comes between marks
+	pasteOff    = "\x1b[?2004l"
 	beginUpdate = "\x1b[?2026h" // terminals that do not know it ignore it
 	endUpdate   = "\x1b[?2026l"
 	eraseRight  = "\x1b[K"
 	eraseBelow  = "\x1b[J"
 )
 
-// paint prints lines above the frame and replaces the frame.
-func (p *painter) paint(above, frame []string, width int) error {
-	if len(above) == 0 && width == p.width && strings.Join(frame, "\n") == strings.Join(p.rows, "\n") {
+// paint prints lines above the block and replaces the block. The cursor is shown
+// in a column of its last row, or if that is negative, nowhere.
+func (p *painter) paint(above, block []string, width, cursor int) error {
+	if len(block) == 0 {
+		block = []string{""}
+	}
+	if len(above) == 0 && width == p.width && slices.Equal(block, p.rows) && p.at(block, cursor) == p.column && p.cursor == (cursor >= 0) {
 		return nil
+	}
+	same := func(i int) bool { // the row is there already
+		return len(above) == 0 && width == p.width && len(block) == len(p.rows) && block[i] == p.rows[i]
 	}
 	var b strings.Builder
 	b.WriteString(beginUpdate + "\r")
-	if up := p.height(width) - 1; up > 0 {
+	if up := p.up(width); up > 0 {
 		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
 	}
 	if width != p.width {
@@ -41,17 +53,64 @@ func (p *painter) paint(above, frame []string, width int) error {
 	for _, row := range above {
 		b.WriteString(row + eraseRight + "\r\n")
 	}
-	b.WriteString(strings.Join(frame, eraseRight+"\r\n") + eraseRight + eraseBelow + endUpdate)
-	p.rows, p.width = frame, width
+	for i, row := range block {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		if i == len(block)-1 || !same(i) {
+			b.WriteString(row + eraseRight)
+		}
+	}
+	b.WriteString(eraseBelow)
+	p.rows, p.width, p.column = block, width, p.at(block, cursor)
+	p.place(&b, cursor)
+	b.WriteString(endUpdate)
 	_, err := io.WriteString(p.out, b.String())
 	return err
 }
 
-// height returns how many lines the frame takes up now. A terminal that has
-// become narrower since has wrapped them.
-func (p *painter) height(width int) (n int) {
-	for _, row := range p.rows {
-		n += max(1, (lipgloss.Width(row)+width-1)/width)
+// at returns the column in which the cursor is left.
+func (p *painter) at(block []string, cursor int) int {
+	if cursor >= 0 {
+		return cursor
+	}
+	return lipgloss.Width(block[len(block)-1])
+}
+
+// place puts the cursor where it is to be seen, or hides it.
+func (p *painter) place(b *strings.Builder, cursor int) {
+	if cursor >= 0 {
+		b.WriteString("\r")
+		if cursor > 0 {
+			b.WriteString("\x1b[" + strconv.Itoa(cursor) + "C")
+		}
+	}
+	if shown := cursor >= 0; shown != p.cursor {
+		p.cursor = shown
+		if shown {
+			b.WriteString(showCursor)
+		} else {
+			b.WriteString(hideCursor)
+		}
+	}
+}
+
+// up returns how many lines above the cursor the block begins. A terminal that
+// has become narrower since has wrapped its rows.
+func (p *painter) up(width int) (n int) {
+	for i, row := range p.rows {
+		switch w := lipgloss.Width(row); {
+		case i < len(p.rows)-1:
+			n += max(1, (w+width-1)/width)
+		case p.cursor:
+			n += p.column / width
+		default: // the cursor stands behind the last letter
+			n += max(1, (p.column+width-1)/width) - 1
+		}
 	}
 	return n
 }
+
+// forget makes the next paint begin anew on the line of the cursor, which is
+// hidden.
+func (p *painter) forget() { *p = painter{out: p.out} }

@@ -2,184 +2,240 @@ package tui
 
 import (
 	"fmt"
-	"image/color"
 	"math"
-	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
-func two(n int) string { return fmt.Sprintf("%02d", n) }
-
-// ink is how text looks. Its zero value leaves it alone.
-type ink struct {
-	bold, faint bool
-	color       color.Color
-}
-
-func (k ink) on(text string, plain bool) string {
-	if plain || k == (ink{}) || text == "" {
-		return text
-	}
-	style := lipgloss.NewStyle().Bold(k.bold).Faint(k.faint)
-	if k.color != nil {
-		style = style.Foreground(k.color)
-	}
-	return style.Render(text)
-}
-
-// The colours are those of the terminal's own palette, so that they suit it.
-func inkOf(t Tone) ink {
-	switch t {
-	case Quiet:
-		return ink{faint: true}
-	case Bright:
-		return ink{color: lipgloss.Cyan}
-	case Strong:
-		return ink{bold: true, color: lipgloss.Green}
-	case Alarm:
-		return ink{color: lipgloss.Red}
-	}
-	return ink{color: lipgloss.Yellow}
-}
-
-// clip cuts a line to a width in cells.
-func clip(text string, width int) string {
-	if width <= 0 {
-		return ""
-	}
-	if lipgloss.Width(text) <= width {
-		return text
-	}
-	return lipgloss.NewStyle().MaxWidth(width-1).Render(text) + "…"
-}
-
 // least is the width below which nothing useful can be shown.
 const least = 20
 
-// Render returns the frame as lines of at most width cells and at most height
-// lines, no line break at the end. Where there is not enough room, it leaves out
-// what matters least.
-func Render(f Frame, width, height int) string {
-	width = max(width, least)
-	rows := []struct {
-		rank int // the smallest stays longest
-		text string
-	}{
-		{5, ink{bold: true}.on(clip(line(f.Title), width), f.Plain)},
-		{1, bar(f, width)},
-		{2, labelled("focus", f.Focus, width, f.Plain)},
-		{6, labelled("writing", tail(f.Writing, width-10), width, f.Plain)},
-		{3, clip(strings.Join(f.Counts, " · "), width)},
-		{4, clip(strings.Join(f.Spent, " · "), width)},
-		{7, ink{faint: true}.on(clip(f.Hint, width), f.Plain)},
+// The room of the block, in lines. A tall terminal is for what scrolls by.
+const (
+	fewest = 4
+	most   = 20
+)
+
+// room returns how many lines the block may have on a terminal of so many: a
+// third, or two if the user wants to see all of it.
+func room(height int, wide bool) int {
+	n := min(height/3, most)
+	if wide {
+		n = height * 2 / 3
 	}
-	var lines []string
-	for rank := len(rows); ; rank-- {
-		lines = lines[:0]
-		for _, r := range rows {
-			if r.text != "" && r.rank <= rank {
-				lines = append(lines, r.text)
+	return max(1, min(max(n, fewest), height-2))
+}
+
+// Size is that of a terminal.
+type Size struct {
+	Width, Height int
+}
+
+// Render returns the block as lines of less than size's width. Foot is what
+// stands below it, such as what keys do. Where there is not enough room, it
+// leaves out what matters least.
+func Render(f Frame, foot Foot, size Size, s Style) []string {
+	width := max(size.Width, least+1) - 1
+	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
+	if width < narrow {
+		b.label = 0
+	}
+	return b.lines(room(size.Height, foot.Wide))
+}
+
+// A Foot is what stands at the bottom of a block.
+type Foot struct {
+	Rows []string // that must be seen, such as what is being typed; they are no longer than a line
+	Wide bool     // the tree has all the room there is
+	Help []string // stands in the place of the tree
+	Keys string   // what keys do, if there are no Rows; no longer than a line
+}
+
+// labelWidth is the width of what stands before the focus and its like.
+const labelWidth = 12
+
+// A block is a frame about to be rendered.
+type block struct {
+	frame Frame
+	foot  Foot
+	width int
+	label int // 0 if there are none
+	style Style
+}
+
+// A part is some lines of a block. It takes room by its rank, the lowest first.
+type part struct {
+	rank  int
+	lines []string
+}
+
+// lines returns at most n lines.
+func (b block) lines(n int) (out []string) {
+	parts, left := b.parts(n), n
+	taken := make([]bool, len(parts))
+	for rank := range lastRank + 1 {
+		for i, p := range parts {
+			if p.rank == rank && len(p.lines) > 0 && (len(p.lines) <= left || rank == 0) {
+				taken[i], left = true, left-len(p.lines)
 			}
 		}
-		if len(lines) <= height || rank <= 1 {
-			return strings.Join(lines, "\n")
+	}
+	for i, p := range parts {
+		switch {
+		case p.rank == treeRank:
+			out = append(out, b.rest(max(0, left)+len(p.lines))...)
+		case taken[i]:
+			out = append(out, p.lines...)
 		}
+	}
+	return out[max(0, len(out)-n):]
+}
+
+// The ranks of what has the room that is left, and of the last to get any.
+const (
+	treeRank = 4
+	lastRank = 6
+)
+
+// parts are what a block of n lines is made of, from the top. Of the tree, they
+// have the lines that it is sure to get, which stand for those to come.
+func (b block) parts(n int) []part {
+	if len(b.foot.Help) > 0 {
+		return []part{{1, one(b.bar())}, {treeRank, nil}, {0, b.foot.Rows}, {2, one(b.foot.keys())}}
+	}
+	f, s := b.frame, b.style
+	account, counts := b.account()
+	return []part{
+		{5, b.title()},
+		{1, one(b.bar())},
+		{3, account},
+		{6, counts},
+		{2, b.foci(1 + max(0, n-fewest)/6)},
+		{3, one(b.labelled(f.Chart.Label, f.Chart.row(b.width-b.label, s)))},
+		{treeRank, make([]string, min(len(f.Tree.Branches), max(0, n-6)))},
+		{0, b.foot.Rows},
+		{2, one(b.foot.keys())},
 	}
 }
 
-func labelled(label, text string, width int, plain bool) string {
-	text = line(text)
+// keys returns what the keys do, unless something else must be seen.
+func (f Foot) keys() string {
+	if len(f.Rows) > 0 {
+		return ""
+	}
+	return f.Keys
+}
+
+// one returns the line as a list, or none if it is empty.
+func one(line string) []string {
+	if line == "" {
+		return nil
+	}
+	return []string{line}
+}
+
+// title returns a rule with the title in it.
+func (b block) title() []string {
+	rule, text := b.style.glyphs().rule, b.style.clip(b.style.line(b.frame.Title), b.width-8)
+	if text == "" {
+		return []string{faint().on(strings.Repeat(rule, b.width), b.style)}
+	}
+	right := b.width - lipgloss.Width(text) - 4
+	return []string{faint().on(rule+rule, b.style) + " " + bold().on(text, b.style) + " " + faint().on(strings.Repeat(rule, right), b.style)}
+}
+
+// account returns what was spent and how much there is, on one line if it fits,
+// else on two.
+func (b block) account() (first, second []string) {
+	dot := b.style.glyphs().dot
+	join := func(list []string) string { return b.style.line(strings.Join(list, dot)) }
+	f := b.frame
+	all := join(append(f.Spent[:len(f.Spent):len(f.Spent)], f.Counts...))
+	if lipgloss.Width(all) <= b.width {
+		return one(all), nil
+	}
+	return one(b.style.clip(join(f.Spent), b.width)), one(b.style.clip(join(f.Counts), b.width))
+}
+
+// foci returns what is being thought about, on at most n lines.
+func (b block) foci(n int) (rows []string) {
+	f, s := b.frame, b.style
+	arrow := s.glyphs().states[Active] + " "
+	for i, text := range f.Foci[:min(n, len(f.Foci))] {
+		label, after := "", ""
+		if i == 0 {
+			label = "focus"
+		}
+		if left := len(f.Foci) - n; left > 0 && i == n-1 {
+			after = fmt.Sprintf("  +%d more", left)
+		}
+		text = s.clip(arrow+s.line(text), b.width-b.label-len(after))
+		rows = append(rows, b.labelled(label, bright().on(text, s)+faint().on(after, s)))
+	}
+	return rows
+}
+
+// labelled puts a label before a row, if there is one.
+func (b block) labelled(label, row string) string {
+	if row == "" || b.label == 0 {
+		return row
+	}
+	label = b.style.clip(b.style.line(label), b.label-1)
+	return faint().on(pad(label, b.label), b.style) + row
+}
+
+// rest returns what fills the room that is left.
+func (b block) rest(n int) (rows []string) {
+	if len(b.foot.Help) > 0 {
+		for _, row := range b.foot.Help[:min(n, len(b.foot.Help))] {
+			rows = append(rows, b.style.clip(row, b.width))
+		}
+		return rows
+	}
+	tree := b.frame.Tree
+	if n < roomy { // what is being thought about stands right above
+		tree = tree.without(Active)
+	}
+	for i, row := range tree.rows(n, b.width-b.label, b.style) {
+		label := ""
+		if i == 0 {
+			label = tree.Label
+		}
+		rows = append(rows, b.labelled(label, row))
+	}
+	return rows
+}
+
+// bar draws the progress of the nearest budget, with what it is. The bar is as
+// long as the width allows, whatever stands beside it, so that it stands still.
+func (b block) bar() string {
+	f, s := b.frame, b.style
+	dot, state := s.glyphs().dot, s.line(f.State)
+	if f.Share < 0 || math.IsNaN(f.Share) || f.Budget == "" {
+		return s.clip(state+after(dot, s.line(f.Writing)), b.width)
+	}
+	share := min(f.Share, 1)
+	words := fmt.Sprintf("%3.0f%%  ", math.Floor(share*100)) + s.line(f.Budget)
+	cells := min(40, b.width/3)
+	for _, more := range []string{after(", ", s.line(f.Left)) + dot + state + after(dot, s.line(f.Writing)), after(", ", s.line(f.Left)) + dot + state, dot + state} {
+		if w := lipgloss.Width(words + more); w+cells < b.width || more == dot+state {
+			words, cells = words+more, min(cells, b.width-w-1)
+			break
+		}
+	}
+	if cells < 5 {
+		return s.clip(strings.TrimSpace(words), b.width)
+	}
+	full := int(math.Floor(share * float64(cells)))
+	return ink{color: lipgloss.Green}.on(strings.Repeat(s.glyphs().full, full), s) +
+		faint().on(strings.Repeat(s.glyphs().empty, cells-full), s) + " " + words
+}
+
+// after returns a text with what stands before it, or nothing if it is empty.
+func after(before, text string) string {
 	if text == "" {
 		return ""
 	}
-	return ink{faint: true}.on(fmt.Sprintf("%-8s", label), plain) + "  " + clip(text, width-10)
-}
-
-// tail returns the end of a text, from a word's beginning.
-func tail(text string, width int) string {
-	if len(text) > 8*width {
-		text = strings.ToValidUTF8(text[len(text)-8*width:], "")
-	}
-	text = line(text)
-	for lipgloss.Width(text) > width {
-		_, rest, ok := strings.Cut(text, " ")
-		if !ok {
-			return clip(text, width)
-		}
-		text = rest
-	}
-	return text
-}
-
-// bar draws the progress of the nearest budget, with what it is.
-func bar(f Frame, width int) string {
-	words := " " + line(f.State)
-	if f.Budget != "" {
-		words = " " + line(f.Budget) + " ·" + words
-	}
-	if f.Share < 0 || math.IsNaN(f.Share) {
-		return clip(strings.TrimSpace(words), width)
-	}
-	share := min(f.Share, 1)
-	words = fmt.Sprintf(" %3.0f%%", math.Floor(share*100)) + words
-	cells := min(40, width-lipgloss.Width(words))
-	if cells < 5 {
-		return clip(strings.TrimSpace(words), width)
-	}
-	full := int(math.Floor(share * float64(cells)))
-	return ink{color: lipgloss.Green}.on(strings.Repeat("█", full), f.Plain) +
-		ink{faint: true}.on(strings.Repeat("░", cells-full), f.Plain) + words
-}
-
-// The columns of an item.
-const (
-	kindWidth = 11
-	markWidth = 4
-	narrow    = 60 // below this width, the text stands below its head
-)
-
-// RenderItem returns an item as lines of at most width cells, no line break at
-// the end.
-func RenderItem(it Item, width int) string {
-	width = max(width, least)
-	at := ""
-	if it.At >= 0 {
-		at = Clock(it.At)
-	}
-	head := fmt.Sprintf("%7s  %s  %*s", ink{faint: true}.on(fmt.Sprintf("%7s", at), it.Plain),
-		inkOf(it.Tone).on(fmt.Sprintf("%-*s", kindWidth, clip(line(it.Kind), kindWidth)), it.Plain), markWidth, clip(line(it.Mark), markWidth))
-	indent := 7 + 2 + kindWidth + 2 + markWidth + 2
-	first := head + "  "
-	if width < narrow {
-		indent, first = 4, head+"\n    "
-	}
-	text := wrap(it.Text, width-indent)
-	if it.Tone == Quiet {
-		for i := range text {
-			text[i] = ink{faint: true}.on(text[i], it.Plain)
-		}
-	}
-	return first + strings.Join(text, "\n"+strings.Repeat(" ", indent))
-}
-
-// wrap breaks a text into lines of at most width cells. It keeps paragraphs and
-// leaves out empty lines.
-func wrap(text string, width int) (lines []string) {
-	for paragraph := range strings.SplitSeq(Clean(text), "\n") {
-		paragraph = strings.TrimRight(strings.ReplaceAll(paragraph, "\t", "    "), " ")
-		if strings.TrimSpace(paragraph) == "" {
-			continue
-		}
-		for row := range strings.SplitSeq(lipgloss.Wrap(paragraph, width, ""), "\n") {
-			lines = append(lines, strings.TrimRight(row, " "))
-		}
-	}
-	if lines == nil {
-		lines = []string{""}
-	}
-	return lines
+	return before + text
 }

@@ -1,12 +1,13 @@
 // Package tui shows work that goes on, on a terminal: what has come up scrolls
-// by above, and a few lines at the bottom say how it stands.
+// by above, and a block of lines at the bottom says how it stands.
 //
-// It knows nothing of modes. A caller fills in a [Frame] for the bottom and an
+// It knows nothing of modes. A caller fills in a [Frame] for the block and an
 // [Item] for each thing that came up. [Render] and [RenderItem] are pure and say
-// how they look; [View] puts them on a terminal and reports keys.
+// how they look. A [Control] is a key that does something; what was typed becomes
+// a [Press]. A [View] puts all of it on a terminal and gives the terminal back.
 //
 // Text may come from models: [Clean] takes out what would steer a terminal, and
-// is applied to all text shown here.
+// is applied to all text shown here and to all that is typed.
 package tui
 
 import (
@@ -20,26 +21,32 @@ import (
 // A Frame is how things stand.
 type Frame struct {
 	Title   string
-	State   string  // a word or two: "thinking", "pausing"
-	Share   float64 // of the nearest budget, 0 to 1; negative if there is none
-	Budget  string  // "1:12 of 5:00"
-	Focus   string
-	Writing string   // what a model writes at the moment
+	State   string   // a word or two: "thinking", "pausing"
+	Share   float64  // of the nearest budget, 0 to 1; negative if there is none
+	Budget  string   // "1:12 of 5:00"
+	Left    string   // of it: "3:48 left"
+	Foci    []string // what is being thought about, oldest first
+	Writing string   // how much models have been writing: "312 letters"
 	Counts  []string // "12 thoughts"
 	Spent   []string // "9 calls"
-	Hint    string   // what keys do
+	Chart   Chart
+	Tree    Tree
+}
 
-	Plain bool // no colours
+// A Chart is a series of values from 0 to 1, oldest first.
+type Chart struct {
+	Label  string
+	Values []float64
+	Note   string // what to say of it: "0.41 to 0.62, converging"
 }
 
 // An Item is something that came up.
 type Item struct {
-	At    time.Duration // since the beginning; negative: not shown
-	Kind  string        // "insight", "question"
-	Mark  string        // "0.72", or empty
-	Text  string
-	Tone  Tone
-	Plain bool // no colours
+	At   time.Duration // since the beginning; negative: not shown
+	Kind string        // "insight", "question"
+	Mark string        // "0.72", or empty
+	Text string
+	Tone Tone
 }
 
 // A Tone says how an item looks.

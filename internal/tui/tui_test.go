@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -36,42 +37,91 @@ func golden(t *testing.T, name, got string) {
 func full() Frame {
 	return Frame{
 		Title: "Why did the eastern granaries fail in 1316 while the western ones lasted, and what follows for storage today?",
-		State: "thinking", Share: 0.412, Budget: "time 2:03 of 5:00",
-		Focus:   "Which granaries were raised from the ground, and since when?",
-		Writing: strings.Repeat("and then it rained ", 400) + "until the floor gave way",
-		Counts:  []string{"12 thoughts", "3 of 7 questions explored", "1 synthesis", "confidence 0.62"},
-		Spent:   []string{"9 calls", "14,210 tokens", "$0.0213"}, Hint: "ctrl+c pauses · a answers now", Plain: true,
+		State: "thinking", Share: 0.412, Budget: "2:03 of 5:00", Left: "2:57 left",
+		Foci:    []string{"q3 Which granaries were raised from the ground, and since when?", "q4 Who paid for the stones?"},
+		Writing: "312 letters",
+		Counts:  []string{"12 thoughts", "3 of 9 explored", "5 syntheses"},
+		Spent:   []string{"9 of 40 calls", "14,210 tokens", "$0.0213"},
+		Chart:   Chart{Label: "confidence", Values: []float64{0.2, 0.41, 0.55, 0.5, 0.62}, Note: "0.62 (uncalibrated), converging"},
+		Tree: Tree{Label: "questions", Branches: []Branch{
+			{ID: "q1", Mark: "p9", Text: "What differs between the regions?", State: Done, Weight: 9},
+			{ID: "q2", Mark: "p5", Text: "Was it the rain?", State: Dropped, Weight: 5},
+			{ID: "q3", Parent: "q1", Mark: "p8", Text: "Which granaries were raised from the ground, and since when?", State: Active, Weight: 8},
+			{ID: "q4", Parent: "q3", Mark: "p7", Text: "Who paid for the stones?", State: Active, Weight: 7},
+			{ID: "q5", Parent: "q3", Mark: "p4", Text: "Are staddle stones known from earlier centuries, and from where?", Weight: 4},
+			{ID: "q6", Mark: "p6", Text: "What became of the rats?", Weight: 6},
+			{ID: "q7", Parent: "q5", Mark: "p3", Text: "Who wrote of them?", Weight: 3},
+			{ID: "q8", Mark: "p3", Text: "Is the tithe roll of 1317 whole?", State: Done, Weight: 3},
+			{ID: "q9", Mark: "p2", Text: "What would a modern silo have done?", Weight: 2},
+		}},
 	}
 }
 
+func controls() Desk {
+	return Desk{Controls: []Control{
+		{Key: "p", Name: "pause", About: "pause, and go on"},
+		{Key: "s", Name: "steer", About: "say what to think about", Prompt: "steer> ", Rank: 3},
+		{Key: "a", Name: "answer now", About: "conclude from what there is", Ask: "Answer now, from what there is?", Rank: 1},
+		{Key: "d", Name: "detach", About: "leave it to think in the background", Rank: 4},
+	}}
+}
+
+var plain = Style{Plain: true}
+
 func TestRender(t *testing.T) {
-	few := Frame{State: "waiting", Share: -1, Plain: true}
+	few := Frame{State: "waiting", Share: -1}
 	over := full()
-	over.Share, over.Writing, over.Focus = 1.7, "", ""
+	over.Share, over.Writing, over.Foci, over.Tree, over.Chart = 1.7, "", nil, Tree{}, Chart{}
 	hostile := full()
-	hostile.Focus = "\x1b[2J\x1b]0;owned\x07 gone \u202egnp.exe"
+	hostile.Foci = []string{"\x1b[2J\x1b]0;owned\x07 gone \u202egnp.exe"}
+	hostile.Tree.Branches[5].Text, hostile.Tree.Branches[5].ID = "\x1b[31m\nred", "q6\r"
 	odd := full()
 	odd.Share, odd.Title = math.NaN(), "なぜ東の穀倉は一三一六年に崩れ、西の穀倉は持ちこたえたのか。そして今日の貯蔵に何が言えるか。理由を述べよ"
+	odd.Foci = []string{"q1 " + odd.Title}
+	circle := full()
+	circle.Tree.Branches[0].Parent, circle.Tree.Branches[2].Parent = "q3", "q3"
 	for _, tt := range []struct {
 		name          string
 		frame         Frame
 		width, height int
+		desk          desk
+		style         Style
 	}{
-		{"full-80", full(), 80, 24}, {"full-40", full(), 40, 24}, {"full-200", full(), 200, 24}, {"four-lines", full(), 80, 4},
-		{"one-line", full(), 80, 1}, {"tiny", full(), 3, 0}, {"few", few, 80, 24}, {"over", over, 80, 24}, {"hostile", hostile, 80, 24}, {"wide-letters", odd, 80, 24},
+		{"full-80x24", full(), 80, 24, desk{}, plain},
+		{"full-40x24", full(), 40, 24, desk{}, plain},
+		{"full-200x50", full(), 200, 50, desk{}, plain},
+		{"full-60x15", full(), 60, 15, desk{}, plain},
+		{"full-80x10", full(), 80, 10, desk{}, plain},
+		{"ascii", full(), 80, 30, desk{}, Style{Plain: true, ASCII: true}},
+		{"wide-80x24", full(), 80, 24, desk{wide: true}, plain},
+		{"help-80x24", full(), 80, 24, desk{help: true}, plain},
+		{"help-40x15", full(), 40, 15, desk{help: true}, plain},
+		{"three-lines", full(), 80, 3, desk{}, plain},
+		{"tiny", full(), 3, 0, desk{}, plain},
+		{"few", few, 80, 24, desk{}, plain},
+		{"over", over, 80, 24, desk{}, plain},
+		{"hostile", hostile, 80, 40, desk{}, plain},
+		{"wide-letters", odd, 80, 24, desk{}, plain},
+		{"circle", circle, 80, 40, desk{}, plain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Render(tt.frame, tt.width, tt.height)
-			for row := range strings.SplitSeq(got, "\n") {
-				if w := lipgloss.Width(row); w > max(tt.width, least) {
+			tt.desk.Desk = controls()
+			foot, _ := tt.desk.foot(max(tt.width-1, least), tt.style)
+			rows := Render(tt.frame, foot, Size{tt.width, tt.height}, tt.style)
+			got := strings.Join(rows, "\n")
+			for _, row := range rows {
+				if w := lipgloss.Width(row); w >= max(tt.width, least+1) {
 					t.Errorf("line of %d cells: %q", w, row)
 				}
 			}
-			if n := strings.Count(got, "\n") + 1; n > max(tt.height, 1) {
-				t.Errorf("%d lines, want at most %d", n, tt.height)
+			if n, most := len(rows), max(tt.height-2, 1); n > most {
+				t.Errorf("%d lines, want at most %d", n, most)
 			}
-			if strings.Contains(got, "\x1b") {
+			if strings.ContainsAny(got, "\x1b\r") {
 				t.Errorf("escape in a plain frame: %q", got)
+			}
+			if i := strings.IndexFunc(got, func(r rune) bool { return r > 127 }); tt.style.ASCII && i >= 0 {
+				t.Errorf("not ASCII: %q", got[i:])
 			}
 			golden(t, tt.name, got+"\n")
 		})
@@ -79,16 +129,19 @@ func TestRender(t *testing.T) {
 }
 
 func TestRenderInColour(t *testing.T) {
-	f := full()
-	plain := Render(f, 80, 24)
-	f.Plain = false
-	coloured := Render(f, 80, 24)
-	if plain == coloured || !strings.Contains(coloured, "\x1b[") {
-		t.Errorf("no colour: %q", coloured)
-	}
-	for i, row := range strings.Split(coloured, "\n") {
-		if w, want := lipgloss.Width(row), lipgloss.Width(strings.Split(plain, "\n")[i]); w != want {
-			t.Errorf("line %d has %d cells in colour and %d without", i, w, want)
+	for _, size := range []Size{{80, 24}, {200, 60}, {45, 15}} {
+		d := desk{Desk: controls()}
+		foot, _ := d.foot(size.Width-1, plain)
+		without := Render(full(), foot, size, plain)
+		foot, _ = d.foot(size.Width-1, Style{})
+		with := Render(full(), foot, size, Style{})
+		if len(with) != len(without) || !strings.Contains(strings.Join(with, ""), "\x1b[") {
+			t.Fatalf("%v: no colour: %q", size, with)
+		}
+		for i, row := range with {
+			if got := ansi.Strip(row); got != without[i] {
+				t.Errorf("%v: line %d is %q in colour and %q without", size, i, got, without[i])
+			}
 		}
 	}
 }
@@ -104,8 +157,7 @@ func TestRenderItem(t *testing.T) {
 	for _, width := range []int{80, 45} {
 		var b strings.Builder
 		for _, it := range items {
-			it.Plain = true
-			got := RenderItem(it, width)
+			got := RenderItem(it, width, plain)
 			for row := range strings.SplitSeq(got, "\n") {
 				if w := lipgloss.Width(row); w > width {
 					t.Errorf("line of %d cells: %q", w, row)
@@ -142,41 +194,19 @@ func FuzzClean(f *testing.F) {
 		if got := Clean(text); strings.ContainsAny(got, "\x1b\u009b\x07\u202e\r") {
 			t.Errorf("%q", got)
 		}
-		Render(Frame{Title: text, Focus: text, Writing: text, Plain: true}, 33, 9)
-		RenderItem(Item{Kind: text, Mark: text, Text: text}, 33)
-	})
-}
-
-func TestPainter(t *testing.T) {
-	s := newScreen(30, 6)
-	p := painter{out: s}
-	p.paint(nil, []string{"", "frame one", "second row"}, 30)
-	p.paint([]string{"item 1"}, []string{"", "frame two", "second row"}, 30)
-	p.paint([]string{"item 2", "item 3"}, []string{"", "f"}, 30)
-	for i := range 9 {
-		p.paint([]string{fmt.Sprintf("item %d", i+4)}, []string{"", strings.Repeat("x", 29), "f"}, 30)
-	}
-	s.resize(20) // the long row of the frame takes two lines now
-	p.paint([]string{"item 13"}, []string{"", "narrow"}, 20)
-	p.paint(nil, []string{""}, 20)
-	var want []string
-	for i := range 13 {
-		want = append(want, fmt.Sprintf("item %d", i+1))
-	}
-	if d := cmp.Diff(want, s.text()); d != "" {
-		t.Error(d)
-	}
-	before := s.writes
-	p.paint(nil, []string{""}, 20)
-	if s.writes != before {
-		t.Error("nothing has changed and yet it was painted")
-	}
-}
-
-func TestKeyName(t *testing.T) {
-	for in, want := range map[string]string{"\x03": "ctrl+c", "A": "a", "\x1b[A": "", "": "", "\r": "", "é": ""} {
-		if got := keyName([]byte(in)); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+		frame := Frame{Title: text, Foci: []string{text, text}, Writing: text, Chart: Chart{text, []float64{0, 1}, text}, Counts: []string{text}}
+		frame.Tree.Branches = []Branch{{ID: text, Text: text}, {ID: "2", Parent: text, Mark: text, State: State(len(text))}, {ID: "3"}}
+		for _, s := range []Style{plain, {Plain: true, ASCII: true}} {
+			for _, row := range Render(frame, Foot{}, Size{61, 30}, s) {
+				if w := lipgloss.Width(row); w > 60 || strings.ContainsAny(row, "\n\x1b") {
+					t.Errorf("%d cells: %q", w, row)
+				}
+			}
+			for row := range strings.SplitSeq(RenderItem(Item{Kind: text, Mark: text, Text: text}, 33, s), "\n") {
+				if w := lipgloss.Width(row); w > 33 {
+					t.Errorf("%d cells: %q", w, row)
+				}
+			}
 		}
-	}
+	})
 }

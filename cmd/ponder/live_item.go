@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"ponder"
+	"ponder/internal/tui"
+	"ponder/mode/session"
+)
+
+// itemOf returns how an event is shown, if it is.
+func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
+	if ev.Internal {
+		return tui.Item{}, false
+	}
+	it := tui.Item{At: seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
+	switch b := ev.Body.(type) {
+	case ponder.Thought:
+		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, fmt.Sprintf("%.2f", b.Confidence), b.Content, tui.Normal
+		if len(b.Against) > 0 {
+			it.Text, it.Tone = it.Text+" (contradicts "+strings.Join(b.Against, ", ")+")", tui.Alarm
+		}
+	case ponder.SubQuestion:
+		it.Kind, it.Mark, it.Text, it.Tone = "question", fmt.Sprintf("p%d", b.Priority), strings.TrimSpace(b.ID+" "+b.Content), tui.Bright
+	case ponder.Synthesis:
+		if b.Final {
+			return it, false // it is the answer, and comes by itself
+		}
+		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", fmt.Sprintf("%.2f", b.Confidence), b.Content, tui.Strong
+	case ponder.SystemNote:
+		it.Kind, it.Text = "note", b.Content
+	case ponder.BudgetSpent:
+		it.Kind, it.Text = "concluding", b.What+" spent"
+	case ponder.Progress:
+		return progressItem(it, b)
+	case ponder.Steer:
+		it.Kind, it.Text = "wish", wishOf(ev)
+	case ponder.RunPaused:
+		it.Kind, it.Text = "paused", b.Reason
+	case ponder.RunResumed:
+		it.Kind, it.Text = "resumed", b.Reason
+	default:
+		return it, false
+	}
+	return it, true
+}
+
+// progressItem returns how it is shown what is going on.
+func progressItem(it tui.Item, b ponder.Progress) (tui.Item, bool) {
+	it.Text = b.Content
+	switch b.Stage {
+	case "focus":
+		it.Kind = "focus"
+	case "merged":
+		it.Kind = "again"
+	case ponder.Steered:
+		it.Kind, it.Tone = "steered", tui.Strong
+		if b.Refused {
+			it.Kind, it.Tone = "refused", tui.Alarm
+		}
+		if n := len(b.Cancelled); n > 0 {
+			it.Text += "; " + counted(n, "call", "calls") + " in flight cancelled"
+		}
+	default:
+		return it, false
+	}
+	return it, true
+}

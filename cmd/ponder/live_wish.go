@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"ponder/internal/tui"
+)
+
+// A verb begins a wish that is typed in the live view.
+type verb struct {
+	name, takes, about string
+	flag               string // of `session steer` that it stands for; empty: of its name
+}
+
+// verbs are all of them, the most useful first.
+func verbs() []verb {
+	return []verb{
+		{name: "add", takes: "QUESTION", about: "think about this too"},
+		{name: "drop", takes: "q3", about: "leave out a question"},
+		{name: "rank", takes: "q3 9", about: "how urgent a question is, from 1 to 10"},
+		{name: "correct", takes: "FACT", about: "hold this for true, whatever was thought"},
+		{name: "pin", takes: "SOURCE", about: "prefer a file, a folder, a URL or a quotation such as e7"},
+		{name: "ban", takes: "SOURCE", about: "leave out a source from now on"},
+		{name: "for", takes: "30m", about: "time to think in all; +10m is so much more"},
+		{name: "calls", takes: "100", about: "most calls in all; +20 is so many more"},
+		{name: "tokens", takes: "50k", about: "most tokens in all; +10k is so many more"},
+		{name: "cost", takes: "0.50", about: "most US dollars in all; +0.25 is so many more"},
+		{name: "answer", about: "stop thinking, and answer from what there is", flag: "answer-now"},
+	}
+}
+
+func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.takes) }
+
+func verbOf(name string) (verb, bool) {
+	for _, v := range verbs() {
+		if strings.EqualFold(v.name, name) {
+			return v, true
+		}
+	}
+	return verb{}, false
+}
+
+// readWish reads a line that a user typed: a verb and what it takes, or just a
+// question, which is to be added.
+func readWish(line string) (f steerFlags, err error) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	v, ok := verbOf(name)
+	rest = strings.TrimSpace(rest)
+	switch {
+	case !ok && strings.HasSuffix(strings.TrimSpace(line), "?"):
+		v, rest = verb{name: "add"}, line
+	case !ok:
+		return f, fmt.Errorf("%q is none of: %s", clip(oneLine(name), 20), strings.Join(names(verbs()), ", "))
+	case v.takes == "" && rest != "":
+		return f, fmt.Errorf("%s takes nothing", v.name)
+	case v.takes != "" && rest == "":
+		return f, fmt.Errorf("say %s: %s", v.usage(), v.about)
+	}
+	switch v.name {
+	case "rank":
+		i := strings.LastIndexAny(rest, " =")
+		if i < 0 {
+			return f, errors.New("say which question and how urgent it is: rank q3 9")
+		}
+		rest = strings.TrimSpace(rest[:i]) + "=" + rest[i+1:]
+	case "answer":
+		rest = "true"
+	}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(flags)
+	if err := flags.Lookup(cmp.Or(v.flag, v.name)).Value.Set(rest); err != nil {
+		return f, fmt.Errorf("%s: %w", v.name, err)
+	}
+	return f, nil
+}
+
+func names(list []verb) (out []string) {
+	for _, v := range list {
+		out = append(out, v.name)
+	}
+	return out
+}
+
+// checkWish refuses what cannot be meant, while it can still be mended.
+func checkWish(line string, questions []tui.Branch) error {
+	f, err := readWish(line)
+	if err != nil {
+		return err
+	}
+	for _, w := range f.wishes {
+		if id := w.args.Question; id != "" && !knows(questions, id) {
+			return fmt.Errorf("there is no question %s", clip(oneLine(id), 40))
+		}
+	}
+	return nil
+}
+
+func knows(questions []tui.Branch, name string) bool {
+	for _, q := range questions {
+		if strings.EqualFold(q.ID, name) || strings.EqualFold(oneLine(q.Text), oneLine(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hintWish helps with a line that is being typed.
+func hintWish(line string, questions []tui.Branch) tui.Hint {
+	name, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
+	if v, ok := verbOf(name); ok && spaced {
+		if v.name == "drop" || v.name == "rank" {
+			return hintQuestion(v, strings.TrimLeft(rest, " "), questions)
+		}
+		return tui.Hint{Text: v.usage() + ": " + v.about}
+	}
+	var fit []verb
+	for _, v := range verbs() {
+		if strings.HasPrefix(v.name, strings.ToLower(name)) {
+			fit = append(fit, v)
+		}
+	}
+	switch {
+	case name == "":
+		return tui.Hint{Text: usages(fit) + "   esc leaves"}
+	case spaced || len(fit) == 0:
+		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(names(verbs()), " ")}
+	case len(fit) == 1:
+		full := fit[0].name
+		if fit[0].takes != "" {
+			full += " "
+		}
+		return tui.Hint{Text: fit[0].usage() + ": " + fit[0].about, Complete: full}
+	}
+	return tui.Hint{Text: usages(fit)}
+}
+
+func usages(list []verb) string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.usage())
+	}
+	return strings.Join(out, " · ")
+}
+
+// hintQuestion names the questions that may be meant.
+func hintQuestion(v verb, typed string, questions []tui.Branch) tui.Hint {
+	id, _, spaced := strings.Cut(typed, " ")
+	var fit []tui.Branch
+	for _, q := range questions {
+		open := q.State == tui.Waiting || q.State == tui.Active
+		if open && (strings.EqualFold(q.ID, id) || !spaced && strings.HasPrefix(strings.ToLower(q.ID), strings.ToLower(id))) {
+			fit = append(fit, q)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return tui.Hint{Text: v.usage() + ": " + v.about}
+	case spaced:
+		return tui.Hint{Text: fit[0].ID + " " + fit[0].Mark + "  " + oneLine(fit[0].Text)}
+	}
+	var out []string
+	for _, q := range fit[:min(len(fit), 8)] {
+		out = append(out, q.ID+" "+clip(oneLine(q.Text), 40))
+	}
+	h := tui.Hint{Text: strings.Join(out, " · ")}
+	if len(fit) == 1 {
+		if h.Complete = v.name + " " + fit[0].ID; v.name == "rank" {
+			h.Complete += " "
+		}
+	}
+	return h
+}

@@ -1,0 +1,183 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Tree is what is to be found out, each thing below the one it came from.
+type Tree struct {
+	Label    string
+	Branches []Branch // as they came up
+}
+
+// A Branch is a line of a tree.
+type Branch struct {
+	ID     string
+	Parent string // the ID of an earlier branch; else it stands at the root
+	Mark   string // how urgent it is: "p9"
+	Text   string
+	State  State
+	Weight float64 // of those in the same state, the heaviest is shown first
+}
+
+// A State says how far a branch has come.
+type State int
+
+// The states.
+const (
+	Waiting State = iota
+	Active        // is being thought about
+	Done
+	Dropped // not wanted any more
+)
+
+// valid returns a state that there is.
+func (s State) valid() State { return min(max(s, Waiting), Dropped) }
+
+// before compares branches: what is thought about comes first, then what waits,
+// then what is done.
+func before(a, b Branch) int {
+	urgent := func(s State) int { return [...]int{1, 0, 2, 3}[s.valid()] }
+	return cmp.Or(cmp.Compare(urgent(a.State), urgent(b.State)), cmp.Compare(b.Weight, a.Weight))
+}
+
+// maxDepth is how deep branches are indented.
+const maxDepth = 6
+
+// rows returns the n most relevant branches of a tree as lines of at most width
+// cells, in the order of the tree. The last line says how many there are more.
+func (t Tree) rows(n, width int, s Style) []string {
+	if n <= 0 || len(t.Branches) == 0 {
+		return nil
+	}
+	up := t.parents()
+	shown, kids := t.choose(n, up), t.children(up)
+	more := ""
+	if left := len(t.Branches) - len(shown); left > 0 {
+		more = fmt.Sprintf("  +%d more", left)
+	}
+	var rows []string
+	var walk func(at, depth int)
+	walk = func(at, depth int) {
+		for _, i := range kids[at] {
+			next := depth
+			if shown[i] {
+				next++
+				if len(rows) < len(shown)-1 || more == "" {
+					rows = append(rows, t.row(i, depth, width, s))
+				} else {
+					last := width - len(more)
+					rows = append(rows, pad(t.row(i, depth, last, s), last)+faint().on(more, s))
+				}
+			}
+			walk(i, next)
+		}
+	}
+	walk(root, 0)
+	return rows
+}
+
+// root is where branches without a parent stand.
+const root = -1
+
+// parents returns the place of each branch's parent, or root. A parent comes before
+// its children, so there is no circle.
+func (t Tree) parents() []int {
+	up, places := make([]int, len(t.Branches)), make(map[string]int, len(t.Branches))
+	for i, b := range t.Branches {
+		up[i] = root
+		if p, ok := places[b.Parent]; ok && b.Parent != "" {
+			up[i] = p
+		}
+		places[b.ID] = i
+	}
+	return up
+}
+
+// choose says which n branches are shown: the most relevant, and if there is
+// room, what those that are thought about came from.
+func (t Tree) choose(n int, up []int) map[int]bool {
+	order := make([]int, len(t.Branches))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return before(t.Branches[a], t.Branches[b]) })
+	shown := make(map[int]bool, n)
+	add := func(i int) {
+		if i >= 0 && len(shown) < n {
+			shown[i] = true
+		}
+	}
+	for _, i := range order {
+		if t.Branches[i].State == Active {
+			add(i)
+		}
+	}
+	if n >= roomy {
+		for _, i := range order {
+			if t.Branches[i].State == Active {
+				add(up[i])
+			}
+		}
+	}
+	for _, i := range order {
+		add(i)
+	}
+	return shown
+}
+
+// roomy is how many lines a tree has if there is room for what is no news.
+const roomy = 5
+
+// without returns the tree without the branches of a state. What was below them
+// stands at the root.
+func (t Tree) without(state State) Tree {
+	t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b Branch) bool { return b.State == state })
+	return t
+}
+
+// children returns the branches that stand right below each, the one first that
+// has the most relevant branch at or below it.
+func (t Tree) children(up []int) map[int][]int {
+	kids := make(map[int][]int)
+	for i := range t.Branches {
+		kids[up[i]] = append(kids[up[i]], i)
+	}
+	best := t.best(up)
+	for _, list := range kids {
+		slices.SortStableFunc(list, func(a, b int) int { return before(best[a], best[b]) })
+	}
+	return kids
+}
+
+// best returns for each branch the most relevant at or below it.
+func (t Tree) best(up []int) []Branch {
+	best := slices.Clone(t.Branches)
+	for i := len(best) - 1; i >= 0; i-- {
+		if p := up[i]; p >= 0 && before(best[i], best[p]) < 0 {
+			best[p] = best[i]
+		}
+	}
+	return best
+}
+
+// row returns a branch as a line of at most width cells.
+func (t Tree) row(i, depth, width int, s Style) string {
+	b := t.Branches[i]
+	head := s.line(b.ID)
+	if b.Mark != "" {
+		head += " " + s.line(b.Mark)
+	}
+	head = strings.Repeat("  ", min(depth, maxDepth, width/10)) + s.glyphs().states[b.State.valid()] + " " + head + "  "
+	text := s.clip(head+s.line(b.Text), width)
+	switch b.State.valid() {
+	case Active:
+		return bright().on(text, s)
+	case Waiting:
+		return text
+	}
+	return faint().on(text, s)
+}
