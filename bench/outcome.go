@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// An outcome is what a strategy made of a world.
+type outcome struct {
+	found []float64 // importance found after so many calls, up to the budget
+	facts float64   // share of the facts
+	shown float64   // importance that the answer has, of what was found
+	calls int       // with the answer
+	waste int       // calls after the last that found something, without the answer
+	kinds map[string]int
+	empty int // calls for thoughts that found nothing
+	late  int // of them, those on a question that was in focus before
+}
+
+// play runs a strategy on a world.
+func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error) {
+	t := &thinker{world: w}
+	if err := s.run(ctx, t, budget); err != nil {
+		return outcome{}, fmt.Errorf("%s on world %d: %w", s.name, w.seed, err)
+	}
+	if len(t.calls) > budget {
+		return outcome{}, fmt.Errorf("%s on world %d: %d calls, %d are allowed", s.name, w.seed, len(t.calls), budget)
+	}
+	return outcomeOf(w, t.calls, budget), nil
+}
+
+func outcomeOf(w *world, calls []told, budget int) outcome {
+	o := outcome{found: make([]float64, budget+1), calls: len(calls), kinds: make(map[string]int)}
+	known, shown := make([]bool, len(w.facts)), 0.0
+	foci := make(map[int]bool)
+	last := 0
+	for i, c := range calls {
+		o.kinds[c.kind]++
+		o.found[i+1] = o.found[i]
+		news := false
+		for _, f := range c.facts {
+			if !known[f] {
+				known[f], news = true, true
+				o.found[i+1] += w.facts[f].weight
+				o.facts += 1 / float64(len(w.facts))
+			}
+		}
+		switch {
+		case news:
+			last = i + 1
+		case c.kind == "thoughts":
+			o.empty++
+			if foci[c.node] {
+				o.late++
+			}
+		}
+		if c.kind == "thoughts" {
+			foci[c.node] = true
+		}
+		if c.kind == "answer" {
+			shown = 0
+			for _, f := range c.shown {
+				if known[f] {
+					shown += w.facts[f].weight
+				}
+			}
+		}
+	}
+	for i := len(calls) + 1; i <= budget; i++ {
+		o.found[i] = o.found[i-1]
+	}
+	o.waste = max(0, len(calls)-1-last)
+	if all := o.found[budget]; all > 0 {
+		o.shown = shown / all
+	}
+	return o
+}
+
+// regret returns the area between the curve of the oracle and that of the
+// outcome, as a share of the oracle's.
+func (o outcome) regret(w *world) float64 {
+	best, own := 0.0, 0.0
+	for i, f := range oracle(w, len(o.found)-1) {
+		best += f
+		own += o.found[i]
+	}
+	return 1 - own/best
+}
+
+// mean returns the mean of a sample and its standard error.
+func mean(xs []float64) (m, se float64) {
+	for _, x := range xs {
+		m += x / float64(len(xs))
+	}
+	for _, x := range xs {
+		se += (x - m) * (x - m)
+	}
+	return m, math.Sqrt(se / float64(max(1, len(xs)-1)) / float64(len(xs)))
+}
+
+// each measures outcomes by f.
+func each(list []outcome, f func(i int, o outcome) float64) (xs []float64) {
+	for i, o := range list {
+		xs = append(xs, f(i, o))
+	}
+	return xs
+}
+
+// worst returns the highest of a sample.
+func worst(xs []float64) float64 { return slices.Max(append(xs, 0)) }

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder/llm"
+)
+
+// A strategy spends at most budget calls on the question of a world, the last of
+// them on the answer. It knows of the world what the model says.
+type strategy struct {
+	name string
+	run  func(ctx context.Context, t *thinker, budget int) error
+}
+
+// strategies are what is compared. All ask the same model, and each call counts.
+var strategies = []strategy{
+	{"session", sessions(1)},
+	{"session, 4 foci", sessions(4)},
+	{"fixed rounds", fixedRounds},
+	{"breadth by depth", breadthByDepth},
+	{"the model decides", modelDecides},
+}
+
+// A transcript is what a simple strategy keeps: everything, for all of it fits
+// into the prompt.
+type transcript struct {
+	*thinker
+	thoughts []string
+	asked    []string
+	left     int // calls
+}
+
+// The forms that simple strategies ask for.
+var (
+	thoughtForm  = &llm.Schema{Name: "thoughts", JSON: json.RawMessage(`{"properties":{"thoughts":{}}}`)}
+	decideForm   = &llm.Schema{Name: "step", JSON: json.RawMessage(`{"properties":{"thoughts":{},"next":{},"stop":{}}}`)}
+	questionForm = &llm.Schema{Name: "questions", JSON: json.RawMessage(`{"properties":{"questions":{}}}`)}
+	answerForm   = &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"properties":{"answer":{}}}`)}
+)
+
+// ask makes a call.
+func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want string, to any) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The question: %s\n", t.question)
+	for _, text := range t.thoughts {
+		fmt.Fprintf(&b, "- %s\n", text)
+	}
+	for _, text := range t.asked {
+		fmt.Fprintf(&b, "Asked: %s\n", text)
+	}
+	fmt.Fprintf(&b, "Focus: %s\n%s\n", focus, want)
+	t.left--
+	resp, err := llm.Collect(t.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, b.String())}, Schema: form}))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(resp.Message.Text()), to)
+}
+
+// think asks for thoughts about a focus.
+func (t *transcript) think(ctx context.Context, form *llm.Schema, focus string) (a sayThoughts, err error) {
+	if err := t.ask(ctx, form, focus, "Give distinct new thoughts about it.", &a); err != nil {
+		return a, err
+	}
+	for _, th := range a.Thoughts {
+		t.thoughts = append(t.thoughts, th.Thought)
+	}
+	return a, nil
+}
+
+func (t *transcript) answer(ctx context.Context) error {
+	return t.ask(ctx, answerForm, "", "Give the answer.", new(saySummary))
+}
+
+// fixedRounds asks the question itself again and again.
+func fixedRounds(ctx context.Context, m *thinker, budget int) error {
+	t := &transcript{thinker: m, left: budget}
+	for t.left > 1 {
+		if _, err := t.think(ctx, thoughtForm, m.question); err != nil {
+			return err
+		}
+	}
+	return t.answer(ctx)
+}
+
+// modelDecides lets the model say after each thought what to look at next, and
+// when it is enough.
+func modelDecides(ctx context.Context, m *thinker, budget int) error {
+	t := &transcript{thinker: m, left: budget}
+	for focus := m.question; t.left > 1; {
+		a, err := t.think(ctx, decideForm, focus)
+		if err != nil {
+			return err
+		}
+		if a.Stop {
+			break
+		}
+		focus = a.Next
+		t.asked = append(t.asked, focus)
+	}
+	return t.answer(ctx)
+}
+
+// breadthByDepth asks for a number of questions, explores each once, and does the
+// same below each with half as many, to a depth: as open programs for deep
+// research do. The numbers are the largest that the budget allows.
+func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
+	t := &transcript{thinker: m, left: budget}
+	breadth, depth := 1, 1
+	for b := 1; b <= 10; b++ {
+		for d := 1; d <= 4; d++ {
+			if n := treeCalls(b, d); n < budget && n > treeCalls(breadth, depth) {
+				breadth, depth = b, d
+			}
+		}
+	}
+	if err := t.explore(ctx, m.question, breadth, depth); err != nil {
+		return err
+	}
+	return t.answer(ctx)
+}
+
+// treeCalls returns how many calls a tree takes at most.
+func treeCalls(breadth, depth int) int {
+	if depth == 0 {
+		return 0
+	}
+	return 1 + breadth*(1+treeCalls((breadth+1)/2, depth-1))
+}
+
+func (t *transcript) explore(ctx context.Context, focus string, breadth, depth int) error {
+	if depth == 0 || t.left < 3 {
+		return nil
+	}
+	var a sayQuestions
+	if err := t.ask(ctx, questionForm, focus, fmt.Sprintf("Which questions follow? Give up to %d.", breadth), &a); err != nil {
+		return err
+	}
+	var next []string
+	for _, q := range a.Questions {
+		if !slices.Contains(t.asked, q.Question) {
+			next = append(next, q.Question)
+			t.asked = append(t.asked, q.Question)
+		}
+	}
+	for _, q := range next {
+		if t.left < 2 {
+			return nil
+		}
+		if _, err := t.think(ctx, thoughtForm, q); err != nil {
+			return err
+		}
+	}
+	for _, q := range next {
+		if err := t.explore(ctx, q, (breadth+1)/2, depth-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oracle returns what is found at most after each call, as shares of importance:
+// a call finds facts of one question, mostFacts at most, and the oracle knows
+// where they are. It spends the last call on the answer.
+func oracle(w *world, budget int) (found []float64) {
+	var gains []float64
+	for _, n := range w.nodes {
+		var weights []float64
+		for _, f := range n.facts {
+			weights = append(weights, w.facts[f].weight)
+		}
+		slices.Sort(weights)
+		slices.Reverse(weights)
+		for part := range slices.Chunk(weights, mostFacts) {
+			sum := 0.0
+			for _, x := range part {
+				sum += x
+			}
+			gains = append(gains, sum)
+		}
+	}
+	slices.Sort(gains)
+	slices.Reverse(gains)
+	found = make([]float64, budget+1)
+	for i := 1; i <= budget; i++ {
+		found[i] = found[i-1]
+		if i <= len(gains) && i < budget {
+			found[i] += gains[i-1]
+		}
+	}
+	return found
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// Sizes of the scenario "worlds".
+const (
+	worldCount   = 50
+	loopCount    = 10 // of each kind
+	loopBudget   = 40
+	worldSeed    = 1000
+	regretBudget = 40
+)
+
+var budgets = []int{10, 20, 40, 80}
+
+// worlds measures how well calls are spent: on simulated worlds whose answers are
+// known, against simple strategies and an oracle. See worlds.md.
+func worlds(ctx context.Context) ([]figure, error) {
+	var list []*world
+	for i := range worldCount {
+		list = append(list, newWorld(worldSeed+uint64(i)))
+	}
+	figures := oracleFigures(list)
+	for _, s := range strategies {
+		more, err := s.figures(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, more...)
+	}
+	return figures, nil
+}
+
+// percent returns a figure that is the mean of shares, with its standard error.
+func percent(name string, shares []float64) figure {
+	m, se := mean(shares)
+	return figure{Name: name, Value: 100 * m, Unit: fmt.Sprintf("%% ± %.1f", 100*se)}
+}
+
+// count returns a figure that is the mean of numbers, with its standard error.
+func count(name, unit string, xs []float64, goal float64) figure {
+	m, se := mean(xs)
+	return figure{Name: name, Value: m, Unit: fmt.Sprintf("%s ± %.1f", unit, se), Goal: goal}
+}
+
+func oracleFigures(list []*world) (figures []figure) {
+	for _, budget := range budgets {
+		var xs []float64
+		for _, w := range list {
+			xs = append(xs, oracle(w, budget)[budget])
+		}
+		figures = append(figures, percent(fmt.Sprintf("oracle: importance found in %d calls", budget), xs))
+	}
+	return figures
+}
+
+// figures measures a strategy.
+func (s strategy) figures(ctx context.Context, list []*world) (figures []figure, err error) {
+	for _, budget := range budgets {
+		var outs []outcome
+		for _, w := range list {
+			o, err := play(ctx, s, w, budget)
+			if err != nil {
+				return nil, err
+			}
+			outs = append(outs, o)
+		}
+		figures = append(figures, s.spent(list, outs, budget)...)
+	}
+	loops, err := s.loops(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range loops {
+		loops[i].Name = s.name + ": " + loops[i].Name
+	}
+	return append(figures, loops...), nil
+}
+
+// spent returns what the calls of a budget were spent on, and what they brought.
+func (s strategy) spent(list []*world, outs []outcome, budget int) []figure {
+	name := func(what string) string { return fmt.Sprintf("%s: %s, %d calls", s.name, what, budget) }
+	share := func(kind string) []float64 {
+		return each(outs, func(_ int, o outcome) float64 { return float64(o.kinds[kind]) / float64(o.calls) })
+	}
+	figures := []figure{
+		percent(name("importance found"), each(outs, func(_ int, o outcome) float64 { return o.found[budget] })),
+		percent(name("importance per call that was made"), each(outs, func(_ int, o outcome) float64 { return o.found[budget] / float64(o.calls) })),
+		percent(name("facts found"), each(outs, func(_ int, o outcome) float64 { return o.facts })),
+		percent(name("regret"), each(outs, func(i int, o outcome) float64 { return o.regret(list[i]) })),
+		percent(name("found and in the answer"), each(outs, func(_ int, o outcome) float64 { return o.shown })),
+		count(name("calls made"), "", each(outs, func(_ int, o outcome) float64 { return float64(o.calls) }), 0),
+		count(name("calls after the last new fact"), "", each(outs, func(_ int, o outcome) float64 { return float64(o.waste) }), 0),
+	}
+	if budget == regretBudget {
+		figures = append(figures,
+			percent(name("calls for thoughts"), share("thoughts")), percent(name("calls for questions"), share("questions")), percent(name("calls for syntheses"), share("synthesis")),
+			percent(name("calls for thoughts that found nothing"), each(outs, func(_ int, o outcome) float64 { return float64(o.empty) / float64(max(1, o.kinds["thoughts"])) })),
+			percent(name("those on a question that was in focus before"), each(outs, func(_ int, o outcome) float64 { return float64(o.late) / float64(max(1, o.kinds["thoughts"])) })),
+		)
+	}
+	return figures
+}
+
+// loops measures when a strategy notices that nothing new comes.
+func (s strategy) loops(ctx context.Context) (figures []figure, err error) {
+	for _, c := range []struct {
+		name string
+		make func(seed uint64) *world
+		goal float64
+		what func(o outcome) float64
+	}{
+		{"calls until a loop is ended, word for word", func(seed uint64) *world { return loopWorld(seed, verbatim) }, 3, wasted},
+		{"calls until a loop is ended, in other words", func(seed uint64) *world { return loopWorld(seed, reworded) }, 3, wasted},
+		{"calls until vague remarks are ended", func(seed uint64) *world { return loopWorld(seed, vague) }, 0, wasted},
+		{"calls of a trivial question that says so", func(seed uint64) *world { return trivialWorld(seed, true) }, 3, made},
+		{"calls of a trivial question", func(seed uint64) *world { return trivialWorld(seed, false) }, 3, made},
+	} {
+		var xs []float64
+		for i := range loopCount {
+			o, err := play(ctx, s, c.make(worldSeed+uint64(i)), loopBudget)
+			if err != nil {
+				return nil, err
+			}
+			xs = append(xs, c.what(o))
+		}
+		figures = append(figures, count(c.name, "", xs, c.goal))
+		if c.goal > 0 && s.name == strategies[0].name {
+			figures = append(figures, figure{Name: c.name + ", the worst", Value: worst(xs), Goal: c.goal})
+		}
+	}
+	return figures, nil
+}
+
+func wasted(o outcome) float64 { return float64(o.waste) }
+
+func made(o outcome) float64 { return float64(o.calls) }
