@@ -30,8 +30,11 @@ type pair struct {
 	leftB    int
 	numbersA int // numbers without a partner
 	numbersB int
-	quantsA  int
+	quantsA  int // quantifiers without a partner
 	quantsB  int
+	fewA     int // of those, the ones for little
+	fewB     int
+	asked    bool // one asks for what the other does not
 }
 
 func (p *pair) verdict() Verdict {
@@ -52,7 +55,13 @@ func (p *pair) verdict() Verdict {
 	if swapped {
 		turns++
 	}
-	plain := turns == 0 && nots == 0 && p.negs == 0 && p.numbersA == 0 && p.numbersB == 0 && p.quantsA == 0 && p.quantsB == 0 && !doubt
+	if p.quantsA > 0 && p.quantsB > 0 && (p.fewA > 0) != (p.fewB > 0) {
+		turns++
+	}
+	if p.asked {
+		return Different
+	}
+	plain := turns == 0 && nots == 0 && p.negs == 0 && p.numbersA == 0 && p.numbersB == 0 && (p.quantsA == 0 || p.quantsB == 0) && p.fewA == 0 && p.fewB == 0 && !doubt
 	switch {
 	case plain && p.close(leftBoth, leftOne):
 		return Same
@@ -103,7 +112,7 @@ func (p *pair) count() {
 	for i := range p.a.terms {
 		x := &p.a.terms[i]
 		if p.to[i] < 0 {
-			left(x, &p.leftA, &p.numbersA, &p.quantsA)
+			p.left(x, &p.leftA, &p.numbersA, &p.quantsA, &p.fewA)
 			continue
 		}
 		y := &p.b.terms[p.to[i]]
@@ -119,163 +128,24 @@ func (p *pair) count() {
 	}
 	for j := range p.b.terms {
 		if p.from[j] < 0 {
-			left(&p.b.terms[j], &p.leftB, &p.numbersB, &p.quantsB)
+			p.left(&p.b.terms[j], &p.leftB, &p.numbersB, &p.quantsB, &p.fewB)
 		}
-	}
-	if p.quantsA == 0 || p.quantsB == 0 {
-		p.quantsA, p.quantsB = 0, 0
 	}
 }
 
-func left(t *term, weight, numbers, quants *int) {
+// left counts a term that has no partner.
+func (p *pair) left(t *term, weight, numbers, quants, few *int) {
 	switch {
 	case t.is&amount != 0:
 		*numbers++
 		return
 	case t.is&quantity != 0:
 		*quants++
+		if t.is&opposite != 0 {
+			*few++
+		}
+	case t.is&asking != 0:
+		p.asked = true
 	}
 	*weight += int(t.weight)
-}
-
-// order reports whether two things have changed places, and whether that is in
-// doubt.
-func (p *pair) order() (swapped, doubt bool) {
-	s, d := p.sides()
-	swapped, doubt = s, d
-	for i := range p.a.terms {
-		if p.to[i] < 0 {
-			continue
-		}
-		s, d := p.around(i)
-		swapped, doubt = swapped || s, doubt || d
-	}
-	if p.a.strict && !swapped {
-		doubt = doubt || p.inverted()
-	}
-	return swapped, doubt
-}
-
-// sides compares what is a cause or condition in each.
-func (p *pair) sides() (swapped, doubt bool) {
-	var both, onlyA, onlyB, hasA, hasB, freeA, freeB int
-	for i := range p.a.terms {
-		x := &p.a.terms[i]
-		if p.to[i] < 0 || x.weight <= slight {
-			continue
-		}
-		inA, inB := x.is&cause != 0, p.b.terms[p.to[i]].is&cause != 0
-		tally(inA, &hasA, &freeA)
-		tally(inB, &hasB, &freeB)
-		switch {
-		case inA && inB:
-			both++
-		case inA:
-			onlyA++
-		case inB:
-			onlyB++
-		}
-	}
-	if hasA == 0 || hasB == 0 || freeA == 0 || freeB == 0 {
-		return false, false
-	}
-	swapped = onlyA > 0 && onlyB > 0 && both == 0
-	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
-}
-
-func tally(in bool, yes, no *int) {
-	if in {
-		*yes++
-	} else {
-		*no++
-	}
-}
-
-// around looks for things that have changed places around the term i of a: one
-// that stood before it stands behind it, and one the other way round. Who does
-// it stands behind it in one of them if only that is in the passive.
-func (p *pair) around(i int) (swapped, doubt bool) {
-	v, j := &p.a.terms[i], int(p.to[i])
-	w := &p.b.terms[j]
-	if v.is&amount != 0 || v.is&special == 0 && v.weight <= slight || v.is&special != 0 && !p.single(v.id) {
-		return false, false
-	}
-	var kept, right, left, clauses int
-	for k := range p.a.terms {
-		x := &p.a.terms[k]
-		if k == i || p.to[k] < 0 || x.weight <= slight && x.is&amount == 0 {
-			continue
-		}
-		y := &p.b.terms[p.to[k]]
-		if x.place>>8 != v.place>>8 || y.place>>8 != w.place>>8 {
-			continue
-		}
-		before, then := k < i, int(p.to[k]) < j
-		switch {
-		case before && !then:
-			right++
-		case !before && then:
-			left++
-		default:
-			kept++
-		}
-		if before != then && (x.place != v.place || y.place != w.place) {
-			clauses++
-		}
-	}
-	exchanged := left > 0 && right > 0
-	if (v.is^w.is)&converse != 0 {
-		return false, !exchanged
-	}
-	if !exchanged {
-		return false, false
-	}
-	if v.is&special != 0 && kept == 0 {
-		return false, left+right < 4 // "A is B" and "B is A"
-	}
-	return clauses == 0, true
-}
-
-// single reports whether a term is there once in both texts.
-func (p *pair) single(id uint32) bool {
-	n, m := 0, 0
-	for i := range p.a.terms {
-		if p.a.terms[i].id == id {
-			n++
-		}
-	}
-	for j := range p.b.terms {
-		if p.b.terms[j].id == id {
-			m++
-		}
-	}
-	return n == 1 && m == 1
-}
-
-// inverted reports whether two things of a clause stand in another order, in a
-// language where the verb may follow both and the order is all there is.
-func (p *pair) inverted() bool {
-	for i := range p.a.terms {
-		if p.to[i] < 0 || p.a.terms[i].weight <= slight {
-			continue
-		}
-		for k := i + 1; k < len(p.a.terms); k++ {
-			if p.to[k] >= 0 && p.to[k] < p.to[i] && p.a.terms[k].weight > slight && !p.marked() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// marked reports whether something says who does what beside the order.
-func (p *pair) marked() bool {
-	a, b := false, false
-	for i := range p.a.terms {
-		a = a || p.a.terms[i].is&(cause|converse) != 0
-	}
-	for j := range p.b.terms {
-		b = b || p.b.terms[j].is&(cause|converse) != 0
-	}
-	return a || b
 }

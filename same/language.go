@@ -4,20 +4,23 @@ import (
 	"strings"
 
 	"github.com/kljensen/snowball/english"
-	"github.com/kljensen/snowball/french"
 	"github.com/kljensen/snowball/russian"
 	"github.com/kljensen/snowball/spanish"
 )
 
 // A language is what is known of one.
 type language struct {
-	name  string
-	stem  func(word string) string
-	un    []string          // what at the beginning of a word turns it round
-	forms map[string]string // irregular forms
-	stops map[string]bool
-	table map[string]entry // by the stems of its words
-	long  int              // the most words of an entry
+	name   string
+	stem   func(word string) string
+	un     []string          // what at the beginning of a word turns it round
+	forms  map[string]string // irregular forms
+	stops  map[string]bool
+	common map[string]bool  // words that say that a text is of the language
+	table  map[string]entry // by the stems of its words
+	exact  map[string]entry // of single words, as they are
+	asks   map[string]entry // what a question asks for, by the stems of its words
+	short  map[string]int   // how long the word is that a stem is of
+	long   int              // the most words of an entry
 }
 
 // unknown is the place of the language of words that no table has.
@@ -33,8 +36,8 @@ var (
 )
 
 // detect returns the language that most of the words are of; the first of equals.
-func detect(tokens []token, list []*language) int {
-	var count [unknown + 1]int
+func detect(text string, tokens []token, list []*language) int {
+	count := [unknown + 1]int{1} // English, in doubt
 	words, latin := 0, true
 	for _, t := range tokens[:min(len(tokens), 60)] {
 		if t.kind != word {
@@ -43,9 +46,19 @@ func detect(tokens []token, list []*language) int {
 		words++
 		latin = latin && t.text[0] < 0x80
 		for i, l := range list {
-			if l.stops[t.text] {
-				count[i]++
+			if l.common[t.text] {
+				count[i] += 2
 			}
+		}
+	}
+	for _, r := range text[:min(len(text), 1000)] {
+		switch {
+		case strings.ContainsRune("äöüß", r):
+			count[1]++
+		case strings.ContainsRune("àèêëîïôùûçœ", r):
+			count[2]++
+		case strings.ContainsRune("ñ¿¡áíóú", r):
+			count[3]++
 		}
 	}
 	best := 0
@@ -54,7 +67,7 @@ func detect(tokens []token, list []*language) int {
 			best = i
 		}
 	}
-	if count[best] == 0 && !latin {
+	if count[best] <= 1 && !latin {
 		return unknown
 	}
 	return best
@@ -63,6 +76,9 @@ func detect(tokens []token, list []*language) int {
 func stemEnglish(w string) string {
 	if !plain(w) {
 		return w
+	}
+	if len(w) > 5 && strings.HasSuffix(w, "ly") {
+		return english.Stem(w[:len(w)-2], true) + "ly" // "hardly" is not "hard"
 	}
 	return english.Stem(british(w), true)
 }
@@ -93,11 +109,9 @@ func plain(w string) bool {
 	return len(w) > 2 && len(w) <= 40
 }
 
+// stemFrench takes the endings of inflection off a word without accents.
 func stemFrench(w string) string {
-	if !plain(w) {
-		return w
-	}
-	return french.Stem(w, true)
+	return cut(w, 3, "issent", "aient", "erent", "ees", "ent", "ait", "ant", "ees", "ee", "es", "er", "ez", "ir", "ie", "it", "is", "e", "s", "x", "t")
 }
 
 func stemSpanish(w string) string {
@@ -108,14 +122,20 @@ func stemSpanish(w string) string {
 }
 
 // stemGerman takes the endings of inflection off a word, as the second step of
-// Caumanns' light stemmer does, longest first.
+// Caumanns' light stemmer does.
 func stemGerman(w string) string {
+	return cut(w, 4, "ern", "em", "er", "en", "es", "st", "e", "s", "n", "t")
+}
+
+// cut takes the first ending that a word has off it, twice, as long as
+// enough letters are left.
+func cut(w string, least int, endings ...string) string {
 	if !plain(w) {
 		return w
 	}
 	for range 2 {
-		for _, s := range []string{"ern", "em", "er", "en", "es", "e", "s", "n", "t"} {
-			if len(w)-len(s) >= 4 && strings.HasSuffix(w, s) {
+		for _, s := range endings {
+			if len(w)-len(s) >= least && strings.HasSuffix(w, s) {
 				w = w[:len(w)-len(s)]
 				break
 			}

@@ -23,6 +23,7 @@ import (
 //	be     the copula
 //	than   stand between two things that are compared
 //	by     stand before who does it
+//	role   stand before what plays another part
 //
 // Of two places for one word the first is taken. A word with ^ has its subject
 // and object the other way round.
@@ -54,10 +55,11 @@ const (
 	be
 	than
 	by
+	role
 )
 
 var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "light": light, "ask": ask,
-	"if": when, "so": so, "be": be, "than": than, "by": by}
+	"if": when, "so": so, "be": be, "than": than, "by": by, "role": role}
 
 // tables returns the languages and the words of scripts without spaces. They are
 // read once and never changed.
@@ -79,7 +81,8 @@ var tables = sync.OnceValues(func() ([]*language, *language) {
 
 // read fills a language from its file.
 func (l *language) read() {
-	l.forms, l.stops, l.table = map[string]string{}, map[string]bool{}, map[string]entry{}
+	l.forms, l.stops, l.common, l.table = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]entry{}
+	l.exact, l.asks, l.short = map[string]entry{}, map[string]entry{}, map[string]int{}
 	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
 	if err != nil {
 		panic("same: a table of words is missing: " + err.Error()) // it is embedded
@@ -106,7 +109,7 @@ func (l *language) line(line string) {
 		return
 	case "stop":
 		for _, w := range strings.Fields(rest) {
-			l.stops[w] = true
+			l.stops[w], l.common[w] = true, true
 		}
 		return
 	}
@@ -120,11 +123,32 @@ func (l *language) line(line string) {
 		for _, w := range l.entries(words) {
 			w, converse := strings.CutPrefix(w, "^")
 			key, n := l.key(w)
-			if _, ok := l.table[key]; !ok && n > 0 {
-				l.table[key] = entry{kind: kinds[kind], id: id, opposite: side == 1, converse: converse, words: uint8(n)}
-				l.long = max(l.long, n)
+			if n == 1 && (kinds[kind] == not || kinds[kind] >= when) {
+				l.common[w] = true
 			}
+			e := entry{kind: kinds[kind], id: id, opposite: side == 1, converse: converse, words: uint8(n)}
+			if asks {
+				l.asks[key] = e
+				l.long = max(l.long, n)
+				continue
+			}
+			l.add(w, key, e)
 		}
+	}
+}
+
+// add adds an entry. A single word is also found as it is, so that "important"
+// and "import", which have one stem, are two; the stem is of the shortest.
+func (l *language) add(w, key string, e entry) {
+	if e.words == 0 {
+		return
+	}
+	l.long = max(l.long, int(e.words))
+	if _, ok := l.exact[w]; e.words == 1 && !ok {
+		l.exact[w] = e
+	}
+	if old, ok := l.short[key]; !ok || e.words == 1 && len(w) < old {
+		l.table[key], l.short[key] = e, len(w)
 	}
 }
 

@@ -25,19 +25,19 @@ type reader struct {
 	cjk    *language
 	stems  []string
 	key    []byte
-	negate bool // the next term is negated
-	joined bool // the next term is listed
+	negate bool  // the next term is negated
+	role   uint8 // of the next terms
+	led    int   // how many terms have it
+	marked int   // how many terms there are at the last particle
 	side   side
 }
 
 // A side is where the reader is of a cause and what comes of it.
 type side struct {
-	in       bool  // in the clause of a cause
-	sentence uint8 // that it began in
-	clause   uint8
-	leads    bool // the clause stands before what comes of it
-	tokens   int
-	first    int // the first term of the sentence
+	in     bool  // in the clause of a cause
+	clause uint8 // that it began in, or else the sentence
+	leads  bool  // the clause stands before what comes of it
+	first  int   // the first term of the sentence
 }
 
 // read fills the terms.
@@ -45,7 +45,7 @@ func (r *reader) read(text string) {
 	list, cjk := tables()
 	r.cjk = cjk
 	r.tokens = scan(text, true)
-	at := detect(r.tokens, list)
+	at := detect(text, r.tokens, list)
 	r.lang = list[at]
 	if at == 1 || at == 2 || at == 3 {
 		r.tokens = scan(text, false)
@@ -84,11 +84,16 @@ func (r *reader) take(i int) int {
 		return n
 	}
 	e, ok := r.find(r.lang, i)
-	if ok && e.kind != none {
+	if !ok && !r.lang.stops[t.text] {
+		e, ok = r.compared(t.text)
+	}
+	if ok {
 		return r.entry(i, e)
 	}
 	if r.lang.stops[t.text] {
-		r.joined = r.joined || t.text == "and" || t.text == "or"
+		if r.led > 0 && determiner[t.text] && !genitive[r.tokens[max(0, i-1)].text] {
+			r.role = 0
+		}
 		return 1
 	}
 	r.plain(i)
@@ -100,14 +105,14 @@ func (r *reader) enter(i int) {
 	t := r.tokens[i]
 	if t.first {
 		r.trail()
-		r.side = side{sentence: t.sentence, first: len(r.terms)}
-		r.joined = false
+		r.side = side{clause: t.clause, first: len(r.terms)}
+		r.role, r.marked = 0, len(r.terms)
 	}
 	if r.side.in && r.side.leads && t.clause != r.side.clause {
 		r.side.in = false // "because A, B"
 	}
 	if i > 0 && t.clause != r.tokens[i-1].clause {
-		r.joined = true
+		r.role = 0
 	}
 }
 
@@ -119,12 +124,13 @@ func (r *reader) trail() {
 	r.negate = false
 }
 
-// find returns the longest entry that begins at a token, in its sentence.
+// find returns the longest entry that begins at a token, in its clause.
 func (r *reader) find(l *language, i int) (best entry, ok bool) {
+	asks := r.tokens[i].asks && r.begins(i)
 	r.key = r.key[:0]
 	for n := 0; n < l.long && i+n < len(r.tokens); n++ {
 		t := r.tokens[i+n]
-		if t.kind != r.tokens[i].kind || t.sentence != r.tokens[i].sentence || t.clause != r.tokens[i].clause {
+		if t.kind != r.tokens[i].kind || t.clause != r.tokens[i].clause {
 			break
 		}
 		w := t.text
@@ -135,12 +141,57 @@ func (r *reader) find(l *language, i int) (best entry, ok bool) {
 			}
 		}
 		r.key = append(r.key, w...)
-		if e, found := l.table[string(r.key)]; found && (e.kind != ask || t.asks && r.begins(i)) && (e.kind != when || !t.asks || !r.begins(i)) {
+		e, found := l.asks[string(r.key)]
+		if !asks || !found {
+			if e, found = l.table[string(r.key)]; n == 0 && t.kind == word {
+				e, found = l.single(t.text, e, found)
+			}
+		}
+		if found && (e.kind != when || !asks) {
 			best, ok = e, true
 			best.words = uint8(n + 1)
 		}
 	}
 	return best, ok
+}
+
+// single returns the entry of a word as it is, in the plural or irregular, or
+// else the one of its stem.
+func (l *language) single(w string, stem entry, ok bool) (entry, bool) {
+	if e, found := l.exact[w]; found {
+		return e, true
+	}
+	if e, found := l.exact[strings.TrimSuffix(w, "s")]; found {
+		return e, true
+	}
+	if e, found := l.exact[l.forms[w]]; found {
+		return e, true
+	}
+	return stem, ok
+}
+
+// compared returns the entry of the English adjective that a comparative or an
+// adverb is made from.
+func (r *reader) compared(w string) (e entry, ok bool) {
+	if r.lang.name != "en" || len(w) < 5 {
+		return e, false
+	}
+	cut := ""
+	for _, end := range []string{"er", "est", "ly"} {
+		if c, found := strings.CutSuffix(w, end); found {
+			cut = c
+		}
+	}
+	if cut == "" {
+		return e, false
+	}
+	for _, base := range []string{cut, cut + "e", strings.TrimSuffix(cut, "i") + "y", cut[:len(cut)-1], cut + "le"} {
+		if e, ok = r.lang.table[r.lang.base(base)]; ok && e.kind == concept {
+			e.words = 1
+			return e, true
+		}
+	}
+	return e, false
 }
 
 // begins reports whether a sentence begins at a token, or with one word before it.
@@ -171,33 +222,42 @@ func (r *reader) entry(i int, e entry) int {
 		r.condition(i)
 		return n
 	case so:
-		r.therefore()
+		r.therefore(i)
 		return n
-	case be, than:
-		t.is = special
-	case by:
-		r.agent(i, n)
+	case be:
+		t.is = copula
+	case than:
+		t.is = between
+	case by, role:
+		r.lead(i, e)
 		return n
 	case quant:
 		t.weight, t.is = medium, t.is|quantity
 	case light:
 		t.weight = slight
-	case concept, ask:
+	case concept:
 		t.weight = known
+	case ask:
+		t.weight, t.is = known, asking
 	}
 	r.add(i, t)
 	return n
 }
 
-// not turns the next term round.
+// not turns the next term round. "Nobody" is "not everybody" here.
 func (r *reader) not(i int) {
 	r.nots = bump(r.nots)
 	r.negate = !r.negate
-	switch r.tokens[i].text {
-	case "nobody", "niemand", "nadie":
-		r.trail()
+	t := r.tokens[i].text
+	if t == "nobody" || t == "niemand" || t == "nadie" || t == "no" && i+1 < len(r.tokens) && r.tokens[i+1].text == "one" {
+		if e, ok := r.lang.table[r.lang.base(all[r.lang.name])]; ok {
+			r.add(i, term{id: e.id, weight: medium, is: quantity})
+		}
 	}
 }
+
+// all is a word for all in each language.
+var all = map[string]string{"en": "all", "de": "alle", "es": "todos"}
 
 // condition begins a clause that a cause or condition is in. Where a sentence
 // begins it ends with the clause.
@@ -207,67 +267,92 @@ func (r *reader) condition(i int) {
 }
 
 // therefore makes what the sentence said, or the one before, a cause.
-func (r *reader) therefore() {
-	from := r.side.first
-	if from == len(r.terms) && from > 0 {
-		for from > 0 && r.terms[from-1].place>>8 == r.terms[len(r.terms)-1].place>>8 {
+func (r *reader) therefore(i int) {
+	from, end := r.side.first, len(r.terms)
+	if from > 0 && r.tokens[i].clause == r.side.clause {
+		end = from
+		for place := r.terms[from-1].place >> 8; from > 0 && r.terms[from-1].place>>8 == place; {
 			from--
 		}
 	}
-	for j := from; j < len(r.terms); j++ {
+	for j := from; j < end; j++ {
 		r.terms[j].is |= cause
 	}
 	r.side.in = false
 }
 
-// agent makes the word before "by" one whose subject stands behind it, unless
-// what follows is an amount.
-func (r *reader) agent(i, n int) {
-	if len(r.terms) == 0 || r.tokens[i].first || i+n >= len(r.tokens) || r.tokens[i+n].kind == number {
-		return
+// agent is the role of who does it where that is not the subject.
+const agent = 1
+
+// maxLed is how many terms have the role of the word before them, at most.
+const maxLed = 3
+
+// determiner has the words that begin another part of a sentence.
+var determiner = words("the a an this these those its their our his her my your die das ein eine le la les un une el los las unos")
+
+// genitive has the words that join a thing to the one before.
+var genitive = words("of de du des del d")
+
+// counted is the role of numbers that have no other.
+const counted = 2
+
+// lead gives the next terms a role.
+func (r *reader) lead(i int, e entry) {
+	r.role, r.led = uint8(3+e.id%250), 0
+	switch next := i + int(e.words); {
+	case e.kind != by:
+	case next < len(r.tokens) && r.tokens[next].kind == number:
+		r.role = 0 // by how much
+	default:
+		r.role = agent
 	}
-	if r.lang.base(r.tokens[i-1].text) == "" || r.lang.stops[r.tokens[i-1].text] {
-		return
+}
+
+// words returns a set of words.
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
 	}
-	r.terms[len(r.terms)-1].is |= converse
+	return set
 }
 
 // plain adds a word that no table has.
 func (r *reader) plain(i int) {
 	t := r.tokens[i]
-	m := term{weight: heavy}
-	stem := r.stems[i]
-	if r.lang.name == "en" {
-		m.id = hash(root(stem))
-	} else {
-		m.id = hash(stem)
-	}
+	m := term{weight: heavy, id: hash(r.root(r.stems[i]))}
 	switch {
-	case t.name:
+	case t.name && r.lang.name != "de":
 		m.weight = naming
 	case len(t.text) > 5 && strings.HasSuffix(t.text, "ly") && r.lang.name == "en":
 		m.weight = slight
 	}
-	m.rest = r.without(stem)
+	m.rest = r.without(t.text)
 	r.add(i, m)
 }
 
 // without returns the id of a word without a negative prefix, 0 if it has none.
-func (r *reader) without(stem string) uint32 {
+func (r *reader) without(text string) uint32 {
 	for _, p := range r.lang.un {
-		rest, ok := strings.CutPrefix(stem, p)
-		if !ok || len(rest) < 3 {
+		rest, ok := strings.CutPrefix(text, p)
+		if !ok || len(rest) < 4 {
 			continue
 		}
-		if e, ok := r.lang.table[rest]; ok && e.kind == concept {
+		stem := r.lang.base(rest)
+		if e, ok := r.lang.table[stem]; ok && e.kind == concept {
 			return e.id
 		}
-		if r.lang.name == "en" {
-			rest = root(rest)
-		}
-		return hash(rest)
+		return hash(r.root(stem))
 	}
 	return 0
+}
+
+// root returns what a stem is made from, in English.
+func (r *reader) root(stem string) string {
+	if r.lang.name == "en" {
+		return root(stem)
+	}
+	return stem
 }
 
 // add adds a term.
@@ -277,19 +362,23 @@ func (r *reader) add(i int, t term) {
 		return
 	}
 	at := r.tokens[i]
+	if at.upper && r.lang.name == "de" {
+		t.is |= noun
+	}
 	t.place = uint16(at.sentence)<<8 | uint16(at.clause)
 	if r.side.in {
 		t.is |= cause
 	}
-	if r.joined && t.is&special == 0 {
-		t.is |= listed
+	if t.is&special != 0 || r.led == maxLed {
+		r.role = 0
 	}
+	if t.role = r.role; t.role == 0 && t.is&amount != 0 {
+		t.role = counted
+	}
+	r.led++
 	if r.negate && t.weight > slight {
 		t.is |= negated
 		r.negate = false
-	}
-	if t.is&special == 0 {
-		r.joined = false
 	}
 	r.terms = append(r.terms, t)
 }
@@ -413,25 +502,22 @@ func (r *reader) letter(i int) int {
 		return r.entry(i, e)
 	}
 	switch {
-	case t.text == "れ" || t.text == "ら" && i+1 < len(r.tokens) && r.tokens[i+1].text == "れ":
-		if len(r.terms) > 0 && i > 0 && r.tokens[i-1].text != "こ" && r.tokens[i-1].text != "そ" {
+	case t.text == "れ":
+		if len(r.terms) > 0 {
 			r.terms[len(r.terms)-1].is |= converse
 		}
 		return 1
 	case t.text == "を":
-		r.object()
+		for j := r.marked; j < len(r.terms); j++ {
+			r.terms[j].is |= cause // what something is done to
+		}
+		return 1
+	case strings.Contains("がはもにでとへ", t.text):
+		r.marked = len(r.terms)
 		return 1
 	case t.text >= "ぁ" && t.text <= "ゖ" || r.cjk.stops[t.text]:
 		return 1
 	}
 	r.add(i, term{id: hash(t.text), weight: known})
 	return 1
-}
-
-// object marks the terms before the place, back to the last particle, as what
-// something is done to.
-func (r *reader) object() {
-	for j := len(r.terms) - 1; j >= 0 && j >= len(r.terms)-4; j-- {
-		r.terms[j].is |= cause
-	}
 }

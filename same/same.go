@@ -1,6 +1,9 @@
 package same
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // Bounds on what is read of a text.
 const (
@@ -42,7 +45,7 @@ type Text struct {
 	nots   uint8
 	asks   bool
 	cut    bool // there is more than is in terms
-	strict bool // of a language where order does not tell who does what
+	strict bool // of a language whose verb may stand behind all
 }
 
 // A term is a word or phrase of a text that counts.
@@ -50,11 +53,15 @@ type term struct {
 	id     uint32 // what it means
 	rest   uint32 // the id without a negative prefix, or 0
 	place  uint16 // sentence and clause
-	weight uint8
 	is     flags
+	weight uint8
+	role   uint8 // by what word it is led in, or 0
 }
 
-type flags uint8
+type flags uint16
+
+// special terms say nothing, but things may change places around them.
+const special = copula | between
 
 const (
 	opposite flags = 1 << iota // it is the opposite of what id means
@@ -63,8 +70,10 @@ const (
 	converse                   // who does it stands behind it
 	amount                     // it is a number
 	quantity                   // it is a quantifier
-	special                    // it is no word, but stands between others
-	listed                     // it follows the one before with an "and" or a comma
+	copula                     // it is a form of "be"
+	between                    // it stands between what is compared
+	noun                       // it has a capital, in a language where nouns have
+	asking                     // it is what a question asks for
 )
 
 // Of returns what is compared of a text. Of a text of more than 8 KiB no more is
@@ -122,16 +131,27 @@ func Nearest(list []Text, t Text) (int, Verdict) {
 	return at, found
 }
 
-// sum is FNV-1a of 64 bits of the letters, digits and signs of a text, in small
-// letters.
+// sum is FNV-1a of 64 bits of a text in small letters, without stops, commas and
+// quotes, but for those in numbers, and with one space for many.
 func sum(text string) uint64 {
 	h, content := uint64(14695981039346656037), false
+	space, last := false, ' '
 	for _, r := range text {
-		if unicode.IsSpace(r) || r == '.' || r == ',' || r == '\'' || r == '’' || r == '"' {
+		switch {
+		case unicode.IsSpace(r):
+			space = content
 			continue
+		case r == '’':
+			r = '\''
+		case strings.ContainsRune(".,\"“”", r) && !isDigit(last):
+			continue
+		}
+		if space {
+			h, space = (h^' ')*1099511628211, false
 		}
 		content = content || unicode.IsLetter(r) || unicode.IsDigit(r)
 		h = (h ^ uint64(unicode.ToLower(r))) * 1099511628211
+		last = r
 	}
 	if !content {
 		return 0

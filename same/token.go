@@ -16,6 +16,7 @@ type token struct {
 	first    bool    // of its sentence
 	name     bool    // a capital, or letters with digits, where no sentence begins
 	value    float64 // of a number
+	upper    bool    // it has a capital
 	asks     bool    // its sentence ends with a question mark
 }
 
@@ -87,7 +88,7 @@ func (s *scanner) word() {
 	text := fold(string(s.text[from:min(s.at, from+maxWord)]))
 	name := upper && !s.begins || digits
 	for _, w := range parts(text) {
-		s.add(token{text: w, name: name})
+		s.add(token{text: w, name: name, upper: upper})
 	}
 }
 

@@ -1,0 +1,251 @@
+package same
+
+// A roles is a set of roles, one bit each. All are set for a thing that has one
+// role in one text and another one in the other.
+type roles uint64
+
+const changed = ^roles(0)
+
+// order reports whether two things have changed places, and whether that is in
+// doubt.
+func (p *pair) order() (swapped, doubt bool) {
+	swapped, doubt = p.sides()
+	for i := range p.a.terms {
+		if p.to[i] < 0 {
+			continue
+		}
+		s, d := p.around(i)
+		swapped, doubt = swapped || s, doubt || d
+	}
+	s, d := p.passive()
+	swapped, doubt = swapped || s, doubt || d
+	if p.a.strict && !swapped {
+		doubt = doubt || p.inverted()
+	}
+	return swapped || p.traded(), doubt
+}
+
+// sides compares what is a cause or condition in each.
+func (p *pair) sides() (swapped, doubt bool) {
+	var both, onlyA, onlyB, hasA, hasB, freeA, freeB int
+	for i := range p.a.terms {
+		x := &p.a.terms[i]
+		if p.to[i] < 0 || x.weight <= slight {
+			continue
+		}
+		inA, inB := x.is&cause != 0, p.b.terms[p.to[i]].is&cause != 0
+		tally(inA, &hasA, &freeA)
+		tally(inB, &hasB, &freeB)
+		switch {
+		case inA && inB:
+			both++
+		case inA:
+			onlyA++
+		case inB:
+			onlyB++
+		}
+	}
+	if hasA == 0 || hasB == 0 || freeA == 0 || freeB == 0 {
+		return false, false
+	}
+	swapped = onlyA > 0 && onlyB > 0 && both == 0
+	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
+}
+
+func tally(in bool, yes, no *int) {
+	if in {
+		*yes++
+	} else {
+		*no++
+	}
+}
+
+// around looks for things that have changed places around the term i of a: one
+// that stood before it stands behind it, and one the other way round. Where only
+// one of the two verbs has its subject behind it, that is as it should be.
+func (p *pair) around(i int) (swapped, doubt bool) {
+	v, j := &p.a.terms[i], int(p.to[i])
+	w := &p.b.terms[j]
+	if v.is&amount != 0 || v.is&special == 0 && v.weight <= slight || v.is&special != 0 && !p.single(v.id) {
+		return false, false
+	}
+	var left, right, kept roles // what came to the left, to the right, and stayed
+	var moved, clauses int
+	turned := (v.is^w.is)&converse != 0
+	for k := range p.a.terms {
+		x := &p.a.terms[k]
+		if k == i || p.to[k] < 0 || x.weight <= slight && x.is&amount == 0 {
+			continue
+		}
+		y := &p.b.terms[p.to[k]]
+		if x.place>>8 != v.place>>8 || y.place>>8 != w.place>>8 || apart(p.a.terms, i, k) || apart(p.b.terms, j, int(p.to[k])) {
+			continue
+		}
+		before, then := k < i, int(p.to[k]) < j
+		part := part(x, y)
+		switch {
+		case before && !then:
+			right |= part
+		case !before && then:
+			left |= part
+		case part&(1<<0|1<<agent) != 0:
+			kept |= part
+		}
+		if before != then {
+			moved++
+			if x.place != v.place || y.place != w.place {
+				clauses++
+			}
+		}
+	}
+	exchanged := left&right != 0
+	switch {
+	case turned && kept != 0 && moved == 0:
+		return true, true
+	case turned:
+		return false, !exchanged && kept != 0
+	case !exchanged || p.shifted(v.place):
+		return false, false
+	case v.is&special != 0 && kept == 0:
+		return false, moved < 4 // "A is B" and "B is A"
+	}
+	return clauses == 0, true
+}
+
+// shifted reports whether a thing of a sentence is who does it in both texts, but
+// the subject in one only.
+func (p *pair) shifted(place uint16) bool {
+	for k := range p.a.terms {
+		x := &p.a.terms[k]
+		if p.to[k] >= 0 && x.place>>8 == place>>8 && shift(x, &p.b.terms[p.to[k]]) {
+			return true
+		}
+	}
+	return false
+}
+
+// shift reports whether a thing is behind a "by" in one of two texts only, and
+// has no other role in the other.
+func shift(x, y *term) bool { return x.role == agent && y.role == 0 || x.role == 0 && y.role == agent }
+
+// passive looks at what is behind a "by" in one text only. It must have changed
+// places with something, or it is who does it in one and not in the other.
+func (p *pair) passive() (swapped, doubt bool) {
+	for k := range p.a.terms {
+		x := &p.a.terms[k]
+		if p.to[k] < 0 || !shift(x, &p.b.terms[p.to[k]]) {
+			continue
+		}
+		kept, moved := 0, 0
+		for i := range p.a.terms {
+			y := &p.a.terms[i]
+			if p.to[i] < 0 || y.weight <= slight || y.place>>8 != x.place>>8 || y.role != 0 || p.b.terms[p.to[i]].role != 0 {
+				continue
+			}
+			if (i < k) == (p.to[i] < p.to[k]) {
+				kept++
+			} else {
+				moved++
+			}
+		}
+		if moved == 0 && kept > 0 {
+			swapped, doubt = swapped || kept > 1, true
+		}
+	}
+	return swapped, doubt
+}
+
+// part returns the role that a thing has in both texts.
+func part(x, y *term) roles {
+	if x.role != y.role {
+		return changed
+	}
+	if x.role <= counted {
+		return 1 << x.role
+	}
+	return 1 << (3 + x.role%60)
+}
+
+// apart reports whether a copula stands between a word that may be a verb and
+// another thing, and not right before the verb.
+func apart(list []term, verb, thing int) bool {
+	for k := min(verb, thing) + 1; k < max(verb, thing); k++ {
+		if list[k].is&copula != 0 && k != verb-1 {
+			return true
+		}
+	}
+	return false
+}
+
+// single reports whether a term is there once in both texts.
+func (p *pair) single(id uint32) bool {
+	n, m := 0, 0
+	for i := range p.a.terms {
+		if p.a.terms[i].id == id {
+			n++
+		}
+	}
+	for j := range p.b.terms {
+		if p.b.terms[j].id == id {
+			m++
+		}
+	}
+	return n == 1 && m == 1
+}
+
+// traded reports whether two things have taken over each other's role: from A to
+// B, and from B to A.
+func (p *pair) traded() bool {
+	for i := range p.a.terms {
+		if p.to[i] < 0 || p.a.terms[i].weight <= slight {
+			continue
+		}
+		r, s := p.a.terms[i].role, p.b.terms[p.to[i]].role
+		if r == s || r == 0 || s == 0 {
+			continue
+		}
+		for k := i + 1; k < len(p.a.terms); k++ {
+			if p.to[k] >= 0 && p.a.terms[k].role == s && p.b.terms[p.to[k]].role == r && p.a.terms[k].weight > slight {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inverted reports whether two things of the same role stand in another order,
+// in a language where the verb may follow both.
+func (p *pair) inverted() bool {
+	for i := range p.a.terms {
+		x := &p.a.terms[i]
+		if p.to[i] < 0 || !p.thing(x) {
+			continue
+		}
+		for k := i + 1; k < len(p.a.terms); k++ {
+			y := &p.a.terms[k]
+			if p.to[k] < 0 || p.to[k] > p.to[i] || !p.thing(y) {
+				continue
+			}
+			a, b := part(x, &p.b.terms[p.to[i]]), part(y, &p.b.terms[p.to[k]])
+			if x.is&cause == y.is&cause && a&b != 0 && a != changed && b != changed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// thing reports whether a term may be who does something or what it is done to.
+func (p *pair) thing(t *term) bool {
+	return t.weight > slight && (t.is&noun != 0 || !p.a.nouns())
+}
+
+// nouns reports whether the language of a text marks its nouns.
+func (t Text) nouns() bool {
+	for i := range t.terms {
+		if t.terms[i].is&noun != 0 {
+			return true
+		}
+	}
+	return false
+}
