@@ -11,6 +11,7 @@ import (
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 	"ponder/tool/knowledge"
+	"ponder/tool/thread"
 )
 
 // modes are the ways of thinking there are.
@@ -29,7 +30,7 @@ type thinker struct {
 // of the machine. The caller closes it.
 func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, docs []string,
 	onDelta func(ponder.Delta)) (*thinker, error) {
-	var tools []ponder.Tool
+	tools := []ponder.Tool{thread.New(store, owner)}
 	if len(docs) > 0 {
 		tools = append(tools, knowledge.New(knowledge.Options{Roots: docs}))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ const (
 	leastTime     = time.Second
 	mostTime      = 24 * time.Hour
 	mostCalls     = 1_000_000
+	mostParallel  = 16
 )
 
 // question returns the question that a user asks, from standard input if text
@@ -51,13 +53,34 @@ func (a *app) question(text string) (string, error) {
 }
 
 // budgetFlags are the limits of a run, as a user writes them.
-type budgetFlags struct{ time, tokens, cost, calls string }
+type budgetFlags struct {
+	time, tokens, cost, calls string
+	named                     time.Duration // by a preset
+}
 
 func (f *budgetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.time, "for", "", "`time` to think, such as 90s, 30m or 2h (default 5m)")
 	flags.StringVar(&f.tokens, "tokens", "", "`number` of tokens to use at most, such as 200000 or 200k")
 	flags.StringVar(&f.cost, "cost", "", "US `dollars` to spend at most, such as 0.50")
 	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
+}
+
+// presets are names for times to think.
+var presets = map[string]time.Duration{"quick": 5 * time.Minute, "moderate": 30 * time.Minute, "deep": 2 * time.Hour}
+
+// preset sets the time of a preset, which --for overrides.
+func (f *budgetFlags) preset(name string, given func(string) bool) error {
+	if !given("preset") {
+		return nil
+	}
+	d, ok := presets[name]
+	if !ok {
+		return usagef("--preset: %q is none of quick, moderate, deep", clip(name, 20))
+	}
+	if !given("for") {
+		f.named = d
+	}
+	return nil
 }
 
 // budget returns the limits: of the flags that are given, else of the
@@ -67,8 +90,8 @@ func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.
 		Time: time.Duration(c.For),
 		Cost: ponder.Cost{Tokens: c.Tokens, Calls: c.Calls, Money: money(c.Cost)},
 	}
-	if b.Time == 0 {
-		b.Time = 5 * time.Minute
+	if b.Time = cmp.Or(f.named, b.Time); b.Time == 0 {
+		b.Time = presets["quick"]
 	}
 	for _, flag := range []struct {
 		name string
@@ -143,5 +166,14 @@ func (f *thinkFlags) options(c *config.Config, given func(string) bool) (session
 			return session.Options{}, usagef("--synthesis-every: %w", err)
 		}
 	}
-	return session.Options{SynthesisInterval: every.Seconds(), Prompt: c.Prompt(session.Name)}, nil
+	parallel := 1
+	if given("parallel") {
+		var err error
+		if parallel, err = countOf(f.parallel, mostParallel); err != nil {
+			return session.Options{}, usagef("--parallel: %w", err)
+		}
+	}
+	return session.Options{
+		SynthesisInterval: every.Seconds(), Parallel: parallel, Earlier: !f.noEarlier, ToTheEnd: f.toTheEnd, Prompt: c.Prompt(session.Name),
+	}, nil
 }

@@ -8,11 +8,14 @@ package knowledge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ponder"
@@ -65,7 +68,9 @@ var schema = json.RawMessage(`{
     "query": {"type": "string", "description": "What to look for, in the words a document would use."},
     "paths": {"type": "array", "items": {"type": "string"}, "description": "Files and folders to look into, as absolute paths."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 20, "description": "The most hits to return; 5 if left out."},
-    "exclude": {"type": "array", "items": {"type": "string"}, "description": "The ids of hits that are known already."}
+    "exclude": {"type": "array", "items": {"type": "string"}, "description": "The ids of hits that are known already."},
+    "prefer": {"type": "array", "items": {"type": "string"}, "description": "Sources whose hits count twice as much: paths or names of files, or paths of folders."},
+    "without": {"type": "array", "items": {"type": "string"}, "description": "Sources to leave out, named in the same way."}
   },
   "required": ["query"],
   "additionalProperties": false
@@ -90,6 +95,8 @@ type input struct {
 	Paths   []string `json:"paths"`
 	Limit   int      `json:"limit"`
 	Exclude []string `json:"exclude"`
+	Prefer  []string `json:"prefer"`
+	Without []string `json:"without"`
 }
 
 // result is what the tool returns, as JSON.
@@ -139,11 +146,48 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	found := docs.Search(in.Query, min(limit, maxLimit), recall.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity})
-	for _, h := range found {
+	for _, h := range find(docs, in, min(limit, maxLimit)) {
 		r.Hits = append(r.Hits, newHit(docs, h, in.Query))
 	}
 	return encode(r)
+}
+
+// find searches, and heeds which sources are wanted.
+func find(docs *recall.Collection, in input, limit int) []recall.Hit {
+	opts, n := recall.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity}, limit
+	if len(in.Prefer)+len(in.Without) > 0 {
+		n = wider * limit
+	}
+	found := docs.Search(in.Query, n, opts)
+	if n == limit {
+		return found
+	}
+	found = slices.DeleteFunc(found, func(h recall.Hit) bool { return among(h.Document.Source, in.Without) })
+	for i, h := range found {
+		if among(h.Document.Source, in.Prefer) {
+			found[i].Score = min(1, preferred*h.Score)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b recall.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return found[:min(limit, len(found))]
+}
+
+// How sources are preferred.
+const (
+	wider     = 4 // times as many hits are looked at
+	preferred = 2 // times their score
+)
+
+// among reports whether a source is one of those named: by its path, its name or
+// the path of a folder it is in.
+func among(source string, names []string) bool {
+	for _, name := range names[:min(len(names), maxPaths)] {
+		clean := filepath.Clean(name)
+		if source == name || source == clean || filepath.Base(source) == name || strings.HasPrefix(source, strings.TrimSuffix(clean, string(filepath.Separator))+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
 }
 
 func newHit(docs *recall.Collection, h recall.Hit, query string) hit {

@@ -262,3 +262,31 @@ func TestConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// Sources that matter more come first, and those to leave out do not come.
+func TestSources(t *testing.T) {
+	dir := folder(t, map[string]string{"a/ferry.md": "The ferry is old and white.", "a/b.md": "The ferry is old and blue.", "c.md": "The ferry is old, and has an engine."})
+	sources := func(in input) (names []string) {
+		in.Query, in.Paths = "is the ferry old?", []string{dir}
+		for _, h := range use(t, New(Options{}).Do, in).Hits {
+			names = append(names, filepath.Base(h.Source))
+		}
+		return names
+	}
+	for _, tt := range []struct {
+		name string
+		in   input
+		want []string
+	}{
+		{"prefer a file", input{Prefer: []string{"b.md"}, Limit: 1}, []string{"b.md"}},
+		{"prefer a path", input{Prefer: []string{filepath.Join(dir, "a", "ferry.md")}, Limit: 1}, []string{"ferry.md"}},
+		{"without a folder", input{Without: []string{filepath.Join(dir, "a")}}, []string{"c.md"}},
+		{"without a file", input{Without: []string{"ferry.md", "c.md"}}, []string{"b.md"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, sources(tt.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
