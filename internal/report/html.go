@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -59,9 +60,9 @@ func (p *page) funcs() template.FuncMap {
 		"ten":  func(x float64) int { return int(unit(x)*10 + 0.5) },
 		"wish": func(w session.Steering) string { wish, _ := steerLine(w); return wish },
 		"came": func(w session.Steering) string { _, came := steerLine(w); return came },
-		"kind": kindClass, "count": count, "quote": func(s string) string { return oneLine(s) },
-		"mark": func(s session.QuestionState) string { return stateMarks[s] },
+		"kind": kindClass, "count": count, "quote": oneLine,
 		"last": func(i int) bool { return i == len(p.Syntheses)-1 },
+		"gist": func(md string) string { return short(textOf(p.read.prose(md)), maxGist) },
 		"tree": func() template.HTML { return p.treeHTML() },
 	}
 }
@@ -74,8 +75,32 @@ func kindClass(kind string) string {
 	return "other"
 }
 
-// Number returns the number of a source, for its anchor.
-func (p *page) Number(id string) int { return p.numbers.of[id] }
+// maxGist is how many letters of a synthesis are shown while it is folded.
+const maxGist = 80
+
+// textOf returns the words of the first block that has any.
+func textOf(blocks []block) string {
+	for _, b := range blocks {
+		if text := cmp.Or(oneLine(wordsOf(b.spans)), textOf(b.blocks)); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func wordsOf(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		switch s.kind {
+		case plain, codeSpan:
+			b.WriteString(s.text)
+		case softBreak, hardBreak:
+			b.WriteByte(' ')
+		}
+		b.WriteString(wordsOf(s.spans))
+	}
+	return b.String()
+}
 
 func (p *page) prose(md string) template.HTML {
 	w := &htmlWriter{numbers: p.numbers}

@@ -131,25 +131,48 @@ func (r *reader) inline(md string) []span {
 	return spans
 }
 
-// maxMarks bounds the marks that a reader must match with others, per line or, for
-// brackets, that nest. No text that is meant to be read has as many.
-const maxMarks = 1000
+// Bounds on what a reader must match or open, of which no text that is meant to be
+// read has as much: marks in a paragraph, and lists and quotes that begin on one
+// line.
+const (
+	maxMarks = 1000
+	maxOpens = 30
+)
 
 // tooTangled reports whether a text is made to keep a reader busy.
 func tooTangled(md string) bool {
-	for paragraph := range strings.SplitSeq(md, "\n\n") {
-		marks := 0
-		for i := range len(paragraph) {
-			switch paragraph[i] {
-			case '[', ']', '*', '_', '~', '`', '>', '<', '!':
+	marks := 0
+	for line := range strings.Lines(md) {
+		if strings.TrimSpace(line) == "" {
+			marks = 0
+		}
+		for i := range len(line) {
+			switch line[i] {
+			case '[', ']', '*', '_', '~', '`', '<', '!':
 				marks++
 			}
 		}
-		if marks > maxMarks {
+		if marks > maxMarks || opens(line) > maxOpens {
 			return true
 		}
 	}
 	return false
+}
+
+// opener is what begins a quote or an item of a list.
+var opener = regexp.MustCompile(`^[ \t]*(?:>|[-+*]|\d{1,9}[.)])`)
+
+// opens returns how many quotes and lists begin on a line, at most one more than
+// there may be.
+func opens(line string) (n int) {
+	for n <= maxOpens {
+		end := len(opener.FindString(line))
+		if end == 0 {
+			return n
+		}
+		n, line = n+1, line[end:]
+	}
+	return n
 }
 
 // plainly returns a text as paragraphs of plain text.
