@@ -34,6 +34,7 @@ type pair struct {
 	quantsB  int
 	fewA     int // of those, the ones for little
 	fewB     int
+	decided  bool // one has what turns the meaning, and no partner
 	asked    bool // one asks for what the other does not
 }
 
@@ -61,7 +62,7 @@ func (p *pair) verdict() Verdict {
 	if p.asked {
 		return Different
 	}
-	plain := turns == 0 && nots == 0 && p.negs == 0 && p.numbersA == 0 && p.numbersB == 0 && (p.quantsA == 0 || p.quantsB == 0) && p.fewA == 0 && p.fewB == 0 && !doubt
+	plain := turns == 0 && nots == 0 && p.negs == 0 && p.numbersA == 0 && p.numbersB == 0 && (p.quantsA == 0 || p.quantsB == 0) && p.fewA == 0 && p.fewB == 0 && !p.decided && !doubt
 	switch {
 	case plain && p.close(leftBoth, leftOne):
 		return Same
@@ -146,6 +147,8 @@ func (p *pair) left(t *term, weight, numbers, quants, few *int) {
 		}
 	case t.is&asking != 0:
 		p.asked = true
+	case t.is&(decisive|opposite) != 0:
+		p.decided = true
 	}
 	*weight += int(t.weight)
 }

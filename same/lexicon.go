@@ -16,6 +16,7 @@ import (
 //	form   irregular forms of the last word
 //	same   words for one thing, and after | those for its opposite
 //	quant  likewise, of quantifiers
+//	firm   likewise, of what a text cannot do without
 //	light  words for one thing that add little
 //	ask    ask for the thing after =, where a question begins
 //	if     begin the clause of a cause or condition; with ^, of its absence
@@ -48,6 +49,7 @@ const (
 	not
 	concept
 	quant
+	firm
 	light
 	ask
 	when // a condition
@@ -58,7 +60,7 @@ const (
 	role
 )
 
-var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "light": light, "ask": ask,
+var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
 	"if": when, "so": so, "be": be, "than": than, "by": by, "role": role}
 
 // tables returns the languages and the words of scripts without spaces. They are

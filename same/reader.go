@@ -20,16 +20,17 @@ const (
 // A reader makes terms of tokens.
 type reader struct {
 	Text
-	tokens []token
-	lang   *language
-	cjk    *language
-	stems  []string
-	key    []byte
-	negate bool  // the next term is negated
-	role   uint8 // of the next terms
-	led    int   // how many terms have it
-	marked int   // how many terms there are at the last particle
-	side   side
+	tokens  []token
+	lang    *language
+	cjk     *language
+	english *language
+	stems   []string
+	key     []byte
+	negate  bool  // the next term is negated
+	role    uint8 // of the next terms
+	led     int   // how many terms have it
+	marked  int   // how many terms there are at the last particle
+	side    side
 }
 
 // A side is where the reader is of a cause and what comes of it.
@@ -43,7 +44,7 @@ type side struct {
 // read fills the terms.
 func (r *reader) read(text string) {
 	list, cjk := tables()
-	r.cjk = cjk
+	r.cjk, r.english = cjk, list[0]
 	r.tokens = scan(text, true)
 	at := detect(text, r.tokens, list)
 	r.lang = list[at]
@@ -63,6 +64,7 @@ func (r *reader) read(text string) {
 		i += max(1, r.take(i))
 	}
 	r.trail()
+	r.causes()
 	if len(r.tokens) > 0 {
 		r.asks = r.tokens[len(r.tokens)-1].asks
 	}
@@ -85,7 +87,10 @@ func (r *reader) take(i int) int {
 	}
 	e, ok := r.find(r.lang, i)
 	if !ok && !r.lang.stops[t.text] {
-		e, ok = r.compared(t.text)
+		if e, ok = r.compared(t.text); !ok {
+			e, ok = r.english.exact[t.text] // "not" is known by all
+			e.words, ok = 1, ok && e.kind == not
+		}
 	}
 	if ok {
 		return r.entry(i, e)
@@ -233,6 +238,8 @@ func (r *reader) entry(i int, e entry) int {
 		return n
 	case quant:
 		t.weight, t.is = medium, t.is|quantity
+	case firm:
+		t.weight, t.is = medium, t.is|decisive
 	case light:
 		t.weight = slight
 	case concept:
@@ -280,6 +287,31 @@ func (r *reader) therefore(i int) {
 	}
 	r.side.in = false
 }
+
+// causes makes what stands before a verb that says that one thing causes another
+// a cause, or what stands behind it in the passive.
+func (r *reader) causes() {
+	e, ok := r.lang.exact[causing[r.lang.name]]
+	for i := range r.terms {
+		t := &r.terms[i]
+		if !ok || t.id != e.id || t.is&(opposite|cause) != 0 {
+			continue
+		}
+		passive := t.is&converse != 0
+		for j := range r.terms {
+			passive = passive || j > i && r.terms[j].role == agent && r.terms[j].place>>8 == t.place>>8
+		}
+		for j := range r.terms {
+			x := &r.terms[j]
+			if x.place>>8 == t.place>>8 && (!passive && j < i || passive && j > i && (x.role == agent || t.is&converse != 0)) {
+				x.is |= cause
+			}
+		}
+	}
+}
+
+// causing is a word for causing in each language.
+var causing = map[string]string{"en": "cause", "de": "verursachen", "fr": "causer", "es": "causar"}
 
 // agent is the role of who does it where that is not the subject.
 const agent = 1

@@ -73,6 +73,7 @@ const (
 	copula                     // it is a form of "be"
 	between                    // it stands between what is compared
 	noun                       // it has a capital, in a language where nouns have
+	decisive                   // a text without it says something else
 	asking                     // it is what a question asks for
 )
 
