@@ -21,11 +21,11 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 		return nil, ctx.Err()
 	}
 	a := t.attempts[attemptID{run, cause}]
-	if a.Tool != "" || a.Request == "" {
+	if a.request == nil {
 		return nil, ctx.Err()
 	}
 	var req llm.Request
-	if err := json.Unmarshal([]byte(a.Request), &req); err != nil {
+	if err := json.Unmarshal(a.request, &req); err != nil {
 		return nil, fmt.Errorf("request of %s %s: %w", run, cause, err)
 	}
 	return &req, ctx.Err()

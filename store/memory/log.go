@@ -56,7 +56,7 @@ func (s *Store) append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 type batch struct {
 	stamped  []ponder.Event
 	stored   []ponder.Event // as a reader gets them
-	attempts []rule.Attempt
+	attempts []attempt
 	results  []rule.Result
 }
 
@@ -69,11 +69,13 @@ func newBatch(id ponder.ThreadID, head ponder.Seq, events []ponder.Event) (b bat
 		if b.stored[i], err = roundTrip(ev); err != nil {
 			return b, err
 		}
-		a, ok, err := rule.Started(ev)
-		if err != nil {
-			return b, err
-		}
-		if ok {
+		if start, ok := rule.Started(ev); ok {
+			a := attempt{Start: start}
+			if req := rule.Request(ev); req != nil {
+				if a.request, err = json.Marshal(req); err != nil {
+					return b, fmt.Errorf("encode request of %s %s: %w", ev.Run, ev.Cause, err)
+				}
+			}
 			b.attempts = append(b.attempts, a)
 		}
 		if r, ok := rule.Finished(ev); ok {
@@ -113,11 +115,7 @@ func (t *thread) add(b batch, keys []string, held bool) {
 func (s *Store) settle(t *thread, b batch) {
 	for _, r := range b.results {
 		a := t.attempts[attemptID{r.Run, r.Cause}]
-		r.Role, r.Mode = a.Role, a.Mode
-		if r.Model == "" {
-			r.Model = a.Model
-		}
-		s.results = append(s.results, result{t.info.ID, r})
+		s.results = append(s.results, result{t.info.ID, r.Follows(a.Start)})
 	}
 }
 

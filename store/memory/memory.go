@@ -36,7 +36,7 @@ type thread struct {
 	events   []ponder.Event // events[i].Seq == i+1
 	keys     map[string]bool
 	lease    rule.Lease
-	attempts map[attemptID]rule.Attempt
+	attempts map[attemptID]attempt
 	folds    map[string]checkpoint
 }
 
@@ -44,6 +44,13 @@ type node struct {
 	ponder.Node
 	clock  time.Duration
 	buried bool
+}
+
+// An attempt is the beginning of a call, with its request as JSON, if that is
+// known.
+type attempt struct {
+	rule.Start
+	request []byte
 }
 
 type attemptID struct {

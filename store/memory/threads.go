@@ -45,7 +45,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	t := &thread{
 		info:     ponder.Info{Thread: header, Updated: header.Created, Status: ponder.Created},
 		keys:     make(map[string]bool),
-		attempts: make(map[attemptID]rule.Attempt),
+		attempts: make(map[attemptID]attempt),
 		folds:    make(map[string]checkpoint),
 	}
 	if old := s.threads[header.ID]; old != nil {

@@ -1,11 +1,11 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"strings"
 
 	"ponder"
 )
@@ -42,7 +42,7 @@ const (
 // A row of ponder_batch.
 type row struct {
 	first, last ponder.Seq
-	lines       string
+	lines       []byte
 }
 
 // page reads some events of a thread after one; none if there are none.
@@ -61,7 +61,7 @@ func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) 
 }
 
 func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT coalesce(b.first, 0), coalesce(b.last, 0), coalesce(b.lines, '')
+	rows, err := s.read.QueryContext(ctx, `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
 		FROM ponder_thread t LEFT JOIN ponder_batch b ON b.num = t.num AND b.last > ?
 		WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`, int64(after), string(id), pageRows)
 	if err != nil {
@@ -91,10 +91,10 @@ func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.S
 // decode appends the events of a row that come after one.
 func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
 	seq := r.first
-	for line := range strings.Lines(r.lines) {
+	for line := range bytes.Lines(r.lines) {
 		if seq > after {
 			var ev ponder.Event
-			if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			if err := json.Unmarshal(line, &ev); err != nil {
 				return nil, fmt.Errorf("event %d: %w", seq, err)
 			}
 			ev.Thread, ev.Seq = id, seq

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -16,21 +17,37 @@ import (
 
 // Request implements [ponder.Ledger].
 func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunID, cause string) (*llm.Request, error) {
-	start := startKey(rule.Result{Run: run, Cause: cause})
-	var js string
-	err := s.read.QueryRowContext(ctx, `SELECT a.request FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_attempt a USING (at)
-		WHERE t.id = ? AND k.turn = ? AND k.hash = ?`, string(id), turn(cause), hash(start)).Scan(&js)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && js == "" {
+	h := hash(startKey(run, cause))
+	var line int
+	var asked []byte
+	err := s.read.QueryRowContext(ctx, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
+		WHERE t.id = ? AND k.turn = ? AND k.hash = ?`, chunkLines-1, lineBits, string(id), turn(cause), h[:]).Scan(&line, &asked)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	var req llm.Request
+	var req *llm.Request
 	if err == nil {
-		err = json.Unmarshal([]byte(js), &req)
+		req, err = requestOf(asked, line)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("request of %s %s: %w", run, cause, explain(err))
 	}
-	return &req, nil
+	return req, nil
+}
+
+// requestOf returns the request of the event of a line, or nil.
+func requestOf(asked []byte, line int) (*llm.Request, error) {
+	prefix := strconv.AppendInt(nil, int64(line), 10)
+	prefix = append(prefix, ' ')
+	for js := range bytes.Lines(asked) {
+		js, ok := bytes.CutPrefix(js, prefix)
+		if !ok {
+			continue
+		}
+		req := new(llm.Request)
+		return req, json.Unmarshal(js, req)
+	}
+	return nil, nil
 }
 
 // groups has the columns that usage is summed by.

@@ -44,6 +44,7 @@ type Store struct {
 	read  *sql.DB
 	hub   watch.Hub
 
+	batches batches
 	queue   chan *request
 	closing chan struct{} // closed to stop the writer
 	stopped chan struct{} // closed when it has stopped

@@ -27,11 +27,11 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	if err != nil {
 		return err
 	}
-	b, err := encode(header.ID, events)
+	b, err := s.batches.encode(header.ID, events)
 	if err != nil {
 		return err
 	}
-	bytes := b.bytes + len(header.ID) + len(header.Kind) + len(header.Title) + len(header.Owner) + len(header.Model)
+	bytes := b.size() + len(header.ID) + len(header.Kind) + len(header.Title) + len(header.Owner) + len(header.Model)
 	return s.submit(ctx, bytes, func(tx *tx) error { return tx.create(header, b) })
 }
 
@@ -147,7 +147,6 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 		return ponder.ErrNoThread
 	}
 	for _, query := range [...]string{
-		`DELETE FROM ponder_attempt WHERE at IN (SELECT at FROM ponder_key WHERE num = ?)`,
 		`DELETE FROM ponder_key WHERE num = ?`,
 		`DELETE FROM ponder_batch WHERE num = ?`,
 		`DELETE FROM ponder_fold WHERE num = ?`,
@@ -157,7 +156,7 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 		tx.exec(query, t.num)
 	}
 	tx.pos++
-	tx.exec(`INSERT INTO ponder_batch (pos, num, first, last, time, seen, lines) VALUES (?, ?, 0, 0, 0, 0, '')`, tx.pos, t.num)
+	tx.exec(insertBatch, tx.pos, t.num, int64(0), int64(0), int64(0), int64(0), []byte{}, []byte(nil))
 	delete(tx.threads, id)
 	return nil
 }

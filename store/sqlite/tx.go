@@ -40,6 +40,7 @@ type thread struct {
 	status  ponder.Status
 	title   string
 	lease   rule.Lease
+	calls   []rule.Start // those that have not ended, as far as they are known
 }
 
 // node is what the writer knows of a node. A node that is not there is buried.
@@ -235,9 +236,10 @@ func (tx *tx) inForce(t *thread, fence ponder.Fence) bool {
 // collide.
 const hashSize = 16
 
-func hash(key string) []byte {
+func hash(key string) (h [hashSize]byte) {
 	sum := sha256.Sum256([]byte(key))
-	return sum[:hashSize:hashSize]
+	copy(h[:], sum[:])
+	return h
 }
 
 // turn returns the number that an action's key ends in, after a "-", or zero.

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,17 +11,14 @@ import (
 	"ponder/llm"
 )
 
-// An Attempt is the row that the intent to call a model or to use a tool makes
-// in the ledger.
-type Attempt struct {
-	Run     ponder.RunID
-	Cause   string
-	Tool    string // empty for a call
-	Role    ponder.Role
-	Mode    string
-	Model   string
-	Held    ponder.Cost
-	Request string // JSON of what the model is sent, or of the tool's arguments; empty if not known
+// A Start is what the intent to call a model or to use a tool says of the
+// result that it comes to.
+type Start struct {
+	Run   ponder.RunID
+	Cause string
+	Role  ponder.Role
+	Mode  string
+	Model string
 }
 
 // A Result is the row that the end of an attempt makes in the ledger.
@@ -40,25 +36,31 @@ type Result struct {
 	Time   time.Time
 }
 
-// Started returns the row of an event that is such an intent.
-func Started(ev ponder.Event) (a Attempt, ok bool, err error) {
-	switch b := ev.Body.(type) {
-	case ponder.CallStarted:
-		a = Attempt{Role: b.Role, Mode: b.Mode, Model: b.Model, Held: b.Held}
-		if b.Request != nil {
-			js, err := json.Marshal(b.Request)
-			if err != nil {
-				return a, false, fmt.Errorf("encode request of %s %s: %w", ev.Run, ev.Cause, err)
-			}
-			a.Request = string(js)
-		}
-	case ponder.ToolCall:
-		a = Attempt{Tool: b.Name, Request: string(b.Args)}
-	default:
-		return a, false, nil
+// Started returns what an event that is such an intent says. The use of a tool
+// has no role, mode or model.
+func Started(ev ponder.Event) (s Start, ok bool) {
+	b, ok := ev.Body.(ponder.CallStarted)
+	if !ok || ev.Run == "" || ev.Cause == "" {
+		return s, false
 	}
-	a.Run, a.Cause = ev.Run, ev.Cause
-	return a, ev.Run != "" && ev.Cause != "", nil
+	return Start{Run: ev.Run, Cause: ev.Cause, Role: b.Role, Mode: b.Mode, Model: b.Model}, true
+}
+
+// Request returns the request that is to be kept with an event, or nil.
+func Request(ev ponder.Event) *llm.Request {
+	if b, ok := ev.Body.(ponder.CallStarted); ok && ev.Run != "" && ev.Cause != "" {
+		return b.Request
+	}
+	return nil
+}
+
+// Follows returns r with what its beginning says of it.
+func (r Result) Follows(s Start) Result {
+	r.Role, r.Mode = s.Role, s.Mode
+	if r.Model == "" {
+		r.Model = s.Model
+	}
+	return r
 }
 
 // Finished returns the row of an event that ends an attempt; Role and Mode are

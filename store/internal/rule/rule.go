@@ -7,6 +7,7 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ponder"
@@ -34,20 +35,29 @@ func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event
 // are not empty are the same, and an error if an event has no body.
 func Keys(events []ponder.Event) ([]string, error) {
 	keys := make([]string, len(events))
-	seen := make(map[string]bool, len(events))
+	var seen map[string]bool
+	if len(events) > fewEvents {
+		seen = make(map[string]bool, len(events))
+	}
 	for i, ev := range events {
 		if ev.Body == nil {
 			return nil, fmt.Errorf("event %d has no body", i+1)
 		}
 		key := ev.Key()
-		if key != "" && seen[key] {
+		if key != "" && (seen[key] || seen == nil && slices.Contains(keys[:i], key)) {
 			return nil, fmt.Errorf("%w: %s", ponder.ErrTaken, key)
 		}
-		seen[key] = true
+		if seen != nil {
+			seen[key] = true
+		}
 		keys[i] = key
 	}
 	return keys, nil
 }
+
+// fewEvents is how many keys are compared with each other sooner than they are
+// put into a map.
+const fewEvents = 16
 
 // Now returns the time as stores keep it: in UTC, with microseconds.
 func Now() time.Time { return Trim(time.Now()) }

@@ -26,7 +26,8 @@ CREATE TABLE ponder_batch (
 	last  INTEGER NOT NULL,
 	time  INTEGER NOT NULL, -- of the last line
 	seen  INTEGER NOT NULL, -- the most that a holder said of the thinking time up to here
-	lines TEXT    NOT NULL -- events as JSON, one a line, without thread_id and seq
+	lines BLOB    NOT NULL, -- events as JSON, one a line, without thread_id and seq
+	asked BLOB -- what models are sent, if that is known, one a line: which of lines, from 0, and the request as JSON
 ) STRICT;
 CREATE UNIQUE INDEX ponder_batch_last ON ponder_batch (num, last);
 
@@ -38,22 +39,6 @@ CREATE TABLE ponder_key (
 	at   INTEGER NOT NULL, -- pos * 1024 + which line of it
 	PRIMARY KEY (num, turn, hash)
 ) STRICT, WITHOUT ROWID;
-
--- Intents to call a model or to use a tool, and what was to be sent.
-CREATE TABLE ponder_attempt (
-	at      INTEGER PRIMARY KEY, -- as in ponder_key
-	num     INTEGER NOT NULL,
-	run     TEXT    NOT NULL,
-	cause   TEXT    NOT NULL,
-	tool    TEXT    NOT NULL, -- empty: a call
-	role    TEXT    NOT NULL,
-	mode    TEXT    NOT NULL,
-	model   TEXT    NOT NULL,
-	calls   INTEGER NOT NULL, -- held from the budgets
-	tokens  INTEGER NOT NULL,
-	money   INTEGER NOT NULL,
-	request TEXT    NOT NULL -- JSON, or empty if not known
-) STRICT;
 
 -- What attempts came to. Rows outlive their threads.
 CREATE TABLE ponder_usage (

@@ -1,18 +1,3 @@
-CREATE TABLE ponder_attempt (
-	at      INTEGER PRIMARY KEY, -- as in ponder_key
-	num     INTEGER NOT NULL,
-	run     TEXT    NOT NULL,
-	cause   TEXT    NOT NULL,
-	tool    TEXT    NOT NULL, -- empty: a call
-	role    TEXT    NOT NULL,
-	mode    TEXT    NOT NULL,
-	model   TEXT    NOT NULL,
-	calls   INTEGER NOT NULL, -- held from the budgets
-	tokens  INTEGER NOT NULL,
-	money   INTEGER NOT NULL,
-	request TEXT    NOT NULL -- JSON, or empty if not known
-) STRICT;
-INSERT INTO "ponder_attempt" VALUES(2048,1,'run_1','think-1#1','','slow','session','p/m',1,100,0,'{"system":"think","messages":[{"role":"user","parts":[{"text":"why?"}]}]}');
 CREATE TABLE ponder_batch (
 	pos   INTEGER PRIMARY KEY, -- grows over all threads, in the order of commits
 	num   INTEGER NOT NULL,
@@ -20,19 +5,21 @@ CREATE TABLE ponder_batch (
 	last  INTEGER NOT NULL,
 	time  INTEGER NOT NULL, -- of the last line
 	seen  INTEGER NOT NULL, -- the most that a holder said of the thinking time up to here
-	lines TEXT    NOT NULL -- events as JSON, one a line, without thread_id and seq
+	lines BLOB    NOT NULL, -- events as JSON, one a line, without thread_id and seq
+	asked BLOB -- what models are sent, if that is known, one a line: which of lines, from 0, and the request as JSON
 ) STRICT;
-INSERT INTO "ponder_batch" VALUES(1,1,1,1,1779021045123456,0,'{"event_id":"evt_A","ts":"2026-05-17T12:30:45.123456Z","type":"run_started","run_id":"run_1","content":"why?","data":{"mode":"session","version":1,"budget":{"time_ns":3600000000000}}}
-');
-INSERT INTO "ponder_batch" VALUES(2,1,2,2,1779021046123456,0,'{"event_id":"evt_B","ts":"2026-05-17T12:30:46.123456Z","type":"call_started","run_id":"run_1","cause":"think-1#1","internal":true,"model":"p/m","data":{"model_role":"slow","mode":"session","held":{"calls":1,"tokens":100}}}
-');
-INSERT INTO "ponder_batch" VALUES(3,1,3,5,1779021049123456,1500000000,'{"event_id":"evt_C","ts":"2026-05-17T12:30:47.123456Z","type":"call_finished","run_id":"run_1","cause":"think-1#1","elapsed_ms":1500,"internal":true,"model":"p/m","usage":{"input":10,"output":5},"data":{"message":{"role":"assistant","parts":[{"text":"because"}]},"finish":"stop","spent":{"calls":1,"tokens":15,"micro_usd":7},"price":"table"}}
+INSERT INTO "ponder_batch" VALUES(1,1,1,1,1779021045123456,0,CAST('{"event_id":"evt_A","ts":"2026-05-17T12:30:45.123456Z","type":"run_started","run_id":"run_1","content":"why?","data":{"mode":"session","version":1,"budget":{"time_ns":3600000000000}}}
+' AS BLOB),NULL);
+INSERT INTO "ponder_batch" VALUES(2,1,2,2,1779021046123456,0,CAST('{"event_id":"evt_B","ts":"2026-05-17T12:30:46.123456Z","type":"call_started","run_id":"run_1","cause":"think-1#1","internal":true,"model":"p/m","data":{"model_role":"slow","mode":"session","held":{"calls":1,"tokens":100}}}
+' AS BLOB),CAST('0 {"system":"think","messages":[{"role":"user","parts":[{"text":"why?"}]}]}
+' AS BLOB));
+INSERT INTO "ponder_batch" VALUES(3,1,3,5,1779021049123456,1500000000,CAST('{"event_id":"evt_C","ts":"2026-05-17T12:30:47.123456Z","type":"call_finished","run_id":"run_1","cause":"think-1#1","elapsed_ms":1500,"internal":true,"model":"p/m","usage":{"input":10,"output":5},"data":{"message":{"role":"assistant","parts":[{"text":"because"}]},"finish":"stop","spent":{"calls":1,"tokens":15,"micro_usd":7},"price":"table"}}
 {"event_id":"evt_D","ts":"2026-05-17T12:30:48.123456Z","type":"thought","run_id":"run_1","cause":"thoughts-1/1.2","content":"hm","data":{"sequence_number":0,"thought_type":"insight","confidence":0.5,"time_offset_seconds":0}}
 {"event_id":"evt_E","ts":"2026-05-17T12:30:49.123456Z","type":"thought","run_id":"run_1","cause":"thoughts-1/2.2","content":"日本","data":{"sequence_number":1,"thought_type":"insight","confidence":0.5,"time_offset_seconds":0}}
-');
-INSERT INTO "ponder_batch" VALUES(4,2,1,1,1779021050123456,0,'{"event_id":"evt_F","ts":"2026-05-17T12:30:50.123456Z","type":"user_message","role":"user","content":"hi"}
-');
-INSERT INTO "ponder_batch" VALUES(6,3,0,0,0,0,'');
+' AS BLOB),NULL);
+INSERT INTO "ponder_batch" VALUES(4,2,1,1,1779021050123456,0,CAST('{"event_id":"evt_F","ts":"2026-05-17T12:30:50.123456Z","type":"user_message","role":"user","content":"hi"}
+' AS BLOB),NULL);
+INSERT INTO "ponder_batch" VALUES(6,3,0,0,0,0,CAST('' AS BLOB),NULL);
 CREATE TABLE ponder_fold (
 	num     INTEGER NOT NULL,
 	fold    TEXT    NOT NULL,

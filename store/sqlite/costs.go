@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// maxOpen is how many calls of a thread that have not ended the writer knows by
+// heart. Of others it reads the event.
+const maxOpen = 16
+
+// open remembers the calls that began.
+func (t *thread) open(starts []rule.Start) {
+	if more := len(t.calls) + len(starts) - maxOpen; more > 0 {
+		t.calls = slices.Delete(t.calls, 0, min(more, len(t.calls)))
+	}
+	t.calls = append(t.calls, starts[max(0, len(starts)-maxOpen):]...)
+}
+
+// began returns how the call began that ended in r, if that is known.
+func (tx *tx) began(t *thread, r rule.Result) rule.Start {
+	if r.Tool != "" {
+		return rule.Start{}
+	}
+	for i, s := range t.calls {
+		if s.Run == r.Run && s.Cause == r.Cause {
+			t.calls = slices.Delete(t.calls, i, i+1)
+			return s
+		}
+	}
+	h := hash(startKey(r.Run, r.Cause))
+	at, ok := tx.number(findKey, t.num, turn(r.Cause), h[:])
+	if !ok {
+		return rule.Start{}
+	}
+	row := make([]driver.Value, 1)
+	if !tx.row(row, `SELECT lines FROM ponder_batch WHERE pos = ?`, at>>lineBits) {
+		return rule.Start{}
+	}
+	lines, _ := row[0].([]byte)
+	s, err := startOf(lines, int(at&(chunkLines-1)))
+	if err != nil && tx.err == nil {
+		tx.err = fmt.Errorf("database is damaged: beginning of %s %s: %w", r.Run, r.Cause, err)
+	}
+	return s
+}
+
+// startOf returns how the call began that an event says has begun.
+func startOf(lines []byte, line int) (rule.Start, error) {
+	for js := range bytes.Lines(lines) {
+		if line > 0 {
+			line--
+			continue
+		}
+		var ev ponder.Event
+		if err := json.Unmarshal(js, &ev); err != nil {
+			return rule.Start{}, err
+		}
+		s, _ := rule.Started(ev)
+		return s, nil
+	}
+	return rule.Start{}, fmt.Errorf("there is no line of that number")
+}
+
+// addResult adds a row of costs.
+func (tx *tx) addResult(t *thread, r rule.Result) {
+	r = r.Follows(tx.began(t, r))
+	row := r.Row("")
+	tx.exec(`INSERT INTO ponder_usage (num, time, run, cause, tool, role, mode, model, failed,
+			input, cache_read, cache_write, output, reasoning, cost, estimated, money, price)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.num, micros(r.Time), string(r.Run), r.Cause, r.Tool, string(r.Role), r.Mode, r.Model, int64(row.Failed),
+		int64(r.Usage.Input), int64(r.Usage.CacheRead), int64(r.Usage.CacheWrite), int64(r.Usage.Output), int64(r.Usage.Reasoning),
+		nullable(r.Usage.Cost), flag(r.Usage.Estimated), int64(row.Money), string(r.Price))
+}
+
+// startKey returns the key of the event that began a call.
+func startKey(run ponder.RunID, cause string) string {
+	return ponder.Event{Run: run, Cause: cause, Body: ponder.CallStarted{}}.Key()
+}
+
+func nullable(n *int64) driver.Value {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
