@@ -6,7 +6,7 @@ import "math/bits"
 const (
 	leftBoth = 2    // weight that both may have left over: what one says in other words
 	leftOne  = 0.20 // share of its weight that one may have left over: what one adds
-	turnBoth = 4    // likewise, of texts that are opposite
+	turnBoth = 3    // likewise, of texts that are opposite
 	turnOne  = 0.34
 )
 
@@ -66,6 +66,8 @@ func (p *pair) verdict() Verdict {
 	switch {
 	case plain && p.close(leftBoth, leftOne):
 		return Same
+	case swapped && !p.close(leftBoth, leftOne):
+		return Different
 	case turns%2 == 1 && p.close(turnBoth, turnOne):
 		return Opposite
 	}
@@ -79,8 +81,8 @@ func (p *pair) close(both int, one float64) bool {
 		p.leftA < int(p.a.weight) && p.leftB < int(p.b.weight)
 }
 
-// match finds the partner of each term: first of the same meaning, then of the
-// opposite one. Equal terms are partners in their order.
+// match finds the partner of each term: first the same word, then one of the
+// same meaning, then of the opposite one. Equal terms are partners in their order.
 func (p *pair) match() {
 	for i := range p.a.terms {
 		p.to[i] = -1
@@ -88,6 +90,7 @@ func (p *pair) match() {
 	for j := range p.b.terms {
 		p.from[j] = -1
 	}
+	p.join(func(x, y *term) bool { return x.id == y.id && x.rest == y.rest && (x.is^y.is)&(opposite|negated) == 0 })
 	p.join(func(x, y *term) bool { return x.id == y.id && (x.is^y.is)&(opposite|negated) == 0 })
 	p.join(func(x, y *term) bool { return x.id == y.id && (x.is^y.is)&opposite == 0 })
 	p.join(func(x, y *term) bool { return x.id == y.id })

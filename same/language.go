@@ -90,12 +90,6 @@ func british(w string) string {
 			return w[:len(w)-len(s.from)] + s.to
 		}
 	}
-	switch {
-	case strings.HasPrefix(w, "aging"):
-		return "ageing"
-	case strings.HasSuffix(w, "avior"), strings.HasSuffix(w, "olor"), strings.HasSuffix(w, "abor"):
-		return w[:len(w)-1] + "ur"
-	}
 	return w
 }
 
@@ -153,7 +147,7 @@ func stemOther(w string) string {
 
 // endings of words made of others, the longest first. A stem has lost those of
 // inflection already.
-var endings = []string{"ational", "ation", "ment", "ance", "ence", "ness", "ure", "ur", "ion", "al", "iti", "ic", "er", "or", "is", "i", "y", "e"}
+var endings = []string{"ational", "ation", "ment", "ance", "ence", "ness", "ure", "ur", "ion", "al", "iti", "ic", "er", "or", "it", "at", "iv", "is", "i", "y", "e"}
 
 // root returns what a stem is made from, so that "construct" and "construction"
 // are one.

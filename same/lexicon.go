@@ -18,7 +18,7 @@ import (
 //	quant  likewise, of quantifiers
 //	firm   likewise, of what a text cannot do without
 //	light  words for one thing that add little
-//	ask    ask for the thing after =, where a question begins
+//	ask    ask for something, where a question begins
 //	if     begin the clause of a cause or condition; with ^, of its absence
 //	so     follow such a clause
 //	be     the copula
@@ -26,7 +26,8 @@ import (
 //	by     stand before who does it
 //	role   stand before what plays another part
 //
-// Of two places for one word the first is taken. A word with ^ has its subject
+// After = is the first word of another line with the same meaning. Of two places
+// for one word the first is taken. A word with ^ has its subject
 // and object the other way round.
 //
 //go:embed lexicon
@@ -115,9 +116,9 @@ func (l *language) line(line string) {
 		}
 		return
 	}
-	rest, thing, asks := strings.Cut(rest, " = ")
+	rest, thing, linked := strings.Cut(rest, " = ")
 	sides := strings.SplitN(rest, "|", 2)
-	if !asks {
+	if !linked {
 		thing = l.entries(sides[0])[0]
 	}
 	id := hash("=" + l.name + " " + thing)
@@ -129,7 +130,7 @@ func (l *language) line(line string) {
 				l.common[w] = true
 			}
 			e := entry{kind: kinds[kind], id: id, opposite: side == 1, converse: converse, words: uint8(n)}
-			if asks {
+			if kinds[kind] == ask {
 				l.asks[key] = e
 				l.long = max(l.long, n)
 				continue

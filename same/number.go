@@ -15,6 +15,7 @@ func (s *scanner) number() {
 		switch r := s.text[s.at]; {
 		case isDigit(r):
 			b.WriteByte(digit(r))
+		case r == ' ' && s.at-from <= 3 && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]) && s.groups(r):
 		case (r == '.' || r == ',' || r == '\'' || r == '’') && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]):
 			if !s.groups(r) {
 				points++
@@ -36,7 +37,10 @@ func (s *scanner) groups(r rune) bool {
 	for i := s.at + 1; i < len(s.text) && isDigit(s.text[i]); i++ {
 		n++
 	}
-	if r == '.' {
+	switch r {
+	case ' ':
+		return n == 3
+	case '.':
 		return n == 3 && !s.points
 	}
 	return r != ',' || n == 3 && s.points

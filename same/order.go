@@ -1,14 +1,18 @@
 package same
 
-// A roles is a set of roles, one bit each. All are set for a thing that has one
-// role in one text and another one in the other.
+// A roles is a set of roles, one bit each, and one for things that have one role
+// in one text and another one in the other.
 type roles uint64
 
-const changed = ^roles(0)
+const changed = roles(1) << 63
 
 // order reports whether two things have changed places, and whether that is in
 // doubt.
 func (p *pair) order() (swapped, doubt bool) {
+	if p.flips == 1 && p.converted() {
+		p.flips = 0 // "A is more than B" is "B is less than A"
+		return false, false
+	}
 	swapped, doubt = p.sides()
 	for i := range p.a.terms {
 		if p.to[i] < 0 {
@@ -98,7 +102,8 @@ func (p *pair) around(i int) (swapped, doubt bool) {
 			}
 		}
 	}
-	exchanged := left&right != 0
+	sure := left&right&^changed != 0
+	exchanged := sure || left != 0 && right != 0 && (left|right)&changed != 0
 	switch {
 	case turned && kept != 0 && moved == 0:
 		return true, true
@@ -109,7 +114,7 @@ func (p *pair) around(i int) (swapped, doubt bool) {
 	case v.is&special != 0 && kept == 0:
 		return false, moved < 4 // "A is B" and "B is A"
 	}
-	return clauses == 0, true
+	return sure && clauses == 0, true
 }
 
 // shifted reports whether a thing of a sentence is who does it in both texts, but
@@ -155,6 +160,37 @@ func (p *pair) passive() (swapped, doubt bool) {
 	return swapped, doubt
 }
 
+// converted reports whether the only opposite word is one of comparison, and
+// what it compares has changed places.
+func (p *pair) converted() bool {
+	var compares, flipped *term
+	var left, right, kept int
+	for i := range p.a.terms {
+		x := &p.a.terms[i]
+		switch {
+		case p.to[i] < 0:
+		case x.is&between != 0:
+			compares = x
+			for k := range p.a.terms {
+				if k == i || p.to[k] < 0 || p.a.terms[k].weight <= slight || (p.a.terms[k].is^p.b.terms[p.to[k]].is)&opposite != 0 {
+					continue
+				}
+				switch before, then := k < i, p.to[k] < p.to[i]; {
+				case before && !then:
+					right++
+				case !before && then:
+					left++
+				case !before:
+					kept++
+				}
+			}
+		case (x.is^p.b.terms[p.to[i]].is)&opposite != 0:
+			flipped = x
+		}
+	}
+	return compares != nil && flipped != nil && left > 0 && right > 0 && kept == 0
+}
+
 // part returns the role that a thing has in both texts.
 func part(x, y *term) roles {
 	if x.role != y.role {
@@ -163,7 +199,7 @@ func part(x, y *term) roles {
 	if x.role <= counted {
 		return 1 << x.role
 	}
-	return 1 << (3 + x.role%60)
+	return 1 << (3 + x.role%59)
 }
 
 // apart reports whether a copula stands between a word that may be a verb and
@@ -194,18 +230,19 @@ func (p *pair) single(id uint32) bool {
 }
 
 // traded reports whether two things have taken over each other's role: from A to
-// B, and from B to A.
+// B, and from B to A. If one of the roles is none, their places must tell, too.
 func (p *pair) traded() bool {
 	for i := range p.a.terms {
 		if p.to[i] < 0 || p.a.terms[i].weight <= slight {
 			continue
 		}
 		r, s := p.a.terms[i].role, p.b.terms[p.to[i]].role
-		if r == s || r == 0 || s == 0 {
+		if r == s {
 			continue
 		}
 		for k := i + 1; k < len(p.a.terms); k++ {
-			if p.to[k] >= 0 && p.a.terms[k].role == s && p.b.terms[p.to[k]].role == r && p.a.terms[k].weight > slight {
+			if p.to[k] >= 0 && p.a.terms[k].role == s && p.b.terms[p.to[k]].role == r && p.a.terms[k].weight > slight &&
+				(r != 0 && s != 0 || p.to[k] < p.to[i]) {
 				return true
 			}
 		}
@@ -227,7 +264,7 @@ func (p *pair) inverted() bool {
 				continue
 			}
 			a, b := part(x, &p.b.terms[p.to[i]]), part(y, &p.b.terms[p.to[k]])
-			if x.is&cause == y.is&cause && a&b != 0 && a != changed && b != changed {
+			if x.is&cause == y.is&cause && a&b&^changed != 0 {
 				return true
 			}
 		}

@@ -147,7 +147,7 @@ func (r *reader) find(l *language, i int) (best entry, ok bool) {
 		}
 		r.key = append(r.key, w...)
 		e, found := l.asks[string(r.key)]
-		if !asks || !found {
+		if !asks || !found || r.degree(i, n) {
 			if e, found = l.table[string(r.key)]; n == 0 && t.kind == word {
 				e, found = l.single(t.text, e, found)
 			}
@@ -159,6 +159,20 @@ func (r *reader) find(l *language, i int) (best entry, ok bool) {
 	}
 	return best, ok
 }
+
+// degree reports whether the words before a token ask to what degree something
+// is so: "how reliable", not "how do". Then it is no other question than the one
+// whether it is.
+func (r *reader) degree(i, n int) bool {
+	if r.lang.name != "en" || n > 0 || r.tokens[i].text != "how" || i+1 == len(r.tokens) {
+		return false
+	}
+	next := r.tokens[i+1].text
+	return !r.lang.stops[next] && !helping[next]
+}
+
+// helping has the verbs that may follow "how".
+var helping = words("is are was were be do does did can could will would should shall may might must has have had not the to a an")
 
 // single returns the entry of a word as it is, in the plural or irregular, or
 // else the one of its stem.
@@ -207,7 +221,7 @@ func (r *reader) begins(i int) bool {
 // entry adds what an entry says.
 func (r *reader) entry(i int, e entry) int {
 	n := int(e.words)
-	t := term{id: e.id}
+	t := term{id: e.id, rest: hash("~" + r.stems[i])}
 	if e.opposite {
 		t.is |= opposite
 	}

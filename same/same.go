@@ -51,7 +51,7 @@ type Text struct {
 // A term is a word or phrase of a text that counts.
 type term struct {
 	id     uint32 // what it means
-	rest   uint32 // the id without a negative prefix, or 0
+	rest   uint32 // the id without a negative prefix, or 0; of a word of a table, the word
 	place  uint16 // sentence and clause
 	is     flags
 	weight uint8
