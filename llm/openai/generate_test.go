@@ -34,3 +34,25 @@ func BenchmarkGenerate(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAsk asks with 3 KB and reads an answer of a few large chunks, with
+// and without a schema: what a thought costs beside the network.
+func BenchmarkAsk(b *testing.B) {
+	const head = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795244585,"model":"m","system_fingerprint":null,`
+	word := head + `"choices":[{"index":0,"delta":{"content":` + string(raw(strings.Repeat("Text of an \"answer\".\n", 20))) + `},"finish_reason":null}],"usage":null}` + "\n\n"
+	body := strings.Repeat(word, 4) + head + `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}` + "\n\n" + counted + done
+	m := New(Config{BaseURL: "http://x", HTTP: &http.Client{Transport: served(body)}}).Model("m")
+	said := llm.Say(llm.User, strings.Repeat("- an \"earlier\" thought about what was asked\n", 70))
+	type thought struct{ Text, Type string }
+	for name, schema := range map[string]*llm.Schema{"words": nil, "schema": llm.SchemaFor[[]thought]("thoughts")} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				req := &llm.Request{Messages: []llm.Message{said}, Schema: schema}
+				if _, err := llm.Collect(m.Generate(b.Context(), req)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,6 +1,6 @@
 package openai
 
-import "bytes"
+import "ponder/llm/internal/wire"
 
 // Nearly all that streams is the same small object around a few words. These
 // functions find the words without decoding the object, and leave whatever is
@@ -20,100 +20,100 @@ type quick struct {
 func quickChunk(data []byte, id, model string) (q quick, ok bool) {
 	q = quick{id: id, model: model}
 	choices, counts := 0, 0
-	ok = members(data, func(key, value []byte) bool {
+	s := wire.Scan(data)
+	ok = s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "id":
-			return quickSame(value, &q.id)
+			return s.Same(&q.id)
 		case "model":
-			return quickSame(value, &q.model)
+			return s.Same(&q.model)
 		case "choices":
 			choices++
-			return quickChoice(value, &q)
+			return quickChoice(&s, &q)
 		case "usage":
 			counts++
-			return isNull(value) || quickUsage(value, &q.used)
+			return s.Null() || quickUsage(&s, &q.used)
 		case "error":
 			return false
 		case "x_groq":
-			return isNull(value)
+			return s.Null()
 		}
-		return scalar(value)
+		return s.Scalar()
 	})
-	return q, ok && choices == 1 && counts <= 1
+	return q, ok && s.End() && choices == 1 && counts <= 1
 }
 
 // quickChoice reads a list of at most one choice.
-func quickChoice(value []byte, q *quick) bool {
-	if len(value) < 2 || value[0] != '[' {
+func quickChoice(s *wire.Scanner, q *quick) bool {
+	if !s.Take('[') {
 		return false
 	}
-	one := bytes.TrimSpace(value[1 : len(value)-1])
-	if len(one) == 0 {
+	if s.Take(']') {
 		return true
 	}
 	deltas := 0
-	ok := members(one, func(key, value []byte) bool {
+	ok := s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "index":
-			return string(value) == "0"
+			return s.Word("0")
 		case "delta":
 			deltas++
-			return deltas == 1 && members(value, func(key, value []byte) bool { return quickDelta(key, value, &q.said) })
+			return deltas == 1 && s.Members(func(key []byte) bool { return quickDelta(s, key, &q.said) })
 		case "finish_reason":
-			return isNull(value) || quickString(value, &q.finish)
+			return s.Text(&q.finish)
 		}
-		return isNull(value)
+		return s.Null()
 	})
-	return ok && deltas == 1
+	return ok && deltas == 1 && s.Take(']')
 }
 
-func quickDelta(key, value []byte, s *said) bool {
-	to := &s.Content.text
+func quickDelta(s *wire.Scanner, key []byte, said *said) bool {
+	to := &said.Content.text
 	switch string(key) {
 	case "role":
-		return scalar(value)
+		return s.Scalar()
 	case "content":
 	case "reasoning_content":
-		to = &s.ReasoningContent
+		to = &said.ReasoningContent
 	case "reasoning":
-		to = &s.Reasoning
+		to = &said.Reasoning
 	default:
-		return isNull(value)
+		return s.Null()
 	}
-	return isNull(value) || *to == "" && quickString(value, to)
+	return *to == "" && s.Text(to)
 }
 
 // quickUsage reads what was used, if there is nothing in it but the tokens that
 // nearly all servers count.
-func quickUsage(value []byte, u *usage) bool {
-	return members(value, func(key, value []byte) bool {
+func quickUsage(s *wire.Scanner, u *usage) bool {
+	return s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "prompt_tokens":
-			return quickInt(value, &u.Prompt)
+			return s.Int(&u.Prompt)
 		case "completion_tokens":
-			return quickInt(value, &u.Completion)
+			return s.Int(&u.Completion)
 		case "total_tokens":
-			return quickInt(value, &u.Total)
+			return s.Int(&u.Total)
 		case "prompt_tokens_details":
-			return isNull(value) || quickCounts(value, &u.PromptDetails)
+			return s.Null() || quickCounts(s, &u.PromptDetails)
 		case "completion_tokens_details":
-			return isNull(value) || quickCounts(value, &u.CompletionDetails)
+			return s.Null() || quickCounts(s, &u.CompletionDetails)
 		}
-		return isNull(value)
+		return s.Null()
 	})
 }
 
-func quickCounts(value []byte, c *counts) bool {
-	return members(value, func(key, value []byte) bool {
+func quickCounts(s *wire.Scanner, c *counts) bool {
+	return s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "cached_tokens":
-			return quickInt(value, &c.Cached)
+			return s.Int(&c.Cached)
 		case "cache_write_tokens":
-			return quickInt(value, &c.CacheWrite)
+			return s.Int(&c.CacheWrite)
 		case "reasoning_tokens":
-			return quickInt(value, &c.Reasoning)
+			return s.Int(&c.Reasoning)
 		}
-		return scalar(value)
+		return s.Scalar()
 	})
 }
 
@@ -121,24 +121,25 @@ func quickCounts(value []byte, c *counts) bool {
 // nothing but its type matters.
 func quickEvent(data []byte) (ev event, ok bool) {
 	types, deltas, more := 0, 0, false
-	ok = members(data, func(key, value []byte) bool {
+	s := wire.Scan(data)
+	ok = s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "type":
 			types++
-			ev.Type = quickType(value)
+			ev.Type = quickType(s.Raw())
 			return ev.Type != ""
 		case "delta":
 			deltas++
-			return deltas == 1 && quickString(value, (*string)(&ev.Delta))
+			return deltas == 1 && s.Text((*string)(&ev.Delta))
 		case "summary_index":
-			return quickInt(value, &ev.Summary)
+			return s.Int(&ev.Summary)
 		case "response", "item", "object":
 			more = true
 		}
-		return string(key) != "error"
+		return string(key) != "error" && s.Skip()
 	})
 	words := deltas == 1 && !more
-	return ev, ok && types == 1 && (words || !bringsWords(ev.Type))
+	return ev, ok && s.End() && types == 1 && (words || !bringsWords(ev.Type))
 }
 
 // bringsWords reports whether the delta of an event of a type matters.
