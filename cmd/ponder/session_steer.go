@@ -90,9 +90,8 @@ func (w *viewing) tooLate() error {
 		w.id, s.Status, when, w.command("session fork", w.id))}
 }
 
-// obeyAtRest lets a session that is paused, and that no process holds, say what
-// it does about wishes. It thinks of nothing else meanwhile: should it be resumed at
-// this moment, it asks nothing before it is let go.
+// obeyAtRest lets a session that is paused, and that no process holds, say what it
+// does about wishes.
 func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 	info, err := store.Thread(ctx, w.id)
 	if err != nil {
@@ -108,11 +107,30 @@ func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 	if err := mind.Open(ctx); err != nil {
 		return fmt.Errorf("steer %s: %w", w.id, err)
 	}
-	err = mind.Work(ctx, w.id)
-	if errors.Is(err, ponder.ErrHeld) { // it will hear of it from its holder
-		err = nil
+	return errors.Join(w.quietly(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
+}
+
+// quietly holds the session for as long as it is paused and has something to say.
+// Should it be resumed after head, it is let go, for whoever did that to think.
+func (w *viewing) quietly(ctx context.Context, mind *ponder.Mind, head ponder.Seq) error {
+	hold, letGo := context.WithCancel(ctx)
+	defer letGo()
+	go func() {
+		for ev, err := range ponder.Follow(hold, w.store, w.id, head) {
+			if err != nil {
+				return
+			}
+			if _, ok := ev.Body.(ponder.RunResumed); ok {
+				letGo()
+				return
+			}
+		}
+	}()
+	err := mind.Work(hold, w.id)
+	if errors.Is(err, ponder.ErrHeld) || hold.Err() != nil && ctx.Err() == nil {
+		return nil // its holder hears of the wishes
 	}
-	return errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+	return err
 }
 
 // quiet returns modes that do as those given, but ask nothing and use nothing.

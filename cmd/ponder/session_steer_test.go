@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm/llmtest"
+	"ponder/mode/session"
+	"ponder/pondertest"
+)
+
+// A session that is paused says what it does about wishes, and asks nothing; not
+// even if it is resumed at that moment.
+func TestObeyAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
+		mind := pondertest.Start(t, ponder.Config{Modes: modes(), Models: pondertest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
+		time.Sleep(10 * time.Second)
+		mind.Put(pondertest.Run, "", ponder.RunPaused{})
+		time.Sleep(10 * time.Second)
+		mind.Stop()
+		asked := model.Counts().Calls
+		w := (&app{}).viewing(mind.Store, pondertest.Thread)
+		if err := w.load(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wish := func(b ponder.Body) []ponder.Event {
+			t.Helper()
+			sent, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, ponder.Event{Run: pondertest.Run, Body: b})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sent
+		}
+		sent := wish(ponder.Steer{Do: session.AddQuestion, Content: "Who asks?"})
+		if err := w.obeyAtRest(ctx, mind.Store); err != nil {
+			t.Fatal(err)
+		}
+		heard := make(hearing)
+		if err := w.waitToHear(ctx, sent, heard); err != nil || !heard.all(sent) {
+			t.Errorf("heard %v, %v", heard, err)
+		}
+		head := w.seen
+		m, err := ponder.New(ponder.Config{Store: mind.Store, Modes: quiet(modes())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Open(ctx); err != nil {
+			t.Fatal(err)
+		}
+		wish(ponder.RunResumed{})
+		if err := w.quietly(ctx, m, head); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(context.WithoutCancel(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range mind.Events()[head:] {
+			switch ev.Body.(type) {
+			case ponder.CallStarted, ponder.CallFinished, ponder.RunFinished:
+				t.Errorf("it did not keep quiet: %s", pondertest.Line(ev))
+			}
+		}
+
+		again := pondertest.Start(t, ponder.Config{Store: mind.Store, Modes: modes(), Models: pondertest.Models(model, ponder.Price{})})
+		wish(ponder.Steer{Do: ponder.AnswerNow})
+		if fin := again.Await(pondertest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
+			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)
+		}
+	})
+}
