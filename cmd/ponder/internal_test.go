@@ -53,7 +53,7 @@ func TestNothingInternalIsShown(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for _, args := range []string{
 		"session list", "session list --json", "session show last", "session show last --json", "session watch last", "session watch last --json",
-		"session export last", "session export last --format json", "session export last --format jsonl", "session export last --format markdown",
+		"session export last", "session export last --format json", "session export last --format jsonl", "session export last --format markdown", "session export last --format html",
 		"thread list", "thread list --json", "thread show last", "thread show last --json", "thread export last",
 		"usage", "usage --json", "usage --by thread",
 	} {

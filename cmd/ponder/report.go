@@ -73,7 +73,7 @@ func (a *app) account(v session.View) string {
 			fmt.Fprintf(&b, "  and %d more\n", n)
 		}
 	}
-	row("Confidence", confidence(s.Confidence))
+	row("Confidence", certainty(s))
 	if last := lastSynthesis(v); last != nil {
 		list("Key insights", lines(last.Insights), len(last.Insights))
 	}
@@ -82,8 +82,20 @@ func (a *app) account(v session.View) string {
 	row("Thought", thought(s))
 	row("Cost", cost(s))
 	row("Stopped", s.StopReason)
-	row("Everything", a.command("session export", ponder.ThreadID(s.ID))+" --format markdown")
+	row("Everything", a.command("session export", ponder.ThreadID(s.ID))+" -o report.html")
 	return b.String()
+}
+
+// certainty says how sure a session is, and where that is heading.
+func certainty(s session.Session) string {
+	text := s.Certainty.String()
+	if s.Trend != "" {
+		text += ", " + oneLine(s.Trend)
+	}
+	if _, before, ok := strings.Cut(confidence(s.Confidence), " ("); ok {
+		text += "; " + strings.TrimSuffix(before, ")")
+	}
+	return text
 }
 
 // confidence writes the last value, and how it came to that.
@@ -119,7 +131,7 @@ func open(v session.View) (list []string) {
 	questions := slices.Clone(v.Questions)
 	slices.SortStableFunc(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
 	for _, q := range questions {
-		if text := oneLine(q.Text); !q.Explored && !slices.Contains(list, text) {
+		if text := oneLine(q.Text); !q.Explored && q.State != session.Dropped && !slices.Contains(list, text) {
 			list = append(list, text)
 		}
 	}

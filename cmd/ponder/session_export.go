@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/mode/session"
+	"ponder/internal/report"
 )
 
 func (a *app) sessionExportCommand() *cobra.Command {
@@ -19,15 +19,15 @@ func (a *app) sessionExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ID",
 		Short: "Write a session as a report, as JSON or as its events",
-		Long: `Write a session: as a Markdown report, as one JSON object, or (jsonl) as its thread,
-one event a line, as "thread export" does.`,
-		Example: "ponder session export last --format markdown -o report.md\nponder session export last > session.json",
+		Long: `Write a session: as a report (html, one page that needs nothing else, or markdown),
+as one JSON object, or (jsonl) as its thread, one event a line, as "thread export" does.`,
+		Example: "ponder session export last -o report.html\nponder session export last --format markdown\nponder session export last > session.json",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionExport(cmd.Context(), args[0], format, file)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "json, markdown or jsonl (default what the name of the file says, else json)")
+	cmd.Flags().StringVar(&format, "format", "", "html, markdown, json or jsonl (default what the name of the file says, else json)")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`")
 	return cmd
 }
@@ -58,14 +58,18 @@ func (a *app) sessionExport(ctx context.Context, name, format, file string) erro
 	var text []byte
 	switch format {
 	case "markdown", "md":
-		text = []byte(session.Markdown(v))
+		text = []byte(report.Markdown(v))
+	case "html":
+		if text, err = report.HTML(v); err != nil {
+			return err
+		}
 	case "json":
 		if text, err = json.MarshalIndent(v, "", "  "); err != nil {
 			return fmt.Errorf("export %s: %w", info.ID, err)
 		}
 		text = append(text, '\n')
 	default:
-		return usagef("--format: %q is none of json, markdown, jsonl", clip(format, 20))
+		return usagef("--format: %q is none of html, markdown, json, jsonl", clip(format, 20))
 	}
 	return a.deliver(file, func(out *bytes.Buffer) error { out.Write(text); return nil })
 }
@@ -73,6 +77,8 @@ func (a *app) sessionExport(ctx context.Context, name, format, file string) erro
 // formatOf returns the format that the name of a file asks for.
 func formatOf(file string) string {
 	switch strings.ToLower(filepath.Ext(file)) {
+	case ".html", ".htm":
+		return "html"
 	case ".md", ".markdown":
 		return "markdown"
 	case ".jsonl", ".ndjson":

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 )
@@ -44,8 +46,14 @@ func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error
 			Questions []session.Question  `json:"questions"`
 			Syntheses []session.Synthesis `json:"syntheses"`
 			Sources   []session.Source    `json:"sources"`
-			Notes     []string            `json:"notes,omitempty"`
-		}{objectOf(info, v), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Notes})
+
+			Steering    []session.Steering   `json:"steering,omitempty"`
+			Corrections []session.Correction `json:"corrections,omitempty"`
+			Pinned      []string             `json:"pinned_sources,omitempty"`
+			Banned      []string             `json:"banned_sources,omitempty"`
+
+			Notes []string `json:"notes,omitempty"`
+		}{objectOf(info, v), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes})
 	}
 	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, statusOf(info), ago(info.Created, time.Now()))
 	if words, _ := nearest(v.Session); words != "" && !info.Status.Ended() {
@@ -56,7 +64,63 @@ func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error
 		a.thoughts(v)
 	}
 	a.report(v)
+	if !a.flags.quiet {
+		a.printf("%s%s", questions(v), a.next(info, v.Session))
+	}
 	return nil
+}
+
+// maxTree is the most questions that are listed; the export has all of them.
+const maxTree = 20
+
+// questions lists what was asked, each below what it came from.
+func questions(v session.View) string {
+	var b strings.Builder
+	n := 0
+	for q := range v.Tree() {
+		if n++; n > maxTree {
+			continue
+		}
+		if n == 1 {
+			b.WriteString("Questions\n")
+		}
+		text := string(q.State)
+		if q.By != "" {
+			text += ", of the " + oneLine(q.By)
+		}
+		fmt.Fprintf(&b, "%s- %s %s (%s)\n", strings.Repeat("  ", q.Depth+1), stateMarks[q.State], oneLine(q.Text), text)
+	}
+	if n > maxTree {
+		fmt.Fprintf(&b, "  and %d more\n", n-maxTree)
+	}
+	return b.String()
+}
+
+// stateMarks are the signs of what has become of questions.
+var stateMarks = map[session.QuestionState]string{session.Open: "○", session.Exploring: "◐", session.Explored: "●", session.Dropped: "✕"}
+
+// next says what can be done with a session.
+func (a *app) next(info ponder.Info, s session.Session) string {
+	var rows [][2]string
+	switch {
+	case isInterrupted(info), s.Status == ponder.Paused:
+		rows = append(rows, [2]string{"to go on", a.command("session resume", info.ID)})
+	case s.Status == ponder.Thinking:
+		rows = append(rows, [2]string{"to look on", a.command("session watch", info.ID)}, [2]string{"to steer it", a.command("session steer", info.ID) + " --help"})
+	case s.Status == ponder.Completed:
+		rows = append(rows, [2]string{"to try otherwise", a.command("session fork", info.ID)})
+		if s.Resolution == nil {
+			rows = append(rows, [2]string{"how it turned out", a.command("session resolve", info.ID) + " --outcome 1"})
+		}
+	}
+	var b strings.Builder
+	for i, r := range rows {
+		if i == 0 {
+			b.WriteString("Next\n")
+		}
+		fmt.Fprintf(&b, "  %-18s %s\n", r[0], r[1])
+	}
+	return b.String()
 }
 
 // thoughts prints what was thought, in order.

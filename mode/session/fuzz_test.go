@@ -106,7 +106,5 @@ func TestReadingIsLinear(t *testing.T) {
 			readQuestions(text, prose)
 			readSummary(text, false, prose)
 		}
-		withoutTags(text)
-		markdown(text)
 	}
 }

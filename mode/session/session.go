@@ -16,8 +16,8 @@
 // when it is enough, and steer.go obeys the user. prompt.go asks, and answer.go
 // reads what comes back, however it is written: objects.go from JSON, records.go
 // and sections.go from labelled text (fields.go, number.go); quote.go and
-// unaided.go think without a model, in quotations; view.go and markdown.go show a
-// session to people.
+// unaided.go think without a model, in quotations; view.go,
+// tree.go and steering.go fold a session for people to see it.
 //
 // It writes, under keys with a number that counts up: focus (a progress event
 // that names the next focus), found (evidence), note (thoughts, and what was

@@ -87,7 +87,6 @@ func TestExports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkGolden(t, tt.name+".md", Markdown(v))
 			checkGolden(t, tt.name+".json", string(js)+"\n")
 		})
 	}
@@ -219,24 +218,7 @@ func TestInternalIsNotShown(t *testing.T) {
 	} {
 		v = v.Apply(ponder.Event{Run: testRun, Body: b, Internal: i > 0})
 	}
-	if shown := Markdown(v) + string(encode(t, v)); strings.Contains(shown, marker) {
+	if shown := string(encode(t, v)); strings.Contains(shown, marker) {
 		t.Errorf("shown: %s", shown)
-	}
-}
-
-func TestWithoutTags(t *testing.T) {
-	for text, want := range map[string]string{
-		"a < b":               "a < b",
-		"<b>x</b>":            "&lt;b>x&lt;/b>",
-		"`<b>` and <i>":       "`<b>` and &lt;i>",
-		"` <script>":          "` &lt;script>",
-		"\\` <script> `":      "\\` &lt;script> `",
-		"<!-- x --> <?php":    "&lt;!-- x --> &lt;?php",
-		"``` ` <b> ``":        "``` ` &lt;b> ``",
-		"1<2 and <3 and <é>!": "1<2 and <3 and <é>!",
-	} {
-		if got := withoutTags(text); got != want {
-			t.Errorf("withoutTags(%q) = %q, want %q", text, got, want)
-		}
 	}
 }
