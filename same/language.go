@@ -10,17 +10,17 @@ import (
 
 // A language is what is known of one.
 type language struct {
-	name   string
-	stem   func(word string) string
-	un     []string          // what at the beginning of a word turns it round
-	forms  map[string]string // irregular forms
-	stops  map[string]bool
-	common map[string]bool  // words that say that a text is of the language
-	table  map[string]entry // by the stems of its words
-	exact  map[string]entry // of single words, as they are
-	asks   map[string]entry // what a question asks for, by the stems of its words
-	short  map[string]int   // how long the word is that a stem is of
-	long   int              // the most words of an entry
+	name    string
+	stem    func(word string) string
+	un      []string          // what at the beginning of a word turns it round
+	forms   map[string]string // irregular forms
+	stops   map[string]bool
+	common  map[string]bool     // words that say that a text is of the language
+	table   map[string]entry    // of phrases, by the stems of their words
+	exact   map[string]entry    // of single words, as they are
+	asks    map[string]entry    // what a question asks for, by the stems of its words
+	stemmed map[string][]string // the single words of a stem
+	long    int                 // the most words of an entry
 }
 
 // unknown is the place of the language of words that no table has.

@@ -24,6 +24,7 @@ import (
 //	be     the copula
 //	than   stand between two things that are compared
 //	by     stand before who does it
+//	with   stand before who does it, or what it has
 //	role   stand before what plays another part
 //
 // After = is the first word of another line with the same meaning. Of two places
@@ -58,11 +59,12 @@ const (
 	be
 	than
 	by
+	with
 	role
 )
 
 var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
-	"if": when, "so": so, "be": be, "than": than, "by": by, "role": role}
+	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role}
 
 // tables returns the languages and the words of scripts without spaces. They are
 // read once and never changed.
@@ -85,7 +87,7 @@ var tables = sync.OnceValues(func() ([]*language, *language) {
 // read fills a language from its file.
 func (l *language) read() {
 	l.forms, l.stops, l.common, l.table = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]entry{}
-	l.exact, l.asks, l.short = map[string]entry{}, map[string]entry{}, map[string]int{}
+	l.exact, l.asks, l.stemmed = map[string]entry{}, map[string]entry{}, map[string][]string{}
 	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
 	if err != nil {
 		panic("same: a table of words is missing: " + err.Error()) // it is embedded
@@ -140,19 +142,54 @@ func (l *language) line(line string) {
 	}
 }
 
-// add adds an entry. A single word is also found as it is, so that "important"
-// and "import", which have one stem, are two; the stem is of the shortest.
+// add adds an entry, if there is none for it.
 func (l *language) add(w, key string, e entry) {
-	if e.words == 0 {
+	l.long = max(l.long, int(e.words))
+	if e.words != 1 {
+		if _, ok := l.table[key]; !ok && e.words > 0 {
+			l.table[key] = e
+		}
 		return
 	}
-	l.long = max(l.long, int(e.words))
-	if _, ok := l.exact[w]; e.words == 1 && !ok {
+	if _, ok := l.exact[w]; !ok {
 		l.exact[w] = e
+		l.stemmed[key] = append(l.stemmed[key], w)
 	}
-	if old, ok := l.short[key]; !ok || e.words == 1 && len(w) < old {
-		l.table[key], l.short[key] = e, len(w)
+}
+
+// single returns the entry of a word: of the word as it is, of its singular or
+// regular form, or else of the one that has most of its letters among those of
+// its stem. So "importance" is of "important", and "imports" of "import".
+func (l *language) single(w, stem string) (e entry, ok bool) {
+	if e, ok = l.exact[w]; ok {
+		return e, true
 	}
+	if e, ok = l.exact[strings.TrimSuffix(w, "s")]; ok {
+		return e, true
+	}
+	if f := l.forms[w]; f != "" {
+		if e, ok = l.exact[f]; ok {
+			return e, true
+		}
+		w = f
+	}
+	best, common := "", -1
+	for _, o := range l.stemmed[stem] {
+		if n := shared(w, o); n > common || n == common && len(o) < len(best) {
+			best, common = o, n
+		}
+	}
+	e, ok = l.exact[best]
+	return e, ok && common >= 0
+}
+
+// shared returns how many bytes two words have in common at their beginning.
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // entries returns the words and phrases of a list. In scripts without spaces

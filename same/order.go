@@ -109,13 +109,16 @@ func (p *pair) around(i int) (swapped, doubt bool) {
 		return true, true
 	case turned:
 		return false, !exchanged && kept != 0
-	case !exchanged || p.shifted(v.place):
+	case !exchanged || p.shifted(v.place) || !sure && passive(p.a.terms, i) != passive(p.b.terms, j):
 		return false, false
 	case v.is&special != 0 && kept == 0:
 		return false, moved < 4 // "A is B" and "B is A"
 	}
 	return sure && clauses == 0, true
 }
+
+// passive reports whether a copula stands right before a verb.
+func passive(list []term, i int) bool { return i > 0 && list[i-1].is&copula != 0 }
 
 // shifted reports whether a thing of a sentence is who does it in both texts, but
 // the subject in one only.
@@ -131,14 +134,16 @@ func (p *pair) shifted(place uint16) bool {
 
 // shift reports whether a thing is behind a "by" in one of two texts only, and
 // has no other role in the other.
-func shift(x, y *term) bool { return x.role == agent && y.role == 0 || x.role == 0 && y.role == agent }
+func shift(x, y *term) bool {
+	return x.role != y.role && (x.role == 0 || y.role == 0) && (x.role|y.role == agent || x.role|y.role == means)
+}
 
 // passive looks at what is behind a "by" in one text only. It must have changed
 // places with something, or it is who does it in one and not in the other.
 func (p *pair) passive() (swapped, doubt bool) {
 	for k := range p.a.terms {
 		x := &p.a.terms[k]
-		if p.to[k] < 0 || !shift(x, &p.b.terms[p.to[k]]) {
+		if p.to[k] < 0 || !shift(x, &p.b.terms[p.to[k]]) || !suffers(p.a.terms, k) && !suffers(p.b.terms, int(p.to[k])) {
 			continue
 		}
 		kept, moved := 0, 0
@@ -191,6 +196,16 @@ func (p *pair) converted() bool {
 	return compares != nil && flipped != nil && left > 0 && right > 0 && kept == 0
 }
 
+// suffers reports whether a thing is behind a "by", or behind a "with" that
+// follows a verb after a copula.
+func suffers(list []term, k int) bool {
+	role := list[k].role
+	for k > 0 && list[k-1].role == role {
+		k--
+	}
+	return role == agent || role == means && k > 1 && list[k-2].is&copula != 0
+}
+
 // part returns the role that a thing has in both texts.
 func part(x, y *term) roles {
 	if x.role != y.role {
@@ -199,7 +214,7 @@ func part(x, y *term) roles {
 	if x.role <= counted {
 		return 1 << x.role
 	}
-	return 1 << (3 + x.role%59)
+	return 1 << (4 + x.role%58)
 }
 
 // apart reports whether a copula stands between a word that may be a verb and

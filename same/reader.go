@@ -148,8 +148,10 @@ func (r *reader) find(l *language, i int) (best entry, ok bool) {
 		r.key = append(r.key, w...)
 		e, found := l.asks[string(r.key)]
 		if !asks || !found || r.degree(i, n) {
-			if e, found = l.table[string(r.key)]; n == 0 && t.kind == word {
-				e, found = l.single(t.text, e, found)
+			if n == 0 {
+				e, found = l.single(t.text, w)
+			} else {
+				e, found = l.table[string(r.key)]
 			}
 		}
 		if found && (e.kind != when || !asks) {
@@ -174,21 +176,6 @@ func (r *reader) degree(i, n int) bool {
 // helping has the verbs that may follow "how".
 var helping = words("is are was were be do does did can could will would should shall may might must has have had not the to a an")
 
-// single returns the entry of a word as it is, in the plural or irregular, or
-// else the one of its stem.
-func (l *language) single(w string, stem entry, ok bool) (entry, bool) {
-	if e, found := l.exact[w]; found {
-		return e, true
-	}
-	if e, found := l.exact[strings.TrimSuffix(w, "s")]; found {
-		return e, true
-	}
-	if e, found := l.exact[l.forms[w]]; found {
-		return e, true
-	}
-	return stem, ok
-}
-
 // compared returns the entry of the English adjective that a comparative or an
 // adverb is made from.
 func (r *reader) compared(w string) (e entry, ok bool) {
@@ -205,7 +192,7 @@ func (r *reader) compared(w string) (e entry, ok bool) {
 		return e, false
 	}
 	for _, base := range []string{cut, cut + "e", strings.TrimSuffix(cut, "i") + "y", cut[:len(cut)-1], cut + "le"} {
-		if e, ok = r.lang.table[r.lang.base(base)]; ok && e.kind == concept {
+		if e, ok = r.lang.single(base, r.lang.base(base)); ok && (e.kind == concept || e.kind == quant) {
 			e.words = 1
 			return e, true
 		}
@@ -247,7 +234,7 @@ func (r *reader) entry(i int, e entry) int {
 		t.is = copula
 	case than:
 		t.is = between
-	case by, role:
+	case by, with, role:
 		r.lead(i, e)
 		return n
 	case quant:
@@ -271,7 +258,7 @@ func (r *reader) not(i int) {
 	r.negate = !r.negate
 	t := r.tokens[i].text
 	if t == "nobody" || t == "niemand" || t == "nadie" || t == "no" && i+1 < len(r.tokens) && r.tokens[i+1].text == "one" {
-		if e, ok := r.lang.table[r.lang.base(all[r.lang.name])]; ok {
+		if e, ok := r.lang.exact[all[r.lang.name]]; ok {
 			r.add(i, term{id: e.id, weight: medium, is: quantity})
 		}
 	}
@@ -339,14 +326,20 @@ var determiner = words("the a an this these those its their our his her my your 
 // genitive has the words that join a thing to the one before.
 var genitive = words("of de du des del d")
 
-// counted is the role of numbers that have no other.
-const counted = 2
+// means is the role of what may be who does it, and counted that of numbers that
+// have no other.
+const (
+	means   = 2
+	counted = 3
+)
 
 // lead gives the next terms a role.
 func (r *reader) lead(i int, e entry) {
-	r.role, r.led = uint8(3+e.id%250), 0
+	r.role, r.led = uint8(4+e.id%250), 0
 	switch next := i + int(e.words); {
-	case e.kind != by:
+	case e.kind == with:
+		r.role = means
+	case e.kind == role:
 	case next < len(r.tokens) && r.tokens[next].kind == number:
 		r.role = 0 // by how much
 	default:
@@ -367,10 +360,14 @@ func words(list string) map[string]bool {
 func (r *reader) plain(i int) {
 	t := r.tokens[i]
 	m := term{weight: heavy, id: hash(r.root(r.stems[i]))}
+	adverb := len(t.text) > 5 && strings.HasSuffix(t.text, "ly") && r.lang.name == "en"
+	if adverb {
+		m.id = hash(r.root(r.lang.stem(t.text[:len(t.text)-2])))
+	}
 	switch {
 	case t.name && r.lang.name != "de":
 		m.weight = naming
-	case len(t.text) > 5 && strings.HasSuffix(t.text, "ly") && r.lang.name == "en":
+	case adverb:
 		m.weight = slight
 	}
 	m.rest = r.without(t.text)
@@ -385,7 +382,7 @@ func (r *reader) without(text string) uint32 {
 			continue
 		}
 		stem := r.lang.base(rest)
-		if e, ok := r.lang.table[stem]; ok && e.kind == concept {
+		if e, ok := r.lang.single(rest, stem); ok && e.kind == concept {
 			return e.id
 		}
 		return hash(r.root(stem))
@@ -522,7 +519,7 @@ func (r *reader) after(i int) bool {
 // sign adds what a sign means.
 func (r *reader) sign(i int) int {
 	word := map[string]string{"<": "less", "≤": "less", ">": "more", "≥": "more", "≠": "different", "=": "equal", "→": "cause"}[r.tokens[i].text]
-	if e, ok := r.lang.table[r.lang.base(orBlank(word))]; ok && word != "" {
+	if e, ok := r.lang.exact[word]; ok {
 		e.words = 1
 		return r.entry(i, e)
 	}
@@ -530,13 +527,6 @@ func (r *reader) sign(i int) int {
 		r.add(i, term{id: hash("+"), weight: slight})
 	}
 	return 1
-}
-
-func orBlank(w string) string {
-	if w == "" {
-		return "-"
-	}
-	return w
 }
 
 // letter reads a word of a script without spaces, or a letter of one that no
@@ -564,6 +554,6 @@ func (r *reader) letter(i int) int {
 	case t.text >= "ぁ" && t.text <= "ゖ" || r.cjk.stops[t.text]:
 		return 1
 	}
-	r.add(i, term{id: hash(t.text), weight: known})
+	r.add(i, term{id: hash(t.text), weight: known, is: noun})
 	return 1
 }
