@@ -106,23 +106,21 @@ func (c *Client) send(call *call, method, url string, header http.Header, body a
 // no time limit. It is the transport alone that does it, unless there are
 // cookies to see to.
 func (c *Client) trip(req *http.Request) (*http.Response, error) {
-	var h http.Client
-	if c.HTTP != nil {
-		h = *c.HTTP
-	}
-	if h.Jar != nil {
+	if c.HTTP != nil && c.HTTP.Jar != nil {
+		h := *c.HTTP
 		h.Timeout = 0
 		h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		return h.Do(req)
 	}
-	if h.Transport == nil {
-		h.Transport = http.DefaultTransport
+	transport := http.DefaultTransport
+	if c.HTTP != nil && c.HTTP.Transport != nil {
+		transport = c.HTTP.Transport
 	}
 	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)
 	}
-	resp, err := h.Transport.RoundTrip(req)
+	resp, err := transport.RoundTrip(req)
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
 		err = http.ErrSchemeMismatch

@@ -10,6 +10,9 @@ import (
 // maxParts bounds the parts of one answer.
 const maxParts = 10000
 
+// firstText is the room for a part's text to begin with, in bytes.
+const firstText = 256
+
 // Parts gathers the parts of an answer as they stream in: pieces of text, or of
 // reasoning, that follow one another are one part. The zero value is empty.
 type Parts struct {
@@ -32,6 +35,9 @@ func (p *Parts) piece(s string, thought bool) error {
 	if p.thought != thought {
 		p.flush()
 		p.thought = thought
+	}
+	if p.text.Cap() == 0 {
+		p.text.Grow(max(len(s), firstText))
 	}
 	p.text.WriteString(s)
 	return p.grow(len(s))
