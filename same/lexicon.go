@@ -26,6 +26,7 @@ import (
 //	by     stand before who does it
 //	with   stand before who does it, or what it has
 //	role   stand before what plays another part
+//	against likewise, and no other word can take their place
 //
 // After = is the first word of another line with the same meaning. Of two places
 // for one word the first is taken. A word with ^ has its subject
@@ -61,10 +62,11 @@ const (
 	by
 	with
 	role
+	against
 )
 
 var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
-	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role}
+	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against}
 
 // tables returns the languages and the words of scripts without spaces. They are
 // read once and never changed.

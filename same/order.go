@@ -21,6 +21,7 @@ func (p *pair) order() (swapped, doubt bool) {
 		s, d := p.around(i)
 		swapped, doubt = swapped || s, doubt || d
 	}
+	doubt = doubt || p.placed()
 	s, d := p.passive()
 	swapped, doubt = swapped || s, doubt || d
 	if p.a.strict && !swapped {
@@ -260,6 +261,21 @@ func (p *pair) traded() bool {
 				(r != 0 && s != 0 || p.to[k] < p.to[i]) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// placed reports whether a thing has one role in one text and another in the
+// other, of which one is strong: on and under, to and from.
+func (p *pair) placed() bool {
+	for i := range p.a.terms {
+		if p.to[i] < 0 {
+			continue
+		}
+		r, s := p.a.terms[i].role, p.b.terms[p.to[i]].role
+		if r != s && r != 0 && s != 0 && (r|s)&strong != 0 {
+			return true
 		}
 	}
 	return false

@@ -215,6 +215,10 @@ func (r *reader) entry(i int, e entry) int {
 	if e.converse {
 		t.is |= converse
 	}
+	if n == 1 && r.tokens[i].name && (e.kind == hedge || e.kind == light) && r.lang.name == "en" {
+		r.plain(i) // Go, May
+		return 1
+	}
 	switch e.kind {
 	case hedge:
 		return n
@@ -234,12 +238,15 @@ func (r *reader) entry(i int, e entry) int {
 		t.is = copula
 	case than:
 		t.is = between
-	case by, with, role:
+	case by, with, role, against:
 		r.lead(i, e)
 		return n
 	case quant:
 		t.weight, t.is = medium, t.is|quantity
 	case firm:
+		if next := i + n; (t.id == r.nearly()) && next < len(r.tokens) && r.tokens[next].kind == number {
+			return n
+		}
 		t.weight, t.is = medium, t.is|decisive
 	case light:
 		t.weight = slight
@@ -251,6 +258,9 @@ func (r *reader) entry(i int, e entry) int {
 	r.add(i, t)
 	return n
 }
+
+// nearly returns the id of "nearly", which says little before a number.
+func (r *reader) nearly() uint32 { return r.lang.exact["nearly"].id }
 
 // not turns the next term round. "Nobody" is "not everybody" here.
 func (r *reader) not(i int) {
@@ -331,14 +341,17 @@ var genitive = words("of de du des del d")
 const (
 	means   = 2
 	counted = 3
+	strong  = 128 // is added to roles that turn the meaning
 )
 
 // lead gives the next terms a role.
 func (r *reader) lead(i int, e entry) {
-	r.role, r.led = uint8(4+e.id%250), 0
+	r.role, r.led = uint8(4+e.id%120), 0
 	switch next := i + int(e.words); {
 	case e.kind == with:
 		r.role = means
+	case e.kind == against:
+		r.role |= strong
 	case e.kind == role:
 	case next < len(r.tokens) && r.tokens[next].kind == number:
 		r.role = 0 // by how much
