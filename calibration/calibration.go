@@ -113,16 +113,22 @@ func lacking(cases []Case) Lacking {
 func sound(cases []Case) []Case {
 	var list []Case
 	for _, c := range cases {
-		if !math.IsNaN(c.Claimed) && c.Outcome >= 0 && c.Outcome <= 1 {
-			list = append(list, Case{unit(c.Claimed), c.Basis.unit(), c.Outcome})
+		if c.counts() {
+			list = append(list, c.unit())
 		}
 	}
-	slices.SortFunc(list, compare)
+	slices.SortStableFunc(list, compare)
 	return list
 }
 
+func (c Case) counts() bool { return !math.IsNaN(c.Claimed) && c.Outcome >= 0 && c.Outcome <= 1 }
+
+func (c Case) unit() Case { return Case{unit(c.Claimed), c.Basis.unit(), c.Outcome} }
+
+// compare orders cases by outcome and claim, so that each nth of them is a fair part
+// of all: as many were right, and claims are as high.
 func compare(a, b Case) int {
-	return cmp.Or(cmp.Compare(a.Claimed, b.Claimed), cmp.Compare(a.Outcome, b.Outcome),
+	return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Claimed, b.Claimed),
 		cmp.Compare(a.Basis.Agreement, b.Basis.Agreement), cmp.Compare(a.Basis.Support, b.Basis.Support),
 		cmp.Compare(a.Basis.Contradiction, b.Basis.Contradiction), cmp.Compare(a.Basis.Stability, b.Basis.Stability))
 }

@@ -48,8 +48,8 @@ func dataOf(cases []Case) data {
 	return d
 }
 
-// split returns what is learned from and what is held out of a part of parts.
-// Cases are sorted, so that each part has claims of all heights.
+// split returns what is learned from and what is held out of a part of parts, each
+// of which is a fair part: see compare.
 func (d data) split(part, parts int) (learned, held data) {
 	for i, row := range d.rows {
 		to := &learned
@@ -125,7 +125,7 @@ func learn(cases []Case) weights {
 
 const (
 	none       = 1e6  // a penalty that leaves a column out
-	simpler    = 8    // how many times likelier than others maps are that leave the basis out
+	simpler    = 30   // how many times likelier than others maps are that leave the basis out
 	negligible = 1e-3 // share of a penalty
 )
 
@@ -193,7 +193,7 @@ func (d data) fit(p penalty, near vector) vector {
 const (
 	maxSteps  = 50
 	maxHalves = 30
-	closeBy   = 1e-9 // nats
+	closeBy   = 1e-8 // nats that a step is expected to gain
 )
 
 // minimum returns the weights of least cost with some held at zero, and the cost, by
@@ -210,6 +210,9 @@ func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
 			slope[j] = 0
 		}
 		step := curve.solve(slope)
+		if slope.dot(step) < closeBy {
+			break
+		}
 		next := w.plus(step, -1)
 		lower, s, c := d.cost(p, next)
 		for half := 0; !(lower <= cost) && half < maxHalves; half++ {
@@ -220,11 +223,7 @@ func (d data) minimum(p penalty, near vector, zero []int) (vector, float64) {
 		if !(lower < cost) {
 			break
 		}
-		fell := cost - lower
 		w, cost, slope, curve = next, lower, s, c
-		if fell < closeBy {
-			break
-		}
 	}
 	return w, cost
 }

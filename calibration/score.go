@@ -6,51 +6,69 @@ import (
 	"slices"
 )
 
-// A Forecast is a probability that was said, and how it turned out.
+// A Forecast is a probability that was said, and how it turned out. One whose P is
+// NaN was not said, and does not count.
 type Forecast struct {
 	P       float64 // that the answer is right, 0 to 1
 	Outcome float64 // 0 to 1
 }
 
-// Claims returns what cases claim, as forecasts, with those that do not count
-// left out.
+// Claims returns what each case claims. A case that [Fit] leaves out has no P.
 func Claims(cases []Case) []Forecast {
-	list := make([]Forecast, 0, len(cases))
-	for _, c := range sound(cases) {
-		list = append(list, Forecast{c.Claimed, c.Outcome})
+	list, order := forecasts(cases)
+	for _, i := range order {
+		list[i].P = unit(cases[i].Claimed)
 	}
 	return list
 }
 
 // CrossValidate returns what maps make of the claims of cases that they were not
-// learned from: each is forecast by a map that was learned from the others, or nine
-// tenths of them. The forecasts are in the order of [Claims]. There are
-// none for less cases than [Wanted], or if they lack something else.
+// learned from: each case is forecast by a map that was learned from nine tenths of
+// them, of which it is none. None has a P if the cases lack something.
 func CrossValidate(cases []Case) []Forecast {
-	cases = sound(cases)
-	if lacking(cases) != (Lacking{}) {
-		return nil
+	list, order := forecasts(cases)
+	clean := sound(cases)
+	if lacking(clean) != (Lacking{}) {
+		return list
 	}
 	const parts = 10
-	list := make([]Forecast, len(cases))
 	for part := range parts {
 		var learned []Case
-		for i, c := range cases {
+		for i, c := range clean {
 			if i%parts != part {
 				learned = append(learned, c)
 			}
 		}
 		w := learn(learned)
-		for i := part; i < len(cases); i += parts {
-			list[i] = Forecast{w.of(cases[i]), cases[i].Outcome}
+		for i := part; i < len(clean); i += parts {
+			list[order[i]].P = w.of(clean[i])
 		}
 	}
 	return list
 }
 
+// forecasts returns a forecast without a P for each case, and the places of the
+// cases that count, in the order of [sound].
+func forecasts(cases []Case) (list []Forecast, order []int) {
+	for i, c := range cases {
+		list = append(list, Forecast{math.NaN(), c.Outcome})
+		if c.counts() {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return compare(cases[i].unit(), cases[j].unit()) })
+	return list, order
+}
+
+// said returns the forecasts that were.
+func said(list []Forecast) []Forecast {
+	return slices.DeleteFunc(slices.Clone(list), func(f Forecast) bool { return math.IsNaN(f.P) })
+}
+
 // Brier returns the mean squared difference between forecasts and outcomes: 0 is
 // best, 0.25 is what always saying 0.5 comes to (Brier 1950). NaN for none.
 func Brier(list []Forecast) float64 {
+	list = said(list)
 	var sum float64
 	for _, f := range list {
 		sum += (f.P - f.Outcome) * (f.P - f.Outcome)
@@ -63,6 +81,7 @@ func Brier(list []Forecast) float64 {
 // count as 0.0001 and 0.9999. NaN for none.
 func LogLoss(list []Forecast) float64 {
 	const least = 1e-4
+	list = said(list)
 	var sum float64
 	for _, f := range list {
 		p := min(max(f.P, least), 1-least)
@@ -76,14 +95,34 @@ func LogLoss(list []Forecast) float64 {
 // weighted by their forecasts. It is 0 at best. NaN for none.
 //
 // The measure is that of Naeini, Cooper and Hauskrecht 2015 and of Guo et al. 2017.
-// Of few forecasts it comes out too high, whatever the bins; equal counts are less
-// biased than equal widths (Roelofs et al. 2022).
+// Of few forecasts it comes out too high, whatever the bins: see [Chance]. Equal
+// counts are less biased than equal widths (Roelofs et al. 2022).
 func ECE(list []Forecast) float64 {
+	list = said(list)
 	var sum float64
 	for _, b := range Reliability(list) {
 		sum += math.Abs(b.P-b.Frequency) * float64(b.Count)
 	}
 	return sum / float64(len(list))
+}
+
+// Chance returns about what [ECE] comes to on average, by chance alone, for forecasts
+// that are calibrated perfectly. An ECE that is not above it says nothing against the
+// forecasts.
+func Chance(list []Forecast) float64 {
+	list = said(list)
+	sort(list)
+	n := float64(len(list))
+	var sum float64
+	for _, b := range Reliability(list) {
+		var variance float64
+		for _, f := range list[:b.Count] {
+			variance += f.P * (1 - f.P)
+		}
+		sum += math.Sqrt(variance * 2 / math.Pi) // the mean distance from the mean of a normal distribution
+		list = list[b.Count:]
+	}
+	return sum / n
 }
 
 // A Bin is a row of a reliability table: forecasts of about the same probability.
@@ -97,17 +136,15 @@ type Bin struct {
 // How fine a reliability table is.
 const (
 	maxBins = 10
-	fullBin = 10 // forecasts
+	fullBin = 15 // forecasts
 )
 
 // Reliability returns forecasts in bins of about equal counts, the lowest first: ten
-// of them, or less if they would have less than ten forecasts, but for the last.
+// of them, or less if they would have less than fifteen forecasts, but for the last.
 // Equal forecasts are in the same bin.
 func Reliability(list []Forecast) []Bin {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b Forecast) int {
-		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.Outcome, b.Outcome))
-	})
+	list = said(list)
+	sort(list)
 	n := min(maxBins, max(1, len(list)/fullBin))
 	var bins []Bin
 	for from := 0; from < len(list); {
@@ -119,6 +156,12 @@ func Reliability(list []Forecast) []Bin {
 		from = to
 	}
 	return bins
+}
+
+func sort(list []Forecast) {
+	slices.SortFunc(list, func(a, b Forecast) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.Outcome, b.Outcome))
+	})
 }
 
 func binOf(list []Forecast) Bin {

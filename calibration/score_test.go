@@ -2,6 +2,7 @@ package calibration_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +28,7 @@ func TestScores(t *testing.T) {
 		{"a coin", append(repeat(10, calibration.Forecast{P: 0.5, Outcome: 1}), repeat(10, calibration.Forecast{P: 0.5})...), 0.25, 0, 0.6931},
 		{"too sure", append(repeat(10, calibration.Forecast{P: 0.9, Outcome: 1}), repeat(10, calibration.Forecast{P: 0.9})...), 0.41, 0.4, 1.2040},
 		{"right in part", repeat(3, calibration.Forecast{P: 0.5, Outcome: 0.5}), 0, 0, 0.6931},
-		{"two bins", append(repeat(10, calibration.Forecast{P: 0.2, Outcome: 0.5}), repeat(10, calibration.Forecast{P: 0.7, Outcome: 0.5})...), 0.065, 0.25, 0.8483},
+		{"two bins", append(repeat(15, calibration.Forecast{P: 0.2, Outcome: 0.5}), repeat(15, calibration.Forecast{P: 0.7, Outcome: 0.5})...), 0.065, 0.25, 0.8483},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := []float64{calibration.Brier(tt.list), calibration.ECE(tt.list), calibration.LogLoss(tt.list)}
@@ -38,6 +39,29 @@ func TestScores(t *testing.T) {
 	}
 	if b, e := calibration.Brier(nil), calibration.ECE(nil); !math.IsNaN(b) || !math.IsNaN(e) {
 		t.Errorf("of nothing: %v, %v", b, e)
+	}
+}
+
+// TestChance compares what is said of chance with what chance does.
+func TestChance(t *testing.T) {
+	const draws = 400
+	r := rand.New(rand.NewPCG(seedOfProperties, 2))
+	for _, n := range []int{20, 60, 200, 1000} {
+		var mean, said float64
+		for range draws {
+			list := make([]calibration.Forecast, n)
+			for i := range list {
+				list[i].P = skill(r)
+				if r.Float64() < list[i].P {
+					list[i].Outcome = 1
+				}
+			}
+			mean += calibration.ECE(list) / draws
+			said += calibration.Chance(list) / draws
+		}
+		if math.Abs(mean-said) > 0.1*mean {
+			t.Errorf("of %d forecasts: %.4f, and it is %.4f", n, said, mean)
+		}
 	}
 }
 
@@ -59,7 +83,7 @@ func TestReliability(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"one", line(1), []int{1}},
-		{"few", line(25), []int{12, 13}},
+		{"few", line(35), []int{17, 18}},
 		{"many", line(1000), []int{100, 100, 100, 100, 100, 100, 100, 100, 100, 100}},
 		{"all the same", constant, []int{100}},
 		{"half of them the same", append(line(100), constant...), []int{20, 20, 20, 20, 111, 9}},

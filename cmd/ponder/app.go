@@ -16,6 +16,7 @@ import (
 	"ponder/internal/config"
 	"ponder/internal/place"
 	"ponder/internal/tui"
+	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
@@ -28,7 +29,8 @@ type app struct {
 	flags flags
 	brake *brake
 
-	cfg *config.Config // see config
+	cfg   *config.Config       // see config
+	known *session.Calibration // see calibration
 }
 
 // source says where the configuration is.

@@ -47,6 +47,7 @@ func (w *viewing) watch(ctx context.Context) error {
 }
 
 func (w *viewing) live(ctx context.Context, t *thinker) error {
+	w.view = w.view.Calibrate(w.calibration(ctx, w.store))
 	l := &live{viewing: w, presses: make(chan tui.Press, 8), thinker: t}
 	press := func(p tui.Press) {
 		select {

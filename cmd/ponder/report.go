@@ -82,6 +82,9 @@ func (a *app) account(v session.View) string {
 	row("Thought", thought(s))
 	row("Cost", cost(s))
 	row("Stopped", s.StopReason)
+	if s.Resolution != nil {
+		row("Outcome", outcomeText(s.Resolution.Outcome))
+	}
 	row("Everything", a.command("session export", ponder.ThreadID(s.ID))+" -o report.html")
 	return b.String()
 }

@@ -26,7 +26,7 @@ ponder session export last --format markdown -o report.md`,
 	}
 	cmd.AddCommand(a.sessionListCommand(), a.sessionShowCommand(), a.sessionWatchCommand(), a.sessionPauseCommand(),
 		a.sessionResumeCommand(), a.sessionCancelCommand(), a.sessionExportCommand(), a.sessionSteerCommand(), a.sessionForkCommand(),
-		a.sessionCompareCommand())
+		a.sessionCompareCommand(), a.sessionResolveCommand())
 	for _, sub := range cmd.Commands() {
 		if sub.ValidArgsFunction == nil && sub.Name() != "list" {
 			sub.ValidArgsFunction = a.completeThreads(ponder.KindSession)

@@ -129,10 +129,10 @@ func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder
 }
 
 // side reads a session, as it was when it parted from the other and as it is.
-func (a *app) side(ctx context.Context, log ponder.Log, info ponder.Info, common ponder.Seq) (side, error) {
+func (a *app) side(ctx context.Context, store ponder.Store, info ponder.Info, common ponder.Seq) (side, error) {
 	s := side{before: session.NewView(), Steering: []session.Steering{}}
-	v := session.NewView()
-	for ev, err := range log.Events(ctx, info.ID, 0) {
+	v := session.NewView().Calibrate(a.calibration(ctx, store))
+	for ev, err := range store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return s, fmt.Errorf("read %s: %w", info.ID, err)
 		}

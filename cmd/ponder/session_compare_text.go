@@ -114,7 +114,7 @@ func (s *side) facts() string {
 	if s.ForkedFrom != "" {
 		list = append(list, fmt.Sprintf("forked from %s at event %d", s.ForkedFrom, s.ForkedAt))
 	}
-	sure := confidence(s.Confidence)
+	sure := s.Certainty.String()
 	if sure != "" && s.Trend != "" {
 		sure += ", " + oneLine(s.Trend)
 	}

@@ -52,6 +52,7 @@ func (a *app) sessionExport(ctx context.Context, name, format, file string) erro
 	if err != nil {
 		return err
 	}
+	v = v.Calibrate(a.calibration(ctx, store))
 	if isInterrupted(info) {
 		v.Session.Status = ponder.Paused
 	}

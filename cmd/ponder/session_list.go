@@ -53,24 +53,40 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 	if len(list) == 0 {
 		a.note("there are no such sessions")
 	}
-	rows := [][]string{{"ID", "STATUS", "STARTED", "QUESTION"}}
+	rows := [][]string{{"ID", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
 	for _, info := range list {
 		if a.flags.json {
 			v, err := fold(ctx, store, info.ID)
 			if err != nil {
 				return err
 			}
-			if err := a.object(objectOf(info, v)); err != nil {
+			if err := a.object(objectOf(info, v.Calibrate(a.calibration(ctx, store)))); err != nil {
 				return err
 			}
 			continue
 		}
-		rows = append(rows, []string{string(info.ID), statusOf(info), ago(info.Created, time.Now()), clip(info.Title, 60)})
+		sure, err := a.sureness(ctx, store, info)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{string(info.ID), statusOf(info), ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
 	}
 	if len(rows) > 1 {
 		a.table(rows)
 	}
 	return nil
+}
+
+// sureness returns how sure a session is that has ended, in words.
+func (a *app) sureness(ctx context.Context, store ponder.Store, info ponder.Info) (string, error) {
+	if !info.Status.Ended() {
+		return "", nil
+	}
+	j, err := judge(ctx, store, info, true)
+	if err != nil || !j.confident() {
+		return "", err
+	}
+	return a.calibration(ctx, store).Certainty(j.claim.Confidence, j.claim.Basis).String(), nil
 }
 
 // listByStatus lists sessions of a status as people see it: one that was

@@ -16,19 +16,28 @@ import (
 
 func (a *app) usageCommand() *cobra.Command {
 	var by, since string
+	var calibrated bool
 	cmd := &cobra.Command{
-		Use:     "usage",
-		Short:   "Say what models have cost",
-		Long:    "Say what model calls have cost. What was removed still counts.",
-		Example: "ponder usage\nponder usage --by model --since 7d\nponder usage --by thread --json",
+		Use:   "usage",
+		Short: "Say what models have cost",
+		Long: `Say what model calls have cost. What was removed still counts. With --calibration: say
+what the confidences of sessions are worth, measured by those whose outcome is known.`,
+		Example: "ponder usage\nponder usage --by model --since 7d\nponder usage --by thread --json\nponder usage --calibration",
 		GroupID: groupLook,
 		Args:    takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if calibrated {
+				if cmd.Flags().Changed("by") || cmd.Flags().Changed("since") {
+					return usagef("--calibration: it is neither of a time nor summed up --by anything")
+				}
+				return a.usageCalibration(cmd.Context())
+			}
 			return a.usage(cmd.Context(), ponder.GroupBy(by), since)
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", "day", "sum up by day, mode, model, thread or role")
 	cmd.Flags().StringVar(&since, "since", "", "only since a `time`: 24h, 7d or 2026-11-01")
+	cmd.Flags().BoolVar(&calibrated, "calibration", false, "say what confidences are worth")
 	return cmd
 }
 

@@ -61,12 +61,21 @@ func (v View) Calibrate(c Calibration) View {
 
 // claim sets what is claimed now. The basis of that is in the fold.
 func (v *View) claim(claimed *float64) {
-	s, c := &v.Session, v.fold.calibration
-	s.Claimed, s.Calibrated, s.Calibration = claimed, nil, uncalibrated
-	if c.Of == nil || claimed == nil {
+	if claimed == nil {
+		v.Session.Certainty = Certainty{Calibration: uncalibrated}
 		return
 	}
-	if p, ok := c.Of(*claimed, v.fold.basis); ok {
+	v.Session.Certainty = v.fold.calibration.Certainty(*claimed, v.fold.basis)
+}
+
+// Certainty returns what a claim on such a basis is worth.
+func (c Calibration) Certainty(claimed float64, basis ponder.Basis) Certainty {
+	s := Certainty{Claimed: &claimed, Calibration: uncalibrated}
+	if c.Of == nil {
+		return s
+	}
+	if p, ok := c.Of(claimed, basis); ok {
 		s.Calibrated, s.Calibration = &p, fmt.Sprintf("%d resolved sessions", c.Cases)
 	}
+	return s
 }

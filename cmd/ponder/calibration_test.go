@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/mode/session"
+	"ponder/store/memory"
+	"ponder/store/sqlite"
+)
+
+const seedOfSessions = 3
+
+// past returns the events of a session that has ended with a claim.
+func past(run ponder.RunID, claimed float64, model string) []ponder.Event {
+	return []ponder.Event{
+		{Run: run, Body: ponder.RunStarted{Mode: session.Name, Input: "Is it so?"}},
+		{Run: run, Body: ponder.Synthesis{Content: "Perhaps.", Confidence: 0.3, Model: model}},
+		{Run: run, Body: ponder.Synthesis{Content: "It is.", Confidence: claimed, Basis: ponder.Basis{Agreement: 0.5}, Final: true, Model: model}},
+		{Run: run, Body: ponder.RunFinished{Answer: "It is.", Status: ponder.Completed, Confidence: claimed}},
+	}
+}
+
+func turnedOut(run ponder.RunID, outcome float64) ponder.Event {
+	return ponder.Event{Run: run, Body: ponder.Resolved{Ref: string(run), Outcome: &outcome}}
+}
+
+func create(t *testing.T, store ponder.Store, id ponder.ThreadID, events ...ponder.Event) ponder.Info {
+	t.Helper()
+	thread := ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner, Title: "Is it so?", Created: time.Now()}
+	if err := store.Create(t.Context(), thread, events...); err != nil {
+		t.Fatal(err)
+	}
+	info, err := store.Thread(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func TestJudge(t *testing.T) {
+	right := 1.0
+	many := make([]ponder.Event, 300) // what came after the end
+	for i := range many {
+		many[i] = ponder.Event{Body: ponder.Observation{Content: "rain"}}
+	}
+	steered := make([]ponder.Event, 100)
+	for i := range steered {
+		steered[i] = ponder.Event{Run: "run_1", Body: ponder.Progress{Content: "x"}}
+	}
+	ended := past("run_1", 0.9, "m")
+	late := append(append(append([]ponder.Event{}, ended[:3]...), steered...), ended[3])
+	for _, tt := range []struct {
+		name    string
+		events  []ponder.Event
+		whole   bool
+		claimed float64
+		run     ponder.RunID
+		outcome *float64
+	}{
+		{"has not ended", ended[:3], true, 0, "", nil},
+		{"not resolved", ended, true, 0.9, "run_1", nil},
+		{"resolved", append(past("run_1", 0.9, "m"), turnedOut("run_1", 0), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
+		{"taken back", append(past("run_1", 0.9, "m"), turnedOut("run_1", 0), ponder.Event{Run: "run_1", Body: ponder.Resolved{Ref: "run_1"}}), true, 0.9, "run_1", nil},
+		{"resolved long after", append(append(past("run_1", 0.9, "m"), many...), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
+		{"resolved long ago", append(append(past("run_1", 0.9, "m"), turnedOut("run_1", 1)), many...), false, 0.9, "run_1", &right},
+		{"claimed long before", append(append([]ponder.Event{}, late...), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
+		{"of another run", append(past("run_1", 0.9, "m"), turnedOut("run_2", 1)), true, 0.9, "run_1", nil},
+		{"the newest session", append(append(past("run_1", 0.9, "m"), turnedOut("run_1", 0)), append(past("run_2", 0.4, "m"), turnedOut("run_2", 1))...), false, 0.4, "run_2", &right},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			store := memory.New()
+			j, err := judge(t.Context(), store, create(t, store, "thr_1", tt.events...), tt.whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j.claim.Confidence != tt.claimed || j.run != tt.run || j.confident() != (tt.claimed > 0) {
+				t.Errorf("%+v", j)
+			}
+			if d := cmp.Diff(tt.outcome, j.outcome); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestForksCountOnce checks that an outcome that two threads have in common is one
+// case.
+func TestForksCountOnce(t *testing.T) {
+	store := memory.New()
+	create(t, store, "thr_1", append(past("run_1", 0.9, "m"), turnedOut("run_1", 1))...)
+	var copied []ponder.Event
+	for ev, err := range store.Events(t.Context(), "thr_1", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev.Thread, ev.Seq = "", 0
+		copied = append(copied, ev)
+	}
+	create(t, store, "thr_2", copied...)
+	list, err := allResolved(t.Context(), store)
+	if err != nil || len(list) != 1 {
+		t.Errorf("%d cases, %v", len(list), err)
+	}
+}
+
+// TestCalibrated looks at all that shows a confidence, once it is known what that is
+// worth: of claims of 0.9, half are right.
+func TestCalibrated(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "PONDER_CONFIG"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", t.TempDir())
+	db := filepath.Join(t.TempDir(), "p.db")
+	store, err := sqlite.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(seedOfSessions, 0))
+	for i := range 60 {
+		run, model := ponder.RunID(ponder.NewID("run")), fmt.Sprintf("test/m%d", i%2)
+		create(t, store, ponder.ThreadID(ponder.NewID("thr")), append(past(run, 0.8+0.19*r.Float64(), model), turnedOut(run, float64(i/2%2)))...)
+	}
+	last := create(t, store, ponder.ThreadID(ponder.NewID("thr")), past(ponder.RunID(ponder.NewID("run")), 0.9, "test/m0")...).ID
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ponderOf := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), append(args, "--db", db), strings.NewReader(""), &out, &errs); code != done {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String()
+	}
+
+	var shown struct {
+		Claimed     float64  `json:"confidence"`
+		Calibrated  *float64 `json:"calibrated_confidence"`
+		Calibration string   `json:"calibration"`
+	}
+	for _, args := range [][]string{{"session", "show", string(last), "--json"}, {"session", "list", "--limit", "1", "--json"}} {
+		if err := json.Unmarshal([]byte(ponderOf(args...)), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if p := shown.Calibrated; shown.Claimed != 0.9 || p == nil || *p < 0.4 || *p > 0.65 || shown.Calibration != "60 resolved sessions" {
+			t.Errorf("%v: %+v", args, shown)
+		}
+	}
+	want := fmt.Sprintf("%.2f (claimed 0.90", *shown.Calibrated)
+	for _, args := range [][]string{{"session", "show", string(last)}, {"session", "list", "--limit", "1"}, {"session", "watch", string(last)}} {
+		if text := ponderOf(args...); !strings.Contains(text, want) {
+			t.Errorf("%v: no %q in:\n%s", args, want, text)
+		}
+	}
+
+	text := ponderOf("usage", "--calibration")
+	for _, want := range []string{"60 resolved sessions: 30 right, 30 wrong, 0 in part", "\nclaimed ", "\ncalibrated ", "LOG LOSS", "test/m0", "┃"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	var got reliability
+	if err := json.Unmarshal([]byte(ponderOf("usage", "--calibration", "--json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Claimed.ECE < 0.35 || got.Calibrated.ECE > 1.5*got.Calibrated.Chance || got.Calibrated.Brier > got.Claimed.Brier-0.1 || len(got.Models) != 2 || got.Models[0].Sessions != 30 {
+		t.Errorf("%+v, %+v", got.Claimed, got.Calibrated)
+	}
+	if text := ponderOf("session", "resolve", string(last), "--outcome", "wrong"); !strings.Contains(text, "wrong (claimed 0.90)\ncalibrated from 61 resolved sessions") {
+		t.Errorf("resolve says:\n%s", text)
+	}
+}
