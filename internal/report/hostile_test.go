@@ -234,18 +234,18 @@ func checkPage(t *testing.T, page string) {
 	}
 }
 
-// Nothing that a model writes keeps a report waiting. The test's own limit is the
-// time it may take.
+// Nothing that a model writes keeps a report waiting. What is linear takes some
+// 50 ms here, what is quadratic half a minute.
 func TestReadingIsQuick(t *testing.T) {
 	r := newReader()
 	for _, unit := range []string{
 		"[", "[a](", "![", "*a ", "**a", "_a_", "~~a", "`", "`a``", "> ", "- ", "1. ", "1.\t", ">1.- ", "  - a\n", "<a", "<http://a", "&", "&#1", "\\", "| a ", "|-", "a\n|-\n", "# ", "=\n", "[a]: b\n", "***", "a*b_c", "](", "![](", "\t", "a  \n", "```\n", "> a\n\n",
 	} {
-		text := strings.Repeat(unit, maxProse/2/len(unit))
+		text := strings.Repeat(unit, maxProse/len(unit))
 		for name, read := range map[string]func(){"prose": func() { r.prose(text) }, "inline": func() { r.inline(text) }} {
 			start := time.Now()
 			read()
-			if took := time.Since(start); took > 2*time.Second {
+			if took := time.Since(start); took > 15*time.Second {
 				t.Errorf("%s of %q took %v", name, unit, took)
 			}
 		}

@@ -16,14 +16,10 @@ func (v *View) wished(ev ponder.Event, b ponder.Steer) {
 		v.fold.places[ev.ID] = len(v.Steering)
 	}
 	w := Steering{ID: ev.ID, Order: b.Do, Content: clip(oneLine(b.Content), maxFocus), Offset: v.Session.Progress.Elapsed, Created: ev.Time}
-	var args struct {
-		Question string `json:"question"`
-		Source   string `json:"source"`
-		Priority int    `json:"priority"`
-	}
+	var args SteerArgs
 	_ = json.Unmarshal(b.Args, &args) // the session refuses what can't be read
-	w.source = clip(oneLine(args.Source), maxFocus)
-	about := []string{clip(oneLine(args.Question), maxFocus), w.source}
+	w.source = v.sourceOf(clip(oneLine(args.Source), maxFocus))
+	about := []string{clip(oneLine(args.Question), maxFocus), clip(oneLine(args.Source), maxFocus)}
 	if args.Priority > 0 {
 		about = append(about, fmt.Sprintf("priority %d", args.Priority))
 	}
@@ -33,6 +29,15 @@ func (v *View) wished(ev ponder.Event, b ponder.Steer) {
 	}
 	w.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
 	v.Steering = append(v.Steering, w)
+}
+
+// sourceOf returns the source that a user means: that of a passage, if it is
+// named by its id.
+func (v *View) sourceOf(name string) string {
+	if i, ok := v.fold.places[strings.ToLower(name)]; ok && i < len(v.Sources) && strings.EqualFold(v.Sources[i].ID, name) {
+		return v.Sources[i].Source
+	}
+	return name
 }
 
 // limitWords says which limits a budget has.
@@ -64,11 +69,11 @@ func (v *View) steered(ev ponder.Event, b ponder.Progress) {
 	switch w.Order {
 	case ponder.SetBudget:
 		v.limit(w.limits)
-	case "correct":
+	case Correct:
 		v.Corrections = append(v.Corrections, Correction{ID: fmt.Sprintf("c%d", len(v.Corrections)+1), Text: w.Content, Offset: w.At})
-	case "pin_source":
+	case PinSource:
 		v.Pinned, v.Banned = with(v.Pinned, w.source), lacking(v.Banned, w.source)
-	case "ban_source":
+	case BanSource:
 		v.Banned, v.Pinned = with(v.Banned, w.source), lacking(v.Pinned, w.source)
 	}
 }

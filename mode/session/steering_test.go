@@ -27,7 +27,7 @@ func TestSteering(t *testing.T) {
 	if diff := cmp.Diff([]Correction{{ID: "c1", Text: "It was autumn.", Offset: 14, Against: []int{2}}}, v.Corrections); diff != "" {
 		t.Errorf("corrections (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]string{{"/a.md"}, {"e1"}}, [][]string{v.Pinned, v.Banned}); diff != "" {
+	if diff := cmp.Diff([][]string{{"/a.md"}, {"thread:thr_old"}}, [][]string{v.Pinned, v.Banned}); diff != "" {
 		t.Errorf("pinned and banned (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(Limits{Seconds: 120, Calls: 9}, v.Session.Budget); diff != "" || v.Session.Minutes != 2 {

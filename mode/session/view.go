@@ -199,6 +199,9 @@ func (v *View) merged(b ponder.Progress) {
 		}
 		v.Session.Progress.Merged++
 	}
+	if b.Ref != "" {
+		v.thoughtAbout(b.Ref, "")
+	}
 }
 
 // made notes who made something.
