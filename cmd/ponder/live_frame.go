@@ -14,8 +14,9 @@ import (
 // is told of sessions.
 func frameOf(v session.View, state string) tui.Frame {
 	s := v.Session
-	f := tui.Frame{Title: s.Question, State: state, Share: s.Progress.Percentage / 100, Foci: fociOf(s.Progress), Spent: spending(s)}
+	f := tui.Frame{Title: s.Question, State: state, Share: s.Progress.Percentage / 100, Foci: fociOf(s.Progress)}
 	f.Budget, f.Left = nearest(s)
+	f.Spent = spending(s)
 	if f.Budget == "" {
 		f.Share = -1
 	}
@@ -73,21 +74,24 @@ func branchesOf(questions []session.Question) []tui.Branch {
 	return list
 }
 
-// spending says what calls have cost, and of which limits.
-func spending(s session.Session) []string {
-	u, b := s.Usage, s.Budget
-	if u.Calls == 0 {
-		return nil
+// spending says what was spent, and of which limits, save of the nearest, which
+// stands beside the bar.
+func spending(s session.Session) (list []string) {
+	u, next, ways := s.Usage, closest(s), waysToEnd(s)
+	plain := []string{
+		tui.Clock(seconds(s.Progress.Elapsed)), counted(u.Calls, "call", "calls"), counted(u.Total, "token", "tokens"), usd(u.USD, u.Calls, u.Unpriced),
 	}
-	list := spent(u)
-	if b.Calls > 0 {
-		list[0] = strings.Replace(list[0], number(u.Calls), number(u.Calls)+" of "+number(b.Calls), 1)
+	for i, w := range ways {
+		switch {
+		case i == next || i > 0 && u.Calls == 0:
+		case w.limit > 0:
+			list = append(list, w.words)
+		default:
+			list = append(list, plain[i])
+		}
 	}
-	if b.Tokens > 0 {
-		list[1] = fmt.Sprintf("%s of %s", number(u.Total), counted(b.Tokens, "token", "tokens"))
-	}
-	if b.USD > 0 {
-		list[2] += " of " + dollars(b.USD)
+	if u.Failed > 0 {
+		list = append(list, fmt.Sprintf("%d failed", u.Failed))
 	}
 	return list
 }
@@ -101,21 +105,52 @@ func spent(u session.Usage) []string {
 	return []string{calls, counted(u.Total, "token", "tokens"), usd(u.USD, u.Calls, u.Unpriced)}
 }
 
+// A way is one of those in which a session may come to its end.
+type way struct {
+	used, limit float64 // of a budget; no limit is zero
+	words, left string
+}
+
+// waysToEnd are the time, the calls, the tokens and the money.
+func waysToEnd(s session.Session) []way {
+	p, u, b := s.Progress, s.Usage, s.Budget
+	whole := seconds(b.Seconds) + time.Second/2
+	rest := whole - seconds(p.Elapsed).Truncate(time.Second)
+	return []way{
+		{p.Elapsed, b.Seconds, tui.Clock(seconds(p.Elapsed)) + " of " + tui.Clock(whole), tui.Clock(rest) + " left"},
+		{float64(u.Calls), float64(b.Calls), number(u.Calls) + " of " + counted(b.Calls, "call", "calls"), number(max(0, b.Calls-u.Calls)) + " left"},
+		{float64(u.Total), float64(b.Tokens), thousands(u.Total) + " of " + thousands(b.Tokens) + " tokens", thousands(max(0, b.Tokens-u.Total)) + " left"},
+		{u.USD, b.USD, dollars(u.USD) + " of " + dollars(b.USD), dollars(max(0, b.USD-u.USD)) + " left"},
+	}
+}
+
+// thousands writes large numbers as they are written to a flag: 36k.
+func thousands(n int) string {
+	if n < 10_000 {
+		return number(n)
+	}
+	return number(n/1000) + "k"
+}
+
+// closest returns which way is the nearest, or -1 if there is no limit.
+func closest(s session.Session) int {
+	best, most := -1, -1.0
+	for i, w := range waysToEnd(s) {
+		if w.limit > 0 && w.used/w.limit > most {
+			best, most = i, w.used/w.limit
+		}
+	}
+	return best
+}
+
 // nearest says how far the budget has come that is nearest to its end, and how
 // much of it is left.
 func nearest(s session.Session) (words, left string) {
-	most := -1.0
-	add := func(used, limit float64, text, rest string) {
-		if limit > 0 && used/limit > most {
-			words, left, most = text, rest+" left", used/limit
-		}
+	if i := closest(s); i >= 0 {
+		w := waysToEnd(s)[i]
+		return w.words, w.left
 	}
-	p, u, b := s.Progress, s.Usage, s.Budget
-	add(p.Elapsed, b.Seconds, tui.Clock(seconds(p.Elapsed))+" of "+tui.Clock(seconds(b.Seconds)+time.Second/2), tui.Clock(seconds(b.Seconds)-seconds(p.Elapsed).Truncate(time.Second)+time.Second/2))
-	add(float64(u.Calls), float64(b.Calls), fmt.Sprintf("%s of %s", number(u.Calls), counted(b.Calls, "call", "calls")), number(max(0, b.Calls-u.Calls)))
-	add(float64(u.Total), float64(b.Tokens), fmt.Sprintf("%s of %s", number(u.Total), counted(b.Tokens, "token", "tokens")), number(max(0, b.Tokens-u.Total)))
-	add(u.USD, b.USD, dollars(u.USD)+" of "+dollars(b.USD), dollars(max(0, b.USD-u.USD)))
-	return words, left
+	return "", ""
 }
 
 // stateNow says in a word what the session does.

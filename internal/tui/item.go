@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // The columns of an item.
@@ -48,7 +49,11 @@ func wrap(text string, width int) (lines []string) {
 			continue
 		}
 		for row := range strings.SplitSeq(lipgloss.Wrap(paragraph, width, ""), "\n") {
-			lines = append(lines, strings.TrimRight(row, " "))
+			if row = strings.TrimRight(row, " "); lipgloss.Width(row) > width { // a long word behind spaces
+				lines = append(lines, strings.Split(ansi.Hardwrap(row, width, false), "\n")...)
+				continue
+			}
+			lines = append(lines, row)
 		}
 	}
 	if lines == nil {

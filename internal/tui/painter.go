@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // A painter keeps a block at the bottom of what has been printed on a terminal.
@@ -98,17 +99,25 @@ func (p *painter) place(b *strings.Builder, cursor int) {
 // up returns how many lines above the cursor the block begins. A terminal that
 // has become narrower since has wrapped its rows.
 func (p *painter) up(width int) (n int) {
-	for i, row := range p.rows {
-		switch w := lipgloss.Width(row); {
-		case i < len(p.rows)-1:
-			n += max(1, (w+width-1)/width)
-		case p.cursor:
-			n += p.column / width
-		default: // the cursor stands behind the last letter
-			n += max(1, (p.column+width-1)/width) - 1
-		}
+	if len(p.rows) == 0 {
+		return 0
 	}
-	return n
+	last := len(p.rows) - 1
+	for _, row := range p.rows[:last] {
+		n += folds(row, width)
+	}
+	if !p.cursor { // it stands behind the last letter
+		return n + folds(p.rows[last], width) - 1
+	}
+	return n + folds(ansi.Truncate(p.rows[last], p.column, "")+"x", width) - 1
+}
+
+// folds returns how many lines a row takes.
+func folds(row string, width int) int {
+	if lipgloss.Width(row) <= width {
+		return 1
+	}
+	return 1 + strings.Count(ansi.Hardwrap(row, width, true), "\n")
 }
 
 // forget makes the next paint begin anew on the line of the cursor, which is

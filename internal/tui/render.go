@@ -11,6 +11,10 @@ import (
 // least is the width below which nothing useful can be shown.
 const least = 20
 
+// widest is the width beyond which eyes get lost. What is short besides wraps into
+// fewer lines when a terminal is made narrower.
+const widest = 120
+
 // The room of the block, in lines. A tall terminal is for what scrolls by.
 const (
 	fewest = 4
@@ -32,11 +36,15 @@ type Size struct {
 	Width, Height int
 }
 
+// inner returns how wide lines may be: one cell less than the terminal, which does
+// not wrap them then.
+func (s Size) inner() int { return min(max(s.Width, least+1)-1, widest) }
+
 // Render returns the block as lines of less than size's width. Foot is what
 // stands below it, such as what keys do. Where there is not enough room, it
 // leaves out what matters least.
 func Render(f Frame, foot Foot, size Size, s Style) []string {
-	width := max(size.Width, least+1) - 1
+	width := size.inner()
 	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
 	if width < narrow {
 		b.label = 0

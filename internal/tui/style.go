@@ -59,8 +59,16 @@ func (s Style) text(text string) string {
 	return text
 }
 
+// maxLine is how much of a text can matter on one line, in bytes.
+const maxLine = 4096
+
 // line is text on one line.
-func (s Style) line(text string) string { return strings.Join(strings.Fields(s.text(text)), " ") }
+func (s Style) line(text string) string {
+	if len(text) > maxLine {
+		text = strings.ToValidUTF8(text[:maxLine], "")
+	}
+	return strings.Join(strings.Fields(s.text(text)), " ")
+}
 
 // clip cuts a line to a width in cells.
 func (s Style) clip(text string, width int) string {

@@ -16,6 +16,7 @@ type terminal struct {
 
 	mu     sync.Mutex
 	before *term.State // nil if nothing was changed
+	raw    *term.State // what it was changed to
 }
 
 // take makes the terminal send keys as they are typed, if it can.
@@ -32,10 +33,23 @@ func (t *terminal) take() {
 			t.before = state
 		}
 		if t.in != nil {
+			t.raw, _ = term.GetState(int(t.in.Fd()))
 			text += pasteOn
 		}
 	}
 	_, _ = io.WriteString(t.out, text)
+}
+
+// taken reports whether the terminal is as take has left it: nobody else has had
+// it since.
+func (t *terminal) taken() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.in == nil || t.before == nil || t.raw == nil {
+		return false
+	}
+	now, err := term.GetState(int(t.in.Fd()))
+	return err == nil && *now == *t.raw
 }
 
 // keys reports whether the terminal sends keys.

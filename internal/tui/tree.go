@@ -54,7 +54,8 @@ func (t Tree) rows(n, width int, s Style) []string {
 		return nil
 	}
 	up := t.parents()
-	shown, kids := t.choose(n, up), t.children(up)
+	shown := t.choose(n, up)
+	kids := t.children(shown, up)
 	more := ""
 	if left := len(t.Branches) - len(shown); left > 0 {
 		more = fmt.Sprintf("  +%d more", left)
@@ -63,20 +64,19 @@ func (t Tree) rows(n, width int, s Style) []string {
 	var walk func(at, depth int)
 	walk = func(at, depth int) {
 		for _, i := range kids[at] {
-			next := depth
-			if shown[i] {
-				next++
-				if len(rows) < len(shown)-1 || more == "" {
-					rows = append(rows, t.row(i, depth, width, s))
-				} else {
-					last := width - len(more)
-					rows = append(rows, pad(t.row(i, depth, last, s), last)+faint().on(more, s))
-				}
+			if len(rows) == len(shown)-1 {
+				last := width - len(more)
+				rows = append(rows, pad(t.row(i, depth, last, s), last)+faint().on(more, s))
+			} else {
+				rows = append(rows, t.row(i, depth, width, s))
 			}
-			walk(i, next)
+			walk(i, depth+1)
 		}
 	}
 	walk(root, 0)
+	for i := range rows {
+		rows[i] = strings.TrimRight(rows[i], " ")
+	}
 	return rows
 }
 
@@ -100,33 +100,46 @@ func (t Tree) parents() []int {
 // choose says which n branches are shown: the most relevant, and if there is
 // room, what those that are thought about came from.
 func (t Tree) choose(n int, up []int) map[int]bool {
-	order := make([]int, len(t.Branches))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return before(t.Branches[a], t.Branches[b]) })
+	order := t.foremost(n)
 	shown := make(map[int]bool, n)
 	add := func(i int) {
-		if i >= 0 && len(shown) < n {
+		if i != root && len(shown) < n {
 			shown[i] = true
 		}
 	}
+	active := order[:0:0]
 	for _, i := range order {
 		if t.Branches[i].State == Active {
+			active = append(active, i)
 			add(i)
 		}
 	}
 	if n >= roomy {
-		for _, i := range order {
-			if t.Branches[i].State == Active {
-				add(up[i])
-			}
+		for _, i := range active {
+			add(up[i])
 		}
 	}
 	for _, i := range order {
 		add(i)
 	}
 	return shown
+}
+
+// foremost returns the n most relevant branches in order.
+func (t Tree) foremost(n int) []int {
+	order := make([]int, 0, n+1)
+	for i, b := range t.Branches {
+		if len(order) == n && before(b, t.Branches[order[n-1]]) >= 0 {
+			continue
+		}
+		at := len(order)
+		for at > 0 && before(b, t.Branches[order[at-1]]) < 0 {
+			at--
+		}
+		order = slices.Insert(order, at, i)
+		order = order[:min(len(order), n)]
+	}
+	return order
 }
 
 // roomy is how many lines a tree has if there is room for what is no news.
@@ -139,12 +152,19 @@ func (t Tree) without(state State) Tree {
 	return t
 }
 
-// children returns the branches that stand right below each, the one first that
-// has the most relevant branch at or below it.
-func (t Tree) children(up []int) map[int][]int {
+// children returns the shown branches that stand right below each, the one first
+// that has the most relevant branch at or below it.
+func (t Tree) children(shown map[int]bool, up []int) map[int][]int {
 	kids := make(map[int][]int)
 	for i := range t.Branches {
-		kids[up[i]] = append(kids[up[i]], i)
+		if !shown[i] {
+			continue
+		}
+		p := up[i]
+		for p != root && !shown[p] {
+			p = up[p]
+		}
+		kids[p] = append(kids[p], i)
 	}
 	best := t.best(up)
 	for _, list := range kids {

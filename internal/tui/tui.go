@@ -101,9 +101,6 @@ func Wrap(text string, width int) string {
 	return strings.Join(rows, "\n")
 }
 
-// line returns text as one line.
-func line(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
-
 // Clock returns a duration as people read it: 0:07, 12:30, 1:02:03.
 func Clock(d time.Duration) string {
 	s := int(max(d, 0) / time.Second)

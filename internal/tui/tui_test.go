@@ -106,7 +106,7 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.desk.Desk = controls()
-			foot, _ := tt.desk.foot(max(tt.width-1, least), tt.style)
+			foot, _ := tt.desk.foot(Size{tt.width, tt.height}.inner(), tt.style)
 			rows := Render(tt.frame, foot, Size{tt.width, tt.height}, tt.style)
 			got := strings.Join(rows, "\n")
 			for _, row := range rows {
@@ -131,9 +131,9 @@ func TestRender(t *testing.T) {
 func TestRenderInColour(t *testing.T) {
 	for _, size := range []Size{{80, 24}, {200, 60}, {45, 15}} {
 		d := desk{Desk: controls()}
-		foot, _ := d.foot(size.Width-1, plain)
+		foot, _ := d.foot(size.inner(), plain)
 		without := Render(full(), foot, size, plain)
-		foot, _ = d.foot(size.Width-1, Style{})
+		foot, _ = d.foot(size.inner(), Style{})
 		with := Render(full(), foot, size, Style{})
 		if len(with) != len(without) || !strings.Contains(strings.Join(with, ""), "\x1b[") {
 			t.Fatalf("%v: no colour: %q", size, with)

@@ -156,8 +156,10 @@ func (v *View) run() {
 			}
 		case <-v.stops:
 			v.suspend()
-		case <-v.backs: // stopped without a word, so that nobody knows where the cursor is
-			v.retake()
+		case <-v.backs:
+			if !v.tty.taken() { // stopped without a word, so that nobody knows where the cursor is
+				v.retake()
+			}
 		case <-v.ending:
 			v.clear()
 			return
@@ -247,7 +249,7 @@ func (v *View) paint() {
 	size := v.size()
 	v.mu.Lock()
 	above := v.printed(size)
-	foot, cursor := v.foot(size.Width - 1)
+	foot, cursor := v.foot(size.inner())
 	block := Render(v.frame, foot, size, v.options.Style)
 	v.mu.Unlock()
 	_ = v.painter.paint(above, block, size.Width, cursor)
@@ -267,7 +269,7 @@ func (v *View) printed(size Size) (rows []string) {
 		v.items = append([]Item{{At: -1, Kind: "note", Text: itoa(v.missed) + " lines are left out: the terminal did not take them", Tone: Quiet}}, v.items...)
 	}
 	for _, it := range v.items {
-		rows = append(rows, strings.Split(RenderItem(it, size.Width-1, v.options.Style), "\n")...)
+		rows = append(rows, strings.Split(RenderItem(it, size.inner(), v.options.Style), "\n")...)
 	}
 	v.items, v.missed = nil, 0
 	return rows

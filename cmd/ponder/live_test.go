@@ -1,0 +1,227 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/internal/tui"
+	"ponder/mode/session"
+)
+
+func TestDecide(t *testing.T) {
+	thinking, paused := standing{status: ponder.Thinking, here: true}, standing{status: ponder.Paused, here: true}
+	watching, resting := standing{status: ponder.Thinking}, standing{status: ponder.Paused}
+	hurried, launching, over := thinking, resting, standing{status: ponder.Completed, here: true}
+	hurried.concluding, launching.launching = true, true
+	for _, tt := range []struct {
+		key  string
+		st   standing
+		want deed
+		says bool
+	}{
+		{tui.Interrupt, thinking, pauseAndGo, false},
+		{tui.Interrupt, paused, leave, false},
+		{tui.Interrupt, launching, leave, false},
+		{tui.Interrupt, over, nothing, true},
+		{pauseKey, thinking, pause, false},
+		{pauseKey, paused, resume, false},
+		{pauseKey, watching, pause, false},
+		{pauseKey, resting, resume, false},
+		{pauseKey, launching, nothing, true},
+		{pauseKey, over, nothing, true},
+		{steerKey, thinking, steer, false},
+		{steerKey, resting, steer, false},
+		{answerKey, thinking, answer, false},
+		{answerKey, hurried, nothing, true},
+		{answerKey, paused, answerAndResume, false},
+		{answerKey, watching, answer, false},
+		{detachKey, thinking, detach, false},
+		{detachKey, paused, leave, false},
+		{detachKey, watching, leave, false},
+		{"z", thinking, nothing, false},
+	} {
+		if got, why := decide(tui.Press{Key: tt.key}, tt.st); got != tt.want || (why != "") != tt.says {
+			t.Errorf("%s at %+v: %v %q, want %v", tt.key, tt.st, got, why, tt.want)
+		}
+	}
+}
+
+func TestReadWish(t *testing.T) {
+	v := session.NewView()
+	v.Session.Run = "run_1"
+	v.Session.Budget.Seconds = 600
+	v.Questions = []session.Question{{ID: "q3", Text: "Who paid?", Priority: 4}}
+	for _, tt := range []struct {
+		line string
+		want string // the order, the content and the arguments; or what is wrong
+	}{
+		{"add Who  paid for it?", `add_question "Who paid for it?" `},
+		{"Who paid for it?", `add_question "Who paid for it?" `},
+		{"ADD a", `add_question "a" `},
+		{"drop q3", `drop_question "" {"question":"q3"}`},
+		{"drop who paid?", `drop_question "" {"question":"q3"}`},
+		{"rank q3 9", `rank_question "" {"question":"q3","priority":9}`},
+		{"rank q3=9", `rank_question "" {"question":"q3","priority":9}`},
+		{"rank who paid? 9", `rank_question "" {"question":"q3","priority":9}`},
+		{"correct It was 1317.", `correct "It was 1317." `},
+		{"pin e7", `pin_source "" {"source":"e7"}`},
+		{"ban https://a.example/b c", `ban_source "" {"source":"https://a.example/b c"}`},
+		{"for 30m", `budget "" {"time_ns":1800000000000}`},
+		{"for +10m", `budget "" {"time_ns":1200000000000}`},
+		{"calls 100", `budget "" {"calls":100}`},
+		{"tokens 50k", `budget "" {"tokens":50000}`},
+		{"cost 0.50", `budget "" {"micro_usd":500000}`},
+		{"answer", `answer_now "" `},
+		{"answer it", "answer takes nothing"},
+		{"add", "say add QUESTION: think about this too"},
+		{"rank q3", "say which question and how urgent it is: rank q3 9"},
+		{"rank q3 11", `rank: "11" is no priority from 1 to 10`},
+		{"for ever", "for: "},
+		{"calls +5", "the session has no such limit yet"},
+		{"drop q9", `has no question "q9"`},
+		{"dorp q3", `"dorp" is none of: add, drop`},
+	} {
+		f, err := readWish(tt.line)
+		var list []ponder.Event
+		if err == nil {
+			list, err = f.events(v)
+		}
+		if err != nil {
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v, want %s", tt.line, err, tt.want)
+			}
+			continue
+		}
+		b := list[0].Body.(ponder.Steer)
+		js, _ := json.Marshal(b.Content)
+		if got := string(b.Do) + " " + string(js) + " " + string(b.Args); got != tt.want || len(list) != 1 {
+			t.Errorf("%s: %s, want %s", tt.line, got, tt.want)
+		}
+	}
+}
+
+func someQuestions() []tui.Branch {
+	return []tui.Branch{
+		{ID: "q3", Mark: "p4", Text: "Who paid?"}, {ID: "q31", Mark: "p9", Text: "Who was paid?"}, {ID: "q4", Text: "When?", State: tui.Done},
+	}
+}
+
+func TestHintWish(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want tui.Hint
+	}{
+		{"c", tui.Hint{Text: "correct FACT · calls 100 · cost 0.50"}},
+		{"ca", tui.Hint{Text: "calls 100: most calls in all; +20 is so many more", Complete: "calls "}},
+		{"an", tui.Hint{Text: "answer: stop thinking, and answer from what there is", Complete: "answer"}},
+		{"add Wh", tui.Hint{Text: "add QUESTION: think about this too"}},
+		{"drop ", tui.Hint{Text: "q3 Who paid? · q31 Who was paid?"}},
+		{"drop q31", tui.Hint{Text: "q31 Who was paid?", Complete: "drop q31"}},
+		{"rank Q31", tui.Hint{Text: "q31 Who was paid?", Complete: "rank q31 "}},
+		{"rank q3 ", tui.Hint{Text: "q3 p4  Who paid?"}},
+		{"drop q4", tui.Hint{Text: "drop q3: leave out a question"}},
+		{"what if", tui.Hint{Text: "a question that ends in ? is added; else begin with: add drop rank correct pin ban for calls tokens cost answer"}},
+	} {
+		if d := cmp.Diff(tt.want, hintWish(tt.line, someQuestions())); d != "" {
+			t.Errorf("%s: %s", tt.line, d)
+		}
+	}
+	if err := checkWish("drop q9", someQuestions()); err == nil {
+		t.Error("a question that there is not may be dropped")
+	}
+	for _, line := range []string{"drop q3", "rank who PAID? 3", "add x"} {
+		if err := checkWish(line, someQuestions()); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func FuzzReadWish(f *testing.F) {
+	f.Add("add \x1b[31mWhat?\u202e", "rank q3 9")
+	f.Fuzz(func(t *testing.T, line, rest string) {
+		for _, line := range []string{line, line + " " + rest} {
+			hintWish(line, someQuestions())
+			wishes, err := readWish(line)
+			if err != nil {
+				continue
+			}
+			for _, w := range wishes.wishes {
+				for _, text := range []string{w.text, w.args.Question, w.args.Source} {
+					if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e }) {
+						t.Errorf("%q: a control character in %q", line, text)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestFrameOf(t *testing.T) {
+	at := time.Unix(0, 0)
+	events := []ponder.Event{
+		{Body: ponder.RunStarted{Mode: session.Name, Input: "Why?", Budget: ponder.Budget{Time: 5 * time.Minute, Cost: ponder.Cost{Calls: 4, Tokens: 60_000}}, Options: json.RawMessage(`{"parallel":2}`)}},
+		{Body: ponder.SubQuestion{ID: "q1", Content: "Who?", Priority: 5}},
+		{Body: ponder.SubQuestion{ID: "q2", Parent: "q1", Content: "When?", Priority: 9}},
+		{Body: ponder.SubQuestion{ID: "q3", Content: "What?", Priority: 2}},
+		{Body: ponder.QuestionUpdated{ID: "q3", Dropped: true}},
+		{Body: ponder.Progress{Stage: "focus", Iteration: 1, Content: "Who?", Ref: "q1"}},
+		{Body: ponder.CallFinished{Model: "sim/m", Spent: ponder.Cost{Calls: 1, Tokens: 12_345, Money: 20_000}, Price: ponder.PriceTable}},
+		{Body: ponder.Synthesis{Content: "So.", Confidence: 0.5}},
+		{Body: ponder.QuestionUpdated{ID: "q1", Explored: true}},
+		{Body: ponder.Progress{Stage: "focus", Iteration: 2, Content: "When?", Ref: "q2"}},
+		{Body: ponder.Synthesis{Content: "So, then.", Confidence: 0.7, Trend: "converging"}},
+	}
+	v := session.NewView()
+	for i, ev := range events {
+		ev.Seq, ev.Run, ev.Thread, ev.Time = ponder.Seq(i+1), "run_1", "thr_1", at
+		v = v.Apply(ev)
+	}
+	f := frameOf(v, "thinking")
+	want := tui.Frame{
+		Title: "Why?", State: "thinking", Share: 0.25, Budget: "1 of 4 calls", Left: "3 left", Foci: []string{"q2 When?"},
+		Counts: []string{"0 thoughts", "1 of 3 questions explored", "2 syntheses"},
+		Spent:  []string{"0:00 of 5:00", "0 of 60k tokens", "$0.02"},
+		Chart:  tui.Chart{Label: "confidence", Values: []float64{0.5, 0.7}, Note: "0.70 (uncalibrated), converging"},
+		Tree: tui.Tree{Label: "questions", Branches: []tui.Branch{
+			{ID: "q1", Mark: "p5", Text: "Who?", State: tui.Done}, {ID: "q2", Parent: "q1", Mark: "p9", Text: "When?", State: tui.Active, Weight: 9},
+			{ID: "q3", Mark: "p2", Text: "What?", State: tui.Dropped, Weight: 2},
+		}},
+	}
+	if d := cmp.Diff(want, f); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestItemOf(t *testing.T) {
+	for _, tt := range []struct {
+		body ponder.Body
+		want string
+	}{
+		{ponder.Thought{Kind: "insight", Confidence: 0.7, Content: "So."}, "insight 0.70 So."},
+		{ponder.Thought{Kind: "insight", Confidence: 0.7, Content: "So.", Against: []string{"c1"}}, "insight 0.70 So. (contradicts c1)"},
+		{ponder.SubQuestion{ID: "q3", Priority: 9, Content: "Who?"}, "question p9 q3 Who?"},
+		{ponder.Progress{Stage: ponder.Steered, Content: "question q7 added", Cancelled: []string{"a", "b"}}, "steered  question q7 added; 2 calls in flight cancelled"},
+		{ponder.Progress{Stage: ponder.Steered, Content: "there is no question q99", Refused: true}, "refused  there is no question q99"},
+		{ponder.Progress{Stage: "merged", Content: "said again: so"}, "again  said again: so"},
+		{ponder.Synthesis{Final: true}, ""},
+		{ponder.Progress{Stage: "else"}, ""},
+		{ponder.CallStarted{}, ""},
+	} {
+		it, ok := itemOf(ponder.Event{Body: tt.body}, session.NewView())
+		got := ""
+		if ok {
+			got = it.Kind + " " + it.Mark + " " + it.Text
+		}
+		if got != tt.want {
+			t.Errorf("%T: %q, want %q", tt.body, got, tt.want)
+		}
+	}
+	if _, ok := itemOf(ponder.Event{Internal: true, Body: ponder.Thought{Content: "secret"}}, session.NewView()); ok {
+		t.Error("what is internal is shown")
+	}
+}

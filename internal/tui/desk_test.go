@@ -1,0 +1,161 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// typing presses keys that are written as a terminal sends them.
+func typing(d desk, in string) (desk, []Press) {
+	var dec decoder
+	var out []Press
+	for _, k := range append(dec.feed([]byte(in)), dec.flush()...) {
+		var p *Press
+		if d, p = d.press(k); p != nil {
+			out = append(out, *p)
+		}
+	}
+	return d, out
+}
+
+func testDesk() desk {
+	d := desk{Desk: controls()}
+	d.Check = func(line string) error {
+		if strings.HasPrefix(line, "x") {
+			return errors.New("no such order: x\x1b[2J")
+		}
+		return nil
+	}
+	d.Hint = func(line string) Hint {
+		if line == "dr" {
+			return Hint{"drop q3", "drop "}
+		}
+		return Hint{Text: "add, drop"}
+	}
+	return d
+}
+
+func TestDesk(t *testing.T) {
+	for _, tt := range []struct {
+		name, in string
+		want     []Press
+	}{
+		{"a key", "p", []Press{{Key: "p"}}},
+		{"upper case", "P", []Press{{Key: "p"}}},
+		{"a key without a meaning", "xyz", nil},
+		{"a paste is no key", "\x1b[200~pda\x1b[201~", nil},
+		{"confirmed", "ay", []Press{{Key: "a"}}},
+		{"not confirmed", "anp", []Press{{Key: "p"}}},
+		{"escape is no", "a\x1b", nil},
+		{"an arrow is no answer", "a\x1b[15~y", []Press{{Key: "a"}}},
+		{"a paste is no answer", "a\x1b[200~y\x1b[201~n", nil},
+		{"interrupt while asked", "a\x03y", []Press{{Key: Interrupt}}},
+		{"interrupt", "\x03", []Press{{Key: Interrupt}}},
+		{"a line", "sadd What?\r", []Press{{Key: "s", Line: "add What?"}}},
+		{"an empty line", "s  \rp", []Press{{Key: "p"}}},
+		{"escape leaves the line", "sdrop q3\x1b", nil},
+		{"ctrl+c leaves the line, not the program", "sdrop q3\x03p", []Press{{Key: "p"}}},
+		{"a wrong line stays to be mended", "sxadd\x01\x1b[3~\r", []Press{{Key: "s", Line: "add"}}},
+		{"wrong twice", "sx\r\rp\r", nil},
+		{"tab", "sdr\tq3\r", []Press{{Key: "s", Line: "drop q3"}}},
+		{"edited", "sadd one two\x17\x17three\x1b[D\x1b[D\x7f!\r", []Press{{Key: "s", Line: "add th!ee"}}},
+		{"erased", "sadd one\x15drop\r", []Press{{Key: "s", Line: "drop"}}},
+		{"pasted, with a line break", "s\x1b[200~add a\r\nb\x1b[201~\r", []Press{{Key: "s", Line: "add a  b"}}},
+		{"the line before", "sone\rstwo\rs\x1b[A\x1b[A!\r", []Press{{Key: "s", Line: "one"}, {Key: "s", Line: "two"}, {Key: "s", Line: "one!"}}},
+		{"back down", "sone\rs\x1b[A\x1b[Btwo\r", []Press{{Key: "s", Line: "one"}, {Key: "s", Line: "two"}}},
+		{"wide letters", "sadd 穀倉\x7f?\r", []Press{{Key: "s", Line: "add 穀?"}}},
+		{"a letter of two runes", "se\u0301x\x1b[D\x7f\r", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, got := typing(testDesk(), tt.in)
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestFoot(t *testing.T) {
+	for _, tt := range []struct {
+		name, in   string
+		width      int
+		rows       []string
+		column     int
+		wide, help bool
+	}{
+		{name: "keys", width: 79, column: -1},
+		{name: "all", in: "q", width: 79, column: -1, wide: true},
+		{name: "few again", in: "qq", width: 79, column: -1},
+		{name: "help", in: "?", width: 79, column: -1, wide: true, help: true},
+		{name: "help left", in: "?\x1b", width: 79, column: -1},
+		{name: "asked", in: "a", width: 79, rows: []string{"Answer now, from what there is?  y n"}, column: -1},
+		{name: "asked where it is narrow", in: "a", width: 25, rows: []string{"Answer now, from wh…  y n"}, column: -1},
+		{name: "empty line", in: "s", width: 79, rows: []string{"add, drop", "steer> "}, column: 7},
+		{name: "line", in: "sadd 穀倉", width: 79, rows: []string{"add, drop", "steer> add 穀倉"}, column: 15},
+		{name: "cursor in it", in: "sadd 穀倉\x1b[D", width: 79, rows: []string{"add, drop", "steer> add 穀倉"}, column: 13},
+		{name: "long line", in: "s" + strings.Repeat("0123456789", 5), width: 30, rows: []string{"add, drop", "steer> 8901234567890123456789"}, column: 29},
+		{name: "beginning of a long line", in: "s" + strings.Repeat("0123456789", 5) + "\x01", width: 30, rows: []string{"add, drop", "steer> 0123456789012345678901"}, column: 7},
+		{name: "wrong", in: "sx\r", width: 79, rows: []string{"no such order: x[2J", "steer> x"}, column: 8},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, _ := typing(testDesk(), tt.in)
+			foot, column := d.foot(tt.width, plain)
+			if d := cmp.Diff(tt.rows, foot.Rows); d != "" {
+				t.Error(d)
+			}
+			if column != tt.column || foot.Wide != tt.wide || (len(foot.Help) > 0) != tt.help || (foot.Keys == "") != (tt.rows != nil) {
+				t.Errorf("column %d, %+v", column, foot)
+			}
+			for _, row := range foot.Rows {
+				if w := lipgloss.Width(row); w > tt.width {
+					t.Errorf("%d cells: %q", w, row)
+				}
+			}
+		})
+	}
+}
+
+func TestKeysRow(t *testing.T) {
+	for width, want := range map[int]string{
+		100: "p pause  s steer  a answer now  d detach  q questions  ? help",
+		55:  "p pause  s steer  a answer now  d detach  ? help",
+		40:  "p pause  s steer  a answer now  ? help",
+		30:  "p pause  a answer now  ? help",
+		20:  "p pause",
+		5:   "",
+	} {
+		if got := (desk{Desk: controls()}).keys(width, plain); got != want {
+			t.Errorf("%d: %q, want %q", width, got, want)
+		}
+	}
+}
+
+func FuzzEditor(f *testing.F) {
+	f.Add("add 穀倉 e\u0301👩‍👩‍👧🇩🇪", "abcdefgh", 12)
+	f.Fuzz(func(t *testing.T, typed, moves string, width int) {
+		e := editor{}.insert(typed)
+		if strings.ContainsFunc(e.String(), func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Errorf("a control character in %q", e.String())
+		}
+		names := []string{"left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u", "ctrl+k"}
+		for _, m := range []byte(moves) {
+			if m%16 < 9 {
+				e, _ = e.press(key{name: names[m%16]})
+			} else {
+				e, _ = e.press(text(typed[:min(len(typed), int(m%16))]))
+			}
+			if e.at < 0 || e.at > len(e.letters) || len(e.letters) > maxTyped {
+				t.Fatalf("the cursor is at %d of %d", e.at, len(e.letters))
+			}
+			w := max(3, width%80)
+			part, column := e.window(w)
+			if got := lipgloss.Width(part); got > w+1 || column > w || !strings.Contains(e.String(), part) {
+				t.Fatalf("%d cells of %d, the cursor in column %d: %q", got, w, column, part)
+			}
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// show returns a view on a screen.
+func show(t *testing.T, width, height int, pressed func(Press)) (*View, *screen) {
+	s := newScreen(t, width, height)
+	size := func() Size {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return Size{s.width, s.height}
+	}
+	v := newView(Options{Style: plain, Desk: testDesk().Desk, Pressed: pressed}, &terminal{out: s}, size)
+	v.tty.take()
+	go v.run()
+	return v, s
+}
+
+func TestView(t *testing.T) {
+	for _, size := range []Size{{40, 24}, {80, 24}, {200, 50}} {
+		synctest.Test(t, func(t *testing.T) {
+			v, s := show(t, size.Width, size.Height, nil)
+			v.Show(full())
+			for i := range 30 {
+				v.Print(Item{At: time.Duration(i) * time.Second, Kind: "insight", Mark: "0.50", Text: fmt.Sprintf("Thought %d.", i)})
+				time.Sleep(70 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			golden(t, fmt.Sprintf("screen-%dx%d", size.Width, size.Height), s.visible())
+			v.Close()
+			if got := strings.Count(strings.Join(s.text(), "\n"), "Thought "); got != 30 || !s.cursor {
+				t.Errorf("%d items are there, the cursor is shown: %v", got, s.cursor)
+			}
+			for _, row := range s.text() {
+				if strings.Contains(row, "p pause") || strings.Contains(row, "focus") {
+					t.Errorf("the block is still there: %q", row)
+				}
+			}
+		})
+	}
+}
+
+// A terminal that is resized in the middle shows what one of the new size shows.
+func TestViewResized(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, s := show(t, 120, 40, nil)
+		v.Show(full())
+		var want []string
+		for i, size := range []Size{{120, 40}, {80, 40}, {45, 40}, {100, 12}, {60, 15}, {80, 24}} {
+			s.resize(size.Width, size.Height)
+			v.stir(true)
+			time.Sleep(time.Second)
+			v.Print(Item{At: -1, Kind: "note", Text: fmt.Sprintf("Item %d.", i)})
+			want = append(want, fmt.Sprintf("Item %d.", i))
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if shown := s.visible(); strings.Count(shown, "p pause") != 1 || !strings.Contains(shown, "thinking") {
+				t.Errorf("%v:\n%s", size, shown)
+			}
+		}
+		v.Close()
+		var got []string
+		for _, row := range s.text() {
+			if i := strings.Index(row, "Item"); i >= 0 {
+				got = append(got, row[i:])
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestViewPaintsSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, s := show(t, 80, 24, nil)
+		defer v.Close()
+		for i := range 1000 { // in ten seconds
+			f := full()
+			f.Writing = fmt.Sprint(i, " letters")
+			v.Show(f)
+			v.Print(Item{Text: "x"})
+			time.Sleep(10 * time.Millisecond)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.writes > 105 || s.writes < 90 {
+			t.Errorf("painted %d times in ten seconds", s.writes)
+		}
+	})
+}
+
+func TestViewTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pressed []Press
+		v, s := show(t, 60, 15, func(p Press) { pressed = append(pressed, p) })
+		v.Show(full())
+		var d decoder
+		v.typed(d.feed([]byte("sadd Who paid?")))
+		time.Sleep(typedEvery + paintEvery)
+		synctest.Wait()
+		golden(t, "typed", s.visible())
+		v.typed(d.feed([]byte("\rp\x1b[200~d\x1b[201~")))
+		v.Close()
+		if d := cmp.Diff([]Press{{"s", "add Who paid?"}, {"p", ""}}, pressed); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// A terminal that takes nothing keeps nobody waiting.
+func TestViewStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, s := show(t, 80, 24, nil)
+		stuck := make(chan struct{})
+		s.mu.Lock()
+		s.stuck = stuck
+		s.mu.Unlock()
+		began := time.Now()
+		for i := range 3 * maxItems {
+			v.Show(full())
+			v.Print(Item{Text: fmt.Sprint("item ", i, ".")})
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("waited for %v", took)
+		}
+		v.Close()
+		if took := time.Since(began); took > 2*closeTime {
+			t.Errorf("closing took %v", took)
+		}
+		s.mu.Lock()
+		s.stuck = nil
+		s.mu.Unlock()
+		close(stuck)
+		<-v.ended
+		all := strings.Join(s.text(), "\n")
+		if !strings.Contains(all, "lines are left out") || !strings.Contains(all, fmt.Sprint("item ", 3*maxItems-1, ".")) {
+			t.Error("what was left out is not said, or the newest is")
+		}
+	})
+}
+
+func TestUTF8(t *testing.T) {
+	for _, tt := range []struct {
+		all, ctype, lang string
+		want             bool
+	}{
+		{"", "", "", false}, {"", "", "C.UTF-8", true}, {"", "", "de_DE.utf8", true}, {"C", "", "de_DE.UTF-8", false},
+		{"", "en_US.UTF-8", "C", true}, {"", "", "de_DE.ISO-8859-1", false}, {"POSIX", "en_US.UTF-8", "", false},
+	} {
+		env := map[string]string{"LC_ALL": tt.all, "LC_CTYPE": tt.ctype, "LANG": tt.lang}
+		if got := UTF8(func(name string) string { return env[name] }); got != tt.want {
+			t.Errorf("%v: %v", env, got)
+		}
+	}
+}
