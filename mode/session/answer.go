@@ -125,8 +125,7 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 
 // settled reports whether an answer says that nothing is left to ask.
 func settled(text string) bool {
-	m := settledMark.FindStringSubmatch(text)
-	return m != nil
+	return (strings.Contains(text, "ettled") || strings.Contains(text, "ETTLED")) && settledMark.MatchString(text)
 }
 
 var settledMark = regexp.MustCompile(`(?i)\bsettled\b["*_]*\s*:\s*["*_]*(?:true|yes)\b`)

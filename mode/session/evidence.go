@@ -152,7 +152,7 @@ func (s *state) looked(c *cell) {
 	for _, h := range f.Hits {
 		key := h.key()
 		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !among(h.Source, s.Banned) {
-			s.Seen = last(append(slices.Clip(s.Seen), key), maxSeen)
+			s.Seen = push(s.Seen, key, maxSeen)
 			add = append(add, s.gather(h))
 		}
 	}

@@ -34,7 +34,7 @@ type question struct {
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // once it was explored
 
-	feel same.Text
+	feel *same.Text
 }
 
 // raise adds questions and returns their events. One that was asked already, in
@@ -46,7 +46,7 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 		if raised == maxQuestions || a.Text == "" {
 			continue
 		}
-		feel := same.Of(a.Text)
+		feel := feel(a.Text)
 		if i, known := s.known(feel); known {
 			add = append(add, s.urge(i, a.Priority, "asked again")...)
 			continue
@@ -137,23 +137,25 @@ func (s *state) explored(insight string) []ponder.Body {
 	insight, _ = s.cited(insight, nil) // nothing that was not gathered
 	q.Why, q.Insights = "", clip(oneLine(insight), maxInsight)
 	s.Open = without(s.Open, at)
-	s.Explored = last(append(slices.Clip(s.Explored), q), maxExplored)
+	s.Explored = push(s.Explored, q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}
 }
 
-// last returns the last n of a list, in an array of their own.
-func last[E any](list []E, n int) []E {
-	return slices.Clone(list[max(0, len(list)-n):])
+// push returns a list with one more element, of which the last most are kept, in
+// an array of its own.
+func push[E any](list []E, e E, most int) []E {
+	list = list[max(0, len(list)+1-most):]
+	return append(append(make([]E, 0, len(list)+1), list...), e)
 }
 
 // known reports whether a question was asked before, and where it is among those
 // that are open, or -1.
-func (s *state) known(q same.Text) (int, bool) {
-	is := func(o question) bool { return q.Compare(o.feel) == same.Same }
+func (s *state) known(q *same.Text) (int, bool) {
+	is := func(o question) bool { return q.Compare(*o.feel) == same.Same }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, true
 	}
-	return -1, q.Compare(same.Of(s.run.Input)) == same.Same || slices.ContainsFunc(s.Explored, is)
+	return -1, q.Compare(*s.input) == same.Same || slices.ContainsFunc(s.Explored, is)
 }
 
 // wordsOf returns the words of a text in lower case, sorted, each once, without

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ponder"
 	"ponder/llm"
@@ -45,14 +46,13 @@ type thought struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// promptSize is what most prompts have room in, in bytes.
-const promptSize = 8 << 10
-
 // ask returns the call of a step, which is that of a cell in a wave.
 func (s *state) ask(key string, c *cell) ponder.Action {
 	role, tokens, req := s.opts.ThoughtRole, thoughtsTokens, llm.Request{System: thoughtsPrompt, Schema: thoughtsSchema, Background: true}
 	again := s.Step.retry
-	b := make(prompt, 0, promptSize)
+	buf := prompts.Get().(*prompt)
+	defer prompts.Put(buf)
+	b := (*buf)[:0]
 	b.add("The question:\n<question>\n", quoted(clip(clean(s.run.Input), maxAsked)), "\n</question>\n")
 	s.listFacts(&b)
 	switch s.Step.Do {
@@ -77,6 +77,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 	if s.opts.Prompt != "" {
 		req.System += "\n" + clip(clean(s.opts.Prompt), maxPrompt) + "\n"
 	}
+	*buf = b
 	req.Messages = []llm.Message{llm.Say(llm.User, string(b))}
 	req.Effort, req.MaxTokens = s.opts.Effort, tokens*reasoning(s.opts.Effort)
 	if again.Why != "" {
@@ -87,6 +88,9 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 
 // A prompt is one that is being written.
 type prompt []byte
+
+// prompts have room for prompts, and nothing in it that is read again.
+var prompts = sync.Pool{New: func() any { return new(prompt) }}
 
 func (b *prompt) add(texts ...string) {
 	for _, text := range texts {

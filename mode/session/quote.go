@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"ponder/same"
 )
 
 // Confidence in a quotation. It is low, for that a document says something does
@@ -121,7 +119,7 @@ func (s *state) topicQuestions() (list []asked) {
 		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) {
 			continue
 		}
-		if _, known := s.known(same.Of(q.Text)); known {
+		if _, known := s.known(feel(q.Text)); known {
 			continue
 		}
 		list = append(list, q)

@@ -10,7 +10,7 @@ import (
 
 // Bounds on what is remembered of thoughts, to know what repeats them.
 const (
-	maxSaid     = 100
+	maxSaid     = 80
 	maxSaidText = 240 // bytes
 )
 
@@ -21,21 +21,28 @@ type memo struct {
 	Focus  string `json:"focus,omitempty"`  // the id of its question
 	Agreed bool   `json:"agreed,omitempty"` // another focus came to it as well
 
-	feel same.Text
+	feel *same.Text
+}
+
+// feel returns what is compared of a text.
+func feel(text string) *same.Text {
+	t := same.Of(text)
+	return &t
 }
 
 // feel makes what is not kept in checkpoints.
 func (s *state) feel() {
-	for i := range s.Said {
-		s.Said[i].feel = same.Of(s.Said[i].Text)
+	s.input = feel(s.run.Input)
+	for _, m := range s.Said {
+		m.feel = feel(m.Text)
 	}
 	for _, list := range [][]question{s.Open, s.Explored} {
 		for i := range list {
-			list[i].feel = same.Of(list[i].Text)
+			list[i].feel = feel(list[i].Text)
 		}
 	}
 	for i := range s.Facts {
-		s.Facts[i].feel = same.Of(s.Facts[i].Text)
+		s.Facts[i].feel = feel(s.Facts[i].Text)
 	}
 }
 
@@ -50,7 +57,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 			continue
 		}
 		short := clip(oneLine(text), maxSaidText)
-		feel := same.Of(short)
+		feel := feel(short)
 		old, against := s.compare(short, feel)
 		if old >= 0 && !unaided {
 			again = append(again, s.Said[old].N)
@@ -62,8 +69,8 @@ func (s *state) think(list []heard, model string, unaided bool) {
 			Question: s.Focus.Question, Cites: cites, Against: s.against(feel), Unaided: unaided, Offset: s.offset(), Model: model,
 		}
 		add = append(add, b)
-		s.Said = last(append(slices.Clip(s.Said), memo{N: b.Number, Text: short, Focus: s.Focus.Question, feel: feel}), maxSaid)
-		s.Thoughts = last(append(slices.Clip(s.Thoughts), thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}), recentThoughts)
+		s.Said = push(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, feel: feel}, maxSaid)
+		s.Thoughts = push(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}, recentThoughts)
 		s.Counts.Thoughts++
 		s.Since++
 		s.Worth = s.Worth.with(b, against || len(b.Against) > 0)
@@ -82,12 +89,12 @@ func (s *state) think(list []heard, model string, unaided bool) {
 
 // compare returns the place of what says the same among what was said, the newest,
 // or -1; and whether something says the opposite.
-func (s *state) compare(text string, t same.Text) (at int, opposed bool) {
+func (s *state) compare(text string, t *same.Text) (at int, opposed bool) {
 	for i := len(s.Said) - 1; i >= 0; i-- {
 		if s.Said[i].Text == text {
 			return i, opposed
 		}
-		switch t.Compare(s.Said[i].feel) {
+		switch t.Compare(*s.Said[i].feel) {
 		case same.Same:
 			return i, opposed
 		case same.Opposite:
@@ -103,15 +110,17 @@ func (s *state) agree(at int) {
 	if o := s.Said[at]; o.Agreed || o.Focus == s.Focus.Question {
 		return
 	}
+	m := *s.Said[at]
+	m.Agreed = true
 	s.Said = slices.Clone(s.Said)
-	s.Said[at].Agreed = true
+	s.Said[at] = &m
 	s.Worth.Agreed++
 }
 
 // against returns the ids of the corrections that a thought contradicts.
-func (s *state) against(t same.Text) (ids []string) {
+func (s *state) against(t *same.Text) (ids []string) {
 	for _, f := range s.Facts {
-		if t.Compare(f.feel) == same.Opposite {
+		if t.Compare(*f.feel) == same.Opposite {
 			ids = append(ids, f.ID)
 		}
 	}

@@ -128,7 +128,7 @@ func options(r ponder.Run) (Options, error) {
 
 // start returns the state of a session that has seen nothing.
 func start(r ponder.Run) *state {
-	s := &state{run: r}
+	s := &state{run: r, input: feel(r.Input)}
 	var err error
 	s.opts, err = options(r)
 	s.Unaided = s.opts.WithoutModel

@@ -289,7 +289,7 @@ func TestPrefixesAreShared(t *testing.T) {
 }
 
 func TestFocusOrder(t *testing.T) {
-	s := state{run: ponder.Run{Input: "Original?"}}
+	s := state{run: ponder.Run{Input: "Original?"}, input: feel("Original?")}
 	s.raise([]asked{{Text: "Low?", Priority: 2}, {Text: "High, older?", Priority: 9}, {Text: "High, newer?", Priority: 9}, {Text: "Too many?", Priority: 10}}, false)
 	var order []string
 	for range 5 {

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/same"
 )
 
 // A state is what a session knows. What is exported is kept in checkpoints, so
 // it is bounded, however long the session lasts.
 type state struct {
-	run  ponder.Run
-	opts Options
+	run   ponder.Run
+	opts  Options
+	input *same.Text // of the user's question
 
 	Time  clock  `json:"time,omitzero"`
 	Step  step   `json:"step"`
@@ -34,7 +36,7 @@ type state struct {
 
 	Focus    focus      `json:"focus,omitzero"`     // of what is being taken in
 	Thoughts []thought  `json:"thoughts,omitempty"` // the last of them
-	Said     []memo     `json:"said,omitempty"`     // more of them, to know what repeats them
+	Said     []*memo    `json:"said,omitempty"`     // more of them, to know what repeats them
 	Since    int        `json:"since,omitempty"`    // thoughts since questions were asked for
 	Open     []question `json:"open,omitempty"`     // oldest first
 	Explored []question `json:"explored,omitempty"` // the last of them, and those that were dropped

@@ -44,7 +44,7 @@ type fact struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 
-	feel same.Text
+	feel *same.Text
 }
 
 // A reply says what became of a wish.
@@ -148,11 +148,11 @@ func (s *state) add(text string, priority int) reply {
 	if priority < 1 || priority > mostUrgent {
 		return refuse("a priority is from 1 to %d, not %d", mostUrgent, priority)
 	}
-	feel := same.Of(text)
+	feel := feel(text)
 	if i, known := s.known(feel); i >= 0 {
 		q := s.Open[i]
 		return reply{text: fmt.Sprintf("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority)), add: s.urge(i, priority, "asked again by the user")}
-	} else if at := slices.IndexFunc(s.Explored, func(q question) bool { return feel.Compare(q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
+	} else if at := slices.IndexFunc(s.Explored, func(q question) bool { return feel.Compare(*q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
 		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
 	b := s.pose(question{Text: text, Priority: priority, feel: feel}, ponder.SubQuestion{By: "user"})
@@ -181,7 +181,7 @@ func (s *state) drop(name string) reply {
 	q := s.Open[i]
 	s.Open = without(s.Open, i)
 	q.Why, q.Insights = "", ""
-	s.Explored = last(append(slices.Clip(s.Explored), q), maxExplored) // not to be asked again
+	s.Explored = push(s.Explored, q, maxExplored) // not to be asked again
 	r = reply{text: "question " + q.ID + " is dropped", add: []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: "dropped by the user"}}}
 	var kept []cell
 	for _, c := range s.Wave {
@@ -216,7 +216,7 @@ func (s *state) correct(text string) reply {
 		return refuse("there are %d corrections already, which is the most", maxFacts)
 	}
 	s.Counts.Facts++
-	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: same.Of(text)}
+	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: feel(text)}
 	s.Facts = append(slices.Clip(s.Facts), f)
 	return reply{text: "correction " + f.ID + " holds from now on", cancelled: s.anew(func(*cell) bool { return true })}
 }

@@ -64,7 +64,7 @@ func (w worth) sure(confidence float64) worth {
 	} else {
 		w.Stable = 0
 	}
-	w.Sure = last(append(slices.Clip(w.Sure), confidence), maxTrend)
+	w.Sure = push(w.Sure, confidence, maxTrend)
 	return w
 }
 
