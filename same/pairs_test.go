@@ -31,7 +31,9 @@ func load(t testing.TB) []labelled {
 }
 
 // TestPairs measures the labelled pairs. Pairs that fail are printed of the
-// build half only: the other is to stay unseen.
+// build half only: the other was written first, before any code, and is to stay
+// unseen. Its figures were looked at five times while the tables grew: recall was
+// 0.868, 0.868, 0.895, 0.908 and 0.908, precision always 1.
 func TestPairs(t *testing.T) {
 	for _, split := range []string{"build", "held"} {
 		t.Run(split, func(t *testing.T) {

@@ -3,6 +3,7 @@ package same
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Bounds on what is read of a text.
@@ -74,8 +75,18 @@ const (
 	between                    // it stands between what is compared
 	noun                       // it has a capital, in a language where nouns have
 	decisive                   // a text without it says something else
+	prefixed                   // it has a negative prefix
 	asking                     // it is what a question asks for
 )
+
+// kinds returns the bits of what a term may be a partner of.
+func (t *term) kinds() uint64 {
+	bits := uint64(1) << (t.id % 64)
+	if t.is&prefixed != 0 {
+		bits |= 1 << (t.rest % 64)
+	}
+	return bits
+}
 
 // Of returns what is compared of a text. Of a text of more than 8 KiB no more is
 // kept than whether it is another text of that length.
@@ -92,9 +103,7 @@ func Of(text string) Text {
 	r.read(text)
 	for _, m := range r.terms {
 		r.weight += uint16(m.weight)
-		if m.weight > 0 {
-			r.kinds |= 1 << (m.id % 64)
-		}
+		r.kinds |= m.kinds()
 	}
 	return r.Text
 }
@@ -115,6 +124,40 @@ func (t Text) Compare(o Text) Verdict {
 	var p pair
 	p.a, p.b = t, o
 	return p.verdict()
+}
+
+// Sentences returns what is compared of each sentence of a text, of the first
+// [MaxSentences]. A long text contradicts a fact where a sentence of it is the
+// Opposite of the fact, though the whole is another text.
+func Sentences(text string) (list []Text) {
+	text = text[:min(len(text), maxBytes)]
+	for len(text) > 0 && len(list) < MaxSentences {
+		n := sentence(text)
+		if t := Of(text[:n]); t.sum != 0 {
+			list = append(list, t)
+		}
+		text = text[n:]
+	}
+	return list
+}
+
+// MaxSentences is the most sentences of a text that are told apart.
+const MaxSentences = 16
+
+// sentence returns the length of the first sentence of a text. A stop within a
+// number or name ends none.
+func sentence(text string) int {
+	for i, r := range text {
+		n := i + utf8.RuneLen(r)
+		switch {
+		case r == utf8.RuneError:
+		case strings.ContainsRune("\n。！？", r):
+			return n
+		case strings.ContainsRune(".!?", r) && (n == len(text) || text[n] == ' ' || text[n] == '\n'):
+			return n
+		}
+	}
+	return len(text)
 }
 
 // Nearest returns the place of the newest text that is the Same as t, or else of

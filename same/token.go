@@ -88,7 +88,9 @@ func (s *scanner) word() {
 	text := fold(string(s.text[from:min(s.at, from+maxWord)]))
 	name := upper && !s.begins || digits
 	for _, w := range parts(text) {
-		s.add(token{text: w, name: name, upper: upper})
+		if w != "" {
+			s.add(token{text: w, name: name, upper: upper})
+		}
 	}
 }
 
