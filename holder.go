@@ -36,7 +36,7 @@ type holder struct {
 
 // A flight is an action that this holder performs.
 type flight struct {
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	dropped time.Time // since when it should be over
 }
 

@@ -2,13 +2,9 @@ package ponder
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
-
-	"ponder/llm"
 )
 
 // Bounds on what is in flight.
@@ -31,7 +27,7 @@ func (h *holder) act() {
 
 // begin performs an intent in a goroutine of its own.
 func (h *holder) begin(in *intent) {
-	ctx, cancel := context.WithCancel(h.ctx)
+	ctx, cancel := context.WithCancelCause(h.ctx)
 	id := in.id()
 	h.flight[id] = &flight{cancel: cancel}
 	in.begun = true
@@ -39,13 +35,13 @@ func (h *holder) begin(in *intent) {
 	fails := in.run.acts[in.key].fails
 	run, key, cause, patience := in.run.ID, in.key, in.cause, in.run.patience()
 	h.performers.Go(func() {
-		defer cancel()
+		defer cancel(nil)
 		res := result{id: id}
 		if in.tool != nil {
 			r := h.use(ctx, *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(ctx, *in.call, run, key, cause, fails, patience)
+			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience}, cause)
 			res.call = &r
 		}
 		h.post(res)
@@ -89,7 +85,7 @@ func (h *holder) collect() {
 		in := h.line.open[id]
 		switch {
 		case in == nil: // somebody else wrote its result
-			f.cancel()
+			f.cancel(nil)
 			delete(h.flight, id)
 		case !f.dropped.IsZero() && time.Since(f.dropped) >= graceful:
 			h.Logger.Warn("does not end though it was cancelled", "thread", h.thread, "action", id)
@@ -144,7 +140,7 @@ func (h *holder) drop(unwanted []*intent) (folded bool) {
 			folded = true
 		case f != nil && f.dropped.IsZero():
 			f.dropped = time.Now()
-			f.cancel()
+			f.cancel(nil)
 		}
 	}
 	return folded
@@ -202,144 +198,4 @@ func (h *holder) use(ctx context.Context, c ToolCall, inherited bool) (r ToolRes
 		r.Error, r.Dropped = err.Error(), ctx.Err() != nil
 	}
 	return r
-}
-
-// call makes an attempt at a call.
-func (h *holder) call(ctx context.Context, c CallStarted, run RunID, key, cause string, fails int, patience time.Duration) CallFinished {
-	began := time.Now()
-	done := CallFinished{Model: c.Model}
-	req := c.Request
-	if req == nil { // another holder's: what it asked is in the ledger
-		var err error
-		if req, err = h.Store.Request(ctx, h.thread, run, cause); err != nil || req == nil {
-			done.Outcome = Outcome{Dropped: true, Error: "the request is not in the ledger"}
-			done.Spent = c.Held
-			return done
-		}
-	}
-	model, ok := h.models[c.Model]
-	var resp *llm.Response
-	var wrote int
-	err := error(&llm.Error{Class: llm.NotFound, Model: c.Model, Message: "is not configured any more"})
-	if ok {
-		resp, wrote, err = h.ask(ctx, model, req, run, key, patience)
-	}
-	var failure *llm.Error
-	switch {
-	case err == nil:
-		done.Message, done.Finish, done.Usage = resp.Message, resp.Finish, resp.Usage
-		h.guess.Learn(model.Name(), req.Size(), resp.Usage)
-	case errors.As(err, &failure):
-		done.Usage = failure.Usage
-	}
-	read := req.Size()
-	switch {
-	case err != nil && wrote == 0 && done.Usage.Total() == 0 && !served(err):
-		read = 0
-	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
-		done.Usage = llm.Usage{Input: model.tokensIn(req), Output: wrote / bytesPerToken, Estimated: true}
-	}
-	done.Usage = believed(done.Usage, 2*c.Held.Tokens)
-	done.Spent, done.Price = model.settle(c.Held, read, wrote, done.Usage)
-	done.Took = time.Since(began).Milliseconds()
-	if err != nil {
-		done.Outcome = h.failed(ctx, c, err, fails, patience)
-	}
-	return done
-}
-
-// believed returns usage of which no part is negative or more than the most that
-// is believed; what a claim was beyond that is nobody's to know.
-func believed(u llm.Usage, most int) llm.Usage {
-	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning} {
-		if *n < 0 || *n > most {
-			*n, u.Estimated = max(0, min(*n, most)), true
-		}
-	}
-	return u
-}
-
-// served reports whether a failed request may have been worked on, and so be
-// billed, though nothing of an answer came.
-func served(err error) bool {
-	switch llm.ClassOf(err) {
-	case llm.Cancelled, llm.Truncated, llm.Malformed:
-		return true
-	}
-	return false
-}
-
-// ask makes the request and reads the answer. It returns the bytes that were
-// written, too. What goes far beyond what was held is cut off, and what is
-// silent for longer than patience, or takes four times as long.
-func (h *holder) ask(ctx context.Context, m Model, req *llm.Request, run RunID, key string, patience time.Duration) (resp *llm.Response, wrote int, err error) {
-	late := func(what string, d time.Duration) error {
-		return &llm.Error{Class: llm.Transient, Model: m.Name(), Message: what + " " + d.Round(time.Second).String()}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 4*patience, late("took longer than", 4*patience))
-	defer cancel()
-	ctx, stop := context.WithCancelCause(ctx)
-	silent := time.AfterFunc(patience, func() { stop(late("said nothing for", patience)) })
-	defer silent.Stop()
-	defer func() {
-		if p := recover(); p != nil {
-			err = &llm.Error{Class: llm.Malformed, Model: m.Name(), Message: "the adapter panicked"}
-			h.Logger.Error("adapter panicked", "model", m.Name(), "panic", p)
-		}
-	}()
-	var text []byte
-	h.retry.Request()
-	for d, err := range m.Generate(ctx, req) {
-		if err != nil {
-			if cause := (*llm.Error)(nil); errors.As(context.Cause(ctx), &cause) {
-				err = cause
-			}
-			return nil, wrote, err
-		}
-		silent.Reset(patience)
-		if h.OnDelta != nil {
-			h.OnDelta(Delta{h.thread, run, key, d})
-		}
-		if d.Done != nil {
-			return d.Done, max(wrote, d.Done.Message.Size()), nil
-		}
-		text = append(text, d.Text...)
-		if wrote += len(d.Text) + len(d.Reasoning); wrote > cutoff(req) {
-			return &llm.Response{
-				Message: llm.Say(llm.Assistant, string(text)), Finish: llm.FinishLength, Model: m.Name(),
-				Usage: llm.Usage{Input: m.tokensIn(req), Output: req.MaxTokens, Estimated: true},
-			}, wrote, nil
-		}
-	}
-	return nil, wrote, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}
-}
-
-// cutoff returns how many bytes an answer to req may have: six for each token
-// it may write, which is more than any language takes on the average.
-func cutoff(req *llm.Request) int { return 6*req.MaxTokens + 1024 }
-
-// failed says what to do about a failed attempt.
-func (h *holder) failed(ctx context.Context, c CallStarted, err error, fails int, patience time.Duration) Outcome {
-	o := Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: ctx.Err() != nil}
-	if o.Dropped {
-		return o
-	}
-	chain := h.Models[c.Role]
-	at := 0
-	for i, m := range chain {
-		if m.Name() == c.Model {
-			at = i
-		}
-	}
-	if patience < maxSilence {
-		fails = maxTries // a conclusion is not tried again as it is
-	}
-	next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
-	if next.Again && next.Model == at && o.Class != llm.RateLimited && !h.retry.Retry() {
-		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
-	}
-	if next.Again {
-		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
-	}
-	return o
 }

@@ -1,0 +1,194 @@
+package ponder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"ponder/llm"
+)
+
+// An attempted is a call that is being made.
+type attempted struct {
+	CallStarted
+	ctx      context.Context //nolint:containedctx // of this one call, as stop is
+	stop     context.CancelCauseFunc
+	run      RunID
+	key      string
+	fails    int           // attempts before it that failed
+	patience time.Duration // in which something has to be said
+	wrote    int           // bytes that came so far
+}
+
+// call makes an attempt at a call.
+func (h *holder) call(c *attempted, cause string) CallFinished {
+	began := time.Now()
+	done := CallFinished{Model: c.Model}
+	if c.Request == nil { // another holder's: what it asked is in the ledger
+		req, err := h.Store.Request(c.ctx, h.thread, c.run, cause)
+		if err != nil || req == nil {
+			done.Outcome = Outcome{Dropped: true, Error: "the request is not in the ledger"}
+			done.Spent = c.Held
+			return done
+		}
+		c.Request = req
+	}
+	req := c.Request
+	model, ok := h.models[c.Model]
+	var resp *llm.Response
+	err := error(&llm.Error{Class: llm.NotFound, Model: c.Model, Message: "is not configured any more"})
+	if ok {
+		resp, err = h.ask(c, model)
+	}
+	var failure *llm.Error
+	switch {
+	case err == nil:
+		done.Message, done.Finish, done.Usage = resp.Message, resp.Finish, resp.Usage
+		h.guess.Learn(model.Name(), req.Size(), resp.Usage)
+	case errors.As(err, &failure):
+		done.Usage = failure.Usage
+	}
+	read := req.Size()
+	switch {
+	case err != nil && c.wrote == 0 && done.Usage.Total() == 0 && !served(err):
+		read = 0
+	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
+		done.Usage = llm.Usage{Input: model.tokensIn(req), Output: c.wrote / bytesPerToken, Estimated: true}
+	}
+	done.Usage = believed(done.Usage, 2*c.Held.Tokens)
+	done.Spent, done.Price = model.settle(c.Held, read, c.wrote, done.Usage)
+	done.Took = time.Since(began).Milliseconds()
+	if err != nil {
+		done.Outcome = h.failed(c, err)
+	}
+	return done
+}
+
+// believed returns usage of which no part is negative or more than the most that
+// is believed; what a claim was beyond that is nobody's to know.
+func believed(u llm.Usage, most int) llm.Usage {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning} {
+		if *n < 0 || *n > most {
+			*n, u.Estimated = max(0, min(*n, most)), true
+		}
+	}
+	return u
+}
+
+// served reports whether a failed request may have been worked on, and so be
+// billed, though nothing of an answer came.
+func served(err error) bool {
+	switch llm.ClassOf(err) {
+	case llm.Cancelled, llm.Truncated, llm.Malformed:
+		return true
+	}
+	return false
+}
+
+// ask makes the request and reads the answer. What goes far beyond what was held
+// is cut off, and what is silent for longer than patience, or takes four times
+// as long.
+func (h *holder) ask(c *attempted, m Model) (resp *llm.Response, err error) {
+	w := c.watch(m.Name())
+	defer w.timer.Stop()
+	defer func() {
+		if p := recover(); p != nil {
+			err = &llm.Error{Class: llm.Malformed, Model: m.Name(), Message: "the adapter panicked"}
+			h.Logger.Error("adapter panicked", "model", m.Name(), "panic", p)
+		}
+	}()
+	var text []string
+	h.retry.Request()
+	for d, err := range m.Generate(c.ctx, c.Request) {
+		if err != nil {
+			return nil, cmp.Or(c.late(), err)
+		}
+		w.heard.Store(int64(time.Since(w.began)))
+		if h.OnDelta != nil {
+			h.OnDelta(Delta{h.thread, c.run, c.key, d})
+		}
+		if d.Done != nil {
+			c.wrote = max(c.wrote, d.Done.Message.Size())
+			return d.Done, nil
+		}
+		text = append(text, d.Text)
+		if c.wrote += len(d.Text) + len(d.Reasoning); c.wrote > cutoff(c.Request) {
+			return &llm.Response{
+				Message: llm.Say(llm.Assistant, strings.Join(text, "")), Finish: llm.FinishLength, Model: m.Name(),
+				Usage: llm.Usage{Input: m.tokensIn(c.Request), Output: c.Request.MaxTokens, Estimated: true},
+			}, nil
+		}
+	}
+	return nil, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}
+}
+
+// A watch ends a call that is silent or long.
+type watch struct {
+	began time.Time
+	heard atomic.Int64 // since it began, in nanoseconds
+	timer *time.Timer
+}
+
+// watch begins to watch the call.
+func (c *attempted) watch(model string) *watch {
+	w := &watch{began: time.Now()}
+	late := func(what string, d time.Duration) {
+		c.stop(&llm.Error{Class: llm.Transient, Model: model, Message: what + " " + d.Round(time.Second).String()})
+	}
+	w.timer = time.AfterFunc(maxSilence, func() {
+		left := time.Duration(w.heard.Load()) + c.patience - time.Since(w.began)
+		switch longest := 4*c.patience - time.Since(w.began); {
+		case left <= 0:
+			late("said nothing for", c.patience)
+		case longest <= 0:
+			late("took longer than", 4*c.patience)
+		default:
+			w.timer.Reset(min(left, longest))
+		}
+	})
+	w.timer.Reset(c.patience) // not before w has it
+	return w
+}
+
+// late returns why the call was ended, if it was by its watch.
+func (c *attempted) late() error {
+	if e := (*llm.Error)(nil); errors.As(context.Cause(c.ctx), &e) {
+		return e
+	}
+	return nil
+}
+
+// cutoff returns how many bytes an answer to req may have: six for each token
+// it may write, which is more than any language takes on the average.
+func cutoff(req *llm.Request) int { return 6*req.MaxTokens + 1024 }
+
+// failed says what to do about a failed attempt.
+func (h *holder) failed(c *attempted, err error) Outcome {
+	o := Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: c.ctx.Err() != nil && c.late() == nil}
+	if o.Dropped {
+		return o
+	}
+	chain := h.Models[c.Role]
+	at := 0
+	for i, m := range chain {
+		if m.Name() == c.Model {
+			at = i
+		}
+	}
+	fails := c.fails
+	if c.patience < maxSilence {
+		fails = maxTries // a conclusion is not tried again as it is
+	}
+	next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
+	if next.Again && next.Model == at && o.Class != llm.RateLimited && !h.retry.Retry() {
+		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
+	}
+	if next.Again {
+		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
+	}
+	return o
+}
