@@ -48,6 +48,7 @@ func HTTP() *http.Client {
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
 		ForceAttemptHTTP2:     true,
+		ReadBufferSize:        firstRead, // of each connection, busy or not; what is larger is read past it
 		MaxIdleConnsPerHost:   2048,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   15 * time.Second,

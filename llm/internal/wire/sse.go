@@ -97,7 +97,7 @@ type stream struct {
 var streams = sync.Pool{New: func() any { return new(stream) }}
 
 // maxKept bounds the buffers that are kept, in bytes.
-const maxKept = 64 << 10
+const maxKept = 16 << 10
 
 func begin(r io.Reader) *stream {
 	s := streams.Get().(*stream)
@@ -172,8 +172,9 @@ type lineReader struct {
 	err         error
 }
 
-// firstRead is the size of a stream's first buffer.
-const firstRead = 4096
+// firstRead is the size of a stream's first buffer: many streams wait with it for
+// a few words.
+const firstRead = 2 << 10
 
 // next returns the next line without its end, valid until the next call. The
 // last line needs no end. A line that the reader's failure cuts is lost.
