@@ -52,6 +52,11 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		err = f.quick(&q, &out)
 		return out, false, err
 	}
+	return f.decode(data)
+}
+
+// decode takes a chunk that is not like most.
+func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 	var c chunk
 	switch err := lenient(data, &c); {
 	case err != nil && f.finish != "":
@@ -67,26 +72,8 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		if p.Index != 0 {
 			continue
 		}
-		f.count(p.Usage)
-		if e := wire.InBand(errorOf(p.Error)); e != nil {
-			return out, false, e
-		}
-		if p.Message != nil {
-			apart(p.Message.Calls, len(f.calls))
-		}
-		for _, s := range []*said{p.Delta, p.Message} {
-			if s == nil {
-				continue
-			}
-			if err := f.hear(s, &out); err != nil {
-				return out, false, err
-			}
-		}
-		if p.Finish != "" {
-			f.finish = p.Finish
-			if err := f.flush(&out); err != nil {
-				return out, false, err
-			}
+		if err := f.pick(p, &out); err != nil {
+			return out, false, err
 		}
 		if p.Message != nil && (p.Finish != "" || c.Object == "chat.completion") {
 			f.done, last = true, true
@@ -98,6 +85,30 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		}
 	}
 	return out, last, f.broken()
+}
+
+// pick takes the choice that is the answer.
+func (f *chatFold) pick(p *picked, out *llm.Delta) error {
+	f.count(p.Usage)
+	if e := wire.InBand(errorOf(p.Error)); e != nil {
+		return e
+	}
+	if p.Message != nil {
+		apart(p.Message.Calls, len(f.calls))
+	}
+	for _, s := range []*said{p.Delta, p.Message} {
+		if s == nil {
+			continue
+		}
+		if err := f.hear(s, out); err != nil {
+			return err
+		}
+	}
+	if p.Finish == "" {
+		return nil
+	}
+	f.finish = p.Finish
+	return f.flush(out)
 }
 
 // quick takes a chunk that was read quickly.

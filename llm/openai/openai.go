@@ -304,6 +304,7 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	if err != nil {
 		return nil, nil, err
 	}
+	p.body = nil // it is not needed while the answer comes
 	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, body)
 	return p, resp, err
 }
