@@ -78,7 +78,7 @@ func (l load) build(ctx context.Context) (r *rig, err error) {
 // start creates the sessions and works on all of them. wait returns when they
 // are through, with how long each took.
 func (l load) start(ctx context.Context, r *rig) (wait func() ([]time.Duration, error), err error) {
-	options, err := json.Marshal(session.Options{SynthesisInterval: 3600})
+	options, err := json.Marshal(session.Options{SynthesisInterval: 3600, ToTheEnd: true})
 	if err != nil {
 		return nil, err
 	}

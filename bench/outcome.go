@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // An outcome is what a strategy made of a world.
@@ -25,55 +24,45 @@ func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error
 	if err := s.run(ctx, t, budget); err != nil {
 		return outcome{}, fmt.Errorf("%s on world %d: %w", s.name, w.seed, err)
 	}
-	if len(t.calls) > budget {
+	if len(t.calls) == 0 || len(t.calls) > budget {
 		return outcome{}, fmt.Errorf("%s on world %d: %d calls, %d are allowed", s.name, w.seed, len(t.calls), budget)
 	}
 	return outcomeOf(w, t.calls, budget), nil
 }
 
+// outcomeOf looks at the calls that were made on a world.
 func outcomeOf(w *world, calls []told, budget int) outcome {
 	o := outcome{found: make([]float64, budget+1), calls: len(calls), kinds: make(map[string]int)}
-	known, shown := make([]bool, len(w.facts)), 0.0
-	foci := make(map[int]bool)
-	last := 0
+	known, foci, last, sum := make([]bool, len(w.facts)), make(map[int]bool), 0, 0.0
 	for i, c := range calls {
 		o.kinds[c.kind]++
-		o.found[i+1] = o.found[i]
-		news := false
 		for _, f := range c.facts {
 			if !known[f] {
-				known[f], news = true, true
-				o.found[i+1] += w.facts[f].weight
+				known[f], last = true, i+1
+				sum += w.facts[f].weight
 				o.facts += 1 / float64(len(w.facts))
 			}
 		}
-		switch {
-		case news:
-			last = i + 1
-		case c.kind == "thoughts":
+		o.found[i+1] = sum
+		if c.kind != "thoughts" {
+			continue
+		}
+		if last <= i {
 			o.empty++
 			if foci[c.node] {
 				o.late++
 			}
 		}
-		if c.kind == "thoughts" {
-			foci[c.node] = true
-		}
-		if c.kind == "answer" {
-			shown = 0
-			for _, f := range c.shown {
-				if known[f] {
-					shown += w.facts[f].weight
-				}
-			}
-		}
+		foci[c.node] = true
 	}
 	for i := len(calls) + 1; i <= budget; i++ {
-		o.found[i] = o.found[i-1]
+		o.found[i] = sum
 	}
 	o.waste = max(0, len(calls)-1-last)
-	if all := o.found[budget]; all > 0 {
-		o.shown = shown / all
+	for _, f := range calls[len(calls)-1].shown {
+		if known[f] {
+			o.shown += w.facts[f].weight / sum
+		}
 	}
 	return o
 }
@@ -101,12 +90,9 @@ func mean(xs []float64) (m, se float64) {
 }
 
 // each measures outcomes by f.
-func each(list []outcome, f func(i int, o outcome) float64) (xs []float64) {
-	for i, o := range list {
-		xs = append(xs, f(i, o))
+func each(list []outcome, f func(o outcome) float64) (xs []float64) {
+	for _, o := range list {
+		xs = append(xs, f(o))
 	}
 	return xs
 }
-
-// worst returns the highest of a sample.
-func worst(xs []float64) float64 { return slices.Max(append(xs, 0)) }

@@ -107,20 +107,25 @@ func modelDecides(ctx context.Context, m *thinker, budget int) error {
 }
 
 // breadthByDepth asks for a number of questions, explores each once, and does the
-// same below each with half as many, to a depth: as open programs for deep
-// research do. The numbers are the largest that the budget allows.
+// same below each with half as many, level by level: as open programs for deep
+// research do. The numbers are the smallest that use up the budget.
 func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
 	t := &transcript{thinker: m, left: budget}
-	breadth, depth := 1, 1
-	for b := 1; b <= 10; b++ {
-		for d := 1; d <= 4; d++ {
-			if n := treeCalls(b, d); n < budget && n > treeCalls(breadth, depth) {
-				breadth, depth = b, d
-			}
-		}
+	breadth, depth := 3, 1
+	for treeCalls(breadth, depth) < budget-1 {
+		breadth, depth = breadth+1, min(depth+1, mostDepth)
 	}
-	if err := t.explore(ctx, m.question, breadth, depth); err != nil {
-		return err
+	level := []string{m.question}
+	for ; depth > 0 && len(level) > 0; breadth, depth = (breadth+1)/2, depth-1 {
+		var below []string
+		for _, focus := range level {
+			next, err := t.explore(ctx, focus, breadth)
+			if err != nil {
+				return err
+			}
+			below = append(below, next...)
+		}
+		level = below
 	}
 	return t.answer(ctx)
 }
@@ -133,35 +138,26 @@ func treeCalls(breadth, depth int) int {
 	return 1 + breadth*(1+treeCalls((breadth+1)/2, depth-1))
 }
 
-func (t *transcript) explore(ctx context.Context, focus string, breadth, depth int) error {
-	if depth == 0 || t.left < 3 {
-		return nil
+// explore asks for the questions that follow from one, and thinks about each as
+// far as there are calls. It returns those it has thought about.
+func (t *transcript) explore(ctx context.Context, focus string, breadth int) (next []string, err error) {
+	if t.left < 3 {
+		return nil, nil
 	}
 	var a sayQuestions
 	if err := t.ask(ctx, questionForm, focus, fmt.Sprintf("Which questions follow? Give up to %d.", breadth), &a); err != nil {
-		return err
+		return nil, err
 	}
-	var next []string
 	for _, q := range a.Questions {
-		if !slices.Contains(t.asked, q.Question) {
-			next = append(next, q.Question)
-			t.asked = append(t.asked, q.Question)
+		if slices.Contains(t.asked, q.Question) || t.left < 2 {
+			continue
+		}
+		t.asked, next = append(t.asked, q.Question), append(next, q.Question)
+		if _, err := t.think(ctx, thoughtForm, q.Question); err != nil {
+			return nil, err
 		}
 	}
-	for _, q := range next {
-		if t.left < 2 {
-			return nil
-		}
-		if _, err := t.think(ctx, thoughtForm, q); err != nil {
-			return err
-		}
-	}
-	for _, q := range next {
-		if err := t.explore(ctx, q, (breadth+1)/2, depth-1); err != nil {
-			return err
-		}
-	}
-	return nil
+	return next, nil
 }
 
 // oracle returns what is found at most after each call, as shares of importance:

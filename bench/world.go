@@ -35,7 +35,8 @@ const (
 // A node is a question of a world. Its edges are the questions that arise once
 // something was said about it.
 type node struct {
-	subject string    // unique in its world: "the Karvel mill"
+	name    string    // unique in its world, and in its questions
+	subject string    // "the Karvel mill"
 	asks    [2]string // the question in two wordings
 	edges   []edge
 	facts   []int
@@ -60,19 +61,25 @@ type fact struct {
 // How worlds are made.
 const (
 	mostDepth  = 4
+	leastNodes = 35
 	mostNodes  = 60
+	leastFacts = 25
 	deadShare  = 0.30 // of questions, those that lead nowhere
 	twiceShare = 0.20 // of edges, those with another that asks the same
 	hintNoise  = 0.22 // standard deviation of a hint that is from 0 to 1
 	fading     = 0.6  // of a worth, from a question to the one above it
 )
 
-// newWorld returns a world of about forty questions and fifty facts.
+// newWorld returns a world of about fifty questions and forty facts.
 func newWorld(seed uint64) *world {
-	b := newWorldBuilder(seed)
-	b.grow(0, 1, 1)
-	b.repeat()
-	return b.done()
+	for try := uint64(0); ; try++ {
+		b := newWorldBuilder(seed + try<<32)
+		b.grow(0, 1, 1)
+		if len(b.nodes) >= leastNodes && len(b.facts) >= leastFacts {
+			b.repeat()
+			return b.done()
+		}
+	}
 }
 
 // grow gives the node at the depth its facts and what is below it. Rich says how
@@ -90,7 +97,7 @@ func (b *worldBuilder) grow(at int, depth int, rich float64) {
 		to := b.node()
 		b.nodes[at].edges = append(b.nodes[at].edges, edge{to, 0})
 		b.nodes[to].dead = b.nodes[at].dead || b.Float64() < deadShare
-		below := rich * math.Exp(0.8*b.NormFloat64())
+		below := rich * math.Exp(0.5*b.NormFloat64())
 		if !b.nodes[to].dead {
 			b.reveal(to, b.IntN(4), below)
 		}
@@ -103,7 +110,7 @@ func (b *worldBuilder) grow(at int, depth int, rich float64) {
 // reveal puts n facts at a node.
 func (b *worldBuilder) reveal(at, n int, rich float64) {
 	for range n {
-		b.fact(at, rich*math.Exp(0.8*b.NormFloat64()))
+		b.fact(at, rich*math.Exp(0.7*b.NormFloat64()))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"ponder"
 	"ponder/mode/session"
@@ -63,4 +64,61 @@ func think(ctx context.Context, t *thinker, opts session.Options, budget int) (e
 		evs = append(evs, ev)
 	}
 	return evs, nil
+}
+
+// merging measures how well a session knows what was said before: which share of
+// the facts it took for a repetition and dropped, and which share of the
+// repetitions it took for something new.
+func merging(ctx context.Context, list []*world) ([]figure, error) {
+	var lost, twice []float64
+	for _, w := range list {
+		t := &thinker{world: w}
+		evs, err := think(ctx, t, session.Options{SynthesisInterval: 86400}, regretBudget)
+		if err != nil {
+			return nil, err
+		}
+		l, m := w.merged(t.calls, evs)
+		lost, twice = append(lost, l), append(twice, m)
+	}
+	return []figure{percent("session: new facts that were merged away", lost), percent("session: thoughts that say a known fact again", twice)}, nil
+}
+
+// merged returns the share of the facts said that no thought has, and the share of
+// thoughts with one fact that was in a thought before.
+func (w *world) merged(calls []told, evs []ponder.Event) (lost, twice float64) {
+	kept, thoughts := make(map[int]bool), 0
+	for _, ev := range evs {
+		b, ok := ev.Body.(ponder.Thought)
+		if !ok {
+			continue
+		}
+		thoughts++
+		known, has := true, w.in(b.Content)
+		for _, f := range has {
+			known, kept[f] = known && kept[f], true
+		}
+		if known && len(has) == 1 {
+			twice++
+		}
+	}
+	said := make(map[int]bool)
+	for _, c := range calls {
+		for _, f := range c.facts {
+			said[f] = true
+			if !kept[f] {
+				lost++
+			}
+		}
+	}
+	return lost / float64(max(1, len(said))), twice / float64(max(1, thoughts))
+}
+
+// in returns the facts that a text speaks of.
+func (w *world) in(text string) (facts []int) {
+	for i, f := range w.facts {
+		if strings.Contains(text, f.name) {
+			facts = append(facts, i)
+		}
+	}
+	return facts
 }

@@ -17,7 +17,7 @@ type worldBuilder struct {
 func newWorldBuilder(seed uint64) *worldBuilder {
 	b := &worldBuilder{Rand: rand.New(rand.NewPCG(seed, 0)), world: world{seed: seed}}
 	name := b.name()
-	b.nodes = []node{{subject: name, asks: [2]string{
+	b.nodes = []node{{name: name, subject: name, asks: [2]string{
 		fmt.Sprintf("What explains the rise and fall of %s?", name), fmt.Sprintf("Which causes explain why %s rose and fell?", name),
 	}}}
 	b.question = b.nodes[0].asks[0]
@@ -55,9 +55,10 @@ var questionForms = [][2]string{
 
 // node adds a question.
 func (b *worldBuilder) node() int {
-	subject := fmt.Sprintf("the %s %s", b.name(), things[b.IntN(len(things))])
+	name := b.name()
+	subject := fmt.Sprintf("the %s %s", name, things[b.IntN(len(things))])
 	form := questionForms[b.IntN(len(questionForms))]
-	b.nodes = append(b.nodes, node{subject: subject, asks: [2]string{fmt.Sprintf(form[0], subject), fmt.Sprintf(form[1], subject)}})
+	b.nodes = append(b.nodes, node{name: name, subject: subject, asks: [2]string{fmt.Sprintf(form[0], subject), fmt.Sprintf(form[1], subject)}})
 	return len(b.nodes) - 1
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Sizes of the scenario "worlds".
@@ -11,7 +12,7 @@ const (
 	loopCount    = 10 // of each kind
 	loopBudget   = 40
 	worldSeed    = 1000
-	regretBudget = 40
+	regretBudget = 40 // and more
 )
 
 var budgets = []int{10, 20, 40, 80}
@@ -31,7 +32,8 @@ func worlds(ctx context.Context) ([]figure, error) {
 		}
 		figures = append(figures, more...)
 	}
-	return figures, nil
+	more, err := merging(ctx, list)
+	return append(figures, more...), err
 }
 
 // percent returns a figure that is the mean of shares, with its standard error.
@@ -41,9 +43,9 @@ func percent(name string, shares []float64) figure {
 }
 
 // count returns a figure that is the mean of numbers, with its standard error.
-func count(name, unit string, xs []float64, goal float64) figure {
+func count(name string, xs []float64, goal float64) figure {
 	m, se := mean(xs)
-	return figure{Name: name, Value: m, Unit: fmt.Sprintf("%s ± %.1f", unit, se), Goal: goal}
+	return figure{Name: name, Value: m, Unit: fmt.Sprintf("± %.1f", se), Goal: goal}
 }
 
 func oracleFigures(list []*world) (figures []figure) {
@@ -81,26 +83,33 @@ func (s strategy) figures(ctx context.Context, list []*world) (figures []figure,
 }
 
 // spent returns what the calls of a budget were spent on, and what they brought.
-func (s strategy) spent(list []*world, outs []outcome, budget int) []figure {
+func (s strategy) spent(list []*world, outs []outcome, budget int) (figures []figure) {
 	name := func(what string) string { return fmt.Sprintf("%s: %s, %d calls", s.name, what, budget) }
-	share := func(kind string) []float64 {
-		return each(outs, func(_ int, o outcome) float64 { return float64(o.kinds[kind]) / float64(o.calls) })
+	share := func(what string, f func(o outcome) float64) {
+		figures = append(figures, percent(name(what), each(outs, f)))
 	}
-	figures := []figure{
-		percent(name("importance found"), each(outs, func(_ int, o outcome) float64 { return o.found[budget] })),
-		percent(name("importance per call that was made"), each(outs, func(_ int, o outcome) float64 { return o.found[budget] / float64(o.calls) })),
-		percent(name("facts found"), each(outs, func(_ int, o outcome) float64 { return o.facts })),
-		percent(name("regret"), each(outs, func(i int, o outcome) float64 { return o.regret(list[i]) })),
-		percent(name("found and in the answer"), each(outs, func(_ int, o outcome) float64 { return o.shown })),
-		count(name("calls made"), "", each(outs, func(_ int, o outcome) float64 { return float64(o.calls) }), 0),
-		count(name("calls after the last new fact"), "", each(outs, func(_ int, o outcome) float64 { return float64(o.waste) }), 0),
+	number := func(what string, f func(o outcome) float64) {
+		figures = append(figures, count(name(what), each(outs, f), 0))
 	}
+	share("importance found", func(o outcome) float64 { return o.found[budget] })
+	share("importance per call made", func(o outcome) float64 { return o.found[budget] / float64(o.calls) })
+	share("facts found", func(o outcome) float64 { return o.facts })
+	if budget < regretBudget {
+		return figures
+	}
+	var regrets []float64
+	for i, o := range outs {
+		regrets = append(regrets, o.regret(list[i]))
+	}
+	figures = append(figures, percent(name("regret"), regrets))
+	share("of what was found, in the answer", func(o outcome) float64 { return o.shown })
+	number("calls made", made)
+	number("calls after the last new fact", wasted)
 	if budget == regretBudget {
-		figures = append(figures,
-			percent(name("calls for thoughts"), share("thoughts")), percent(name("calls for questions"), share("questions")), percent(name("calls for syntheses"), share("synthesis")),
-			percent(name("calls for thoughts that found nothing"), each(outs, func(_ int, o outcome) float64 { return float64(o.empty) / float64(max(1, o.kinds["thoughts"])) })),
-			percent(name("those on a question that was in focus before"), each(outs, func(_ int, o outcome) float64 { return float64(o.late) / float64(max(1, o.kinds["thoughts"])) })),
-		)
+		share("calls for questions", func(o outcome) float64 { return float64(o.kinds["questions"]) / float64(o.calls) })
+		share("calls for syntheses", func(o outcome) float64 { return float64(o.kinds["synthesis"]) / float64(o.calls) })
+		share("calls for thoughts that found nothing", func(o outcome) float64 { return float64(o.empty) / float64(o.calls) })
+		share("of them, on a question that was in focus before", func(o outcome) float64 { return float64(o.late) / float64(max(1, o.empty)) })
 	}
 	return figures
 }
@@ -115,7 +124,7 @@ func (s strategy) loops(ctx context.Context) (figures []figure, err error) {
 	}{
 		{"calls until a loop is ended, word for word", func(seed uint64) *world { return loopWorld(seed, verbatim) }, 3, wasted},
 		{"calls until a loop is ended, in other words", func(seed uint64) *world { return loopWorld(seed, reworded) }, 3, wasted},
-		{"calls until vague remarks are ended", func(seed uint64) *world { return loopWorld(seed, vague) }, 0, wasted},
+		{"calls until remarks that claim nothing are ended", func(seed uint64) *world { return loopWorld(seed, vague) }, 0, wasted},
 		{"calls of a trivial question that says so", func(seed uint64) *world { return trivialWorld(seed, true) }, 3, made},
 		{"calls of a trivial question", func(seed uint64) *world { return trivialWorld(seed, false) }, 3, made},
 	} {
@@ -127,9 +136,9 @@ func (s strategy) loops(ctx context.Context) (figures []figure, err error) {
 			}
 			xs = append(xs, c.what(o))
 		}
-		figures = append(figures, count(c.name, "", xs, c.goal))
+		figures = append(figures, count(c.name, xs, c.goal))
 		if c.goal > 0 && s.name == strategies[0].name {
-			figures = append(figures, figure{Name: c.name + ", the worst", Value: worst(xs), Goal: c.goal})
+			figures = append(figures, figure{Name: c.name + ", the worst", Value: slices.Max(xs), Goal: c.goal})
 		}
 	}
 	return figures, nil
