@@ -83,11 +83,11 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 	taken := false
 	for rest := b.keys; len(rest) > 0 && !taken; {
 		n := min(len(rest), len(insertKeys)-1)
-		args := make([]driver.Value, 0, 4*n)
-		num := driver.Value(t.num)
+		args, num := tx.many[:0], driver.Value(t.num)
 		for i, k := range rest[:n] {
 			args = append(args, num, k.turn, rest[i].hash[:], k.at(tx.pos))
 		}
+		tx.many = args
 		taken = tx.exec(insertKeys[n], args...) < n
 		rest = rest[n:]
 	}

@@ -34,9 +34,15 @@ func step(run ponder.RunID, n int) []ponder.Event {
 	}
 	return append(events, ev(fmt.Sprintf("think-%d#1", n+1), ponder.CallStarted{
 		Role: ponder.Slow, Mode: "session", Model: "sim/slow", Held: ponder.Cost{Calls: 1, Tokens: 2000},
-		Request: &llm.Request{System: strings.Repeat("think well. ", 40), Messages: []llm.Message{llm.Say(llm.User, strings.Repeat(text, 6))}, MaxTokens: 800},
+		Request: &llm.Request{
+			System: strings.Repeat("think well. ", 80), Messages: []llm.Message{llm.Say(llm.User, strings.Repeat(text, 9))},
+			Schema: &llm.Schema{Name: "thoughts", JSON: schema}, MaxTokens: 800,
+		},
 	}))
 }
+
+// schema is as long as that of an answer.
+var schema = []byte(`{"type":"object","properties":{"` + strings.Repeat("thought", 90) + `":{"type":"string"}}}`)
 
 // cpu returns the CPU time of this process.
 func cpu() time.Duration {
@@ -112,6 +118,26 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportMetric(float64(all[len(all)-1])/float64(time.Millisecond), "max-ms")
 		})
 	}
+}
+
+// BenchmarkAppendAlone appends such steps one after the other, so that each is a
+// transaction of its own.
+func BenchmarkAppendAlone(b *testing.B) {
+	const threads = 1000
+	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
+	fences := holders(b, s, threads)
+	stop := keepAlive(b, s)
+	defer stop()
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := cpu()
+	for i := range b.N {
+		run := ponder.RunID(fmt.Sprintf("run_%026d", i%threads))
+		if _, err := s.Append(b.Context(), name(i%threads), fences[i%threads], step(run, i/threads+1)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
 }
 
 // pace sends n turns, at a rate a second if it is not zero.

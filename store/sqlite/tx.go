@@ -12,6 +12,8 @@ import (
 
 	"ponder"
 	"ponder/store/internal/rule"
+
+	"modernc.org/sqlite"
 )
 
 // A tx is a transaction of the writer, and what the writer knows by heart. It
@@ -21,13 +23,15 @@ type tx struct {
 	conn  driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
+	many  []driver.Value // for arguments of which there are many
 	err   error
 
 	// What follows holds for as long as no other connection has committed,
 	// which the version of the data tells.
 	version int64
-	pos     int64 // newest in ponder_batch
-	from    int64 // pos when the transaction began
+	left    uint32 // what control says of the data after the newest commit of ours; zero if that is not known
+	pos     int64  // newest in ponder_batch
+	from    int64  // pos when the transaction began
 	threads map[ponder.ThreadID]*thread
 	nodes   map[ponder.NodeID]*node
 }
@@ -65,7 +69,7 @@ const (
 // there is a new one only because that one is gone.
 func (tx *tx) reset(conn driver.Conn) {
 	tx.conn, tx.stmts = conn, make(map[string]driver.Stmt)
-	tx.version = -1
+	tx.dropCaches()
 }
 
 // forget closes the statements.
@@ -76,19 +80,46 @@ func (tx *tx) forget() {
 	tx.stmts = nil
 }
 
-// refresh forgets what another connection may have changed.
+// refresh forgets what another connection may have changed. Most often SQLite
+// says at once that nothing has changed. If something has, perhaps by others on
+// this connection, the version of the data tells who did it.
 func (tx *tx) refresh() {
-	version, _ := tx.number(dataVersion)
-	if version != tx.version || tx.threads == nil || len(tx.threads) > maxKnown || len(tx.nodes) > maxKnown {
-		tx.dropCaches()
-		tx.version = version
-		tx.pos, _ = tx.number(newestPos)
+	if left := tx.count(); left == 0 || left != tx.left {
+		version, _ := tx.number(dataVersion)
+		if version != tx.version {
+			tx.dropCaches()
+			tx.version = version
+			tx.pos, _ = tx.number(newestPos)
+		}
+	}
+	if len(tx.threads) > maxKnown {
+		tx.threads = make(map[ponder.ThreadID]*thread)
+	}
+	if len(tx.nodes) > maxKnown {
+		tx.nodes = make(map[ponder.NodeID]*node)
 	}
 	tx.from = tx.pos
 }
 
+// leave notes how a commit left the data.
+func (tx *tx) leave() { tx.left = tx.count() }
+
+// count returns how often this connection has seen the data change, or zero if
+// it does not say.
+func (tx *tx) count() uint32 {
+	control, ok := tx.conn.(sqlite.FileControl)
+	if !ok {
+		return 0
+	}
+	n, err := control.FileControlDataVersion("main")
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 func (tx *tx) dropCaches() {
-	tx.version = -1
+	tx.version, tx.left = -1, 0
 	tx.threads = make(map[ponder.ThreadID]*thread)
 	tx.nodes = make(map[ponder.NodeID]*node)
 }

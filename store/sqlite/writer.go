@@ -210,6 +210,7 @@ func (w *writer) run() {
 		w.abort()
 		return
 	}
+	w.leave()
 	w.store.poll.committed(w.from, w.pos)
 	w.store.noteGrowth()
 	for i, r := range w.batch {
