@@ -1,0 +1,144 @@
+package llm
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGateBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls int
+		result := overloaded()
+		g := NewGate(GateConfig{MinRequests: 4})
+		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, _ *Request) error {
+			calls++
+			return result
+		}}})
+		m := p.Model("m")
+		for range 4 {
+			if err := asError(ask(t.Context(), m), ""); err.Status != 503 || err.RetryAfter != 0 {
+				t.Fatalf("error = %#v", err)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		want := &Error{Class: Transient, Model: "p/m", Status: 503, RetryAfter: 20 * time.Second,
+			Message: "not asked, for it failed too often just now: overloaded"}
+		if diff := cmp.Diff(want, asError(ask(t.Context(), m), "")); diff != "" {
+			t.Error(diff)
+		}
+		if ask(t.Context(), p.Model("other")); calls != 5 {
+			t.Errorf("%d calls, want 5: 4 and the other model's", calls)
+		}
+
+		time.Sleep(20 * time.Second) // the probe fails
+		if err := asError(ask(t.Context(), m), ""); err.Message != "overloaded" || calls != 6 {
+			t.Errorf("probe: %v, %d calls", err, calls)
+		}
+		if err := asError(ask(t.Context(), m), ""); err.RetryAfter != 30*time.Second || calls != 6 {
+			t.Errorf("after the probe: %#v, %d calls", err, calls)
+		}
+
+		time.Sleep(30 * time.Second) // the probe succeeds
+		result = nil
+		for range 3 {
+			if err := ask(t.Context(), m); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestGateProbe: one request finds out, others are told to come back, and its
+// first delta is enough.
+func TestGateProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MinRequests: 1})
+		fail := g.Model(fakeModel{"p/m", lasting(0, overloaded())})
+		ask(t.Context(), fail)
+		time.Sleep(30 * time.Second)
+
+		mute := make(chan struct{})
+		probe := g.Model(silent{"p/m", mute})
+		go ask(t.Context(), probe)
+		synctest.Wait()
+		ok := g.Model(fakeModel{"p/m", lasting(0, nil)})
+		if err := asError(ask(t.Context(), ok), ""); err.RetryAfter != probeWait {
+			t.Errorf("during the probe: %#v", err)
+		}
+		close(mute)
+		synctest.Wait()
+		if err := ask(t.Context(), ok); err != nil {
+			t.Errorf("after the first delta: %v", err)
+		}
+
+		ask(t.Context(), fail)
+		ask(t.Context(), fail)
+		time.Sleep(30 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		go ask(ctx, g.Model(silent{"p/m", nil}))
+		synctest.Wait()
+		cancel() // a probe that was given up tells nothing
+		synctest.Wait()
+		if err := ask(t.Context(), ok); err != nil {
+			t.Errorf("after a cancelled probe: %v", err)
+		}
+	})
+}
+
+// silent says nothing until its channel is closed.
+type silent struct {
+	name string
+	mute chan struct{}
+}
+
+func (m silent) Name() string { return m.name }
+
+func (m silent) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		select {
+		case <-m.mute:
+			if yield(Delta{Text: "x"}, nil) {
+				<-ctx.Done()
+			}
+		case <-ctx.Done():
+			yield(Delta{}, &Error{Class: Cancelled})
+		}
+	}
+}
+
+func TestGateDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		m := g.Model(fakeModel{"p/m", func(context.Context, *Request) error {
+			calls++
+			time.Sleep(time.Second)
+			return &Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"}
+		}})
+		var wg sync.WaitGroup
+		for range 5 { // four wait, and are told without being sent
+			wg.Go(func() {
+				if got := ask(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
+					t.Error(got)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(24 * time.Hour)
+		ask(t.Context(), m)
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
+		}
+		g.Reset()
+		ask(t.Context(), m)
+		if calls != 2 {
+			t.Errorf("%d calls after Reset, want 2", calls)
+		}
+	})
+}
