@@ -51,13 +51,14 @@ func candidates(text string) ([]json.RawMessage, error) {
 	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("the answer is longer than %d MB", maxAnswer>>20)
 	}
-	if !json.Valid([]byte(text)) {
+	data := []byte(text)
+	if !json.Valid(data) {
 		return repairAll(text)
 	}
-	values := []json.RawMessage{json.RawMessage(text)}
+	values := []json.RawMessage{data}
 	if text[0] == '"' { // perhaps JSON in a JSON string
 		var inner string
-		if json.Unmarshal([]byte(text), &inner) == nil {
+		if json.Unmarshal(data, &inner) == nil {
 			more, err := repairAll(inner)
 			if err == nil {
 				values = append(values, more...)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,8 +35,10 @@ var (
 // It takes steps linear in the length of text, which may be at most [MaxRepair]
 // bytes, and fails if there is no value or one is nested too deeply.
 func Repair(text string) (json.RawMessage, error) {
-	if len(text) <= MaxRepair && json.Valid([]byte(text)) {
-		return json.RawMessage(strings.TrimSpace(text)), nil
+	if len(text) <= MaxRepair {
+		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
+			return data, nil
+		}
 	}
 	values, err := repairAll(text)
 	if err != nil {
