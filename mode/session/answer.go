@@ -101,7 +101,10 @@ var (
 // words, or else as labelled text, or else, with prose, paragraph by paragraph.
 // There is at least one if there is no error.
 func readThoughts(text string, prose bool) ([]heard, error) {
-	list := thoughtsInJSON(text)
+	list, ok := thoughtsInForm(text)
+	if !ok {
+		list = thoughtsInJSON(text)
+	}
 	if len(list) == 0 {
 		list = thoughtsInText(text)
 	}
@@ -138,9 +141,6 @@ type ranking struct {
 
 // readRanks reads new priorities out of an answer to the question for questions.
 func readRanks(text string) (list []ranking) {
-	if !strings.Contains(text, "ank") { // as most do
-		return nil
-	}
 	for _, m := range objects(text, "ranked") {
 		list = append(list, ranking{strings.ToLower(strings.TrimSpace(m.text("id", "question_id"))), m.priority("priority")})
 	}
@@ -162,10 +162,14 @@ func repeated(list []heard, text string) bool {
 	return false
 }
 
-// readQuestions reads an answer that should be questions. An answer in the right
-// form may have none.
-func readQuestions(text string, prose bool) ([]asked, error) {
-	list, ok := questionsInJSON(text)
+// readQuestions reads an answer that should be questions, and new priorities of
+// those before. An answer in the right form may have none.
+func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
+	list, ranks, ok := questionsInForm(text)
+	if !ok {
+		list, ok = questionsInJSON(text)
+		ranks = readRanks(text)
+	}
 	if len(list) == 0 && !ok {
 		list = questionsInText(text)
 	}
@@ -180,9 +184,9 @@ func readQuestions(text string, prose bool) ([]asked, error) {
 		}
 	}
 	if len(kept) == 0 && !ok {
-		return nil, unread[questionsForm](text, questionsSchema, "there are no questions in the answer")
+		return nil, nil, unread[questionsForm](text, questionsSchema, "there are no questions in the answer")
 	}
-	return kept, nil
+	return kept, ranks, nil
 }
 
 // readSummary reads an answer that should be a synthesis or the final answer.
@@ -236,6 +240,11 @@ func said(text string) bool {
 
 // kindOf returns the kind of thought that a word means, in whatever spelling.
 func kindOf(word string) string {
+	for _, k := range kinds {
+		if k.name == word {
+			return word
+		}
+	}
 	word = strings.ToLower(strings.TrimLeft(fold(word), " \t*_`'\"[(<"))
 	for _, k := range kinds {
 		for _, stem := range k.stems {

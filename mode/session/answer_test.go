@@ -105,7 +105,7 @@ func TestReadThoughts(t *testing.T) {
 }
 
 func TestReadQuestions(t *testing.T) {
-	corpus(t, "testdata/questions.txtar", func(text string) (any, error) { return readQuestions(text, false) })
+	corpus(t, "testdata/questions.txtar", func(text string) (any, error) { list, _, err := readQuestions(text, false); return list, err })
 }
 
 func TestReadSummary(t *testing.T) {

@@ -244,9 +244,17 @@ var citation = regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d
 // defused returns the text of a document without brackets around what would be
 // a citation: only what was made here cites.
 func defused(text string) string {
-	return citation.ReplaceAllStringFunc(text, func(m string) string {
+	return replaced(text, func(m string) string {
 		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m)
 	})
+}
+
+// replaced returns text with its citations replaced.
+func replaced(text string, by func(string) string) string {
+	if !strings.ContainsAny(text, "[【") { // as most have none
+		return text
+	}
+	return citation.ReplaceAllStringFunc(text, by)
 }
 
 var number = regexp.MustCompile(`\d+`)
@@ -265,7 +273,7 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		}
 		return true
 	}
-	text = citation.ReplaceAllStringFunc(text, func(m string) string {
+	text = replaced(text, func(m string) string {
 		kept := ""
 		for _, n := range number.FindAllString(m, -1) {
 			if add("e" + n) {

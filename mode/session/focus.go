@@ -98,8 +98,8 @@ func (s *state) rank(i, priority int, why string) []ponder.Body {
 }
 
 // rerank gives open questions the priorities that an answer says they have now.
-func (s *state) rerank(text string) (add []ponder.Body) {
-	for _, r := range readRanks(text) {
+func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
+	for _, r := range ranks {
 		i := slices.IndexFunc(s.Open, func(q question) bool { return q.ID == r.id })
 		if i >= 0 && s.Open[i].Priority != r.priority && len(add) < maxOpen {
 			add = append(add, s.rank(i, r.priority, "ranked anew")...)

@@ -52,7 +52,7 @@ func FuzzReadThoughts(f *testing.F) {
 func FuzzReadQuestions(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
-		list, err := readQuestions(text, prose)
+		list, _, err := readQuestions(text, prose)
 		if err != nil && len(list) > 0 || len(list) > maxQuestions {
 			t.Fatalf("%d questions, %v", len(list), err)
 		}
@@ -103,7 +103,7 @@ func TestReadingIsLinear(t *testing.T) {
 		text := strings.Repeat(unit, maxHeard/8/len(unit))
 		for _, prose := range []bool{false, true} { // the test's own limit is the time it may take
 			readThoughts(text, prose)
-			readQuestions(text, prose)
+			_, _, _ = readQuestions(text, prose)
 			readSummary(text, false, prose)
 		}
 	}

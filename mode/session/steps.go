@@ -54,12 +54,12 @@ func fault(err error) string {
 // answer that has no form will do. If it can't be read, nothing changes.
 func (s *state) take(text, model string, prose bool) error {
 	if s.Step.Do == questions {
-		list, err := readQuestions(text, prose)
+		list, ranks, err := readQuestions(text, prose)
 		if err != nil {
 			return err
 		}
 		s.answered()
-		s.write("asked", &s.Counts.Raised, append(s.rerank(text), s.raise(list, false)...)...)
+		s.write("asked", &s.Counts.Raised, append(s.rerank(ranks), s.raise(list, false)...)...)
 		s.advance()
 		return nil
 	}

@@ -21,11 +21,33 @@ func clip(text string, n int) string {
 
 // oneLine returns text with each run of white space as one blank, and nothing
 // that a terminal would obey.
-func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+func oneLine(text string) string {
+	if isLine(text) {
+		return text
+	}
+	return strings.Join(strings.Fields(clean(text)), " ")
+}
+
+// isLine reports whether a text is one line of printable ASCII with single
+// blanks between words, as most are: then there is nothing to do.
+func isLine(text string) bool {
+	blank := true // there may be none before
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && blank {
+			return false
+		}
+		blank = c == ' '
+	}
+	return !blank
+}
 
 // clean returns text as valid UTF-8 without control characters, save line ends
 // and tabs, with line ends as in Unix, and nothing blank around it.
 func clean(text string) string {
+	if isLine(text) {
+		return text
+	}
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
