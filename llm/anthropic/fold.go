@@ -90,6 +90,14 @@ const (
 
 // Add implements wire.Fold.
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
+	if index, d, ok := quickDelta(data); ok {
+		return f.grow(index, d)
+	}
+	return f.decode(data)
+}
+
+// decode takes an event that is not like most.
+func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
 		return llm.Delta{}, false, wire.Mangled("an event", err)
