@@ -66,7 +66,7 @@ const (
 	leastFacts = 25
 	deadShare  = 0.30 // of questions, those that lead nowhere
 	twiceShare = 0.20 // of edges, those with another that asks the same
-	hintNoise  = 0.22 // standard deviation of a hint that is from 0 to 1
+	hintNoise  = 0.30 // standard deviation of a hint that is from 0 to 1
 	fading     = 0.6  // of a worth, from a question to the one above it
 )
 
