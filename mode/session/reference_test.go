@@ -1,0 +1,257 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm/llmtest"
+	"ponder/mode/session"
+	"ponder/pondertest"
+	"ponder/store/memory"
+)
+
+// A reference is what a session should be after what a user has done to it: the
+// machine of states that the seed of this mode has, with wishes.
+type reference struct {
+	status  ponder.Status
+	hurried bool            // an answer is wanted now
+	open    map[string]int  // questions of the user, by text, with their priorities
+	wishes  map[string]bool // ids of wishes that are to be acknowledged, and have to be refused
+}
+
+// do says what an order leads to, and whether it is heard at all.
+func (r *reference) do(order string) bool {
+	if r.status.Ended() {
+		return false
+	}
+	switch order {
+	case "pause":
+		r.status = ponder.Paused
+	case "resume":
+		r.status = ponder.Thinking
+	case "cancel":
+		r.status = ponder.Cancelled
+	case "answer":
+		r.hurried = true
+	}
+	if r.hurried && r.status == ponder.Thinking {
+		r.status = ponder.Completed
+	}
+	return true
+}
+
+// A play is a session, what is done to it, and the reference beside it.
+type play struct {
+	t     *testing.T
+	rng   *rand.Rand
+	store ponder.Store
+	mind  *pondertest.Mind
+	ref   reference
+	done  []string
+	forks int
+}
+
+func (p *play) start() {
+	c := config(&llmtest.Model{Latency: llmtest.Delay{Mean: 7 * time.Second, Jitter: 0.6}})
+	c.Store = p.store
+	p.mind = pondertest.Start(p.t, c)
+}
+
+// step does something, lets some time pass, and looks.
+func (p *play) step() {
+	p.t.Helper()
+	orders := []string{"pause", "pause", "resume", "resume", "resume", "question", "question", "rank", "drop", "budget", "kill", "kill", "fork", "wait", "answer", "cancel"}
+	order := orders[p.rng.IntN(len(orders))]
+	if (order == "answer" || order == "cancel") && p.rng.IntN(4) > 0 {
+		order = "wait" // else few sessions would live long
+	}
+	p.done = append(p.done, order)
+	switch order {
+	case "kill":
+		p.mind.Stop()
+		time.Sleep(time.Duration(p.rng.IntN(20)) * time.Second) // nobody thinks
+		p.start()
+	case "fork":
+		p.fork()
+	case "wait":
+	default:
+		p.wish(order)
+	}
+	time.Sleep(time.Duration(p.rng.IntN(30_000)) * time.Millisecond)
+	if p.ref.status.Ended() {
+		time.Sleep(5 * time.Minute) // for the answer
+	}
+	synctest.Wait()
+	p.check()
+}
+
+// wish wishes for something, as every surface does.
+func (p *play) wish(order string) {
+	p.t.Helper()
+	n := len(p.done)
+	var b ponder.Body
+	text := fmt.Sprintf("What of matter number %d of this play?", n)
+	args := func(a session.SteerArgs) json.RawMessage { js, _ := json.Marshal(a); return js }
+	refused := false
+	switch order {
+	case "pause":
+		b = ponder.RunPaused{}
+	case "resume":
+		b = ponder.RunResumed{}
+	case "cancel":
+		b = ponder.Steer{Do: ponder.Cancel}
+	case "answer":
+		refused = p.ref.hurried
+		b = ponder.Steer{Do: ponder.AnswerNow}
+	case "question":
+		b = ponder.Steer{Do: session.AddQuestion, Content: text, Args: args(session.SteerArgs{Priority: 1 + n%10})}
+		refused = p.ref.hurried
+	case "rank":
+		b, refused = ponder.Steer{Do: session.RankQuestion, Args: args(session.SteerArgs{Question: "q999", Priority: 3})}, true
+	case "drop":
+		b, refused = ponder.Steer{Do: session.DropQuestion, Args: args(session.SteerArgs{Question: "q998"})}, true
+	case "budget":
+		b = ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(fmt.Sprintf(`{"calls":%d}`, 10_000+n))}
+	}
+	heard := p.ref.do(order)
+	evs, err := ponder.Wish(p.t.Context(), p.store, pondertest.Thread, ponder.Event{Run: pondertest.Run, Body: b})
+	if heard != (err == nil) || err != nil && !errors.Is(err, ponder.ErrEnded) {
+		p.t.Fatalf("%v: %s is heard: %v, want %v", p.done, order, err, heard)
+	}
+	if _, ok := b.(ponder.Steer); ok && err == nil && order != "cancel" {
+		p.ref.wishes[evs[0].ID] = refused
+		if order == "question" && !refused {
+			p.ref.open[text] = 1 + n%10
+		}
+	}
+}
+
+// fork forks the session where it is now: the fork is as the session is, and
+// what becomes of it is nothing to the session.
+func (p *play) fork() {
+	p.t.Helper()
+	ctx := p.t.Context()
+	before := pondertest.Events(p.t, p.store)
+	at := ponder.Seq(1 + p.rng.IntN(len(before)))
+	p.forks++
+	id := ponder.ThreadID(fmt.Sprintf("thr_fork%d", p.forks))
+	if err := ponder.Fork(ctx, p.store, pondertest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: pondertest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
+		if before[at-1].Body.Type() == "run_finished" || p.over(before[:at]) {
+			return // there is nothing to cancel
+		}
+		p.t.Fatalf("%v: fork at %d: %v", p.done, at, err)
+	}
+	if err := p.mind.Work(ctx, id); err != nil {
+		p.t.Fatalf("%v: work on the fork: %v", p.done, err)
+	}
+	info, err := p.store.Thread(ctx, id)
+	if err != nil || !info.Status.Ended() {
+		p.t.Fatalf("%v: the fork is %s, %v", p.done, info.Status, err)
+	}
+	after := pondertest.Events(p.t, p.store)
+	if diff := cmp.Diff(ids(before), ids(after[:len(before)])); diff != "" {
+		p.t.Fatalf("%v: forking changed the session:\n%s", p.done, diff)
+	}
+}
+
+func (p *play) over(evs []ponder.Event) bool {
+	return slices.ContainsFunc(evs, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.RunFinished); return ok })
+}
+
+func ids(evs []ponder.Event) (list []string) {
+	for _, ev := range evs {
+		list = append(list, ev.ID)
+	}
+	return list
+}
+
+// check compares the session with the reference.
+func (p *play) check() {
+	p.t.Helper()
+	info, err := p.store.Thread(p.t.Context(), pondertest.Thread)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	evs := pondertest.Events(p.t, p.store)
+	v := session.NewView()
+	acks, asked := make(map[string]int), make(map[string]int)
+	paused := false
+	for _, ev := range evs {
+		v = v.Apply(ev)
+		switch b := ev.Body.(type) {
+		case ponder.RunPaused:
+			paused = true
+		case ponder.RunResumed:
+			paused = false
+		case ponder.CallStarted:
+			if paused {
+				p.t.Fatalf("%v: event %d: a call while it is paused", p.done, ev.Seq)
+			}
+		case ponder.SubQuestion:
+			asked[b.Content]++
+		case ponder.Progress:
+			if b.Stage != ponder.Steered {
+				break
+			}
+			acks[b.Ref]++
+			if refused, ok := p.ref.wishes[b.Ref]; !ok || refused != b.Refused {
+				p.t.Fatalf("%v: event %d: %+v, want refused: %v, known: %v", p.done, ev.Seq, b, refused, ok)
+			}
+		}
+	}
+	if info.Status != p.ref.status || v.Session.Status != p.ref.status {
+		p.t.Fatalf("%v: the session is %s, to the view %s, want %s", p.done, info.Status, v.Session.Status, p.ref.status)
+	}
+	for id := range p.ref.wishes {
+		if acks[id] != 1 && p.ref.status != ponder.Cancelled {
+			p.t.Fatalf("%v: wish %s is acknowledged %d times", p.done, id, acks[id])
+		}
+	}
+	for text := range p.ref.open {
+		if asked[text] != 1 && p.ref.status != ponder.Cancelled {
+			p.t.Fatalf("%v: %q is asked %d times", p.done, text, asked[text])
+		}
+	}
+	if p.ref.status == ponder.Completed && v.Session.Final == "" {
+		p.t.Fatalf("%v: completed without an answer", p.done)
+	}
+}
+
+// Whatever users do to a session, and whenever its process is killed, it is in
+// the state that a small machine of states is in; no wish is lost or obeyed twice.
+func TestReference(t *testing.T) {
+	ended := make(map[ponder.Status]int)
+	for seed := range uint64(40) {
+		synctest.Test(t, func(t *testing.T) {
+			p := &play{t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New()}
+			p.ref = reference{status: ponder.Thinking, open: make(map[string]int), wishes: make(map[string]bool)}
+			p.start()
+			js, err := json.Marshal(session.Options{ToTheEnd: true, Parallel: 1 + p.rng.IntN(3)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.mind.Put(pondertest.Run, "", ponder.RunStarted{
+				Mode: session.Name, Input: "What is the sea?", Options: js, Budget: ponder.Budget{Time: 1000 * time.Hour},
+			})
+			for range 25 {
+				p.step()
+			}
+			ended[p.ref.status]++
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if len(ended) < 4 {
+		t.Errorf("sessions ended as %v: not all there is", ended)
+	}
+}
