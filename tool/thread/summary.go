@@ -72,10 +72,10 @@ func loaded(ctx context.Context, store ponder.Checkpoints, info ponder.Info) (su
 	if err != nil {
 		return s, fmt.Errorf("load summary of %s: %w", info.ID, err)
 	}
-	if js == nil || json.Unmarshal(js, &s) != nil {
-		return summary{thread: info.ID}, nil
+	kept := summary{thread: info.ID, seq: seq}
+	if js != nil && json.Unmarshal(js, &kept) == nil {
+		return kept, nil
 	}
-	s.seq = seq
 	return s, nil
 }
 
