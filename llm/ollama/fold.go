@@ -47,9 +47,12 @@ type fold struct {
 
 // Add implements wire.Fold.
 func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
-	var l line
-	if err := json.Unmarshal(data, &l); err != nil {
-		return out, false, wire.Mangled("a line", err)
+	l, ok := quickLine(data, f.served)
+	if !ok {
+		l = line{}
+		if err := json.Unmarshal(data, &l); err != nil {
+			return out, false, wire.Mangled("a line", err)
+		}
 	}
 	if l.Model != "" {
 		f.served = l.Model

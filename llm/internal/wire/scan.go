@@ -219,8 +219,8 @@ func (s *Scanner) Text(to *string) bool {
 	return err == nil
 }
 
-// Same is Text for what is most likely in to already, which it leaves for no
-// text too.
+// Same is Text for what is most likely in to already. It does not take no text
+// for another.
 func (s *Scanner) Same(to *string) bool {
 	s.space()
 	if end := s.at + len(*to) + 2; end <= len(s.data) && s.data[s.at] == '"' && s.data[end-1] == '"' &&
@@ -228,12 +228,7 @@ func (s *Scanner) Same(to *string) bool {
 		s.at = end
 		return true
 	}
-	old := *to
-	ok := s.Text(to)
-	if *to == "" {
-		*to = old
-	}
-	return ok
+	return s.Text(to) && *to != ""
 }
 
 // The letters of escapes and what they stand for.

@@ -46,12 +46,13 @@ func TestScannerSame(t *testing.T) {
 		{"the same", "a", ` "a"`, "a", true},
 		{"another", "a", `"b"`, "b", true},
 		{"a longer one", "a", `"ab"`, "ab", true},
-		{"none", "a", `""`, "a", true},
+		{"no text", "a", `""`, "", false},
+		{"no text again", "", `""`, "", true},
 		{"null", "a", `null`, "a", true},
 		{"the first", "", `"b"`, "b", true},
 		{"quotes within", `a","b`, `"a","b"`, "", false},
 		{"a backslash at the end", `a\`, `"a\"`, "", false},
-		{"no text", "a", `["a"]`, "", false},
+		{"a list", "a", `["a"]`, "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := test.old
