@@ -26,6 +26,7 @@ type meter struct {
 	busy     time.Duration // pure model time
 	peak     chan struct{} // closed when so many are in flight
 	want     int
+	at       func(call int) // called before each call, if it is set
 }
 
 func newMeter(m llm.Model, want int) *meter {
@@ -57,6 +58,9 @@ func (m *meter) begin(id string, now time.Time) {
 		m.first[id] = now
 	}
 	m.calls++
+	if m.at != nil {
+		m.at(m.calls)
+	}
 	if m.inFlight++; m.inFlight == m.want {
 		close(m.peak)
 	}

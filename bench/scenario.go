@@ -22,6 +22,7 @@ type scenario struct {
 var scenarios = []scenario{
 	{"one session, 20 ms a call", pace(load{1, 300, 20 * time.Millisecond, 0}, goals{ratio: 1.10})},
 	{"1000 sessions, 1 s a call", pace(load{1000, 40, time.Second, 0.5}, goals{1.02, 0.5, 20, 0.4, 64})},
+	{"one session of 5000 thoughts", long(longLoad)},
 	{"10000 sessions, 20 s a call", size(load{10_000, 3, 20 * time.Second, 0.5})},
 	{"worlds", worlds},
 }

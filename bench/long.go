@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// long measures whether a call of a long session takes more time or memory at
+// its end than at its beginning: one session makes so many calls, one after the
+// other, and its first tenth, but for the very first calls, is compared with its
+// last.
+func long(l load) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		r, err := l.build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		part := l.calls / 10
+		heap := make(map[int]float64)
+		r.meter.at = func(call int) {
+			if call == part || call == l.calls-part {
+				heap[call] = memory()
+			}
+		}
+		wait, err := l.start(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := wait(); err != nil {
+			return nil, err
+		}
+		gaps := r.meter.gaps
+		if len(gaps) < 2*part {
+			return nil, fmt.Errorf("only %d calls were made", len(gaps))
+		}
+		early, late := quantile(gaps[part/10:part], 0.5), quantile(gaps[len(gaps)-part:len(gaps)-1], 0.5)
+		thoughts, err := r.thoughts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []figure{
+			{"thoughts", float64(thoughts), "", 0},
+			{"gap between calls, p50, of the last tenth over the first", late / early, "", 1.25},
+			{"gap between calls, p50, of the last tenth", late, "ms", 0},
+			{"memory that is added between them", (heap[l.calls-part] - heap[part]) / 1024, "KiB", 256},
+			{"the longest gap", quantile(gaps, 1), "ms", 0},
+		}, nil
+	}
+}
+
+// thoughts counts the thoughts of the first session.
+func (r *rig) thoughts(ctx context.Context) (n int, err error) {
+	for ev, err := range r.store.Events(ctx, "thr_000000", 0) {
+		if err != nil {
+			return n, fmt.Errorf("count thoughts: %w", err)
+		}
+		if ev.Body.Type() == "thought" {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// longLoad has more than 5,000 thoughts.
+var longLoad = load{1, 2400, 2 * time.Millisecond, 0}
