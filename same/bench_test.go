@@ -2,6 +2,8 @@ package same
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -20,6 +22,35 @@ func BenchmarkOf(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		Of(list[i%len(list)])
+	}
+}
+
+// thoughts are texts of forty words.
+var thoughts = []string{
+	"Because the council never measured how many commuters use the old bridge, its plan to close the bridge for repairs in spring may cause long delays on the northern main road, and most shops near the market would lose customers.",
+	"The first study found that pupils who sleep at least eight hours remember more of what they learned, but it compared only two schools, so its result doesn't show that longer sleep improves grades in other towns or other countries.",
+	"If the company raises prices by 5% in March, small customers will probably leave for a cheaper rival, whereas large ones are bound by contracts until 2027 and can't easily change, so revenue should grow only slightly in this year.",
+	"It seems that the parser fails on nested quotes since it counts brackets and ignores the escape character, which explains why the error appears only in longer files; a single test with one quoted bracket would confirm or refute this.",
+}
+
+// BenchmarkOfThought reads a text of forty words, of which all were read before.
+func BenchmarkOfThought(b *testing.B) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		Of(thoughts[i%len(thoughts)])
+	}
+}
+
+// BenchmarkOfNew reads texts of forty words that were never read.
+func BenchmarkOfNew(b *testing.B) {
+	b.ReportAllocs()
+	var text []byte
+	for i := 0; b.Loop(); i++ {
+		text = text[:0]
+		for j := range 40 {
+			text = fmt.Appendf(text, "%c%c%cing%cation ", 'a'+i%26, 'a'+i/26%26, 'a'+j%26, 'a'+i/676%26)
+		}
+		Of(string(text))
 	}
 }
 
@@ -56,5 +87,52 @@ func BenchmarkNearestAlike(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Nearest(list, t)
+	}
+}
+
+// BenchmarkUnrelated compares texts of testdata that do not belong together.
+func BenchmarkUnrelated(b *testing.B) {
+	list := many(b, 1_000)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		list[i%1_000].Compare(list[(i*7+13)%1_000])
+	}
+}
+
+// BenchmarkNearestVocabulary looks for a text among 80 made of the same 48 words.
+func BenchmarkNearestVocabulary(b *testing.B) {
+	words := strings.Fields(`cache prices users release shop index server market bridge council road repair pupil school sleep grade
+		parser quote error file test study town revenue customer contract rival company delay plan spring year
+		the by from because not and is causes reduces improves more than with in every some 5% never`)
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func() Text {
+		list := make([]string, 30)
+		for i := range list {
+			list[i] = words[random.IntN(len(words))]
+		}
+		return Of(strings.Join(list, " ") + ".")
+	}
+	list, others := make([]Text, 80), make([]Text, 80)
+	for i := range list {
+		list[i], others[i] = text(), text()
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		Nearest(list, others[i%80])
+	}
+}
+
+// BenchmarkShuffled compares texts of the same words in another order.
+func BenchmarkShuffled(b *testing.B) {
+	words := strings.Fields(thoughts[0])
+	random := rand.New(rand.NewPCG(1, 2))
+	list := make([]Text, 80)
+	for i := range list {
+		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+		list[i] = Of(strings.Join(words, " "))
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		list[i%80].Compare(list[(i*7+13)%80])
 	}
 }
