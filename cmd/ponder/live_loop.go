@@ -46,8 +46,8 @@ func (w *viewing) watch(ctx context.Context) error {
 	return err
 }
 
+// live is work with a thinker, and watch without.
 func (w *viewing) live(ctx context.Context, t *thinker) error {
-	w.view = w.view.Calibrate(w.calibration(ctx, w.store))
 	l := &live{viewing: w, presses: make(chan tui.Press, 8), thinker: t}
 	press := func(p tui.Press) {
 		select {
@@ -60,6 +60,9 @@ func (w *viewing) live(ctx context.Context, t *thinker) error {
 	}
 	l.show = w.show(t != nil, press)
 	defer l.show.close()
+	if err := w.drain(ctx, l.show); err != nil { // what a wish is about must be known
+		return err
+	}
 	if t != nil {
 		l.start(ctx)
 	}

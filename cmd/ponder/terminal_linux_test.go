@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// TestTerminal runs testdata/terminal/*.txt, which use the program on a terminal.
+// Beside the commands of TestScripts, there are
+//
+//	start COLSxROWS COMMAND   runs it on a new terminal of that size
+//	see TEXT                  waits until it has shown the text, after what was seen before
+//	key KEYS                  types them; \n is enter, \e escape, \t tab, ^C a control character
+//	size COLSxROWS            makes the terminal wider or narrower
+//	ends CODE                 waits until it has ended, and checks that the terminal is as it was
+func TestTerminal(t *testing.T) {
+	p := scripts("testdata/terminal")
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		env.Values[ptyKey{}] = new(*pty)
+		env.Setenv("TERM", "xterm-256color")
+		env.Setenv("LANG", "C.UTF-8")
+		return setup(env)
+	}
+	maps.Copy(p.Cmds, map[string]func(*testscript.TestScript, bool, []string){
+		"start": startOnPTY,
+		"see":   onPTY(func(p *pty, arg string) error { return p.see(arg) }),
+		"key":   onPTY(func(p *pty, arg string) error { return p.key(arg) }),
+		"size":  onPTY(func(p *pty, arg string) error { return p.size(arg) }),
+		"ends":  onPTY(func(p *pty, arg string) error { return p.ends(arg) }),
+	})
+	testscript.Run(t, p)
+}
+
+type ptyKey struct{}
+
+// A pty is a terminal with a program on it.
+type pty struct {
+	master *os.File
+	tty    *os.File // its other end, which is ours as well
+	before *unix.Termios
+	cmd    *exec.Cmd
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	shown   bytes.Buffer
+	seen    int // of what is shown, without escape sequences
+	over    bool
+}
+
+// seeTime is how long a program may take to show something.
+const seeTime = 30 * time.Second
+
+func onPTY(do func(*pty, string) error) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		ts.Check(do(*ts.Value(ptyKey{}).(**pty), strings.Join(args, " ")))
+	}
+}
+
+func startOnPTY(ts *testscript.TestScript, _ bool, args []string) {
+	p, err := openPTY(args[0])
+	ts.Check(err)
+	*ts.Value(ptyKey{}).(**pty) = p
+	ts.Defer(p.close)
+	ts.Check(p.run(ts, args[1], args[2:]))
+}
+
+func openPTY(size string) (*pty, error) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := &pty{master: master}
+	p.changed = sync.NewCond(&p.mu)
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		return nil, err
+	}
+	return p, p.size(size)
+}
+
+// run starts the program, found as the script would find it.
+func (p *pty) run(ts *testscript.TestScript, name string, args []string) error {
+	n, err := unix.IoctlGetInt(int(p.master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		return err
+	}
+	if p.tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		return err
+	}
+	if p.before, err = unix.IoctlGetTermios(int(p.tty.Fd()), unix.TCGETS); err != nil {
+		return err
+	}
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if file := filepath.Join(dir, name); p.cmd == nil {
+			if _, err := os.Stat(file); err == nil {
+				p.cmd = exec.Command(file, args...)
+			}
+		}
+	}
+	if p.cmd == nil {
+		return fmt.Errorf("no program %s", name)
+	}
+	p.cmd.Dir = ts.MkAbs(".")
+	for _, v := range []string{"HOME", "PATH", "OLLAMA_HOST", "TERM", "LANG", "LC_ALL", "NO_COLOR", "NO_PROXY", "TZ", "TMPDIR"} {
+		if value := ts.Getenv(v); value != "" {
+			p.cmd.Env = append(p.cmd.Env, v+"="+value)
+		}
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = p.tty, p.tty, p.tty
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	go p.read()
+	return p.cmd.Start()
+}
+
+// close ends the program, if it has not, and takes the terminal away.
+func (p *pty) close() {
+	if p.cmd != nil && p.cmd.Process != nil && p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+	if p.tty != nil {
+		_ = p.tty.Close()
+	}
+	_ = p.master.Close()
+}
+
+// read takes what the program shows until nobody has the terminal open any more.
+func (p *pty) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := p.master.Read(buf)
+		p.mu.Lock()
+		p.shown.Write(buf[:n])
+		p.over = p.over || err != nil
+		p.changed.Broadcast()
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *pty) see(text string) error {
+	late := time.AfterFunc(seeTime, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.over = true
+		p.changed.Broadcast()
+	})
+	defer late.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		plain := ansi.Strip(p.shown.String())[p.seen:]
+		if i := strings.Index(plain, text); i >= 0 {
+			p.seen += i + len(text)
+			return nil
+		}
+		if p.over {
+			return fmt.Errorf("%q is not to be seen in %q", text, plain)
+		}
+		p.changed.Wait()
+	}
+}
+
+func (p *pty) key(keys string) error {
+	keys = strings.NewReplacer(`\n`, "\r", `\e`, "\x1b", `\t`, "\t", "^C", "\x03", "^W", "\x17").Replace(keys)
+	_, err := p.master.WriteString(keys)
+	return err
+}
+
+func (p *pty) size(text string) error {
+	var cols, rows uint16
+	if _, err := fmt.Sscanf(text, "%dx%d", &cols, &rows); err != nil {
+		return fmt.Errorf("size %s: %w", text, err)
+	}
+	return unix.IoctlSetWinsize(int(p.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
+}
+
+func (p *pty) ends(code string) error {
+	var exit *exec.ExitError
+	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	if got := strconv.Itoa(p.cmd.ProcessState.ExitCode()); got != code {
+		return fmt.Errorf("exit code %s, want %s: %q", got, code, ansi.Strip(p.shown.String())[p.seen:])
+	}
+	after, err := unix.IoctlGetTermios(int(p.master.Fd()), unix.TCGETS)
+	if err != nil {
+		return err
+	}
+	if *after != *p.before {
+		return fmt.Errorf("the terminal is not as it was: %+v, before %+v", *after, *p.before)
+	}
+	return nil
+}
