@@ -34,10 +34,10 @@ type heard struct {
 
 // asked is a question as a model gave it.
 type asked struct {
-	Text     string
-	Priority int
-	Why      string
-	Parent   string // the id of the question it follows from, if the model says
+	Text     string `json:"text"`
+	Priority int    `json:"priority"`
+	Why      string `json:"why,omitempty"`
+	Parent   string `json:"parent,omitempty"` // the id of the question it follows from, if the model says
 }
 
 // A summary is a synthesis.
@@ -51,8 +51,9 @@ type summary struct {
 // What models are asked for. The names are what prompts/*.md speak of.
 type (
 	thoughtsForm struct {
-		Thoughts []thoughtForm `json:"thoughts" jsonschema:"3 to 5 distinct thoughts"`
-		Settled  bool          `json:"settled,omitempty" jsonschema:"true only if the question is simple and the thoughts answer it in full"`
+		Thoughts  []thoughtForm  `json:"thoughts" jsonschema:"3 to 5 distinct thoughts"`
+		Questions []questionForm `json:"questions,omitempty" jsonschema:"up to 3 new questions that the thoughts raise"`
+		Settled   bool           `json:"settled,omitempty" jsonschema:"true only if the question is simple and the thoughts answer it in full"`
 	}
 	thoughtForm struct {
 		Thought    string   `json:"thought" jsonschema:"the thought, in one to four sentences"`
@@ -125,6 +126,20 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 	}
 	return kept, nil
 }
+
+// raised reads the questions that come with thoughts, if there are any.
+func raised(text string) (list []asked) {
+	switch {
+	case strings.Contains(text, `"questions"`):
+		list, _, _ = readQuestions(text, false)
+	case questionMark.MatchString(text):
+		list = questionsInText(text)
+	}
+	return list[:min(len(list), maxQuestions)]
+}
+
+// questionMark matches a label of a question.
+var questionMark = regexp.MustCompile(`(?m)^[\s*_#>-]*QUESTION[\s\d]*:`)
 
 // settled reports whether an answer says that nothing is left to ask.
 func settled(text string) bool {

@@ -120,6 +120,12 @@ func (s *state) thoughtsBody(b *prompt, c *cell) {
 	skip := max(0, first-(s.Counts.Thoughts-len(s.Thoughts)))
 	listThoughts(b, "\nThoughts so far, which are not to be repeated:\n", s.Thoughts[min(skip, len(s.Thoughts)):])
 	listPassages(b, s.passages(c.Focus), s.recalled())
+	for i, q := range s.Open[max(0, len(s.Open)-recentThoughts/2):] {
+		if i == 0 {
+			b.add("\nQuestions that are open:\n")
+		}
+		b.add("- [", q.ID, "] ", quoted(q.Text), "\n")
+	}
 	if len(s.Wave) > 1 {
 		b.add("\nOthers think at this moment about these, so leave them to them:\n")
 		for _, o := range s.Wave {
@@ -137,7 +143,7 @@ func (s *state) thoughtsBody(b *prompt, c *cell) {
 	} else {
 		b.add("\nCurrent focus: ", quoted(c.Focus.Text), "\n")
 	}
-	b.add("\nGenerate 3-5 distinct new thoughts about this focus.\n")
+	b.add("\nGenerate 3-5 distinct new thoughts about this focus, and give the questions that they raise, if any.\n")
 }
 
 func (s *state) questionsBody(b *prompt) {
@@ -158,10 +164,27 @@ func (s *state) questionsBody(b *prompt) {
 
 func (s *state) summaryBody(b *prompt) {
 	s.listSum(b, "\nThe synthesis before this one (confidence ", 4*maxKept)
+	if s.Step.Do == final {
+		s.listSaid(b)
+	}
 	listThoughts(b, "\nThoughts so far (the last "+strconv.Itoa(recentThoughts)+"):\n", s.Thoughts)
 	listQuestions(b, "\nQuestions explored, with what was learned:\n", s.Explored)
 	listQuestions(b, "\nQuestions still open:\n", s.Open[:min(len(s.Open), recentThoughts)])
 	listPassages(b, bestEvidence(s.Evidence, 2*recentThoughts), nil)
+}
+
+// listSaid lists what is remembered of the thoughts before the last ones.
+func (s *state) listSaid(b *prompt) {
+	n := 0
+	for _, m := range s.Said {
+		if m.N >= s.Counts.Thoughts-len(s.Thoughts) {
+			break
+		}
+		if n++; n == 1 {
+			b.add("\nThoughts from before, shortened, those that matter most:\n")
+		}
+		b.add("- ", quoted(m.Text), "\n")
+	}
 }
 
 func (s *state) listSum(b *prompt, title string, most int) {

@@ -20,6 +20,7 @@ type cell struct {
 
 	Found   found          `json:"found,omitzero"` // of a look
 	Heard   []heard        `json:"heard,omitempty"`
+	Asked   []asked        `json:"asked,omitempty"`   // with the thoughts
 	Settled bool           `json:"settled,omitempty"` // the model says that nothing is left to ask
 	Model   string         `json:"model,omitempty"`
 	Failed  ponder.Outcome `json:"failed,omitzero"`
@@ -31,7 +32,7 @@ func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + c.m
 // round begins the next round with new foci.
 func (s *state) round() {
 	s.Wave = nil
-	for _, f := range s.choose(s.opts.Parallel) {
+	for _, f := range s.choose(s.width()) {
 		s.begin(f)
 	}
 	s.Step = step{Do: s.first()}
@@ -119,7 +120,7 @@ func (s *state) answeredCell(key string, b ponder.CallFinished) {
 func (c *cell) hear(text string, prose bool) error {
 	list, err := readThoughts(text, prose)
 	if err == nil {
-		c.Heard, c.Settled = list, settled(text)
+		c.Heard, c.Asked, c.Settled = list, raised(text), settled(text)
 	}
 	return err
 }
@@ -155,11 +156,20 @@ func (s *state) settleWave() {
 			s.quote()
 		} else {
 			s.think(c.Heard, c.Model, false)
+			s.wonder(c.Asked)
 		}
 	}
 	s.weigh(wave, s.Counts.Thoughts-was.Thoughts)
 	s.forget()
 	s.advance()
+}
+
+// wonder takes in the questions that came with thoughts: then none need be asked for.
+func (s *state) wonder(list []asked) {
+	if len(list) > 0 {
+		s.Since, s.Worth.Asked = 0, true
+		s.write("asked", &s.Counts.Raised, s.raise(list, false)...)
+	}
 }
 
 // settleLooks takes in what was found.
@@ -221,8 +231,21 @@ func (s *state) inFlight() (keys []string) {
 	return keys
 }
 
-// choose returns the n most urgent open questions, the oldest of equals first;
-// and, if there are fewer, the question of the user.
+// width returns how many foci the next wave has: no more than there are calls
+// left for, beside the one for the answer; one, once nothing new has come.
+func (s *state) width() int {
+	n := s.opts.Parallel
+	if s.Worth.Stale > 0 {
+		n = 1
+	}
+	if s.Calls > 0 {
+		n = min(n, s.Calls-s.Counts.Calls-1)
+	}
+	return max(1, n)
+}
+
+// choose returns the n most urgent open questions, the oldest of equals first; if
+// there are none, the question of the user.
 func (s *state) choose(n int) (list []focus) {
 	open := s.Open
 	if len(open) > 1 {
@@ -232,7 +255,7 @@ func (s *state) choose(n int) (list []focus) {
 	for _, q := range open[:min(n, len(open))] {
 		list = append(list, focus{Question: q.ID, Text: q.Text})
 	}
-	if len(list) < n {
+	if len(list) == 0 {
 		list = append(list, focus{Text: clip(oneLine(s.run.Input), maxFocus)})
 	}
 	return list

@@ -84,10 +84,13 @@ func TestEnough(t *testing.T) {
 			answer: replies(map[string]ponder.Body{"thoughts-1": says("THOUGHT: Four.\nCONFIDENCE: 0.99\n---\nSETTLED: yes")}),
 		},
 		{
-			name: "circles", keys: "thoughts-1 thoughts-2 thoughts-3 final", reason: "it goes in circles: the last 2 calls said nothing new",
+			name: "circles", keys: "thoughts-1 thoughts-2 questions-1 thoughts-3 final", reason: "it goes in circles: the last 2 calls said hardly anything new",
 			answer: func(a ponder.Action) ponder.Body {
-				if what, _ := stepOf(keyOf(a)); what == thoughts {
+				switch what, _ := stepOf(keyOf(a)); what {
+				case thoughts:
 					return says(`{"thoughts":[{"thought":"The sea is deep in most places.","confidence":0.6},{"thought":"Salt comes from rivers.","confidence":0.7}]}`)
+				case questions:
+					return says(`{"questions":[]}`)
 				}
 				return sensible(a)
 			},
@@ -113,10 +116,12 @@ func TestEnough(t *testing.T) {
 		{
 			name: "plateau", o: Options{SynthesisInterval: 10}, reason: "a plateau: the confidence stays at 0.70",
 			answer: func(a ponder.Action) ponder.Body {
-				switch what, _ := stepOf(keyOf(a)); what {
-				case questions:
+				switch what, n := stepOf(keyOf(a)); {
+				case what == thoughts && n > 2:
+					return says(fmt.Sprintf(`{"thoughts":[{"thought":"Thought %d.","confidence":0.6}]}`, n))
+				case what == questions:
 					return says(`{"questions":[]}`)
-				case synthesis:
+				case what == synthesis:
 					return says(`{"synthesis":"So.","confidence":0.7}`)
 				}
 				return sensible(a)

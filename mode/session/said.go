@@ -16,10 +16,11 @@ const (
 
 // A memo is what is remembered of a thought that was written.
 type memo struct {
-	N      int    `json:"n"`
-	Text   string `json:"text"`
-	Focus  string `json:"focus,omitempty"`  // the id of its question
-	Agreed bool   `json:"agreed,omitempty"` // another focus came to it as well
+	N      int     `json:"n"`
+	Text   string  `json:"text"`
+	Focus  string  `json:"focus,omitempty"`  // the id of its question
+	Agreed bool    `json:"agreed,omitempty"` // another focus came to it as well
+	Weight float64 `json:"weight"`           // importance times confidence
 
 	feel *same.Text
 }
@@ -69,7 +70,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 			Question: s.Focus.Question, Cites: cites, Against: s.against(feel), Unaided: unaided, Offset: s.offset(), Model: model,
 		}
 		add = append(add, b)
-		s.Said = push(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, feel: feel}, maxSaid)
+		s.Said = remembered(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, Weight: weight(b), feel: feel})
 		s.Thoughts = push(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}, recentThoughts)
 		s.Counts.Thoughts++
 		s.Since++
@@ -85,6 +86,33 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		add = append(add, s.explored(insight(list))...)
 	}
 	s.write("note", &s.Counts.Noted, add...)
+}
+
+// weight returns what a thought brings: importance times confidence.
+func weight(t ponder.Thought) float64 {
+	importance := t.Importance
+	if importance == 0 {
+		importance = firstThought
+	}
+	return importance * t.Confidence
+}
+
+// remembered returns a list with one more memo. If there are too many, the one of
+// the least weight goes, of all but the newest, which what comes next may repeat.
+func remembered(list []*memo, m *memo) []*memo {
+	if len(list) < maxSaid {
+		return push(list, m, maxSaid)
+	}
+	least := 0
+	for i, o := range list[:maxSaid-recentThoughts] {
+		if o.Weight < list[least].Weight {
+			least = i
+		}
+	}
+	kept := make([]*memo, 0, maxSaid)
+	kept = append(kept, list[:least]...)
+	kept = append(kept, list[least+1:]...)
+	return append(kept, m)
 }
 
 // compare returns the place of what says the same among what was said, the newest,

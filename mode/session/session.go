@@ -128,7 +128,7 @@ func options(r ponder.Run) (Options, error) {
 
 // start returns the state of a session that has seen nothing.
 func start(r ponder.Run) *state {
-	s := &state{run: r, input: feel(r.Input)}
+	s := &state{run: r, input: feel(r.Input), Calls: r.Budget.Calls}
 	var err error
 	s.opts, err = options(r)
 	s.Unaided = s.opts.WithoutModel

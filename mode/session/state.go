@@ -25,6 +25,7 @@ type state struct {
 	Notes []note `json:"notes,omitempty"` // written, but not seen in the log yet
 	End   string `json:"end,omitempty"`   // why it concludes
 	Told  bool   `json:"told,omitempty"`  // that the budget is spent
+	Calls int    `json:"calls,omitempty"` // the most it may make, if there is such a limit
 	Out   *out   `json:"out,omitempty"`   // how it ends, once it does
 
 	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
@@ -55,6 +56,7 @@ type state struct {
 
 // counts are how many there are of each thing. They number keys and events.
 type counts struct {
+	Calls     int `json:"calls,omitempty"` // that were answered, or failed for good
 	Rounds    int `json:"rounds,omitempty"`
 	Thoughts  int `json:"thoughts,omitempty"`
 	Questions int `json:"questions,omitempty"`
@@ -230,6 +232,7 @@ func (s *state) see(ev ponder.Event) {
 		s.Told = true
 		s.conclude(spent(b.What))
 	case ponder.CallFinished:
+		s.Counts.Calls++
 		if s.Step.inWave() {
 			s.answeredCell(key, b)
 		} else if key == s.Step.key() {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -125,6 +126,7 @@ func (s *state) limit(b ponder.Steer) reply {
 	case err != nil:
 		return refuse("%v", err)
 	}
+	s.Calls = cmp.Or(limits.Calls, s.Calls)
 	return reply{text: "the limits are changed: " + limits.String()}
 }
 

@@ -131,19 +131,19 @@ func (s *state) conclude(why string) {
 // advance begins the next step.
 func (s *state) advance() {
 	interval := int64(s.opts.SynthesisInterval * 1000)
-	raise := s.Since >= questionEvery
+	raise := s.Since >= questionEvery || s.Worth.Unranked >= recentThoughts && len(s.Open) > maxQuestions || s.stuck()
 	sum := s.Counts.Thoughts > 0 && (s.Time.ms()-s.SummedAt >= interval || s.Worth.News >= recentThoughts)
 	if s.Unaided {
 		s.advanceUnaided(raise, sum)
 		return
 	}
-	if why := s.enough(); why != "" {
+	if why := s.enough(); why != "" && !s.stuck() {
 		s.conclude(why)
 		return
 	}
 	switch {
 	case raise:
-		s.Since = 0
+		s.Since, s.Worth.Unranked, s.Worth.Asked = 0, 0, true
 		s.Counts.Asked++
 		s.Step = step{Do: questions, N: s.Counts.Asked}
 	case sum:

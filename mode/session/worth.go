@@ -10,13 +10,15 @@ import (
 
 // When it is enough. The numbers were chosen with the simulated worlds of bench.
 const (
-	staleCalls   = 2    // in a row that said nothing new: it goes in circles
+	staleCalls   = 2    // in a row that said nothing new, or hardly anything: it goes in circles
+	mostlyNew    = 3    // one in so many thoughts is hardly anything
 	plateauSums  = 3    // syntheses of nearly the same confidence
 	smallChange  = 0.03 // of a confidence
 	urgent       = 7    // the priority of a question that is worth asking on a plateau
 	settledAt    = 0.9  // confidence of each thought on a question that is settled
-	leastGain    = 0.1  // of the best gain: what a call must bring to be worth it
-	gainMemory   = 0.3  // the weight of the newest wave in the mean gain
+	leastGain    = 0.15 // of the best gain: what a call must bring to be worth it
+	plateauGain  = 0.5  // likewise, on a plateau
+	gainMemory   = 0.3  // the weight of the newest call in the mean gain
 	leastRounds  = 6    // before a falling gain means anything
 	claimAt      = 0.3  // a thought of less confidence claims nothing
 	maxTrend     = 6    // confidences that are remembered
@@ -26,11 +28,13 @@ const (
 // A worth is what the calls were worth so far.
 type worth struct {
 	Stale int     `json:"stale,omitempty"` // calls in a row that said nothing new
+	Asked bool    `json:"asked,omitempty"` // for questions, since the last new thought
 	News  int     `json:"news,omitempty"`  // new thoughts since the last synthesis
 	Fresh float64 `json:"fresh,omitempty"` // what the wave at hand brings
 	Gain  float64 `json:"gain,omitempty"`  // of a call: importance times confidence of new thoughts, a moving mean
 	Best  float64 `json:"best,omitempty"`  // the highest Gain
 
+	Unranked  int       `json:"unranked,omitempty"`  // new thoughts since the open questions were ranked
 	Agreed    int       `json:"agreed,omitempty"`    // thoughts that two foci came to
 	Supported int       `json:"supported,omitempty"` // that cite evidence
 	Opposed   int       `json:"opposed,omitempty"`   // that others contradict
@@ -43,11 +47,8 @@ type worth struct {
 // with returns the worth after a new thought.
 func (w worth) with(t ponder.Thought, opposed bool) worth {
 	w.News++
-	importance := t.Importance
-	if importance == 0 {
-		importance = firstThought
-	}
-	w.Fresh += importance * t.Confidence
+	w.Unranked++
+	w.Fresh += weight(t)
 	if len(t.Cites) > 0 {
 		w.Supported++
 	}
@@ -135,8 +136,9 @@ func (s *state) weigh(wave []cell, news int) {
 	}
 	w := &s.Worth
 	switch {
-	case news > 0:
-		w.Stale = 0
+	case news > 0 && news*mostlyNew > claims:
+		w.Stale, w.Asked = 0, false
+	case news > 0 && len(s.Open) > 0: // there is something left to ask
 	case claims > 0: // what claims nothing repeats nothing: that way is a dead end, but others may not be
 		w.Stale += calls
 	}
@@ -145,7 +147,7 @@ func (s *state) weigh(wave []cell, news int) {
 	if w.Best == 0 {
 		w.Gain = gain
 	} else {
-		w.Gain += gainMemory * (gain - w.Gain)
+		w.Gain += (1 - math.Pow(1-gainMemory, float64(calls))) * (gain - w.Gain)
 	}
 	w.Best = max(w.Best, w.Gain)
 	w.Settled = s.Counts.Rounds == len(wave) && claims > 0 && sure && (ready || news == 1)
@@ -159,13 +161,20 @@ func (s *state) enough() string {
 	case w.Settled:
 		return "the question is settled"
 	case w.Stale >= staleCalls:
-		return fmt.Sprintf("it goes in circles: the last %d calls said nothing new", w.Stale)
-	case w.plateau() && w.Stable >= plateauSums-1 && !s.urgent():
+		return fmt.Sprintf("it goes in circles: the last %d calls said hardly anything new", w.Stale)
+	case w.plateau() && w.Stable >= plateauSums-1 && !s.urgent() && w.Gain < plateauGain*w.Best:
 		return fmt.Sprintf("a plateau: the confidence stays at %.2f", w.Sure[len(w.Sure)-1])
-	case s.Counts.Rounds >= leastRounds*s.opts.Parallel && len(s.Open) == 0 && w.Gain < leastGain*w.Best:
+	case s.Counts.Rounds >= max(leastRounds, s.opts.Parallel) && w.Gain < leastGain*w.Best:
 		return "another call would bring less than it costs"
 	}
 	return ""
+}
+
+// stuck reports whether nothing new came, no question is open, and none was asked
+// for since something new came: then that is to be tried before it is enough.
+func (s *state) stuck() bool {
+	w := s.Worth
+	return !s.Unaided && !w.Settled && w.Stale > 0 && !w.Asked && len(s.Open) == 0
 }
 
 // urgent reports whether a question is open that is worth asking on a plateau.
