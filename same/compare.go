@@ -22,14 +22,15 @@ func (t Text) near(o Text) bool {
 
 // A pair is two texts and which of their terms belong together.
 type pair struct {
-	a, b     Text
+	a, b     *Text
 	to       [maxTerms]int8 // the term of b, -1 if there is none
 	from     [maxTerms]int8
-	flips    int // pairs of terms with opposite meaning
-	prefixed int // of those, the ones with a negative prefix on one side
-	undone   int // of those, the ones with a negation on one side
-	negs     int // pairs of which one is negated
-	leftA    int // weight of what has no partner
+	single   uint64 // a bit for each term of a whose id both texts have once
+	flips    int    // pairs of terms with opposite meaning
+	prefixed int    // of those, the ones with a negative prefix on one side
+	undone   int    // of those, the ones with a negation on one side
+	negs     int    // pairs of which one is negated
+	leftA    int    // weight of what has no partner
 	leftB    int
 	numbersA int // numbers without a partner
 	numbersB int
@@ -43,7 +44,9 @@ type pair struct {
 
 // verdict compares the two texts of a pair.
 func (p *pair) verdict() Verdict {
-	p.match()
+	if !p.match() {
+		return Different
+	}
 	p.count()
 	if p.asked || !p.close(turnBoth, turnOne) {
 		return Different
@@ -90,37 +93,6 @@ func (p *pair) close(both int, one float64) bool {
 	return min(p.leftA, p.leftB) <= both &&
 		float64(p.leftA) <= one*float64(p.a.weight) && float64(p.leftB) <= one*float64(p.b.weight) &&
 		p.leftA < int(p.a.weight) && p.leftB < int(p.b.weight)
-}
-
-// match finds the partner of each term: first the same word, then one of the
-// same meaning, then of the opposite one. Equal terms are partners in their order.
-func (p *pair) match() {
-	for i := range p.a.terms {
-		p.to[i] = -1
-	}
-	for j := range p.b.terms {
-		p.from[j] = -1
-	}
-	p.join(func(x, y *term) bool { return x.id == y.id && x.rest == y.rest && (x.is^y.is)&(opposite|negated) == 0 })
-	p.join(func(x, y *term) bool { return x.id == y.id && (x.is^y.is)&(opposite|negated) == 0 })
-	p.join(func(x, y *term) bool { return x.id == y.id && (x.is^y.is)&opposite == 0 })
-	p.join(func(x, y *term) bool { return x.id == y.id })
-	p.join(func(x, y *term) bool { return x.rest == y.id || x.id == y.rest })
-}
-
-func (p *pair) join(is func(x, y *term) bool) {
-	for i := range p.a.terms {
-		x := &p.a.terms[i]
-		if p.to[i] >= 0 || p.b.kinds&x.kinds() == 0 {
-			continue // no term of b can be its partner
-		}
-		for j := range p.b.terms {
-			if p.from[j] < 0 && is(x, &p.b.terms[j]) {
-				p.to[i], p.from[j] = int8(j), int8(i)
-				break
-			}
-		}
-	}
 }
 
 // count counts what turns the meaning and what is left over.

@@ -1,5 +1,7 @@
 package same
 
+import "math/bits"
+
 // A roles is a set of roles, one bit each, and one for things that have one role
 // in one text and another one in the other.
 type roles uint64
@@ -14,20 +16,22 @@ func (p *pair) order() (swapped, doubt bool) {
 		return false, false
 	}
 	swapped, doubt = p.sides()
-	for i := range p.a.terms {
-		if p.to[i] < 0 {
-			continue
-		}
-		s, d := p.around(i)
+	o := places{pair: p}
+	o.note()
+	doubt = doubt || o.placed
+	for set := o.verbs; set != 0 && !(swapped && doubt); set &= set - 1 {
+		s, d := o.around(bits.TrailingZeros64(set))
 		swapped, doubt = swapped || s, doubt || d
 	}
-	doubt = doubt || p.placed()
-	s, d := p.passive()
-	swapped, doubt = swapped || s, doubt || d
-	if p.a.strict && !swapped {
-		doubt = doubt || p.inverted()
+	if swapped && doubt {
+		return true, true
 	}
-	return swapped || p.traded(), doubt
+	s, d := o.passive()
+	swapped, doubt = swapped || s, doubt || d
+	if p.a.strict && !swapped && !doubt {
+		doubt = o.inverted()
+	}
+	return swapped || o.traded(), doubt
 }
 
 // sides compares what is a cause or condition in each.
@@ -68,70 +72,53 @@ func tally(in bool, yes, no *int) {
 // around looks for things that have changed places around the term i of a: one
 // that stood before it stands behind it, and one the other way round. Where only
 // one of the two verbs has its subject behind it, that is as it should be.
-func (p *pair) around(i int) (swapped, doubt bool) {
-	v, j := &p.a.terms[i], int(p.to[i])
-	w := &p.b.terms[j]
-	if v.is&amount != 0 || v.is&special == 0 && v.weight <= slight || v.is&special != 0 && !p.single(v.id) {
-		return false, false
-	}
-	var left, right, kept roles // what came to the left, to the right, and stayed
-	var moved, clauses int
+func (o *places) around(i int) (swapped, doubt bool) {
+	j := int(o.to[i])
+	v, w := &o.a.terms[i], &o.b.terms[j]
+	from, end := o.inB.reach(j)
+	near := o.things & o.inA.set(i) & (o.before[end] &^ o.before[from]) &^ (1 << i)
+	moved := near & (below(i) ^ o.before[j])
+	kept := near&^moved&o.doers != 0
 	turned := (v.is^w.is)&converse != 0
-	for k := range p.a.terms {
-		x := &p.a.terms[k]
-		if k == i || p.to[k] < 0 || x.weight <= slight && x.is&amount == 0 {
-			continue
-		}
-		y := &p.b.terms[p.to[k]]
-		if x.place>>8 != v.place>>8 || y.place>>8 != w.place>>8 || apart(p.a.terms, i, k) || apart(p.b.terms, j, int(p.to[k])) {
-			continue
-		}
-		before, then := k < i, int(p.to[k]) < j
-		part := part(x, y)
-		switch {
-		case before && !then:
-			right |= part
-		case !before && then:
-			left |= part
-		case part&(1<<0|1<<agent) != 0:
-			kept |= part
-		}
-		if before != then {
-			moved++
-			if x.place != v.place || y.place != w.place {
-				clauses++
-			}
-		}
+	if moved == 0 {
+		return turned && kept, turned && kept
 	}
+	left, right := o.roles(moved&^below(i)), o.roles(moved&below(i)) // of what came to the left, and to the right
 	sure := left&right&^changed != 0
 	exchanged := sure || left != 0 && right != 0 && (left|right)&changed != 0
 	switch {
-	case turned && kept != 0 && moved == 0:
-		return true, true
 	case turned:
-		return false, !exchanged && kept != 0
-	case !exchanged || p.shifted(v.place) || !sure && passive(p.a.terms, i) != passive(p.b.terms, j):
+		return false, !exchanged && kept
+	case !exchanged || o.shifted&o.inA.sentence(i) != 0 || !sure && passive(o.a.terms, i) != passive(o.b.terms, j):
 		return false, false
-	case v.is&special != 0 && kept == 0:
-		return false, moved < 4 // "A is B" and "B is A"
+	case v.is&special != 0 && !kept:
+		return false, bits.OnesCount64(moved) < 4 // "A is B" and "B is A"
 	}
-	return sure && clauses == 0, true
+	return sure && o.oneClause(i, moved), true
+}
+
+// roles returns the parts of a set of terms.
+func (o *places) roles(set uint64) (all roles) {
+	for ; set != 0; set &= set - 1 {
+		all |= o.parts[bits.TrailingZeros64(set)]
+	}
+	return all
+}
+
+// oneClause reports whether a set of terms is in the clause of the term i, in
+// both texts.
+func (o *places) oneClause(i int, set uint64) bool {
+	for ; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros64(set)
+		if o.a.terms[k].place != o.a.terms[i].place || o.b.terms[o.to[k]].place != o.b.terms[o.to[i]].place {
+			return false
+		}
+	}
+	return true
 }
 
 // passive reports whether a copula stands right before a verb.
 func passive(list []term, i int) bool { return i > 0 && list[i-1].is&copula != 0 }
-
-// shifted reports whether a thing of a sentence is who does it in both texts, but
-// the subject in one only.
-func (p *pair) shifted(place uint16) bool {
-	for k := range p.a.terms {
-		x := &p.a.terms[k]
-		if p.to[k] >= 0 && x.place>>8 == place>>8 && shift(x, &p.b.terms[p.to[k]]) {
-			return true
-		}
-	}
-	return false
-}
 
 // shift reports whether a thing is behind a "by" in one of two texts only, and
 // has no other role in the other.
@@ -141,26 +128,16 @@ func shift(x, y *term) bool {
 
 // passive looks at what is behind a "by" in one text only. It must have changed
 // places with something, or it is who does it in one and not in the other.
-func (p *pair) passive() (swapped, doubt bool) {
-	for k := range p.a.terms {
-		x := &p.a.terms[k]
-		if p.to[k] < 0 || !shift(x, &p.b.terms[p.to[k]]) || !suffers(p.a.terms, k) && !suffers(p.b.terms, int(p.to[k])) {
+func (o *places) passive() (swapped, doubt bool) {
+	for set := o.shifted; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros64(set)
+		if !suffers(o.a.terms, k) && !suffers(o.b.terms, int(o.to[k])) {
 			continue
 		}
-		kept, moved := 0, 0
-		for i := range p.a.terms {
-			y := &p.a.terms[i]
-			if p.to[i] < 0 || y.weight <= slight || y.place>>8 != x.place>>8 || y.role != 0 || p.b.terms[p.to[i]].role != 0 {
-				continue
-			}
-			if (i < k) == (p.to[i] < p.to[k]) {
-				kept++
-			} else {
-				moved++
-			}
-		}
-		if moved == 0 && kept > 0 {
-			swapped, doubt = swapped || kept > 1, true
+		all := o.free & o.inA.sentence(k)
+		moved := all & (below(k) ^ o.before[o.to[k]])
+		if kept := all &^ moved; moved == 0 && kept != 0 {
+			swapped, doubt = swapped || bits.OnesCount64(kept) > 1, true
 		}
 	}
 	return swapped, doubt
@@ -218,64 +195,17 @@ func part(x, y *term) roles {
 	return 1 << (4 + x.role%58)
 }
 
-// apart reports whether a copula stands between a word that may be a verb and
-// another thing, and not right before the verb.
-func apart(list []term, verb, thing int) bool {
-	for k := min(verb, thing) + 1; k < max(verb, thing); k++ {
-		if list[k].is&copula != 0 && k != verb-1 {
-			return true
-		}
-	}
-	return false
-}
-
-// single reports whether a term is there once in both texts.
-func (p *pair) single(id uint32) bool {
-	n, m := 0, 0
-	for i := range p.a.terms {
-		if p.a.terms[i].id == id {
-			n++
-		}
-	}
-	for j := range p.b.terms {
-		if p.b.terms[j].id == id {
-			m++
-		}
-	}
-	return n == 1 && m == 1
-}
-
 // traded reports whether two things have taken over each other's role: from A to
 // B, and from B to A. If one of the roles is none, their places must tell, too.
-func (p *pair) traded() bool {
-	for i := range p.a.terms {
-		if p.to[i] < 0 || p.a.terms[i].weight <= slight {
-			continue
-		}
-		r, s := p.a.terms[i].role, p.b.terms[p.to[i]].role
-		if r == s {
-			continue
-		}
-		for k := i + 1; k < len(p.a.terms); k++ {
-			if p.to[k] >= 0 && p.a.terms[k].role == s && p.b.terms[p.to[k]].role == r && p.a.terms[k].weight > slight &&
-				(r != 0 && s != 0 || p.to[k] < p.to[i]) {
+func (o *places) traded() bool {
+	for set := o.changed; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		r, s := o.a.terms[i].role, o.b.terms[o.to[i]].role
+		for others := set & (set - 1); others != 0; others &= others - 1 {
+			k := bits.TrailingZeros64(others)
+			if o.a.terms[k].role == s && o.b.terms[o.to[k]].role == r && (r != 0 && s != 0 || o.to[k] < o.to[i]) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// placed reports whether a thing has one role in one text and another in the
-// other, of which one is strong: on and under, to and from.
-func (p *pair) placed() bool {
-	for i := range p.a.terms {
-		if p.to[i] < 0 {
-			continue
-		}
-		r, s := p.a.terms[i].role, p.b.terms[p.to[i]].role
-		if r != s && r != 0 && s != 0 && (r|s)&strong != 0 {
-			return true
 		}
 	}
 	return false
@@ -283,36 +213,18 @@ func (p *pair) placed() bool {
 
 // inverted reports whether two things of the same role stand in another order,
 // in a language where the verb may follow both.
-func (p *pair) inverted() bool {
-	for i := range p.a.terms {
-		x := &p.a.terms[i]
-		if p.to[i] < 0 || !p.thing(x) {
-			continue
-		}
-		for k := i + 1; k < len(p.a.terms); k++ {
-			y := &p.a.terms[k]
-			if p.to[k] < 0 || p.to[k] > p.to[i] || !p.thing(y) {
-				continue
-			}
-			a, b := part(x, &p.b.terms[p.to[i]]), part(y, &p.b.terms[p.to[k]])
-			if x.is&cause == y.is&cause && a&b&^changed != 0 {
+func (o *places) inverted() bool {
+	all := o.heavy
+	if o.nouns != 0 { // the language of the text marks its nouns
+		all &= o.nouns
+	}
+	for set := all; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		for others := set & (set - 1) & o.before[o.to[i]]; others != 0; others &= others - 1 {
+			k := bits.TrailingZeros64(others)
+			if (o.a.terms[i].is^o.a.terms[k].is)&cause == 0 && o.parts[i]&o.parts[k]&^changed != 0 {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// thing reports whether a term may be who does something or what it is done to.
-func (p *pair) thing(t *term) bool {
-	return t.weight > slight && (t.is&noun != 0 || !p.a.nouns())
-}
-
-// nouns reports whether the language of a text marks its nouns.
-func (t Text) nouns() bool {
-	for i := range t.terms {
-		if t.terms[i].is&noun != 0 {
-			return true
 		}
 	}
 	return false

@@ -47,6 +47,8 @@ type Text struct {
 	asks   bool
 	cut    bool // there is more than is in terms
 	strict bool // of a language whose verb may stand behind all
+
+	prefixed bool // a term has a negative prefix
 }
 
 // A term is a word or phrase of a text that counts.
@@ -57,6 +59,7 @@ type term struct {
 	is     flags
 	weight uint8
 	role   uint8 // by what word it is led in, or 0
+	nth    uint8 // of the n-th term, the place of the term with the n-th id
 }
 
 type flags uint16
@@ -104,7 +107,9 @@ func Of(text string) Text {
 	for _, m := range r.terms {
 		r.weight += uint16(m.weight)
 		r.kinds |= m.kinds()
+		r.prefixed = r.prefixed || m.is&prefixed != 0
 	}
+	sort(r.terms)
 	return r.Text
 }
 
@@ -121,8 +126,7 @@ func (t Text) Compare(o Text) Verdict {
 	case t.sum > o.sum:
 		t, o = o, t // one order of two, so that they are the same to each other
 	}
-	var p pair
-	p.a, p.b = t, o
+	p := pair{a: &t, b: &o}
 	return p.verdict()
 }
 

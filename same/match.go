@@ -1,0 +1,148 @@
+package same
+
+import "slices"
+
+// sort notes the order of terms by their ids, and among equals by their places,
+// so that two texts are matched in one pass over both.
+func sort(terms []term) {
+	var keys [maxTerms]uint64
+	for i := range terms {
+		keys[i] = uint64(terms[i].id)<<8 | uint64(i)
+	}
+	slices.Sort(keys[:len(terms)])
+	for n := range terms {
+		terms[n].nth = uint8(keys[n])
+	}
+}
+
+// match finds the partner of each term: first the same word, then one of the
+// same meaning, then of the opposite one. Equal terms are partners in their order.
+// It returns false as soon as too much is left over for any verdict but Different.
+func (p *pair) match() bool {
+	a, b := p.a.terms, p.b.terms
+	for i := range a {
+		p.to[i] = -1
+	}
+	for j := range b {
+		p.from[j] = -1
+	}
+	left := bound{a: int(turnOne * float64(p.a.weight)), b: int(turnOne * float64(p.b.weight)), off: p.a.prefixed || p.b.prefixed}
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		x, y := &a[a[i].nth], &b[b[j].nth]
+		switch {
+		case x.id < y.id:
+			if i++; left.overA(x) {
+				return false
+			}
+		case x.id > y.id:
+			if j++; left.overB(y) {
+				return false
+			}
+		default:
+			m, n := run(a, i), run(b, j)
+			p.group(i, m, j, n)
+			i, j = m, n
+		}
+	}
+	for ; i < len(a); i++ {
+		if left.overA(&a[a[i].nth]) {
+			return false
+		}
+	}
+	for ; j < len(b); j++ {
+		if left.overB(&b[b[j].nth]) {
+			return false
+		}
+	}
+	if left.off {
+		p.undo()
+	}
+	return true
+}
+
+// A bound is how much may be left over of each text for texts to be close at all.
+type bound struct {
+	a, b  int // what may be
+	leftA int // what is
+	leftB int
+	off   bool // a term with a negative prefix may find a partner later
+}
+
+// overA counts a term of the first text that has no partner, and reports whether
+// the texts are Different for that.
+func (w *bound) overA(t *term) bool {
+	if t.is&amount == 0 {
+		w.leftA += int(t.weight)
+	}
+	return !w.off && (t.is&asking != 0 || w.leftA > w.a || min(w.leftA, w.leftB) > turnBoth)
+}
+
+func (w *bound) overB(t *term) bool {
+	if t.is&amount == 0 {
+		w.leftB += int(t.weight)
+	}
+	return !w.off && (t.is&asking != 0 || w.leftB > w.b || min(w.leftA, w.leftB) > turnBoth)
+}
+
+// run returns where the terms of the id of the one at i end, in the order of ids.
+func run(terms []term, i int) int {
+	id := terms[terms[i].nth].id
+	for i++; i < len(terms) && terms[terms[i].nth].id == id; i++ {
+	}
+	return i
+}
+
+// group joins terms of one id, which are from i to m and from j to n in their order.
+func (p *pair) group(i, m, j, n int) {
+	if m-i == 1 && n-j == 1 {
+		at := p.a.terms[i].nth
+		p.single |= 1 << at
+		p.join(at, p.b.terms[j].nth)
+		return
+	}
+	for degree := range 3 {
+		for k := i; k < m; k++ {
+			x := &p.a.terms[p.a.terms[k].nth]
+			for l := j; l < n && p.to[p.a.terms[k].nth] < 0; l++ {
+				if at := p.b.terms[l].nth; p.from[at] < 0 && like(x, &p.b.terms[at], degree) {
+					p.join(p.a.terms[k].nth, at)
+				}
+			}
+		}
+	}
+	for k := i; k < m; k++ {
+		for l := j; l < n && p.to[p.a.terms[k].nth] < 0; l++ {
+			if at := p.b.terms[l].nth; p.from[at] < 0 {
+				p.join(p.a.terms[k].nth, at)
+			}
+		}
+	}
+}
+
+// like reports whether two terms of one id are alike, of three degrees: 0 is the
+// same word on the same side, 1 the same side with the same negation, 2 the same side.
+func like(x, y *term, degree int) bool {
+	switch degree {
+	case 0:
+		return x.rest == y.rest && (x.is^y.is)&(opposite|negated) == 0
+	case 1:
+		return (x.is^y.is)&(opposite|negated) == 0
+	}
+	return (x.is^y.is)&opposite == 0
+}
+
+func (p *pair) join(i, j uint8) { p.to[i], p.from[j] = int8(j), int8(i) }
+
+// undo joins what is left with what is the same but for a negative prefix.
+func (p *pair) undo() {
+	for i := range p.a.terms {
+		x := &p.a.terms[i]
+		for j := 0; j < len(p.b.terms) && p.to[i] < 0; j++ {
+			y := &p.b.terms[j]
+			if p.from[j] < 0 && (x.is&prefixed != 0 && x.rest == y.id || y.is&prefixed != 0 && x.id == y.rest) {
+				p.join(uint8(i), uint8(j))
+			}
+		}
+	}
+}
