@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -33,9 +32,8 @@ func (a *app) sessionCancel(ctx context.Context, name string) error {
 	if info.Status.Ended() {
 		return usagef("session %s is %s already", w.id, info.Status)
 	}
-	_, err = w.store.Append(ctx, w.id, 0, ponder.Event{Run: w.view.Session.Run, Body: ponder.Steer{Do: ponder.Cancel}})
-	if err != nil {
-		return fmt.Errorf("cancel %s: %w", w.id, err)
+	if err := w.wish(ctx, "cancel", ponder.Steer{Do: ponder.Cancel}); err != nil {
+		return err
 	}
 	if !info.Held {
 		if err := w.settle(ctx, store); err != nil {

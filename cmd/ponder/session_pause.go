@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,15 +33,26 @@ func (a *app) sessionPause(ctx context.Context, name string) error {
 	case info.Status.Ended():
 		return usagef("session %s is %s already", w.id, info.Status)
 	case info.Status == ponder.Thinking:
-		_, err := w.store.Append(ctx, w.id, 0, ponder.Event{Run: w.view.Session.Run, Body: ponder.RunPaused{Reason: "paused by the user"}})
-		if err != nil {
-			return fmt.Errorf("pause %s: %w", w.id, err)
+		if err := w.wish(ctx, "pause", ponder.RunPaused{Reason: "paused by the user"}); err != nil {
+			return err
 		}
 	}
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return !i.Held }); err != nil {
 		return err
 	}
 	a.note("%s is paused; to go on: %s", w.id, a.command("session resume", w.id))
+	return nil
+}
+
+// wish tells the session to do something, unless it has ended by now.
+func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
+	_, err := ponder.Wish(ctx, w.store, w.id, ponder.Event{Run: w.view.Session.Run, Body: body})
+	switch {
+	case errors.Is(err, ponder.ErrEnded):
+		return usagef("session %s has ended meanwhile; to see it: ponder session show %s", w.id, w.id)
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", do, w.id, err)
+	}
 	return nil
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -56,8 +55,8 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	}
 	defer t.close(ctx)
 	if info.Status == ponder.Paused {
-		if _, err := w.store.Append(ctx, w.id, 0, ponder.Event{Run: s.Run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
-			return fmt.Errorf("resume %s: %w", w.id, err)
+		if err := w.wish(ctx, "resume", ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
+			return err
 		}
 	}
 	a.note("going on with %s after %s: %s", w.id, counted(s.Progress.Thoughts, "thought", "thoughts"), clip(oneLine(s.Question), 80))

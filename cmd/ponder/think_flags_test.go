@@ -49,7 +49,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(session.Options{SynthesisInterval: 120, Prompt: "Answer in French."}, got); d != "" {
+	if d := cmp.Diff(session.Options{SynthesisInterval: 120, Parallel: 1, Earlier: true, Prompt: "Answer in French."}, got); d != "" {
 		t.Error(d)
 	}
 }
