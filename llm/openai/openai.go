@@ -4,7 +4,7 @@
 // hosts.go is a table of what hosts do differently. A chat request is
 // translated in chat.go and message.go, its answer in chat_fold.go; the
 // Responses API has responses.go and responses_fold.go. strict.go rewrites
-// schemas for modes that enforce them, usage.go counts, scan.go finds the words in
+// schemas for modes that enforce them, usage.go counts, quick.go finds the words in
 // the many small pieces of a stream, check.go and embed.go ask for other things
 // than answers.
 //

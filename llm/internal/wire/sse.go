@@ -14,7 +14,8 @@ import (
 // reasoning come as single lines of megabytes.
 const maxEvent = 32 << 20
 
-// An Event is one server-sent event. Data is valid until the next one is read.
+// An Event is one server-sent event. Data is valid until the next one is read or
+// the loop is left.
 type Event struct {
 	Name string // of the event field, "" if there was none; "error" for an error field
 	Data []byte // lines joined by \n
@@ -66,7 +67,7 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 }
 
 // Lines reads newline-delimited values until r ends, leaving out blank lines.
-// A line is valid until the next one is read. Errors are those of [Events].
+// A line is valid until the next one is read or the loop is left. Errors are those of [Events].
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := begin(r)
