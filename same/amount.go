@@ -16,7 +16,7 @@ func (r *reader) amount(i int, value float64, n int) int {
 		}
 	}
 	for i+n < len(r.tokens) {
-		t := r.tokens[i+n]
+		t := &r.tokens[i+n]
 		if t.sentence != r.tokens[i].sentence {
 			break
 		}
@@ -40,7 +40,7 @@ func (r *reader) amount(i int, value float64, n int) int {
 }
 
 // unitOf finds the unit of a word in the plural.
-func unitOf(t token, u *unit) (ok bool) {
+func unitOf(t *token, u *unit) (ok bool) {
 	if t.kind != word || len(t.text) < 2 {
 		return false
 	}
@@ -55,13 +55,17 @@ func unitOf(t token, u *unit) (ok bool) {
 }
 
 func (r *reader) value(i int, value float64, dimension string) {
-	text := strconv.FormatFloat(value, 'g', 9, 64) + " " + dimension
-	r.add(i, term{id: hash("#" + text), weight: known, is: amount})
+	var room [40]byte
+	text := append(strconv.AppendFloat(append(room[:0], '#'), value, 'g', 9, 64), ' ')
+	r.add(i, term{id: hash(append(text, dimension...)), weight: known, is: amount})
 }
 
 // worded adds a number of words and returns how many tokens it is, or 0.
 func (r *reader) worded(i int) int {
-	t := r.tokens[i]
+	t := &r.tokens[i]
+	if t.lexeme.is&numeral == 0 {
+		return 0
+	}
 	if v, ok := numberWords[t.text]; ok {
 		n := 1
 		if i+1 < len(r.tokens) && v >= 20 && math.Mod(v, 10) == 0 {

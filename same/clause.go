@@ -10,7 +10,7 @@ type side struct {
 
 // enter keeps account of the sentence and clause.
 func (r *reader) enter(i int) {
-	t := r.tokens[i]
+	t := &r.tokens[i]
 	if t.first {
 		r.trail()
 		r.side = side{clause: t.clause, first: len(r.terms)}
@@ -50,7 +50,7 @@ var all = map[string]string{"en": "all", "de": "alle", "es": "todos"}
 // condition begins a clause that a cause or condition is in. Where a sentence
 // begins it ends with the clause.
 func (r *reader) condition(i int) {
-	t := r.tokens[i]
+	t := &r.tokens[i]
 	r.side.in, r.side.clause, r.side.leads = true, t.clause, r.begins(i)
 }
 
@@ -72,10 +72,9 @@ func (r *reader) therefore(i int) {
 // causes makes what stands before a verb that says that one thing causes another
 // a cause, or what stands behind it in the passive.
 func (r *reader) causes() {
-	e, ok := r.lang.exact[causing[r.lang.name]]
 	for i := range r.terms {
 		t := &r.terms[i]
-		if !ok || t.id != e.id || t.is&(opposite|cause) != 0 {
+		if !r.lang.causes || t.id != r.lang.cause || t.is&(opposite|cause) != 0 {
 			continue
 		}
 		passive := t.is&converse != 0

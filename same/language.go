@@ -1,6 +1,7 @@
 package same
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/kljensen/snowball/english"
@@ -11,20 +12,26 @@ import (
 // A language is what is known of one.
 type language struct {
 	name    string
+	at      int // its place among all
 	stem    func(word string) string
 	un      []string          // what at the beginning of a word turns it round
 	forms   map[string]string // irregular forms
 	stops   map[string]bool
 	common  map[string]bool     // words that say that a text is of the language
-	table   map[string]entry    // of phrases, by the stems of their words
+	phrases node                // of the stems of their words
 	exact   map[string]entry    // of single words, as they are
-	asks    map[string]entry    // what a question asks for, by the stems of its words
 	stemmed map[string][]string // the single words of a stem
-	long    int                 // the most words of an entry
+	english *language
+	nearly  uint32 // the id of "nearly", which says little before a number
+	cause   uint32 // the id of a word for causing, if causes
+	causes  bool
 }
 
 // unknown is the place of the language of words that no table has.
 const unknown = 4
+
+// languages is how many there are, with that of the scripts without spaces.
+const languages = unknown + 2
 
 // negative prefixes. English has more; what follows decides, for both words must
 // be there.
@@ -36,30 +43,19 @@ var (
 )
 
 // detect returns the language that most of the words are of; the first of equals.
-func detect(text string, tokens []token, list []*language) int {
+func (s *scanner) detect(text string) int {
 	count := [unknown + 1]int{1} // English, in doubt
-	words, latin := 0, true
-	for _, t := range tokens[:min(len(tokens), 60)] {
-		if t.kind != word {
-			continue
-		}
-		words++
-		latin = latin && t.text[0] < 0x80
-		for i, l := range list {
-			if l.common[t.text] {
-				count[i] += 2
+	latin := true
+	for i := range s.tokens[:min(len(s.tokens), 60)] {
+		if t := &s.tokens[i]; t.kind == word {
+			latin = latin && t.text[0] < 0x80
+			for in := t.common; in != 0; in &= in - 1 {
+				count[bits.TrailingZeros8(in)] += 2
 			}
 		}
 	}
-	for _, r := range text[:min(len(text), 1000)] {
-		switch {
-		case strings.ContainsRune("äöüß", r):
-			count[1]++
-		case strings.ContainsRune("àèêëîïôùûçœ", r):
-			count[2]++
-		case strings.ContainsRune("ñ¿¡áíóú", r):
-			count[3]++
-		}
+	if !s.ascii {
+		accents(text[:min(len(text), 1000)], &count)
 	}
 	best := 0
 	for i, n := range count {
@@ -71,6 +67,20 @@ func detect(text string, tokens []token, list []*language) int {
 		return unknown
 	}
 	return best
+}
+
+// accents counts the letters that only one language has.
+func accents(text string, count *[unknown + 1]int) {
+	for _, r := range text {
+		switch r {
+		case 'ä', 'ö', 'ü', 'ß':
+			count[1]++
+		case 'à', 'è', 'ê', 'ë', 'î', 'ï', 'ô', 'ù', 'û', 'ç', 'œ':
+			count[2]++
+		case 'ñ', '¿', '¡', 'á', 'í', 'ó', 'ú':
+			count[3]++
+		}
+	}
 }
 
 func stemEnglish(w string) string {

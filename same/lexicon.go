@@ -2,9 +2,9 @@ package same
 
 import (
 	"embed"
+	"hash/maphash"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // The tables of words, one file for each language. A line begins with what its
@@ -68,28 +68,28 @@ const (
 var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
 	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against}
 
-// tables returns the languages and the words of scripts without spaces. They are
-// read once and never changed.
-var tables = sync.OnceValues(func() ([]*language, *language) {
-	list := []*language{
+// tables returns what is known of all languages. The tables are read once and
+// never changed.
+var tables = sync.OnceValue(func() *lexicon {
+	x := &lexicon{seed: maphash.MakeSeed(), cjk: &language{name: "cjk", stem: func(w string) string { return w }}}
+	x.list = []*language{
 		{name: "en", stem: stemEnglish, un: unEnglish},
 		{name: "de", stem: stemGerman, un: unGerman},
 		{name: "fr", stem: stemFrench, un: unFrench},
 		{name: "es", stem: stemSpanish, un: unSpanish},
 		{name: "other", stem: stemOther},
 	}
-	for _, l := range list {
+	for i, l := range append(x.list[:unknown+1:unknown+1], x.cjk) {
+		l.at, l.english = i, x.list[0]
 		l.read()
 	}
-	cjk := &language{name: "cjk", stem: func(w string) string { return w }}
-	cjk.read()
-	return list, cjk
+	return x
 })
 
 // read fills a language from its file.
 func (l *language) read() {
-	l.forms, l.stops, l.common, l.table = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]entry{}
-	l.exact, l.asks, l.stemmed = map[string]entry{}, map[string]entry{}, map[string][]string{}
+	l.forms, l.stops, l.common = map[string]string{}, map[string]bool{}, map[string]bool{}
+	l.exact, l.stemmed = map[string]entry{}, map[string][]string{}
 	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
 	if err != nil {
 		panic("same: a table of words is missing: " + err.Error()) // it is embedded
@@ -106,6 +106,9 @@ func (l *language) read() {
 	for _, line := range lines {
 		l.line(line)
 	}
+	l.nearly = l.exact["nearly"].id
+	e, ok := l.exact[causing[l.name]]
+	l.cause, l.causes = e.id, ok
 }
 
 // line reads one line.
@@ -129,14 +132,15 @@ func (l *language) line(line string) {
 	for side, words := range sides {
 		for _, w := range l.entries(words) {
 			w, converse := strings.CutPrefix(w, "^")
-			key, n := l.key(w)
+			key := l.key(w)
+			n := len(key)
 			if n == 1 && (kinds[kind] == not || kinds[kind] >= when) {
 				l.common[w] = true
 			}
 			e := entry{kind: kinds[kind], id: id, opposite: side == 1, converse: converse, words: uint8(n)}
 			if kinds[kind] == ask {
-				l.asks[key] = e
-				l.long = max(l.long, n)
+				at := l.phrases.at(key)
+				at.ask, at.asked = e, true
 				continue
 			}
 			l.add(w, key, e)
@@ -145,17 +149,16 @@ func (l *language) line(line string) {
 }
 
 // add adds an entry, if there is none for it.
-func (l *language) add(w, key string, e entry) {
-	l.long = max(l.long, int(e.words))
-	if e.words != 1 {
-		if _, ok := l.table[key]; !ok && e.words > 0 {
-			l.table[key] = e
+func (l *language) add(w string, key []string, e entry) {
+	if len(key) != 1 {
+		if at := l.phrases.at(key); !at.known {
+			at.entry, at.known = e, true
 		}
 		return
 	}
 	if _, ok := l.exact[w]; !ok {
 		l.exact[w] = e
-		l.stemmed[key] = append(l.stemmed[key], w)
+		l.stemmed[key[0]] = append(l.stemmed[key[0]], w)
 	}
 }
 
@@ -207,17 +210,17 @@ func (l *language) entries(list string) []string {
 	return out
 }
 
-// key returns what a phrase is found by and how many words, or letters of a
-// script without spaces, it has.
-func (l *language) key(phrase string) (string, int) {
+// key returns the stems of the words of a phrase, or its letters in a script
+// without spaces.
+func (l *language) key(phrase string) (stems []string) {
 	if l.name == "cjk" {
-		return phrase, utf8.RuneCountInString(phrase)
+		return strings.Split(phrase, "")
 	}
-	var stems []string
-	for _, t := range scan(phrase, true) {
+	var s scanner
+	for _, t := range s.scan(phrase, true) {
 		stems = append(stems, l.base(t.text))
 	}
-	return strings.Join(stems, " "), len(stems)
+	return stems
 }
 
 // base returns the stem of a word, of the regular form if it is irregular.
@@ -229,7 +232,7 @@ func (l *language) base(w string) string {
 }
 
 // hash is FNV-1a.
-func hash(s string) uint32 {
+func hash[text string | []byte](s text) uint32 {
 	h := uint32(2166136261)
 	for i := 0; i < len(s); i++ {
 		h = (h ^ uint32(s[i])) * 16777619

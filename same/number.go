@@ -2,32 +2,32 @@ package same
 
 import (
 	"strconv"
-	"strings"
+	"unicode"
 )
 
 // number takes a number, with what groups its digits. What has letters in front
 // is a word, and what has two points is a name.
 func (s *scanner) number() {
 	from := s.at
-	var b strings.Builder
+	s.low = s.low[:0]
 	points := 0
 	for s.at < len(s.text) {
 		switch r := s.text[s.at]; {
 		case isDigit(r):
-			b.WriteByte(digit(r))
+			s.low = append(s.low, digit(r))
 		case r == ' ' && s.at-from <= 3 && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]) && s.groups(r):
 		case (r == '.' || r == ',' || r == '\'' || r == '’') && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]):
 			if !s.groups(r) {
 				points++
-				b.WriteByte('.')
+				s.low = append(s.low, '.')
 			}
 		default:
-			s.endNumber(from, b.String(), points)
+			s.endNumber(from, points)
 			return
 		}
 		s.at++
 	}
-	s.endNumber(from, b.String(), points)
+	s.endNumber(from, points)
 }
 
 // groups reports whether the mark at the place stands before three digits, and
@@ -37,36 +37,52 @@ func (s *scanner) groups(r rune) bool {
 	for i := s.at + 1; i < len(s.text) && isDigit(s.text[i]); i++ {
 		n++
 	}
-	switch r {
-	case ' ':
+	if r == ' ' {
 		return n == 3
+	}
+	s.pointed = s.pointed || n == 3
+	switch r {
 	case '.':
 		return n == 3 && !s.points
 	}
 	return r != ',' || n == 3 && s.points
 }
 
-func (s *scanner) endNumber(from int, text string, points int) {
+// endNumber adds the number whose digits were read.
+func (s *scanner) endNumber(from, points int) {
 	negative := from > 0 && (s.text[from-1] == '-' || s.text[from-1] == '−') && (from == 1 || s.text[from-2] == ' ')
-	value, err := strconv.ParseFloat(text, 64)
-	if points > 1 || err != nil || len(text) > 18 {
-		s.add(token{text: string(s.text[from:min(s.at, from+maxWord)]), name: true})
+	value, ok := s.parse(points)
+	if !ok {
+		w := string(s.text[from:min(s.at, from+maxWord)])
+		s.add(token{lexeme: s.words.word([]byte(w)), name: true})
 		return
 	}
 	if negative {
 		value = -value
 	}
-	s.add(token{text: text, kind: number, value: value})
+	s.add(token{lexeme: anyNumber, kind: number, value: value})
 	s.ordinal()
 }
+
+// parse returns the value of the digits that were read.
+func (s *scanner) parse(points int) (float64, bool) {
+	if points > 1 || len(s.low) > 18 {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(string(s.low), 64)
+	return value, err == nil
+}
+
+// anyNumber is the lexeme of all numbers in digits.
+var anyNumber = &lexeme{text: "0"}
 
 // ordinal drops the letters of 1st, 2nd and 20th.
 func (s *scanner) ordinal() {
 	if s.at+2 > len(s.text) || s.at+2 < len(s.text) && inWord(s.text[s.at+2]) {
 		return
 	}
-	switch strings.ToLower(string(s.text[s.at : s.at+2])) {
-	case "st", "nd", "rd", "th":
+	switch [2]rune{unicode.ToLower(s.text[s.at]), unicode.ToLower(s.text[s.at+1])} {
+	case [2]rune{'s', 't'}, [2]rune{'n', 'd'}, [2]rune{'r', 'd'}, [2]rune{'t', 'h'}:
 		s.at += 2
 	}
 }

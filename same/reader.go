@@ -1,7 +1,6 @@
 package same
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -17,47 +16,60 @@ const (
 	naming = 5 // a name
 )
 
-// A reader makes terms of tokens.
+// A reader makes terms of tokens. It is used for one text after another.
 type reader struct {
 	Text
-	tokens  []token
-	lang    *language
-	cjk     *language // of the scripts without spaces
-	english *language
-	stems   []string // of the tokens that are words
-	key     []byte   // of the phrase that is looked for
-	negate  bool     // the next term is negated
-	role    uint8    // of the next terms
-	led     int      // how many terms have it
-	marked  int      // how many terms there are at the last particle
-	side    side
+	scanner
+	lang   *language
+	negate bool  // the next term is negated
+	role   uint8 // of the next terms
+	led    int   // how many terms have it
+	marked int   // how many terms there are at the last particle
+	side   side
+	room   [maxTerms]term // for terms
+}
+
+// read returns a text with what is read of it.
+func read(text string, t Text) Text {
+	x := tables()
+	r, ok := x.readers.Get().(*reader)
+	if !ok {
+		r = &reader{scanner: scanner{words: x}}
+	}
+	defer x.readers.Put(r)
+	r.Text, r.terms = t, r.room[:0]
+	r.negate, r.role, r.led, r.marked, r.side = false, 0, 0, 0, side{}
+	r.read(text)
+	t, r.Text = r.Text, Text{}
+	t.terms = make([]term, len(t.terms)) // as many as it needs
+	copy(t.terms, r.room[:])
+	r.scanner.free()
+	return t
 }
 
 // read fills the terms.
 func (r *reader) read(text string) {
-	list, cjk := tables()
-	r.cjk, r.english = cjk, list[0]
-	r.tokens = scan(text, true)
-	at := detect(text, r.tokens, list)
-	r.lang = list[at]
-	if at == 1 || at == 2 || at == 3 {
-		r.tokens = scan(text, false)
+	r.scan(text, true)
+	at := r.detect(text)
+	r.lang = r.words.list[at]
+	if r.pointed && (at == 1 || at == 2 || at == 3) {
+		r.scan(text, false)
 	}
 	r.strict = at == 1 || at == unknown
 	r.cut = len(r.tokens) == maxTokens
 	for i := range r.tokens {
-		w := ""
-		if r.tokens[i].kind == word {
-			w = r.lang.base(r.tokens[i].text)
+		switch t := &r.tokens[i]; t.kind {
+		case word:
+			t.sense = r.lang.sense(t.lexeme)
+		case han:
+			t.sense = r.words.cjk.sense(t.lexeme)
 		}
-		r.stems = append(r.stems, w)
 	}
 	for i := 0; i < len(r.tokens); {
 		i += max(1, r.take(i))
 	}
 	r.trail()
 	r.causes()
-	r.terms = slices.Clone(r.terms) // of the length that it needs
 	if len(r.tokens) > 0 {
 		r.asks = r.tokens[len(r.tokens)-1].asks
 	}
@@ -65,7 +77,7 @@ func (r *reader) read(text string) {
 
 // take reads what begins at a token and returns how many tokens that is.
 func (r *reader) take(i int) int {
-	t := r.tokens[i]
+	t := &r.tokens[i]
 	r.enter(i)
 	switch t.kind {
 	case number:
@@ -78,18 +90,15 @@ func (r *reader) take(i int) int {
 	if n := r.worded(i); n > 0 {
 		return n
 	}
-	e, ok := r.find(r.lang, i)
-	if !ok && !r.lang.stops[t.text] {
-		if e, ok = r.compared(t.text); !ok {
-			e, ok = r.english.exact[t.text] // "not" is known by all
-			e.words, ok = 1, ok && e.kind == not
-		}
+	e, ok := r.find(i)
+	if !ok && !t.stop {
+		e, ok = t.other, t.made
 	}
 	if ok {
 		return r.entry(i, e)
 	}
-	if r.lang.stops[t.text] {
-		if r.led > 0 && determiner[t.text] && !genitive[r.tokens[max(0, i-1)].text] {
+	if t.stop {
+		if r.led > 0 && t.lexeme.is&opens != 0 && r.tokens[max(0, i-1)].lexeme.is&belonging == 0 {
 			r.role = 0
 		}
 		return 1
@@ -101,7 +110,10 @@ func (r *reader) take(i int) int {
 // entry adds what an entry says.
 func (r *reader) entry(i int, e entry) int {
 	n := int(e.words)
-	t := term{id: e.id, rest: hash("~" + r.stems[i])}
+	t := term{id: e.id, rest: bare}
+	if r.tokens[i].kind == word {
+		t.rest = r.tokens[i].rest
+	}
 	if e.opposite {
 		t.is |= opposite
 	}
@@ -137,7 +149,7 @@ func (r *reader) entry(i int, e entry) int {
 	case quant:
 		t.weight, t.is = medium, t.is|quantity
 	case firm:
-		if next := i + n; t.id == r.nearly() && next < len(r.tokens) && r.tokens[next].kind == number {
+		if next := i + n; t.id == r.lang.nearly && next < len(r.tokens) && r.tokens[next].kind == number {
 			return n
 		}
 		t.weight, t.is = medium, t.is|decisive
@@ -152,25 +164,15 @@ func (r *reader) entry(i int, e entry) int {
 	return n
 }
 
-// nearly returns the id of "nearly", which says little before a number.
-func (r *reader) nearly() uint32 { return r.lang.exact["nearly"].id }
+// bare is the rest of a term that is no word.
+var bare = hash("~")
 
 // plain adds a word that no table has.
 func (r *reader) plain(i int) {
-	t := r.tokens[i]
-	m := term{weight: heavy, id: hash(r.root(r.stems[i]))}
-	adverb := len(t.text) > 5 && strings.HasSuffix(t.text, "ly") && r.lang.name == "en"
-	if adverb {
-		m.id = hash(r.root(r.lang.stem(t.text[:len(t.text)-2])))
-	}
-	switch {
-	case t.name && r.lang.name != "de":
+	t := &r.tokens[i]
+	m := t.plain
+	if t.name && r.lang.name != "de" {
 		m.weight = naming
-	case adverb:
-		m.weight = slight
-	}
-	if m.rest = r.without(t.text); m.rest != 0 {
-		m.is |= prefixed
 	}
 	r.add(i, m)
 }
@@ -181,7 +183,7 @@ func (r *reader) add(i int, t term) {
 		r.cut = true
 		return
 	}
-	at := r.tokens[i]
+	at := &r.tokens[i]
 	if at.upper && r.lang.name == "de" {
 		t.is |= noun
 	}
@@ -205,23 +207,40 @@ func (r *reader) add(i int, t term) {
 
 // sign adds what a sign means.
 func (r *reader) sign(i int) int {
-	word := map[string]string{"<": "less", "≤": "less", ">": "more", "≥": "more", "≠": "different", "=": "equal", "→": "cause"}[r.tokens[i].text]
-	if e, ok := r.lang.exact[word]; ok {
+	sign := r.tokens[i].text
+	if e, ok := r.lang.exact[meaning(sign)]; ok {
 		e.words = 1
 		return r.entry(i, e)
 	}
-	if r.tokens[i].text == "+" {
+	if sign == "+" {
 		r.add(i, term{id: hash("+"), weight: slight})
 	}
 	return 1
 }
 
+// meaning returns an English word for a sign.
+func meaning(sign string) string {
+	switch sign {
+	case "<", "≤":
+		return "less"
+	case ">", "≥":
+		return "more"
+	case "≠":
+		return "different"
+	case "=":
+		return "equal"
+	case "→":
+		return "cause"
+	}
+	return ""
+}
+
 // letter reads a word of a script without spaces, or a letter of one that no
 // table has.
 func (r *reader) letter(i int) int {
-	t := r.tokens[i]
+	t := &r.tokens[i]
 	r.strict = true
-	if e, ok := r.find(r.cjk, i); ok {
+	if e, ok := r.find(i); ok {
 		return r.entry(i, e)
 	}
 	switch {
@@ -238,7 +257,7 @@ func (r *reader) letter(i int) int {
 	case strings.Contains("がはもにでとへ", t.text):
 		r.marked = len(r.terms)
 		return 1
-	case t.text >= "ぁ" && t.text <= "ゖ" || r.cjk.stops[t.text]:
+	case t.text >= "ぁ" && t.text <= "ゖ" || t.stop:
 		return 1
 	}
 	r.add(i, term{id: hash(t.text), weight: known, is: noun})

@@ -2,7 +2,6 @@ package same
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -102,15 +101,15 @@ func Of(text string) Text {
 		t.cut = true
 		return t
 	}
-	r := reader{Text: t}
-	r.read(text)
-	for _, m := range r.terms {
-		r.weight += uint16(m.weight)
-		r.kinds |= m.kinds()
-		r.prefixed = r.prefixed || m.is&prefixed != 0
+	t = read(text, t)
+	for i := range t.terms {
+		m := &t.terms[i]
+		t.weight += uint16(m.weight)
+		t.kinds |= m.kinds()
+		t.prefixed = t.prefixed || m.is&prefixed != 0
 	}
-	sort(r.terms)
-	return r.Text
+	sort(t.terms)
+	return t
 }
 
 // Compare returns how two texts stand to each other; it is symmetric. A text
@@ -185,20 +184,21 @@ func sum(text string) uint64 {
 	h, content := uint64(14695981039346656037), false
 	space, last := false, ' '
 	for _, r := range text {
+		is := classOf(r)
 		switch {
-		case unicode.IsSpace(r):
+		case is&blank != 0:
 			space = content
 			continue
 		case r == '’':
 			r = '\''
-		case strings.ContainsRune(".,\"“”", r) && !isDigit(last):
+		case is&dropped != 0 && !isDigit(last):
 			continue
 		}
 		if space {
 			h, space = (h^' ')*1099511628211, false
 		}
-		content = content || unicode.IsLetter(r) || unicode.IsDigit(r)
-		h = (h ^ uint64(unicode.ToLower(r))) * 1099511628211
+		content = content || is&(letter|digits) != 0
+		h = (h ^ uint64(lower(r, is))) * 1099511628211
 		last = r
 	}
 	if !content {

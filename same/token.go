@@ -1,23 +1,26 @@
 package same
 
 import (
-	"strings"
+	"bytes"
+	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
 // A token is a word, a number or a mark of a text, in its order.
 type token struct {
-	text     string // in small letters and without accents; a mark as it is
+	*lexeme          // of a number, that of all
+	*sense           // in the language of the text, of a word or letter
+	value    float64 // of a number
 	kind     tokenKind
 	sentence uint8
 	clause   uint8
-	first    bool    // of its sentence
-	name     bool    // a capital, or letters with digits, where no sentence begins
-	value    float64 // of a number
-	upper    bool    // it has a capital
-	asks     bool    // its sentence ends with a question mark
+	first    bool // of its sentence
+	name     bool // a capital, or letters with digits, where no sentence begins
+	upper    bool // it has a capital
+	asks     bool // its sentence ends with a question mark
 }
 
 type tokenKind uint8
@@ -29,20 +32,27 @@ const (
 	mark // a comma, a stop, a sign
 )
 
-// A scanner takes a text apart.
+// A scanner takes a text apart. It is used for one text after another.
 type scanner struct {
+	words    *lexicon
 	text     []rune
 	at       int
 	tokens   []token
 	sentence uint8
 	clause   uint8
-	begins   bool // a sentence begins here
-	points   bool // a point is a decimal point, and a comma none
+	begins   bool   // a sentence begins here
+	points   bool   // a point is a decimal point, and a comma none
+	pointed  bool   // there is a number that would be another one otherwise
+	ascii    bool   // the text has no other letters
+	low      []byte // the word that is read
+	form     []byte // the text in normal form
 }
 
-// scan returns the tokens of a text.
-func scan(text string, points bool) []token {
-	s := scanner{text: []rune(norm.NFKC.String(text)), begins: true, points: points}
+// scan returns the tokens of a text, which are valid until the next one.
+func (s *scanner) scan(text string, points bool) []token {
+	s.runes(text)
+	s.at, s.tokens, s.sentence, s.clause = 0, s.tokens[:0], 0, 0
+	s.begins, s.points, s.pointed = true, points, false
 	for s.at < len(s.text) && len(s.tokens) < maxTokens {
 		s.next()
 	}
@@ -50,16 +60,47 @@ func scan(text string, points bool) []token {
 	return s.tokens
 }
 
+// runes takes a text apart into runes, in normal form.
+func (s *scanner) runes(text string) {
+	s.text, s.ascii = s.text[:0], true
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			s.ascii = false
+			break
+		}
+		s.text = append(s.text, rune(text[i]))
+	}
+	if s.ascii {
+		return
+	}
+	s.text, s.form = s.text[:0], norm.NFKC.AppendString(s.form[:0], text)
+	for i := 0; i < len(s.form); {
+		r, n := utf8.DecodeRune(s.form[i:])
+		s.text = append(s.text, r)
+		i += n
+	}
+}
+
+// free lets go of what only a long text needs.
+func (s *scanner) free() {
+	if cap(s.text) > maxBytes {
+		s.text, s.form = nil, nil
+	}
+}
+
 // next takes what stands at the place.
 func (s *scanner) next() {
 	r := s.text[s.at]
-	switch {
-	case unspaced(r):
-		s.add(token{text: string(unicode.ToLower(r)), kind: han})
+	switch is := classOf(r); {
+	case is&blank != 0 && r != '\n':
 		s.at++
-	case isDigit(r):
+	case unspaced(r):
+		s.low = utf8.AppendRune(s.low[:0], unicode.ToLower(r))
+		s.add(token{lexeme: s.words.word(s.low), kind: han})
+		s.at++
+	case is&digits != 0:
 		s.number()
-	case inWord(r):
+	case is&(letter|joined) != 0 || r >= utf8.RuneSelf && inWord(r):
 		s.word()
 	default:
 		s.mark(r)
@@ -76,22 +117,63 @@ func (s *scanner) add(t token) {
 // word takes a word. What follows an apostrophe belongs to it until it is known
 // what it is.
 func (s *scanner) word() {
-	from, upper, digits := s.at, false, false
-	for s.at < len(s.text) && (inWord(s.text[s.at]) && !unspaced(s.text[s.at]) || s.apostrophe()) {
-		upper = upper || unicode.IsUpper(s.text[s.at])
-		digits = digits || isDigit(s.text[s.at])
-		s.at++
-	}
-	for s.at < len(s.text) && s.at-from < 4 && (s.text[s.at] == '+' || s.text[s.at] == '#') {
-		s.at++ // C++, C#
-	}
-	text := fold(string(s.text[from:min(s.at, from+maxWord)]))
-	name := upper && !s.begins || digits
-	for _, w := range parts(text) {
-		if w != "" {
-			s.add(token{text: w, name: name, upper: upper})
+	from, all := s.at, class(0)
+	known, divided := true, false // it can be folded letter by letter; it has an apostrophe
+	s.low = s.low[:0]
+	for ; s.at < len(s.text); s.at++ {
+		r := s.text[s.at]
+		is := classOf(r)
+		switch {
+		case is&(letter|digits|joined) != 0 && r < utf8.RuneSelf:
+		case r >= utf8.RuneSelf && inWord(r) && !unspaced(r):
+			divided = true // some letters are apostrophes
+		case s.apostrophe():
+			divided = true
+		default:
+			r = -1
+		}
+		if r < 0 {
+			break
+		}
+		all |= is
+		if s.at-from < maxWord {
+			known = s.fold(r, is) && known
 		}
 	}
+	for s.at < len(s.text) && s.at-from < 4 && (s.text[s.at] == '+' || s.text[s.at] == '#') {
+		s.low = append(s.low, byte(s.text[s.at])) // C++, C#
+		s.at++
+	}
+	if !known {
+		s.low = append(s.low[:0], fold(string(s.text[from:min(s.at, from+maxWord)]))...)
+		divided = true
+	}
+	head, tail := s.low, []byte(nil)
+	if divided {
+		head, tail = parts(s.low)
+	}
+	name := all&capital != 0 && !s.begins || all&digits != 0
+	for _, w := range [][]byte{head, tail} {
+		if len(w) > 0 {
+			s.add(token{lexeme: s.words.word(w), name: name, upper: all&capital != 0})
+		}
+	}
+}
+
+// fold adds a letter to the word that is read, small and without accents, and
+// reports whether that can be done letter by letter.
+func (s *scanner) fold(r rune, is class) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		s.low = append(s.low, byte(lower(r, is)))
+	case r == '’':
+		s.low = append(s.low, '\'')
+	case r < lastFolded && !unicode.Is(unicode.M, r):
+		s.low = append(s.low, folded()[r]...)
+	default:
+		return false
+	}
+	return true
 }
 
 // apostrophe reports whether an apostrophe within a word is here.
@@ -102,23 +184,26 @@ func (s *scanner) apostrophe() bool {
 
 // parts takes a word with apostrophes apart: "don't" is "do" and "not",
 // "Anna's" is "anna", and "l'eau" is "l" and "eau".
-func parts(w string) []string {
-	head, tail, ok := strings.Cut(w, "'")
-	if !ok {
-		return []string{w}
+func parts(w []byte) (head, tail []byte) {
+	at := bytes.IndexByte(w, '\'')
+	if at < 0 {
+		return w, nil
 	}
-	tail = strings.ReplaceAll(tail, "'", "")
-	switch {
-	case tail == "t" && strings.HasSuffix(head, "n"):
-		switch head {
-		case "can", "won", "shan":
-			return []string{"not"}
+	head, tail = w[:at], w[at+1:]
+	tail = slices.DeleteFunc(tail, func(c byte) bool { return c == '\'' })
+	switch string(tail) {
+	case "t":
+		if n := len(head) - 1; n >= 0 && head[n] == 'n' {
+			cannot := string(head) == "can" || string(head) == "won" || string(head) == "shan"
+			if copy(w[n:], "not"); cannot {
+				return nil, w[n : n+3]
+			}
+			return w[:n], w[n : n+3]
 		}
-		return []string{head[:len(head)-1], "not"}
-	case tail == "s" || tail == "re" || tail == "ve" || tail == "ll" || tail == "d" || tail == "m":
-		return []string{head}
+	case "s", "re", "ve", "ll", "d", "m":
+		return head, nil
 	}
-	return []string{head, tail}
+	return head, tail
 }
 
 // mark takes what is no word: the end of a sentence or clause, or a sign.
@@ -134,7 +219,8 @@ func (s *scanner) mark(r rune) {
 	case ',', ';', ':', '(', ')', '、', '，', '；', '：', '—', '–', '[', ']':
 		s.clause = bump(s.clause)
 	case '%', '<', '>', '=', '≤', '≥', '≠', '+', '$', '€', '£', '¥', '→', '←', '&':
-		s.add(token{text: string(r), kind: mark})
+		s.low = utf8.AppendRune(s.low[:0], r)
+		s.add(token{lexeme: s.words.word(s.low), kind: mark})
 	case '-':
 		s.arrow()
 	}
@@ -144,7 +230,7 @@ func (s *scanner) mark(r rune) {
 func (s *scanner) arrow() {
 	if s.at+1 < len(s.text) && s.text[s.at+1] == '>' {
 		s.at++
-		s.add(token{text: "→", kind: mark})
+		s.add(token{lexeme: s.words.word([]byte("→")), kind: mark})
 	}
 }
 
@@ -161,10 +247,6 @@ func (s *scanner) ask(sentence uint8) {
 // bump returns the next number, up to the last there is.
 func bump(n uint8) uint8 { return min(n+1, 200) }
 
-func isDigit(r rune) bool { return '0' <= r && r <= '9' || r > 0x7f && unicode.IsDigit(r) }
-
-func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
-
 // unspaced reports whether r is of a script that does not space words.
 func unspaced(r rune) bool {
 	if r < 0x0e00 {
@@ -173,27 +255,3 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
 		unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }
-
-// fold returns a word in small letters and without accents.
-func fold(w string) string {
-	ascii := true
-	for i := 0; i < len(w) && ascii; i++ {
-		ascii = w[i] < 0x80
-	}
-	if ascii {
-		return strings.ToLower(w)
-	}
-	return letters.Replace(strings.Map(unmarked, norm.NFKD.String(strings.ToLower(w))))
-}
-
-// unmarked drops the marks that a letter can do without.
-func unmarked(r rune) rune {
-	switch {
-	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
-		return -1
-	}
-	return r
-}
-
-// letters has the letters that are others with something that is no mark.
-var letters = strings.NewReplacer("’", "'", "ʼ", "'", "ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")
