@@ -93,7 +93,8 @@ func run(terms []term, i int) int {
 	return i
 }
 
-// group joins terms of one id, which are from i to m and from j to n in their order.
+// group joins terms of one id, which are from i to m and from j to n in their
+// order: the most alike first.
 func (p *pair) group(i, m, j, n int) {
 	if m-i == 1 && n-j == 1 {
 		at := p.a.terms[i].nth
@@ -101,36 +102,51 @@ func (p *pair) group(i, m, j, n int) {
 		p.join(at, p.b.terms[j].nth)
 		return
 	}
-	for degree := range 3 {
-		for k := i; k < m; k++ {
-			x := &p.a.terms[p.a.terms[k].nth]
-			for l := j; l < n && p.to[p.a.terms[k].nth] < 0; l++ {
-				if at := p.b.terms[l].nth; p.from[at] < 0 && like(x, &p.b.terms[at], degree) {
-					p.join(p.a.terms[k].nth, at)
-				}
+	left := min(m-i, n-j)
+	for degree := 0; degree < degrees && left > 0; degree++ {
+		first := j // what is before has a partner
+		for k := i; k < m && left > 0; k++ {
+			for first < n && p.from[p.b.terms[first].nth] >= 0 {
+				first++
 			}
-		}
-	}
-	for k := i; k < m; k++ {
-		for l := j; l < n && p.to[p.a.terms[k].nth] < 0; l++ {
-			if at := p.b.terms[l].nth; p.from[at] < 0 {
-				p.join(p.a.terms[k].nth, at)
+			if p.first(p.a.terms[k].nth, first, n, degree) {
+				left--
 			}
 		}
 	}
 }
 
-// like reports whether two terms of one id are alike, of three degrees: 0 is the
-// same word on the same side, 1 the same side with the same negation, 2 the same side.
+// first joins the term i with the first that is like it, of those from j to n in
+// the order of ids. It returns false if there is none.
+func (p *pair) first(i uint8, j, n, degree int) bool {
+	if p.to[i] >= 0 {
+		return false
+	}
+	x := &p.a.terms[i]
+	for ; j < n; j++ {
+		if at := p.b.terms[j].nth; p.from[at] < 0 && like(x, &p.b.terms[at], degree) {
+			p.join(i, at)
+			return true
+		}
+	}
+	return false
+}
+
+// like reports whether two terms of one id are alike, of these degrees: the same
+// word on the same side, the same side with the same negation, the same side, all.
 func like(x, y *term, degree int) bool {
 	switch degree {
 	case 0:
 		return x.rest == y.rest && (x.is^y.is)&(opposite|negated) == 0
 	case 1:
 		return (x.is^y.is)&(opposite|negated) == 0
+	case 2:
+		return (x.is^y.is)&opposite == 0
 	}
-	return (x.is^y.is)&opposite == 0
+	return true
 }
+
+const degrees = 4
 
 func (p *pair) join(i, j uint8) { p.to[i], p.from[j] = int8(j), int8(i) }
 

@@ -117,47 +117,72 @@ func (s *scanner) add(t token) {
 // word takes a word. What follows an apostrophe belongs to it until it is known
 // what it is.
 func (s *scanner) word() {
-	from, all := s.at, class(0)
-	known, divided := true, false // it can be folded letter by letter; it has an apostrophe
-	s.low = s.low[:0]
-	for ; s.at < len(s.text); s.at++ {
-		r := s.text[s.at]
-		is := classOf(r)
-		switch {
-		case is&(letter|digits|joined) != 0 && r < utf8.RuneSelf:
-		case r >= utf8.RuneSelf && inWord(r) && !unspaced(r):
-			divided = true // some letters are apostrophes
-		case s.apostrophe():
-			divided = true
-		default:
-			r = -1
-		}
-		if r < 0 {
-			break
-		}
-		all |= is
-		if s.at-from < maxWord {
-			known = s.fold(r, is) && known
-		}
-	}
+	from := s.at
+	all := s.plain()
+	more, known, divided := s.letters(from)
+	all |= more
 	for s.at < len(s.text) && s.at-from < 4 && (s.text[s.at] == '+' || s.text[s.at] == '#') {
 		s.low = append(s.low, byte(s.text[s.at])) // C++, C#
 		s.at++
 	}
 	if !known {
 		s.low = append(s.low[:0], fold(string(s.text[from:min(s.at, from+maxWord)]))...)
-		divided = true
 	}
 	head, tail := s.low, []byte(nil)
 	if divided {
 		head, tail = parts(s.low)
 	}
-	name := all&capital != 0 && !s.begins || all&digits != 0
-	for _, w := range [][]byte{head, tail} {
-		if len(w) > 0 {
-			s.add(token{lexeme: s.words.word(w), name: name, upper: all&capital != 0})
+	t := token{name: all&capital != 0 && !s.begins || all&digits != 0, upper: all&capital != 0}
+	if len(head) > 0 {
+		t.lexeme = s.words.word(head)
+		s.add(t)
+	}
+	if len(tail) > 0 {
+		t.lexeme = s.words.word(tail)
+		s.add(t)
+	}
+}
+
+// plain reads the letters and digits of ASCII that a word begins with, and returns
+// the classes of them all.
+func (s *scanner) plain() (all class) {
+	low := s.low[:0]
+	for _, r := range s.text[s.at:min(len(s.text), s.at+maxWord)] {
+		if r >= utf8.RuneSelf {
+			break
+		}
+		is := classes[r]
+		if is&(letter|digits|joined) == 0 {
+			break
+		}
+		all |= is
+		low = append(low, byte(r)|byte(is&capital)<<4) // a small letter has this bit
+	}
+	s.at += len(low)
+	s.low = low
+	return all
+}
+
+// letters reads the rest of a word, and returns the classes of it all, whether it
+// could be folded letter by letter, and whether an apostrophe may be in it.
+func (s *scanner) letters(from int) (all class, known, divided bool) {
+	known = true
+	for ; s.at < len(s.text); s.at++ {
+		r := s.text[s.at]
+		is := classOf(r)
+		switch {
+		case r < utf8.RuneSelf && is&(letter|digits|joined) != 0:
+		case r >= utf8.RuneSelf && inWord(r) && !unspaced(r), s.apostrophe():
+			divided = true // some letters are apostrophes
+		default:
+			return all, known, divided
+		}
+		all |= is
+		if s.at-from < maxWord {
+			known = s.fold(r, is) && known
 		}
 	}
+	return all, known, divided
 }
 
 // fold adds a letter to the word that is read, small and without accents, and
