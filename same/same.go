@@ -186,6 +186,8 @@ func sum(text string) uint64 {
 	for _, r := range text {
 		is := classOf(r)
 		switch {
+		case is&(letter|digits) != 0:
+			content = true
 		case is&blank != 0:
 			space = content
 			continue
@@ -197,7 +199,6 @@ func sum(text string) uint64 {
 		if space {
 			h, space = (h^' ')*1099511628211, false
 		}
-		content = content || is&(letter|digits) != 0
 		h = (h ^ uint64(lower(r, is))) * 1099511628211
 		last = r
 	}
