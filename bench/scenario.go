@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/pprof"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,6 +70,10 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
+		call, err := bareCalls(ctx, l)
+		if err != nil {
+			return nil, err
+		}
 		r, err := l.build(ctx)
 		if err != nil {
 			return nil, err
@@ -98,6 +104,7 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 			{"gap between calls, p50", quantile(m.gaps, 0.50), "ms", goal.p50},
 			{"gap between calls, p99", quantile(m.gaps, 0.99), "ms", goal.p99},
 			{"CPU of a call, the client's included", ms(used) / float64(m.calls), "ms", goal.cpu},
+			{"CPU of a bare call, without an engine", ms(call), "ms", 0},
 			{"memory of a session beside its connection", (grown - bare) / n / 1024, "KiB", goal.memory},
 			{"memory of a connection", bare / n / 1024, "KiB", 0},
 			{"calls", float64(m.calls), "", 0},
@@ -128,6 +135,32 @@ func connections(ctx context.Context, l load) (float64, error) {
 	cancel()
 	wg.Wait()
 	return grown, nil
+}
+
+// bareCalls returns the CPU time of a call that no engine makes: as many of them
+// at a time as the load has sessions, with requests as long as a session's.
+func bareCalls(ctx context.Context, l load) (time.Duration, error) {
+	const each, size = 4, 4 << 10
+	r, err := l.build(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, strings.Repeat("a word ", size/7))}}
+	errs := make([]error, l.sessions)
+	before := cpu()
+	var wg sync.WaitGroup
+	for i := range l.sessions {
+		wg.Go(func() {
+			for range each {
+				if _, err := llm.Collect(r.meter.Model.Generate(ctx, req)); err != nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return (cpu() - before) / time.Duration(each*l.sessions), errors.Join(errs...)
 }
 
 // size measures what many sessions take that are all in a call.
