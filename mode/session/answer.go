@@ -98,14 +98,34 @@ var (
 	answerSchema    = llm.SchemaFor[answerForm]("answer")
 )
 
+// An answer is what a call for thoughts came to.
+type answer struct {
+	thoughts []heard
+	asked    []asked // the questions that came with them
+	settled  bool    // nothing is left to ask
+}
+
+// readAnswer reads an answer to a call for thoughts.
+func readAnswer(text string, prose bool) (a answer, err error) {
+	if f, ok := inForm(text); ok {
+		list, whole := f.thoughts()
+		qs, _ := f.questions()
+		if a = (answer{heardOnly(list), bounded(qs), f.Settled}); whole && len(a.thoughts) > 0 {
+			return a, nil
+		}
+	}
+	a.thoughts, err = readThoughts(text, prose)
+	if err == nil {
+		a.asked, a.settled = raised(text), settled(text)
+	}
+	return a, err
+}
+
 // readThoughts reads an answer that should be thoughts: as JSON in whatever
 // words, or else as labelled text, or else, with prose, paragraph by paragraph.
 // There is at least one if there is no error.
 func readThoughts(text string, prose bool) ([]heard, error) {
-	list, ok := thoughtsInForm(text)
-	if !ok {
-		list = thoughtsInJSON(text)
-	}
+	list := thoughtsInJSON(text)
 	if len(list) == 0 {
 		list = thoughtsInText(text)
 	}
@@ -114,17 +134,22 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 			list = append(list, heard{Text: p, Confidence: defaultConfidence})
 		}
 	}
-	var kept []heard
+	kept := heardOnly(list)
+	if len(kept) == 0 {
+		return nil, unread[thoughtsForm](text, thoughtsSchema, "there are no thoughts in the answer")
+	}
+	return kept, nil
+}
+
+// heardOnly returns those of a list of thoughts that say anything, each once.
+func heardOnly(list []heard) (kept []heard) {
 	for _, h := range list {
 		h.Text, h.Kind = clip(clean(h.Text), maxThought), kindOf(h.Kind)
 		if len(kept) < maxThoughts && said(h.Text) && !repeated(kept, h.Text) {
 			kept = append(kept, h)
 		}
 	}
-	if len(kept) == 0 {
-		return nil, unread[thoughtsForm](text, thoughtsSchema, "there are no thoughts in the answer")
-	}
-	return kept, nil
+	return kept
 }
 
 // raised reads the questions that come with thoughts, if there are any.
@@ -180,28 +205,35 @@ func repeated(list []heard, text string) bool {
 // readQuestions reads an answer that should be questions, and new priorities of
 // those before. An answer in the right form may have none.
 func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
-	list, ranks, ok := questionsInForm(text)
-	if !ok {
-		list, ok = questionsInJSON(text)
-		ranks = readRanks(text)
+	if f, ok := inForm(text); ok {
+		if list, whole := f.questions(); whole {
+			return bounded(list), f.ranks(), nil
+		}
 	}
+	list, ok := questionsInJSON(text)
+	ranks := readRanks(text)
 	if len(list) == 0 && !ok {
 		list = questionsInText(text)
 	}
 	if len(list) == 0 && prose {
 		list = questionsInProse(text)
 	}
-	var kept []asked
+	kept := bounded(list)
+	if len(kept) == 0 && !ok {
+		return nil, nil, unread[questionsForm](text, questionsSchema, "there are no questions in the answer")
+	}
+	return kept, ranks, nil
+}
+
+// bounded returns those of a list of questions that say anything, as many as are taken.
+func bounded(list []asked) (kept []asked) {
 	for _, q := range list {
 		q.Text, q.Why = clip(oneLine(q.Text), maxQuestion), clip(oneLine(q.Why), maxQuestion)
 		if len(kept) < maxQuestions && said(q.Text) {
 			kept = append(kept, q)
 		}
 	}
-	if len(kept) == 0 && !ok {
-		return nil, nil, unread[questionsForm](text, questionsSchema, "there are no questions in the answer")
-	}
-	return kept, ranks, nil
+	return kept
 }
 
 // readSummary reads an answer that should be a synthesis or the final answer.

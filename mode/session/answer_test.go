@@ -101,7 +101,7 @@ func lines[E any](t *testing.T, list []E) string {
 }
 
 func TestReadThoughts(t *testing.T) {
-	corpus(t, "testdata/thoughts.txtar", func(text string) (any, error) { return readThoughts(text, false) })
+	corpus(t, "testdata/thoughts.txtar", func(text string) (any, error) { a, err := readAnswer(text, false); return a.thoughts, err })
 }
 
 func TestReadQuestions(t *testing.T) {

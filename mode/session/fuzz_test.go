@@ -29,7 +29,8 @@ func sane(t *testing.T, text string, most int) {
 func FuzzReadThoughts(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
-		list, err := readThoughts(text, prose)
+		a, err := readAnswer(text, prose)
+		list := a.thoughts
 		if (err == nil) != (len(list) > 0) || len(list) > maxThoughts {
 			t.Fatalf("%d thoughts, %v", len(list), err)
 		}

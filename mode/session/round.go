@@ -118,9 +118,9 @@ func (s *state) answeredCell(key string, b ponder.CallFinished) {
 
 // hear reads thoughts. With prose, an answer that has no form will do.
 func (c *cell) hear(text string, prose bool) error {
-	list, err := readThoughts(text, prose)
+	a, err := readAnswer(text, prose)
 	if err == nil {
-		c.Heard, c.Asked, c.Settled = list, raised(text), settled(text)
+		c.Heard, c.Asked, c.Settled = a.thoughts, a.asked, a.settled
 	}
 	return err
 }
