@@ -164,17 +164,12 @@ func (s *state) settleWave() {
 	s.advance()
 }
 
-// wonder takes in the questions that came with thoughts: then none need be asked
-// for. There are no more of them than if they were, so the most urgent are taken.
+// wonder takes in the questions that came with thoughts: then none need be asked for.
 func (s *state) wonder(list []asked) {
-	if len(list) == 0 {
-		return
+	if len(list) > 0 {
+		s.Since, s.Worth.Asked = 0, true
+		s.write("asked", &s.Counts.Raised, s.raise(list, false)...)
 	}
-	s.Since, s.Worth.Asked = 0, true
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b asked) int { return cmp.Compare(b.Priority, a.Priority) })
-	most := maxQuestions*(s.Counts.Thoughts/questionEvery+1) - s.Counts.Questions
-	s.write("asked", &s.Counts.Raised, s.raise(list[:min(len(list), max(0, most))], false)...)
 }
 
 // settleLooks takes in what was found.
