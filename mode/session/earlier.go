@@ -19,6 +19,8 @@ const (
 	maxEarlier     = 3
 	maxEarlierText = 1200 // bytes of an answer
 	earlierScheme  = "thread:"
+	wrongBelow     = 0.25 // an outcome of less is wrong
+	rightFrom      = 0.75
 )
 
 // recollect returns the look at earlier sessions.
@@ -35,6 +37,7 @@ func (s *state) remember(b ponder.ToolResult) {
 			Question   string
 			Answer     string
 			Confidence float64
+			Resolved   *float64 // how it turned out: 1 is right, 0 is wrong
 			Score      float64
 		}
 	}
@@ -44,11 +47,11 @@ func (s *state) remember(b ponder.ToolResult) {
 	var add []ponder.Body
 	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
 		text := clip(defused(clean(h.Answer)), maxEarlierText)
-		if h.Thread == "" || !said(text) {
-			continue
+		if h.Thread == "" || !said(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
+			continue // what turned out to be wrong misleads
 		}
 		s.Counts.Evidence++
-		title := fmt.Sprintf("%s (confidence %.2f)", clip(oneLine(h.Question), maxLabel), unit(h.Confidence))
+		title := fmt.Sprintf("%s (confidence %.2f%s)", clip(oneLine(h.Question), maxLabel), unit(h.Confidence), turnedOut(h.Resolved))
 		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: unit(h.Score), Earlier: true}
 		s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], e)
 		sum := sha256.Sum256([]byte(text))
@@ -58,4 +61,15 @@ func (s *state) remember(b ponder.ToolResult) {
 	}
 	s.write("found", &s.Counts.Found, add...)
 	s.round()
+}
+
+// turnedOut says how an earlier session turned out, as far as that is known.
+func turnedOut(outcome *float64) string {
+	switch {
+	case outcome == nil:
+		return ""
+	case *outcome >= rightFrom:
+		return ", which turned out right"
+	}
+	return ", which turned out partly right"
 }

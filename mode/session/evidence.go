@@ -249,6 +249,27 @@ func defused(text string) string {
 	})
 }
 
+// bare matches [45] and the like, which a reader takes for a citation of a source
+// that is not there.
+var bare = regexp.MustCompile(`(?:^|[ \t])\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]`)
+
+// unnumbered returns text without numbers in brackets, but for those of links.
+func unnumbered(text string) string {
+	if !strings.Contains(text, "[") {
+		return text
+	}
+	var b strings.Builder
+	last := 0
+	for _, at := range bare.FindAllStringIndex(text, -1) {
+		if rest := text[at[1]:]; strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ":") {
+			continue
+		}
+		b.WriteString(text[last:at[0]])
+		last = at[1]
+	}
+	return b.String() + text[last:]
+}
+
 // replaced returns text with its citations replaced.
 func replaced(text string, by func(string) string) string {
 	if !strings.ContainsAny(text, "[【") { // as most have none
@@ -285,6 +306,7 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		}
 		return kept
 	})
+	text = unnumbered(text)
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}

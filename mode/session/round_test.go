@@ -361,6 +361,42 @@ func TestBan(t *testing.T) {
 	}
 }
 
+// What is wished for while the session is paused takes effect when it goes on.
+func TestWishesInAPause(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{}, time.Minute, sensible)
+	d.inputs = map[int]ponder.Body{3: ponder.RunPaused{}, 4: wish(Correct, "The sea is not blue.", SteerArgs{}), 5: ponder.Steer{Do: ponder.AnswerNow}, 6: ponder.RunResumed{}}
+	d.work()
+	var got []string
+	for _, b := range bodiesOf[ponder.Progress](d) {
+		if b.Stage == "steered" {
+			got = append(got, fmt.Sprint(b.Content, b.Cancelled))
+		}
+	}
+	want := []string{"correction c1 holds from now on[]", "the answer will be written when the session goes on[]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An earlier session that turned out wrong is not offered, and how the others
+// turned out is said.
+func TestEarlierOutcomes(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{Earlier: true}, time.Second, func(a ponder.Action) ponder.Body {
+		if _, ok := a.(ponder.Do); ok {
+			return ponder.ToolResult{Name: EarlierTool, Result: `{"hits":[{"thread":"thr_1","question":"A?","answer":"Wrong.","resolved":0},{"thread":"thr_2","question":"B?","answer":"Right.","confidence":0.5,"resolved":1},{"thread":"thr_3","question":"C?","answer":"Half.","resolved":0.5}]}`}
+		}
+		return sensible(a)
+	}).work()
+	var titles []string
+	for _, b := range bodiesOf[ponder.Evidence](d) {
+		titles = append(titles, b.Title)
+	}
+	want := []string{"B? (confidence 0.50, which turned out right)", "C? (confidence 0.00, which turned out partly right)"}
+	if diff := cmp.Diff(want, titles); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // A wish that comes when the answer is being written is refused, with the reason.
 func TestLateWishes(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Second, sensible)

@@ -19,14 +19,15 @@ type state struct {
 	opts  Options
 	input *same.Text // of the user's question
 
-	Time  clock  `json:"time,omitzero"`
-	Step  step   `json:"step"`
-	Wave  []cell `json:"wave,omitempty"`  // of the steps look and thoughts
-	Notes []note `json:"notes,omitempty"` // written, but not seen in the log yet
-	End   string `json:"end,omitempty"`   // why it concludes
-	Told  bool   `json:"told,omitempty"`  // that the budget is spent
-	Calls int    `json:"calls,omitempty"` // the most it may make, if there is such a limit
-	Out   *out   `json:"out,omitempty"`   // how it ends, once it does
+	Time   clock  `json:"time,omitzero"`
+	Step   step   `json:"step"`
+	Wave   []cell `json:"wave,omitempty"`  // of the steps look and thoughts
+	Notes  []note `json:"notes,omitempty"` // written, but not seen in the log yet
+	End    string `json:"end,omitempty"`   // why it concludes
+	Paused bool   `json:"paused,omitempty"`
+	Told   bool   `json:"told,omitempty"`  // that the budget is spent
+	Calls  int    `json:"calls,omitempty"` // the most it may make, if there is such a limit
+	Out    *out   `json:"out,omitempty"`   // how it ends, once it does
 
 	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
 	Fails   int    `json:"fails,omitempty"`   // calls in a row that failed
@@ -209,7 +210,7 @@ func (s *state) minds(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallFinished, ponder.ToolResult, ponder.BudgetSpent:
 		return ev.Run == s.run.ID
-	case ponder.Steer:
+	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
 	}
 	return ev.Run == s.run.ID && len(s.Notes) > 0 && ends(ev.Cause)
@@ -228,6 +229,10 @@ func (s *state) see(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
 		s.obey(ev.ID, b)
+	case ponder.RunPaused:
+		s.Paused = true
+	case ponder.RunResumed:
+		s.Paused = false
 	case ponder.BudgetSpent:
 		s.Told = true
 		s.conclude(spent(b.What))

@@ -66,6 +66,9 @@ func (s *state) obey(id string, b ponder.Steer) {
 	if !known {
 		return
 	}
+	if s.Paused {
+		r.cancelled = nil // the pause has put an end to all
+	}
 	s.write("steered", &s.Counts.Steered, append([]ponder.Body{ponder.Progress{
 		Content: r.text, Stage: "steered", Label: string(b.Do), Ref: id, Refused: r.refused, Cancelled: r.cancelled,
 	}}, r.add...)...)
@@ -135,6 +138,9 @@ func (s *state) hurry() reply {
 		return refuse("the session is writing its answer already: %s", s.End)
 	}
 	r := reply{text: "the answer is being written", cancelled: s.inFlight()}
+	if s.Paused {
+		r.text = "the answer will be written when the session goes on"
+	}
 	s.conclude("an answer was wanted now")
 	return r
 }
@@ -168,6 +174,11 @@ func (s *state) find(name string) (int, reply) {
 	is := func(q question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, reply{}
+	}
+	if n, ok := strings.CutPrefix(strings.ToLower(name), "q"); ok {
+		if n, err := strconv.Atoi(n); err == nil && 0 < n && n <= s.Counts.Questions {
+			return -1, refuse("question %s is not open any more", name)
+		}
 	}
 	if slices.ContainsFunc(s.Explored, is) {
 		return -1, refuse("question %s is not open any more", name)
@@ -292,8 +303,10 @@ func (s *state) ban(name string) reply {
 		foci[e.Question] = true
 		return true
 	}))
-	r := reply{text: fmt.Sprintf("%s is left out from now on", source)}
-	if had > len(s.Evidence) {
+	r := reply{text: source + " is left out from now on"}
+	if had == len(s.Evidence) {
+		r.text += "; nothing that was found so far is of it"
+	} else {
 		r.cancelled = s.anew(func(c *cell) bool { return foci[c.Focus.Question] })
 	}
 	return r

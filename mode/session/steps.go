@@ -2,10 +2,12 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"ponder"
 	"ponder/llm"
+	"ponder/same"
 )
 
 // Bounds on what is kept of an answer, in bytes.
@@ -90,9 +92,12 @@ func (s *state) sumUp(sum summary, model string, unaided bool) {
 func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 	var cites []string
 	sum.Text, cites = s.cited(sum.Text, nil)
-	for i, text := range sum.Insights {
-		sum.Insights[i], _ = s.cited(text, nil)
+	for _, list := range [][]string{sum.Insights, sum.Remaining} {
+		for i, text := range list {
+			list[i], _ = s.cited(text, nil)
+		}
 	}
+	sum.Insights, sum.Remaining = distinct(sum.Insights), distinct(sum.Remaining)
 	s.Worth = s.Worth.sure(sum.Confidence)
 	s.write("summed", &s.Counts.Syntheses, ponder.Synthesis{
 		Content: sum.Text, Number: s.Counts.Syntheses, Insights: sum.Insights, Confidence: sum.Confidence,
@@ -101,6 +106,18 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 	})
 	s.keep(cites)
 	return sum
+}
+
+// distinct returns the texts of a list that say something else than those before.
+func distinct(list []string) (kept []string) {
+	var feels []same.Text
+	for _, text := range list {
+		t := same.Of(text)
+		if _, v := same.Nearest(feels, t); said(text) && v != same.Same && !slices.Contains(kept, text) {
+			kept, feels = append(kept, text), append(feels, t)
+		}
+	}
+	return kept
 }
 
 // finish ends the session with an answer.
