@@ -30,6 +30,10 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", fmt.Sprintf("%.2f", b.Confidence), b.Content, tui.Strong
 	case ponder.SystemNote:
 		it.Kind, it.Text = "note", b.Content
+	case ponder.Evidence:
+		id, ok := session.Source{Source: b.Source}.Earlier()
+		it.Kind, it.Mark, it.Text = "earlier", b.ID, fmt.Sprintf("%s concluded on: %s", id, b.Title)
+		return it, ok
 	case ponder.BudgetSpent:
 		it.Kind, it.Text = "concluding", b.What+" spent"
 	case ponder.Progress:

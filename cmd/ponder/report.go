@@ -152,6 +152,10 @@ func sources(v session.View) (list []string) {
 		if !s.Cited || len(cited) > 0 && !slices.Contains(cited, s.ID) {
 			continue
 		}
+		if id, ok := s.Earlier(); ok {
+			list = append(list, fmt.Sprintf("[%s] earlier session %s: %s\n      %q", s.ID, id, oneLine(s.Title), clip(oneLine(s.Quote), maxQuote)))
+			continue
+		}
 		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d\n      %q", s.ID, nearPath(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
 	}
 	return list

@@ -43,7 +43,7 @@ func (a *app) sessionCancel(ctx context.Context, name string) error {
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return i.Status.Ended() }); err != nil {
 		return err
 	}
-	a.note("%s is cancelled; what it has thought: ponder session show %s", w.id, w.id)
+	a.note("%s is cancelled; what it has thought: %s", w.id, a.command("session show", w.id))
 	return nil
 }
 

@@ -37,7 +37,7 @@ ponder session steer last --answer-now`,
 		Args: takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.wishes) == 0 {
-				return cmd.Help()
+				return usagef("nothing is wished for: --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost or --answer-now; `ponder session steer --help` has examples")
 			}
 			return a.sessionSteer(cmd.Context(), args[0], f)
 		},

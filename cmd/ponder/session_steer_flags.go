@@ -265,7 +265,7 @@ func questionIn(v session.View, name string) (string, error) {
 		if strings.EqualFold(q.ID, name) || strings.EqualFold(oneLine(q.Text), name) {
 			return q.ID, nil
 		}
-		if !q.Explored && len(open) < maxNamed {
+		if !q.Explored && q.State != session.Dropped && len(open) < maxNamed {
 			open = append(open, q.ID)
 		}
 	}

@@ -164,7 +164,7 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 	case err != nil:
 		return shortest(err)
 	}
-	return w.failed()
+	return nothingKept(w.failed())
 }
 
 // handOver leaves the session to a process in the background. The thinker is at an
@@ -174,6 +174,14 @@ func (w *viewing) handOver(ctx context.Context, t *thinker) error {
 		return w.broken(ctx, err)
 	}
 	return w.detach(ctx, w.store, w.id)
+}
+
+// nothingKept says that a session which failed before its first thought is gone.
+func nothingKept(err error) error {
+	if f := (failure{}); errors.As(err, &f) {
+		return failure{f.code, fmt.Errorf("%w; nothing was thought, so nothing was kept", f.err)}
+	}
+	return err
 }
 
 // end says how it went, and returns that as an exit code.
