@@ -60,8 +60,8 @@ func (a *app) sessionResolve(ctx context.Context, name, word, note string) error
 	switch {
 	case !s.Status.Ended():
 		return usagef("session %s is %s: how it turns out can be said when it has ended", w.id, statusOf(info))
-	case s.Claimed == nil:
-		return usagef("session %s has no confidence that could be right or wrong: it ended before it came to anything", w.id)
+	case s.Claimed == nil || s.Status != ponder.Completed:
+		return usagef("session %s has no answer that could be right or wrong: it is %s", w.id, s.Status)
 	}
 	_, err = store.Append(ctx, w.id, 0, ponder.Event{Run: s.Run, Body: ponder.Resolved{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
 	if err != nil {
