@@ -105,22 +105,26 @@ var determiner = words("the a an this these those its their our his her my your 
 // genitive has the words that join a thing to the one before.
 var genitive = words("of de du des del d")
 
-// means is the role of what may be who does it, and counted that of numbers that
-// have no other.
+// means is the role of what may be who does it, counted that of numbers that have
+// no other, and moment that of what something is before or after.
 const (
 	means   = 2
 	counted = 3
+	moment  = 4
+	first   = 5   // of the roles of other words
 	strong  = 128 // is added to roles that turn the meaning
 )
 
 // lead gives the next terms a role.
 func (r *reader) lead(i int, e entry) {
-	r.role, r.led = uint8(4+e.id%120), 0
+	r.role, r.led = uint8(first+e.id%(strong-first)), 0
 	switch next := i + int(e.words); {
 	case e.kind == with:
 		r.role = means
 	case e.kind == against:
 		r.role |= strong
+	case e.kind == dated:
+		r.role = moment
 	case e.kind == role:
 	case next < len(r.tokens) && r.tokens[next].kind == number:
 		r.role = 0 // by how much

@@ -27,6 +27,7 @@ import (
 //	with   stand before who does it, or what it has
 //	role   stand before what plays another part
 //	against likewise, and no other word can take their place
+//	time   words for one thing that stand before what says when
 //
 // After = is the first word of another line with the same meaning. Of two places
 // for one word the first is taken. A word with ^ has its subject
@@ -63,10 +64,11 @@ const (
 	with
 	role
 	against
+	dated
 )
 
 var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
-	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against}
+	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against, "time": dated}
 
 // tables returns what is known of all languages. The tables are read once and
 // never changed.

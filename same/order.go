@@ -27,7 +27,7 @@ func (p *pair) order() (swapped, doubt bool) {
 		return true, true
 	}
 	s, d := o.passive()
-	swapped, doubt = swapped || s, doubt || d
+	swapped, doubt = swapped || s, doubt || d || o.sourced()
 	if p.a.strict && !swapped && !doubt {
 		doubt = o.inverted()
 	}
@@ -54,12 +54,35 @@ func (p *pair) sides() (swapped, doubt bool) {
 			onlyB++
 		}
 	}
-	if hasA == 0 || hasB == 0 || freeA == 0 || freeB == 0 {
+	switch {
+	case freeA == 0 || freeB == 0 || hasA+hasB == 0:
 		return false, false
+	case hasA == 0:
+		return false, p.leads(p.a.terms, &p.to, p.b.terms)
+	case hasB == 0:
+		return false, p.leads(p.b.terms, &p.from, p.a.terms)
 	}
 	swapped = onlyA > 0 && onlyB > 0 && both == 0
 	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
 }
+
+// leads reports whether what leads a text that makes something do something is no
+// cause in the other one, as in "A makes B grow", and "A grows because of B".
+func (p *pair) leads(list []term, to *[maxTerms]int8, other []term) bool {
+	lead := -1
+	for i := range list {
+		switch {
+		case list[i].rest == makes:
+			return lead >= 0 && other[to[lead]].is&cause == 0
+		case lead < 0 && to[i] >= 0 && list[i].weight > slight && list[i].role == 0:
+			lead = i
+		}
+	}
+	return false
+}
+
+// makes is the rest of the English word.
+var makes = hash("~make")
 
 func tally(in bool, yes, no *int) {
 	if in {
@@ -117,32 +140,6 @@ func (o *places) oneClause(i int, set uint64) bool {
 	return true
 }
 
-// passive reports whether a copula stands right before a verb.
-func passive(list []term, i int) bool { return i > 0 && list[i-1].is&copula != 0 }
-
-// shift reports whether a thing is behind a "by" in one of two texts only, and
-// has no other role in the other.
-func shift(x, y *term) bool {
-	return x.role != y.role && (x.role == 0 || y.role == 0) && (x.role|y.role == agent || x.role|y.role == means)
-}
-
-// passive looks at what is behind a "by" in one text only. It must have changed
-// places with something, or it is who does it in one and not in the other.
-func (o *places) passive() (swapped, doubt bool) {
-	for set := o.shifted; set != 0; set &= set - 1 {
-		k := bits.TrailingZeros64(set)
-		if !suffers(o.a.terms, k) && !suffers(o.b.terms, int(o.to[k])) {
-			continue
-		}
-		all := o.free & o.inA.sentence(k)
-		moved := all & (below(k) ^ o.before[o.to[k]])
-		if kept := all &^ moved; moved == 0 && kept != 0 {
-			swapped, doubt = swapped || bits.OnesCount64(kept) > 1, true
-		}
-	}
-	return swapped, doubt
-}
-
 // converted reports whether the only opposite word is one of comparison, and
 // what it compares has changed places.
 func (p *pair) converted() bool {
@@ -174,16 +171,6 @@ func (p *pair) converted() bool {
 	return compares != nil && flipped != nil && left > 0 && right > 0 && kept == 0
 }
 
-// suffers reports whether a thing is behind a "by", or behind a "with" that
-// follows a verb after a copula.
-func suffers(list []term, k int) bool {
-	role := list[k].role
-	for k > 0 && list[k-1].role == role {
-		k--
-	}
-	return role == agent || role == means && k > 1 && list[k-2].is&copula != 0
-}
-
 // part returns the role that a thing has in both texts.
 func part(x, y *term) roles {
 	if x.role != y.role {
@@ -196,14 +183,15 @@ func part(x, y *term) roles {
 }
 
 // traded reports whether two things have taken over each other's role: from A to
-// B, and from B to A. If one of the roles is none, their places must tell, too.
+// B, and from B to A. If one of the roles is none, their places must tell, too, but
+// not of what was first: A after B is not B after A, wherever they stand.
 func (o *places) traded() bool {
 	for set := o.changed; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		r, s := o.a.terms[i].role, o.b.terms[o.to[i]].role
 		for others := set & (set - 1); others != 0; others &= others - 1 {
 			k := bits.TrailingZeros64(others)
-			if o.a.terms[k].role == s && o.b.terms[o.to[k]].role == r && (r != 0 && s != 0 || o.to[k] < o.to[i]) {
+			if o.a.terms[k].role == s && o.b.terms[o.to[k]].role == r && (r != 0 && s != 0 || r|s == moment || o.to[k] < o.to[i]) {
 				return true
 			}
 		}

@@ -15,7 +15,8 @@ type places struct {
 	doers    uint64               // of those, what may be a subject in both texts
 	free     uint64               // of those, what has no role in either
 	changed  uint64               // of those, what has another role in each
-	shifted  uint64               // what is behind a "by" in one text only
+	shifted  uint64               // what is behind a "by" in one text only, and has no other role
+	acting   uint64               // what is behind a "by" in one text, and has another role, but no "with", in the other
 	nouns    uint64               // what is a noun, with a partner or without
 	placed   bool                 // a strong role changed: on and under, to and from
 }
@@ -51,6 +52,8 @@ func (o *places) term(i int, x, y *term) {
 		o.verbs |= bit & o.single
 	case x.weight > slight:
 		o.verbs |= bit
+	case x.rest == y.rest && x.rest != bare:
+		o.verbs |= bit & o.single // "gave"
 	}
 	if x.weight > slight || x.is&amount != 0 {
 		o.things |= bit
@@ -70,8 +73,11 @@ func (o *places) term(i int, x, y *term) {
 	if x.weight > slight {
 		o.changed |= bit
 	}
-	if shift(x, y) {
+	switch {
+	case shift(x, y):
 		o.shifted |= bit
+	case (x.role == agent || y.role == agent) && x.role|y.role != agent|means:
+		o.acting |= bit
 	}
 	o.placed = o.placed || x.role != 0 && y.role != 0 && (x.role|y.role)&strong != 0
 }

@@ -73,6 +73,9 @@ func (r *reader) read(text string) {
 	if len(r.tokens) > 0 {
 		r.asks = r.tokens[len(r.tokens)-1].asks
 	}
+	if r.asks {
+		r.wants = r.wanted()
+	}
 }
 
 // take reads what begins at a token and returns how many tokens that is.
@@ -157,10 +160,16 @@ func (r *reader) entry(i int, e entry) int {
 		t.weight = slight
 	case concept:
 		t.weight = known
+	case dated:
+		t.weight = known
+		r.lead(i, e)
 	case ask:
 		t.weight, t.is = known, asking
 	}
 	r.add(i, t)
+	if e.kind == dated {
+		r.led = 0 // what is behind it has the role, not the word
+	}
 	return n
 }
 

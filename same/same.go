@@ -44,8 +44,9 @@ type Text struct {
 	weight uint16 // of all terms
 	nots   uint8
 	asks   bool
-	cut    bool // there is more than is in terms
-	strict bool // of a language whose verb may stand behind all
+	wants  uint8 // of a question, subject or object, if that is known
+	cut    bool  // there is more than is in terms
+	strict bool  // of a language whose verb may stand behind all
 
 	prefixed bool // a term has a negative prefix
 }
@@ -120,7 +121,7 @@ func (t Text) Compare(o Text) Verdict {
 		return Different
 	case t.sum == o.sum:
 		return Same
-	case t.cut || o.cut || t.asks != o.asks || !t.near(o):
+	case t.cut || o.cut || t.asks != o.asks || t.wants|o.wants == subject|object || !t.near(o):
 		return Different
 	case t.sum > o.sum:
 		t, o = o, t // one order of two, so that they are the same to each other
