@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -13,7 +15,7 @@ func writeWhole(file string, text []byte) error {
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
 	if err != nil {
-		return err
+		return noRoom(filepath.Dir(file), err)
 	}
 	defer os.Remove(tmp.Name()) // gone already if all went well
 	_, err = tmp.Write(text)
@@ -21,4 +23,15 @@ func writeWhole(file string, text []byte) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), file)
+}
+
+// noRoom says why no file can be made in a folder, without the name that was tried.
+func noRoom(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s", dir)
+	}
+	if tried := (*fs.PathError)(nil); errors.As(err, &tried) {
+		return fmt.Errorf("folder %s: %w", dir, tried.Err)
+	}
+	return err
 }

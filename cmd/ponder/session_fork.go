@@ -15,7 +15,7 @@ import (
 
 // forkFlags are what `ponder session fork` is told beside the session.
 type forkFlags struct {
-	at           int64
+	at           ponder.Seq
 	paused       bool
 	detach       bool
 	model, title string
@@ -38,15 +38,15 @@ ponder session fork last --at 57 --correct "The contract was signed in 2021, not
 ponder session fork last --add "What if nobody pays?" --model openai/gpt-5.2 --detach`,
 		Args: takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("at") && f.at < 1 {
-				return usagef("--at: events are counted from 1")
+			if f.paused && f.detach {
+				return usagef("--paused and --detach contradict each other: one waits, the other thinks in the background")
 			}
 			return a.sessionFork(cmd.Context(), args[0], f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Int64Var(&f.at, "at", 0, "begin with what there was up to the event of this `number`")
+	flags.Var(eventFlag{&f.at, 1}, "at", "begin with what there was up to the event of this `number`")
 	flags.BoolVar(&f.paused, "paused", false, "do not go on yet")
 	flags.BoolVar(&f.detach, "detach", false, "think in the background, and print the id")
 	flags.StringVar(&f.model, "model", "", "go on with `provider/model`")
@@ -62,7 +62,7 @@ func (a *app) sessionFork(ctx context.Context, name string, f forkFlags) error {
 		return err
 	}
 	defer store.Close()
-	at, then, err := w.cut(ctx, ponder.Seq(f.at))
+	at, then, err := w.cut(ctx, f.at)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (f *forkFlags) begin(s session.Session, wishes []ponder.Event) (list []pond
 func (a *app) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, f forkFlags) error {
 	w := a.viewing(store, id)
 	w.internal = f.internal
-	if f.detach && !f.paused {
+	if f.detach {
 		return a.detach(ctx, store, id)
 	}
 	if err := w.load(ctx); err != nil {

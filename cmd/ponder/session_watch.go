@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) sessionWatchCommand() *cobra.Command {
-	var after int64
+	var after ponder.Seq
 	var internal bool
 	cmd := &cobra.Command{
 		Use:   "watch ID",
@@ -20,10 +20,10 @@ them. Ctrl-C and d leave it to itself.`,
 		Example: "ponder session watch last\nponder session watch last --json --after 120",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.sessionWatch(cmd.Context(), args[0], ponder.Seq(after), internal)
+			return a.sessionWatch(cmd.Context(), args[0], after, internal)
 		},
 	}
-	cmd.Flags().Int64Var(&after, "after", 0, "begin after the event of this `number`")
+	cmd.Flags().Var(eventFlag{&after, 0}, "after", "begin after the event of this `number`")
 	cmd.Flags().BoolVar(&internal, "internal", false, "with --json: internal events too")
 	return cmd
 }
