@@ -38,7 +38,12 @@ func (o *places) passive() (swapped, doubt bool) {
 
 // moved reports whether the terms k and v of the first text stand the other way
 // round in the second: what is done stands behind who does it, or before its "by".
+// Of terms of two sentences it is not known, and taken to be so.
 func (o *places) moved(k, v int) bool {
+	x, y := &o.b.terms[o.to[k]], &o.b.terms[o.to[v]]
+	if o.a.terms[k].place>>8 != o.a.terms[v].place>>8 || x.place>>8 != y.place>>8 {
+		return true
+	}
 	return (below(k)^o.before[o.to[k]])>>v&1 != 0
 }
 
