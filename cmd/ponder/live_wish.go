@@ -20,7 +20,7 @@ type verb struct {
 // verbs are all of them, the most useful first.
 func verbs() []verb {
 	return []verb{
-		{name: "add", takes: "QUESTION", about: "think about this too"},
+		{name: "add", takes: "QUESTION", about: "think about this too; add 9 QUESTION says how urgent it is, from 1 to 10"},
 		{name: "drop", takes: "q3", about: "leave out a question"},
 		{name: "rank", takes: "q3 9", about: "how urgent a question is, from 1 to 10"},
 		{name: "correct", takes: "FACT", about: "hold this for true, whatever was thought"},
@@ -73,10 +73,27 @@ func readWish(line string) (f steerFlags, err error) {
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.add(flags)
+	priority := ""
+	if ok && v.name == "add" {
+		priority, rest = leadingPriority(rest)
+	}
 	if err := flags.Lookup(cmp.Or(v.flag, v.name)).Value.Set(rest); err != nil {
 		return f, fmt.Errorf("%s: %w", v.name, err)
 	}
+	if priority != "" {
+		return f, f.priority(priority)
+	}
 	return f, nil
+}
+
+// leadingPriority returns the priority that a question begins with, and the rest. A
+// number that nothing follows is the question.
+func leadingPriority(text string) (priority, question string) {
+	first, rest, _ := strings.Cut(text, " ")
+	if _, err := urgency(first); err != nil || strings.TrimSpace(rest) == "" {
+		return "", text
+	}
+	return first, strings.TrimSpace(rest)
 }
 
 func names(list []verb) (out []string) {

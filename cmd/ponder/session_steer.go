@@ -263,11 +263,39 @@ func verdict(ack ponder.Event, b ponder.Progress) string {
 	return line
 }
 
-// wishOf returns a wish in words.
+// wishOf returns a wish in words, with its values.
 func wishOf(ev ponder.Event) string {
 	b, _ := ev.Body.(ponder.Steer)
 	var args session.SteerArgs
 	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
 	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
-	return clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
+	text := clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
+	if args.Priority != 0 {
+		text += fmt.Sprintf(", priority %d", args.Priority)
+	}
+	if limits := wishedLimits(b.Args); b.Do == ponder.SetBudget && len(limits) > 0 {
+		text += ": " + strings.Join(limits, ", ")
+	}
+	return text
+}
+
+// wishedLimits returns the limits that a wish names, in words.
+func wishedLimits(args json.RawMessage) (words []string) {
+	var b ponder.Budget
+	if json.Unmarshal(args, &b) != nil {
+		return nil
+	}
+	if b.Time > 0 {
+		words = append(words, b.Time.Round(time.Millisecond).String())
+	}
+	if b.Calls > 0 {
+		words = append(words, counted(b.Calls, "call", "calls"))
+	}
+	if b.Tokens > 0 {
+		words = append(words, counted(b.Tokens, "token", "tokens"))
+	}
+	if b.Money > 0 {
+		words = append(words, fmt.Sprintf("$%.2f", b.Money.USD()))
+	}
+	return words
 }
