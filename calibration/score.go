@@ -135,27 +135,49 @@ type Bin struct {
 
 // How fine a reliability table is.
 const (
-	maxBins = 10
-	fullBin = 15 // forecasts
+	maxBins  = 10
+	fullBin  = 15 // forecasts
+	fewBins  = 3  // as long as full ones would be fewer
+	smallBin = 8  // forecasts, as long as that is so
 )
 
 // Reliability returns forecasts in bins of about equal counts, the lowest first: ten
-// of them, or less if they would have less than fifteen forecasts, but for the last.
-// Equal forecasts are in the same bin.
+// of them, or less if they would have less than fifteen forecasts. Of few forecasts
+// there are up to three bins of at least eight. Equal forecasts are in the same bin.
+// Fewer than eight are in a bin only if they are all there are.
 func Reliability(list []Forecast) []Bin {
 	list = said(list)
 	sort(list)
-	n := min(maxBins, max(1, len(list)/fullBin))
+	most, full := maxBins, fullBin
+	if len(list) < fewBins*fullBin {
+		most, full = fewBins, smallBin
+	}
+	n := min(most, max(1, len(list)/full))
 	var bins []Bin
 	for from := 0; from < len(list); {
-		to := min(max(from+fullBin, len(list)*(len(bins)+1)/n), len(list))
-		for to < len(list) && (list[to].P == list[to-1].P || len(list)-to < fullBin/2) {
-			to++
-		}
+		to := binEnd(list, from, min(max(from+full, len(list)*(len(bins)+1)/n), len(list)))
 		bins = append(bins, binOf(list[from:to]))
 		from = to
 	}
 	return bins
+}
+
+// binEnd returns where a bin ends that begins at from and is to end at about to. Equal
+// forecasts that would make it the last go to the next one, if both are large enough.
+func binEnd(list []Forecast, from, to int) int {
+	wanted := to
+	for to < len(list) && (list[to].P == list[to-1].P || len(list)-to < smallBin) {
+		to++
+	}
+	if to < len(list) || wanted == to {
+		return to
+	}
+	for before := wanted; before-from >= smallBin; before-- {
+		if list[before].P != list[before-1].P && len(list)-before >= smallBin {
+			return before
+		}
+	}
+	return to
 }
 
 func sort(list []Forecast) {

@@ -167,6 +167,9 @@ func (a *app) reliability(r reliability) {
 		rows = append(rows, scoreRow("calibrated", r.Calibrated))
 	}
 	a.table(rows)
+	if len(r.Claimed.Reliability) == 1 {
+		a.printf("\nAll claims are in one group, so their ECE measures only the mean: how far what was said on\naverage is from how often that was right.\n")
+	}
 	if len(r.Worth) > 0 {
 		a.printf("\nWhat a claim is worth, all else being average:\n\n")
 		head, below := []string{"claimed"}, []string{"calibrated"}
