@@ -203,6 +203,15 @@ func TestFrameOf(t *testing.T) {
 	}
 }
 
+// TestEarlierSources checks that an earlier session is named as what it is.
+func TestEarlierSources(t *testing.T) {
+	v := session.NewView()
+	v.Sources = []session.Source{{ID: "e1", Source: "thread:thr_1", Title: "Why? (confidence 0.70)", Quote: "So.", End: 3, Cited: true}}
+	if d := cmp.Diff([]string{"[e1] earlier session thr_1: Why? (confidence 0.70)\n      \"So.\""}, sources(v)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestItemOf(t *testing.T) {
 	for _, tt := range []struct {
 		body ponder.Body

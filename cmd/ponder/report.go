@@ -205,7 +205,7 @@ func (w *viewing) outcome() error {
 		w.note("paused; to go on: %s", w.command("session resume", w.id))
 		return failure{code: incomplete}
 	case ponder.Cancelled:
-		return failure{incomplete, fmt.Errorf("session %s was cancelled: ponder session show %s", w.id, w.id)}
+		return failure{incomplete, fmt.Errorf("session %s was cancelled: %s", w.id, w.command("session show", w.id))}
 	case ponder.Failed:
 		return w.failed()
 	}

@@ -16,7 +16,7 @@ func TestSteerFlags(t *testing.T) {
 	v := session.NewView()
 	v.Session.Run = "run_1"
 	v.Session.Budget = session.Limits{Seconds: 300, Calls: 10}
-	v.Questions = []session.Question{{ID: "q1", Text: "How deep?"}, {ID: "q2", Text: "How wide?", Explored: true}}
+	v.Questions = []session.Question{{ID: "q1", Text: "How deep?"}, {ID: "q2", Text: "How wide?", Explored: true}, {ID: "q3", Text: "How old?", State: session.Dropped}}
 	v.Sources = []session.Source{{ID: "e1", Source: "/d/a.md"}}
 	for _, tt := range []struct {
 		name, line string
@@ -60,6 +60,9 @@ func TestSteerFlags(t *testing.T) {
 			err := flags.Parse(words)
 			if err == nil {
 				evs, err = f.events(v)
+			}
+			if err != nil && strings.Contains(err.Error(), ", q3") {
+				t.Errorf("a dropped question is proposed: %v", err)
 			}
 			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Fatalf("error %v, want %q", err, tt.err)
