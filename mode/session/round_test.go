@@ -166,6 +166,21 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// An insight that is given twice is written once, and cites nothing that is not there.
+func TestDistinctInsights(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{}, time.Second, replies(map[string]ponder.Body{
+		"final": says(`{"answer":"Deep.","insights":["Salt comes from rivers.","Salt comes from rivers!","Salt does not come from rivers.","It seems that salt comes from rivers [e9]."],"confidence":0.5,"remaining":["Why [e99]?","Why?"]}`),
+	})).work()
+	sums := bodiesOf[ponder.Synthesis](d)
+	last := sums[len(sums)-1]
+	if diff := cmp.Diff([]string{"Salt comes from rivers.", "Salt does not come from rivers."}, last.Insights); diff != "" {
+		t.Errorf("insights (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Why?"}, last.Remaining); diff != "" {
+		t.Errorf("remaining (-want +got):\n%s", diff)
+	}
+}
+
 func TestTrend(t *testing.T) {
 	for _, tt := range []struct {
 		sure []float64

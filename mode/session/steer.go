@@ -93,7 +93,7 @@ func (s *state) wish(b ponder.Steer) (r reply, known bool) {
 		return refuse("its arguments can't be read"), true
 	}
 	switch {
-	case b.Do == ponder.Cancel || b.Do == "fork":
+	case b.Do == ponder.Cancel:
 		return reply{}, false
 	case s.Step.Do == done:
 		return refuse("the session is over"), true
