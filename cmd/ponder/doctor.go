@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"ponder/document"
 	"ponder/internal/tui"
-	"ponder/recall"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -85,7 +85,7 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	if err != nil {
 		return finding{"documents", broken, err.Error()}
 	}
-	listing, err := recall.Scan(ctx, paths, recall.Options{})
+	listing, err := document.Scan(ctx, paths, document.Options{})
 	if err != nil {
 		return finding{"documents", broken, err.Error()}
 	}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"ponder"
+	"ponder/document"
 	"ponder/internal/config"
 	"ponder/mode/session"
-	"ponder/recall"
 )
 
 // A prepared is what a session is thought with.
@@ -92,12 +92,12 @@ func checkDocs(ctx context.Context, paths []string) ([]string, error) {
 		all = append(all, abs)
 	}
 	if len(files) > 0 {
-		if _, _, err := recall.Load(ctx, files, recall.Options{}); err != nil {
+		if _, _, err := document.Load(ctx, files, document.Options{}); err != nil {
 			return nil, docsError(ctx, err)
 		}
 	}
 	if len(all) > 0 {
-		listing, err := recall.Scan(ctx, all, recall.Options{})
+		listing, err := document.Scan(ctx, all, document.Options{})
 		if err != nil {
 			return nil, docsError(ctx, err)
 		}
@@ -116,7 +116,7 @@ func docsError(ctx context.Context, err error) error {
 	return usagef("--docs: %w", err)
 }
 
-func skipped(list []recall.Skipped) string {
+func skipped(list []document.Skipped) string {
 	if len(list) == 0 {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"ponder/recall"
+	"ponder/document"
 )
 
 // Whether files have changed is looked up before every search, but not so often
@@ -19,7 +19,7 @@ const (
 
 // A cache keeps the documents of sets of paths. It is safe for concurrent use.
 type cache struct {
-	read     recall.Options
+	read     document.Options
 	maxBytes int64
 
 	mu      sync.Mutex
@@ -35,8 +35,8 @@ type entry struct {
 
 	lock    chan struct{} // holds one value while it is locked
 	key     string        // of the listing that was read; "" before the first
-	docs    *recall.Collection
-	skipped []recall.Skipped
+	docs    *document.Collection
+	skipped []document.Skipped
 	fresh   time.Time // until when the listing needs no look
 }
 
@@ -46,7 +46,7 @@ func newCache(opts Options) *cache {
 
 // load returns the documents of paths as they are now. Of callers that want the
 // same paths at the same time, one reads and the others wait for it.
-func (c *cache) load(ctx context.Context, paths []string) (*recall.Collection, []recall.Skipped, error) {
+func (c *cache) load(ctx context.Context, paths []string) (*document.Collection, []document.Skipped, error) {
 	e := c.entry(strings.Join(paths, "\x00"))
 	select {
 	case e.lock <- struct{}{}:
@@ -63,12 +63,12 @@ func (c *cache) load(ctx context.Context, paths []string) (*recall.Collection, [
 }
 
 // refresh reads the documents if they have changed. The caller holds the lock.
-func (e *entry) refresh(ctx context.Context, paths []string, opts recall.Options) error {
+func (e *entry) refresh(ctx context.Context, paths []string, opts document.Options) error {
 	began := time.Now()
 	if e.docs != nil && began.Before(e.fresh) {
 		return nil
 	}
-	list, err := recall.Scan(ctx, paths, opts)
+	list, err := document.Scan(ctx, paths, opts)
 	if err != nil {
 		return err
 	}

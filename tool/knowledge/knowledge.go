@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/document"
 )
 
 // Name is what the tool is called by.
@@ -52,7 +52,7 @@ type Options struct {
 	Roots []string
 
 	// Read bounds what is read.
-	Read recall.Options
+	Read document.Options
 
 	// MaxBytes is how much text is kept for the next search, in bytes; 512 MiB if
 	// zero. Its index takes about as much again.
@@ -101,11 +101,11 @@ type input struct {
 
 // result is what the tool returns, as JSON.
 type result struct {
-	Hits      []hit            `json:"hits"`
-	Skipped   []recall.Skipped `json:"skipped"`
-	More      int              `json:"skipped_more,omitempty"` // how many more were skipped
-	Documents int              `json:"documents"`
-	Sentences int              `json:"sentences"`
+	Hits      []hit              `json:"hits"`
+	Skipped   []document.Skipped `json:"skipped"`
+	More      int                `json:"skipped_more,omitempty"` // how many more were skipped
+	Documents int                `json:"documents"`
+	Sentences int                `json:"sentences"`
 }
 
 type hit struct {
@@ -139,7 +139,7 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 		return "", fmt.Errorf("knowledge_search: %w", err)
 	}
 	r := result{
-		Hits: []hit{}, Skipped: append([]recall.Skipped{}, skipped[:min(len(skipped), maxSkipped)]...), More: max(0, len(skipped)-maxSkipped),
+		Hits: []hit{}, Skipped: append([]document.Skipped{}, skipped[:min(len(skipped), maxSkipped)]...), More: max(0, len(skipped)-maxSkipped),
 		Documents: len(docs.Documents()), Sentences: docs.Sentences(),
 	}
 	limit := in.Limit
@@ -153,8 +153,8 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 }
 
 // find searches, and heeds which sources are wanted.
-func find(docs *recall.Collection, in input, limit int) []recall.Hit {
-	opts, n := recall.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity}, limit
+func find(docs *document.Collection, in input, limit int) []document.Hit {
+	opts, n := document.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity}, limit
 	if len(in.Prefer)+len(in.Without) > 0 {
 		n = wider * limit
 	}
@@ -162,13 +162,13 @@ func find(docs *recall.Collection, in input, limit int) []recall.Hit {
 	if n == limit {
 		return found
 	}
-	found = slices.DeleteFunc(found, func(h recall.Hit) bool { return among(h.Document.Source, in.Without) })
+	found = slices.DeleteFunc(found, func(h document.Hit) bool { return among(h.Document.Source, in.Without) })
 	for i, h := range found {
 		if among(h.Document.Source, in.Prefer) {
 			found[i].Score = min(1, preferred*h.Score)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b recall.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return found[:min(limit, len(found))]
 }
 
@@ -190,7 +190,7 @@ func among(source string, names []string) bool {
 	return false
 }
 
-func newHit(docs *recall.Collection, h recall.Hit, query string) hit {
+func newHit(docs *document.Collection, h document.Hit, query string) hit {
 	return hit{
 		ID: h.ID(), Source: h.Document.Source, Title: clip(h.Document.Title, maxLabel), Section: clip(h.Section(), maxLabel),
 		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: float64(int(h.Score*1000)) / 1000,
@@ -200,7 +200,7 @@ func newHit(docs *recall.Collection, h recall.Hit, query string) hit {
 }
 
 // around returns the sentences before and after a hit.
-func around(h recall.Hit) string {
+func around(h document.Hit) string {
 	before, after := h.Around()
 	before, after = clip(before, maxContext/2), clip(after, maxContext/2)
 	if before == "" || after == "" {

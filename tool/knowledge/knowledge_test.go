@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ponder/recall"
+	"ponder/document"
 )
 
 const boats = `# Boats
@@ -81,7 +81,7 @@ func TestSearch(t *testing.T) {
 	if len(h.Topics) == 0 || len(h.Topics) > 4 {
 		t.Errorf("topics: %q", h.Topics)
 	}
-	skipped := []recall.Skipped{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
+	skipped := []document.Skipped{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
 	if diff := cmp.Diff(skipped, r.Skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
@@ -180,7 +180,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d hits, %d skipped and %d more", len(r.Hits), len(r.Skipped), r.More)
 	}
 	for _, h := range r.Hits {
-		if len(h.Quote) > recall.MaxSentence || len(h.Title) > maxLabel || len(h.Context) > maxContext+8 {
+		if len(h.Quote) > document.MaxSentence || len(h.Title) > maxLabel || len(h.Context) > maxContext+8 {
 			t.Errorf("hit of %d bytes, title %d, context %d", len(h.Quote), len(h.Title), len(h.Context))
 		}
 	}
@@ -189,7 +189,7 @@ func TestBounds(t *testing.T) {
 func TestFilesChange(t *testing.T) {
 	dir := folder(t, map[string]string{"a.md": "The ferry is red."})
 	c := newCache(Options{MaxBytes: 1 << 20})
-	load := func() *recall.Collection {
+	load := func() *document.Collection {
 		t.Helper()
 		for _, e := range c.entries {
 			e.fresh = e.fresh.Add(-lookAtMost)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ponder/recall"
+	"ponder/document"
 )
 
 // leastScore is the score below which a session is about something else. In
@@ -28,13 +28,13 @@ type match struct {
 // near it comes to that. So a score means the same whatever the question's length
 // and however common its words are.
 func related(question string, sessions []summary, n int) []match {
-	docs := make([]*recall.Document, 0, len(sessions)+1)
+	docs := make([]*document.Document, 0, len(sessions)+1)
 	for i, s := range sessions {
-		docs = append(docs, document(prefix+strconv.Itoa(i), s.Question, s.Answer))
+		docs = append(docs, written(prefix+strconv.Itoa(i), s.Question, s.Answer))
 	}
-	self := document(prefix, question, "")
+	self := written(prefix, question, "")
 	docs = append(docs, self)
-	ranked := recall.NewCollection(docs).Rank(question, len(docs))
+	ranked := document.NewCollection(docs).Rank(question, len(docs))
 	whole := 0.0
 	for _, r := range ranked {
 		if r.Document == self {
@@ -54,11 +54,11 @@ func related(question string, sessions []summary, n int) []match {
 	return list
 }
 
-// document returns a session as it is ranked: its question is its title and its
+// written returns a session as it is ranked: its question is its title and its
 // first paragraph.
-func document(source, question, answer string) *recall.Document {
-	c := recall.Markdown(answer)
+func written(source, question, answer string) *document.Document {
+	c := document.Markdown(answer)
 	c.Title = question
-	c.Blocks = append([]recall.Block{{Text: question}}, c.Blocks...)
-	return recall.NewDocument(source, question, c)
+	c.Blocks = append([]document.Block{{Text: question}}, c.Blocks...)
+	return document.NewDocument(source, question, c)
 }

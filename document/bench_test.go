@@ -1,0 +1,106 @@
+package document
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// prose writes made-up Markdown in which words are as frequent as in a language.
+type prose struct {
+	rand *rand.Rand
+	zipf *rand.Zipf
+}
+
+func newProse(seed uint64) *prose {
+	r := rand.New(rand.NewPCG(seed, 1))
+	return &prose{r, rand.NewZipf(r, 1.1, 8, 60_000)}
+}
+
+func (p *prose) word() string {
+	n := p.zipf.Uint64()
+	var b strings.Builder
+	for n = n*7 + 3; n > 0; n /= 60 {
+		b.WriteByte("bcdfghklmnprstvz"[n%60%16])
+		b.WriteByte("aeiouy"[n%60/10])
+	}
+	return b.String()
+}
+
+func (p *prose) sentence() string {
+	words := make([]string, 6+p.rand.IntN(20))
+	for i := range words {
+		words[i] = p.word()
+	}
+	words[0] = strings.ToUpper(words[0][:1]) + words[0][1:]
+	return strings.Join(words, " ") + "."
+}
+
+// page returns about so many bytes.
+func (p *prose) page(bytes int) string {
+	var b strings.Builder
+	for b.Len() < bytes {
+		fmt.Fprintf(&b, "## %s\n\n", strings.TrimSuffix(p.sentence(), "."))
+		for range 3 {
+			for range 4 {
+				b.WriteString(p.sentence() + " ")
+			}
+			b.WriteString("\n\n")
+		}
+	}
+	return b.String()
+}
+
+// folder writes pages of 20 kB into a folder.
+func folder(b *testing.B, bytes int) string {
+	b.Helper()
+	dir := b.TempDir()
+	p := newProse(1)
+	for i := range bytes / 20_000 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%05d.md", i)), []byte(p.page(20_000)), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func BenchmarkLoad20MB(b *testing.B) {
+	dir := folder(b, 20_000_000)
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		c, _, err := Load(context.Background(), []string{dir}, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(c.Sentences()), "sentences")
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "MB")
+		runtime.KeepAlive(c)
+	}
+}
+
+func BenchmarkSearch200k(b *testing.B) {
+	p := newProse(1)
+	var docs []*Document
+	for n := 0; n < 200_000; {
+		d := NewDocument(fmt.Sprint(n), "page", Markdown(p.page(20_000)))
+		n += len(d.Sentences)
+		docs = append(docs, d)
+	}
+	c := NewCollection(docs)
+	questions := make([]string, 64)
+	for i := range questions {
+		questions[i] = strings.Join(strings.Fields(p.sentence())[:5], " ")
+	}
+	for i := 0; b.Loop(); i++ {
+		c.Search(questions[i%len(questions)], 10, SearchOptions{Diversity: 0.3})
+	}
+}

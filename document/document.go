@@ -1,0 +1,202 @@
+package document
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Kind says what a block, or a sentence of it, is.
+type Kind uint8
+
+// The kinds. The zero Kind is running text.
+const (
+	Prose Kind = iota
+	Heading
+	Item // of a list, or a line that stands for itself
+	Row  // of a table
+	Code // found and ranked, but never quoted
+)
+
+// A Block is a piece of a document in reading order.
+type Block struct {
+	Kind  Kind
+	Level int // of a heading, 1 to 6
+	Text  string
+}
+
+// Content is what a [Format] makes of a file.
+type Content struct {
+	Title  string // "" if the file names none
+	Blocks []Block
+}
+
+// A Document is a text with its places. All ranges are bytes of Text. It does
+// not change.
+type Document struct {
+	Source    string // a path
+	Title     string // as named in the file, or its first heading, or its name
+	Text      string
+	Hash      string // SHA-256 of Text, hex
+	Sections  []Section
+	Sentences []Sentence // in order of Start; they do not overlap
+}
+
+// A Section is a heading and what stands below it, subsections included.
+type Section struct {
+	Title      string
+	Level      int
+	Start, End int
+	Parent     int // index in Sections; -1 at the top
+}
+
+// A Sentence is a unit of meaning that can be quoted: a sentence, an item, a
+// row. A heading is a sentence of its own, and so is a piece of code. It is at
+// most [MaxSentence] bytes long.
+type Sentence struct {
+	Start, End int
+	Kind       Kind
+	Section    int // index in Sections; -1 before the first heading
+	block      int // number of the block it is in
+}
+
+// NewDocument returns the document that has the content of source. Blocks lose
+// what white space is of no meaning, and the empty ones are dropped.
+func NewDocument(source, name string, c Content) *Document {
+	d := &Document{Source: source, Title: oneLine(c.Title)}
+	var text strings.Builder
+	open := -1 // the innermost section
+	var last Kind
+	for n, b := range c.Blocks {
+		s := normalise(b)
+		if s == "" {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteString(gap(last, b.Kind))
+		}
+		last = b.Kind
+		start := text.Len()
+		text.WriteString(s)
+		if b.Kind == Heading {
+			open = d.section(open, Section{Title: s, Level: min(max(b.Level, 1), 6), Start: start})
+		}
+		for _, r := range units(b.Kind, s) {
+			d.Sentences = append(d.Sentences, Sentence{start + r.start, start + r.end, b.Kind, open, n})
+		}
+	}
+	d.close(open, 0, text.Len())
+	d.Text = text.String()
+	if d.Title == "" && len(d.Sections) > 0 {
+		d.Title = d.Sections[0].Title
+	}
+	if d.Title == "" {
+		d.Title = name
+	}
+	sum := sha256.Sum256([]byte(d.Text))
+	d.Hash = hex.EncodeToString(sum[:])
+	return d
+}
+
+// section opens a section and returns its index.
+func (d *Document) section(open int, s Section) int {
+	s.Parent = d.close(open, s.Level, s.Start)
+	d.Sections = append(d.Sections, s)
+	return len(d.Sections) - 1
+}
+
+// close ends the open sections of a level or deeper and returns what stays open.
+func (d *Document) close(open, level, end int) int {
+	for open >= 0 && d.Sections[open].Level >= level {
+		d.Sections[open].End = end
+		open = d.Sections[open].Parent
+	}
+	return open
+}
+
+// gap is what stands between two blocks.
+func gap(a, b Kind) string {
+	if a == b && (a == Item || a == Row) {
+		return "\n"
+	}
+	return "\n\n"
+}
+
+// normalise returns the text of a block as it stands in a document.
+func normalise(b Block) string {
+	if b.Kind != Code {
+		return oneLine(b.Text)
+	}
+	lines := strings.Split(strings.Map(printable, b.Text), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " \t\r")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+// oneLine returns s with every run of white space as one space, without what
+// cannot be seen.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.Map(printable, s)), " ")
+}
+
+// printable maps what cannot be seen to a space or to nothing. Marks that turn
+// the direction of text could make a quote read as what it is not.
+func printable(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t':
+		return r
+	case r < ' ' || 0x7f <= r && r < 0xa0 || r == utf8.RuneError || r == 0x2028 || r == 0x2029:
+		return ' '
+	case r == 0xad || r == 0xfeff || r == 0x200b || r == 0x200e || r == 0x200f,
+		0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
+		return -1
+	}
+	return r
+}
+
+// Verify reports whether quote is exactly the bytes start to end of the text.
+func (d *Document) Verify(quote string, start, end int) bool {
+	return 0 <= start && start < end && end <= len(d.Text) && d.Text[start:end] == quote
+}
+
+// placeHash is how much of the hash of a text is in a place.
+const placeHash = 12
+
+// Place returns the id of a range: the beginning of the hash, and the range.
+func (d *Document) Place(start, end int) string {
+	return d.Hash[:placeHash] + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
+}
+
+// ParsePlace undoes [Document.Place].
+func ParsePlace(id string) (hash string, start, end int, ok bool) {
+	hash, span, _ := strings.Cut(id, ":")
+	a, b, _ := strings.Cut(span, "-")
+	start, err1 := strconv.Atoi(a)
+	end, err2 := strconv.Atoi(b)
+	return hash, start, end, len(hash) == placeHash && err1 == nil && err2 == nil && 0 <= start && start < end
+}
+
+// At returns the index of the sentence that the byte at start is in, or of the
+// next one.
+func (d *Document) At(start int) int {
+	return sort.Search(len(d.Sentences), func(i int) bool { return d.Sentences[i].End > start })
+}
+
+// Quote returns the text of a sentence.
+func (d *Document) Quote(i int) string { return d.Text[d.Sentences[i].Start:d.Sentences[i].End] }
+
+// Heading returns the headings that section i stands under, the title of the
+// document left out: "Terms > Payment".
+func (d *Document) Heading(i int) string {
+	var path []string
+	for ; i >= 0; i = d.Sections[i].Parent {
+		if t := d.Sections[i].Title; t != d.Title {
+			path = append([]string{t}, path...)
+		}
+	}
+	return strings.Join(path, " > ")
+}

@@ -1,0 +1,21 @@
+//go:build !unix
+
+package document
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A fileID tells whether two paths are one file.
+type fileID struct{ path string }
+
+func idOf(path string, _ fs.FileInfo) fileID {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return fileID{path}
+}
+
+func openRaw(path string) (*os.File, error) { return os.Open(path) }

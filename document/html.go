@@ -1,0 +1,272 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// HTML takes a page apart: what a reader sees of it, without what every page of
+// a site has. It reads tags as they come and builds no tree, so that it is
+// linear however deep they are nested.
+func HTML(page []byte) (Content, error) {
+	page, err := decodeHTML(page)
+	if err != nil {
+		return Content{}, err
+	}
+	var best *pageReader
+	for _, drop := range []map[atom.Atom]bool{furniture, nil} {
+		p := &pageReader{drop: drop}
+		if err := p.read(page); err != nil {
+			return Content{}, err
+		}
+		if best == nil || p.letters > 4*best.letters && best.letters < minLetters {
+			best = p
+		}
+	}
+	return Content{Title: best.name(), Blocks: best.main()}, nil
+}
+
+// minLetters is how much text makes a page worth reading. A page with less,
+// that has much more in its menus and margins, is read with them.
+const minLetters = 200
+
+// decodeHTML returns a page as UTF-8.
+func decodeHTML(page []byte) ([]byte, error) {
+	if e, name, _ := charset.DetermineEncoding(page, ""); name != "utf-8" && name != "windows-1252" {
+		out, err := io.ReadAll(io.LimitReader(e.NewDecoder().Reader(bytes.NewReader(page)), int64(4*len(page))))
+		if err != nil {
+			return nil, fmt.Errorf("decode %s: %w", name, err)
+		}
+		return out, nil
+	}
+	text, err := decode(page)
+	return []byte(text), err
+}
+
+var (
+	// unseen is never part of what a page says.
+	unseen = atoms(atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Iframe, atom.Object,
+		atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Datalist, atom.Button, atom.Textarea, atom.Dialog,
+		atom.Map, atom.Noembed, atom.Noframes, atom.Rp, atom.Rt)
+
+	// furniture is what stands around the text of a page.
+	furniture = atoms(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
+
+	// inText does not end a line.
+	inText = atoms(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
+		atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q,
+		atom.Rb, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup,
+		atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr)
+
+	// void has no end tag.
+	void = atoms(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+		atom.Param, atom.Source, atom.Track, atom.Wbr)
+)
+
+func atoms(list ...atom.Atom) map[atom.Atom]bool {
+	set := map[atom.Atom]bool{}
+	for _, a := range list {
+		set[a] = true
+	}
+	return set
+}
+
+// pageReader gathers the blocks of a page.
+type pageReader struct {
+	drop    map[atom.Atom]bool
+	blocks  []Block
+	letters int
+	within  []Block // blocks that are in an article or the main part
+	inside  int     // letters of them
+	parts   int     // open articles and main parts
+	title   string
+	head    string // the first h1
+
+	text  strings.Builder // of the open block
+	kind  Kind
+	level int
+	pre   int    // open pre elements
+	row   bool   // in a row of a table
+	skip  string // the element that is left out
+	depth int    // how often that element is open
+}
+
+func (p *pageReader) read(page []byte) error {
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			p.flush()
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				return fmt.Errorf("read page: %w", err)
+			}
+			return nil
+		case html.TextToken:
+			if p.skip == "" {
+				p.text.Write(z.Text())
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			p.start(z, kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			p.end(string(name))
+		}
+	}
+}
+
+func (p *pageReader) start(z *html.Tokenizer, closed bool) {
+	raw, more := z.TagName()
+	name, tag := string(raw), atom.Lookup(raw)
+	if p.skip != "" {
+		p.depth += b2i(name == p.skip && !closed)
+		return
+	}
+	if !void[tag] && !closed && (unseen[tag] || p.drop[tag] || more && hidden(z)) {
+		p.skip, p.depth = name, 1
+		if !inText[tag] {
+			p.flush()
+		}
+		return
+	}
+	p.begin(tag)
+}
+
+// begin begins an element that is seen.
+func (p *pageReader) begin(tag atom.Atom) {
+	switch {
+	case inText[tag]:
+		return
+	case tag == atom.Br:
+		p.text.WriteString(map[bool]string{true: "\n", false: " "}[p.pre > 0 || p.kind == Row])
+		if p.pre == 0 && p.kind == Prose {
+			p.flush()
+		}
+		return
+	case p.row && (tag == atom.Td || tag == atom.Th):
+		if strings.TrimSpace(p.text.String()) != "" {
+			p.text.WriteString(" | ")
+		}
+		return
+	case p.row && tag != atom.Tr && tag != atom.Table:
+		p.text.WriteByte(' ')
+		return
+	}
+	p.flush()
+	switch tag {
+	case atom.Article, atom.Main:
+		p.parts++
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		p.kind, p.level = Heading, int(tag.String()[1]-'0')
+	case atom.Li, atom.Dt, atom.Dd:
+		p.kind = Item
+	case atom.Tr:
+		p.kind, p.row = Row, true
+	case atom.Pre:
+		p.kind = Code
+		p.pre++
+	case atom.Title:
+		p.kind, p.level = Heading, 0
+	}
+}
+
+func (p *pageReader) end(name string) {
+	tag := atom.Lookup([]byte(name))
+	if p.skip != "" {
+		if name == p.skip {
+			if p.depth--; p.depth == 0 {
+				p.skip = ""
+			}
+		}
+		return
+	}
+	switch {
+	case inText[tag] || tag == atom.Td || tag == atom.Th || p.row && tag != atom.Tr && tag != atom.Table:
+		return
+	case tag == atom.Pre && p.pre > 0:
+		p.pre--
+	}
+	p.flush()
+	if (tag == atom.Article || tag == atom.Main) && p.parts > 0 {
+		p.parts--
+	}
+}
+
+// flush ends the open block.
+func (p *pageReader) flush() {
+	b := Block{Kind: p.kind, Level: p.level, Text: p.text.String()}
+	p.text.Reset()
+	p.kind, p.level, p.row = Prose, 0, false
+	if p.pre > 0 {
+		p.kind = Code
+	}
+	line := oneLine(b.Text)
+	switch {
+	case line == "":
+		return
+	case b.Kind == Heading && b.Level == 0:
+		if p.title == "" {
+			p.title = line
+		}
+		return
+	case b.Kind == Heading && b.Level == 1 && p.head == "":
+		p.head = line
+	}
+	p.letters += len(line)
+	p.blocks = append(p.blocks, b)
+	if p.parts > 0 {
+		p.inside += len(line)
+		p.within = append(p.within, b)
+	}
+}
+
+// main returns the blocks of the article or the main part, if the page says
+// which that is and it is not a trifle, or else all.
+func (p *pageReader) main() []Block {
+	if p.inside < minLetters || p.inside < p.letters/4 {
+		return p.blocks
+	}
+	if p.head != "" && !slices.ContainsFunc(p.within, func(b Block) bool { return b.Level == 1 }) {
+		return append([]Block{{Heading, 1, p.head}}, p.within...)
+	}
+	return p.within
+}
+
+// name returns the title of the page: its first heading, if the title has it
+// and the name of the site beside it.
+func (p *pageReader) name() string {
+	if p.title == "" || p.head != "" && strings.Contains(p.title, p.head) {
+		return p.head
+	}
+	return p.title
+}
+
+// hidden reports whether the attributes of an element hide it.
+func hidden(z *html.Tokenizer) bool {
+	hide := false
+	for {
+		key, val, more := z.TagAttr()
+		switch string(key) {
+		case "hidden":
+			hide = hide || string(val) != "until-found"
+		case "aria-hidden":
+			hide = hide || string(val) == "true"
+		case "role":
+			v := string(val)
+			hide = hide || v == "navigation" || v == "menu" || v == "search" || v == "dialog" || v == "contentinfo"
+		case "style":
+			v := strings.ReplaceAll(strings.ToLower(string(val)), " ", "")
+			hide = hide || strings.Contains(v, "display:none") || strings.Contains(v, "visibility:hidden")
+		}
+		if !more {
+			return hide
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package document
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// Bounds on what is looked at to find the end of something opened in a line.
+const (
+	maxTag  = 1024
+	maxURL  = 1024
+	maxNest = 4
+)
+
+// inline returns a line of Markdown without its marks. It is linear in the
+// length of the line, but for the bounds above.
+func inline(s string) string {
+	if !strings.ContainsAny(s, "\\`[]*_~<&=") {
+		return s
+	}
+	l := &liner{}
+	l.text(s, maxNest)
+	return l.out.String()
+}
+
+// liner writes what a line says.
+type liner struct{ out strings.Builder }
+
+// text writes s without marks; nest is how deep links may still stand in it.
+func (l *liner) text(s string, nest int) {
+	ends := brackets(s)
+	for i := 0; i < len(s); {
+		n := 0
+		switch s[i] {
+		case '\\':
+			n = l.escape(s[i:])
+		case '`':
+			n = l.code(s[i:])
+		case '!':
+			n = b2i(i+1 < len(s) && s[i+1] == '[' && ends[i+1] > 0)
+		case '[':
+			n = l.link(s, i, ends[i], nest)
+		case '*', '_', '~', '=':
+			n = mark(s, i)
+		case '<':
+			n = l.tag(s[i:])
+		case '&':
+			n = l.entity(s[i:])
+		}
+		if n == 0 {
+			l.out.WriteByte(s[i])
+			n = 1
+		}
+		i += n
+	}
+}
+
+// brackets returns where the bracket closes that is opened at a place.
+func brackets(s string) map[int]int {
+	if !strings.Contains(s, "[") {
+		return nil
+	}
+	ends := map[int]int{}
+	var open []int
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '[':
+			open = append(open, i)
+		case ']':
+			if len(open) > 0 {
+				ends[open[len(open)-1]] = i
+				open = open[:len(open)-1]
+			}
+		}
+	}
+	return ends
+}
+
+// Each of the following writes what stands at the beginning of s and returns
+// its length, or 0 if it is not what the name says.
+
+func (l *liner) escape(s string) int {
+	if len(s) < 2 || !strings.ContainsRune("\\`*_{}[]()#+-.!|<>~&=$\"'", rune(s[1])) {
+		return 0
+	}
+	l.out.WriteByte(s[1])
+	return 2
+}
+
+func (l *liner) code(s string) int {
+	run := len(s) - len(strings.TrimLeft(s, "`"))
+	end := strings.Index(s[run:min(len(s), run+maxTag)], s[:run])
+	if end < 0 {
+		l.out.WriteString(s[:run])
+		return run
+	}
+	l.out.WriteString(strings.TrimSpace(s[run : run+end]))
+	return run + end + run
+}
+
+// link writes what the link says that is at i and closes its bracket at end.
+func (l *liner) link(s string, i, end, nest int) int {
+	if end == 0 || nest == 0 {
+		return 0
+	}
+	label, rest := s[i+1:end], s[end+1:]
+	length := end + 1 - i
+	switch {
+	case strings.HasPrefix(label, "^"):
+		return length + len(rest) - len(strings.TrimPrefix(rest, ":")) // a footnote
+	case strings.HasPrefix(label, "[") && strings.HasSuffix(label, "]"): // [[Page|words]]
+		page := label[1 : len(label)-1]
+		if _, alias, ok := strings.Cut(page, "|"); ok {
+			page = alias
+		}
+		l.text(page, nest-1)
+		return length
+	case strings.HasPrefix(rest, "("):
+		if n := target(rest); n > 0 {
+			l.text(label, nest-1)
+			return length + n
+		}
+	case strings.HasPrefix(rest, "["):
+		if n := strings.IndexByte(rest[:min(len(rest), maxURL)], ']'); n > 0 {
+			l.text(label, nest-1)
+			return length + n + 1
+		}
+	}
+	return 0
+}
+
+// target returns the length of "(url "title")".
+func target(s string) int {
+	depth := 0
+	for i := 0; i < len(s) && i < maxURL; i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// mark returns the length of a mark of emphasis at i, which is not written.
+func mark(s string, i int) int {
+	if i > 0 && s[i-1] == s[i] {
+		return 0 // in a run that is no mark
+	}
+	run := len(s[i:]) - len(strings.TrimLeft(s[i:], s[i:i+1]))
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	after, _ := utf8.DecodeRuneInString(s[i+run:])
+	left, right := i > 0 && !unicode.IsSpace(before), i+run < len(s) && !unicode.IsSpace(after)
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	switch {
+	case !left && !right, run > 3:
+		return 0
+	case s[i] == '*' && unicode.IsDigit(before) && unicode.IsDigit(after):
+		return 0
+	case s[i] == '_' && left && right && word(before) && word(after):
+		return 0
+	case (s[i] == '~' || s[i] == '=') && (run != 2 || left && right && s[i] == '='):
+		return 0
+	}
+	return run
+}
+
+func (l *liner) tag(s string) int {
+	if rest, ok := strings.CutPrefix(s, "<!--"); ok {
+		if end := strings.Index(rest[:min(len(rest), maxTag)], "-->"); end >= 0 {
+			return 4 + end + 3
+		}
+		return 0
+	}
+	end := strings.IndexByte(s[:min(len(s), maxTag)], '>')
+	if end < 2 {
+		return 0
+	}
+	body := s[1:end]
+	if strings.Contains(body, "://") && !strings.ContainsAny(body, " \"") || strings.HasPrefix(body, "mailto:") {
+		l.out.WriteString(body)
+		return end + 1
+	}
+	name := strings.TrimPrefix(body, "/")
+	if name == "" || !unicode.IsLetter(rune(name[0])) {
+		return 0
+	}
+	name, _, _ = strings.Cut(strings.ToLower(name), " ")
+	if strings.Trim(strings.Trim(name, "/"), "abcdefghijklmnopqrstuvwxyz0123456789-:.") != "" {
+		return 0
+	}
+	switch strings.Trim(name, "/") {
+	case "br", "p", "div", "li", "td", "tr", "hr":
+		l.out.WriteByte(' ')
+	}
+	return end + 1
+}
+
+func (l *liner) entity(s string) int {
+	end := strings.IndexByte(s[:min(len(s), 32)], ';')
+	if end < 2 {
+		return 0
+	}
+	text := html.UnescapeString(s[:end+1])
+	if text == s[:end+1] {
+		return 0
+	}
+	l.out.WriteString(text)
+	return end + 1
+}

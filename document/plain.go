@@ -1,0 +1,175 @@
+package document
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// wrapped is the least number of letters of a line that goes on in the next one
+// because the margin was reached.
+const wrapped = 45
+
+// Plain takes a text apart: paragraphs, lines that stand for themselves, items
+// of lists, and headings as people write them without markup.
+func Plain(text string) Content {
+	var c Content
+	for _, para := range paragraphs(text) {
+		c.Blocks = append(c.Blocks, plainBlocks(para)...)
+	}
+	if len(c.Blocks) > 0 && c.Blocks[0].Kind == Heading {
+		c.Title = c.Blocks[0].Text
+	}
+	return c
+}
+
+// paragraphs returns the lines between blank lines.
+func paragraphs(text string) [][]string {
+	var out [][]string
+	var para []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \t\r\n\f\v"); line != "" {
+			para = append(para, line)
+			continue
+		}
+		if para != nil {
+			out, para = append(out, para), nil
+		}
+	}
+	if para != nil {
+		out = append(out, para)
+	}
+	return out
+}
+
+// plainBlocks takes one paragraph apart.
+func plainBlocks(lines []string) []Block {
+	if len(lines) == 2 && ruled(lines[1]) {
+		return []Block{{Heading, 1 + b2i(lines[1][0] != '='), lines[0]}}
+	}
+	if len(lines) == 1 && titled(lines[0]) {
+		return []Block{{Heading, 2, lines[0]}}
+	}
+	out := joined(lines)
+	if len(out) == 1 && !marked(lines[0]) {
+		out[0].Kind = Prose
+	}
+	return out
+}
+
+// joined returns lines as items, those that go on from another joined to it.
+func joined(lines []string) []Block {
+	var out []Block
+	first := 0
+	for i := 1; i <= len(lines); i++ {
+		if i < len(lines) && !ruled(lines[i]) && goesOn(lines[i-1], lines[i]) {
+			continue
+		}
+		if !ruled(lines[first]) {
+			text := strings.Join(append([]string{unmark(lines[first])}, lines[first+1:i]...), "\n")
+			out = append(out, Block{Kind: Item, Text: text})
+		}
+		first = i
+	}
+	return out
+}
+
+// goesOn reports whether a line is the end of one before it.
+func goesOn(before, line string) bool {
+	if ruled(before) || marked(line) || labelled(line) {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(line, " \t\"'(“‘"))
+	return unicode.IsLower(first) || utf8.RuneCountInString(before) >= wrapped
+}
+
+// ruled reports whether a line is drawn: "=====", "* * *".
+func ruled(line string) bool {
+	s := strings.ReplaceAll(line, " ", "")
+	return len(s) >= 3 && strings.ContainsRune("=-~*_#+", rune(s[0])) && strings.Trim(s, s[:1]) == ""
+}
+
+// titled reports whether a line alone between blank lines is a heading: short,
+// begun with a capital or a number, and not a sentence.
+func titled(line string) bool {
+	s := strings.TrimSpace(line)
+	first, _ := utf8.DecodeRuneInString(s)
+	if n := utf8.RuneCountInString(s); n < 3 || n > 80 || marked(line) || !unicode.IsUpper(first) && !unicode.IsDigit(first) {
+		return false
+	}
+	if strings.Contains(s, ". ") && !unicode.IsDigit(first) || strings.ContainsAny(s, ",;\t|=@") {
+		return false
+	}
+	return !strings.ContainsRune(".:,;!?…\"'”)", lastRune(s)) && len(strings.Fields(s)) <= 10
+}
+
+// marked reports whether a line begins an item: "- ", "2) ", "[2026-01-02 ...".
+func marked(line string) bool { return len(marker(line)) > 0 || dated(line) }
+
+// marker returns the mark of an item with the space behind it, or "".
+func marker(line string) string {
+	s := strings.TrimLeft(line, " \t")
+	for _, m := range []string{"- ", "* ", "+ ", "• ", "– ", "— ", "· ", "‣ ", "◦ "} {
+		if strings.HasPrefix(s, m) {
+			return m
+		}
+	}
+	i := 0
+	for i < len(s) && i < 4 && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	if i == 0 && len(s) > 2 && 'a' <= s[0] && s[0] <= 'z' && s[1] == ')' {
+		i = 1
+	}
+	if i > 0 && i+1 < len(s) && (s[i] == '.' || s[i] == ')') && s[i+1] == ' ' {
+		return s[:i+2]
+	}
+	return ""
+}
+
+// unmark takes away the mark of an item, if it says nothing.
+func unmark(line string) string {
+	m := marker(line)
+	if m == "" || '0' <= m[0] && m[0] <= '9' || m[1] == ')' {
+		return line
+	}
+	return strings.TrimLeft(line, " \t")[len(m):]
+}
+
+// dated reports whether a line begins with a day or a time of day.
+func dated(line string) bool {
+	s := strings.TrimLeft(line, " \t[(")
+	if len(s) < 5 || s[0] < '0' || s[0] > '9' {
+		return false
+	}
+	shape := strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return '0'
+		}
+		return r
+	}, s[:min(len(s), 10)])
+	return strings.HasPrefix(shape, "00:00") || strings.HasPrefix(shape, "0000-00-00") || strings.HasPrefix(shape, "0000/00/00")
+}
+
+// labelled reports whether a line begins with who speaks or what it is about:
+// "Anna Meier: yes".
+func labelled(line string) bool {
+	label, rest, ok := strings.Cut(line, ": ")
+	if !ok || rest == "" || len(label) > 40 || label == "" {
+		return false
+	}
+	fields := strings.Fields(label)
+	for _, w := range fields {
+		if !unicode.IsUpper(firstRune(w)) {
+			return false
+		}
+	}
+	return len(fields) > 0 && len(fields) <= 3
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,156 @@
+package document
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// Two sentences are the same if they share this part of their terms, and all
+// their numbers.
+const sameTerms = 0.8
+
+// steepness makes the score of a hit of that of a sentence: the sentence that has
+// every word once, and nothing around it that helps, gets about 0.7.
+const steepness = 1.3
+
+// A selection is the hits of a search as they are taken.
+type selection struct {
+	c      *Collection
+	q      query
+	opts   SearchOptions
+	taken  []candidate // and what is excluded
+	sums   map[uint32]bool
+	perDoc map[int32]int
+}
+
+// exclude takes beforehand what the search is not to return.
+func (s *selection) exclude() {
+	for _, id := range s.opts.Exclude {
+		if u, ok := s.c.unitAt(id); ok {
+			s.keep(s.c.candidate(s.q, scored{unit: u}))
+		}
+	}
+}
+
+func (s *selection) keep(k candidate) {
+	s.taken = append(s.taken, k)
+	s.sums[s.c.units[k.unit].sum] = true
+}
+
+// take returns the n best of a list whose best is first.
+func (s *selection) take(list []candidate, n int) []Hit {
+	var hits []Hit
+	if len(list) > 0 {
+		least := float32(s.opts.Least) * list[0].score
+		list = list[:sort.Search(len(list), func(i int) bool { return list[i].score < least })]
+	}
+	for len(hits) < n {
+		best, value := -1, -1.0
+		for i := range list {
+			if list[i].unit < 0 || float64(list[i].score) <= value {
+				continue
+			}
+			if s.same(&list[i]) {
+				list[i].unit = -1
+				continue
+			}
+			if v := float64(list[i].score) * (1 - s.opts.Diversity*list[i].like); v > value {
+				best, value = i, v
+			}
+		}
+		if best < 0 {
+			return hits
+		}
+		k := list[best]
+		list[best].unit = -1
+		s.keep(k)
+		hits = append(hits, s.hit(k))
+	}
+	return hits
+}
+
+// same reports whether a candidate is out of the question: it is taken, or says
+// what is taken, or its document has had its share. It also looks how like what
+// is taken it is.
+func (s *selection) same(k *candidate) bool {
+	u := s.c.units[k.unit]
+	if s.sums[u.sum] || s.opts.PerSource > 0 && s.perDoc[s.c.passages[u.passage].doc] >= s.opts.PerSource {
+		return true
+	}
+	for ; k.checked < len(s.taken); k.checked++ {
+		t := s.taken[k.checked]
+		if s.opts.Diversity == 0 && t.unit != k.unit && !near(len(t.terms), len(k.terms)) {
+			continue
+		}
+		like, numbers := s.c.overlap(t.terms, k.terms)
+		if t.unit == k.unit || like >= sameTerms && numbers {
+			return true
+		}
+		k.like = max(k.like, like)
+	}
+	return false
+}
+
+// near reports whether lists of a and b terms can be the same.
+func near(a, b int) bool { return float64(min(a, b)) >= sameTerms*float64(max(a, b)) }
+
+// overlap returns which part of the terms of two sentences both have, and
+// whether no number is among those that only one has: sentences that differ in
+// a number do not say the same.
+func (x *index) overlap(a, b []int32) (part float64, numbers bool) {
+	both, i, j := 0, 0, 0
+	numbers = true
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			both, i, j = both+1, i+1, j+1
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			numbers = numbers && !x.numeric[a[i]]
+			i++
+		default:
+			numbers = numbers && !x.numeric[b[j]]
+			j++
+		}
+	}
+	if both == 0 {
+		return 0, numbers
+	}
+	return float64(both) / float64(len(a)+len(b)-both), numbers
+}
+
+// hit returns a candidate as it is found.
+func (s *selection) hit(k candidate) Hit {
+	doc := s.c.passages[s.c.units[k.unit].passage].doc
+	s.perDoc[doc]++
+	d, i := s.c.docs[doc], int(k.unit-s.c.docUnit[doc])
+	h := Hit{Document: d, Sentence: i, Start: d.Sentences[i].Start, End: d.Sentences[i].End, Quote: d.Quote(i)}
+	h.Score = 1 - math.Exp(-steepness*float64(k.score)/s.q.ideal)
+	for _, t := range s.q.terms {
+		_, has := slices.BinarySearch(k.terms, t.id)
+		if has || utf8.RuneCountInString(t.word) == 1 && strings.Contains(h.Quote, t.word) {
+			h.Terms = append(h.Terms, t.word)
+		}
+	}
+	return h
+}
+
+// unitAt returns the unit at a place.
+func (c *Collection) unitAt(id string) (int32, bool) {
+	hash, start, end, ok := ParsePlace(id)
+	if !ok {
+		return 0, false
+	}
+	doc, ok := c.hashes[hash]
+	if !ok {
+		return 0, false
+	}
+	d := c.docs[doc]
+	i := d.At(start)
+	if i == len(d.Sentences) || d.Sentences[i].Start != start || d.Sentences[i].End != end {
+		return 0, false
+	}
+	return c.docUnit[doc] + int32(i), true
+}

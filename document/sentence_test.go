@@ -1,0 +1,144 @@
+package document
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// texts have a bar where a sentence ends and another begins.
+var texts = map[string]string{
+	"plain":               "The tide came in.| Nobody had moved the boat.",
+	"question":            "Who moved it?| My brother did.",
+	"exclamation":         "Mind the step!| It is loose.",
+	"title":               "Dr. Weber met Mrs. Okafor at noon.| They spoke for an hour.",
+	"title at the end":    "He studied under Prof. Lindqvist.| She did too.",
+	"initials":            "The plan by J. R. Hartley was dropped.| Nobody minded.",
+	"pronoun I":           "It was decided by Ben and I.| Then we left.",
+	"name after I":        "We read Albert I. Jones that year.| It was dull.",
+	"decimal":             "It rose by 3.5 percent.| Prices fell.",
+	"money":               "She paid $4.99.| It was too much.",
+	"version":             "Use v1.4.0 of it.| Older ones fail.",
+	"address":             "See example.com/a.b?c=d.e for more.| Then go on.",
+	"mail":                "Write to anna.b@example.org.| She answers.",
+	"file name":           "Open main.go and look.| It is short.",
+	"company":             "Acme Inc. sells rope.| Widget Co. buys it.",
+	"company at the end":  "He works for Acme Inc.| The pay is good.",
+	"acronym":             "The U.S. Senate voted.| It passed.",
+	"acronym at the end":  "They moved to the U.S.| The children stayed.",
+	"time of day":         "We met at 5 p.m. on Monday.| We left at 6 p.m.| The rain had stopped.",
+	"degree":              "She has a Ph.D. in botany.| He has none.",
+	"for example":         "Take a metal, e.g. Iron or i.e. Copper.| Heat it.",
+	"et al":               "As Rossi et al. (2019) wrote, it holds.| Others disagree.",
+	"et cetera":           "Bring rope, tape, etc. and be early.| Bring water, food, etc.| We start at eight.",
+	"versus":              "In Marbury vs. Madison it was settled.| So it stayed.",
+	"figure":              "It is drawn in Fig. 3 and on p. 12.| Look there.",
+	"number sign":         "He took No. 7 home.| Did she?| No.| She took none.",
+	"month":               "It began on Jan. 5 and ended in Dec.| The year was over.",
+	"saint":               "They met at St. Paul's.| He lives on Main St.| She lives there too.",
+	"ellipsis goes on":    "I thought ... well, never mind.| Go.",
+	"ellipsis ends":       "I had hoped....| She went.",
+	"one-sign ellipsis":   "I wonder…| Perhaps not… but who knows.",
+	"left out":            "It was [...] a long day.| We slept.",
+	"quoted":              "“It is late.”| He rose.",
+	"quoted and said":     "“Is it late?” he asked.| “Yes!” she said.",
+	"quote marks":         `He said "stop."| Then he left.`,
+	"bracketed":           "It was cold (very cold.) that day.| We froze.",
+	"whole in brackets":   "It was cold.| (It often is.)| We froze.",
+	"footnotes":           "It was so.[1]| It was not.[2][3]| It is now.¹| Done.",
+	"many signs":          "What?!| No!!!| Yes.",
+	"numbered":            "1. Open the lid.| Then wait.",
+	"lettered":            "a. Open the lid.",
+	"year":                "It ended in 1999.| The rest is known.",
+	"small letter":        "Version 2. was better, iPhone. or not.",
+	"thousands":           "There were 1.234.567 of them.| All were sold.",
+	"German":              "Das gilt z.B. Für Wasser, d.h. Immer.| Hr. Müller kam.",
+	"Spanish":             "¿Quién es?| ¡Nadie!| Pues vamos.",
+	"Hindi":               "यह एक है।| वह दो है।",
+	"Arabic":              "أين هو؟| هو هنا.",
+	"Chinese":             "今天下雨。|我们在家。|你呢？|很好！",
+	"Chinese quoted":      "他说：“走吧。”|然后走了。",
+	"Japanese":            "雨です。|家にいます。",
+	"Japanese said":       "「行こう。」と言った。|それだけ。",
+	"half spaced Chinese": "今天下雨。 |我们在家。",
+	"nothing to end":      "a line without an end",
+	"only signs":          "...",
+	"dash":                "It works.| — So they say.",
+	"star":                "It works.| *Nobody* knows why.",
+}
+
+func TestSentences(t *testing.T) {
+	for name, marked := range texts {
+		t.Run(name, func(t *testing.T) {
+			var want []string
+			for part := range strings.SplitSeq(marked, "|") {
+				want = append(want, strings.TrimSpace(part))
+			}
+			text := strings.ReplaceAll(marked, "|", "")
+			var got []string
+			for _, s := range sentences(text) {
+				got = append(got, text[s.start:s.end])
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("sentences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSentencesAreBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"clauses":    strings.Repeat("one thing and another thing, ", 100),
+		"words":      strings.Repeat("word ", 1000),
+		"one word":   strings.Repeat("x", 5000),
+		"wide":       strings.Repeat("漢字", 1000),
+		"wide marks": strings.Repeat("漢字、", 1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := 0
+			for _, s := range sentences(text) {
+				if s.end-s.start > MaxSentence || s.end <= s.start || !utf8.ValidString(text[s.start:s.end]) {
+					t.Errorf("sentence %d-%d %q", s.start, s.end, text[s.start:s.end])
+				}
+				kept += s.end - s.start
+			}
+			if want := len(text) * 9 / 10; kept < want {
+				t.Errorf("%d bytes of %d are in sentences", kept, len(text))
+			}
+		})
+	}
+}
+
+func FuzzSentences(f *testing.F) {
+	for _, s := range texts {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = oneLine(text)
+		checkSpans(t, text, sentences(text))
+	})
+}
+
+// checkSpans checks that spans are in order, whole letters, and leave out
+// nothing but spaces.
+func checkSpans(t *testing.T, text string, spans []span) {
+	t.Helper()
+	at := 0
+	for _, s := range spans {
+		if s.start < at || s.end <= s.start || s.end > len(text) || s.end-s.start > MaxSentence {
+			t.Fatalf("span %v after %d in %d bytes", s, at, len(text))
+		}
+		if gap := strings.Trim(text[at:s.start], " \n"); gap != "" {
+			t.Fatalf("left out %q", gap)
+		}
+		if !utf8.ValidString(text[s.start:s.end]) {
+			t.Fatalf("a letter is cut in %q", text[s.start:s.end])
+		}
+		at = s.end
+	}
+	if rest := strings.Trim(text[at:], " \n"); rest != "" {
+		t.Fatalf("left out %q", rest)
+	}
+}

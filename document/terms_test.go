@@ -1,0 +1,46 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestKeyTerms(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"phrases", "The tidal power plant uses the tidal range. A tidal power plant needs a wide estuary.", "tidal power plant | tidal range | wide estuary"},
+		{"names keep their capitals", "We asked Anna Meier. The answer of Anna Meier was short.", "Anna Meier | answer"},
+		{"sentence starts do not", "Erosion was slow. Then erosion was fast.", "erosion | slow | fast"},
+		{"acronyms", "NASA built it. It was NASA.", "NASA"},
+		{"hyphens", "It is a long-term plan for high-rise buildings.", "long-term plan | high-rise buildings"},
+		{"no fillers", "It is really very important to make use of many things.", ""},
+		{"no numbers alone", "In 1999 there were 40.", ""},
+		{"Japanese", "京都の大学図書館は大きい。", "大学図書館 | 京都"},
+		{"empty", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(KeyTerms(c.text, 3), " | "); got != c.want {
+				t.Errorf("key terms %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTopics(t *testing.T) {
+	c := library()
+	h := c.Search("ferry hull", 1, SearchOptions{})[0]
+	if diff := cmp.Diff([]string{"repairs", "euros"}, c.Topics(h, "ferry hull", 2)); diff != "" {
+		t.Errorf("topics (-want +got):\n%s", diff)
+	}
+	if got := c.Topics(h, "ferry hull", 0); got != nil {
+		t.Errorf("no topics wanted: %q", got)
+	}
+}
+
+func TestRareTermsComeFirst(t *testing.T) {
+	got := library().KeyTerms("The ferry, the euros and the accountant.", 1)
+	if diff := cmp.Diff([]string{"accountant"}, got); diff != "" {
+		t.Errorf("key terms (-want +got):\n%s", diff)
+	}
+}

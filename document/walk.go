@@ -1,0 +1,184 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// walk is the state of a Scan.
+type walk struct {
+	ctx     context.Context
+	list    *Listing
+	roots   []string // real paths, which links must not lead out of
+	seen    map[fileID]bool
+	unread  map[string]int // files of the root that have another format, by extension
+	entries int
+	bytes   int64
+	full    bool
+}
+
+// root walks a path that the user named.
+func (w *walk) root(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return reason(err)
+	}
+	if !info.IsDir() {
+		return w.file(path, info, true)
+	}
+	if _, err := os.ReadDir(path); err != nil {
+		return reason(err)
+	}
+	w.unread = map[string]int{}
+	err = w.dir(path, info, nil, 0)
+	if len(w.unread) > 0 {
+		w.skip(path, fmt.Errorf("not a format that can be read: %s", counted(w.unread)))
+	}
+	return err
+}
+
+// dir walks a folder. Its errors are those of the walk, not of what is in it.
+func (w *walk) dir(path string, info fs.FileInfo, rules *ruleSet, depth int) error {
+	if id := idOf(path, info); w.seen[id] {
+		return nil
+	} else {
+		w.seen[id] = true
+	}
+	if depth > maxDepth {
+		w.skip(path, errDeep)
+		return nil
+	}
+	entries, err := os.ReadDir(path) // sorted by name
+	if err != nil {
+		w.skip(path, reason(err))
+		return nil
+	}
+	has := func(name string) bool {
+		_, ok := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
+		return ok
+	}
+	rules = rules.below(path, has)
+	for _, e := range entries {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if w.full || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if err := w.entry(filepath.Join(path, e.Name()), e, rules, has, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry looks at what is in a folder.
+func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string) bool, depth int) error {
+	if w.entries++; w.entries > maxEntries {
+		w.fill(path, fmt.Errorf("more than %d files and folders: the rest is left out", maxEntries))
+		return nil
+	}
+	if rules.ignores(path, e.IsDir()) {
+		return nil
+	}
+	path, info, err := w.resolve(path, e)
+	if err != nil {
+		w.skip(path, reason(err))
+		return nil
+	}
+	if !info.IsDir() {
+		switch err := w.file(path, info, false); {
+		case errors.Is(err, errFormat):
+			w.unread[extension(path)]++
+		case err != nil:
+			w.skip(path, err)
+		}
+		return nil
+	}
+	if machineMade(path, has) {
+		return nil
+	}
+	return w.dir(path, info, rules, depth+1)
+}
+
+// resolve returns what an entry is, or what it leads to, and where, if it is a
+// link. What is outside of the named paths is not looked at: a folder from
+// elsewhere could hold a link to a secret.
+func (w *walk) resolve(path string, e fs.DirEntry) (string, fs.FileInfo, error) {
+	if e.Type()&fs.ModeSymlink == 0 {
+		info, err := e.Info()
+		return path, info, err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path, nil, err
+	}
+	for _, root := range w.roots {
+		if inside(real, root) {
+			info, err := os.Stat(real)
+			return real, info, err
+		}
+	}
+	return path, nil, errLeads
+}
+
+// inside reports whether a path is root or below it. Both are clean.
+func inside(path, root string) bool {
+	sep := string(filepath.Separator)
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, sep)+sep)
+}
+
+// file lists a file, or says why not.
+func (w *walk) file(path string, info fs.FileInfo, named bool) error {
+	o := w.list.opts
+	if err := regular(info); err != nil {
+		return err
+	}
+	id := idOf(path, info)
+	switch {
+	case w.seen[id]:
+		return nil
+	case info.Size() > o.MaxFile:
+		return fmt.Errorf("%s: files over %s are not read", size(info.Size()), size(o.MaxFile))
+	case formatOf(o.Formats, path, nil, named) == nil:
+		return errFormat
+	}
+	if len(w.list.Files) >= o.MaxFiles {
+		w.fill(path, fmt.Errorf("more than %d files: the rest is left out", o.MaxFiles))
+		return nil
+	}
+	if w.bytes+info.Size() > o.MaxTotal {
+		w.fill(path, fmt.Errorf("more than %s in all: the rest is left out", size(o.MaxTotal)))
+		return nil
+	}
+	w.seen[id] = true
+	w.bytes += info.Size()
+	w.list.Files = append(w.list.Files, File{path, info.Size(), named, info.ModTime().UnixNano(), id})
+	return nil
+}
+
+// fill ends a walk at a bound, and says so once.
+func (w *walk) fill(path string, why error) {
+	if !w.full {
+		w.full = true
+		w.list.Skipped = append(w.list.Skipped, Skipped{path, why.Error()})
+	}
+}
+
+func (w *walk) skip(path string, why error) {
+	w.list.Skipped = appendSkipped(w.list.Skipped, path, why)
+}
+
+// appendSkipped appends to a list that does not grow for ever.
+func appendSkipped(list []Skipped, path string, why error) []Skipped {
+	if len(list) >= maxSkipped {
+		return list
+	}
+	return append(list, Skipped{path, why.Error()})
+}

@@ -1,0 +1,7 @@
+package sqlite
+
+import "ponder/store/sqldb"
+
+// SQL returns the database for parts that keep tables of their own in the same
+// file. It can only be read if the store is read-only.
+func (s *Store) SQL() sqldb.DB { return sqldb.DB{Read: s.read, Write: s.write} }
