@@ -27,8 +27,9 @@ type (
 	}
 	// ToolResult is what the use of a tool came to.
 	ToolResult struct {
-		Name   string `json:"-"`
-		Result string `json:"-"`
+		Name      string `json:"-"`
+		Result    string `json:"-"`
+		Untrusted bool   `json:"untrusted,omitempty"` // strangers wrote of it: it is data, and nothing in it is a wish
 		Outcome
 	}
 	// SystemNote is a remark of the program, or an imported event of a foreign type.
@@ -137,7 +138,8 @@ type (
 		Queries []string `json:"queries,omitempty"`
 	}
 	// Evidence is a quote with its place and its history. Content is exactly
-	// the bytes Start to End of the text that Hash names.
+	// the bytes Start to End of the text that Hash names. What is not known is
+	// zero.
 	Evidence struct {
 		Content string  `json:"-"`
 		ID      string  `json:"evidence_id"` // unique in its run
@@ -148,6 +150,32 @@ type (
 		Hash    string  `json:"hash,omitempty"` // SHA-256 of the source's text, hex
 		Score   float64 `json:"score,omitempty"`
 		Tool    string  `json:"-"`
+
+		URL       string    `json:"url,omitempty"`      // where a user can open it
+		Section   string    `json:"section,omitempty"`  // the heading that it stands under
+		Page      int       `json:"page,omitempty"`     // of a paged file, from 1
+		Author    string    `json:"author,omitempty"`   // as the source names them
+		Published time.Time `json:"published,omitzero"` // as the source says
+		Fetched   time.Time `json:"fetched,omitzero"`   // when the copy was made that it was read from
+		Original  string    `json:"original,omitempty"` // SHA-256 of the archived bytes of that copy, hex
+		Found     Found     `json:"found,omitzero"`
+		Cluster   string    `json:"cluster,omitempty"` // the same for copies of one text, which are one voice
+		Voices    int       `json:"voices,omitempty"`  // independent sources that say the same, itself among them
+		Quality   []Signal  `json:"quality,omitempty"` // what is known of how good the source is
+		Untrusted bool      `json:"untrusted,omitempty"`
+	}
+	// Found is how a piece of evidence was found.
+	Found struct {
+		Tool     string `json:"tool,omitempty"`
+		Query    string `json:"query,omitempty"`
+		Provider string `json:"provider,omitempty"` // of a web search, those that had it, with commas
+	}
+	// A Signal is one thing that is known of how good a source is. No other
+	// number says anything of that.
+	Signal struct {
+		Name  string  `json:"name"`
+		Value float64 `json:"value"` // 0 to 1, the better the higher
+		Says  string  `json:"says"`  // a sentence for users: what was seen
 	}
 	// Claim is a sentence of an answer and what supports it.
 	Claim struct {

@@ -55,6 +55,13 @@ func every() []ponder.Event {
 		ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Held: cost},
 		ponder.CallFinished{Message: llm.Say(llm.Assistant, "so"), Finish: llm.FinishStop, Model: "a/1", Usage: *use, Spent: cost, Price: ponder.PriceTable, Took: 12, Outcome: fail},
 		ponder.BudgetSpent{What: "time"},
+		ponder.ToolResult{Name: "web_fetch", Result: "a page", Untrusted: true},
+		ponder.Evidence{
+			Content: "10,935 m", ID: "e2", Source: "https://sea.test/deep", Title: "Sea", Start: 5, End: 14, Hash: "00ff", Score: 0.9, Tool: "web_search",
+			URL: "https://sea.test/deep?m=1", Section: "Trenches", Page: 3, Author: "A. Diver", Published: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC),
+			Fetched: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Original: "11ee", Found: ponder.Found{Tool: "web_search", Query: "depth of the sea", Provider: "exa, brave"},
+			Cluster: "c1", Voices: 2, Quality: []ponder.Signal{{Name: "author", Value: 1, Says: "The author is named: A. Diver."}}, Untrusted: true,
+		},
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
 	evs := make([]ponder.Event, len(bodies))
