@@ -1,0 +1,153 @@
+// Package archive keeps originals: the bytes of files and pages as they were
+// when they were read, so that a quote can be checked later without the disk or
+// the network it came from.
+//
+// An [Original] is known by the hash of its bytes and is kept once. A [Copy] says
+// which source had it and when; when the last copy of an original is removed, so
+// is the original. Beside them are notes: small values with a time, for caches.
+//
+// It keeps the tables archive_blob, archive_copy and archive_note; schema/ says
+// what they mean. Bytes are compressed if that makes them smaller.
+package archive
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"ponder/store/sqldb"
+)
+
+//go:embed schema/*.sql
+var schema embed.FS
+
+// ErrNone says that the archive does not have what was asked for.
+var ErrNone = errors.New("not in the archive")
+
+// An Archive is safe for concurrent use, by several processes at once.
+type Archive struct{ db sqldb.DB }
+
+// Open returns the archive in a database, and makes its tables if need be. It
+// needs no closing.
+func Open(ctx context.Context, db sqldb.DB) (*Archive, error) {
+	scripts, err := fs.Sub(schema, "schema")
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(ctx, "archive", scripts); err != nil {
+		return nil, err
+	}
+	return &Archive{db}, nil
+}
+
+// An Original is bytes and where they came from.
+type Original struct {
+	Hash    string // SHA-256 of Bytes, hex; Put and Pack make it
+	Type    string // media type, such as "text/html"
+	Source  string // a path or a URL
+	Title   string
+	Fetched time.Time
+	Bytes   []byte
+}
+
+// A Packed is an original as it is stored.
+type Packed struct {
+	Original // its Bytes may be dropped
+	size     int
+	packed   bool
+	body     []byte
+}
+
+// hardly is how short bytes are that are not worth compressing.
+const hardly = 128
+
+// Pack compresses an original, which takes a while, outside of any transaction.
+func Pack(o Original) Packed {
+	sum := sha256.Sum256(o.Bytes)
+	o.Hash = hex.EncodeToString(sum[:])
+	p := Packed{Original: o, size: len(o.Bytes), body: o.Bytes}
+	if len(o.Bytes) < hardly {
+		return p
+	}
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err != nil {
+		panic(err) // only for a level that is not known
+	}
+	_, err = w.Write(o.Bytes)
+	if errors.Join(err, w.Close()) == nil && b.Len() < len(o.Bytes)*9/10 {
+		p.packed, p.body = true, b.Bytes()
+	}
+	return p
+}
+
+// Put keeps an original and returns its hash. To put it again notes the newer
+// time.
+func (a *Archive) Put(ctx context.Context, o Original) (hash string, err error) {
+	p := Pack(o)
+	if err := a.db.Tx(ctx, func(tx *sql.Tx) error { return a.Add(ctx, tx, p) }); err != nil {
+		return "", fmt.Errorf("archive %s: %w", o.Source, err)
+	}
+	return p.Hash, nil
+}
+
+// Add keeps an original in a transaction of the caller's.
+func (a *Archive) Add(ctx context.Context, tx *sql.Tx, p Packed) error {
+	_, err := tx.ExecContext(ctx, a.db.Bind(`INSERT INTO archive_blob (hash, size, packed, body) VALUES (?, ?, ?, ?)
+		ON CONFLICT (hash) DO NOTHING`), p.Hash, p.size, number(p.packed), p.body)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, a.db.Bind(`INSERT INTO archive_copy (source, hash, type, title, fetched) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (source, hash) DO UPDATE SET type = excluded.type, title = excluded.title, fetched = excluded.fetched
+		WHERE excluded.fetched >= archive_copy.fetched`), p.Source, p.Hash, p.Type, p.Title, p.Fetched.UnixMicro())
+	return err
+}
+
+// Get returns an original by its hash, with the newest of its copies, or ErrNone.
+// What is damaged is an error.
+func (a *Archive) Get(ctx context.Context, hash string) (Original, error) {
+	o, err := a.get(ctx, hash)
+	if err != nil {
+		return Original{}, fmt.Errorf("original %s: %w", hash, err)
+	}
+	return o, nil
+}
+
+func (a *Archive) get(ctx context.Context, hash string) (Original, error) {
+	o, size, packed, fetched := Original{Hash: hash}, 0, 0, int64(0)
+	var body []byte
+	err := a.db.Read.QueryRowContext(ctx, a.db.Bind(`SELECT b.size, b.packed, b.body, c.source, c.type, c.title, c.fetched
+		FROM archive_blob b JOIN archive_copy c ON c.hash = b.hash WHERE b.hash = ? ORDER BY c.fetched DESC, c.source LIMIT 1`), hash).
+		Scan(&size, &packed, &body, &o.Source, &o.Type, &o.Title, &fetched)
+	if errors.Is(err, sql.ErrNoRows) {
+		return o, ErrNone
+	}
+	if err != nil {
+		return o, err
+	}
+	o.Fetched, o.Bytes = time.UnixMicro(fetched).UTC(), body
+	if packed == 1 {
+		o.Bytes, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), int64(size)+1))
+	}
+	if sum := sha256.Sum256(o.Bytes); err != nil || hex.EncodeToString(sum[:]) != hash {
+		return o, errors.New("it is damaged")
+	}
+	return o, nil
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
