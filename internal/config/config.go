@@ -33,6 +33,7 @@ type Config struct {
 	Providers      map[string]Provider `toml:"providers"`
 	Budgets        Budgets             `toml:"budgets"`
 	Prompts        map[string]string   `toml:"prompts"` // see [Config.Prompt]
+	Web            Web                 `toml:"web"`
 
 	Search Search `toml:"-"` // from the environment alone
 	Token  Secret `toml:"-"` // that requests to a server must carry
@@ -100,6 +101,12 @@ type Budgets struct {
 
 // A Duration is written like "1h30m".
 type Duration time.Duration
+
+// Web says what may be read of the web.
+type Web struct {
+	Allow  []string `toml:"allow"`  // hosts and networks that are read though they are private: "wiki.lan", "10.1.0.0/16"
+	Folder string   `toml:"folder"` // pages that are searched as the web is, where there is no network
+}
 
 // Search has what search engines of the web want.
 type Search struct {

@@ -45,6 +45,8 @@ func Keys() []Key {
 		{"budgets.cost", "US dollars a session may cost", dollars},
 		{"budgets.calls", "model calls a session may make", count},
 		{"budgets.synthesis_every", "time between syntheses, like 5m", span},
+		{"web.allow", "hosts and networks to read though they are private, such as wiki.lan, 10.1.0.0/16", hosts},
+		{"web.folder", "folder of pages to search as the web is searched", text},
 		{"prompts.*", "what a mode is told beside its own prompt", text},
 	}
 }
@@ -173,6 +175,25 @@ func chain(v string) (string, error) {
 	}
 	return "[" + strings.Join(names, ", ") + "]", nil
 }
+
+// hosts reads names of hosts and networks with commas between them.
+func hosts(v string) (string, error) {
+	var list []string
+	for name := range strings.SplitSeq(v, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		if len(name) > maxHost || strings.ContainsAny(name, " @?#\\\"") || strings.Contains(name, "://") {
+			return "", fmt.Errorf("%q is no host or network, such as wiki.lan or 10.1.0.0/16", clip(name, 40))
+		}
+		list = append(list, quote(name))
+	}
+	return "[" + strings.Join(list, ", ") + "]", nil
+}
+
+// maxHost is how long the name of a host may be, with a port.
+const maxHost = 260
 
 // The most that budgets may be. More is a slip of the pen.
 const (
