@@ -15,6 +15,7 @@ import (
 type checkpoint struct {
 	Elapsed time.Duration  `json:"elapsed"`
 	Runs    []savedRun     `json:"runs"`
+	Rested  []savedRest    `json:"rested,omitempty"`
 	Open    []savedIntent  `json:"open,omitempty"`
 	Woken   map[string]Seq `json:"woken,omitempty"`
 	Seen    map[string]Seq `json:"seen,omitempty"`
@@ -40,6 +41,12 @@ type savedRun struct {
 	Held       Cost                `json:"held,omitzero"`
 }
 
+type savedRest struct {
+	Run   Run             `json:"run"`
+	Seq   Seq             `json:"seq"`
+	State json.RawMessage `json:"state"`
+}
+
 type savedAct struct {
 	Kind     actionKind `json:"kind"`
 	Attempts int        `json:"attempts,omitempty"`
@@ -62,7 +69,7 @@ type savedIntent struct {
 
 const (
 	lineFold        = "line"
-	lineVersion     = 2
+	lineVersion     = 3
 	checkpointEvery = 400 // events
 )
 
@@ -136,6 +143,14 @@ func (l *line) save() ([]byte, bool) {
 		}
 		c.Runs = append(c.Runs, s)
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.rested)) {
+		r := l.rested[name]
+		state, err := json.Marshal(r.state)
+		if err != nil || r.mode.Load == nil || r.fault != "" {
+			return nil, false
+		}
+		c.Rested = append(c.Rested, savedRest{r.Run, r.seq, state})
+	}
 	for _, id := range slices.Sorted(maps.Keys(l.open)) {
 		in := l.open[id]
 		if in.run.ended {
@@ -164,6 +179,11 @@ func (l *line) restore(seq Seq, js []byte) error {
 	maps.Copy(l.seen, c.Seen)
 	for _, s := range c.Runs {
 		if err := l.restoreRun(s); err != nil {
+			return fmt.Errorf("run %s: %w", s.Run.ID, err)
+		}
+	}
+	for _, s := range c.Rested {
+		if err := l.restoreRest(s); err != nil {
 			return fmt.Errorf("run %s: %w", s.Run.ID, err)
 		}
 	}
@@ -200,6 +220,17 @@ func (l *line) restoreRun(s savedRun) error {
 	r.state = state
 	l.runs[r.ID], l.order = r, append(l.order, r)
 	return nil
+}
+
+func (l *line) restoreRest(s savedRest) (err error) {
+	r := &run{Run: s.Run, mode: l.mode(s.Run.Mode, s.Run.Version), seq: s.Seq, ended: true, acts: make(map[string]*act), done: make(doneSet)}
+	if r.mode == nil || r.mode.Load == nil || r.mode.Carry == nil {
+		return fmt.Errorf("no mode %s to load it", s.Run.Mode)
+	}
+	if r.state, err = r.mode.Load(r.Run, s.State); err == nil {
+		l.rested[s.Run.Mode] = r
+	}
+	return err
 }
 
 func (l *line) restoreIntent(s savedIntent) error {

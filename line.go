@@ -21,12 +21,13 @@ type line struct {
 	woken   map[string]Seq     // by mode: the newest event that wakes it
 	seen    map[string]Seq     // by mode: where its last run finished
 	fresh   []*run             // started, and to be shown the history before they go on
+	rested  map[string]*run    // by mode: the last root run, if the next one carries its state on
 }
 
 func newLine(modes map[string][]*Mode, roles map[Role][]Model) *line {
 	return &line{
 		modes: modes, roles: roles, runs: make(map[RunID]*run), open: make(map[string]*intent),
-		woken: make(map[string]Seq), seen: make(map[string]Seq),
+		woken: make(map[string]Seq), seen: make(map[string]Seq), rested: make(map[string]*run),
 	}
 }
 
@@ -88,6 +89,11 @@ func (l *line) apply(ev Event) {
 				r.feed(ev)
 			}
 		}
+		for _, r := range l.rested {
+			if r.sees(ev) {
+				r.feed(ev)
+			}
+		}
 	}
 }
 
@@ -124,10 +130,12 @@ func (l *line) start(ev Event, b RunStarted) {
 	if r.Budget == (Budget{}) {
 		r.Budget = r.mode.Budget
 	}
-	func() {
-		defer r.barrier()
-		r.state = r.mode.Start(r.Run)
-	}()
+	if last := l.rested[b.Mode]; last != nil && last.mode == r.mode && last.fault == "" && r.up == nil {
+		r.begin(func() State { return r.mode.Carry(r.Run, last.state) })
+		delete(l.rested, b.Mode)
+		return
+	}
+	r.begin(func() State { return r.mode.Start(r.Run) })
 	if r.mode.History {
 		l.fresh = append(l.fresh, r)
 	}
@@ -157,6 +165,9 @@ func (l *line) finish(ev Event, r *run) {
 		return
 	}
 	l.seen[r.Mode] = ev.Seq
+	if r.carries() {
+		l.rested[r.Mode] = r
+	}
 }
 
 // watch stops or starts the clock of the run when the thread's shows so much. A

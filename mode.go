@@ -35,6 +35,13 @@ type Mode struct {
 	// History says that a run is shown what was on the thread before it.
 	History bool
 
+	// Carry, if set, is what a root run of a mode with History begins with where
+	// the thread had one of the same version before: the state that the last one
+	// came to, and after that was shown what has happened since, as if it still
+	// went on. So a turn of a long thread need not be shown all of it again. It
+	// must return what Start and the history would come to.
+	Carry func(run Run, last State) State
+
 	// Budget is the most that a run may cost, if its start says no other.
 	Budget Budget
 
@@ -159,6 +166,10 @@ type Tool struct {
 	// Once says that to use the tool twice does harm. If a crash leaves it
 	// unknown whether it was used, it is not used again, and fails.
 	Once bool
+
+	// Untrusted says that strangers write of what it returns, as of what is read
+	// from the web. Its results are marked so.
+	Untrusted bool
 
 	// Do uses the tool. Its text is the result; an error is a result too. It
 	// must return soon after ctx is done.

@@ -97,6 +97,18 @@ func (r *run) feed(ev Event) {
 	r.state = r.state.Apply(ev)
 }
 
+// begin sets the state that the run begins with.
+func (r *run) begin(start func() State) {
+	defer r.barrier()
+	r.state = start()
+}
+
+// carries reports whether the next run of the mode goes on with the state of
+// this one.
+func (r *run) carries() bool {
+	return r.mode != nil && r.mode.History && r.mode.Carry != nil && r.state != nil && r.fault == ""
+}
+
 // next asks the mode what it wants.
 func (r *run) next(now Moment) (want []Action) {
 	if r.state == nil || r.fault != "" {
@@ -122,9 +134,9 @@ func (r *run) sees(ev Event) bool {
 	case CallFinished, ToolResult, BudgetSpent:
 		return ev.Run == r.ID
 	case RunFinished:
-		return ev.Run.Parent() == r.ID
+		return ev.Run.Parent() == r.ID && !r.ended
 	case Steer, RunPaused, RunResumed:
-		return ev.Seq > r.seq && r.ID.Within(ev.Run)
+		return ev.Seq > r.seq && r.ID.Within(ev.Run) && !r.ended
 	}
 	return true
 }

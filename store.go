@@ -107,32 +107,44 @@ type Info struct {
 	Thread
 	Head    Seq       `json:"head"`
 	Updated time.Time `json:"updated_at"`
-	Status  Status    `json:"status"`         // of the newest root run; Created if there is none. See [NextStatus].
-	Held    bool      `json:"held,omitempty"` // by a process that beats
+	Status  Status    `json:"status"`              // see [Info.After]
+	Open    int       `json:"open_runs,omitempty"` // root runs that have not finished
+	Held    bool      `json:"held,omitempty"`      // by a process that beats
 }
 
-// NextStatus returns the status of a thread after ev.
-func NextStatus(old Status, ev Event) Status {
+// After returns what the info says of runs after ev. The status is that of the
+// newest root run, Created if there is none; but as long as another root run is
+// open, and while a conversation has a message that no run has seen, there is
+// something to do: Thinking.
+func (i Info) After(ev Event) Info {
 	root := ev.Run.Parent() == ""
 	switch b := ev.Body.(type) {
+	case UserMessage:
+		if i.Kind == KindConversation && i.Open == 0 {
+			i.Status = Thinking
+		}
 	case RunStarted:
 		if root {
-			return Thinking
+			i.Open++
+			i.Status = Thinking
 		}
 	case RunPaused:
-		if root && old == Thinking {
-			return Paused
+		if root && i.Status == Thinking {
+			i.Status = Paused
 		}
 	case RunResumed:
-		if root && old == Paused {
-			return Thinking
+		if root && i.Status == Paused {
+			i.Status = Thinking
 		}
 	case RunFinished:
 		if root {
-			return b.Status
+			i.Open = max(0, i.Open-1)
+		}
+		if root && i.Open == 0 {
+			i.Status = b.Status
 		}
 	}
-	return old
+	return i
 }
 
 // A Filter says which threads to list. Zero fields do not matter.

@@ -126,7 +126,7 @@ const insertBatch = `INSERT INTO ponder_batch (pos, num, first, last, time, seen
 
 // addChunk adds a row of events to a thread.
 func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, held bool) {
-	info := ponder.Info{Thread: ponder.Thread{Title: t.title}, Status: t.status}
+	info := ponder.Info{Thread: ponder.Thread{Title: t.title, Kind: t.kind}, Status: t.status, Open: t.roots}
 	for _, ev := range events {
 		info = rule.Follow(info, ev)
 		if held {
@@ -139,8 +139,8 @@ func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, he
 	first, last := t.head+1, t.head+ponder.Seq(len(events))
 	tx.exec(insertBatch, tx.pos, t.num, int64(first), int64(last), micros(info.Updated), int64(t.lease.Seen), lines, asked)
 	t.head = last
-	if info.Status != t.status || info.Title != t.title {
-		tx.exec(`UPDATE ponder_thread SET status = ?, title = ? WHERE num = ?`, string(info.Status), info.Title, t.num)
-		t.status, t.title = info.Status, info.Title
+	if info.Status != t.status || info.Open != t.roots || info.Title != t.title {
+		tx.exec(`UPDATE ponder_thread SET status = ?, open = ?, title = ? WHERE num = ?`, string(info.Status), int64(info.Open), info.Title, t.num)
+		t.status, t.roots, t.title = info.Status, info.Open, info.Title
 	}
 }

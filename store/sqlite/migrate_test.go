@@ -72,7 +72,7 @@ func TestOldDatabase(t *testing.T) {
 	day := time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
 	info, err := s.Thread(t.Context(), "thr_1")
 	header := ponder.Thread{ID: "thr_1", Kind: ponder.KindSession, Title: "why?", Owner: "local", Created: day, Model: "p/m"}
-	equal(t, "thread", info, ponder.Info{Thread: header, Head: 5, Updated: day.Add(4 * time.Second), Status: ponder.Thinking}, err)
+	equal(t, "thread", info, ponder.Info{Thread: header, Head: 5, Updated: day.Add(4 * time.Second), Status: ponder.Thinking, Open: 1}, err)
 
 	req, err := s.Request(t.Context(), "thr_1", "run_1", "think-1#1")
 	equal(t, "request", req, &llm.Request{System: "think", Messages: []llm.Message{llm.Say(llm.User, "why?")}}, err)

@@ -45,16 +45,16 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	}
 	id := string(header.ID)
 	if t == nil {
-		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, fence, node, base, clock, removed)
-			VALUES (?, '', '', '', '', 0, '', 0, '', 0, 0, 1)`, id)
+		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, open, fence, node, base, clock, removed)
+			VALUES (?, '', '', '', '', 0, '', 0, 0, '', 0, 0, 1)`, id)
 		t = tx.thread(header.ID)
 	}
-	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, removed = 0 WHERE id = ?`,
+	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, open = 0, removed = 0 WHERE id = ?`,
 		string(header.Kind), header.Title, header.Owner, header.Model, micros(header.Created), string(ponder.Created), id)
 	if tx.err != nil {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
-	t.removed, t.title, t.status = false, header.Title, ponder.Created
+	t.removed, t.kind, t.title, t.status, t.roots = false, header.Kind, header.Title, ponder.Created, 0
 	if len(b.events) > 0 {
 		return tx.add(t, b, true)
 	}
@@ -62,7 +62,7 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 }
 
 // infos reads infos. Its first argument is the oldest beat of a node that is alive.
-const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, coalesce(b.last, 0), coalesce(nullif(b.time, 0), t.created),
+const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.open, coalesce(b.last, 0), coalesce(nullif(b.time, 0), t.created),
 	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE NOT t.removed`
 
@@ -71,7 +71,7 @@ func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
 
 func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 	var created, updated int64
-	err = scan(&info.ID, &info.Kind, &info.Title, &info.Owner, &info.Model, &created, &info.Status, &info.Head, &updated, &info.Held)
+	err = scan(&info.ID, &info.Kind, &info.Title, &info.Owner, &info.Model, &created, &info.Status, &info.Open, &info.Head, &updated, &info.Held)
 	info.Created, info.Updated = fromMicros(created), fromMicros(updated)
 	return info, err
 }
@@ -150,7 +150,7 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 		`DELETE FROM ponder_key WHERE num = ?`,
 		`DELETE FROM ponder_batch WHERE num = ?`,
 		`DELETE FROM ponder_fold WHERE num = ?`,
-		`UPDATE ponder_thread SET kind = '', title = '', owner = '', model = '', created = 0, status = '',
+		`UPDATE ponder_thread SET kind = '', title = '', owner = '', model = '', created = 0, status = '', open = 0,
 			fence = fence + 1, node = '', base = 0, clock = 0, removed = 1 WHERE num = ?`,
 	} {
 		tx.exec(query, t.num)

@@ -41,7 +41,9 @@ type thread struct {
 	num     int64
 	removed bool
 	head    ponder.Seq
+	kind    ponder.Kind
 	status  ponder.Status
+	roots   int // runs that have not finished
 	title   string
 	lease   rule.Lease
 	calls   []rule.Start // those that have not ended, as far as they are known
@@ -198,7 +200,7 @@ func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
 	return n, ok
 }
 
-const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0)
+const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0), t.kind, t.open
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE t.id = ?`
 
 // lastBatch is the newest row of a thread t.
@@ -210,7 +212,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 	if t := tx.threads[id]; t != nil {
 		return t
 	}
-	row := make([]driver.Value, 10)
+	row := make([]driver.Value, 12)
 	if !tx.row(row, readThread, string(id)) {
 		return nil
 	}
@@ -220,6 +222,8 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		head:    ponder.Seq(row[2].(int64)),
 		status:  ponder.Status(row[3].(string)),
 		title:   row[4].(string),
+		kind:    ponder.Kind(row[10].(string)),
+		roots:   int(row[11].(int64)),
 		lease: rule.Lease{
 			Fence: ponder.Fence(row[5].(int64)),
 			Node:  ponder.NodeID(row[6].(string)),

@@ -24,7 +24,7 @@ func checkCreate(t *testing.T, s ponder.Store) {
 	started := of(root, "", ponder.RunStarted{Input: "why?", Mode: "session"})
 	call := of(root, "k#1", ponder.CallFinished{Model: "p/m"})
 	fails(t, "create", s.Create(t.Context(), header, say("1"), started, call), nil)
-	want := ponder.Info{Thread: header, Head: 3, Status: ponder.Thinking}
+	want := ponder.Info{Thread: header, Head: 3, Status: ponder.Thinking, Open: 1}
 	got := must(s.Thread(t.Context(), thr))(t)
 	if got.Updated.Before(day) {
 		t.Errorf("updated %s, before it was created", got.Updated)
@@ -58,12 +58,12 @@ func checkInfo(t *testing.T, s ponder.Store) {
 	fails(t, "thread that is not there", err, ponder.ErrNoThread)
 	create(t, s, thr)
 	fence := hold(t, s, thr)
-	other := ponder.RunID("run_01BBBBBBBBBBBBBBBBBBBBBBBB")
+	other, third := ponder.RunID("run_01BBBBBBBBBBBBBBBBBBBBBBBB"), ponder.RunID("run_01CCCCCCCCCCCCCCCCCCCCCCCC")
 	for i, c := range []struct {
 		ev   ponder.Event
 		want ponder.Status
 	}{
-		{say("hi"), ponder.Created},
+		{say("hi"), ponder.Thinking}, // it waits for an answer
 		{of(root, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
 		{of(root, "", ponder.RunPaused{}), ponder.Paused},
 		{of(root, "", ponder.RunResumed{}), ponder.Thinking},
@@ -71,9 +71,12 @@ func checkInfo(t *testing.T, s ponder.Store) {
 		{of(child, "", ponder.RunPaused{}), ponder.Thinking},
 		{of(child, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Thinking},
 		{of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}), ponder.Completed},
-		{say("and?"), ponder.Completed},
+		{say("and?"), ponder.Thinking},
 		{of(other, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
-		{of(other, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Cancelled},
+		{of(third, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{of(other, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Thinking}, // the third is open
+		{say("so?"), ponder.Thinking},
+		{of(third, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Failed},
 	} {
 		c.ev.Time = day.Add(time.Duration(i) * time.Second)
 		add(t, s, thr, fence, c.ev)

@@ -7,6 +7,7 @@ CREATE TABLE ponder_thread (
 	model   TEXT    NOT NULL,
 	created INTEGER NOT NULL, -- all times are microseconds since 1970
 	status  TEXT    NOT NULL,
+	open    INTEGER NOT NULL, -- root runs that have not finished
 	fence   INTEGER NOT NULL, -- of the newest lease
 	node    TEXT    NOT NULL, -- its holder, or nothing once it is released
 	base    INTEGER NOT NULL, -- all spans are nanoseconds

@@ -63,15 +63,16 @@ CREATE TABLE ponder_thread (
 	model   TEXT    NOT NULL,
 	created INTEGER NOT NULL, -- all times are microseconds since 1970
 	status  TEXT    NOT NULL,
+	open    INTEGER NOT NULL, -- root runs that have not finished
 	fence   INTEGER NOT NULL, -- of the newest lease
 	node    TEXT    NOT NULL, -- its holder, or nothing once it is released
 	base    INTEGER NOT NULL, -- all spans are nanoseconds
 	clock   INTEGER NOT NULL,
 	removed INTEGER NOT NULL -- 1: only the fence and the costs are left
 ) STRICT;
-INSERT INTO "ponder_thread" VALUES(1,'thr_1','session','why?','local','p/m',1779021045123456,'thinking',1,'nod_1',0,0,0);
-INSERT INTO "ponder_thread" VALUES(2,'thr_2','conversation','','local','',1779024645123456,'created',0,'',0,0,0);
-INSERT INTO "ponder_thread" VALUES(3,'thr_3','','','','',0,'',1,'',0,0,1);
+INSERT INTO "ponder_thread" VALUES(1,'thr_1','session','why?','local','p/m',1779021045123456,'thinking',1,1,'nod_1',0,0,0);
+INSERT INTO "ponder_thread" VALUES(2,'thr_2','conversation','','local','',1779024645123456,'created',0,0,'',0,0,0);
+INSERT INTO "ponder_thread" VALUES(3,'thr_3','','','','',0,'',0,1,'',0,0,1);
 CREATE TABLE ponder_usage (
 	num         INTEGER NOT NULL,
 	time        INTEGER NOT NULL,
