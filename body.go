@@ -50,10 +50,15 @@ type (
 	}
 	// InnerMonologue is a reflection that the fast model reads and no user sees.
 	InnerMonologue struct {
-		Content string `json:"-"`
-		Tool    string `json:"-"`
-		Reason  string `json:"-"`
-		Model   string `json:"-"`
+		Content   string   `json:"-"`
+		Tool      string   `json:"-"`
+		Reason    string   `json:"-"`
+		Model     string   `json:"-"`
+		ReadTo    Seq      `json:"read_to,omitempty"`         // the newest event it had read
+		Trigger   string   `json:"triggered_after,omitempty"` // the id of the event after which it was asked for
+		Sources   []string `json:"sources,omitempty"`         // what it looked up
+		Condenses []Seq    `json:"condenses,omitempty"`       // the reflections that it stands for
+		Older     bool     `json:"older,omitempty"`           // the conversation has moved on since it read
 	}
 	// TitleGenerated names the thread.
 	TitleGenerated struct {

@@ -61,6 +61,7 @@ type savedIntent struct {
 	Cause string          `json:"cause"`
 	Seq   Seq             `json:"seq"`
 	Late  bool            `json:"late,omitempty"`
+	Inner bool            `json:"internal,omitempty"`
 	Call  *CallStarted    `json:"call,omitempty"`
 	Model string          `json:"model,omitempty"`
 	Tool  string          `json:"tool,omitempty"`
@@ -156,7 +157,7 @@ func (l *line) save() ([]byte, bool) {
 		if in.run.ended {
 			return nil, false // soon it will not be open any more
 		}
-		s := savedIntent{Run: in.run.ID, Cause: in.cause, Seq: in.seq, Late: in.late, Call: in.call}
+		s := savedIntent{Run: in.run.ID, Cause: in.cause, Seq: in.seq, Late: in.late, Inner: in.inner, Call: in.call}
 		if in.tool != nil {
 			s.Tool, s.Args = in.tool.Name, in.tool.Args
 		} else {
@@ -239,7 +240,7 @@ func (l *line) restoreIntent(s savedIntent) error {
 	if r == nil || !ok || r.acts[c.key] == nil {
 		return fmt.Errorf("it has no action")
 	}
-	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, late: s.Late}
+	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, late: s.Late, inner: s.Inner}
 	if s.Call != nil {
 		in.call, in.held = s.Call, s.Call.Held
 		in.call.Model = s.Model

@@ -185,7 +185,7 @@ func (d *decision) action(r *run, a Action) bool {
 	case Spawn:
 		d.spawn(r, a)
 	case Do:
-		d.attempt(r, a.Key, kindTool, func(*act) (Body, string) { return ToolCall{Name: a.Tool, Args: a.Args}, "" })
+		d.attempt(r, a.Key, kindTool, a.Internal, func(*act) (Body, string) { return ToolCall{Name: a.Tool, Args: a.Args}, "" })
 	case Call:
 		return d.call(r, a)
 	}
@@ -211,7 +211,7 @@ func (d *decision) write(r *run, a Write) {
 		written = old.written
 	}
 	for i := written; i < len(a.Bodies); i++ {
-		d.emit(Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Body: a.Bodies[i]})
+		d.emit(Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
 	}
 }
 
@@ -229,7 +229,7 @@ func (d *decision) spawn(r *run, a Spawn) {
 
 // attempt goes on with an action, or begins the next attempt at it with what
 // build returns. A reason instead of a body means that it can't begin now.
-func (d *decision) attempt(r *run, key string, kind actionKind, build func(*act) (Body, string)) (reason string) {
+func (d *decision) attempt(r *run, key string, kind actionKind, internal bool, build func(*act) (Body, string)) (reason string) {
 	a := cmp.Or(r.acts[key], &act{kind: kind})
 	switch {
 	case a.now != nil:
@@ -246,7 +246,7 @@ func (d *decision) attempt(r *run, key string, kind actionKind, build func(*act)
 	body, reason := build(a)
 	if reason == "" {
 		d.load++
-		d.emit(Event{Run: r.ID, Cause: attempt(key, a.attempts+1), Body: body})
+		d.emit(Event{Run: r.ID, Cause: attempt(key, a.attempts+1), Internal: internal, Body: body})
 	}
 	return reason
 }
@@ -254,7 +254,7 @@ func (d *decision) attempt(r *run, key string, kind actionKind, build func(*act)
 // call goes on with a call, begins it, tells the run that its budget is spent,
 // or refuses it. It reports whether to go on with the run.
 func (d *decision) call(r *run, c Call) bool {
-	reason := d.attempt(r, c.Key, kindCall, func(a *act) (Body, string) { return d.admit(r, c, a) })
+	reason := d.attempt(r, c.Key, kindCall, true, func(a *act) (Body, string) { return d.admit(r, c, a) })
 	switch {
 	case reason == "":
 		return true

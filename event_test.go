@@ -62,6 +62,10 @@ func every() []ponder.Event {
 			Fetched: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Original: "11ee", Found: ponder.Found{Tool: "web_search", Query: "depth of the sea", Provider: "exa, brave"},
 			Cluster: "c1", Voices: 2, Quality: []ponder.Signal{{Name: "author", Value: 1, Says: "The author is named: A. Diver."}}, Untrusted: true,
 		},
+		ponder.InnerMonologue{
+			Content: "hmm: deep", Tool: "deep_think", Reason: "5 turns", Model: "a/1", ReadTo: 7, Trigger: "evt_7", Sources: []string{"sea.md"},
+			Condenses: []ponder.Seq{3, 5}, Older: true,
+		},
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
 	evs := make([]ponder.Event, len(bodies))

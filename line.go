@@ -222,7 +222,7 @@ func (l *line) begin(ev Event, in *intent) {
 	if r == nil || !ok || c.attempt == 0 {
 		return // not a holder's
 	}
-	in.run, in.key, in.cause, in.seq = r, c.key, ev.Cause, ev.Seq
+	in.run, in.key, in.cause, in.seq, in.inner = r, c.key, ev.Cause, ev.Seq, ev.Internal
 	a := r.act(c.key, in.kind())
 	a.now, a.attempts, a.retryAt = in, c.attempt, time.Time{}
 	l.open[in.id()] = in

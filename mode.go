@@ -104,11 +104,13 @@ type (
 		Request llm.Request
 	}
 
-	// Do uses a tool. Its result is a [ToolResult].
+	// Do uses a tool. Its result is a [ToolResult]. Internal says that both are
+	// internal events.
 	Do struct {
-		Key  string
-		Tool string
-		Args json.RawMessage
+		Key      string
+		Tool     string
+		Args     json.RawMessage
+		Internal bool
 	}
 
 	// Spawn starts a run of another mode. Its result is a [RunFinished] of the
@@ -124,8 +126,9 @@ type (
 	// Write adds events to the thread, all in one transaction. A log that is
 	// cut between them is completed by asking again with the same bodies.
 	Write struct {
-		Key    string
-		Bodies []Body
+		Key      string
+		Bodies   []Body
+		Internal bool // the events are
 	}
 
 	// Wait makes the engine call Next at a time. It leaves no event.
@@ -170,6 +173,11 @@ type Tool struct {
 	// Untrusted says that strangers write of what it returns, as of what is read
 	// from the web. Its results are marked so.
 	Untrusted bool
+
+	// Redact, if set, returns an input as it may be kept: it is applied to what
+	// models ask of the tool before that is stored, or anything else is done
+	// with it.
+	Redact func(input json.RawMessage) json.RawMessage
 
 	// Do uses the tool. Its text is the result; an error is a result too. It
 	// must return soon after ctx is done.

@@ -99,13 +99,14 @@ func (h *holder) settle() {
 	h.results = slices.DeleteFunc(h.results, func(r result) bool { return h.line.open[r.id] == nil })
 	for _, r := range h.results {
 		in := h.line.open[r.id]
-		ev := Event{Run: in.run.ID, Cause: in.cause}
+		ev := Event{Run: in.run.ID, Cause: in.cause, Internal: in.inner}
 		if r.tool != nil {
 			b := *r.tool
 			b.Outcome = in.outcome(b.Outcome)
 			ev.Body = b
 		} else {
 			b := *r.call
+			b.Message = h.redacted(b.Message)
 			b.Outcome = in.outcome(b.Outcome)
 			ev.Body = b
 		}
@@ -159,7 +160,7 @@ func (h *holder) has(id string) bool {
 // lost returns the result of an intent of which nobody knows what became, if it
 // has begun at all.
 func lost(in *intent, begun bool) Event {
-	ev := Event{Run: in.run.ID, Cause: in.cause}
+	ev := Event{Run: in.run.ID, Cause: in.cause, Internal: in.inner}
 	o := Outcome{Dropped: true, Error: "interrupted"}
 	switch {
 	case in.tool != nil:
@@ -176,6 +177,7 @@ func lost(in *intent, begun bool) Event {
 func (h *holder) use(ctx context.Context, c ToolCall, inherited bool) (r ToolResult) {
 	r = ToolResult{Name: c.Name}
 	tool, ok := h.tools[c.Name]
+	r.Untrusted = tool.Untrusted
 	switch {
 	case !ok:
 		r.Error = "no tool named " + c.Name

@@ -59,6 +59,7 @@ type intent struct {
 	held  Cost
 	call  *CallStarted // or
 	tool  *ToolCall
+	inner bool // its events are internal
 	late  bool // interrupted: what comes of it is paid for but not folded
 	begun bool // by this process
 }
