@@ -1,0 +1,42 @@
+package vector
+
+import "math"
+
+// dotsPlain is [dots] without instructions of a processor.
+func dotsPlain(codes []byte, query []int16, out []int32) {
+	n := len(query)
+	for i := range out {
+		row := codes[i*n : i*n+n]
+		var a, b, c, d int32
+		j := 0
+		for ; j+4 <= len(row) && j+4 <= len(query); j += 4 {
+			r, q := row[j:j+4], query[j:j+4]
+			a += int32(int8(r[0])) * int32(q[0])
+			b += int32(int8(r[1])) * int32(q[1])
+			c += int32(int8(r[2])) * int32(q[2])
+			d += int32(int8(r[3])) * int32(q[3])
+		}
+		for ; j < n; j++ {
+			a += int32(int8(row[j])) * int32(query[j])
+		}
+		out[i] = a + b + c + d
+	}
+}
+
+// sharpen returns a query as the scan wants it: as large as no product can
+// exceed an int32, padded with zeros.
+func sharpen(query []float32) []int16 {
+	out := make([]int16, stride(len(query)))
+	largest := 0.0
+	for _, x := range query {
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	if largest == 0 {
+		return out
+	}
+	limit := float64(min(math.MaxInt16, math.MaxInt32/(math.MaxInt8*len(out))))
+	for i, x := range query {
+		out[i] = int16(float64(x) / largest * limit) // towards zero
+	}
+	return out
+}

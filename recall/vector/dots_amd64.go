@@ -1,0 +1,19 @@
+//go:build !purego
+
+package vector
+
+import "golang.org/x/sys/cpu"
+
+// dots puts the product of each row of codes with the query into out. A row has
+// as many codes as the query has numbers, a multiple of unit; no sum of absolute
+// products may exceed an int32.
+func dots(codes []byte, query []int16, out []int32) {
+	if len(out) == 0 || len(query) == 0 || len(query)%unit != 0 || len(codes) < len(out)*len(query) || !cpu.X86.HasAVX2 {
+		dotsPlain(codes, query, out)
+		return
+	}
+	dotsAVX2(&codes[0], &query[0], &out[0], len(out), len(query))
+}
+
+//go:noescape
+func dotsAVX2(codes *byte, query *int16, out *int32, rows, stride int)

@@ -1,0 +1,172 @@
+package vector
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Model is what there is of an embedding model.
+type Model struct {
+	Name    string
+	Length  int // of its vectors
+	Vectors int
+
+	// Whole says that [Vectors.Fill] has once been through all passages. Those
+	// that came later may have no vector yet.
+	Whole bool
+}
+
+// Models returns the models that have vectors, by name.
+func (v *Vectors) Models(ctx context.Context) ([]Model, error) {
+	rows, err := v.db.Read.QueryContext(ctx, `SELECT name, length, vectors, whole FROM vector_model WHERE state = 0 ORDER BY name`)
+	if err != nil {
+		return nil, fmt.Errorf("list models of vectors: %w", err)
+	}
+	defer rows.Close()
+	var out []Model
+	for rows.Next() {
+		var m Model
+		if err := rows.Scan(&m.Name, &m.Length, &m.Vectors, &m.Whole); err != nil {
+			return nil, fmt.Errorf("list models of vectors: %w", err)
+		}
+		out = append(out, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list models of vectors: %w", err)
+	}
+	return out, nil
+}
+
+// Serving returns the model whose vectors to search while those of the one that
+// is wanted may not all be there yet: that one if it is whole, another that is,
+// or the one with the most vectors; "" if there are none.
+func (v *Vectors) Serving(ctx context.Context, want string) (string, error) {
+	models, err := v.Models(ctx)
+	if err != nil || len(models) == 0 {
+		return "", err
+	}
+	worth := func(m Model) int {
+		w := 0
+		if m.Whole {
+			w += 2
+		}
+		if m.Whole && m.Name == want {
+			w++
+		}
+		return w
+	}
+	return slices.MinFunc(models, func(a, b Model) int {
+		return cmp.Or(cmp.Compare(worth(b), worth(a)), cmp.Compare(b.Vectors, a.Vectors))
+	}).Name, nil
+}
+
+// Count returns how many passages have a vector of a model.
+func (v *Vectors) Count(ctx context.Context, model string) (n int, err error) {
+	m, err := v.model(ctx, model)
+	if err != nil {
+		return 0, fmt.Errorf("count vectors of %s: %w", model, err)
+	}
+	return int(m.vectors), nil
+}
+
+// A modelRow is what a row of vector_model says. It is zero if there is none.
+type modelRow struct {
+	num, version, vectors, filled int64
+	length                        int
+	whole                         bool
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// model returns the row of a model.
+func (v *Vectors) model(ctx context.Context, name string) (modelRow, error) {
+	return v.modelIn(ctx, v.db.Read, name)
+}
+
+func (v *Vectors) modelIn(ctx context.Context, q querier, name string) (m modelRow, err error) {
+	query := `SELECT num, length, version, vectors, filled, whole FROM vector_model WHERE name = ? AND state = 0`
+	err = q.QueryRowContext(ctx, v.db.Bind(query), name).Scan(&m.num, &m.length, &m.version, &m.vectors, &m.filled, &m.whole)
+	if errors.Is(err, sql.ErrNoRows) {
+		return modelRow{}, nil
+	}
+	return m, err
+}
+
+// change returns the row of a model, which nobody else changes until the
+// transaction ends, with the version of the change. It makes the row if there is
+// none.
+func (v *Vectors) change(ctx context.Context, tx *sql.Tx, name string, length int) (modelRow, error) {
+	update := `UPDATE vector_model SET version = version + 1 WHERE name = ? AND state = 0`
+	if _, err := tx.ExecContext(ctx, v.db.Bind(update), name); err != nil {
+		return modelRow{}, err
+	}
+	m, err := v.modelIn(ctx, tx, name)
+	if err != nil || m.num != 0 {
+		return m, err
+	}
+	m = modelRow{version: 1, length: length}
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(num), 0) + 1 FROM vector_model`).Scan(&m.num); err != nil {
+		return modelRow{}, err
+	}
+	insert := `INSERT INTO vector_model (num, name, length, version, vectors, filled, whole, state) VALUES (?, ?, ?, 1, 0, 0, 0, 0)`
+	_, err = tx.ExecContext(ctx, v.db.Bind(insert), m.num, name, length)
+	return m, err
+}
+
+// dropBlocks is how many blocks are dropped in a transaction.
+const dropBlocks = 64
+
+// Drop removes the vectors of a model, in many short transactions. Nobody finds
+// any of them after the first; if there is no time for the rest, the next Drop or
+// [Vectors.Fill] goes on.
+func (v *Vectors) Drop(ctx context.Context, model string) error {
+	err := v.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET name = '', state = 1 WHERE name = ? AND state = 0`), model)
+		return err
+	})
+	if err == nil {
+		err = v.sweep(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("drop vectors of %s: %w", model, err)
+	}
+	return nil
+}
+
+// sweep removes what is left of models that are dropped.
+func (v *Vectors) sweep(ctx context.Context) error {
+	for {
+		var num int64
+		err := v.db.Read.QueryRowContext(ctx, `SELECT num FROM vector_model WHERE state = 1 ORDER BY num LIMIT 1`).Scan(&num)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = v.db.Tx(ctx, func(tx *sql.Tx) error { return v.sweepSome(ctx, tx, num) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (v *Vectors) sweepSome(ctx context.Context, tx *sql.Tx, num int64) error {
+	some := `DELETE FROM vector_block WHERE model = ? AND block IN (SELECT block FROM vector_block WHERE model = ? ORDER BY block LIMIT ?)`
+	res, err := tx.ExecContext(ctx, v.db.Bind(some), num, num, dropBlocks)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET state = 2 WHERE num = ?`), num)
+	return err
+}

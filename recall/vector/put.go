@@ -1,0 +1,192 @@
+package vector
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Put sets the vectors of passages in the caller's transaction; searches find
+// them when that commits. The first vectors of a model say how long they are, from
+// 1 to 16,384; others are ErrLength. What is kept of a vector is where it points,
+// to twelve bits a coordinate. Vectors with coordinates that are no numbers are an
+// error. A few hundred vectors take some milliseconds.
+func (v *Vectors) Put(ctx context.Context, tx *sql.Tx, model string, passages []int64, vectors [][]float32) error {
+	if len(passages) != len(vectors) {
+		return fmt.Errorf("put vectors of %s: %d vectors for %d passages", model, len(vectors), len(passages))
+	}
+	if len(passages) == 0 {
+		return nil
+	}
+	blocks, err := newRows(passages, vectors)
+	if err == nil {
+		err = v.put(ctx, tx, model, len(vectors[0]), blocks)
+	}
+	if err != nil {
+		return fmt.Errorf("put vectors of %s: %w", model, err)
+	}
+	return nil
+}
+
+// newRows returns vectors by block and bit.
+func newRows(passages []int64, vectors [][]float32) (map[int64]map[int]row, error) {
+	length := len(vectors[0])
+	if length < 1 || length > maxLength {
+		return nil, fmt.Errorf("%w: %d, and 1 to %d are possible", ErrLength, length, maxLength)
+	}
+	blocks := map[int64]map[int]row{}
+	for i, p := range passages {
+		if len(vectors[i]) != length {
+			return nil, fmt.Errorf("%w: that of passage %d has %d coordinates, others have %d", ErrLength, p, len(vectors[i]), length)
+		}
+		r, err := quantise(vectors[i])
+		if err != nil {
+			return nil, fmt.Errorf("vector of passage %d: %w", p, err)
+		}
+		num, bit := blockOf(p)
+		if blocks[num] == nil {
+			blocks[num] = map[int]row{}
+		}
+		blocks[num][bit] = r
+	}
+	return blocks, nil
+}
+
+func (v *Vectors) put(ctx context.Context, tx *sql.Tx, model string, length int, blocks map[int64]map[int]row) error {
+	if model == "" {
+		return errors.New("the model has no name")
+	}
+	m, err := v.change(ctx, tx, model, length)
+	if err != nil {
+		return err
+	}
+	if m.vectors == 0 {
+		m.length = length
+		if _, err := tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET length = ? WHERE num = ?`), length, m.num); err != nil {
+			return err
+		}
+	}
+	if m.length != length {
+		return fmt.Errorf("%w: %d coordinates, and those that are there have %d", ErrLength, length, m.length)
+	}
+	_, err = v.rewrite(ctx, tx, m, blocks)
+	return err
+}
+
+// rewrite sets rows of blocks of a model, or takes them out if they have no
+// codes, and returns how many more there are.
+func (v *Vectors) rewrite(ctx context.Context, tx *sql.Tx, m modelRow, blocks map[int64]map[int]row) (more int, err error) {
+	for _, num := range sorted(blocks) {
+		old, err := v.readBlock(ctx, tx, m, num)
+		if err != nil {
+			return 0, err
+		}
+		b := old.with(blocks[num], stride(m.length))
+		if old.present == 0 && b.present == 0 {
+			continue
+		}
+		upsert := `INSERT INTO vector_block (model, block, version, present, data) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (model, block) DO UPDATE SET version = excluded.version, present = excluded.present, data = excluded.data`
+		if _, err := tx.ExecContext(ctx, v.db.Bind(upsert), m.num, num, m.version, int64(b.present), b.encode()); err != nil {
+			return 0, err
+		}
+		more += bits.OnesCount64(b.present) - bits.OnesCount64(old.present)
+	}
+	_, err = tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET vectors = vectors + ? WHERE num = ?`), more, m.num)
+	return more, err
+}
+
+func sorted[V any](m map[int64]V) []int64 {
+	keys := make([]int64, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// readBlock returns a block, which is empty if there is none.
+func (v *Vectors) readBlock(ctx context.Context, tx *sql.Tx, m modelRow, num int64) (*block, error) {
+	var present int64
+	var data []byte
+	err := tx.QueryRowContext(ctx, v.db.Bind(`SELECT present, data FROM vector_block WHERE model = ? AND block = ?`), m.num, num).Scan(&present, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return &block{num: num}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decode(num, uint64(present), data, stride(m.length))
+}
+
+// Remove removes the vectors of passages, of all models, in the caller's
+// transaction. Passages without vectors are no error.
+func (v *Vectors) Remove(ctx context.Context, tx *sql.Tx, passages ...int64) error {
+	if len(passages) == 0 {
+		return nil
+	}
+	blocks := map[int64]map[int]row{}
+	for _, p := range passages {
+		num, bit := blockOf(p)
+		if blocks[num] == nil {
+			blocks[num] = map[int]row{}
+		}
+		blocks[num][bit] = row{}
+	}
+	names, err := v.names(ctx, tx)
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = v.remove(ctx, tx, names[i], blocks)
+	}
+	if err != nil {
+		return fmt.Errorf("remove vectors: %w", err)
+	}
+	return nil
+}
+
+func (v *Vectors) remove(ctx context.Context, tx *sql.Tx, model string, blocks map[int64]map[int]row) error {
+	m, err := v.change(ctx, tx, model, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := v.rewrite(ctx, tx, m, blocks); err != nil {
+		return err
+	}
+	last, err := v.last(ctx, tx, m.num)
+	if err != nil || last >= m.filled {
+		return err
+	}
+	// Numbers after the last may be given to other passages.
+	_, err = tx.ExecContext(ctx, v.db.Bind(`UPDATE vector_model SET filled = ? WHERE num = ?`), last, m.num)
+	return err
+}
+
+// last returns the last passage of a model that has a vector, 0 if none has.
+func (v *Vectors) last(ctx context.Context, tx *sql.Tx, num int64) (int64, error) {
+	var at, present int64
+	query := `SELECT block, present FROM vector_block WHERE model = ? AND present <> 0 ORDER BY block DESC LIMIT 1`
+	err := tx.QueryRowContext(ctx, v.db.Bind(query), num).Scan(&at, &present)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return at<<blockBits | int64(bits.Len64(uint64(present))-1), err
+}
+
+// names returns the models that have vectors.
+func (v *Vectors) names(ctx context.Context, q querier) (names []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT name FROM vector_model WHERE state = 0 ORDER BY num`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
