@@ -10,28 +10,28 @@ import (
 // stop before a space and a capital ends the sentence.
 var (
 	// never stand before something else: they never end a sentence.
-	never = words(`mr mrs ms mx dr prof messrs mme mlle gen rep sen gov pres capt cpt cmdr lt col maj
+	never = wordSet(`mr mrs ms mx dr prof messrs mme mlle gen rep sen gov pres capt cpt cmdr lt col maj
 		sgt cpl adm rev fr hon supt insp vs cf viz ca approx e.g i.e resp esp incl excl z.b d.h u.a bzw vgl sog
 		hr fr frl ing dipl p.ex sra srta ud uds`)
 
 	// numbered are never an end before a number.
-	numbered = words(`no nos nr n fig figs eq eqs sec secs sect ch chap vol vols p pp art arts para tab ex
+	numbered = wordSet(`no nos nr n fig figs eq eqs sec secs sect ch chap vol vols p pp art arts para tab ex
 		bd jg s v ver ed eds ann abs ziff jan feb mar apr jun jul aug sep sept oct nov dec c circa ext tel op`)
 
 	// ending may end a sentence: they do before a word that begins one.
-	ending = words(`etc inc ltd co corp llc bros jr sr esq a.m p.m ph.d m.d b.a m.a b.sc m.sc d.c al ave blvd rd
+	ending = wordSet(`etc inc ltd co corp llc bros jr sr esq a.m p.m ph.d m.d b.a m.a b.sc m.sc d.c al ave blvd rd
 		dept est assn univ mt ft jan feb mar apr jun jul aug sep sept oct nov dec tues thurs usw
 		dgl ff avg hrs yrs eds st`)
 
 	// starters begin a sentence and seldom stand in a name.
-	starters = words(`a an the this that these those it he she they we you i there here if when while after before
+	starters = wordSet(`a an the this that these those it he she they we you i there here if when while after before
 		since because although however but and so in on at by for from with as to no not what who why how where
 		which did does do is are was were has have had can could will would should may might must my his her
 		its our their your some many most all each every both one two other another such then also thus
 		der die das ein eine es er sie wir le la les il elle el los un une`)
 )
 
-func words(s string) map[string]bool {
+func wordSet(s string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(s) {
 		set[w] = true

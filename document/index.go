@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"ponder/words"
 )
 
 // Bounds on a passage, which is sentences that follow each other in a section.
@@ -145,25 +147,25 @@ func (b *builder) unit(d *Document, doc int32, i int, section int32) {
 	n := int32(len(b.units))
 	p := b.passage(d, doc, i, section)
 	wide := false
-	words, content, size, sum := 0, 0, 0, uint32(2166136261)
-	tokens(quote, func(t token) {
-		w := b.word(quote[t.start:t.end])
+	count, content, size, sum := 0, 0, 0, uint32(2166136261)
+	words.Tokens(quote, func(t words.Token) {
+		w := b.word(quote[t.Start:t.End])
 		b.count(w.term, n, p, doc)
-		words++
-		size += t.end - t.start
-		wide = wide || quote[t.start] >= 0xe2
+		count++
+		size += t.End - t.Start
+		wide = wide || quote[t.Start] >= 0xe2
 		if !w.stop {
 			content++
 			sum = (sum ^ uint32(w.term)) * 16777619
 		}
 	})
 	if wide {
-		singles(quote, func(t token) { b.count(b.word(quote[t.start:t.end]).term, n, p, doc) })
+		words.Singles(quote, func(t words.Token) { b.count(b.word(quote[t.Start:t.End]).term, n, p, doc) })
 	}
-	b.units = append(b.units, unit{p, uint16(min(words, math.MaxUint16)), s.Kind, worth(s.Kind, quote, content, size+words), sum})
-	b.passages[p].words += int32(words)
-	b.docWords[doc] += int32(words)
-	b.words += int64(words)
+	b.units = append(b.units, unit{p, uint16(min(count, math.MaxUint16)), s.Kind, worth(s.Kind, quote, content, size+count), sum})
+	b.passages[p].words += int32(count)
+	b.docWords[doc] += int32(count)
+	b.words += int64(count)
 }
 
 // passage returns the passage of the ith sentence: the open one, or a new one.
@@ -224,7 +226,7 @@ func (b *builder) count(id, unit, passage, doc int32) {
 func (b *builder) title(d *Document, doc int32) {
 	base := filepath.Base(d.Source)
 	name := d.Title + " " + strings.TrimSuffix(base, filepath.Ext(base)) + " " + filepath.Base(filepath.Dir(d.Source))
-	tokens(name, func(t token) { b.titles[b.word(name[t.start:t.end]).term].add(doc) })
+	words.Tokens(name, func(t words.Token) { b.titles[b.word(name[t.Start:t.End]).term].add(doc) })
 }
 
 // seal ends the building.

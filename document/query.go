@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"ponder/words"
 )
 
 // Bounds on a question.
@@ -69,8 +71,8 @@ func emphasis(word string) float64 {
 func queryWords(text string) []string {
 	text = subject(text[:wholeRunes(text[:min(len(text), maxQuery)])])
 	var all, content []string
-	tokens(text, func(t token) {
-		w := text[t.start:t.end]
+	words.Tokens(text, func(t words.Token) {
+		w := text[t.Start:t.End]
 		all = append(all, w)
 		if !stopped(w) {
 			content = append(content, w)

@@ -3,6 +3,8 @@ package document
 import (
 	"container/heap"
 	"slices"
+
+	"ponder/words"
 )
 
 // SearchOptions shape what a search returns. The zero value takes the best hits.
@@ -164,8 +166,8 @@ func (c *Collection) candidate(q query, v scored) candidate {
 	out := candidate{scored: v}
 	var last int32 = -1
 	pairs := map[[2]int32]bool{}
-	tokens(quote, func(t token) {
-		w, ok := c.vocab[quote[t.start:t.end]]
+	words.Tokens(quote, func(t words.Token) {
+		w, ok := c.vocab[quote[t.Start:t.End]]
 		if !ok || w.stop {
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/words"
 )
 
 // library is a small collection of notes.
@@ -262,7 +264,7 @@ func TestTokens(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			tokens(c.text, func(tok token) { got = append(got, term(c.text[tok.start:tok.end])) })
+			words.Tokens(c.text, func(tok words.Token) { got = append(got, term(c.text[tok.Start:tok.End])) })
 			if s := strings.Join(got, " "); s != c.want {
 				t.Errorf("terms %q, want %q", s, c.want)
 			}

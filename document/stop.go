@@ -2,7 +2,7 @@ package document
 
 // stops say how a thing is said, not what it is about. They are indexed, and
 // left out of a question that has other words.
-var stops = words(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
+var stops = wordSet(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
 	does doesn doing don each either else etc for from had hadn has hasn have haven having he her here hers herself him
 	himself his how however i if in into is isn it its itself just ll m me my myself no nor not o of off on onto or our
 	ours ourselves re s shall she should shouldn so some such t than that the their theirs them themselves then there
@@ -14,7 +14,7 @@ var stops = words(`a about an and any are aren as at be because been being but b
 	el los las uno una pero en por este esta estos estas cual como donde cuando`)
 
 // fillers stand in key terms neither first nor last, beside the stops.
-var fillers = words(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
+var fillers = wordSet(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
 	always am among another anyone anything apart around ask asked away back became become becomes before began behind
 	below best better between both bring brought came case cases certain come comes compare course day days define
 	describe difference different discuss done down due during early easy enough even ever every everyone everything

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ponder/words"
 )
 
 // maxKeyWords is the most words of a key term.
@@ -141,7 +143,7 @@ func phrases(text string) []*phrase {
 	seen := map[string]*phrase{}
 	var list []*phrase
 	names := capitalised(text)
-	var run []token
+	var run []words.Token
 	end := func() {
 		if p := newPhrase(text, run, names); p != nil {
 			key := strings.Join(p.terms, " ")
@@ -153,12 +155,12 @@ func phrases(text string) []*phrase {
 		}
 		run = run[:0]
 	}
-	tokens(text, func(t token) {
-		w := text[t.start:t.end]
+	words.Tokens(text, func(t words.Token) {
+		w := text[t.Start:t.End]
 		if len(run) > 0 && !joins(text, run[len(run)-1], t) {
 			end()
 		}
-		if stopped(w) || unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
+		if stopped(w) || words.Unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
 			end()
 			return
 		}
@@ -175,18 +177,18 @@ func joint(r rune) bool {
 }
 
 // joins reports whether two words that follow each other may be of one term.
-func joins(text string, a, b token) bool {
-	if unspaced(firstRune(text[a.start:])) || unspaced(firstRune(text[b.start:])) {
-		return b.start < a.end
+func joins(text string, a, b words.Token) bool {
+	if words.Unspaced(firstRune(text[a.Start:])) || words.Unspaced(firstRune(text[b.Start:])) {
+		return b.Start < a.End
 	}
-	gap := text[min(a.end, b.start):b.start]
+	gap := text[min(a.End, b.Start):b.Start]
 	return len(gap) == 1 && strings.Contains(" -_", gap) || gap == "‑"
 }
 
 // newPhrase returns the key term in a run of words: its last words, for in
 // English the thing comes last. It is nil if there is none.
-func newPhrase(text string, run []token, names map[string]bool) *phrase {
-	if len(run) > 0 && unspaced(firstRune(text[run[0].start:])) {
+func newPhrase(text string, run []words.Token, names map[string]bool) *phrase {
+	if len(run) > 0 && words.Unspaced(firstRune(text[run[0].Start:])) {
 		return unspacedPhrase(text, run)
 	}
 	run = trimmed(text, run)
@@ -194,13 +196,13 @@ func newPhrase(text string, run []token, names map[string]bool) *phrase {
 	if len(run) == 0 {
 		return nil
 	}
-	p := &phrase{first: run[0].start}
+	p := &phrase{first: run[0].Start}
 	var b strings.Builder
 	for i, t := range run {
-		w := text[t.start:t.end]
+		w := text[t.Start:t.End]
 		p.terms = append(p.terms, term(w))
 		if i > 0 {
-			b.WriteString(text[run[i-1].end:t.start])
+			b.WriteString(text[run[i-1].End:t.Start])
 		}
 		if low := strings.ToLower(w); !names[low] {
 			w = low
@@ -215,8 +217,8 @@ func newPhrase(text string, run []token, names map[string]bool) *phrase {
 }
 
 // trimmed returns a run of words without those at its ends that say little.
-func trimmed(text string, run []token) []token {
-	for len(run) > 0 && weak(text, run[0], false) && !strings.HasPrefix(text[run[0].end:], "-") {
+func trimmed(text string, run []words.Token) []words.Token {
+	for len(run) > 0 && weak(text, run[0], false) && !strings.HasPrefix(text[run[0].End:], "-") {
 		run = run[1:]
 	}
 	for len(run) > 0 && weak(text, run[len(run)-1], len(run) > 1) {
@@ -230,21 +232,21 @@ const maxUnspaced = 7
 
 // unspacedPhrase returns the key term that a run of pairs of letters is, or nil
 // if it is too long to be one.
-func unspacedPhrase(text string, run []token) *phrase {
-	p := &phrase{first: run[0].start, text: text[run[0].start:run[len(run)-1].end]}
+func unspacedPhrase(text string, run []words.Token) *phrase {
+	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End]}
 	if len(run) > maxUnspaced || utf8.RuneCountInString(p.text) < 2 {
 		return nil
 	}
 	for _, t := range run {
-		p.terms = append(p.terms, term(text[t.start:t.end]))
+		p.terms = append(p.terms, term(text[t.Start:t.End]))
 	}
 	return p
 }
 
 // weak reports whether a word does not begin or end a key term, or, if others
 // stand before it, does not end one.
-func weak(text string, t token, after bool) bool {
-	w := strings.ToLower(text[t.start:t.end])
+func weak(text string, t words.Token, after bool) bool {
+	w := strings.ToLower(text[t.Start:t.End])
 	switch {
 	case utf8.RuneCountInString(w) < 2, fillers[w], strings.Trim(w, "0123456789") == "":
 		return true
@@ -259,10 +261,10 @@ func weak(text string, t token, after bool) bool {
 func capitalised(text string) map[string]bool {
 	names := map[string]bool{}
 	before := 0
-	tokens(text, func(t token) {
-		w := text[t.start:t.end]
-		begins := before == 0 || strings.ContainsAny(text[min(before, t.start):t.start], ".!?:\n\"“•")
-		before = t.end
+	words.Tokens(text, func(t words.Token) {
+		w := text[t.Start:t.End]
+		begins := before == 0 || strings.ContainsAny(text[min(before, t.Start):t.Start], ".!?:\n\"“•")
+		before = t.End
 		low := strings.ToLower(w)
 		upper := unicode.IsUpper(firstRune(w))
 		switch {

@@ -41,7 +41,7 @@ var rules = []rule{
 	{packages: "same", theirs: []string{"golang.org/x/text/", "github.com/kljensen/snowball", "github.com/blevesearch/snowballstem"}},
 	{packages: "calibration"},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence"}},
-	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem/", "github.com/kljensen/snowball", "github.com/abadojack/whatlanggo"}},
+	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},
 	{packages: "document", ours: []string{"words"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/kljensen/snowball", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero", "github.com/emersion/go-message"}},
 	{packages: "archive", ours: []string{"store/sqldb"}},
 	{packages: "evidence", ours: []string{".", "same", "words"}},
