@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"ponder"
 )
 
-// SearchTool is the tool that documents are searched with. Its input is
-// {query, paths, limit, exclude}: the ids of hits that are not wanted again. Its
-// result is {hits, skipped}.
+// SearchTool is the tool that documents and the memory are searched with. Its input
+// is {query, paths, limit, exclude}: the ids of hits that are not wanted again; and
+// memory, if that is to be searched. Its result is {hits, skipped}.
 const SearchTool = "knowledge_search"
 
 // Bounds on what is kept of passages.
@@ -28,6 +29,8 @@ const (
 	maxSeen     = 1000 // ids of hits
 	maxTopics   = 40
 	maxTerms    = 24
+	maxSignals  = 12   // of the quality of a source
+	maxURL      = 2000 // bytes
 )
 
 // pinnedWeight is how much more a passage of a pinned source counts.
@@ -46,21 +49,39 @@ type evidence struct {
 	Question string   `json:"question,omitempty"` // the focus it was found for
 	Cited    bool     `json:"cited,omitempty"`
 	Earlier  bool     `json:"earlier,omitempty"` // what an earlier session concluded
+
+	URL       string `json:"url,omitempty"`
+	Kind      string `json:"kind,omitempty"` // what the source is, if the tool says so
+	Dated     string `json:"dated,omitempty"`
+	Fetched   string `json:"fetched,omitempty"`
+	Cluster   string `json:"cluster,omitempty"` // see voice
+	Copy      string `json:"copy,omitempty"`    // the id of the passage that it says again, word for word
+	Echo      bool   `json:"echo,omitempty"`    // a source with its voice was cited before it
+	Untrusted bool   `json:"untrusted,omitempty"`
 }
 
 func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
+// query returns what is looked up for a focus.
+func (s *state) query(f focus) string {
+	for _, start := range []string{topicQuestion, topicAnywhere} {
+		if topic, ok := strings.CutPrefix(f.Text, start); ok {
+			return strings.TrimSuffix(topic, "?") + " " + clip(oneLine(s.run.Input), maxFocus)
+		}
+	}
+	return f.Text
+}
+
 // search returns the look of a cell.
 func (s *state) search(c *cell) ponder.Action {
-	query := c.Focus.Text
-	if topic, ok := strings.CutPrefix(query, topicQuestion); ok {
-		query = strings.TrimSuffix(topic, "?") + " " + clip(oneLine(s.run.Input), maxFocus)
-	}
 	limit := maxHits
 	if s.Unaided {
 		limit = questionEvery // each becomes a thought
 	}
-	args := map[string]any{"query": query, "paths": s.opts.Docs, "limit": limit, "exclude": slices.Concat([]string{}, s.Seen)}
+	args := map[string]any{"query": s.query(c.Focus), "paths": s.opts.Docs, "limit": limit, "exclude": slices.Concat([]string{}, s.Seen)}
+	if s.opts.Memory {
+		args["memory"] = true
+	}
 	if len(s.Pinned) > 0 {
 		args["prefer"] = s.Pinned
 	}
@@ -93,6 +114,24 @@ type hit struct {
 	Terms   []string `json:"terms"`  // words of the query that are in it
 	Topics  []string `json:"topics"` // what else it is about
 	Context string   `json:"context"`
+
+	origin
+}
+
+// An origin is what else is known of a hit, and of all hits of a page.
+type origin struct {
+	Kind      string          `json:"kind,omitempty"` // file, memory, document, post, journal, thread, page
+	URL       string          `json:"url,omitempty"`
+	Page      int             `json:"page,omitempty"`
+	Author    string          `json:"author,omitempty"`
+	Published time.Time       `json:"published,omitzero"`
+	Fetched   time.Time       `json:"fetched,omitzero"`
+	Original  string          `json:"original,omitempty"`
+	Provider  string          `json:"provider,omitempty"`
+	Cluster   string          `json:"cluster,omitempty"`
+	Voices    int             `json:"voices,omitempty"`
+	Quality   []ponder.Signal `json:"quality,omitempty"`
+	Untrusted bool            `json:"untrusted,omitempty"`
 }
 
 // found is the result of a search, as far as it can be read.
@@ -139,34 +178,50 @@ func (h hit) key() string {
 	return clip(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
 }
 
-// looked takes in what was found for the focus.
-func (s *state) looked(c *cell) {
+// looked takes in what was found for the focus, and returns how many passages
+// that are.
+func (s *state) looked(c *cell) int {
 	f := c.Found
 	if c.Failed.Error != "" {
 		s.Fault = clip(oneLine(c.Failed.Error), maxFault)
 	}
-	var add []ponder.Body
-	for _, h := range f.Hits {
-		s.Best = max(s.Best, h.Score)
-	}
-	for _, h := range f.Hits {
-		key := h.key()
-		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !among(h.Source, s.Banned) {
-			s.Seen = push(s.Seen, key, maxSeen)
-			add = append(add, s.gather(h))
-		}
-	}
-	if s.Dry++; len(add) > 0 {
-		s.Dry = 0
-	}
+	add := s.pick(f.Hits, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
+	news := len(add)
 	switch {
 	case s.Counts.Rounds > s.opts.Parallel:
 	case c.Failed.Error != "":
-		add = append(add, ponder.SystemNote{Content: "The documents could not be searched: " + s.Fault})
+		add = append(add, ponder.SystemNote{Content: s.place() + " could not be searched: " + s.Fault})
 	case len(f.Skipped) > 0 && c.N == 1:
 		add = append(add, ponder.SystemNote{Content: notRead(f.Skipped)})
 	}
 	s.write("found", &s.Counts.Found, add...)
+	return news
+}
+
+// pick gathers the hits that are new, and returns their events.
+func (s *state) pick(hits []hit, by ponder.Found) (add []ponder.Body) {
+	for _, h := range hits {
+		s.Best = max(s.Best, h.Score)
+	}
+	for _, h := range hits {
+		key := h.key()
+		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !h.among(s.Banned) {
+			s.Seen = push(s.Seen, key, maxSeen)
+			add = append(add, s.gather(h, by))
+		}
+	}
+	return add
+}
+
+// place says where is looked beside the web.
+func (s *state) place() string {
+	switch {
+	case !s.opts.Memory:
+		return "The documents"
+	case len(s.opts.Docs) == 0:
+		return "The memory"
+	}
+	return "The documents and the memory"
 }
 
 // notRead tells the user which files were not read.
@@ -179,8 +234,9 @@ func notRead(skipped []string) string {
 	return text
 }
 
-// gather adds a passage and returns its event.
-func (s *state) gather(h hit) ponder.Body {
+// gather adds a passage and returns its event. Where the tool does not say what
+// kind of source it has, nothing is said of where it is from, as before tools did.
+func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	s.Counts.Evidence++
 	if len(h.Quote) > maxQuote {
 		n := maxQuote
@@ -194,17 +250,51 @@ func (s *state) gather(h hit) ponder.Body {
 		Quote: defused(oneLine(h.Quote)), Context: clip(defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
 		Terms: terms(h.Terms), Question: s.Focus.Question,
 	}
-	if among(h.Source, s.Pinned) {
+	if h.among(s.Pinned) {
 		e.Score *= pinnedWeight
+	}
+	b := ponder.Evidence{
+		Content: h.Quote, ID: e.id(), Source: h.Source, Title: e.Title, Start: h.Start, End: h.End,
+		Hash: h.Hash, Score: e.Score, Tool: by.Tool,
+	}
+	if h.Kind != "" {
+		s.trace(&e, &b, h, by)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" { // further away they have little to do with it
 		s.note(h.Topics)
 	}
-	return ponder.Evidence{
-		Content: h.Quote, ID: e.id(), Source: h.Source, Title: e.Title, Start: h.Start, End: h.End,
-		Hash: h.Hash, Score: e.Score, Tool: SearchTool,
+	return b
+}
+
+// trace adds where a passage is from to what is kept of it, and to its event.
+func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
+	e.Kind, e.URL, e.Untrusted = clip(oneLine(h.Kind), maxLabel), address(h.URL), h.Untrusted
+	e.Dated, e.Fetched = day(h.Published), day(h.Fetched)
+	e.Cluster, e.Copy = s.cluster(h)
+	if e.Untrusted {
+		e.Title, e.Section, e.Quote, e.Context = tame(e.Title), tame(e.Section), tame(e.Quote), tame(e.Context)
 	}
+	by.Query, by.Provider = clip(oneLine(by.Query), maxFocus), clip(oneLine(h.Provider), maxLabel)
+	b.Title, b.URL, b.Section, b.Page, b.Author = e.Title, e.URL, e.Section, max(0, h.Page), clip(oneLine(h.Author), maxLabel)
+	b.Published, b.Fetched, b.Original, b.Found = h.Published.UTC(), h.Fetched.UTC(), clip(oneLine(h.Original), maxLabel), by
+	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), signals(h.Quality), e.Untrusted
+}
+
+// day returns the day of a time, or nothing.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// signals returns what is known of a source, bounded.
+func signals(list []ponder.Signal) (kept []ponder.Signal) {
+	for _, g := range list[:min(len(list), maxSignals)] {
+		kept = append(kept, ponder.Signal{Name: clip(oneLine(g.Name), maxLabel), Value: unit(g.Value), Says: clip(oneLine(g.Says), maxLabel)})
+	}
+	return kept
 }
 
 // terms returns some words in lower case, sorted, each once; nil if there are none.
@@ -318,6 +408,7 @@ func (s *state) keep(ids []string) {
 	for i, e := range s.Evidence {
 		if !e.Cited && slices.Contains(ids, e.id()) {
 			s.Evidence = slices.Clone(s.Evidence)
+			s.Evidence[i].Echo = s.echoes(e)
 			s.Evidence[i].Cited, s.Evidence[i].Context = true, ""
 			s.Evidence[i].Quote = clip(e.Quote, maxKeptText)
 		}

@@ -39,7 +39,7 @@ func kindOfQuote(e evidence, others []evidence) string {
 		return "critique"
 	}
 	for _, o := range others {
-		if o.Source != e.Source && shared(e.Terms, o.Terms) >= 2 {
+		if o.voice() != e.voice() && shared(e.Terms, o.Terms) >= 2 {
 			return "connection"
 		}
 	}
@@ -113,7 +113,7 @@ func (s *state) topicQuestions() (list []asked) {
 	input := wordsOf(s.run.Input)
 	for _, t := range all {
 		q := asked{
-			Text: topicQuestion + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
+			Text: s.topicQuestion() + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
 			Why: "It comes up beside what was found.",
 		}
 		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) {
@@ -127,9 +127,20 @@ func (s *state) topicQuestions() (list []asked) {
 	return list
 }
 
-// topicQuestion begins each question about a topic. Documents are searched for
-// the topic and the user's question.
-const topicQuestion = "What do the documents say about "
+// How a question about a topic begins; the second where not only documents are
+// searched. What is searched for is the topic and the user's question.
+const (
+	topicQuestion = "What do the documents say about "
+	topicAnywhere = "What is known about "
+)
+
+// topicQuestion returns how a question about a topic begins.
+func (s *state) topicQuestion() string {
+	if s.opts.Memory || s.opts.Web {
+		return topicAnywhere
+	}
+	return topicQuestion
+}
 
 // subset reports whether all of a are in the sorted list b.
 func subset(a, b []string) bool { return shared(a, b) == len(a) }

@@ -19,6 +19,9 @@ type cell struct {
 	retry
 
 	Found   found          `json:"found,omitzero"` // of a look
+	Got     bool           `json:"got,omitempty"`  // what was found is there, and the web is waited for
+	Web     *webLook       `json:"web,omitempty"`  // beside the look; nil if the web is not asked
+	News    int            `json:"news,omitempty"` // passages that the look has brought
 	Heard   []heard        `json:"heard,omitempty"`
 	Asked   []asked        `json:"asked,omitempty"`   // with the thoughts
 	Settled bool           `json:"settled,omitempty"` // the model says that nothing is left to ask
@@ -35,15 +38,29 @@ func (s *state) round() {
 	for _, f := range s.choose(s.width()) {
 		s.begin(f)
 	}
-	s.Step = step{Do: s.first()}
+	s.Step = step{Do: thoughts}
+	if s.lookUp() {
+		s.Step.Do = look
+	}
 }
 
-// first returns the step that a round begins with.
-func (s *state) first() string {
-	if len(s.opts.Docs) > 0 {
-		return look
+// searches reports whether there are documents or a memory to look things up in.
+func (s *state) searches() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
+
+// gathers reports whether there is anything to look things up in.
+func (s *state) gathers() bool { return s.searches() || s.opts.Web }
+
+// lookUp prepares the looks of a new wave, and reports whether there are any.
+func (s *state) lookUp() bool {
+	online := s.askWeb()
+	for i := range s.Wave {
+		c := &s.Wave[i]
+		if online && i < maxSearches {
+			c.Web = &webLook{}
+		}
+		c.Done = !s.searches() && c.Web == nil && online
 	}
-	return thoughts
+	return s.searches() || online
 }
 
 // begin adds a cell to the wave.
@@ -54,18 +71,50 @@ func (s *state) begin(f focus) {
 	s.write("focus", &n, ponder.Progress{Content: f.Text, Stage: "focus", Iteration: s.Counts.Rounds, Ref: f.Question})
 }
 
-// consider returns the action of a cell.
-func (s *state) consider(c *cell) ponder.Action {
-	if s.Step.Do == look {
-		return s.search(c)
+// waits returns the keys of what a cell waits for.
+func (s *state) waits(c *cell) (keys []string) {
+	switch {
+	case c.Done:
+	case s.Step.Do == look:
+		if s.searches() && !c.Got {
+			keys = append(keys, c.key(look))
+		}
+		if c.Web != nil && !c.Web.Done {
+			keys = append(keys, c.webKey())
+		}
+	case s.Step.Do == reads:
+		for _, p := range c.Web.Pages {
+			if !p.Done {
+				keys = append(keys, p.key())
+			}
+		}
+	default:
+		keys = append(keys, c.key(thoughts))
 	}
-	return s.ask(c.key(thoughts), c)
+	return keys
+}
+
+// consider adds the actions of a cell.
+func (s *state) consider(do []ponder.Action, c *cell) []ponder.Action {
+	for _, key := range s.waits(c) {
+		switch {
+		case s.Step.Do == thoughts:
+			do = append(do, s.ask(key, c))
+		case s.Step.Do == reads:
+			do = append(do, s.readPage(c, key))
+		case key == c.webKey():
+			do = append(do, s.searchWeb(c))
+		default:
+			do = append(do, s.search(c))
+		}
+	}
+	return do
 }
 
 // cell returns the cell that waits for the result of a key, in a wave that may
 // be changed, or nil.
 func (s *state) cell(key string) *cell {
-	i := slices.IndexFunc(s.Wave, func(c cell) bool { return !c.Done && c.key(s.Step.Do) == key })
+	i := slices.IndexFunc(s.Wave, func(c cell) bool { return slices.Contains(s.waits(&c), key) })
 	if i < 0 {
 		return nil
 	}
@@ -79,9 +128,16 @@ func (s *state) lookedCell(key string, b ponder.ToolResult) {
 	if c == nil {
 		return
 	}
-	c.Done, c.Found = true, readFound(b.Result)
-	if b.Error != "" {
-		c.Found, c.Failed = found{}, b.Outcome
+	if key == c.webKey() {
+		c.Web = c.Web.answered(b)
+	} else {
+		c.Got, c.Found = true, readFound(b.Result)
+		if b.Error != "" {
+			c.Found, c.Failed = found{}, b.Outcome
+		}
+	}
+	if len(s.waits(c)) == 0 {
+		c.Done, c.Got = true, false
 	}
 	s.settleWave()
 }
@@ -130,8 +186,12 @@ func (s *state) settleWave() {
 	if slices.ContainsFunc(s.Wave, func(c cell) bool { return !c.Done }) {
 		return
 	}
-	if s.Step.Do == look {
+	switch s.Step.Do {
+	case look:
 		s.settleLooks()
+		return
+	case reads:
+		s.gathered()
 		return
 	}
 	wave := s.Wave
@@ -143,7 +203,7 @@ func (s *state) settleWave() {
 	if slices.ContainsFunc(wave, func(c cell) bool { return c.Failed.Error == "" }) {
 		s.answered()
 	}
-	if s.Fails >= maxFails && len(s.opts.Docs) == 0 {
+	if s.Fails >= maxFails && !s.gathers() {
 		s.giveUp()
 		return
 	}
@@ -172,14 +232,39 @@ func (s *state) wonder(list []asked) {
 	}
 }
 
-// settleLooks takes in what was found.
+// settleLooks takes in what was found, and has pages read if some are worth it.
 func (s *state) settleLooks() {
+	s.Wave = slices.Clone(s.Wave)
+	for i := range s.Wave {
+		c := &s.Wave[i]
+		if s.Focus = c.Focus; s.searches() {
+			c.News = s.looked(c)
+		}
+		c.Found, c.Failed = found{}, ponder.Outcome{}
+	}
+	if s.online(); s.choosePages() {
+		s.Step = step{Do: reads}
+		return
+	}
+	s.gathered()
+}
+
+// gathered takes in what was found on the web, and goes on with all that was found.
+func (s *state) gathered() {
 	wave := slices.Clone(s.Wave)
 	for i := range wave {
 		c := &wave[i]
 		s.Focus = c.Focus
-		s.looked(c)
-		c.Done, c.Found, c.Failed = false, found{}, ponder.Outcome{}
+		if c.Web != nil {
+			c.News += s.surfed(c)
+		} else if !s.searches() {
+			c.Done = false
+			continue
+		}
+		if s.Dry++; c.News > 0 {
+			s.Dry = 0
+		}
+		c.Done, c.Web, c.News = false, nil, 0
 	}
 	if !s.Unaided {
 		s.Wave, s.Step = wave, step{Do: thoughts}
@@ -208,9 +293,7 @@ func (s *state) again(want func(*cell) bool) (cancelled []string) {
 			s.Wave = append(s.Wave, *c)
 			continue
 		}
-		if !c.Done {
-			cancelled = append(cancelled, c.key(s.Step.Do))
-		}
+		cancelled = append(cancelled, s.waits(c)...)
 		s.begin(c.Focus)
 	}
 	return cancelled
@@ -224,9 +307,7 @@ func (s *state) inFlight() (keys []string) {
 		return []string{s.Step.key()}
 	}
 	for i := range s.Wave {
-		if c := &s.Wave[i]; !c.Done {
-			keys = append(keys, c.key(s.Step.Do))
-		}
+		keys = append(keys, s.waits(&s.Wave[i])...)
 	}
 	return keys
 }
@@ -240,6 +321,9 @@ func (s *state) width() int {
 	}
 	if s.Calls > 0 {
 		n = min(n, s.Calls-s.Counts.Calls-1)
+	}
+	if s.Unaided && !s.searches() {
+		n = min(n, maxSearches)
 	}
 	return max(1, n)
 }

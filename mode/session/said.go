@@ -74,7 +74,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		s.Thoughts = push(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}, recentThoughts)
 		s.Counts.Thoughts++
 		s.Since++
-		s.Worth = s.Worth.with(b, against || len(b.Against) > 0)
+		s.Worth = s.Worth.with(b, against || len(b.Against) > 0, s.supports(cites))
 		s.keep(cites)
 	}
 	if len(again) > 0 {

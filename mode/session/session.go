@@ -2,8 +2,8 @@
 // is given: minutes to hours.
 //
 // A round takes a focus, the most urgent question that is still open or else
-// the question of the user, looks it up in the documents if there are any, and
-// asks for three to five thoughts; in parallel sessions, for several foci at a
+// the question of the user, looks it up in the documents, the memory and on the
+// web, as far as it is given them, and asks for three to five thoughts; in parallel sessions, for several foci at a
 // time. What was said before is not said again. After every five new thoughts it
 // asks which questions they raise, and what the open ones are worth now; at every
 // interval, and when enough has changed, it sums up what is understood. When the
@@ -12,8 +12,8 @@
 //
 // The files, in the order to read them: state.go says what a session knows,
 // round.go thinks about foci and steps.go does what comes between; focus.go keeps
-// the questions, said.go the thoughts, evidence.go the passages and earlier.go what
-// other sessions concluded; worth.go says when it is enough, and steer.go obeys the
+// the questions, said.go the thoughts, evidence.go the passages, web.go and pages.go those of the web, host.go and voice.go whose
+// they are, and earlier.go what other sessions concluded; worth.go says when it is enough, and steer.go obeys the
 // user. prompt.go asks, and answer.go reads what comes back, however it is written:
 // form.go and objects.go from JSON, records.go and sections.go from labelled text
 // (fields.go, number.go); quote.go and unaided.go think without a model, in
@@ -26,8 +26,10 @@
 // (what became of a wish). What it knows is kept in checkpoints as the JSON of its
 // state; [Options] are its own part of run_started.
 //
-// Without a model, and whenever one fails for good, thoughts are sentences of the
-// documents with their places. Nothing that an answer cites was not gathered.
+// Without a model, and whenever one fails for good, thoughts are sentences of what
+// was looked up, with their places. Nothing that an answer cites was not gathered,
+// and nothing that strangers wrote is obeyed: it is quoted, tamed and framed, and
+// leads to no action. Only pages that a search found are read.
 package session
 
 import (
@@ -78,6 +80,18 @@ type Options struct {
 	// Docs are absolute paths of files and folders to look things up in.
 	Docs []string `json:"docs,omitempty"`
 
+	// Memory says that things are looked up in what the owner has remembered,
+	// too, with [SearchTool].
+	Memory bool `json:"memory,omitempty"`
+
+	// Web says that things are looked up on the web, too, with [WebSearchTool]
+	// and [WebFetchTool]. What is looked up goes to the providers of the search.
+	Web bool `json:"web,omitempty"`
+
+	// WebEvery is how many waves of foci there are to one that asks the web; 1 if
+	// it is not positive.
+	WebEvery int `json:"web_every,omitempty"`
+
 	// WithoutModel says that no model is to be asked.
 	WithoutModel bool `json:"without_model,omitempty"`
 
@@ -94,7 +108,8 @@ type Options struct {
 }
 
 // New returns the mode. Its runs take [Options] and use the tool
-// knowledge_search if they are given documents.
+// knowledge_search if they are given documents or a memory, and web_search and
+// web_fetch if they are given the web.
 func New() ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
@@ -119,6 +134,7 @@ func options(r ponder.Run) (Options, error) {
 	}
 	o.SynthesisInterval = math.Min(o.SynthesisInterval, math.MaxInt32)
 	o.Parallel = min(max(1, o.Parallel), mostParallel)
+	o.WebEvery = max(1, o.WebEvery)
 	for role, other := range map[*ponder.Role]ponder.Role{&o.ThoughtRole: ponder.Slow, &o.SynthesisRole: ponder.Slow, &o.FinalRole: ponder.Frontier} {
 		if *role == "" {
 			*role = other
@@ -138,7 +154,7 @@ func start(r ponder.Run) *state {
 		s.fail(err.Error())
 	case strings.TrimSpace(r.Input) == "":
 		s.fail("there is no question")
-	case s.Unaided && len(s.opts.Docs) == 0:
+	case s.Unaided && !s.gathers():
 		s.fail(nothingToGoBy)
 	case s.opts.Earlier:
 		s.Step = step{Do: earlier, N: 1}

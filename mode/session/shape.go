@@ -114,6 +114,8 @@ type ModelUsage struct {
 type Metadata struct {
 	SynthesisInterval float64  `json:"synthesis_interval_seconds"`
 	Docs              []string `json:"docs,omitempty"`
+	Memory            bool     `json:"memory,omitempty"`        // is looked into
+	Web               bool     `json:"web,omitempty"`           // likewise
 	WithoutModel      bool     `json:"without_model,omitempty"` // all or part of it
 	Parallel          int      `json:"parallel,omitempty"`      // foci at a time, if more than one
 }
@@ -194,6 +196,24 @@ type Source struct {
 	Hash   string  `json:"hash,omitempty"`
 	Score  float64 `json:"score,omitempty"`
 	Cited  bool    `json:"cited"`
+
+	Origin
+}
+
+// An Origin is where a quotation is from, as far as that is known.
+type Origin struct {
+	URL       string          `json:"url,omitempty"`
+	Section   string          `json:"section,omitempty"`
+	Page      int             `json:"page,omitempty"`
+	Author    string          `json:"author,omitempty"`
+	Published *time.Time      `json:"published,omitempty"`
+	Fetched   *time.Time      `json:"fetched,omitempty"`
+	Original  string          `json:"original,omitempty"` // SHA-256 of the archived copy
+	FoundBy   *ponder.Found   `json:"found,omitempty"`
+	Cluster   string          `json:"cluster,omitempty"` // the same for copies of one text
+	Voices    int             `json:"voices,omitempty"`  // independent sources that say the same
+	Quality   []ponder.Signal `json:"quality,omitempty"`
+	Untrusted bool            `json:"untrusted,omitempty"` // strangers wrote it
 }
 
 // Earlier returns the thread of the earlier session that a source comes from,

@@ -21,7 +21,7 @@ type state struct {
 
 	Time   clock  `json:"time,omitzero"`
 	Step   step   `json:"step"`
-	Wave   []cell `json:"wave,omitempty"`  // of the steps look and thoughts
+	Wave   []cell `json:"wave,omitempty"`  // of the steps look, read and thoughts
 	Notes  []note `json:"notes,omitempty"` // written, but not seen in the log yet
 	End    string `json:"end,omitempty"`   // why it concludes
 	Paused bool   `json:"paused,omitempty"`
@@ -47,6 +47,7 @@ type state struct {
 
 	Evidence []evidence `json:"evidence,omitempty"` // of this round, and what was cited
 	Seen     []string   `json:"seen,omitempty"`     // ids of hits, the last of them
+	Web      web        `json:"web,omitzero"`       // how looking there goes
 	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
 	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing
 
@@ -77,6 +78,7 @@ type counts struct {
 const (
 	earlier   = "earlier"
 	look      = "look"
+	reads     = "read" // pages that a look at the web has found
 	thoughts  = "thoughts"
 	questions = "questions"
 	synthesis = "synthesis"
@@ -121,8 +123,8 @@ func (p step) key() string {
 	return final + p.mark()
 }
 
-// inWave reports whether the step has an action for each cell of the wave.
-func (p step) inWave() bool { return p.Do == look || p.Do == thoughts }
+// inWave reports whether the step has actions for each cell of the wave.
+func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == thoughts }
 
 // A note is a Write. It is asked for until its last event is seen, so that a log
 // that was cut in the middle of it gets the rest.
@@ -247,6 +249,8 @@ func (s *state) see(ev ponder.Event) {
 		switch {
 		case s.Step.Do == look:
 			s.lookedCell(key, b)
+		case s.Step.Do == reads:
+			s.readCell(key, b)
 		case s.Step.Do == earlier && key == s.Step.key():
 			s.remember(b)
 		}
@@ -282,9 +286,7 @@ func (s *state) Next(ponder.Moment) []ponder.Action {
 		do = append(do, s.recollect())
 	case s.Step.inWave():
 		for i := range s.Wave {
-			if c := &s.Wave[i]; !c.Done {
-				do = append(do, s.consider(c))
-			}
+			do = s.consider(do, &s.Wave[i])
 		}
 	default:
 		do = append(do, s.ask(s.Step.key(), nil))

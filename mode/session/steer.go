@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,8 +199,8 @@ func (s *state) drop(name string) reply {
 	for _, c := range s.Wave {
 		if c.Focus.Question != q.ID {
 			kept = append(kept, c)
-		} else if !c.Done {
-			r.cancelled = append(r.cancelled, c.key(s.Step.Do))
+		} else {
+			r.cancelled = append(r.cancelled, s.waits(&c)...)
 		}
 	}
 	s.Wave = kept
@@ -269,7 +268,7 @@ func (s *state) pin(name string) reply {
 	case !said(source):
 		return refuse("there is no source in it")
 	case !s.within(source):
-		return refuse("%s is not among the documents of the session", source)
+		return refuse("%s is not among the %s of the session", source, s.sources())
 	case slices.Contains(s.Pinned, source):
 		return reply{text: source + " is pinned already"}
 	case len(s.Pinned) == maxSources:
@@ -297,7 +296,7 @@ func (s *state) ban(name string) reply {
 	foci := make(map[string]bool)
 	had := len(s.Evidence)
 	s.Evidence = none(slices.DeleteFunc(slices.Clone(s.Evidence), func(e evidence) bool {
-		if !isOf(e.Source, source) {
+		if !e.from(source) {
 			return false
 		}
 		foci[e.Question] = true
@@ -312,17 +311,12 @@ func (s *state) ban(name string) reply {
 	return r
 }
 
-// within reports whether a source is among the documents of the session.
+// within reports whether a source is among those that the session may look into.
+// What the memory has, the session does not know.
 func (s *state) within(source string) bool {
-	return slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return isOf(source, doc) }) ||
-		slices.ContainsFunc(s.Evidence, func(e evidence) bool { return isOf(e.Source, source) })
-}
-
-// isOf reports whether a source is what is named: itself, a file in a folder of
-// that name, or a file with that name.
-func isOf(source, name string) bool {
-	clean := path.Clean(source)
-	return source == name || clean == path.Clean(name) || strings.HasPrefix(clean, strings.TrimSuffix(path.Clean(name), "/")+"/") || path.Base(clean) == name
+	return s.opts.Memory || s.opts.Web && hostOf(source) != "" ||
+		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return isOf(source, doc) }) ||
+		slices.ContainsFunc(s.Evidence, func(e evidence) bool { return e.from(source) })
 }
 
 // among reports whether a source is one of those named.

@@ -184,7 +184,7 @@ func (s *state) fails(o ponder.Outcome) {
 // there are documents; else it tries other calls, but not for long.
 func (s *state) failed(o ponder.Outcome) {
 	s.fails(o)
-	quoting := len(s.opts.Docs) > 0
+	quoting := s.gathers()
 	s.Unaided = quoting && s.Fails >= maxFails
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:

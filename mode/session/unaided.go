@@ -16,6 +16,17 @@ const (
 	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
 )
 
+// sources names what is looked into.
+func (s *state) sources() string {
+	if s.opts.Memory || s.opts.Web {
+		return "sources"
+	}
+	return "documents"
+}
+
+// of returns a text about documents, as it is for what is looked into.
+func (s *state) of(text string) string { return strings.ReplaceAll(text, "documents", s.sources()) }
+
 // Bounds on what is put together.
 const (
 	quotesFirst  = 6 // for the user's question
@@ -26,7 +37,7 @@ const (
 
 // quote makes thoughts of the passages of this round.
 func (s *state) quote() {
-	list := s.passages(s.Focus)
+	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return e.Copy != "" })
 	slices.SortStableFunc(list, byScore)
 	var hs []heard
 	for _, e := range list[:min(len(list), questionEvery)] {
@@ -37,7 +48,7 @@ func (s *state) quote() {
 		return
 	}
 	if s.Unaided {
-		s.write("note", &s.Counts.Noted, s.explored("The documents have nothing more on this.")...)
+		s.write("note", &s.Counts.Noted, s.explored(s.of("The documents have nothing more on this."))...)
 	}
 }
 
@@ -49,7 +60,7 @@ func (s *state) raiseUnaided() {
 // sumUpUnaided sums up in quotations; without any, it leaves it.
 func (s *state) sumUpUnaided() {
 	s.SummedAt = s.Time.ms()
-	if sum, ok := s.quotations(quotedSum); ok {
+	if sum, ok := s.quotations(s.of(quotedSum)); ok {
 		s.sumUp(sum, "", true)
 	}
 }
@@ -59,10 +70,10 @@ func (s *state) advanceUnaided(raise, sum bool) {
 	s.Counts.Unaided++
 	switch {
 	case s.Dry >= dryRounds:
-		s.conclude(nothingMore)
+		s.conclude(s.of(nothingMore))
 		return
 	case s.Counts.Unaided >= unaidedRounds:
-		s.conclude(enoughQuoted)
+		s.conclude(s.of(enoughQuoted))
 		return
 	}
 	if raise {
@@ -77,7 +88,7 @@ func (s *state) advanceUnaided(raise, sum bool) {
 
 // finishUnaided ends the session with an answer from what there is.
 func (s *state) finishUnaided() {
-	sum, ok := s.quotations(quotedAnswer)
+	sum, ok := s.quotations(s.of(quotedAnswer))
 	if s.Sum.Text != "" && !s.quoting() || !ok {
 		sum, ok = s.retold()
 	}
@@ -87,7 +98,7 @@ func (s *state) finishUnaided() {
 	case s.Fault != "":
 		s.fail(s.Fault)
 	case s.Counts.Rounds > s.opts.Parallel:
-		s.finish(summary{Text: nothingAtAll}, "", true)
+		s.finish(summary{Text: s.of(nothingAtAll)}, "", true)
 	default:
 		s.fail(s.End + ", and nothing was found before")
 	}
@@ -112,7 +123,7 @@ func (s *state) quotations(title string) (summary, bool) {
 		}
 		var list []evidence
 		for _, e := range s.Evidence {
-			if e.Question == q.ID && !e.Earlier {
+			if e.Question == q.ID && !e.Earlier && e.Copy == "" {
 				list = append(list, e)
 			}
 		}

@@ -132,7 +132,7 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, clean(b.Input), ponder.Thinking
 	s.Created, s.Started = &at, &at
 	v.limit(ponder.Budget{})
-	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, WithoutModel: o.WithoutModel, Parallel: foci(b.Options)}
+	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, Memory: o.Memory, Web: o.Web, WithoutModel: o.WithoutModel, Parallel: foci(b.Options)}
 	return v
 }
 
@@ -231,8 +231,29 @@ func (v *View) found(b ponder.Evidence) {
 	v.fold.places[b.ID] = len(v.Sources)
 	v.Sources = append(v.Sources, Source{
 		ID: b.ID, Source: oneLine(b.Source), Title: oneLine(b.Title), Quote: clean(b.Content), Start: b.Start, End: b.End,
-		Hash: b.Hash, Score: b.Score,
+		Hash: b.Hash, Score: b.Score, Origin: originOf(b),
 	})
+}
+
+// originOf returns where a piece of evidence is from.
+func originOf(b ponder.Evidence) Origin {
+	o := Origin{
+		URL: address(b.URL), Section: oneLine(b.Section), Page: b.Page, Author: oneLine(b.Author), Original: b.Original,
+		Cluster: oneLine(b.Cluster), Voices: b.Voices, Quality: b.Quality, Untrusted: b.Untrusted,
+		Published: known(b.Published), Fetched: known(b.Fetched),
+	}
+	if b.Found != (ponder.Found{}) {
+		o.FoundBy = &b.Found
+	}
+	return o
+}
+
+// known returns a time, or nil if it is not known.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // cite marks sources as cited.

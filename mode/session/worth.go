@@ -45,11 +45,11 @@ type worth struct {
 }
 
 // with returns the worth after a new thought.
-func (w worth) with(t ponder.Thought, opposed bool) worth {
+func (w worth) with(t ponder.Thought, opposed, supported bool) worth {
 	w.News++
 	w.Unranked++
 	w.Fresh += weight(t)
-	if len(t.Cites) > 0 {
+	if supported {
 		w.Supported++
 	}
 	if opposed {

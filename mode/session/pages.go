@@ -1,0 +1,173 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ponder"
+)
+
+// Bounds on the pages that are read.
+const (
+	maxPages     = 2   // for a focus
+	maxWavePages = 6   // for a wave
+	pageHits     = 3   // passages of a page
+	maxRead      = 500 // pages that are remembered
+)
+
+// A page is a page of the web that is read for a cell.
+type page struct {
+	N      int   `json:"n"`
+	Result int   `json:"result"` // its place among the results of the search
+	Done   bool  `json:"done,omitempty"`
+	Hits   []hit `json:"hits,omitempty"`
+}
+
+func (p page) key() string { return "read-" + strconv.Itoa(p.N) }
+
+// choosePages chooses the pages to read, the best results of each focus that were
+// not read in this session, and reports whether there are any. Of copies of one
+// text one is read.
+func (s *state) choosePages() bool {
+	all := 0
+	for i := range s.Wave {
+		c := &s.Wave[i]
+		if c.Done = true; c.Web == nil {
+			continue
+		}
+		look := *c.Web
+		look.Pages = nil
+		for at, r := range look.Results {
+			if all == maxWavePages || len(look.Pages) == maxPages {
+				break
+			}
+			if r.among(s.Banned) || look.copied(r) || !s.open(r.URL) {
+				continue
+			}
+			all++
+			s.Web.Pages++
+			look.Pages = append(look.Pages, page{N: s.Web.Pages, Result: at})
+		}
+		c.Web, c.Done = &look, len(look.Pages) == 0
+	}
+	return all > 0
+}
+
+// copied reports whether a page that is read has the text of a result.
+func (w *webLook) copied(r hit) bool {
+	return r.Cluster != "" && slices.ContainsFunc(w.Pages, func(p page) bool { return w.Results[p.Result].Cluster == r.Cluster })
+}
+
+// open notes that a page is read, and reports whether it was not before.
+func (s *state) open(url string) bool {
+	key := sumOf(url)[:16]
+	if slices.Contains(s.Web.Read, key) {
+		return false
+	}
+	s.Web.Read = push(s.Web.Read, key, maxRead)
+	return true
+}
+
+// readPage returns the reading of a page of a cell. What is read is what a search
+// found: neither a page nor a model can name another.
+func (s *state) readPage(c *cell, key string) ponder.Action {
+	i := slices.IndexFunc(c.Web.Pages, func(p page) bool { return p.key() == key })
+	url := c.Web.Results[c.Web.Pages[i].Result].URL
+	return use(key, WebFetchTool, map[string]any{"url": url, "query": s.query(c.Focus), "limit": pageHits})
+}
+
+// readCell goes on after a page was read.
+func (s *state) readCell(key string, b ponder.ToolResult) {
+	c := s.cell(key)
+	if c == nil {
+		return
+	}
+	look := *c.Web
+	look.Pages = slices.Clone(look.Pages)
+	i := slices.IndexFunc(look.Pages, func(p page) bool { return p.key() == key })
+	p := &look.Pages[i]
+	if p.Done = true; b.Error == "" {
+		p.Hits = readPassages(b.Result, look.Results[p.Result])
+	}
+	c.Web = &look
+	c.Done = len(s.waits(c)) == 0
+	s.settleWave()
+}
+
+// readPassages reads what was found in a page that a search had as r. What the
+// page does not say of itself, the search may have said.
+func readPassages(text string, r hit) []hit {
+	own := r.origin
+	own.Provider, own.Voices = "", 0
+	known := struct {
+		Title string
+		origin
+	}{r.Title, own}
+	if json.Unmarshal([]byte(text), &known) != nil {
+		return nil
+	}
+	hits := readFound(text).Hits
+	hits = hits[:min(len(hits), pageHits)]
+	for i := range hits {
+		h, at := &hits[i], hits[i].Page
+		h.origin = known.origin
+		h.Source, h.URL, h.Page, h.Provider = r.URL, r.URL, at, r.Provider
+		h.Kind, h.Untrusted = "page", true
+		if h.Title == "" {
+			h.Title = known.Title
+		}
+	}
+	return hits
+}
+
+// surfed takes in what was found on the web for the focus, and returns how many
+// passages that are: those of pages that were read, and the snippets of a few that
+// were not or had nothing.
+func (s *state) surfed(c *cell) int {
+	query := s.webQuery(c.Focus)
+	var add []ponder.Body
+	had := make(map[int]bool)
+	for _, p := range c.Web.Pages {
+		add = append(add, s.pick(p.Hits, ponder.Found{Tool: WebFetchTool, Query: query})...)
+		had[p.Result] = len(p.Hits) > 0
+	}
+	var others []hit
+	for i, r := range c.Web.Results {
+		if !had[i] && r.sound() && len(others) < maxSnippets {
+			others = append(others, r)
+		}
+	}
+	add = append(add, s.pick(others, ponder.Found{Tool: WebSearchTool, Query: query})...)
+	s.write("found", &s.Counts.Found, add...)
+	return len(add)
+}
+
+// sumOf returns the SHA-256 of a text, in hex.
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// tamer takes from the text of strangers what a prompt or a report could obey.
+var tamer = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "![", "! [", "```", "'''")
+
+// tame returns text of strangers without what could end or begin a frame, without
+// links and images of Markdown, and without characters that nobody sees.
+func tame(text string) string {
+	return tamer.Replace(strings.Map(func(r rune) rune {
+		if isHidden(r) {
+			return -1
+		}
+		return r
+	}, text))
+}
+
+// isHidden reports whether r is a mark that is not seen but that models read: tags,
+// selectors of variants, and blanks without width.
+func isHidden(r rune) bool {
+	return 0xe0000 <= r && r <= 0xe0fff || 0xfe00 <= r && r <= 0xfe0f || 0x200b <= r && r <= 0x200f || 0x2060 <= r && r <= 0x2064 || r == 0xfeff || r == 0xad || r == 0x180e
+}

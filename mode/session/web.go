@@ -1,0 +1,162 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ponder"
+)
+
+// The tools that the web is asked with.
+const (
+	// WebSearchTool searches the web. Its input is {query, limit, prefer, without}.
+	// Its result is {results}, the best first, each with url, title, snippet, score
+	// and what else is known of it.
+	WebSearchTool = "web_search"
+
+	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
+	// {url, query, limit}. Its result is {hits} as that of [SearchTool], and what is
+	// known of the page.
+	WebFetchTool = "web_fetch"
+)
+
+// Bounds on what is asked of the web.
+const (
+	maxSearches = 4   // of a wave: the first foci are the most urgent
+	maxResults  = 6   // of a search, that are looked at
+	maxSnippets = 2   // of a search, that are gathered though their pages are not read
+	maxSnippet  = 600 // bytes
+	maxWebQuery = 400 // bytes
+	longestWord = 40  // bytes of a word of a query; what is longer is a key or a number, and stays here
+	mostSkipped = 16  // waves without the web, after it failed again and again
+)
+
+// A web is how looking on the web goes.
+type web struct {
+	Waves int      `json:"waves,omitempty"` // that could have asked it
+	Fails int      `json:"fails,omitempty"` // waves in a row without an answer
+	Next  int      `json:"next,omitempty"`  // the first wave that asks it again
+	Told  bool     `json:"told,omitempty"`  // the user, that it fails
+	Pages int      `json:"pages,omitempty"` // that were asked for; numbers their keys
+	Read  []string `json:"read,omitempty"`  // what they are known by, the last of them
+}
+
+// A webLook is what a cell finds on the web. It is not changed once it is there.
+type webLook struct {
+	Done    bool   `json:"done,omitempty"`
+	Fault   string `json:"fault,omitempty"`
+	Results []hit  `json:"results,omitempty"` // with snippets for quotes, the best first
+	Pages   []page `json:"pages,omitempty"`   // that are read
+}
+
+// webKey returns the key of a cell's search of the web.
+func (c *cell) webKey() string { return "web-" + strconv.Itoa(c.N) }
+
+// askWeb counts a wave, and reports whether it asks the web. After a failure the
+// web is left alone for a while, which gets longer: unless there is nothing else.
+func (s *state) askWeb() bool {
+	if !s.opts.Web {
+		return false
+	}
+	s.Web.Waves++
+	if s.Unaided && !s.searches() {
+		return true
+	}
+	return s.Web.Waves >= s.Web.Next && (s.Web.Waves-1)%s.opts.WebEvery == 0
+}
+
+// searchWeb returns a cell's search of the web.
+func (s *state) searchWeb(c *cell) ponder.Action {
+	args := map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults}
+	if hosts := hostsOf(s.Pinned); len(hosts) > 0 {
+		args["prefer"] = hosts
+	}
+	if hosts := hostsOf(s.Banned); len(hosts) > 0 {
+		args["without"] = hosts
+	}
+	return use(c.webKey(), WebSearchTool, args)
+}
+
+// webQuery returns what the web is asked for a focus. Strangers read it, and what
+// they wrote may have led to the focus, so nothing goes out in it that could be an
+// address or a key.
+func (s *state) webQuery(f focus) string {
+	words := slices.DeleteFunc(strings.Fields(s.query(f)), func(w string) bool {
+		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
+	})
+	query := strings.Join(words, " ")
+	if len(query) > maxWebQuery {
+		query = strings.TrimSuffix(clip(query, maxWebQuery), "…")
+	}
+	return query
+}
+
+// answered returns the look with the result of the search.
+func (w *webLook) answered(b ponder.ToolResult) *webLook {
+	next := *w
+	next.Done = true
+	if b.Error != "" {
+		next.Fault = clip(oneLine(b.Error), maxFault)
+		return &next
+	}
+	next.Results = readResults(b.Result)
+	return &next
+}
+
+// readResults reads the result of a search of the web, as far as it can be read.
+func readResults(text string) (list []hit) {
+	var raw struct{ Results []json.RawMessage }
+	if json.Unmarshal([]byte(text), &raw) != nil {
+		return nil
+	}
+	for _, js := range raw.Results[:min(len(raw.Results), 2*maxResults)] {
+		var r struct {
+			hit
+			Snippet string `json:"snippet"`
+		}
+		if json.Unmarshal(js, &r) != nil || address(r.URL) == "" || len(list) == maxResults {
+			continue
+		}
+		list = append(list, snippet(r.hit, r.Snippet))
+	}
+	return list
+}
+
+// snippet returns a result with its snippet for a quote: a text of its own, for
+// where it stands in the page is not known.
+func snippet(h hit, text string) hit {
+	h.Quote = strings.TrimSuffix(clip(oneLine(text), maxSnippet), "…")
+	h.ID, h.Source, h.Start, h.End, h.Hash = "", h.URL, 0, len(h.Quote), sumOf(h.Quote)
+	h.Terms, h.Context, h.Section = h.Terms[:min(len(h.Terms), maxTerms)], "", ""
+	h.Kind, h.Untrusted = "page", true
+	return h
+}
+
+// online notes how the searches of a wave went, and tells the user once if they
+// fail.
+func (s *state) online() {
+	asked, fault := 0, ""
+	for i := range s.Wave {
+		if w := s.Wave[i].Web; w != nil {
+			if asked++; w.Fault == "" {
+				s.Web.Fails, s.Web.Next = 0, 0
+				return
+			}
+			fault = w.Fault
+		}
+	}
+	if asked == 0 {
+		return
+	}
+	s.Web.Next = s.Web.Waves + min(1<<min(s.Web.Fails, 8), mostSkipped)
+	s.Web.Fails++
+	if !s.searches() {
+		s.Fault = fault
+	}
+	if !s.Web.Told {
+		s.Web.Told = true
+		s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "The web could not be searched: " + fault})
+	}
+}
