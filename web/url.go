@@ -1,0 +1,160 @@
+package web
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// maxURL is the most bytes of a URL.
+const maxURL = 8 << 10
+
+// parse reads a URL that somebody gave.
+func (g guard) parse(raw string) (*url.URL, error) {
+	raw = strings.TrimSpace(raw)
+	if len(raw) > maxURL {
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrURL, maxURL)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrURL, misread(err))
+	}
+	return g.target(u)
+}
+
+// misread returns what the standard library says of a URL, without the URL.
+func misread(err error) string {
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // as url.Parse returns it
+		err = e.Err
+	}
+	return oneLine(err.Error(), longest)
+}
+
+// target returns the one way to write a URL, if it can be fetched at all. Links
+// and redirects go through it, too.
+func (g guard) target(u *url.URL) (*url.URL, error) {
+	switch scheme := strings.ToLower(u.Scheme); {
+	case scheme == "":
+		return nil, fmt.Errorf("%w: it must begin with https:// or http://", ErrURL)
+	case scheme != "http" && scheme != "https":
+		return nil, fmt.Errorf("%w: %s: is not fetched, only https: and http: are", ErrURL, oneLine(u.Scheme, 20))
+	case u.Opaque != "" || u.Host == "":
+		return nil, fmt.Errorf("%w: it names no host", ErrURL)
+	case u.User != nil:
+		return nil, fmt.Errorf("%w: it has a user name in it", ErrURL)
+	}
+	host, err := g.host(u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	port, err := portOf(u)
+	if err != nil {
+		return nil, err
+	}
+	out := &url.URL{Scheme: strings.ToLower(u.Scheme), Host: host, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	if strings.Contains(host, ":") {
+		out.Host = "[" + host + "]"
+	}
+	out.Host += port
+	if out.Path == "" {
+		out.Path, out.RawPath = "/", ""
+	}
+	return out, nil
+}
+
+// portOf returns ":" and the port of a URL, or "" for that of its scheme.
+func portOf(u *url.URL) (string, error) {
+	port := u.Port()
+	if port == "" {
+		return "", nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", fmt.Errorf("%w: %q is not a port", ErrURL, oneLine(port, 20))
+	}
+	if n == 80 && strings.EqualFold(u.Scheme, "http") || n == 443 && strings.EqualFold(u.Scheme, "https") {
+		return "", nil
+	}
+	return ":" + strconv.FormatUint(n, 10), nil
+}
+
+// host checks the host of a URL. An address must be public here already, so that
+// nothing needs to be asked to refuse it; but for a port, which the dialer knows.
+func (g guard) host(raw string) (string, error) {
+	a, err := netip.ParseAddr(raw)
+	if err != nil && strings.Contains(raw, ":") {
+		return "", fmt.Errorf("%w: host %q cannot be", ErrURL, oneLine(raw, 80))
+	}
+	if err != nil {
+		return hostName(raw)
+	}
+	if what, _ := banned(a); what != "" && !g.mayBe(a) {
+		return "", fmt.Errorf("%w: %s is %s", ErrRefused, a, what)
+	}
+	return a.String(), nil
+}
+
+// mayBe reports whether an address is allowed, with one port or another.
+func (g guard) mayBe(a netip.Addr) bool {
+	for _, e := range g.allow {
+		if e.prefix.IsValid() && e.prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostName returns the one way to write a name: small letters, in ASCII, without
+// a dot at the end. What some would take for an address, such as 0x7f.1,
+// 2130706433 or 127.0.0.1 in wide digits, is no name.
+func hostName(raw string) (string, error) {
+	name := raw
+	for i := range len(raw) {
+		if raw[i] >= 0x80 {
+			ascii, err := idna.Lookup.ToASCII(raw)
+			if err != nil {
+				return "", fmt.Errorf("%w: host %q cannot be", ErrURL, oneLine(raw, 80))
+			}
+			name = ascii
+			break
+		}
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	labels := strings.Split(name, ".")
+	for _, l := range labels {
+		if !label(l) {
+			return "", fmt.Errorf("%w: host %q cannot be", ErrURL, oneLine(raw, 80))
+		}
+	}
+	if len(name) > 253 {
+		return "", fmt.Errorf("%w: its host is too long", ErrURL)
+	}
+	if last := labels[len(labels)-1]; numeric(last) {
+		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, oneLine(raw, 80))
+	}
+	return name, nil
+}
+
+// label reports whether s can stand between the dots of a name.
+func label(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || 'z' < c) && (c < '0' || '9' < c) && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 63
+}
+
+// numeric reports whether the last label of a host is a number, decimal, octal
+// or hexadecimal: then the whole is read as an address by some.
+func numeric(s string) bool {
+	if rest, ok := strings.CutPrefix(s, "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
