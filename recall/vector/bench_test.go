@@ -1,0 +1,136 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+func sqrt(x float64) float32 { return float32(math.Sqrt(x)) }
+
+// Kinds of vectors: without any structure, and in clusters as texts are.
+var kinds = []struct {
+	name string
+	make func(length int) func(*rand.Rand) []float32
+}{
+	{"unstructured", func(length int) func(*rand.Rand) []float32 {
+		return func(rng *rand.Rand) []float32 { return random(rng, length) }
+	}},
+	{"clusters", func(length int) func(*rand.Rand) []float32 {
+		centres := [][]float32{}
+		for range 200 {
+			centres = append(centres, random(rand.New(rand.NewPCG(7, uint64(len(centres)))), length))
+		}
+		return func(rng *rand.Rand) []float32 {
+			v, c := random(rng, length), centres[rng.IntN(len(centres))]
+			for i := range v {
+				v[i] = c[i] + v[i]*0.5
+			}
+			return v
+		}
+	}},
+}
+
+// TestRecall compares what is found with what exact search finds.
+func TestRecall(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			const length, queries, n = 384, 50, 10
+			v := open(t, database(t))
+			of := kind.make(length)
+			all := load(t, v, "m", 5000, length, of)
+			rng, hit := rand.New(rand.NewPCG(8, 9)), 0
+			for range queries {
+				q := of(rng)
+				got := found(t, v, "m", q, n, nil)
+				for _, p := range exact(all, q, n) {
+					if slices.Contains(got, p) {
+						hit++
+					}
+				}
+			}
+			if recall := float64(hit) / (queries * n); recall < 0.99 {
+				t.Errorf("recall@%d is %.4f, want at least 0.99", n, recall)
+			}
+		})
+	}
+}
+
+// BenchmarkSearch says how long searches take, how long the first takes that
+// reads the vectors, how much memory they are, and how many of the ten best are
+// found.
+func BenchmarkSearch(b *testing.B) {
+	for _, size := range []int{100_000, 200_000} {
+		for _, kind := range kinds {
+			b.Run(fmt.Sprintf("%d/%s", size, kind.name), func(b *testing.B) { benchmarkSearch(b, size, kind.make(384)) })
+		}
+	}
+}
+
+func benchmarkSearch(b *testing.B, size int, of func(*rand.Rand) []float32) {
+	v := open(b, database(b))
+	all := load(b, v, "m", size, 384, of)
+	rng := rand.New(rand.NewPCG(8, 9))
+	queries := [][]float32{}
+	right := [][]int64{}
+	for range 40 {
+		queries = append(queries, of(rng))
+		right = append(right, exact(all, queries[len(queries)-1], 10))
+	}
+	v = open(b, v.db)
+	all = nil
+	before := heap()
+	start := time.Now()
+	found(b, v, "m", queries[0], 10, nil)
+	first := time.Since(start)
+	memory := heap() - before
+	hit := 0
+	for i, q := range queries {
+		for _, p := range found(b, v, "m", q, 10, nil) {
+			if slices.Contains(right[i], p) {
+				hit++
+			}
+		}
+	}
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		start := time.Now()
+		found(b, v, "m", queries[i%len(queries)], 10, nil)
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100])/1e6, "p99-ms")
+	b.ReportMetric(float64(first)/1e6, "first-ms")
+	b.ReportMetric(float64(memory)/(1<<20), "MiB")
+	b.ReportMetric(float64(hit)/float64(10*len(queries)), "recall@10")
+}
+
+// heap returns how much memory is in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkDots multiplies a query with a block.
+func BenchmarkDots(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	codes, q, out := make([]byte, 64*384), sharpen(random(rng, 384)), make([]int32, 64)
+	for _, way := range []struct {
+		name string
+		dots func([]byte, []int16, []int32)
+	}{{"dots", dots}, {"plain", dotsPlain}} {
+		b.Run(way.name, func(b *testing.B) {
+			b.SetBytes(int64(len(codes)))
+			for b.Loop() {
+				way.dots(codes, q, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package vector
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"ponder/store/sqldb"
+	"ponder/store/sqlite"
+)
+
+// database returns a database of its own.
+func database(t testing.TB) sqldb.DB {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.SQL()
+}
+
+func open(t testing.TB, db sqldb.DB) *Vectors {
+	t.Helper()
+	v, err := Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// put puts vectors of passages in a transaction of their own.
+func put(t testing.TB, v *Vectors, model string, first int64, vectors ...[]float32) {
+	t.Helper()
+	passages := make([]int64, len(vectors))
+	for i := range passages {
+		passages[i] = first + int64(i)
+	}
+	if err := write(t, v, func(tx *sql.Tx) error { return v.Put(t.Context(), tx, model, passages, vectors) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, v *Vectors, do func(tx *sql.Tx) error) error {
+	t.Helper()
+	return v.db.Tx(t.Context(), do)
+}
+
+func remove(t testing.TB, v *Vectors, passages ...int64) {
+	t.Helper()
+	if err := write(t, v, func(tx *sql.Tx) error { return v.Remove(t.Context(), tx, passages...) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// found returns the passages that a search finds.
+func found(t testing.TB, v *Vectors, model string, query []float32, n int, keep func(int64) bool) []int64 {
+	t.Helper()
+	hits, err := v.Search(t.Context(), model, query, n, keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []int64{}
+	for _, h := range hits {
+		out = append(out, h.Passage)
+	}
+	return out
+}
+
+// load puts random vectors of passages 1 to n, and returns them.
+func load(t testing.TB, v *Vectors, model string, n, length int, make func(*rand.Rand) []float32) [][]float32 {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	all := [][]float32{}
+	for range n {
+		all = append(all, make(rng))
+	}
+	for from := 0; from < n; from += 1000 {
+		put(t, v, model, int64(from)+1, all[from:min(from+1000, n)]...)
+	}
+	return all
+}
+
+// exact returns the n passages nearest to a query of vectors of passages from 1.
+func exact(all [][]float32, query []float32, n int) []int64 {
+	b := best{room: n}
+	for i, v := range all {
+		product, norm := float32(0), 0.0
+		for j, x := range v {
+			product += x * query[j]
+			norm += float64(x) * float64(x)
+		}
+		b.add(candidate{score: product / sqrt(norm), block: i})
+	}
+	var out []int64
+	for _, c := range b.heap {
+		out = append(out, int64(c.block)+1)
+	}
+	return out
+}
+
+// texts is a source in memory.
+type texts struct {
+	list   []Text
+	before func(passage int64) // is called before each look
+}
+
+func (s *texts) After(_ context.Context, passage int64, n int) (out []Text, err error) {
+	if s.before != nil {
+		s.before(passage)
+	}
+	for _, t := range s.list {
+		if t.Passage > passage && len(out) < n {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
