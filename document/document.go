@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -26,23 +27,37 @@ type Block struct {
 	Kind  Kind
 	Level int // of a heading, 1 to 6
 	Text  string
+	Page  int // that it begins on, from 1; 0 if the file has none
 }
 
 // Content is what a [Format] makes of a file.
 type Content struct {
-	Title  string // "" if the file names none
-	Blocks []Block
+	Title     string    // "" if the file names none
+	Author    string    // the same
+	Published time.Time // UTC; zero if the file does not say
+	Language  string    // as the file says it, "en" or "de-AT"
+	Blocks    []Block
 }
 
 // A Document is a text with its places. All ranges are bytes of Text. It does
 // not change.
 type Document struct {
-	Source    string // a path
+	Source    string // a path; of one of several in a file, path#key
 	Title     string // as named in the file, or its first heading, or its name
+	Author    string // "" if the file names none
+	Published time.Time
+	Language  string
 	Text      string
 	Hash      string // SHA-256 of Text, hex
+	Pages     []Page // in order of Start; none if the file has no pages
 	Sections  []Section
 	Sentences []Sentence // in order of Start; they do not overlap
+}
+
+// A Page is a page of a document that has something on it.
+type Page struct {
+	Number int // from 1
+	Start  int // of its text; it ends where the next begins
 }
 
 // A Section is a heading and what stands below it, subsections included.
@@ -66,7 +81,10 @@ type Sentence struct {
 // NewDocument returns the document that has the content of source. Blocks lose
 // what white space is of no meaning, and the empty ones are dropped.
 func NewDocument(source, name string, c Content) *Document {
-	d := &Document{Source: source, Title: oneLine(c.Title)}
+	d := &Document{
+		Source: source, Title: oneLine(c.Title), Author: oneLine(c.Author),
+		Published: c.Published, Language: language(c.Language),
+	}
 	var text strings.Builder
 	open := -1 // the innermost section
 	var last Kind
@@ -81,6 +99,9 @@ func NewDocument(source, name string, c Content) *Document {
 		last = b.Kind
 		start := text.Len()
 		text.WriteString(s)
+		if b.Page > 0 && (len(d.Pages) == 0 || d.Pages[len(d.Pages)-1].Number < b.Page) {
+			d.Pages = append(d.Pages, Page{b.Page, start})
+		}
 		if b.Kind == Heading {
 			open = d.section(open, Section{Title: s, Level: min(max(b.Level, 1), 6), Start: start})
 		}
@@ -99,6 +120,16 @@ func NewDocument(source, name string, c Content) *Document {
 	sum := sha256.Sum256([]byte(d.Text))
 	d.Hash = hex.EncodeToString(sum[:])
 	return d
+}
+
+// Page returns the number of the page that the byte at is on, or 0 if the
+// document has no pages.
+func (d *Document) Page(at int) int {
+	i := sort.Search(len(d.Pages), func(i int) bool { return d.Pages[i].Start > at })
+	if i == 0 {
+		return 0
+	}
+	return d.Pages[i-1].Number
 }
 
 // section opens a section and returns its index.

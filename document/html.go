@@ -21,6 +21,11 @@ func HTML(page []byte) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
+	return htmlText(page)
+}
+
+// htmlText takes a page apart that is UTF-8.
+func htmlText(page []byte) (Content, error) {
 	var best *pageReader
 	for _, drop := range []map[atom.Atom]bool{furniture, nil} {
 		p := &pageReader{drop: drop}
@@ -31,7 +36,9 @@ func HTML(page []byte) (Content, error) {
 			best = p
 		}
 	}
-	return Content{Title: best.name(), Blocks: best.main()}, nil
+	c := best.about
+	c.Title, c.Blocks = best.name(), best.main()
+	return c, nil
 }
 
 // minLetters is how much text makes a page worth reading. A page with less,
@@ -88,7 +95,8 @@ type pageReader struct {
 	inside  int     // letters of them
 	parts   int     // open articles and main parts
 	title   string
-	head    string // the first h1
+	head    string  // the first h1
+	about   Content // its author, date and language
 
 	text  strings.Builder // of the open block
 	kind  Kind
@@ -128,6 +136,10 @@ func (p *pageReader) start(z *html.Tokenizer, closed bool) {
 	if p.skip != "" {
 		p.depth += b2i(name == p.skip && !closed)
 		return
+	}
+	if tag == atom.Meta || tag == atom.Html {
+		p.meta(tag, z, more)
+		more = false
 	}
 	if !void[tag] && !closed && (unseen[tag] || p.drop[tag] || more && hidden(z)) {
 		p.skip, p.depth = name, 1
@@ -234,7 +246,7 @@ func (p *pageReader) main() []Block {
 		return p.blocks
 	}
 	if p.head != "" && !slices.ContainsFunc(p.within, func(b Block) bool { return b.Level == 1 }) {
-		return append([]Block{{Heading, 1, p.head}}, p.within...)
+		return append([]Block{{Kind: Heading, Level: 1, Text: p.head}}, p.within...)
 	}
 	return p.within
 }

@@ -1,15 +1,10 @@
 package document
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -33,8 +28,9 @@ func Load(ctx context.Context, paths []string, opts Options) (*Collection, []Ski
 // ErrNothing says that paths have no file that can be read.
 var ErrNothing = errors.New("there is no text in it that can be read")
 
-// Load reads the files of the listing. A file that cannot be read is skipped,
-// with the reason; it is an error if the user named it. What was skipped by the
+// Load reads the files of the listing. A file that cannot be read, or one of
+// several documents in it, is skipped, with the reason; it is an error if the
+// user named the file and nothing of it can be read. What was skipped by the
 // scan comes first. The same files give the same collection.
 func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 	skipped := append([]Skipped(nil), l.Skipped...)
@@ -48,16 +44,19 @@ func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 		if l.opts.Progress != nil {
 			l.opts.Progress(progress)
 		}
-		switch {
-		case r.err != nil && f.Named && ctx.Err() == nil:
-			return nil, nil, fmt.Errorf("read %s: %w", f.Path, r.err)
-		case r.err != nil:
-			skipped = appendSkipped(skipped, f.Path, r.err)
-		case hashes[r.doc.Hash] != "":
-			skipped = appendSkipped(skipped, f.Path, fmt.Errorf("the same text as %s", hashes[r.doc.Hash]))
-		default:
-			hashes[r.doc.Hash] = f.Path
-			build.add(r.doc)
+		if len(r.docs) == 0 && f.Named && ctx.Err() == nil {
+			return nil, nil, fmt.Errorf("read %s: %w", f.Path, r.reason())
+		}
+		for _, err := range r.errs {
+			skipped = appendSkipped(skipped, f.Path, err)
+		}
+		for _, d := range r.docs {
+			if first := hashes[d.Hash]; first != "" {
+				skipped = appendSkipped(skipped, d.Source, fmt.Errorf("the same text as %s", first))
+				continue
+			}
+			hashes[d.Hash] = d.Source
+			build.add(d)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -68,8 +67,16 @@ func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 
 // A reading is what came of a file.
 type reading struct {
-	doc *Document
-	err error
+	docs []*Document
+	errs []error // at most maxSkipped
+}
+
+// reason returns why nothing could be read.
+func (r reading) reason() error {
+	if len(r.errs) == 0 {
+		return errEmpty
+	}
+	return r.errs[0]
 }
 
 // read yields what comes of each file, in order. It reads a few files ahead.
@@ -107,78 +114,22 @@ func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
 
 func (l *Listing) readFile(ctx context.Context, f File) reading {
 	if err := ctx.Err(); err != nil {
-		return reading{err: err}
+		return reading{errs: []error{err}}
 	}
-	raw, err := readBytes(f.Path, l.opts.MaxFile)
+	raw, err := ReadFile(f.Path, f.most)
 	if err != nil {
-		return reading{err: err}
+		return reading{errs: []error{err}}
 	}
-	doc, err := NewFileDocument(f.Path, raw, l.opts.Formats, f.Named)
-	return reading{doc, err}
-}
-
-// NewFileDocument returns the document that the bytes of a file are: the same as
-// [Load] makes of it, so that a quote can be checked against the file later. It
-// tries formats, or [Formats] if that is nil; named says that the user named the
-// file, so that it is looked into if nothing else says what it is.
-func NewFileDocument(path string, raw []byte, formats []Format, named bool) (*Document, error) {
-	if formats == nil {
-		formats = Formats()
-	}
-	format := formatOf(formats, path, raw, named)
-	if format == nil {
-		return nil, errFormat
-	}
-	if !format.Binary {
-		text, err := decode(raw)
-		if err != nil {
-			return nil, err
+	var r reading
+	for doc, err := range Read(f.Path, raw, l.opts.Formats, f.Named) {
+		switch {
+		case ctx.Err() != nil:
+			return reading{errs: []error{ctx.Err()}}
+		case err == nil:
+			r.docs = append(r.docs, doc)
+		case len(r.errs) < maxSkipped:
+			r.errs = append(r.errs, err)
 		}
-		raw = []byte(text)
 	}
-	c, err := format.Extract(raw)
-	if err != nil {
-		return nil, err
-	}
-	base := filepath.Base(path)
-	doc := NewDocument(path, strings.TrimSuffix(base, filepath.Ext(base)), c)
-	if doc.Text == "" {
-		return nil, errEmpty
-	}
-	return doc, nil
-}
-
-// readBytes reads a file that is no longer than most.
-func readBytes(path string, most int64) ([]byte, error) {
-	f, info, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	buf := bytes.NewBuffer(make([]byte, 0, min(info.Size(), most)+bytes.MinRead))
-	if _, err := buf.ReadFrom(io.LimitReader(f, most+1)); err != nil {
-		return nil, reason(err)
-	}
-	if int64(buf.Len()) > most {
-		return nil, fmt.Errorf("it grew: files over %s are not read", size(most))
-	}
-	return buf.Bytes(), nil
-}
-
-// open opens a file, and nothing that is not one, whatever it was when it was
-// listed.
-func open(path string) (*os.File, fs.FileInfo, error) {
-	f, err := openRaw(path)
-	if err != nil {
-		return nil, nil, reason(err)
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, reason(err)
-	}
-	return f, info, nil
+	return r
 }

@@ -144,7 +144,7 @@ func TestLoad(t *testing.T) {
 
 func TestLoadNamed(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"a.md": "aa", ".hidden.md": "hh", "code.go": "// cc", "page": "<!DOCTYPE html><p>pp", "x/b.md": "bb", "link": "-> ROOT/x",
+		"a.md": "aa", ".hidden.md": "hh", "code.go": "// cc", "odd.bin": "oo", "page": "<!DOCTYPE html><p>pp", "x/b.md": "bb", "link": "-> ROOT/x",
 	})
 	at := func(names ...string) []string {
 		for i, n := range names {
@@ -158,8 +158,8 @@ func TestLoadNamed(t *testing.T) {
 		want  []string
 	}{
 		{"in their order", at("x", "a.md"), []string{"x/b.md", "a.md"}},
-		{"twice", at("a.md", ".", "a.md", "x/../x"), []string{"a.md", "x/b.md", "page"}},
-		{"hidden, of any kind", at(".hidden.md", "code.go"), []string{".hidden.md", "code.go"}},
+		{"twice", at("a.md", ".", "a.md", "x/../x"), []string{"a.md", "code.go", "x/b.md", "page"}},
+		{"hidden, of any kind", at(".hidden.md", "odd.bin"), []string{".hidden.md", "odd.bin"}},
 		{"link to a folder", at("link"), []string{"link/b.md"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,7 +12,9 @@ func Markdown(text string) Content {
 	}
 	m.flush()
 	m.flushCode()
-	return Content{Title: m.title, Blocks: m.blocks}
+	c := m.about
+	c.Title, c.Blocks = m.title, m.blocks
+	return c
 }
 
 // maxFront is the most bytes of what stands before a text about it.
@@ -21,6 +23,7 @@ const maxFront = 1 << 16
 // markdown reads lines. At most one of para and code is being gathered.
 type markdown struct {
 	title  string
+	about  Content // what its front matter says, but for the title
 	blocks []Block
 
 	para  []string // lines of the open paragraph, item or table
@@ -31,8 +34,8 @@ type markdown struct {
 	skip  string // what ends a comment or script that is being left out
 }
 
-// frontMatter takes the title from YAML or TOML before the text, and returns
-// the rest.
+// frontMatter takes title, author, date and language from YAML or TOML before
+// the text, and returns the rest.
 func (m *markdown) frontMatter(text string) string {
 	for _, mark := range []string{"---", "+++"} {
 		if !strings.HasPrefix(text, mark) || strings.TrimRight(firstLine(text), " \r\n") != mark {
@@ -44,8 +47,16 @@ func (m *markdown) frontMatter(text string) string {
 		}
 		for line := range strings.Lines(text[:end]) {
 			key, value, _ := strings.Cut(strings.Replace(line, "=", ":", 1), ":")
-			if strings.EqualFold(strings.TrimSpace(key), "title") {
-				m.title = strings.Trim(strings.TrimSpace(value), `"'`)
+			value = strings.Trim(strings.TrimSpace(value), `"'`)
+			switch strings.ToLower(strings.TrimSpace(key)) {
+			case "title":
+				m.title = value
+			case "author", "authors", "by":
+				m.about.Author = strings.Trim(value, `[]"' `)
+			case "date", "published", "created", "pubdate":
+				m.about.Published = parseDate(value)
+			case "lang", "language":
+				m.about.Language = value
 			}
 		}
 		rest := text[end+1:]
@@ -121,12 +132,12 @@ func (m *markdown) heading(s string) bool {
 	if 1 <= level && level <= 6 && (level == len(s) || s[level] == ' ') {
 		m.flush()
 		title, _, _ := strings.Cut(strings.Trim(s[level:], " #"), "{#")
-		m.add(Block{Heading, level, inline(title)})
+		m.add(Block{Kind: Heading, Level: level, Text: inline(title)})
 		m.list = false
 		return true
 	}
 	if len(m.para) == 1 && m.kind == Prose && (strings.Trim(s, "=") == "" || len(s) > 1 && strings.Trim(s, "-") == "") {
-		m.add(Block{Heading, 1 + b2i(s[0] == '-'), inline(m.para[0])})
+		m.add(Block{Kind: Heading, Level: 1 + b2i(s[0] == '-'), Text: inline(m.para[0])})
 		m.para = nil
 		return true
 	}

@@ -45,10 +45,10 @@ func paragraphs(text string) [][]string {
 // plainBlocks takes one paragraph apart.
 func plainBlocks(lines []string) []Block {
 	if len(lines) == 2 && ruled(lines[1]) {
-		return []Block{{Heading, 1 + b2i(lines[1][0] != '='), lines[0]}}
+		return []Block{{Kind: Heading, Level: 1 + b2i(lines[1][0] != '='), Text: lines[0]}}
 	}
 	if len(lines) == 1 && titled(lines[0]) {
-		return []Block{{Heading, 2, lines[0]}}
+		return []Block{{Kind: Heading, Level: 2, Text: lines[0]}}
 	}
 	out := joined(lines)
 	if len(out) == 1 && !marked(lines[0]) {

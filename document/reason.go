@@ -19,6 +19,8 @@ var (
 	errDeep    = errors.New("nested too deep")
 	errFormat  = errors.New("not a format that can be read")
 	errEmpty   = errors.New("it has no text")
+	errMailbox = errors.New("not a mailbox")
+	errTooMuch = errors.New("it has more text than is read of a file")
 )
 
 // reason returns the plain words for an error of the system.

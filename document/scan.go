@@ -6,11 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"time"
 )
 
 // Options bound what is read. The zero value has good bounds.
 type Options struct {
-	MaxFile  int64 // most bytes of a file; 8 MiB if zero
+	MaxFile  int64 // most bytes of a file; if zero, what its format allows
 	MaxTotal int64 // most bytes of all files; 256 MiB if zero
 	MaxFiles int   // most files; 20,000 if zero
 
@@ -27,9 +28,6 @@ type Progress struct {
 }
 
 func (o Options) orDefault() Options {
-	if o.MaxFile <= 0 {
-		o.MaxFile = 8 << 20
-	}
 	if o.MaxTotal <= 0 {
 		o.MaxTotal = 256 << 20
 	}
@@ -63,7 +61,11 @@ type File struct {
 
 	mtime int64
 	id    fileID
+	most  int64 // bytes that are read of it
 }
+
+// ModTime returns when the file was written last, as the walk found it.
+func (f File) ModTime() time.Time { return time.Unix(0, f.mtime) }
 
 // A Listing is what [Scan] found, in the order of the paths and, in a folder, of
 // the names.

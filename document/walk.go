@@ -141,13 +141,17 @@ func (w *walk) file(path string, info fs.FileInfo, named bool) error {
 		return err
 	}
 	id := idOf(path, info)
+	most := int64(0)
+	if format := w.format(path, info.Size(), named); format != nil {
+		most = o.most(format)
+	}
 	switch {
 	case w.seen[id]:
 		return nil
-	case info.Size() > o.MaxFile:
-		return fmt.Errorf("%s: files over %s are not read", size(info.Size()), size(o.MaxFile))
-	case formatOf(o.Formats, path, nil, named) == nil:
+	case most == 0:
 		return errFormat
+	case info.Size() > most:
+		return fmt.Errorf("%s: files over %s are not read", size(info.Size()), size(most))
 	}
 	if len(w.list.Files) >= o.MaxFiles {
 		w.fill(path, fmt.Errorf("more than %d files: the rest is left out", o.MaxFiles))
@@ -159,8 +163,18 @@ func (w *walk) file(path string, info fs.FileInfo, named bool) error {
 	}
 	w.seen[id] = true
 	w.bytes += info.Size()
-	w.list.Files = append(w.list.Files, File{path, info.Size(), named, info.ModTime().UnixNano(), id})
+	w.list.Files = append(w.list.Files, File{path, info.Size(), named, info.ModTime().UnixNano(), id, most})
 	return nil
+}
+
+// format returns the format of a file, or nil. What its name does not tell
+// matters only if it is long.
+func (w *walk) format(path string, length int64, named bool) *Format {
+	var begin []byte
+	if length > maxText {
+		begin = head(path)
+	}
+	return formatOf(w.list.opts.Formats, path, begin, named)
 }
 
 // fill ends a walk at a bound, and says so once.

@@ -1,0 +1,225 @@
+package document
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+)
+
+// DOCX takes a document of Word apart: its text, with headings, lists, tables
+// and notes. What was deleted with changes being tracked is not part of it.
+func DOCX(file []byte) (Content, error) {
+	u, err := newUnpacker(file)
+	if err != nil {
+		return Content{}, err
+	}
+	r := &docxReader{styles: docxStyles(u)}
+	if err := r.read(u, "word/document.xml"); err != nil {
+		return Content{}, err
+	}
+	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
+		if u.members[notes] != nil {
+			if err := r.read(u, notes); err != nil {
+				return Content{}, err
+			}
+		}
+	}
+	meta := u.gather("docProps/core.xml", "title", "creator", "created", "modified", "language")
+	c := Content{Title: meta["title"], Author: meta["creator"], Language: meta["language"], Blocks: r.blocks}
+	if c.Published = parseDate(meta["modified"]); c.Published.IsZero() {
+		c.Published = parseDate(meta["created"])
+	}
+	if c.Title == "" {
+		c.Title = r.title
+	}
+	return c, nil
+}
+
+// docxStyles returns the level of the headings that styles are, by their ids; 0
+// is the title of the document.
+func docxStyles(u *unpacker) map[string]int {
+	levels := map[string]int{}
+	id := ""
+	_ = u.eachXML("word/styles.xml", xmlEvents{start: func(name string, attrs []xml.Attr) { // without styles, ids say enough
+		switch name {
+		case "style":
+			id = attr(attrs, "styleId")
+		case "name":
+			if level, ok := headingStyle(attr(attrs, "val")); ok && id != "" {
+				levels[id] = level
+			}
+		case "outlineLvl":
+			if n, err := strconv.Atoi(attr(attrs, "val")); err == nil && 0 <= n && n < 6 && id != "" {
+				levels[id] = n + 1
+			}
+		}
+	}})
+	return levels
+}
+
+// headingStyle returns the level of the heading that a style of this name is.
+func headingStyle(name string) (level int, ok bool) {
+	s := strings.ToLower(strings.ReplaceAll(name, " ", ""))
+	if s == "title" {
+		return 0, true
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(s, "heading"))
+	return min(n, 6), strings.HasPrefix(s, "heading") && err == nil && n > 0
+}
+
+// docxReader gathers the blocks of a document.
+type docxReader struct {
+	styles map[string]int
+	blocks []Block
+	title  string
+	length int
+
+	text   *strings.Builder   // of the open paragraph
+	outer  []*strings.Builder // of the paragraphs that its text box stands in
+	kind   Kind
+	level  int
+	inText bool // in an element that has text
+	tables int  // open ones
+	cells  []string
+	cell   strings.Builder
+	skip   int // open elements that are left out
+	err    error
+}
+
+func (r *docxReader) read(u *unpacker, member string) error {
+	r.text = &strings.Builder{}
+	r.cell.Reset()
+	r.cells, r.tables, r.skip, r.outer = nil, 0, 0, nil
+	if err := u.eachXML(member, xmlEvents{start: r.start, end: r.end, text: r.chars}); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// docxSkipped is what is not part of the text: deleted, said once more for old
+// programs, or drawn.
+func docxSkipped(name string) bool {
+	return name == "del" || name == "moveFrom" || name == "Fallback" || name == "instrText" || name == "pict"
+}
+
+func (r *docxReader) start(name string, attrs []xml.Attr) {
+	if r.skip > 0 || docxSkipped(name) {
+		r.skip++
+		return
+	}
+	switch name {
+	case "p":
+		r.outer = append(r.outer, r.text)
+		r.text = &strings.Builder{}
+		r.kind, r.level = Prose, 0
+	case "pStyle":
+		r.style(attr(attrs, "val"))
+	case "outlineLvl":
+		if n, err := strconv.Atoi(attr(attrs, "val")); err == nil && 0 <= n && n < 6 {
+			r.kind, r.level = Heading, n+1
+		}
+	case "numPr":
+		if r.kind == Prose {
+			r.kind = Item
+		}
+	case "t":
+		r.inText = true
+	case "tab":
+		r.text.WriteByte('\t')
+	case "br", "cr":
+		r.text.WriteByte('\n')
+	case "noBreakHyphen":
+		r.text.WriteByte('-')
+	case "tbl":
+		r.tables++
+	}
+}
+
+func (r *docxReader) style(id string) {
+	level, ok := r.styles[id]
+	if !ok {
+		level, ok = headingStyle(id)
+	}
+	switch {
+	case ok:
+		r.kind, r.level = Heading, max(level, 1)
+	case strings.HasPrefix(id, "List"):
+		r.kind = Item
+	case strings.Contains(id, "Code") || id == "HTMLPreformatted":
+		r.kind = Code
+	}
+	if ok && level == 0 {
+		r.level = -1
+	}
+}
+
+func (r *docxReader) end(name string) {
+	if r.skip > 0 {
+		r.skip--
+		return
+	}
+	switch name {
+	case "t":
+		r.inText = false
+	case "p":
+		r.paragraph()
+	case "tc":
+		if r.tables == 1 {
+			r.cells = append(r.cells, strings.TrimSpace(r.cell.String()))
+			r.cell.Reset()
+		}
+	case "tr":
+		if r.tables == 1 {
+			r.add(Block{Kind: Row, Text: strings.TrimRight(strings.Join(r.cells, " | "), " |")})
+			r.cells = nil
+		}
+	case "tbl":
+		r.tables = max(r.tables-1, 0)
+	}
+}
+
+// paragraph ends a paragraph, or a line of a cell.
+func (r *docxReader) paragraph() {
+	b := Block{Kind: r.kind, Level: r.level, Text: r.text.String()}
+	if n := len(r.outer); n > 0 {
+		r.text, r.outer = r.outer[n-1], r.outer[:n-1]
+	}
+	r.kind, r.level = Prose, 0
+	if r.tables > 0 {
+		r.cell.WriteString(b.Text + " ")
+		r.count(len(b.Text))
+		return
+	}
+	if b.Kind == Heading && b.Level < 0 {
+		b.Level = 1
+		if r.title == "" {
+			r.title = oneLine(b.Text)
+		}
+	}
+	r.add(b)
+}
+
+func (r *docxReader) add(b Block) {
+	if strings.TrimSpace(b.Text) == "" {
+		return
+	}
+	if last := len(r.blocks) - 1; b.Kind == Code && last >= 0 && r.blocks[last].Kind == Code {
+		r.blocks[last].Text += "\n" + b.Text // lines of one piece
+		return
+	}
+	r.blocks = append(r.blocks, b)
+}
+
+func (r *docxReader) chars(s []byte) {
+	if r.inText && r.skip == 0 && r.count(len(s)) {
+		r.text.Write(s)
+	}
+}
+
+// count counts text and reports whether there may be more.
+func (r *docxReader) count(n int) bool {
+	if r.length += n; r.length > maxDocText {
+		r.err = errTooMuch
+	}
+	return r.err == nil
+}

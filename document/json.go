@@ -1,0 +1,283 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Bounds on JSON.
+const (
+	maxJSONDepth = 100
+	maxJSONItems = 2_000_000 // values that become text
+	maxJSONText  = 128 << 20 // bytes of their names and of them
+	maxJSONName  = 200       // bytes of the path to a value
+	maxNumbers   = 64        // of a list of numbers that are shown
+)
+
+// JSONLines takes a file apart that has a JSON value on each line: posts are
+// documents of their own, as in [CSV], and other values the rows of one. A line
+// that is no JSON is an error of its own, and the rest goes on.
+func JSONLines(file []byte) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		var list []entry
+		room := newRoom()
+		n := 0
+		for line := range bytes.Lines(file) {
+			n++
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
+			r, err := jsonRecord(line, room)
+			if err != nil {
+				if !yield(Part{Key: "line " + strconv.Itoa(n)}, err) {
+					return
+				}
+				continue
+			}
+			list = append(list, r)
+		}
+		if len(list) > 0 {
+			recordParts(list)(yield)
+		}
+	}
+}
+
+// JSON takes a file apart that is one JSON value. A list of objects is read as
+// [JSONLines]; anything else is an item for each value, under its name.
+func JSON(file []byte) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		if list, ok := jsonList(file); ok {
+			recordParts(list)(yield)
+			return
+		}
+		all, err := jsonRecord(file, newRoom())
+		if err != nil {
+			yield(Part{}, err)
+			return
+		}
+		c := Content{}
+		for _, f := range all {
+			c.Blocks = append(c.Blocks, f.blocks()...)
+		}
+		yield(Part{Content: c}, nil)
+	}
+}
+
+// long is how many letters make a value a text of its own.
+const long = 120
+
+// blocks returns what a value says.
+func (f field) blocks() []Block {
+	if len(f.value) > long && strings.ContainsAny(f.value, " \n") {
+		return append([]Block{{Kind: Item, Text: f.name + ":"}}, Plain(f.value).Blocks...)
+	}
+	if f.name == "" {
+		return []Block{{Kind: Item, Text: f.value}}
+	}
+	return []Block{{Kind: Item, Text: f.name + ": " + f.value}}
+}
+
+// jsonList reads a list of objects. Anything else is not ok.
+func jsonList(file []byte) (list []entry, ok bool) {
+	room := newRoom()
+	d := json.NewDecoder(bytes.NewReader(file))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, false
+	}
+	for d.More() {
+		var raw json.RawMessage
+		if d.Decode(&raw) != nil || raw[0] != '{' {
+			return nil, false
+		}
+		r, err := jsonRecord(raw, room)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, r)
+	}
+	_, err := d.Token()
+	return list, err == nil && len(list) > 0
+}
+
+// jsonRoom is what may still become text of a file.
+type jsonRoom struct{ items, bytes int }
+
+func newRoom() *jsonRoom { return &jsonRoom{maxJSONItems, maxJSONText} }
+
+// jsonRecord returns what is in a JSON value.
+func jsonRecord(raw []byte, room *jsonRoom) (entry, error) {
+	w := &jsonWalk{d: json.NewDecoder(bytes.NewReader(raw)), room: room}
+	w.d.UseNumber()
+	if err := w.value(nil); err != nil {
+		return nil, err
+	}
+	return w.fields, nil
+}
+
+// jsonWalk gathers the values of a JSON text, each with the path to it.
+type jsonWalk struct {
+	d      *json.Decoder
+	fields entry
+	room   *jsonRoom
+}
+
+// value reads a value at a path.
+func (w *jsonWalk) value(path []string) error {
+	t, err := w.d.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("not JSON: %w", io.ErrUnexpectedEOF)
+	case err != nil:
+		return fmt.Errorf("not JSON: %w", err)
+	case len(path) > maxJSONDepth:
+		return errDeep
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if t == '{' {
+			return w.object(path)
+		}
+		return w.array(path)
+	case string:
+		return w.add(path, t)
+	case json.Number:
+		return w.add(path, t.String())
+	case bool:
+		return w.add(path, strconv.FormatBool(t))
+	}
+	return nil
+}
+
+func (w *jsonWalk) object(path []string) error {
+	for w.d.More() {
+		t, err := w.d.Token()
+		if err != nil {
+			return fmt.Errorf("not JSON: %w", err)
+		}
+		name, _ := t.(string)
+		if err := w.value(append(path, name)); err != nil {
+			return err
+		}
+	}
+	return w.close()
+}
+
+// array reads a list. Values that are short stand together.
+func (w *jsonWalk) array(path []string) error {
+	first := len(w.fields)
+	for w.d.More() {
+		if err := w.value(append(path, "")); err != nil {
+			return err
+		}
+	}
+	w.fields = append(w.fields[:first], joinFields(w.fields[first:])...)
+	return w.close()
+}
+
+func (w *jsonWalk) close() error {
+	if _, err := w.d.Token(); err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	return nil
+}
+
+// add adds a value. Names of objects within lists are not told apart.
+func (w *jsonWalk) add(path []string, value string) error {
+	var names []string
+	for _, p := range path {
+		if p != "" {
+			names = append(names, p)
+		}
+	}
+	name := strings.Join(names, ".")
+	if len(name) > maxJSONName {
+		name = name[len(name)-maxJSONName:]
+	}
+	f := field{strings.Clone(name), value}
+	w.room.items--
+	w.room.bytes -= len(f.name) + len(f.value)
+	if w.room.items < 0 || w.room.bytes < 0 {
+		return errTooMuch
+	}
+	w.fields = append(w.fields, f)
+	return nil
+}
+
+// joinFields joins short values of one name: "tags: a, b". Of many numbers, the
+// first are kept.
+func joinFields(list entry) entry {
+	for _, f := range list {
+		if f.name != list[0].name || len(f.value) > long {
+			return list
+		}
+	}
+	if len(list) < 2 {
+		return list
+	}
+	var values []string
+	length := 0
+	for _, f := range list {
+		if _, err := strconv.ParseFloat(f.value, 64); err == nil && len(values) >= maxNumbers {
+			continue
+		}
+		values = append(values, f.value)
+		length += len(f.value)
+	}
+	if length > maxMeta {
+		return list
+	}
+	return entry{{list[0].name, strings.Join(values, ", ")}}
+}
+
+// Notebook takes a notebook of Jupyter apart: its texts and its code. What code
+// put out is left out.
+func Notebook(file []byte) (Content, error) {
+	var n struct {
+		Cells []struct {
+			Kind   string   `json:"cell_type"`
+			Source cellText `json:"source"`
+		} `json:"cells"`
+		Metadata struct {
+			Title   string
+			Authors []struct{ Name string }
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(file, &n); err != nil {
+		return Content{}, fmt.Errorf("not a notebook: %w", err)
+	}
+	c := Content{Title: n.Metadata.Title}
+	if len(n.Metadata.Authors) > 0 {
+		c.Author = n.Metadata.Authors[0].Name
+	}
+	for _, cell := range n.Cells {
+		switch cell.Kind {
+		case "markdown":
+			c.Blocks = append(c.Blocks, Markdown(string(cell.Source)).Blocks...)
+		case "code":
+			c.Blocks = append(c.Blocks, Block{Kind: Code, Text: string(cell.Source)})
+		}
+	}
+	return c, nil
+}
+
+// cellText is a text, or a list of lines.
+type cellText string
+
+// UnmarshalJSON reads either.
+func (l *cellText) UnmarshalJSON(b []byte) error {
+	var list []string
+	if json.Unmarshal(b, &list) == nil {
+		*l = cellText(strings.Join(list, ""))
+		return nil
+	}
+	var s string
+	err := json.Unmarshal(b, &s)
+	*l = cellText(s)
+	return err
+}

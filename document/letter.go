@@ -1,0 +1,154 @@
+package document
+
+import "strings"
+
+// Headings of what stands in a message and is not by its author, or is in every
+// message.
+const (
+	quotedTitle    = "Quoted"
+	signatureTitle = "Signature"
+)
+
+// letter takes the text of a message apart. What is quoted stands in its place,
+// marked ">", if an answer follows it, and under a heading at the end if not.
+// Flowed says that a line that ends with a space goes on.
+func letter(text string, flowed bool) []Block {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if flowed {
+		text = unflow(text)
+	}
+	body, signature := cutSignature(text)
+	lines := strings.Split(body, "\n")
+	last := len(lines)
+	for last > 0 && (isQuoted(lines[last-1]) || strings.TrimSpace(lines[last-1]) == "") {
+		last--
+	}
+	if at := forwarded(lines[:last]); at >= 0 {
+		last = at
+	} else {
+		last = beforeAttribution(lines, last)
+	}
+	var out []Block
+	for first := 0; first < last; {
+		end := first + 1
+		for end < last && isQuoted(lines[end]) == isQuoted(lines[first]) {
+			end++
+		}
+		if piece := lines[first:end]; isQuoted(piece[0]) {
+			out = append(out, inPlace(piece)...)
+		} else {
+			out = append(out, Plain(strings.Join(piece, "\n")).Blocks...)
+		}
+		first = end
+	}
+	if quoted := Plain(unquoted(lines[last:])).Blocks; len(quoted) > 0 {
+		out = append(append(out, Block{Kind: Heading, Level: 6, Text: quotedTitle}), quoted...)
+	}
+	if signed := Plain(signature).Blocks; len(signed) > 0 {
+		out = append(append(out, Block{Kind: Heading, Level: 6, Text: signatureTitle}), signed...)
+	}
+	return out
+}
+
+// isQuoted reports whether a line is quoted.
+func isQuoted(line string) bool { return strings.HasPrefix(line, ">") }
+
+// unquoted joins lines without their marks of quotation.
+func unquoted(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.TrimLeft(l, "> "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// inPlace returns quoted lines that an answer follows.
+func inPlace(lines []string) []Block {
+	blocks := Plain(unquoted(lines)).Blocks
+	for i := range blocks {
+		blocks[i] = Block{Kind: Item, Text: "> " + blocks[i].Text}
+	}
+	return blocks
+}
+
+// cutSignature cuts a text at the last line that is "-- ", if little follows it.
+func cutSignature(text string) (body, signature string) {
+	for _, mark := range []string{"\n-- \n", "\n--\n"} {
+		if i := strings.LastIndex(text, mark); i >= 0 {
+			if rest := text[i+len(mark):]; strings.Count(rest, "\n") <= 15 && !strings.Contains(rest, "\n>") {
+				return text[:i], rest
+			}
+		}
+	}
+	return text, ""
+}
+
+// splitSignature puts what follows a block "--" under a heading.
+func splitSignature(blocks []Block) []Block {
+	for i := len(blocks) - 1; i >= 0 && i >= len(blocks)-15; i-- {
+		if strings.TrimSpace(blocks[i].Text) == "--" && i+1 < len(blocks) {
+			blocks[i] = Block{Kind: Heading, Level: 6, Text: signatureTitle}
+			return blocks
+		}
+	}
+	return blocks
+}
+
+// forwarded returns the line from which on another message stands without marks,
+// or -1.
+func forwarded(lines []string) int {
+	for i, l := range lines {
+		s := strings.Trim(l, "-_ \t")
+		if len(s) < len(strings.TrimSpace(l))-3 && (s == "Original Message" || s == "Forwarded message" || s == "Ursprüngliche Nachricht" || s == "Message d'origine" || s == "Weitergeleitete Nachricht") {
+			return i
+		}
+		if strings.HasPrefix(l, "From: ") && i+3 < len(lines) && strings.HasPrefix(lines[i+1], "Sent: ") && strings.HasPrefix(lines[i+2], "To: ") {
+			return i
+		}
+	}
+	return -1
+}
+
+// beforeAttribution returns where the line begins that says whom the quotation
+// from last on is of: "On Monday Anna wrote:".
+func beforeAttribution(lines []string, last int) int {
+	if last == len(lines) || last == 0 {
+		return last
+	}
+	if !strings.HasSuffix(strings.TrimSpace(lines[last-1]), ":") {
+		return last
+	}
+	for i := last - 1; i >= max(last-3, 0); i-- {
+		l := strings.TrimSpace(lines[i])
+		if l == "" {
+			break
+		}
+		for _, begin := range []string{"On ", "Am ", "Le ", "El ", "Il ", "Op ", "Em "} {
+			if strings.HasPrefix(l, begin) {
+				return i
+			}
+		}
+	}
+	if l := strings.TrimSpace(lines[last-1]); strings.Contains(l, "wrote:") || strings.Contains(l, "schrieb") || strings.Contains(l, "écrit") {
+		return last - 1
+	}
+	return last
+}
+
+// unflow joins the lines that go on.
+func unflow(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "-- " || !strings.HasSuffix(line, " ") {
+			b.WriteString(line + "\n")
+			continue
+		}
+		if isQuoted(line) {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,232 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"mime"
+	"net/mail"
+	"strings"
+
+	"github.com/emersion/go-message"
+	"golang.org/x/net/html/charset"
+)
+
+// Bounds on a message.
+const (
+	maxHeader   = 1 << 20 // bytes
+	maxNesting  = 16      // of parts in parts
+	maxParts    = 500
+	maxMailText = 16 << 20 // bytes of its texts
+	maxAddress  = 20       // receivers that are named
+)
+
+// Mail takes a message apart: who wrote it to whom, what they wrote, and what is
+// attached. What is quoted of other messages and the signature stand under
+// headings of their own, so that they are not taken for what the author says.
+func Mail(file []byte) (Content, error) {
+	r := &mailReader{}
+	head, err := r.message(file, 0)
+	if err != nil {
+		return Content{}, err
+	}
+	c := Content{Title: head.subject, Author: head.author, Language: head.language}
+	if t, err := mail.ParseDate(head.date); err == nil {
+		c.Published = sane(t)
+	} else {
+		c.Published = parseDate(head.date)
+	}
+	c.Blocks = r.blocks
+	return c, nil
+}
+
+// A mailHead is what the header of a message says.
+type mailHead struct{ subject, author, from, to, date, language, id string }
+
+func readHead(h *message.Header) mailHead {
+	text := func(name string) string { return oneLine(decodeWords(h.Get(name))) }
+	head := mailHead{
+		subject: text("Subject"), from: text("From"), to: joinAddresses(text("To"), text("Cc")),
+		date: text("Date"), language: text("Content-Language"), id: text("Message-Id"),
+	}
+	head.author = head.from
+	if a, err := mail.ParseAddress(head.from); err == nil {
+		head.author = cmp.Or(a.Name, a.Address)
+	} else if name, _, ok := strings.Cut(head.from, "<"); ok && strings.Trim(name, "\" ") != "" {
+		head.author = strings.Trim(name, "\" ")
+	}
+	return head
+}
+
+// joinAddresses joins lists of receivers, but for those that are too many.
+func joinAddresses(lists ...string) string {
+	var all []string
+	for _, l := range lists {
+		for a := range strings.SplitSeq(l, ", ") {
+			if a != "" && len(all) < maxAddress {
+				all = append(all, a)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// decodeWords decodes what a header writes with letters that are not ASCII.
+func decodeWords(s string) string {
+	d := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
+	if out, err := d.DecodeHeader(s); err == nil {
+		s = out
+	}
+	if text, err := decode([]byte(s)); err == nil {
+		return text
+	}
+	return s
+}
+
+// mailReader gathers the blocks of a message.
+type mailReader struct {
+	blocks []Block
+	parts  int
+	length int
+}
+
+// message reads a message, which may be attached to another.
+func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
+	e, err := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	if e == nil {
+		return mailHead{}, errors.Join(errMail, err)
+	}
+	head := readHead(&e.Header)
+	if head.from == "" && head.subject == "" && head.date == "" {
+		return mailHead{}, errMail
+	}
+	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(nest, 5), Text: head.subject})
+	for _, f := range []field{{"From", head.from}, {"To", head.to}, {"Date", head.date}} {
+		if f.value != "" {
+			r.blocks = append(r.blocks, Block{Kind: Item, Text: f.name + ": " + f.value})
+		}
+	}
+	r.entity(e, nest)
+	return head, nil
+}
+
+var errMail = errors.New("not a message")
+
+// entity reads a part of a message. What cannot be decoded is left out.
+func (r *mailReader) entity(e *message.Entity, nest int) {
+	if r.parts++; r.parts > maxParts || nest > maxNesting || r.length > maxMailText {
+		return
+	}
+	kind, params, _ := e.Header.ContentType()
+	kind = strings.ToLower(kind)
+	disposition, about, _ := e.Header.ContentDisposition()
+	name := cmp.Or(about["filename"], params["name"])
+	switch {
+	case kind == "multipart/alternative":
+		r.alternative(e, nest)
+	case strings.HasPrefix(kind, "multipart/"):
+		r.each(e, func(part *message.Entity) { r.entity(part, nest+1) })
+	case kind == "message/rfc822":
+		_, _ = r.message(r.body(e), nest+1) // what is attached need not be one
+	case strings.EqualFold(disposition, "attachment"), name != "" && !strings.HasPrefix(kind, "text/"):
+		if name = oneLine(decodeWords(name)); name != "" {
+			r.blocks = append(r.blocks, Block{Kind: Item, Text: "Attachment: " + name})
+		}
+	case kind == "text/html":
+		r.html(e, params["charset"])
+	case kind == "text/plain" || !strings.Contains(kind, "/"):
+		r.blocks = append(r.blocks, letter(r.text(e, params["charset"]), strings.EqualFold(params["format"], "flowed"))...)
+	}
+}
+
+// each calls f with the parts of an entity.
+func (r *mailReader) each(e *message.Entity, f func(*message.Entity)) {
+	parts := e.MultipartReader()
+	for parts != nil && r.parts <= maxParts {
+		part, err := parts.NextPart()
+		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+			return
+		}
+		f(part)
+	}
+}
+
+// alternative reads the plainest of several forms of one text that says
+// something.
+func (r *mailReader) alternative(e *message.Entity, nest int) {
+	var best []Block
+	r.each(e, func(part *message.Entity) {
+		before := len(r.blocks)
+		r.entity(part, nest+1)
+		got := r.blocks[before:]
+		if lengthOf(best) == 0 {
+			best = append([]Block(nil), got...)
+		}
+		r.blocks = r.blocks[:before]
+	})
+	r.blocks = append(r.blocks, best...)
+}
+
+// lengthOf returns how much blocks say.
+func lengthOf(blocks []Block) int {
+	n := 0
+	for _, b := range blocks {
+		n += len(strings.TrimSpace(b.Text))
+	}
+	return n
+}
+
+// body returns what a part has, and, if it is cut off or damaged, what there is
+// of it.
+func (r *mailReader) body(e *message.Entity) []byte {
+	b, _ := io.ReadAll(io.LimitReader(e.Body, int64(max(maxMailText-r.length, 0)))) // damaged: what there is
+	r.length += len(b)
+	return b
+}
+
+// text returns the text of a part.
+func (r *mailReader) text(e *message.Entity, label string) string {
+	b := r.body(e)
+	if enc, name := charset.Lookup(label); enc != nil && name != "utf-8" && label != "" {
+		if out, err := enc.NewDecoder().Bytes(b); err == nil {
+			b = out
+		}
+	}
+	s, err := decode(b)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// html reads a part that is a page.
+func (r *mailReader) html(e *message.Entity, label string) {
+	blocks, quoted := []byte(r.text(e, label)), []byte(nil)
+	if at := quoteMark(blocks); at >= 0 {
+		blocks, quoted = blocks[:at], blocks[at:]
+	}
+	if c, err := htmlText(blocks); err == nil {
+		r.blocks = append(r.blocks, splitSignature(c.Blocks)...)
+	}
+	if c, err := htmlText(quoted); err == nil && len(c.Blocks) > 0 {
+		r.blocks = append(r.blocks, Block{Kind: Heading, Level: 6, Text: quotedTitle})
+		r.blocks = append(r.blocks, c.Blocks...)
+	}
+}
+
+// quoteMark returns where in a page a program of mail began to quote, or -1.
+func quoteMark(page []byte) int {
+	low := bytes.ToLower(page)
+	best := -1
+	for _, mark := range []string{`class="gmail_quote`, `class=gmail_quote`, `type="cite"`, `type=cite`, `id="divrplyfwdmsg"`, `class="moz-cite-prefix"`, `class="yahoo_quoted"`, `name="quote"`} {
+		at := bytes.Index(low, []byte(mark))
+		if at < 0 {
+			continue
+		}
+		if at = bytes.LastIndexByte(low[:at], '<'); at >= 0 && (best < 0 || at < best) {
+			best = at
+		}
+	}
+	return best
+}

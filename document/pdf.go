@@ -1,0 +1,243 @@
+package document
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf16"
+)
+
+// Bounds on a PDF.
+const (
+	maxPDFPages = 10_000
+	maxPDFText  = 32 << 20 // letters
+	maxMeta     = 4096     // bytes of a title
+)
+
+// Errors of PDFium, by its numbers.
+var pdfErrors = map[int]error{
+	2: errors.New("not a PDF that can be opened"),
+	3: errors.New("not a PDF that can be opened"),
+	4: errors.New("it is encrypted"),
+	5: errors.New("it is encrypted"),
+}
+
+var errPictures = errors.New("it has no text, its pages are pictures")
+
+func looksPDF(head []byte) bool {
+	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
+}
+
+// PDF takes a PDF apart: the lines of each page, and what their places and the
+// sizes of their letters say of paragraphs and headings. What stands at the edge
+// of every page is left out.
+func PDF(file []byte) (Content, error) {
+	var r pdfReader
+	err := withPDFium(pdfTime, func(e *pdfEngine) error {
+		r.pdfEngine = e
+		return r.read(file)
+	})
+	if err != nil {
+		return Content{}, err
+	}
+	c := r.content
+	c.Blocks = pdfBlocks(r.pages)
+	if len(c.Blocks) == 0 && len(r.pages) > 0 {
+		return Content{}, errPictures
+	}
+	return c, nil
+}
+
+// A pdfLine is a line as it stands on a page. Measures are points; y grows
+// upwards.
+type pdfLine struct {
+	text        string
+	size        float64 // of the letters
+	weight      int     // of the letters: 700 is bold
+	left, right float64 // of the first and the last letter
+	y           float64 // what it stands on
+	letters     int
+	row         bool // of a table, with " | " between its cells
+}
+
+// pdfReader reads what PDFium knows.
+type pdfReader struct {
+	*pdfEngine
+	content Content
+	pages   [][]pdfLine
+	letters int
+	place   uint64 // room for two doubles
+}
+
+func (r *pdfReader) read(file []byte) error {
+	at := r.put(file)
+	r.place = r.alloc(16)
+	doc := r.call("FPDF_LoadMemDocument", at, uint64(len(file)), 0)
+	if r.err == nil && doc == 0 {
+		if err := pdfErrors[r.number("FPDF_GetLastError")]; err != nil {
+			return err
+		}
+		return pdfErrors[3]
+	}
+	n := r.number("FPDF_GetPageCount", doc)
+	if n > maxPDFPages {
+		return fmt.Errorf("it has more than %d pages", maxPDFPages)
+	}
+	r.content = Content{Title: pdfTitle(r.meta(doc, "Title")), Author: r.meta(doc, "Author"), Published: pdfDate(r.meta(doc, "CreationDate"))}
+	for i := 0; i < n && r.err == nil; i++ {
+		r.pages = append(r.pages, r.page(doc, i))
+		if r.letters > maxPDFText {
+			return errTooMuch
+		}
+	}
+	return r.err
+}
+
+// meta returns what a PDF says of itself.
+func (r *pdfReader) meta(doc uint64, tag string) string {
+	name := r.put([]byte(tag))
+	buf := r.alloc(maxMeta)
+	n := r.number("FPDF_GetMetaText", doc, name, buf, maxMeta)
+	if n < 2 || n > maxMeta {
+		return ""
+	}
+	raw := r.bytes(buf, n-2)
+	r.free(name)
+	r.free(buf)
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(raw[2*i:])
+	}
+	return oneLine(string(utf16.Decode(units)))
+}
+
+// page returns the lines of a page. One that cannot be read has none.
+func (r *pdfReader) page(doc uint64, i int) []pdfLine {
+	page := r.call("FPDF_LoadPage", doc, uint64(i))
+	if page == 0 {
+		return nil
+	}
+	text := r.call("FPDFText_LoadPage", page)
+	var lines []pdfLine
+	if text != 0 {
+		lines = r.lines(text)
+		r.call("FPDFText_ClosePage", text)
+	}
+	r.call("FPDF_ClosePage", page)
+	return lines
+}
+
+// lines reads the letters of a page.
+func (r *pdfReader) lines(text uint64) []pdfLine {
+	n := r.number("FPDFText_CountChars", text)
+	var out []pdfLine
+	var line []pdfLetter
+	for i := 0; i <= n && r.err == nil && r.letters <= maxPDFText; i++ {
+		r.letters++
+		c := '\n'
+		if i < n {
+			c = rune(r.number("FPDFText_GetUnicode", text, uint64(i)))
+		}
+		switch {
+		case c == '\n' || c == '\r':
+			if l, ok := r.line(text, line); ok {
+				out = append(out, l)
+			}
+			line = line[:0]
+		case c == 2 || c == 0xfffe: // a hyphen at the end of a line
+			line = append(line, pdfLetter{softHyphen, i})
+		case c == ' ' || c == '\t' || c == 0xa0:
+			line = append(line, pdfLetter{' ', i})
+		case c > ' ':
+			line = append(line, pdfLetter{c, i})
+		}
+	}
+	return out
+}
+
+// A pdfLetter is a letter and its number on the page.
+type pdfLetter struct {
+	rune
+	at int
+}
+
+// trimLetters returns a line without spaces at its ends.
+func trimLetters(line []pdfLetter) []pdfLetter {
+	for len(line) > 0 && line[0].rune == ' ' {
+		line = line[1:]
+	}
+	for len(line) > 0 && line[len(line)-1].rune == ' ' {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// line measures a line. An empty one is not ok.
+func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
+	if line = trimLetters(line); len(line) == 0 {
+		return l, false
+	}
+	first, mid, last := line[0].at, line[len(line)/2].at, line[len(line)-1].at
+	l.letters = len(line)
+	l.weight = r.number("FPDFText_GetFontWeight", text, uint64(first))
+	l.size = r.float("FPDFText_GetFontSize", text, uint64(first))
+	if size := r.float("FPDFText_GetFontSize", text, uint64(mid)); size < l.size {
+		l.size = size // the first is an initial
+	}
+	l.left, l.y = r.origin(text, first)
+	l.right, _ = r.origin(text, last)
+	var s strings.Builder
+	spread := (l.right-l.left)/float64(len(line)) > wideSpread*l.size
+	for i, c := range line {
+		if c.rune == ' ' && spread && r.gap(text, line[i-1].at, line[i+1].at) > wideGap*l.size {
+			l.row = true
+			s.WriteString(" |")
+		}
+		s.WriteRune(c.rune)
+	}
+	l.text = s.String()
+	return l, true
+}
+
+// Measures of a row of a table, in sizes of its letters: what a letter takes on
+// average, and the least distance between the letters around a gap.
+const (
+	wideSpread = 0.7
+	wideGap    = 2.2
+)
+
+// gap returns how far a letter is to the right of another.
+func (r *pdfReader) gap(text uint64, a, b int) float64 {
+	x, _ := r.origin(text, a)
+	y, _ := r.origin(text, b)
+	return y - x
+}
+
+// origin returns where a letter stands.
+func (r *pdfReader) origin(text uint64, i int) (x, y float64) {
+	r.call("FPDFText_GetCharOrigin", text, uint64(i), r.place, r.place+8)
+	b := r.bytes(r.place, 16)
+	if r.err != nil {
+		return 0, 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b)), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+}
+
+// pdfTitle returns a title, or "" if it is what a program made up.
+func pdfTitle(s string) string {
+	low := strings.ToLower(s)
+	for _, junk := range []string{"untitled", "microsoft word - ", "microsoft powerpoint - ", "powerpoint presentation", "document1", "(anonymous)"} {
+		if strings.HasPrefix(low, junk) {
+			return ""
+		}
+	}
+	for _, ext := range []string{".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".pdf", ".rtf"} {
+		if strings.HasSuffix(low, ext) {
+			return ""
+		}
+	}
+	return s
+}

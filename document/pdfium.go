@@ -1,0 +1,175 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Bounds on the PDF engine.
+const (
+	pdfTime   = 20 * time.Second // for a file
+	pdfMemory = 512 << 20        // bytes of an engine's own memory, the file included
+	pdfAtOnce = 2                // engines that run beside each other
+)
+
+// startPDFs starts what engines are made of: PDFium as WebAssembly, which can
+// touch neither files nor the network. It costs a second or two on the first PDF
+// of all, which the cache folder of the user saves the next process, and nothing
+// before.
+var startPDFs = sync.OnceValues(func() (pdfium.Pool, error) {
+	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemory >> 16)
+	if dir, err := os.UserCacheDir(); err == nil {
+		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "ponder", "wasm")); err == nil {
+			if pool, err := newPDFs(config.WithCompilationCache(cache)); err == nil {
+				return pool, nil
+			}
+		}
+	}
+	return newPDFs(config) // the folder is full, or not ours
+})
+
+func newPDFs(config wazero.RuntimeConfig) (pdfium.Pool, error) {
+	pool, err := webassembly.Init(webassembly.Config{
+		MaxTotal: pdfAtOnce, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the PDF engine: %w", err)
+	}
+	return pool, nil
+}
+
+// A pdfEngine is PDFium with a fresh memory, for one file. It calls the exported
+// functions of the module itself: the pool's own cannot be ended once they run,
+// and take ten times as long for each letter.
+// The first error stays, and what is called after it gives 0.
+type pdfEngine struct {
+	mod   api.Module
+	funcs map[string]api.Function
+	err   error
+}
+
+// withPDFium calls f with an engine. When the time is up the engine is ended,
+// whatever it is doing.
+func withPDFium(limit time.Duration, f func(*pdfEngine) error) error {
+	pool, err := startPDFs()
+	if err != nil {
+		return err
+	}
+	instance, err := pool.GetInstanceWithContext(context.Background())
+	if err != nil {
+		return fmt.Errorf("start the PDF engine: %w", err)
+	}
+	defer instance.Close() //nolint:errcheck // it is thrown away
+	mod, err := moduleOf(instance)
+	if err != nil {
+		return err
+	}
+	late := make(chan struct{})
+	timer := time.AfterFunc(limit, func() {
+		close(late)
+		_ = mod.CloseWithExitCode(context.Background(), 1) // what runs in it ends with an error
+	})
+	defer timer.Stop()
+	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}}
+	err = f(e)
+	select {
+	case <-late:
+		return fmt.Errorf("it takes longer than %v to read", limit)
+	default:
+	}
+	if e.err != nil {
+		return fmt.Errorf("the PDF engine broke off: %s", firstLine(e.err.Error()))
+	}
+	return err
+}
+
+// moduleOf returns the module that an instance runs in, which is a field of what
+// it calls its implementation.
+func moduleOf(instance pdfium.Pdfium) (api.Module, error) {
+	v := reflect.ValueOf(instance.GetImplementation())
+	if v.Kind() == reflect.Pointer {
+		if f := v.Elem().FieldByName("Module"); f.IsValid() && f.CanInterface() {
+			if mod, ok := f.Interface().(api.Module); ok {
+				return mod, nil
+			}
+		}
+	}
+	return nil, errors.New("start the PDF engine: it has no module")
+}
+
+// call calls a function of PDFium.
+func (e *pdfEngine) call(name string, args ...uint64) uint64 {
+	if e.err != nil {
+		return 0
+	}
+	f := e.funcs[name]
+	if f == nil {
+		if f = e.mod.ExportedFunction(name); f == nil {
+			e.err = fmt.Errorf("there is no %s", name)
+			return 0
+		}
+		e.funcs[name] = f
+	}
+	var stack [8]uint64
+	copy(stack[:], args)
+	if err := f.CallWithStack(context.Background(), stack[:]); err != nil {
+		e.err = fmt.Errorf("%s: %w", name, err)
+		return 0
+	}
+	return stack[0]
+}
+
+// number calls a function that returns an int.
+func (e *pdfEngine) number(name string, args ...uint64) int {
+	return int(int32(e.call(name, args...)))
+}
+
+// float calls a function that returns a double.
+func (e *pdfEngine) float(name string, args ...uint64) float64 {
+	return math.Float64frombits(e.call(name, args...))
+}
+
+// put copies bytes into the memory of the engine, with a zero behind them.
+func (e *pdfEngine) put(b []byte) uint64 {
+	at := e.alloc(len(b) + 1)
+	if e.err == nil && !(e.mod.Memory().Write(uint32(at), b) && e.mod.Memory().WriteByte(uint32(at)+uint32(len(b)), 0)) {
+		e.err = errors.New("its memory is too small")
+	}
+	return at
+}
+
+func (e *pdfEngine) alloc(n int) uint64 {
+	at := e.call("malloc", uint64(n))
+	if at == 0 && e.err == nil {
+		e.err = errors.New("its memory is full")
+	}
+	return at
+}
+
+func (e *pdfEngine) free(at uint64) { e.call("free", at) }
+
+// bytes returns a copy of the memory of the engine.
+func (e *pdfEngine) bytes(at uint64, n int) []byte {
+	if e.err != nil {
+		return nil
+	}
+	b, ok := e.mod.Memory().Read(uint32(at), uint32(n))
+	if !ok {
+		e.err = errors.New("it answered with what is not in its memory")
+		return nil
+	}
+	return append([]byte(nil), b...)
+}
