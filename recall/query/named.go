@@ -1,0 +1,297 @@
+package query
+
+import (
+	"strings"
+	"time"
+)
+
+// ordinal reports whether letters behind a number make it an ordinal one.
+func ordinal(suffix string) bool {
+	switch suffix {
+	case "st", "nd", "rd", "th", "er", "ere", "e", "eme":
+		return true
+	}
+	return false
+}
+
+// leading returns the number that a word begins with, and the rest of it.
+func leading(word string) (value int, rest string) {
+	n := 0
+	for n < len(word) && n < 5 && word[n] >= '0' && word[n] <= '9' {
+		n++
+	}
+	if n == 0 {
+		return -1, word
+	}
+	return digits(word[:n]), word[n:]
+}
+
+// dayAt reads the number of a day: "5", "5th", "5." before a month.
+func (p *parser) dayAt(i int) (d, n int) {
+	t := p.at(i)
+	d, suffix := leading(t.text)
+	if t.kind == mark || d < 1 || d > 31 || suffix != "" && !ordinal(suffix) {
+		return 0, 0
+	}
+	if suffix == "" && p.is(i+1, ".") && p.tight(i+1) {
+		return d, 2
+	}
+	return d, 1
+}
+
+// dayMonth reads "5 March 2024", "the 5th of March", "5. März", "3-7 March".
+func (p *parser) dayMonth(i int, _ bool) (s span, n int) {
+	d, at := p.dayAt(i)
+	if at == 0 {
+		return s, 0
+	}
+	at += i
+	to := d
+	if end, m := p.through(at); m > 0 {
+		to, at = end, at+m
+	}
+	at = p.skip(senseOf, at)
+	m, k := p.find(senseMonth, at)
+	if k == 0 {
+		return s, 0
+	}
+	return p.dated(i, at+k, m, d, to)
+}
+
+// monthDay reads "March 5, 2024", "March 3-7", "March 2024", "March".
+func (p *parser) monthDay(i int, led bool) (s span, n int) {
+	m, at := p.find(senseMonth, i)
+	if at == 0 {
+		return s, 0
+	}
+	end := i + at
+	if p.is(end, ".") && p.tight(end) && at == 1 && len(p.list[i].text) <= 4 {
+		end++ // "Mar. 5"
+	}
+	if d, k := p.dayAt(end); k > 0 && !p.clock(end) {
+		to := d
+		if p.at(end+k-1).text == "." {
+			k-- // the end of the sentence
+		}
+		if last, l := p.through(end + k); l > 0 {
+			to, k = last, k+l
+		}
+		return p.dated(i, end+k, m, d, to)
+	}
+	y, behind := p.yearBehind(end)
+	if y > 0 {
+		return monthOf(y, time.Month(m), p.now.Location()), behind - i
+	}
+	if !p.sure(i, at, led) {
+		return s, 0
+	}
+	s, _ = last(p.now, func(y int) (span, bool) { return monthOf(y, time.Month(m), p.now.Location()), true })
+	return s, end - i
+}
+
+// clock reports whether the number at i is of a time of day: "March 5pm", "10:30".
+func (p *parser) clock(i int) bool { return p.is(i+1, ":") && p.tight(i+1) }
+
+// through reads the end of a range of days: "-7", "to the 7th".
+func (p *parser) through(i int) (d, n int) {
+	at := i
+	if p.is(at, "-") {
+		at++
+	} else {
+		at = p.skip(senseTo, at)
+	}
+	if at == i {
+		return 0, 0
+	}
+	at = p.skip(senseArticle, at)
+	d, n = p.dayAt(at)
+	if n == 0 {
+		return 0, 0
+	}
+	return d, at + n - i
+}
+
+// dated returns days of a month, with the year that may be behind them.
+func (p *parser) dated(i, at, m, from, to int) (s span, n int) {
+	loc := p.now.Location()
+	of := func(y int) (span, bool) {
+		a, ok := valid(y, m, from, loc)
+		b, is := valid(y, m, to, loc)
+		return span{from: a.from, to: b.to}, ok && is && to >= from
+	}
+	if y, end := p.yearBehind(at); y > 0 {
+		if s, ok := of(y); ok {
+			return s, end - i
+		}
+		return s, 0
+	}
+	s, ok := last(p.now, of)
+	if !ok {
+		return s, 0
+	}
+	return s, at - i
+}
+
+// quarter reads "Q2 2023", "2023 Q2", "H1".
+func (p *parser) quarter(i int, _ bool) (s span, n int) {
+	y, at := 0, i
+	if t := p.at(i); t.kind == number && len(t.text) == 4 && plausible(t.value) {
+		if y, at = t.value, i+1; p.is(at, "-/") {
+			at++
+		}
+	}
+	t := p.at(at)
+	if len(t.text) != 2 || t.kind != word || t.text[1] < '1' || t.text[1] > '4' {
+		return s, 0
+	}
+	k := int(t.text[1] - '0')
+	letter := t.text[0]
+	half := letter == 'h' && k <= 2
+	if letter != 'q' && !half && (letter != 't' || p.lang != "fr" && p.lang != "es") {
+		return s, 0
+	}
+	if y > 0 {
+		return p.quarterOf(y, k, half), at + 1 - i
+	}
+	if half {
+		return p.halfIn(i, at+1, k)
+	}
+	return p.quarterIn(i, at+1, k)
+}
+
+func (p *parser) quarterOf(y, k int, half bool) span {
+	if half {
+		return yearOf(y, 1, p.now.Location()).part(k + 3)
+	}
+	return quarterOf(y, k, p.now.Location())
+}
+
+// quarterIn returns the k-th quarter of the year behind it, or else the latest. It
+// began with token i, and what is behind it with at.
+func (p *parser) quarterIn(i, at, k int) (s span, n int) {
+	if k > 4 {
+		return s, 0
+	}
+	return p.yearly(i, at, func(y int) (span, bool) { return p.quarterOf(y, k, false), true })
+}
+
+func (p *parser) halfIn(i, at, k int) (s span, n int) {
+	return p.yearly(i, at, func(y int) (span, bool) { return p.quarterOf(y, k, true), true })
+}
+
+// yearly returns what comes round every year: of the year behind it, or the latest.
+func (p *parser) yearly(i, at int, of func(y int) (span, bool)) (s span, n int) {
+	sep := at
+	if p.is(sep, "-/") && p.tight(sep) && len(p.at(sep+1).text) == 4 {
+		sep++
+	}
+	if y, end := p.yearBehind(sep); y > 0 {
+		if s, ok := of(y); ok {
+			return s, end - i
+		}
+		return s, 0
+	}
+	s, ok := last(p.now, of)
+	if !ok {
+		return s, 0
+	}
+	return s, at - i
+}
+
+// season reads "summer 2019", "winter 2023/24", "the summer".
+func (p *parser) season(i int, led bool) (s span, n int) {
+	k, at := p.find(senseSeason, i)
+	if at == 0 || !p.sure(i, at, led) {
+		return s, 0
+	}
+	y, _ := p.yearBehind(i + at)
+	if y == 0 && !led && p.lang == "en" {
+		return s, 0
+	}
+	s, n = p.yearly(i, i+at, func(y int) (span, bool) { return seasonOf(y, k, p.now.Location()), true })
+	if n > 0 && y > 0 && p.is(i+n, "/") && p.at(i+n+1).kind == number && p.tight(i+n+1) {
+		n += 2
+	}
+	return s, n
+}
+
+// holiday reads "Christmas", "Easter 2021".
+func (p *parser) holiday(i int, led bool) (s span, n int) {
+	k, at := p.find(senseHoliday, i)
+	if at == 0 || !p.sure(i, at, led) {
+		return s, 0
+	}
+	return p.yearly(i, i+at, func(y int) (span, bool) { return holidayOf(y, k, p.now.Location()), true })
+}
+
+// week reads "week 12 of 2024", "KW 12", "CW12".
+func (p *parser) week(i int, _ bool) (s span, n int) {
+	_, at := p.find(senseWeek, i)
+	k := p.at(i + at).value
+	if at == 0 {
+		digit, cut := strings.CutPrefix(p.at(i).text, "kw")
+		if k, at = digits(digit), 1; !cut || digit == "" || len(digit) > 2 {
+			return s, 0
+		}
+	} else {
+		at++
+	}
+	if k < 1 || k > 53 {
+		return s, 0
+	}
+	return p.yearly(i, i+at, func(y int) (span, bool) { return isoWeek(y, k, p.now.Location()) })
+}
+
+// weekday reads "Monday", "Monday, 4 March 2024".
+func (p *parser) weekday(i int, led bool) (s span, n int) {
+	w, at := p.find(senseWeekday, i)
+	if at == 0 {
+		return s, 0
+	}
+	next := i + at
+	if p.is(next, ".") && p.tight(next) && len(p.list[i].text) <= 4 {
+		next++
+	}
+	if p.is(next, ",") {
+		next++
+	}
+	next = p.skip(senseArticle, next)
+	for _, read := range []production{(*parser).date, (*parser).dayMonth, (*parser).monthDay} {
+		if s, n := read(p, next, false); n > 0 {
+			return s, next + n - i
+		}
+	}
+	if !p.sure(i, at, led) {
+		return s, 0
+	}
+	return p.daypart(p.weekdayNear(w, 0), i, i+at)
+}
+
+// weekdayNear returns the latest such day before the day shift days from today.
+// It comes round with the week.
+func (p *parser) weekdayNear(w, shift int) span {
+	back := (int(p.now.Weekday()) + shift - w + 700) % 7
+	s := days(midnight(p.now, shift-back), 1)
+	s.loose = week
+	return s
+}
+
+// dayAlone reads "the 5th".
+func (p *parser) dayAlone(i int, led bool) (s span, n int) {
+	d, suffix := leading(p.at(i).text)
+	if !led && p.at(i-2).text != "on" || d < 1 || d > 31 || !ordinal(suffix) || p.at(i-1).text != "the" && p.lang == "en" {
+		return s, 0
+	}
+	if next := p.at(i + 1); next.kind == word && !p.lex.knows(next.text) {
+		return s, 0 // "on the 5th floor"
+	}
+	t := p.now
+	for range 12 {
+		if s, ok := valid(t.Year(), int(t.Month()), d, t.Location()); ok && !s.from.After(p.now) {
+			s.loose = month
+			return s, 1
+		}
+		t = midnight(monthOf(t.Year(), t.Month(), t.Location()).from, -1)
+	}
+	return s, 0
+}

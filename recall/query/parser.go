@@ -1,0 +1,109 @@
+package query
+
+import (
+	"strings"
+	"time"
+)
+
+// A parser takes a text apart, step by step; see [Parse].
+type parser struct {
+	q    Query
+	text string
+	now  time.Time
+	list []token
+	keys [][maxPhrase]string // of each token, the phrases that begin with it, by their words
+	ends [][maxPhrase]int    // and the tokens behind them
+	lang string
+	lex  lexicon
+}
+
+func newParser(text string, now time.Time) *parser {
+	p := &parser{text: text, now: now, list: tokens(text)}
+	p.lang = guess(p.list)
+	p.lex = lexicons[p.lang]
+	p.phrases()
+	return p
+}
+
+// phrases finds the phrases that begin with each token. A sign ends them, but for
+// hyphens and apostrophes.
+func (p *parser) phrases() {
+	p.keys, p.ends = make([][maxPhrase]string, len(p.list)), make([][maxPhrase]int, len(p.list))
+	for i := range p.list {
+		key, at := "", i
+		for k := range maxPhrase {
+			for k > 0 && at < len(p.list) && p.joins(at) {
+				at++
+			}
+			if at >= len(p.list) || p.list[at].kind == mark || len(key) > 60 {
+				break
+			}
+			if k > 0 {
+				key += " "
+			}
+			key += p.list[at].text
+			at++
+			p.keys[i][k], p.ends[i][k] = key, at
+		}
+	}
+}
+
+// joins reports whether a token is a hyphen or an apostrophe inside of a word.
+func (p *parser) joins(i int) bool {
+	t := &p.list[i]
+	return t.kind == mark && !t.space && (t.text == "-" || t.text == "'") && i+1 < len(p.list) && !p.list[i+1].space
+}
+
+// find returns the value of the longest phrase at i that has a sense, and how many
+// tokens it is; 0 if there is none.
+func (p *parser) find(sense string, i int) (value, n int) {
+	if i >= len(p.list) || p.list[i].uses&(operator|timed) != 0 {
+		return 0, 0
+	}
+	words := p.lex[sense]
+	for k := maxPhrase - 1; k >= 0; k-- {
+		if key := p.keys[i][k]; key != "" {
+			if v, ok := words[key]; ok {
+				return v, p.ends[i][k] - i
+			}
+		}
+	}
+	return 0, 0
+}
+
+// is reports whether the token at i is a sign.
+func (p *parser) is(i int, signs string) bool {
+	return i >= 0 && i < len(p.list) && p.list[i].kind == mark && strings.Contains(signs, p.list[i].text)
+}
+
+// at returns the token at i, or an empty sign.
+func (p *parser) at(i int) token {
+	if i < 0 || i >= len(p.list) || p.list[i].uses&operator != 0 {
+		return token{kind: mark, value: -1, space: true}
+	}
+	return p.list[i]
+}
+
+// tight reports whether nothing is between the tokens i-1 and i.
+func (p *parser) tight(i int) bool { return i > 0 && i < len(p.list) && !p.list[i].space }
+
+// skip returns the place behind words of a sense, if there are some at i.
+func (p *parser) skip(sense string, i int) int {
+	_, n := p.find(sense, i)
+	return i + n
+}
+
+// take says what tokens were taken for.
+func (p *parser) take(i, n int, u uses) {
+	for k := i; k < i+n && k < len(p.list); k++ {
+		p.list[k].uses |= u
+	}
+}
+
+// source returns tokens as they were written.
+func (p *parser) source(i, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return p.text[p.list[i].start:p.list[i+n-1].end]
+}
