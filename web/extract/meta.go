@@ -1,0 +1,149 @@
+package extract
+
+import (
+	"html"
+	"net/url"
+	"strings"
+	"time"
+
+	nethtml "golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// about is what the head of a page says of it.
+type about struct {
+	title, heading, author, site, description string
+
+	language, canonical, base string
+	published                 time.Time
+
+	within atom.Atom // the element whose text is being read: title or h1
+	page   *url.URL  // what links are relative to
+}
+
+// tag reads a tag.
+func (a *about) tag(t nethtml.Token) {
+	get := func(key string) string {
+		for _, at := range t.Attr {
+			if at.Key == key {
+				return at.Val
+			}
+		}
+		return ""
+	}
+	switch t.DataAtom {
+	case atom.Html:
+		first(&a.language, language(get("lang")))
+	case atom.Base:
+		first(&a.base, get("href"))
+	case atom.Link:
+		if strings.EqualFold(get("rel"), "canonical") {
+			first(&a.canonical, get("href"))
+		}
+	case atom.Meta:
+		a.meta(strings.ToLower(get("property")+get("name")+get("itemprop")), get("content"))
+	case atom.Title, atom.H1:
+		a.within = t.DataAtom
+	}
+}
+
+// meta reads a <meta> tag. The names are those of Open Graph, of Twitter, of
+// Dublin Core and of plain HTML.
+func (a *about) meta(name, content string) {
+	switch name {
+	case "og:title", "twitter:title", "dc.title":
+		first(&a.title, content)
+	case "author", "article:author", "dc.creator", "parsely-author":
+		if !strings.Contains(content, "://") { // the page of an author
+			first(&a.author, content)
+		}
+	case "og:site_name", "application-name":
+		first(&a.site, content)
+	case "description", "og:description", "twitter:description", "dc.description":
+		first(&a.description, content)
+	case "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued", "parsely-pub-date":
+		if t := date(content); a.published.IsZero() {
+			a.published = t
+		}
+	}
+}
+
+// text reads text.
+func (a *about) text(raw string) {
+	switch a.within {
+	case atom.Title, atom.H1:
+		to := &a.title
+		if a.within == atom.H1 {
+			to = &a.heading
+		}
+		first(to, html.UnescapeString(cut(raw, 4*maxName)))
+	}
+}
+
+func (a *about) end() { a.within = 0 }
+
+// in makes the addresses of a page absolute.
+func (a about) in(page *url.URL) about {
+	a.page = page
+	if u := resolve(page, a.base); u != nil {
+		a.page = u
+	}
+	if u := resolve(a.page, a.canonical); u != nil {
+		a.canonical = u.String()
+	} else {
+		a.canonical = ""
+	}
+	return a
+}
+
+// first sets a text that is not set yet.
+func first(to *string, s string) {
+	if *to == "" && !blank(s) && s != "undefined" && s != "null" {
+		*to = s
+	}
+}
+
+// resolve returns the absolute address of a link, or nil if it is none of http or
+// https.
+func resolve(base *url.URL, link string) *url.URL {
+	link = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(link))
+	if link == "" || len(link) > maxLink {
+		return nil
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		return nil
+	}
+	u = base.ResolveReference(u)
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return nil
+	}
+	return u
+}
+
+// language returns the ISO 639-1 code of a tag such as "en-GB".
+func language(tag string) string {
+	code, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
+	code = strings.ToLower(strings.TrimSpace(code))
+	if len(code) != 2 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return code
+}
+
+// date reads a time as machines write it.
+func date(s string) time.Time {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00",
+		"2006-01-02 15:04:05", "2006-01-02", "2006/01/02", "20060102", time.RFC1123, time.RFC1123Z} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}

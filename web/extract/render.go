@@ -1,0 +1,122 @@
+package extract
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxLinks is how many links of a text are listed.
+const maxLinks = 1000
+
+// maxCells is how many cells a table may have when each row is as long as the
+// longest. A larger one is written as text.
+const maxCells = 20_000
+
+// render writes a tree as text.
+func render(tree *html.Node, a about) (c Content) {
+	if tree == nil {
+		return c
+	}
+	flatten(tree)
+	var text []string
+	for _, b := range blocks(tree) {
+		text = append(text, b.text)
+	}
+	c.Text = lines(strings.Join(text, "\n"))
+	c.Markdown = c.Text
+	c.Links = links(tree, a.page)
+	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+		strikethrough.NewStrikethroughPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
+	if md, err := conv.ConvertNode(tree); err == nil {
+		c.Markdown = lines(string(md))
+		c.Truncated = len(md) > maxOut
+	}
+	return c
+}
+
+// clean makes the links of a tree absolute, and takes those away that lead out of
+// the web, pictures, and the numbers that would make a small table huge.
+func clean(n *html.Node, page *url.URL) {
+	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+		return a.Key == "colspan" || a.Key == "rowspan" || a.Key == "start" && n.DataAtom == atom.Ol
+	})
+	for i, a := range n.Attr {
+		if a.Key == "href" && n.DataAtom == atom.A {
+			n.Attr[i].Val = ""
+			if u := resolve(page, a.Val); u != nil && !strings.HasPrefix(strings.TrimSpace(a.Val), "#") {
+				n.Attr[i].Val = u.String()
+			}
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		clean(c, page)
+	}
+}
+
+// flatten makes a tree fit for Markdown: links that lead nowhere are text, and so
+// are tables that would be too large.
+func flatten(n *html.Node) {
+	switch n.DataAtom {
+	case atom.A:
+		if attr(n, "href") == "" {
+			n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
+		}
+	case atom.Table:
+		if rows, cells := grid(n); rows*cells > maxCells {
+			plainTable(n)
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		flatten(c)
+	}
+}
+
+// grid returns how many rows a table has and how many cells the longest of them.
+func grid(n *html.Node) (rows, cells int) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		r, k := grid(c)
+		rows, cells = rows+r, max(cells, k)
+		if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
+			rows = max(rows, 1)
+		}
+	}
+	if n.DataAtom == atom.Tr {
+		k := 0
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
+				k++
+			}
+		}
+		rows, cells = rows+1, max(cells, k)
+	}
+	return rows, cells
+}
+
+// plainTable makes the parts of a table blocks of text.
+func plainTable(n *html.Node) {
+	switch n.DataAtom {
+	case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup, atom.Col:
+		n.DataAtom, n.Data = atom.Div, "div"
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		plainTable(c)
+	}
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
