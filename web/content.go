@@ -66,10 +66,13 @@ func sniffed(kind string, raw []byte) string {
 	if bytes.HasPrefix(bytes.TrimLeft(raw[:min(len(raw), 64)], "\r\n\t \ufeff"), []byte("%PDF-")) {
 		return "application/pdf"
 	}
-	if kind == "" || strings.HasSuffix(kind, "/octet-stream") {
-		return mediaType(http.DetectContentType(raw))
+	if kind != "" && !strings.HasSuffix(kind, "/octet-stream") {
+		return kind
 	}
-	return kind
+	if seen := mediaType(http.DetectContentType(raw)); strings.HasPrefix(seen, "text/") {
+		return seen
+	}
+	return "application/octet-stream" // the name may say more
 }
 
 // page makes a page of an original.
@@ -128,12 +131,19 @@ func readText(p *Page, c *copied) error {
 		return fmt.Errorf("%w: it is said to be %s, and is not", ErrType, p.Type)
 	}
 	p.Charset, p.Markdown = name, cleaned(text)
+	if p.Type != "text/plain" {
+		p.Title = firstHeading(p.Markdown)
+	}
 	return nil
 }
 
 // readTyped reads what is a document of its own, or else text of some sort.
 func (f *Fetcher) readTyped(p *Page, c *copied) error {
-	d, err := f.o.Typed(p.Type, nameOf(c.Final), c.raw)
+	kind := p.Type
+	if mediaType(c.Type) == kind {
+		kind = c.Type // with what it says of letters
+	}
+	d, err := f.o.Typed(kind, nameOf(c.Final), c.raw)
 	if err != nil {
 		if isText(p.Type) {
 			return readText(p, c)
@@ -142,6 +152,16 @@ func (f *Fetcher) readTyped(p *Page, c *copied) error {
 	}
 	p.write(d)
 	return nil
+}
+
+// firstHeading returns the first heading of the highest level, or "".
+func firstHeading(markdown string) string {
+	for line := range strings.Lines(markdown) {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			return strings.TrimRight(strings.TrimSpace(title), " #")
+		}
+	}
+	return ""
 }
 
 // nameOf returns the last name in the path of a URL, or its host.

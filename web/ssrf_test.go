@@ -194,11 +194,13 @@ func TestRebinding(t *testing.T) {
 		"mapped from the second time on": {func(n int, _ bool) []string {
 			return []string{map[bool]string{true: "127.0.0.1", false: "::ffff:127.0.0.2"}[n == 1]}
 		}, false, []bool{true, false}},
-		"private over TCP":     {func(int, bool) []string { return []string{"127.0.0.2"} }, true, []bool{false}},
-		"both, private first":  {func(int, bool) []string { return []string{"127.0.0.2", "127.0.0.1"} }, false, []bool{true}},
-		"both, public first":   {func(int, bool) []string { return []string{"127.0.0.1", "127.0.0.2"} }, false, []bool{true}},
-		"both, of version 6":   {func(int, bool) []string { return []string{"::1", "127.0.0.1"} }, false, []bool{true}},
-		"many private":         {func(int, bool) []string { return []string{"127.0.0.2", "127.0.0.3", "::1", "10.0.0.1", "169.254.169.254"} }, false, []bool{false}},
+		"private over TCP":    {func(int, bool) []string { return []string{"127.0.0.2"} }, true, []bool{false}},
+		"both, private first": {func(int, bool) []string { return []string{"127.0.0.2", "127.0.0.1"} }, false, []bool{true}},
+		"both, public first":  {func(int, bool) []string { return []string{"127.0.0.1", "127.0.0.2"} }, false, []bool{true}},
+		"both, of version 6":  {func(int, bool) []string { return []string{"::1", "127.0.0.1"} }, false, []bool{true}},
+		"many private": {func(int, bool) []string {
+			return []string{"127.0.0.2", "127.0.0.3", "::1", "10.0.0.1", "169.254.169.254"}
+		}, false, []bool{false}},
 		"metadata":             {func(int, bool) []string { return []string{"169.254.169.254"} }, false, []bool{false}},
 		"metadata, version 6":  {func(int, bool) []string { return []string{"fd00:ec2::254"} }, false, []bool{false}},
 		"nothing at all":       {func(int, bool) []string { return nil }, false, []bool{false}},

@@ -1,0 +1,350 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// raw runs a server that does with a connection what it wants, once it has read
+// the headers of a request. It is cut off when the test ends.
+func raw(t *testing.T, talk func(c net.Conn)) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done); l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				go func() { <-done; c.Close() }()
+				if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+					talk(c)
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String() + "/"
+}
+
+const okay = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+
+// silence keeps a connection open until the other side leaves.
+func silence(c net.Conn) { io.Copy(io.Discard, c) }
+
+// drip sends a piece again and again until the other side leaves.
+func drip(c net.Conn, piece string) {
+	for {
+		if _, err := io.WriteString(c, piece); err != nil {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// hasty are bounds that make tests short.
+func hasty(l *limits) {
+	l.headers, l.idle, l.total = 200*time.Millisecond, 200*time.Millisecond, 500*time.Millisecond
+	l.bytes, l.headerBytes = 64<<10, 16<<10
+}
+
+func TestHostileServers(t *testing.T) {
+	slowly := make(chan struct{}) // never
+	for name, c := range map[string]struct {
+		talk func(net.Conn)
+		want error
+	}{
+		"says nothing":            {silence, ErrTime},
+		"hangs up":                {func(net.Conn) {}, nil},
+		"stops in the status":     {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 2"); silence(c) }, ErrTime},
+		"stops in the headers":    {func(c net.Conn) { io.WriteString(c, okay); silence(c) }, ErrTime},
+		"stops before the body":   {func(c net.Conn) { io.WriteString(c, okay+"\r\n"); silence(c) }, ErrTime},
+		"stops in the body":       {func(c net.Conn) { io.WriteString(c, okay+"\r\nabc"); silence(c) }, ErrTime},
+		"stops in a chunk":        {func(c net.Conn) { io.WriteString(c, okay+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc"); silence(c) }, ErrTime},
+		"headers a letter a time": {func(c net.Conn) { slow(c, okay+"X: "+strings.Repeat("x", 10_000), slowly) }, ErrTime},
+		"body a letter a time":    {func(c net.Conn) { io.WriteString(c, okay+"\r\n"); slow(c, strings.Repeat("x", 10_000), slowly) }, ErrTime},
+		"headers without end":     {func(c net.Conn) { io.WriteString(c, okay); drip(c, "X-A: b\r\n") }, nil},
+		"a header without end":    {func(c net.Conn) { io.WriteString(c, okay+"X: "); drip(c, "xxxxxxxxxxxxxxxx") }, nil},
+		"100,000 headers":         {func(c net.Conn) { io.WriteString(c, okay+strings.Repeat("a:b\r\n", 100_000)+"\r\nx") }, nil},
+		"a status without end":    {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 "); drip(c, "xxxxxxxxxxxxxxxx") }, nil},
+		"continues without end":   {func(c net.Conn) { drip(c, "HTTP/1.1 100 Continue\r\n\r\n") }, nil},
+		"early hints without end": {func(c net.Conn) { drip(c, "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") }, nil},
+		"switches protocols": {func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+			silence(c)
+		}, nil},
+		"not HTTP":                  {func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH\r\n"); silence(c) }, nil},
+		"noise":                     {func(c net.Conn) { drip(c, "\x00\xff\x1b[31m\r") }, nil},
+		"shorter than it says":      {func(c net.Conn) { io.WriteString(c, okay+"Content-Length: 100\r\n\r\nabc") }, ErrBody},
+		"shorter, open":             {func(c net.Conn) { io.WriteString(c, okay+"Content-Length: 100\r\n\r\nabc"); silence(c) }, ErrTime},
+		"lengths that differ":       {func(c net.Conn) { io.WriteString(c, okay+"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd") }, nil},
+		"a length below nothing":    {func(c net.Conn) { io.WriteString(c, okay+"Content-Length: -3\r\n\r\nabcd") }, nil},
+		"a length beyond counting":  {func(c net.Conn) { io.WriteString(c, okay+"Content-Length: 99999999999999999999\r\n\r\nabcd") }, nil},
+		"chunks that are no chunks": {func(c net.Conn) { io.WriteString(c, okay+"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc") }, ErrBody},
+		"a chunk size without end":  {func(c net.Conn) { io.WriteString(c, okay+"Transfer-Encoding: chunked\r\n\r\n"); drip(c, "0") }, ErrBody},
+		"chunk extensions": {func(c net.Conn) {
+			io.WriteString(c, okay+"Transfer-Encoding: chunked\r\n\r\n")
+			drip(c, "1;xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\nx\r\n")
+		}, ErrBody},
+		"trailers without end": {func(c net.Conn) {
+			io.WriteString(c, okay+"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n")
+			drip(c, "A: b\r\n")
+		}, ErrBody},
+		"brotli":               {func(c net.Conn) { io.WriteString(c, okay+"Content-Encoding: br\r\n\r\nxxxx") }, ErrBody},
+		"packed three times":   {func(c net.Conn) { io.WriteString(c, okay+"Content-Encoding: gzip, gzip, deflate\r\n\r\nxxxx") }, ErrBody},
+		"packed without end":   {func(c net.Conn) { io.WriteString(c, okay+"Content-Encoding: "); drip(c, "gzip,") }, nil},
+		"gzip that is none":    {func(c net.Conn) { io.WriteString(c, okay+"Content-Encoding: gzip\r\n\r\nnot gzip at all") }, ErrBody},
+		"deflate that is none": {func(c net.Conn) { io.WriteString(c, okay+"Content-Encoding: deflate\r\n\r\nnot deflate at all") }, ErrBody},
+		"gzip, stops":          {func(c net.Conn) { c.Write([]byte(okay + "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08")); silence(c) }, ErrTime},
+		"gzip, half": {func(c net.Conn) {
+			w := zipped("a text")
+			c.Write(append([]byte(okay+"Content-Encoding: gzip\r\n\r\n"), w[:len(w)-9]...))
+		}, ErrBody},
+		"gzip, wrong sum": {func(c net.Conn) {
+			w := zipped("a text")
+			w[len(w)-5] ^= 1
+			c.Write(append([]byte(okay+"Content-Encoding: gzip\r\n\r\n"), w...))
+		}, ErrBody},
+		"gzip name without end": {func(c net.Conn) {
+			c.Write([]byte(okay + "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x00"))
+			drip(c, "name")
+		}, ErrBody},
+		"a location without end": {func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: /"+strings.Repeat("x", 15<<10)+"\r\n\r\n")
+		}, ErrURL},
+		"cookies without end": {func(c net.Conn) { io.WriteString(c, okay+strings.Repeat("Set-Cookie: a=b\r\n", 10_000)+"\r\n") }, nil},
+		"a type with lines":   {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: image/\x1b[31m\r\n\r\nx") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := raw(t, c.talk)
+			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true}, hasty)
+			began := time.Now()
+			_, err := f.Fetch(t.Context(), url)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%v, not %v", err, c.want)
+			}
+			if err != nil && strings.ContainsAny(err.Error(), "\r\n\x00\x1b") || err != nil && len(err.Error()) > 700 {
+				t.Errorf("an error that is no line: %q", err)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// slow sends a letter each time that another fetcher's silence would almost have
+// ended it.
+func slow(c net.Conn, s string, never <-chan struct{}) {
+	for i := range len(s) {
+		if _, err := c.Write([]byte{s[i]}); err != nil {
+			return
+		}
+		select {
+		case <-never:
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func zipped(s string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, s)
+	w.Close()
+	return b.Bytes()
+}
+
+// packed returns n zeros, packed by each of the codings in turn.
+func packed(n int, codings ...string) []byte {
+	data := make([]byte, n)
+	for _, c := range codings {
+		var b bytes.Buffer
+		var w io.WriteCloser
+		switch c {
+		case "gzip":
+			w = gzip.NewWriter(&b)
+		case "zlib":
+			w = zlib.NewWriter(&b)
+		default:
+			w, _ = flate.NewWriter(&b, flate.BestCompression)
+		}
+		w.Write(data)
+		w.Close()
+		data = b.Bytes()
+	}
+	return data
+}
+
+func TestBombs(t *testing.T) {
+	empties := bytes.Repeat(packed(0, "gzip"), 1<<20/len(packed(0, "gzip")))
+	for name, c := range map[string]struct {
+		coding, kind string
+		body         []byte
+		want         error
+	}{
+		"gzip":                 {"gzip", "text/html", packed(64<<20, "gzip"), ErrTooBig},
+		"zlib":                 {"deflate", "text/html", packed(64<<20, "zlib"), ErrTooBig},
+		"raw deflate":          {"deflate", "text/html", packed(64<<20, "flate"), ErrTooBig},
+		"PDF":                  {"gzip", "application/pdf", packed(64<<20, "gzip"), ErrTooBig},
+		"gzip of gzip":         {"gzip, gzip", "text/html", packed(256<<20, "gzip", "gzip"), ErrTooBig},
+		"gzip of deflate":      {"deflate, gzip", "text/html", packed(256<<20, "zlib", "gzip"), ErrTooBig},
+		"nothing, many times":  {"gzip", "text/html", empties, nil},
+		"packed nothing, long": {"gzip, gzip", "text/html", zipped(string(bytes.Repeat(empties, 16))), ErrBody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", c.kind)
+				w.Header().Set("Content-Encoding", c.coding)
+				w.Write(c.body)
+			})
+			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, MaxBytes: 1 << 20})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			_, err := f.Fetch(t.Context(), s.URL)
+			took := time.Since(began)
+			runtime.ReadMemStats(&after)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Error(err)
+			}
+			if got := after.TotalAlloc - before.TotalAlloc; got > 24<<20 {
+				t.Errorf("%d MiB were allocated", got>>20)
+			}
+			if took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestEndlessBodies(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, coding string
+		want         error // nil: cut short
+	}{
+		"text":   {"text/plain", "", nil},
+		"HTML":   {"text/html", "", nil},
+		"PDF":    {"application/pdf", "", ErrTooBig},
+		"binary": {"application/octet-stream", "", ErrTooBig},
+		"image":  {"image/png", "", ErrType},
+		"video":  {"video/mp4", "", ErrType},
+		"packed": {"text/plain", "gzip", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", c.kind)
+				var to io.Writer = w
+				if c.coding != "" {
+					w.Header().Set("Content-Encoding", c.coding)
+					to = gzip.NewWriter(w)
+				}
+				for i := 0; ; i++ {
+					if _, err := fmt.Fprintf(to, "line %d of a text that does not end, %x\n", i, i*i*7919); err != nil {
+						return
+					}
+				}
+			})
+			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, MaxBytes: 256 << 10})
+			page, err := f.Fetch(t.Context(), s.URL)
+			if c.want != nil {
+				if !errors.Is(err, c.want) {
+					t.Error(err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !page.Truncated || page.Bytes != 256<<10 || !strings.HasPrefix(page.Markdown, "line 0 of") {
+				t.Errorf("%d bytes, truncated: %v", page.Bytes, page.Truncated)
+			}
+		})
+	}
+}
+
+func TestLongerThanItSays(t *testing.T) {
+	url := raw(t, func(c net.Conn) { io.WriteString(c, okay+"Content-Length: 3\r\n\r\nabcdefgh"); silence(c) })
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true}, hasty)
+	if p, err := f.Fetch(t.Context(), url); err != nil || p.Markdown != "abc" {
+		t.Error(err)
+	}
+}
+
+func TestTooBigAsItSays(t *testing.T) {
+	url := raw(t, func(c net.Conn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: 99999999999\r\n\r\n")
+		silence(c)
+	})
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	if _, err := f.Fetch(t.Context(), url); !errors.Is(err, ErrTooBig) {
+		t.Error(err)
+	}
+}
+
+func TestRedirectsWithoutEnd(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		to := r.URL.Path
+		if strings.HasPrefix(to, "/longer") {
+			to += "x"
+		}
+		http.Redirect(w, r, to, http.StatusMovedPermanently)
+	})
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	for _, path := range []string{"/same", "/longer"} {
+		before := s.times("/same")
+		if _, err := f.Fetch(t.Context(), s.URL+path); !errors.Is(err, ErrCircle) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if n := s.times("/same") - before; n > 11 {
+			t.Errorf("%s: asked %d times", path, n)
+		}
+	}
+}
+
+// TestSlowRedirects bounds the time of all exchanges together.
+func TestSlowRedirects(t *testing.T) {
+	url := raw(t, func(c net.Conn) {
+		<-time.After(150 * time.Millisecond)
+		io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	})
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true}, hasty)
+	began := time.Now()
+	if _, err := f.Fetch(t.Context(), url); !errors.Is(err, ErrTime) {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestCallerGivesUp(t *testing.T) {
+	asked := make(chan struct{})
+	url := raw(t, func(c net.Conn) { close(asked); silence(c) })
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	if _, err := f.Fetch(ctx, url); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
