@@ -1,0 +1,330 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/pondertest"
+)
+
+// A speaker is a model that answers by a function of the request, after a while.
+type speaker struct {
+	answer func(*llm.Request) (llm.Message, error)
+	takes  func(*llm.Request) time.Duration
+}
+
+func (speaker) Name() string { return "fake/speaker" }
+
+func (m speaker) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		takes := time.Second
+		if m.takes != nil {
+			takes = m.takes(req)
+		}
+		select {
+		case <-time.After(takes):
+		case <-ctx.Done():
+			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: "fake/speaker", Message: "cancelled", Err: ctx.Err()})
+			return
+		}
+		msg, err := m.answer(req)
+		if err != nil {
+			yield(llm.Delta{}, err)
+			return
+		}
+		msg.Role = llm.Assistant
+		yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: llm.FinishStop, Model: "fake/speaker", Usage: llm.Usage{Input: 10, Output: 10}}}, nil)
+	}
+}
+
+// says returns a message of one text.
+func says(text string) llm.Message { return llm.Say(llm.Assistant, text) }
+
+// calls returns a message that calls tools: names and inputs in turn.
+func calls(pairs ...string) (m llm.Message) {
+	for i := 0; i < len(pairs); i += 2 {
+		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprintf("c%d", i/2), Name: pairs[i], Input: json.RawMessage(pairs[i+1])}})
+	}
+	return m
+}
+
+// heard returns what the user says last in a request, without what is before it.
+func heard(req *llm.Request) string {
+	for _, m := range slices.Backward(req.Messages) {
+		if m.Role == llm.User && len(m.Parts) > 0 && m.Parts[0].Result == nil {
+			return m.Parts[len(m.Parts)-1].Text
+		}
+	}
+	return ""
+}
+
+// results returns the results of tools that stand last in a request, or nil.
+func results(req *llm.Request) (list []string) {
+	for _, p := range req.Messages[len(req.Messages)-1].Parts {
+		if p.Result != nil {
+			list = append(list, p.Result.Text)
+		}
+	}
+	return list
+}
+
+// echo answers every message with itself.
+func echo(req *llm.Request) (llm.Message, error) { return says("you said " + heard(req)), nil }
+
+// talk has a conversation: it says each message and waits until nothing is left
+// to do.
+func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *pondertest.Mind {
+	t.Helper()
+	mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: pondertest.Models(model, ponder.Price{}), Tools: tools})
+	for i, text := range messages {
+		mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: text})
+		rest()
+	}
+	return mind
+}
+
+// rest waits until all is quiet.
+func rest() {
+	time.Sleep(time.Hour)
+	synctest.Wait()
+}
+
+// answers returns what was answered.
+func answers(evs []ponder.Event) (list []string) {
+	for _, ev := range evs {
+		if b, ok := ev.Body.(ponder.AssistantMessage); ok {
+			list = append(list, b.Content)
+		}
+	}
+	return list
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); g != w {
+		t.Errorf("%s:\n%s\nwant\n%s", what, g, w)
+	}
+}
+
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last *llm.Request
+		model := speaker{answer: func(req *llm.Request) (llm.Message, error) { last = req; return echo(req) }}
+		mind := talk(t, chat.Options{System: "Talk."}, model, nil, "one", "two", "three")
+		equal(t, "answers", answers(mind.Events()), []string{"you said one", "you said two", "you said three"})
+		var shown []string
+		for _, m := range last.Messages {
+			shown = append(shown, string(m.Role)+" "+m.Text())
+		}
+		equal(t, "what the model was shown", shown, []string{"user one", "assistant you said one", "user two", "assistant you said two", "user three"})
+		equal(t, "system", last.System, "Talk.")
+	})
+}
+
+func TestToolRounds(t *testing.T) {
+	look := ponder.NewTool("look", "Looks.", nil, func(_ context.Context, in struct{ At string }) (string, error) {
+		if in.At == "" {
+			return "", errors.New("at is missing")
+		}
+		return "a view of " + in.At, nil
+	})
+	panics := ponder.NewTool("fall", "Falls.", nil, func(context.Context, struct{}) (string, error) { panic("ouch") })
+	hangs := ponder.NewTool("hang", "Hangs.", nil, func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+	opts := chat.Options{Tools: []llm.Tool{look.Tool, panics.Tool, hangs.Tool}, Rounds: 3, Think: true, Deep: true}
+	for _, tt := range []struct {
+		name  string
+		model func(*llm.Request) (llm.Message, error)
+		seen  []string // by the model, in the last round
+		want  []string
+	}{
+		{"a tool", func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				return calls("look", `{"at":"the sea"}`), nil
+			}
+			return says(results(req)[0]), nil
+		}, nil, []string{"a view of the sea"}},
+		{"words beside a tool", func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				m := calls("look", `{"at":"the sea"}`)
+				m.Parts = append([]llm.Part{{Text: "let me look"}}, m.Parts...)
+				return m, nil
+			}
+			return says("done"), nil
+		}, nil, []string{"let me look", "done"}},
+		{"what goes wrong is told to the model", func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				return calls("look", `{}`, "look", `"not json"`, "nothing", `{}`, "fall", `{}`, "look", `[1]`), nil
+			}
+			return says(strings.Join(results(req), "|")), nil
+		}, nil, []string{"at is missing|Not done: the arguments are not a JSON object. Call it again with one that fits its schema.|" +
+			`There is no tool named "nothing". The tools are: look, fall, hang, think, deep_think.` +
+			"|tool fall panicked|Not done: the arguments are not a JSON object. Call it again with one that fits its schema."}},
+		{"tools for ever", func(req *llm.Request) (llm.Message, error) {
+			if req.ToolChoice == "none" {
+				return says("at last"), nil
+			}
+			return calls("look", `{"at":"it again"}`), nil
+		}, nil, []string{"at last"}},
+		{"tools for ever, though there are none", func(*llm.Request) (llm.Message, error) {
+			return calls("look", `{"at":"it again"}`), nil
+		}, nil, []string{"I have no answer to this: the model gave none, though it was asked twice."}},
+		{"no word at first", func(req *llm.Request) (llm.Message, error) {
+			if strings.HasPrefix(heard(req), "Answer the user now") {
+				return says("well"), nil
+			}
+			return llm.Message{}, nil
+		}, nil, []string{"well"}},
+		{"the same id twice", func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				m := calls("look", `{"at":"a"}`, "look", `{"at":"b"}`)
+				m.Parts[1].Call.ID = m.Parts[0].Call.ID
+				return m, nil
+			}
+			return says(strings.Join(results(req), "|")), nil
+		}, nil, []string{"a view of a"}},
+		{"thinking", func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				return calls("think", `{"thought":"hm"}`, "think", `{"thought":" "}`, "think", `{}`), nil
+			}
+			return says(strings.Join(results(req), "|")), nil
+		}, nil, []string{"Noted.||Not noted: the arguments need a thought, as text."}},
+		{"deep thinking", func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				return calls("deep_think", `{"reason":"why not","prompt":"the sea"}`, "deep_think", `{"reason":"again"}`, "deep_think", `{"prompt":"x"}`), nil
+			}
+			return says(strings.Join(results(req), "|")), nil
+		}, nil, []string{`{"status":"started"}|{"status":"rerun_queued"}|Not started: the arguments need a reason, as text.`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mind := talk(t, opts, speaker{answer: tt.model}, []ponder.Tool{look, panics, hangs}, "go")
+				equal(t, "answers", answers(mind.Events()), tt.want)
+				for _, ev := range mind.Events() {
+					switch ev.Body.(type) {
+					case ponder.ToolCall, ponder.ToolResult, ponder.Thought, ponder.Progress:
+						if !ev.Internal {
+							t.Errorf("%s is not internal", ev.Body.Type())
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestHurry has a turn whose tool hangs concluded when the user wants an answer.
+func TestHurry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := ponder.NewTool("hang", "Hangs.", nil, func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+			if results(req) == nil {
+				return calls("hang", `{}`), nil
+			}
+			return says(results(req)[0] + " " + req.ToolChoice), nil
+		}}
+		mind := talk(t, chat.Options{Tools: []llm.Tool{hangs.Tool}}, model, []ponder.Tool{hangs}, "go")
+		equal(t, "answers before", answers(mind.Events()), []string{})
+		mind.Put("", "", ponder.Steer{Do: ponder.AnswerNow})
+		rest()
+		equal(t, "answers", answers(mind.Events()), []string{"stopped: the user wants an answer now none"})
+	})
+}
+
+// TestMeanwhile says three things at once: each is answered, one after the other.
+func TestMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: pondertest.Models(speaker{answer: echo}, ponder.Price{})})
+		for i := range 3 {
+			mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprint(i)})
+			time.Sleep(300 * time.Millisecond)
+		}
+		rest()
+		equal(t, "answers", answers(mind.Events()), []string{"you said 0", "you said 1", "you said 2"})
+	})
+}
+
+// TestFailure has a turn fail: the user is told nothing wrong, and the next
+// message is answered.
+func TestFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+			if heard(req) == "two" {
+				return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/speaker", Message: "the key is not good"}
+			}
+			return says(fmt.Sprint(len(req.Messages))), nil
+		}}
+		mind := talk(t, chat.Options{}, model, nil, "one", "two", "three")
+		equal(t, "answers", answers(mind.Events()), []string{"1", "5"})
+		var ends []string
+		for _, ev := range mind.Events() {
+			if b, ok := ev.Body.(ponder.RunFinished); ok {
+				ends = append(ends, string(b.Status)+" "+b.Reason)
+			}
+		}
+		if len(ends) != 3 || ends[0] != "completed " || !strings.HasPrefix(ends[1], "failed ") || !strings.Contains(ends[1], "the key is not good") || ends[2] != "completed " {
+			t.Errorf("the runs ended as %q", ends)
+		}
+	})
+}
+
+// TestCondense talks until the window is full: what was said first is condensed,
+// and what the model is shown stays within the window.
+func TestCondense(t *testing.T) {
+	for name, works := range map[string]bool{"by a model": true, "though the model fails": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				most, condensed := 0, 0
+				model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+					most = max(most, req.Size())
+					if strings.HasPrefix(req.System, "Below is the older part") {
+						condensed++
+						if !works {
+							return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/speaker", Message: "no"}
+						}
+						return says(fmt.Sprintf("summary %d", condensed)), nil
+					}
+					return says(strings.Repeat("word ", 100) + req.System[max(0, len(req.System)-60):]), nil
+				}}
+				var messages []string
+				for i := range 30 {
+					messages = append(messages, fmt.Sprintf("message %d %s", i, strings.Repeat("x", 200)))
+				}
+				mind := talk(t, chat.Options{System: "Talk.", Window: 2000}, model, nil, messages...)
+				got := answers(mind.Events())
+				if len(got) != 30 {
+					t.Fatalf("%d answers", len(got))
+				}
+				want := fmt.Sprintf("summary %d", condensed)
+				if !works {
+					want = "(What was said after that is left out here.)"
+				}
+				if condensed < 2 || !strings.HasSuffix(got[29], want) {
+					t.Errorf("condensed %d times; the last answer ends in %q, want %q", condensed, got[29][len(got[29])-40:], want)
+				}
+				if most > 7200 {
+					t.Errorf("a request of %d bytes for a window of 7200", most)
+				}
+			})
+		})
+	}
+}
+
+// TestHuge sends a message that is larger than the window.
+func TestHuge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := speaker{answer: func(req *llm.Request) (llm.Message, error) { return says(fmt.Sprint(req.Size() < 7200)), nil }}
+		mind := talk(t, chat.Options{System: "Talk.", Window: 2000}, model, nil, strings.Repeat("ä", 500_000), "and?")
+		equal(t, "answers", answers(mind.Events()), []string{"true", "true"})
+	})
+}

@@ -1,0 +1,151 @@
+package chat
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// What summaries and notes may be long.
+const (
+	maxSummary = 6000 // bytes
+	summaryMax = 1200 // tokens of an answer
+)
+
+// condensing is what is being condensed. It never keeps a turn waiting.
+type condensing struct {
+	Turns part `json:"turns,omitzero"`
+	Notes part `json:"notes,omitzero"`
+}
+
+// A part is what one call condenses: all up to a place.
+type part struct {
+	To   ponder.Seq `json:"to,omitempty"` // 0: nothing is condensed
+	Done bool       `json:"done,omitempty"`
+	Text string     `json:"text,omitempty"` // what came of it; empty if that failed
+}
+
+func (p part) key(what string) string { return what + "-" + strconv.FormatInt(int64(p.To), 10) }
+
+// overflow decides what to condense, if that is too long. It is called when a
+// turn has ended.
+func (s *state) overflow() {
+	size, notes := 0, 0
+	for _, t := range s.Turns {
+		size += t.size()
+	}
+	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.bytes(fullShare) {
+		half := 0
+		for i, t := range s.Turns[:len(s.Turns)-1] {
+			if half += t.size(); half >= size/2 || i == len(s.Turns)-2 {
+				s.Condensed.Turns = part{To: t.Said.Seq}
+				break
+			}
+		}
+	}
+	for _, n := range s.Notes {
+		notes += len(n.Text)
+	}
+	if s.Condensed.Notes.To == 0 && len(s.Notes) > 1 && notes > s.opts.MaxNotes {
+		s.Condensed.Notes = part{To: s.Notes[len(s.Notes)-1].Seq}
+	}
+}
+
+// condense returns what is done about what is too long.
+func (s *state) condense() (do []ponder.Action) {
+	switch p := s.Condensed.Turns; {
+	case p.To == 0:
+	case p.Done:
+		b := ponder.Summary{Content: p.Text, From: 1, To: p.To}
+		if b.Content == "" {
+			b.Content = strings.TrimSpace(s.Summary + "\n(What was said after that is left out here.)")
+		}
+		do = append(do, ponder.Write{Key: p.key("summed"), Internal: true, Bodies: []ponder.Body{b}})
+	default:
+		do = append(do, s.short(p.key("condense"), condensePrompt, s.oldTurns(p.To)))
+	}
+	switch p := s.Condensed.Notes; {
+	case p.To == 0:
+	case p.Done:
+		do = append(do, ponder.Write{Key: p.key("noted"), Bodies: []ponder.Body{s.oneNote(p)}})
+	default:
+		do = append(do, s.short(p.key("notes"), notesPrompt, s.oldNotes(p.To)))
+	}
+	return do
+}
+
+// short returns a call that makes a text short.
+func (s *state) short(key, task, text string) ponder.Action {
+	return ponder.Call{Key: key, Role: s.opts.CondenserRole, Request: llm.Request{
+		System: strings.TrimSpace(task), Messages: []llm.Message{llm.Say(llm.User, clipped(text, s.opts.bytes(mostShare)/2))},
+		MaxTokens: summaryMax, Background: true,
+	}}
+}
+
+// condensedBy takes in the answer of such a call, if it is one.
+func (s *state) condensedBy(key string, b ponder.CallFinished) bool {
+	for what, p := range map[string]*part{"condense": &s.Condensed.Turns, "notes": &s.Condensed.Notes} {
+		if p.To > 0 && key == p.key(what) {
+			p.Done = true
+			if b.Error == "" && b.Finish != llm.FinishLength {
+				p.Text = clipped(strings.TrimSpace(b.Message.Text()), maxSummary)
+			}
+			return true
+		}
+	}
+	return strings.HasPrefix(key, "condense-") || strings.HasPrefix(key, "notes-")
+}
+
+// summed takes in a summary.
+func (s *state) summed(b ponder.Summary) {
+	s.Summary, s.Summed, s.Condensed.Turns = b.Content, b.To, part{}
+	i := 0
+	for i < len(s.Turns) && s.Turns[i].Said.Seq <= b.To {
+		i++
+	}
+	s.Turns = s.Turns[i:]
+}
+
+// oldTurns returns what was said up to a place, as one text.
+func (s *state) oldTurns(to ponder.Seq) string {
+	var b strings.Builder
+	if s.Summary != "" {
+		fmt.Fprintf(&b, "Before that, in short: %s\n\n", s.Summary)
+	}
+	for _, t := range s.Turns {
+		if t.Said.Seq <= to {
+			fmt.Fprintf(&b, "User: %s\n\nAssistant: %s\n\n", t.Said.Text, strings.Join(t.Answer, "\n\n"))
+		}
+	}
+	return b.String()
+}
+
+// oldNotes returns reflections up to a place, as one text.
+func (s *state) oldNotes(to ponder.Seq) string {
+	var b strings.Builder
+	for _, n := range s.Notes {
+		if n.Seq <= to {
+			b.WriteString(n.Text + "\n\n")
+		}
+	}
+	return b.String()
+}
+
+// oneNote returns the reflection that stands for several. If no model made it, it
+// is the end of what they say.
+func (s *state) oneNote(p part) ponder.Body {
+	b := ponder.InnerMonologue{Content: p.Text, Tool: "condense", Reason: "reflections were condensed"}
+	for _, n := range s.Notes {
+		if n.Seq <= p.To {
+			b.Condenses, b.ReadTo = append(b.Condenses, n.Seq), max(b.ReadTo, n.ReadTo)
+		}
+	}
+	if b.Content == "" {
+		text := s.oldNotes(p.To)
+		b.Content = strings.ToValidUTF8(text[max(0, len(text)-s.opts.MaxNotes/2):], "")
+	}
+	return b
+}

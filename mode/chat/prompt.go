@@ -1,0 +1,24 @@
+package chat
+
+import _ "embed"
+
+// What models are told.
+var (
+	//go:embed system.md
+	system string
+	//go:embed inner.md
+	innerRules string
+	//go:embed condense.md
+	condensePrompt string
+	//go:embed notes.md
+	notesPrompt string
+)
+
+// What stands before reflections, and what ends a turn that has no words.
+const (
+	innerMark  = "[inner thoughts — not spoken aloud]"
+	lastWords  = "Answer the user now, in words, from what you know. You cannot use tools any more."
+	noWords    = "I have no answer to this: the model gave none, though it was asked twice."
+	noAnswer   = "(no answer: it was interrupted)"
+	interrupts = "stopped: the user wants an answer now"
+)
