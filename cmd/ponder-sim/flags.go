@@ -43,6 +43,9 @@ Examples:
       {"match": "capital of France", "reply": "Paris"}
       {"match": "(?i)weather", "error": {"status": 503}, "times": 2}
       {"reply": {"answer": 42}}
+  ponder-sim --lsa corpus.jsonl
+      the model sim-lsa embeds as one does that knows the collection: a JSON
+      object a line, with title and text
 
 Flags:
 `
@@ -54,7 +57,8 @@ var errHelp = errors.New("help was asked for")
 func parse(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	c := &s.sim
-	var script string
+	var script, collections string
+	var dimensions int
 	var failRate float64
 	fs := flag.NewFlagSet("ponder-sim", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -67,6 +71,8 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		c.Models = append(c.Models, v)
 		return nil
 	})
+	fs.StringVar(&collections, "lsa", "", "fit the embeddings of the model "+llmtest.LSAModel+" to the texts of `files`, separated by commas")
+	fs.IntVar(&dimensions, "lsa-dimensions", 256, "most `dimensions` of "+llmtest.LSAModel)
 	fs.DurationVar(&c.FirstToken.Mean, "latency", 0, "mean `time` to the first token")
 	fs.DurationVar(&c.Token.Mean, "token-delay", 0, "mean `time` between tokens, or chunks if --chunks is set")
 	fs.Func("jitter", "spread of both times as a `share` of the mean: 0.5 or 50%", func(v string) (err error) {
@@ -112,7 +118,29 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	}
 	c.Token.Lognormal = c.FirstToken.Lognormal
 	spread(c, failRate)
-	return s, readScript(c, script)
+	if err := readScript(c, script); err != nil {
+		return s, err
+	}
+	return s, readCollections(c, collections, dimensions)
+}
+
+// readCollections fits an embedder to files that are separated by commas.
+func readCollections(c *llmtest.SimConfig, files string, dimensions int) error {
+	if files == "" {
+		return nil
+	}
+	var readers []io.Reader
+	for file := range strings.SplitSeq(files, ",") {
+		f, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("open collection: %w", err)
+		}
+		defer f.Close()
+		readers = append(readers, f)
+	}
+	var err error
+	c.LSA, err = llmtest.ReadLSA(dimensions, readers...)
+	return err
 }
 
 // share reads a share such as 0.05 or 5%.

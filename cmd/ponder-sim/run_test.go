@@ -86,6 +86,27 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestCollectionsAreEmbedded(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
+	for name, text := range map[string]string{a: `{"title":"One","text":"a car with wheels"}`, b: `{"text":"the car turns its wheels"}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := start(t, "--lsa", a+","+b)
+	status, body := post(t, s.base+"/v1/embeddings", `{"model":"sim-lsa","input":"car"}`)
+	var got struct {
+		Data []struct{ Embedding []float32 }
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || len(got.Data) != 1 || len(got.Data[0].Embedding) > 2 {
+		t.Errorf("%d %s, %v", status, body, err)
+	}
+	if code := s.stop(); code != done {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestInterruptEndsHangingRequests(t *testing.T) {
 	s := start(t, "--behaviour", "hang")
 	ended := make(chan struct{})
@@ -158,6 +179,8 @@ func TestWrongUsage(t *testing.T) {
 		{"form", []string{"--retry-form", "loudly"}, wrongUsage, "choose one of"},
 		{"latency", []string{"--latency", "soon"}, wrongUsage, "latency"},
 		{"missing script", []string{"--script", bad + "x"}, wrongUsage, "open script"},
+		{"missing collection", []string{"--lsa", bad + "x"}, wrongUsage, "open collection"},
+		{"bad collection", []string{"--lsa", bad}, wrongUsage, "share no words"},
 		{"bad script", []string{"--script", bad}, wrongUsage, "line 1"},
 		{"address", []string{"--listen", "127.0.0.1:99999"}, failed, "listen"},
 		{"log", []string{"--log", filepath.Join(bad, "x")}, failed, "open log"},

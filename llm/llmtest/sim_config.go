@@ -59,6 +59,10 @@ type SimConfig struct {
 	// Script has the answers to give before any is made up.
 	Script Script `json:"script,omitempty"`
 
+	// LSA, if set, makes the embeddings of the model [LSAModel]; what is asked
+	// for is how many of its dimensions.
+	LSA *LSA `json:"-"`
+
 	// Asked, if set, is called when a model is asked and has not answered yet;
 	// Record at the end of each exchange. Both are called from several
 	// goroutines.

@@ -56,15 +56,23 @@ func (x *exchange) embed(model string, texts []string, size int) (vectors [][]fl
 	if !s.wait(x.config.FirstToken) {
 		return nil, 0, false
 	}
-	if size <= 0 || size > 4096 {
-		size = dimensions
-	}
 	for _, t := range texts {
-		vectors = append(vectors, embedding(t, size))
+		vectors = append(vectors, x.vector(model, t, size))
 		tokens += (len(t) + 3) / 4
 	}
 	x.rec.Whole = true
 	return vectors, tokens, true
+}
+
+// vector returns the embedding of a text by a model.
+func (x *exchange) vector(model, text string, size int) []float32 {
+	if x.config.LSA != nil && strings.TrimSuffix(model, ":latest") == LSAModel {
+		return x.config.LSA.embed(text, size)
+	}
+	if size <= 0 || size > 4096 {
+		size = dimensions
+	}
+	return embedding(text, size)
 }
 
 // embedding returns a vector of length 1 that is near those of texts with the

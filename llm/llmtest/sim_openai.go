@@ -267,7 +267,11 @@ func (x *exchange) models() []string {
 	if len(x.config.Models) > 0 {
 		return x.config.Models
 	}
-	return []string{"sim-fast", "sim-slow", "sim-embed"}
+	names := []string{"sim-fast", "sim-slow", "sim-embed"}
+	if x.config.LSA != nil {
+		names = append(names, LSAModel)
+	}
+	return names
 }
 
 // serveOpenAIEmbeddings answers a request for embeddings.
