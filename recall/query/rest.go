@@ -1,8 +1,69 @@
 package query
 
-// rest says what is left to look for, and its words.
-func (p *parser) rest()      { p.q.Text = p.text }
-func (p *parser) operators() {}
-func (p *parser) anchors()   {}
-func (p *parser) people()    {}
-func (p *parser) classify()  { p.q.Class = Fact }
+import "strings"
+
+// rest says what is left to look for, and which words.
+func (p *parser) rest() {
+	var b strings.Builder
+	end := -1 // of what is written
+	for i := range p.list {
+		t := &p.list[i]
+		p.word(t, i)
+		if t.uses&(operator|timed) != 0 || t.kind == mark && p.lonely(i) {
+			continue
+		}
+		if end >= 0 && (t.space || end < t.start) && !p.is(i, ",.;:!?)") {
+			b.WriteByte(' ')
+		}
+		b.WriteString(p.text[t.start:t.end])
+		end = t.end
+	}
+	p.q.Text = strings.TrimLeft(strings.TrimSpace(b.String()), ",.;:!? ")
+}
+
+// lonely reports whether a sign has lost what it belongs to: a comma behind what was
+// taken out, a second one, or one at the end.
+func (p *parser) lonely(i int) bool {
+	if !p.is(i, ",;:-'()") {
+		return false
+	}
+	gone := func(k int) bool {
+		return k < 0 || k >= len(p.list) || p.list[k].uses&(operator|timed) != 0
+	}
+	return gone(i-1) || gone(i+1)
+}
+
+// word adds a word of the query, if it says something.
+func (p *parser) word(t *token, i int) {
+	if t.kind == mark || t.uses&operator != 0 && t.uses&not == 0 {
+		return
+	}
+	says := t.uses&(must|not|prefix|quoted) != 0 || !contains(empty[p.lang], t.text)
+	if t.uses&timed != 0 {
+		_, unit := p.lex[senseShift][t.text]
+		says = says && !unit
+	}
+	if t.text == "s" && p.is(i-1, "'") || p.is(i+1, "'") && len(t.text) == 1 && p.tight(i+1) || !says && t.uses == 0 {
+		return
+	}
+	if !says {
+		return
+	}
+	p.q.Words = append(p.q.Words, Word{
+		Text: p.text[t.start:t.end], Prefix: t.uses&prefix != 0, Must: t.uses&must != 0, Not: t.uses&not != 0, Time: t.uses&timed != 0,
+	})
+}
+
+// empty has, by language, words that say how something is asked.
+var empty = map[string][]string{
+	"en": strings.Fields(`a an the of and or to in on at by for with from about as is are was were be been being am do does did done have has had having
+		i me my mine we us our you your he him his she her it its they them their what which who whom whose where when why how that this these those there here
+		will would shall should can could may might must not no so if than then too very just any some all tell show find give please know me ever`),
+	"de": strings.Fields(`der die das den dem des ein eine einer einem einen eines und oder zu zum zur in im an am auf bei mit von vom fur uber ist sind war waren wird werden
+		habe hast hat haben hatte hatten ich mir mich mein meine meinen meinem meiner wir uns unser unsere du dir dich er ihn ihm sie es ihr ihnen was wer wen wem wo wann warum wie
+		welche welcher welches welchen nicht auch so dass als wenn da dort bitte zeig gib mal`),
+	"fr": strings.Fields(`le la les l un une des du de d et ou a au aux en dans sur sous par pour avec est sont etait etaient ai as avons avez ont j je me m mon ma mes tu te t ton ta tes
+		il elle on nous vous ils elles notre nos ce c cet cette ces que qu qui quoi quel quelle quels quelles ou quand comment pourquoi ne n pas plus se s y`),
+	"es": strings.Fields(`el la los las un una unos unas de del y o a al en por para con sin es son era eran fue he has ha hemos han yo me mi mis tu te ti su sus se lo le les nos
+		nuestro nuestra que quien quienes cual cuales cuanto cuando donde como no si este esta esto`),
+}

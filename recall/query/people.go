@@ -1,0 +1,189 @@
+package query
+
+import "strings"
+
+// given has given names.
+var given = readNames()
+
+func readNames() map[string]bool {
+	text, err := files.ReadFile("lexicon/names.txt")
+	if err != nil {
+		return nil // it is embedded
+	}
+	_, list, _ := strings.Cut(string(text), "\n")
+	names := make(map[string]bool)
+	for name := range strings.FieldsSeq(list) {
+		names[name] = true
+	}
+	return names
+}
+
+// people finds who is named.
+func (p *parser) people() {
+	for i := 0; i < len(p.list); {
+		n := p.person(i)
+		if n > 0 {
+			addOnce(&p.q.People, p.source(i, n))
+		}
+		i += max(n, 1)
+	}
+}
+
+// person returns how many tokens at i name somebody, or 0.
+func (p *parser) person(i int) int {
+	t := p.at(i)
+	if t.uses&operator != 0 || t.text == "@" && p.at(i+1).kind != word {
+		return 0
+	}
+	if t.text == "@" && p.tight(i+1) && t.space {
+		return 2
+	}
+	if n := p.titled(i); n > 0 {
+		return n
+	}
+	if t.kind != word || !p.isName(i) {
+		return 0
+	}
+	return 1 + p.surname(i+1)
+}
+
+// titles stand before names.
+var titles = strings.Fields("dr mr mrs ms miss mx prof professor sir uncle aunt auntie cousin nurse coach herr frau onkel tante madame mme monsieur senor senora tio tia doctor")
+
+// titled reads "Dr. Okafor", "uncle Georg".
+func (p *parser) titled(i int) int {
+	if !contains(titles, p.at(i).text) {
+		return 0
+	}
+	at := i + 1
+	if p.is(at, ".") && p.tight(at) {
+		at++
+	}
+	if t := p.at(at); t.kind != word || !t.upper && !given[t.text] || t.uses != 0 {
+		return 0
+	}
+	return at + 1 + p.surname(at+1) - i
+}
+
+// surname returns how many tokens at i go on with a name.
+func (p *parser) surname(i int) int {
+	n := 0
+	for n < 3 {
+		t := p.at(i + n)
+		if t.kind != word || !t.upper || t.first || t.uses != 0 || p.lex.knows(t.text) || p.lang == "de" && !given[p.at(i).text] && n > 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// isName reports whether the word at i is a name: a given name; or a word with a
+// capital where people are spoken to or of.
+func (p *parser) isName(i int) bool {
+	t := p.at(i)
+	if given[t.text] && (t.upper || !p.lex.knows(t.text) && !common(t.text)) {
+		return !p.product(i)
+	}
+	if !t.upper || t.caps || t.first || t.uses != 0 || p.lex.knows(t.text) || p.lang == "de" {
+		return false
+	}
+	return p.spokenTo(i) || p.speaks(i+1) || p.owns(i+1)
+}
+
+// common reports whether a word without a capital is rather something else than a name.
+func common(w string) bool {
+	switch w {
+	case "mark", "jack", "robin", "bob", "sue", "max", "frank", "roman", "jean", "rosa", "bert", "milan", "jordan", "georgia", "victoria", "virginia", "florian", "mercedes", "kate", "ted", "carol", "clement",
+		"dora", "viola", "stella", "gloria", "sam", "norma", "lea", "pilar", "rosario", "wei", "wang", "ken", "leo", "luc", "kai", "mei", "mia", "mila", "ben", "tara", "raj", "ali", "alba", "wayne", "scott", "axel", "pia", "san", "leon":
+		return true
+	}
+	return false
+}
+
+// product reports whether a name is that of a thing: "Jordan river", "San Jose".
+func (p *parser) product(i int) bool {
+	switch p.at(i + 1).text {
+	case "river", "street", "road", "library", "framework", "mountains", "airport", "hotel", "avenue", "strasse", "platz", "benz":
+		return true
+	}
+	return p.at(i-1).text == "san" || p.at(i-1).text == "saint"
+}
+
+// spokenTo reports whether the word before i says that somebody is spoken to or met.
+func (p *parser) spokenTo(i int) bool {
+	switch before := p.at(i - 1).text; before {
+	case "promise", "promised", "tell", "told", "ask", "asked", "meet", "met", "owe", "owed", "thank", "thanked", "invite", "invited", "lend", "lent", "email", "emailed", "remind", "visit", "visited",
+		"message", "messaged", "texted", "married", "hire", "hired", "uncle", "aunt", "friend", "colleague", "neighbour", "neighbor", "advise", "advised", "congratulate":
+		return true
+	case "with", "to", "from", "and":
+		return p.meeting(i - 2)
+	}
+	return false
+}
+
+// meeting reports whether the word at i, or the one before it, is of people who meet.
+func (p *parser) meeting(i int) bool {
+	for _, k := range []int{i, i - 1} {
+		switch strings.TrimSuffix(p.at(k).text, "s") {
+		case "meeting", "met", "meet", "talk", "talked", "spoke", "speak", "call", "lunch", "dinner", "coffee", "conversation", "chat", "discussed", "discus", "email", "message", "letter",
+			"gift", "present", "argument", "argued", "interview", "advice", "feedback", "married", "promise", "promised", "agreed", "worked", "lived", "sent", "gave", "said", "wrote", "written", "lent", "owe", "told":
+			return true
+		}
+	}
+	return false
+}
+
+// speaks reports whether the word at i is what people do.
+func (p *parser) speaks(i int) bool {
+	t := p.at(i).text
+	switch strings.TrimSuffix(strings.TrimSuffix(t, "s"), "ed") {
+	case "say", "said", "think", "thought", "tell", "told", "ask", "want", "mention", "promise", "promis", "recommend", "wrote", "write", "suggest", "like", "invite", "invit", "lend", "lent", "complain",
+		"email", "propose", "propos", "agree", "agre", "feel", "felt", "prefer", "believe", "live", "eat", "ate", "know", "knew", "promisd", "hate", "love", "lov", "offer", "answer", "marry", "marri", "allergic", "reply", "repli", "worry", "worri":
+		return true
+	case "work":
+		return p.at(i-2).text != "did" || true
+	}
+	return false
+}
+
+// owns reports whether at i is an "'s" before what people have.
+func (p *parser) owns(i int) bool {
+	if !p.is(i, "'") || !p.tight(i) || p.at(i+1).text != "s" {
+		return false
+	}
+	for k := i + 2; k < i+4; k++ {
+		switch p.at(k).text {
+		case "birthday", "opinion", "phone", "email", "address", "wife", "husband", "mother", "father", "sister", "brother", "son", "daughter", "parents", "idea", "advice", "feedback", "promise", "objections",
+			"wedding", "partner", "job", "suggestion", "comments", "thoughts", "view", "views", "boss", "kids", "children", "number", "favourite", "favorite", "name", "words", "plan", "plans", "house", "letter", "boyfriend", "girlfriend":
+			return true
+		}
+	}
+	return false
+}
+
+// kin reports whether somebody is spoken of without a name: "my sister", "Grandpa".
+func (p *parser) kin() bool {
+	for i := range p.list {
+		t := p.at(i)
+		if t.kind != word || t.uses&(operator|timed) != 0 {
+			continue
+		}
+		if contains(parents, t.text) {
+			return true
+		}
+		if contains(relatives, t.text) && (contains(possessives, p.at(i-1).text) || contains(possessives, p.at(i-2).text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// parents are called so like a name; relatives are somebody's, as possessives say.
+var (
+	parents   = strings.Fields("mum mom mama mami dad daddy papa grandpa grandma granny grandfather grandmother oma opa maman papi papy mamie abuela abuelo mutti vati")
+	relatives = strings.Fields(`mother father sister brother wife husband son daughter boss manager partner boyfriend girlfriend friend colleague neighbour neighbor doctor therapist dentist
+		landlord teacher aunt uncle cousin niece nephew accountant lawyer coach mentor ex parents kids children mutter vater schwester bruder frau mann chef chefin freund freundin kollege
+		kollegin nachbar nachbarin arzt mere pere soeur frere femme mari chef ami amie collegue voisin medecin madre padre hermana hermano mujer marido jefe jefa amigo amiga medico vecino hijo hija`)
+	possessives = strings.Fields("my our his her their mein meine meinem meiner meinen unser unsere mon ma mes notre mi mis nuestro nuestra")
+)
