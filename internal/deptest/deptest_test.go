@@ -55,7 +55,7 @@ var rules = []rule{
 	{packages: "tool/knowledge", ours: []string{".", "document", "recall"}},
 	{packages: "tool/thread", ours: []string{".", "document"}},
 	{packages: "tool/memory", ours: []string{".", "recall"}},
-	{packages: "tool/web", ours: []string{".", "web", "web/*", "evidence"}},
+	{packages: "tool/web", ours: []string{".", "document", "web", "web/*", "evidence"}},
 	{packages: "tool/*", ours: []string{"."}},
 	{packages: "store/internal/*", ours: []string{".", "llm"}},
 	{packages: "store/storetest", ours: []string{".", "llm"}, theirs: []string{"github.com/google/go-cmp/"}},

@@ -77,7 +77,7 @@ func (s *state) open(url string) bool {
 func (s *state) readPage(c *cell, key string) ponder.Action {
 	i := slices.IndexFunc(c.Web.Pages, func(p page) bool { return p.key() == key })
 	url := c.Web.Results[c.Web.Pages[i].Result].URL
-	return use(key, WebFetchTool, map[string]any{"url": url, "query": s.query(c.Focus), "limit": pageHits})
+	return use(key, WebFetchTool, s.hasty(map[string]any{"url": url, "query": s.query(c.Focus), "passages": pageHits}))
 }
 
 // readCell goes on after a page was read.

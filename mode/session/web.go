@@ -5,32 +5,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ponder"
 )
 
 // The tools that the web is asked with.
 const (
-	// WebSearchTool searches the web. Its input is {query, limit, prefer, without}.
+	// WebSearchTool searches the web. Its input is {query, limit, prefer, without, seconds}.
 	// Its result is {results}, the best first, each with url, title, snippet, score
 	// and what else is known of it.
 	WebSearchTool = "web_search"
 
 	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
-	// {url, query, limit}. Its result is {hits} as that of [SearchTool], and what is
+	// {url, query, passages, seconds}. Its result is {hits} as that of [SearchTool], and what is
 	// known of the page.
 	WebFetchTool = "web_fetch"
 )
 
 // Bounds on what is asked of the web.
 const (
-	maxSearches = 4   // of a wave: the first foci are the most urgent
-	maxResults  = 6   // of a search, that are looked at
-	maxSnippets = 2   // of a search, that are gathered though their pages are not read
-	maxSnippet  = 600 // bytes
-	maxWebQuery = 400 // bytes
-	longestWord = 40  // bytes of a word of a query; what is longer is a key or a number, and stays here
-	mostSkipped = 16  // waves without the web, after it failed again and again
+	maxSearches   = 4   // of a wave: the first foci are the most urgent
+	maxResults    = 6   // of a search, that are looked at
+	maxSnippets   = 2   // of a search, that are gathered though their pages are not read
+	maxSnippet    = 600 // bytes
+	maxWebQuery   = 400 // bytes
+	longestWord   = 40  // bytes of a word of a query; what is longer is a key or a number, and stays here
+	leastPatience = 3 * time.Second
+	mostPatience  = 20 * time.Second
+	mostSkipped   = 16 // waves without the web, after it failed again and again
 )
 
 // A web is how looking on the web goes.
@@ -69,7 +72,7 @@ func (s *state) askWeb() bool {
 
 // searchWeb returns a cell's search of the web.
 func (s *state) searchWeb(c *cell) ponder.Action {
-	args := map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults}
+	args := s.hasty(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
 	if hosts := hostsOf(s.Pinned); len(hosts) > 0 {
 		args["prefer"] = hosts
 	}
@@ -77,6 +80,15 @@ func (s *state) searchWeb(c *cell) ponder.Action {
 		args["without"] = hosts
 	}
 	return use(c.webKey(), WebSearchTool, args)
+}
+
+// hasty adds how long a look at the web may take, in seconds: of a short session no
+// more than a tenth.
+func (s *state) hasty(args map[string]any) map[string]any {
+	if limit := s.run.Budget.Time; limit > 0 {
+		args["seconds"] = int(min(max(limit/10, leastPatience), mostPatience).Seconds())
+	}
+	return args
 }
 
 // webQuery returns what the web is asked for a focus. Strangers read it, and what

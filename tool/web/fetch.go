@@ -1,0 +1,138 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	fetching "ponder/web"
+)
+
+// FetchName is what the tool that reads pages is called by.
+const FetchName = "web_fetch"
+
+// Bounds on a page that is read, in bytes but for passages.
+const (
+	defaultText     = 12 << 10
+	maxText         = 48 << 10
+	leastText       = 500
+	defaultPassages = 5
+	maxPassages     = 20
+	maxURL          = 2000
+)
+
+//go:embed fetch.md
+var fetchDoc string
+
+var fetchSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "url": {"type": "string", "maxLength": 2000, "description": "The address of the page: http or https."},
+    "query": {"type": "string", "description": "What to look for in the page. The passages that bear on it come back, instead of the text."},
+    "passages": {"type": "integer", "minimum": 1, "maximum": 20, "description": "The most passages to return for a query; 5 if left out."},
+    "offset": {"type": "integer", "minimum": 0, "description": "Where in the text to begin, in bytes: next of the result before. 0 if left out."},
+    "limit": {"type": "integer", "minimum": 500, "maximum": 49152, "description": "The most bytes of text to return; 12288 if left out."},
+    "seconds": {"type": "integer", "minimum": 1, "description": "The longest to wait."}
+  },
+  "required": ["url"],
+  "additionalProperties": false
+}`)
+
+type fetcher struct{ Options }
+
+type fetchInput struct {
+	URL      string `json:"url"`
+	Query    string `json:"query"`
+	Passages int    `json:"passages"`
+	Offset   int    `json:"offset"`
+	Limit    int    `json:"limit"`
+	Seconds  int    `json:"seconds"`
+}
+
+// A page is what web_fetch returns, as JSON.
+type page struct {
+	Notice string `json:"notice"`
+	URL    string `json:"url"`             // where it is
+	Asked  string `json:"asked,omitempty"` // if that is elsewhere
+	Title  string `json:"title"`
+	Site   string `json:"site,omitempty"`
+	known
+	Language string    `json:"language,omitempty"`
+	Type     string    `json:"type,omitempty"`
+	Fetched  time.Time `json:"fetched,omitzero"`
+	Original string    `json:"original,omitempty"` // SHA-256 of the bytes that were fetched
+	Bytes    int       `json:"bytes"`              // of the text
+
+	Hits []hit  `json:"hits,omitempty"` // with a query
+	Says string `json:"says,omitempty"` // why there are none
+
+	Text  string `json:"text,omitempty"` // without one
+	Start int    `json:"start,omitempty"`
+	End   int    `json:"end,omitempty"`
+	Next  int    `json:"next,omitempty"` // the offset of what follows
+	Cut   bool   `json:"truncated,omitempty"`
+}
+
+func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
+	if in.URL = strings.TrimSpace(in.URL); in.URL == "" || len(in.URL) > maxURL {
+		return "", errors.New(FetchName + ": url is empty or longer than 2000 bytes: name a page, such as https://example.org/page")
+	}
+	ctx, cancel := f.bounded(ctx, in.Seconds)
+	defer cancel()
+	p, err := f.Fetch(ctx, in.URL)
+	if err != nil {
+		return "", advised(FetchName, err)
+	}
+	r := f.describe(p, in.URL)
+	text := visible(p.Markdown)
+	if r.Bytes = len(text); strings.TrimSpace(in.Query) != "" {
+		r.Hits = passages(r.URL, r.Title, text, in.Query, in.Passages)
+		if len(r.Hits) == 0 {
+			r.Says = "The page has none of these words: ask with others, or without query for its text."
+		}
+	} else if err := r.excerpt(text, in.Offset, in.Limit); err != nil {
+		return "", err
+	}
+	return encode(FetchName, r)
+}
+
+// describe returns what is known of a page, without its text.
+func (f *fetcher) describe(p *fetching.Page, asked string) page {
+	r := page{
+		Notice: notice, URL: line(p.Final, maxURL), Title: line(p.Title, maxLabel), Site: line(p.Site, maxLabel), Language: line(p.Language, maxWord),
+		Type: line(p.Type, maxLabel), Fetched: stamp(p.Fetched), Original: p.Hash, Cut: p.Truncated,
+	}
+	if r.URL == "" {
+		r.URL = asked
+	}
+	if r.URL != asked {
+		r.Asked = asked
+	}
+	text := p.Markdown
+	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:whole(text, maxJudged)], Published: p.Published, Fetched: p.Fetched}})[0]
+	r.known = newKnown(p.Author, p.Published, j)
+	return r
+}
+
+// maxJudged is how much of a text is looked at to judge it, in bytes.
+const maxJudged = 64 << 10
+
+// excerpt adds a part of the text.
+func (r *page) excerpt(text string, offset, limit int) error {
+	if offset < 0 || offset > 0 && offset >= len(text) {
+		return errors.New(FetchName + ": offset is beyond the end of the text: use next of the result before, or 0")
+	}
+	if limit <= 0 {
+		limit = defaultText
+	}
+	limit = min(max(limit, leastText), maxText)
+	r.Start = whole(text, offset)
+	r.End = whole(text, min(len(text), r.Start+limit))
+	if r.Text = text[r.Start:r.End]; r.End < len(text) {
+		r.Next = r.End
+	}
+	return nil
+}

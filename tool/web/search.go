@@ -1,0 +1,215 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// SearchName is what the tool that searches is called by.
+const SearchName = "web_search"
+
+// Bounds on a search.
+const (
+	defaultResults = 5
+	maxResults     = 20
+	maxOffset      = 40
+	maxQuery       = 1000 // bytes
+	maxHosts       = 30
+	maxSnippet     = 700 // bytes
+	maxFailed      = 8
+)
+
+//go:embed search.md
+var searchDoc string
+
+var searchSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "maxLength": 1000, "description": "What to look for, in the words a page would use."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 20, "description": "The most results to return; 5 if left out."},
+    "offset": {"type": "integer", "minimum": 0, "maximum": 40, "description": "How many of the best results to leave out: next of the result before."},
+    "from": {"type": "string", "description": "Only what was published since: 2024, 2024-03 or 2024-03-01."},
+    "to": {"type": "string", "description": "Only what was published until the end of: 2024, 2024-03 or 2024-03-01."},
+    "domains": {"type": "array", "items": {"type": "string"}, "maxItems": 30, "description": "Only pages of these hosts, such as example.org."},
+    "without": {"type": "array", "items": {"type": "string"}, "maxItems": 30, "description": "No pages of these hosts."},
+    "prefer": {"type": "array", "items": {"type": "string"}, "maxItems": 30, "description": "Hosts whose pages come earlier."},
+    "seconds": {"type": "integer", "minimum": 1, "description": "The longest to wait."}
+  },
+  "required": ["query"],
+  "additionalProperties": false
+}`)
+
+type searcher struct{ Options }
+
+type searchInput struct {
+	Query   string   `json:"query"`
+	Limit   int      `json:"limit"`
+	Offset  int      `json:"offset"`
+	From    string   `json:"from"`
+	To      string   `json:"to"`
+	Domains []string `json:"domains"`
+	Without []string `json:"without"`
+	Prefer  []string `json:"prefer"`
+	Seconds int      `json:"seconds"`
+}
+
+// found is what web_search returns, as JSON.
+type found struct {
+	Untrusted bool      `json:"untrusted"`
+	Notice    string    `json:"notice"`
+	Results   []result  `json:"results"`
+	Next      int       `json:"next,omitempty"` // the offset of what follows
+	Failed    []Failure `json:"failed,omitempty"`
+	Says      string    `json:"says,omitempty"` // why there are none
+}
+
+type result struct {
+	URL     string  `json:"url"`
+	Title   string  `json:"title"`
+	Snippet string  `json:"snippet"`
+	Score   float64 `json:"score"`
+	known
+	Provider string `json:"provider,omitempty"`
+}
+
+func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
+	q, err := in.parse()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", SearchName, err)
+	}
+	ctx, cancel := s.bounded(ctx, in.Seconds)
+	defer cancel()
+	f, err := s.Search(ctx, q)
+	if err != nil {
+		return "", toolError{fmt.Sprintf("%s: %s", SearchName, line(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
+	}
+	list := preferred(sound(f.Results, q), in.Prefer)
+	r := found{Untrusted: true, Notice: notice, Results: []result{}, Failed: failures(f.Failed)}
+	if end := in.Offset + in.Limit; len(list) > end {
+		r.Next = end
+	}
+	list = list[min(in.Offset, len(list)):]
+	if r.Results = s.describe(q.Text, list[:min(in.Limit, len(list))]); len(r.Results) == 0 {
+		r.Says = "Nothing was found: ask with other or fewer words."
+	}
+	return encode(SearchName, r)
+}
+
+// parse returns the query, and fills in what the input leaves out.
+func (in *searchInput) parse() (Query, error) {
+	in.Query = strings.Join(strings.Fields(visible(in.Query)), " ")
+	switch {
+	case in.Query == "":
+		return Query{}, errors.New("query is empty: say what to look for")
+	case len(in.Query) > maxQuery:
+		return Query{}, fmt.Errorf("query has %d bytes: ask with a few words, at most %d bytes", len(in.Query), maxQuery)
+	case in.Offset < 0 || in.Offset > maxOffset:
+		return Query{}, fmt.Errorf("offset is from 0 to %d: ask with other words rather than for more", maxOffset)
+	case max(len(in.Domains), len(in.Without), len(in.Prefer)) > maxHosts:
+		return Query{}, fmt.Errorf("more than %d hosts", maxHosts)
+	}
+	if in.Limit <= 0 {
+		in.Limit = defaultResults
+	}
+	in.Limit = min(in.Limit, maxResults)
+	t, err := between(in.From, in.To)
+	if err != nil {
+		return Query{}, err
+	}
+	in.Prefer = hosts(in.Prefer)
+	return Query{Text: in.Query, N: in.Offset + in.Limit + 1, From: t.from, To: t.to, Domains: hosts(in.Domains), Without: hosts(in.Without)}, nil
+}
+
+// hosts returns what names hosts, as they are compared.
+func hosts(names []string) (list []string) {
+	for _, name := range names {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if u, err := url.Parse(name); err == nil && u.Host != "" {
+			name = u.Hostname()
+		}
+		if name = strings.Trim(strings.TrimPrefix(name, "www."), "./*"); name != "" && !strings.ContainsAny(name, " /\\@") {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// sound returns the results that can be shown, each address once, and of the hosts
+// that are wanted: providers may not have heeded that.
+func sound(results []Result, q Query) (list []Result) {
+	seen := make(map[string]bool)
+	for _, r := range results {
+		u, err := url.Parse(r.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || len(r.URL) > maxURL || seen[r.URL] {
+			continue
+		}
+		if len(q.Domains) > 0 && !of(u, q.Domains) || of(u, q.Without) {
+			continue
+		}
+		seen[r.URL] = true
+		r.Title, r.Snippet, r.Author = line(r.Title, maxLabel), line(r.Snippet, maxSnippet), line(r.Author, maxLabel)
+		list = append(list, r)
+	}
+	return list
+}
+
+// of reports whether a page is of one of some hosts, or of one below it.
+func of(u *url.URL, hosts []string) bool {
+	own := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
+	return slices.ContainsFunc(hosts, func(h string) bool { return own == h || strings.HasSuffix(own, "."+h) })
+}
+
+// preferred returns results with those of some hosts at half of their ranks.
+func preferred(list []Result, hosts []string) []Result {
+	if len(hosts) == 0 {
+		return list
+	}
+	type ranked struct {
+		Result
+		rank int
+	}
+	all := make([]ranked, len(list))
+	for i, r := range list {
+		all[i] = ranked{r, 2*i + 1}
+		if u, err := url.Parse(r.URL); err == nil && of(u, hosts) {
+			all[i].rank = i
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	for i := range all {
+		list[i] = all[i].Result
+	}
+	return list
+}
+
+// describe returns results as they are shown.
+func (s *searcher) describe(query string, list []Result) []result {
+	pieces := make([]Piece, len(list))
+	score := scores(query, list)
+	for i, r := range list {
+		pieces[i] = Piece{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Snippet, Provider: strings.Join(r.Providers, ", "), Published: r.Published, Score: score[i]}
+	}
+	out := []result{}
+	for i, j := range s.judge(pieces) {
+		r := list[i]
+		out = append(out, result{
+			URL: r.URL, Title: r.Title, Snippet: r.Snippet, Score: score[i], known: newKnown(r.Author, r.Published, j), Provider: line(pieces[i].Provider, maxLabel),
+		})
+	}
+	return out
+}
+
+// failures returns what providers failed of, bounded.
+func failures(list []Failure) (out []Failure) {
+	for _, f := range list[:min(len(list), maxFailed)] {
+		out = append(out, Failure{line(f.Provider, maxLabel), line(f.Error, maxError)})
+	}
+	return out
+}
