@@ -77,11 +77,14 @@ func Article(page []byte, address string) (Content, error) {
 	text, cut := decode(page)
 	b := bound(text)
 	about := b.about.in(base)
-	c, ok := read(b.page, about, timeout)
+	c, ok := Content{}, false
+	if !b.large {
+		c, ok = read(b.page, about, timeout)
+	}
 	if !ok || len(c.Text) < minTelling {
 		c = c.or(plain(b.page, about))
 	}
-	c.Truncated = cut || b.cut || c.Truncated
+	c.Truncated = cut || c.Truncated
 	c.Canonical = about.canonical
 	c = c.tidy()
 	if c.Text == "" {

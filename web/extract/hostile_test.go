@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,23 @@ func TestHostile(t *testing.T) {
 			if len(c.Markdown) > 3*len(page)+1000 {
 				t.Errorf("%d bytes made of %d", len(c.Markdown), len(page))
 			}
-			t.Logf("%v, %d bytes, plain %v, truncated %v", took.Round(time.Millisecond), len(c.Text), c.Plain, c.Truncated)
+			t.Logf("%s: %v, %d bytes, plain %v, truncated %v", name, took.Round(time.Millisecond), len(c.Text), c.Plain, c.Truncated)
+		})
+	}
+}
+
+// As much of each as the libraries are given must not take them long either.
+func TestHostileTree(t *testing.T) {
+	for name, page := range hostile() {
+		t.Run(name, func(t *testing.T) {
+			n := sort.Search(len(page), func(n int) bool { return bound(page[:n]).large })
+			start := time.Now()
+			c, _ := Article([]byte(page[:max(0, n-1)]), "https://a.example/")
+			took := time.Since(start)
+			if took > timeout {
+				t.Errorf("%s: took %v", name, took)
+			}
+			t.Logf("%v for %d bytes of %s, %d bytes made, plain %v", took.Round(time.Millisecond), n, name, len(c.Markdown), c.Plain)
 		})
 	}
 }
