@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -19,7 +20,7 @@ func (f *Fetcher) transport() *http.Transport {
 		MaxIdleConns:           32,
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        f.limits.total,
-		TLSHandshakeTimeout:    f.limits.headers,
+		TLSHandshakeTimeout:    2 * f.limits.headers,
 		MaxResponseHeaderBytes: f.limits.headerBytes,
 		WriteBufferSize:        4 << 10,
 		ReadBufferSize:         8 << 10,
@@ -34,7 +35,7 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 		return nil, err
 	}
 	d := net.Dialer{
-		Timeout:  f.limits.headers,
+		Timeout:  2 * f.limits.headers, // the exchange ends sooner, and says why
 		Resolver: f.resolver,
 		ControlContext: func(_ context.Context, _, to string, _ syscall.RawConn) error {
 			return f.guard.connect(strings.ToLower(host), to)
@@ -46,6 +47,7 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 // explain says in plain words what went wrong below HTTP.
 func explain(err error) error {
 	var dns *net.DNSError
+	var op *net.OpError
 	switch {
 	case errors.Is(err, ErrRefused):
 		return refused(err)
@@ -53,8 +55,22 @@ func explain(err error) error {
 		return plainError{"no host has the name " + oneLine(dns.Name, 80), err}
 	case errors.As(err, &dns):
 		return plainError{"name of the host cannot be looked up: " + oneLine(dns.Err, 80), err}
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return plainError{"host hung up without an answer", err}
+	case errors.As(err, &op) && op.Op == "dial":
+		return plainError{"host cannot be reached: " + oneLine(op.Err.Error(), 80), err}
 	}
-	return plain(err)
+	return plainError{"host did not answer as it should: " + oneLine(words(err), longest), err}
+}
+
+// words returns what an error of the standard library says, without the places
+// in it that say so.
+func words(err error) string {
+	s := err.Error()
+	for _, prefix := range []string{"net/http: HTTP/1.x transport connection broken: ", "net/http: ", "http: "} {
+		s = strings.TrimPrefix(s, prefix)
+	}
+	return s
 }
 
 // refused returns what the guard said, without what the dialer put around it.

@@ -1,0 +1,292 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// robotic runs a site whose robots.txt is served by h.
+func robotic(t *testing.T, h http.HandlerFunc) *site {
+	return serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			h(w, r)
+			return
+		}
+		text("the page")(w, r)
+	})
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func TestRobots(t *testing.T) {
+	for name, c := range map[string]struct {
+		h    http.HandlerFunc
+		path string
+		want error
+	}{
+		"allowed":              {text("User-agent: *\nDisallow: /private\n"), "/page", nil},
+		"disallowed":           {text("User-agent: *\nDisallow: /private\n"), "/private/x", ErrRobots},
+		"disallowed query":     {text("User-agent: *\nDisallow: /*?id=\n"), "/page?id=1", ErrRobots},
+		"us":                   {text("User-agent: ponder\nDisallow: /\n"), "/page", ErrRobots},
+		"others":               {text("User-agent: other\nDisallow: /\n"), "/page", nil},
+		"none":                 {status(404), "/page", nil},
+		"gone":                 {status(410), "/page", nil},
+		"forbidden":            {status(403), "/page", nil},
+		"unauthorised":         {status(401), "/page", nil},
+		"empty":                {status(200), "/page", nil},
+		"no content":           {status(204), "/page", nil},
+		"in trouble":           {status(500), "/page", ErrRobots},
+		"unavailable":          {status(503), "/page", ErrRobots},
+		"busy":                 {status(429), "/page", ErrRobots},
+		"binary":               {text("\x00\xff\x00"), "/page", nil},
+		"cut off at 512 KiB":   {text("User-agent: *\n" + strings.Repeat("# long\n", 100_000) + "Disallow: /\n"), "/page", nil},
+		"itself":               {text("User-agent: *\nDisallow: /\n"), "/robots.txt", ErrRobots},
+		"redirected":           {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other.txt", 302) }, "/page", nil},
+		"redirected in a ring": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", 302) }, "/page", nil},
+		"redirected inwards":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://10.0.0.1/", 302) }, "/page", ErrRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := robotic(t, c.h)
+			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}})
+			page, err := f.Fetch(t.Context(), s.URL+c.path)
+			if !errors.Is(err, c.want) || err == nil && page.Markdown != "the page" {
+				t.Errorf("%v, not %v", err, c.want)
+			}
+			if c.want == ErrRobots && s.times(c.path) != 0 && c.path != "/robots.txt" {
+				t.Error("the page was asked for")
+			}
+		})
+	}
+}
+
+func TestRobotsIgnored(t *testing.T) {
+	s := robotic(t, text("User-agent: *\nDisallow: /\n"))
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	if _, err := f.Fetch(t.Context(), s.URL+"/page"); err != nil || s.times("/robots.txt") != 0 {
+		t.Error(err)
+	}
+}
+
+// TestRobotsOfRedirect asks the host that a page redirects to, too.
+func TestRobotsOfRedirect(t *testing.T) {
+	closed := robotic(t, text("User-agent: *\nDisallow: /\n"))
+	from := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		http.Redirect(w, r, closed.URL+"/page", http.StatusFound)
+	})
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}})
+	if _, err := f.Fetch(t.Context(), from.URL); !errors.Is(err, ErrRobots) || closed.times("/page") != 0 {
+		t.Error(err)
+	}
+}
+
+func TestRobotsAreRemembered(t *testing.T) {
+	var mu sync.Mutex
+	h := text("User-agent: *\nDisallow: /private\n")
+	s := robotic(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		h(w, r)
+	})
+	answer := func(with http.HandlerFunc) { mu.Lock(); h = with; mu.Unlock() }
+	clock, store := newClock(), anArchive(t)
+	o := Options{Allow: []string{"127.0.0.1"}, Archive: store, Now: clock.Now, MaxAge: -1}
+	f := fetcher(t, o)
+	try := func(when, path string, want error, asked int64) {
+		t.Helper()
+		if _, err := f.Fetch(t.Context(), s.URL+path); !errors.Is(err, want) {
+			t.Errorf("%s: %s: %v", when, path, err)
+		}
+		if n := s.times("/robots.txt"); n != asked {
+			t.Errorf("%s: robots.txt was asked for %d times, not %d", when, n, asked)
+		}
+	}
+	try("at first", "/a", nil, 1)
+	try("at once", "/private", ErrRobots, 1)
+	clock.forward(23 * time.Hour)
+	try("a day later", "/b", nil, 1)
+	f = fetcher(t, o)
+	try("by another process", "/private", ErrRobots, 1)
+	answer(text("User-agent: *\nDisallow: /b\n"))
+	clock.forward(2 * time.Hour)
+	try("when it is old", "/b", ErrRobots, 2)
+	answer(status(503))
+	clock.forward(25 * time.Hour)
+	try("when the host is in trouble", "/b", ErrRobots, 3)
+	try("when the host is in trouble, of what it said", "/private", nil, 3)
+	clock.forward(31 * 24 * time.Hour)
+	try("a month later", "/private", ErrRobots, 4)
+	try("a month later, at once", "/private", ErrRobots, 4)
+	answer(status(404))
+	clock.forward(2 * time.Minute)
+	try("when it has none any more", "/private", nil, 5)
+}
+
+// TestRobotsOnce lets many fetches of a host share one robots.txt.
+func TestRobotsOnce(t *testing.T) {
+	s := robotic(t, text("User-agent: *\nAllow: /\n"))
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, PerHost: 8})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := f.Fetch(t.Context(), s.URL+"/page"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := s.times("/robots.txt"); n != 1 {
+		t.Errorf("asked for %d times", n)
+	}
+}
+
+// piped makes a fetcher talk to a handler without a network, so that time can be
+// virtual.
+func piped(t *testing.T, f *Fetcher, h http.Handler) {
+	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	srv := &http.Server{Handler: h}
+	go srv.Serve(l)
+	t.Cleanup(func() { f.Close(); srv.Close() })
+	f.wire.DialContext = func(_ context.Context, _, _ string) (net.Conn, error) {
+		here, there := net.Pipe()
+		l.conns <- there
+		return here, nil
+	}
+}
+
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestPoliteness(t *testing.T) {
+	for name, c := range map[string]struct {
+		robots string
+		want   time.Duration // between the first and the third page
+	}{
+		"no wish":          {"", 2 * time.Second},
+		"a wish":           {"User-agent: *\nCrawl-delay: 3\n", 6 * time.Second},
+		"less than ours":   {"User-agent: *\nCrawl-delay: 0.1\n", 2 * time.Second},
+		"an immodest wish": {"User-agent: *\nCrawl-delay: 86400\n", 2 * maxCrawlDelay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fetcher(t, Options{Delay: time.Second})
+				var at []time.Time
+				piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == "/robots.txt" {
+						io.WriteString(w, c.robots)
+						return
+					}
+					at = append(at, time.Now())
+					text("page")(w, r)
+				}))
+				for range 3 {
+					if _, err := f.Fetch(t.Context(), "http://a.example/page"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := at[2].Sub(at[0]); got != c.want {
+					t.Errorf("%v passed, not %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestComeBackLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		code   int
+		after  string
+		busy   int // how often it says so
+		asked  int
+		took   time.Duration
+		status int // 0: the page comes
+	}{
+		"soon":            {429, "3", 1, 2, 3 * time.Second, 0},
+		"soon, twice":     {503, "3", 2, 3, 6 * time.Second, 0},
+		"soon, for ever":  {503, "3", 99, 3, 6 * time.Second, 503},
+		"at once":         {429, "0", 1, 2, time.Second, 0},
+		"later":           {429, "600", 1, 1, 0, 429},
+		"much later":      {503, "999999999999", 1, 1, 0, 503},
+		"does not say":    {429, "", 1, 1, 0, 429},
+		"says something":  {503, "soon", 1, 1, 0, 503},
+		"other trouble":   {500, "3", 1, 1, 0, 500},
+		"not there":       {404, "", 1, 1, 0, 404},
+		"unknown trouble": {599, "", 1, 1, 0, 599},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fetcher(t, Options{IgnoreRobots: true})
+				asked := 0
+				piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if asked++; asked <= c.busy {
+						w.Header().Set("Retry-After", c.after)
+						w.WriteHeader(c.code)
+						return
+					}
+					text("page")(w, r)
+				}))
+				began := time.Now()
+				_, err := f.Fetch(t.Context(), "http://a.example/")
+				var s *StatusError
+				if c.status == 0 && err != nil || c.status != 0 && (!errors.As(err, &s) || s.Code != c.status) {
+					t.Errorf("%v", err)
+				}
+				if took := time.Since(began); took != c.took || asked != c.asked {
+					t.Errorf("asked %d times in %v, not %d in %v", asked, took, c.asked, c.took)
+				}
+			})
+		})
+	}
+}
+
+// TestLeftAlone does not ask a host that wants to be left alone, for other pages
+// either, and says how long.
+func TestLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fetcher(t, Options{IgnoreRobots: true})
+		asked := 0
+		piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			w.Header().Set("Retry-After", "600")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}))
+		_, err := f.Fetch(t.Context(), "http://a.example/1")
+		if want := "fetch http://a.example/1: server answered 429 (too many requests); try again in 10m0s"; err == nil || err.Error() != want {
+			t.Errorf("%v", err)
+		}
+		_, err = f.Fetch(t.Context(), "http://a.example/2")
+		if want := "fetch http://a.example/2: host wants to be left alone: for another 10m0s"; !errors.Is(err, ErrBusy) || err.Error() != want {
+			t.Errorf("%v", err)
+		}
+		if asked != 1 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}
