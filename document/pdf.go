@@ -89,6 +89,7 @@ func (r *pdfReader) read(file []byte) error {
 	r.content = Content{Title: pdfTitle(r.meta(doc, "Title")), Author: r.meta(doc, "Author"), Published: pdfDate(r.meta(doc, "CreationDate"))}
 	for i := 0; i < n && r.err == nil; i++ {
 		r.pages = append(r.pages, r.page(doc, i))
+		r.extend(pdfPage)
 		if r.letters > maxPDFText {
 			return errTooMuch
 		}
@@ -132,15 +133,9 @@ func (r *pdfReader) page(doc uint64, i int) []pdfLine {
 
 // lines reads the letters of a page.
 func (r *pdfReader) lines(text uint64) []pdfLine {
-	n := r.number("FPDFText_CountChars", text)
 	var out []pdfLine
 	var line []pdfLetter
-	for i := 0; i <= n && r.err == nil && r.letters <= maxPDFText; i++ {
-		r.letters++
-		c := '\n'
-		if i < n {
-			c = rune(r.number("FPDFText_GetUnicode", text, uint64(i)))
-		}
+	for i, c := range append(r.runes(text), '\n') {
 		switch {
 		case c == '\n' || c == '\r':
 			if l, ok := r.line(text, line); ok {
@@ -153,6 +148,30 @@ func (r *pdfReader) lines(text uint64) []pdfLine {
 			line = append(line, pdfLetter{' ', i})
 		case c > ' ':
 			line = append(line, pdfLetter{c, i})
+		}
+	}
+	return out
+}
+
+// runes returns the letters of a page, by their numbers.
+func (r *pdfReader) runes(text uint64) []rune {
+	n := r.number("FPDFText_CountChars", text)
+	if r.letters += max(n, 0); n <= 0 || r.letters > maxPDFText {
+		return nil
+	}
+	buf := r.alloc(2 * (n + 1))
+	written := r.number("FPDFText_GetText", text, 0, uint64(n), buf)
+	raw := r.bytes(buf, 2*(n+1))
+	r.free(buf)
+	if r.err != nil {
+		return nil
+	}
+	out := make([]rune, n)
+	for i := range out {
+		if written == n+1 {
+			out[i] = rune(binary.LittleEndian.Uint16(raw[2*i:]))
+		} else { // it left some out, and so their numbers are others
+			out[i] = rune(r.number("FPDFText_GetUnicode", text, uint64(i)))
 		}
 	}
 	return out

@@ -20,9 +20,10 @@ import (
 
 // Bounds on the PDF engine.
 const (
-	pdfTime   = 20 * time.Second // for a file
-	pdfMemory = 512 << 20        // bytes of an engine's own memory, the file included
-	pdfAtOnce = 2                // engines that run beside each other
+	pdfTime   = 20 * time.Second      // for a file
+	pdfPage   = 20 * time.Millisecond // more, for each page that could be read
+	pdfMemory = 512 << 20             // bytes of an engine's own memory, the file included
+	pdfAtOnce = 2                     // engines that run beside each other
 )
 
 // startPDFs starts what engines are made of: PDFium as WebAssembly, which can
@@ -59,6 +60,16 @@ type pdfEngine struct {
 	mod   api.Module
 	funcs map[string]api.Function
 	err   error
+	timer *time.Timer
+	until time.Time
+}
+
+// extend gives the engine more time, unless it is up.
+func (e *pdfEngine) extend(d time.Duration) {
+	if e.timer.Stop() {
+		e.until = e.until.Add(d)
+		e.timer.Reset(time.Until(e.until))
+	}
 }
 
 // withPDFium calls f with an engine. When the time is up the engine is ended,
@@ -78,17 +89,15 @@ func withPDFium(limit time.Duration, f func(*pdfEngine) error) error {
 		return err
 	}
 	late := make(chan struct{})
-	timer := time.AfterFunc(limit, func() {
+	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, until: time.Now().Add(limit)}
+	e.timer = time.AfterFunc(limit, func() {
 		close(late)
 		_ = mod.CloseWithExitCode(context.Background(), 1) // what runs in it ends with an error
 	})
-	defer timer.Stop()
-	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}}
 	err = f(e)
-	select {
-	case <-late:
+	if !e.timer.Stop() {
+		<-late
 		return fmt.Errorf("it takes longer than %v to read", limit)
-	default:
 	}
 	if e.err != nil {
 		return fmt.Errorf("the PDF engine broke off: %s", firstLine(e.err.Error()))
