@@ -1,0 +1,61 @@
+package deep
+
+import (
+	"regexp"
+	"strings"
+)
+
+// label finds the labels of a reflection, however they are dressed up.
+var label = regexp.MustCompile(`(?im)^[\s>#*_-]*(hmm+|thoughts?)[\s*_]*:[\s*_]*`)
+
+// form returns a reflection in its stored form: "hmm: ...", an empty line and
+// "thoughts: ...". What has other labels, or none, is all thoughts, and its first
+// sentence is what strikes.
+func form(text string) string {
+	text = strings.TrimSpace(text)
+	var hmm, thoughts []string
+	marks := label.FindAllStringSubmatchIndex(text, -1)
+	if len(marks) == 0 {
+		first, rest := firstSentence(text)
+		if rest == "" {
+			return "hmm: " + first + "\n\nthoughts: " + first
+		}
+		return "hmm: " + first + "\n\nthoughts: " + rest
+	}
+	if before := strings.TrimSpace(text[:marks[0][0]]); before != "" {
+		thoughts = append(thoughts, before)
+	}
+	for i, m := range marks {
+		end := len(text)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		part := strings.TrimSpace(text[m[1]:end])
+		if part == "" {
+			continue
+		}
+		if strings.HasPrefix(strings.ToLower(text[m[2]:m[3]]), "hm") {
+			hmm = append(hmm, part)
+		} else {
+			thoughts = append(thoughts, part)
+		}
+	}
+	if len(hmm) == 0 && len(thoughts) > 0 {
+		first, _ := firstSentence(thoughts[0])
+		hmm = []string{first}
+	}
+	if len(thoughts) == 0 {
+		thoughts = hmm
+	}
+	return "hmm: " + strings.Join(hmm, "\n\n") + "\n\nthoughts: " + strings.Join(thoughts, "\n\n")
+}
+
+// firstSentence cuts a text after its first sentence.
+func firstSentence(text string) (first, rest string) {
+	for i, r := range text {
+		if strings.ContainsRune(".!?\n", r) && (i+1 == len(text) || strings.ContainsAny(text[i+1:i+2], " \n")) {
+			return strings.TrimSpace(text[:i+1]), strings.TrimSpace(text[i+1:])
+		}
+	}
+	return text, ""
+}

@@ -1,0 +1,85 @@
+package deep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ponder"
+)
+
+// Mermaid is the media type of diagrams.
+const Mermaid = "text/vnd.mermaid"
+
+// Bounds on diagrams.
+const (
+	maxDrawing  = 20_000 // bytes
+	maxDrawings = 3      // of a reflection
+)
+
+// fence finds diagrams in what a model wrote.
+var fence = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t]*\n(.*?)\n?[ \t]*```")
+
+// A drawing is the source of a diagram.
+type drawing string
+
+// drawn returns a text without its diagrams, and those of them that are sound.
+func drawn(text string) (rest string, list []drawing) {
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		d := drawing(strings.TrimSpace(m[1]))
+		if d.sound() && len(list) < maxDrawings && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	said := ""
+	if len(list) > 0 {
+		said = "(A diagram of this was put beside the conversation.)"
+	}
+	rest = strings.TrimSpace(fence.ReplaceAllLiteralString(text, said))
+	if rest == "" || rest == said {
+		rest = strings.TrimSpace("I drew a diagram. " + said)
+	}
+	return rest, list
+}
+
+// kinds are the words that diagrams begin with.
+var kinds = []string{
+	"graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "stateDiagram-v2", "erDiagram", "journey", "gantt", "pie",
+	"quadrantChart", "requirementDiagram", "gitGraph", "mindmap", "timeline", "sankey-beta", "xychart-beta", "block-beta", "packet-beta",
+	"kanban", "architecture-beta", "C4Context",
+}
+
+// sound reports whether a diagram is of a kind that there is, has something in it
+// and closes its brackets; and that it cannot run anything where it is shown.
+func (d drawing) sound() bool {
+	text := string(d)
+	head, body, _ := strings.Cut(text, "\n")
+	word, _, _ := strings.Cut(strings.TrimSpace(head), " ")
+	lower := strings.ToLower(text)
+	switch {
+	case len(text) > maxDrawing, !slices.Contains(kinds, strings.TrimSuffix(word, ";")), strings.TrimSpace(body) == "":
+		return false
+	case strings.Contains(lower, "%%{"), strings.Contains(lower, "javascript:"), strings.Contains(lower, "<script"), clicks.MatchString(text):
+		return false
+	}
+	for _, pair := range []string{"[]", "()", "{}"} {
+		if strings.Count(text, pair[:1]) != strings.Count(text, pair[1:]) && word != "erDiagram" {
+			return false
+		}
+	}
+	return true
+}
+
+// clicks finds lines that make a part of a diagram do something.
+var clicks = regexp.MustCompile(`(?im)^\s*(click|callback|link)\s`)
+
+// attachment returns the diagram as it is put beside the conversation.
+func (d drawing) attachment(n, i int) ponder.AttachmentAdded {
+	sum := sha256.Sum256([]byte(d))
+	return ponder.AttachmentAdded{
+		Content: string(d), Name: fmt.Sprintf("diagram-%d-%d.mmd", n, i), Media: Mermaid, Hash: hex.EncodeToString(sum[:]), Bytes: int64(len(d)),
+	}
+}

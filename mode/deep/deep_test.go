@@ -1,0 +1,259 @@
+package deep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/pondertest"
+)
+
+func TestForm(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"as it is asked for", "hmm: odd\n\nthoughts: it may rain", "hmm: odd\n\nthoughts: it may rain"},
+		{"dressed up", "**Hmm:** odd\n\n## Thoughts:\n- it may rain\n- or not", "hmm: odd\n\nthoughts: - it may rain\n- or not"},
+		{"the other way round", "Thoughts: it may rain\nHmmm: odd", "hmm: odd\n\nthoughts: it may rain"},
+		{"only thoughts", "thoughts: It may rain. Or not.", "hmm: It may rain.\n\nthoughts: It may rain. Or not."},
+		{"only hmm", "hmm: odd", "hmm: odd\n\nthoughts: odd"},
+		{"no label", "It may rain. Take a coat.", "hmm: It may rain.\n\nthoughts: Take a coat."},
+		{"one sentence", "It may rain", "hmm: It may rain\n\nthoughts: It may rain"},
+		{"words before", "Let me see.\nhmm: odd\nthoughts: rain", "hmm: odd\n\nthoughts: Let me see.\n\nrain"},
+		{"empty labels", "hmm:\n\nthoughts:", "hmm: \n\nthoughts: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := form(tt.text); got != tt.want {
+				t.Errorf("form(%q) = %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDrawn(t *testing.T) {
+	draw := func(source string) string { return "hmm: odd\n```mermaid\n" + source + "\n```\nthoughts: so" }
+	for _, tt := range []struct {
+		name, text string
+		want       []drawing
+	}{
+		{"none", "hmm: odd", nil},
+		{"a graph", draw("graph TD\n  A[sea] --> B(shore)"), []drawing{"graph TD\n  A[sea] --> B(shore)"}},
+		{"twice the same", draw("graph TD\n A-->B") + draw("graph TD\n A-->B"), []drawing{"graph TD\n A-->B"}},
+		{"of no kind", draw("picture\n A-->B"), nil},
+		{"a bracket open", draw("graph TD\n A[sea --> B"), nil},
+		{"nothing in it", draw("graph TD"), nil},
+		{"a click", draw("graph TD\n A-->B\n click A \"https://evil.example\""), nil},
+		{"settings", draw("%%{init: {'securityLevel':'loose'}}%%\ngraph TD\n A-->B"), nil},
+		{"too large", draw("graph TD\n" + strings.Repeat("A-->B\n", 5000)), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rest, got := drawn(tt.text)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+			if strings.Contains(rest, "```mermaid") || !strings.Contains(rest, "hmm: odd") {
+				t.Errorf("the rest is %q", rest)
+			}
+		})
+	}
+}
+
+func TestRoute(t *testing.T) {
+	tools := []llm.Tool{{Name: "knowledge_search"}, {Name: "thread_read"}, {Name: "web_search"}, {Name: "delete_everything"}}
+	for _, tt := range []struct{ topic, conversation, want string }{
+		{"how the supplier pays us", "", "knowledge_search"},
+		{"what we said earlier about the supplier", "", "knowledge_search thread_read"},
+		{"the latest release of the compiler", "", "knowledge_search web_search"},
+		{"", "User: what did you say before about prices today?", "knowledge_search thread_read web_search"},
+	} {
+		var got []string
+		for _, tool := range Route(tt.topic, tt.conversation, tools) {
+			got = append(got, tool.Name)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("Route(%q, %q) = %v, want %s", tt.topic, tt.conversation, got, tt.want)
+		}
+	}
+}
+
+func FuzzForm(f *testing.F) {
+	f.Add("hmm: a\nthoughts: b")
+	f.Add("```mermaid\ngraph TD\nA-->B\n```")
+	f.Fuzz(func(t *testing.T, text string) {
+		rest, list := drawn(text)
+		got := form(rest)
+		if !strings.HasPrefix(got, "hmm: ") || !strings.Contains(got, "\n\nthoughts: ") || len(list) > maxDrawings {
+			t.Errorf("%q became %q with %d diagrams", text, got, len(list))
+		}
+	})
+}
+
+// A voice is a slow model that answers by a function of the request.
+type voice struct {
+	takes  time.Duration
+	answer func(*llm.Request) (llm.Message, error)
+}
+
+func (voice) Name() string { return "fake/voice" }
+func (m voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		select {
+		case <-time.After(m.takes):
+		case <-ctx.Done():
+			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: "fake/voice", Message: "cancelled", Err: ctx.Err()})
+			return
+		}
+		msg, err := m.answer(req)
+		if err != nil {
+			yield(llm.Delta{}, err)
+			return
+		}
+		msg.Role = llm.Assistant
+		yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: llm.FinishStop, Model: "fake/voice"}}, nil)
+	}
+}
+
+// A wisher is a mode that asks for a reflection with each message that begins
+// with "think", as a conversation does.
+type wisher struct{ asks []string }
+
+func wisherMode() ponder.Mode {
+	return ponder.Mode{
+		Name: "wisher", Version: 1, History: true,
+		Wakes: func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok },
+		Start: func(ponder.Run) ponder.State { return wisher{} },
+	}
+}
+
+func (s wisher) Apply(ev ponder.Event) ponder.State {
+	if b, ok := ev.Body.(ponder.UserMessage); ok && strings.HasPrefix(b.Content, "think") {
+		s.asks = append(slices.Clip(s.asks), fmt.Sprint(ev.Seq))
+	}
+	if strings.HasPrefix(ev.Cause, "ask-") {
+		s.asks = slices.DeleteFunc(slices.Clone(s.asks), func(a string) bool { return strings.HasPrefix(ev.Cause, "ask-"+a+"/") })
+	}
+	return s
+}
+
+func (s wisher) Next(ponder.Moment) (do []ponder.Action) {
+	for _, a := range s.asks {
+		do = append(do, ponder.Write{Key: "ask-" + a, Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: "deep_think", Content: "the sea", Label: "why " + a}}})
+	}
+	if len(do) == 0 {
+		do = append(do, ponder.Finish{Answer: "asked"})
+	}
+	return do
+}
+
+type said struct {
+	after time.Duration
+	text  string
+}
+
+// play says things on a thread and returns what came of it.
+func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...said) []ponder.Event {
+	t.Helper()
+	mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: pondertest.Models(model, ponder.Price{}), Tools: tools})
+	for i, s := range list {
+		time.Sleep(s.after)
+		mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: s.text})
+	}
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	return mind.Events()
+}
+
+// outcome returns the reflections, failures and diagrams of a thread, a line each.
+func outcome(evs []ponder.Event) (list []string) {
+	for _, ev := range evs {
+		switch b := ev.Body.(type) {
+		case ponder.InnerMonologue:
+			text := fmt.Sprintf("%s (%s, read %d", b.Content, b.Reason, b.ReadTo)
+			if b.Older {
+				text += ", older"
+			}
+			if len(b.Sources) > 0 {
+				text += fmt.Sprint(", ", b.Sources)
+			}
+			list = append(list, text+")")
+		case ponder.Progress:
+			if b.Stage == failed {
+				list = append(list, "failed: "+b.Content)
+			}
+		case ponder.AttachmentAdded:
+			list = append(list, b.Name+": "+b.Content)
+		}
+	}
+	return list
+}
+
+func TestReflections(t *testing.T) {
+	look := ponder.NewTool("knowledge_search", "Looks.", nil, func(_ context.Context, in struct{ Query string }) (string, error) {
+		return `{"hits":[{"source":"sea.md","quote":"deep"},{"source":"sea.md"}]}`, nil
+	})
+	plain := func(*llm.Request) (llm.Message, error) {
+		return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: so"), nil
+	}
+	asker := func(*llm.Request) (llm.Message, error) {
+		return llm.Message{Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c", Name: "knowledge_search", Input: json.RawMessage(`{"query":"sea"}`)}}}}, nil
+	}
+	for _, tt := range []struct {
+		name  string
+		opts  Options
+		model voice
+		says  []said
+		want  []string
+	}{
+		{"one", Options{}, voice{time.Minute, plain}, []said{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3)"}},
+		{"nothing is asked for", Options{}, voice{time.Minute, plain}, []said{{0, "hello"}}, nil},
+		{"asked again meanwhile", Options{}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "think"}, {time.Second, "think"}},
+			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3)", "hmm: odd\n\nthoughts: so (why 11, read 16)"}},
+		{"tools, twice at most", Options{Tools: []llm.Tool{look.Tool}}, voice{time.Second, func(req *llm.Request) (llm.Message, error) {
+			if req.ToolChoice == "none" {
+				return plain(req)
+			}
+			return asker(req)
+		}}, []said{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3, [sea.md])"}},
+		{"tools for ever", Options{Tools: []llm.Tool{look.Tool}}, voice{time.Second, asker}, []said{{0, "think"}}, []string{"failed: the model wrote nothing"}},
+		{"too slow", Options{}, voice{time.Hour, plain}, []said{{0, "think"}}, []string{"failed: it took more than 2m0s"}},
+		{"the second too slow", Options{Limit: 90 * time.Second}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "think"}},
+			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3)", "hmm: odd\n\nthoughts: so (why 7, read 12)"}},
+		{"fails", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+			return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/voice", Message: "the key is not good"}
+		}}, []said{{0, "think"}}, []string{"failed: fake/voice: the key is not good"}},
+		{"older, and marked", Options{NoRebase: true}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
+			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3, older)"}},
+		{"older, and rebased", Options{}, voice{time.Minute, func(req *llm.Request) (llm.Message, error) {
+			if strings.HasPrefix(req.System, "Below are notes") {
+				return llm.Say(llm.Assistant, "hmm: even now\n\nthoughts: yes"), nil
+			}
+			return plain(req)
+		}}, []said{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}}, []string{"hmm: even now\n\nthoughts: yes (why 1, read 18)"}},
+		{"older, and of no use", Options{}, voice{time.Minute, func(req *llm.Request) (llm.Message, error) {
+			if strings.HasPrefix(req.System, "Below are notes") {
+				return llm.Say(llm.Assistant, "Nothing."), nil
+			}
+			return plain(req)
+		}}, []said{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
+			[]string{"failed: the conversation has moved on: nothing of it helps any more"}},
+		{"a diagram", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+			return llm.Say(llm.Assistant, "hmm: odd\nthoughts: so\n```mermaid\ngraph TD\nA-->B\n```"), nil
+		}}, []said{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD\nA-->B",
+			"hmm: odd\n\nthoughts: so\n(A diagram of this was put beside the conversation.) (why 1, read 3)"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got := outcome(play(t, tt.opts, tt.model, []ponder.Tool{look}, tt.says...))
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("%q\nwant\n%q", got, tt.want)
+				}
+			})
+		})
+	}
+}

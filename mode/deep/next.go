@@ -1,0 +1,207 @@
+package deep
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// Next implements [ponder.State].
+func (s *state) Next(now ponder.Moment) []ponder.Action {
+	w := s.Work
+	if w == nil {
+		return []ponder.Action{ponder.Finish{Answer: "Reflected."}}
+	}
+	left := s.opts.Limit - (now.Spent - max(0, w.Began-s.Zero))
+	switch {
+	case w.Err != "":
+		return s.fail(w.Err)
+	case w.Answer != "":
+		return s.conclude(w)
+	case s.Stop != "":
+		return s.fail(s.Stop)
+	case left <= 0:
+		return s.fail(fmt.Sprintf("it took more than %v", s.opts.Limit))
+	}
+	do := []ponder.Action{ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)}}
+	for _, u := range w.Calls {
+		if u.Result == nil {
+			do = append(do, ponder.Do{Key: u.Key, Tool: u.Call.Name, Args: u.Call.Input, Internal: true})
+		}
+	}
+	if len(w.Calls) > 0 {
+		return do
+	}
+	return append(do, ponder.Call{Key: w.key("think", w.Round+1), Role: s.opts.Role, Request: s.request(w)})
+}
+
+func (w *work) key(what string, numbers ...int) string {
+	key := what + "-" + strconv.FormatInt(int64(w.N), 10)
+	for _, n := range numbers {
+		key += "-" + strconv.Itoa(n)
+	}
+	return key
+}
+
+// fail says that nothing comes of the reflection.
+func (s *state) fail(why string) []ponder.Action {
+	return []ponder.Action{ponder.Write{Key: s.Work.key("failed"), Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: failed, Content: why}}}}
+}
+
+// request returns what the slow model is asked.
+func (s *state) request(w *work) llm.Request {
+	text := "The conversation so far:\n\n" + w.Text
+	if w.Text == "" {
+		text = "Nothing was said yet."
+	}
+	if w.Prompt != "" {
+		text += "\n\nFocus on: " + clip(w.Prompt, maxEvent)
+	}
+	req := llm.Request{System: strings.TrimSpace(innerVoice), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: s.opts.Reply, Background: true}
+	req.Messages = append(req.Messages, w.Msgs...)
+	req.Tools = Route(w.Prompt+" "+w.Reason, w.Text, s.opts.Tools)
+	if len(req.Tools) > 0 && w.Round >= toolTurns {
+		req.ToolChoice = "none"
+	}
+	return req
+}
+
+// called takes in an answer.
+func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
+	key, _, _ := strings.Cut(ev.Cause, "#")
+	if s.Work == nil {
+		return
+	}
+	w := *s.Work
+	switch key {
+	case w.key("think", w.Round+1):
+		w.Round++
+		w.answered(b)
+	case w.key("rebase"):
+		w.Tried = true
+		if b.Error == "" {
+			w.Rebased = strings.TrimSpace(b.Message.Text())
+		}
+	default:
+		return
+	}
+	s.Work = &w
+}
+
+// answered takes in what the slow model wrote.
+func (w *work) answered(b ponder.CallFinished) {
+	calls := b.Message.Calls()
+	switch {
+	case b.Error != "":
+		w.Err = b.Error
+		return
+	case len(calls) == 0 || w.Round > toolTurns:
+		if w.Answer = strings.TrimSpace(b.Message.Text()); w.Answer == "" {
+			w.Err = "the model wrote nothing"
+		}
+		return
+	}
+	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), b.Message), nil
+	for i, c := range calls {
+		u := use{Key: w.key("use", w.Round, i), Call: c}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(c.Input, &object) != nil {
+			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: "the arguments are not a JSON object", Failed: true}
+		}
+		w.Calls = append(w.Calls, u)
+	}
+	w.settle()
+}
+
+// used takes in the result of a tool.
+func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
+	key, _, _ := strings.Cut(ev.Cause, "#")
+	if s.Work == nil {
+		return
+	}
+	i := slices.IndexFunc(s.Work.Calls, func(u use) bool { return u.Key == key && u.Result == nil })
+	if i < 0 {
+		return
+	}
+	w := *s.Work
+	w.Calls = slices.Clone(w.Calls)
+	c := w.Calls[i].Call
+	text := clip(strings.TrimSpace(b.Result+"\n"+b.Error), maxResult)
+	w.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: b.Error != ""}
+	w.Sources = append(slices.Clip(w.Sources), sources(b)...)
+	w.settle()
+	s.Work = &w
+}
+
+// sources returns what a tool's result is from.
+func sources(b ponder.ToolResult) (list []string) {
+	var found struct {
+		Hits []struct {
+			Source string `json:"source"`
+		} `json:"hits"`
+	}
+	if json.Unmarshal([]byte(b.Result), &found) != nil || b.Error != "" {
+		return nil
+	}
+	for _, h := range found.Hits {
+		if h.Source != "" && len(h.Source) < 500 && len(list) < 20 {
+			list = append(list, h.Source)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// settle adds the results of a round to what the model is shown next, once all
+// are there.
+func (w *work) settle() {
+	if slices.ContainsFunc(w.Calls, func(u use) bool { return u.Result == nil }) {
+		return
+	}
+	m := llm.Message{Role: llm.User}
+	for _, u := range w.Calls {
+		m.Parts = append(m.Parts, llm.Part{Result: u.Result})
+	}
+	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), m), nil
+}
+
+// conclude writes the reflection down. One that much was said after is rebased, or
+// else marked.
+func (s *state) conclude(w *work) []ponder.Action {
+	text, later := s.since(w.ReadTo)
+	old := later > fresh
+	if old && !s.opts.NoRebase && !w.Tried && s.Stop == "" {
+		return []ponder.Action{ponder.Call{Key: w.key("rebase"), Role: s.opts.Rebaser, Request: llm.Request{
+			System:    strings.TrimSpace(rebasePrompt),
+			Messages:  []llm.Message{llm.Say(llm.User, "The notes:\n\n"+w.Answer+"\n\nWhat was said since:\n\n"+text)},
+			MaxTokens: s.opts.Reply, Background: true,
+		}}}
+	}
+	b := ponder.InnerMonologue{Tool: Tool, Reason: w.Reason, ReadTo: w.ReadTo, Trigger: w.Trigger, Sources: distinct(w.Sources), Older: old}
+	answer, drawings := drawn(w.Answer)
+	if w.Rebased != "" {
+		if strings.EqualFold(strings.Trim(w.Rebased, " .\n"), "nothing") {
+			return s.fail("the conversation has moved on: nothing of it helps any more")
+		}
+		answer, _ = drawn(w.Rebased)
+		b.Older, b.ReadTo = false, s.Head
+	}
+	b.Content = form(answer)
+	var do []ponder.Action
+	for i, d := range drawings {
+		do = append(do, ponder.Write{Key: w.key("drawn", i+1), Bodies: []ponder.Body{d.attachment(int(w.N), i+1)}})
+	}
+	return append(do, ponder.Write{Key: w.key("muse"), Bodies: []ponder.Body{b}})
+}
+
+func distinct(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,196 @@
+package deep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// A state is what is known of a conversation and of the reflection on it.
+type state struct {
+	run  ponder.Run
+	opts *Options
+
+	Lines  []line        `json:"lines,omitempty"` // the last events that say something
+	Head   ponder.Seq    `json:"head,omitempty"`
+	Said   []ponder.Seq  `json:"said,omitempty"`   // of the newest messages of the user
+	Wanted *request      `json:"wanted,omitempty"` // the newest request that no reflection has taken up
+	Zero   time.Duration `json:"zero,omitempty"`   // the thread's clock when the first of this run was asked for
+	Work   *work         `json:"work,omitempty"`
+	Stop   string        `json:"stop,omitempty"`
+}
+
+// A line is an event of the transcript.
+type line struct {
+	Seq  ponder.Seq `json:"seq"`
+	Text string     `json:"text"`
+}
+
+// A request is that a reflection is wanted.
+type request struct {
+	N       ponder.Seq    `json:"n"`
+	Prompt  string        `json:"prompt,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Trigger string        `json:"trigger,omitempty"`
+	At      time.Duration `json:"at,omitempty"` // the thread's clock
+}
+
+// A work is a reflection that is being made.
+type work struct {
+	request
+	ReadTo  ponder.Seq    `json:"read_to"`
+	Text    string        `json:"text"`  // the transcript
+	Began   time.Duration `json:"began"` // the thread's clock
+	Round   int           `json:"round,omitempty"`
+	Msgs    []llm.Message `json:"msgs,omitempty"`
+	Calls   []use         `json:"calls,omitempty"`
+	Sources []string      `json:"sources,omitempty"`
+	Answer  string        `json:"answer,omitempty"` // as the model wrote it
+	Rebased string        `json:"rebased,omitempty"`
+	Tried   bool          `json:"tried,omitempty"` // to rebase it
+	Err     string        `json:"err,omitempty"`
+}
+
+// A use is a tool that the model called.
+type use struct {
+	Key    string          `json:"key,omitempty"`
+	Call   llm.ToolCall    `json:"call"`
+	Result *llm.ToolResult `json:"result,omitempty"`
+}
+
+// Apply implements [ponder.State].
+func (s *state) Apply(ev ponder.Event) ponder.State {
+	c := *s
+	c.apply(ev)
+	return &c
+}
+
+func (s *state) apply(ev ponder.Event) {
+	s.read(ev)
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		s.progress(ev, b)
+	case ponder.InnerMonologue:
+		if s.Work != nil && ev.Cause == fmt.Sprintf("muse-%d/1.1", s.Work.N) {
+			s.done(ev.Elapsed)
+		}
+	case ponder.CallFinished:
+		s.called(ev, b)
+	case ponder.ToolResult:
+		s.used(ev, b)
+	case ponder.Steer:
+		switch {
+		case b.Do == ponder.Cancel:
+			s.Work, s.Wanted = nil, nil
+		case b.Do == ponder.AnswerNow && ev.Run != "": // without a run it is for the turn that goes on
+			s.Stop = "stopped: an answer was wanted at once"
+		}
+	case ponder.BudgetSpent:
+		s.Stop = b.What + " is spent"
+	}
+	s.begin(ev)
+}
+
+// progress takes in requests, and failures.
+func (s *state) progress(ev ponder.Event, b ponder.Progress) {
+	switch b.Stage {
+	case asked:
+		if s.Work == nil && s.Wanted == nil {
+			s.Zero = ev.Elapsed
+		}
+		trigger := ""
+		if n := len(s.Lines); n > 0 {
+			trigger = ev.ID
+		}
+		s.Wanted = &request{N: ev.Seq, Prompt: b.Content, Reason: b.Label, Trigger: trigger, At: ev.Elapsed}
+	case failed:
+		if s.Work != nil && ev.Cause == fmt.Sprintf("failed-%d/1.1", s.Work.N) {
+			s.done(ev.Elapsed)
+		}
+	}
+}
+
+// begin begins the next reflection, if one is wanted and none is being made.
+func (s *state) begin(ev ponder.Event) {
+	if s.Work != nil || s.Wanted == nil {
+		return
+	}
+	w := &work{request: *s.Wanted, ReadTo: s.Head, Text: s.transcript(), Began: max(s.Wanted.At, ev.Elapsed)}
+	s.Work, s.Wanted = w, nil
+}
+
+func (s *state) done(at time.Duration) {
+	s.Work = nil
+	if s.Wanted != nil {
+		s.Wanted = &request{N: s.Wanted.N, Prompt: s.Wanted.Prompt, Reason: s.Wanted.Reason, Trigger: s.Wanted.Trigger, At: at}
+	}
+}
+
+// read adds an event to the transcript, if it says something.
+func (s *state) read(ev ponder.Event) {
+	s.Head = ev.Seq
+	who, text := "", ""
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		who, text = "User", b.Content
+		s.Said = append(slices.Clip(s.Said), ev.Seq)
+		s.Said = s.Said[max(0, len(s.Said)-transcript):]
+	case ponder.AssistantMessage:
+		who, text = "Assistant", b.Content
+	case ponder.AttachmentAdded:
+		who, text = "Attached "+b.Name, b.Content
+	case ponder.SystemNote:
+		who, text = "Note", b.Content
+	case ponder.Summary:
+		who, text = "Summary of what was said before", b.Content
+	case ponder.InnerMonologue:
+		who, text = "You thought before", b.Content
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + clip(text, maxEvent)})
+	s.Lines = s.Lines[max(0, len(s.Lines)-transcript):]
+}
+
+// transcript returns what is read, as one text.
+func (s *state) transcript() string {
+	var b strings.Builder
+	for _, l := range s.Lines {
+		b.WriteString(l.Text + "\n\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// since returns what was said after a place, and how many messages of the user
+// that are.
+func (s *state) since(at ponder.Seq) (text string, messages int) {
+	var b strings.Builder
+	for _, l := range s.Lines {
+		if l.Seq > at {
+			b.WriteString(l.Text + "\n\n")
+		}
+	}
+	for _, n := range s.Said {
+		if n > at {
+			messages++
+		}
+	}
+	return strings.TrimSpace(b.String()), messages
+}
+
+// clip returns the beginning of text, at most most bytes of it.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + " […]"
+}
