@@ -70,7 +70,7 @@ func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
 // not kept.
 func (f *Fetcher) keep(ctx context.Context, url string, a *answer) (*Page, error) {
 	c := copied{raw: a.body, record: record{
-		URL: url, Final: a.url.String(), Type: a.header.Get("Content-Type"), Cut: a.cut, Fetched: f.o.Now().UTC(),
+		URL: url, Final: a.url.String(), Type: a.header.Get("Content-Type"), Cut: a.cut, Fetched: f.now(),
 		ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified")),
 	}}
 	if a.cut {
@@ -85,7 +85,7 @@ func (f *Fetcher) keep(ctx context.Context, url string, a *answer) (*Page, error
 
 // confirm returns a page of which the host said that it is as it was.
 func (f *Fetcher) confirm(ctx context.Context, c *copied) (*Page, error) {
-	c.Fetched = f.o.Now().UTC()
+	c.Fetched = f.now()
 	page, err := f.page(c)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,8 @@ func (f *Fetcher) store(ctx context.Context, c *copied, title string) error {
 	if f.o.Archive == nil {
 		return nil
 	}
-	_, err := f.o.Archive.Put(ctx, archive.Original{Type: c.Type, Source: c.Final, Title: title, Fetched: c.Fetched, Bytes: c.raw})
+	var err error
+	c.Hash, err = f.o.Archive.Put(ctx, archive.Original{Type: c.Type, Source: c.Final, Title: title, Fetched: c.Fetched, Bytes: c.raw})
 	if err != nil {
 		return err
 	}
@@ -114,3 +115,6 @@ func short(validator string) string {
 	}
 	return validator
 }
+
+// now returns the time as it is kept.
+func (f *Fetcher) now() time.Time { return f.o.Now().UTC().Truncate(time.Microsecond) }

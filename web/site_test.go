@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -254,4 +256,15 @@ func record4or6(name dnsmessage.Name, kind dnsmessage.Type, a netip.Addr) (dnsme
 		return r, false
 	}
 	return r, true
+}
+
+// serveTLS runs a server that speaks HTTP/2.
+func serveTLS(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
 }
