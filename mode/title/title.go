@@ -1,0 +1,149 @@
+// Package title is the mode that names a conversation, in the background, once its
+// first message is answered: a cheap model is asked for a few words; if it has
+// none, they are the first ones of the message.
+//
+// It writes a title_generated event under the key title.
+package title
+
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// Name is the name of the mode.
+const Name = "title"
+
+// Bounds.
+const (
+	maxTitle = 60   // letters
+	maxRead  = 2000 // bytes of a message
+	maxWords = 8    // of a title that no model made
+)
+
+//go:embed title.md
+var prompt string
+
+// New returns the mode. The first answer of a conversation wakes it, and it makes
+// no second title.
+func New() ponder.Mode {
+	return ponder.Mode{
+		Name:    Name,
+		Version: 1,
+		Doc:     "Name a conversation.",
+		Wakes:   wakes,
+		History: true,
+		Start:   func(ponder.Run) ponder.State { return state{} },
+		Carry:   func(_ ponder.Run, last ponder.State) ponder.State { return last },
+		Load: func(_ ponder.Run, js []byte) (ponder.State, error) {
+			var s state
+			err := json.Unmarshal(js, &s)
+			return s, err
+		},
+	}
+}
+
+// wakes reports whether an event is the first answer that a run of a conversation
+// gives: later ones are no reason to look again.
+func wakes(ev ponder.Event) bool {
+	_, ok := ev.Body.(ponder.AssistantMessage)
+	return ok && ev.Seq < firstEvents
+}
+
+// firstEvents is how many events a thread has at most when its first message is
+// answered. A later answer does not begin a run, which would be one event a turn.
+const firstEvents = 60
+
+// A state is what was said first.
+type state struct {
+	Said, Answer string `json:",omitempty"`
+	Titled       bool   `json:",omitempty"`
+	Title        string `json:",omitempty"`
+}
+
+// Apply implements [ponder.State].
+func (s state) Apply(ev ponder.Event) ponder.State {
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		if s.Said == "" {
+			s.Said = clip(b.Content)
+		}
+	case ponder.AssistantMessage:
+		if s.Answer == "" {
+			s.Answer = clip(b.Content)
+		}
+	case ponder.TitleGenerated:
+		s.Titled = true
+	case ponder.CallFinished:
+		if s.Title = clean(b.Message.Text()); b.Error != "" || s.Title == "" {
+			s.Title = firstWords(s.Said)
+		}
+	}
+	return s
+}
+
+// Next implements [ponder.State].
+func (s state) Next(ponder.Moment) []ponder.Action {
+	switch {
+	case s.Titled:
+		return []ponder.Action{ponder.Finish{Answer: "Titled."}}
+	case s.Title != "":
+		return []ponder.Action{ponder.Write{Key: "title", Bodies: []ponder.Body{ponder.TitleGenerated{Content: s.Title}}}}
+	}
+	text := "The user: " + s.Said + "\n\nThe answer: " + s.Answer
+	return []ponder.Action{ponder.Call{Key: "name", Role: ponder.Cheap, Request: llm.Request{
+		System: strings.TrimSpace(prompt), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: 200, Background: true,
+	}}}
+}
+
+func clip(text string) string {
+	if len(text) > maxRead {
+		text = strings.ToValidUTF8(text[:maxRead], "")
+	}
+	return strings.TrimSpace(text)
+}
+
+// clean returns the title in what a model wrote: its first line with words, without
+// what dresses it up.
+func clean(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+		line = strings.TrimSpace(strings.Trim(line, "\"'`*#_“”„«».: "))
+		for _, label := range []string{"title:", "titel:"} {
+			if len(line) > len(label) && strings.EqualFold(line[:len(label)], label) {
+				line = strings.Trim(line[len(label):], "\"'`*#_“”„«».: ")
+			}
+		}
+		if line != "" {
+			return short(line)
+		}
+	}
+	return ""
+}
+
+// short returns at most maxTitle letters, cut between words.
+func short(text string) string {
+	r := []rune(text)
+	if len(r) <= maxTitle {
+		return text
+	}
+	cut := string(r[:maxTitle-1])
+	if i := strings.LastIndexByte(cut, ' '); i > maxTitle/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+// firstWords returns the beginning of a message as a title.
+func firstWords(text string) string {
+	words := strings.Fields(text)
+	title := short(strings.Join(words[:min(len(words), maxWords)], " "))
+	if title == "" {
+		return "A conversation"
+	}
+	return title
+}
