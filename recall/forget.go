@@ -1,0 +1,128 @@
+package recall
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// ErrNone says that there is nothing with an id or a name.
+var ErrNone = errors.New("there is none")
+
+// Forget removes items and all that belongs to them, and returns how many there
+// were. Of a file, it removes what is in the Library and not the file: that comes
+// again when the file has changed and is ingested again.
+func (l *Library) Forget(ctx context.Context, ids ...string) (int, error) {
+	n := 0
+	for len(ids) > 0 {
+		group := ids[:min(len(ids), stepRemoved)]
+		ids = ids[len(group):]
+		args := []any{l.owner}
+		for _, id := range group {
+			args = append(args, id)
+		}
+		list, err := l.stored(ctx, `owner = ? AND id IN (`+marks(len(group))+`)`, args...)
+		if err == nil {
+			err = l.forget(ctx, list, nil)
+		}
+		if err != nil {
+			return n, fmt.Errorf("forget %d items: %w", len(group), err)
+		}
+		n += len(list)
+	}
+	return n, nil
+}
+
+// ForgetSource removes all items of a source: a name, a URL, a file, or all files
+// of a folder. It returns how many there were.
+func (l *Library) ForgetSource(ctx context.Context, source string) (int, error) {
+	n, err := l.forgetSource(ctx, source)
+	if err != nil {
+		return n, fmt.Errorf("forget %s: %w", source, err)
+	}
+	return n, nil
+}
+
+func (l *Library) forgetSource(ctx context.Context, source string) (int, error) {
+	list, err := l.stored(ctx, `owner = ? AND source = ? AND path = ''`, l.owner, source)
+	if err != nil {
+		return 0, err
+	}
+	n := len(list)
+	if err := l.forget(ctx, list, nil); err != nil {
+		return 0, err
+	}
+	path := source
+	if abs, err := filepath.Abs(source); err == nil {
+		path = abs
+	}
+	known, err := l.files(ctx, []string{path, source})
+	if err != nil {
+		return n, err
+	}
+	for _, f := range known {
+		list, err := l.stored(ctx, `owner = ? AND path = ?`, l.owner, f.path)
+		if err != nil {
+			return n, err
+		}
+		copies, err := l.copies(ctx, f.path, "")
+		if err != nil {
+			return n, err
+		}
+		if err := l.forget(ctx, list, &step{gone: []write{{f, f.change}}, dropped: copies}); err != nil {
+			return n, err
+		}
+		n += len(list)
+	}
+	// Records of a file that name a source of their own.
+	list, err = l.stored(ctx, `owner = ? AND source = ?`, l.owner, source)
+	if err != nil {
+		return n, err
+	}
+	return n + len(list), l.forget(ctx, list, nil)
+}
+
+// stored returns the items that a condition over recall_item is true of.
+func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stored, error) {
+	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT num, id, sum, added, original, source FROM recall_item WHERE `+where), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []stored
+	for rows.Next() {
+		var s stored
+		if err := rows.Scan(&s.num, &s.id, &s.sum, &s.added, &s.original, &s.source); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, rows.Err()
+}
+
+// forget removes items, some at a time, and does the rest of a step with the
+// last of them.
+func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
+	if last == nil {
+		last = &step{}
+	}
+	for {
+		group := list[:min(len(list), stepRemoved)]
+		list = list[len(group):]
+		err := l.db.Tx(ctx, func(tx *sql.Tx) error {
+			if err := l.remove(ctx, tx, group); err != nil || len(list) > 0 {
+				return err
+			}
+			return l.writeFiles(ctx, tx, last)
+		})
+		if err != nil {
+			return err
+		}
+		l.noteGrowth()
+		if len(list) == 0 {
+			return nil
+		}
+	}
+}

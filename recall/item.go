@@ -1,0 +1,189 @@
+package recall
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Kind says what an item is.
+type Kind string
+
+// The kinds. They are stored and never renamed.
+const (
+	KindMemory   Kind = "memory"   // something to know, in a few words
+	KindDocument Kind = "document" // a file or a page
+	KindPost     Kind = "post"     // what somebody published, or wrote to somebody
+	KindJournal  Kind = "journal"  // a note of a day
+	KindThread   Kind = "thread"   // a conversation, or thinking that has ended
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{KindMemory, KindDocument, KindPost, KindJournal, KindThread} }
+
+func (k Kind) known() bool {
+	switch k {
+	case KindMemory, KindDocument, KindPost, KindJournal, KindThread:
+		return true
+	}
+	return false
+}
+
+// An Item is something that is remembered.
+type Item struct {
+	ID      string // "mem_" and a ULID; it stays when the item is replaced
+	Kind    Kind
+	Owner   string
+	Persona string // whose voice it is in, or ""
+
+	Title string
+	Text  string // as it was given; of a file or a page, the text of it
+	Raw   string // what Text was distilled from, word for word, or ""
+
+	Source     string // where it is from: a path, a URL, or a name such as "twitter"
+	ExternalID string // what Source calls it, or ""
+	Link       string // a URL
+	Author     string
+	Tags       []string
+	Date       time.Time // when it was written or happened; zero if unknown
+	Added      time.Time // when it was remembered first
+
+	Path     string // of the file it is from, or ""
+	Part     string // which part of the file, or ""
+	Hash     string // SHA-256 of the text that places are in, hex; see [Library.Read]
+	Original string // hash of the original in the archive, or ""
+	Size     int    // of the text, in bytes
+	Passages int    // how many the text was cut into
+	Meta     map[string]string
+
+	num int64 // of the document in the index
+}
+
+// Bounds on an item. What is longer is refused if a caller gives it, and clipped
+// if a file does.
+const (
+	maxText  = 16 << 20 // bytes
+	maxField = 2000     // bytes of a title, a link and so on
+	maxTags  = 64
+	maxTag   = 200 // bytes
+	maxMeta  = 64
+)
+
+var errNoText = errors.New("it has no text")
+
+// check says what is wrong with an item that a caller gives.
+func (it Item) check() error {
+	switch {
+	case strings.TrimSpace(it.Text) == "" && strings.TrimSpace(it.Raw) == "":
+		return errNoText
+	case !it.Kind.known():
+		return fmt.Errorf("there is no kind %q", it.Kind)
+	case len(it.Text) > maxText || len(it.Raw) > maxText:
+		return fmt.Errorf("its text is longer than %d MiB", maxText>>20)
+	case len(it.Tags) > maxTags:
+		return fmt.Errorf("it has more than %d tags", maxTags)
+	case len(it.Meta) > maxMeta:
+		return fmt.Errorf("it has more than %d values beside its text", maxMeta)
+	case !utf8.ValidString(it.Text) || !utf8.ValidString(it.Raw):
+		return errors.New("its text is not UTF-8")
+	}
+	return nil
+}
+
+// bounded returns an item whose fields are no longer than they may be.
+func (it Item) bounded() Item {
+	for _, f := range []*string{&it.Title, &it.Source, &it.ExternalID, &it.Link, &it.Author, &it.Persona} {
+		*f = line(*f, maxField)
+	}
+	var tags []string
+	seen := map[string]bool{}
+	for _, t := range it.Tags {
+		if t = line(t, maxTag); t != "" && !seen[t] && len(tags) < maxTags {
+			seen[t] = true
+			tags = append(tags, t)
+		}
+	}
+	it.Tags = tags
+	return it
+}
+
+// line returns s on one line, without what is around it, of at most n bytes.
+func line(s string, n int) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(clip(s, n), "")), " ")
+}
+
+// itemColumns are what scanItem reads of recall_item i. The original of what is
+// of a file is that of the file.
+const itemColumns = `i.num, i.id, i.owner, i.kind, i.persona, i.title, i.source, i.external_id, i.link, i.author, i.tags, i.date, i.added,
+	i.path, i.part, i.hash, CASE WHEN i.path = '' THEN i.original ELSE COALESCE((SELECT f.original FROM recall_file f
+	WHERE f.owner = i.owner AND f.path = i.path), '') END, i.size, i.passages, i.said, i.raw, i.meta`
+
+// scanItem reads a row of itemColumns. The text of the item is what was given,
+// if it was.
+func scanItem(row interface{ Scan(...any) error }) (Item, error) {
+	var it Item
+	var tags, meta string
+	var date, added int64
+	err := row.Scan(&it.num, &it.ID, &it.Owner, &it.Kind, &it.Persona, &it.Title, &it.Source, &it.ExternalID, &it.Link, &it.Author,
+		&tags, &date, &added, &it.Path, &it.Part, &it.Hash, &it.Original, &it.Size, &it.Passages, &it.Text, &it.Raw, &meta)
+	if err != nil {
+		return Item{}, err
+	}
+	it.Date, it.Added = fromMicros(date), fromMicros(added)
+	if err := json.Unmarshal([]byte(tags), &it.Tags); err != nil {
+		return Item{}, fmt.Errorf("tags of %s: %w", it.ID, err)
+	}
+	if err := json.Unmarshal([]byte(meta), &it.Meta); err != nil {
+		return Item{}, fmt.Errorf("values of %s: %w", it.ID, err)
+	}
+	return it, nil
+}
+
+// items returns the items that a query over recall_item finds; where begins
+// with WHERE.
+func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item, error) {
+	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT `+itemColumns+` FROM recall_item i `+where), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []Item
+	for rows.Next() {
+		it, err := scanItem(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, it)
+	}
+	return list, rows.Err()
+}
+
+// insertItem writes the row of an entry.
+func (l *Library) insertItem(ctx context.Context, tx *sql.Tx, e *entry) error {
+	it := e.item
+	tags, meta := asJSON(it.Tags, "[]"), asJSON(it.Meta, "{}")
+	_, err := tx.ExecContext(ctx, l.db.Bind(`INSERT INTO recall_item (num, id, owner, identity, sum, kind, persona, title, source, external_id,
+		link, author, tags, date, added, path, part, hash, original, size, passages, said, raw, meta)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+		it.num, it.ID, l.owner, e.identity, e.sum, string(it.Kind), it.Persona, it.Title, it.Source, it.ExternalID,
+		it.Link, it.Author, tags, micros(it.Date), micros(it.Added), it.Path, it.Part, it.Hash, it.Original, it.Size, it.Passages,
+		e.said, it.Raw, meta)
+	return err
+}
+
+// asJSON returns v as JSON, or empty if there is nothing in it.
+func asJSON[T []string | map[string]string](v T, empty string) string {
+	if len(v) == 0 {
+		return empty
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return empty // strings always can be
+	}
+	return string(b)
+}

@@ -1,0 +1,104 @@
+package recall
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder/store/sqldb"
+)
+
+// numbers gives numbers, each once, among all processes. It takes many at a time
+// from the database; those that a process does not use are lost.
+type numbers struct {
+	db sqldb.DB
+
+	mu         sync.Mutex
+	next, end  int64
+	takeAtOnce int64 // grows with use
+}
+
+func (n *numbers) take(ctx context.Context) (int64, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.next == n.end {
+		n.takeAtOnce = min(max(8, 4*n.takeAtOnce), 8192)
+		if err := n.reserve(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n.next++
+	return n.next - 1, nil
+}
+
+func (n *numbers) reserve(ctx context.Context) error {
+	return n.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, n.db.Bind(`UPDATE recall_number SET next = next + ? WHERE name = 'item'`), n.takeAtOnce)
+		if err != nil {
+			return err
+		}
+		var end int64
+		if err := tx.QueryRowContext(ctx, `SELECT next FROM recall_number WHERE name = 'item'`).Scan(&end); err != nil {
+			return err
+		}
+		n.next, n.end = end-n.takeAtOnce, end
+		return nil
+	})
+}
+
+// newID returns the id of an item that is added now: "mem_" and a ULID.
+func newID(now time.Time) string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
+	copy(b[:6], ms[2:])
+	// 128 bits are 26 letters of 5 bits with two zero bits before them.
+	padded := append([]byte{0, 0, 0, 0}, b[:]...)
+	return "mem_" + crockford.EncodeToString(padded)[6:]
+}
+
+var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+// hashOf returns a hash of strings, in hex, that differs if any of them does.
+func hashOf(parts ...string) string {
+	h := sha256.New()
+	var n [8]byte
+	for _, p := range parts {
+		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// clip returns at most n bytes of s, without part of a letter at the end.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+// micros returns a time as it is stored.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// fromMicros undoes micros.
+func fromMicros(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}

@@ -1,0 +1,184 @@
+package recall
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// A row is a record of a file of records: its fields by their names in small
+// letters.
+type row struct {
+	number int // of the line, from 1
+	fields map[string]string
+}
+
+// maxRow is how long a line of records may be, in bytes.
+const maxRow = 4 << 20
+
+// errTable says that a file is not records.
+var errTable = errors.New("not records")
+
+// rowsOf yields the records of a JSON Lines or CSV file, each with an error if it
+// cannot be read; the others are not harmed by it. It returns nil if the file
+// does not look like either.
+func rowsOf(ext string, raw []byte) iter.Seq2[row, error] {
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	switch ext {
+	case ".jsonl", ".ndjson", ".jsonlines":
+		return jsonRows(raw)
+	case ".csv", ".tsv", ".tab":
+		return csvRows(raw, ext != ".csv")
+	case ".json":
+		if len(raw) <= 4*maxRow {
+			return arrayRows(raw)
+		}
+	case "":
+		if line, _, _ := bytes.Cut(bytes.TrimSpace(raw[:min(len(raw), maxRow)]), []byte("\n")); len(line) > 0 && line[0] == '{' && json.Valid(line) {
+			return jsonRows(raw)
+		}
+	}
+	return nil
+}
+
+func jsonRows(raw []byte) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		n := 0
+		for line := range bytes.Lines(raw) {
+			n++
+			line = bytes.TrimSpace(line)
+			if len(line) == 0 {
+				continue
+			}
+			r, err := jsonRow(n, line)
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func jsonRow(n int, line []byte) (row, error) {
+	if len(line) > maxRow {
+		return row{number: n}, fmt.Errorf("line %d: longer than %d MiB", n, maxRow>>20)
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	var v map[string]any
+	if err := d.Decode(&v); err != nil || v == nil {
+		return row{number: n}, fmt.Errorf("line %d: not a JSON object", n)
+	}
+	return row{n, flat(v)}, nil
+}
+
+// arrayRows yields the objects of a JSON array, or returns nil.
+func arrayRows(raw []byte) iter.Seq2[row, error] {
+	var list []map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&list); err != nil || len(list) == 0 {
+		return nil
+	}
+	return func(yield func(row, error) bool) {
+		for i, v := range list {
+			if !yield(row{i + 1, flat(v)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// flat returns the fields of an object: strings, numbers, lists of strings with
+// commas between, and the name or text in an object.
+func flat(v map[string]any) map[string]string {
+	out := make(map[string]string, len(v))
+	for name, value := range v {
+		if s := flatValue(value); s != "" {
+			out[strings.ToLower(name)] = s
+		}
+	}
+	return out
+}
+
+func flatValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.ToValidUTF8(v, "\uFFFD")
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case []any:
+		var parts []string
+		for _, e := range v {
+			if s := flatValue(e); s != "" {
+				parts = append(parts, s)
+			}
+		}
+		return strings.Join(parts, ",")
+	case map[string]any:
+		for _, name := range []string{"text", "name", "screen_name", "username", "value"} {
+			if s, ok := v[name].(string); ok {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// csvRows yields the records of a table whose first line names its columns.
+func csvRows(raw []byte, tabs bool) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		r := csv.NewReader(bufio.NewReader(bytes.NewReader(raw)))
+		r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord, r.Comma = true, -1, true, comma(raw, tabs)
+		var names []string
+		for {
+			record, err := r.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			n, _ := r.FieldPos(0)
+			if err != nil {
+				yield(row{number: n}, fmt.Errorf("line %d: %w", n, errTable))
+				return
+			}
+			if names == nil {
+				for _, name := range record {
+					names = append(names, strings.ToLower(strings.TrimSpace(name)))
+				}
+				continue
+			}
+			fields := make(map[string]string, len(record))
+			for i, v := range record[:min(len(record), len(names))] {
+				if v != "" {
+					fields[names[i]] = strings.ToValidUTF8(v, "\uFFFD")
+				}
+			}
+			if !yield(row{n, fields}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// comma returns what is between the fields of a table.
+func comma(raw []byte, tabs bool) rune {
+	if tabs {
+		return '\t'
+	}
+	line, _, _ := bytes.Cut(raw[:min(len(raw), maxRow)], []byte("\n"))
+	best, most := ',', bytes.Count(line, []byte(","))
+	for _, c := range ";\t|" {
+		if n := bytes.Count(line, []byte(string(c))); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}

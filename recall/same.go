@@ -1,0 +1,118 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"ponder/words"
+)
+
+// sameWords is the part of their words that two passages share which say the
+// same, if they also share all numbers.
+const sameWords = 0.8
+
+// choose returns what becomes hits: of passages that say the same, the best; no
+// more of an item than is wanted; each pushed back by its likeness to those
+// before it. There are some more than asked for, as some may have no quote.
+func (s *search) choose(list []*candidate) []*candidate {
+	n := s.o.N
+	if len(s.o.Exclude) > 0 {
+		n += min(2*n, len(s.o.Exclude))
+	}
+	var taken []*candidate
+	perItem := map[int64]int{}
+	open := slices.Clone(list)
+	for len(taken) < n {
+		best, value := -1, -1.0
+		for i, c := range open {
+			if c == nil || c.score <= value || perItem[c.item.num] >= s.tactics.perItem {
+				continue
+			}
+			if s.same(c, taken) {
+				open[i] = nil
+				continue
+			}
+			if v := c.score * (1 - s.tactics.diversity*c.like); v > value {
+				best, value = i, v
+			}
+		}
+		if best < 0 {
+			break
+		}
+		taken = append(taken, open[best])
+		perItem[open[best].item.num]++
+		open[best] = nil
+	}
+	for _, c := range open { // how many more say the same as what is taken
+		if c != nil {
+			s.same(c, taken)
+		}
+	}
+	return taken
+}
+
+// same reports whether a candidate says what one that is taken says. It also
+// notes how like them it is.
+func (s *search) same(c *candidate, taken []*candidate) bool {
+	c.read()
+	for ; c.checked < len(taken); c.checked++ {
+		t := taken[c.checked]
+		if c.sum == t.sum || samePost(c.item, t.item) {
+			t.similar++
+			c.checked = len(taken)
+			return true
+		}
+		like, numbers := overlap(t.tokens, c.tokens)
+		if like >= sameWords && numbers {
+			t.similar++
+			c.checked = len(taken)
+			return true
+		}
+		c.like = max(c.like, like)
+	}
+	return false
+}
+
+// samePost reports whether two items are one thing that came twice.
+func samePost(a, b Item) bool {
+	return a.num != b.num && a.ExternalID != "" && a.ExternalID == b.ExternalID && a.Source == b.Source && a.Kind == b.Kind
+}
+
+// read takes the words of a candidate, once.
+func (c *candidate) read() {
+	if c.sum != "" {
+		return
+	}
+	text := c.passage.Text
+	words.Tokens(text, func(t words.Token) { c.tokens = append(c.tokens, words.Fold(text[t.Start:t.End])) })
+	c.sum = "=" + strings.Join(c.tokens, " ")
+	slices.Sort(c.tokens)
+	c.tokens = slices.Compact(c.tokens)
+}
+
+// overlap returns which part of two sorted lists both have, and whether no
+// number is among what only one has: texts that differ in a number do not say the
+// same.
+func overlap(a, b []string) (part float64, numbers bool) {
+	both, i, j := 0, 0, 0
+	numbers = true
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			both, i, j = both+1, i+1, j+1
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			numbers = numbers && !numeric(a[i])
+			i++
+		default:
+			numbers = numbers && !numeric(b[j])
+			j++
+		}
+	}
+	if both == 0 {
+		return 0, numbers
+	}
+	return float64(both) / float64(len(a)+len(b)-both), numbers
+}
+
+func numeric(w string) bool { return strings.ContainsFunc(w, unicode.IsDigit) }
