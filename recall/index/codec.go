@@ -1,0 +1,136 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Sizes of the rows that a segment is in, in bytes.
+const (
+	metaSize  = 32 << 10 // documents
+	pageSize  = 3_900    // terms: fits on a page of SQLite's
+	chunkSize = 8 << 10  // postings
+)
+
+// What a row of index_blob holds.
+const (
+	metaKind = iota
+	termKind
+	postingKind
+)
+
+// blobID returns the id of a row of index_blob.
+func blobID(segment int64, kind, n int) int64 { return segment<<30 | int64(kind)<<28 | int64(n) }
+
+// A cursor reads numbers and strings. What is cut short or wrong reads as zeros
+// and sets bad.
+type cursor struct {
+	data []byte
+	at   int
+	bad  bool
+}
+
+func (c *cursor) done() bool { return c.at >= len(c.data) || c.bad }
+
+func (c *cursor) uint() uint64 {
+	v, n := binary.Uvarint(c.data[c.at:])
+	if n <= 0 {
+		c.bad, c.at = true, len(c.data)
+		return 0
+	}
+	c.at += n
+	return v
+}
+
+// int reads a number that is not negative and no more than most.
+func (c *cursor) int(most int) int {
+	v := c.uint()
+	if v > uint64(most) {
+		c.bad, c.at = true, len(c.data)
+		return 0
+	}
+	return int(v)
+}
+
+func (c *cursor) signed() int64 {
+	v := c.uint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (c *cursor) bytes() []byte {
+	n := c.int(len(c.data) - c.at)
+	out := c.data[c.at : c.at+n]
+	c.at += n
+	return out
+}
+
+func appendSigned(b []byte, v int64) []byte {
+	return binary.AppendUvarint(b, uint64(v)<<1^uint64(v>>63))
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// A posting is a passage, by its number in the segment, and how much it has of a
+// term.
+type posting struct {
+	at int32
+	tf uint16
+}
+
+// appendPosting appends what stands gap after the one before: the gap doubled,
+// plus 1 if a byte of the frequency follows, which else is 1.
+func appendPosting(b []byte, gap int32, tf uint16) []byte {
+	if tf <= 1 {
+		return binary.AppendUvarint(b, uint64(gap)<<1)
+	}
+	return append(binary.AppendUvarint(b, uint64(gap)<<1|1), byte(min(tf, math.MaxUint8)))
+}
+
+// appendPostings appends the n postings of a list to out, as far as they are of
+// the first most passages. It stops at what is no list.
+func appendPostings(out []posting, list []byte, n, most int) []posting {
+	at := int32(0)
+	for i := 0; n > 0 && i < len(list); n-- {
+		v := uint64(list[i])
+		i++
+		if v >= 0x80 {
+			var k int
+			v, k = binary.Uvarint(list[i-1:])
+			if k <= 0 {
+				return out
+			}
+			i += k - 1
+		}
+		tf := uint16(1)
+		if v&1 != 0 && i < len(list) {
+			tf = uint16(list[i])
+			i++
+		}
+		if v>>1 >= uint64(most) || int(at)+int(v>>1) >= most {
+			return out
+		}
+		at += int32(v >> 1)
+		out = append(out, posting{at, tf})
+	}
+	return out
+}
+
+// A bitset has a bit for each document of a segment. One that is short has
+// zeros.
+type bitset []byte
+
+func (s bitset) has(i int) bool { return i>>3 < len(s) && s[i>>3]&(1<<(i&7)) != 0 }
+
+// with returns a copy with more bits set.
+func (s bitset) with(list ...int) bitset {
+	out := append(bitset(nil), s...)
+	for _, i := range list {
+		for len(out) <= i>>3 {
+			out = append(out, 0)
+		}
+		out[i>>3] |= 1 << (i & 7)
+	}
+	return out
+}

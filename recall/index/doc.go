@@ -1,0 +1,2 @@
+// Package index finds passages.
+package index

@@ -1,0 +1,344 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"ponder/words"
+)
+
+// A group is terms of the index that stand for one word of a query.
+type group struct {
+	words     []string // of the query
+	weight    float64
+	must, not bool
+	prefix    bool
+	terms     []groupTerm
+
+	// Found by fetching:
+	lists [][]posting // of each segment, by passage
+	df    int         // passages that have any of the terms
+	idf   float64
+}
+
+// A groupTerm is a term and the languages, as a mask, whose documents count. 0
+// is all.
+type groupTerm struct {
+	term  string
+	langs uint32
+}
+
+func (g *group) key() string {
+	var b strings.Builder
+	for _, t := range g.terms {
+		b.WriteString(t.term)
+		b.WriteByte(0)
+		b.Write(binary.AppendUvarint(nil, uint64(t.langs)))
+	}
+	return b.String()
+}
+
+// stems returns the terms that a word may be in the documents of a view.
+func (v *view) stems(word string) (out []groupTerm) {
+	for i, n := range v.langs {
+		if n == 0 {
+			continue
+		}
+		stem := stemOf(word, languages[i])
+		at := slices.IndexFunc(out, func(t groupTerm) bool { return t.term == stem })
+		if at < 0 {
+			at = len(out)
+			out = append(out, groupTerm{term: stem})
+		}
+		out[at].langs |= 1 << i
+	}
+	if len(out) == 1 {
+		out[0].langs = 0
+	}
+	return out
+}
+
+// maxPrefix is how many terms a prefix stands for at most: those that most
+// passages have.
+const maxPrefix = 128
+
+// withPrefix returns the terms that are of words that begin with a prefix.
+func (v *view) withPrefix(prefix string) (out []groupTerm) {
+	dfs := map[string]int{}
+	for _, s := range v.segments {
+		for _, from := range []string{prefix, formMark + prefix} {
+			s.terms.from(from, func(term []byte, _ int, e termEntry) bool {
+				if !strings.HasPrefix(string(term), from) {
+					return false
+				}
+				dfs[string(term)] += e.df
+				return true
+			})
+		}
+	}
+	for term := range dfs {
+		out = append(out, groupTerm{term: term})
+	}
+	slices.SortFunc(out, func(a, b groupTerm) int {
+		return cmp.Or(cmp.Compare(dfs[b.term], dfs[a.term]), cmp.Compare(a.term, b.term))
+	})
+	return out[:min(len(out), maxPrefix)]
+}
+
+// maxQueryTerms is the most words of a query that are looked for.
+const maxQueryTerms = 64
+
+// plan returns the groups of the terms of a query.
+func (v *view) plan(q Query) []*group {
+	var list []*group
+	stop := v.stops(q)
+	add := func(t Term, text string) {
+		t.Word = text
+		if !t.Must && !t.Not && !t.Prefix && stop(text) {
+			return
+		}
+		list = append(list, v.group(t))
+	}
+	for _, t := range q.Terms {
+		words.Tokens(t.Word, func(k words.Token) { add(t, t.Word[k.Start:k.End]) })
+	}
+	for _, phrase := range q.Phrases {
+		words.Tokens(phrase, func(k words.Token) {
+			t := Term{Word: phrase[k.Start:k.End], Must: true}
+			if stop(t.Word) {
+				t.Weight = minWeight
+			}
+			add(t, t.Word)
+		})
+	}
+	return unite(list)
+}
+
+// minWeight is what a word counts that must be there and says nothing.
+const minWeight = 1e-3
+
+func (v *view) group(t Term) *group {
+	g := &group{words: []string{t.Word}, weight: t.Weight, must: t.Must, not: t.Not, prefix: t.Prefix}
+	if g.weight == 0 {
+		g.weight = 1
+	}
+	if t.Prefix {
+		g.terms = v.withPrefix(words.Fold(t.Word))
+	} else {
+		g.terms = v.stems(t.Word)
+	}
+	return g
+}
+
+// unite returns the groups with those made one that are of the same terms.
+func unite(list []*group) (out []*group) {
+	seen := map[string]*group{}
+	for _, g := range list {
+		key := g.key()
+		if g.not {
+			key = "-" + key
+		}
+		old := seen[key]
+		if old == nil || len(g.terms) == 0 {
+			seen[key] = g
+			if out = append(out, g); len(out) == maxQueryTerms {
+				break
+			}
+			continue
+		}
+		old.weight += g.weight
+		old.must = old.must || g.must
+		if !slices.Contains(old.words, g.words[0]) {
+			old.words = append(old.words, g.words[0])
+		}
+	}
+	return out
+}
+
+// stops returns which words of a query say nothing of what it is about: the stop
+// words of the language that has most of them, if there are other words.
+func (v *view) stops(q Query) func(word string) bool {
+	var counts [maxLanguages]int
+	total := 0
+	count := func(text string, more int) {
+		words.Tokens(text, func(k words.Token) {
+			total += more
+			for i, n := range v.langs {
+				if n > 0 && words.Stop(text[k.Start:k.End], languages[i]) {
+					counts[i] += more
+				}
+			}
+		})
+	}
+	for _, t := range q.Terms {
+		if !t.Not {
+			count(t.Word, 1)
+		}
+	}
+	for _, p := range q.Phrases {
+		count(p, 1)
+	}
+	best := 0
+	for i, n := range counts {
+		if n > counts[best] || n == counts[best] && v.langs[i] > v.langs[best] {
+			best = i
+		}
+	}
+	if counts[best] == 0 || counts[best] == total {
+		return func(string) bool { return false }
+	}
+	return func(word string) bool {
+		return words.Stop(word, languages[best]) && (len(word) == 1 || word != strings.ToUpper(word))
+	}
+}
+
+// A place is where the postings of a term are.
+type place struct {
+	group, segment int
+	langs          uint32
+	entry          termEntry
+}
+
+// fetch reads the postings of groups.
+func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*group) error {
+	var places []place
+	var ids []int64
+	for gi, g := range groups {
+		g.lists = make([][]posting, len(v.segments))
+		for _, t := range g.terms {
+			for si, s := range v.segments {
+				e, ok := s.terms.find(t.term)
+				if !ok || e.df == 0 {
+					continue
+				}
+				places = append(places, place{gi, si, t.langs, e})
+				for c := e.at / chunkSize; c*chunkSize < e.at+int64(e.size); c++ {
+					ids = append(ids, blobID(s.id, postingKind, int(c)))
+				}
+			}
+		}
+	}
+	blobs, err := x.fetchBlobs(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		s, g := v.segments[p.segment], groups[p.group]
+		list, err := s.list(p.entry, blobs)
+		if err != nil {
+			return err
+		}
+		g.lists[p.segment] = s.append(g.lists[p.segment], list, p)
+	}
+	for _, g := range groups {
+		g.count(v)
+	}
+	return nil
+}
+
+// list returns the postings of a term as they are stored.
+func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
+	at, size := e.at, e.size
+	from := int(at % chunkSize)
+	data := blobs[blobID(s.id, postingKind, int(at/chunkSize))]
+	if from+size <= len(data) {
+		return data[from : from+size], nil
+	}
+	out := make([]byte, 0, size)
+	for size > 0 {
+		data, from := blobs[blobID(s.id, postingKind, int(at/chunkSize))], int(at%chunkSize)
+		n := min(size, len(data)-from)
+		if n <= 0 {
+			return nil, errDamaged
+		}
+		out = append(out, data[from:from+n]...)
+		at, size = at+int64(n), size-n
+	}
+	return out, nil
+}
+
+// append appends the postings of a list that count.
+func (s *segment) append(out []posting, list []byte, p place) []posting {
+	from := len(out)
+	out = appendPostings(slices.Grow(out, p.entry.df), list, p.entry.df, len(s.lens))
+	if p.langs != 0 || s.dirty() {
+		kept := out[:from]
+		for _, k := range out[from:] {
+			if d := s.docOf[k.at]; (p.langs == 0 || p.langs>>s.docs[d].lang&1 != 0) && !s.dead.has(int(d)) {
+				kept = append(kept, k)
+			}
+		}
+		out = kept
+	}
+	if from > 0 {
+		out = merged(out)
+	}
+	return out
+}
+
+// merged returns postings in order, those of a passage as one.
+func merged(list []posting) []posting {
+	slices.SortFunc(list, func(a, b posting) int { return int(a.at) - int(b.at) })
+	out := list[:0]
+	for _, p := range list {
+		if n := len(out); n > 0 && out[n-1].at == p.at {
+			out[n-1].tf = min(out[n-1].tf+p.tf, math.MaxUint8)
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// count finds out how rare the word is.
+func (g *group) count(v *view) {
+	g.df = 0
+	for _, l := range g.lists {
+		g.df += len(l)
+	}
+	n, df := float64(v.passages), float64(g.df)
+	g.idf = math.Log(1 + (n-df+0.5)/(df+0.5))
+}
+
+// fetchBlobs reads rows of index_blob.
+func (x *Index) fetchBlobs(ctx context.Context, tx *sql.Tx, ids []int64) (map[int64][]byte, error) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	out := make(map[int64][]byte, len(ids))
+	for part := range slices.Chunk(ids, maxFetch) {
+		if err := x.fetchPart(ctx, tx, part, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (x *Index) fetchPart(ctx context.Context, tx *sql.Tx, ids []int64, out map[int64][]byte) error {
+	i := 0
+	for 1<<i < len(ids) {
+		i++
+	}
+	args := make([]any, 1<<i)
+	for j := range args {
+		args[j] = ids[min(j, len(ids)-1)]
+	}
+	rows, err := tx.StmtContext(ctx, x.fetch[i]).QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var data []byte
+		if err := rows.Scan(&id, &data); err != nil {
+			return err
+		}
+		out[id] = data
+	}
+	return rows.Err()
+}

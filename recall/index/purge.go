@@ -1,0 +1,185 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"sort"
+	"strings"
+)
+
+// purge takes the terms of removed documents out of a segment, some at a time.
+func (x *Index) purge(ctx context.Context) (more bool, err error) {
+	const query = `SELECT p.id FROM index_purge p JOIN index_segment s ON s.id = p.segment WHERE s.state = 1 AND s.target = 0 ORDER BY p.id LIMIT 1`
+	var id int64
+	err = x.db.Read.QueryRowContext(ctx, query).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, x.db.Tx(ctx, func(tx *sql.Tx) error { return x.purgeRow(ctx, tx, id) })
+}
+
+func (x *Index) purgeRow(ctx context.Context, tx *sql.Tx, id int64) error {
+	const query = `SELECT p.segment, p.terms FROM index_purge p JOIN index_segment s ON s.id = p.segment WHERE p.id = ? AND s.state = 1 AND s.target = 0`
+	var segment int64
+	var terms []byte
+	err := tx.QueryRowContext(ctx, x.db.Bind(query), id).Scan(&segment, &terms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // another was faster
+	}
+	if err != nil {
+		return err
+	}
+	v, err := x.inside(ctx, tx)
+	if err != nil {
+		return err
+	}
+	s := v.segment(segment)
+	if s == nil {
+		return errDamaged
+	}
+	p := purger{x: x, s: s, chunks: map[int64][]byte{}, pages: map[int]*pageEdit{}}
+	for term := range strings.SplitSeq(string(terms), "\n") {
+		if err := p.term(ctx, tx, term); err != nil {
+			return err
+		}
+	}
+	if err := p.write(ctx, tx); err != nil {
+		return err
+	}
+	st, err := x.advance(ctx, tx, state{})
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, x.db.Bind(`UPDATE index_segment SET purged = ?, purges = purges - 1 WHERE id = ?`), st.version, segment); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, x.db.Bind(`DELETE FROM index_purge WHERE id = ?`), id)
+	return err
+}
+
+// A purger takes terms out of a segment.
+type purger struct {
+	x      *Index
+	s      *segment
+	chunks map[int64][]byte // that are changed, by id
+	pages  map[int]*pageEdit
+}
+
+// A pageEdit has the new number of passages of terms on a page. A term that none
+// has goes.
+type pageEdit struct{ dfs map[string]int }
+
+// term takes those that were removed out of the postings of a term. The rest
+// takes their place, and zeros the end.
+func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
+	e, ok := p.s.terms.find(term)
+	if !ok {
+		return nil
+	}
+	for c := e.at / chunkSize; c*chunkSize < e.at+int64(e.size); c++ {
+		id := blobID(p.s.id, postingKind, int(c))
+		if p.chunks[id] != nil {
+			continue
+		}
+		var data []byte
+		if err := tx.QueryRowContext(ctx, p.x.db.Bind(`SELECT data FROM index_blob WHERE id = ?`), id).Scan(&data); err != nil {
+			return err
+		}
+		p.chunks[id] = data
+	}
+	list, err := p.s.list(e, p.chunks)
+	if err != nil {
+		return err
+	}
+	var out []byte
+	before, df := int32(0), 0
+	for _, k := range appendPostings(nil, list, e.df, len(p.s.lens)) {
+		if !p.s.dead.has(int(p.s.docOf[k.at])) {
+			out = appendPosting(out, k.at-before, k.tf)
+			before = k.at
+			df++
+		}
+	}
+	if df == e.df {
+		return nil
+	}
+	if len(out) > e.size {
+		return errDamaged
+	}
+	p.put(e, append(out, make([]byte, e.size-len(out))...))
+	i := sort.Search(len(p.s.terms.pages), func(i int) bool { return p.s.terms.pages[i].first > term }) - 1
+	if p.pages[i] == nil {
+		p.pages[i] = &pageEdit{map[string]int{}}
+	}
+	p.pages[i].dfs[term] = df
+	return nil
+}
+
+// put puts the postings of a term where they were.
+func (p *purger) put(e termEntry, list []byte) {
+	for at := e.at; len(list) > 0; {
+		n := copy(p.chunks[blobID(p.s.id, postingKind, int(at/chunkSize))][at%chunkSize:], list)
+		list, at = list[n:], at+int64(n)
+	}
+}
+
+// write writes what was changed.
+func (p *purger) write(ctx context.Context, tx *sql.Tx) error {
+	update := p.x.db.Bind(`UPDATE index_blob SET data = ? WHERE id = ?`)
+	for id, data := range p.chunks {
+		if _, err := tx.ExecContext(ctx, update, data, id); err != nil {
+			return err
+		}
+	}
+	for i, edit := range p.pages {
+		page := &p.s.terms.pages[i]
+		if _, err := tx.ExecContext(ctx, update, edit.apply(page), blobID(p.s.id, termKind, page.row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply returns a page with the changes. The postings of a term that goes are
+// the padding of the term before.
+func (e *pageEdit) apply(p *termPage) []byte {
+	type kept struct {
+		term    string
+		df      int
+		written bool
+		size    int
+	}
+	var list []kept
+	at := p.at
+	var key []byte
+	for c := (cursor{data: p.data}); !c.done(); {
+		key = append(key[:min(int(c.uint()), len(key))], c.bytes()...)
+		df, size := c.uint(), int(c.uint())
+		k := kept{string(key), int(df >> 1), df&1 != 0, size}
+		if n, ok := e.dfs[k.term]; ok {
+			k.df = n
+		}
+		switch {
+		case k.df > 0:
+			list = append(list, k)
+		case len(list) > 0:
+			list[len(list)-1].size += size
+		default:
+			at += int64(size)
+		}
+	}
+	var b bytes.Buffer
+	b.Write(binary.AppendUvarint(nil, uint64(at)))
+	last := ""
+	for _, k := range list {
+		b.Write(appendTerm(nil, last, k.term, k.df, k.written, k.size))
+		last = k.term
+	}
+	return b.Bytes()
+}

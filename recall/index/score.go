@@ -1,0 +1,208 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// What BM25 is tuned by.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+// A board has the scores of the passages of a view.
+type board struct {
+	v      *view
+	from   []int // where the passages of each segment begin
+	scores []float32
+	met    []uint8 // how many of the words that must be there are
+	must   int
+}
+
+func (x *Index) newBoard(v *view) *board {
+	bd := &board{v: v}
+	n := 0
+	for _, s := range v.segments {
+		bd.from = append(bd.from, n)
+		n += len(s.lens)
+	}
+	if old, ok := x.scores.Get().(*[]float32); ok && cap(*old) >= n {
+		bd.scores = (*old)[:n]
+		clear(bd.scores)
+	} else {
+		bd.scores = make([]float32, n)
+	}
+	return bd
+}
+
+func (x *Index) release(bd *board) { x.scores.Put(&bd.scores) }
+
+// score adds what the words of groups are worth, times a factor.
+func (bd *board) score(groups []*group, factor float64) {
+	average := float64(bd.v.length) / float64(max(1, bd.v.passages))
+	c0, c1 := float32(k1*(1-b)), float32(k1*b/max(1, average))
+	for _, g := range groups {
+		if g.not || g.df == 0 {
+			continue
+		}
+		w := float32(factor * g.weight * g.idf * (k1 + 1))
+		for i, list := range g.lists {
+			scores := bd.scores[bd.from[i]:]
+			lens := bd.v.segments[i].lens
+			for _, p := range list {
+				tf := float32(p.tf)
+				scores[p.at] += w * tf / (tf + c0 + c1*float32(lens[p.at]))
+			}
+		}
+	}
+}
+
+// require notes which passages have the words that must be there, and none of
+// those that must not.
+func (bd *board) require(groups []*group) {
+	if !slices.ContainsFunc(groups, func(g *group) bool { return g.must || g.not }) {
+		return
+	}
+	bd.met = make([]uint8, len(bd.scores))
+	for _, g := range groups {
+		if g.must && !g.not {
+			bd.must++
+			bd.each(g, func(at int) { bd.met[at]++ })
+		}
+	}
+	for _, g := range groups {
+		if g.not {
+			bd.each(g, func(at int) { bd.met[at] = math.MaxUint8 })
+		}
+	}
+}
+
+func (bd *board) each(g *group, yield func(at int)) {
+	for i, list := range g.lists {
+		for _, p := range list {
+			yield(bd.from[i] + int(p.at))
+		}
+	}
+}
+
+// spread adds to each passage that has a score what its neighbours and its
+// document as a whole have. The whole is the mean of the scores of the document's
+// passages, the best counting most: see wholeScore.
+func (bd *board) spread(neighbours, whole float64) {
+	if neighbours == 0 && whole == 0 {
+		return
+	}
+	for i, s := range bd.v.segments {
+		scores := bd.scores[bd.from[i]:][:len(s.lens)]
+		for j := range s.docs {
+			d := &s.docs[j]
+			spread(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
+		}
+	}
+}
+
+// spread does so in one document.
+func spread(scores []float32, neighbours, whole float32) {
+	best := float32(0)
+	for _, s := range scores {
+		best = max(best, s)
+	}
+	if best == 0 {
+		return
+	}
+	share := whole * wholeScore(scores)
+	before := float32(0)
+	for i, s := range scores {
+		after := float32(0)
+		if i+1 < len(scores) {
+			after = scores[i+1]
+		}
+		scores[i] = s + neighbours*(before+after) + share
+		before = s
+	}
+}
+
+// wholeScore returns the score of a document of which these are the passages.
+func wholeScore(scores []float32) float32 {
+	sum := float32(0)
+	for _, s := range scores {
+		sum = max(sum, s)
+	}
+	return sum
+}
+
+// A found is a passage of a board.
+type found struct {
+	segment, at int
+	score       float32
+	num         int64
+}
+
+func (a found) compare(b found) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
+}
+
+// best returns the n best passages that have what they must and that a sieve
+// lets through.
+func (bd *board) best(n int, sv *sieve) []found {
+	top := make([]found, 0, min(n, 1024)) // a heap, the worst first
+	for i, s := range bd.v.segments {
+		least := float32(0)
+		if len(top) == n {
+			least = top[0].score
+		}
+		for at, score := range bd.scores[bd.from[i]:][:len(s.lens)] {
+			if score <= 0 || score < least || bd.met != nil && int(bd.met[bd.from[i]+at]) != bd.must {
+				continue
+			}
+			d := &s.docs[s.docOf[at]]
+			if !sv.keeps(d) {
+				continue
+			}
+			f := found{i, at, score, d.first + int64(at) - int64(d.at)}
+			if len(top) < n {
+				top = append(top, f)
+				up(top)
+			} else if f.compare(top[0]) < 0 {
+				top[0] = f
+				down(top)
+			}
+			if len(top) == n {
+				least = top[0].score
+			}
+		}
+	}
+	slices.SortFunc(top, found.compare)
+	return top
+}
+
+// up moves the last of a heap to where it belongs.
+func up(h []found) {
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if h[i].compare(h[parent]) <= 0 {
+			return
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
+// down moves the first of a heap to where it belongs.
+func down(h []found) {
+	for i := 0; ; {
+		worst := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
+			if h[c].compare(h[worst]) > 0 {
+				worst = c
+			}
+		}
+		if worst == i {
+			return
+		}
+		h[i], h[worst] = h[worst], h[i]
+		i = worst
+	}
+}
