@@ -12,13 +12,13 @@ func (p *parser) anchors() {
 		if n == 0 || p.idiom(i) {
 			continue
 		}
-		event := p.event(i + n)
-		from, to := p.bounds(i+n, event)
+		from, to := p.bounds(i+n, p.event(i+n))
 		if from >= to {
 			continue
 		}
 		p.q.Anchor = &Anchor{Relation: relation, Event: p.source(from, to-from), Text: p.source(i, to-i)}
 		p.take(i, to-i, timed)
+		p.take(from, to-from, event)
 		return
 	}
 }
@@ -72,7 +72,7 @@ func (p *parser) event(i int) int {
 		if t.uses&(operator|timed) != 0 || t.kind == mark && !p.joins(i+n) {
 			break
 		}
-		if n > 0 && t.kind == word && endsEvent(t.text) {
+		if n > 0 && t.kind == word && (endsEvent(t.text) || p.lang == "de" && !t.upper && p.at(i+n-1).upper) {
 			break
 		}
 		n++

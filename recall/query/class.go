@@ -137,18 +137,43 @@ func (p *parser) begin() int {
 
 var courtesies = strings.Fields("please hey hi so ok okay and but then also can could would you me show find bitte also und hallo donc alors et por favor y pues")
 
-// shape adds what the form of the first words tells.
+// shape adds what the form of the words tells.
 func (p *parser) shape(add func(Class, float64, string)) {
 	i := p.begin()
-	first, third := p.at(i).text, p.at(i+2).text
-	switch {
-	case first == "wie" && (third == "ich" || third == "man" || third == "wir"):
-		add(HowTo, 4, "It asks how one does something.")
-	case p.lang == "fr" && first == "comment" && infinitive(p.at(i+1).text, "er", "ir", "re"):
-		add(HowTo, 4, "It asks how one does something.")
-	case p.lang == "es" && first == "como" && (infinitive(p.at(i+1).text, "ar", "er", "ir") || p.at(i+1).text == "se" || p.at(i+1).text == "puedo"):
-		add(HowTo, 4, "It asks how one does something.")
+	first, second, third := p.at(i).text, p.at(i+1).text, p.at(i+2).text
+	how := false
+	switch p.lang {
+	case "en":
+		how = first == "how" && contains(auxiliaries, second) && contains(anyone, third) || gerund(p.at(i)) && third != ""
+		if !how && first == "how" && contains(auxiliaries, second) {
+			add(Overview, 1.8, "It asks how something is.")
+		}
+	case "de":
+		last := p.at(len(p.list) - 1)
+		how = first == "wie" && contains(anyone, third) || i == 0 && len(p.list) > 1 && len(p.list) < 5 && !last.upper && infinitive(last.text, "en", "ern", "eln")
+	case "fr":
+		how = first == "comment" && infinitive(second, "er", "ir", "re") || len(p.list) > 1 && infinitive(first, "er", "ir", "ire", "dre", "tre")
+	case "es":
+		how = first == "como" && (infinitive(second, "ar", "er", "ir") || second == "se" || second == "puedo") || len(p.list) > 1 && infinitive(first, "ar", "er", "ir")
 	}
+	if how {
+		add(HowTo, 3, "It asks how one does something.")
+	}
+}
+
+// anyone has words for who does what anyone may do.
+var (
+	anyone      = strings.Fields("i we you one someone somebody people ich man wir")
+	auxiliaries = strings.Fields("do does can could should would is are was were did might")
+)
+
+// gerund reports whether a query begins with what one does: "removing wallpaper".
+func gerund(t token) bool {
+	switch t.text {
+	case "meeting", "morning", "evening", "building", "something", "anything", "everything", "nothing", "recurring", "upcoming", "existing", "running", "spring", "during", "king", "ring", "string", "emerging", "regarding", "concerning", "wedding", "parking", "housing", "training", "being":
+		return false
+	}
+	return len(t.text) > 5 && strings.HasSuffix(t.text, "ing")
 }
 
 func infinitive(w string, ends ...string) bool {
@@ -196,6 +221,10 @@ func (p *parser) whenever(add func(Class, float64, string)) {
 	default:
 		return
 	}
+	if len(p.q.Words) == 0 || !p.subject() {
+		add(Temporal, 4, "It names a time and nothing else.")
+		return
+	}
 	for i := range p.list {
 		switch p.list[i].text {
 		case "happened", "happen", "do", "doing", "did", "working", "gemacht", "geschah", "passiert", "fait", "hice", "paso":
@@ -203,6 +232,16 @@ func (p *parser) whenever(add func(Class, float64, string)) {
 			return
 		}
 	}
+}
+
+// subject reports whether anything is asked for beside a time.
+func (p *parser) subject() bool {
+	for _, w := range p.q.Words {
+		if !w.Time && w.Text != "everything" && w.Text != "notes" && w.Text != "anything" {
+			return true
+		}
+	}
+	return false
 }
 
 // topic adds what a query without a question tells.
@@ -217,9 +256,28 @@ func (p *parser) topic(add func(Class, float64, string)) {
 		said++
 		verb = verb || contains(asking[p.lang], t.text)
 	}
+	if said > 1 && !verb && p.own() {
+		add(Fact, 1.7, "It names one thing of somebody's own.")
+	}
 	if said > 0 && said <= 8 && !verb {
 		add(Overview, 1.5, "It names a subject and asks nothing.")
 	}
+}
+
+// own reports whether a thing is named that is somebody's, or of one thing: "our
+// provider", "status of the puppy".
+func (p *parser) own() bool {
+	first := p.at(p.begin()).text
+	if contains(possessives, first) && !strings.HasSuffix(p.at(p.begin()+1).text, "s") {
+		return true
+	}
+	for i := range p.list {
+		t := p.at(i + 1).text
+		if p.at(i).text == "of" && (t == "the" || contains(possessives, t)) || p.lang == "en" && t == "for" && first == "the" {
+			return true
+		}
+	}
+	return false
 }
 
 // asking has, by language, words of questions and clauses.

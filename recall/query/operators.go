@@ -54,7 +54,7 @@ func (p *parser) value(i int) (text string, n int) {
 		}
 	}
 	n = 1
-	for i+n < len(p.list) && !p.list[i+n].space {
+	for i+n < len(p.list) && !p.list[i+n].space && n < 64 {
 		n++
 	}
 	for n > 1 && p.is(i+n-1, ",.;!?)") {
@@ -100,9 +100,15 @@ func addOnce(list *[]string, s string) {
 	}
 }
 
+// maxDate bounds the bytes of a date behind an operator.
+const maxDate = 60
+
 // limit limits the range by an operator. A period counts from its beginning, so
 // that after:2024 is what is not before 2024.
 func (p *parser) limit(field, value string) bool {
+	if len(value) > maxDate {
+		return false
+	}
 	inner := newParser(value, p.now)
 	inner.lang, inner.lex = p.lang, p.lex
 	s, n := inner.period(0, true)

@@ -41,7 +41,7 @@ func (p *parser) person(i int) int {
 	if n := p.titled(i); n > 0 {
 		return n
 	}
-	if t.kind != word || !p.isName(i) {
+	if t.kind != word || p.is(i+1, "@") && p.tight(i+1) || !p.isName(i) {
 		return 0
 	}
 	return 1 + p.surname(i+1)

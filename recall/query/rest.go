@@ -38,20 +38,27 @@ func (p *parser) word(t *token, i int) {
 	if t.kind == mark || t.uses&operator != 0 && t.uses&not == 0 {
 		return
 	}
-	says := t.uses&(must|not|prefix|quoted) != 0 || !contains(empty[p.lang], t.text)
-	if t.uses&timed != 0 {
-		_, unit := p.lex[senseShift][t.text]
-		says = says && !unit
-	}
-	if t.text == "s" && p.is(i-1, "'") || p.is(i+1, "'") && len(t.text) == 1 && p.tight(i+1) || !says && t.uses == 0 {
-		return
-	}
-	if !says {
-		return
+	if marked := t.uses &^ timed; marked == 0 || marked == event {
+		letter := len(t.text) == 1 && p.is(i+1, "'") && p.tight(i+1) || t.text == "s" && p.is(i-1, "'")
+		if letter || contains(empty[p.lang], t.text) || t.uses == timed && !p.dates(t.text) {
+			return
+		}
 	}
 	p.q.Words = append(p.q.Words, Word{
 		Text: p.text[t.start:t.end], Prefix: t.uses&prefix != 0, Must: t.uses&must != 0, Not: t.uses&not != 0, Time: t.uses&timed != 0,
 	})
+}
+
+// dates reports whether a word of an expression of time may stand in a text of that
+// time: "March" and "2024" may, "last week" hardly.
+func (p *parser) dates(w string) bool {
+	for _, sense := range []string{senseMonth, senseSeason, senseHoliday, senseDecade} {
+		if _, ok := p.lex[sense][w]; ok {
+			return true
+		}
+	}
+	n, _ := leading(w)
+	return n > 31 || len(w) == 2 && (w[0] == 'q' || w[0] == 'h')
 }
 
 // empty has, by language, words that say how something is asked.

@@ -23,6 +23,7 @@ const (
 	not
 	prefix
 	quoted
+	event // of an anchor, but for what leads it in
 )
 
 // A token is a word, number or sign of the text.
