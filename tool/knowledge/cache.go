@@ -121,3 +121,33 @@ func (c *cache) weigh(e *entry) {
 		delete(c.entries, key)
 	}
 }
+
+// document returns the document whose hash begins so, of those that are kept, or
+// nil. Of copies it is that of the least path.
+func (c *cache) document(hash string) (found *document.Document) {
+	for _, docs := range c.kept() {
+		for _, d := range docs.Documents() {
+			if strings.HasPrefix(d.Hash, hash) && (found == nil || d.Source < found.Source) {
+				found = d
+			}
+		}
+	}
+	return found
+}
+
+// kept returns the documents that are kept and not just being read.
+func (c *cache) kept() (list []*document.Collection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		select {
+		case e.lock <- struct{}{}:
+			if e.docs != nil {
+				list = append(list, e.docs)
+			}
+			<-e.lock
+		default:
+		}
+	}
+	return list
+}

@@ -1,29 +1,31 @@
-// Package knowledge is the tool knowledge_search: it finds sentences in files
-// and folders, with their places.
+// Package knowledge is the tools knowledge_search and knowledge_read: they find
+// sentences in files and folders and in what is remembered, with their places, and
+// read what stands around them.
 //
-// Documents are read and indexed when they are first asked for, and kept until
-// they change or others need the room. The same files and the same query give
-// the same result.
+// search.go searches, files.go in files and memory.go in what is remembered;
+// read.go reads. cache.go keeps documents: they are read and indexed when they are
+// first asked for, and kept until they change or others need the room. The same
+// files and the same query give the same result.
 package knowledge
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"ponder"
 	"ponder/document"
+	"ponder/recall"
 )
 
-// Name is what the tool is called by.
-const Name = "knowledge_search"
+// The names that the tools are called by.
+const (
+	Name     = "knowledge_search"
+	ReadName = "knowledge_read"
+)
 
 // Bounds on input and output.
 const (
@@ -51,6 +53,9 @@ type Options struct {
 	// empty, any path may be searched: give a model only a tool with Roots.
 	Roots []string
 
+	// Library is what is remembered. If nil, nothing is.
+	Library Library
+
 	// Read bounds what is read.
 	Read document.Options
 
@@ -59,8 +64,17 @@ type Options struct {
 	MaxBytes int64
 }
 
+// A Library is what is remembered. *recall.Library is one.
+type Library interface {
+	Search(ctx context.Context, text string, o recall.SearchOptions) (recall.Result, error)
+	Read(ctx context.Context, id string, o recall.ReadOptions) (recall.Excerpt, error)
+}
+
 //go:embed knowledge.md
 var doc string
+
+//go:embed read.md
+var readDoc string
 
 var schema = json.RawMessage(`{
   "type": "object",
@@ -70,19 +84,40 @@ var schema = json.RawMessage(`{
     "limit": {"type": "integer", "minimum": 1, "maximum": 20, "description": "The most hits to return; 5 if left out."},
     "exclude": {"type": "array", "items": {"type": "string"}, "description": "The ids of hits that are known already."},
     "prefer": {"type": "array", "items": {"type": "string"}, "description": "Sources whose hits count twice as much: paths or names of files, or paths of folders."},
-    "without": {"type": "array", "items": {"type": "string"}, "description": "Sources to leave out, named in the same way."}
+    "without": {"type": "array", "items": {"type": "string"}, "description": "Sources to leave out, named in the same way."},
+    "memory": {"type": "boolean", "description": "Whether to look into what is remembered. If left out: only if no paths are named. Without paths, true looks into nothing else."},
+    "kinds": {"type": "array", "items": {"type": "string", "enum": ["memory", "document", "post", "journal", "thread"]}, "description": "Of what is remembered, only these kinds."},
+    "sources": {"type": "array", "items": {"type": "string"}, "description": "Of what is remembered, only what is from these: a path, a URL or a name such as twitter; a star at the end stands for all that begin so."},
+    "tags": {"type": "array", "items": {"type": "string"}, "description": "Of what is remembered, only what has all of these tags."},
+    "from": {"type": "string", "description": "Of what is remembered, only what is dated since: 2024, 2024-03 or 2024-03-01."},
+    "to": {"type": "string", "description": "Of what is remembered, only what is dated until the end of: 2024, 2024-03 or 2024-03-01."}
   },
   "required": ["query"],
   "additionalProperties": false
 }`)
 
-// New returns the tool. It is safe for concurrent use.
-func New(opts Options) ponder.Tool {
+var readSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "id": {"type": "string", "maxLength": 200, "description": "The id of a hit, an item, or what earlier and later of the result before say."},
+    "before": {"type": "integer", "minimum": 0, "maximum": 16384, "description": "Bytes to read before the place; 600 if left out."},
+    "after": {"type": "integer", "minimum": 0, "maximum": 16384, "description": "Bytes to read after it; 2000 if left out."}
+  },
+  "required": ["id"],
+  "additionalProperties": false
+}`)
+
+// New returns the tool that searches. It is safe for concurrent use.
+func New(opts Options) ponder.Tool { return Tools(opts)[0] }
+
+// Tools returns the tool that searches and the one that reads what it found. They
+// are safe for concurrent use.
+func Tools(opts Options) []ponder.Tool {
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = 512 << 20
 	}
 	s := &searcher{opts: opts, cache: newCache(opts)}
-	return ponder.NewTool(Name, doc, schema, s.search)
+	return []ponder.Tool{ponder.NewTool(Name, doc, schema, s.search), ponder.NewTool(ReadName, readDoc, readSchema, s.read)}
 }
 
 type searcher struct {
@@ -90,123 +125,9 @@ type searcher struct {
 	cache *cache
 }
 
-type input struct {
-	Query   string   `json:"query"`
-	Paths   []string `json:"paths"`
-	Limit   int      `json:"limit"`
-	Exclude []string `json:"exclude"`
-	Prefer  []string `json:"prefer"`
-	Without []string `json:"without"`
-}
-
-// result is what the tool returns, as JSON.
-type result struct {
-	Hits      []hit              `json:"hits"`
-	Skipped   []document.Skipped `json:"skipped"`
-	More      int                `json:"skipped_more,omitempty"` // how many more were skipped
-	Documents int                `json:"documents"`
-	Sentences int                `json:"sentences"`
-}
-
-type hit struct {
-	ID      string   `json:"id"`
-	Source  string   `json:"source"`
-	Title   string   `json:"title"`
-	Section string   `json:"section,omitempty"`
-	Quote   string   `json:"quote"`
-	Start   int      `json:"start"`
-	End     int      `json:"end"`
-	Hash    string   `json:"hash"`
-	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`
-	Topics  []string `json:"topics"`
-	Context string   `json:"context,omitempty"`
-}
-
-func (s *searcher) search(ctx context.Context, in input) (string, error) {
-	if strings.TrimSpace(in.Query) == "" {
-		return "", errors.New("knowledge_search: query is empty")
-	}
-	if len(in.Exclude) > maxExclude {
-		in.Exclude = in.Exclude[len(in.Exclude)-maxExclude:]
-	}
-	paths, err := s.allowed(in.Paths)
-	if err != nil {
-		return "", fmt.Errorf("knowledge_search: %w", err)
-	}
-	docs, skipped, err := s.cache.load(ctx, paths)
-	if err != nil {
-		return "", fmt.Errorf("knowledge_search: %w", err)
-	}
-	r := result{
-		Hits: []hit{}, Skipped: append([]document.Skipped{}, skipped[:min(len(skipped), maxSkipped)]...), More: max(0, len(skipped)-maxSkipped),
-		Documents: len(docs.Documents()), Sentences: docs.Sentences(),
-	}
-	limit := in.Limit
-	if limit <= 0 {
-		limit = defaultLimit
-	}
-	for _, h := range find(docs, in, min(limit, maxLimit)) {
-		r.Hits = append(r.Hits, newHit(docs, h, in.Query))
-	}
-	return encode(r)
-}
-
-// find searches, and heeds which sources are wanted.
-func find(docs *document.Collection, in input, limit int) []document.Hit {
-	opts, n := document.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity}, limit
-	if len(in.Prefer)+len(in.Without) > 0 {
-		n = wider * limit
-	}
-	found := docs.Search(in.Query, n, opts)
-	if n == limit {
-		return found
-	}
-	found = slices.DeleteFunc(found, func(h document.Hit) bool { return among(h.Document.Source, in.Without) })
-	for i, h := range found {
-		if among(h.Document.Source, in.Prefer) {
-			found[i].Score = min(1, preferred*h.Score)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return found[:min(limit, len(found))]
-}
-
-// How sources are preferred.
-const (
-	wider     = 4 // times as many hits are looked at
-	preferred = 2 // times their score
-)
-
-// among reports whether a source is one of those named: by its path, its name or
-// the path of a folder it is in.
-func among(source string, names []string) bool {
-	for _, name := range names[:min(len(names), maxPaths)] {
-		clean := filepath.Clean(name)
-		if source == name || source == clean || filepath.Base(source) == name || strings.HasPrefix(source, strings.TrimSuffix(clean, string(filepath.Separator))+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
-}
-
-func newHit(docs *document.Collection, h document.Hit, query string) hit {
-	return hit{
-		ID: h.ID(), Source: h.Document.Source, Title: clip(h.Document.Title, maxLabel), Section: clip(h.Section(), maxLabel),
-		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: float64(int(h.Score*1000)) / 1000,
-		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...),
-		Context: around(h),
-	}
-}
-
-// around returns the sentences before and after a hit.
-func around(h document.Hit) string {
-	before, after := h.Around()
-	before, after = clip(before, maxContext/2), clip(after, maxContext/2)
-	if before == "" || after == "" {
-		return before + after
-	}
-	return before + " … " + after
+// line returns s on one line, without what cannot be seen, of at most most bytes.
+func line(s string, most int) string {
+	return clip(strings.Join(strings.Fields(s), " "), most)
 }
 
 // clip returns the beginning of s, at most most bytes, and a mark if it is cut.
@@ -217,12 +138,12 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
-func encode(r result) (string, error) {
+func encode(tool string, r any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(r); err != nil {
-		return "", fmt.Errorf("knowledge_search: encode result: %w", err)
+		return "", fmt.Errorf("%s: encode result: %w", tool, err)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -71,7 +71,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("score %v, hash %s", h.Score, h.Hash)
 	}
 	want := hit{
-		ID: h.Hash[:12] + ":46-89", Source: filepath.Join(dir, "boats.md"), Title: "Boats", Section: "Repairs",
+		ID: h.Hash[:12] + ":46-89", Kind: "file", Source: filepath.Join(dir, "boats.md"), Title: "Boats", Section: "Repairs",
 		Quote: "The hull of the ferry was repaired in 2019.", Start: 46, End: 89, Hash: h.Hash, Score: h.Score,
 		Terms: []string{"ferry", "hull", "repaired"}, Topics: h.Topics, Context: "It cost nine thousand euros.",
 	}

@@ -1,0 +1,103 @@
+package knowledge
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ponder/document"
+)
+
+// fileKind is the kind of hits in files.
+const fileKind = "file"
+
+// inFiles adds what is found in files.
+func (s *searcher) inFiles(ctx context.Context, in input, r *result) error {
+	paths, err := s.allowed(in.Paths)
+	if err != nil {
+		return err
+	}
+	docs, skipped, err := s.cache.load(ctx, paths)
+	if err != nil {
+		return err
+	}
+	r.Skipped, r.More = append(r.Skipped, skipped[:min(len(skipped), maxSkipped)]...), max(0, len(skipped)-maxSkipped)
+	r.Documents, r.Sentences = len(docs.Documents()), docs.Sentences()
+	for _, h := range find(docs, in, in.Limit) {
+		r.Hits = append(r.Hits, newHit(docs, h, in.Query))
+	}
+	return nil
+}
+
+// find searches, and heeds which sources are wanted.
+func find(docs *document.Collection, in input, limit int) []document.Hit {
+	opts, n := document.SearchOptions{Exclude: in.Exclude, Least: leastScore, Diversity: diversity}, limit
+	if len(in.Prefer)+len(in.Without) > 0 {
+		n = wider * limit
+	}
+	found := docs.Search(in.Query, n, opts)
+	if n == limit {
+		return found
+	}
+	found = slices.DeleteFunc(found, func(h document.Hit) bool { return among(h.Document.Source, in.Without) })
+	for i, h := range found {
+		if among(h.Document.Source, in.Prefer) {
+			found[i].Score = min(1, preferred*h.Score)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return found[:min(limit, len(found))]
+}
+
+// How sources are preferred.
+const (
+	wider     = 4 // times as many hits are looked at
+	preferred = 2 // times their score
+)
+
+// among reports whether a source is one of those named: by its path, its name or
+// the path of a folder it is in.
+func among(source string, names []string) bool {
+	for _, name := range names[:min(len(names), maxPaths)] {
+		clean := filepath.Clean(name)
+		if source == name || source == clean || filepath.Base(source) == name || strings.HasPrefix(source, strings.TrimSuffix(clean, string(filepath.Separator))+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+func newHit(docs *document.Collection, h document.Hit, query string) hit {
+	return hit{
+		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: clip(h.Document.Title, maxLabel), Section: clip(h.Section(), maxLabel),
+		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: rounded(h.Score),
+		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),
+		Author: clip(h.Document.Author, maxLabel), Published: stamp(h.Document.Published), Untrusted: ofStrangers(h.Document.Source),
+	}
+}
+
+// ofStrangers reports whether a file has what strangers wrote: mail.
+func ofStrangers(path string) bool {
+	path, _, _ = strings.Cut(path, "#")
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".eml", ".mbox", ".mbx":
+		return true
+	}
+	return false
+}
+
+// around returns the sentences before and after a hit.
+func around(h document.Hit) string { return beside(h.Around()) }
+
+// beside joins what stands before and behind a hit.
+func beside(before, after string) string {
+	before, after = clip(before, maxContext/2), clip(after, maxContext/2)
+	if before == "" || after == "" {
+		return before + after
+	}
+	return before + " … " + after
+}
+
+func rounded(x float64) float64 { return float64(int(x*1000)) / 1000 }

@@ -1,0 +1,130 @@
+package knowledge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ponder/recall"
+)
+
+// inMemory adds what is remembered.
+func (s *searcher) inMemory(ctx context.Context, in input, r *result) error {
+	o, err := in.options()
+	if err != nil {
+		return err
+	}
+	found, err := s.opts.Library.Search(ctx, in.Query, o)
+	if err != nil {
+		return err
+	}
+	r.Memory = &remembered{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: line(found.Says, maxContext)}
+	for _, h := range found.Hits {
+		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
+			r.Hits = append(r.Hits, memoryHit(h))
+		}
+	}
+	return nil
+}
+
+// options returns how to search what is remembered.
+func (in input) options() (o recall.SearchOptions, err error) {
+	o = recall.SearchOptions{N: in.Limit, Exclude: in.Exclude, Sources: in.Sources, Tags: in.Tags, Prefer: in.Prefer, Without: in.Without}
+	for _, k := range in.Kinds {
+		o.Kinds = append(o.Kinds, recall.Kind(k))
+	}
+	if in.From != "" {
+		if o.From, _, err = dates(in.From); err != nil {
+			return o, fmt.Errorf("from: %w", err)
+		}
+	}
+	if in.To != "" {
+		if _, o.To, err = dates(in.To); err != nil {
+			return o, fmt.Errorf("to: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// dates returns the beginning and the end of the year, the month or the day that a
+// date names.
+func dates(text string) (from, to time.Time, err error) {
+	for _, f := range []struct {
+		layout              string
+		years, months, days int
+	}{{"2006", 1, 0, 0}, {"2006-01", 0, 1, 0}, {time.DateOnly, 0, 0, 1}} {
+		if t, err := time.Parse(f.layout, text); err == nil {
+			return t, t.AddDate(f.years, f.months, f.days), nil
+		}
+	}
+	return from, to, fmt.Errorf("%.40q is not a date: write it as 2024, 2024-03 or 2024-03-01", text)
+}
+
+func memoryHit(h recall.Hit) hit {
+	date := h.Date
+	if date.IsZero() {
+		date = h.Item.Date
+	}
+	before, after := split(h)
+	return hit{
+		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: line(h.Item.Title, maxLabel), Section: line(h.Section, maxLabel), Page: h.Page,
+		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: rounded(min(1, max(0, h.Score))),
+		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: beside(before, after),
+		Item: h.Item.ID, URL: urlOf(h.Item), Author: line(h.Item.Author, maxLabel), Speaker: line(h.Speaker, maxLabel), Published: stamp(date),
+		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Untrusted: untrusted(h.Item),
+	}
+}
+
+// split returns what stands before and behind a quote in its passage.
+func split(h recall.Hit) (before, after string) {
+	before, after, ok := strings.Cut(h.Context, h.Quote)
+	if !ok {
+		return "", ""
+	}
+	before, after = line(before, len(before)+1), line(after, len(after)+1)
+	if cut := len(before) - maxContext/2; cut > 0 {
+		for cut < len(before) && !utf8.RuneStart(before[cut]) {
+			cut++
+		}
+		before = before[cut:]
+	}
+	return before, after
+}
+
+// sourceOf returns what a hit of an item is cited by, which is never empty.
+func sourceOf(it recall.Item) string {
+	for _, s := range []string{it.Path, urlOf(it), it.Source} {
+		if s = line(s, maxSource); s != "" {
+			return s
+		}
+	}
+	return "memory:" + it.ID
+}
+
+// maxSource bounds a path or a URL, in bytes.
+const maxSource = 2000
+
+// urlOf returns where an item can be opened on the web, or nothing.
+func urlOf(it recall.Item) string {
+	for _, s := range []string{it.Link, it.Source} {
+		if s = strings.TrimSpace(s); strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") {
+			return line(s, maxSource)
+		}
+	}
+	return ""
+}
+
+// untrusted reports whether strangers wrote an item: a page of the web, or mail.
+func untrusted(it recall.Item) bool {
+	return it.Path == "" && it.Kind == recall.KindDocument && urlOf(it) != "" || ofStrangers(it.Path)
+}
+
+// stamp returns a time as it is written: to the second, in UTC.
+func stamp(t time.Time) time.Time {
+	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Second)
+}

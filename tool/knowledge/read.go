@@ -1,0 +1,149 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ponder/document"
+	"ponder/recall"
+)
+
+// How much is read around a place, in bytes.
+const (
+	readBefore = 600
+	readAfter  = 2000
+	readMost   = 16 << 10 // each
+	maxID      = 200
+)
+
+type readInput struct {
+	ID     string `json:"id"`
+	Before *int   `json:"before"`
+	After  *int   `json:"after"`
+}
+
+// excerpt is what knowledge_read returns, as JSON.
+type excerpt struct {
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"`
+	Source    string    `json:"source"`
+	Title     string    `json:"title"`
+	Section   string    `json:"section,omitempty"`
+	Page      int       `json:"page,omitempty"`
+	Item      string    `json:"item,omitempty"`
+	URL       string    `json:"url,omitempty"`
+	Author    string    `json:"author,omitempty"`
+	Published time.Time `json:"published,omitzero"`
+	Untrusted bool      `json:"untrusted,omitempty"`
+	Notice    string    `json:"notice,omitempty"`
+
+	Text    string `json:"text"`
+	Start   int    `json:"start"`
+	End     int    `json:"end"`
+	Bytes   int    `json:"bytes"` // of the whole text
+	Hash    string `json:"hash"`
+	Earlier string `json:"earlier,omitempty"` // the id of what stands before
+	Later   string `json:"later,omitempty"`
+}
+
+func (s *searcher) read(ctx context.Context, in readInput) (string, error) {
+	id := strings.TrimSpace(in.ID)
+	if id == "" || len(id) > maxID {
+		return "", errors.New(ReadName + ": id is empty or too long: give the id of a hit of " + Name)
+	}
+	before, after := bytesOf(in.Before, readBefore), bytesOf(in.After, readAfter)
+	x, ok, err := s.readFile(ctx, id, before, after)
+	if err == nil && !ok {
+		x, ok, err = s.readMemory(ctx, id, before, after)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", ReadName, err)
+	case !ok:
+		return "", fmt.Errorf("%s: nothing has the id %.60q now: search again with %s", ReadName, id, Name)
+	}
+	if x.Untrusted {
+		x.Notice = notice
+	}
+	return encode(ReadName, x)
+}
+
+// bytesOf returns how much is asked for.
+func bytesOf(n *int, otherwise int) int {
+	if n == nil {
+		return otherwise
+	}
+	return min(max(*n, 0), readMost)
+}
+
+// readMemory reads what is remembered.
+func (s *searcher) readMemory(ctx context.Context, id string, before, after int) (excerpt, bool, error) {
+	if s.opts.Library == nil {
+		return excerpt{}, false, nil
+	}
+	got, err := s.opts.Library.Read(ctx, id, recall.ReadOptions{Before: orLeast(before), After: orLeast(after)})
+	if errors.Is(err, recall.ErrNone) {
+		return excerpt{}, false, nil
+	}
+	if err != nil {
+		return excerpt{}, false, err
+	}
+	it := got.Item
+	return excerpt{
+		ID: id, Kind: string(it.Kind), Source: sourceOf(it), Title: line(it.Title, maxLabel), Section: line(got.Section, maxLabel), Page: got.Page, Item: it.ID,
+		URL: urlOf(it), Author: line(it.Author, maxLabel), Published: stamp(it.Date), Untrusted: untrusted(it),
+		Text: got.Text, Start: got.Start, End: got.End, Bytes: got.Of, Hash: it.Hash, Earlier: got.Earlier, Later: got.Later,
+	}, true, nil
+}
+
+// orLeast returns n, or -1 for nothing, as zero means the usual to a Library.
+func orLeast(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// readFile reads what stands in one of the files that were searched, or that may be.
+func (s *searcher) readFile(ctx context.Context, id string, before, after int) (excerpt, bool, error) {
+	hash, start, end, ok := document.ParsePlace(id)
+	if !ok {
+		return excerpt{}, false, nil
+	}
+	if len(s.opts.Roots) > 0 {
+		if _, _, err := s.cache.load(ctx, s.opts.Roots); err != nil {
+			return excerpt{}, false, err
+		}
+	}
+	d := s.cache.document(hash)
+	if d == nil || end > len(d.Text) {
+		return excerpt{}, false, nil
+	}
+	from, to := whole(d.Text, max(0, start-before)), whole(d.Text, min(len(d.Text), min(end, start+readMost)+after))
+	x := excerpt{
+		ID: id, Kind: fileKind, Source: d.Source, Title: clip(d.Title, maxLabel), Page: d.Page(start), Author: clip(d.Author, maxLabel),
+		Published: stamp(d.Published), Untrusted: ofStrangers(d.Source), Text: d.Text[from:to], Start: from, End: to, Bytes: len(d.Text), Hash: d.Hash,
+	}
+	if i := d.At(start); i < len(d.Sentences) {
+		x.Section = clip(d.Heading(d.Sentences[i].Section), maxLabel)
+	}
+	if from > 0 {
+		x.Earlier = d.Place(whole(d.Text, max(0, from-readAfter)), from)
+	}
+	if to < len(d.Text) {
+		x.Later = d.Place(to, whole(d.Text, min(len(d.Text), to+readAfter)))
+	}
+	return x, true, nil
+}
+
+// whole returns the last place at or before n where a character begins.
+func whole(s string, n int) int {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
