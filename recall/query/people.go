@@ -116,6 +116,8 @@ func (p *parser) spokenTo(i int) bool {
 	case "promise", "promised", "tell", "told", "ask", "asked", "meet", "met", "owe", "owed", "thank", "thanked", "invite", "invited", "lend", "lent", "email", "emailed", "remind", "visit", "visited",
 		"message", "messaged", "texted", "married", "hire", "hired", "uncle", "aunt", "friend", "colleague", "neighbour", "neighbor", "advise", "advised", "congratulate":
 		return true
+	case "did":
+		return p.lang == "en" && p.at(i+1).kind == word && !p.at(i+1).upper
 	case "with", "to", "from", "and":
 		return p.meeting(i - 2)
 	}
@@ -141,8 +143,6 @@ func (p *parser) speaks(i int) bool {
 	case "say", "said", "think", "thought", "tell", "told", "ask", "want", "mention", "promise", "promis", "recommend", "wrote", "write", "suggest", "like", "invite", "invit", "lend", "lent", "complain",
 		"email", "propose", "propos", "agree", "agre", "feel", "felt", "prefer", "believe", "live", "eat", "ate", "know", "knew", "promisd", "hate", "love", "lov", "offer", "answer", "marry", "marri", "allergic", "reply", "repli", "worry", "worri":
 		return true
-	case "work":
-		return p.at(i-2).text != "did" || true
 	}
 	return false
 }

@@ -107,6 +107,8 @@ func TestPeople(t *testing.T) {
 		{"mark the page and will it work", ""},
 		{"mail anna@example.org", ""},
 		{"How is Kubernetes deployed", ""},
+		{"why did Oyelaran leave", "Oyelaran"},
+		{"does Python support threads", ""},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			if got := strings.Join(Parse(c.text, now).People, ", "); got != c.want {
