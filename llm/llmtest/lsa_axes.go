@@ -23,7 +23,7 @@ func (s sparse) dot(v []float64) (sum float64) {
 }
 
 // lsaRounds is how often the axes are turned towards where the rows differ most.
-const lsaRounds = 6
+const lsaRounds = 4
 
 // principal returns up to n vectors of length 1, at right angles to each other,
 // that span nearly what the first right singular vectors of the rows do, in about

@@ -26,12 +26,9 @@ var lsaEndings = strings.Fields("ization ational fulness ousness iveness ations 
 // lsaStem returns a word without its ending, roughly: that endings mean little
 // is all that is needed.
 func lsaStem(word string) string {
-	for range 2 {
-		for _, e := range lsaEndings {
-			if rest, ok := strings.CutSuffix(word, e); ok && len(rest) >= 4 {
-				word = rest
-				break
-			}
+	for _, e := range lsaEndings {
+		if rest, ok := strings.CutSuffix(word, e); ok && len(rest) >= 3 {
+			return rest
 		}
 	}
 	return word

@@ -110,6 +110,21 @@ func benchmarkSearch(b *testing.B, size int, of func(*rand.Rand) []float32) {
 	b.ReportMetric(float64(hit)/float64(10*len(queries)), "recall@10")
 }
 
+// BenchmarkPut puts 64 vectors in a transaction, as Fill does.
+func BenchmarkPut(b *testing.B) {
+	v, rng := open(b, database(b)), rand.New(rand.NewPCG(1, 2))
+	vectors := [][]float32{}
+	for range fillBatch {
+		vectors = append(vectors, random(rng, 384))
+	}
+	first := int64(1)
+	for b.Loop() {
+		put(b, v, "m", first, vectors...)
+		first += fillBatch
+	}
+	b.ReportMetric(fillBatch*float64(b.N)/b.Elapsed().Seconds(), "vectors/s")
+}
+
 // heap returns how much memory is in use.
 func heap() uint64 {
 	runtime.GC()

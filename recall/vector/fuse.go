@@ -11,6 +11,36 @@ type Scored struct {
 	Score   float64
 }
 
+// Bounds of what [Weight] returns, and how many of the first it looks at.
+const (
+	leastWeight = 0.3
+	mostWeight  = 0.6
+	agreeing    = 20
+)
+
+// Weight returns the weight that the dense of two rankings, best first, has
+// earned for [Fuse]: the share of the first twenty that both have, from 0.3 to
+// 0.6. A model that knows the field agrees more with the words than one that does
+// not, so that a bad one does little harm; and one that finds what is said in
+// other words is heard where they agree on nothing.
+func Weight(lexical, dense []Scored) float64 {
+	n := min(agreeing, len(lexical), len(dense))
+	if n == 0 {
+		return mostWeight
+	}
+	first := make(map[int64]bool, n)
+	for _, s := range lexical[:n] {
+		first[s.Passage] = true
+	}
+	both := 0
+	for _, s := range dense[:n] {
+		if first[s.Passage] {
+			both++
+		}
+	}
+	return min(max(float64(both)/float64(n), leastWeight), mostWeight)
+}
+
 // Fuse joins two rankings of passages, in any order, into one, best first; of
 // equals the one with the smaller number. Each ranking's scores are stretched to
 // 0..1, from the worst of the ranking to the best, and a passage that a ranking

@@ -30,3 +30,30 @@ func TestFuse(t *testing.T) {
 		})
 	}
 }
+
+func TestWeight(t *testing.T) {
+	ranking := func(from, n int) (out []Scored) {
+		for i := range n {
+			out = append(out, Scored{Passage: int64(from + i), Score: float64(-i)})
+		}
+		return out
+	}
+	tests := []struct {
+		name           string
+		lexical, dense []Scored
+		want           float64
+	}{
+		{"nothing", nil, ranking(0, 5), 0.6},
+		{"all agree", ranking(0, 100), ranking(0, 100), 0.6},
+		{"half", ranking(0, 100), ranking(10, 100), 0.5},
+		{"half of few", ranking(0, 4), ranking(2, 100), 0.5},
+		{"none", ranking(0, 100), ranking(50, 100), 0.3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Weight(test.lexical, test.dense); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
