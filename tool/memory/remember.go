@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ponder/recall"
+)
+
+// Bounds on what is remembered at once.
+const (
+	maxText    = 8 << 10 // bytes
+	mostTags   = 16
+	maxTag     = 100 // bytes
+	maxTitle   = 200 // bytes
+	maxRefused = 300 // bytes of why it was not approved
+)
+
+var rememberSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "text": {"type": "string", "maxLength": 8192, "description": "What to remember, so that it can be understood by itself."},
+    "title": {"type": "string", "maxLength": 200, "description": "What it is about, in a few words."},
+    "kind": {"type": "string", "enum": ["memory", "journal"], "description": "memory: something to know; journal: something that happened. memory if left out."},
+    "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 16, "description": "Words to find it by later."},
+    "date": {"type": "string", "description": "When it happened or was said: 2024-03-01, or with a time as in RFC 3339. Today if left out."}
+  },
+  "required": ["text"],
+  "additionalProperties": false
+}`)
+
+type rememberInput struct {
+	Text  string   `json:"text"`
+	Title string   `json:"title"`
+	Kind  string   `json:"kind"`
+	Tags  []string `json:"tags"`
+	Date  string   `json:"date"`
+}
+
+// kept is what remember returns, as JSON.
+type kept struct {
+	ID   string    `json:"id"`
+	Kind string    `json:"kind"`
+	Date time.Time `json:"date,omitzero"`
+	Tags []string  `json:"tags,omitempty"`
+}
+
+func (o Options) remember(ctx context.Context, in rememberInput) (string, error) {
+	it, err := in.item()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", RememberName, err)
+	}
+	it.Persona, it.Source = o.Persona, o.Source
+	if o.Approve != nil {
+		if err := o.Approve(ctx, it); err != nil {
+			return "", fmt.Errorf("%s: not remembered: %s: go on without", RememberName, line(err.Error(), maxRefused))
+		}
+	}
+	items, err := o.Keep(ctx, it)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", RememberName, err)
+	}
+	if len(items) != 1 {
+		return "", errors.New(RememberName + ": it is not known whether it was kept: look for it with " + SearchName)
+	}
+	it = items[0]
+	return encode(RememberName, kept{ID: it.ID, Kind: string(it.Kind), Date: stamp(it.Date), Tags: it.Tags})
+}
+
+// item returns what is to be kept.
+func (in rememberInput) item() (it recall.Item, err error) {
+	it = recall.Item{Kind: recall.KindMemory, Title: line(in.Title, maxTitle), Text: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD"))}
+	switch {
+	case it.Text == "":
+		return it, errors.New("text is empty: say what to remember")
+	case len(it.Text) > maxText:
+		return it, fmt.Errorf("text has %d bytes, of at most %d: remember what matters, or in parts", len(it.Text), maxText)
+	case len(in.Tags) > mostTags:
+		return it, fmt.Errorf("%d tags, of at most %d", len(in.Tags), mostTags)
+	}
+	switch in.Kind {
+	case "", string(recall.KindMemory):
+	case string(recall.KindJournal):
+		it.Kind = recall.KindJournal
+	default:
+		return it, fmt.Errorf("there is no kind %.40q: it is memory or journal", in.Kind)
+	}
+	for _, tag := range in.Tags {
+		if tag = line(tag, maxTag); tag != "" {
+			it.Tags = append(it.Tags, tag)
+		}
+	}
+	if in.Date != "" {
+		it.Date, err = date(in.Date)
+	}
+	return it, err
+}
+
+// date reads a day or a time.
+func date(text string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%.40q is not a date: write it as 2024-03-01 or 2024-03-01T15:04:05Z", text)
+}

@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ponder/recall"
+)
+
+// Bounds on a search. Those of the query and of the results are the seed's.
+const (
+	leastQuery     = 3 // characters
+	maxQuery       = 1000
+	defaultResults = 10
+	maxResults     = 40
+	maxContext     = 32 << 10 // bytes
+	maxLabel       = 300      // bytes
+	maxTags        = 8
+)
+
+var searchSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "minLength": 3, "maxLength": 1000, "description": "What to remember, in the words it was said in."},
+    "maxResults": {"type": "integer", "minimum": 1, "maximum": 40, "description": "The most memories and posts; 10 if left out."}
+  },
+  "required": ["query"],
+  "additionalProperties": false
+}`)
+
+type searchInput struct {
+	Query      string `json:"query"`
+	MaxResults int    `json:"maxResults"`
+}
+
+// remembered is what personaMemorySearch returns, as JSON.
+type remembered struct {
+	Context   string   `json:"context"`
+	Truncated bool     `json:"truncated,omitempty"`
+	Sources   []source `json:"sources"`
+	Says      string   `json:"says,omitempty"` // why there are none
+}
+
+// A source is something remembered that the context was made of.
+type source struct {
+	ID        string   `json:"id"`
+	Place     string   `json:"place"` // of what was found in it
+	Kind      string   `json:"kind"`
+	Memory    string   `json:"memory"` // the part that bears on the query
+	Relevance float64  `json:"relevanceScore"`
+	Metadata  metadata `json:"metadata"`
+}
+
+type metadata struct {
+	Source     string    `json:"source,omitempty"`
+	ExternalID string    `json:"external_id,omitempty"`
+	Link       string    `json:"link,omitempty"`
+	Author     string    `json:"author,omitempty"`
+	Date       time.Time `json:"date,omitzero"`
+	Tags       []string  `json:"tags,omitempty"`
+}
+
+func (o Options) search(ctx context.Context, in searchInput) (string, error) {
+	in.Query = strings.TrimSpace(in.Query)
+	switch n := utf8.RuneCountInString(in.Query); {
+	case n < leastQuery:
+		return "", errors.New(SearchName + ": query is shorter than 3 characters: say what to remember")
+	case n > maxQuery:
+		return "", errors.New(SearchName + ": query is longer than 1000 characters: ask with a few words")
+	}
+	if in.MaxResults <= 0 {
+		in.MaxResults = defaultResults
+	}
+	text, hits, err := o.Context(ctx, o.Persona, in.Query, min(in.MaxResults, maxResults))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", SearchName, err)
+	}
+	r := remembered{Context: clip(text, maxContext), Truncated: len(text) > maxContext, Sources: sources(hits, in.MaxResults)}
+	if len(r.Sources) == 0 {
+		r.Says = "Nothing is remembered of this: ask with other words, or say that it is not known."
+	}
+	return encode(SearchName, r)
+}
+
+// sources returns what was found, each item once, by the best of its hits.
+func sources(hits []recall.Hit, most int) []source {
+	list := []source{}
+	seen := make(map[string]bool)
+	for _, h := range hits {
+		it := h.Item
+		if seen[it.ID] || len(list) == min(most, maxResults) {
+			continue
+		}
+		seen[it.ID] = true
+		date := it.Date
+		if date.IsZero() {
+			date = h.Date
+		}
+		list = append(list, source{
+			ID: it.ID, Place: h.ID, Kind: string(it.Kind), Memory: line(h.Quote, maxLabel), Relevance: float64(int(min(1, max(0, h.Score))*1000)) / 1000,
+			Metadata: metadata{
+				Source: line(it.Source, maxLabel), ExternalID: line(it.ExternalID, maxLabel), Link: line(it.Link, maxLabel), Author: line(it.Author, maxLabel),
+				Date: stamp(date), Tags: it.Tags[:min(len(it.Tags), maxTags)],
+			},
+		})
+	}
+	return list
+}
