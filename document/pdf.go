@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf16"
 )
 
@@ -34,9 +35,11 @@ func looksPDF(head []byte) bool {
 // PDF takes a PDF apart: the lines of each page, and what their places and the
 // sizes of their letters say of paragraphs and headings. What stands at the edge
 // of every page is left out.
-func PDF(file []byte) (Content, error) {
+func PDF(file []byte) (Content, error) { return readPDF(file, pdfTime) }
+
+func readPDF(file []byte, limit time.Duration) (Content, error) {
 	var r pdfReader
-	err := withPDFium(pdfTime, func(e *pdfEngine) error {
+	err := withPDFium(limit, func(e *pdfEngine) error {
 		r.pdfEngine = e
 		return r.read(file)
 	})
@@ -58,7 +61,7 @@ type pdfLine struct {
 	size        float64 // of the letters
 	weight      int     // of the letters: 700 is bold
 	left, right float64 // of the first and the last letter
-	y           float64 // what it stands on
+	y, end      float64 // what its first and its last letter stand on: two lines that share a word are one
 	letters     int
 	row         bool // of a table, with " | " between its cells
 }
@@ -173,6 +176,9 @@ func (r *pdfReader) runes(text uint64) []rune {
 		} else { // it left some out, and so their numbers are others
 			out[i] = rune(r.number("FPDFText_GetUnicode", text, uint64(i)))
 		}
+		if i > 0 && utf16.IsSurrogate(out[i-1]) {
+			out[i-1], out[i] = utf16.DecodeRune(out[i-1], out[i]), 0 // one letter of two halves
+		}
 	}
 	return out
 }
@@ -207,7 +213,7 @@ func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
 		l.size = size // the first is an initial
 	}
 	l.left, l.y = r.origin(text, first)
-	l.right, _ = r.origin(text, last)
+	l.right, l.end = r.origin(text, last)
 	var s strings.Builder
 	spread := (l.right-l.left)/float64(len(line)) > wideSpread*l.size
 	for i, c := range line {

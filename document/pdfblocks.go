@@ -86,7 +86,7 @@ func pageBlocks(out []pdfBlock, lines []pdfLine, page int, body float64, sizes [
 
 // samePara reports whether b goes on from a.
 func samePara(a, b pdfLine, step, right float64, heading bool) bool {
-	gap := a.y - b.y
+	gap := a.end - b.y
 	switch {
 	case a.row || b.row, marker(b.text) != "", math.Abs(a.size-b.size) > 1.5:
 		return false
@@ -111,16 +111,10 @@ func joinLines(a, b string) string {
 	if s, ok := strings.CutSuffix(a, string(softHyphen)); ok {
 		return s + b
 	}
-	if r, _ := lastTwo(a); r == '-' && len(a) > 1 && b != "" {
+	if len(a) > 1 && strings.HasSuffix(a, "-") {
 		return a + b
 	}
 	return a + " " + b
-}
-
-// lastTwo returns the last rune of s and the one before it.
-func lastTwo(s string) (last, before rune) {
-	last = lastRune(s)
-	return last, lastRune(strings.TrimSuffix(s, string(last)))
 }
 
 // continues reports whether a block is the rest of the one on the page before.
@@ -183,7 +177,7 @@ func headingLevel(l pdfLine, body float64, sizes []float64) int {
 func usualStep(lines []pdfLine) float64 {
 	var steps []float64
 	for i := 1; i < len(lines); i++ {
-		if gap := lines[i-1].y - lines[i].y; gap > lines[i].size/2 && gap < 4*lines[i].size {
+		if gap := lines[i-1].end - lines[i].y; gap > lines[i].size/2 && gap < 4*lines[i].size {
 			steps = append(steps, gap)
 		}
 	}
@@ -191,7 +185,7 @@ func usualStep(lines []pdfLine) float64 {
 		return math.Inf(1)
 	}
 	slices.Sort(steps)
-	return steps[len(steps)*2/5]
+	return steps[(len(steps)-1)*2/5]
 }
 
 // rightEdge returns where most long lines end.
@@ -237,7 +231,7 @@ func dropEdges(pages [][]pdfLine) {
 // after are few, and apart from it.
 func margins(lines []pdfLine) (top, end int) {
 	step := usualStep(lines)
-	apart := func(i int) bool { return math.Abs(lines[i-1].y-lines[i].y) > 1.4*step }
+	apart := func(i int) bool { return math.Abs(lines[i-1].end-lines[i].y) > 1.4*step }
 	end = len(lines)
 	for i := 1; i <= edgeLines && i < len(lines); i++ {
 		if apart(i) {
