@@ -204,7 +204,7 @@ func TestHostilePDF(t *testing.T) {
 		"cyclic forms":      xobjects(4, true),
 		"bomb":              pages("<< /Type /Pages /Kids [4 0 R] /Count 1 >>", "<< /Type /Page /Parent 3 0 R /MediaBox [0 0 612 792] /Contents 5 0 R >>", stream("/Filter /FlateDecode", bomb.String())),
 		"filters on filter": pages("<< /Type /Pages /Kids [4 0 R] /Count 1 >>", "<< /Type /Page /Parent 3 0 R /Contents 5 0 R >>", stream("/Filter ["+strings.Repeat("/FlateDecode ", 5000)+"]", bomb.String())),
-		"deep array":        pages("<< /Type /Pages /Kids "+strings.Repeat("[", 100_000)+" /Count 1 >>"),
+		"deep array":        pages("<< /Type /Pages /Kids " + strings.Repeat("[", 100_000) + " /Count 1 >>"),
 		"noise":             append([]byte("%PDF-1.4\n"), bytes.Repeat([]byte{0xff, 0, 'o', 'b', 'j', ' '}, 10_000)...),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -173,6 +173,9 @@ func headingLevel(l pdfLine, body float64, sizes []float64) int {
 	return 0
 }
 
+// fewSteps is how many lines are too few to tell their usual distance by.
+const fewSteps = 5
+
 // usualStep returns the distance of most lines that follow each other.
 func usualStep(lines []pdfLine) float64 {
 	var steps []float64
@@ -185,7 +188,11 @@ func usualStep(lines []pdfLine) float64 {
 		return math.Inf(1)
 	}
 	slices.Sort(steps)
-	return steps[(len(steps)-1)*2/5]
+	step := steps[(len(steps)-1)*2/5]
+	if len(steps) < fewSteps {
+		step = min(step, 1.5*lines[len(lines)/2].size)
+	}
+	return step
 }
 
 // rightEdge returns where most long lines end.
