@@ -80,7 +80,7 @@ type limits struct {
 	headers     time.Duration // until the headers have come, with connecting
 	idle        time.Duration // without anything of a body
 	total       time.Duration // of all exchanges
-	wait        time.Duration // for a turn at a host
+	wait        time.Duration // for turns at hosts, in all
 	retry       time.Duration // that a host may have us wait to ask again
 	bytes       int64
 	headerBytes int64
@@ -107,7 +107,7 @@ func New(o Options) *Fetcher {
 		bytes: o.MaxBytes, headerBytes: 128 << 10, hops: 10,
 	}}
 	f.guard, f.broken = newGuard(o.Allow)
-	f.hosts = newHosts(o.PerHost, f.limits.wait)
+	f.hosts = newHosts(o.PerHost)
 	f.robots = newRobots(agentToken(o.UserAgent))
 	f.wire = f.transport()
 	return f

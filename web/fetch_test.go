@@ -357,7 +357,7 @@ func TestRequest(t *testing.T) {
 // TestTLS fetches over HTTP/2 from a host whose certificate is good, and not from
 // one whose is not.
 func TestTLS(t *testing.T) {
-	tls := serveTLS(t, text("page"))
+	tls := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { text("page by "+r.Proto)(w, r) })
 	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	if _, err := f.Fetch(t.Context(), tls.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate of nobody: %v", err)
@@ -366,8 +366,8 @@ func TestTLS(t *testing.T) {
 	f.wire.CloseIdleConnections()
 	g := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	g.wire.TLSClientConfig = f.wire.TLSClientConfig
-	if p, err := g.Fetch(t.Context(), tls.URL); err != nil || p.Markdown != "page" {
-		t.Error(err)
+	if p, err := g.Fetch(t.Context(), tls.URL); err != nil || p.Markdown != "page by HTTP/2.0" {
+		t.Errorf("%+v, %v", p, err)
 	}
 	closed := fetcher(t, Options{IgnoreRobots: true})
 	closed.wire.TLSClientConfig = f.wire.TLSClientConfig

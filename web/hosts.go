@@ -14,7 +14,6 @@ const manyHosts = 1000
 // hosts gives out turns, so that no host has more to do than it can bear.
 type hosts struct {
 	atOnce int
-	wait   time.Duration // the longest wait for a turn
 
 	mu sync.Mutex
 	by map[string]*host
@@ -27,15 +26,15 @@ type host struct {
 	users int           // who wait or are asking
 }
 
-func newHosts(atOnce int, wait time.Duration) *hosts {
-	return &hosts{atOnce: max(atOnce, 1), wait: wait, by: map[string]*host{}}
-}
+func newHosts(atOnce int) *hosts { return &hosts{atOnce: max(atOnce, 1), by: map[string]*host{}} }
 
 // enter waits for a turn at a host, and returns what ends it. The one after it
-// begins no sooner than delay later. A wait that is too long is ErrBusy.
-func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (leave func(), err error) {
+// begins no sooner than delay later. If it comes to a wait longer than patience,
+// it is ErrBusy, at once if that is clear from the beginning.
+func (hs *hosts) enter(ctx context.Context, name string, delay, patience time.Duration) (leave func(), err error) {
 	h := hs.use(name)
-	late := time.NewTimer(hs.wait)
+	began := time.Now()
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
 	case h.turns <- struct{}{}:
@@ -44,10 +43,10 @@ func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (l
 		return nil, ctx.Err()
 	case <-late.C:
 		hs.unuse(h)
-		return nil, fmt.Errorf("%w: no turn at %s for %v", ErrBusy, name, hs.wait)
+		return nil, fmt.Errorf("%w: no turn at %s for %v", ErrBusy, name, patience.Round(time.Second))
 	}
 	leave = func() { <-h.turns; hs.unuse(h) }
-	if err := hs.start(ctx, h, delay); err != nil {
+	if err := hs.start(ctx, h, delay, max(patience-time.Since(began), 0)); err != nil {
 		leave()
 		return nil, err
 	}
@@ -55,7 +54,7 @@ func (hs *hosts) enter(ctx context.Context, name string, delay time.Duration) (l
 }
 
 // start waits until the next exchange with a host may begin.
-func (hs *hosts) start(ctx context.Context, h *host, delay time.Duration) error {
+func (hs *hosts) start(ctx context.Context, h *host, delay, patience time.Duration) error {
 	hs.mu.Lock()
 	now := time.Now()
 	begin := h.next
@@ -63,12 +62,12 @@ func (hs *hosts) start(ctx context.Context, h *host, delay time.Duration) error 
 		begin = now
 	}
 	wait := begin.Sub(now)
-	if wait <= hs.wait {
+	if wait <= patience {
 		h.next = begin.Add(delay)
 	}
 	hs.mu.Unlock()
 	switch {
-	case wait > hs.wait:
+	case wait > patience:
 		return fmt.Errorf("%w: for another %v", ErrBusy, wait.Round(time.Second))
 	case wait == 0:
 		return ctx.Err()

@@ -11,9 +11,11 @@ import (
 	"time"
 )
 
+const patience = 30 * time.Second
+
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hs := newHosts(2, time.Hour)
+		hs := newHosts(2)
 		var under, most atomic.Int64
 		var mu sync.Mutex
 		var begins []time.Duration
@@ -21,7 +23,7 @@ func TestTurns(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
-				leave, err := hs.enter(t.Context(), "a.example", time.Second)
+				leave, err := hs.enter(t.Context(), "a.example", time.Second, patience)
 				if err != nil {
 					t.Error(err)
 					return
@@ -45,7 +47,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("they began at %s, not %s", got, want)
 		}
 		if began := time.Now(); true {
-			leave, err := hs.enter(t.Context(), "b.example", time.Second)
+			leave, err := hs.enter(t.Context(), "b.example", time.Second, patience)
 			if err != nil || time.Since(began) != 0 {
 				t.Errorf("another host waits too: %v", err)
 			}
@@ -56,30 +58,30 @@ func TestTurns(t *testing.T) {
 
 func TestTurnsThatTakeTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hs := newHosts(1, 30*time.Second)
-		leave, err := hs.enter(t.Context(), "a.example", 0)
+		hs := newHosts(1)
+		leave, err := hs.enter(t.Context(), "a.example", 0, patience)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := hs.enter(t.Context(), "a.example", 0); !errors.Is(err, ErrBusy) {
+		if _, err := hs.enter(t.Context(), "a.example", 0, patience); !errors.Is(err, ErrBusy) {
 			t.Errorf("a second turn: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := hs.enter(ctx, "a.example", 0); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := hs.enter(ctx, "a.example", 0, patience); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a turn that is given up: %v", err)
 		}
 		hs.rest("a.example", 20*time.Second)
 		hs.rest("a.example", time.Second) // the longer one counts
 		leave()
 		began := time.Now()
-		leave, err = hs.enter(t.Context(), "a.example", time.Minute)
+		leave, err = hs.enter(t.Context(), "a.example", time.Minute, patience)
 		if err != nil || time.Since(began) != 20*time.Second {
 			t.Errorf("a turn after a rest: %v, %v", time.Since(began), err)
 		}
 		leave()
 		began = time.Now()
-		if _, err := hs.enter(t.Context(), "a.example", 0); !errors.Is(err, ErrBusy) || time.Since(began) != 0 {
+		if _, err := hs.enter(t.Context(), "a.example", 0, patience); !errors.Is(err, ErrBusy) || time.Since(began) != 0 {
 			t.Errorf("a turn that is too far off: %v, %v", time.Since(began), err)
 		}
 	})
@@ -87,9 +89,9 @@ func TestTurnsThatTakeTooLong(t *testing.T) {
 
 func TestHostsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hs := newHosts(1, time.Minute)
+		hs := newHosts(1)
 		for i := range 3 * manyHosts {
-			leave, err := hs.enter(t.Context(), fmt.Sprint(i), time.Second)
+			leave, err := hs.enter(t.Context(), fmt.Sprint(i), time.Second, patience)
 			if err != nil {
 				t.Fatal(err)
 			}

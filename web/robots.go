@@ -70,7 +70,8 @@ type robotsNote struct {
 
 // allowed asks whether a URL may be fetched, and returns the delay that the host
 // wants between two requests, within reason.
-func (f *Fetcher) allowed(ctx context.Context, u *url.URL) (delay time.Duration, err error) {
+func (v *visit) allowed(ctx context.Context, u *url.URL) (delay time.Duration, err error) {
+	f := v.f
 	name := u.Scheme + "://" + u.Host
 	o, release, err := f.robots.of(ctx, name)
 	if err != nil {
@@ -83,7 +84,7 @@ func (f *Fetcher) allowed(ctx context.Context, u *url.URL) (delay time.Duration,
 		age = robotsTrouble
 	}
 	if o.at.IsZero() || now.Sub(o.at) >= age || now.Before(o.at) {
-		if err := f.ask(ctx, name, o, now); err != nil {
+		if err := v.ask(ctx, name, o, now); err != nil {
 			return 0, err
 		}
 	}
@@ -97,7 +98,8 @@ func (f *Fetcher) allowed(ctx context.Context, u *url.URL) (delay time.Duration,
 }
 
 // ask finds out what a robots.txt says, from what is noted or from the host.
-func (f *Fetcher) ask(ctx context.Context, name string, o *origin, now time.Time) error {
+func (v *visit) ask(ctx context.Context, name string, o *origin, now time.Time) error {
+	f := v.f
 	known, at, err := f.robotsNoted(ctx, name)
 	if err != nil {
 		return err
@@ -106,7 +108,7 @@ func (f *Fetcher) ask(ctx context.Context, name string, o *origin, now time.Time
 		o.at, o.trouble, o.rules = at, 0, parseRules([]byte(known.Lines), f.robots.token)
 		return nil
 	}
-	status, file, err := f.robotsFile(ctx, name)
+	status, file, err := v.robotsFile(ctx, name)
 	if err != nil {
 		return fmt.Errorf("look for robots.txt: %w", err)
 	}
@@ -125,16 +127,17 @@ func (f *Fetcher) ask(ctx context.Context, name string, o *origin, now time.Time
 }
 
 // robotsFile fetches a robots.txt. A host without one, or that leads us around
-// in circles, has an empty one.
-func (f *Fetcher) robotsFile(ctx context.Context, name string) (status int, file []byte, err error) {
+// in circles, has an empty one. It takes of the time of the visit.
+func (v *visit) robotsFile(ctx context.Context, name string) (status int, file []byte, err error) {
 	u, err := url.Parse(name + "/robots.txt")
 	if err != nil {
 		return 0, nil, err
 	}
-	v := f.visit(nil)
-	v.hops, v.obey = robotsHops, false
-	v.takes = func(*http.Response) (ration, error) { return ration{maxRobots, true}, nil }
-	a, err := v.follow(ctx, u)
+	r := v.f.visit(nil)
+	r.left, r.wait, r.hops, r.obey = v.left, v.wait, robotsHops, false
+	r.takes = func(*http.Response) (ration, error) { return ration{maxRobots, true}, nil }
+	a, err := r.follow(ctx, u)
+	v.left, v.wait = r.left, r.wait
 	switch {
 	case errors.Is(err, ErrCircle):
 		return http.StatusNotFound, nil, nil

@@ -290,3 +290,32 @@ func TestLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitsAddUp bounds the time of a fetch, however a host strings it out.
+func TestWaitsAddUp(t *testing.T) {
+	for name, robots := range map[string]string{"by Retry-After": "", "by Crawl-delay": "User-agent: *\nCrawl-delay: 10\n"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fetcher(t, Options{})
+				n := 0
+				piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					n++
+					switch {
+					case r.URL.Path == "/robots.txt":
+						io.WriteString(w, robots)
+					case n%2 == 0 && robots == "":
+						w.Header().Set("Retry-After", "9")
+						w.WriteHeader(http.StatusServiceUnavailable)
+					default:
+						http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
+					}
+				}))
+				began := time.Now()
+				_, err := f.Fetch(t.Context(), "http://a.example/")
+				if took := time.Since(began); err == nil || took > f.limits.wait+f.limits.total {
+					t.Errorf("took %v: %v", took, err)
+				}
+			})
+		})
+	}
+}

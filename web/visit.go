@@ -18,7 +18,8 @@ import (
 // some hosts want back from those they redirect.
 type visit struct {
 	f     *Fetcher
-	left  time.Duration
+	left  time.Duration // for exchanges
+	wait  time.Duration // for turns
 	hops  int
 	jar   http.CookieJar
 	kept  *copied // what to ask whether it is still good
@@ -48,7 +49,7 @@ func (f *Fetcher) visit(kept *copied) *visit {
 	if err != nil {
 		jar = nil // New has no error to return
 	}
-	return &visit{f: f, left: f.limits.total, hops: f.limits.hops, jar: jar, kept: kept, obey: !f.o.IgnoreRobots, takes: f.pageRation}
+	return &visit{f: f, left: f.limits.total, wait: f.limits.wait, hops: f.limits.hops, jar: jar, kept: kept, obey: !f.o.IgnoreRobots, takes: f.pageRation}
 }
 
 // follow asks for a URL, and for what it redirects to.
@@ -56,7 +57,7 @@ func (v *visit) follow(ctx context.Context, u *url.URL) (*answer, error) {
 	for range v.hops + 1 {
 		delay := v.f.o.Delay
 		if v.obey {
-			crawl, err := v.f.allowed(ctx, u)
+			crawl, err := v.allowed(ctx, u)
 			if err != nil {
 				return nil, err
 			}
@@ -111,7 +112,9 @@ const tries = 3
 // is asked again if that is soon.
 func (v *visit) turn(ctx context.Context, u *url.URL, delay time.Duration) (*answer, error) {
 	for try := 1; ; try++ {
-		leave, err := v.f.hosts.enter(ctx, u.Host, delay)
+		began := time.Now()
+		leave, err := v.f.hosts.enter(ctx, u.Host, delay, v.wait)
+		v.wait -= time.Since(began)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +123,7 @@ func (v *visit) turn(ctx context.Context, u *url.URL, delay time.Duration) (*ans
 			v.f.hosts.rest(u.Host, a.after)
 		}
 		leave()
-		if err != nil || a.after == 0 || a.after > v.f.limits.retry || try == tries {
+		if err != nil || a.after == 0 || a.after > min(v.f.limits.retry, v.wait) || try == tries {
 			return a, err
 		}
 	}
