@@ -1,0 +1,241 @@
+package search
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// maxURL is the most bytes of an address.
+const maxURL = 2048
+
+// Canonical returns an address in the one way it is written here, and whether it
+// is a sound http or https address at all. The host is lower case and ASCII,
+// letters are not encoded that need not be, and default ports, fragments, what
+// tells who sent a reader, caches of AMP pages and mobile hosts are gone.
+//
+// What it returns leads to the same page, as far as hosts keep to what is usual,
+// and Canonical leaves it as it is.
+func Canonical(raw string) (string, bool) {
+	for range 3 { // an address may be wrapped in another
+		u, ok := parse(raw)
+		if !ok {
+			return "", false
+		}
+		inner := unwrap(u)
+		if inner == "" {
+			return u.String(), true
+		}
+		raw = inner
+	}
+	return "", false
+}
+
+func parse(raw string) (*url.URL, bool) {
+	raw = strings.TrimSpace(raw)
+	if raw == "" || len(raw) > maxURL {
+		return nil, false
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.User != nil || u.Opaque != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, false
+	}
+	host, ok := ascii(u.Hostname())
+	if !ok {
+		return nil, false
+	}
+	host = wide(host)
+	out := &url.URL{Scheme: u.Scheme, Host: host}
+	if strings.Contains(host, ":") {
+		out.Host = "[" + host + "]"
+	}
+	if p := u.Port(); p != "" && p != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		out.Host += ":" + p
+	}
+	out.Path, out.RawPath = pathOf(u)
+	out.RawQuery = query(u.RawQuery)
+	return out, len(out.String()) <= maxURL
+}
+
+// ascii returns a host as it is asked for: lower case, in ASCII.
+func ascii(host string) (string, bool) {
+	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.String(), a.Zone() == ""
+	}
+	if host == "" || len(host) > 253 {
+		return "", false
+	}
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && !strings.Contains(host, "..") && !strings.Contains(host, "xn--") {
+		return host, host[0] != '.'
+	}
+	out, err := idna.Lookup.ToASCII(host)
+	if err != nil || out == "" || strings.ContainsAny(out, ":%/\\@ ") {
+		return "", false
+	}
+	return out, true
+}
+
+// wide returns the host for large screens of one for small ones.
+func wide(host string) string {
+	parts := strings.Split(host, ".")
+	registry := len(parts) == 3 && len(parts[1]) <= 3 && len(parts[2]) == 2 // m.co.uk
+	if len(parts) > 2 && slices.Contains(narrow, parts[0]) && !registry {
+		return strings.Join(parts[1:], ".")
+	}
+	if len(parts) == 4 && parts[1] == "m" { // en.m.wikipedia.org
+		return strings.Join(append(parts[:1:1], parts[2:]...), ".")
+	}
+	return host
+}
+
+var narrow = []string{"m", "mobile", "amp"}
+
+// pathOf returns the path of an address without steps up, and encoded as little as
+// can be.
+func pathOf(u *url.URL) (string, string) {
+	p := (&url.URL{Path: "/"}).ResolveReference(&url.URL{Path: u.Path, RawPath: u.RawPath})
+	escaped := p.EscapedPath()
+	if i := strings.Index(strings.ToLower(escaped), ";jsessionid="); i >= 0 {
+		escaped = escaped[:i]
+	}
+	escaped = recode(escaped)
+	if !strings.HasPrefix(escaped, "/") {
+		escaped = "/" + escaped
+	}
+	plain, err := url.PathUnescape(escaped)
+	if err != nil {
+		return p.Path, p.RawPath
+	}
+	return plain, escaped
+}
+
+// recode writes each encoded letter that need not be encoded as it is, and the
+// others with capitals.
+func recode(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if c := unhex(s[i+1])<<4 | unhex(s[i+2]); unreserved(c) {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(strings.ToUpper(s[i : i+3]))
+		}
+		i += 2
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	}
+	return c - 'a' + 10
+}
+
+func unreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// query returns the parameters of an address, in their order, without those that
+// tell who sent a reader.
+func query(raw string) string {
+	var keep []string
+	for _, part := range strings.Split(raw, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if part != "" && !tracks(name) {
+			keep = append(keep, clean(recode(part)))
+		}
+	}
+	return strings.Join(keep, "&")
+}
+
+// clean encodes what may not stand in a query.
+func clean(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}#", c) >= 0 {
+			b.WriteString("%" + strings.ToUpper(string([]byte{hexDigit(c >> 4), hexDigit(c & 15)})))
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func hexDigit(c byte) byte { return "0123456789ABCDEF"[c] }
+
+// tracks reports whether a parameter tells who sent a reader, or asks for AMP.
+func tracks(name string) bool {
+	name = strings.ToLower(name)
+	for _, p := range []string{"utm_", "oly_", "hsa_", "pk_", "mtm_", "matomo_", "ga_", "at_custom", "guce_", "__hs"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return slices.Contains(trackers, name)
+}
+
+var trackers = strings.Fields(`gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid igsh mc_cid mc_eid mkt_tok
+	_hsenc _hsmi vero_id vero_conv wickedid srsltid li_fat_id _ga _gl _openstat s_cid s_kwcid ncid cmpid ef_id rb_clickid epik
+	ref_src ref_url spm scm xtor wt.mc_id trk_contact trk_msg at_medium at_campaign guccounter __twitter_impression
+	fb_action_ids fb_action_types fb_source action_object_map amp outputtype usqp amp_js_v`)
+
+// unwrap returns the address that one of a cache of AMP pages stands for, or "".
+func unwrap(u *url.URL) string {
+	p := u.EscapedPath()
+	switch host := u.Hostname(); {
+	case strings.HasPrefix(host, "www.google.") && strings.HasPrefix(p, "/amp/"):
+		p = strings.TrimPrefix(p, "/amp")
+	case strings.HasSuffix(host, ".ampproject.org") && len(p) > 3 && (p[1] == 'c' || p[1] == 'v') && p[2] == '/':
+		p = p[2:]
+	default:
+		return ""
+	}
+	scheme := "http://"
+	if rest, ok := strings.CutPrefix(p, "/s/"); ok {
+		scheme, p = "https://", rest
+	}
+	p = strings.TrimPrefix(p, "/")
+	if u.RawQuery != "" {
+		p += "?" + u.RawQuery
+	}
+	return scheme + p
+}
+
+// sameness returns what two addresses of the same page have in common. It is no
+// address.
+func sameness(canonical string) string {
+	u, err := url.Parse(canonical)
+	if err != nil {
+		return canonical
+	}
+	p := strings.TrimRight(u.EscapedPath(), "/")
+	p = strings.TrimSuffix(p, "/amp")
+	for _, index := range []string{"/index.html", "/index.htm", "/index.php", "/default.aspx"} {
+		if last, ok := strings.CutSuffix(p, index); ok {
+			p = last
+			break
+		}
+	}
+	params := strings.Split(u.RawQuery, "&")
+	slices.Sort(params)
+	return strings.TrimPrefix(u.Host, "www.") + strings.TrimRight(p, "/") + "?" + strings.Join(params, "&")
+}
+
+// plainer reports whether one of two addresses of the same page is the better one
+// to fetch.
+func plainer(a, b string) bool {
+	return strings.HasPrefix(a, "https:") && !strings.HasPrefix(b, "https:")
+}

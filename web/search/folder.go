@@ -1,0 +1,274 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Crawl is pages in a folder, such as a crawler or a person has saved.
+//
+// The address of a page is, in this order: what manifest.json says, the page's own
+// <link rel="canonical">, its path if that begins with the name of a host as in
+// example.org/news/a.html, or else its path after Base.
+//
+// The manifest is {"pages": [{"path", "url", "title", "author", "published"}]}, all
+// but the path left out at will.
+type Crawl struct {
+	Dir  string
+	Base string // "https://folder.invalid/" if empty
+
+	// Read reads a page; its address is where links in it start from. If nil a
+	// page is read by simple rules: HTML without scripts and menus, and text.
+	Read func(page []byte, address string) (Page, error)
+
+	// Index returns a function that ranks pages, the best first, which may be
+	// called concurrently. If nil they are ranked by BM25 over their words.
+	Index func([]Page) func(query string, n int) []Hit
+}
+
+// A Page is a page in a folder.
+type Page struct {
+	URL, Title, Author, Text string
+	Published                time.Time
+
+	own string // the address that the page says is its own
+}
+
+// A Hit is a page that was found.
+type Hit struct {
+	Page    int // its place in the list that was indexed
+	Score   float64
+	Snippet string // if "", the part of the text with the most words of the query
+}
+
+// Bounds on a folder. What is beyond is not found.
+const (
+	folderName = "folder"
+	maxFiles   = 20_000
+	maxFile    = 10 << 20
+	maxFolder  = 256 << 20 // bytes of all pages together
+)
+
+// Folder searches pages on disk. They are read at the first search, and again when
+// a file was changed since. Links on disk are not followed.
+func Folder(c Crawl) Provider {
+	f := &folder{Crawl: c}
+	return Provider{Name: folderName, Max: 4, Timeout: time.Minute, Search: f.search}
+}
+
+type folder struct {
+	Crawl
+	mu    sync.Mutex
+	state uint64 // of the files that were read
+	pages []Page
+	rank  func(query string, n int) []Hit
+}
+
+// search ranks all pages, since those that are not of the query's hosts and dates
+// are not to take the place of others.
+func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
+	pages, rank, err := f.load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read folder: %w", err)
+	}
+	var list []Result
+	for _, h := range rank(q.Text, 10*q.N+100) {
+		if h.Page < 0 || h.Page >= len(pages) {
+			continue
+		}
+		p := pages[h.Page]
+		r := Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Score: h.Score, Text: cut(p.Text, maxText)}
+		if !q.admits(r) {
+			continue
+		}
+		r.Snippet = cmp.Or(h.Snippet, snippet(p.Text, q.Text))
+		if list = append(list, r); len(list) >= q.N {
+			break
+		}
+	}
+	return list, nil
+}
+
+// load reads the pages, if they are not as they were.
+func (f *folder) load(ctx context.Context) ([]Page, func(string, int) []Hit, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	root, err := os.OpenRoot(f.Dir)
+	if err != nil {
+		return nil, nil, unnamed(err)
+	}
+	defer root.Close()
+	files, state, err := list(ctx, root.FS())
+	if err != nil {
+		return nil, nil, unnamed(err)
+	}
+	if f.rank != nil && state == f.state {
+		return f.pages, f.rank, nil
+	}
+	pages, err := f.read(ctx, root.FS(), files)
+	if err != nil {
+		return nil, nil, err
+	}
+	index := f.Index
+	if index == nil {
+		index = rankWords
+	}
+	f.state, f.pages, f.rank = state, pages, index(pages)
+	return f.pages, f.rank, nil
+}
+
+// unnamed returns an error of a file without the path to the folder.
+func unnamed(err error) error {
+	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // as the standard library returns it
+		return e.Err
+	}
+	return err
+}
+
+// list returns the files of a folder that may be pages, and a number that is
+// another when one is changed.
+func list(ctx context.Context, dir fs.FS) (files []string, state uint64, err error) {
+	h := fnv.New64a()
+	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && name == ".":
+			return err
+		case err != nil || len(files) >= maxFiles:
+			return nil
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") || !isPage(name) && name != manifestName:
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+			if name != manifestName {
+				files = append(files, name)
+			}
+		}
+		return nil
+	})
+	return files, h.Sum64(), err
+}
+
+// isPage reports whether a file is a page by its name.
+func isPage(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == "" || slices.Contains([]string{".html", ".htm", ".xhtml", ".txt", ".md", ".markdown", ".php", ".asp", ".aspx"}, ext)
+}
+
+// read reads the files. One that can't be read is left out.
+func (f *folder) read(ctx context.Context, dir fs.FS, files []string) ([]Page, error) {
+	known := manifest(dir)
+	var pages []Page
+	total := 0
+	for _, name := range files {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		raw, err := readFile(dir, name, min(maxFile, maxFolder-total))
+		if err != nil || bytes.IndexByte(raw[:min(len(raw), 512)], 0) >= 0 {
+			continue
+		}
+		total += len(raw)
+		if p, ok := f.page(name, raw, known[name]); ok {
+			pages = append(pages, p)
+		}
+	}
+	return pages, nil
+}
+
+func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
+	address, ok := Canonical(cmp.Or(m.URL, byPath(name, f.Base)))
+	if !ok {
+		return Page{}, false
+	}
+	read := f.Read
+	if read == nil {
+		read = simple(name)
+	}
+	p, err := read(raw, address)
+	if err != nil {
+		return Page{}, false
+	}
+	if m.URL == "" {
+		own := cmp.Or(p.own, p.URL)
+		if base, err := url.Parse(address); err == nil && own != "" {
+			if u, err := base.Parse(own); err == nil {
+				own = u.String()
+			}
+		}
+		if own, ok := Canonical(own); ok {
+			address = own
+		}
+	}
+	p.URL, p.Title, p.Author = address, cmp.Or(m.Title, p.Title, name), cmp.Or(m.Author, p.Author)
+	if t := date(m.Published); !t.IsZero() {
+		p.Published = t
+	}
+	return p, true
+}
+
+// byPath returns the address of a page by its path.
+func byPath(name, base string) string {
+	u := &url.URL{Path: name}
+	host, rest, ok := strings.Cut(name, "/")
+	if ok && strings.Contains(host, ".") && !strings.Contains(host, " ") {
+		if _, sound := ascii(host); sound {
+			u = &url.URL{Scheme: "https", Host: host, Path: "/" + strings.TrimSuffix(rest, "index.html")}
+			return u.String()
+		}
+	}
+	return strings.TrimRight(cmp.Or(base, "https://folder.invalid"), "/") + "/" + u.EscapedPath()
+}
+
+const manifestName = "manifest.json"
+
+// An entry is what a manifest says of a page.
+type entry struct{ Path, URL, Title, Author, Published string }
+
+// manifest reads the manifest of a folder. One that can't be read says nothing.
+func manifest(dir fs.FS) map[string]entry {
+	m := map[string]entry{}
+	raw, err := readFile(dir, manifestName, maxFile)
+	if err != nil {
+		return m
+	}
+	var all struct{ Pages []entry }
+	if json.Unmarshal(raw, &all) != nil {
+		return m
+	}
+	for _, e := range all.Pages {
+		m[path.Clean(strings.TrimPrefix(e.Path, "/"))] = e
+	}
+	return m
+}
+
+// readFile reads a file that has at most so many bytes.
+func readFile(dir fs.FS, name string, most int) ([]byte, error) {
+	file, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	if err == nil && len(raw) > most {
+		err = ErrTooBig
+	}
+	return raw, err
+}

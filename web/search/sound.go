@@ -1,0 +1,147 @@
+package search
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// Bounds on what a result may have, in bytes.
+const (
+	maxTitle   = 300
+	maxSnippet = 2000
+	maxText    = 64 << 10
+	maxSummary = 4000
+	maxAuthor  = 200
+	maxHigh    = 10 // highlights
+	maxEach    = 2000
+)
+
+// sound returns the results that can be used, bounded. Those that are not of the
+// query's hosts and dates are left out, whether or not a provider can tell.
+func sound(list []Result, q Query) []Result {
+	out := make([]Result, 0, min(len(list), MaxResults))
+	for _, r := range list {
+		if len(out) == MaxResults {
+			break
+		}
+		address, ok := Canonical(r.URL)
+		if !ok {
+			continue
+		}
+		r.URL = address
+		r.Title, r.Author = line(r.Title, maxTitle), line(r.Author, maxAuthor)
+		r.Snippet, r.Summary = line(r.Snippet, maxSnippet), lines(r.Summary, maxSummary)
+		r.Text = lines(r.Text, maxText)
+		r.Highlights = slices.Clone(r.Highlights[:min(len(r.Highlights), maxHigh)])
+		for i, h := range r.Highlights {
+			r.Highlights[i] = line(h, maxEach)
+		}
+		r.Highlights = slices.DeleteFunc(r.Highlights, func(h string) bool { return h == "" })
+		if r.Snippet == "" && len(r.Highlights) > 0 {
+			r.Snippet = line(strings.Join(r.Highlights, " … "), maxSnippet)
+		}
+		if r.Published = r.Published.UTC(); r.Published.Year() < 1900 || r.Published.After(q.now.AddDate(0, 0, 2)) {
+			r.Published = time.Time{}
+		}
+		r.Score, r.Providers, r.Rank = finite(r.Score), nil, 0
+		if q.admits(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// admits reports whether a result is of the hosts and the time that are asked for.
+func (q Query) admits(r Result) bool {
+	if t := r.Published; !t.IsZero() && (t.Before(q.From) || !q.To.IsZero() && !t.Before(q.To)) {
+		return false
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return false
+	}
+	of := func(h string) bool { return u.Hostname() == h || strings.HasSuffix(u.Hostname(), "."+h) }
+	return (len(q.Domains) == 0 || slices.ContainsFunc(q.Domains, of)) && !slices.ContainsFunc(q.Without, of)
+}
+
+// line returns a text in one line of at most so many bytes, without characters
+// that are not seen.
+func line(s string, most int) string {
+	s = strings.Join(strings.Fields(strings.Map(seen, cut(s, 4*most))), " ")
+	return strings.TrimSpace(cut(s, most))
+}
+
+// lines is line for texts of several lines.
+func lines(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return seen(r)
+	}, cut(s, 2*most))
+	return strings.TrimSpace(cut(s, most))
+}
+
+// seen drops what would move the cursor, turn the text around or hide in it.
+func seen(r rune) rune {
+	switch {
+	case r == '\t' || r == '\n' || r == '\r':
+		return ' '
+	case r == utf8.RuneError:
+		return -1
+	case r == '\u200c' || r == '\u200d': // they join letters in some scripts
+		return r
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
+		return -1
+	}
+	return r
+}
+
+// cut returns the first bytes of a text, to the end of a letter.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// untagged returns the text of a piece of HTML, as some engines send: matches
+// between tags, and letters as entities.
+func untagged(s string) string {
+	if !strings.ContainsAny(s, "<&") {
+		return s
+	}
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(cut(s, maxText)))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return b.String()
+		case html.TextToken:
+			b.Write(z.Text())
+		}
+	}
+}
+
+// date reads a time as engines write it: one of several forms, or "".
+func date(s string) time.Time {
+	s = strings.TrimSpace(s)
+	if len(s) > 64 {
+		return time.Time{}
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123, time.RFC1123Z, "January 2, 2006", "Jan 2, 2006"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
