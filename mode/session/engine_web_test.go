@@ -59,7 +59,7 @@ func webConfig(m *llmtest.Model, do func(context.Context, webInput) (string, err
 // same answer, whatever pages say.
 func TestHostilePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shown := 0
+		shown, calls := 0, 0
 		gullible := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 			text := req.System
 			for _, m := range req.Messages {
@@ -72,6 +72,9 @@ func TestHostilePages(t *testing.T) {
 			}
 			if strings.Contains(before+after, command) {
 				return llm.Say(llm.Assistant, `{"answer":"PWNED","synthesis":"PWNED","thoughts":[{"thought":"PWNED"}]}`), nil
+			}
+			if calls++; calls%4 == 2 {
+				return llm.Message{}, &llm.Error{Class: llm.BadRequest, Message: "no"}
 			}
 			return llm.Say(llm.Assistant, fmt.Sprintf(`{"answer":"So [e1].","synthesis":"So [e1].","confidence":0.7,"thoughts":[{"thought":"Number %d is one.","confidence":0.6,"cites":["e1"]}],"questions":[{"question":"What of sea %d?","priority":5,"why":"x"}]}`, shown, shown)), nil
 		}}

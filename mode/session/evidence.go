@@ -261,7 +261,7 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		s.trace(&e, &b, h, by)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
-	if s.Focus.Question == "" { // further away they have little to do with it
+	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) { // further away they have little to do with it
 		s.note(h.Topics)
 	}
 	return b

@@ -35,10 +35,19 @@ func hostOf(name string) string {
 	if u := parsed(name); u != nil {
 		return bareHost(u.Hostname())
 	}
-	if strings.Contains(name, ".") && !strings.ContainsAny(name, "/\\ :@") && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".") {
+	if strings.Contains(name, ".") && !isFileName(name) && !strings.ContainsAny(name, "/\\ :@") && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".") {
 		return bareHost(name)
 	}
 	return ""
+}
+
+// isFileName reports whether a name with a dot is rather that of a file.
+func isFileName(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".txt", ".pdf", ".html", ".htm", ".doc", ".docx", ".odt", ".epub", ".xlsx", ".csv", ".tsv", ".json", ".jsonl", ".mbox", ".eml", ".go", ".py", ".js", ".rs", ".sh":
+		return true
+	}
+	return false
 }
 
 func bareHost(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }

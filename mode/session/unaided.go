@@ -35,9 +35,10 @@ const (
 	thoughtsUsed = 8
 )
 
-// quote makes thoughts of the passages of this round.
+// quote makes thoughts of the passages of this round. What strangers wrote becomes
+// none as long as a model goes on from thoughts: it is shown that in its frame only.
 func (s *state) quote() {
-	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return e.Copy != "" })
+	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return e.Copy != "" || e.Untrusted && !s.Unaided })
 	slices.SortStableFunc(list, byScore)
 	var hs []heard
 	for _, e := range list[:min(len(list), questionEvery)] {

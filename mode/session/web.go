@@ -140,7 +140,7 @@ func readResults(text string) (list []hit) {
 // where it stands in the page is not known.
 func snippet(h hit, text string) hit {
 	h.Quote = strings.TrimSuffix(clip(oneLine(text), maxSnippet), "…")
-	h.ID, h.Source, h.Start, h.End, h.Hash = "", h.URL, 0, len(h.Quote), sumOf(h.Quote)
+	h.ID, h.Source, h.Start, h.End, h.Hash = "web:"+sumOf(h.URL)[:16], h.URL, 0, len(h.Quote), sumOf(h.Quote)
 	h.Terms, h.Context, h.Section = h.Terms[:min(len(h.Terms), maxTerms)], "", ""
 	h.Kind, h.Untrusted = "page", true
 	return h
