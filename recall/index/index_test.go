@@ -160,7 +160,7 @@ func (r *reference) search(q Query, n int) (out []scored) {
 			case t.Not:
 				met[i] = -1000
 			default:
-				sums[i] += idf * tfs[i] * (k1 + 1) / (tfs[i] + k1*(1-b+b*p.n/(length/float64(len(all)))))
+				sums[i] += idf * tfs[i] * (k1 + 1) / (tfs[i] + k1*(1-bText+bText*p.n/(length/float64(len(all)))))
 				if t.Must && !t.Not {
 					met[i]++
 				}
@@ -373,4 +373,9 @@ func (m *maker) step(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
 			}
 		}
 	}
+}
+
+// adding returns what adds a batch in a transaction.
+func adding(ctx context.Context, x *Index, b Batch) func(tx *sql.Tx) error {
+	return func(tx *sql.Tx) error { return x.AddBatch(ctx, tx, b) }
 }

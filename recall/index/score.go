@@ -6,23 +6,29 @@ import (
 	"slices"
 )
 
-// What BM25 is tuned by.
+// What BM25 is tuned by. Turns of a conversation are short, and how short says
+// little of them.
 const (
-	k1 = 1.2
-	b  = 0.75
+	k1    = 1.2
+	bText = 0.75
+	bTurn = 0.4
 )
 
 // A board has the scores of the passages of a view.
 type board struct {
 	v      *view
+	b      float64
 	from   []int // where the passages of each segment begin
 	scores []float32
 	met    []uint8 // how many of the words that must be there are
 	must   int
 }
 
-func (x *Index) newBoard(v *view) *board {
-	bd := &board{v: v}
+func (x *Index) newBoard(v *view, q Query) *board {
+	bd := &board{v: v, b: bText}
+	if q.Neighbours > 0 {
+		bd.b = bTurn
+	}
 	n := 0
 	for _, s := range v.segments {
 		bd.from = append(bd.from, n)
@@ -42,7 +48,7 @@ func (x *Index) release(bd *board) { x.scores.Put(&bd.scores) }
 // score adds what the words of groups are worth, times a factor.
 func (bd *board) score(groups []*group, factor float64) {
 	average := float64(bd.v.length) / float64(max(1, bd.v.passages))
-	c0, c1 := float32(k1*(1-b)), float32(k1*b/max(1, average))
+	c0, c1 := float32(k1*(1-bd.b)), float32(k1*bd.b/max(1, average))
 	for _, g := range groups {
 		if g.not || g.df == 0 {
 			continue
@@ -87,9 +93,12 @@ func (bd *board) each(g *group, yield func(at int)) {
 	}
 }
 
-// spread adds to each passage that has a score what its neighbours and its
-// document as a whole have. The whole is the mean of the scores of the document's
-// passages, the best counting most: see wholeScore.
+// nextShare is what the passages two away count of what those beside count.
+const nextShare = 0.6
+
+// spread adds to each passage that stands in a document of which something has
+// a score what its neighbours have, up to two on each side, and the best passage
+// of the document.
 func (bd *board) spread(neighbours, whole float64) {
 	if neighbours == 0 && whole == 0 {
 		return
@@ -97,40 +106,30 @@ func (bd *board) spread(neighbours, whole float64) {
 	for i, s := range bd.v.segments {
 		scores := bd.scores[bd.from[i]:][:len(s.lens)]
 		for j := range s.docs {
-			d := &s.docs[j]
-			spread(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
+			if d := &s.docs[j]; d.n > 0 {
+				spread(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
+			}
 		}
 	}
 }
 
 // spread does so in one document.
 func spread(scores []float32, neighbours, whole float32) {
-	best := float32(0)
-	for _, s := range scores {
-		best = max(best, s)
-	}
+	best := slices.Max(scores)
 	if best == 0 {
 		return
 	}
-	share := whole * wholeScore(scores)
-	before := float32(0)
-	for i, s := range scores {
-		after := float32(0)
-		if i+1 < len(scores) {
-			after = scores[i+1]
+	at := func(i int) float32 {
+		if i >= len(scores) {
+			return 0
 		}
-		scores[i] = s + neighbours*(before+after) + share
-		before = s
+		return scores[i]
 	}
-}
-
-// wholeScore returns the score of a document of which these are the passages.
-func wholeScore(scores []float32) float32 {
-	sum := float32(0)
-	for _, s := range scores {
-		sum = max(sum, s)
+	b2, b1 := float32(0), float32(0) // what the two before had
+	for i, s := range scores {
+		scores[i] = s + neighbours*(b1+at(i+1)+nextShare*(b2+at(i+2))) + whole*best
+		b2, b1 = b1, s
 	}
-	return sum
 }
 
 // A found is a passage of a board.

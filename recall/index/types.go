@@ -52,14 +52,23 @@ type Query struct {
 	// of a subject, and is worse where a question has one answer.
 	Feedback bool
 
-	// Neighbours and Whole are the shares of the scores of the two passages
-	// beside it, and of the document as a whole, that a passage's score has on
-	// top of its own. For conversations, see [Conversation].
+	// Neighbours and Whole are the shares of the scores of the passages around
+	// it, and of the best of its document, that a passage's score has on top of its
+	// own. They are for conversations, in which one turn asks and another answers:
+	// see [ConversationNeighbours]. With Neighbours, short passages are not better
+	// than long ones.
 	Neighbours, Whole float64
 
 	// Typos takes a word that nobody wrote for the nearest that somebody did.
 	Typos bool
 }
+
+// What Neighbours and Whole should be where turns of conversations and meetings
+// are looked for.
+const (
+	ConversationNeighbours = 0.4
+	ConversationWhole      = 0.5
+)
 
 // A Term is a word that is looked for. If Word has several words, they are terms
 // with the same properties.
