@@ -1,0 +1,207 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A prose makes texts up in which words are as frequent as in a language: the
+// nth most frequent one is about a tenth as frequent as 1/n of all.
+type prose struct {
+	*rand.Rand
+	vocabulary []string
+	sums       []float64
+}
+
+func newProse(words int) *prose {
+	p := &prose{Rand: rand.New(rand.NewPCG(1, 2))}
+	sum := 0.0
+	for i := range words {
+		var b strings.Builder
+		for n := i + 7; n > 0; n /= 14 {
+			b.WriteByte("bcdfghklmnprst"[n%14])
+			b.WriteByte("aeiou"[(n/7+i)%5])
+		}
+		p.vocabulary = append(p.vocabulary, b.String()+[]string{"", "s", "ing", "er"}[i%4])
+		sum += 1 / math.Pow(float64(i)+2.7, 1.05)
+		p.sums = append(p.sums, sum)
+	}
+	return p
+}
+
+func (p *prose) word() string {
+	i, _ := slices.BinarySearch(p.sums, p.Float64()*p.sums[len(p.sums)-1])
+	return p.vocabulary[min(i, len(p.vocabulary)-1)]
+}
+
+func (p *prose) text(n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteString(p.word())
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// query returns words of which some are frequent and some rare.
+func (p *prose) query() (q Query) {
+	for range 2 + p.IntN(4) {
+		q.Terms = append(q.Terms, Term{Word: p.word()})
+	}
+	return q
+}
+
+const benchPassages = 200_000
+
+// docs returns documents of ten passages each, of 80 words on average.
+func (p *prose) docs(first int64, n int) (docs []Doc) {
+	for i := range n / 10 {
+		d := Doc{ID: first + int64(i), Language: "en", Title: p.text(4), Kind: "document", Source: fmt.Sprintf("/notes/%d.md", first+int64(i)),
+			Date: time.Unix(1_700_000_000+int64(i), 0)}
+		for range 10 {
+			d.Passages = append(d.Passages, Passage{Text: p.text(40 + p.IntN(81))})
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+// fill indexes passages in batches of 500 and merges beside, as a program does.
+func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Duration) {
+	var parts [][]Doc
+	for i := 0; i < passages; i += 500 {
+		parts = append(parts, p.docs(int64(i+1), 500))
+	}
+	start := time.Now()
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() { tendUntil(b, x, done) })
+	batches := make(chan Batch, 2)
+	wait.Go(func() {
+		for _, docs := range parts {
+			batches <- x.Prepare(docs)
+		}
+		close(batches)
+	})
+	for batch := range batches {
+		at := time.Now()
+		if err := x.db.Tx(b.Context(), adding(b.Context(), x, batch)); err != nil {
+			b.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(at))
+	}
+	close(done)
+	wait.Wait()
+	return time.Since(start), slowest
+}
+
+// tendUntil merges until nothing is left to do after done is closed.
+func tendUntil(b testing.TB, x *Index, done chan struct{}) {
+	for {
+		more, err := x.Merge(context.Background())
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// times reports how long searches take.
+func times(b *testing.B, name string, n int, search func()) {
+	list := make([]time.Duration, n)
+	for i := range list {
+		start := time.Now()
+		search()
+		list[i] = time.Since(start)
+	}
+	slices.Sort(list)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(list[n/2]), name+"-p50-ms")
+	b.ReportMetric(ms(list[n*99/100]), name+"-p99-ms")
+}
+
+// BenchmarkIndex indexes 200,000 passages and searches them, in one go.
+func BenchmarkIndex(b *testing.B) {
+	for b.Loop() {
+		file := filepath.Join(b.TempDir(), "bench.db")
+		x, _ := open(b, file)
+		p := newProse(200_000)
+		took, slowest := fill(b, x, p, benchPassages)
+		b.ReportMetric(benchPassages/took.Seconds(), "passages/s")
+		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-batch-ms")
+		ask := func(q func() Query) func() {
+			return func() {
+				if _, err := x.Search(b.Context(), q(), 10); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		times(b, "search", 2000, ask(p.query))
+		times(b, "feedback", 300, ask(func() Query { q := p.query(); q.Feedback = true; return q }))
+		times(b, "talk", 300, ask(func() Query { q := p.query(); q.Neighbours, q.Whole = 0.4, 0.5; return q }))
+		times(b, "typo", 300, ask(func() Query {
+			q := p.query()
+			w := q.Terms[0].Word
+			q.Terms[0].Word, q.Typos = w+"q", true
+			return q
+		}))
+		start := time.Now()
+		if _, err := Open(b.Context(), x.db); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(start).Milliseconds()), "open-ms")
+		beside(b, x, p, ask(p.query))
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc>>20), "heap-MiB")
+		b.ReportMetric(float64(m.Sys>>20), "sys-MiB")
+		s, err := x.Stats(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(s.Segments), "segments")
+	}
+}
+
+// beside searches while more is indexed and merged.
+func beside(b *testing.B, x *Index, p *prose, search func()) {
+	more := newProse(200_000)
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() { tendUntil(b, x, stop) })
+	wait.Go(func() {
+		for i := int64(benchPassages); ; i += 50 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			batch := x.Prepare(more.docs(i+1, 500))
+			if err := x.db.Tx(context.Background(), adding(context.Background(), x, batch)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	times(b, "beside", 1000, search)
+	close(stop)
+	wait.Wait()
+}
