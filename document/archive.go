@@ -17,8 +17,8 @@ import (
 // proportion to the file.
 const (
 	maxMembers  = 20_000
-	maxUnpacked = 128 << 20 // bytes of all members
-	maxRatio    = 250
+	maxUnpacked = 64 << 20 // bytes of the members that are read
+	maxRatio    = 100
 	freeRatio   = 8 << 20 // bytes that may be unpacked whatever the ratio
 	maxDocText  = 32 << 20
 	maxXMLDepth = 1000
@@ -35,6 +35,7 @@ var (
 type unpacker struct {
 	members map[string]*zip.File
 	left    int64 // bytes that may still be unpacked
+	full    error // what it is to unpack more
 }
 
 func newUnpacker(file []byte) (*unpacker, error) {
@@ -45,7 +46,10 @@ func newUnpacker(file []byte) (*unpacker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", errBroken, err)
 	}
-	u := &unpacker{members: map[string]*zip.File{}, left: min(maxUnpacked, freeRatio+maxRatio*int64(len(file)))}
+	u := &unpacker{members: map[string]*zip.File{}, left: freeRatio + maxRatio*int64(len(file)), full: errBomb}
+	if u.left > maxUnpacked {
+		u.left, u.full = maxUnpacked, errTooMuch
+	}
 	for _, f := range r.File {
 		if name := path.Clean(strings.TrimPrefix(strings.ReplaceAll(f.Name, `\`, "/"), "/")); u.members[name] == nil {
 			u.members[name] = f
@@ -85,7 +89,7 @@ type unpacking struct {
 
 func (r *unpacking) Read(p []byte) (int, error) {
 	if r.u.left <= 0 {
-		return 0, errBomb
+		return 0, r.u.full
 	}
 	n, err := r.ReadCloser.Read(p[:min(int64(len(p)), r.u.left)])
 	r.u.left -= int64(n)
@@ -117,7 +121,7 @@ func (u *unpacker) eachXML(name string, on xmlEvents) error {
 		switch {
 		case errors.Is(err, io.EOF) && depth == 0:
 			return nil
-		case errors.Is(err, errBomb) || errors.Is(err, errBroken):
+		case errors.Is(err, errBomb) || errors.Is(err, errTooMuch) || errors.Is(err, errBroken):
 			return err
 		case err != nil:
 			return fmt.Errorf("%w: %s: %v", errBroken, name, err)

@@ -36,7 +36,7 @@ func EPUB(file []byte) (Content, error) {
 	length := 0
 	for _, id := range b.spine {
 		chapter, err := b.chapter(u, id)
-		if errors.Is(err, errBomb) {
+		if errors.Is(err, errBomb) || errors.Is(err, errTooMuch) {
 			return Content{}, err
 		}
 		for _, block := range chapter { // one that cannot be read is left out

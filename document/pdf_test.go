@@ -64,11 +64,12 @@ func pdfPages(contents ...string) []byte {
 // harbours returns the contents of n pages with a running title and a number.
 func harbours(n int) []string {
 	var out []string
+	of := [...]string{"of ships, and of the sea beyond", "of trade", "of those who worked there"}
 	for i := range n {
 		page := pdfText(72, 760, 9, "A book of harbours") + pdfText(72, 700, 20, fmt.Sprintf("Chapter %c", 'A'+i)) +
 			pdfText(72, 660, 12, "The harbour of the old town was rebuilt in many years, and its walls are still stand-") +
 			pdfText(72, 646, 12, "ing where they stood. Nobody has ever paid for them in full, and nobody will now.") +
-			pdfText(72, 620, 12, fmt.Sprintf("A second paragraph, number %d of them, has more to say of ships, and of the sea beyond", i+1)) +
+			pdfText(72, 620, 12, "A second paragraph has more to say "+of[i%3]) +
 			pdfText(300, 40, 9, fmt.Sprint(i+1))
 		out = append(out, page)
 	}
@@ -81,13 +82,13 @@ func TestPDF(t *testing.T) {
 	want := `T The Harbour
 H1 Chapter A
 P The harbour of the old town was rebuilt in many years, and its walls are still standing where they stood. Nobody has ever paid for them in full, and nobody will now.
-P A second paragraph, number 1 of them, has more to say of ships, and of the sea beyond
+P A second paragraph has more to say of ships, and of the sea beyond
 H1 Chapter B
 P The harbour of the old town was rebuilt in many years, and its walls are still standing where they stood. Nobody has ever paid for them in full, and nobody will now.
-P A second paragraph, number 2 of them, has more to say of ships, and of the sea beyond
+I A second paragraph has more to say of trade
 H1 Chapter C
 P The harbour of the old town was rebuilt in many years, and its walls are still standing where they stood. Nobody has ever paid for them in full, and nobody will now.
-P A second paragraph, number 3 of them, has more to say of ships, and of the sea beyond
+P A second paragraph has more to say of those who worked there
 `
 	if diff := cmp.Diff(want, outline(c)); diff != "" {
 		t.Errorf("outline (-want +got):\n%s", diff)
@@ -97,7 +98,7 @@ P A second paragraph, number 3 of them, has more to say of ships, and of the sea
 	if at := time.Date(2024, 3, 5, 9, 15, 0, 0, time.UTC); d.Author != "Anna Meier" || !d.Published.Equal(at) {
 		t.Errorf("author %q, published %v", d.Author, d.Published)
 	}
-	for text, page := range map[string]int{"Chapter A": 1, "number 1": 1, "Chapter B": 2, "number 3": 3} {
+	for text, page := range map[string]int{"Chapter A": 1, "of ships": 1, "Chapter B": 2, "of trade": 2, "worked": 3} {
 		if got := d.Page(strings.Index(d.Text, text)); got != page {
 			t.Errorf("%s is on page %d, want %d", text, got, page)
 		}
