@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -250,7 +251,8 @@ func manifest(dir fs.FS) map[string]entry {
 		return m
 	}
 	var all struct{ Pages []entry }
-	if json.Unmarshal(raw, &all) != nil {
+	var odd *json.UnmarshalTypeError // one entry does not spoil the others
+	if err := json.Unmarshal(raw, &all); err != nil && !errors.As(err, &odd) {
 		return m
 	}
 	for _, e := range all.Pages {
