@@ -40,6 +40,7 @@ const (
 	senseDoubt    = "doubtful" // mostly means something else
 	senseWeak     = "weak"     // of relations, those that mostly mean something else
 	senseNever    = "never"    // no expression of time, though it looks like one
+	senseFirst    = "first"    // begins a phrase of any sense but the next
 	senseSay      = "say"      // tells the language
 )
 
@@ -83,13 +84,21 @@ func readLexicon(text string) lexicon {
 	return l
 }
 
-// add adds a word or phrase, and its words to what is known of any sense.
+// add adds a word or phrase, its first word to those, and its words to what is known
+// of any sense.
 func (l lexicon) add(sense, word string, value int) {
 	if l[sense] == nil {
 		l[sense] = make(map[string]int)
 	}
 	l[sense][word] = value
-	if sense == senseDoubt || sense == senseNever || sense == "" {
+	if sense == senseFirst || sense == "" {
+		return
+	}
+	if sense != senseSay {
+		first, _, _ := strings.Cut(word, " ")
+		l.add(senseFirst, first, 0)
+	}
+	if sense == senseDoubt || sense == senseNever {
 		return
 	}
 	l.add("", word, 0)

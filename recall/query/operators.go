@@ -3,6 +3,8 @@ package query
 import (
 	"slices"
 	"strings"
+
+	"ponder/words"
 )
 
 // filters has the operators, by what they filter by.
@@ -77,7 +79,7 @@ func (p *parser) closing(i int) int {
 func (p *parser) apply(field, value string) bool {
 	switch field {
 	case "kind":
-		k := fold(value)
+		k := words.Fold(value)
 		if other, ok := kinds[k]; ok {
 			k = other
 		}
@@ -110,7 +112,7 @@ func (p *parser) limit(field, value string) bool {
 		return false
 	}
 	inner := newParser(value, p.now)
-	inner.lang, inner.lex = p.lang, p.lex
+	inner.in(p.lang)
 	s, n := inner.period(0, true)
 	if n == 0 || n < len(inner.list) {
 		return false

@@ -13,16 +13,25 @@ type parser struct {
 	list []token
 	keys [][maxPhrase]string // of each token, the phrases that begin with it, by their words
 	ends [][maxPhrase]int    // and the tokens behind them
+	any  []bool              // of each token, whether a phrase of the lexicon begins with it
 	lang string
 	lex  lexicon
 }
 
 func newParser(text string, now time.Time) *parser {
 	p := &parser{text: text, now: now, list: tokens(text)}
-	p.lang = guess(p.list)
-	p.lex = lexicons[p.lang]
 	p.phrases()
+	p.in(guess(p.list))
 	return p
+}
+
+// in sets the language.
+func (p *parser) in(lang string) {
+	p.lang, p.lex = lang, lexicons[lang]
+	p.any = make([]bool, len(p.list))
+	for i := range p.list {
+		_, p.any[i] = p.lex[senseFirst][p.list[i].text]
+	}
 }
 
 // phrases finds the phrases that begin with each token. A sign ends them, but for
@@ -57,7 +66,7 @@ func (p *parser) joins(i int) bool {
 // find returns the value of the longest phrase at i that has a sense, and how many
 // tokens it is; 0 if there is none.
 func (p *parser) find(sense string, i int) (value, n int) {
-	if i >= len(p.list) || p.list[i].uses&(operator|timed) != 0 {
+	if i >= len(p.list) || !p.any[i] || p.list[i].uses&(operator|timed) != 0 {
 		return 0, 0
 	}
 	words := p.lex[sense]

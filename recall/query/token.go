@@ -3,6 +3,8 @@ package query
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"ponder/words"
 )
 
 type kind uint8
@@ -84,7 +86,7 @@ func scan(text string, t token) token {
 		}
 		at += n
 	}
-	t.end, t.text = at, fold(text[t.start:at])
+	t.end, t.text = at, words.Fold(text[t.start:at])
 	t.caps = capital > 1 && small == 0
 	if t.kind == number && len(t.text) <= 8 {
 		t.value = digits(t.text)
