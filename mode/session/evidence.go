@@ -259,6 +259,7 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	}
 	if h.Kind != "" {
 		s.trace(&e, &b, h, by)
+		e.Score *= worthOf(h)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) { // further away they have little to do with it

@@ -31,7 +31,7 @@ func (p page) key() string { return "read-" + strconv.Itoa(p.N) }
 
 // choosePages chooses the pages to read, the best results of each focus that were
 // not read in this session, and reports whether there are any. Of copies of one
-// text one is read.
+// text one is read, and nothing of a source that is known to be worthless.
 func (s *state) choosePages() bool {
 	all := 0
 	for i := range s.Wave {
@@ -45,7 +45,7 @@ func (s *state) choosePages() bool {
 			if all == maxWavePages || len(look.Pages) == maxPages {
 				break
 			}
-			if r.among(s.Banned) || look.copied(r) || !s.open(r.URL) {
+			if r.among(s.Banned) || look.copied(r) || worthOf(r) < leastWorth || !s.open(r.URL) {
 				continue
 			}
 			all++

@@ -3,7 +3,22 @@ package session
 import (
 	"cmp"
 	"slices"
+
+	weighing "ponder/evidence"
 )
+
+// leastWorth is what the page of a result must be worth to be read.
+const leastWorth = 0.15
+
+// worthOf returns what a hit counts beside others of the same relevance, from 0 to 1:
+// the weight of what is known of its source, as package evidence has it. It is
+// rounded, so that it is the same on all machines.
+func worthOf(h hit) float64 {
+	if len(h.Quality) == 0 {
+		return 1
+	}
+	return rounded(weighing.Weight(h.Quality))
+}
 
 // What makes two passages copies of each other.
 const (

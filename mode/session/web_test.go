@@ -186,6 +186,27 @@ func TestSyndicated(t *testing.T) {
 	}
 }
 
+// A source that is known to be worthless is not read, and what a poor one says
+// counts less.
+func TestPoorSources(t *testing.T) {
+	poor := `,"quality":[{"name":"source","value":0.5,"says":"x"}]`
+	d := newDriver(t, "How deep is the sea?", Options{Web: true, WithoutModel: true}, time.Minute, surfing(
+		site{"https://evil.test/", "A", other, `,"quality":[{"name":"source","value":0.2,"says":"x"},{"name":"addressed","value":0,"says":"It tells programs what to do."}]`},
+		site{"https://poor.test/", "B", deep, poor}, site{"https://good.test/", "C", "Its mean depth is three thousand seven hundred metres.", ""},
+	)).work()
+	var found []string
+	for _, b := range bodiesOf[ponder.Evidence](d) {
+		found = append(found, fmt.Sprint(b.Source, " ", b.Tool, " ", b.Score))
+	}
+	want := []string{"https://poor.test/ web_fetch 0.8", "https://good.test/ web_fetch 0.8", "https://evil.test/ web_search 0.5"}
+	if diff := cmp.Diff(want, found[:len(want)]); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+	if good, poor := strings.Index(d.fin.Answer, "Its mean depth"), strings.Index(d.fin.Answer, deep); good < 0 || poor < good {
+		t.Errorf("answer:\n%s", d.fin.Answer)
+	}
+}
+
 // A web that fails is asked less and less, and the user is told once.
 func TestWebFails(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Web: true, ToTheEnd: true}, 3*time.Minute, func(a ponder.Action) ponder.Body {

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"context"
+	"strings"
+
+	"ponder/web/search"
+)
+
+// bestSentences is how many sentences of a page's text make a snippet.
+const bestSentences = 2
+
+// Searching returns what searches with a searcher, such as the Search of a
+// *search.Searcher.
+func Searching(do func(context.Context, search.Query) (search.Found, error)) func(context.Context, Query) (Found, error) {
+	return func(ctx context.Context, q Query) (Found, error) {
+		got, err := do(ctx, search.Query{Text: q.Text, N: q.N, From: q.From, To: q.To, Domains: q.Domains, Without: q.Without})
+		if err != nil {
+			return Found{}, err
+		}
+		var f Found
+		for _, r := range got.Results {
+			f.Results = append(f.Results, Result{
+				URL: r.URL, Title: r.Title, Author: r.Author, Snippet: snippetOf(r, q.Text), Published: r.Published, Providers: r.Providers,
+			})
+		}
+		for _, o := range got.Providers {
+			if o.Err != nil {
+				f.Failed = append(f.Failed, Failure{Provider: o.Name, Error: o.Err.Error()})
+			}
+		}
+		return f, nil
+	}
+}
+
+// snippetOf returns what of a result bears on a query: what its provider chose, or
+// else the best sentences of the page, or what there is.
+func snippetOf(r search.Result, query string) string {
+	if len(r.Highlights) > 0 {
+		return strings.Join(r.Highlights, " … ")
+	}
+	if len(r.Snippet) < maxSnippet/4 && r.Text != "" {
+		var best []string
+		for _, h := range passages(r.URL, r.Title, visible(r.Text), query, bestSentences) {
+			best = append(best, h.Quote)
+		}
+		if len(best) > 0 {
+			return strings.Join(best, " … ")
+		}
+	}
+	for _, text := range []string{r.Snippet, r.Summary, r.Text} {
+		if strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}

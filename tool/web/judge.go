@@ -1,0 +1,40 @@
+package web
+
+import (
+	"time"
+
+	"ponder/evidence"
+)
+
+// Judging returns what judges pages with package evidence: what kind of sources they
+// are, which are copies of one text, and, where there are several, who says the same.
+// A cluster is named by the address of the first page of it; a page that has no copies
+// has none.
+func Judging(now func() time.Time) func([]Piece) []Judged {
+	return func(list []Piece) []Judged {
+		pieces := make([]evidence.Piece, len(list))
+		for i, p := range list {
+			pieces[i] = evidence.Piece{
+				ID: p.URL, Source: p.URL, URL: p.URL, Title: p.Title, Author: p.Author, Text: p.Text, Published: p.Published, Fetched: p.Fetched,
+				Score: p.Score, Provider: p.Provider,
+			}
+		}
+		clusters := evidence.Cluster(pieces)
+		support := evidence.Corroborate(pieces, clusters)
+		size := make(map[string]int)
+		for _, c := range clusters {
+			size[c]++
+		}
+		out := make([]Judged, len(list))
+		for i, p := range pieces {
+			out[i].Quality = evidence.Judge(p, now())
+			if size[clusters[i]] > 1 {
+				out[i].Cluster = clusters[i]
+			}
+			if len(pieces) > 1 {
+				out[i].Voices, out[i].Quality = support[i].Voices, append(out[i].Quality, support[i].Signal)
+			}
+		}
+		return out
+	}
+}
