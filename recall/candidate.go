@@ -22,6 +22,7 @@ type candidate struct {
 	words     []string
 	byWords   bool
 	byMeaning bool
+	related   bool // found by words that others have
 	corrected map[string]string
 
 	tokens  []string // sorted, each once; see same.go
@@ -68,7 +69,7 @@ func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 	for _, c := range list {
 		has[c.num] = true
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && len(more) > 0 {
 		s.notes = append(s.notes, "Nothing of that time was found; these are of another.")
 	}
 	for _, c := range more {
@@ -119,38 +120,45 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	}
 	list = slices.DeleteFunc(list, s.unwanted)
 	slices.SortStableFunc(list, bestFirst)
-	return list, nil
+	return atLeast(list), nil
+}
+
+// leastShare is the least score of a hit, as a part of the best.
+const leastShare = 0.1
+
+// atLeast leaves out what scores far less than the best: it has little to do with
+// the query.
+func atLeast(list []*candidate) []*candidate {
+	return slices.DeleteFunc(list, func(c *candidate) bool { return c.score < leastShare*list[0].score })
 }
 
 // load reads the passages and items of hits, in their order. What was removed
 // meanwhile is left out.
 func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, error) {
-	nums := make([]int64, 0, len(hits))
+	list := make([]*candidate, 0, len(hits))
+	var nums []int64
 	for _, h := range hits {
-		nums = append(nums, h.Doc)
+		p, doc, err := s.l.index.Passage(ctx, h.Passage)
+		if errors.Is(err, index.ErrNone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		nums = append(nums, doc)
+		list = append(list, &candidate{num: h.Passage, item: Item{num: doc}, passage: p, relevance: h.Relevance, score: h.Score, words: h.Words,
+			byWords: len(h.Words) > 0, related: len(h.Words) == 0, corrected: h.Corrected})
 	}
 	slices.Sort(nums)
 	items, err := s.l.byNumber(ctx, slices.Compact(nums))
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*candidate, 0, len(hits))
-	for _, h := range hits {
-		it, ok := items[h.Doc]
-		if !ok {
-			continue
-		}
-		p, doc, err := s.l.index.Passage(ctx, h.Passage)
-		if errors.Is(err, index.ErrNone) || err == nil && doc != h.Doc {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, &candidate{num: h.Passage, item: it, passage: p, relevance: h.Relevance, score: h.Score, words: h.Words,
-			byWords: len(h.Words) > 0, corrected: h.Corrected})
-	}
-	return list, nil
+	return slices.DeleteFunc(list, func(c *candidate) bool {
+		it, ok := items[c.item.num]
+		c.item = it
+		return !ok
+	}), nil
 }
 
 // adjust changes the score of a candidate by what the class of the query asks

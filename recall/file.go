@@ -89,12 +89,11 @@ func inside(path, root string) bool {
 }
 
 // putFile writes what is known of a file.
-func (l *Library) putFile(ctx context.Context, tx *sql.Tx, f file) error {
-	_, err := tx.ExecContext(ctx, l.db.Bind(`INSERT INTO recall_file (owner, path, size, mtime, hash, original, settings, state, reason, change)
+func (l *Library) putFile(ctx context.Context, tx *prepared, f file) error {
+	return tx.exec(ctx, l.db.Bind(`INSERT INTO recall_file (owner, path, size, mtime, hash, original, settings, state, reason, change)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime,
 		hash = excluded.hash, original = excluded.original, settings = excluded.settings, state = excluded.state, reason = excluded.reason, change = excluded.change`),
 		l.owner, f.path, f.size, f.mtime, f.hash, f.original, f.settings, string(f.state), clip(f.reason, maxField), f.change)
-	return err
 }
 
 // A stored is a part of a file, or another item, as it is in the Library.

@@ -32,7 +32,19 @@ func (l *Library) Forget(ctx context.Context, ids ...string) (int, error) {
 		}
 		n += len(list)
 	}
-	return n, nil
+	return n, l.cleared(ctx, n)
+}
+
+// cleared has the index drop the words of what was removed now, and not when it
+// is tended.
+func (l *Library) cleared(ctx context.Context, removed int) error {
+	if removed == 0 {
+		return nil
+	}
+	if err := l.merge(ctx); err != nil {
+		return fmt.Errorf("clear the index of what was forgotten: %w", err)
+	}
+	return nil
 }
 
 // ForgetSource removes all items of a source: a name, a URL, a file, or all files
@@ -42,7 +54,7 @@ func (l *Library) ForgetSource(ctx context.Context, source string) (int, error) 
 	if err != nil {
 		return n, fmt.Errorf("forget %s: %w", source, err)
 	}
-	return n, nil
+	return n, l.cleared(ctx, n)
 }
 
 func (l *Library) forgetSource(ctx context.Context, source string) (int, error) {
@@ -111,7 +123,9 @@ func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
 	for {
 		group := list[:min(len(list), stepRemoved)]
 		list = list[len(group):]
-		err := l.db.Tx(ctx, func(tx *sql.Tx) error {
+		err := l.db.Tx(ctx, func(t *sql.Tx) error {
+			tx := prepare(t)
+			defer tx.close()
 			if err := l.remove(ctx, tx, group); err != nil || len(list) > 0 {
 				return err
 			}

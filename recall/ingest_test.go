@@ -162,7 +162,7 @@ not json
 		!it.Date.Equal(time.Date(2024, 3, 5, 10, 0, 0, 0, time.UTC)) || !slices.Equal(it.Tags, []string{"travel"}) {
 		t.Errorf("item %+v", it)
 	}
-	if got := quotes(r.search("night train Vienna", recall.SearchOptions{})); len(got) != 1 || got[0] != "The night train to Vienna was wonderful!" {
+	if got := quotes(r.search("+Vienna night", recall.SearchOptions{})); len(got) != 1 || got[0] != "The night train to Vienna was wonderful!" {
 		t.Errorf("found %q, want the last of the posts with one id", got)
 	}
 

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -164,16 +163,15 @@ func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item,
 }
 
 // insertItem writes the row of an entry.
-func (l *Library) insertItem(ctx context.Context, tx *sql.Tx, e *entry) error {
+func (l *Library) insertItem(ctx context.Context, tx *prepared, e *entry) error {
 	it := e.item
 	tags, meta := asJSON(it.Tags, "[]"), asJSON(it.Meta, "{}")
-	_, err := tx.ExecContext(ctx, l.db.Bind(`INSERT INTO recall_item (num, id, owner, identity, sum, kind, persona, title, source, external_id,
+	return tx.exec(ctx, l.db.Bind(`INSERT INTO recall_item (num, id, owner, identity, sum, kind, persona, title, source, external_id,
 		link, author, tags, date, added, path, part, hash, original, size, passages, said, raw, meta)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
 		it.num, it.ID, l.owner, e.identity, e.sum, string(it.Kind), it.Persona, it.Title, it.Source, it.ExternalID,
 		it.Link, it.Author, tags, micros(it.Date), micros(it.Added), it.Path, it.Part, it.Hash, it.Original, it.Size, it.Passages,
 		e.said, it.Raw, meta)
-	return err
 }
 
 // asJSON returns v as JSON, or empty if there is nothing in it.

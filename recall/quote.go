@@ -130,6 +130,8 @@ func how(c *candidate) string {
 		return "meaning"
 	case c.byWords:
 		return "words"
+	case c.related:
+		return "related words"
 	}
 	return "date"
 }

@@ -87,7 +87,9 @@ func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.P
 		s.add(e)
 	}
 	s.prepare(l)
-	err := l.db.Tx(ctx, func(tx *sql.Tx) error {
+	err := l.db.Tx(ctx, func(t *sql.Tx) error {
+		tx := prepare(t)
+		defer tx.close()
 		s.removed = nil
 		for _, e := range list {
 			if err := l.replace(ctx, tx, s, e); err != nil {
@@ -106,7 +108,7 @@ func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.P
 }
 
 // replace gives an entry the id and the age of the item whose place it takes.
-func (l *Library) replace(ctx context.Context, tx *sql.Tx, s *step, e *entry) error {
+func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) error {
 	var before stored
 	err := tx.QueryRowContext(ctx, l.db.Bind(`SELECT num, id, added, original, source FROM recall_item WHERE owner = ? AND identity = ?`),
 		l.owner, e.identity).Scan(&before.num, &before.id, &before.added, &before.original, &before.source)

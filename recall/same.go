@@ -84,11 +84,27 @@ func (c *candidate) read() {
 	if c.sum != "" {
 		return
 	}
-	text := c.passage.Text
+	text := c.said()
 	words.Tokens(text, func(t words.Token) { c.tokens = append(c.tokens, words.Fold(text[t.Start:t.End])) })
 	c.sum = "=" + strings.Join(c.tokens, " ")
 	slices.Sort(c.tokens)
 	c.tokens = slices.Compact(c.tokens)
+}
+
+// said returns what a passage says, without the headings in it: one text may
+// stand under several.
+func (c *candidate) said() string {
+	var b strings.Builder
+	for l := range strings.SplitSeq(c.passage.Text, "\n") {
+		if !heading(l, c.passage.Heading, c.item.Title) {
+			b.WriteString(l)
+			b.WriteByte('\n')
+		}
+	}
+	if strings.TrimSpace(b.String()) == "" {
+		return c.passage.Text
+	}
+	return b.String()
 }
 
 // overlap returns which part of two sorted lists both have, and whether no

@@ -69,7 +69,7 @@ type Hit struct {
 
 	Cluster string // the id of the hit whose words these nearly are
 	Similar int    // how many more say nearly the same and are left out
-	How     string // "words", "meaning", "words and meaning" or "date"
+	How     string // "words", "related words", "meaning", "words and meaning" or "date"
 }
 
 // MarkOpen and MarkClose stand around words that were found in a snippet. They

@@ -111,7 +111,9 @@ func (l *Library) write(ctx context.Context, s *step) error {
 	if len(s.entries)+len(s.removed)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone) == 0 {
 		return nil
 	}
-	err := l.db.Tx(ctx, func(tx *sql.Tx) error {
+	err := l.db.Tx(ctx, func(t *sql.Tx) error {
+		tx := prepare(t)
+		defer tx.close()
 		for _, w := range append(s.files[:len(s.files):len(s.files)], s.gone...) {
 			if err := l.unchanged(ctx, tx, w); err != nil {
 				return err
@@ -132,9 +134,8 @@ func (l *Library) write(ctx context.Context, s *step) error {
 }
 
 // unchanged returns errChanged if a file is not as it was.
-func (l *Library) unchanged(ctx context.Context, tx *sql.Tx, w write) error {
-	var change int64
-	err := tx.QueryRowContext(ctx, l.db.Bind(`SELECT change FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path).Scan(&change)
+func (l *Library) unchanged(ctx context.Context, tx *prepared, w write) error {
+	change, err := tx.number(ctx, l.db.Bind(`SELECT change FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -145,9 +146,9 @@ func (l *Library) unchanged(ctx context.Context, tx *sql.Tx, w write) error {
 }
 
 // addAll writes entries with their originals and postings.
-func (l *Library) addAll(ctx context.Context, tx *sql.Tx, s *step) error {
+func (l *Library) addAll(ctx context.Context, tx *prepared, s *step) error {
 	for _, o := range s.originals {
-		if err := l.archive.Add(ctx, tx, o); err != nil {
+		if err := l.archive.Add(ctx, tx.Tx, o); err != nil {
 			return err
 		}
 	}
@@ -159,18 +160,18 @@ func (l *Library) addAll(ctx context.Context, tx *sql.Tx, s *step) error {
 	if len(s.entries) == 0 {
 		return nil
 	}
-	return l.index.AddBatch(ctx, tx, s.batch)
+	return l.index.AddBatch(ctx, tx.Tx, s.batch)
 }
 
 // writeFiles writes the state of files, and removes what is not needed any more.
-func (l *Library) writeFiles(ctx context.Context, tx *sql.Tx, s *step) error {
+func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
 	for _, w := range s.files {
 		if err := l.putFile(ctx, tx, w.file); err != nil {
 			return err
 		}
 	}
 	for _, w := range s.gone {
-		if _, err := tx.ExecContext(ctx, l.db.Bind(`DELETE FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path); err != nil {
+		if err := tx.exec(ctx, l.db.Bind(`DELETE FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path); err != nil {
 			return err
 		}
 	}
@@ -183,25 +184,24 @@ func (l *Library) writeFiles(ctx context.Context, tx *sql.Tx, s *step) error {
 }
 
 // drop removes an original that no file or item refers to any more.
-func (l *Library) drop(ctx context.Context, tx *sql.Tx, c copied) error {
-	var uses int
-	err := tx.QueryRowContext(ctx, l.db.Bind(`SELECT (SELECT count(*) FROM recall_file WHERE path = ? AND original = ?) +
-		(SELECT count(*) FROM recall_item WHERE source = ? AND original = ?)`), c.source, c.hash, c.source, c.hash).Scan(&uses)
+func (l *Library) drop(ctx context.Context, tx *prepared, c copied) error {
+	uses, err := tx.number(ctx, l.db.Bind(`SELECT (SELECT count(*) FROM recall_file WHERE path = ? AND original = ?) +
+		(SELECT count(*) FROM recall_item WHERE source = ? AND original = ?)`), c.source, c.hash, c.source, c.hash)
 	if err != nil || uses > 0 || l.archive == nil {
 		return err
 	}
-	return l.archive.Remove(ctx, tx, c.source, c.hash)
+	return l.archive.Remove(ctx, tx.Tx, c.source, c.hash)
 }
 
 // remove removes items with all that belongs to them.
-func (l *Library) remove(ctx context.Context, tx *sql.Tx, list []stored) error {
+func (l *Library) remove(ctx context.Context, tx *prepared, list []stored) error {
 	if len(list) == 0 {
 		return nil
 	}
 	nums := make([]int64, len(list))
 	for i, s := range list {
 		nums[i] = s.num
-		if _, err := tx.ExecContext(ctx, l.db.Bind(`DELETE FROM recall_item WHERE num = ?`), s.num); err != nil {
+		if err := tx.exec(ctx, l.db.Bind(`DELETE FROM recall_item WHERE num = ?`), s.num); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func (l *Library) remove(ctx context.Context, tx *sql.Tx, list []stored) error {
 			return err
 		}
 	}
-	return l.removeIndexed(ctx, tx, nums)
+	return l.removeIndexed(ctx, tx.Tx, nums)
 }
 
 // count adds what a step came to to the report.
