@@ -15,7 +15,7 @@ import (
 	"ponder/web/search"
 )
 
-const article = `<html><head><title>The deepest place</title><meta name="author" content="A. Diver"></head><body><article>
+const article = `<html><head><title>The deepest place</title><meta name="author" content="Anna Diver"></head><body><article>
 <h1>The deepest place</h1><p>The Challenger Deep has a depth of 10,935 metres, as divers have measured again and again with ropes, with sound and with pressure.</p>
 <p>It is in the western Pacific, near the southern end of a trench that is five times as long as it is deep, and hardly anybody has been there.</p>
 <p>Light does not reach it, and what lives there feeds on what falls from above, which is little and takes weeks to come down.</p></article></body></html>`
@@ -64,7 +64,7 @@ func TestJoined(t *testing.T) {
 		}
 	}
 	p := use[page](t, opts, FetchName, fetchInput{URL: url, Query: "depth of the Challenger Deep"})
-	if len(p.Hits) == 0 || !strings.HasPrefix(p.Hits[0].Quote, "The Challenger Deep has a depth of 10,935 metres") || p.Author != "A. Diver" || p.Fetched.IsZero() || len(p.Quality) == 0 {
+	if len(p.Hits) == 0 || !strings.HasPrefix(p.Hits[0].Quote, "The Challenger Deep has a depth of 10,935 metres") || p.Author != "Anna Diver" || p.Fetched.IsZero() || len(p.Quality) == 0 {
 		t.Errorf("%+v", p)
 	}
 	if o, err := arch.Get(t.Context(), p.Original); err != nil || string(o.Bytes) != article {
