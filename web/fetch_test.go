@@ -420,3 +420,27 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestAsItIs fetches with what makes text of pages by default.
+func TestAsItIs(t *testing.T) {
+	article := `<!doctype html><html lang="en"><head><title>Forty boats | Port News</title><meta name="author" content="Anna Lind">
+<meta property="article:published_time" content="2024-05-01T10:00:00Z"></head><body><nav>Home About</nav><article><h1>Forty boats</h1>
+<p>` + strings.Repeat("The harbour has forty boats, and the quay has nine cranes. ", 20) + `</p></article><footer>All rights reserved</footer></body></html>`
+	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", map[string]string{"/page": "text/html", "/data": "application/json"}[r.URL.Path])
+		io.WriteString(w, map[string]string{"/page": article, "/data": `{"boats": "forty of them"}`}[r.URL.Path])
+	})
+	f := New(Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Delay: -1, Archive: anArchive(t)})
+	t.Cleanup(f.Close)
+	p, err := f.Fetch(t.Context(), s.URL+"/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(p.Markdown, "nine cranes") || strings.Contains(p.Markdown, "All rights") || p.Title != "Forty boats" ||
+		p.Author != "Anna Lind" || p.Language != "en" || p.Published.Format(time.DateOnly) != "2024-05-01" {
+		t.Errorf("%+v", p)
+	}
+	if p, err = f.Fetch(t.Context(), s.URL+"/data"); err != nil || !strings.Contains(p.Markdown, "forty of them") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
