@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -131,10 +132,8 @@ type jsonWalk struct {
 func (w *jsonWalk) value(path []string) error {
 	t, err := w.d.Token()
 	switch {
-	case errors.Is(err, io.EOF):
-		return fmt.Errorf("not JSON: %w", io.ErrUnexpectedEOF)
 	case err != nil:
-		return fmt.Errorf("not JSON: %w", err)
+		return notJSON(err)
 	case len(path) > maxJSONDepth:
 		return errDeep
 	}
@@ -158,9 +157,10 @@ func (w *jsonWalk) object(path []string) error {
 	for w.d.More() {
 		t, err := w.d.Token()
 		if err != nil {
-			return fmt.Errorf("not JSON: %w", err)
+			return notJSON(err)
 		}
 		name, _ := t.(string)
+		name = strings.Clone(name[:min(len(name), maxJSONName)])
 		if err := w.value(append(path, name)); err != nil {
 			return err
 		}
@@ -182,24 +182,21 @@ func (w *jsonWalk) array(path []string) error {
 
 func (w *jsonWalk) close() error {
 	if _, err := w.d.Token(); err != nil {
-		return fmt.Errorf("not JSON: %w", err)
+		return notJSON(err)
 	}
 	return nil
 }
 
-// add adds a value. Names of objects within lists are not told apart.
+func notJSON(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
+
+// add adds a value.
 func (w *jsonWalk) add(path []string, value string) error {
-	var names []string
-	for _, p := range path {
-		if p != "" {
-			names = append(names, p)
-		}
-	}
-	name := strings.Join(names, ".")
-	if len(name) > maxJSONName {
-		name = name[len(name)-maxJSONName:]
-	}
-	f := field{strings.Clone(name), value}
+	f := field{joinPath(path), value}
 	w.room.items--
 	w.room.bytes -= len(f.name) + len(f.value)
 	if w.room.items < 0 || w.room.bytes < 0 {
@@ -207,6 +204,21 @@ func (w *jsonWalk) add(path []string, value string) error {
 	}
 	w.fields = append(w.fields, f)
 	return nil
+}
+
+// joinPath returns the end of a path as it is shown: "size.width". Places in
+// lists are not told apart.
+func joinPath(path []string) string {
+	var names []string
+	length := 0
+	for i := len(path) - 1; i >= 0 && length < maxJSONName; i-- {
+		if path[i] != "" {
+			names = append(names, path[i])
+			length += len(path[i]) + 1
+		}
+	}
+	slices.Reverse(names)
+	return strings.Join(names, ".")
 }
 
 // joinFields joins short values of one name: "tags: a, b". Of many numbers, the

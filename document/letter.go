@@ -37,17 +37,29 @@ func letter(text string, flowed bool) []Block {
 		if piece := lines[first:end]; isQuoted(piece[0]) {
 			out = append(out, inPlace(piece)...)
 		} else {
-			out = append(out, Plain(strings.Join(piece, "\n")).Blocks...)
+			out = append(out, written(strings.Join(piece, "\n"))...)
 		}
 		first = end
 	}
-	if quoted := Plain(unquoted(lines[last:])).Blocks; len(quoted) > 0 {
+	if quoted := written(unquoted(lines[last:])); len(quoted) > 0 {
 		out = append(append(out, Block{Kind: Heading, Level: 6, Text: quotedTitle}), quoted...)
 	}
-	if signed := Plain(signature).Blocks; len(signed) > 0 {
+	if signed := written(signature); len(signed) > 0 {
 		out = append(append(out, Block{Kind: Heading, Level: 6, Text: signatureTitle}), signed...)
 	}
 	return out
+}
+
+// written returns what people write to each other, in which a short line is no
+// heading: "Thank you".
+func written(text string) []Block {
+	blocks := Plain(text).Blocks
+	for i, b := range blocks {
+		if b.Kind == Heading {
+			blocks[i] = Block{Text: b.Text}
+		}
+	}
+	return blocks
 }
 
 // isQuoted reports whether a line is quoted.

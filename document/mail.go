@@ -87,6 +87,7 @@ func decodeWords(s string) string {
 // mailReader gathers the blocks of a message.
 type mailReader struct {
 	blocks []Block
+	depth  int // of messages in messages
 	parts  int
 	length int
 }
@@ -101,7 +102,7 @@ func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
 	if head.from == "" && head.subject == "" && head.date == "" {
 		return mailHead{}, errMail
 	}
-	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(nest, 5), Text: head.subject})
+	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(r.depth, 4), Text: head.subject})
 	for _, f := range []field{{"From", head.from}, {"To", head.to}, {"Date", head.date}} {
 		if f.value != "" {
 			r.blocks = append(r.blocks, Block{Kind: Item, Text: f.name + ": " + f.value})
@@ -128,7 +129,9 @@ func (r *mailReader) entity(e *message.Entity, nest int) {
 	case strings.HasPrefix(kind, "multipart/"):
 		r.each(e, func(part *message.Entity) { r.entity(part, nest+1) })
 	case kind == "message/rfc822":
+		r.depth++
 		_, _ = r.message(r.body(e), nest+1) // what is attached need not be one
+		r.depth--
 	case strings.EqualFold(disposition, "attachment"), name != "" && !strings.HasPrefix(kind, "text/"):
 		if name = oneLine(decodeWords(name)); name != "" {
 			r.blocks = append(r.blocks, Block{Kind: Item, Text: "Attachment: " + name})
