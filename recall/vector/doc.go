@@ -6,7 +6,7 @@
 // passages. [Vectors.Fill] does in the background what is missing, from batch to
 // batch, and changes from one model to another while [Vectors.Search] works with
 // the old one; [Vectors.Serving] says which that is. [Fuse] joins what is found
-// with a ranking by words.
+// with a ranking by words, each as much as [Weight] says.
 //
 // A search compares the query with every vector there is: eight bits of each
 // coordinate by way of AVX2 where the processor has it, on all cores, then twelve
