@@ -16,6 +16,7 @@ type flags struct {
 // The groups of commands in the help.
 const (
 	groupThink = "think"
+	groupKnow  = "know"
 	groupLook  = "look"
 	groupSetUp = "setup"
 )
@@ -44,11 +45,12 @@ ponder session resume last`,
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print results only, no progress")
 	f.StringVar(&a.flags.logLevel, "log-level", "", "`level` of the log on standard error: debug, info, warn or error (default none)")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; NO_COLOR does the same")
-	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
+	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
 	root.AddCommand(
 		a.thinkCommand(), a.sessionCommand(),
-		a.threadCommand(), a.usageCommand(),
+		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
+		a.threadCommand(), a.evidenceCommand(), a.usageCommand(),
 		a.settingsCommand(), a.modelCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true

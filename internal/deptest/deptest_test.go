@@ -71,6 +71,7 @@ var rules = []rule{
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/deptest"},
+	{packages: "internal/dateparser"}, // a module of its own
 
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest"}},

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"ponder"
+	"ponder/archive"
+	"ponder/document"
+	"ponder/store/sqlite"
+	"ponder/web"
+)
+
+// A footing is whether a quote still stands in what it is from.
+type footing string
+
+// The standings.
+const (
+	standsExactly footing = "exact"   // at its place
+	standsThere   footing = "there"   // somewhere in it
+	notThere      footing = "changed" // not any more
+	sourceGone    footing = "gone"
+	notKept       footing = "not kept" // so that nobody can tell
+	earlierThread footing = "session"  // it is what another session concluded
+)
+
+func (s footing) broken() bool { return s == notThere || s == sourceGone }
+
+func (s footing) says() string {
+	return map[footing]string{
+		standsExactly: "it stands in the original, word for word", standsThere: "it stands in the original",
+		notThere: "it is NOT in the original any more", sourceGone: "the original is gone", notKept: "no original was kept to check it against",
+		earlierThread: "an earlier session concluded it",
+	}[s]
+}
+
+// A checker looks quotes up in what they are from.
+type checker struct {
+	archive *archive.Archive // nil if there is none
+	shelf   *shelf
+	texts   map[string]string // of originals, by hash
+	read    *web.Fetcher
+}
+
+// checker returns one for a database. It does not close it.
+func (a *app) checker(ctx context.Context, store *sqlite.Store) *checker {
+	c := &checker{texts: make(map[string]string)}
+	if kept, err := archive.Open(ctx, store.SQL()); err == nil {
+		c.archive = kept
+		if f, err := a.fetcher(kept); err == nil {
+			c.read = f
+		}
+	}
+	if s, err := a.shelfIn(ctx, store); err == nil {
+		c.shelf = s
+	}
+	return c
+}
+
+// check returns how a quote stands.
+func (c *checker) check(ctx context.Context, e ponder.Evidence) footing {
+	switch {
+	case strings.HasPrefix(e.Source, "session:"), strings.HasPrefix(e.Source, "thread:"):
+		return earlierThread
+	case e.Original != "":
+		return c.inOriginal(ctx, e)
+	case c.shelf != nil && len(e.Hash) >= 12:
+		if got, err := c.shelf.Check(ctx, placeOf(e.Hash[:12], e.Start, e.End)); err == nil && got.There {
+			switch {
+			case got.Quote == e.Content && (got.Exact || !got.Original):
+				return standsExactly
+			case got.Quote == e.Content:
+				return standsThere
+			}
+		}
+	}
+	if strings.Contains(e.Source, "://") {
+		return notKept
+	}
+	return inFile(e)
+}
+
+// inFile looks a quote up in a file.
+func inFile(e ponder.Evidence) footing {
+	path, part, _ := strings.Cut(e.Source, "#")
+	raw, err := document.ReadFile(path, 256<<20)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err != nil && !isThere(path):
+		return sourceGone
+	case err != nil:
+		return notKept
+	}
+	found := notThere
+	for d, err := range document.Read(path, raw, nil, true) {
+		if err != nil || part != "" && d.Source != e.Source {
+			continue
+		}
+		if d.Verify(e.Content, e.Start, e.End) {
+			return standsExactly
+		}
+		if strings.Contains(spaced(d.Text), spaced(e.Content)) {
+			found = standsThere
+		}
+	}
+	return found
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// spaced returns a text with one space between its words.
+func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// inOriginal looks a quote up in the copy of a page that was kept.
+func (c *checker) inOriginal(ctx context.Context, e ponder.Evidence) footing {
+	if c.read == nil {
+		return notKept
+	}
+	text, ok := c.texts[e.Original]
+	if !ok {
+		page, err := c.read.Archived(ctx, e.Original)
+		if errors.Is(err, archive.ErrNone) {
+			return notKept
+		}
+		if err != nil {
+			return notThere
+		}
+		text = page.Markdown
+		c.texts[e.Original] = text
+	}
+	switch {
+	case e.Start >= 0 && e.End <= len(text) && e.Start < e.End && text[e.Start:e.End] == e.Content:
+		return standsExactly
+	case strings.Contains(spaced(text), spaced(e.Content)):
+		return standsThere
+	}
+	return notThere
+}
+
+// placeOf returns the id of a range in a text of which the beginning of the hash
+// is known.
+func placeOf(hash string, start, end int) string { return fmt.Sprintf("%s:%d-%d", hash, start, end) }

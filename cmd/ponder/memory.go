@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder/internal/tui"
+	"ponder/recall"
+)
+
+func (a *app) memoryCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "memory",
+		Short:   "List, show and forget what is remembered",
+		Example: "ponder memory list --kind post\nponder memory forget ~/notes/old",
+		GroupID: groupKnow,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    onlyGroups,
+	}
+	cmd.AddCommand(a.memoryListCommand(), a.memoryShowCommand(), a.memoryForgetCommand())
+	return cmd
+}
+
+func (a *app) memoryListCommand() *cobra.Command {
+	var f recallFlags
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List what is remembered, the newest first",
+		Example: "ponder memory list --tag work\nponder memory list --json",
+		Args:    takeNone,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.memoryList(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&f.n, "number", "n", 20, "at most so many")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "only memory, document, post, journal or thread; may be repeated")
+	flags.StringArrayVar(&f.sources, "source", nil, "only of a source: a `name`, a path, or the beginning of one and *")
+	flags.StringArrayVar(&f.tags, "tag", nil, "only with this `word`; may be repeated")
+	flags.StringVar(&f.persona, "persona", "", "only what is of this persona")
+	return cmd
+}
+
+func (a *app) memoryList(ctx context.Context, f recallFlags) error {
+	filter := recall.Filter{Sources: f.sources, Tags: f.tags, Persona: f.persona, N: f.n}
+	if f.n < 1 {
+		return usagef("-n: must be 1 or more")
+	}
+	for _, name := range f.kinds {
+		k, err := kindOf(name)
+		if err != nil {
+			return err
+		}
+		filter.Kinds = append(filter.Kinds, k)
+	}
+	s, err := a.shelfToRead(ctx)
+	if errors.Is(err, errNothingKnown) {
+		a.note("%v", errNothingKnown)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	list, err := s.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"ID", "KIND", "DATE", "PASSAGES", "TITLE", "FROM"}}
+	for _, it := range list {
+		if a.flags.json {
+			if err := a.object(itemObject(it)); err != nil {
+				return err
+			}
+			continue
+		}
+		date := ""
+		if !it.Date.IsZero() {
+			date = it.Date.Local().Format(time.DateOnly)
+		}
+		rows = append(rows, []string{it.ID, string(it.Kind), date, number(it.Passages), clip(it.Title, 50), clip(where(it), 60)})
+	}
+	switch {
+	case len(list) == 0:
+		a.note("nothing like that is remembered")
+	case !a.flags.json:
+		a.table(rows)
+	}
+	return nil
+}
+
+func (a *app) memoryShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show something that is remembered",
+		Example: "ponder memory show mem_01K",
+		Args:    take(1, 1, "an id: `ponder memory list` shows them"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.memoryShow(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) memoryShow(ctx context.Context, id string) error {
+	s, err := a.shelfToRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	it, err := s.Item(ctx, id)
+	if err != nil {
+		return noneOf(err, id)
+	}
+	if a.flags.json {
+		return a.object(itemObject(it))
+	}
+	a.printf("%s\n%s, %s", oneLine(it.Title), it.ID, it.Kind)
+	for _, fact := range []string{it.Persona, it.Author, where(it), strings.Join(it.Tags, ", ")} {
+		if fact != "" && fact != it.ID {
+			a.printf(", %s", oneLine(fact))
+		}
+	}
+	if !it.Date.IsZero() {
+		a.printf(", %s", it.Date.Local().Format(time.DateOnly))
+	}
+	a.printf("\n\n%s\n", tui.Clean(it.Text))
+	if it.Raw != "" && it.Raw != it.Text {
+		a.printf("\nIn its own words:\n%s\n", tui.Clean(it.Raw))
+	}
+	return nil
+}
+
+// noneOf explains that there is nothing with an id.
+func noneOf(err error, id string) error {
+	if errors.Is(err, recall.ErrNone) {
+		return usagef("there is no %s: `ponder memory list` shows what there is", clip(oneLine(id), 60))
+	}
+	return err
+}
+
+func (a *app) memoryForgetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget ID|PATH|SOURCE...",
+		Short: "Forget what is remembered",
+		Long: `Forget items by their ids, or all that is of a file, a folder, a URL or a source. The
+files themselves stay; what was kept of them goes, the originals too.`,
+		Example: "ponder memory forget mem_01K\nponder memory forget ~/notes/old\nponder memory forget twitter",
+		Args:    take(1, 1000, "an id, a path or a source"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.memoryForget(cmd.Context(), args) },
+	}
+}
+
+func (a *app) memoryForget(ctx context.Context, names []string) error {
+	s, err := a.shelfToRead(ctx) // makes no database
+	if err != nil {
+		return err
+	}
+	s.close()
+	if s, err = a.shelf(ctx); err != nil {
+		return err
+	}
+	defer s.close()
+	sum := 0
+	for _, name := range names {
+		n, err := s.forgetNamed(ctx, name)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return usagef("nothing is remembered of %s: `ponder memory list` shows what there is", clip(oneLine(name), 60))
+		}
+		sum += n
+	}
+	if a.flags.json {
+		return a.object(map[string]int{"forgotten": sum})
+	}
+	a.note("forgot %s", counted(sum, "item", "items"))
+	return nil
+}
+
+// forgetNamed forgets what a user names, and returns how many items that were.
+func (s *shelf) forgetNamed(ctx context.Context, name string) (int, error) {
+	if strings.HasPrefix(name, "mem_") {
+		it, err := s.Item(ctx, name)
+		if err != nil {
+			return 0, noneOf(err, name)
+		}
+		return s.Forget(ctx, it.ID)
+	}
+	n, err := s.ForgetSource(ctx, name)
+	if n > 0 || err != nil {
+		return n, err
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil || abs == name {
+		return 0, err
+	}
+	return s.ForgetSource(ctx, abs)
+}

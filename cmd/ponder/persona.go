@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder/internal/tui"
+	"ponder/recall"
+)
+
+func (a *app) personaCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "persona",
+		Short: "Keep voices that answer from what they remember",
+		Long: `A persona has a name, guidance on how it speaks, and the memories and posts that are its
+own: those that were remembered with --persona NAME, or those of the sources and tags
+that it is given.`,
+		Example: "ponder persona set ada --voice \"dry, exact, fond of engines\"\nponder persona context ada \"what do you make of steam?\"",
+		GroupID: groupKnow,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    onlyGroups,
+	}
+	cmd.AddCommand(a.personaListCommand(), a.personaShowCommand(), a.personaSetCommand(), a.personaContextCommand(), a.personaRemoveCommand())
+	return cmd
+}
+
+// A storedPersona is a persona as JSON.
+type storedPersona struct {
+	Name    string    `json:"name"`
+	Voice   string    `json:"voice,omitempty"`
+	Sources []string  `json:"sources,omitempty"`
+	Tags    []string  `json:"tags,omitempty"`
+	Created time.Time `json:"created_at,omitzero"`
+}
+
+func personaObject(p recall.Persona) storedPersona {
+	return storedPersona{p.Name, p.Voice, p.Sources, p.Tags, p.Created}
+}
+
+func (a *app) personaListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List personas", Example: "ponder persona list", Args: takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.personaList(cmd.Context()) },
+	}
+}
+
+func (a *app) personaList(ctx context.Context) error {
+	s, err := a.shelfToRead(ctx)
+	if errors.Is(err, errNothingKnown) {
+		a.note("there are no personas: `ponder persona set NAME --voice TEXT` makes one")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	list, err := s.Personas(ctx)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"NAME", "SOURCES", "TAGS", "VOICE"}}
+	for _, p := range list {
+		if a.flags.json {
+			if err := a.object(personaObject(p)); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{p.Name, strings.Join(p.Sources, ", "), strings.Join(p.Tags, ", "), clip(oneLine(p.Voice), 60)})
+	}
+	switch {
+	case len(list) == 0:
+		a.note("there are no personas: `ponder persona set NAME --voice TEXT` makes one")
+	case !a.flags.json:
+		a.table(rows)
+	}
+	return nil
+}
+
+func (a *app) personaShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a persona", Example: "ponder persona show ada", Args: take(1, 1, "the name of a persona"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.personaShow(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) personaShow(ctx context.Context, name string) error {
+	s, err := a.shelfToRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	p, err := s.Persona(ctx, name)
+	if err != nil {
+		return noPersona(err, name)
+	}
+	if a.flags.json {
+		return a.object(personaObject(p))
+	}
+	a.printf("%s\n", oneLine(p.Name))
+	for _, fact := range [][2]string{{"sources", strings.Join(p.Sources, ", ")}, {"tags", strings.Join(p.Tags, ", ")}} {
+		if fact[1] != "" {
+			a.printf("%s: %s\n", fact[0], oneLine(fact[1]))
+		}
+	}
+	a.printf("\n%s\n", tui.Clean(p.Voice))
+	return nil
+}
+
+// noPersona explains that there is no persona of a name.
+func noPersona(err error, name string) error {
+	if errors.Is(err, recall.ErrNone) {
+		return usagef("there is no persona %q: `ponder persona list` shows them", clip(oneLine(name), 40))
+	}
+	return err
+}
+
+func (a *app) personaSetCommand() *cobra.Command {
+	var voice, file string
+	var p recall.Persona
+	cmd := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Make a persona, or change one",
+		Long:  "Make a persona, or change what is named of one.",
+		Example: `ponder persona set ada --voice "dry, exact, fond of engines"
+ponder persona set ada --voice-file ada.md --source twitter --tag engines`,
+		Args: take(1, 1, "the name of a persona"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.Name = args[0]
+			return a.personaSet(cmd.Context(), p, voice, file, cmd.Flags().Changed)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&voice, "voice", "", "how it speaks, and what it cares for")
+	flags.StringVar(&file, "voice-file", "", "`file` that says so")
+	flags.StringArrayVar(&p.Sources, "source", nil, "a `name` of where its memories and posts are from; may be repeated")
+	flags.StringArrayVar(&p.Tags, "tag", nil, "a `word` that they all have; may be repeated")
+	return cmd
+}
+
+func (a *app) personaSet(ctx context.Context, p recall.Persona, voice, file string, given func(string) bool) error {
+	if given("voice") && given("voice-file") {
+		return usagef("--voice and --voice-file: give one of them")
+	}
+	if given("voice-file") {
+		f, err := os.Open(file)
+		if err != nil {
+			return usagef("--voice-file: %w", err)
+		}
+		defer f.Close()
+		b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+		if err != nil {
+			return fmt.Errorf("--voice-file: %w", err)
+		}
+		voice = string(b)
+	}
+	s, err := a.shelf(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	old, err := s.Persona(ctx, p.Name)
+	switch {
+	case err == nil && !given("source"):
+		p.Sources = old.Sources
+		fallthrough
+	case err == nil:
+		if p.Created = old.Created; !given("tag") {
+			p.Tags = old.Tags
+		}
+		if p.Voice = old.Voice; given("voice") || given("voice-file") {
+			p.Voice = voice
+		}
+	case errors.Is(err, recall.ErrNone):
+		p.Voice = voice
+	default:
+		return err
+	}
+	if err := s.SetPersona(ctx, p); err != nil {
+		return failure{wrongUsage, err}
+	}
+	a.note("%s is set", oneLine(p.Name))
+	if a.flags.json {
+		return a.object(personaObject(p))
+	}
+	return nil
+}
+
+func (a *app) personaContextCommand() *cobra.Command {
+	var n int
+	cmd := &cobra.Command{
+		Use:     "context NAME QUERY",
+		Short:   "Show what a persona remembers of a question",
+		Long:    "Show what is put before a model that answers as the persona: its memories, the posts they are from, and how to answer.",
+		Example: "ponder persona context ada \"what do you make of steam?\"",
+		Args:    take(2, 2, "the name of a persona, and a question"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.personaContext(cmd.Context(), args[0], args[1], n)
+		},
+	}
+	cmd.Flags().IntVarP(&n, "number", "n", 10, "at most so many memories and posts, up to 100")
+	return cmd
+}
+
+func (a *app) personaContext(ctx context.Context, name, query string, n int) error {
+	if n < 1 || n > 100 {
+		return usagef("-n: must be from 1 to 100")
+	}
+	s, err := a.shelfToRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	text, hits, err := s.PersonaContext(ctx, name, query, n)
+	if err != nil {
+		return noPersona(err, name)
+	}
+	if a.flags.json {
+		found := []foundHit{}
+		for _, h := range hits {
+			found = append(found, hitObject(h))
+		}
+		return a.object(struct {
+			Persona string     `json:"persona"`
+			Context string     `json:"context"`
+			Hits    []foundHit `json:"hits"`
+		}{name, text, found})
+	}
+	if text == "" {
+		a.note("%s remembers nothing of it", oneLine(name))
+		return nil
+	}
+	a.printf("%s\n", tui.Clean(text))
+	return nil
+}
+
+func (a *app) personaRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "Remove a persona; its memories stay", Example: "ponder persona remove ada", Args: take(1, 1, "the name of a persona"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.personaRemove(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) personaRemove(ctx context.Context, name string) error {
+	s, err := a.shelfToRead(ctx) // makes no database
+	if err != nil {
+		return err
+	}
+	s.close()
+	if s, err = a.shelf(ctx); err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.RemovePersona(ctx, name); err != nil {
+		return noPersona(err, name)
+	}
+	a.note("%s is removed; its memories stay", oneLine(name))
+	return nil
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder/internal/tui"
+	"ponder/recall"
+)
+
+// recallFlags are what `ponder recall` is told beside the query.
+type recallFlags struct {
+	n                            int
+	kinds, sources, tags         []string
+	after, before, persona, show string
+	explain                      bool
+}
+
+func (a *app) recallCommand() *cobra.Command {
+	var f recallFlags
+	cmd := &cobra.Command{
+		Use:   "recall QUERY",
+		Short: "Find what is remembered",
+		Long: `Find what is remembered, the best first, each with where it stands. Ask in your own
+words, also with times: "last week", "in March 2024", "before the launch". In a query,
+"words in quotation marks" stand together, word* is a beginning, -word must not be
+there, +word must, and kind:post, source:twitter, tag:work, after:2024-01 and
+before:2024-06 narrow it. With an embedding model (models.embed), what is said in other
+words is found too.`,
+		Example: `ponder recall "what did I promise Anna"
+ponder recall "rent increase last year" --kind document -n 5
+ponder recall '"notice period" -draft tag:work' --json
+ponder recall --show 3f1c22a90b12:120-180`,
+		GroupID: groupKnow,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.show != "" {
+				return a.recallShow(cmd.Context(), f.show)
+			}
+			return a.recall(cmd.Context(), strings.Join(args, " "), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&f.n, "number", "n", 10, "at most so many hits, up to 100")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "only memory, document, post, journal or thread; may be repeated")
+	flags.StringArrayVar(&f.sources, "source", nil, "only of a source: a `name`, a path, or the beginning of one and *")
+	flags.StringArrayVar(&f.tags, "tag", nil, "only with this `word`; may be repeated")
+	flags.StringVar(&f.after, "after", "", "only of this `day` or later")
+	flags.StringVar(&f.before, "before", "", "only from before this `day`")
+	flags.StringVar(&f.persona, "persona", "", "only what this persona remembers")
+	flags.BoolVar(&f.explain, "explain", false, "say how the query was understood")
+	flags.StringVar(&f.show, "show", "", "show what stands around the hit or item with this `id`")
+	return cmd
+}
+
+// options returns what is searched.
+func (f *recallFlags) options() (recall.SearchOptions, error) {
+	o := recall.SearchOptions{N: f.n, Sources: f.sources, Tags: f.tags, Persona: f.persona}
+	if f.n < 1 || f.n > 100 {
+		return o, usagef("-n: must be from 1 to 100")
+	}
+	for _, name := range f.kinds {
+		k, err := kindOf(name)
+		if err != nil {
+			return o, err
+		}
+		o.Kinds = append(o.Kinds, k)
+	}
+	for _, d := range []struct {
+		flag, text string
+		to         *time.Time
+	}{{"after", f.after, &o.From}, {"before", f.before, &o.To}} {
+		if d.text == "" {
+			continue
+		}
+		t, err := dayOf(d.flag, d.text)
+		if err != nil {
+			return o, err
+		}
+		*d.to = t
+	}
+	return o, nil
+}
+
+func (a *app) recall(ctx context.Context, text string, f recallFlags) error {
+	if strings.TrimSpace(text) == "" {
+		return usagef(`ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	s, err := a.shelfToRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r, err := s.Search(ctx, text, o)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		for _, h := range r.Hits {
+			if err := a.object(hitObject(h)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i, h := range r.Hits {
+		a.printf("%s\n", a.hit(i+1, h))
+	}
+	if f.explain {
+		a.printf("%s", understood(r))
+	}
+	switch {
+	case r.Documents == 0:
+		a.note("%v", errNothingKnown)
+	case len(r.Hits) == 0:
+		a.note("nothing of %s fits: %s", counted(r.Documents, "document", "documents"), oneLine(r.Says))
+	default:
+		a.note("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Says))
+	}
+	return nil
+}
+
+// hit returns a hit as it is shown.
+func (a *app) hit(n int, h recall.Hit) string {
+	var b strings.Builder
+	head := oneLine(h.Item.Title)
+	if h.Section != "" {
+		head += " > " + oneLine(h.Section)
+	}
+	facts := []string{string(h.Item.Kind)}
+	if !h.Date.IsZero() {
+		facts = append(facts, h.Date.Local().Format(time.DateOnly))
+	}
+	if h.Page > 0 {
+		facts = append(facts, fmt.Sprintf("page %d", h.Page))
+	}
+	if h.Similar > 0 {
+		facts = append(facts, fmt.Sprintf("and %d like it", h.Similar))
+	}
+	fmt.Fprintf(&b, "%2d. %s (%s) %.2f\n", n, clip(head, 90), strings.Join(facts, ", "), h.Score)
+	snippet := oneLine(h.Snippet)
+	if snippet == "" {
+		snippet = oneLine(h.Quote)
+	}
+	open, end := "*", "*"
+	if a.plain() {
+		open, end = "", ""
+	}
+	b.WriteString("    " + strings.NewReplacer(recall.MarkOpen, open, recall.MarkClose, end).Replace(snippet) + "\n")
+	b.WriteString("    " + oneLine(where(h.Item)) + "  " + h.ID + "\n")
+	return b.String()
+}
+
+// where returns where an item is from.
+func where(it recall.Item) string {
+	for _, place := range []string{it.Path, it.Link, it.Source} {
+		if place != "" {
+			if it.Part != "" && place == it.Path {
+				return place + "#" + it.Part
+			}
+			return place
+		}
+	}
+	return it.ID
+}
+
+// understood says how a query was understood.
+func understood(r recall.Result) string {
+	q := r.Query
+	var b strings.Builder
+	fmt.Fprintf(&b, "understood as: %s (%s)\n", q.Class, oneLine(q.Why))
+	if q.Time.Text != "" {
+		fmt.Fprintf(&b, "time: %s\n", oneLine(q.Time.Text))
+	}
+	if q.Anchor != nil {
+		fmt.Fprintf(&b, "time: %s\n", oneLine(q.Anchor.Text))
+	}
+	if len(q.People) > 0 {
+		fmt.Fprintf(&b, "people: %s\n", oneLine(strings.Join(q.People, ", ")))
+	}
+	for word, as := range r.Corrected {
+		fmt.Fprintf(&b, "taken for %s: %s\n", oneLine(as), oneLine(word))
+	}
+	fmt.Fprintf(&b, "done: %s\n", strings.Join(r.Strategies, ", "))
+	return b.String()
+}
+
+// recallShow shows what stands at a place.
+func (a *app) recallShow(ctx context.Context, id string) error {
+	s, err := a.shelfToRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	x, err := s.Read(ctx, id, recall.ReadOptions{})
+	if err != nil {
+		return noneOf(err, id)
+	}
+	checked, err := s.Check(ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.object(struct {
+			Item     storedItem `json:"item"`
+			Text     string     `json:"text"`
+			Start    int        `json:"start"`
+			End      int        `json:"end"`
+			Of       int        `json:"of"`
+			Section  string     `json:"section,omitempty"`
+			Page     int        `json:"page,omitempty"`
+			Earlier  string     `json:"earlier,omitempty"`
+			Later    string     `json:"later,omitempty"`
+			Original bool       `json:"original_kept"`
+			Exact    bool       `json:"in_original"`
+		}{itemObject(x.Item), x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
+	}
+	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(where(x.Item)), tui.Clean(x.Text))
+	if x.Later != "" {
+		a.note("more: ponder recall --show %s", x.Later)
+	}
+	switch {
+	case !checked.Original:
+		a.note("the original is not kept")
+	case !checked.Exact:
+		a.note("it does not stand like this in the original that is kept")
+	}
+	return nil
+}

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder/document"
+	"ponder/recall"
+)
+
+// rememberFlags are what `ponder remember` is told beside what to remember.
+type rememberFlags struct {
+	kind, date, title, source, author, persona, name, text string
+	tags                                                   []string
+}
+
+func (a *app) rememberCommand() *cobra.Command {
+	var f rememberFlags
+	cmd := &cobra.Command{
+		Use:   "remember PATH|URL|-...",
+		Short: "Remember files, folders, pages and notes",
+		Long: `Remember what is in files, folders and pages, so that it can be found with
+` + "`ponder recall`" + ` and used in thinking. - is read from standard input, and --text
+is a note to remember as it stands.
+
+Folders are followed: remember one again, and only what has changed is read, and what
+is gone is forgotten. What .gitignore and .ignore name is left out. Read are Markdown,
+text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, JSON Lines, mail (mbox, eml) and source
+code. Files that cannot be read are named and left out. Ctrl-C stops; the same command
+goes on.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some was left out, 130 interrupted.`,
+		Example: `ponder remember ~/notes
+ponder remember contract.pdf --tag work --date 2024-03-01
+ponder remember https://example.com/article
+ponder remember --text "Anna prefers tea" --tag anna
+ponder remember posts.jsonl --kind post --source twitter --persona ada
+pbpaste | ponder remember - --title "What Ben said"`,
+		GroupID: groupKnow,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.remember(cmd.Context(), args, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "", "memory, document, post, journal or thread (default: what it looks like)")
+	flags.StringArrayVar(&f.tags, "tag", nil, "a `word` to find it by; may be repeated")
+	flags.StringVar(&f.date, "date", "", "`day` it was written or happened, such as 2024-03-01, if it does not say itself")
+	flags.StringVar(&f.title, "title", "", "title of a note")
+	flags.StringVar(&f.source, "source", "", "`name` of where a note or posts are from, such as twitter")
+	flags.StringVar(&f.author, "author", "", "who wrote a note")
+	flags.StringVar(&f.persona, "persona", "", "`name` of the persona whose words these are")
+	flags.StringVar(&f.name, "name", "", "`name` of a file that standard input is to be read as, such as posts.jsonl")
+	flags.StringVar(&f.text, "text", "", "a `note` to remember as it stands")
+	return cmd
+}
+
+// options returns how files are taken.
+func (f *rememberFlags) options() (recall.IngestOptions, error) {
+	kind, err := kindOf(f.kind)
+	if err != nil {
+		return recall.IngestOptions{}, err
+	}
+	o := recall.IngestOptions{Kind: kind, Tags: f.tags, Persona: f.persona}
+	if f.date != "" {
+		if o.Date, err = dayOf("date", f.date); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// kindOf reads the name of a kind.
+func kindOf(name string) (recall.Kind, error) {
+	if name == "" {
+		return "", nil
+	}
+	var names []string
+	for _, k := range recall.Kinds() {
+		if string(k) == name {
+			return k, nil
+		}
+		names = append(names, string(k))
+	}
+	return "", usagef("--kind: %q is none of %s", clip(name, 20), strings.Join(names, ", "))
+}
+
+// dayOf reads a day.
+func dayOf(flag, text string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, "2006-01", "2006", time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("--%s: %q is no day such as 2024-03-01", flag, clip(text, 30))
+}
+
+// remember is the command.
+func (a *app) remember(ctx context.Context, args []string, f rememberFlags) error {
+	if len(args) == 0 && f.text == "" {
+		return usagef("ponder remember needs a file, a folder, a URL, - or --text: see `ponder remember --help`")
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	var paths, urls []string
+	piped := false
+	for _, arg := range args {
+		switch {
+		case arg == "-":
+			piped = true
+		case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
+			urls = append(urls, arg)
+		case arg == "":
+			return usagef("ponder remember: needs a file, a folder, a URL or -, not nothing")
+		default:
+			paths = append(paths, arg)
+		}
+	}
+	if len(paths) > 0 { // before anything is made
+		if _, err := document.Scan(ctx, paths, document.Options{MaxFiles: 1}); err != nil {
+			return notPath(err)
+		}
+	}
+	s, err := a.shelf(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	t := &taking{app: a, shelf: s, o: o, f: f}
+	defer t.show(nil)
+	return t.all(ctx, paths, urls, piped)
+}
+
+// notPath explains that something cannot be read.
+func notPath(err error) error {
+	return usagef("%w; to remember a note, write it behind --text", err)
+}
+
+// A taking is a command that remembers.
+type taking struct {
+	*app
+	*shelf
+	o      recall.IngestOptions
+	f      rememberFlags
+	bar    *meter
+	failed int
+	report recall.Report
+}
+
+// all remembers all that was named, and goes on where one thing fails.
+func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) error {
+	var steps []func() error
+	if t.f.text != "" {
+		steps = append(steps, func() error { return t.note(ctx, t.f.text) })
+	}
+	if len(paths) > 0 {
+		steps = append(steps, func() error { return t.paths(ctx, paths) })
+	}
+	for _, url := range urls {
+		steps = append(steps, func() error { return t.url(ctx, url) })
+	}
+	if piped {
+		steps = append(steps, func() error { return t.standardInput(ctx) })
+	}
+	var first error
+	for _, step := range steps {
+		if err := step(); err != nil && first == nil {
+			first = err
+		} else if err != nil {
+			t.app.say("%v", err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	t.show(nil)
+	t.tell()
+	switch {
+	case ctx.Err() != nil:
+		t.app.note("stopped; the same command goes on where it was")
+		return failure{interrupted, ctx.Err()}
+	case first != nil:
+		return first
+	}
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
+	if len(t.report.Skipped) > 0 {
+		return failure{code: incomplete}
+	}
+	return nil
+}
+
+// paths remembers files and folders.
+func (t *taking) paths(ctx context.Context, paths []string) error {
+	o := t.o
+	o.Progress = func(p recall.Progress) {
+		share := 0.0
+		if p.OfBytes > 0 {
+			share = float64(p.Bytes) / float64(p.OfBytes)
+		}
+		t.show(&progress{share, fmt.Sprintf("%s of %s files, %s passages", number(p.Files), number(p.OfFiles), number(p.Passages))})
+	}
+	r, err := t.Ingest(ctx, paths, o)
+	t.add(r)
+	return err
+}
+
+// url remembers a page.
+func (t *taking) url(ctx context.Context, url string) error {
+	t.show(&progress{-1, "reading " + clip(url, 60)})
+	fetch, err := t.app.fetcher(t.archive)
+	if err != nil {
+		return err
+	}
+	page, err := fetch.Fetch(ctx, url)
+	if err != nil {
+		return err
+	}
+	original, err := t.archive.Get(ctx, page.Hash)
+	if err != nil {
+		return err
+	}
+	r, err := t.IngestPage(ctx, recall.Page{
+		URL: page.Final, Type: page.Type, Title: page.Title, Author: page.Author, Published: page.Published,
+		Fetched: page.Fetched, Markdown: page.Markdown, Raw: original.Bytes,
+	}, t.o)
+	t.add(r)
+	return err
+}
+
+// shortInput is how long standard input may be to be a note, in bytes, where nothing
+// else says what it is.
+const shortInput = 4000
+
+// maxPiped is how long standard input may be at all.
+const maxPiped = 256 << 20
+
+// standardInput remembers what is piped in: a note if it is short, or else a file.
+func (t *taking) standardInput(ctx context.Context) error {
+	t.show(&progress{-1, "reading standard input"})
+	b, err := io.ReadAll(io.LimitReader(t.in, maxPiped+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read standard input: %w", err)
+	case len(b) > maxPiped:
+		return usagef("standard input is longer than %s: write it to a file", size(maxPiped))
+	case len(bytes.TrimSpace(b)) == 0:
+		return usagef("standard input is empty: nothing to remember")
+	case t.f.name == "" && len(b) <= shortInput && (t.o.Kind == "" || t.o.Kind == recall.KindMemory):
+		return t.note(ctx, string(b))
+	}
+	name := t.f.name
+	if name == "" {
+		name = "standard input.md"
+		if t.f.title != "" {
+			name = t.f.title + ".md"
+		}
+	}
+	r, err := t.IngestReader(ctx, name, bytes.NewReader(b), t.o)
+	t.add(r)
+	return err
+}
+
+// note remembers a text as it stands.
+func (t *taking) note(ctx context.Context, text string) error {
+	kind := t.o.Kind
+	if kind == "" {
+		kind = recall.KindMemory
+	}
+	kept, err := t.Remember(ctx, recall.Item{
+		Kind: kind, Persona: t.f.persona, Title: t.f.title, Text: strings.TrimSpace(text), Source: t.f.source, Author: t.f.author,
+		Tags: t.f.tags, Date: t.o.Date,
+	})
+	if err != nil {
+		return err
+	}
+	if t.flags.json {
+		for _, it := range kept {
+			if err := t.object(itemObject(it)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t.app.note("remembered %s", kept[0].ID)
+	return nil
+}
+
+func (t *taking) add(r recall.Report) {
+	sum := &t.report
+	sum.Added, sum.Changed, sum.Unchanged, sum.Removed = sum.Added+r.Added, sum.Changed+r.Changed, sum.Unchanged+r.Unchanged, sum.Removed+r.Removed
+	sum.Items, sum.Forgotten, sum.Passages = sum.Items+r.Items, sum.Forgotten+r.Forgotten, sum.Passages+r.Passages
+	sum.Skipped = append(sum.Skipped, r.Skipped...)
+}
+
+// mostSkipped is how many files that were left out are named on a terminal.
+const mostSkipped = 20
+
+// tell says what was done.
+func (t *taking) tell() {
+	r := t.report
+	if r.Added+r.Changed+r.Unchanged+r.Removed+r.Items+len(r.Skipped) == 0 {
+		return
+	}
+	if t.flags.json {
+		_ = t.object(reportObject(r)) // a reader that has gone away ends the process
+		return
+	}
+	parts := []string{counted(r.Added, "file", "files") + " new"}
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{r.Changed, "changed"}, {r.Unchanged, "unchanged"}, {r.Removed, "gone"}} {
+		if p.n > 0 {
+			parts = append(parts, number(p.n)+" "+p.word)
+		}
+	}
+	t.app.note("%s; %s written", strings.Join(parts, ", "), counted(r.Passages, "passage", "passages"))
+	for _, s := range r.Skipped[:min(len(r.Skipped), mostSkipped)] {
+		t.app.note("left out: %s: %s", oneLine(s.Path), oneLine(s.Reason))
+	}
+	if more := len(r.Skipped) - mostSkipped; more > 0 {
+		t.app.note("and %s more were left out", number(more))
+	}
+}
+
+// settle merges the index and makes vectors. What cannot be done now is done by
+// and by.
+func (t *taking) settle(ctx context.Context) error {
+	err := t.Settle(ctx, func(vectors int) {
+		t.show(&progress{-1, "vectors of " + counted(vectors, "passage", "passages")})
+	})
+	t.show(nil)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		t.app.note("stopped while vectors were made; all can be found by its words, and the same command goes on")
+		return failure{interrupted, ctx.Err()}
+	case errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	t.app.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
+	return nil
+}
