@@ -87,28 +87,37 @@ func baseName(path string) string {
 // checked against the file later. Of a file of many documents, the source says
 // which by its key, and without one it is the first that can be read.
 func NewFileDocument(source string, raw []byte, formats []Format, named bool) (*Document, error) {
-	path, key := source, ""
-	if i := strings.LastIndexByte(source, '#'); i > 0 && extension(source[:i]) != "" {
-		path, key = source[:i], source[i+1:]
+	for i := range source {
+		if source[i] != '#' || i == 0 {
+			continue
+		}
+		doc, many, err := partOf(source[:i], source, raw, formats, named)
+		if doc != nil || many {
+			return doc, err
+		}
 	}
 	var first error
-	for _, p := range []string{source, path} {
-		for doc, err := range Read(p, raw, formats, named) {
-			switch {
-			case err == nil && (doc.Source == source || p == source && key == ""):
-				return doc, nil
-			case err != nil && first == nil:
-				first = err
-			}
+	for doc, err := range Read(source, raw, formats, named) {
+		if err == nil {
+			return doc, nil
 		}
-		if key == "" {
-			break
+		if first == nil {
+			first = err
 		}
-	}
-	if first == nil {
-		first = fmt.Errorf("there is no part %s in it", key)
 	}
 	return nil, first
+}
+
+// partOf returns the part of the file at path that is source, and whether the
+// file has parts at all.
+func partOf(path, source string, raw []byte, formats []Format, named bool) (doc *Document, many bool, err error) {
+	for doc, err := range Read(path, raw, formats, named) {
+		if err == nil && doc.Source == source {
+			return doc, true, nil
+		}
+		many = many || err == nil && doc.Source != path
+	}
+	return nil, many, fmt.Errorf("there is no part %s in it", source[len(path)+1:])
 }
 
 // ReadFile returns the bytes of a file that is no longer than most. Nothing else
