@@ -22,9 +22,10 @@ type analyzer struct {
 	entries []entry  // in order of passages
 	lens    []uint16 // words of each passage
 
-	numbers map[string]int32
-	last    []int32 // of each term, its newest entry
-	known   map[words.Language]map[string]word
+	readings *readings
+	numbers  map[string]int32
+	last     []int32 // of each term, its newest entry
+	known    map[words.Language]map[string]word
 }
 
 // An entry is a term in a passage.
@@ -40,8 +41,8 @@ type word struct {
 	stop       bool
 }
 
-func newAnalyzer() *analyzer {
-	return &analyzer{numbers: map[string]int32{}, known: map[words.Language]map[string]word{}}
+func newAnalyzer(r *readings) *analyzer {
+	return &analyzer{readings: r, numbers: map[string]int32{}, known: map[words.Language]map[string]word{}}
 }
 
 // add appends the passages of a document.
@@ -109,12 +110,12 @@ func (f *fields) word(text string) word {
 	if w, ok := f.known[text]; ok {
 		return w
 	}
-	folded, stem := words.Fold(text), stemOf(text, f.lang)
-	w := word{stem: f.number(stem), form: -1, stop: words.Stop(folded, f.lang)}
-	if stem == folded {
+	r := f.readings.read(text, f.lang)
+	w := word{stem: f.number(r.stem), form: -1, stop: r.stop}
+	if r.form == "" {
 		f.written[w.stem] = true
 	} else {
-		w.form = f.number(formMark + folded)
+		w.form = f.number(r.form)
 		f.written[w.form] = true
 	}
 	f.known[text] = w

@@ -1,8 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +35,7 @@ func (b Batch) Passages() int { return b.passages }
 // batch is added. What is wrong with them, AddBatch says.
 func (x *Index) Prepare(docs []Doc) Batch {
 	b := Batch{docs: docs, langs: make([]words.Language, len(docs))}
-	a := newAnalyzer()
+	a := newAnalyzer(x.readings)
 	metas := make([]docMeta, len(docs))
 	for i := range docs {
 		d := &docs[i]
@@ -89,6 +91,7 @@ func (b *Batch) invert(a *analyzer) error {
 type span struct {
 	term     int32
 	from, to int
+	begin    uint64 // the first bytes of the term
 }
 
 // sorted returns the terms in order and the entries by term.
@@ -100,7 +103,7 @@ func (a *analyzer) sorted() ([]span, []entry) {
 	at := 0
 	for i := range spans {
 		n := spans[i].to
-		spans[i] = span{int32(i), at, at}
+		spans[i] = span{int32(i), at, at, begin(a.terms[i])}
 		at += n
 	}
 	list := make([]entry, len(a.entries))
@@ -109,8 +112,21 @@ func (a *analyzer) sorted() ([]span, []entry) {
 		list[s.to] = e
 		s.to++
 	}
-	slices.SortFunc(spans, func(s, t span) int { return strings.Compare(a.terms[s.term], a.terms[t.term]) })
+	slices.SortFunc(spans, func(s, t span) int {
+		if s.begin != t.begin {
+			return cmp.Compare(s.begin, t.begin)
+		}
+		return strings.Compare(a.terms[s.term], a.terms[t.term])
+	})
 	return spans, list
+}
+
+// begin returns the first eight bytes of a term, which order terms as a whole
+// where they differ.
+func begin(term string) uint64 {
+	var b [8]byte
+	copy(b[:], term)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // Add indexes documents as a segment of their own, in the caller's transaction:

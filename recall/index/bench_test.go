@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ponder/words"
 )
 
 // A prose makes texts up in which words are as frequent as in a language: the
@@ -20,18 +23,25 @@ type prose struct {
 	*rand.Rand
 	vocabulary []string
 	sums       []float64
+	known      []string
 }
 
 func newProse(words int) *prose {
 	p := &prose{Rand: rand.New(rand.NewPCG(1, 2))}
 	sum := 0.0
+	stops := strings.Fields(`the of and to in a is that for it was on with as are be this at from by an or have not which but
+		had were been has their they would who more will if there can what when so about out its them than some could these then`)
 	for i := range words {
 		var b strings.Builder
 		for n := i + 7; n > 0; n /= 14 {
 			b.WriteByte("bcdfghklmnprst"[n%14])
 			b.WriteByte("aeiou"[(n/7+i)%5])
 		}
-		p.vocabulary = append(p.vocabulary, b.String()+[]string{"", "s", "ing", "er"}[i%4])
+		word := b.String() + []string{"", "s", "ing", "er"}[i%4]
+		if i < len(stops) {
+			word = stops[i]
+		}
+		p.vocabulary = append(p.vocabulary, word)
 		sum += 1 / math.Pow(float64(i)+2.7, 1.05)
 		p.sums = append(p.sums, sum)
 	}
@@ -52,10 +62,24 @@ func (p *prose) text(n int) string {
 	return b.String()
 }
 
+// passage returns a text of 80 words on average: one of 20,000, with a few more
+// words.
+func (p *prose) passage() string {
+	if len(p.known) < 20_000 {
+		p.known = append(p.known, p.text(36+p.IntN(81)))
+		return p.known[len(p.known)-1]
+	}
+	return p.known[p.IntN(len(p.known))] + p.text(4)
+}
+
 // query returns words of which some are frequent and some rare.
 func (p *prose) query() (q Query) {
-	for range 2 + p.IntN(4) {
-		q.Terms = append(q.Terms, Term{Word: p.word()})
+	for n := 2 + p.IntN(4); n > 0; {
+		w := p.word()
+		q.Terms = append(q.Terms, Term{Word: w})
+		if !words.Stop(w, "en") {
+			n--
+		}
 	}
 	return q
 }
@@ -68,7 +92,7 @@ func (p *prose) docs(first int64, n int) (docs []Doc) {
 		d := Doc{ID: first + int64(i), Language: "en", Title: p.text(4), Kind: "document", Source: fmt.Sprintf("/notes/%d.md", first+int64(i)),
 			Date: time.Unix(1_700_000_000+int64(i), 0)}
 		for range 10 {
-			d.Passages = append(d.Passages, Passage{Text: p.text(40 + p.IntN(81))})
+			d.Passages = append(d.Passages, Passage{Text: p.passage()})
 		}
 		docs = append(docs, d)
 	}
@@ -77,9 +101,8 @@ func (p *prose) docs(first int64, n int) (docs []Doc) {
 
 // fill indexes passages in batches of 500 and merges beside, as a program does.
 func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Duration) {
-	var parts [][]Doc
-	for i := 0; i < passages; i += 500 {
-		parts = append(parts, p.docs(int64(i+1), 500))
+	for len(p.known) < 20_000 {
+		p.passage()
 	}
 	start := time.Now()
 	done := make(chan struct{})
@@ -87,8 +110,8 @@ func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Du
 	wait.Go(func() { tendUntil(b, x, done) })
 	batches := make(chan Batch, 2)
 	wait.Go(func() {
-		for _, docs := range parts {
-			batches <- x.Prepare(docs)
+		for i := 0; i < passages; i += 500 {
+			batches <- x.Prepare(p.docs(int64(i+1), 500))
 		}
 		close(batches)
 	})
@@ -172,7 +195,7 @@ func BenchmarkIndex(b *testing.B) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		b.ReportMetric(float64(m.HeapAlloc>>20), "heap-MiB")
-		b.ReportMetric(float64(m.Sys>>20), "sys-MiB")
+		b.ReportMetric(resident(), "peak-MiB")
 		s, err := x.Stats(b.Context())
 		if err != nil {
 			b.Fatal(err)
@@ -204,4 +227,19 @@ func beside(b *testing.B, x *Index, p *prose, search func()) {
 	times(b, "beside", 1000, search)
 	close(stop)
 	wait.Wait()
+}
+
+// resident returns how many MiB of memory the process had at most, where the
+// system says so.
+func resident() (mib float64) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &mib); err == nil {
+			return mib / 1024
+		}
+	}
+	return 0
 }

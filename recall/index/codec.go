@@ -33,6 +33,15 @@ type cursor struct {
 func (c *cursor) done() bool { return c.at >= len(c.data) || c.bad }
 
 func (c *cursor) uint() uint64 {
+	if c.at < len(c.data) && c.data[c.at] < 0x80 {
+		c.at++
+		return uint64(c.data[c.at-1])
+	}
+	return c.long()
+}
+
+// long reads a number of more than a byte.
+func (c *cursor) long() uint64 {
 	v, n := binary.Uvarint(c.data[c.at:])
 	if n <= 0 {
 		c.bad, c.at = true, len(c.data)

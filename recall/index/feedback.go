@@ -31,14 +31,14 @@ func (s *search) feedback(ctx context.Context, bd *board) ([]*group, error) {
 		if err != nil {
 			return nil, err
 		}
-		addTerms(weights, doc, lang, float64(f.score))
+		s.addTerms(weights, doc, lang, float64(f.score))
 	}
 	return s.expand(ctx, weights)
 }
 
 // addTerms adds the terms of a passage by what they are worth.
-func addTerms(weights map[string]float64, doc *Doc, lang words.Language, score float64) {
-	a := newAnalyzer()
+func (s *search) addTerms(weights map[string]float64, doc *Doc, lang words.Language, score float64) {
+	a := newAnalyzer(s.x.readings)
 	a.add(doc, lang)
 	for _, e := range a.entries {
 		term := a.terms[e.term]
@@ -57,14 +57,22 @@ func (s *search) expand(ctx context.Context, weights map[string]float64) ([]*gro
 	}
 	var list []weighted
 	for term, w := range weights {
-		if df := s.v.df(term); float64(df) <= max(10, feedbackCommon*float64(s.v.passages)) {
-			list = append(list, weighted{term, w})
-		}
+		list = append(list, weighted{term, w})
 	}
 	slices.SortFunc(list, func(a, b weighted) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
 	})
-	list = list[:min(len(list), feedbackTerms)]
+	most := max(10, feedbackCommon*float64(s.v.passages))
+	n := 0
+	for _, w := range list {
+		if float64(s.v.df(w.term)) <= most {
+			list[n] = w
+			if n++; n == feedbackTerms {
+				break
+			}
+		}
+	}
+	list = list[:n]
 	sum := 0.0
 	for _, w := range list {
 		sum += w.weight

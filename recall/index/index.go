@@ -30,6 +30,8 @@ type Index struct {
 	fetch   []*sql.Stmt // reads 1, 2, 4, ... rows of index_blob
 	scores  sync.Pool
 
+	readings *readings
+
 	merging sync.Mutex // held by the one that merges
 
 	mu    sync.Mutex
@@ -47,7 +49,7 @@ func Open(ctx context.Context, db sqldb.DB) (*Index, error) {
 	if err := db.Migrate(ctx, "index", scripts); err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, clock: time.Now, view: &view{version: -1}, ready: map[int64]*segment{}}
+	x := &Index{db: db, clock: time.Now, view: &view{version: -1}, ready: map[int64]*segment{}, readings: newReadings()}
 	if err := x.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}

@@ -286,14 +286,14 @@ func (m *maker) query() (q Query) {
 // TestReference adds, removes, merges, reopens and rolls back at random, with two
 // indexes on the file, and compares what is found with a plain scorer.
 func TestReference(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "test.db")
 			x, db := open(t, file)
 			other, _ := open(t, file)
 			m := &maker{rand.New(rand.NewPCG(seed, 1)), 0}
 			ref := &reference{map[int64]Doc{}}
-			for range 120 {
+			for range 100 {
 				m.step(t, x, db, ref)
 				switch m.IntN(8) {
 				case 0:

@@ -1,13 +1,11 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // What merging is tuned by.
@@ -155,24 +153,25 @@ func (m *merger) run(ctx context.Context) error {
 	if err := m.take(ctx); err != nil {
 		return err
 	}
-	if err := m.make(ctx); err != nil {
-		m.abandon(context.WithoutCancel(ctx))
-		return err
+	err := m.make(ctx)
+	if err != nil && !m.abandon(context.WithoutCancel(ctx)) {
+		err = errTaken // what went wrong may be that it was taken
 	}
-	return nil
+	return err
 }
 
-// abandon leaves what was made to be deleted, and the segments to others. If it
-// cannot, they are free when the maker was silent for long enough.
-func (m *merger) abandon(ctx context.Context) {
-	_ = m.x.db.Tx(ctx, func(tx *sql.Tx) error {
-		for _, query := range []string{`UPDATE index_segment SET state = 2 WHERE id = ? AND state = 0`, `UPDATE index_segment SET target = 0 WHERE target = ?`} {
-			if _, err := tx.ExecContext(ctx, m.x.db.Bind(query), m.id); err != nil {
-				return err
-			}
+// abandon leaves what was made to be deleted, and the segments to others, and
+// reports whether they were still the merger's. If it cannot, they are free when
+// the merger was silent for long enough.
+func (m *merger) abandon(ctx context.Context) (held bool) {
+	err := m.x.db.Tx(ctx, func(tx *sql.Tx) error {
+		if err := m.hold(ctx, tx, 2); err != nil {
+			return err
 		}
-		return nil
+		_, err := tx.ExecContext(ctx, m.x.db.Bind(`UPDATE index_segment SET target = 0 WHERE target = ?`), m.id)
+		return err
 	})
+	return !errors.Is(err, errTaken)
 }
 
 // make makes the new segment.
@@ -366,186 +365,4 @@ func (m *merger) retire(ctx context.Context, tx *sql.Tx, s *segment) error {
 	}
 	_, err := tx.ExecContext(ctx, m.x.db.Bind(`UPDATE index_segment SET state = 2, target = 0 WHERE id = ?`), s.id)
 	return err
-}
-
-// postings writes the terms and postings.
-func (m *merger) postings(ctx context.Context) error {
-	readers := make([]*reader, len(m.in))
-	for i, s := range m.in {
-		readers[i] = &reader{x: m.x, s: s}
-	}
-	var list []posting
-	var buf []byte
-	for terms := range union(m.in) {
-		list = list[:0]
-		written := false
-		for _, t := range terms {
-			data, err := readers[t.segment].read(ctx, t.entry)
-			if err != nil {
-				return err
-			}
-			written = written || t.entry.written
-			from := len(list)
-			list = appendPostings(list, data, t.entry.df, len(m.in[t.segment].lens))
-			kept := list[:from]
-			for _, p := range list[from:] {
-				if p.at = m.remap[t.segment][p.at]; p.at >= 0 {
-					kept = append(kept, p)
-				}
-			}
-			list = kept
-		}
-		if len(list) == 0 {
-			continue
-		}
-		buf = buf[:0]
-		before := int32(0)
-		for _, p := range list {
-			buf = appendPosting(buf, p.at-before, p.tf)
-			before = p.at
-		}
-		m.w.write(postingKind, buf)
-		if err := m.terms.add(terms[0].term, len(list), written, len(buf)); err != nil {
-			return err
-		}
-	}
-	return m.terms.flush()
-}
-
-// A segmentTerm is a term of one of several segments.
-type segmentTerm struct {
-	term    string
-	segment int
-	entry   termEntry
-}
-
-// A reader reads the postings of a segment from the first to the last.
-type reader struct {
-	x    *Index
-	s    *segment
-	from int // the first chunk in data
-	data []byte
-	size int
-}
-
-// readAhead is how many chunks are read at a time.
-const readAhead = 16
-
-// read returns the postings of a term. They are valid until the next read.
-func (r *reader) read(ctx context.Context, e termEntry) ([]byte, error) {
-	for {
-		at := int(e.at - int64(r.from)*chunkSize)
-		if at >= 0 && at+e.size <= len(r.data) {
-			return r.data[at : at+e.size], nil
-		}
-		if at < 0 {
-			return nil, errDamaged
-		}
-		keep := min(at/chunkSize, len(r.data)/chunkSize)
-		next := r.from + len(r.data)/chunkSize
-		r.data = append(r.data[:0:0], r.data[keep*chunkSize:]...)
-		r.from += keep
-		if len(r.data) == 0 {
-			next = int(e.at / chunkSize)
-			r.from = next
-		}
-		if n, err := r.fill(ctx, next); err != nil || n == 0 {
-			return nil, cmp.Or(err, errDamaged)
-		}
-	}
-}
-
-// fill reads chunks from one on.
-func (r *reader) fill(ctx context.Context, next int) (n int, err error) {
-	const query = `SELECT data FROM index_blob WHERE id >= ? AND id < ? ORDER BY id`
-	rows, err := r.x.db.Read.QueryContext(ctx, r.x.db.Bind(query), blobID(r.s.id, postingKind, next), blobID(r.s.id, postingKind, next+readAhead))
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for ; rows.Next(); n++ {
-		var data sql.RawBytes
-		if err := rows.Scan(&data); err != nil {
-			return 0, err
-		}
-		r.data = append(r.data, data...)
-	}
-	return n, rows.Err()
-}
-
-// union returns the terms of segments in order, each with all that have it.
-func union(in []*segment) func(yield func([]segmentTerm) bool) {
-	return func(yield func([]segmentTerm) bool) {
-		var heads []*head
-		for i, s := range in {
-			if h := newHead(i, s.terms); h.next() {
-				heads = append(heads, h)
-			}
-		}
-		order := func(a, b *head) int { return cmp.Or(cmp.Compare(a.term, b.term), a.segment-b.segment) }
-		slices.SortFunc(heads, order)
-		var out []segmentTerm
-		for len(heads) > 0 {
-			out = out[:0]
-			first := heads[0].term
-			n := 0
-			for n < len(heads) && heads[n].term == first {
-				out = append(out, segmentTerm{first, heads[n].segment, heads[n].entry})
-				n++
-			}
-			if !yield(out) {
-				return
-			}
-			moved := append([]*head(nil), heads[:n]...)
-			heads = heads[n:]
-			for _, h := range moved {
-				if h.next() {
-					i, _ := slices.BinarySearchFunc(heads, h, order)
-					heads = slices.Insert(heads, i, h)
-				}
-			}
-		}
-	}
-}
-
-// A head is the next term of a dictionary.
-type head struct {
-	segment int
-	d       *dictionary
-	page    int
-	c       cursor
-	at      int64
-	key     []byte
-	term    string
-	entry   termEntry
-}
-
-func newHead(segment int, d *dictionary) *head {
-	h := &head{segment: segment, d: d}
-	h.open()
-	return h
-}
-
-// open begins a page.
-func (h *head) open() {
-	if h.page < len(h.d.pages) {
-		h.c, h.at = cursor{data: h.d.pages[h.page].data}, h.d.pages[h.page].at
-	}
-}
-
-// next goes to the next term, and reports whether there is one.
-func (h *head) next() bool {
-	for h.c.done() {
-		if h.page++; h.page >= len(h.d.pages) {
-			return false
-		}
-		h.open()
-	}
-	shared := min(int(h.c.uint()), len(h.key))
-	h.key = append(h.key[:shared], h.c.bytes()...)
-	df, size := h.c.uint(), int(h.c.uint())
-	h.term = string(h.key)
-	h.entry = termEntry{int(df >> 1), df&1 != 0, h.at, size}
-	h.at += int64(size)
-	return !h.c.bad
 }

@@ -99,13 +99,13 @@ func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool)
 			d.lang = languageNumber(text())
 		}
 		if flags&sameTags == 0 {
-			d.tags = make([]atom, c.int(len(data)))
-			for i := range d.tags {
-				d.tags[i] = unique.Make(text())
+			d.tags = nil
+			for n := c.int(len(data)); n > 0 && !c.bad; n-- {
+				d.tags = append(d.tags, unique.Make(text()))
 			}
 		}
 		d.at, d.n = int32(len(lens)), int32(c.int(len(data)))
-		for range d.n {
+		for n := d.n; n > 0 && !c.bad; n-- {
 			lens = append(lens, uint16(c.uint()))
 		}
 		docs = append(docs, d)

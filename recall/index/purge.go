@@ -159,9 +159,9 @@ func (e *pageEdit) apply(p *termPage) []byte {
 	at := p.at
 	var key []byte
 	for c := (cursor{data: p.data}); !c.done(); {
-		key = append(key[:min(int(c.uint()), len(key))], c.bytes()...)
-		df, size := c.uint(), int(c.uint())
-		k := kept{string(key), int(df >> 1), df&1 != 0, size}
+		key = append(key[:c.int(len(key))], c.bytes()...)
+		df, size := c.int(maxPostings), c.int(maxPostings)
+		k := kept{string(key), df >> 1, df&1 != 0, size}
 		if n, ok := e.dfs[k.term]; ok {
 			k.df = n
 		}

@@ -51,7 +51,7 @@ func (x *Index) remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
 			return fmt.Errorf("document %d: %w", id, errDamaged)
 		}
 		if found[s] == nil {
-			found[s] = &removal{terms: newAnalyzer()}
+			found[s] = &removal{terms: newAnalyzer(x.readings)}
 			order = append(order, s)
 		}
 		found[s].docs = append(found[s].docs, n)

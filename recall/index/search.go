@@ -61,14 +61,14 @@ func (s *search) run(ctx context.Context, n int) ([]Hit, error) {
 		}
 		factor := weightOf(s.groups) * (1 - feedbackKeep) / feedbackKeep
 		bd.score(more, factor)
-		ideal += factor * idealOf(more)
+		ideal += factor * idealOf(more) / 2
 	}
 	bd.spread(s.q.Neighbours, s.q.Whole)
 	top, err := s.choose(ctx, bd, n)
 	if err != nil {
 		return nil, err
 	}
-	return s.hits(top, ideal), nil
+	return s.hits(top, ideal*(1+s.q.Whole)), nil
 }
 
 // choose returns the n best passages that have the phrases.

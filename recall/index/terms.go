@@ -10,7 +10,13 @@ import (
 // accents, whose stem is another. It is before all letters.
 const formMark = "\x01"
 
-// A term is a word of a segment and where its postings are.
+// Bounds on what is read.
+const (
+	maxTerm     = 1 << 10
+	maxPostings = 1 << 30 // bytes of a list
+)
+
+// A termEntry is a word of a segment and where its postings are.
 type termEntry struct {
 	df      int   // passages that have it
 	written bool  // some passage has it in this form, not only with this stem
@@ -54,16 +60,16 @@ func (d *dictionary) find(term string) (e termEntry, ok bool) {
 	c := cursor{data: p.data}
 	at, same := p.at, 0
 	for !c.done() {
-		shared := int(c.uint())
+		shared := c.int(maxTerm)
 		rest := c.bytes()
-		df, size := c.uint(), int(c.uint())
+		df, size := c.int(maxPostings), c.int(maxPostings)
 		switch {
 		case shared < same:
 			return e, false
 		case shared == same:
 			n := common(rest, term[same:])
 			if n == len(rest) && same+n == len(term) {
-				return termEntry{int(df >> 1), df&1 != 0, at, size}, !c.bad
+				return termEntry{df >> 1, df&1 != 0, at, size}, !c.bad
 			}
 			if n < len(rest) && (same+n == len(term) || rest[n] > term[same+n]) {
 				return e, false
@@ -97,14 +103,14 @@ func (d *dictionary) from(term string, yield func(term []byte, shared int, e ter
 		c := cursor{data: d.pages[i].data}
 		at := d.pages[i].at
 		for !c.done() {
-			shared := min(int(c.uint()), len(key))
+			shared := c.int(len(key))
 			key = append(key[:shared], c.bytes()...)
-			df, size := c.uint(), int(c.uint())
+			df, size := c.int(maxPostings), c.int(maxPostings)
 			if string(key) >= term {
 				if !started {
 					started, shared = true, 0
 				}
-				if c.bad || !yield(key, shared, termEntry{int(df >> 1), df&1 != 0, at, size}) {
+				if c.bad || !yield(key, shared, termEntry{df >> 1, df&1 != 0, at, size}) {
 					return
 				}
 			}
