@@ -25,8 +25,8 @@ type candidate struct {
 	related   bool // found by words that others have
 	corrected map[string]string
 
-	tokens  []string // sorted, each once; see same.go
-	sum     string
+	tokens  []uint64 // sorted, each once; see same.go
+	sum     string   // of all of them in their order
 	checked int
 	like    float64
 	similar int
@@ -34,8 +34,8 @@ type candidate struct {
 
 // How deep is looked.
 const (
-	poolLeast = 60
-	poolPerN  = 6
+	poolLeast = 24
+	poolPerN  = 3
 	denseN    = 200
 )
 
@@ -88,7 +88,7 @@ func bestFirst(a, b *candidate) int {
 
 // ranked returns what words and meaning find, the best first.
 func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
-	pool := max(poolLeast, poolPerN*s.o.N)
+	pool := s.pool()
 	q := s.words(timed)
 	deep := pool
 	if s.l.embedder.Embed != nil {
@@ -130,6 +130,16 @@ const leastShare = 0.1
 // the query.
 func atLeast(list []*candidate) []*candidate {
 	return slices.DeleteFunc(list, func(c *candidate) bool { return c.score < leastShare*list[0].score })
+}
+
+// pool returns how many passages are looked at closely: more if they may change
+// places, or be left out.
+func (s *search) pool() int {
+	n := max(poolLeast, poolPerN*s.o.N)
+	if s.tactics.steps || s.tactics.recency > 0.2 || len(s.o.Prefer)+len(s.o.Without)+len(s.o.Exclude) > 0 {
+		n *= 2
+	}
+	return n
 }
 
 // load reads the passages and items of hits, in their order. What was removed
@@ -276,7 +286,7 @@ func tagged(items []Item, tags []string) []Item {
 // first makes candidates of the first passages of items.
 func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) {
 	var list []*candidate
-	for i, it := range items[:min(len(items), max(poolLeast, poolPerN*s.o.N))] {
+	for i, it := range items[:min(len(items), s.pool())] {
 		passages, err := s.l.index.Passages(ctx, it.num)
 		if err != nil && !errors.Is(err, index.ErrNone) {
 			return nil, err

@@ -27,11 +27,8 @@ type turn struct {
 	speaker string
 }
 
-// Bounds on an entry.
-const (
-	maxNames     = 64
-	languageHead = 8 << 10 // how much of a text its language is known by
-)
+// maxNames is the most names that an item is found by.
+const maxNames = 64
 
 // complete fills in what follows from the item and its text. The number and the
 // id are given later.
@@ -40,7 +37,7 @@ func (e *entry) complete(owner string) {
 	it.Owner, it.Hash, it.Size = owner, e.doc.Hash, len(e.doc.Text)
 	e.index = index.Doc{
 		Owner: owner, Kind: string(it.Kind), Source: it.Source, Tags: it.Tags, Date: it.Date, Title: e.searched(it),
-		Names: e.names(it), Language: e.language(), Passages: cut(e.doc, e.turns),
+		Names: e.names(it), Language: words.Language(e.doc.Language), Passages: cut(e.doc, e.turns),
 	}
 	if it.Persona != "" {
 		e.index.Tags = append(append([]string(nil), it.Tags...), personaTag+it.Persona)
@@ -86,11 +83,6 @@ func (e *entry) names(it Item) []string {
 		add(t.speaker)
 	}
 	return names
-}
-
-func (e *entry) language() words.Language {
-	lang, _ := words.Detect(clip(e.doc.Text, languageHead))
-	return lang
 }
 
 // identify returns what makes an item the same when it comes again: its id in

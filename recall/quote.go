@@ -2,6 +2,7 @@ package recall
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,7 +117,7 @@ func (s *search) hit(c *candidate, start, end int) Hit {
 		Speaker: p.Speaker, Score: min(1, max(0, c.score)), Terms: c.words, Similar: c.similar, How: how(c),
 	}
 	h.ID = fmt.Sprintf("%s:%d-%d", it.Hash[:placeHash], h.Start, h.End)
-	h.Cluster = hashOf(c.sum)[:placeHash]
+	h.Cluster = c.sum[:placeHash]
 	h.Context = strings.TrimSpace(around(p.Text, start, end, contextMost))
 	h.Snippet = marked(strings.TrimSpace(around(p.Text, start, end, snippetMost)), s.marks(c))
 	return h
@@ -229,19 +230,18 @@ func wordBoundEnd(text string, at, least int) int {
 	return least
 }
 
-// marks returns the stems of the words to be marked in a candidate, and the
-// language they are of.
+// marks returns what tells the words that are marked in a candidate: those of the
+// query, in any form, and what begins as the query says.
 func (s *search) marks(c *candidate) func(word string) bool {
-	lang, _ := words.Detect(c.passage.Text)
-	if lang == "" {
-		lang = "en"
-	}
 	wanted := map[string]bool{}
 	add := func(text string) {
-		for w := range stems(text, lang) {
-			wanted[w] = true
-		}
-		words.Tokens(text, func(t words.Token) { wanted[words.Fold(text[t.Start:t.End])] = true })
+		words.Tokens(text, func(t words.Token) {
+			w := text[t.Start:t.End]
+			wanted[words.Fold(w)] = true
+			for _, lang := range s.languages {
+				wanted[words.Stem(w, lang)] = true
+			}
+		})
 	}
 	for _, w := range c.words {
 		add(w)
@@ -257,12 +257,10 @@ func (s *search) marks(c *candidate) func(word string) bool {
 	}
 	return func(word string) bool {
 		folded := words.Fold(word)
-		for _, p := range prefixes {
-			if strings.HasPrefix(folded, p) {
-				return true
-			}
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(folded, p) }) {
+			return true
 		}
-		return wanted[folded] || wanted[words.Stem(word, lang)]
+		return wanted[folded] || slices.ContainsFunc(s.languages, func(l words.Language) bool { return wanted[words.Stem(word, l)] })
 	}
 }
 

@@ -1,6 +1,10 @@
 package recall
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"unicode"
@@ -79,14 +83,26 @@ func samePost(a, b Item) bool {
 	return a.num != b.num && a.ExternalID != "" && a.ExternalID == b.ExternalID && a.Source == b.Source && a.Kind == b.Kind
 }
 
-// read takes the words of a candidate, once.
+// read takes the words of a candidate, once: a hash of each, which is odd if it
+// has a digit.
 func (c *candidate) read() {
 	if c.sum != "" {
 		return
 	}
 	text := c.said()
-	words.Tokens(text, func(t words.Token) { c.tokens = append(c.tokens, words.Fold(text[t.Start:t.End])) })
-	c.sum = "=" + strings.Join(c.tokens, " ")
+	all := sha256.New()
+	words.Tokens(text, func(t words.Token) {
+		w := strings.ToLower(text[t.Start:t.End])
+		h := fnv.New64a()
+		h.Write([]byte(w))
+		sum := h.Sum64() &^ 1
+		if strings.ContainsFunc(w, unicode.IsDigit) {
+			sum |= 1
+		}
+		c.tokens = append(c.tokens, sum)
+		all.Write(binary.LittleEndian.AppendUint64(nil, sum))
+	})
+	c.sum = hex.EncodeToString(all.Sum(nil))
 	slices.Sort(c.tokens)
 	c.tokens = slices.Compact(c.tokens)
 }
@@ -110,7 +126,7 @@ func (c *candidate) said() string {
 // overlap returns which part of two sorted lists both have, and whether no
 // number is among what only one has: texts that differ in a number do not say the
 // same.
-func overlap(a, b []string) (part float64, numbers bool) {
+func overlap(a, b []uint64) (part float64, numbers bool) {
 	both, i, j := 0, 0, 0
 	numbers = true
 	for i < len(a) || j < len(b) {
@@ -118,10 +134,10 @@ func overlap(a, b []string) (part float64, numbers bool) {
 		case i < len(a) && j < len(b) && a[i] == b[j]:
 			both, i, j = both+1, i+1, j+1
 		case j == len(b) || i < len(a) && a[i] < b[j]:
-			numbers = numbers && !numeric(a[i])
+			numbers = numbers && a[i]&1 == 0
 			i++
 		default:
-			numbers = numbers && !numeric(b[j])
+			numbers = numbers && b[j]&1 == 0
 			j++
 		}
 	}
@@ -130,5 +146,3 @@ func overlap(a, b []string) (part float64, numbers bool) {
 	}
 	return float64(both) / float64(len(a)+len(b)-both), numbers
 }
-
-func numeric(w string) bool { return strings.ContainsFunc(w, unicode.IsDigit) }

@@ -9,6 +9,7 @@ import (
 
 	"ponder/recall/index"
 	"ponder/recall/query"
+	"ponder/words"
 )
 
 // SearchOptions shape a search. The zero value finds the best of everything.
@@ -34,6 +35,8 @@ type SearchOptions struct {
 const (
 	defaultHits = 10
 	mostHits    = 100
+
+	maxLanguages = 4 // by which words are found again to be marked
 )
 
 // A Result is what a search found, and how.
@@ -67,7 +70,7 @@ type Hit struct {
 	Terms  []string // words of the query that it has
 	Topics []string // what else its passage is about
 
-	Cluster string // the id of the hit whose words these nearly are
+	Cluster string // the same for passages that have the same words
 	Similar int    // how many more say nearly the same and are left out
 	How     string // "words", "related words", "meaning", "words and meaning" or "date"
 }
@@ -102,6 +105,8 @@ type search struct {
 	empty   bool     // nothing can be found
 	notes   []string // for Says
 
+	languages []words.Language // of what there is, at most maxLanguages
+
 	best      float64 // relevance, before it is adjusted
 	agreement float64 // of words and meaning, 0 to 1; -1 unless both were asked
 	result    Result
@@ -125,6 +130,7 @@ func (s *search) run(ctx context.Context, text string) error {
 		return err
 	}
 	s.result.Documents, s.result.Passages = stats.Docs, stats.Passages
+	s.languages = stats.Languages[:min(len(stats.Languages), maxLanguages)]
 	list, err := s.candidates(ctx)
 	if err != nil {
 		return err
