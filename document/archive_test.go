@@ -135,6 +135,9 @@ func TestXLSX(t *testing.T) {
 func endless(unit string, n int) string { return strings.Repeat(unit, n/len(unit)) }
 
 func TestHostileArchives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	const much = 40 << 20
 	whole := docx(t, para("", endless("text ", 50_000)))
 	many := make([]string, 0, 2*(maxMembers+1))

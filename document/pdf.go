@@ -205,13 +205,14 @@ func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
 	if line = trimLetters(line); len(line) == 0 {
 		return l, false
 	}
-	first, mid, last := line[0].at, line[len(line)/2].at, line[len(line)-1].at
-	l.letters = len(line)
-	l.weight = r.number("FPDFText_GetFontWeight", text, uint64(first))
-	l.size = r.float("FPDFText_GetFontSize", text, uint64(first))
-	if size := r.float("FPDFText_GetFontSize", text, uint64(mid)); size < l.size {
-		l.size = size // the first is an initial
+	first, last := line[0].at, line[len(line)-1].at
+	mid := len(line) / 2 // the first may be an initial, or the mark of an item
+	if line[mid].rune == ' ' {
+		mid--
 	}
+	l.letters = len(line)
+	l.weight = r.number("FPDFText_GetFontWeight", text, uint64(line[mid].at))
+	l.size = r.float("FPDFText_GetFontSize", text, uint64(line[mid].at))
 	l.left, l.y = r.origin(text, first)
 	l.right, l.end = r.origin(text, last)
 	var s strings.Builder

@@ -181,6 +181,9 @@ func TestPDFEnded(t *testing.T) {
 }
 
 func TestHostilePDF(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	var bomb bytes.Buffer
 	z := zlib.NewWriter(&bomb)
 	for range 64 {

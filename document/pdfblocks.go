@@ -3,6 +3,7 @@ package document
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -221,17 +222,60 @@ func dropEdges(pages [][]pdfLine) {
 			}
 		}
 	}
+	offset := numbering(pages, tops, ends)
 	for p, lines := range pages {
 		var kept []pdfLine
 		for i, l := range lines {
 			n := count[noDigits(l.text)]
-			often := n >= 3 && n*3 >= len(pages) || n >= 2 && strings.Trim(noDigits(l.text), "# -–—|/.") == ""
+			often := n >= 3 && n*3 >= len(pages) || n >= 2 && strings.Trim(noDigits(l.text), "# -–—|/.") == "" || slices.Contains(pageNumbers(l.text), p+offset)
 			if i >= tops[p] && i < ends[p] || !often {
 				kept = append(kept, l)
 			}
 		}
 		pages[p] = kept
 	}
+}
+
+// unnumbered is what is added to the index of a page for its number where pages
+// have none.
+const unnumbered = -1 << 30
+
+// numbering returns what is added to the index of a page for the number that
+// stands at its edge, if most pages agree on it.
+func numbering(pages [][]pdfLine, tops, ends []int) int {
+	count := map[int]int{}
+	best := unnumbered
+	for p, lines := range pages {
+		for i, l := range lines {
+			if i >= tops[p] && i < ends[p] {
+				continue
+			}
+			for _, n := range pageNumbers(l.text) {
+				count[n-p]++
+				if count[n-p] > count[best] || count[n-p] == count[best] && n-p > best {
+					best = n - p
+				}
+			}
+		}
+	}
+	if count[best] < 3 || count[best]*2 < len(pages) {
+		return unnumbered
+	}
+	return best
+}
+
+// pageNumbers returns the numbers that a line begins and ends with.
+func pageNumbers(s string) []int {
+	var out []int
+	words := strings.Fields(s)
+	for i, w := range words {
+		if i == 0 || i == len(words)-1 {
+			if n, err := strconv.Atoi(w); err == nil && n > 0 && n < 100_000 {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
 }
 
 // margins returns where the text of a page begins and ends: lines before and

@@ -20,10 +20,11 @@ import (
 
 // Bounds on the PDF engine.
 const (
-	pdfTime   = 20 * time.Second      // for a file
-	pdfPage   = 20 * time.Millisecond // more, for each page that could be read
-	pdfMemory = 512 << 20             // bytes of an engine's own memory, the file included
-	pdfAtOnce = 2                     // engines that run beside each other
+	pdfTime   = 20 * time.Second       // for a file
+	pdfPage   = 100 * time.Millisecond // more, for each page that could be read
+	pdfMost   = 2 * time.Minute        // for a file of however many pages
+	pdfMemory = 512 << 20              // bytes of an engine's own memory, the file included
+	pdfAtOnce = 2                      // engines that run beside each other
 )
 
 // startPDFs starts what engines are made of: PDFium as WebAssembly, which can
@@ -61,14 +62,15 @@ type pdfEngine struct {
 	funcs map[string]api.Function
 	err   error
 	timer *time.Timer
-	until time.Time
+	began time.Time
+	limit time.Duration
 }
 
 // extend gives the engine more time, unless it is up.
 func (e *pdfEngine) extend(d time.Duration) {
-	if e.timer.Stop() {
-		e.until = e.until.Add(d)
-		e.timer.Reset(time.Until(e.until))
+	if e.limit < pdfMost && e.timer.Stop() {
+		e.limit += d
+		e.timer.Reset(e.limit - time.Since(e.began))
 	}
 }
 
@@ -89,7 +91,7 @@ func withPDFium(limit time.Duration, f func(*pdfEngine) error) error {
 		return err
 	}
 	late := make(chan struct{})
-	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, until: time.Now().Add(limit)}
+	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit}
 	e.timer = time.AfterFunc(limit, func() {
 		close(late)
 		_ = mod.CloseWithExitCode(context.Background(), 1) // what runs in it ends with an error
@@ -97,7 +99,7 @@ func withPDFium(limit time.Duration, f func(*pdfEngine) error) error {
 	err = f(e)
 	if !e.timer.Stop() {
 		<-late
-		return fmt.Errorf("it takes longer than %v to read", limit)
+		return fmt.Errorf("it takes longer than %v to read", e.limit)
 	}
 	if e.err != nil {
 		return fmt.Errorf("the PDF engine broke off: %s", firstLine(e.err.Error()))

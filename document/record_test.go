@@ -106,6 +106,9 @@ func TestParseDate(t *testing.T) {
 }
 
 func TestHostileRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	const n = 1 << 20
 	for name, c := range map[string]struct {
 		file string
