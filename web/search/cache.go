@@ -18,7 +18,7 @@ func (s *Searcher) kept(ctx context.Context, l *lane, q Query) (list []Result, a
 	if age == 0 {
 		age = s.opts.MaxAge
 	}
-	if s.cache == nil || age < 0 || l.fresh {
+	if s.cache == nil || age < 0 || l.Local {
 		return nil, at, false
 	}
 	value, at, err := s.cache.Note(ctx, kind, note(l.Name, q))
@@ -30,7 +30,7 @@ func (s *Searcher) kept(ctx context.Context, l *lane, q Query) (list []Result, a
 
 // keep keeps an answer. That it can't be kept is no reason to do without it.
 func (s *Searcher) keep(ctx context.Context, l *lane, q Query, list []Result, at time.Time) {
-	if s.cache == nil || s.opts.MaxAge < 0 || l.fresh {
+	if s.cache == nil || s.opts.MaxAge < 0 || l.Local {
 		return
 	}
 	s.clean.Do(func() { _ = s.cache.Forget(ctx, kind, at.Add(-s.opts.Keep)) })

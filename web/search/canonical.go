@@ -20,16 +20,19 @@ const maxURL = 2048
 // What it returns leads to the same page, as far as hosts keep to what is usual,
 // and Canonical leaves it as it is.
 func Canonical(raw string) (string, bool) {
-	for range 3 { // an address may be wrapped in another
+	for range 5 { // an address may be wrapped in another, or mended to one that needs it, too
 		u, ok := parse(raw)
 		if !ok {
 			return "", false
 		}
-		inner := unwrap(u)
-		if inner == "" {
-			return u.String(), true
+		next := unwrap(u)
+		if next == "" {
+			next = u.String()
 		}
-		raw = inner
+		if next == raw {
+			return raw, true
+		}
+		raw = next
 	}
 	return "", false
 }
@@ -69,8 +72,8 @@ func ascii(host string) (string, bool) {
 	if host == "" || len(host) > 253 {
 		return "", false
 	}
-	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && !strings.Contains(host, "..") && !strings.Contains(host, "xn--") {
-		return host, host[0] != '.'
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && !strings.Contains(host, "xn--") {
+		return host, !strings.Contains("."+host+".", "..")
 	}
 	out, err := idna.Lookup.ToASCII(host)
 	if err != nil || out == "" || strings.ContainsAny(out, ":%/\\@ ") {

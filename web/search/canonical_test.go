@@ -52,7 +52,7 @@ func TestNotCanonical(t *testing.T) {
 	for _, raw := range []string{"", "example.com", "/a", "//example.com/", "javascript:alert(1)", "file:///etc/passwd", "ftp://example.com/", "data:text/html,x",
 		"https://", "https://user@example.com/", "https://user:pw@example.com/", "https:example.com", "mailto:a@example.com", "https://exa mple.com/",
 		"https://example.com/\n", "https://[fe80::1%25eth0]/", "https://-.example/%zz", "https://" + strings.Repeat("a", 300) + ".com/",
-		"https://example.com/" + strings.Repeat("a", 3000), "https://www.google.com/amp/s/www.google.com/amp/s/www.google.com/amp/s/a.example/"} {
+		"https://example.com/" + strings.Repeat("a", 3000), "https://" + strings.Repeat("www.google.com/amp/s/", 9) + "a.example/"} {
 		if got, ok := Canonical(raw); ok && raw != "https://example.com/\n" {
 			t.Errorf("%.60q is %q", raw, got)
 		}

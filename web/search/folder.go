@@ -57,17 +57,16 @@ type Hit struct {
 
 // Bounds on a folder. What is beyond is not found.
 const (
-	folderName = "folder"
-	maxFiles   = 20_000
-	maxFile    = 10 << 20
-	maxFolder  = 256 << 20 // bytes of all pages together
+	maxFiles  = 20_000
+	maxFile   = 10 << 20
+	maxFolder = 256 << 20 // bytes of all pages together
 )
 
 // Folder searches pages on disk. They are read at the first search, and again when
 // a file was changed since. Links on disk are not followed.
 func Folder(c Crawl) Provider {
 	f := &folder{Crawl: c}
-	return Provider{Name: folderName, Max: 4, Timeout: time.Minute, Search: f.search}
+	return Provider{Name: "folder", Local: true, Max: 4, Timeout: time.Minute, Search: f.search}
 }
 
 type folder struct {

@@ -20,7 +20,6 @@ const (
 // and not before it said to come back.
 type lane struct {
 	Provider
-	fresh bool // not worth keeping its answers
 	slots chan struct{}
 
 	mu   sync.Mutex
@@ -34,7 +33,7 @@ func newLane(p Provider) *lane {
 	if p.Timeout <= 0 {
 		p.Timeout = patient
 	}
-	return &lane{Provider: p, slots: make(chan struct{}, p.Max), fresh: p.Name == folderName}
+	return &lane{Provider: p, slots: make(chan struct{}, p.Max)}
 }
 
 // errSlow says that a provider took too long.

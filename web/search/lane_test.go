@@ -73,10 +73,11 @@ func TestLimits(t *testing.T) {
 				if err == nil && (len(f.Results) != 1 || f.Results[0].URL != page) {
 					t.Errorf("found %+v", f)
 				}
+				time.Sleep(time.Hour) // what is left running ends
+				synctest.Wait()
 				if d := cmp.Diff(test.at, *at); d != "" {
 					t.Error(d)
 				}
-				time.Sleep(time.Hour) // what is left running ends
 			})
 		})
 	}
@@ -157,7 +158,7 @@ func TestSideBySide(t *testing.T) {
 		if d := cmp.Diff([]string{"a 3 <nil>", "b 0 status 403 forbidden: no money", "c 2 <nil>", "slow 0 no answer in time"}, outcomes); d != "" {
 			t.Error(d)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // what is left running ends
 	})
 }
 

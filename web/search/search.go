@@ -80,6 +80,7 @@ type Provider struct {
 	Max     int           // searches at a time; 2 if zero
 	Every   time.Duration // from one search to the next
 	Timeout time.Duration // of a search with all its tries; 20 s if zero
+	Local   bool          // answers at once from this machine, so that answers are not kept
 
 	// Search returns the best results first. It may be called concurrently. An
 	// error should be, or wrap, a *StatusError where the engine has refused: when
