@@ -79,7 +79,7 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 
 func docsFinding(ctx context.Context, docs []string) finding {
 	if len(docs) == 0 {
-		return finding{"documents", fine, "text, Markdown and HTML can be read with --docs; --docs here tries a path"}
+		return finding{"documents", fine, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
 	}
 	paths, err := checkDocs(ctx, docs)
 	if err != nil {

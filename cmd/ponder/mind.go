@@ -10,8 +10,6 @@ import (
 	"ponder/internal/place"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
-	"ponder/tool/knowledge"
-	"ponder/tool/thread"
 )
 
 // modes are the ways of thinking there are.
@@ -23,16 +21,17 @@ func modes() []ponder.Mode {
 type thinker struct {
 	mind  *ponder.Mind
 	place *place.Placement
-	ended bool // closed
+	tools func() // ends their use
+	ended bool   // closed
 }
 
-// thinker returns one that thinks with models and may read docs, and nothing else
-// of the machine. The caller closes it.
-func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, docs []string,
+// thinker returns one that thinks with models and may look into what, and nothing
+// else of the machine. The caller closes it.
+func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what sight,
 	onDelta func(ponder.Delta)) (*thinker, error) {
-	tools := []ponder.Tool{thread.New(store, owner)}
-	if len(docs) > 0 {
-		tools = append(tools, knowledge.New(knowledge.Options{Roots: docs}))
+	tools, end, err := a.tools(ctx, store, what)
+	if err != nil {
+		return nil, err
 	}
 	node := place.Self()
 	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(), Models: models, Tools: tools, OnDelta: onDelta, Node: node})
@@ -46,7 +45,7 @@ func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponde
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
-	return &thinker{mind: mind, place: p}, nil
+	return &thinker{mind: mind, place: p, tools: end}, nil
 }
 
 // work works on a thread until nothing is left to do, and returns nil; or until
@@ -69,5 +68,7 @@ func (t *thinker) close(ctx context.Context) error {
 	t.ended = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	return errors.Join(t.place.Close(ctx), t.mind.Close(ctx))
+	err := errors.Join(t.place.Close(ctx), t.mind.Close(ctx))
+	t.tools()
+	return err
 }

@@ -25,14 +25,14 @@ func sessionRoles() []ponder.Role { return []ponder.Role{ponder.Slow, ponder.Fro
 
 // prepare finds the models for a session and makes sure that they will answer, as
 // far as they can say. Where there is none, it sets the options to do without, if
-// there are documents.
+// there is something to quote.
 func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*prepared, error) {
 	l, err := a.lineup(ctx, model)
 	if err != nil {
 		return nil, err
 	}
 	if l.none() {
-		if len(opts.Docs) == 0 {
+		if len(opts.Docs) == 0 && !opts.Memory && !opts.Web {
 			return nil, notReadyf("no model is configured: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
 				"or pass --docs to have documents quoted; `ponder doctor` says more")
 		}
@@ -102,7 +102,7 @@ func checkDocs(ctx context.Context, paths []string) ([]string, error) {
 			return nil, docsError(ctx, err)
 		}
 		if len(listing.Files) == 0 {
-			return nil, usagef("--docs: nothing to read in %s: Ponder reads text, Markdown and HTML%s", paths[0], skipped(listing.Skipped))
+			return nil, usagef("--docs: nothing to read in %s: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", paths[0], skipped(listing.Skipped))
 		}
 	}
 	return all, nil

@@ -50,7 +50,7 @@ func (a *app) sessionCancel(ctx context.Context, name string) error {
 // settle holds the session for as long as it takes to obey an order, which takes
 // no model. It is no error if another process has come to hold it.
 func (w *viewing) settle(ctx context.Context, store *sqlite.Store) error {
-	t, err := w.thinker(ctx, store, nil, nil, nil)
+	t, err := w.thinker(ctx, store, nil, sight{}, nil)
 	if err != nil {
 		return err
 	}

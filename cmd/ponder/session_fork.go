@@ -149,12 +149,14 @@ func (a *app) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.Threa
 	if f.paused {
 		return w.leave(ctx, store)
 	}
-	t, err := a.thinker(ctx, store, p.models, w.view.Session.Metadata.Docs, w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, sightOf(w.view.Session), w.onDelta)
 	if err != nil {
 		return err
 	}
 	defer t.close(ctx)
-	return w.end(ctx, w.work(ctx, t))
+	err = w.work(ctx, t)
+	w.keep(ctx, store)
+	return w.end(ctx, err)
 }
 
 // leave prints the id of a fork that waits, having let it say what it does about

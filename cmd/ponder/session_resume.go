@@ -49,7 +49,7 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	if err != nil {
 		return err
 	}
-	t, err := a.thinker(ctx, store, p.models, s.Metadata.Docs, w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, sightOf(s), w.onDelta)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,7 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	case errors.Is(err, ponder.ErrHeld):
 		return w.lookOn(ctx)
 	}
+	w.keep(ctx, store)
 	return w.end(ctx, err)
 }
 

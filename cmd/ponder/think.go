@@ -24,6 +24,8 @@ type thinkFlags struct {
 	parallel       string
 	toTheEnd       bool
 	noEarlier      bool
+	noMemory       bool
+	noWeb          bool
 	detach         bool
 	internal       bool
 }
@@ -39,7 +41,11 @@ from standard input.
 
 On a terminal, the lines at the bottom say how it stands; ? shows what keys do: pause,
 steer, answer now, go on in the background. Ctrl-C pauses the session, and prints the
-command that goes on. Without a model, Ponder quotes what --docs says about the question.
+command that goes on.
+
+It looks into what --docs names, what is remembered (see ponder remember), and the web, if
+a search engine is configured. Without a model, Ponder quotes what they say about the
+question.
 
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget or paused,
 4 no model, or it will not answer, 130 interrupted.`,
@@ -61,6 +67,8 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	flags.StringVar(&f.parallel, "parallel", "", "think about this `number` of questions at a time, up to 16 (default 1)")
 	flags.BoolVar(&f.toTheEnd, "to-the-end", false, "use all of the time, though nothing new comes any more")
 	flags.BoolVar(&f.noEarlier, "no-earlier", false, "do not look at what earlier sessions concluded")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
+	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
 	flags.StringArrayVar(&f.docs, "docs", nil, "read the file or folder at `path`; may be repeated")
 	flags.StringVar(&f.model, "model", "", "think with `provider/model` only")
 	flags.StringVar(&f.title, "title", "", "show this `text` for the session in lists")
@@ -93,6 +101,10 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if opts.Docs, err = checkDocs(ctx, f.docs); err != nil {
 		return err
 	}
+	says := ""
+	if opts.Memory, opts.Web, says, err = a.look(ctx, f.noMemory, f.noWeb); err != nil {
+		return err
+	}
 	p, err := a.prepare(ctx, f.model, budget, &opts)
 	if err != nil {
 		return err
@@ -109,10 +121,13 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if opts.WithoutModel {
 		a.note("no model is configured, so this is done without one, from quotations of the documents")
 	}
+	if says != "" {
+		a.note("%s", says)
+	}
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return a.thinkHere(ctx, store, id, p, opts.Docs, f.internal)
+	return a.thinkHere(ctx, store, id, p, sight{opts.Docs, opts.Memory, opts.Web}, f.internal)
 }
 
 // begin makes the thread of a session, with its question.
@@ -141,10 +156,10 @@ const (
 )
 
 // thinkHere thinks in this process, and shows it.
-func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, docs []string, internal bool) error {
+func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, what sight, internal bool) error {
 	w := a.viewing(store, id)
 	w.internal = internal
-	t, err := a.thinker(ctx, store, p.models, docs, w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, what, w.onDelta)
 	if err != nil {
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
 	}
@@ -155,6 +170,7 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 		return w.handOver(ctx, t)
 	}
 	if !w.nothingCame(ctx, err) {
+		w.keep(ctx, store)
 		return w.end(ctx, err)
 	}
 	removed := store.Remove(context.WithoutCancel(ctx), id)

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/archive"
+	"ponder/mode/session"
+	"ponder/recall"
+	"ponder/store/sqldb"
+	"ponder/store/sqlite"
+	"ponder/tool/knowledge"
+	"ponder/tool/thread"
+	webtool "ponder/tool/web"
+	"ponder/web"
+	"ponder/web/extract"
+	"ponder/web/search"
+)
+
+// A sight is what thinking may look into.
+type sight struct {
+	docs   []string // absolute paths
+	memory bool     // what the user had remembered
+	web    bool
+}
+
+// sightOf returns that of a session that has begun.
+func sightOf(s session.Session) sight {
+	return sight{s.Metadata.Docs, s.Metadata.Memory, s.Metadata.Web}
+}
+
+// tools returns the tools that look, and what to close when they are not used any
+// more.
+func (a *app) tools(ctx context.Context, store *sqlite.Store, what sight) ([]ponder.Tool, func(), error) {
+	list := []ponder.Tool{thread.New(store, owner)}
+	end := func() {}
+	looks := knowledge.Options{Roots: what.docs}
+	if what.memory {
+		s, err := a.shelfIn(ctx, store)
+		if err != nil {
+			return nil, nil, err
+		}
+		looks.Library, end = known{s.Library}, func() { s.Library.Close() }
+	}
+	if len(what.docs) > 0 || what.memory {
+		list = append(list, knowledge.Tools(looks)...)
+	}
+	if !what.web {
+		return list, end, nil
+	}
+	kept, err := archive.Open(ctx, store.SQL())
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := a.web(kept)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(list, w.tools()...), func() { w.fetcher.Close(); end() }, nil
+}
+
+// known is what is remembered, but for finished threads.
+type known struct{ *recall.Library }
+
+// Search implements [knowledge.Library].
+func (k known) Search(ctx context.Context, text string, o recall.SearchOptions) (recall.Result, error) {
+	if len(o.Kinds) == 0 {
+		o.Kinds = evidenceKinds()
+	}
+	return k.Library.Search(ctx, text, o)
+}
+
+// A net is what reaches the web.
+type net struct {
+	searcher *search.Searcher
+	fetcher  *web.Fetcher
+	archive  *archive.Archive
+	names    []string // of the providers
+
+	mu    sync.Mutex
+	pages map[string]search.Result // of the folder, by URL
+}
+
+// maxPages is how many pages of the folder are kept at hand.
+const maxPages = 500
+
+// web returns what reaches the web. Without a provider it has no searcher.
+func (a *app) web(kept *archive.Archive) (*net, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.fetcher(kept)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{fetcher: f, archive: kept, pages: make(map[string]search.Result)}
+	var list []search.Provider
+	for _, p := range []struct {
+		key  string
+		make func(search.Service) search.Provider
+	}{{string(cfg.Search.Exa), search.Exa}, {string(cfg.Search.Brave), search.Brave}, {string(cfg.Search.Tavily), search.Tavily}} {
+		if p.key != "" {
+			list = append(list, p.make(search.Service{Key: p.key}))
+		}
+	}
+	if cfg.Search.SearXNG != "" {
+		list = append(list, search.SearXNG(search.Service{URL: cfg.Search.SearXNG}))
+	}
+	if dir := cfg.Web.Folder; dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
+		list = append(list, n.remembering(search.Folder(search.Crawl{Dir: dir, Read: readPage})))
+	}
+	for _, p := range list {
+		n.names = append(n.names, p.Name)
+	}
+	if len(list) > 0 {
+		n.searcher = search.New(list, kept, search.Options{})
+	}
+	return n, nil
+}
+
+// errNoSearch says how to search the web.
+var errNoSearch = errors.New("no search of the web is configured: set EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL, " +
+	"or name a folder of pages with `ponder settings web.folder PATH`")
+
+// tools returns the tools that look at the web.
+func (n *net) tools() []ponder.Tool {
+	o := webtool.Options{Fetch: n.fetch, Judge: webtool.Judging(time.Now)}
+	if n.searcher != nil {
+		o.Search = webtool.Searching(n.searcher.Search)
+	}
+	return webtool.New(o)
+}
+
+// remembering returns a provider whose pages can be fetched where they are.
+func (n *net) remembering(p search.Provider) search.Provider {
+	find := p.Search
+	p.Search = func(ctx context.Context, q search.Query) ([]search.Result, error) {
+		list, err := find(ctx, q)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if len(n.pages) > maxPages {
+			clear(n.pages)
+		}
+		for _, r := range list {
+			n.pages[r.URL] = r
+		}
+		return list, err
+	}
+	return p
+}
+
+// fetch reads a page: of the folder, if a search found it there.
+func (n *net) fetch(ctx context.Context, url string) (*web.Page, error) {
+	n.mu.Lock()
+	r, ok := n.pages[url]
+	n.mu.Unlock()
+	if !ok || r.Text == "" {
+		return n.fetcher.Fetch(ctx, url)
+	}
+	now := time.Now()
+	hash, err := n.archive.Put(ctx, archive.Original{Type: "text/markdown", Source: url, Title: r.Title, Fetched: now, Bytes: []byte(r.Text)})
+	if err != nil && !errors.Is(err, sqldb.ErrReadOnly) {
+		return nil, err
+	}
+	return &web.Page{
+		URL: url, Final: url, Type: "text/markdown", Charset: "utf-8", Title: r.Title, Author: r.Author, Published: r.Published, Fetched: now,
+		Markdown: r.Text, Hash: hash, Bytes: len(r.Text),
+	}, nil
+}
+
+// look says what a session looks into, by default: what is remembered, if anything
+// is, and the web, if there is a way to search it.
+func (a *app) look(ctx context.Context, noMemory, noWeb bool) (memory, web bool, says string, err error) {
+	var parts []string
+	if !noMemory {
+		if memory, err = a.remembers(ctx); err != nil {
+			return false, false, "", err
+		}
+		if memory {
+			parts = append(parts, "what is remembered")
+		}
+	}
+	if !noWeb {
+		n, err := a.web(nil)
+		if err != nil {
+			return false, false, "", err
+		}
+		n.fetcher.Close()
+		if web = n.searcher != nil; web {
+			parts = append(parts, "the web ("+strings.Join(n.names, ", ")+")")
+		}
+	}
+	if len(parts) > 0 {
+		says = "looking into " + strings.Join(parts, " and ")
+	}
+	return memory, web, says, nil
+}
+
+// remembers reports whether anything is remembered that is evidence. Where there is
+// no database, it makes none.
+func (a *app) remembers(ctx context.Context) (bool, error) {
+	s, err := a.shelfToRead(ctx)
+	if errors.Is(err, errNothingKnown) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	list, err := s.List(ctx, recall.Filter{Kinds: evidenceKinds(), N: 1})
+	return len(list) > 0, err
+}
+
+// evidenceKinds are the kinds of what is remembered that a session may rest on:
+// not what others came to, which is known from elsewhere, with how it turned out.
+func evidenceKinds() []recall.Kind {
+	return []recall.Kind{recall.KindMemory, recall.KindDocument, recall.KindPost, recall.KindJournal}
+}
+
+// readPage reads a page of a folder.
+func readPage(page []byte, address string) (search.Page, error) {
+	c, err := extract.Article(page, address)
+	if err != nil {
+		return search.Page{}, err
+	}
+	return search.Page{URL: c.Canonical, Title: c.Title, Author: c.Author, Text: c.Markdown, Published: c.Published}, nil
+}
