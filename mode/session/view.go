@@ -243,7 +243,8 @@ func originOf(b ponder.Evidence) Origin {
 		Published: known(b.Published), Fetched: known(b.Fetched),
 	}
 	if b.Found != (ponder.Found{}) {
-		o.FoundBy = &b.Found
+		by := b.Found
+		o.FoundBy = &by
 	}
 	return o
 }
@@ -253,7 +254,8 @@ func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	return &t
+	at := t
+	return &at
 }
 
 // cite marks sources as cited.

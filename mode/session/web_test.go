@@ -415,14 +415,14 @@ func checkPages(t *testing.T, d *driver) {
 // With the memory and the web, a log that is cut after any event is continued to
 // the same log, and so is one whose looks end in another order.
 func TestCutAnywhereOnTheWeb(t *testing.T) {
-	for seed := range uint64(16) {
+	for seed := range uint64(8) {
 		o, w, inputs := anyWebOptions(seed)
-		whole := newDriver(t, "What is the fact?", o, 90*time.Second, w.answer)
+		whole := newDriver(t, "What is the fact?", o, time.Minute, w.answer)
 		whole.inputs = maps.Clone(inputs)
 		whole.work()
 		want := jsonLines(t, whole.log)
 		for n := range whole.log {
-			d := newDriver(t, "What is the fact?", o, 90*time.Second, w.answer)
+			d := newDriver(t, "What is the fact?", o, time.Minute, w.answer)
 			d.inputs, d.quick = make(map[int]ponder.Body), true
 			for at, b := range inputs {
 				if at >= n {

@@ -67,6 +67,11 @@ func TestJoined(t *testing.T) {
 	if len(p.Hits) == 0 || !strings.HasPrefix(p.Hits[0].Quote, "The Challenger Deep has a depth of 10,935 metres") || p.Author != "Anna Diver" || p.Fetched.IsZero() || len(p.Quality) == 0 {
 		t.Errorf("%+v", p)
 	}
+	if again, err := f.Archived(t.Context(), p.Original); err != nil {
+		t.Error(err)
+	} else if d := Document(again); d.Hash != p.Hits[0].Hash || !d.Verify(p.Hits[0].Quote, p.Hits[0].Start, p.Hits[0].End) {
+		t.Error("the quote is not found again in the archive")
+	}
 	if o, err := arch.Get(t.Context(), p.Original); err != nil || string(o.Bytes) != article {
 		t.Errorf("the original: %v", err)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"ponder/document"
+	fetching "ponder/web"
 )
 
 // Bounds on passages.
@@ -31,13 +32,20 @@ type hit struct {
 	Context string   `json:"context,omitempty"`
 }
 
+// Document returns the text of a page that the places of its passages are in: that
+// of its Markdown without marks. An archived page gives the same one again.
+func Document(p *fetching.Page) *document.Document { return plain(p.Final, p.Title, p.Markdown) }
+
+func plain(url, title, markdown string) *document.Document {
+	return document.NewDocument(url, title, document.Markdown(visible(markdown)))
+}
+
 // passages returns the sentences of a page that bear on a query, the best first.
 func passages(url, title, markdown, query string, n int) []hit {
 	if n <= 0 {
 		n = defaultPassages
 	}
-	content := document.Markdown(markdown)
-	docs := document.NewCollection([]*document.Document{document.NewDocument(url, title, content)})
+	docs := document.NewCollection([]*document.Document{plain(url, title, markdown)})
 	var hits []hit
 	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{Least: leastScore, Diversity: diversity}) {
 		hits = append(hits, hit{
