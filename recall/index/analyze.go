@@ -14,13 +14,20 @@ const (
 	headingWeight = 1
 )
 
+// The length of a passage is a number of words, with a bit for what somebody
+// says.
+const (
+	maxLength = spoken - 1
+	spoken    = 1 << 15
+)
+
 // An analyzer takes documents apart into terms. It is not safe for concurrent
 // use.
 type analyzer struct {
 	terms   []string // by number
 	written []bool   // whether a term is a word as somebody wrote it
 	entries []entry  // in order of passages
-	lens    []uint16 // words of each passage
+	lens    []uint16 // of each passage
 
 	readings *readings
 	numbers  map[string]int32
@@ -64,7 +71,11 @@ func (a *analyzer) add(d *Doc, lang words.Language) {
 				f.add(name, nameWeight)
 			}
 		}
-		a.lens = append(a.lens, uint16(min(f.n, math.MaxUint16)))
+		n := uint16(min(f.n, maxLength))
+		if p.Speaker != "" {
+			n |= spoken
+		}
+		a.lens = append(a.lens, n)
 	}
 }
 

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -166,6 +167,7 @@ func BenchmarkIndex(b *testing.B) {
 		file := filepath.Join(b.TempDir(), "bench.db")
 		x, _ := open(b, file)
 		p := newProse(200_000)
+		stop := backfill(b, file)
 		took, slowest := fill(b, x, p, benchPassages)
 		b.ReportMetric(benchPassages/took.Seconds(), "passages/s")
 		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-batch-ms")
@@ -191,6 +193,7 @@ func BenchmarkIndex(b *testing.B) {
 		}
 		b.ReportMetric(float64(time.Since(start).Milliseconds()), "open-ms")
 		beside(b, x, p, ask(p.query))
+		stop()
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -201,6 +204,11 @@ func BenchmarkIndex(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(s.Segments), "segments")
+		for name, suffix := range map[string]string{"file-MiB": "", "wal-MiB": "-wal"} {
+			if info, err := os.Stat(file + suffix); err == nil {
+				b.ReportMetric(float64(info.Size()>>20), name)
+			}
+		}
 	}
 }
 
@@ -227,6 +235,34 @@ func beside(b *testing.B, x *Index, p *prose, search func()) {
 	times(b, "beside", 1000, search)
 	close(stop)
 	wait.Wait()
+}
+
+// backfill moves what is written from the write-ahead log to the file, now and
+// then, as the store does that the log is in.
+func backfill(b *testing.B, file string) (stop func()) {
+	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=secure_delete(on)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(500 * time.Millisecond):
+				if _, err := db.Exec(`PRAGMA wal_checkpoint(PASSIVE)`); err != nil {
+					b.Error(err)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+		db.Close()
+	}
 }
 
 // resident returns how many MiB of memory the process had at most, where the

@@ -67,7 +67,10 @@ func (c *cursor) signed() int64 {
 }
 
 func (c *cursor) bytes() []byte {
-	n := c.int(len(c.data) - c.at)
+	n := c.int(len(c.data))
+	if n > len(c.data)-c.at {
+		c.bad, c.at, n = true, len(c.data), 0
+	}
 	out := c.data[c.at : c.at+n]
 	c.at += n
 	return out

@@ -48,8 +48,8 @@
 // (1 owner, 2 kind, 4 tags, 8 language as the one before); the differences from
 // the one before of its id, the number of its first passage and its date in
 // microseconds; source; owner, kind, language and tags where they differ; the
-// number of passages and the words of each. Numbers of passages are relative to
-// the segment's first.
+// number of passages, and of each twice its words, plus 1 if somebody says it.
+// Numbers of passages are relative to the segment's first.
 //
 // Terms (kind 1): each row begins with where the postings of its first term
 // begin. For each term in order: bytes in common with the one before on the row,

@@ -45,7 +45,7 @@ func (s *search) addTerms(weights map[string]float64, doc *Doc, lang words.Langu
 		if n := utf8.RuneCountInString(term); isForm(term) || n < 2 || n > 20 || words.Stop(term, lang) {
 			continue
 		}
-		weights[term] += score * float64(e.tf) / float64(max(1, a.lens[0]))
+		weights[term] += score * float64(e.tf) / float64(max(1, a.lens[0]&maxLength))
 	}
 }
 

@@ -160,7 +160,11 @@ func (r *reference) search(q Query, n int) (out []scored) {
 			case t.Not:
 				met[i] = -1000
 			default:
-				sums[i] += idf * tfs[i] * (k1 + 1) / (tfs[i] + k1*(1-bText+bText*p.n/(length/float64(len(all)))))
+				b := bText
+				if p.doc.Passages[p.place].Speaker != "" {
+					b = bSpoken
+				}
+				sums[i] += idf * tfs[i] * (k1 + 1) / (tfs[i] + k1*(1-b+b*p.n/(length/float64(len(all)))))
 				if t.Must && !t.Not {
 					met[i]++
 				}
@@ -255,6 +259,9 @@ func (m *maker) doc() Doc {
 	d := doc(m.next, texts...)
 	d.Language = []words.Language{"en", "en", "de", "pl"}[m.IntN(4)]
 	d.Title = m.text(m.IntN(4))
+	if m.IntN(3) == 0 {
+		d.Passages[0].Speaker = m.word()
+	}
 	d.Owner = []string{"", "a", "b"}[m.IntN(3)]
 	d.Kind = []string{"memory", "post"}[m.IntN(2)]
 	d.Source = fmt.Sprintf("/notes/%d.md", m.IntN(10))

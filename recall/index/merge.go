@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"time"
 )
 
 // What merging is tuned by.
@@ -39,6 +40,13 @@ func (x *Index) Merge(ctx context.Context) (more bool, err error) {
 	}
 	return false, nil
 }
+
+// now returns the time as rows have it.
+func (x *Index) now() int64 { return x.clock().UnixMicro() }
+
+// alive is how long the maker of a segment may be silent before the segment is
+// taken for one that was left by a crash.
+const alive = time.Minute
 
 // sweep deletes a part of a segment that nobody needs.
 func (x *Index) sweep(ctx context.Context) (more bool, err error) {

@@ -67,7 +67,7 @@ func appendMeta(b []byte, d, before *docMeta, lens []uint16) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(lens)))
 	for _, n := range lens {
-		b = binary.AppendUvarint(b, uint64(n))
+		b = binary.AppendUvarint(b, uint64(n&maxLength)<<1|uint64(n/spoken))
 	}
 	return b
 }
@@ -106,7 +106,8 @@ func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool)
 		}
 		d.at, d.n = int32(len(lens)), int32(c.int(len(data)))
 		for n := d.n; n > 0 && !c.bad; n-- {
-			lens = append(lens, uint16(c.uint()))
+			n := c.int(maxLength<<1 | 1)
+			lens = append(lens, uint16(n>>1|n&1*spoken))
 		}
 		docs = append(docs, d)
 		before = d

@@ -6,29 +6,25 @@ import (
 	"slices"
 )
 
-// What BM25 is tuned by. Turns of a conversation are short, and how short says
-// little of them.
+// What BM25 is tuned by. How long it is that somebody says something tells less
+// of it than of a written passage.
 const (
-	k1    = 1.2
-	bText = 0.75
-	bTurn = 0.4
+	k1      = 1.2
+	bText   = 0.75
+	bSpoken = 0.4
 )
 
 // A board has the scores of the passages of a view.
 type board struct {
 	v      *view
-	b      float64
 	from   []int // where the passages of each segment begin
 	scores []float32
 	met    []uint8 // how many of the words that must be there are
 	must   int
 }
 
-func (x *Index) newBoard(v *view, q Query) *board {
-	bd := &board{v: v, b: bText}
-	if q.Neighbours > 0 {
-		bd.b = bTurn
-	}
+func (x *Index) newBoard(v *view) *board {
+	bd := &board{v: v}
 	n := 0
 	for _, s := range v.segments {
 		bd.from = append(bd.from, n)
@@ -48,7 +44,8 @@ func (x *Index) release(bd *board) { x.scores.Put(&bd.scores) }
 // score adds what the words of groups are worth, times a factor.
 func (bd *board) score(groups []*group, factor float64) {
 	average := float64(bd.v.length) / float64(max(1, bd.v.passages))
-	c0, c1 := float32(k1*(1-bd.b)), float32(k1*bd.b/max(1, average))
+	c0, c1 := float32(k1*(1-bText)), float32(k1*bText/max(1, average))
+	s0, s1 := float32(k1*(1-bSpoken)), float32(k1*bSpoken/max(1, average))
 	for _, g := range groups {
 		if g.not || g.df == 0 {
 			continue
@@ -58,8 +55,12 @@ func (bd *board) score(groups []*group, factor float64) {
 			scores := bd.scores[bd.from[i]:]
 			lens := bd.v.segments[i].lens
 			for _, p := range list {
-				tf := float32(p.tf)
-				scores[p.at] += w * tf / (tf + c0 + c1*float32(lens[p.at]))
+				tf, n := float32(p.tf), lens[p.at]
+				if n&spoken == 0 {
+					scores[p.at] += w * tf / (tf + c0 + c1*float32(n))
+				} else {
+					scores[p.at] += w * tf / (tf + s0 + s1*float32(n&maxLength))
+				}
 			}
 		}
 	}

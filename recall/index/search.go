@@ -49,7 +49,7 @@ func (s *search) run(ctx context.Context, n int) ([]Hit, error) {
 			return nil, err
 		}
 	}
-	bd := s.x.newBoard(s.v, s.q)
+	bd := s.x.newBoard(s.v)
 	defer s.x.release(bd)
 	bd.score(s.groups, 1)
 	bd.require(s.groups)

@@ -17,7 +17,7 @@ type segment struct {
 
 	docs  []docMeta
 	docOf []int32  // of each passage
-	lens  []uint16 // of each passage, in words
+	lens  []uint16 // of each passage
 	terms *dictionary
 	byID  *lookup
 
@@ -76,7 +76,7 @@ func (s *segment) count() {
 		s.live += int(d.n)
 		s.langs[d.lang] += int(d.n)
 		for _, n := range s.lens[d.at : d.at+d.n] {
-			s.length += int64(n)
+			s.length += int64(n & maxLength)
 		}
 	}
 }

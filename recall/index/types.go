@@ -38,7 +38,7 @@ type Passage struct {
 	Start, End int // bytes of the document's text
 	Page       int // from 1; 0 is none
 	Heading    string
-	Speaker    string
+	Speaker    string // of what somebody says, who
 	Text       string
 }
 
@@ -55,8 +55,7 @@ type Query struct {
 	// Neighbours and Whole are the shares of the scores of the passages around
 	// it, and of the best of its document, that a passage's score has on top of its
 	// own. They are for conversations, in which one turn asks and another answers:
-	// see [ConversationNeighbours]. With Neighbours, short passages are not better
-	// than long ones.
+	// see [ConversationNeighbours].
 	Neighbours, Whole float64
 
 	// Typos takes a word that nobody wrote for the nearest that somebody did.

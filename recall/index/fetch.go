@@ -1,0 +1,154 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"slices"
+)
+
+// A place is where the postings of a term are.
+type place struct {
+	group, segment int
+	langs          uint32
+	entry          termEntry
+}
+
+// fetch reads the postings of groups.
+func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*group) error {
+	var places []place
+	var ids []int64
+	for gi, g := range groups {
+		g.lists = make([][]posting, len(v.segments))
+		for _, t := range g.terms {
+			for si, s := range v.segments {
+				e, ok := s.terms.find(t.term)
+				if !ok || e.df == 0 {
+					continue
+				}
+				places = append(places, place{gi, si, t.langs, e})
+				for c := e.at / chunkSize; c*chunkSize < e.at+int64(e.size); c++ {
+					ids = append(ids, blobID(s.id, postingKind, int(c)))
+				}
+			}
+		}
+	}
+	blobs, err := x.fetchBlobs(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		s, g := v.segments[p.segment], groups[p.group]
+		list, err := s.list(p.entry, blobs)
+		if err != nil {
+			return err
+		}
+		g.lists[p.segment] = s.append(g.lists[p.segment], list, p)
+	}
+	for _, g := range groups {
+		g.count(v)
+	}
+	return nil
+}
+
+// list returns the postings of a term as they are stored.
+func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
+	at, size := e.at, e.size
+	from := int(at % chunkSize)
+	data := blobs[blobID(s.id, postingKind, int(at/chunkSize))]
+	if from+size <= len(data) {
+		return data[from : from+size], nil
+	}
+	out := make([]byte, 0, size)
+	for size > 0 {
+		data, from := blobs[blobID(s.id, postingKind, int(at/chunkSize))], int(at%chunkSize)
+		n := min(size, len(data)-from)
+		if n <= 0 {
+			return nil, errDamaged
+		}
+		out = append(out, data[from:from+n]...)
+		at, size = at+int64(n), size-n
+	}
+	return out, nil
+}
+
+// append appends the postings of a list that count.
+func (s *segment) append(out []posting, list []byte, p place) []posting {
+	from := len(out)
+	out = appendPostings(slices.Grow(out, p.entry.df), list, p.entry.df, len(s.lens))
+	if p.langs != 0 || s.dirty() {
+		kept := out[:from]
+		for _, k := range out[from:] {
+			if d := s.docOf[k.at]; (p.langs == 0 || p.langs>>s.docs[d].lang&1 != 0) && !s.dead.has(int(d)) {
+				kept = append(kept, k)
+			}
+		}
+		out = kept
+	}
+	if from > 0 {
+		out = merged(out)
+	}
+	return out
+}
+
+// merged returns postings in order, those of a passage as one.
+func merged(list []posting) []posting {
+	slices.SortFunc(list, func(a, b posting) int { return int(a.at) - int(b.at) })
+	out := list[:0]
+	for _, p := range list {
+		if n := len(out); n > 0 && out[n-1].at == p.at {
+			out[n-1].tf = min(out[n-1].tf+p.tf, math.MaxUint8)
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// count finds out how rare the word is.
+func (g *group) count(v *view) {
+	g.df = 0
+	for _, l := range g.lists {
+		g.df += len(l)
+	}
+	n, df := float64(v.passages), float64(g.df)
+	g.idf = math.Log(1 + (n-df+0.5)/(df+0.5))
+}
+
+// fetchBlobs reads rows of index_blob.
+func (x *Index) fetchBlobs(ctx context.Context, tx *sql.Tx, ids []int64) (map[int64][]byte, error) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	out := make(map[int64][]byte, len(ids))
+	for part := range slices.Chunk(ids, maxFetch) {
+		if err := x.fetchPart(ctx, tx, part, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (x *Index) fetchPart(ctx context.Context, tx *sql.Tx, ids []int64, out map[int64][]byte) error {
+	i := 0
+	for 1<<i < len(ids) {
+		i++
+	}
+	args := make([]any, 1<<i)
+	for j := range args {
+		args[j] = ids[min(j, len(ids)-1)]
+	}
+	rows, err := tx.StmtContext(ctx, x.fetch[i]).QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var data []byte
+		if err := rows.Scan(&id, &data); err != nil {
+			return err
+		}
+		out[id] = data
+	}
+	return rows.Err()
+}
