@@ -42,6 +42,7 @@ func TestReports(t *testing.T) {
 		{"nothing", session.NewView()},
 		{"just-started", of(start)},
 		{"failed", of(start, ponder.RunFinished{Status: ponder.Failed, Reason: "openai: 401 *wrong* key <x>"})},
+		{"foreign", foreign()},
 		{"one-synthesis", of(start, ponder.Thought{Content: "Friction.", Kind: "insight", Confidence: 0.6}, ponder.Synthesis{Content: "Friction.", Confidence: 0.5, Offset: 60})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,4 +63,18 @@ func of(bodies ...ponder.Body) session.View {
 		d.on((d.at + 1e9).String(), b)
 	}
 	return d.view()
+}
+
+// foreign is a session that shows all that a report can have, with characters that
+// mean something to a page in all that is foreign.
+func foreign() session.View {
+	v := sickened("https://a.example/(x)?q=1+1&r='<b>\u00e9#%zz%20\"\x00{{.Policy}}")
+	v.Session.Metadata.WithoutModel, v.Session.Metadata.Parallel = true, 3
+	v.Session.Usage.Calls, v.Session.Usage.Unpriced = 3, 1
+	v.Thoughts[0].Unaided, v.Thoughts[1].Repeats = true, 2
+	v.Syntheses[0].Unaided = true
+	v.Sources[1].Cited, v.Sources[2].Cited = false, true
+	v.Pinned = []string{v.Sources[0].Source}
+	v.Sources = append(v.Sources, session.Source{ID: "e4", Source: "https://b.example/(y)'+*!?q=\u00e9%C3+&#1'", Title: "A+B", Quote: "a\n+ b", Cited: true})
+	return v
 }
