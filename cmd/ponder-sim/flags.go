@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder/llm/llmtest"
+	"ponder/web/search/searchtest"
 )
 
 // settings are what the command line says.
@@ -18,6 +19,7 @@ type settings struct {
 	listen string
 	log    string
 	sim    llmtest.SimConfig
+	pages  []searchtest.Page // of the web
 }
 
 const usage = `Ponder-sim is a simulated model server for rehearsing cost, load and failures.
@@ -43,6 +45,9 @@ Examples:
       {"match": "capital of France", "reply": "Paris"}
       {"match": "(?i)weather", "error": {"status": 503}, "times": 2}
       {"reply": {"answer": 42}}
+  ponder-sim --web pages
+      a search engine too: SEARXNG_URL=http://ADDRESS/searxng finds the HTML and
+      text files of the folder
   ponder-sim --lsa corpus.jsonl
       the model sim-lsa embeds as one does that knows the collection: a JSON
       object a line, with title and text
@@ -57,7 +62,7 @@ var errHelp = errors.New("help was asked for")
 func parse(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	c := &s.sim
-	var script, collections string
+	var script, collections, web string
 	var dimensions int
 	var failRate float64
 	fs := flag.NewFlagSet("ponder-sim", flag.ContinueOnError)
@@ -71,6 +76,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		c.Models = append(c.Models, v)
 		return nil
 	})
+	fs.StringVar(&web, "web", "", "answer as search engines do that find the pages in `folder`: /exa, /brave, /tavily, /searxng")
 	fs.StringVar(&collections, "lsa", "", "fit the embeddings of the model "+llmtest.LSAModel+" to the texts of `files`, separated by commas")
 	fs.IntVar(&dimensions, "lsa-dimensions", 256, "most `dimensions` of "+llmtest.LSAModel)
 	fs.DurationVar(&c.FirstToken.Mean, "latency", 0, "mean `time` to the first token")
@@ -120,6 +126,12 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	spread(c, failRate)
 	if err := readScript(c, script); err != nil {
 		return s, err
+	}
+	if web != "" {
+		var err error
+		if s.pages, err = searchtest.Load(web); err != nil {
+			return s, err
+		}
 	}
 	return s, readCollections(c, collections, dimensions)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ponder/llm/llmtest"
+	"ponder/web/search/searchtest"
 )
 
 // Exit codes, those of ponder.
@@ -59,7 +60,7 @@ func serve(ctx context.Context, s settings, stdout io.Writer) (err error) {
 		return fmt.Errorf("listen: %w", err)
 	}
 	sim := llmtest.NewSim(s.sim)
-	server := &http.Server{Handler: sim, ReadHeaderTimeout: headerTime}
+	server := &http.Server{Handler: handler(sim, s.pages), ReadHeaderTimeout: headerTime}
 	greet(stdout, "http://"+l.Addr().String(), s.sim.Key)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -69,6 +70,19 @@ func serve(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	case <-ctx.Done():
 	}
 	return shutDown(ctx, server, sim, stdout)
+}
+
+// handler answers as models do, and as search engines if there are pages to find.
+func handler(sim http.Handler, pages []searchtest.Page) http.Handler {
+	if len(pages) == 0 {
+		return sim
+	}
+	mux, engines := http.NewServeMux(), searchtest.New(pages, searchtest.Options{})
+	mux.Handle("/", sim)
+	for _, path := range []string{"/exa/", "/brave/", "/tavily/", "/searxng/", "/pages/"} {
+		mux.Handle(path, engines)
+	}
+	return mux
 }
 
 // shutDown lets answers end for a while, then cuts them off.

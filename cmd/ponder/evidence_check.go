@@ -63,25 +63,34 @@ func (a *app) checker(ctx context.Context, store *sqlite.Store) *checker {
 
 // check returns how a quote stands.
 func (c *checker) check(ctx context.Context, e ponder.Evidence) footing {
-	switch {
-	case strings.HasPrefix(e.Source, "session:"), strings.HasPrefix(e.Source, "thread:"):
+	if strings.HasPrefix(e.Source, "session:") || strings.HasPrefix(e.Source, "thread:") {
 		return earlierThread
-	case e.Original != "":
+	}
+	if state, ok := c.remembered(ctx, e); ok {
+		return state
+	}
+	if e.Original != "" {
 		return c.inOriginal(ctx, e)
-	case c.shelf != nil && len(e.Hash) >= 12:
-		if got, err := c.shelf.Check(ctx, placeOf(e.Hash[:12], e.Start, e.End)); err == nil && got.There {
-			switch {
-			case got.Quote == e.Content && (got.Exact || !got.Original):
-				return standsExactly
-			case got.Quote == e.Content:
-				return standsThere
-			}
-		}
 	}
 	if strings.Contains(e.Source, "://") {
 		return notKept
 	}
 	return inFile(e)
+}
+
+// remembered looks a quote up in what is remembered, if it is of that.
+func (c *checker) remembered(ctx context.Context, e ponder.Evidence) (footing, bool) {
+	if c.shelf == nil || len(e.Hash) < 12 {
+		return "", false
+	}
+	got, err := c.shelf.Check(ctx, placeOf(e.Hash[:12], e.Start, e.End))
+	switch {
+	case err != nil || !got.There || got.Quote != e.Content:
+		return "", false
+	case got.Exact || !got.Original:
+		return standsExactly, true
+	}
+	return standsThere, true
 }
 
 // inFile looks a quote up in a file.

@@ -50,7 +50,7 @@ ponder session resume last`,
 	root.AddCommand(
 		a.thinkCommand(), a.sessionCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
-		a.threadCommand(), a.evidenceCommand(), a.usageCommand(),
+		a.threadCommand(), a.evidenceCommand(), a.webCommand(), a.usageCommand(),
 		a.settingsCommand(), a.modelCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true

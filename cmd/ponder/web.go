@@ -1,8 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
 	"ponder/archive"
+	"ponder/internal/tui"
+	"ponder/store/sqlite"
 	"ponder/web"
+	"ponder/web/search"
 )
 
 // fetcher returns what reads pages of the web and archives them.
@@ -17,4 +28,187 @@ func (a *app) fetcher(kept *archive.Archive) (*web.Fetcher, error) {
 		}
 	}
 	return web.New(web.Options{Archive: kept, Allow: cfg.Web.Allow, UserAgent: "Ponder/" + thisBuild().Version}), nil
+}
+
+func (a *app) webCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "web",
+		Short: "Search and read the web as thinking does",
+		Long: `Search and read the web as thinking does: through the search engines that are configured
+(EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY, SEARXNG_URL, or a folder of pages in
+web.folder), with robots.txt honoured, hosts left in peace, and addresses that are not
+public refused unless web.allow names them. What is read is archived.`,
+		Example: "ponder web search \"ozone layer recovery\"\nponder web fetch https://example.com/",
+		GroupID: groupLook,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    onlyGroups,
+	}
+	cmd.AddCommand(a.webSearchCommand(), a.webFetchCommand())
+	return cmd
+}
+
+func (a *app) webSearchCommand() *cobra.Command {
+	var n int
+	var after, before string
+	var domains []string
+	cmd := &cobra.Command{
+		Use:     "search QUERY",
+		Short:   "Search the web",
+		Example: "ponder web search \"ozone layer recovery\" -n 5 --after 2024",
+		Args:    take(1, 1, "a query in quotes"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := search.Query{Text: args[0], N: n, Domains: domains}
+			for _, d := range []struct {
+				flag, text string
+				to         *time.Time
+			}{{"after", after, &q.From}, {"before", before, &q.To}} {
+				if d.text == "" {
+					continue
+				}
+				var err error
+				if *d.to, err = dayOf(d.flag, d.text); err != nil {
+					return err
+				}
+			}
+			return a.webSearch(cmd.Context(), q)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&n, "number", "n", 10, "at most so many results, up to 100")
+	flags.StringVar(&after, "after", "", "only what was published on this `day` or later")
+	flags.StringVar(&before, "before", "", "only what was published before this `day`")
+	flags.StringArrayVar(&domains, "domain", nil, "only of this `host`; may be repeated")
+	return cmd
+}
+
+func (a *app) webSearch(ctx context.Context, q search.Query) error {
+	if strings.TrimSpace(q.Text) == "" || q.N < 1 || q.N > search.MaxResults {
+		return usagef("ponder web search needs a query, and -n from 1 to %d", search.MaxResults)
+	}
+	store, n, err := a.online(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	defer n.fetcher.Close()
+	if n.searcher == nil {
+		return failure{notReady, errNoSearch}
+	}
+	found, err := n.searcher.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	for i, r := range found.Results {
+		if a.flags.json {
+			if err := a.object(resultObject(r)); err != nil {
+				return err
+			}
+			continue
+		}
+		date := ""
+		if !r.Published.IsZero() {
+			date = " (" + r.Published.Format(time.DateOnly) + ")"
+		}
+		a.printf("%2d. %s%s\n    %s\n", i+1, clip(oneLine(r.Title), 90), date, oneLine(r.URL))
+		if r.Snippet != "" {
+			a.printf("    %s\n", clip(oneLine(r.Snippet), 300))
+		}
+	}
+	for _, p := range found.Providers {
+		switch {
+		case p.Err != nil:
+			a.note("%s: %v", p.Name, p.Err)
+		case p.Cached:
+			a.note("%s: %s, kept since %s", p.Name, counted(p.Count, "result", "results"), ago(p.At, time.Now()))
+		default:
+			a.note("%s: %s in %d ms", p.Name, counted(p.Count, "result", "results"), p.Took.Milliseconds())
+		}
+	}
+	return nil
+}
+
+// resultObject returns a result as JSON.
+func resultObject(r search.Result) any {
+	return struct {
+		Rank int `json:"rank"`
+		search.Result
+		Providers []string `json:"providers"`
+	}{r.Rank, r, r.Providers}
+}
+
+// online opens the database, for its archive, and what reaches the web.
+func (a *app) online(ctx context.Context) (*sqlite.Store, *net, error) {
+	store, err := a.store(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err := archive.Open(ctx, store.SQL())
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	n, err := a.web(kept)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, n, nil
+}
+
+func (a *app) webFetchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "fetch URL",
+		Short:   "Read a page of the web, and print its text",
+		Example: "ponder web fetch https://example.com/ > page.md",
+		Args:    take(1, 1, "the address of a page"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.webFetch(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) webFetch(ctx context.Context, url string) error {
+	store, n, err := a.online(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	defer n.fetcher.Close()
+	p, err := n.fetcher.Fetch(ctx, url)
+	switch {
+	case errors.Is(err, web.ErrURL):
+		return failure{wrongUsage, err}
+	case errors.Is(err, web.ErrRefused):
+		return failure{notReady, fmt.Errorf("%w; if you trust it: ponder settings web.allow HOST", err)}
+	case err != nil:
+		return err
+	}
+	if a.flags.json {
+		return a.object(struct {
+			URL       string    `json:"url"`
+			Final     string    `json:"final_url"`
+			Type      string    `json:"type"`
+			Title     string    `json:"title,omitempty"`
+			Author    string    `json:"author,omitempty"`
+			Site      string    `json:"site,omitempty"`
+			Language  string    `json:"language,omitempty"`
+			Published time.Time `json:"published,omitzero"`
+			Fetched   time.Time `json:"fetched"`
+			Original  string    `json:"original"`
+			Cached    bool      `json:"cached"`
+			Truncated bool      `json:"truncated"`
+			Markdown  string    `json:"markdown"`
+		}{p.URL, p.Final, p.Type, p.Title, p.Author, p.Site, p.Language, p.Published, p.Fetched, p.Hash, p.Cached, p.Truncated, p.Markdown})
+	}
+	facts := []string{oneLine(p.Final)}
+	for _, fact := range []string{p.Title, p.Author, p.Site} {
+		if fact != "" {
+			facts = append(facts, oneLine(fact))
+		}
+	}
+	if !p.Published.IsZero() {
+		facts = append(facts, "published "+p.Published.Format(time.DateOnly))
+	}
+	if p.Cached {
+		facts = append(facts, "kept since "+ago(p.Fetched, time.Now()))
+	}
+	a.note("%s", strings.Join(facts, ", "))
+	a.printf("%s\n", tui.Clean(p.Markdown))
+	return nil
 }
