@@ -112,8 +112,8 @@ const (
 	marginBottom  = 36
 )
 
-// X returns where a time is in the picture.
-func (c *chart) X(at float64) string {
+// x returns where a time is in the picture.
+func (c *chart) x(at float64) string {
 	share := 1.0 // a single time stands at the end
 	if c.End > 0 {
 		share = at / c.End
@@ -121,43 +121,43 @@ func (c *chart) X(at float64) string {
 	return coordinate(marginLeft + share*(pictureWidth-marginLeft-marginRight))
 }
 
-// Y returns where a confidence is in the picture.
-func (c *chart) Y(value float64) string {
+// y returns where a confidence is in the picture.
+func (c *chart) y(value float64) string {
 	return coordinate(marginTop + (1-value)*(pictureHeight-marginTop-marginBottom))
 }
 
 func coordinate(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") }
 
-// Line returns the points as the d of a path.
-func (c *chart) Line() string {
+// line returns the points as the d of a path.
+func (c *chart) line() string {
 	var b strings.Builder
 	for i, p := range c.Points {
-		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + c.X(p.At) + " " + c.Y(p.Value))
+		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + c.x(p.At) + " " + c.y(p.Value))
 	}
 	return b.String()
 }
 
-// Area returns what is below the line as the d of a path.
-func (c *chart) Area() string {
+// area returns what is below the line as the d of a path.
+func (c *chart) area() string {
 	if len(c.Points) < 2 {
 		return ""
 	}
-	return c.Line() + "L" + c.X(c.Last.At) + " " + c.Y(0) + "L" + c.X(c.Points[0].At) + " " + c.Y(0) + "Z"
+	return c.line() + "L" + c.x(c.Last.At) + " " + c.y(0) + "L" + c.x(c.Points[0].At) + " " + c.y(0) + "Z"
 }
 
-// A Tick is a mark on an axis.
-type Tick struct{ At, Label string }
+// A tick is a mark on an axis.
+type tick struct{ at, label string }
 
-// Values returns the marks of the confidences.
-func (c *chart) Values() (ticks []Tick) {
+// values returns the marks of the confidences.
+func (c *chart) values() (ticks []tick) {
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		ticks = append(ticks, Tick{c.Y(v), fmt.Sprintf("%.2f", v)})
+		ticks = append(ticks, tick{c.y(v), fmt.Sprintf("%.2f", v)})
 	}
 	return ticks
 }
 
-// Times returns the marks of the times: some four, at times that are easy to read.
-func (c *chart) Times() (ticks []Tick) {
+// times returns the marks of the times: some four, at times that are easy to read.
+func (c *chart) times() (ticks []tick) {
 	step := c.End
 	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 604800} {
 		if c.End/s <= 6 {
@@ -166,19 +166,16 @@ func (c *chart) Times() (ticks []Tick) {
 		}
 	}
 	if step <= 0 {
-		return []Tick{{c.X(0), clock(0)}}
+		return []tick{{c.x(0), clock(0)}}
 	}
 	for at := 0.0; at <= c.End && len(ticks) < 60; at += step {
-		ticks = append(ticks, Tick{c.X(at), clock(at)})
+		ticks = append(ticks, tick{c.x(at), clock(at)})
 	}
 	return ticks
 }
 
-// Words says what the picture shows.
-func (c *chart) Words() string { return c.words() }
-
-// LabelY says where the newest confidence is written.
-func (c *chart) LabelY() string {
+// labelY says where the newest confidence is written.
+func (c *chart) labelY() string {
 	y := marginTop + (1-c.Last.Value)*(pictureHeight-marginTop-marginBottom) - 12
 	if y < 14 {
 		y += 32

@@ -11,7 +11,7 @@
 // is foreign is plain text.
 //
 // The page is one file that needs no script and nothing from elsewhere, and says
-// so in its content security policy; page.html and page.css are how it looks.
+// so in its content security policy; page.css is how it looks.
 package report
 
 import (

@@ -70,7 +70,7 @@ func of(bodies ...ponder.Body) session.View {
 func foreign() session.View {
 	v := sickened("https://a.example/(x)?q=1+1&r='<b>\u00e9#%zz%20\"\x00{{.Policy}}")
 	v.Session.Metadata.WithoutModel, v.Session.Metadata.Parallel = true, 3
-	v.Session.Usage.Calls, v.Session.Usage.Unpriced = 3, 1
+	v.Session.Usage.Models[0].Calls, v.Session.Usage.Models[0].Unpriced = 3, 1
 	v.Thoughts[0].Unaided, v.Thoughts[1].Repeats = true, 2
 	v.Syntheses[0].Unaided = true
 	v.Sources[1].Cited, v.Sources[2].Cited = false, true
