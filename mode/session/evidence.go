@@ -153,6 +153,7 @@ func readFound(text string) (f found) {
 	for _, js := range raw.Hits {
 		var h hit
 		if json.Unmarshal(js, &h) == nil && h.sound() && len(f.Hits) < maxHits {
+			h.date()
 			f.Hits = append(f.Hits, h)
 		}
 	}
@@ -278,8 +279,17 @@ func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
 	}
 	by.Query, by.Provider = clip(oneLine(by.Query), maxFocus), clip(oneLine(h.Provider), maxLabel)
 	b.Title, b.URL, b.Section, b.Page, b.Author = e.Title, e.URL, e.Section, max(0, h.Page), clip(oneLine(h.Author), maxLabel)
-	b.Published, b.Fetched, b.Original, b.Found = h.Published.UTC(), h.Fetched.UTC(), clip(oneLine(h.Original), maxLabel), by
+	b.Published, b.Fetched, b.Original, b.Found = h.Published, h.Fetched, clip(oneLine(h.Original), maxLabel), by
 	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), signals(h.Quality), e.Untrusted
+}
+
+// date makes dates such as can be stored: in UTC, and of a year of four digits.
+func (o *origin) date() {
+	for _, t := range []*time.Time{&o.Published, &o.Fetched} {
+		if *t = t.UTC().Truncate(time.Second); t.Year() < 1 || t.Year() > 9999 {
+			*t = time.Time{}
+		}
+	}
 }
 
 // day returns the day of a time, or nothing.
@@ -287,7 +297,7 @@ func day(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(time.DateOnly)
+	return t.Format(time.DateOnly)
 }
 
 // signals returns what is known of a source, bounded.

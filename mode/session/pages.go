@@ -117,6 +117,7 @@ func readPassages(text string, r hit) []hit {
 		h.origin = known.origin
 		h.Source, h.URL, h.Page, h.Provider = r.URL, r.URL, at, r.Provider
 		h.Kind, h.Untrusted = "page", true
+		h.date()
 		if h.Title == "" {
 			h.Title = known.Title
 		}
@@ -128,11 +129,10 @@ func readPassages(text string, r hit) []hit {
 // passages that are: those of pages that were read, and the snippets of a few that
 // were not or had nothing.
 func (s *state) surfed(c *cell) int {
-	query := s.webQuery(c.Focus)
 	var add []ponder.Body
 	had := make(map[int]bool)
 	for _, p := range c.Web.Pages {
-		add = append(add, s.pick(p.Hits, ponder.Found{Tool: WebFetchTool, Query: query})...)
+		add = append(add, s.pick(p.Hits, ponder.Found{Tool: WebFetchTool, Query: s.query(c.Focus)})...)
 		had[p.Result] = len(p.Hits) > 0
 	}
 	var others []hit
@@ -141,7 +141,7 @@ func (s *state) surfed(c *cell) int {
 			others = append(others, r)
 		}
 	}
-	add = append(add, s.pick(others, ponder.Found{Tool: WebSearchTool, Query: query})...)
+	add = append(add, s.pick(others, ponder.Found{Tool: WebSearchTool, Query: s.webQuery(c.Focus)})...)
 	s.write("found", &s.Counts.Found, add...)
 	return len(add)
 }

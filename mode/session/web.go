@@ -143,6 +143,7 @@ func snippet(h hit, text string) hit {
 	h.ID, h.Source, h.Start, h.End, h.Hash = "web:"+sumOf(h.URL)[:16], h.URL, 0, len(h.Quote), sumOf(h.Quote)
 	h.Terms, h.Context, h.Section = h.Terms[:min(len(h.Terms), maxTerms)], "", ""
 	h.Kind, h.Untrusted = "page", true
+	h.date()
 	return h
 }
 
