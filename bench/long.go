@@ -41,11 +41,11 @@ func long(l load) func(context.Context) ([]figure, error) {
 			return nil, err
 		}
 		return []figure{
-			{"thoughts", float64(thoughts), "", 0},
-			{"gap between calls, p50, of the last tenth over the first", late / early, "", 1.25},
-			{"gap between calls, p50, of the last tenth", late, "ms", 0},
-			{"memory that is added between them", (heap[l.calls-part] - heap[part]) / 1024, "KiB", 256},
-			{"the longest gap", quantile(gaps, 1), "ms", 0},
+			{Name: "thoughts", Value: float64(thoughts)},
+			{Name: "gap between calls, p50, of the last tenth over the first", Value: late / early, Goal: 1.25},
+			{Name: "gap between calls, p50, of the last tenth", Value: late, Unit: "ms"},
+			{Name: "memory that is added between them", Value: (heap[l.calls-part] - heap[part]) / 1024, Unit: "KiB", Goal: 256},
+			{Name: "the longest gap", Value: quantile(gaps, 1), Unit: "ms"},
 		}, nil
 	}
 }

@@ -27,6 +27,12 @@ var scenarios = []scenario{
 	{"one session of 5000 thoughts", long(longLoad)},
 	{"10000 sessions, 20 s a call", size(load{10_000, 3, 20 * time.Second, 0.5})},
 	{"worlds", worlds},
+	{"ranking of cranfield", ranking("cranfield", bars{0.384, 0.329})},
+	{"ranking of cisi", ranking("cisi", bars{0.368, 0.242})},
+	{"evidence in conversations", conversing("locomo-dev.json", 0.769)},
+	{"evidence in meetings", conversing("qmsum-val.json", 0)},
+	{"text of pages", extraction},
+	{"200000 passages", remembering(200_000)},
 }
 
 // measureOne measures a scenario in this process.
@@ -100,15 +106,15 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 		}
 		n := float64(l.sessions)
 		return []figure{
-			{"wall over pure model time", float64(wall) / float64(m.busy), "", goal.ratio},
-			{"gap between calls, p50", quantile(m.gaps, 0.50), "ms", goal.p50},
-			{"gap between calls, p99", quantile(m.gaps, 0.99), "ms", goal.p99},
-			{"CPU of a call, the client's included", ms(used) / float64(m.calls), "ms", goal.cpu},
-			{"CPU of a bare call, without an engine", ms(call), "ms", 0},
-			{"memory of a session beside its connection", (grown - bare) / n / 1024, "KiB", goal.memory},
-			{"memory of a connection", bare / n / 1024, "KiB", 0},
-			{"calls", float64(m.calls), "", 0},
-			{"the disk alone: a durable write of 8 KiB, p50", syncTime(), "ms", 0},
+			{Name: "wall over pure model time", Value: float64(wall) / float64(m.busy), Goal: goal.ratio},
+			{Name: "gap between calls, p50", Value: quantile(m.gaps, 0.50), Unit: "ms", Goal: goal.p50},
+			{Name: "gap between calls, p99", Value: quantile(m.gaps, 0.99), Unit: "ms", Goal: goal.p99},
+			{Name: "CPU of a call, the client's included", Value: ms(used) / float64(m.calls), Unit: "ms", Goal: goal.cpu},
+			{Name: "CPU of a bare call, without an engine", Value: ms(call), Unit: "ms"},
+			{Name: "memory of a session beside its connection", Value: (grown - bare) / n / 1024, Unit: "KiB", Goal: goal.memory},
+			{Name: "memory of a connection", Value: bare / n / 1024, Unit: "KiB"},
+			{Name: "calls", Value: float64(m.calls)},
+			{Name: "the disk alone: a durable write of 8 KiB, p50", Value: syncTime(), Unit: "ms"},
 		}, nil
 	}
 }
@@ -183,11 +189,11 @@ func size(l load) func(context.Context) ([]figure, error) {
 		}
 		m := r.meter
 		return []figure{
-			{"resident memory with all in a call", rss / (1 << 20), "MiB", 1024},
-			{"resident memory at the end", resident() / (1 << 20), "MiB", 1024},
-			{"until all are in a call", allBusy.Seconds(), "s", 0},
-			{"gap between calls, p50", quantile(m.gaps, 0.50), "ms", 0},
-			{"gap between calls, p99", quantile(m.gaps, 0.99), "ms", 0},
+			{Name: "resident memory with all in a call", Value: rss / (1 << 20), Unit: "MiB", Goal: 1024},
+			{Name: "resident memory at the end", Value: resident() / (1 << 20), Unit: "MiB", Goal: 1024},
+			{Name: "until all are in a call", Value: allBusy.Seconds(), Unit: "s"},
+			{Name: "gap between calls, p50", Value: quantile(m.gaps, 0.50), Unit: "ms"},
+			{Name: "gap between calls, p99", Value: quantile(m.gaps, 0.99), Unit: "ms"},
 		}, nil
 	}
 }
