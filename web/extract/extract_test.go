@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,23 @@ func TestSmallPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Pages are read at once by several without minding each other.
+func TestConcurrent(t *testing.T) {
+	want, err := Article([]byte(story()), "https://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got, err := Article([]byte(story()), "https://a.example/"); err != nil || got.Markdown != want.Markdown {
+				t.Errorf("%v, %d bytes rather than %d", err, len(got.Markdown), len(want.Markdown))
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestAddress(t *testing.T) {
