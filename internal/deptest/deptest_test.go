@@ -74,7 +74,7 @@ var rules = []rule{
 	{packages: "internal/dateparser"}, // a module of its own
 
 	// The places that put them together.
-	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest", "web/search/searchtest"}},
+	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
 	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura"}},
 }
