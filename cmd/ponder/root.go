@@ -11,6 +11,7 @@ import (
 type flags struct {
 	db, config, logLevel string
 	json, quiet, noColor bool
+	version              bool // of the root alone
 }
 
 // The groups of commands in the help.
@@ -36,8 +37,9 @@ ponder session resume last`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          onlyGroups,
+		RunE:          a.runRoot,
 	}
+	root.Flags().BoolVarP(&a.flags.version, "version", "v", false, "version for ponder")
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.db, "db", "", "database `file` (default $XDG_DATA_HOME/ponder/ponder.db)")
 	f.StringVar(&a.flags.config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
@@ -56,10 +58,18 @@ ponder session resume last`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommandGroupID(groupSetUp)
 	root.SetFlagErrorFunc(flagError)
-	root.Version = thisBuild().String()
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), help(cmd)) })
 	return root
+}
+
+// runRoot is what the program does without a command. The flag is ours, for that
+// of cobra needs a template to say what the command says: see docs/dependencies.md.
+func (a *app) runRoot(cmd *cobra.Command, args []string) error {
+	if a.flags.version {
+		a.printf("%s\n", thisBuild())
+		return nil
+	}
+	return onlyGroups(cmd, args)
 }
 
 // onlyGroups is what a command does that is there for those below it.
