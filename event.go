@@ -54,6 +54,13 @@ type Event struct {
 	// for them show them.
 	Internal bool
 
+	// Erased says that the content is gone: see [Event.WithoutContent].
+	Erased bool
+
+	// Extra is what an import kept that the body has no field for, by the names
+	// of its fields there.
+	Extra map[string]json.RawMessage
+
 	Body Body
 }
 
@@ -61,7 +68,8 @@ type Event struct {
 type Body interface {
 	// Type returns the name that is stored. It never changes.
 	Type() string
-	head() head // what of it stands in the top level of the stored object
+	head() head   // what of it stands in the top level of the stored object
+	erased() Body // the same type, without content: see [Event.WithoutContent]
 }
 
 // head is the part of a body that is not in data.

@@ -50,6 +50,9 @@ func (e *EventEncoder) AppendRequest(req *llm.Request) error {
 // AppendByte adds a byte between what is added.
 func (e *EventEncoder) AppendByte(c byte) { e.w.b = append(e.w.b, c) }
 
+// AppendBytes adds what is JSON already.
+func (e *EventEncoder) AppendBytes(p []byte) { e.w.b = append(e.w.b, p...) }
+
 // Bytes returns all that was added. It is the encoder's own until nothing is
 // added any more.
 func (e *EventEncoder) Bytes() []byte { return e.w.b }
@@ -95,7 +98,11 @@ func (w *jsonWriter) event(ev Event) {
 	w.number("elapsed_ms", ev.Elapsed.Milliseconds())
 	w.flag("internal", ev.Internal)
 	w.head(&h)
+	before := len(w.b)
 	w.data(ev.Body)
+	if ev.Erased || len(ev.Extra) > 0 {
+		w.aside(ev, len(w.b) > before)
+	}
 	w.b = append(w.b, '}')
 }
 
@@ -343,10 +350,18 @@ func (ev *Event) UnmarshalJSON(js []byte) error {
 	}
 	decode, ok := decoders[f.Type]
 	if !ok {
+		ev.Erased = string(f.Data) == erasedData
+		if ev.Erased {
+			f.Data = nil
+		}
 		ev.Body = Unknown{Name: f.Type, Head: f.head, Data: f.Data}
 		return nil
 	}
-	body, err := decode(f.head, f.Data)
+	data, err := ev.takeAside(f.Data)
+	if err != nil {
+		return fmt.Errorf("decode event %d: %s: %w", f.Seq, f.Type, err)
+	}
+	body, err := decode(f.head, data)
 	if err != nil {
 		return fmt.Errorf("decode event %d: %s: %w", f.Seq, f.Type, err)
 	}

@@ -72,6 +72,13 @@ func every() []ponder.Event {
 	for i, b := range bodies {
 		evs[i] = ponder.Event{ID: "evt_0", Run: "run_1/a", Cause: "a-1#1", After: ponder.Seq(i), Elapsed: 1500 * time.Millisecond, Internal: i%2 == 0, Body: b}.Stamp("thr_1", ponder.Seq(i+1), at)
 	}
+	erased := ponder.Event{ID: "evt_0", Run: "run_1/a", Cause: "a-1#1", Body: bodies[9]}.WithoutContent()
+	imported := ponder.Event{ID: "evt_0", Body: ponder.SystemNote{Content: "note", Foreign: "canvas"}, Extra: map[string]json.RawMessage{
+		"engine": json.RawMessage(`"x y"`), "from_thread": json.RawMessage(`[1,2.50]`), "ts": json.RawMessage(`null`),
+	}}
+	for _, ev := range []ponder.Event{erased, imported} {
+		evs = append(evs, ev.Stamp("thr_1", ponder.Seq(len(evs)+1), at))
+	}
 	return evs
 }
 
@@ -123,6 +130,22 @@ func TestUnknownEventLosesNothing(t *testing.T) {
 	}
 	if js, err := ev.MarshalJSON(); err != nil || string(js) != line {
 		t.Errorf("written again (%v): %s", err, js)
+	}
+}
+
+// An event of another version that was erased says so, and nothing else.
+func TestUnknownEventErased(t *testing.T) {
+	line := `{"event_id":"evt_1","seq":4,"type":"dream","run_id":"run_1","data":{"erased":true}}`
+	ev := ponder.Event{ID: "evt_1", Seq: 4, Run: "run_1", Body: ponder.Unknown{Name: "dream", Data: json.RawMessage(`{"sheep":2}`)}}.WithoutContent()
+	if js, err := ev.MarshalJSON(); err != nil || string(js) != line {
+		t.Errorf("written (%v): %s", err, js)
+	}
+	var got ponder.Event
+	if err := json.Unmarshal([]byte(line), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ev, got); diff != "" {
+		t.Errorf("-written +read:\n%s", diff)
 	}
 }
 

@@ -53,6 +53,21 @@ type Log interface {
 	// ErrNoThread, is the last that it yields.
 	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
 
+	// Erase erases the content of events for good: all that [Event.WithoutContent]
+	// drops of them, what they put into the thread's title, and, with either end
+	// of a call, the request of it in the [Ledger]. Their places stay, and what
+	// they cost. It erases all of them or none, and when it returns, that is
+	// durable. To erase what is erased already does nothing.
+	//
+	// All checkpoints of the thread are dropped; and if somebody holds it, none
+	// is kept until the next lease, for the holder has read what is gone. What
+	// other events took over of the content, such as the requests of later
+	// calls, is to be erased with it: seqs are whoever's who knows that.
+	//
+	// It returns ErrNoThread, or ErrNoEvent if the thread has no event of a
+	// number.
+	Erase(ctx context.Context, thread ThreadID, seqs ...Seq) error
+
 	// Watch returns a channel that is sent the newest seq of the thread after
 	// the thread has grown, whoever made it grow. Hints may be merged, late
 	// (by 100 ms, if another process appended) or repeated, but the last growth
@@ -265,7 +280,7 @@ type UsageRow struct {
 type Checkpoints interface {
 	LoadCheckpoint(ctx context.Context, thread ThreadID, fold string, version string) (seq Seq, state []byte, err error) // zero and nil if none
 	// SaveCheckpoint replaces the checkpoint of the fold, unless that is of the
-	// same version and a later seq.
+	// same version and a later seq. See also [Log.Erase].
 	SaveCheckpoint(ctx context.Context, thread ThreadID, fold string, version string, seq Seq, state []byte) error
 }
 

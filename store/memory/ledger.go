@@ -71,6 +71,9 @@ func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 	if t == nil {
 		return fmt.Errorf("checkpoint of %s: %w", id, ponder.ErrNoThread)
 	}
+	if t.tainted != 0 && t.tainted == t.lease.Fence {
+		return nil
+	}
 	if old := t.folds[fold]; old.version == version && old.seq > seq {
 		return nil
 	}

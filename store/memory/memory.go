@@ -38,6 +38,7 @@ type thread struct {
 	lease    rule.Lease
 	attempts map[attemptID]attempt
 	folds    map[string]checkpoint
+	tainted  ponder.Fence // a lease whose holder has read what was erased since
 }
 
 type node struct {

@@ -135,6 +135,9 @@ func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 		if t == nil || t.removed {
 			return ponder.ErrNoThread
 		}
+		if tx.isTainted(t) {
+			return nil
+		}
 		tx.exec(`INSERT INTO ponder_fold (num, fold, version, seq, state) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (num, fold) DO UPDATE SET version = excluded.version, seq = excluded.seq, state = excluded.state
 			WHERE version <> excluded.version OR seq <= excluded.seq`, t.num, fold, version, int64(seq), state)

@@ -48,7 +48,7 @@ type (
 // Run runs the checks. Open returns an empty store, which the test closes when
 // it ends.
 func Run(t *testing.T, open func(t *testing.T) ponder.Store) {
-	for _, group := range [][]check{logChecks, followChecks, threadChecks, ledgerChecks} {
+	for _, group := range [][]check{logChecks, eraseChecks, followChecks, threadChecks, ledgerChecks} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) { c.do(t, open(t)) })
 		}

@@ -1,0 +1,53 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Erase implements [ponder.Log].
+func (s *Store) Erase(ctx context.Context, id ponder.ThreadID, seqs ...ponder.Seq) error {
+	if err := s.erase(ctx, id, seqs); err != nil {
+		return fmt.Errorf("erase from %s: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) erase(ctx context.Context, id ponder.ThreadID, seqs []ponder.Seq) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.thread(id)
+	if t == nil {
+		return ponder.ErrNoThread
+	}
+	seqs, err := rule.Places(seqs, t.info.Head)
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	events := slices.Clone(t.events) // whoever reads has the old ones
+	for _, seq := range seqs {
+		ev := events[seq-1]
+		if rule.Asked(ev) {
+			a := t.attempts[attemptID{ev.Run, ev.Cause}]
+			a.request = nil
+			t.attempts[attemptID{ev.Run, ev.Cause}] = a
+		}
+		t.info.Title = rule.Untitled(t.info.Title, ev)
+		if events[seq-1], err = roundTrip(ev.WithoutContent()); err != nil {
+			return err // of an event that was stored, never
+		}
+	}
+	t.events = events
+	clear(t.folds)
+	if t.lease.Node != "" {
+		t.tainted = t.lease.Fence
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// Erase implements [ponder.Log].
+func (s *Store) Erase(ctx context.Context, id ponder.ThreadID, seqs ...ponder.Seq) error {
+	err := s.submit(ctx, 0, func(tx *tx) error { return tx.erase(id, seqs) })
+	if err != nil {
+		return fmt.Errorf("erase from %s: %w", id, err)
+	}
+	if len(seqs) > 0 {
+		s.scrub(ctx)
+	}
+	return nil
+}
+
+func (tx *tx) erase(id ponder.ThreadID, seqs []ponder.Seq) error {
+	t := tx.thread(id)
+	if t == nil || t.removed {
+		return ponder.ErrNoThread
+	}
+	seqs, err := rule.Places(seqs, t.head)
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	e := erasing{tx: tx, thread: t, title: t.title, rows: make(map[int64]*erasedRow)}
+	for len(seqs) > 0 && tx.err == nil {
+		if seqs, err = e.next(seqs); err != nil {
+			return err
+		}
+	}
+	e.write()
+	return nil
+}
+
+// An erasing is what is to be written, once all of it is known.
+type erasing struct {
+	*tx
+	*thread
+	title string
+	order []int64 // of rows
+	rows  map[int64]*erasedRow
+}
+
+// An erasedRow is what a row of ponder_batch becomes.
+type erasedRow struct{ lines, asked []byte }
+
+// next erases the events that are in the row of the first, and returns the others.
+func (e *erasing) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
+	row := make([]driver.Value, 2)
+	if !e.tx.row(row, `SELECT pos, first FROM ponder_batch WHERE num = ? AND last >= ? ORDER BY last LIMIT 1`, e.num, int64(seqs[0])) {
+		return nil, nil // tx.err says why
+	}
+	pos, first := row[0].(int64), row[1].(int64)
+	r := e.row(pos)
+	if r == nil {
+		return nil, nil
+	}
+	var lines ponder.EventEncoder
+	lines.Reset(make([]byte, 0, len(r.lines)))
+	seq := ponder.Seq(first)
+	for line := range bytes.Lines(r.lines) {
+		if len(seqs) == 0 || seqs[0] != seq {
+			lines.AppendBytes(line)
+		} else if err := e.event(&lines, line); err != nil {
+			return nil, fmt.Errorf("database is damaged: event %d: %w", seq, err)
+		} else {
+			seqs = seqs[1:]
+		}
+		seq++
+	}
+	r.lines = lines.Bytes()
+	if len(seqs) > 0 && seqs[0] < seq {
+		return nil, fmt.Errorf("database is damaged: event %d is not there", seqs[0])
+	}
+	return seqs, nil
+}
+
+// event writes what stays of an event.
+func (e *erasing) event(to *ponder.EventEncoder, line []byte) error {
+	var ev ponder.Event
+	if err := json.Unmarshal(line, &ev); err != nil {
+		return err
+	}
+	e.title = rule.Untitled(e.title, ev)
+	if rule.Asked(ev) {
+		e.request(ev)
+	}
+	if err := to.Append(ev.WithoutContent()); err != nil {
+		return err
+	}
+	to.AppendByte('\n')
+	return nil
+}
+
+// request erases what a call asked, wherever it began.
+func (e *erasing) request(ev ponder.Event) {
+	h := hash(startKey(ev.Run, ev.Cause))
+	at, ok := e.number(findKey, e.num, turn(ev.Cause), h[:])
+	if !ok {
+		return
+	}
+	r := e.row(at >> lineBits)
+	if r == nil {
+		return
+	}
+	prefix := strconv.AppendInt(nil, at&(chunkLines-1), 10)
+	prefix = append(prefix, ' ')
+	kept := make([]byte, 0, len(r.asked))
+	for line := range bytes.Lines(r.asked) {
+		if !bytes.HasPrefix(line, prefix) {
+			kept = append(kept, line...)
+		}
+	}
+	r.asked = kept
+}
+
+// row returns a row as it is to be.
+func (e *erasing) row(pos int64) *erasedRow {
+	if r := e.rows[pos]; r != nil {
+		return r
+	}
+	row := make([]driver.Value, 2)
+	if !e.tx.row(row, `SELECT lines, asked FROM ponder_batch WHERE pos = ?`, pos) {
+		return nil
+	}
+	r := &erasedRow{}
+	r.lines, _ = row[0].([]byte)
+	r.asked, _ = row[1].([]byte)
+	e.rows[pos], e.order = r, append(e.order, pos)
+	return r
+}
+
+// write writes it.
+func (e *erasing) write() {
+	for _, pos := range e.order {
+		r := e.rows[pos]
+		var asked driver.Value
+		if len(r.asked) > 0 {
+			asked = r.asked
+		}
+		e.exec(`UPDATE ponder_batch SET lines = ?, asked = ? WHERE pos = ?`, r.lines, asked, pos)
+	}
+	e.exec(`DELETE FROM ponder_fold WHERE num = ?`, e.num)
+	if e.lease.Node != "" {
+		e.exec(`INSERT INTO ponder_fold (num, fold, version, seq, state) VALUES (?, ?, '', ?, ?)`, e.num, taint, int64(e.lease.Fence), []byte{})
+	}
+	if e.title != e.thread.title {
+		e.exec(`UPDATE ponder_thread SET title = ? WHERE num = ?`, e.title, e.num)
+		e.thread.title = e.title
+	}
+}
+
+// taint is the name of a row of ponder_fold that is no checkpoint: its seq is the
+// fence of a lease whose holder has read what was erased since.
+const taint = ""
+
+// isTainted reports whether the holder of the newest lease of a thread has read
+// what was erased since.
+func (tx *tx) isTainted(t *thread) bool {
+	fence, ok := tx.number(`SELECT seq FROM ponder_fold WHERE num = ? AND fold = ?`, t.num, taint)
+	return ok && ponder.Fence(fence) == t.lease.Fence
+}

@@ -1,0 +1,245 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+var eraseChecks = []check{
+	{"Erase", checkErase},
+	{"EraseNone", checkEraseNone},
+	{"EraseOverAppends", checkEraseOverAppends},
+	{"EraseRequest", checkEraseRequest},
+	{"EraseTitle", checkEraseTitle},
+	{"EraseCheckpoints", checkEraseCheckpoints},
+	{"EraseWhileGrowing", checkEraseWhileGrowing},
+	{"EraseAtOnce", checkEraseAtOnce},
+}
+
+func erase(t *testing.T, s ponder.Store, seqs ...ponder.Seq) {
+	t.Helper()
+	fails(t, fmt.Sprint("erase ", seqs), s.Erase(t.Context(), thr, seqs...), nil)
+}
+
+// withoutContent returns events as they are to be after some were erased.
+func withoutContent(events []ponder.Event, seqs ...ponder.Seq) []ponder.Event {
+	events = append([]ponder.Event(nil), events...)
+	for _, seq := range seqs {
+		events[seq-1] = events[seq-1].WithoutContent()
+	}
+	return events
+}
+
+// checkErase erases events of every type, one by one.
+func checkErase(t *testing.T, s ponder.Store) {
+	var events []ponder.Event
+	for line := range strings.Lines(lines) {
+		var ev ponder.Event
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, ev)
+	}
+	create(t, s, thr, events...)
+	create(t, s, "thr_b", events...)
+	want := read(t, s, thr, 0)
+	other := read(t, s, "thr_b", 0)
+	info := must(s.Thread(t.Context(), thr))(t)
+	for _, seq := range []ponder.Seq{3, 1, 11, 2, 10, 4, 9, 5, 8, 6, 7} {
+		want = withoutContent(want, seq)
+		for range 2 { // the second time nothing happens
+			erase(t, s, seq)
+			same(t, fmt.Sprint("after ", seq), read(t, s, thr, 0), want)
+		}
+	}
+	same(t, "read from the middle", read(t, s, thr, 6), want[6:])
+	same(t, "info", must(s.Thread(t.Context(), thr))(t), info)
+	same(t, "the other thread", read(t, s, "thr_b", 0), other)
+	same(t, "seq of what comes then", seqsOf(add(t, s, thr, 0, say("more"))), seqs(12, 12))
+	same(t, "seqs", seqsOf(read(t, s, thr, 0)), seqs(1, 12))
+	refuse(t, s, thr, hold(t, s, thr), ponder.ErrTaken, events[3])
+}
+
+func checkEraseNone(t *testing.T, s ponder.Store) {
+	fails(t, "no thread", s.Erase(t.Context(), thr, 1), ponder.ErrNoThread)
+	create(t, s, thr, say("1"), say("2"))
+	for _, seq := range []ponder.Seq{0, -1, 3, 1 << 60} {
+		fails(t, "no event", s.Erase(t.Context(), thr, 1, seq, 2), ponder.ErrNoEvent)
+	}
+	erase(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	fails(t, "a context that is done", s.Erase(ctx, thr, 1), context.Canceled)
+	same(t, "thread", texts(t, s, thr, 0), []string{"1", "2"})
+	fails(t, "remove", s.Remove(t.Context(), thr), nil)
+	fails(t, "a thread that was removed", s.Erase(t.Context(), thr, 1), ponder.ErrNoThread)
+}
+
+// checkEraseOverAppends erases what many appends wrote, in any order, some of it
+// twice.
+func checkEraseOverAppends(t *testing.T, s ponder.Store) {
+	var first []ponder.Event
+	for i := range 1500 {
+		first = append(first, say(fmt.Sprint("created ", i)))
+	}
+	create(t, s, thr, first...)
+	for i := range 200 {
+		add(t, s, thr, 0, say(fmt.Sprint("a", i)), say(strings.Repeat("long ", i*20)), sayOnce(fmt.Sprint(i), "c"))
+	}
+	want := read(t, s, thr, 0)
+	var gone []ponder.Seq
+	for seq := ponder.Seq(len(want)); seq > 0; seq -= 7 {
+		gone = append(gone, seq, max(1, seq-1), seq)
+	}
+	erase(t, s, gone...)
+	same(t, "thread", read(t, s, thr, 0), withoutContent(want, gone...))
+}
+
+func checkEraseRequest(t *testing.T, s ponder.Store) {
+	create(t, s, thr)
+	fence := hold(t, s, thr)
+	add(t, s, thr, fence, of(root, "a#1", started("fast", "chat", "p/m")), of(root, "b#1", started("fast", "chat", "p/m")),
+		of(child, "a#1", started("fast", "chat", "p/m")), of(root, "c#1", started("fast", "chat", "p/m")))
+	add(t, s, thr, fence, of(root, "a#1", finished("p/m", 5)), of(root, "b#1", finished("p/m", 7)))
+	before := must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)
+	look := func(run ponder.RunID, cause string, want *llm.Request) {
+		t.Helper()
+		same(t, "request of "+string(run)+" "+cause, must(s.Request(t.Context(), thr, run, cause))(t), want)
+	}
+	erase(t, s, 5) // the end of a call that began in another append
+	look(root, "a#1", nil)
+	look(root, "b#1", request())
+	look(child, "a#1", request())
+	erase(t, s, 2, 6) // both ends
+	look(root, "b#1", nil)
+	erase(t, s, 4) // the beginning of one in flight
+	look(root, "c#1", nil)
+	look(child, "a#1", request())
+	same(t, "usage", must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t), before)
+	add(t, s, thr, fence, of(root, "c#1", finished("p/m", 1)))
+	rows := must(s.Usage(t.Context(), ponder.ByRole, time.Time{}))(t)
+	if len(rows) != 1 || rows[0].Key != "fast" || rows[0].Money != 13 {
+		t.Errorf("usage of a call whose beginning was erased: %+v", rows)
+	}
+}
+
+func checkEraseTitle(t *testing.T, s ponder.Store) {
+	create(t, s, thr)
+	title := func(want string) {
+		t.Helper()
+		same(t, "title", must(s.Thread(t.Context(), thr))(t).Title, want)
+	}
+	fence := hold(t, s, thr)
+	add(t, s, thr, fence, of("", "t1", ponder.TitleGenerated{Content: "the first"}), of("", "t2", ponder.TitleGenerated{Content: "the second"}))
+	erase(t, s, 1)
+	title("the second")
+	erase(t, s, 2)
+	title("")
+	add(t, s, thr, fence, say("x"), of("", "t3", ponder.TitleGenerated{Content: "the third"}))
+	title("the third")
+}
+
+// checkEraseCheckpoints finds that no fold of what was erased is kept, and that
+// its holder, who knows it, cannot keep one.
+func checkEraseCheckpoints(t *testing.T, s ponder.Store) {
+	create(t, s, thr, say("1"), say("2"))
+	save := func(fold, state string) {
+		t.Helper()
+		fails(t, "save", s.SaveCheckpoint(t.Context(), thr, fold, "1", 2, []byte(state)), nil)
+	}
+	load := func(fold, want string) {
+		t.Helper()
+		_, state, err := s.LoadCheckpoint(t.Context(), thr, fold, "1")
+		fails(t, "load", err, nil)
+		same(t, "checkpoint of "+fold, string(state), want)
+	}
+	save("line", "secret")
+	save("other", "secret")
+	erase(t, s, 1)
+	load("line", "")
+	load("other", "")
+	save("line", "anew")
+	load("line", "anew")
+
+	node := join(t, s, "nod_a")
+	lease := take(t, s, thr, node)
+	erase(t, s, 2)
+	load("line", "")
+	save("line", "of the holder")
+	load("line", "")
+	fails(t, "release", s.Release(t.Context(), thr, lease.Fence, lease.Head, 0), nil)
+	save("line", "of the holder, late")
+	load("line", "")
+	take(t, s, thr, node)
+	save("line", "of the next")
+	load("line", "of the next")
+}
+
+// checkEraseWhileGrowing erases in the body of the loop that reads, while others
+// append.
+func checkEraseWhileGrowing(t *testing.T, s ponder.Store) {
+	create(t, s, thr, say("0"), say("0"))
+	const appends = 100
+	var wg sync.WaitGroup
+	for i := range appends {
+		wg.Go(func() {
+			if _, err := s.Append(t.Context(), thr, 0, say(fmt.Sprint(i)), sayOnce(fmt.Sprint(i), "kept")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for ev, err := range s.Events(t.Context(), thr, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Cause == "" {
+			erase(t, s, ev.Seq)
+		}
+	}
+	wg.Wait()
+	for _, ev := range read(t, s, thr, 0) {
+		if ev.Cause == "" {
+			erase(t, s, ev.Seq)
+		}
+	}
+	all := read(t, s, thr, 0)
+	same(t, "seqs", seqsOf(all), seqs(1, 2+2*appends))
+	for _, ev := range all {
+		if want := ev.Cause != ""; ev.Erased == want || (ev.Body.(ponder.UserMessage).Content == "kept") != want {
+			t.Errorf("event %d: %+v", ev.Seq, ev)
+		}
+	}
+}
+
+// checkEraseAtOnce has several erase events that lie beside each other: none
+// brings back what another erased.
+func checkEraseAtOnce(t *testing.T, s ponder.Store) {
+	const events = 40
+	var first []ponder.Event
+	for i := range events {
+		first = append(first, say(fmt.Sprint(i)))
+	}
+	create(t, s, thr, first...)
+	var wg sync.WaitGroup
+	for seq := ponder.Seq(1); seq <= events; seq++ {
+		wg.Go(func() {
+			if err := s.Erase(t.Context(), thr, seq); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, ev := range read(t, s, thr, 0) {
+		if !ev.Erased {
+			t.Errorf("event %d is there again", ev.Seq)
+		}
+	}
+}
