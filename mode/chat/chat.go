@@ -14,6 +14,11 @@
 // itself (think and deep_think), notes.go the reflections, context.go builds what
 // the model is shown and condense.go what becomes of it when that gets too long.
 //
+// A user asks for a reflection with an internal observation whose sensor is
+// [DeepAsked] and whose content is what it is to be about. A turn is stopped by the
+// order [ponder.Cancel] for its run, with what the user has seen of the text that was
+// being written as its content.
+//
 // It writes, under the keys say-N-K assistant messages, thought-N-K-I thoughts and
 // asked-N-K-I requests for a reflection (progress events of the stage
 // [DeepAsked]); end-N ends a turn (a progress event of the stage [TurnEnded]);

@@ -241,6 +241,34 @@ func TestHurry(t *testing.T) {
 	})
 }
 
+// TestStopped has a turn stopped: what the user has seen of the answer stays, and the
+// next message is answered.
+func TestStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown []string
+		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+			for _, m := range req.Messages {
+				shown = append(shown, m.Text())
+			}
+			return echo(req)
+		}, takes: func(req *llm.Request) time.Duration {
+			if heard(req) == "one" {
+				return time.Minute
+			}
+			return time.Second
+		}}
+		mind := talk(t, chat.Options{}, model, nil)
+		mind.Put("", "", ponder.UserMessage{Content: "one"})
+		time.Sleep(2 * time.Second)
+		mind.Put("", "", ponder.Steer{Do: ponder.Cancel, Content: "It is"})
+		rest()
+		mind.Put("", "", ponder.UserMessage{Content: "two"})
+		rest()
+		equal(t, "answers", answers(mind.Events()), []string{"you said two"})
+		equal(t, "shown", shown, []string{"one", "It is [stopped here by the user]", "two"})
+	})
+}
+
 // TestMeanwhile says three things at once: each is answered, one after the other.
 func TestMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

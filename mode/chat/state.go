@@ -93,12 +93,16 @@ func (s *state) apply(ev ponder.Event) {
 		s.summed(b)
 	case ponder.Progress:
 		s.progress(ev, b)
+	case ponder.Observation:
+		if b.Sensor == DeepAsked {
+			s.Deep.asked(ev)
+		}
 	case ponder.Steer:
 		switch b.Do {
 		case ponder.AnswerNow:
 			s.hurry()
 		case ponder.Cancel:
-			s.end(ev.Seq, false)
+			s.stopped(ev, b.Content)
 		}
 	case ponder.BudgetSpent:
 		s.hurry()
@@ -207,6 +211,16 @@ func (s *state) end(at ponder.Seq, used bool) {
 	s.Turns = append(slices.Clip(s.Turns), t)
 	s.Waiting, s.Work, s.Ended, s.Hurry = slices.Clip(s.Waiting[1:]), nil, at, false
 	s.overflow()
+}
+
+// stopped ends the turn that goes on because the user wants no more of it. Said is
+// what there was of the text that was being written, as far as the user has seen it.
+func (s *state) stopped(ev ponder.Event, said string) {
+	if len(s.Waiting) > 0 && strings.TrimSpace(said) != "" {
+		t := s.change()
+		t.Answer = append(slices.Clip(t.Answer), strings.TrimSpace(said)+cutShort)
+	}
+	s.end(ev.Seq, false)
 }
 
 // begins returns where a turn begins that is next: what was noted before that is

@@ -2,7 +2,8 @@
 // slow model reads the last events, may look a few things up, and writes down what
 // a fast model is shown with the next message and no user sees.
 //
-// A progress event of the stage deep_think asks for a reflection. One is made at a
+// A progress event of the stage deep_think asks for a reflection, and so does an
+// observation of that sensor, which is a user's own wish. One is made at a
 // time; if another is asked for meanwhile, one more is made afterwards, with what
 // has come since. A reflection has read the thread up to a place, which it says.
 //
@@ -31,6 +32,7 @@ const (
 	Tool   = "deep_think"
 	asked  = "deep_think"
 	failed = "deep_think_failed"
+	byUser = "the user asked for it" // the reason of what a user asks for
 )
 
 // Numbers of a reflection.
@@ -102,6 +104,11 @@ func New(opts Options) ponder.Mode {
 
 // asks reports whether an event asks for a reflection.
 func asks(ev ponder.Event) bool {
-	b, ok := ev.Body.(ponder.Progress)
-	return ok && b.Stage == asked
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		return b.Stage == asked
+	case ponder.Observation: // a user's own wish
+		return b.Sensor == asked
+	}
+	return false
 }

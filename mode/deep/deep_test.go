@@ -162,7 +162,11 @@ func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...
 	mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: pondertest.Models(model, ponder.Price{}), Tools: tools})
 	for i, s := range list {
 		time.Sleep(s.after)
-		mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: s.text})
+		var body ponder.Body = ponder.UserMessage{Content: s.text}
+		if topic, ok := strings.CutPrefix(s.text, "/deep "); ok {
+			body = ponder.Observation{Content: topic, Sensor: "deep_think"}
+		}
+		mind.Put("", fmt.Sprint("m", i), body)
 	}
 	time.Sleep(time.Hour)
 	synctest.Wait()
@@ -221,6 +225,13 @@ func TestReflections(t *testing.T) {
 			return asker(req)
 		}}, []said{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3, [sea.md])"}},
 		{"tools for ever", Options{Tools: []llm.Tool{look.Tool}}, voice{time.Second, asker}, []said{{0, "think"}}, []string{"failed: the model wrote nothing"}},
+		{"the user asks", Options{}, voice{time.Minute, func(req *llm.Request) (llm.Message, error) {
+			_, topic, _ := strings.Cut(req.Messages[0].Parts[0].Text, "Focus on: ")
+			return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: "+topic), nil
+		}}, []said{{0, "/deep the sea"}, {time.Second, "/deep the sky"}},
+			[]string{"hmm: odd\n\nthoughts: the sea (the user asked for it, read 1)", "hmm: odd\n\nthoughts: the sky (the user asked for it, read 6)"}},
+		{"the user asks, too slow the second time", Options{Limit: 90 * time.Second}, voice{80 * time.Second, plain}, []said{{0, "/deep a"}, {time.Second, "/deep b"}},
+			[]string{"hmm: odd\n\nthoughts: so (the user asked for it, read 1)", "hmm: odd\n\nthoughts: so (the user asked for it, read 6)"}},
 		{"too slow", Options{}, voice{time.Hour, plain}, []said{{0, "think"}}, []string{"failed: it took more than 2m0s"}},
 		{"the second too slow", Options{Limit: 90 * time.Second}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "think"}},
 			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3)", "hmm: odd\n\nthoughts: so (why 7, read 12)"}},

@@ -23,6 +23,7 @@ type state struct {
 	Zero   time.Duration `json:"zero,omitempty"`   // the thread's clock when the first of this run was asked for
 	Work   *work         `json:"work,omitempty"`
 	Stop   string        `json:"stop,omitempty"`
+	Clock  time.Duration `json:"clock,omitempty"` // the thread's, as far as an event has said
 }
 
 // A line is an event of the transcript.
@@ -72,9 +73,14 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 
 func (s *state) apply(ev ponder.Event) {
 	s.read(ev)
+	s.Clock = max(s.Clock, ev.Elapsed) // of what a user says nobody knows it
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
 		s.progress(ev, b)
+	case ponder.Observation:
+		if asks(ev) {
+			s.want(ev, b.Content, byUser)
+		}
 	case ponder.InnerMonologue:
 		if s.Work != nil && ev.Cause == fmt.Sprintf("muse-%d/1.1", s.Work.N) {
 			s.done(ev.Elapsed)
@@ -100,14 +106,7 @@ func (s *state) apply(ev ponder.Event) {
 func (s *state) progress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case asked:
-		if s.Work == nil && s.Wanted == nil {
-			s.Zero = ev.Elapsed
-		}
-		trigger := ""
-		if n := len(s.Lines); n > 0 {
-			trigger = ev.ID
-		}
-		s.Wanted = &request{N: ev.Seq, Prompt: b.Content, Reason: b.Label, Trigger: trigger, At: ev.Elapsed}
+		s.want(ev, b.Content, b.Label)
 	case failed:
 		if s.Work != nil && ev.Cause == fmt.Sprintf("failed-%d/1.1", s.Work.N) {
 			s.done(ev.Elapsed)
@@ -115,12 +114,24 @@ func (s *state) progress(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
+// want takes in a request.
+func (s *state) want(ev ponder.Event, prompt, reason string) {
+	if s.Work == nil && s.Wanted == nil {
+		s.Zero = s.Clock
+	}
+	trigger := ""
+	if n := len(s.Lines); n > 0 {
+		trigger = ev.ID
+	}
+	s.Wanted = &request{N: ev.Seq, Prompt: prompt, Reason: reason, Trigger: trigger, At: s.Clock}
+}
+
 // begin begins the next reflection, if one is wanted and none is being made.
 func (s *state) begin(ev ponder.Event) {
 	if s.Work != nil || s.Wanted == nil {
 		return
 	}
-	w := &work{request: *s.Wanted, ReadTo: s.Head, Text: s.transcript(), Began: max(s.Wanted.At, ev.Elapsed)}
+	w := &work{request: *s.Wanted, ReadTo: s.Head, Text: s.transcript(), Began: max(s.Wanted.At, s.Clock)}
 	s.Work, s.Wanted = w, nil
 }
 
