@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"unique"
@@ -37,6 +38,7 @@ func (x *Index) Prepare(docs []Doc) Batch {
 	a := newAnalyzer(x.readings)
 	metas := make([]docMeta, len(docs))
 	for i := range docs {
+		runtime.Gosched() // who searches goes first
 		d := &docs[i]
 		if d.ID <= 0 {
 			b.err = fmt.Errorf("document with the id %d", d.ID)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"runtime"
 	"slices"
 )
 
@@ -15,7 +16,11 @@ func (m *merger) postings(ctx context.Context) error {
 	}
 	var list []posting
 	var buf []byte
+	n := 0
 	for terms := range union(m.in) {
+		if n++; n%64 == 0 {
+			runtime.Gosched() // who searches goes first
+		}
 		list = list[:0]
 		written := false
 		for _, t := range terms {
