@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,6 +98,9 @@ func (f Filter) where(owner string) (string, []any) {
 // marks returns n question marks with commas between.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
+// ErrMany says that an id is the beginning of several.
+var ErrMany = errors.New("several items have ids that begin so")
+
 // Item returns the item with an id, with its text, or ErrNone. The id may be
 // shortened to a beginning that no other has.
 func (l *Library) Item(ctx context.Context, id string) (Item, error) {
@@ -121,7 +125,7 @@ func (l *Library) item(ctx context.Context, id string) (Item, error) {
 	case len(list) == 0:
 		return Item{}, ErrNone
 	case len(list) > 1 && list[0].ID != id:
-		return Item{}, fmt.Errorf("several items have ids that begin so")
+		return Item{}, ErrMany
 	}
 	return list[0], nil
 }

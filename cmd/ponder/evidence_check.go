@@ -12,6 +12,7 @@ import (
 	"ponder/archive"
 	"ponder/document"
 	"ponder/store/sqlite"
+	webtool "ponder/tool/web"
 	"ponder/web"
 )
 
@@ -140,7 +141,7 @@ func (c *checker) inOriginal(ctx context.Context, e ponder.Evidence) footing {
 		if err != nil {
 			return notThere
 		}
-		text = page.Markdown
+		text = webtool.Document(page).Text
 		c.texts[e.Original] = text
 	}
 	switch {

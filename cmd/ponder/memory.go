@@ -136,6 +136,9 @@ func noneOf(err error, id string) error {
 	if errors.Is(err, recall.ErrNone) {
 		return usagef("there is no %s: `ponder memory list` shows what there is", clip(oneLine(id), 60))
 	}
+	if errors.Is(err, recall.ErrMany) {
+		return usagef("%s is the beginning of several ids: write more of it", clip(oneLine(id), 60))
+	}
 	return err
 }
 

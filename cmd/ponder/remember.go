@@ -224,7 +224,7 @@ func (t *taking) url(ctx context.Context, url string) error {
 	}
 	page, err := fetch.Fetch(ctx, url)
 	if err != nil {
-		return err
+		return notFetched(err)
 	}
 	original, err := t.archive.Get(ctx, page.Hash)
 	if err != nil {

@@ -163,6 +163,17 @@ func (a *app) webFetchCommand() *cobra.Command {
 	}
 }
 
+// notFetched returns the error of a page that was not fetched as a user is told it.
+func notFetched(err error) error {
+	switch {
+	case errors.Is(err, web.ErrURL):
+		return failure{wrongUsage, err}
+	case errors.Is(err, web.ErrRefused):
+		return failure{notReady, fmt.Errorf("%w; if you trust it: ponder settings web.allow HOST", err)}
+	}
+	return err
+}
+
 func (a *app) webFetch(ctx context.Context, url string) error {
 	store, n, err := a.online(ctx)
 	if err != nil {
@@ -171,13 +182,8 @@ func (a *app) webFetch(ctx context.Context, url string) error {
 	defer store.Close()
 	defer n.fetcher.Close()
 	p, err := n.fetcher.Fetch(ctx, url)
-	switch {
-	case errors.Is(err, web.ErrURL):
-		return failure{wrongUsage, err}
-	case errors.Is(err, web.ErrRefused):
-		return failure{notReady, fmt.Errorf("%w; if you trust it: ponder settings web.allow HOST", err)}
-	case err != nil:
-		return err
+	if err != nil {
+		return notFetched(err)
 	}
 	if a.flags.json {
 		return a.object(struct {

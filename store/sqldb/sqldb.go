@@ -26,6 +26,9 @@ type DB struct {
 	// only be read.
 	Write *sql.DB
 
+	// Committed, if set, is called after each transaction of Tx that was written.
+	Committed func()
+
 	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
 	Numbered bool
 }
@@ -74,7 +77,13 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if err := do(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if db.Committed != nil {
+		db.Committed()
+	}
+	return nil
 }
 
 // Migrate brings the tables of a part to the newest version, which the last of
