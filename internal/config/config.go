@@ -34,6 +34,8 @@ type Config struct {
 	Budgets        Budgets             `toml:"budgets"`
 	Prompts        map[string]string   `toml:"prompts"` // see [Config.Prompt]
 	Web            Web                 `toml:"web"`
+	Chat           Chat                `toml:"chat"`
+	DeepThink      DeepThink           `toml:"deep_think"`
 
 	Search Search `toml:"-"` // from the environment alone
 	Token  Secret `toml:"-"` // that requests to a server must carry
@@ -106,6 +108,20 @@ type Duration time.Duration
 type Web struct {
 	Allow  []string `toml:"allow"`  // hosts and networks that are read though they are private: "wiki.lan", "10.1.0.0/16"
 	Folder string   `toml:"folder"` // pages that are searched as the web is, where there is no network
+}
+
+// Chat says how conversations are held. What is zero is left to the program.
+type Chat struct {
+	Rounds int `toml:"rounds"` // of tools in a turn
+	Window int `toml:"window"` // tokens that the model is shown at most
+}
+
+// DeepThink says when a conversation is reflected on. What is zero is left to the
+// program.
+type DeepThink struct {
+	After   *int     `toml:"after"`    // turns without a reflection, then one is made unbidden; 0: never
+	PerHour int      `toml:"per_hour"` // reflections at most
+	Limit   Duration `toml:"limit"`    // of time for one
 }
 
 // Search has what search engines of the web want.
