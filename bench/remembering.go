@@ -19,7 +19,7 @@ import (
 )
 
 // A prose makes texts of words that are as frequent as those of a language: the
-// nth has a share of about 1/n.
+// nth has a share of about 1/n, and the most frequent ones are those of English.
 type prose struct {
 	rnd  *rand.Rand
 	zipf *rand.Zipf
@@ -32,12 +32,20 @@ func newProse(seed uint64) *prose {
 
 func (p *prose) word() string {
 	const letters = "etaoinshrdlucmfwypvbgk"
+	n := p.zipf.Uint64()
+	if n < uint64(len(common)) {
+		return common[n]
+	}
 	var b []byte
-	for n := p.zipf.Uint64() + 30; n > 0; n /= uint64(len(letters)) {
+	for n += 30; n > 0; n /= uint64(len(letters)) {
 		b = append(b, letters[n%uint64(len(letters))])
 	}
 	return string(b)
 }
+
+// common are the most frequent words.
+var common = strings.Fields(`the of and to in a is that for it was on with as are be this at from by an or have not which but had were been
+	has their they would who more will if there can what when so about out its them than some could these then`)
 
 func (p *prose) sentence() string {
 	words := make([]string, 8+p.rnd.IntN(14))

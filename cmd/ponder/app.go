@@ -29,8 +29,9 @@ type app struct {
 	flags flags
 	brake *brake
 
-	cfg   *config.Config       // see config
-	known *session.Calibration // see calibration
+	cfg     *config.Config       // see config
+	lineups map[string]*lineup   // see lineup
+	known   *session.Calibration // see calibration
 }
 
 // source says where the configuration is.

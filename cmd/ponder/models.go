@@ -44,9 +44,23 @@ type provider struct {
 	check        llm.Provider
 }
 
-// lineup finds out which models there are. A model that the user named goes
+// lineup finds out which models there are, once. A model that the user named goes
 // before all that is configured.
 func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
+	if l := a.lineups[model]; l != nil {
+		return l, nil
+	}
+	l, err := a.findLineup(ctx, model)
+	if err == nil {
+		if a.lineups == nil {
+			a.lineups = make(map[string]*lineup)
+		}
+		a.lineups[model] = l
+	}
+	return l, err
+}
+
+func (a *app) findLineup(ctx context.Context, model string) (*lineup, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
