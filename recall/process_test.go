@@ -3,14 +3,18 @@
 package recall_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,16 +59,20 @@ func runChild(file, dir string) error {
 }
 
 // spawn starts a process that ingests a folder.
-func spawn(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Builder) {
+func spawn(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Builder, out io.Reader) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), os.Args[0], file, dir)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	errs = &strings.Builder{}
 	cmd.Stderr = errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, errs
+	return cmd, errs, out
 }
 
 // library makes a folder of files of all sorts: small ones, one of many records,
@@ -75,7 +83,7 @@ func libraryFolder(t *testing.T) string {
 		files[fmt.Sprintf("notes/%d.md", i)] = fmt.Sprintf("# Note %d\n\nfirst%d of the note. %s\n\nlast%d of the note.\n", i, i, strings.Repeat("Some words between. ", 40), i)
 	}
 	var posts, long strings.Builder
-	for i := range 3000 {
+	for i := range 1500 {
 		fmt.Fprintf(&posts, `{"id":"%d","source":"log","text":"Record %d of the ship's log: wind from the west, and rain."}`+"\n", i, i)
 		fmt.Fprintf(&long, "Sentence %d of the long report, which says that everything is well.\n\n", i)
 	}
@@ -90,23 +98,13 @@ func TestKill(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	kills := 0
-	for try := 0; ; try++ {
-		cmd, errs := spawn(t, file, dir)
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		after := time.Duration(30+rand.IntN(250+60*try)) * time.Millisecond
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Fatalf("%v: %s", err, errs)
-			}
-		case <-time.After(after):
-			cmd.Process.Kill()
-			<-ended
-			kills++
+	for more := true; more; {
+		most := 1 + rand.IntN(8) // transactions; the next is under way when it is killed
+		if kills == maxKills {
+			most = math.MaxInt
 		}
-		if cmd.ProcessState.Success() {
-			break
+		if more = killed(t, file, dir, most); more {
+			kills++
 		}
 		r := open(t, file)
 		r.whole()
@@ -118,6 +116,25 @@ func TestKill(t *testing.T) {
 	}
 	r.sound()
 	t.Logf("killed %d times", kills)
+}
+
+// maxKills is how often an ingestion is killed before it may end.
+const maxKills = 8
+
+// killed has a process ingest a folder and kills it after so many transactions.
+// It returns false if the process came to its end before.
+func killed(t *testing.T, file, dir string, after int) bool {
+	t.Helper()
+	cmd, errs, out := spawn(t, file, dir)
+	lines := bufio.NewScanner(out)
+	for n := 0; n < after && lines.Scan(); n++ {
+	}
+	cmd.Process.Kill()
+	err := cmd.Wait()
+	if err != nil && cmd.ProcessState.ExitCode() >= 0 {
+		t.Fatalf("%v: %s", err, errs)
+	}
+	return err != nil
 }
 
 // whole checks that what is found is found whole: each document has its beginning
@@ -172,8 +189,12 @@ func TestTwoProcesses(t *testing.T) {
 	want.ingest(recall.IngestOptions{}, dir)
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	open(t, file).store.Close()
-	a, aErr := spawn(t, file, dir)
-	b, bErr := spawn(t, file, dir)
+	a, aErr, aOut := spawn(t, file, dir)
+	b, bErr, bOut := spawn(t, file, dir)
+	var reading sync.WaitGroup
+	reading.Go(func() { io.Copy(io.Discard, aOut) })
+	reading.Go(func() { io.Copy(io.Discard, bOut) })
+	reading.Wait()
 	if err := a.Wait(); err != nil {
 		t.Errorf("%v: %s", err, aErr)
 	}

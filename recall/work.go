@@ -313,39 +313,43 @@ func (p *plan) commit(ctx context.Context, s *step) error {
 	return nil
 }
 
-// tries is how often a file is looked at that others take at the same time.
+// tries is how often files are looked at that others take at the same time.
 const tries = 10
 
-// again looks at the files of a step again, one by one.
+// again looks at the files of a step again.
 func (p *plan) again(ctx context.Context, s *step) error {
-	p.count(&step{looked: s.looked, bytes: s.bytes, skipped: s.skipped})
+	p.count(&step{looked: s.looked, bytes: s.bytes, skipped: s.skipped, named: s.named})
+	var files []document.File
 	for _, w := range s.files {
-		f, ok := p.listed(w.path)
-		if !ok {
-			continue
+		if f, ok := p.listed(w.path); ok {
+			files = append(files, f)
 		}
-		for try := 1; ; try++ {
-			known, err := p.l.file(ctx, w.path)
+	}
+	emit := func(s *step) error {
+		s.looked, s.bytes, s.unchanged, s.skipped = 0, 0, 0, nil
+		err := p.l.write(ctx, s)
+		if err == nil {
+			p.count(s)
+		}
+		return err
+	}
+	for try := 1; ; try++ {
+		known := map[string]file{}
+		for _, f := range files {
+			k, err := p.l.file(ctx, f.Path)
 			if err != nil {
 				return err
 			}
-			err = p.prepare(ctx, []document.File{f}, map[string]file{w.path: known}, func(s *step) error {
-				s.looked, s.bytes, s.skipped = 0, 0, nil
-				err := p.l.write(ctx, s)
-				if err == nil {
-					p.count(s)
-				}
-				return err
-			})
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, errChanged) || try == tries {
-				return fmt.Errorf("%s: %w", w.path, err)
-			}
+			known[f.Path] = k
+		}
+		err := p.prepare(ctx, files, known, emit)
+		if err == nil || !errors.Is(err, errChanged) {
+			return err
+		}
+		if try == tries {
+			return fmt.Errorf("%s and others: %w", files[0].Path, err)
 		}
 	}
-	return nil
 }
 
 func (p *plan) listed(path string) (document.File, bool) {
