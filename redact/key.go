@@ -1,0 +1,191 @@
+package redact
+
+import "strings"
+
+// A class says which bytes a key is made of.
+type class func(byte) bool
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+func upper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func alnum(c byte) bool { return digit(c) || lower(c) || upper(c) }
+func urlish(c byte) bool {
+	return alnum(c) || c == '-' || c == '_'
+}
+func hex(c byte) bool       { return digit(c) || 'a' <= c && c <= 'f' }
+func path(c byte) bool      { return urlish(c) || c == '/' }
+func dotted(c byte) bool    { return urlish(c) || c == '.' }
+func base64ish(c byte) bool { return alnum(c) || c == '+' || c == '/' || c == '=' }
+
+// A shape is how keys of one maker look.
+type shape struct {
+	prefix      string
+	of          class // of what follows
+	least, most int   // bytes of that; most is 0 if there is no limit
+	kind        Kind
+}
+
+// shapes returns what is known of keys, the longer prefix before the shorter, as
+// their makers' documentation has it.
+func shapes() []shape {
+	return []shape{
+		// Models.
+		{"sk-ant-", urlish, 20, 0, APIKey},  // Anthropic
+		{"sk-or-v1-", hex, 32, 0, APIKey},   // OpenRouter
+		{"sk-proj-", urlish, 20, 0, APIKey}, // OpenAI
+		{"sk-svcacct-", urlish, 20, 0, APIKey},
+		{"sk-admin-", urlish, 20, 0, APIKey},
+		{"sk-", alnum, 20, 0, APIKey}, // OpenAI, DeepSeek, Moonshot
+		{"sk-", urlish, 40, 0, APIKey},
+		{"AIza", urlish, 35, 35, APIKey},
+		{"gsk_", alnum, 32, 0, APIKey},
+		{"xai-", alnum, 40, 0, APIKey},
+		{"hf_", alnum, 30, 0, APIKey},
+		{"r8_", alnum, 30, 0, APIKey},
+		{"pplx-", alnum, 32, 0, APIKey},
+		{"nvapi-", urlish, 40, 0, APIKey},
+		{"csk-", alnum, 32, 0, APIKey},
+		{"fw_", alnum, 20, 0, APIKey},
+		{"tgp_v1_", urlish, 30, 0, APIKey},
+		// Search.
+		{"tvly-", urlish, 20, 0, APIKey},
+		{"BSA", urlish, 26, 29, APIKey},
+		// Code and clouds.
+		{"github_pat_", urlish, 22, 0, Token},
+		{"ghp_", alnum, 30, 0, Token}, {"gho_", alnum, 30, 0, Token}, {"ghu_", alnum, 30, 0, Token},
+		{"ghs_", alnum, 30, 0, Token}, {"ghr_", alnum, 30, 0, Token},
+		{"glpat-", urlish, 20, 0, Token}, {"gldt-", urlish, 20, 0, Token}, {"glrt-", urlish, 20, 0, Token}, {"glptt-", urlish, 20, 0, Token},
+		{"npm_", alnum, 36, 36, Token},
+		{"pypi-AgE", urlish, 50, 0, Token},
+		{"AKIA", alnum, 16, 16, APIKey}, {"ASIA", alnum, 16, 16, APIKey}, {"ABIA", alnum, 16, 16, APIKey}, {"ACCA", alnum, 16, 16, APIKey},
+		{"ya29.", urlish, 30, 0, Token}, // Google
+		{"GOCSPX-", urlish, 20, 0, APIKey},
+		{"dop_v1_", hex, 64, 64, Token},
+		{"dapi", hex, 32, 34, Token}, // Databricks
+		{"dp.pt.", alnum, 30, 0, Token}, {"dp.st.", dotted, 30, 0, Token},
+		{"hvs.", urlish, 24, 0, Token}, {"hvb.", urlish, 24, 0, Token}, // Vault
+		{"lin_api_", alnum, 30, 0, APIKey},
+		{"ntn_", alnum, 30, 0, Token},
+		{"AGE-SECRET-KEY-1", alnum, 40, 0, PrivateKey},
+		// Talk, mail and money.
+		{"xoxb-", urlish, 10, 0, Token}, {"xoxp-", urlish, 10, 0, Token}, {"xoxa-", urlish, 10, 0, Token},
+		{"xoxr-", urlish, 10, 0, Token}, {"xoxs-", urlish, 10, 0, Token}, {"xoxe.", dotted, 20, 0, Token}, {"xoxe-", urlish, 10, 0, Token},
+		{"xapp-", urlish, 20, 0, Token},
+		{"hooks.slack.com/services/", path, 20, 0, Token},
+		{"discord.com/api/webhooks/", path, 40, 0, Token},
+		{"SG.", dotted, 40, 0, APIKey},
+		{"sk_live_", alnum, 16, 0, APIKey}, {"sk_test_", alnum, 16, 0, APIKey},
+		{"rk_live_", alnum, 16, 0, APIKey}, {"rk_test_", alnum, 16, 0, APIKey},
+		{"whsec_", base64ish, 20, 0, APIKey},
+		{"shpat_", hex, 32, 0, Token}, {"shpss_", hex, 32, 0, Token}, {"shpca_", hex, 32, 0, Token},
+	}
+}
+
+// byFirst has the shapes by the first byte of their prefixes. It never changes.
+var byFirst = func() (table [256][]shape) {
+	for _, s := range shapes() {
+		table[s.prefix[0]] = append(table[s.prefix[0]], s)
+	}
+	return table
+}()
+
+// keys returns what looks like the key or token of a known maker. What begins in
+// the middle of a word is none.
+func keys(text string) (spans []span) {
+	for i := 0; i < len(text); {
+		if i > 0 && alnum(text[i-1]) || !alnum(text[i]) {
+			i++
+			continue
+		}
+		kind, end, skip := keyAt(text, i, byFirst[text[i]])
+		if kind != "" {
+			spans = append(spans, span{i, end, kind})
+		}
+		i = max(i+1, end, skip)
+	}
+	return spans
+}
+
+// keyAt returns the kind and the end of a key that begins at i, or how far no key
+// begins.
+func keyAt(text string, i int, list []shape) (kind Kind, end, skip int) {
+	for _, s := range list {
+		if strings.HasPrefix(text[i:], s.prefix) {
+			if end, skip = s.match(text, i+len(s.prefix)); end > 0 {
+				return s.kind, end, 0
+			}
+			if skip > 0 {
+				return "", 0, skip
+			}
+		}
+	}
+	if strings.HasPrefix(text[i:], "eyJ") {
+		if end, skip = jwt(text, i); end > 0 {
+			return Token, end, 0
+		}
+		return "", 0, skip
+	}
+	if end = joined(text, i, hex, 32, 32, '.', alnum, 16); end > 0 {
+		return APIKey, end, 0 // Z.ai
+	}
+	if end = joined(text, i, digit, 8, 10, ':', urlish, 35); end > 0 {
+		return Token, end, 0 // Telegram
+	}
+	return "", 0, 0
+}
+
+// match returns where the key ends whose prefix ends at from, or 0. What has no
+// digit is a name; then none begins before skip, for that has none either.
+func (s shape) match(text string, from int) (end, skip int) {
+	end = run(text, from, s.of, s.most)
+	if end-from < s.least || s.most > 0 && end-from > s.most {
+		return 0, 0
+	}
+	for i := from; i < end; i++ {
+		if digit(text[i]) {
+			return end, 0
+		}
+	}
+	return 0, end
+}
+
+// run returns where a run of bytes ends, looking at most+1 of them; at all if most
+// is 0.
+func run(text string, from int, of class, most int) int {
+	end := from
+	for end < len(text) && of(text[end]) && (most == 0 || end-from <= most) {
+		end++
+	}
+	return end
+}
+
+// jwt returns where a JSON web token ends that begins at i: three to five parts
+// with dots between them. If it is none, the next may begin after its first part.
+func jwt(text string, i int) (end, skip int) {
+	var ends []int
+	for at := i; len(ends) < 5; {
+		e := run(text, at, urlish, 0)
+		ends = append(ends, e)
+		if e == len(text) || text[e] != '.' {
+			break
+		}
+		at = e + 1
+	}
+	if len(ends) < 3 || ends[0]-i < 10 || ends[1]-ends[0] < 4 {
+		return 0, ends[0]
+	}
+	return ends[len(ends)-1], 0
+}
+
+// joined returns where a key ends that has two runs with a byte between them, or 0.
+func joined(text string, i int, a class, least, most int, between byte, b class, n int) int {
+	end := run(text, i, a, most)
+	if end-i < least || end-i > most || end == len(text) || text[end] != between {
+		return 0
+	}
+	last := run(text, end+1, b, n)
+	if last-end-1 != n {
+		return 0
+	}
+	return last
+}
