@@ -40,6 +40,7 @@ var rules = []rule{
 	// Leaves: each knows the core, and none knows another, but as said here.
 	{packages: "same", theirs: []string{"golang.org/x/text/", "github.com/kljensen/snowball", "github.com/blevesearch/snowballstem"}},
 	{packages: "calibration"},
+	{packages: "transcript", ours: []string{"."}},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence"}},
 	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},
 	{packages: "document", ours: []string{"words"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/kljensen/snowball", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero", "github.com/emersion/go-message"}},
@@ -57,7 +58,11 @@ var rules = []rule{
 	{packages: "tool/thread", ours: []string{".", "document"}},
 	{packages: "tool/memory", ours: []string{".", "recall"}},
 	{packages: "tool/web", ours: []string{".", "document", "web", "web/*", "evidence"}},
+	{packages: "tool/think", ours: []string{".", "redact"}},
 	{packages: "tool/*", ours: []string{"."}},
+	{packages: "redact"},
+	{packages: "gate"},
+	{packages: "retention", ours: []string{"."}},
 	{packages: "store/internal/*", ours: []string{".", "llm"}},
 	{packages: "store/storetest", ours: []string{".", "llm"}, theirs: []string{"github.com/google/go-cmp/"}},
 	{packages: "store/memory", ours: []string{".", "llm", "store/internal/*"}},
@@ -66,7 +71,7 @@ var rules = []rule{
 	{packages: "pondertest", ours: []string{".", "llm", "store/memory"}},
 
 	// Surfaces and plumbing: they know the core only, so that each can be read alone.
-	{packages: "internal/config", ours: []string{".", "llm"}, theirs: []string{"github.com/BurntSushi/toml"}},
+	{packages: "internal/config", ours: []string{".", "llm", "redact", "retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
 	{packages: "internal/place", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session"}, theirs: []string{"github.com/yuin/goldmark/"}},
