@@ -1,0 +1,162 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"ponder"
+)
+
+// Read reads a thread. If anything is wrong with a line, it returns a [LineError]
+// and nothing else.
+func Read(r io.Reader) (Transcript, error) {
+	lines, err := split(r)
+	if err != nil {
+		return Transcript{}, err
+	}
+	if len(lines) == 0 {
+		return Transcript{}, errors.New("there is nothing in it")
+	}
+	head := lines[0]
+	fields, err := head.fields()
+	if err != nil {
+		return Transcript{}, head.fails(err)
+	}
+	rd := &reading{header: fields}
+	if rd.Thread, rd.original, err = header(fields); err != nil {
+		return Transcript{}, head.fails(err)
+	}
+	for i, l := range lines[1:] {
+		if i == 0 {
+			rd.Foreign = !hasSeq(l)
+			rd.begin()
+		}
+		add := rd.ours
+		if rd.Foreign {
+			add = rd.foreign
+		}
+		if err := add(l); err != nil {
+			return Transcript{}, l.fails(err)
+		}
+	}
+	return rd.end()
+}
+
+// maxLines is how many lines a file may have, with those that are blank.
+const maxLines = 4 * MaxEvents
+
+// A line of a file.
+type line struct {
+	num int // from 1
+	js  []byte
+}
+
+func (l line) fails(err error) error { return &LineError{l.num, err} }
+
+// split returns the lines of a file that are not blank.
+func split(r io.Reader) (lines []line, err error) {
+	in := bufio.NewReaderSize(io.LimitReader(r, MaxBytes+1), 64<<10)
+	total := 0
+	for num := 1; ; num++ {
+		js, err := readLine(in)
+		if total += len(js); total > MaxBytes {
+			return nil, fmt.Errorf("it is longer than %d MiB", MaxBytes>>20)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, &LineError{num, err}
+		}
+		if num == 1 {
+			js = bytes.TrimPrefix(js, []byte("\ufeff"))
+		}
+		if js = bytes.TrimSpace(js); len(js) > 0 {
+			lines = append(lines, line{num, js})
+		}
+		if len(lines) > MaxEvents+1 || num > maxLines {
+			return nil, fmt.Errorf("it has more than %d events", MaxEvents)
+		}
+		if err != nil {
+			return lines, nil
+		}
+	}
+}
+
+// readLine reads up to the end of a line, which is in memory of its own.
+func readLine(in *bufio.Reader) (js []byte, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if js = append(js, part...); len(js) > MaxLine {
+			return nil, fmt.Errorf("it is longer than %d MiB", MaxLine>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return js, err
+		}
+	}
+}
+
+// fields returns what an object has, by name.
+func (l line) fields() (map[string]json.RawMessage, error) {
+	if !utf8.Valid(l.js) {
+		return nil, errors.New("it is not UTF-8")
+	}
+	var fields map[string]json.RawMessage
+	err := json.Unmarshal(l.js, &fields)
+	switch {
+	case !json.Valid(l.js):
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	case err != nil || fields == nil:
+		return nil, errors.New("it is no JSON object")
+	}
+	return fields, nil
+}
+
+// hasSeq reports whether a line is an event with a seq, as ours are.
+func hasSeq(l line) bool {
+	var ev struct {
+		Seq ponder.Seq `json:"seq"`
+	}
+	return json.Unmarshal(l.js, &ev) == nil && ev.Seq > 0
+}
+
+// header returns the header that a file begins with, and the id that it has there.
+func header(fields map[string]json.RawMessage) (t ponder.Thread, id string, err error) {
+	if _, isEvent := fields["event_id"]; isEvent {
+		return t, "", errors.New("it is an event, and the header with thread_id and kind does not come before it")
+	}
+	id, ok := text(fields["thread_id"])
+	if !ok || id == "" {
+		return t, "", errors.New("it is no header: it has no thread_id")
+	}
+	if isID(id) {
+		t.ID = ponder.ThreadID(id)
+	}
+	kind, _ := text(fields["kind"])
+	switch t.Kind = ponder.Kind(kind); t.Kind {
+	case ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious:
+	default:
+		t.Kind = ponder.KindConversation
+	}
+	t.Title, _ = text(fields["title"])
+	t.Owner, _ = text(fields["owner"])
+	t.Model, _ = text(fields["model"])
+	created, _ := text(fields["created_at"])
+	t.Created, _ = timeOf(created)
+	return t, id, nil
+}
+
+// maxID is how long an id of a thread may be, in bytes.
+const maxID = 128
+
+// isID reports whether a thread here can have an id, which others may have made.
+func isID(id string) bool {
+	for _, c := range []byte(id) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || bytes.IndexByte([]byte("-_.:"), c) >= 0) {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxID
+}

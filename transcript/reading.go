@@ -1,0 +1,176 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ponder"
+)
+
+// A reading is a transcript as it grows.
+type reading struct {
+	Transcript
+	header   map[string]json.RawMessage
+	original string // the thread's id in the file
+	kept     int    // fields that our events have no place for
+}
+
+// begin adds what comes before the events of another program: its header, if that
+// has more than ours has a place for.
+func (r *reading) begin() {
+	if r.Foreign {
+		r.keepHeader(false)
+	}
+}
+
+// end adds what comes after all events: what a newer version of ours has put into
+// the header.
+func (r *reading) end() (Transcript, error) {
+	if !r.Foreign {
+		r.keepHeader(len(r.Events) > 0)
+	}
+	if r.Thread.Created.IsZero() && len(r.Events) > 0 {
+		r.Thread.Created = r.Events[0].Time
+	}
+	if r.Foreign && r.Thread.Title == "" {
+		r.Thread.Title = titleOf(r.Events)
+	}
+	return r.Transcript, nil
+}
+
+// maxTitle is how long a title may be that nobody gave, in letters.
+const maxTitle = 60
+
+// titleOf returns how the first message begins.
+func titleOf(events []ponder.Event) string {
+	for _, ev := range events {
+		b, ok := ev.Body.(ponder.UserMessage)
+		line := []rune(strings.Join(strings.Fields(b.Content), " "))
+		switch {
+		case !ok || len(line) == 0:
+		case len(line) <= maxTitle:
+			return string(line)
+		default:
+			return strings.TrimSpace(string(line[:maxTitle-1])) + "…"
+		}
+	}
+	return ""
+}
+
+func (r *reading) keepHeader(internal bool) {
+	js, err := json.Marshal(r.Thread)
+	if err != nil {
+		return // of a year that cannot be written, which timeOf refuses
+	}
+	extra := lost(r.header, js)
+	if len(extra) == 0 {
+		return
+	}
+	r.add(ponder.Event{
+		Time: r.Thread.Created, Internal: internal,
+		Body: ponder.SystemNote{Content: "the header of the file that this was imported from", Reason: "import"},
+	}, extra)
+}
+
+// add adds an event, with what else of its line there is no place for.
+func (r *reading) add(ev ponder.Event, extra map[string]json.RawMessage) {
+	if len(extra) > 0 {
+		ev.Extra = extra
+	}
+	ev.Thread, ev.Seq = r.Thread.ID, ponder.Seq(len(r.Events)+1)
+	r.Events = append(r.Events, ev)
+}
+
+// Bounds on the events that fill gaps: calls and what else is internal are at
+// most some dozens for each event that is not.
+const (
+	gapsOfAny   = 1000
+	gapsOfEvent = 100
+)
+
+// ours adds a line of our own.
+func (r *reading) ours(l line) error {
+	var at struct {
+		Seq ponder.Seq `json:"seq"`
+	}
+	if err := json.Unmarshal(l.js, &at); err != nil || at.Seq < 1 {
+		if _, err := l.fields(); err != nil {
+			return err
+		}
+		return errors.New("it has no seq, as the lines before it have")
+	}
+	next := ponder.Seq(len(r.Events) + 1)
+	read := len(r.Events) - r.Filled
+	room := ponder.Seq(min(gapsOfAny+gapsOfEvent*(read+1)-r.Filled, MaxEvents-len(r.Events)))
+	switch {
+	case at.Seq < next:
+		return fmt.Errorf("its seq is %d, and that of the event before it %d", at.Seq, next-1)
+	case at.Seq-next >= room:
+		return fmt.Errorf("its seq is %d, and there are no events between that and %d", at.Seq, next-1)
+	}
+	ev, err := r.event(l, at.Seq)
+	if err != nil {
+		return err
+	}
+	for seq := next; seq < at.Seq; seq++ {
+		r.Filled++
+		r.add(ponder.Event{Time: ev.Time, Internal: true, Erased: true, Body: ponder.SystemNote{}}, nil)
+	}
+	r.Events = append(r.Events, ev)
+	return nil
+}
+
+// event returns the event of a line of our own.
+func (r *reading) event(l line, seq ponder.Seq) (ponder.Event, error) {
+	var ev ponder.Event
+	err := json.Unmarshal(l.js, &ev)
+	if err == nil {
+		ev.Thread = r.Thread.ID
+		if js, err := ev.MarshalJSON(); err == nil && string(js) == string(l.js) {
+			return ev, nil
+		}
+	}
+	fields, ferr := l.fields()
+	if ferr != nil {
+		return ev, ferr
+	}
+	if err == nil {
+		if whole, err := r.whole(ev, fields); err == nil {
+			return whole, nil
+		}
+	}
+	ev = r.note(fields)
+	ev.Seq = seq
+	return r.whole(ev, fields)
+}
+
+// whole returns an event with all that its line has and it has not.
+func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
+	if id, ok := text(fields["thread_id"]); ok && id == r.original {
+		delete(fields, "thread_id") // the header says so
+	}
+	stored := ev.Stamp(r.Thread.ID, ev.Seq, ev.Time)
+	stored.ID, stored.Time = ev.ID, ev.Time // what is missing is not given here
+	js, err := stored.MarshalJSON()
+	if err != nil {
+		return ev, err
+	}
+	extra := lost(fields, js)
+	if len(extra) == 0 {
+		return stored, nil
+	}
+	for name, value := range stored.Extra {
+		extra[name] = value // lost gives no name twice
+	}
+	if r.kept += len(extra); r.kept > maxKept {
+		return ev, fmt.Errorf("there are more than %d fields by now that our events have no place for", maxKept)
+	}
+	stored.Extra = extra
+	if js, err = stored.MarshalJSON(); err != nil {
+		return ev, err
+	}
+	var read ponder.Event
+	return read, json.Unmarshal(js, &read)
+}
