@@ -26,13 +26,13 @@ CREATE TABLE recall_item (
 	raw         TEXT    NOT NULL,
 	meta        TEXT    NOT NULL     -- a JSON object
 );
-CREATE UNIQUE INDEX recall_item_id ON recall_item (id);
+CREATE UNIQUE INDEX recall_item_id ON recall_item (owner, id);
 CREATE UNIQUE INDEX recall_item_identity ON recall_item (owner, identity);
 CREATE INDEX recall_item_path ON recall_item (owner, path);
 CREATE INDEX recall_item_source ON recall_item (owner, source);
 CREATE INDEX recall_item_external ON recall_item (owner, external_id);
-CREATE INDEX recall_item_added ON recall_item (owner, added);
-CREATE INDEX recall_item_hash ON recall_item (hash);
+CREATE INDEX recall_item_date ON recall_item (owner, date);
+CREATE INDEX recall_item_hash ON recall_item (owner, hash);
 
 -- Files as they were read last.
 CREATE TABLE recall_file (
