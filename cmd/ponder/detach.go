@@ -36,7 +36,7 @@ func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID
 // launch starts a process that works on a session and outlives this one, and waits
 // until it has begun. It returns where the process writes its log, and its number.
 func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID) (logFile string, pid int, err error) {
-	logFile, worker, err := a.worker(ctx, id)
+	logFile, worker, err := a.worker(ctx, id, "session", "resume", string(id), "--quiet")
 	if err != nil {
 		return "", 0, fmt.Errorf("start a worker for %s: %w", id, err)
 	}
@@ -66,8 +66,9 @@ func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 	}
 }
 
-// worker starts the process.
-func (a *app) worker(ctx context.Context, id ponder.ThreadID) (logFile string, worker *exec.Cmd, err error) {
+// worker starts a process that outlives this one, and does for a thread what the
+// words of a command line say.
+func (a *app) worker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
 	dir, err := a.cfg.StateDir()
 	if err != nil {
 		return "", nil, err
@@ -89,7 +90,7 @@ func (a *app) worker(ctx context.Context, id ponder.ThreadID) (logFile string, w
 	if err != nil {
 		return "", nil, err
 	}
-	args := []string{"session", "resume", string(id), "--quiet", "--db", db}
+	args := append(line, "--db", db)
 	if a.flags.config != "" {
 		args = append(args, "--config", a.flags.config)
 	}

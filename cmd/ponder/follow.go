@@ -103,10 +103,15 @@ func (w *viewing) onDelta(d ponder.Delta) {
 // pump sends the events after the last seen as they come, or the error that ends
 // them.
 func (w *viewing) pump(ctx context.Context) (<-chan ponder.Event, <-chan error) {
+	return pump(ctx, w.store, w.id, w.seen)
+}
+
+// pump sends the events of a thread after one as they come, or the error that ends
+// them.
+func pump(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (<-chan ponder.Event, <-chan error) {
 	events, lost := make(chan ponder.Event), make(chan error, 1)
-	after := w.seen
 	go func() {
-		for ev, err := range ponder.Follow(ctx, w.store, w.id, after) {
+		for ev, err := range ponder.Follow(ctx, log, id, after) {
 			if err != nil {
 				lost <- err
 				return

@@ -8,13 +8,17 @@ import (
 
 	"ponder"
 	"ponder/internal/place"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
 	"ponder/mode/session"
+	"ponder/mode/title"
 	"ponder/store/sqlite"
 )
 
-// modes are the ways of thinking there are.
-func modes() []ponder.Mode {
-	return []ponder.Mode{session.New()}
+// modes are the ways of thinking there are. Conversations are held as t says, with
+// the tools.
+func modes(t talking, tools []ponder.Tool) []ponder.Mode {
+	return []ponder.Mode{session.New(), chat.New(t.chat(tools)), deep.New(t.deep(tools)), title.New()}
 }
 
 // A thinker thinks in this process, on the threads that it is told to.
@@ -29,12 +33,17 @@ type thinker struct {
 // else of the machine. The caller closes it.
 func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what sight,
 	onDelta func(ponder.Delta)) (*thinker, error) {
-	tools, end, err := a.tools(ctx, store, what)
+	return a.talker(ctx, store, talking{models: models, sight: what}, onDelta)
+}
+
+// talker returns a thinker that holds conversations as t says.
+func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelta func(ponder.Delta)) (*thinker, error) {
+	tools, end, err := a.tools(ctx, store, t.sight)
 	if err != nil {
 		return nil, err
 	}
 	node := place.Self()
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(), Models: models, Tools: tools, OnDelta: onDelta, Node: node})
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(t, tools), Models: t.models, Tools: tools, OnDelta: onDelta, Node: node})
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 	if info.Held || info.Status != ponder.Paused {
 		return nil
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: quiet(modes()), Node: place.Self()})
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: quiet(modes(talking{}, nil)), Node: place.Self()})
 	if err != nil {
 		return err
 	}

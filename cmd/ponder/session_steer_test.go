@@ -19,7 +19,7 @@ func TestObeyAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
-		mind := pondertest.Start(t, ponder.Config{Modes: modes(), Models: pondertest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind := pondertest.Start(t, ponder.Config{Modes: modes(talking{}, nil), Models: pondertest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
 		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
 		time.Sleep(10 * time.Second)
 		mind.Put(pondertest.Run, "", ponder.RunPaused{})
@@ -47,7 +47,7 @@ func TestObeyAtRest(t *testing.T) {
 			t.Errorf("heard %v, %v", heard, err)
 		}
 		head := w.seen
-		m, err := ponder.New(ponder.Config{Store: mind.Store, Modes: quiet(modes())})
+		m, err := ponder.New(ponder.Config{Store: mind.Store, Modes: quiet(modes(talking{}, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestObeyAtRest(t *testing.T) {
 			}
 		}
 
-		again := pondertest.Start(t, ponder.Config{Store: mind.Store, Modes: modes(), Models: pondertest.Models(model, ponder.Price{})})
+		again := pondertest.Start(t, ponder.Config{Store: mind.Store, Modes: modes(talking{}, nil), Models: pondertest.Models(model, ponder.Price{})})
 		wish(ponder.Steer{Do: ponder.AnswerNow})
 		if fin := again.Await(pondertest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)

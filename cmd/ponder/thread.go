@@ -16,7 +16,7 @@ without thr_; "last" is the newest thread.`,
 		Args:    cobra.ArbitraryArgs,
 		RunE:    onlyGroups,
 	}
-	cmd.AddCommand(a.threadListCommand(), a.threadShowCommand(), a.threadExportCommand())
+	cmd.AddCommand(a.threadListCommand(), a.threadShowCommand(), a.threadExportCommand(), a.threadWorkCommand())
 	for _, sub := range cmd.Commands() {
 		if sub.Name() != "list" {
 			sub.ValidArgsFunction = a.completeThreads("")

@@ -76,6 +76,18 @@ func Use(model, from string) Choices {
 	return all
 }
 
+// Talking returns what Resolve would if a user wants to talk with one model: that
+// has the roles that nothing else is set for.
+func (c *Config) Talking(model, from string) Choices {
+	all := Use(model, from)
+	for i, choice := range all {
+		if models := c.Models.of(choice.Role); models != nil && choice.Role != ponder.Fast {
+			all[i] = Choice{choice.Role, models, c.Origin("models." + string(choice.Role))}
+		}
+	}
+	return all
+}
+
 func (c *Config) chosen(role ponder.Role) Choice {
 	if models := c.Models.of(role); models != nil {
 		return Choice{role, models, c.Origin("models." + string(role))}

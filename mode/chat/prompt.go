@@ -1,6 +1,9 @@
 package chat
 
-import _ "embed"
+import (
+	_ "embed"
+	"strings"
+)
 
 // What models are told.
 var (
@@ -23,3 +26,12 @@ const (
 	noAnswer   = "(no answer: it was interrupted)"
 	interrupts = "stopped: the user wants an answer now"
 )
+
+// System returns the system prompt of conversations, with what a user wants a model
+// told beside it.
+func System(beside string) string {
+	if beside = strings.TrimSpace(beside); beside == "" {
+		return system
+	}
+	return strings.TrimSpace(system) + "\n\n" + beside
+}

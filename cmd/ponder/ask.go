@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+)
+
+// askFlags are what `ponder ask` is told beside the message.
+type askFlags struct {
+	talkFlags
+	attach   []string
+	deep     bool
+	internal bool
+}
+
+func (a *app) askCommand() *cobra.Command {
+	var f askFlags
+	cmd := &cobra.Command{
+		Use:   "ask TEXT",
+		Short: "Say something in a conversation, and print the answer",
+		Long: `Say something in a conversation, and print the answer as it is written. TEXT - is read
+from standard input. It begins a new conversation, unless --thread or --continue names
+one.
+
+The model may look into what --docs and --knowledge name, what is remembered (see ponder
+remember), and the web, if a search engine is configured. It may set a slower model
+thinking, which goes on in the background after the answer, and is there for the next
+message. With --deep, that comes first.
+
+Ctrl-C stops the answer.
+
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 4 no model, or it will not answer,
+130 stopped.`,
+		Example: `ponder ask "Why is the sky blue?"
+ponder ask --continue "And at sunset?"
+ponder ask "What does this commit us to?" --attach contract.pdf --deep
+git diff | ponder ask - --model anthropic/claude-opus-4-6`,
+		GroupID: groupThink,
+		Args:    take(1, 1, `a message in quotes, or - to read it from standard input`),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd.Context(), args[0], f, cmd.Flags().Changed)
+		},
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	flags.StringArrayVar(&f.attach, "attach", nil, "put the `file` beside the message; may be repeated")
+	flags.BoolVar(&f.deep, "deep", false, "have a slower model think about it first, and wait for that")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	return cmd
+}
+
+// ask is the command.
+func (a *app) ask(ctx context.Context, text string, f askFlags, given func(string) bool) error {
+	m, err := a.message(text, f.attach)
+	if err != nil {
+		return err
+	}
+	t, err := f.talking(ctx, a, given)
+	if err != nil {
+		return err
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, head, err := f.begin(ctx, a, store)
+	if err != nil {
+		return err
+	}
+	c, err := a.converse(ctx, store, id, t)
+	if err != nil {
+		return err
+	}
+	defer c.leave(ctx)
+	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo()}
+	if f.deep {
+		if err := s.thinkFirst(ctx, m); err != nil {
+			return s.unsaid(ctx, err)
+		}
+	}
+	err = s.turn(ctx, m)
+	if closed := s.out.Close(); err == nil {
+		err = closed
+	}
+	return s.unsaid(ctx, err)
+}
+
+// An asking is one message and its answer.
+type asking struct {
+	*conversation
+	heard    ponder.Seq // the newest event that was shown, or is old
+	internal bool
+	out      io.WriteCloser // where the answer goes
+	turnNow  turn
+	musing   musing
+	why      error // the turn is to be stopped
+	stopped  bool
+}
+
+// turn sends the message, and prints the answer.
+func (s *asking) turn(ctx context.Context, m message) error {
+	t := &s.turnNow
+	ev, err := s.say(ctx, m)
+	if err != nil {
+		return err
+	}
+	t.message = ev.ID
+	stop := make(chan struct{}, 1)
+	defer s.brake.toRest(func() { stop <- struct{}{} })()
+	sctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signs, wont := s.signs(sctx, s.from(ev)), s.wont(sctx)
+	for !t.over {
+		var err error
+		select {
+		case sign := <-signs:
+			err = s.shows(sign)
+		case r := <-s.worked:
+			err = s.rested(r)
+		case <-s.again:
+			err = s.work(ctx)
+		case <-stop:
+			s.why = failure{code: interrupted}
+		case err := <-wont:
+			if t.said.Len() == 0 {
+				s.why = err
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err := errors.Join(err, s.stopTurn(ctx)); err != nil {
+			return err
+		}
+	}
+	if s.why == nil {
+		return t.err
+	}
+	if codeOf(s.why) == interrupted {
+		s.note("stopped; to go on: %s", s.command("ask TEXT --thread", s.id))
+	}
+	return s.why
+}
+
+// stopTurn has the turn stopped, once there is a reason to and its run is known.
+func (s *asking) stopTurn(ctx context.Context) error {
+	if s.why == nil || s.turnNow.run == "" || s.stopped {
+		return nil
+	}
+	s.stopped = true
+	return s.stop(ctx, s.turnNow.run, s.turnNow.open())
+}
+
+// wont sends why no model will answer, if that is certain before one does: the turn
+// tries for longer.
+func (s *asking) wont(ctx context.Context) <-chan error {
+	wont := make(chan error, 1)
+	go func() {
+		if err := s.talking.check(ctx); err != nil {
+			wont <- err
+		}
+	}()
+	return wont
+}
+
+// from returns after which event to listen: of a thread that is new, all is news.
+func (s *asking) from(ev ponder.Event) ponder.Seq {
+	if s.fresh {
+		return s.heard
+	}
+	return max(s.heard, ev.Seq-1)
+}
+
+// shows shows a sign: pieces of the answer as they come or, as JSON, events.
+func (s *asking) shows(sign sign) error {
+	if sign.err != nil {
+		return sign.err
+	}
+	text := s.turnNow.hears(sign)
+	if ev := sign.event; ev != nil {
+		s.heard = ev.Seq
+		s.musing.hears(*ev)
+		if s.flags.json && (!ev.Internal || s.internal) {
+			return s.object(ev)
+		}
+	}
+	if s.flags.json || text == "" {
+		return nil
+	}
+	if _, err := io.WriteString(s.out, text); err != nil {
+		return fmt.Errorf("print the answer: %w", err)
+	}
+	return nil
+}
+
+// thinkFirst has the message thought about before it is sent.
+func (s *asking) thinkFirst(ctx context.Context, m message) error {
+	wish, err := s.reflect(ctx, m.text, m.text)
+	if err != nil {
+		return err
+	}
+	sctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.heard == 0 || !s.fresh {
+		s.heard = wish.Seq - 1
+	}
+	s.note("thinking about it first")
+	signs, tick, bar, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), s.newMeter(), time.Now()
+	defer tick.Stop()
+	defer bar.clear()
+	came := false
+	for s.musing.done < wish.Seq {
+		select {
+		case sign := <-signs:
+			if err := s.shows(sign); err != nil {
+				return err
+			}
+			if sign.event != nil {
+				_, ok := sign.event.Body.(ponder.InnerMonologue)
+				came = came || ok
+			}
+		case r := <-s.worked:
+			if err := s.rested(r); err != nil {
+				return err
+			}
+		case <-s.again:
+			if err := s.work(ctx); err != nil {
+				return err
+			}
+		case <-tick.C:
+			bar.draw(progress{-1, fmt.Sprintf("thinking about it first: %d s", int(time.Since(began).Seconds()))})
+		case <-ctx.Done():
+			_ = s.stop(context.WithoutCancel(ctx), "", "")
+			return ctx.Err()
+		}
+	}
+	if !came {
+		s.note("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id)
+	}
+	return nil
+}
+
+// unsaid removes a conversation that was begun and failed before anything came of it.
+func (s *asking) unsaid(ctx context.Context, err error) error {
+	if err == nil || !s.fresh || codeOf(err) == interrupted || s.turnNow.said.Len() > 0 {
+		return err
+	}
+	if s.thinker.close(ctx) == nil {
+		s.working = false
+		_ = s.drop(ctx) // else it can just as well be gone on with
+	}
+	return err
+}
+
+// answerTo returns where an answer is printed as it comes.
+func (a *app) answerTo() io.WriteCloser { return &plainAnswer{out: a.out} }
+
+// A plainAnswer prints an answer as it is. It ends with a line of its own.
+type plainAnswer struct {
+	out   io.Writer
+	wrote bool
+}
+
+func (p *plainAnswer) Write(b []byte) (int, error) {
+	p.wrote = true
+	return p.out.Write(b)
+}
+
+// Close ends the last line.
+func (p *plainAnswer) Close() error {
+	if !p.wrote {
+		return nil
+	}
+	_, err := io.WriteString(p.out, "\n")
+	return err
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/mode/chat"
+	"ponder/store/sqlite"
+)
+
+// A conversation is a thread that a command talks on: it sends messages, has them
+// answered here, unless another process holds the thread, and hears what comes of
+// that. Its methods are called from one goroutine.
+type conversation struct {
+	*app
+	store   *sqlite.Store
+	talking talking
+	id      ponder.ThreadID // empty: it is made with the first message
+	fresh   bool            // it was made here
+
+	thinker *thinker
+	pieces  pieces
+	worked  chan rest // of the work that goes on here
+	started int       // how often it was begun
+	working bool
+	again   <-chan time.Time // when to try to hold the thread again
+}
+
+// A rest is that the work here has come to rest that was begun for the nth time.
+type rest struct {
+	n   int
+	err error
+}
+
+// converse returns a conversation, on a new thread if id is empty. The caller closes
+// it, and the store after it.
+func (a *app) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t talking) (*conversation, error) {
+	c := &conversation{app: a, store: store, talking: t, id: id, worked: make(chan rest, 1)}
+	c.pieces.bell = make(chan struct{}, 1)
+	return c, c.open(ctx)
+}
+
+// open makes the thinker.
+func (c *conversation) open(ctx context.Context) (err error) {
+	c.thinker, err = c.talker(ctx, c.store, c.talking, c.pieces.add)
+	return err
+}
+
+// change goes on as t says: what is in flight is asked again, by the models of t.
+func (c *conversation) change(ctx context.Context, t talking) error {
+	if err := c.thinker.close(ctx); err != nil {
+		return err
+	}
+	if c.working {
+		<-c.worked
+		c.working = false
+	}
+	c.talking = t
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	if c.id == "" {
+		return nil
+	}
+	return c.work(ctx)
+}
+
+// put adds inputs to the thread, and makes it if there is none, under a title. It
+// returns them as they are stored.
+func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Event) ([]ponder.Event, error) {
+	for i := range inputs {
+		inputs[i].ID = ponder.NewID("evt")
+	}
+	if c.id != "" {
+		return c.store.Append(ctx, c.id, 0, inputs...)
+	}
+	thread := ponder.Thread{
+		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: owner,
+		Created: time.Now(), Model: c.talking.name,
+	}
+	if err := c.store.Create(ctx, thread, inputs...); err != nil {
+		return nil, fmt.Errorf("begin a conversation: %w", err)
+	}
+	c.id, c.fresh = thread.ID, true
+	for i := range inputs {
+		inputs[i].Thread, inputs[i].Seq = thread.ID, ponder.Seq(i+1)
+	}
+	return inputs, nil
+}
+
+// say sends a message, and has it answered. It returns the message.
+func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error) {
+	stored, err := c.put(ctx, m.text, m.events()...)
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	return stored[len(stored)-1], c.work(ctx)
+}
+
+// reflect asks for a reflection, and returns the wish.
+func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.Event, error) {
+	stored, err := c.put(ctx, name, ponder.Event{Internal: true, Body: ponder.Observation{Content: topic, Sensor: chat.DeepAsked}})
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	return stored[0], c.work(ctx)
+}
+
+// work has the thread worked on here, if no other process does that.
+func (c *conversation) work(ctx context.Context) error {
+	c.again = nil
+	if err := c.thinker.place.Start(ctx, c.id); err != nil {
+		return err
+	}
+	c.started++
+	if !c.working {
+		c.await()
+	}
+	return nil
+}
+
+// await waits for the work to come to rest.
+func (c *conversation) await() {
+	c.working = true
+	p, id, n := c.thinker.place, c.id, c.started
+	go func() { c.worked <- rest{n, p.Wait(context.Background(), id)} }()
+}
+
+// againAfter is how long another process may hold the thread before it is tried to
+// take it again, in case that process is gone.
+const againAfter = 500 * time.Millisecond
+
+// rested takes in that the work here has come to rest. Another process may be at
+// work.
+func (c *conversation) rested(r rest) error {
+	if c.working = false; r.n < c.started { // it was begun anew meanwhile
+		c.await()
+		return nil
+	}
+	if errors.Is(r.err, ponder.ErrHeld) || errors.Is(r.err, ponder.ErrFenced) {
+		c.again = time.After(againAfter)
+		return nil
+	}
+	return r.err
+}
+
+// stop has the turn that goes on stopped: run is that of the turn, if it is known.
+// Seen is what the user has seen of the text that is being written.
+func (c *conversation) stop(ctx context.Context, run ponder.RunID, seen string) error {
+	_, err := c.store.Append(ctx, c.id, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel, Content: seen}})
+	return err
+}
+
+// A sign is something that comes of a conversation: an event, or a piece of what is
+// being written.
+type sign struct {
+	event *ponder.Event
+	key   string // of the call that writes
+	piece string
+	err   error // nothing more comes
+}
+
+// signs sends what comes after an event, until ctx is done. Pieces come before the
+// events that have them whole.
+func (c *conversation) signs(ctx context.Context, after ponder.Seq) <-chan sign {
+	events, lost := pump(ctx, c.store, c.id, after)
+	out := make(chan sign)
+	send := func(s sign) bool {
+		select {
+		case out <- s:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	flush := func() bool {
+		for _, s := range c.pieces.take() {
+			if !send(s) {
+				return false
+			}
+		}
+		return true
+	}
+	go func() {
+		for {
+			select {
+			case <-c.pieces.bell:
+				if !flush() {
+					return
+				}
+			case ev := <-events:
+				if !flush() || !send(sign{event: &ev}) {
+					return
+				}
+			case err := <-lost:
+				send(sign{err: err})
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// background reports whether something is left to do that no turn waits for, having
+// given it a moment to come to its end.
+func (c *conversation) background() bool {
+	t := time.NewTimer(lastMoment)
+	defer t.Stop()
+	for c.working {
+		select {
+		case r := <-c.worked:
+			if err := c.rested(r); err != nil {
+				return false
+			}
+		case <-t.C:
+			return true
+		}
+	}
+	return false
+}
+
+// lastMoment is how long a run may take to write that it has ended.
+const lastMoment = 50 * time.Millisecond
+
+// leave ends the conversation here. What goes on in the background is left to a
+// process of its own; if that cannot be, it goes on with the next message.
+func (c *conversation) leave(ctx context.Context) {
+	left := c.background()
+	if err := c.thinker.close(ctx); err != nil {
+		c.note("%v", err)
+	}
+	if !left {
+		return
+	}
+	_, worker, err := c.worker(ctx, c.id, c.talking.again(c.id)...)
+	if err == nil {
+		err = worker.Process.Release()
+	}
+	if err != nil {
+		c.note("background thinking goes on with the next message: %v", err)
+	}
+}
+
+// drop removes a conversation in which nothing was said.
+func (c *conversation) drop(ctx context.Context) error {
+	if !c.fresh {
+		return nil
+	}
+	return c.store.Remove(context.WithoutCancel(ctx), c.id)
+}
+
+// pieces are what models write in turns, until they are taken. add is safe for
+// concurrent use and does not wait.
+type pieces struct {
+	bell chan struct{}
+
+	mu   sync.Mutex
+	list []sign
+}
+
+func (p *pieces) add(d ponder.Delta) {
+	if d.Text == "" || !strings.HasPrefix(d.Key, turnKey) {
+		return
+	}
+	p.mu.Lock()
+	if n := len(p.list); n > 0 && p.list[n-1].key == d.Key {
+		p.list[n-1].piece += d.Text
+	} else {
+		p.list = append(p.list, sign{key: d.Key, piece: d.Text})
+	}
+	p.mu.Unlock()
+	select {
+	case p.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pieces) take() []sign {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.list
+	p.list = nil
+	return list
+}
+
+// turnKey begins the keys of the calls that write what a user is answered: see
+// package chat.
+const turnKey = "turn-"

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/document"
+	"ponder/internal/tui"
+	"ponder/llm"
+)
+
+// Bounds of what a user may say at once.
+const (
+	mostMessage = 4 << 20  // bytes
+	mostFile    = 20 << 20 // bytes of a file that is read
+	mostText    = 1 << 20  // bytes of the text in a file
+	mostImage   = 5 << 20  // bytes
+	mostFiles   = 16
+)
+
+// A message is what a user says, with what he puts beside it.
+type message struct {
+	text  string
+	files []ponder.AttachmentAdded
+	media []llm.Media
+}
+
+// events returns what stands in the log of it, the message last.
+func (m message) events() (list []ponder.Event) {
+	for _, f := range m.files {
+		list = append(list, ponder.Event{Body: f})
+	}
+	return append(list, ponder.Event{Body: ponder.UserMessage{Content: m.text, Media: m.media}})
+}
+
+// message returns what a user says, from standard input if text is "-", with files.
+func (a *app) message(text string, files []string) (message, error) {
+	if text == "-" {
+		b, err := io.ReadAll(io.LimitReader(a.in, mostMessage+1))
+		if err != nil {
+			return message{}, fmt.Errorf("read the message from standard input: %w", err)
+		}
+		text = string(b)
+	}
+	text, err := saying(text)
+	if err != nil {
+		return message{}, err
+	}
+	m := message{text: text}
+	if len(files) > mostFiles {
+		return m, usagef("--attach: at most %d files", mostFiles)
+	}
+	for _, file := range files {
+		if err := m.attach(file); err != nil {
+			return m, err
+		}
+	}
+	if m.text == "" && len(files) == 0 {
+		return m, usagef("there is nothing to answer: write a message, as in: ponder ask \"Why is the sky blue?\"")
+	}
+	return m, nil
+}
+
+// saying returns a text as it may be said.
+func saying(text string) (string, error) {
+	switch {
+	case len(text) > mostMessage:
+		return "", usagef("the message has more than %s: put it into a file and pass --docs", size(mostMessage))
+	case !utf8.ValidString(text):
+		return "", usagef("the message is not text in UTF-8")
+	}
+	return strings.TrimSpace(tui.Clean(text)), nil
+}
+
+// attach puts a file beside the message: an image as it is, of others the text.
+func (m *message) attach(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("--attach %s: there is no such file", file)
+	case err != nil:
+		return usagef("--attach %s: %w", file, errors.Unwrap(err))
+	case !info.Mode().IsRegular():
+		return usagef("--attach %s: it is not a file; folders can be given with --docs", file)
+	case info.Size() > mostFile:
+		return usagef("--attach %s: it has more than %s: pass --docs, and it is searched", file, size(mostFile))
+	}
+	raw, err := document.ReadFile(file, mostFile)
+	if err != nil {
+		return usagef("--attach %s: %w", file, err)
+	}
+	name := oneLine(filepath.Base(file))
+	kind, _, _ := strings.Cut(http.DetectContentType(raw), ";")
+	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
+		if len(raw) > mostImage {
+			return usagef("--attach %s: the image has more than %s", file, size(mostImage))
+		}
+		m.media = append(m.media, llm.Media{Type: kind, Data: raw, Name: name})
+		return nil
+	}
+	text, err := textOf(file, raw)
+	if err != nil {
+		return usagef("--attach %s: %w", file, err)
+	}
+	sum := sha256.Sum256(raw)
+	m.files = append(m.files, ponder.AttachmentAdded{
+		Content: text, Name: name, Media: kind, Hash: hex.EncodeToString(sum[:]), Bytes: int64(len(raw)),
+	})
+	return nil
+}
+
+// textOf returns the text in a file, of all the documents in it.
+func textOf(file string, raw []byte) (string, error) {
+	var texts []string
+	length := 0
+	for doc, err := range document.Read(file, raw, document.Formats(), true) {
+		if err != nil {
+			return "", err
+		}
+		if length += len(doc.Text); length > mostText {
+			return "", fmt.Errorf("its text has more than %s: pass --docs, and it is searched", size(mostText))
+		}
+		texts = append(texts, doc.Text)
+	}
+	if length == 0 {
+		return "", document.ErrNothing
+	}
+	return strings.Join(texts, "\n\n"), nil
+}

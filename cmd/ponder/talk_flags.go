@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// talkFlags are what commands that talk are told beside what is said.
+type talkFlags struct {
+	thread    string
+	goOn      bool
+	docs      []string
+	knowledge []string
+	model     string
+	think     bool
+	noMemory  bool
+	noWeb     bool
+}
+
+// add adds the flags; each is for one conversation.
+func (f *talkFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.thread, "thread", "", "go on with the conversation `id`")
+	flags.BoolVar(&f.goOn, "continue", false, "go on with the newest conversation")
+	f.addSight(flags)
+}
+
+// addSight adds those that say with what, and on the basis of what, is answered.
+func (f *talkFlags) addSight(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.docs, "docs", nil, "look into the file or folder at `path`; may be repeated")
+	flags.StringArrayVar(&f.knowledge, "knowledge", nil, "look into the notes in the `folder`; may be repeated")
+	flags.StringVar(&f.model, "model", "", "talk with `provider/model`")
+	flags.BoolVar(&f.think, "think", false, "let the model put down thoughts before it answers (default: enable_thinking)")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
+	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
+}
+
+// talking returns how to talk, having made sure of all that can be made sure of.
+func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool) (talking, error) {
+	docs, err := checkDocs(ctx, append(f.docs[:len(f.docs):len(f.docs)], f.knowledge...))
+	if err != nil {
+		return talking{}, err
+	}
+	t, err := a.talking(ctx, f.model)
+	if err != nil {
+		return talking{}, err
+	}
+	if given("think") {
+		t.think = f.think
+	}
+	t.flags = *f
+	t.flags.docs, t.flags.knowledge = docs, nil
+	t.sight.docs = docs
+	t.sight.memory, t.sight.web, _, err = a.look(ctx, f.noMemory, f.noWeb)
+	return t, err
+}
+
+// again returns the words of a command line that goes on with a conversation in the
+// background as it is held here.
+func (t talking) again(id ponder.ThreadID) []string {
+	line := []string{"thread", "work", string(id)}
+	for _, path := range t.flags.docs {
+		line = append(line, "--docs", path)
+	}
+	if t.flags.model != "" {
+		line = append(line, "--model", t.flags.model)
+	}
+	for flag, on := range map[string]bool{"--think": t.think, "--no-memory": !t.sight.memory, "--no-web": !t.sight.web} {
+		if on {
+			line = append(line, flag)
+		}
+	}
+	return line
+}
+
+// begin returns the conversation that the flags name, and where it stands: a new one
+// if they name none.
+func (f *talkFlags) begin(ctx context.Context, a *app, store *sqlite.Store) (id ponder.ThreadID, head ponder.Seq, err error) {
+	name := f.thread
+	switch {
+	case f.thread != "" && f.goOn:
+		return "", 0, usagef("--thread and --continue name two conversations: choose one")
+	case f.goOn:
+		name = "last"
+	case f.thread == "":
+		return "", 0, nil
+	}
+	info, err := a.find(ctx, store, name, ponder.KindConversation)
+	if errors.Is(err, errNothingYet) {
+		err = failure{wrongUsage, errors.New("there is no conversation yet: begin with `ponder ask TEXT`")}
+	}
+	return info.ID, info.Head, err
+}

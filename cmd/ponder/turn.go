@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
+)
+
+// A turn is how far the answer to a message has come, as far as it was heard.
+type turn struct {
+	speech
+	message string       // the id of the event
+	run     ponder.RunID // that answers; empty until it is known
+	over    bool
+	err     error     // why there is no answer
+	class   llm.Class // of the last call that failed
+}
+
+// hears takes in a sign, and returns what is to be shown of the answer.
+func (t *turn) hears(s sign) string {
+	if s.event == nil {
+		return t.hear(s.key, s.piece)
+	}
+	ev := *s.event
+	key, _, _ := strings.Cut(strings.TrimSuffix(ev.Cause, "/1.1"), "#")
+	switch b := ev.Body.(type) {
+	case ponder.RunStarted:
+		if b.Mode == chat.Name {
+			t.run = ev.Run
+		}
+	case ponder.AssistantMessage:
+		if round, ok := strings.CutPrefix(key, "say-"); ok {
+			return t.settle(turnKey+round, b.Content)
+		}
+	case ponder.CallFinished:
+		if strings.HasPrefix(key, turnKey) {
+			t.run = ev.Run
+			if b.Error != "" {
+				t.class = b.Class
+				t.fail(key)
+			}
+		}
+	case ponder.Progress:
+		if b.Stage == chat.TurnEnded && b.Ref == t.message {
+			t.over = true
+			if b.Refused {
+				t.err = t.failure(b.Content)
+			}
+		}
+	case ponder.RunFinished:
+		if ev.Run == t.run && t.run != "" && !t.over && b.Status != ponder.Completed {
+			t.over, t.err = true, t.failure(b.Reason)
+		}
+	}
+	return ""
+}
+
+// failure returns the error of a turn without an answer.
+func (t *turn) failure(why string) error {
+	err := fmt.Errorf("no answer: %s", oneLine(why))
+	if notReadyFor(t.class) {
+		return failure{notReady, err}
+	}
+	return failure{failed, err}
+}
+
+// A musing is whether a reflection is being made, and on which wish.
+type musing struct {
+	asked ponder.Seq // the newest wish
+	done  ponder.Seq // the newest wish that something came of, or nothing will
+	runs  map[ponder.RunID]bool
+}
+
+// hears takes in an event.
+func (m *musing) hears(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		switch b.Stage {
+		case chat.DeepAsked:
+			m.asked = ev.Seq
+		case chat.DeepFailed:
+			m.done = max(m.done, wishOfReflection(ev.Cause))
+		}
+	case ponder.Observation:
+		if b.Sensor == chat.DeepAsked {
+			m.asked = ev.Seq
+		}
+	case ponder.InnerMonologue:
+		if b.Tool == deep.Tool {
+			m.done = max(m.done, wishOfReflection(ev.Cause))
+		}
+	case ponder.RunStarted:
+		if b.Mode == deep.Name {
+			if m.runs == nil {
+				m.runs = make(map[ponder.RunID]bool)
+			}
+			m.runs[ev.Run] = true
+		}
+	case ponder.RunFinished:
+		if m.runs[ev.Run] {
+			delete(m.runs, ev.Run)
+			m.done = max(m.done, m.asked)
+		}
+	}
+}
+
+// busy reports whether a reflection is being made.
+func (m *musing) busy() bool { return m.asked > m.done }
+
+// wishOfReflection returns the N of muse-N/1.1 and failed-N/1.1, which is the place
+// of the wish; zero if it is none.
+func wishOfReflection(cause string) ponder.Seq {
+	key, _, _ := strings.Cut(cause, "/")
+	_, num, _ := strings.Cut(key, "-")
+	n, err := strconv.ParseInt(num, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return ponder.Seq(n)
+}
