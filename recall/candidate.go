@@ -146,21 +146,25 @@ func (s *search) pool() int {
 // meanwhile is left out.
 func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, error) {
 	list := make([]*candidate, 0, len(hits))
-	var nums []int64
+	var passages, docs []int64
 	for _, h := range hits {
-		p, doc, err := s.l.index.Passage(ctx, h.Passage)
-		if errors.Is(err, index.ErrNone) {
+		passages = append(passages, h.Passage)
+	}
+	entries, err := s.l.index.Entries(ctx, passages...)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hits {
+		e, ok := entries[h.Passage]
+		if !ok {
 			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		nums = append(nums, doc)
-		list = append(list, &candidate{num: h.Passage, item: Item{num: doc}, passage: p, relevance: h.Relevance, score: h.Score, words: h.Words,
+		docs = append(docs, e.Doc)
+		list = append(list, &candidate{num: h.Passage, item: Item{num: e.Doc}, passage: e.Passage, relevance: h.Relevance, score: h.Score, words: h.Words,
 			byWords: len(h.Words) > 0, related: len(h.Words) == 0, corrected: h.Corrected})
 	}
-	slices.Sort(nums)
-	items, err := s.l.byNumber(ctx, slices.Compact(nums))
+	slices.Sort(docs)
+	items, err := s.l.byNumber(ctx, slices.Compact(docs))
 	if err != nil {
 		return nil, err
 	}

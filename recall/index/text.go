@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"ponder/words"
@@ -96,15 +97,50 @@ func (x *Index) After(ctx context.Context, num int64, n int) ([]Entry, error) {
 
 const maxNumber = 1<<63 - 1
 
+// mostAtOnce is how many passages are read with one statement.
+const mostAtOnce = 200
+
+// Entries returns passages by their numbers. Those that are not there are left out.
+func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, error) {
+	out := make(map[int64]Entry, len(nums))
+	for part := range slices.Chunk(nums, mostAtOnce) {
+		args := make([]any, len(part))
+		for i, n := range part {
+			args[i] = n
+		}
+		query := `SELECT ` + entryColumns + ` FROM index_passage WHERE num IN (?` + strings.Repeat(`, ?`, len(part)-1) + `)`
+		rows, err := x.db.Read.QueryContext(ctx, x.db.Bind(query), args...)
+		if err != nil {
+			return nil, fmt.Errorf("read passages: %w", err)
+		}
+		for e, err := range entriesOf(rows) {
+			if err != nil {
+				return nil, fmt.Errorf("read passages: %w", err)
+			}
+			out[e.Num] = e
+		}
+	}
+	return out, nil
+}
+
 // entries returns the first n passages with numbers from one to before another.
 func (x *Index) entries(ctx context.Context, q queryer, from, to int64, n int) iter.Seq2[Entry, error] {
-	const query = `SELECT num, doc, start_at, end_at, page, heading, speaker, body FROM index_passage WHERE num >= ? AND num < ? ORDER BY num LIMIT ?`
+	const query = `SELECT ` + entryColumns + ` FROM index_passage WHERE num >= ? AND num < ? ORDER BY num LIMIT ?`
 	return func(yield func(Entry, error) bool) {
 		rows, err := q.QueryContext(ctx, x.db.Bind(query), from, to, n)
 		if err != nil {
 			yield(Entry{}, err)
 			return
 		}
+		entriesOf(rows)(yield)
+	}
+}
+
+const entryColumns = `num, doc, start_at, end_at, page, heading, speaker, body`
+
+// entriesOf reads rows of entryColumns, and closes them.
+func entriesOf(rows *sql.Rows) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		defer rows.Close()
 		for rows.Next() {
 			var e Entry
