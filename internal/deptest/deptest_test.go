@@ -62,7 +62,7 @@ var rules = []rule{
 	{packages: "tool/*", ours: []string{"."}},
 	{packages: "redact"},
 	{packages: "gate"},
-	{packages: "retention", ours: []string{"."}},
+	{packages: "retention", ours: []string{".", "llm"}},
 	{packages: "store/internal/*", ours: []string{".", "llm"}},
 	{packages: "store/storetest", ours: []string{".", "llm"}, theirs: []string{"github.com/google/go-cmp/"}},
 	{packages: "store/memory", ours: []string{".", "llm", "store/internal/*"}},
