@@ -22,6 +22,7 @@ type IngestOptions struct {
 	Tags    []string  // that all items get, beside their own
 	Persona string    // whose voice they are in
 	Date    time.Time // of what does not say when it was written
+	Source  string    // of posts that name none, such as "twitter"; else it is their file
 
 	Formats []document.Format // what can be read; document.Formats if nil
 	MaxFile int64             // most bytes of a file; what its format allows if zero
@@ -100,7 +101,7 @@ func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*p
 		return nil, fmt.Errorf("there is no kind %q", o.Kind)
 	}
 	p := &plan{l: l, o: o, began: l.now()}
-	p.settings = hashOf(version, string(o.Kind), strings.Join(o.Tags, "\x00"), o.Persona, o.Date.UTC().String())[:16]
+	p.settings = hashOf(version, string(o.Kind), strings.Join(o.Tags, "\x00"), o.Persona, o.Date.UTC().String(), o.Source)[:16]
 	list, err := document.Scan(ctx, paths, document.Options{MaxFile: o.MaxFile, MaxTotal: maxTotal, MaxFiles: maxFiles, Formats: o.Formats})
 	if err != nil {
 		return nil, err

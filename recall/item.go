@@ -60,7 +60,8 @@ type Item struct {
 	Passages int    // how many the text was cut into
 	Meta     map[string]string
 
-	num int64 // of the document in the index
+	num  int64  // of the document in the index
+	from string // the source of records that name none
 }
 
 // Bounds on an item. What is longer is refused if a caller gives it, and clipped

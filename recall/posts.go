@@ -95,7 +95,10 @@ func postEntry(r row, base Item) (*entry, error) {
 	it.ExternalID, it.Link, it.Author = r.first(idFields), r.first(linkFields), r.first(authorFields)
 	if s := r.first(sourceFields); s != "" {
 		it.Source = s
+	} else if base.from != "" {
+		it.Source = base.from
 	}
+	it.from = ""
 	if t, ok := parseDate(r.first(dateFields)); ok {
 		it.Date = t
 	}

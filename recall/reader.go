@@ -29,7 +29,7 @@ func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o 
 	if err != nil {
 		return Report{}, fmt.Errorf("remember %s: %w", name, err)
 	}
-	base := Item{Kind: o.Kind, Persona: o.Persona, Tags: o.Tags, Date: o.Date, Source: name}
+	base := Item{Kind: o.Kind, Persona: o.Persona, Tags: o.Tags, Date: o.Date, Source: name, from: o.Source}
 	p := &plan{l: l, o: o, began: l.now()}
 	p.progress.OfFiles, p.progress.OfBytes = 1, int64(len(raw))
 	if err := p.read(ctx, source{name, true, o.Formats, l.now()}, raw, base); err != nil {

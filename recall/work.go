@@ -293,7 +293,7 @@ func partPath(path string, e *entry) string {
 
 // base returns what all items of a file have.
 func (p *plan) base(f document.File) Item {
-	return Item{Kind: p.o.Kind, Persona: p.o.Persona, Tags: p.o.Tags, Date: p.o.Date, Source: f.Path, Path: f.Path}
+	return Item{Kind: p.o.Kind, Persona: p.o.Persona, Tags: p.o.Tags, Date: p.o.Date, Source: f.Path, Path: f.Path, from: p.o.Source}
 }
 
 // errChanged says that another process took a file meanwhile.

@@ -68,7 +68,7 @@ func (f *rememberFlags) options() (recall.IngestOptions, error) {
 	if err != nil {
 		return recall.IngestOptions{}, err
 	}
-	o := recall.IngestOptions{Kind: kind, Tags: f.tags, Persona: f.persona}
+	o := recall.IngestOptions{Kind: kind, Tags: f.tags, Persona: f.persona, Source: f.source}
 	if f.date != "" {
 		if o.Date, err = dayOf("date", f.date); err != nil {
 			return o, err
