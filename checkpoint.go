@@ -33,6 +33,7 @@ type savedRun struct {
 	StoppedAt  time.Duration       `json:"stopped_at,omitempty"`
 	StoppedFor time.Duration       `json:"stopped_for,omitempty"`
 	Cancelled  bool                `json:"cancelled,omitempty"`
+	Cut        Seq                 `json:"cut,omitempty"`
 	Told       bool                `json:"told,omitempty"`
 	Hurried    bool                `json:"hurried,omitempty"`
 	Since      int                 `json:"since,omitempty"`
@@ -136,7 +137,7 @@ func (l *line) save() ([]byte, bool) {
 		}
 		s := savedRun{
 			Run: r.Run, State: state, Seq: r.seq, Began: r.began, Done: r.done, Acts: make(map[string]savedAct),
-			Paused: r.paused, Stopped: r.stopped, StoppedAt: r.stoppedAt, StoppedFor: r.stoppedFor, Cancelled: r.cancelled,
+			Paused: r.paused, Stopped: r.stopped, StoppedAt: r.stoppedAt, StoppedFor: r.stoppedFor, Cancelled: r.cancelled, Cut: r.cut,
 			Told: r.told, Hurried: r.hurried, Since: r.since, Slowest: r.slowest, Spent: r.spent, Held: r.held,
 		}
 		for key, a := range r.acts {
@@ -200,7 +201,7 @@ func (l *line) restoreRun(s savedRun) error {
 	r := &run{
 		Run: s.Run, mode: l.mode(s.Run.Mode, s.Run.Version), up: l.runs[s.Run.ID.Parent()], seq: s.Seq, began: s.Began,
 		acts: make(map[string]*act), done: s.Done, paused: s.Paused, stopped: s.Stopped, stoppedAt: s.StoppedAt, stoppedFor: s.StoppedFor,
-		cancelled: s.Cancelled, told: s.Told, hurried: s.Hurried, since: s.Since, slowest: s.Slowest, spent: s.Spent, held: s.Held, dirty: true,
+		cancelled: s.Cancelled, cut: s.Cut, told: s.Told, hurried: s.Hurried, since: s.Since, slowest: s.Slowest, spent: s.Spent, held: s.Held, dirty: true,
 	}
 	if r.mode == nil || r.mode.Load == nil {
 		return fmt.Errorf("no mode %s to load it", s.Run.Mode)

@@ -58,6 +58,9 @@ func (l *line) apply(ev Event) {
 		}
 		if b.Do == Cancel || b.Do == AnswerNow {
 			l.interrupt(ev.Run, func(r *run) {
+				if b.Do == Cancel && !r.cancelled {
+					r.cut = ev.Seq
+				}
 				r.cancelled, r.hurried = r.cancelled || b.Do == Cancel, r.hurried || b.Do == AnswerNow
 			})
 		}
@@ -164,7 +167,9 @@ func (l *line) finish(ev Event, r *run) {
 		r.up.finish(string(r.ID[len(r.up.ID)+1:]), kindSpawn)
 		return
 	}
-	l.seen[r.Mode] = ev.Seq
+	if l.seen[r.Mode] = ev.Seq; r.cancelled && r.cut > 0 {
+		l.seen[r.Mode] = r.cut // what came after that is for the next
+	}
 	if r.carries() {
 		l.rested[r.Mode] = r
 	}

@@ -207,6 +207,28 @@ func (a *awake) since(now time.Time) time.Duration {
 	return 0
 }
 
+// Fold reads a thread and keeps what its events mean in a checkpoint, so that the
+// next [Mind.Work] on it begins at once. It decides and appends nothing. It returns
+// ErrHeld if another has the thread, who keeps checkpoints.
+func (m *Mind) Fold(ctx context.Context, thread ThreadID) error {
+	node, _ := m.self()
+	lease, err := m.Store.Take(ctx, thread, node)
+	if err != nil {
+		return fmt.Errorf("take %s: %w", thread, err)
+	}
+	h := &holder{Mind: m, thread: thread, lease: lease, committed: lease.Head, ctx: ctx, start: m.clock.total(time.Now())}
+	err = h.open()
+	for err == nil {
+		if err = h.release(); err == nil || !errors.Is(err, ErrStale) {
+			return err
+		}
+		err = h.read()
+	}
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), BeatEvery)
+	defer cancel()
+	return errors.Join(err, h.Store.Release(rctx, thread, lease.Fence, h.committed, h.elapsed()))
+}
+
 // Work takes the lease of a thread, does what its runs want until there is
 // nothing left to do, and releases the lease. It returns nil then; [ErrHeld] if
 // another has the thread; [ErrFenced] if the lease was lost, and nothing that

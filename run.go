@@ -24,6 +24,7 @@ type run struct {
 	stoppedAt  time.Duration // of the thread's clock
 	stoppedFor time.Duration
 	cancelled  bool
+	cut        Seq           // where it was cancelled by a user
 	told       bool          // it has its BudgetSpent
 	hurried    bool          // it is asked to answer now
 	since      int           // calls begun since it was told
