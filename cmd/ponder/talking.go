@@ -82,7 +82,7 @@ func (a *app) talking(ctx context.Context, model string) (talking, error) {
 			models[deepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)
 		}
 	}
-	t := talking{models: models, name: models[ponder.Fast][0].Name(), think: l.cfg.EnableThinking, cfg: *l.cfg}
+	t := talking{models: models, name: models[ponder.Fast][0].Name(), think: l.cfg.Thinks(models[ponder.Fast][0].Name(), l.prices), cfg: *l.cfg}
 	t.window = l.window(t.name)
 	t.check = func(ctx context.Context) error { return a.check(ctx, l, models, ponder.Fast) }
 	return t, nil

@@ -28,7 +28,8 @@ import (
 type Config struct {
 	DB             string              `toml:"db"`              // file with the log; [Load] fills in where it is by default
 	LogLevel       string              `toml:"log_level"`       // debug, info, warn, error; no log if empty
-	EnableThinking bool                `toml:"enable_thinking"` // offer models a place for notes in mid-turn
+	EnableThinking Switch              `toml:"enable_thinking"` // offer models a place for thoughts in mid-turn: see [Config.Thinks]
+	Thinking       Thinking            `toml:"thinking"`
 	Models         Models              `toml:"models"`
 	Providers      map[string]Provider `toml:"providers"`
 	Budgets        Budgets             `toml:"budgets"`

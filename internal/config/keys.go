@@ -26,7 +26,12 @@ func Keys() []Key {
 	return []Key{
 		{"db", "file with the log", text},
 		{"log_level", "debug, info, warn or error", oneOf("debug", "info", "warn", "error")},
-		{"enable_thinking", "give models a place for notes in mid-turn", boolean},
+		{"enable_thinking", "give models a place for thoughts in mid-turn: true, false, or auto", switched},
+		{"thinking.retention", "how long thoughts are kept: keep, a number of days such as 30d, or discard", retain},
+		{"thinking.redact", "regular expressions of what is taken out of thoughts, beside secrets; emails for all e-mail addresses", patterns},
+		{"thinking.templates", "how to think in a field, such as code-analysis", templates},
+		{"thinking.per_turn", "thoughts in a turn at most", count},
+		{"thinking.per_minute", "thoughts in a minute at most", count},
 		{"models.fast", "talks", chain},
 		{"models.slow", "thinks: all thoughts, questions and syntheses", chain},
 		{"models.cheap", "titles and other chores", chain},
