@@ -40,6 +40,7 @@ var rules = []rule{
 	// Leaves: each knows the core, and none knows another, but as said here.
 	{packages: "same", theirs: []string{"golang.org/x/text/", "github.com/kljensen/snowball", "github.com/blevesearch/snowballstem"}},
 	{packages: "calibration"},
+	{packages: "eval", ours: []string{"llm"}},
 	{packages: "transcript", ours: []string{"."}},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence"}},
 	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},

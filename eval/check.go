@@ -1,0 +1,232 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"ponder/llm"
+)
+
+// Bounds of checks.
+const (
+	maxPattern = 2000     // bytes of a regular expression
+	maxSchema  = 64 << 10 // bytes of a schema
+	maxAnswer  = 1 << 20  // bytes of an answer that are looked at
+	shortWords = 12       // a reference of more is not expected word by word
+)
+
+// A Check is something that a right answer has. It is one of the kinds of the
+// package comment.
+type Check struct {
+	contains, not, oneOf []string
+	regex                *regexp.Regexp
+	number               *float64
+	tolerance            float64 // as a share of the number if relative
+	relative             bool
+	schema               *llm.Schema
+}
+
+// check is the stored form.
+type check struct {
+	Contains    texts           `json:"contains"`
+	NotContains texts           `json:"not_contains"`
+	Regex       *string         `json:"regex"`
+	Number      *float64        `json:"number"`
+	Tolerance   json.RawMessage `json:"tolerance"`
+	OneOf       texts           `json:"one_of"`
+	Schema      json.RawMessage `json:"json_schema"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Check) UnmarshalJSON(js []byte) error {
+	var s check
+	d := json.NewDecoder(bytes.NewReader(js))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return fmt.Errorf("check: %w", plain(err))
+	}
+	kinds := 0
+	for _, there := range []bool{s.Contains != nil, s.NotContains != nil, s.Regex != nil, s.Number != nil, s.OneOf != nil, s.Schema != nil} {
+		if there {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		return errors.New("check: wants one of contains, not_contains, regex, number, one_of, json_schema")
+	}
+	if s.Tolerance != nil && s.Number == nil {
+		return errors.New("check: a tolerance without a number")
+	}
+	*c = Check{contains: s.Contains, not: s.NotContains, oneOf: s.OneOf, number: s.Number}
+	if err := errors.Join(c.readTolerance(s.Tolerance), c.readRegex(s.Regex), c.readSchema(s.Schema)); err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	return nil
+}
+
+// readTolerance reads a number, or a share such as "1%".
+func (c *Check) readTolerance(js json.RawMessage) error {
+	if js == nil {
+		return nil
+	}
+	text := strings.Trim(string(js), `"`)
+	text, c.relative = strings.CutSuffix(text, "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n >= 0) || math.IsInf(n, 0) {
+		return errors.New(`tolerance: a number or a share such as "1%" is wanted`)
+	}
+	if c.tolerance = n; c.relative {
+		c.tolerance = n / 100
+	}
+	return nil
+}
+
+func (c *Check) readRegex(pattern *string) (err error) {
+	if pattern == nil {
+		return nil
+	}
+	if len(*pattern) > maxPattern {
+		return fmt.Errorf("regex: more than %d bytes", maxPattern)
+	}
+	if c.regex, err = regexp.Compile(*pattern); err != nil {
+		return fmt.Errorf("regex: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return nil
+}
+
+// schemaName is that of schemas here. No schema of a model's has it.
+const schemaName = "ponder_eval_check"
+
+func (c *Check) readSchema(js json.RawMessage) error {
+	if js == nil {
+		return nil
+	}
+	if len(js) > maxSchema {
+		return fmt.Errorf("json_schema: more than %d bytes", maxSchema)
+	}
+	if js[0] != '{' {
+		return errors.New("json_schema: not an object")
+	}
+	c.schema = &llm.Schema{Name: schemaName, JSON: js}
+	_, err := llm.Decode[json.RawMessage]("{}", c.schema)
+	if err != nil && strings.Contains(err.Error(), schemaName) { // it is the schema that is wrong
+		_, what, _ := strings.Cut(err.Error(), schemaName+": ")
+		return fmt.Errorf("json_schema: %.200s", what)
+	}
+	return nil
+}
+
+// Kind returns the name of the check.
+func (c Check) Kind() string {
+	switch {
+	case c.contains != nil:
+		return "contains"
+	case c.not != nil:
+		return "not_contains"
+	case c.regex != nil:
+		return "regex"
+	case c.number != nil:
+		return "number"
+	case c.oneOf != nil:
+		return "one_of"
+	case c.schema != nil:
+		return "json_schema"
+	}
+	return ""
+}
+
+// Holds reports whether an answer has what is wanted. Of very long answers, the
+// beginning is looked at. The zero Check holds.
+func (c Check) Holds(answer string) bool {
+	answer = answer[:min(len(answer), maxAnswer)]
+	switch {
+	case c.regex != nil:
+		return c.regex.MatchString(answer)
+	case c.number != nil:
+		return c.near(answer)
+	case c.oneOf != nil:
+		return saysOne(answer, c.oneOf)
+	case c.schema != nil:
+		_, err := llm.Decode[json.RawMessage](answer, c.schema)
+		return err == nil
+	}
+	folded := fold(answer)
+	for _, text := range c.contains {
+		if !strings.Contains(folded, fold(text)) {
+			return false
+		}
+	}
+	for _, text := range c.not {
+		if strings.Contains(folded, fold(text)) {
+			return false
+		}
+	}
+	return true
+}
+
+// near reports whether the answer's number is the one that is wanted.
+func (c Check) near(answer string) bool {
+	n, ok := Number(answer)
+	allowed := c.tolerance
+	if c.relative {
+		allowed *= math.Abs(*c.number)
+	}
+	slack := 1e-9 * max(1, math.Abs(*c.number)) // of decimal fractions in binary
+	return ok && math.Abs(n-*c.number) <= allowed+slack
+}
+
+// fold returns a text in small letters, with single spaces.
+func fold(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
+
+// saysOne reports whether a text says one of some others, as whole words.
+func saysOne(text string, list []string) bool {
+	words := " " + wordsOf(text) + " "
+	for _, one := range list {
+		if w := wordsOf(one); w != "" && strings.Contains(words, " "+w+" ") || w == "" && strings.Contains(text, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf returns the words of a text: letters and digits, in small letters.
+func wordsOf(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }), " ")
+}
+
+// Scored reports whether answers to a question can be right or wrong by themselves.
+func (q Question) Scored() bool { return len(q.Checks) > 0 || len(q.short()) > 0 }
+
+// short returns the references that can be expected word by word.
+func (q Question) short() (list []string) {
+	for _, r := range q.Reference {
+		if len(strings.Fields(r)) <= shortWords {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Right reports whether an answer is right. Failed are the kinds of the checks that
+// do not hold. It is of use only if the question is [Question.Scored].
+func (q Question) Right(answer string) (right bool, failed []string) {
+	checks := q.Checks
+	if len(checks) == 0 {
+		if list := q.short(); list != nil && !saysOne(answer, list) {
+			failed = append(failed, "reference")
+		}
+	}
+	for _, c := range checks {
+		if !c.Holds(answer) {
+			failed = append(failed, c.Kind())
+		}
+	}
+	return len(failed) == 0, failed
+}
