@@ -13,6 +13,15 @@ import (
 type editor struct {
 	letters []string // as people count them, each perhaps of several runes
 	at      int      // the cursor stands before this one
+	most    int      // letters that it may have; zero: maxTyped
+}
+
+// room returns how many letters the line may have.
+func (e editor) room() int {
+	if e.most > 0 {
+		return e.most
+	}
+	return maxTyped
 }
 
 // maxTyped is how many letters a line may have.
@@ -41,7 +50,7 @@ func lettersOf(text string) (list []string) {
 func lineOf(text string) editor {
 	letters := lettersOf(text)
 	letters = letters[:min(len(letters), maxTyped)]
-	return editor{letters, len(letters)}
+	return editor{letters: letters, at: len(letters)}
 }
 
 // String returns what was typed.
@@ -50,17 +59,18 @@ func (e editor) String() string { return strings.Join(e.letters, "") }
 // insert puts text before the cursor, as far as there is room. A mark joins the
 // letter before it.
 func (e editor) insert(text string) editor {
-	head := lettersOf(strings.Join(e.letters[:e.at], "") + text)
+	from := max(0, e.at-1) // a mark joins the letter before it, and no other
+	head := slices.Concat(e.letters[:from], lettersOf(strings.Join(e.letters[from:e.at], "")+text))
 	tail := e.letters[e.at:]
-	head = head[:min(len(head), max(maxTyped-len(tail), e.at))]
-	return editor{slices.Concat(head, tail), len(head)}
+	head = head[:min(len(head), max(e.room()-len(tail), e.at))]
+	return editor{slices.Concat(head, tail), len(head), e.most}
 }
 
 // cut takes out the letters from i to the cursor or from the cursor to i.
 func (e editor) cut(i int) editor {
 	from, to := min(i, e.at), max(i, e.at)
 	from, to = max(from, 0), min(to, len(e.letters))
-	return editor{slices.Concat(e.letters[:from], e.letters[to:]), from}
+	return editor{slices.Concat(e.letters[:from], e.letters[to:]), from, e.most}
 }
 
 // move puts the cursor somewhere.

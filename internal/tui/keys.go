@@ -26,7 +26,7 @@ type decoder struct {
 
 // Limits of what is kept.
 const (
-	maxPaste    = 16 << 10
+	maxPaste    = 256 << 10
 	maxSequence = 64 // bytes of an escape sequence
 )
 
@@ -171,6 +171,8 @@ func (d *decoder) escape() (int, key) {
 		return d.unfinished()
 	case 0x1b:
 		return 1, key{name: "esc"}
+	case '\r', '\n':
+		return 2, key{name: "alt+enter"}
 	}
 	_, n := utf8.DecodeRune(b[1:])
 	return 1 + n, key{} // with alt

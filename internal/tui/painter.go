@@ -16,9 +16,14 @@ type painter struct {
 	out    io.Writer
 	rows   []string // of the block that is on the terminal
 	width  int      // of the terminal when it was put there
-	column int      // of the cursor in the last row
+	row    int      // of the cursor
+	column int      // of the cursor in its row
 	cursor bool     // is to be seen
 }
+
+// A spot is where the cursor stands in a block. It is nowhere to be seen if the
+// column is negative.
+type spot struct{ row, column int }
 
 const (
 	hideCursor  = "\x1b[?25l"
@@ -34,10 +39,19 @@ const (
 // paint prints lines above the block and replaces the block. The cursor is shown
 // in a column of its last row, or if that is negative, nowhere.
 func (p *painter) paint(above, block []string, width, cursor int) error {
+	return p.paintAt(above, block, width, spot{max(0, len(block)-1), cursor})
+}
+
+// paintAt is paint with the cursor in any row.
+func (p *painter) paintAt(above, block []string, width int, to spot) error {
 	if len(block) == 0 {
 		block = []string{""}
 	}
-	if len(above) == 0 && width == p.width && slices.Equal(block, p.rows) && p.at(block, cursor) == p.column && p.cursor == (cursor >= 0) {
+	if to.column < 0 {
+		to.row = len(block) - 1 // behind the last letter
+	}
+	to.row = min(max(0, to.row), len(block)-1)
+	if len(above) == 0 && width == p.width && slices.Equal(block, p.rows) && to.row == p.row && p.at(block, to.column) == p.column && p.cursor == (to.column >= 0) {
 		return nil
 	}
 	same := func(i int) bool { // the row is there already
@@ -63,8 +77,8 @@ func (p *painter) paint(above, block []string, width, cursor int) error {
 		}
 	}
 	b.WriteString(eraseBelow)
-	p.rows, p.width, p.column = block, width, p.at(block, cursor)
-	p.place(&b, cursor)
+	p.rows, p.width, p.row, p.column = block, width, to.row, p.at(block, to.column)
+	p.place(&b, to)
 	b.WriteString(endUpdate)
 	_, err := io.WriteString(p.out, b.String())
 	return err
@@ -79,14 +93,17 @@ func (p *painter) at(block []string, cursor int) int {
 }
 
 // place puts the cursor where it is to be seen, or hides it.
-func (p *painter) place(b *strings.Builder, cursor int) {
-	if cursor >= 0 {
+func (p *painter) place(b *strings.Builder, to spot) {
+	if up := len(p.rows) - 1 - to.row; up > 0 {
+		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
+	}
+	if to.column >= 0 {
 		b.WriteString("\r")
-		if cursor > 0 {
-			b.WriteString("\x1b[" + strconv.Itoa(cursor) + "C")
+		if to.column > 0 {
+			b.WriteString("\x1b[" + strconv.Itoa(to.column) + "C")
 		}
 	}
-	if shown := cursor >= 0; shown != p.cursor {
+	if shown := to.column >= 0; shown != p.cursor {
 		p.cursor = shown
 		if shown {
 			b.WriteString(showCursor)
@@ -102,14 +119,13 @@ func (p *painter) up(width int) (n int) {
 	if len(p.rows) == 0 {
 		return 0
 	}
-	last := len(p.rows) - 1
-	for _, row := range p.rows[:last] {
+	for _, row := range p.rows[:p.row] {
 		n += folds(row, width)
 	}
 	if !p.cursor { // it stands behind the last letter
-		return n + folds(p.rows[last], width) - 1
+		return n + folds(p.rows[p.row], width) - 1
 	}
-	return n + folds(ansi.Truncate(p.rows[last], p.column, "")+"x", width) - 1
+	return n + folds(ansi.Truncate(p.rows[p.row], p.column, "")+"x", width) - 1
 }
 
 // folds returns how many lines a row takes.

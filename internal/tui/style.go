@@ -92,8 +92,8 @@ func pad(text string, width int) string {
 
 // ink is how text looks. Its zero value leaves it alone.
 type ink struct {
-	bold, faint bool
-	color       color.Color
+	bold, faint, italic bool
+	color               color.Color
 }
 
 // The inks. Colours are those of the terminal's own palette, so that they suit it.
@@ -105,7 +105,7 @@ func (k ink) on(text string, s Style) string {
 	if s.Plain || k == (ink{}) || text == "" {
 		return text
 	}
-	style := lipgloss.NewStyle().Bold(k.bold).Faint(k.faint)
+	style := lipgloss.NewStyle().Bold(k.bold).Faint(k.faint).Italic(k.italic)
 	if k.color != nil {
 		style = style.Foreground(k.color)
 	}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/term"
 )
@@ -13,24 +12,14 @@ import (
 // concurrent use, and do not wait for the terminal: it is painted beside, at most
 // ten times a second, and where it is slow, more seldom.
 type View struct {
+	*stage
 	options Options
-	tty     *terminal
-	size    func() Size
-	undo    func() // what attends to signals
 
-	wake   chan bool     // there is something to paint; true if at once
-	stops  chan struct{} // the process is to stop for a while
-	backs  chan struct{} // it goes on
-	ending chan struct{} // closed by Close
-	ended  chan struct{} // closed when the terminal is given back
-	once   sync.Once
-
-	mu      sync.Mutex
-	desk    desk
-	frame   Frame
-	items   []Item  // not printed yet
-	missed  int     // items that there was no room to keep
-	painter painter // of run alone
+	mu     sync.Mutex
+	desk   desk
+	frame  Frame
+	items  []Item // not printed yet
+	missed int    // items that there was no room to keep
 }
 
 // Options say how a [View] uses its terminal.
@@ -45,17 +34,8 @@ type Options struct {
 	NoKeys  string // stands in the place of the keys where there are none
 }
 
-// How often is painted: what was typed is seen sooner.
-const (
-	paintEvery = 100 * time.Millisecond
-	typedEvery = 30 * time.Millisecond
-)
-
 // maxItems is how many items wait for a terminal that does not take them.
 const maxItems = 2000
-
-// closeTime is how long a terminal that does not take anything is waited for.
-const closeTime = time.Second
 
 // CanShow reports whether a file is a terminal that the process may draw on: it
 // is not one if the process runs in the background.
@@ -69,31 +49,19 @@ func Open(o Options) *View {
 		o.In = nil
 	}
 	v := newView(o, &terminal{out: o.Out, in: o.In}, func() Size { return sizeOf(o.Out) })
-	v.tty.take()
-	if v.tty.keys() {
-		go v.listen()
-	} else {
+	v.open()
+	if !v.tty.keys() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
 		v.desk = desk{}
 	}
-	v.undo = attend(func() { v.stir(true) }, func() { ring(v.backs) }, func() { ring(v.stops) })
-	go v.run()
 	return v
 }
 
 func newView(o Options, tty *terminal, size func() Size) *View {
-	return &View{
-		options: o, tty: tty, size: size, undo: func() {}, wake: make(chan bool, 1), stops: make(chan struct{}, 1),
-		backs: make(chan struct{}, 1), ending: make(chan struct{}), ended: make(chan struct{}), desk: desk{Desk: o.Desk},
-		painter: painter{out: tty.out},
-	}
-}
-
-// ring sends to who listens, unless that is to be told already.
-func ring(bell chan<- struct{}) {
-	select {
-	case bell <- struct{}{}:
-	default:
-	}
+	v := &View{options: o, desk: desk{Desk: o.Desk}}
+	v.stage = newStage(tty, size, scenery{v})
+	return v
 }
 
 // sizeOf returns the size of a terminal, or what it most likely is.
@@ -123,138 +91,6 @@ func (v *View) Print(it Item) {
 	v.stir(false)
 }
 
-// stir asks for a paint.
-func (v *View) stir(atOnce bool) {
-	for {
-		select {
-		case v.wake <- atOnce:
-			return
-		default:
-		}
-		if !atOnce {
-			return // one is asked for already
-		}
-		select { // that may not be as urgent
-		case <-v.wake:
-		default:
-		}
-	}
-}
-
-// run paints until the view is closed, and then gives the terminal back.
-func (v *View) run() {
-	defer close(v.ended)
-	defer v.tty.giveBack()
-	defer v.undo()
-	last := time.Time{}
-	for {
-		select {
-		case atOnce := <-v.wake:
-			if !v.rest(last, atOnce) {
-				v.paint()
-				last = time.Now()
-			}
-		case <-v.stops:
-			v.suspend()
-		case <-v.backs:
-			if !v.tty.taken() { // stopped without a word, so that nobody knows where the cursor is
-				v.retake()
-			}
-		case <-v.ending:
-			v.clear()
-			return
-		}
-	}
-}
-
-// suspend stops the process, with the terminal as it was before, until it goes on
-// in the foreground.
-func (v *View) suspend() {
-	v.clear()
-	v.tty.giveBack()
-	select { // of before
-	case <-v.backs:
-	default:
-	}
-	stopNow()
-	select {
-	case <-v.backs:
-	case <-v.ending:
-		return
-	}
-	v.retake()
-}
-
-// retake takes the terminal again, as soon as the process is in the foreground.
-func (v *View) retake() {
-	for !foreground(v.options.Out) {
-		timer := time.NewTimer(lookEvery)
-		select {
-		case <-timer.C:
-		case <-v.ending:
-			timer.Stop()
-			return
-		}
-	}
-	v.tty.take()
-	v.painter.forget()
-	v.stir(true)
-}
-
-// listen takes keys until the view is closed.
-func (v *View) listen() {
-	defer func() {
-		if p := recover(); p != nil {
-			v.tty.giveBack()
-			panic(p)
-		}
-	}()
-	var d decoder
-	feed := func(b []byte) time.Duration {
-		v.typed(d.feed(b))
-		return d.patience()
-	}
-	listen(v.tty.in, v.ending, feed, func() { v.typed(d.flush()) })
-}
-
-// rest waits until it is time to paint again, and reports whether the view was
-// closed meanwhile.
-func (v *View) rest(last time.Time, atOnce bool) (closed bool) {
-	for {
-		gap := paintEvery
-		if atOnce {
-			gap = typedEvery
-		}
-		wait := time.Until(last.Add(gap))
-		if wait <= 0 {
-			return false
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-			return false
-		case more := <-v.wake:
-			timer.Stop()
-			atOnce = atOnce || more
-		case <-v.ending:
-			timer.Stop()
-			return true
-		}
-	}
-}
-
-// paint brings the terminal up to date. A terminal that has gone away is no reason
-// to stop thinking, so its errors are not.
-func (v *View) paint() {
-	size := v.size()
-	v.mu.Lock()
-	above := v.printed(size)
-	foot, cursor := v.foot(size.inner())
-	block := Render(v.frame, foot, size, v.options.Style)
-	v.mu.Unlock()
-	_ = v.painter.paint(above, block, size.Width, cursor)
-}
-
 // foot is called with mu held.
 func (v *View) foot(width int) (Foot, int) {
 	if len(v.desk.Controls) == 0 {
@@ -263,8 +99,13 @@ func (v *View) foot(width int) (Foot, int) {
 	return v.desk.foot(width, v.options.Style)
 }
 
-// printed returns the rows of the items that wait. It is called with mu held.
-func (v *View) printed(size Size) (rows []string) {
+// scenery is a view as its stage sees it.
+type scenery struct{ view *View }
+
+func (s scenery) printed(size Size) (rows []string) {
+	v := s.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.missed > 0 {
 		v.items = append([]Item{{At: -1, Kind: "note", Text: itoa(v.missed) + " lines are left out: the terminal did not take them", Tone: Quiet}}, v.items...)
 	}
@@ -275,45 +116,22 @@ func (v *View) printed(size Size) (rows []string) {
 	return rows
 }
 
-// clear takes the block away, and leaves the items.
-func (v *View) clear() {
-	size := v.size()
+func (s scenery) block(size Size) ([]string, spot) {
+	v := s.view
 	v.mu.Lock()
-	above := v.printed(size)
+	defer v.mu.Unlock()
+	foot, column := v.foot(size.inner())
+	rows := Render(v.frame, foot, size, v.options.Style)
+	return rows, spot{len(rows) - 1, column}
+}
+
+func (s scenery) typed(k key) {
+	v := s.view
+	v.mu.Lock()
+	next, press := v.desk.press(k)
+	v.desk = next
 	v.mu.Unlock()
-	_ = v.painter.paint(above, []string{""}, size.Width, 0)
-	v.painter.forget()
-}
-
-// typed takes keys.
-func (v *View) typed(keys []key) {
-	for _, k := range keys {
-		if k.name == "ctrl+z" {
-			askToStop()
-			continue
-		}
-		v.mu.Lock()
-		next, press := v.desk.press(k)
-		v.desk = next
-		v.mu.Unlock()
-		if press != nil && v.options.Pressed != nil {
-			v.options.Pressed(*press)
-		}
-	}
-	if len(keys) > 0 {
-		v.stir(true)
-	}
-}
-
-// Close takes the block away, leaves the items, and gives the terminal back. A
-// terminal that does not take anything is left as it is after a second.
-func (v *View) Close() {
-	v.once.Do(func() { close(v.ending) })
-	timer := time.NewTimer(closeTime)
-	defer timer.Stop()
-	select {
-	case <-v.ended:
-	case <-timer.C:
-		v.tty.restore()
+	if press != nil && v.options.Pressed != nil {
+		v.options.Pressed(*press)
 	}
 }

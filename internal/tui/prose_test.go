@@ -1,0 +1,81 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+)
+
+// shown returns a text as a prose shows it.
+func shown(text string, width int, s Style) string {
+	var p Prose
+	var rows []string
+	for line := range strings.SplitSeq(text, "\n") {
+		var more []string
+		p, more = p.Line(line, width, s)
+		rows = append(rows, more...)
+	}
+	return strings.Join(append(rows, p.Rest(width, s)...), "\n")
+}
+
+func TestProse(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"a paragraph", "One two three four five six seven.", "One two three four five\nsix seven."},
+		{"paragraphs", "\n\nOne.\n\n\nTwo.", "One.\n\nTwo."},
+		{"a heading", "## The **sea** ##", "The sea"},
+		{"a list", "- one two three four five six\n  * three\n10. four", "• one two three four\n  five six\n  • three\n10. four"},
+		{"a quotation", "> so it is said here and there", "│ so it is said here and\n│ there"},
+		{"code", "```go\nif a {\n\tb()\n}\n```\nDone.", "    if a {\n        b()\n    }\nDone."},
+		{"code that is long", "~~~\n0123456789012345678901234567\n~~~", "    01234567890123456789\n    01234567"},
+		{"code that does not end", "```\n# no heading\n| a | b |", "    # no heading\n    | a | b |"},
+		{"a table", "| A | Long name |\n|---|:---|\n| 1 | `x` and **y** |\nDone.", "A     Long name\n────  ─────────\n1     x and y\nDone."},
+		{"a table that is wide", "| A | B |\n|---|---|\n| 1 | one two three four five |", "A     B\n────  ──────────────────\n1     one two three four\n      five"},
+		{"no table", "| a | b |\nDone.", "| a | b |\nDone."},
+		{"a rule", "---", "────────────────────────"},
+		{"marks", "*a* **b** ***c*** __d__ `e*f*` snake_case_name 2*3*4 \\*g\\* a * b", "a b c d e*f*\nsnake_case_name 2*3*4\n*g* a * b"},
+		{"nested marks", "**a *b* c** x", "a b c x"},
+		{"marks that do not end", "**a and `b", "**a and `b"},
+		{"links", "[sea](https://s.ea) [https://s.ea](https://s.ea)", "sea (https://s.ea)\nhttps://s.ea"},
+		{"escapes", "a\x1b[31mb\x07c\u202ed", "a[31mbcd"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, ansi.Strip(shown(tt.text, 24, Style{}))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Without colours, the text is there as it was written.
+func TestProsePlain(t *testing.T) {
+	text := "# A\n- **b** `c`\n```go\nd\n```\n| a | b |\n|---|---|\n> e"
+	if d := cmp.Diff(text, shown(text, 40, Style{Plain: true})); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestProseColours(t *testing.T) {
+	if got, want := shown("**a b** c", 3, Style{}), "\x1b[1ma b\x1b[m\nc"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func FuzzProse(f *testing.F) {
+	f.Add("# a\n| b | c |\n|--|--|\n| `d` | **e** |\n```\nx\n", 30)
+	f.Add("> > > * [a](b) ![c](d) \\* ***", 21)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		if width < least || width > 200 || len(text) > 5000 {
+			return
+		}
+		for _, s := range []Style{{}, {Plain: true}, {ASCII: true}} {
+			for row := range strings.SplitSeq(shown(text, width, s), "\n") {
+				if bare := ansi.Strip(row); strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+					t.Errorf("%q has a control character, of %q", bare, text)
+				}
+			}
+			_ = Prose{}.Peek(text, width, s)
+		}
+	})
+}
