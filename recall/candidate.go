@@ -107,6 +107,9 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
+	if talksMost(list) && s.tactics.talk() {
+		return s.ranked(ctx, timed)
+	}
 	for _, c := range list {
 		c.byMeaning = meant[c.num]
 		s.best = max(s.best, c.relevance)

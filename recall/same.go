@@ -30,7 +30,7 @@ func (s *search) choose(list []*candidate) []*candidate {
 	for len(taken) < n {
 		best, value := -1, -1.0
 		for i, c := range open {
-			if c == nil || c.score <= value || perItem[c.item.num] >= s.tactics.perItem {
+			if c == nil || c.score <= value || s.tactics.perItem <= perItem[c.item.num] && c.item.Kind != KindThread {
 				continue
 			}
 			if s.same(c, taken) {

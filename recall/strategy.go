@@ -9,12 +9,35 @@ import (
 	"ponder/recall/query"
 )
 
-// What a passage gains of those beside it and of its document as a whole: what
-// finds turns of conversations best, and harms nothing else.
+// What a passage gains of those beside it and of its document as a whole, where
+// documents are looked for. For conversations see talk.
 const (
-	beside = 0.3
-	whole  = 0.2
+	beside = 0.2
+	whole  = 0.1
 )
+
+// talk changes the tactics for conversations, in which one turn asks and another
+// answers, and reports whether that is a change.
+func (t *tactics) talk() bool {
+	if t.whole == index.ConversationWhole {
+		return false
+	}
+	t.neighbours, t.whole = index.ConversationNeighbours, index.ConversationWhole
+	t.does("turns beside")
+	return true
+}
+
+// talksMost reports whether most of the best that was found is what somebody said.
+func talksMost(list []*candidate) bool {
+	n := 0
+	best := list[:min(len(list), compared)]
+	for _, c := range best {
+		if c.passage.Speaker != "" {
+			n++
+		}
+	}
+	return n*2 > len(best)
+}
 
 // Tactics are how a query of some class is answered.
 type tactics struct {
@@ -25,7 +48,7 @@ type tactics struct {
 	whole      float64
 	people     float64 // weight of names
 	diversity  float64 // how far a hit is pushed back by its likeness to one before it
-	perItem    int     // most hits of an item
+	perItem    int     // most hits of an item that is no thread
 	recency    float64 // how much of the score goes with age
 	halfLife   time.Duration
 	steps      bool // passages that list steps, or whose headings ask the same, count more
@@ -34,7 +57,7 @@ type tactics struct {
 // tacticsOf chooses tactics by what a query asks for.
 func tacticsOf(q query.Query) tactics {
 	const year = 365 * 24 * time.Hour
-	t := tactics{neighbours: beside, whole: whole, people: 1, diversity: 0.3, perItem: 3, halfLife: year}
+	t := tactics{neighbours: beside, whole: whole, people: 1, diversity: 0.1, perItem: 5, halfLife: year}
 	t.names = append(t.names, "exact terms", "typo tolerance")
 	switch q.Class {
 	case query.Temporal:

@@ -166,7 +166,7 @@ func (m *maker) file(ctx context.Context, f document.File, known file) error {
 		return err
 	}
 	if known.reads(now.hash, m.p.settings) {
-		now.state, now.reason = known.state, known.reason
+		now.state, now.reason, now.original = known.state, known.reason, known.original
 		m.step.pass(f, known)
 		if now.size != known.size || now.mtime != known.mtime {
 			m.step.files = append(m.step.files, write{now, known.change})
@@ -229,6 +229,9 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now fi
 	}
 	if len(seen) == 0 && bad != nil {
 		now.state, now.reason = fileBad, bad.Error()
+		if now.original != "" { // of what cannot be read, nothing is kept
+			m.step.originals, now.original = m.step.originals[:len(m.step.originals)-1], ""
+		}
 	}
 	return m.rest(ctx, f, now, change, old)
 }
