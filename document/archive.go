@@ -44,7 +44,7 @@ func newUnpacker(file []byte) (*unpacker, error) {
 	}
 	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", errBroken, err)
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	u := &unpacker{members: map[string]*zip.File{}, left: freeRatio + maxRatio*int64(len(file)), full: errBomb}
 	if u.left > maxUnpacked {
@@ -66,7 +66,7 @@ func (u *unpacker) open(name string) (io.ReadCloser, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", errBroken, err)
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return &unpacking{r, u}, nil
 }
@@ -94,7 +94,7 @@ func (r *unpacking) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p[:min(int64(len(p)), r.u.left)])
 	r.u.left -= int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: %v", errBroken, err)
+		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return n, err
 }
@@ -124,7 +124,7 @@ func (u *unpacker) eachXML(name string, on xmlEvents) error {
 		case errors.Is(err, errBomb) || errors.Is(err, errTooMuch) || errors.Is(err, errBroken):
 			return err
 		case err != nil:
-			return fmt.Errorf("%w: %s: %v", errBroken, name, err)
+			return fmt.Errorf("%w: %s: %w", errBroken, name, err)
 		}
 		switch t := t.(type) {
 		case xml.StartElement:

@@ -32,7 +32,7 @@ func (p *prepared) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 }
 
 func (p *prepared) exec(ctx context.Context, query string, args ...any) error {
-	s, err := p.stmt(ctx, query)
+	s, err := p.stmt(ctx, query) //nolint:sqlclosecheck // ends with the transaction
 	if err == nil {
 		_, err = s.ExecContext(ctx, args...)
 	}
@@ -40,7 +40,7 @@ func (p *prepared) exec(ctx context.Context, query string, args ...any) error {
 }
 
 func (p *prepared) number(ctx context.Context, query string, args ...any) (n int64, err error) {
-	s, err := p.stmt(ctx, query)
+	s, err := p.stmt(ctx, query) //nolint:sqlclosecheck // ends with the transaction
 	if err == nil {
 		err = s.QueryRowContext(ctx, args...).Scan(&n)
 	}

@@ -221,9 +221,7 @@ func (p *plan) count(s *step) {
 	r := &p.report
 	r.Added, r.Changed, r.Unchanged, r.Removed = r.Added+s.added, r.Changed+s.changed, r.Unchanged+s.unchanged, r.Removed+len(s.gone)
 	r.Items, r.Passages, r.Forgotten = r.Items+len(s.entries), r.Passages+s.passages, r.Forgotten+s.forgotten
-	for _, skipped := range s.skipped[:min(len(s.skipped), max(0, maxSkipped-len(r.Skipped)))] {
-		r.Skipped = append(r.Skipped, skipped)
-	}
+	r.Skipped = append(r.Skipped, s.skipped[:min(len(s.skipped), max(0, maxSkipped-len(r.Skipped)))]...)
 	if p.named == nil {
 		p.named = s.named
 	}

@@ -80,7 +80,7 @@ func split(r io.Reader) (lines []line, err error) {
 			return nil, fmt.Errorf("it has more than %d events", MaxEvents)
 		}
 		if err != nil {
-			return lines, nil
+			return lines, nil //nolint:nilerr // the end of the file
 		}
 	}
 }

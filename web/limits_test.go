@@ -139,7 +139,7 @@ func TestHostileServers(t *testing.T) {
 			t.Parallel()
 			url := raw(t, c.talk)
 			bounds := small
-			if c.want == ErrTime {
+			if errors.Is(c.want, ErrTime) {
 				bounds = hasty
 			}
 			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true}, bounds)

@@ -62,7 +62,7 @@ func TestRobots(t *testing.T) {
 			if !errors.Is(err, c.want) || err == nil && page.Markdown != "the page" {
 				t.Errorf("%v, not %v", err, c.want)
 			}
-			if c.want == ErrRobots && s.times(c.path) != 0 && c.path != "/robots.txt" {
+			if errors.Is(c.want, ErrRobots) && s.times(c.path) != 0 && c.path != "/robots.txt" {
 				t.Error("the page was asked for")
 			}
 		})

@@ -140,7 +140,7 @@ func embeddings(t *testing.T, url, body string) (out [][]float32) {
 		var plain []float32
 		var object struct{ Values []float32 }
 		if json.Unmarshal(raw, &plain) != nil && json.Unmarshal(raw, &object) != nil {
-			t.Fatal(fmt.Sprintf("%s", raw))
+			t.Fatal(string(raw))
 		}
 		out = append(out, append(plain, object.Values...))
 	}

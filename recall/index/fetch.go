@@ -137,7 +137,7 @@ func (x *Index) fetchPart(ctx context.Context, tx *sql.Tx, ids []int64, out map[
 	for j := range args {
 		args[j] = ids[min(j, len(ids)-1)]
 	}
-	rows, err := tx.StmtContext(ctx, x.fetch[i]).QueryContext(ctx, args...)
+	rows, err := tx.StmtContext(ctx, x.fetch[i]).QueryContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
 	if err != nil {
 		return err
 	}

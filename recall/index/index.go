@@ -70,7 +70,7 @@ func (x *Index) prepare(ctx context.Context) (err error) {
 	}
 	for n := 1; n <= maxFetch; n *= 2 {
 		query := `SELECT id, data FROM index_blob WHERE id IN (?` + strings.Repeat(", ?", n-1) + `)`
-		stmt, err := x.db.Read.PrepareContext(ctx, x.db.Bind(query))
+		stmt, err := x.db.Read.PrepareContext(ctx, x.db.Bind(query)) //nolint:sqlclosecheck // lives as long as the database
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (x *Index) reading(ctx context.Context, do func(tx *sql.Tx, v *view) error)
 // see returns the view that a reading transaction sees.
 func (x *Index) see(ctx context.Context, tx *sql.Tx) (*view, error) {
 	version := int64(0)
-	if err := tx.StmtContext(ctx, x.version).QueryRowContext(ctx).Scan(&version); err != nil {
+	if err := tx.StmtContext(ctx, x.version).QueryRowContext(ctx).Scan(&version); err != nil { //nolint:sqlclosecheck // ends with the transaction
 		return nil, err
 	}
 	x.mu.Lock()

@@ -86,20 +86,27 @@ func everything(t *testing.T, db *sql.DB) []byte {
 	var out bytes.Buffer
 	for _, query := range []string{`SELECT data FROM index_blob`, `SELECT terms FROM index_purge`, `SELECT dead FROM index_segment`,
 		`SELECT title || names FROM index_doc`, `SELECT heading || speaker || body FROM index_passage`} {
-		rows, err := db.QueryContext(t.Context(), query)
-		if err != nil {
+		if err := writeRows(t, db, query, &out); err != nil {
 			t.Fatal(err)
 		}
-		for rows.Next() {
-			var data []byte
-			if err := rows.Scan(&data); err != nil {
-				t.Fatal(err)
-			}
-			out.Write(data)
-		}
-		rows.Close()
 	}
 	return out.Bytes()
+}
+
+func writeRows(t *testing.T, db *sql.DB, query string, out *bytes.Buffer) error {
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return err
+		}
+		out.Write(data)
+	}
+	return rows.Err()
 }
 
 // TestRemoved checks that nothing is left of what was removed, in segments that

@@ -171,7 +171,8 @@ func partOf(s span, part int) span {
 // shifted reads "last week", "this Friday", "next month", "the past three days",
 // "last summer", "last night".
 func (p *parser) shifted(i int, _ bool) (s span, n int) {
-	shift, at := p.find(sensePast, i)
+	shift := 0
+	_, at := p.find(sensePast, i)
 	past := at > 0
 	if !past {
 		if shift, at = p.find(senseShift, i); at == 0 {
@@ -223,7 +224,7 @@ func (p *parser) counted(i int) (s span, n int) {
 	}
 	shift, m := p.find(senseShift, i+at)
 	if m == 0 {
-		shift, m = p.find(sensePast, i+at)
+		_, m = p.find(sensePast, i+at)
 		shift = -1
 	}
 	unit, u := p.find(senseUnit, i+at+m)

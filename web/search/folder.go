@@ -149,7 +149,7 @@ func list(ctx context.Context, dir fs.FS) (files []string, state uint64, err err
 		case err != nil && name == ".":
 			return err
 		case err != nil || len(files) >= maxFiles:
-			return nil
+			return nil //nolint:nilerr // what cannot be read is not found
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") || !isPage(name) && name != manifestName:
