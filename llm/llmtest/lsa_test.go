@@ -2,7 +2,6 @@ package llmtest_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"strings"
