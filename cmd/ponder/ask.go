@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/tool/think"
 )
 
 // askFlags are what `ponder ask` is told beside the message.
@@ -140,6 +142,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 			return err
 		}
 	}
+	s.tidy(ctx, ev.Seq)
 	if s.why == nil {
 		return t.err
 	}
@@ -187,6 +190,7 @@ func (s *asking) shows(sign sign) error {
 	if ev := sign.event; ev != nil {
 		s.heard = ev.Seq
 		s.musing.hears(*ev)
+		think.Log(context.Background(), slog.Default(), *ev)
 		if s.flags.json && (!ev.Internal || s.internal) {
 			return s.object(ev)
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"ponder"
 	"ponder/mode/chat"
+	"ponder/retention"
 	"ponder/store/sqlite"
 )
 
@@ -233,6 +235,7 @@ const lastMoment = 50 * time.Millisecond
 // process of its own; if that cannot be, it goes on with the next message.
 func (c *conversation) leave(ctx context.Context) {
 	left := c.background()
+	c.tidy(ctx, 0)
 	if err := c.thinker.close(ctx); err != nil {
 		c.note("%v", err)
 	}
@@ -247,6 +250,28 @@ func (c *conversation) leave(ctx context.Context) {
 		c.note("background thinking goes on with the next message: %v", err)
 	}
 }
+
+// tidy erases thoughts that are not to be kept any longer: of the turn that a message
+// began, and once the conversation is left, of all conversations.
+func (c *conversation) tidy(ctx context.Context, message ponder.Seq) {
+	rule, err := c.talking.cfg.Thinking.Rule()
+	if err != nil || rule.Keeps() || c.id == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
+	defer cancel()
+	if message > 0 {
+		_, err = retention.Apply(ctx, c.store, c.id, message-1, rule, time.Now())
+	} else {
+		_, err = retention.Sweep(ctx, c.store, rule, time.Now())
+	}
+	if err != nil {
+		slog.Warn("thoughts that are not to be kept are still there", "error", err)
+	}
+}
+
+// tidyTime is how long that may take.
+const tidyTime = 2 * time.Second
 
 // drop removes a conversation in which nothing was said.
 func (c *conversation) drop(ctx context.Context) error {

@@ -42,6 +42,7 @@ func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 	if err != nil {
 		return nil, err
 	}
+	tools = append(tools, t.own()...)
 	node := place.Self()
 	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(t, tools), Models: t.models, Tools: tools, OnDelta: onDelta, Node: node})
 	if err != nil {

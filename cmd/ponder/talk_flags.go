@@ -18,6 +18,7 @@ type talkFlags struct {
 	knowledge []string
 	model     string
 	think     bool
+	plan      bool
 	noMemory  bool
 	noWeb     bool
 }
@@ -35,6 +36,7 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.knowledge, "knowledge", nil, "look into the notes in the `folder`; may be repeated")
 	flags.StringVar(&f.model, "model", "", "talk with `provider/model`")
 	flags.BoolVar(&f.think, "think", false, "let the model put down thoughts before it answers (default: enable_thinking)")
+	flags.BoolVar(&f.plan, "plan", false, "show a plan, and wait for a yes, before anything is changed")
 	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
 	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
 }
@@ -52,7 +54,7 @@ func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool
 	if given("think") {
 		t.think = f.think
 	}
-	t.flags = *f
+	t.plan, t.flags = f.plan, *f
 	t.flags.docs, t.flags.knowledge = docs, nil
 	t.sight.docs = docs
 	t.sight.memory, t.sight.web, _, err = a.look(ctx, f.noMemory, f.noWeb)
@@ -69,7 +71,7 @@ func (t talking) again(id ponder.ThreadID) []string {
 	if t.flags.model != "" {
 		line = append(line, "--model", t.flags.model)
 	}
-	for flag, on := range map[string]bool{"--think": t.think, "--no-memory": !t.sight.memory, "--no-web": !t.sight.web} {
+	for flag, on := range map[string]bool{"--think": t.think, "--plan": t.plan, "--no-memory": !t.sight.memory, "--no-web": !t.sight.web} {
 		if on {
 			line = append(line, flag)
 		}

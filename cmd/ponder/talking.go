@@ -2,14 +2,20 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"ponder"
+	"ponder/gate"
 	"ponder/internal/config"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
+	"ponder/redact"
+	"ponder/tool/think"
 )
 
 // A talking is how conversations are held. The zero value is without models.
@@ -18,7 +24,10 @@ type talking struct {
 	name   string // of the model that talks
 	window int    // tokens that it is shown
 	think  bool   // it may put down thoughts
+	rules  string // for that
+	plan   bool   // it shows a plan before it changes anything
 	sight  sight
+	redact *redact.Redactor
 	cfg    config.Config
 	check  func(context.Context) error // says why no model will answer, if that is certain
 	flags  talkFlags                   // that said so, with paths that are good in any folder
@@ -37,10 +46,30 @@ func (t talking) chat(tools []ponder.Tool) chat.Options {
 	if n := t.cfg.DeepThink.After; n != nil {
 		deepAfter = *n
 	}
-	return chat.Options{
-		System: chat.System(t.cfg.Prompt(chat.Name)), Tools: offered(tools), Think: t.think, Deep: true, DeepAfter: deepAfter,
-		DeepPerHour: t.cfg.DeepThink.PerHour, Rounds: t.cfg.Chat.Rounds, Window: t.window,
+	thoughts := t.cfg.Thinking
+	rule, _ := thoughts.Rule() // it was checked
+	beside := t.cfg.Prompt(chat.Name)
+	if t.plan {
+		beside = strings.TrimSpace(beside + "\n\n" + gate.PlanRules())
 	}
+	return chat.Options{
+		System: chat.System(beside), Tools: offered(tools), Think: t.think, ThinkRules: t.rules, Forget: rule.Discard,
+		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.cfg.DeepThink.PerHour,
+		Rounds: t.cfg.Chat.Rounds, Window: t.window, Allow: t.allow,
+	}
+}
+
+// allow says why a tool is not used now, or "".
+func (t talking) allow(u chat.Use) string {
+	w := gate.Wish{Tool: u.Call.Name, Args: u.Call.Input}
+	for _, turn := range u.Turns {
+		w.Turns = append(w.Turns, gate.Turn{User: turn.Said.Text, Thoughts: turn.Mused, Answer: turn.Answer})
+	}
+	last := &w.Turns[len(w.Turns)-1]
+	for _, r := range u.Used {
+		last.Used = append(last.Used, gate.Used{Tool: r.Name, Failed: r.Failed})
+	}
+	return gate.Gate{Tools: gate.Ours(), Plan: t.plan}.Check(w)
 }
 
 // deep returns how reflections are made.
@@ -52,12 +81,24 @@ func (t talking) deep(tools []ponder.Tool) deep.Options {
 	return o
 }
 
-// offered returns tools as models are told of them.
+// offered returns tools as models are told of them, but for the one that the mode
+// offers itself.
 func offered(tools []ponder.Tool) (list []llm.Tool) {
 	for _, t := range tools {
-		list = append(list, t.Tool)
+		if t.Name != think.Name {
+			list = append(list, t.Tool)
+		}
 	}
 	return list
+}
+
+// own returns the tools that conversations have beside those that look: what the mode
+// does itself is there to say what of it may be stored.
+func (t talking) own() []ponder.Tool {
+	if t.models[ponder.Fast] == nil {
+		return nil
+	}
+	return []ponder.Tool{think.New(think.Options{Redact: t.redact})}
 }
 
 // talking finds the models that conversations are held with. A model that the user
@@ -86,6 +127,23 @@ func (a *app) talking(ctx context.Context, model string) (talking, error) {
 	t.window = l.window(t.name)
 	t.check = func(ctx context.Context) error { return a.check(ctx, l, models, ponder.Fast) }
 	return t, nil
+}
+
+// thinking sets how the model may think, and what becomes of that.
+func (t *talking) thinking(l *lineup) (err error) {
+	t.think = l.cfg.Thinks(t.name, l.prices)
+	templates, err := think.Open(filepath.Join(filepath.Dir(l.cfg.File), "think"))
+	if err != nil {
+		return err
+	}
+	if t.rules, err = templates.Rules(l.cfg.Thinking.Templates...); err != nil {
+		return fmt.Errorf("thinking.templates: %w", err)
+	}
+	if t.redact, err = redact.New(redact.Options{Patterns: l.cfg.Thinking.Redact}); err != nil {
+		return fmt.Errorf("thinking.redact: %w", err)
+	}
+	_, err = l.cfg.Thinking.Rule()
+	return err
 }
 
 // talkers finds out which models there are for conversations.

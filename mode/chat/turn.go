@@ -170,9 +170,36 @@ func (s *state) refuse(w *work, c llm.ToolCall, i int) string {
 		return "Not done: the arguments are not a JSON object. Call it again with one that fits its schema."
 	}
 	if s.opts.Allow != nil {
-		return s.opts.Allow(Use{Call: c, Turns: append(slices.Clip(s.Turns), s.Waiting[0])})
+		return s.opts.Allow(Use{Call: c, Turns: append(slices.Clip(s.Turns), s.now(w)), Used: w.results()})
 	}
 	return ""
+}
+
+// now returns the turn that goes on, with what is not in the log yet.
+func (s *state) now(w *work) Turn {
+	t := s.Waiting[0]
+	t.Mused, t.Answer = slices.Clip(t.Mused), slices.Clip(t.Answer)
+	for _, o := range w.Out {
+		switch {
+		case o.Muse != "" && !slices.Contains(t.Mused, o.Muse):
+			t.Mused = append(t.Mused, o.Muse)
+		case o.Say != "" && !slices.Contains(t.Answer, o.Say):
+			t.Answer = append(t.Answer, o.Say)
+		}
+	}
+	return t
+}
+
+// results returns what tools returned so far.
+func (w *work) results() (list []llm.ToolResult) {
+	for _, m := range w.Msgs {
+		for _, p := range m.Parts {
+			if p.Result != nil {
+				list = append(list, *p.Result)
+			}
+		}
+	}
+	return list
 }
 
 // isObject reports whether a JSON value is an object.
