@@ -64,7 +64,7 @@ func Ours() []Tool {
 		Needs: []Condition{Either(Asked("remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere"), Confirmed())},
 	}}
 	for _, name := range []string{
-		"think", "deep_think", "knowledge_search", "knowledge_read", "memory_search", "earlier_sessions", "thread_read", "web_search", "web_fetch",
+		"think", "deep_think", "knowledge_search", "knowledge_read", "personaMemorySearch", "earlier_sessions", "thread_read", "web_search", "web_fetch",
 	} {
 		list = append(list, Tool{Name: name})
 	}
