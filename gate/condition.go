@@ -7,9 +7,9 @@ import (
 
 // A Condition must hold before a tool is used. Its functions are pure.
 type Condition struct {
-	Name string                    // what must hold
-	Met  func(t Tool, w Wish) bool // whether it does
-	Do   func(t Tool, w Wish) string
+	Name string                      // what must hold
+	Met  func(t Tool, w Wish) bool   // whether it does
+	Do   func(t Tool, w Wish) string // what the model can do about it
 }
 
 // always returns a Do that says the same of every wish.
@@ -75,9 +75,8 @@ func Confirmed() Condition {
 	}
 }
 
-// Asked holds if the message of the turn that goes on begins with one of these
-// words, or has it second or third after words of politeness, and is no question: the user has told
-// the model to.
+// Asked holds if the message of the turn that goes on tells the model to: it begins
+// with one of these words, or has it after a few such as please, and is no question.
 func Asked(words ...string) Condition {
 	return Condition{
 		Name: "the user has asked for it",

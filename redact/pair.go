@@ -59,7 +59,7 @@ func spokenAt(text string, i int) (span, bool) {
 	switch {
 	case strings.HasSuffix(before, "Bearer") || strings.HasSuffix(before, "bearer"):
 		from, to, quoted := value(text, i+1)
-		if v := text[from:to]; to-from >= 16 && looksSecret(v) && !placeholder(v, "", quoted) {
+		if v := text[from:to]; from == i+1 && to-from >= 16 && looksSecret(v) && !placeholder(v, "", quoted) {
 			return span{from, to, Token}, true
 		}
 	case strings.HasSuffix(before, " -u") || strings.HasSuffix(before, "--user"):
@@ -170,7 +170,8 @@ func value(text string, at int) (from, to int, quoted bool) {
 		at++
 	}
 	if at < len(text) && strings.IndexByte("\"'`", text[at]) >= 0 {
-		if i := strings.IndexByte(text[at+1:min(len(text), at+1+maxQuoted)], text[at]); i >= 0 {
+		near, _, _ := strings.Cut(text[at+1:min(len(text), at+1+maxQuoted)], "\n")
+		if i := strings.IndexByte(near, text[at]); i >= 0 {
 			end := at + 1 + i
 			if i > 0 && text[end-1] == '\\' {
 				end--
