@@ -198,6 +198,28 @@ func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.C
 	}
 }
 
+// A Use is where a tool is used: on which thread, by which run, of which mode.
+type Use struct {
+	Thread ThreadID
+	Run    RunID
+	Mode   string
+}
+
+type useKey struct{}
+
+// WithUse returns a ctx for the Do of a tool. A mind passes one; others may who use
+// a tool without a mind.
+func WithUse(ctx context.Context, use Use) context.Context {
+	return context.WithValue(ctx, useKey{}, use)
+}
+
+// UseOf returns where a tool is used, from the ctx of its Do; a zero Use if that does
+// not say.
+func UseOf(ctx context.Context) Use {
+	use, _ := ctx.Value(useKey{}).(Use)
+	return use
+}
+
 // A Placement decides which process works on which thread, and when: it calls
 // [Mind.Work], or whatever it was made with, and never twice at once for one
 // thread. Package internal/place has one that lasts and one for tests. It is

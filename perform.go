@@ -34,11 +34,12 @@ func (h *holder) begin(in *intent) {
 	inherited := in.seq <= h.lease.Head // of a holder that is gone
 	fails := in.run.acts[in.key].fails
 	run, key, cause, patience := in.run.ID, in.key, in.cause, in.run.patience()
+	use := Use{h.thread, run, in.run.Mode}
 	h.performers.Go(func() {
 		defer cancel(nil)
 		res := result{id: id}
 		if in.tool != nil {
-			r := h.use(ctx, *in.tool, inherited)
+			r := h.use(WithUse(ctx, use), *in.tool, inherited)
 			res.tool = &r
 		} else {
 			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience}, cause)

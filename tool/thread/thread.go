@@ -1,5 +1,6 @@
-// Package thread is the tool earlier_sessions: it tells what completed sessions of
-// the same owner concluded on the same subject.
+// Package thread has two tools. earlier_sessions ([New]) tells what completed
+// sessions of the same owner concluded on the same subject; thread_read ([NewRead])
+// reads what was said before on the thread on which it is used.
 //
 // summary.go folds the thread of a session into a summary of a few hundred bytes,
 // which is kept as a checkpoint of the fold "earlier", so that a session is read
@@ -116,7 +117,7 @@ func (f *finder) find(ctx context.Context, in input) (string, error) {
 			Ended: s.Ended.UTC().Truncate(time.Second), Resolved: s.Resolved, Score: float64(int(m.score*1000)) / 1000,
 		})
 	}
-	return encode(r)
+	return encoded(Name, r)
 }
 
 // sessions returns the summaries of the newest sessions, the newest first, and
@@ -153,12 +154,13 @@ func (f *finder) sessions(ctx context.Context, exclude ponder.ThreadID) (list []
 	return list, more, nil
 }
 
-func encode(r result) (string, error) {
+// encoded returns what a tool returns.
+func encoded(tool string, result any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
-		return "", fmt.Errorf(Name+": encode result: %w", err)
+	if err := e.Encode(result); err != nil {
+		return "", fmt.Errorf("%s: encode result: %w", tool, err)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }

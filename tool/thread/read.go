@@ -1,0 +1,230 @@
+package thread
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"ponder"
+)
+
+// ReadName is what the tool is called by that reads the thread on which it is used.
+const ReadName = "thread_read"
+
+// Bounds on what one use reads and returns.
+const (
+	defaultEvents = 20
+	maxEvents     = 50
+	maxScanned    = 10_000 // events that are read to find so many
+	readBytes     = 16_000 // of texts, shared by the events
+	leastBytes    = 300    // of them, for each
+)
+
+//go:embed read.md
+var readDoc string
+
+var readSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "around": {"type": "integer", "minimum": 1, "description": "The number of an event: those about it are returned. Not together with from and to."},
+    "from": {"type": "integer", "minimum": 1, "description": "The number of the first event."},
+    "to": {"type": "integer", "minimum": 1, "description": "The number of the last event."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "The most events to return; 20 if left out."}
+  },
+  "required": [],
+  "additionalProperties": false
+}`)
+
+// A Conversation is what the tool reads.
+type Conversation interface {
+	Reader
+	Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error)
+}
+
+// NewRead returns the tool thread_read. It reads the thread on which it is used
+// ([ponder.UseOf]) and no other. Internal events are left out, unless the mode that uses
+// it is one of inner: those whose words no user sees. It is safe for concurrent use.
+func NewRead(store Conversation, inner ...string) ponder.Tool {
+	r := &reader{store: store, inner: inner}
+	return ponder.NewTool(ReadName, readDoc, readSchema, r.read)
+}
+
+type reader struct {
+	store Conversation
+	inner []string
+}
+
+type readInput struct {
+	Around ponder.Seq `json:"around"`
+	From   ponder.Seq `json:"from"`
+	To     ponder.Seq `json:"to"`
+	Limit  int        `json:"limit"`
+}
+
+// excerpt is what the tool returns, as JSON.
+type excerpt struct {
+	Events []passage  `json:"events"`
+	Head   ponder.Seq `json:"head"`
+	More   bool       `json:"more,omitempty"`
+}
+
+// A passage is an event as the model is shown it.
+type passage struct {
+	Seq       ponder.Seq `json:"seq"`
+	Time      time.Time  `json:"ts"`
+	Type      string     `json:"type"`
+	Role      string     `json:"role,omitempty"`
+	Content   string     `json:"content,omitempty"`
+	Tool      string     `json:"tool,omitempty"`
+	Input     string     `json:"input,omitempty"`
+	Result    string     `json:"result,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	Name      string     `json:"name,omitempty"`
+	Untrusted bool       `json:"untrusted,omitempty"`
+	Erased    bool       `json:"erased,omitempty"`
+}
+
+func (r *reader) read(ctx context.Context, in readInput) (string, error) {
+	use := ponder.UseOf(ctx)
+	switch {
+	case use.Thread == "":
+		return "", errors.New(ReadName + ": it is not used on a thread")
+	case in.Around != 0 && (in.From != 0 || in.To != 0):
+		return "", errors.New(ReadName + ": either around, or from and to")
+	case in.Around < 0 || in.From < 0 || in.To < 0:
+		return "", errors.New(ReadName + ": numbers of events count from 1")
+	case in.To != 0 && in.To < in.From:
+		return "", errors.New(ReadName + ": to is before from")
+	}
+	if in.Limit <= 0 {
+		in.Limit = defaultEvents
+	}
+	in.Limit = min(in.Limit, maxEvents)
+	info, err := r.store.Thread(ctx, use.Thread)
+	if err != nil {
+		return "", fmt.Errorf(ReadName+": %w", err)
+	}
+	w := window{Reader: r.store, thread: use.Thread, internal: slices.Contains(r.inner, use.Mode), head: info.Head}
+	out, err := w.excerpt(ctx, in)
+	if err != nil {
+		return "", fmt.Errorf(ReadName+": %w", err)
+	}
+	return encoded(ReadName, out)
+}
+
+// A window is a thread as a use of the tool sees it.
+type window struct {
+	Reader
+	thread   ponder.ThreadID
+	internal bool
+	head     ponder.Seq
+}
+
+func (w window) excerpt(ctx context.Context, in readInput) (excerpt, error) {
+	out := excerpt{Events: []passage{}, Head: w.head}
+	var events []ponder.Event
+	var err error
+	switch {
+	case in.Around != 0:
+		if events, _, err = w.backward(ctx, 1, min(in.Around, w.head), in.Limit/2+1); err != nil {
+			break
+		}
+		var after []ponder.Event
+		after, _, err = w.forward(ctx, in.Around+1, w.head, in.Limit-len(events))
+		events = append(events, after...)
+	case in.From != 0:
+		to := w.head
+		if in.To != 0 {
+			to = min(in.To, w.head)
+		}
+		events, out.More, err = w.forward(ctx, in.From, to, in.Limit)
+	case in.To != 0:
+		events, _, err = w.backward(ctx, 1, min(in.To, w.head), in.Limit)
+	default:
+		events, _, err = w.backward(ctx, 1, w.head, in.Limit)
+	}
+	most := max(leastBytes, readBytes/max(1, len(events)))
+	for _, ev := range events {
+		out.Events = append(out.Events, shown(ev, most))
+	}
+	return out, err
+}
+
+// forward returns at most n events from one to another, and whether there are more.
+func (w window) forward(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
+	scanned := 0
+	for ev, err := range w.Events(ctx, w.thread, max(0, from-1)) {
+		if err != nil {
+			return nil, false, err
+		}
+		if ev.Seq > to {
+			return list, false, nil
+		}
+		if scanned++; len(list) == n || scanned > maxScanned {
+			return list, true, nil
+		}
+		if w.wants(ev) {
+			list = append(list, ev)
+		}
+	}
+	return list, false, nil
+}
+
+// backward returns the last n events from one to another, and whether there are more.
+func (w window) backward(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
+	for span := ponder.Seq(4 * n); ; span *= 4 {
+		begin := max(from, to-span+1)
+		if list, _, err = w.forward(ctx, begin, to, maxScanned); err != nil {
+			return nil, false, err
+		}
+		if len(list) >= n || begin <= from || 4*span > maxScanned {
+			return list[max(0, len(list)-n):], len(list) > n || begin > from, nil
+		}
+	}
+}
+
+// wants reports whether a model is shown an event: what was said, used and thought,
+// and not how runs go.
+func (w window) wants(ev ponder.Event) bool {
+	if ev.Internal && !w.internal {
+		return false
+	}
+	switch ev.Body.(type) {
+	case ponder.CallStarted, ponder.CallFinished, ponder.RunStarted, ponder.RunPaused, ponder.RunResumed, ponder.RunFinished,
+		ponder.BudgetSpent, ponder.Steer:
+		return false
+	}
+	return true
+}
+
+// shown returns an event with about so many bytes of text at most.
+func shown(ev ponder.Event, most int) passage {
+	p := passage{Seq: ev.Seq, Time: ev.Time.UTC().Truncate(time.Second), Type: ev.Body.Type(), Erased: ev.Erased}
+	var flat struct {
+		Role    string          `json:"role"`
+		Content string          `json:"content"`
+		Tool    string          `json:"tool_name"`
+		Args    json.RawMessage `json:"tool_args"`
+		Result  string          `json:"tool_result"`
+		Reason  string          `json:"reason"`
+	}
+	js, err := ev.MarshalJSON()
+	if err != nil || json.Unmarshal(js, &flat) != nil {
+		return p // of an event that was stored, never
+	}
+	switch b := ev.Body.(type) {
+	case ponder.ToolResult:
+		p.Untrusted = b.Untrusted
+	case ponder.AttachmentAdded:
+		p.Name = oneLine(b.Name, leastBytes/2)
+	}
+	part := func(text string) string { return clip(clean(text, 2*most), most) }
+	p.Role, p.Tool = flat.Role, oneLine(flat.Tool, leastBytes/2)
+	p.Content, p.Input, p.Result = part(flat.Content), part(string(flat.Args)), part(flat.Result)
+	p.Reason = oneLine(flat.Reason, leastBytes)
+	return p
+}

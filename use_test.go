@@ -1,0 +1,48 @@
+package ponder_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"ponder"
+	"ponder/pondertest"
+)
+
+// where is a mode that uses a tool and answers its result.
+type where struct{ Result string }
+
+func (s where) Apply(ev ponder.Event) ponder.State {
+	if b, ok := ev.Body.(ponder.ToolResult); ok {
+		s.Result = b.Result
+	}
+	return s
+}
+
+func (s where) Next(ponder.Moment) []ponder.Action {
+	if s.Result != "" {
+		return []ponder.Action{ponder.Finish{Answer: s.Result}}
+	}
+	return []ponder.Action{ponder.Do{Key: "look", Tool: "where"}}
+}
+
+// A tool is told on which thread, by which run and of which mode it is used.
+func TestUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mind := pondertest.Start(t, ponder.Config{
+			Modes: []ponder.Mode{{Name: "finder", Version: 1, Start: func(ponder.Run) ponder.State { return where{} }}},
+			Tools: []ponder.Tool{ponder.NewTool("where", "", nil, func(ctx context.Context, _ json.RawMessage) (string, error) {
+				return fmt.Sprint(ponder.UseOf(ctx)), nil
+			})},
+		})
+		fin := mind.Ask("finder", "where am I?", nil, ponder.Budget{})
+		if want := fmt.Sprint(ponder.Use{Thread: pondertest.Thread, Run: pondertest.Run, Mode: "finder"}); fin.Answer != want {
+			t.Errorf("used on %s, want %s: %+v", fin.Answer, want, fin)
+		}
+	})
+	if use := ponder.UseOf(t.Context()); use != (ponder.Use{}) {
+		t.Errorf("without a use: %+v", use)
+	}
+}
