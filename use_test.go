@@ -25,7 +25,7 @@ func (s where) Next(ponder.Moment) []ponder.Action {
 	if s.Result != "" {
 		return []ponder.Action{ponder.Finish{Answer: s.Result}}
 	}
-	return []ponder.Action{ponder.Do{Key: "look", Tool: "where"}}
+	return []ponder.Action{ponder.Do{Key: "look", Tool: "where", Args: json.RawMessage(`{}`)}}
 }
 
 // A tool is told on which thread, by which run and of which mode it is used.
