@@ -27,7 +27,7 @@ func (p Prose) Line(line string, width int, s Style) (Prose, []string) {
 		return p.code(line, width, s)
 	}
 	if isRow(line) {
-		p.table = append(p.table[:len(p.table):len(p.table)], line)
+		p.table, p.begun, p.blank = append(p.table[:len(p.table):len(p.table)], line), true, false
 		return p, nil
 	}
 	rows := p.drawn(width, s)

@@ -25,6 +25,7 @@ type reply struct {
 	seal      string    // opaque copy of the reasoning, bound to the model
 	conduct   conduct
 	rng       *rand.Rand
+	first     Delay // the time to the first token
 }
 
 // overlong is how many times too long an overlong answer is.
@@ -54,7 +55,10 @@ func (x *exchange) plan(a *ask) (*reply, failure, bool) {
 		return nil, why, false
 	}
 	r := x.write(a, line, met)
-	r.rng = rng
+	r.rng, r.first = rng, c.FirstToken
+	if line != nil && line.Latency != nil {
+		r.first = *line.Latency
+	}
 	return r, failure{}, true
 }
 

@@ -106,7 +106,7 @@ func (s *stream) count(a *ask) int {
 
 // events streams the answer.
 func (s *stream) events(a *ask) {
-	if !s.wait(s.x.config.FirstToken) {
+	if !s.wait(s.r.first) {
 		return
 	}
 	s.x.w.Header().Set("Content-Type", s.x.dialect.contentType)
@@ -232,7 +232,7 @@ func (s *stream) flush() {
 
 // whole sends the answer in one piece, when the model is done.
 func (s *stream) whole(a *ask) {
-	if !s.wait(s.x.config.FirstToken) {
+	if !s.wait(s.r.first) {
 		return
 	}
 	body := s.x.dialect.whole(a, s.r)

@@ -35,6 +35,23 @@ func TestSimLatency(t *testing.T) {
 	})
 }
 
+// A line of a script has a latency of its own.
+func TestSimScriptLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{
+			FirstToken: llmtest.Delay{Mean: time.Second},
+			Script:     llmtest.Script{{Reply: []byte(`"So."`), Latency: &llmtest.Delay{Mean: 7 * time.Second}}},
+		}))
+		for _, streamed := range []bool{true, false} {
+			start := time.Now()
+			asks(story, streamed)["openai"].do(t, client, "http://sim")
+			if took := time.Since(start); took != 7*time.Second {
+				t.Errorf("streamed %v: it took %v, want 7s", streamed, took)
+			}
+		}
+	})
+}
+
 func TestSimJitter(t *testing.T) {
 	for name, delay := range map[string]llmtest.Delay{
 		"even":      {Mean: time.Second, Jitter: 0.5},
