@@ -153,17 +153,25 @@ func anyGone(ctx context.Context, nodes ponder.Nodes) bool {
 }
 
 // find returns the thread that a user means: an id or the beginning of one,
-// with or without thr_, or "last" for the newest. A kind, if given, must fit.
+// with or without thr_, or "last" for the newest. A kind, if given, must fit. An id
+// that was imported may look otherwise.
 func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
 	filter := ponder.Filter{Kind: kind, Limit: 2}
 	if !strings.EqualFold(name, "last") {
 		filter.Kind, filter.Prefix = "", prefixOf(name)
-		if filter.Prefix == "" {
-			return ponder.Info{}, usagef("%q is no id: `ponder %s list` shows them", clip(oneLine(name), 40), listOf(kind))
+	}
+	list, err := []ponder.Info(nil), error(nil)
+	if filter.Prefix != "" || filter.Kind == kind && strings.EqualFold(name, "last") {
+		list, err = threads.List(ctx, filter)
+	}
+	if named := strings.TrimSpace(name); err == nil && len(list) == 0 && len(named) >= leastForeign && !strings.HasPrefix(named, "thr_") {
+		if list, err = threads.List(ctx, ponder.Filter{Prefix: named, Limit: 2}); len(list) > 0 {
+			filter.Prefix = named
 		}
 	}
-	list, err := threads.List(ctx, filter)
 	switch {
+	case err == nil && len(list) == 0 && filter.Prefix == "" && !strings.EqualFold(name, "last"):
+		return ponder.Info{}, usagef("%q is no id: `ponder %s list` shows them", clip(oneLine(name), 40), listOf(kind))
 	case err != nil:
 		return ponder.Info{}, fmt.Errorf("find %s: %w", name, err)
 	case len(list) == 0 && filter.Prefix == "":
@@ -177,6 +185,9 @@ func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kin
 	}
 	return list[0], nil
 }
+
+// leastForeign is how much a user writes at least of an id that is not of our form.
+const leastForeign = 4
 
 func listOf(kind ponder.Kind) string {
 	if kind == ponder.KindSession {

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/transcript"
 )
 
 func (a *app) threadExportCommand() *cobra.Command {
@@ -42,21 +42,8 @@ func (a *app) threadExportCommand() *cobra.Command {
 // exportThread writes a thread as JSON Lines, as docs/log-format.md says.
 func (a *app) exportThread(ctx context.Context, log ponder.Log, info ponder.Info, file string, internal bool) error {
 	return a.deliver(file, func(out *bytes.Buffer) error {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(info.Thread); err != nil {
+		if err := transcript.Write(out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
 			return fmt.Errorf("export %s: %w", info.ID, err)
-		}
-		for ev, err := range log.Events(ctx, info.ID, 0) {
-			if err != nil {
-				return fmt.Errorf("export %s: %w", info.ID, err)
-			}
-			if ev.Internal && !internal {
-				continue
-			}
-			if err := enc.Encode(ev); err != nil {
-				return fmt.Errorf("export %s: %w", info.ID, err)
-			}
 		}
 		return nil
 	})

@@ -12,21 +12,33 @@ import (
 )
 
 func (a *app) threadShowCommand() *cobra.Command {
-	var internal bool
+	var internal, thoughts bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show the events of a thread",
-		Example: "ponder thread show last\nponder thread show last --internal --json",
+		Example: "ponder thread show last\nponder thread show last --thoughts\nponder thread show last --internal --json",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.threadShow(cmd.Context(), args[0], internal)
+			return a.threadShow(cmd.Context(), args[0], func(ev ponder.Event) bool {
+				return !ev.Internal || internal || thoughts && !isCall(ev)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&internal, "internal", false, "internal events too, such as calls of models")
+	cmd.Flags().BoolVar(&thoughts, "thoughts", false, "internal events too, but for calls of models: what was thought without being said")
 	return cmd
 }
 
-func (a *app) threadShow(ctx context.Context, name string, internal bool) error {
+// isCall reports whether an event is the beginning or the end of a call of a model.
+func isCall(ev ponder.Event) bool {
+	switch ev.Body.(type) {
+	case ponder.CallStarted, ponder.CallFinished:
+		return true
+	}
+	return false
+}
+
+func (a *app) threadShow(ctx context.Context, name string, wanted func(ponder.Event) bool) error {
 	store, err := a.lookup(ctx)
 	if err != nil {
 		return err
@@ -43,7 +55,7 @@ func (a *app) threadShow(ctx context.Context, name string, internal bool) error 
 		if err != nil {
 			return fmt.Errorf("read %s: %w", info.ID, err)
 		}
-		if ev.Internal && !internal {
+		if !wanted(ev) {
 			continue
 		}
 		if a.flags.json {
@@ -79,6 +91,9 @@ func gist(ev ponder.Event) string {
 	}
 	if err := json.Unmarshal(js, &flat); err != nil { // data of another shape
 		return oneLine(flat.Content)
+	}
+	if ev.Erased {
+		return "(erased)"
 	}
 	parts := []string{flat.Data.Status, flat.Data.Do, flat.Data.Role, flat.Model, flat.ToolName, string(flat.ToolArgs), flat.Reason, flat.Data.Error,
 		flat.Content, flat.ToolResult}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/place"
+	"ponder/mode/chat"
+	"ponder/store/sqlite"
+	"ponder/transcript"
+)
+
+func (a *app) threadImportCommand() *cobra.Command {
+	var anew bool
+	cmd := &cobra.Command{
+		Use:   "import FILE|-...",
+		Short: "Make threads of files",
+		Long: `Make a thread of each file of JSON Lines, as "thread export" writes them, or as another
+program does whose lines have no seq; - is standard input. The thread has the id that the
+file says, and all that is in the file: what Ponder has no place for is kept in
+the data of its event, and an export gives it back. What is here already, and the same,
+stays as it is. Nobody works on a thread because it was imported.
+
+If a line of any file is not JSON, its number is told and nothing is imported.`,
+		Example: `ponder thread import thread.jsonl
+ponder thread import ~/old/threads/*.jsonl
+ponder thread export last --internal | ponder --db copy.db thread import -`,
+		Args: take(1, maxImports, "a file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.threadImport(cmd.Context(), args, anew)
+		},
+	}
+	cmd.Flags().BoolVar(&anew, "new", false, "give each thread an id of its own, so that one that is here stays beside it")
+	return cmd
+}
+
+// maxImports is how many files are read at once.
+const maxImports = 10_000
+
+// An arrival is a thread that is imported.
+type arrival struct {
+	file string
+	transcript.Transcript
+	read int  // events in the file
+	here bool // it is here already
+}
+
+func (a *app) threadImport(ctx context.Context, files []string, anew bool) error {
+	var list []*arrival
+	ids := make(map[ponder.ThreadID]string)
+	for _, file := range files {
+		v, err := a.arrival(file, anew)
+		if err != nil {
+			return err
+		}
+		if other, twice := ids[v.Thread.ID]; twice {
+			return usagef("%s and %s are the same thread, %s: import one, or both with --new", other, file, v.Thread.ID)
+		}
+		ids[v.Thread.ID] = file
+		list = append(list, v)
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for _, v := range list {
+		if v.here, err = isHere(ctx, store, v); err != nil {
+			return err
+		}
+	}
+	for _, v := range list {
+		if err := a.takeIn(ctx, store, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrival reads a file.
+func (a *app) arrival(file string, anew bool) (*arrival, error) {
+	in := a.in
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, usagef("import: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	tr, err := transcript.Read(in)
+	var bad *transcript.LineError
+	switch {
+	case errors.As(err, &bad):
+		return nil, usagef("%s, %w: nothing is imported", nameOf(file), err)
+	case err != nil:
+		return nil, usagef("%s: %w: nothing is imported", nameOf(file), err)
+	}
+	if tr.Thread.ID == "" || anew {
+		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
+	}
+	tr.Thread.Owner = owner
+	read := len(tr.Events) - tr.Filled
+	tr.Events = append(tr.Events, resting(tr)...)
+	return &arrival{file: file, Transcript: tr, read: read}, nil
+}
+
+func nameOf(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return file
+}
+
+// importRun is the run that a conversation without any gets, so that what was said in
+// it waits for no answer.
+const importRun ponder.RunID = "run_import"
+
+// resting returns what makes a thread rest that was imported: nobody is to work on
+// it before a user says something.
+func resting(tr transcript.Transcript) []ponder.Event {
+	var at ponder.Event
+	runs, spoken := false, false
+	for _, ev := range tr.Events {
+		switch ev.Body.(type) {
+		case ponder.RunStarted:
+			runs = true
+		case ponder.UserMessage:
+			spoken = true
+		}
+		at = ev
+	}
+	if runs || !spoken || tr.Thread.Kind != ponder.KindConversation {
+		return halts(tr.Thread.Kind, tr.Events, "import")
+	}
+	run := ponder.Event{Run: importRun, Time: at.Time, Internal: true}
+	start, end := run, run
+	start.Body = ponder.RunStarted{Mode: chat.Name}
+	end.Body = ponder.RunFinished{Status: ponder.Completed, Answer: "imported"}
+	return []ponder.Event{start, end}
+}
+
+// halts returns the inputs that bring to rest what goes on at the end of events: a
+// session is paused, and can be resumed; the turn of a conversation is cancelled, for a
+// paused one would be in the way of the next.
+func halts(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.Event) {
+	open, paused := []ponder.RunID{}, map[ponder.RunID]bool{}
+	at := ponder.Event{}
+	for _, ev := range events {
+		at = ev
+		if ev.Run == "" || ev.Run.Parent() != "" {
+			continue
+		}
+		switch ev.Body.(type) {
+		case ponder.RunStarted:
+			open = append(open, ev.Run)
+		case ponder.RunPaused:
+			paused[ev.Run] = true
+		case ponder.RunResumed:
+			delete(paused, ev.Run)
+		case ponder.RunFinished:
+			open = without(open, ev.Run)
+		}
+	}
+	for _, run := range open {
+		ev := ponder.Event{Run: run, Cause: why, Time: at.Time, Body: ponder.RunPaused{Reason: why}}
+		switch {
+		case kind == ponder.KindConversation:
+			ev.Body = ponder.Steer{Do: ponder.Cancel}
+		case paused[run]:
+			continue
+		}
+		list = append(list, ev)
+	}
+	return list
+}
+
+func without(runs []ponder.RunID, gone ponder.RunID) (rest []ponder.RunID) {
+	for _, run := range runs {
+		if run != gone {
+			rest = append(rest, run)
+		}
+	}
+	return rest
+}
+
+// isHere reports whether a thread is here already. If another has its id, that is
+// an error.
+func isHere(ctx context.Context, store ponder.Store, v *arrival) (bool, error) {
+	info, err := store.Thread(ctx, v.Thread.ID)
+	if errors.Is(err, ponder.ErrNoThread) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	differs := usagef("%s: there is a thread %s, and it is another: `ponder thread remove %s`, or import with --new", nameOf(v.file), info.ID, info.ID)
+	if int(info.Head) < len(v.Events) {
+		return false, differs
+	}
+	i := 0
+	for ev, err := range store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if i == len(v.Events) {
+			break
+		}
+		if !isStoredAs(v.Events[i], ev) {
+			return false, differs
+		}
+		i++
+	}
+	return true, nil
+}
+
+// isStoredAs reports whether an event of a file is one that is stored. What stands
+// for events that the file has left out may be any.
+func isStoredAs(ev, stored ponder.Event) bool {
+	if ev.ID == "" && ev.Erased {
+		return stored.Internal
+	}
+	if ev.ID == "" {
+		ev.ID = stored.ID
+	}
+	a, errA := ev.Stamp(stored.Thread, stored.Seq, stored.Time).MarshalJSON()
+	b, errB := stored.MarshalJSON()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// takeIn makes the thread, unless it is here, and says so.
+func (a *app) takeIn(ctx context.Context, store *sqlite.Store, v *arrival) error {
+	if !v.here {
+		if err := store.Create(ctx, v.Thread, v.Events...); err != nil {
+			return fmt.Errorf("import %s: %w", nameOf(v.file), err)
+		}
+		if err := readAhead(ctx, store, v); err != nil {
+			slog.Warn("thread not read ahead", "thread", v.Thread.ID, "error", err)
+		}
+	}
+	if a.flags.json {
+		return a.object(struct {
+			ID      ponder.ThreadID `json:"id"`
+			File    string          `json:"file"`
+			Kind    ponder.Kind     `json:"kind"`
+			Title   string          `json:"title,omitempty"`
+			Events  int             `json:"events"`
+			Foreign bool            `json:"foreign"`
+			Here    bool            `json:"was_here"`
+		}{v.Thread.ID, v.file, v.Thread.Kind, v.Thread.Title, v.read, v.Foreign, v.here})
+	}
+	a.printf("%s\n", v.Thread.ID)
+	how := "is imported from"
+	if v.here {
+		how = "is here already, as in"
+	}
+	a.note("%s %s %s: a %s of %s", v.Thread.ID, how, nameOf(v.file), v.Thread.Kind, counted(v.read, "event", "events"))
+	return nil
+}
+
+// longThread is how many events a thread has that is read ahead, so that the
+// first turn on it takes no longer than others.
+const longThread = 1000
+
+// readAhead keeps a checkpoint of a long thread.
+func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
+	if len(v.Events) < longThread {
+		return nil
+	}
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: place.Self()})
+	if err != nil {
+		return err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return err
+	}
+	return errors.Join(mind.Fold(ctx, v.Thread.ID), mind.Close(context.WithoutCancel(ctx)))
+}

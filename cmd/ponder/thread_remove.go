@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ponder"
+	"ponder/recall"
+	"ponder/store/sqlite"
+)
+
+func (a *app) threadRemoveCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "remove ID...",
+		Short: "Remove threads for good",
+		Long: `Remove threads for good, with all that was said and thought, what is remembered
+of them, and the files that were put beside them. What goes on in them is cancelled first.
+What they cost stays in "ponder usage". Without a terminal to ask on, it needs --yes.`,
+		Example: "ponder thread remove last\nponder thread remove 01K 01J --yes",
+		Args:    take(1, maxImports, "an id: `ponder thread list` shows them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.threadRemove(cmd.Context(), args, yes)
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func (a *app) threadRemove(ctx context.Context, names []string, yes bool) error {
+	store, err := a.lookup(ctx) // makes no database
+	if err != nil {
+		return err
+	}
+	store.Close()
+	if store, err = a.store(ctx); err != nil {
+		return err
+	}
+	defer store.Close()
+	var list []ponder.Info
+	for _, name := range names {
+		info, err := a.find(ctx, store, name, "")
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list, func(i ponder.Info) bool { return i.ID == info.ID }) {
+			list = append(list, info)
+		}
+	}
+	if !yes {
+		if err := a.confirm(list); err != nil {
+			return err
+		}
+	}
+	for _, info := range list {
+		if err := a.removeThread(ctx, store, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirm asks a user on a terminal whether threads are to be removed.
+func (a *app) confirm(list []ponder.Info) error {
+	in, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || a.flags.json {
+		return usagef("to remove %s for good, add --yes", counted(len(list), "thread", "threads"))
+	}
+	for _, info := range list {
+		fmt.Fprintf(a.log, "%s  %s of %s, %s: %s\n", info.ID, info.Kind, counted(int(info.Head), "event", "events"), ago(info.Updated, time.Now()), clip(oneLine(info.Title), 60))
+	}
+	fmt.Fprintf(a.log, "Remove %s for good? [y/N] ", counted(len(list), "thread", "threads"))
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		return failure{failed, errors.New("nothing is removed")}
+	}
+	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+		return failure{failed, errors.New("nothing is removed")}
+	}
+	return nil
+}
+
+// removeThread removes a thread. What is remembered of it goes first, for nobody
+// would find that without it.
+func (a *app) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
+	if err := cancelRuns(ctx, store, info); err != nil {
+		return err
+	}
+	forgotten, err := a.forgetThread(ctx, store, info.ID)
+	if err != nil {
+		return err
+	}
+	files, err := forgetFiles(ctx, store, info.ID)
+	if err != nil {
+		return err
+	}
+	if err := store.Remove(ctx, info.ID); err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.object(struct {
+			ID        ponder.ThreadID `json:"id"`
+			Removed   bool            `json:"removed"`
+			Forgotten int             `json:"forgotten"`
+			Files     int             `json:"files"`
+		}{info.ID, true, forgotten, files})
+	}
+	also := ""
+	if forgotten > 0 {
+		also = ", and what was remembered of it"
+	}
+	a.note("removed %s%s", info.ID, also)
+	return nil
+}
+
+// How long a process may take to cancel what it does on a thread before that is
+// removed, and how often to look.
+const (
+	cancelTime  = 8 * time.Second
+	cancelEvery = 20 * time.Millisecond
+)
+
+// cancelRuns has the process that holds a thread, if one does, end what it does, so
+// that the cost of what is in flight is counted.
+func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error {
+	if !info.Held {
+		return nil
+	}
+	_, err := store.Append(ctx, info.ID, 0, ponder.Event{Cause: ponder.NewID("steer"), Body: ponder.Steer{Do: ponder.Cancel}})
+	if err != nil {
+		return fmt.Errorf("cancel what goes on in %s: %w", info.ID, err)
+	}
+	tick := time.NewTicker(cancelEvery)
+	defer tick.Stop()
+	for since := time.Now(); info.Held && info.Open > 0 && time.Since(since) < cancelTime; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if info, err = store.Thread(ctx, info.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetThread forgets what is remembered of a thread, if anything is remembered at
+// all, and returns how many items that were.
+func (a *app) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
+	s, err := a.shelfToRead(ctx) // makes no library
+	if errors.Is(err, errNothingKnown) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	items, err := s.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
+	if err := errors.Join(err, s.close()); err != nil {
+		return 0, err
+	}
+	var ids []string
+	for _, it := range items {
+		if it.ExternalID == string(id) {
+			ids = append(ids, it.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	shelf, err := a.shelfIn(ctx, store)
+	if err != nil {
+		return 0, err
+	}
+	n, err := shelf.Forget(ctx, ids...)
+	return n, errors.Join(err, shelf.Library.Close())
+}
