@@ -114,8 +114,10 @@ func (c Comparison) Says() string {
 	if c.Needed > 0 {
 		text += fmt.Sprintf("If a difference of this size is real, it takes about %s to see it. ", questions(c.Needed))
 	}
-	if c.Seeable < 2 {
+	if c.Seeable > 0 && c.Seeable < 1 {
 		text += fmt.Sprintf("With %s, one of %s or more would most likely have been seen.", questions(c.Questions), strings.TrimPrefix(Points(c.Seeable), "+"))
+	} else {
+		text += fmt.Sprintf("There were %s, too few to see any but the largest.", questions(c.Questions))
 	}
 	return strings.TrimSpace(text)
 }

@@ -53,7 +53,7 @@ ponder session resume last`,
 		a.thinkCommand(), a.askCommand(), a.sessionCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
 		a.threadCommand(), a.evidenceCommand(), a.webCommand(), a.usageCommand(),
-		a.settingsCommand(), a.modelCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
+		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommandGroupID(groupSetUp)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ponder"
+	"ponder/eval"
+	"ponder/mode/chat"
+	"ponder/mode/session"
+)
+
+// idOf returns the id of the thread for what it depends on, so that the same command
+// finds what there is already.
+func idOf(parts ...string) ponder.ThreadID {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	sum := h.Sum(nil)[:16]
+	sum[0] &= 0x3f // what a ULID can hold
+	return ponder.ThreadID("thr_" + base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding).EncodeToString(sum))
+}
+
+// A record is what a thread says of the answer on it.
+type record struct {
+	there bool // the thread is
+	asked bool // the question is put
+	ended bool
+	run   ponder.RunID
+	fin   ponder.RunFinished
+	cost  eval.Cost
+
+	thoughts, reflections int
+}
+
+// failed returns why there is no answer, or "".
+func (r *record) failed() string {
+	if r.fin.Status == ponder.Completed {
+		return ""
+	}
+	return clip(oneLine(string(r.fin.Status)+": "+r.fin.Reason), 300)
+}
+
+// record reads a thread.
+func (e *evaluation) record(ctx context.Context, id ponder.ThreadID) (record, error) {
+	r := record{}
+	_, err := e.store.Thread(ctx, id)
+	if errors.Is(err, ponder.ErrNoThread) {
+		return r, nil
+	}
+	r.there = true
+	for ev, failed := range e.store.Events(ctx, id, 0) {
+		if err = failed; err != nil {
+			break
+		}
+		r.read(ev)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// read takes in an event.
+func (r *record) read(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		r.asked = true
+	case ponder.RunStarted:
+		if b.Mode == chat.Name || b.Mode == session.Name || b.Mode == judgeMode {
+			r.run = ev.Run
+		}
+	case ponder.RunFinished:
+		if ev.Run == r.run {
+			r.ended, r.fin, r.cost.Seconds = true, b, ev.Elapsed.Seconds()
+		}
+	case ponder.Thought:
+		r.thoughts++
+	case ponder.InnerMonologue:
+		r.reflections++
+	case ponder.CallFinished:
+		if b.Refused {
+			return
+		}
+		r.cost.Calls++
+		r.cost.Tokens += b.Spent.Tokens
+		r.cost.USD += b.Spent.Money.USD()
+		if b.Price == ponder.PriceUnknown {
+			r.cost.Unpriced++
+		}
+	}
+}
+
+// maxWished is how much of a text a reflection reads of an event, with a margin.
+const maxWished = 3500
+
+// start makes the thread of an answer.
+func (e *evaluation) start(ctx context.Context, id ponder.ThreadID, v *variant, asked, title string) error {
+	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: owner}
+	var first []ponder.Event
+	switch v.kind {
+	case sessionKind:
+		thread.Kind = ponder.KindSession
+		first = append(first, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: ponder.RunStarted{Input: asked, Mode: session.Name,
+			Version: session.New().Version, Budget: ponder.Budget{Time: v.time}, Options: []byte(stringOf(session.Options{}))}})
+	case deepKind:
+		first = wished(asked)
+	default:
+		first = append(first, question(asked))
+	}
+	if err := e.store.Create(ctx, thread, first...); err != nil {
+		return fmt.Errorf("begin an answer: %w", err)
+	}
+	return nil
+}
+
+// question returns the message that asks.
+func question(asked string) ponder.Event {
+	return ponder.Event{Cause: "question", Body: ponder.UserMessage{Content: asked}}
+}
+
+// wished returns what has a question reflected on before it is asked. Of a long one
+// the parts stand before, as notes that those who answer are not shown.
+func wished(asked string) (list []ponder.Event) {
+	if len(asked) > maxWished {
+		for rest := asked; rest != ""; {
+			n := min(len(rest), maxWished)
+			for n < len(rest) && rest[n]&0xc0 == 0x80 {
+				n--
+			}
+			list = append(list, ponder.Event{Internal: true, Body: ponder.SystemNote{Content: "The user is about to ask: " + rest[:n]}})
+			rest = rest[n:]
+		}
+		asked = "What the user is about to ask."
+	}
+	return append(list, ponder.Event{Internal: true, Body: ponder.Observation{Sensor: chat.DeepAsked, Content: asked}})
+}
+
+// work brings an answer to its end, and returns what became of it. Later is what is
+// asked once all that was asked before is done, if anything is.
+func (e *evaluation) work(ctx context.Context, mind *ponder.Mind, id ponder.ThreadID, r record, later string) (record, error) {
+	defer e.purse.work()()
+	if later != "" && !r.asked {
+		if err := mind.Work(ctx, id); err != nil {
+			return r, e.held(err)
+		}
+		if _, err := e.store.Append(ctx, id, 0, question(later)); err != nil && !errors.Is(err, ponder.ErrTaken) {
+			return r, fmt.Errorf("ask: %w", err)
+		}
+	}
+	if err := mind.Work(ctx, id); err != nil {
+		return r, e.held(err)
+	}
+	r, err := e.record(ctx, id)
+	if err == nil && !r.ended {
+		err = fmt.Errorf("%s came to no end: see `%s`", id, strings.TrimSpace(e.command("thread show", id)))
+	}
+	return r, err
+}
+
+// held says it in words if somebody else is at it.
+func (e *evaluation) held(err error) error {
+	if errors.Is(err, ponder.ErrHeld) {
+		return errors.New("another process works on this evaluation")
+	}
+	return err
+}
