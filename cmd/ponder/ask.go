@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/tui"
 	"ponder/tool/think"
 )
 
@@ -85,13 +84,12 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo()}
 	if f.deep {
 		if err := s.thinkFirst(ctx, m); err != nil {
+			s.out.close()
 			return s.unsaid(ctx, err)
 		}
 	}
 	err = s.turn(ctx, m)
-	if closed := s.out.Close(); err == nil {
-		err = closed
-	}
+	s.out.close()
 	return s.unsaid(ctx, err)
 }
 
@@ -100,7 +98,7 @@ type asking struct {
 	*conversation
 	heard    ponder.Seq // the newest event that was shown, or is old
 	internal bool
-	out      io.WriteCloser // where the answer goes
+	out      outlet // where it goes
 	turnNow  turn
 	musing   musing
 	why      error // the turn is to be stopped
@@ -142,6 +140,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 			return err
 		}
 	}
+	s.out.close()
 	s.tidy(ctx, ev.Seq)
 	if s.why == nil {
 		return t.err
@@ -198,10 +197,7 @@ func (s *asking) shows(sign sign) error {
 	if s.flags.json || text == "" {
 		return nil
 	}
-	if _, err := io.WriteString(s.out, text); err != nil {
-		return fmt.Errorf("print the answer: %w", err)
-	}
-	return nil
+	return s.out.print(text)
 }
 
 // thinkFirst has the message thought about before it is sent.
@@ -216,9 +212,9 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 		s.heard = wish.Seq - 1
 	}
 	s.note("thinking about it first")
-	signs, tick, bar, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), s.newMeter(), time.Now()
+	signs, tick, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
-	defer bar.clear()
+	defer s.out.stands("")
 	came := false
 	for s.musing.done < wish.Seq {
 		select {
@@ -239,7 +235,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 				return err
 			}
 		case <-tick.C:
-			bar.draw(progress{-1, fmt.Sprintf("thinking about it first: %d s", int(time.Since(began).Seconds()))})
+			s.out.stands("thinking about it first: " + tui.Clock(time.Since(began)))
 		case <-ctx.Done():
 			_ = s.stop(context.WithoutCancel(ctx), "", "")
 			return ctx.Err()
@@ -260,28 +256,5 @@ func (s *asking) unsaid(ctx context.Context, err error) error {
 		s.working = false
 		_ = s.drop(ctx) // else it can just as well be gone on with
 	}
-	return err
-}
-
-// answerTo returns where an answer is printed as it comes.
-func (a *app) answerTo() io.WriteCloser { return &plainAnswer{out: a.out} }
-
-// A plainAnswer prints an answer as it is. It ends with a line of its own.
-type plainAnswer struct {
-	out   io.Writer
-	wrote bool
-}
-
-func (p *plainAnswer) Write(b []byte) (int, error) {
-	p.wrote = true
-	return p.out.Write(b)
-}
-
-// Close ends the last line.
-func (p *plainAnswer) Close() error {
-	if !p.wrote {
-		return nil
-	}
-	_, err := io.WriteString(p.out, "\n")
 	return err
 }

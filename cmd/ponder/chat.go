@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/tui"
+)
+
+func (a *app) chatCommand() *cobra.Command {
+	var f talkFlags
+	cmd := &cobra.Command{
+		Use:   "chat",
+		Short: "Hold a conversation",
+		Long: `Hold a conversation on the terminal. Answers come as they are written. A line that ends
+in \ goes on in the next one, and what is pasted stays together; arrow keys bring back
+what was typed before. A message that is typed during an answer is answered next.
+
+/help lists the commands, such as /deep, which has a slower model think in the background,
+/model, /think, /cost and /export. Ctrl-C stops the answer; twice at an empty prompt, or
+Ctrl-D, leaves. What goes on in the background then goes on without the program.
+
+Where standard input is not a terminal, each line is a message.`,
+		Example: `ponder chat
+ponder chat --docs ./contract --model anthropic/claude-opus-4-6
+ponder chat --continue`,
+		GroupID: groupThink,
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.chat(cmd.Context(), f, cmd.Flags().Changed)
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// A chatting is a conversation that goes on with its user. Its methods are called
+// from one goroutine.
+type chatting struct {
+	*conversation
+	face    face
+	presses chan tui.Press
+	lines   chan tui.Press // where they come from a file
+
+	signs   <-chan sign // nil before the thread is there
+	deaf    func()      // ends them
+	heard   ponder.Seq
+	now     *going    // the turn that goes on; nil if none does
+	next    []waiting // messages that are answered next
+	musing  musing
+	drawn   []string  // put beside the conversation during the turn
+	armed   time.Time // when ctrl-c was pressed where there was nothing to stop
+	leaving bool      // once what waits is answered
+	files   message   // put beside the next message
+	rearm   func()    // has ctrl-c tell of itself again, where it is a signal; or nil
+}
+
+// A going is a turn that goes on.
+type going struct {
+	turn
+	seq      ponder.Seq // of the message
+	stopping bool
+	stopped  bool
+}
+
+// A waiting is a message that waits. It has an id if it is in the log already.
+type waiting struct {
+	text string
+	id   string
+	seq  ponder.Seq
+}
+
+// chat is the command.
+func (a *app) chat(ctx context.Context, f talkFlags, given func(string) bool) error {
+	t, err := f.talking(ctx, a, given)
+	if err != nil {
+		return err
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, _, err := f.begin(ctx, a, store)
+	if err != nil {
+		return err
+	}
+	c, err := a.converse(ctx, store, id, t)
+	if err != nil {
+		return err
+	}
+	s := &chatting{conversation: c, presses: make(chan tui.Press, 64), lines: make(chan tui.Press)}
+	s.face = s.openFace(ctx)
+	err = s.begin(ctx)
+	if err == nil {
+		err = s.loop(ctx)
+	}
+	s.face.close()
+	s.leave(ctx)
+	if err == nil && s.id != "" {
+		s.note("to go on: %s", s.command("chat --thread", s.id))
+	}
+	return err
+}
+
+// press tells of what was typed.
+func (s *chatting) press(p tui.Press) {
+	select {
+	case s.presses <- p:
+	default: // as many are waiting already
+	}
+}
+
+// begin shows where the conversation stands, and goes on with what was left.
+func (s *chatting) begin(ctx context.Context) error {
+	s.face.show(remark, fmt.Sprintf("Talking with %s. /help lists commands, ctrl+d leaves.", s.talking.name))
+	if s.id == "" {
+		return nil
+	}
+	open, err := s.reread(ctx)
+	if err != nil {
+		return err
+	}
+	s.listen(ctx)
+	if s.next = open; len(open) > 0 || s.musing.busy() {
+		if err := s.work(ctx); err != nil {
+			return err
+		}
+		s.turnNext(ctx)
+	}
+	return nil
+}
+
+// listen hears what comes from now on.
+func (s *chatting) listen(ctx context.Context) {
+	sctx, cancel := context.WithCancel(ctx)
+	s.signs, s.deaf = s.conversation.signs(sctx, s.heard), cancel
+}
+
+// loop talks until the user leaves.
+func (s *chatting) loop(ctx context.Context) error {
+	defer func() {
+		if s.deaf != nil {
+			s.deaf()
+		}
+	}()
+	for {
+		s.stand()
+		var err error
+		select {
+		case sign := <-s.signs:
+			err = s.hears(ctx, sign)
+		case r := <-s.worked:
+			err = s.rested(r)
+		case <-s.again:
+			err = s.work(ctx)
+		case p := <-s.presses:
+			gone := false
+			if gone, err = s.pressed(ctx, p); gone {
+				return err
+			}
+		case p := <-s.linesNow():
+			gone := false
+			if gone, err = s.pressed(ctx, p); gone {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if s.leaving && s.now == nil && len(s.next) == 0 {
+			return nil
+		}
+	}
+}
+
+// linesNow returns where the next line comes from, once it is its turn.
+func (s *chatting) linesNow() <-chan tui.Press {
+	if s.now != nil || len(s.next) > 0 {
+		return nil
+	}
+	return s.lines
+}
+
+// twice is how soon ctrl-c must be pressed again to leave.
+const twice = 2 * time.Second
+
+// pressed does what was typed, and reports whether it is time to go.
+func (s *chatting) pressed(ctx context.Context, p tui.Press) (gone bool, err error) {
+	switch p.Key {
+	case tui.Leave:
+		return true, nil
+	case eof:
+		s.leaving = true
+		return false, nil
+	case tui.Interrupt:
+		if s.now != nil {
+			s.now.stopping = true
+			return false, s.stopNow(ctx)
+		}
+		if time.Since(s.armed) < twice {
+			return true, nil
+		}
+		s.armed = time.Now()
+		s.face.show(remark, "ctrl+c once more leaves")
+		return false, nil
+	}
+	gone, err = s.entered(ctx, p.Line)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ponder.ErrNoThread) {
+		s.face.show(alarm, oneLine(err.Error()))
+		err = nil
+	}
+	return gone, err
+}
+
+// stand shows how things stand.
+func (s *chatting) stand() {
+	status := ""
+	switch {
+	case s.now != nil && s.now.said.Len() == 0 && s.again != nil:
+		status = "another process answers"
+	case s.now != nil && s.now.stopping:
+		status = "stopping"
+	case s.now != nil && s.now.said.Len() == 0:
+		status = "…"
+	}
+	if s.musing.busy() {
+		if status != "" {
+			status += " · "
+		}
+		status += "thinking in the background"
+	}
+	var queue []string
+	for _, w := range s.next {
+		queue = append(queue, w.text)
+	}
+	s.face.stand(status, queue)
+}
+
+// openFace returns how the conversation is shown: on a terminal, if both ends are
+// one.
+func (s *chatting) openFace(ctx context.Context) face {
+	in, isIn := s.in.(*os.File)
+	out, isOut := s.out.(*os.File)
+	if isIn && isOut && !s.flags.json && tui.CanShow(in) && tui.CanShow(out) {
+		return s.openScreen(out, in)
+	}
+	return s.openLines(ctx)
+}

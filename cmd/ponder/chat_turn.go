@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"ponder"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
+	"ponder/tool/think"
+)
+
+// entered takes a line: a command, or a message, which waits if an answer goes on. It
+// reports whether it is time to go.
+func (s *chatting) entered(ctx context.Context, line string) (gone bool, err error) {
+	if line = strings.TrimSpace(line); line == "" {
+		return false, nil
+	}
+	if c, rest, ok := commandOf(line); ok {
+		return c.run(s, ctx, rest)
+	}
+	if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " \n") {
+		return false, fmt.Errorf("there is no command %s: /help lists them", clip(line, 20))
+	}
+	text, err := saying(line)
+	if err != nil {
+		return false, err
+	}
+	s.next = append(s.next, waiting{text: text})
+	s.turnNext(ctx)
+	return false, nil
+}
+
+// turnNext begins the next turn, if one waits and none goes on.
+func (s *chatting) turnNext(ctx context.Context) {
+	for s.now == nil && len(s.next) > 0 {
+		w := s.next[0]
+		s.next = s.next[1:]
+		s.face.show(typed, w.text)
+		if w.id == "" {
+			if err := s.send(ctx, w.text); err != nil {
+				s.face.show(alarm, oneLine(err.Error()))
+			}
+			continue
+		}
+		s.now = &going{seq: w.seq}
+		s.now.message = w.id
+	}
+}
+
+// send sends a message, with the files that were put beside it.
+func (s *chatting) send(ctx context.Context, text string) error {
+	m := s.files
+	m.text = text
+	s.now = &going{}
+	ev, err := s.say(ctx, m)
+	if err != nil {
+		s.now = nil
+		return err
+	}
+	s.files = message{}
+	s.now.message, s.now.seq = ev.ID, ev.Seq
+	if s.signs == nil {
+		s.listen(ctx)
+	}
+	return nil
+}
+
+// hears takes in what comes of the conversation.
+func (s *chatting) hears(ctx context.Context, sign sign) error {
+	if sign.err != nil {
+		return sign.err
+	}
+	if ev := sign.event; ev != nil {
+		s.heard = ev.Seq
+		s.musing.hears(*ev)
+		s.happens(*ev)
+		think.Log(ctx, slog.Default(), *ev)
+		if s.flags.json && !ev.Internal {
+			if err := s.object(ev); err != nil {
+				return err
+			}
+		}
+	}
+	if s.now == nil {
+		s.turnNext(ctx)
+		return nil
+	}
+	if text := s.now.turn.hears(sign); text != "" {
+		s.face.show(piece, text)
+	}
+	if s.now.over {
+		s.over(ctx)
+	}
+	return s.stopNow(ctx)
+}
+
+// happens takes in what others do: they say something, or put something beside the
+// conversation.
+func (s *chatting) happens(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		if s.now == nil || s.now.message != ev.ID {
+			i := 0
+			for i < len(s.next) && s.next[i].id != "" {
+				i++
+			}
+			s.next = append(s.next[:i:i], append([]waiting{{b.Content, ev.ID, ev.Seq}}, s.next[i:]...)...)
+		}
+	case ponder.AttachmentAdded:
+		if ev.Run != "" {
+			s.drawn = append(s.drawn, drawn(b))
+			s.drawings()
+		}
+	}
+}
+
+// drawings shows what was put beside the conversation, between two turns.
+func (s *chatting) drawings() {
+	if s.now != nil {
+		return
+	}
+	for _, text := range s.drawn {
+		s.face.show(drawing, text)
+	}
+	s.drawn = nil
+}
+
+// drawn returns something that was put beside a conversation, as Markdown.
+func drawn(b ponder.AttachmentAdded) string {
+	if b.Media == deep.Mermaid {
+		return fmt.Sprintf("%s:\n\n```mermaid\n%s\n```", oneLine(b.Name), strings.ReplaceAll(b.Content, "```", "'''"))
+	}
+	return fmt.Sprintf("%s (%s)", oneLine(b.Name), size(b.Bytes))
+}
+
+// over ends the turn.
+func (s *chatting) over(ctx context.Context) {
+	t := s.now
+	s.now = nil
+	s.face.show(ended, "")
+	switch {
+	case t.stopped:
+		s.face.show(remark, "stopped")
+	case t.err != nil:
+		s.face.show(alarm, t.err.Error())
+	}
+	s.tidy(ctx, t.seq)
+	s.drawings()
+	s.turnNext(ctx)
+}
+
+// stopNow has the turn stopped that is to be, once its run is known.
+func (s *chatting) stopNow(ctx context.Context) error {
+	if s.rearm != nil {
+		s.rearm()
+	}
+	t := s.now
+	if t == nil || !t.stopping || t.stopped || t.run == "" {
+		return nil
+	}
+	t.stopped = true
+	return s.stop(ctx, t.run, t.open())
+}
+
+// What is shown of a conversation that is gone on with.
+const (
+	shownBefore = 6    // messages and answers
+	readBefore  = 1000 // events
+)
+
+// reread shows the end of the conversation, and returns the messages that are not
+// answered.
+func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
+	info, err := s.store.Thread(ctx, s.id)
+	if err != nil {
+		return nil, err
+	}
+	var lines []ponder.Event
+	runs := make(map[ponder.RunID]bool)
+	for ev, err := range s.store.Events(ctx, s.id, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return nil, err
+		}
+		s.heard = ev.Seq
+		s.musing.hears(ev)
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			lines = append(lines, ev)
+			open = append(open, waiting{b.Content, ev.ID, ev.Seq})
+		case ponder.AssistantMessage:
+			lines = append(lines, ev)
+			if ev.Run == "" { // of elsewhere
+				open = nil
+			}
+		case ponder.RunStarted:
+			runs[ev.Run] = b.Mode == chat.Name
+		case ponder.RunFinished:
+			if runs[ev.Run] {
+				open = nil
+			}
+		case ponder.Progress:
+			if b.Stage == chat.TurnEnded && len(open) > 0 && open[0].id == b.Ref {
+				open = open[1:]
+			}
+		}
+	}
+	if info.Status.Ended() {
+		open, s.musing.done = nil, s.musing.asked
+	}
+	s.retell(lines, open)
+	return open, nil
+}
+
+// retell shows what was said last, but for what is about to be answered.
+func (s *chatting) retell(lines []ponder.Event, open []waiting) {
+	for _, ev := range lines[max(0, len(lines)-shownBefore):] {
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			if len(open) == 0 || ev.Seq < open[0].seq {
+				s.face.show(typed, b.Content)
+			}
+		case ponder.AssistantMessage:
+			s.face.show(before, b.Content)
+		}
+	}
+}
