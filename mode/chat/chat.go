@@ -86,7 +86,7 @@ type Options struct {
 // A Use is a call of a tool that a model wishes for.
 type Use struct {
 	Call  llm.ToolCall
-	Turns []Turn           // of the conversation, oldest first; the last is the one that goes on
+	Turns []Turn           // of the conversation, oldest first; the last is the one that goes on. Of those that were condensed, only what begins with a slash is left.
 	Used  []llm.ToolResult // of tools that were used in the turn that goes on
 }
 

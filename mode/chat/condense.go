@@ -104,6 +104,9 @@ func (s *state) summed(b ponder.Summary) {
 	s.Summary, s.Summed, s.Condensed.Turns = b.Content, b.To, part{}
 	i := 0
 	for i < len(s.Turns) && s.Turns[i].Said.Seq <= b.To {
+		if text := strings.TrimSpace(s.Turns[i].Said.Text); strings.HasPrefix(text, "/") {
+			s.Command = text
+		}
 		i++
 	}
 	s.Turns = s.Turns[i:]

@@ -21,6 +21,7 @@ type state struct {
 
 	Summary string     `json:"summary,omitempty"` // of what came before Turns
 	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event that it stands for
+	Command string     `json:"command,omitempty"` // the newest message in it that begins with a slash: see Use
 
 	Notes []note      `json:"notes,omitempty"` // reflections that were not used
 	Deep  asking      `json:"deep,omitzero"`
@@ -84,7 +85,7 @@ func (s *state) apply(ev ponder.Event) {
 	case ponder.AssistantMessage:
 		s.said(ev, b)
 	case ponder.Thought:
-		if b.Kind == Thinking {
+		if b.Kind == Thinking && !ev.Erased {
 			s.mused(ev, b.Content)
 		}
 	case ponder.InnerMonologue:

@@ -170,7 +170,7 @@ func (s *state) refuse(w *work, c llm.ToolCall, i int) string {
 		return "Not done: the arguments are not a JSON object. Call it again with one that fits its schema."
 	}
 	if s.opts.Allow != nil {
-		return s.opts.Allow(Use{Call: c, Turns: append(slices.Clip(s.Turns), s.now(w)), Used: w.results()})
+		return s.opts.Allow(Use{Call: c, Turns: append(s.known(), s.now(w)), Used: w.results()})
 	}
 	return ""
 }
@@ -200,6 +200,15 @@ func (w *work) results() (list []llm.ToolResult) {
 		}
 	}
 	return list
+}
+
+// known returns the turns that have ended, as far as they are not condensed: of
+// those that are, the newest message that begins with a slash.
+func (s *state) known() (list []Turn) {
+	if s.Command != "" {
+		list = append(list, Turn{Said: Said{Text: s.Command}})
+	}
+	return append(list, s.Turns...)
 }
 
 // isObject reports whether a JSON value is an object.
