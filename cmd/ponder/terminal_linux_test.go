@@ -25,6 +25,7 @@ import (
 //
 //	start COLSxROWS COMMAND   runs it on a new terminal of that size
 //	see TEXT                  waits until it has shown the text, after what was seen before
+//	unseen TEXT               checks that it has never shown the text
 //	key KEYS                  types them; \n is enter, \e escape, \t tab, ^C a control character
 //	size COLSxROWS            makes the terminal wider or narrower
 //	ends CODE                 waits until it has ended, and checks that the terminal is as it was
@@ -40,9 +41,17 @@ func TestTerminal(t *testing.T) {
 	maps.Copy(p.Cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"start": startOnPTY,
 		"see":   onPTY(func(p *pty, arg string) error { return p.see(arg) }),
-		"key":   onPTY(func(p *pty, arg string) error { return p.key(arg) }),
-		"size":  onPTY(func(p *pty, arg string) error { return p.size(arg) }),
-		"ends":  onPTY(func(p *pty, arg string) error { return p.ends(arg) }),
+		"unseen": onPTY(func(p *pty, arg string) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if strings.Contains(ansi.Strip(p.shown.String()), arg) {
+				return fmt.Errorf("%q was shown", arg)
+			}
+			return nil
+		}),
+		"key":  onPTY(func(p *pty, arg string) error { return p.key(arg) }),
+		"size": onPTY(func(p *pty, arg string) error { return p.size(arg) }),
+		"ends": onPTY(func(p *pty, arg string) error { return p.ends(arg) }),
 	})
 	testscript.Run(t, p)
 }
