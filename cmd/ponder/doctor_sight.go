@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
+	"ponder"
 	"ponder/recall"
 )
 
@@ -31,6 +33,11 @@ func (a *app) memoryFinding(ctx context.Context) finding {
 	}
 	if e := l.embedder(); e.Embed != nil {
 		return finding{"memory", fine, "searched by words and, with " + e.Model + ", by meaning"}
+	}
+	if wanted := l.choices.Of(ponder.Embed).Models; l.cfg.Models.Embed != nil && len(wanted) > 0 {
+		name, _, _ := strings.Cut(wanted[0], "/")
+		_, err := l.provider(name)
+		return finding{"memory", broken, fmt.Sprintf("searched by words only: %s: %v", wanted[0], err)}
 	}
 	return finding{"memory", fine, "searched by words; to search by meaning too, set models.embed, such as ollama/nomic-embed-text"}
 }

@@ -234,6 +234,9 @@ func (a *app) personaContext(ctx context.Context, name, query string, n int) err
 		}{name, text, found})
 	}
 	if text == "" {
+		if _, err := s.Persona(ctx, name); err != nil {
+			return noPersona(err, name)
+		}
 		a.note("%s remembers nothing of it", oneLine(name))
 		return nil
 	}

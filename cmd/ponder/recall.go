@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"ponder/internal/tui"
 	"ponder/recall"
@@ -52,7 +54,7 @@ ponder recall --show 3f1c22a90b12:120-180`,
 	flags.StringVar(&f.after, "after", "", "only of this `day` or later")
 	flags.StringVar(&f.before, "before", "", "only from before this `day`")
 	flags.StringVar(&f.persona, "persona", "", "only what this persona remembers")
-	flags.BoolVar(&f.explain, "explain", false, "say how the query was understood")
+	flags.BoolVar(&f.explain, "explain", false, "say how the query was understood, and how sure the result is")
 	flags.StringVar(&f.show, "show", "", "show what stands around the hit or item with this `id`")
 	return cmd
 }
@@ -104,15 +106,10 @@ func (a *app) recall(ctx context.Context, text string, f recallFlags) error {
 		return err
 	}
 	if a.flags.json {
-		for _, h := range r.Hits {
-			if err := a.object(hitObject(h)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return a.recallObjects(r, f.explain)
 	}
 	for i, h := range r.Hits {
-		a.printf("%s\n", a.hit(i+1, h))
+		a.printMarked(a.hit(i+1, h) + "\n")
 	}
 	if f.explain {
 		a.printf("%s", understood(r))
@@ -150,13 +147,60 @@ func (a *app) hit(n int, h recall.Hit) string {
 	if snippet == "" {
 		snippet = oneLine(h.Quote)
 	}
-	open, end := "*", "*"
-	if a.plain() {
-		open, end = "", ""
+	b.WriteString("    " + snippet + "\n")
+	if link := h.Item.Link; link != "" && link != where(h.Item) {
+		b.WriteString("    " + oneLine(link) + "\n")
 	}
-	b.WriteString("    " + strings.NewReplacer(recall.MarkOpen, open, recall.MarkClose, end).Replace(snippet) + "\n")
 	b.WriteString("    " + oneLine(where(h.Item)) + "  " + h.ID + "\n")
 	return b.String()
+}
+
+// printMarked prints text in which words are marked: in bold on a terminal that
+// shows it, between stars elsewhere.
+func (a *app) printMarked(text string) {
+	open, end := "*", "*"
+	f, ok := a.out.(*os.File)
+	width := 0
+	if ok {
+		width, _, _ = term.GetSize(int(f.Fd()))
+	}
+	text = tui.Clean(text)
+	switch {
+	case width > 0 && !a.plain():
+		open, end = "\x1b[1m", "\x1b[0m"
+	case a.plain():
+		open, end = "", ""
+	}
+	if width > 0 {
+		text = tui.Wrap(text, min(width, readable))
+	}
+	fmt.Fprint(a.out, strings.NewReplacer(recall.MarkOpen, open, recall.MarkClose, end).Replace(text))
+}
+
+// recallObjects prints hits as JSON, one a line, and how the query was understood.
+func (a *app) recallObjects(r recall.Result, explain bool) error {
+	for _, h := range r.Hits {
+		if err := a.object(hitObject(h)); err != nil {
+			return err
+		}
+	}
+	if !explain {
+		return nil
+	}
+	people := append([]string{}, r.Query.People...)
+	return a.object(map[string]any{"explain": struct {
+		Class      string            `json:"class"`
+		Why        string            `json:"why"`
+		Time       string            `json:"time,omitempty"`
+		People     []string          `json:"people"`
+		Strategies []string          `json:"strategies"`
+		Corrected  map[string]string `json:"corrected,omitempty"`
+		Hybrid     bool              `json:"hybrid"`
+		Confidence float64           `json:"confidence"`
+		Says       string            `json:"says"`
+		Documents  int               `json:"documents"`
+		Passages   int               `json:"passages"`
+	}{string(r.Query.Class), r.Query.Why, r.Query.Time.Text, people, r.Strategies, r.Corrected, r.Hybrid, r.Confidence, r.Says, r.Documents, r.Passages}})
 }
 
 // where returns where an item is from.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, JSON Lines, mail (mbox, eml) and s
 code. Files that cannot be read are named and left out. Ctrl-C stops; the same command
 goes on.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some was left out, 130 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some was left out, 4 a page that may not be
+read (see web.allow), 130 interrupted.`,
 		Example: `ponder remember ~/notes
 ponder remember contract.pdf --tag work --date 2024-03-01
 ponder remember https://example.com/article
@@ -152,7 +154,7 @@ type taking struct {
 	o      recall.IngestOptions
 	f      rememberFlags
 	bar    *meter
-	failed int
+	pages  int // and notes, that were remembered
 	report recall.Report
 }
 
@@ -188,11 +190,16 @@ func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) erro
 	case ctx.Err() != nil:
 		t.app.note("stopped; the same command goes on where it was")
 		return failure{interrupted, ctx.Err()}
+	case first != nil && t.pages+t.report.Added+t.report.Changed+t.report.Unchanged > 0:
+		first = failure{incomplete, first}
 	case first != nil:
 		return first
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := t.settle(ctx, len(paths) > 0); err != nil {
 		return err
+	}
+	if first != nil {
+		return first
 	}
 	if len(t.report.Skipped) > 0 {
 		return failure{code: incomplete}
@@ -230,12 +237,20 @@ func (t *taking) url(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	r, err := t.IngestPage(ctx, recall.Page{
+	_, err = t.IngestPage(ctx, recall.Page{
 		URL: page.Final, Type: page.Type, Title: page.Title, Author: page.Author, Published: page.Published,
 		Fetched: page.Fetched, Markdown: page.Markdown, Raw: original.Bytes,
 	}, t.o)
-	t.add(r)
-	return err
+	if err != nil {
+		return err
+	}
+	t.pages++
+	t.show(nil)
+	t.app.note("remembered the page %q", clip(oneLine(cmp.Or(page.Title, page.Final)), 80))
+	if page.Truncated {
+		t.app.note("it is longer than is read of a page: the end is left out")
+	}
+	return nil
 }
 
 // shortInput is how long standard input may be to be a note, in bytes, where nothing
@@ -284,6 +299,7 @@ func (t *taking) note(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	t.pages++
 	if t.flags.json {
 		for _, it := range kept {
 			if err := t.object(itemObject(it)); err != nil {
@@ -330,13 +346,21 @@ func (t *taking) tell() {
 		t.app.note("left out: %s: %s", oneLine(s.Path), oneLine(s.Reason))
 	}
 	if more := len(r.Skipped) - mostSkipped; more > 0 {
-		t.app.note("and %s more were left out", number(more))
+		t.app.note("and %s more were left out; --json names them all", number(more))
 	}
 }
 
+// settleTime is how long a note waits for vectors of what else is remembered.
+const settleTime = 3 * time.Second
+
 // settle merges the index and makes vectors. What cannot be done now is done by
-// and by.
-func (t *taking) settle(ctx context.Context) error {
+// and by: a note does not wait for long.
+func (t *taking) settle(ctx context.Context, files bool) error {
+	if !files {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, settleTime)
+		defer cancel()
+	}
 	err := t.Settle(ctx, func(vectors int) {
 		t.show(&progress{-1, "vectors of " + counted(vectors, "passage", "passages")})
 	})
@@ -344,11 +368,12 @@ func (t *taking) settle(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		t.app.note("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
+		return nil
 	case ctx.Err() != nil:
 		t.app.note("stopped while vectors were made; all can be found by its words, and the same command goes on")
 		return failure{interrupted, ctx.Err()}
-	case errors.Is(err, context.DeadlineExceeded):
-		return err
 	}
 	t.app.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
 	return nil

@@ -87,6 +87,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
 		hint = suggest(name, flagsOf(cmd))
 	}
+	if strings.HasPrefix(text, "unknown shorthand flag") && hint == "" {
+		hint = "What begins with a dash and is no flag goes behind --. "
+	}
 	return usagef("%s: %sSee `%s --help`", text, hint, cmd.CommandPath())
 }
 

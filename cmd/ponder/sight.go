@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/archive"
+	"ponder/mode/deep"
 	"ponder/mode/session"
 	"ponder/recall"
 	"ponder/store/sqldb"
@@ -37,7 +40,7 @@ func sightOf(s session.Session) sight {
 // tools returns the tools that look, and what to close when they are not used any
 // more.
 func (a *app) tools(ctx context.Context, store *sqlite.Store, what sight) ([]ponder.Tool, func(), error) {
-	list := []ponder.Tool{thread.New(store, owner)}
+	list := []ponder.Tool{thread.New(store, owner), thread.NewRead(store, deep.Name)}
 	end := func() {}
 	looks := knowledge.Options{Roots: what.docs}
 	if what.memory {
@@ -113,8 +116,8 @@ func (a *app) web(kept *archive.Archive) (*net, error) {
 		list = append(list, search.SearXNG(search.Service{URL: cfg.Search.SearXNG}))
 	}
 	if dir := cfg.Web.Folder; dir != "" {
-		if abs, err := filepath.Abs(dir); err == nil {
-			dir = abs
+		if dir, err = pagesIn(dir); err != nil {
+			return nil, usagef("web.folder in %s: %w", cfg.File, err)
 		}
 		list = append(list, n.remembering(search.Folder(search.Crawl{Dir: dir, Read: readPage})))
 	}
@@ -125,6 +128,25 @@ func (a *app) web(kept *archive.Archive) (*net, error) {
 		n.searcher = search.New(list, kept, search.Options{})
 	}
 	return n, nil
+}
+
+// pagesIn returns the path of a folder of pages, which must be there.
+func pagesIn(dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(home, rest)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder", dir)
+	}
+	return dir, nil
 }
 
 // errNoSearch says how to search the web.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -168,11 +169,17 @@ func notFetched(err error) error {
 	switch {
 	case errors.Is(err, web.ErrURL):
 		return failure{wrongUsage, err}
+	case errors.Is(err, web.ErrRefused) && mayBeAllowed.MatchString(err.Error()):
+		return failure{notReady, fmt.Errorf("%w; if you trust it, name its host: ponder settings web.allow HOST", err)}
 	case errors.Is(err, web.ErrRefused):
-		return failure{notReady, fmt.Errorf("%w; if you trust it: ponder settings web.allow HOST", err)}
+		return failure{notReady, err}
 	}
 	return err
 }
+
+// mayBeAllowed finds the addresses that a user may want to allow: those of machines
+// of his own.
+var mayBeAllowed = regexp.MustCompile(`is a (loopback|private) address`)
 
 func (a *app) webFetch(ctx context.Context, url string) error {
 	store, n, err := a.online(ctx)
