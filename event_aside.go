@@ -89,7 +89,9 @@ func (ev *Event) takeAside(data json.RawMessage) (json.RawMessage, error) {
 		delete(fields, name)
 	}
 	ev.Erased = string(fields[erasedField]) == "true"
-	delete(fields, erasedField)
+	if delete(fields, erasedField); len(fields) == 0 {
+		return nil, nil
+	}
 	var w jsonWriter
 	w.value(fields)
 	return w.b, w.err

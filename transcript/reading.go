@@ -168,9 +168,12 @@ func (r *reading) whole(ev ponder.Event, fields map[string]json.RawMessage) (pon
 		return ev, fmt.Errorf("there are more than %d fields by now that our events have no place for", maxKept)
 	}
 	stored.Extra = extra
+	if _, unknown := stored.Body.(ponder.Unknown); !unknown {
+		return stored, nil
+	}
 	if js, err = stored.MarshalJSON(); err != nil {
 		return ev, err
 	}
-	var read ponder.Event
+	var read ponder.Event // an unknown type has all of it in its data
 	return read, json.Unmarshal(js, &read)
 }

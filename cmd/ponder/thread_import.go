@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -266,8 +267,11 @@ func (a *app) takeIn(ctx context.Context, store *sqlite.Store, v *arrival) error
 }
 
 // longThread is how many events a thread has that is read ahead, so that the
-// first turn on it takes no longer than others.
-const longThread = 1000
+// first turn on it takes no longer than others; aheadTime is how long that may take.
+const (
+	longThread = 1000
+	aheadTime  = 15 * time.Second
+)
 
 // readAhead keeps a checkpoint of a long thread.
 func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
@@ -281,5 +285,7 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
 	if err := mind.Open(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, aheadTime)
+	defer cancel()
 	return errors.Join(mind.Fold(ctx, v.Thread.ID), mind.Close(context.WithoutCancel(ctx)))
 }
