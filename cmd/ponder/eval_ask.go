@@ -68,7 +68,7 @@ func (e *evaluation) unit(ctx context.Context, q eval.Question, sample int) erro
 
 // answer has a question answered, unless it is.
 func (e *evaluation) answer(ctx context.Context, q eval.Question, v *variant, sample int) error {
-	if _, there := e.at(q, v, sample); there || e.purse.ended() != nil {
+	if _, there := e.at(q, v, sample); there || e.purse.isEmpty() {
 		return nil
 	}
 	id := e.plan.id(q, v, sample)
@@ -208,7 +208,7 @@ func (e *evaluation) ask(ctx context.Context, v *eval.Verdict, q eval.Question, 
 		return j, false, err
 	}
 	if !r.ended || r.failed() != "" {
-		if !anew || e.purse.ended() != nil {
+		if !anew || e.purse.isEmpty() {
 			return j, false, nil
 		}
 		if r, err = e.judgement(ctx, id, r, req, e.plan.title()+clip(oneLine(q.ID), 40)+" · "+v.Variant+" · "+fmt.Sprint(v.Sample)+" · judged "+order); err != nil {

@@ -84,6 +84,9 @@ func (p *purse) ended() error {
 	return p.why
 }
 
+// isEmpty reports whether nothing new is to be begun.
+func (p *purse) isEmpty() bool { return p.ended() != nil }
+
 // sum returns what was spent.
 func (p *purse) sum() ponder.Cost {
 	p.mu.Lock()

@@ -65,7 +65,7 @@ func (a *app) evaluation(ctx context.Context, p *plan, model string) (*evaluatio
 		}
 	}
 	if p.judge != "" {
-		if e.judge, err = openMind(ctx, e.store, e.purse.models(judge.models), newJudge()); err != nil {
+		if e.judge, err = openMind(ctx, e.store, e.purse.models(judge.models), nil, newJudge()); err != nil {
 			return nil, errors.Join(err, e.close(ctx))
 		}
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,9 +74,17 @@ func variantRows(r eval.Report) [][]string {
 			answers += fmt.Sprintf(" (%d failed)", v.Failed)
 		}
 		rows = append(rows, []string{v.Name, answers, right, within, fmt.Sprintf("%.0f", v.Words), took(v.Median), took(v.P90),
-			fmt.Sprintf("%.1f", v.Mean.Calls), number(int(v.Mean.Tokens)), strings.TrimPrefix(usd(v.Mean.USD, v.Sum.Calls, v.Sum.Unpriced), "cost ")})
+			fmt.Sprintf("%.1f", v.Mean.Calls), number(int(v.Mean.Tokens)), small(v)})
 	}
 	return rows
+}
+
+// small returns the cost of an answer, which may be a small part of a cent.
+func small(v eval.Variant) string {
+	if usd := v.Mean.USD; usd > 0 && usd < 0.001 && v.Sum.Unpriced == 0 {
+		return "$" + strconv.FormatFloat(usd, 'f', 1-int(math.Floor(math.Log10(usd))), 64)
+	}
+	return strings.TrimPrefix(usd(v.Mean.USD, v.Sum.Calls, v.Sum.Unpriced), "cost ")
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
@@ -146,6 +156,11 @@ func (e *evaluation) remarks(r eval.Report) (list []string) {
 			list = append(list, "The judge is one of the models that answer. Models prefer their own words: another judge would say more.")
 		}
 	}
+	for i, v := range r.Variants {
+		if text := unthought(e.plan.variants[i].kind, v); text != "" {
+			list = append(list, text)
+		}
+	}
 	if n := e.missing(); n > 0 {
 		list = append(list, counted(n, "answer is", "answers are")+" missing and left out.")
 	}
@@ -158,9 +173,24 @@ func (e *evaluation) remarks(r eval.Report) (list []string) {
 	return list
 }
 
+// unthought says of a variant that it did not think as it could have.
+func unthought(kind string, v eval.Variant) string {
+	switch {
+	case v.Answers == 0:
+		return ""
+	case kind == thinkKind && v.Thoughts == 0:
+		return oneLine(v.Name) + ": the model put down no thought, so this compares the words of the prompt at most."
+	case kind == deepKind && v.Mused < 1:
+		return fmt.Sprintf("%s: only %s of the answers had a reflection; the others failed (see `ponder thread show ID --internal`).", oneLine(v.Name), percent(v.Mused))
+	}
+	return ""
+}
+
 // judgesItself reports whether the judge is a model that answers.
 func (e *evaluation) judgesItself() bool {
 	return slices.ContainsFunc(e.plan.variants, func(v variant) bool {
-		return slices.ContainsFunc(v.models, func(name string) bool { return strings.TrimSuffix(name, ":latest") == strings.TrimSuffix(e.plan.judge, ":latest") })
+		return slices.ContainsFunc(v.models, func(name string) bool {
+			return strings.TrimSuffix(name, ":latest") == strings.TrimSuffix(e.plan.judge, ":latest")
+		})
 	})
 }

@@ -126,14 +126,15 @@ func (v *variant) open(ctx context.Context, store *sqlite.Store, t talking, p *p
 			}
 		}
 	}
-	mind, err := openMind(ctx, store, p.models(t.models), session.New(), chat.New(o), deep.New(t.deep(nil)))
+	mind, err := openMind(ctx, store, p.models(t.models), t.own(), session.New(), chat.New(o), deep.New(t.deep(nil)))
 	v.mind = mind
 	return err
 }
 
-// openMind makes a mind of this process. It has no tools.
-func openMind(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, modes ...ponder.Mode) (*ponder.Mind, error) {
-	m, err := ponder.New(ponder.Config{Store: store, Modes: modes, Models: models, Node: place.Self()})
+// openMind makes a mind of this process.
+func openMind(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, tools []ponder.Tool,
+	modes ...ponder.Mode) (*ponder.Mind, error) {
+	m, err := ponder.New(ponder.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: place.Self()})
 	if err != nil {
 		return nil, err
 	}
