@@ -51,7 +51,7 @@ var rules = []rule{
 	{packages: "recall/index", ours: []string{"words", "store/sqldb"}},
 	{packages: "recall/vector", ours: []string{"store/sqldb"}, theirs: []string{"golang.org/x/sys/cpu"}},
 	{packages: "recall/query", ours: []string{"words"}},
-	{packages: "web", ours: []string{"archive", "document", "web/*"}, theirs: []string{"golang.org/x/net/", "golang.org/x/text/", "github.com/temoto/robotstxt"}},
+	{packages: "web", ours: []string{"archive", "document", "web/*"}, theirs: []string{"golang.org/x/net/", "golang.org/x/text/"}},
 	{packages: "web/extract", theirs: []string{"golang.org/x/net/html", "github.com/markusmobius/go-trafilatura", "github.com/markusmobius/go-htmldate", "github.com/JohannesKaufmann/html-to-markdown/", "github.com/go-shiori/", "github.com/markusmobius/go-domdistiller"}},
 	{packages: "web/search", ours: []string{"archive"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/net/idna"}},
 	{packages: "web/search/searchtest"},
