@@ -17,7 +17,7 @@ import (
 // Where a summary is kept: the name of the fold, and the version of its form.
 const (
 	fold    = "earlier"
-	version = "1"
+	version = "2"
 )
 
 // tail is how many of a thread's newest events are read first: what a session
@@ -36,10 +36,12 @@ type summary struct {
 	Answer     string       `json:"answer,omitempty"` // its beginning; none if the session did not complete
 	Confidence float64      `json:"confidence,omitempty"`
 	Ended      time.Time    `json:"ended,omitzero"`
-	Resolved   *float64     `json:"resolved,omitempty"` // how it turned out, 0 to 1
+	Resolved   *float64     `json:"resolved,omitempty"`  // how it turned out, 0 to 1
+	Untrusted  bool         `json:"untrusted,omitempty"` // it had evidence that strangers wrote
 
-	thread ponder.ThreadID
-	seq    ponder.Seq // of the newest event that is in it
+	thread  ponder.ThreadID
+	seq     ponder.Seq // of the newest event that is in it
+	gathers bool       // it may have evidence, as far as its options say
 }
 
 // with returns the summary after ev. A new session on the thread replaces the one
@@ -49,8 +51,13 @@ func (s summary) with(ev ponder.Event) summary {
 	switch b := ev.Body.(type) {
 	case ponder.RunStarted:
 		if ev.Run.Parent() == "" {
-			s = summary{Run: ev.Run, Question: oneLine(b.Input, maxQuestion), thread: s.thread, seq: s.seq}
+			s = summary{
+				Run: ev.Run, Question: oneLine(b.Input, maxQuestion), thread: s.thread, seq: s.seq,
+				Untrusted: s.Untrusted, gathers: s.gathers || gathers(b.Options), // what was read before on a thread may be in what is said on it
+			}
 		}
+	case ponder.Evidence:
+		s.Untrusted = s.Untrusted || b.Untrusted
 	case ponder.RunFinished:
 		if ev.Run == s.Run && b.Status == ponder.Completed {
 			s.Answer, s.Confidence, s.Ended = clip(clean(b.Answer, 2*maxAnswer), maxAnswer), unit(b.Confidence), ev.Time
@@ -62,6 +69,19 @@ func (s summary) with(ev ponder.Event) summary {
 		}
 	}
 	return s
+}
+
+// gathers reports whether a session with these options gathers evidence. Of options
+// that can't be read it is taken for granted.
+func gathers(options json.RawMessage) bool {
+	if len(options) == 0 {
+		return false
+	}
+	var o struct {
+		Docs                 []json.RawMessage
+		Memory, Web, Earlier bool
+	}
+	return json.Unmarshal(options, &o) != nil || len(o.Docs) > 0 || o.Memory || o.Web || o.Earlier
 }
 
 // loaded returns the summary that was kept of a thread; an empty one if none was,
@@ -95,16 +115,19 @@ func read(ctx context.Context, store Store, info ponder.Info, s summary) (summar
 }
 
 // fresh returns the summary of a thread as it is now. Of a long thread it reads
-// the beginning and the end; if they do not belong together, all of it.
+// the beginning and the end; if they do not belong together, or leave it open
+// whether strangers wrote what it rests on, all of it.
 func fresh(ctx context.Context, log Reader, info ponder.Info, s summary) (summary, error) {
 	if s.seq > 0 || info.Head <= 2*tail {
 		return s.after(ctx, log, s.seq, nil)
 	}
-	first, err := s.after(ctx, log, 0, func(s summary) bool { return s.Run != "" })
+	first, err := s.after(ctx, log, 0, func(s summary) bool {
+		return s.Run != "" && (!s.gathers || s.Untrusted || s.seq >= tail)
+	})
 	if err != nil {
 		return s, err
 	}
-	if ended, err := first.after(ctx, log, info.Head-tail, nil); err != nil || ended.Answer != "" {
+	if ended, err := first.after(ctx, log, info.Head-tail, nil); err != nil || ended.Answer != "" && (ended.Untrusted || !ended.gathers) {
 		return ended, err
 	}
 	return s.after(ctx, log, 0, nil)

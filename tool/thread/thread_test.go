@@ -167,6 +167,60 @@ func TestEndsFarBack(t *testing.T) {
 	}
 }
 
+// TestUntrusted says of an answer whether it rests on what strangers wrote,
+// wherever in its thread they are quoted, also where that was before on the thread.
+func TestUntrusted(t *testing.T) {
+	strange := ponder.Evidence{ID: "e1", Source: "https://a.example/", Content: "Heat.", Untrusted: true}
+	own := ponder.Evidence{ID: "e1", Source: "notes.md", Content: "Heat."}
+	web := json.RawMessage(`{"web":true}`)
+	for name, test := range map[string]struct {
+		options json.RawMessage
+		before  int // thoughts before the evidence
+		after   int
+		body    ponder.Body
+		want    bool
+	}{
+		"strangers":                     {web, 0, 0, strange, true},
+		"the user's own":                {web, 0, 0, own, false},
+		"at the beginning of many":      {web, 3, 5 * tail, strange, true},
+		"in the middle of many":         {web, 3 * tail, 5 * tail, strange, true},
+		"among many of the user's own":  {web, 3 * tail, 5 * tail, own, false},
+		"by way of an earlier session":  {json.RawMessage(`{"earlier":true}`), 3 * tail, 3 * tail, strange, true},
+		"options that can't be read":    {json.RawMessage(`{"web":"yes"}`), 3 * tail, 3 * tail, strange, true},
+		"erased":                        {web, 0, 0, ponder.Evidence{ID: "e1", Untrusted: true}, true},
+		"long, with nothing to look in": {nil, 3 * tail, 3 * tail, ponder.Thought{Content: "Hm."}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			evs := []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: reefs, Options: test.options}}}
+			for range test.before {
+				evs = append(evs, ponder.Event{Run: "run_1", Body: ponder.Thought{Content: "Hm."}})
+			}
+			evs = append(evs, ponder.Event{Run: "run_1", Body: test.body})
+			for range test.after {
+				evs = append(evs, ponder.Event{Run: "run_1", Body: ponder.Thought{Content: "Hm."}})
+			}
+			evs = append(evs, ponder.Event{Run: "run_1", Time: day, Body: ponder.RunFinished{Answer: "Heat.", Status: ponder.Completed}})
+			if err := s.Create(t.Context(), ponder.Thread{ID: "thr_a", Kind: ponder.KindSession, Owner: "ann"}, evs...); err != nil {
+				t.Fatal(err)
+			}
+			for _, when := range []string{"first", "from what was kept"} {
+				r := use(t, s, input{Question: reefs})
+				if len(r.Hits) != 1 || r.Hits[0].Untrusted != test.want || r.Untrusted != test.want || (r.Notice != "") != test.want {
+					t.Errorf("%s: %+v, want untrusted %v", when, r, test.want)
+				}
+			}
+		})
+	}
+	s := newStore(t)
+	s.session(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, ponder.Event{Run: "run_1", Body: strange},
+		ponder.Event{Run: "run_2", Body: ponder.RunStarted{Input: reefs}},
+		ponder.Event{Run: "run_2", Body: ponder.RunFinished{Answer: "Heat.", Status: ponder.Completed}})
+	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || !r.Hits[0].Untrusted {
+		t.Errorf("after another session on the thread: %+v", r.Hits)
+	}
+}
+
 // TestNewestSession forgets the session before it on the same thread.
 func TestNewestSession(t *testing.T) {
 	s := newStore(t)
