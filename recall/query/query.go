@@ -37,6 +37,7 @@ type Word struct {
 	Must   bool   // nothing without it
 	Not    bool   // nothing with it
 	Time   bool   // it is of an expression of time or an anchor, and only worth much if that fails
+	Event  bool   // it is of the event of an anchor: less than what is asked for, but said beside it
 }
 
 // A Range is a span of time: From <= t < To. Zero is open.

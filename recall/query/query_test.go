@@ -134,7 +134,7 @@ func TestWordsOfTimes(t *testing.T) {
 	for text, want := range map[string][]Word{
 		"budget in March 2024":     {{Text: "budget"}, {Text: "March", Time: true}, {Text: "2024", Time: true}},
 		"budget of last week":      {{Text: "budget"}},
-		"budget before the launch": {{Text: "budget"}, {Text: "launch", Time: true}},
+		"budget before the launch": {{Text: "budget"}, {Text: "launch", Time: true, Event: true}},
 		"photos of last summer":    {{Text: "photos"}, {Text: "summer", Time: true}},
 	} {
 		if diff := cmp.Diff(want, Parse(text, now).Words); diff != "" {
@@ -242,5 +242,33 @@ func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Parse("what did Anna promise me about the garden between May and July last year", now)
+	}
+}
+
+// Words that say no more than that something was are none to look for where the
+// query names a time.
+func TestWhateverHappened(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"what happened in March 2024", ""},
+		{"what did I do on 18 November", ""},
+		{"what was going on last week", ""},
+		{"what was there in May 2026", ""},
+		{"was ist im März 2024 passiert", ""},
+		{"what happened with the boiler in March 2024", "boiler"},
+		{"what happened to the boiler", "happened boiler"},
+		{"what did we find before the launch", "find"},
+		{"find the boiler", "boiler"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			var got []string
+			for _, w := range Parse(c.text, now).Words {
+				if !w.Time {
+					got = append(got, w.Text)
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("looks for %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -40,13 +40,35 @@ func (p *parser) word(t *token, i int) {
 	}
 	if marked := t.uses &^ timed; marked == 0 || marked == event {
 		letter := len(t.text) == 1 && p.is(i+1, "'") && p.tight(i+1) || t.text == "s" && p.is(i-1, "'")
-		if letter || contains(empty[p.lang], t.text) || t.uses == timed && !p.dates(t.text) {
+		if letter || contains(empty[p.lang], t.text) && !p.finding(i) || t.uses == timed && !p.dates(t.text) || p.whatever(t.text) {
 			return
 		}
 	}
 	p.q.Words = append(p.q.Words, Word{
-		Text: p.text[t.start:t.end], Prefix: t.uses&prefix != 0, Must: t.uses&must != 0, Not: t.uses&not != 0, Time: t.uses&timed != 0,
+		Text: p.text[t.start:t.end], Prefix: t.uses&prefix != 0, Must: t.uses&must != 0, Not: t.uses&not != 0, Time: t.uses&timed != 0, Event: t.uses&event != 0,
 	})
+}
+
+// finding reports whether the word at i is what somebody did, though it mostly says
+// how something is asked: "what did we find".
+func (p *parser) finding(i int) bool {
+	return p.lang == "en" && contains(asked, p.at(i).text) && contains(subjects, p.at(i-1).text) && p.at(i-2).text == "did"
+}
+
+var asked = strings.Fields("tell show find give")
+
+// whatever reports whether a word asks for all that was at some time, which the query
+// names: "what happened in March".
+func (p *parser) whatever(w string) bool {
+	return (!p.q.Time.IsZero() || p.q.Anchor != nil) && contains(happening[p.lang], w)
+}
+
+// happening has, by language, words that say no more than that something was.
+var happening = map[string][]string{
+	"en": strings.Fields("happen happens happened happening occur occurred occurring going went gone doing anything everything something stuff things up"),
+	"de": strings.Fields("passiert passierte geschah geschehen los gemacht getan alles etwas war gab"),
+	"fr": strings.Fields("passe passait arrive fait faisait tout"),
+	"es": strings.Fields("paso pasaba pasado ocurrio hice hizo hicimos todo"),
 }
 
 // dates reports whether a word of an expression of time may stand in a text of that
