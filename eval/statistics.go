@@ -10,7 +10,7 @@ import (
 const (
 	level     = 0.05 // of the tests; intervals are of 1-level
 	resamples = 5000
-	flips     = 20_000 // where there are too many to try all
+	flips     = 10_000 // where there are too many to try all
 	allFlips  = 14     // differences of which all flips are tried
 	power     = 0.8
 )
@@ -93,7 +93,7 @@ func quantile(sorted []float64, p float64) float64 {
 
 // SignFlip returns the p-value of the mean of paired differences: the share of all
 // ways to flip their signs that have a mean as far from zero. It tries all of them,
-// or, if they are very many, 20,000.
+// or, if they are very many, 10,000.
 func SignFlip(xs []float64, seed uint64) float64 {
 	xs = slices.DeleteFunc(slices.Clone(xs), func(x float64) bool { return x == 0 })
 	want := 0.0
