@@ -18,6 +18,7 @@ type Checked struct {
 	There    bool // the Library has the text, and the place is in it
 	Original bool // the original is kept, and is what it was
 	Exact    bool // the quote stands in the original, as read anew
+	Earlier  bool // it is an earlier original: the file has changed since, or is gone
 
 	Quote string // what is at the place
 	Item  Item   // without its text
@@ -25,7 +26,8 @@ type Checked struct {
 
 // Check says whether the quote that an id is the place of is still there, and
 // still in the original: the file or page is taken apart again from its bytes in
-// the archive. What was given as text is its own original. An id of which nothing
+// the archive. What was given as text is its own original. A place in a file that
+// has changed since is looked for in the originals that were kept of it. An id of which nothing
 // is there is no error.
 func (l *Library) Check(ctx context.Context, id string) (Checked, error) {
 	c, err := l.check(ctx, id)
@@ -38,7 +40,7 @@ func (l *Library) Check(ctx context.Context, id string) (Checked, error) {
 func (l *Library) check(ctx context.Context, id string) (Checked, error) {
 	it, start, end, err := l.locate(ctx, id)
 	if errors.Is(err, ErrNone) {
-		return Checked{}, nil
+		return l.checkEarlier(ctx, id)
 	}
 	if err != nil {
 		return Checked{}, err

@@ -25,7 +25,8 @@
 // (fuse.go), what says the same is shown once (same.go), the quote is the sentence
 // of the passage that answers best (quote.go).
 //
-// It keeps the tables recall_item, recall_file, recall_persona and recall_number;
+// It keeps the tables recall_item, recall_file, recall_earlier, recall_persona and
+// recall_number;
 // schema/ says what they mean. A place of a quote is that of document.Place: the
 // beginning of the SHA-256 of the item's text, and a range of bytes in it.
 //

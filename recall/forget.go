@@ -13,7 +13,9 @@ var ErrNone = errors.New("there is none")
 
 // Forget removes items and all that belongs to them, and returns how many there
 // were. Of a file, it removes what is in the Library and not the file: that comes
-// again when the file has changed and is ingested again.
+// again when the file has changed and is ingested again, or is named itself. All
+// earlier originals of the file go with it, and the last one too if nothing of the
+// file is left.
 func (l *Library) Forget(ctx context.Context, ids ...string) (int, error) {
 	n := 0
 	for len(ids) > 0 {
@@ -79,14 +81,17 @@ func (l *Library) forgetSource(ctx context.Context, source string) (int, error) 
 		if err != nil {
 			return n, err
 		}
-		copies, err := l.copies(ctx, f.path, "")
-		if err != nil {
-			return n, err
-		}
-		if err := l.forget(ctx, list, &step{gone: []write{{f, f.change}}, dropped: copies}); err != nil {
+		if err := l.forget(ctx, list, &step{gone: []write{{f, f.change}}, earlier: originalOf(f), dropped: []string{f.path}}); err != nil {
 			return n, err
 		}
 		n += len(list)
+	}
+	earlier, err := l.earlierSources(ctx, path, source)
+	if err != nil {
+		return n, err
+	}
+	if err := l.forget(ctx, nil, &step{dropped: earlier}); err != nil {
+		return n, err
 	}
 	// Records of a file that name a source of their own.
 	list, err = l.stored(ctx, `owner = ? AND source = ?`, l.owner, source)
@@ -96,9 +101,17 @@ func (l *Library) forgetSource(ctx context.Context, source string) (int, error) 
 	return n + len(list), l.forget(ctx, list, nil)
 }
 
+// originalOf returns what is to be dropped with the earlier originals of a file.
+func originalOf(f file) []earlier {
+	if f.original == "" {
+		return nil
+	}
+	return []earlier{{source: f.path, original: f.original}}
+}
+
 // stored returns the items that a condition over recall_item is true of.
 func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stored, error) {
-	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT num, id, sum, added, original, source FROM recall_item WHERE `+where), args...)
+	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT num, id, sum, added, original, source, path FROM recall_item WHERE `+where), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +119,7 @@ func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stor
 	var list []stored
 	for rows.Next() {
 		var s stored
-		if err := rows.Scan(&s.num, &s.id, &s.sum, &s.added, &s.original, &s.source); err != nil {
+		if err := rows.Scan(&s.num, &s.id, &s.sum, &s.added, &s.original, &s.source, &s.path); err != nil {
 			return nil, err
 		}
 		list = append(list, s)
@@ -123,10 +136,17 @@ func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
 	for {
 		group := list[:min(len(list), stepRemoved)]
 		list = list[len(group):]
-		err := l.db.Tx(ctx, func(t *sql.Tx) error {
+		change, err := l.numbers.take(ctx)
+		if err != nil {
+			return err
+		}
+		err = l.db.Tx(ctx, func(t *sql.Tx) error {
 			tx := prepare(t)
 			defer tx.close()
-			if err := l.remove(ctx, tx, group); err != nil || len(list) > 0 {
+			if err := l.remove(ctx, tx, group); err != nil {
+				return err
+			}
+			if err := l.lessen(ctx, tx, group, change); err != nil || len(list) > 0 {
 				return err
 			}
 			return l.writeFiles(ctx, tx, last)
@@ -139,4 +159,46 @@ func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
 			return nil
 		}
 	}
+}
+
+// lessen notes of what items were that something of it was forgotten, and
+// forgets what it had before.
+func (l *Library) lessen(ctx context.Context, tx *prepared, list []stored, change int64) error {
+	seen := map[string]bool{}
+	for _, s := range list {
+		from := dflt(s.path, s.source)
+		if seen[from] || s.path == "" && s.original == "" {
+			continue
+		}
+		seen[from] = true
+		if s.path != "" {
+			if err := l.lessenFile(ctx, tx, s.path, change); err != nil {
+				return err
+			}
+		}
+		if err := l.dropEarlier(ctx, tx, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lessenFile notes it of a file. Of one that nothing is left of, no original is
+// kept.
+func (l *Library) lessenFile(ctx context.Context, tx *prepared, path string, change int64) error {
+	err := tx.exec(ctx, l.db.Bind(`UPDATE recall_file SET state = 'less', change = ? WHERE owner = ? AND path = ? AND state IN ('done', 'less')`), change, l.owner, path)
+	if err != nil {
+		return err
+	}
+	left, err := tx.number(ctx, l.db.Bind(`SELECT count(*) FROM recall_item WHERE owner = ? AND path = ?`), l.owner, path)
+	if err != nil || left > 0 {
+		return err
+	}
+	err = tx.exec(ctx, l.db.Bind(`INSERT INTO recall_earlier (owner, source, part, kind, hash, original)
+		SELECT owner, path, '', '', '', original FROM recall_file WHERE owner = ? AND path = ? AND original <> ''
+		ON CONFLICT (owner, source, original, hash, part) DO NOTHING`), l.owner, path)
+	if err != nil {
+		return err
+	}
+	return tx.exec(ctx, l.db.Bind(`UPDATE recall_file SET original = '' WHERE owner = ? AND path = ?`), l.owner, path)
 }

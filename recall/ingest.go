@@ -61,7 +61,13 @@ const (
 // not changed is left as it is: size and time of a file tell, or else the hash of
 // its bytes. Of a file that has changed, the parts that have are replaced. What
 // is gone from a folder that is given is forgotten, and so is what its ignore
-// files name now.
+// files name now, unless the user named the file itself once: that one is followed
+// until it is forgotten or gone. Originals of what has changed or is gone stay in
+// the archive, where evidence is checked against them, until they are forgotten.
+//
+// Options that are not given are, for a file that is known, what they were the
+// last time: naming it with another kind does not take its tags from it. What was
+// forgotten of a file comes again when it has changed, or when it is named itself.
 //
 // A file that cannot be read is reported and skipped; if the user named it, that
 // is also the error, after the rest is done. If the process is killed or ctx
@@ -79,21 +85,20 @@ func (l *Library) Ingest(ctx context.Context, paths []string, o IngestOptions) (
 
 // A plan is an ingestion.
 type plan struct {
-	l        *Library
-	o        IngestOptions
-	settings string // of o, hashed
-	began    time.Time
-	roots    []string // real and as named
-	known    map[string]file
-	list     *document.Listing
-	named    error // that of the first named file that could not be read
+	l     *Library
+	o     IngestOptions
+	began time.Time
+	roots []string // real and as named
+	known map[string]file
+	list  *document.Listing
+	named error // that of the first named file that could not be read
 
 	report   Report
 	progress Progress
 }
 
 // version is that of how files are taken apart; another reads all files again.
-const version = "1"
+const version = "2"
 
 // plan finds what there is to do.
 func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*plan, error) {
@@ -101,13 +106,11 @@ func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*p
 		return nil, fmt.Errorf("there is no kind %q", o.Kind)
 	}
 	p := &plan{l: l, o: o, began: l.now()}
-	p.settings = hashOf(version, string(o.Kind), strings.Join(o.Tags, "\x00"), o.Persona, o.Date.UTC().String(), o.Source)[:16]
 	list, err := document.Scan(ctx, paths, document.Options{MaxFile: o.MaxFile, MaxTotal: maxTotal, MaxFiles: maxFiles, Formats: o.Formats})
 	if err != nil {
 		return nil, err
 	}
 	p.list, p.report.Skipped = list, list.Skipped
-	p.progress.OfFiles, p.progress.OfBytes = len(list.Files), list.Bytes()
 	for _, path := range paths {
 		abs, err := filepath.Abs(path)
 		if err != nil {
@@ -118,8 +121,47 @@ func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*p
 			p.roots = append(p.roots, real)
 		}
 	}
-	p.known, err = l.files(ctx, p.roots)
-	return p, err
+	if p.known, err = l.files(ctx, p.roots); err != nil {
+		return nil, err
+	}
+	if err := p.listNamed(ctx); err != nil {
+		return nil, err
+	}
+	p.progress.OfFiles, p.progress.OfBytes = len(list.Files), list.Bytes()
+	return p, nil
+}
+
+// listNamed adds files that the user named before to those of the folders they
+// are in, whatever ignore files say of them.
+func (p *plan) listNamed(ctx context.Context) error {
+	found := p.found()
+	for path, f := range p.known {
+		if !f.named || found[path] || missing(path) {
+			continue
+		}
+		list, err := document.Scan(ctx, []string{path}, document.Options{MaxFile: p.o.MaxFile, MaxTotal: maxTotal, Formats: p.o.Formats})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // what is known of it stays
+			p.skip(path, err)
+			continue
+		}
+		for _, f := range list.Files {
+			f.Named = false // this time
+			p.list.Files = append(p.list.Files, f)
+		}
+	}
+	return nil
+}
+
+// found returns the paths that were listed.
+func (p *plan) found() map[string]bool {
+	found := make(map[string]bool, len(p.list.Files))
+	for _, f := range p.list.Files {
+		found[f.Path] = true
+	}
+	return found
 }
 
 // skip reports what is left out.
@@ -133,10 +175,7 @@ func (p *plan) skip(path string, why error) {
 // folder that cannot be read may still be there, and so may one beyond the bounds
 // of a walk.
 func (p *plan) gone() []file {
-	found := make(map[string]bool, len(p.list.Files))
-	for _, f := range p.list.Files {
-		found[f.Path] = true
-	}
+	found := p.found()
 	partial, below := false, []string{}
 	for _, s := range p.list.Skipped {
 		partial = partial || strings.HasSuffix(s.Reason, "the rest is left out")
@@ -144,7 +183,7 @@ func (p *plan) gone() []file {
 	}
 	var gone []file
 	for path, f := range p.known {
-		if !found[path] && (missing(path) || !partial && !hidden(path, below, p.roots)) {
+		if !found[path] && (missing(path) || !f.named && !partial && !hidden(path, below, p.roots)) {
 			gone = append(gone, f)
 		}
 	}

@@ -170,7 +170,7 @@ func (r *rig) sound() {
 		"documents without an item": `SELECT count(*) FROM index_doc WHERE id NOT IN (SELECT num FROM recall_item)`,
 		"parts that are twice":      `SELECT count(*) FROM (SELECT 1 FROM recall_item WHERE path <> '' GROUP BY owner, path, part HAVING count(*) > 1)`,
 		"items of no file":          `SELECT count(*) FROM recall_item i WHERE path <> '' AND NOT EXISTS (SELECT 1 FROM recall_file f WHERE f.path = i.path)`,
-		"originals of nothing":      `SELECT count(*) FROM archive_blob b WHERE NOT EXISTS (SELECT 1 FROM recall_file f WHERE f.original = b.hash) AND NOT EXISTS (SELECT 1 FROM recall_item i WHERE i.original = b.hash)`,
+		"originals of nothing":      `SELECT count(*) FROM archive_blob b WHERE NOT EXISTS (SELECT 1 FROM recall_file f WHERE f.original = b.hash) AND NOT EXISTS (SELECT 1 FROM recall_item i WHERE i.original = b.hash) AND NOT EXISTS (SELECT 1 FROM recall_earlier e WHERE e.original = b.hash)`,
 		"files without an original": `SELECT count(*) FROM recall_file f WHERE f.original <> '' AND f.original NOT IN (SELECT hash FROM archive_blob)`,
 	} {
 		var n int

@@ -90,13 +90,16 @@ func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.P
 	err := l.db.Tx(ctx, func(t *sql.Tx) error {
 		tx := prepare(t)
 		defer tx.close()
-		s.removed = nil
+		s.removed, s.earlier = nil, nil
 		for _, e := range list {
 			if err := l.replace(ctx, tx, s, e); err != nil {
 				return err
 			}
 		}
 		if err := l.remove(ctx, tx, s.removed); err != nil {
+			return err
+		}
+		if err := l.putEarlier(ctx, tx, s.earlier); err != nil {
 			return err
 		}
 		return l.addAll(ctx, tx, s)
@@ -120,9 +123,10 @@ func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) 
 		return err
 	}
 	e.item.ID, e.item.Added = before.id, fromMicros(before.added)
-	if before.original == e.item.Original && before.source == e.item.Source {
-		before.original = "" // it stays
+	if before.original != e.item.Original || before.source != e.item.Source {
+		s.was(stored{path: before.source}, before.original)
 	}
+	before.original = "" // it stays
 	s.removed = append(s.removed, before)
 	return nil
 }

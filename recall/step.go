@@ -16,8 +16,9 @@ type step struct {
 	entries   []*entry
 	batch     index.Batch // of entries
 	removed   []stored
+	earlier   []earlier // what was, and stays in the archive
 	originals []archive.Packed
-	dropped   []copied // originals
+	dropped   []string // sources of which nothing is kept
 	files     []write
 	gone      []write
 
@@ -70,6 +71,17 @@ func (s *step) pass(f document.File, known file) {
 		return
 	}
 	s.unchanged++
+	if known.left > 0 {
+		why := fmt.Sprintf("%d parts of it are left out: %s", known.left, known.reason)
+		s.skipped = append(s.skipped, document.Skipped{Path: f.Path, Reason: clip(why, maxField)})
+	}
+}
+
+// was notes that an item of a file is not what its original says any more.
+func (s *step) was(o stored, original string) {
+	if original != "" {
+		s.earlier = append(s.earlier, earlier{o.path, o.part, o.kind, o.hash, original})
+	}
 }
 
 func (s *step) skip(f document.File, path string, why error) {
@@ -108,7 +120,7 @@ func (s *step) prepare(l *Library) {
 // write writes a step in one transaction, or returns errChanged if a file is not
 // as the step takes it to be.
 func (l *Library) write(ctx context.Context, s *step) error {
-	if len(s.entries)+len(s.removed)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone) == 0 {
+	if len(s.entries)+len(s.removed)+len(s.earlier)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone) == 0 {
 		return nil
 	}
 	err := l.db.Tx(ctx, func(t *sql.Tx) error {
@@ -175,8 +187,11 @@ func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
 			return err
 		}
 	}
-	for _, c := range s.dropped {
-		if err := l.drop(ctx, tx, c); err != nil {
+	if err := l.putEarlier(ctx, tx, s.earlier); err != nil {
+		return err
+	}
+	for _, source := range s.dropped {
+		if err := l.dropEarlier(ctx, tx, source); err != nil {
 			return err
 		}
 	}
@@ -186,7 +201,8 @@ func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
 // drop removes an original that no file or item refers to any more.
 func (l *Library) drop(ctx context.Context, tx *prepared, c copied) error {
 	uses, err := tx.number(ctx, l.db.Bind(`SELECT (SELECT count(*) FROM recall_file WHERE path = ? AND original = ?) +
-		(SELECT count(*) FROM recall_item WHERE source = ? AND original = ?)`), c.source, c.hash, c.source, c.hash)
+		(SELECT count(*) FROM recall_item WHERE source = ? AND original = ?) +
+		(SELECT count(*) FROM recall_earlier WHERE source = ? AND original = ?)`), c.source, c.hash, c.source, c.hash, c.source, c.hash)
 	if err != nil || uses > 0 || l.archive == nil {
 		return err
 	}

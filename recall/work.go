@@ -150,7 +150,9 @@ func (m *maker) flush() error {
 
 // file looks at a file.
 func (m *maker) file(ctx context.Context, f document.File, known file) error {
-	if known.looksSame(f, m.p.settings) {
+	options := m.p.o.choose(known)
+	settings := options.settings()
+	if known.looksSame(f, settings) {
 		m.step.pass(f, known)
 		return nil
 	}
@@ -161,19 +163,20 @@ func (m *maker) file(ctx context.Context, f document.File, known file) error {
 		return nil
 	}
 	sum := sha256.Sum256(raw)
-	now := file{path: f.Path, size: f.Size, mtime: m.mtime(f), hash: hex.EncodeToString(sum[:]), settings: m.p.settings, state: fileDone}
+	now := file{path: f.Path, size: f.Size, mtime: m.mtime(f), hash: hex.EncodeToString(sum[:]), settings: settings, state: fileDone,
+		named: f.Named || known.named, options: options.json()}
 	if now.change, err = m.p.l.numbers.take(ctx); err != nil {
 		return err
 	}
-	if known.reads(now.hash, m.p.settings) {
-		now.state, now.reason, now.original = known.state, known.reason, known.original
+	if known.reads(now.hash, settings, f.Named) {
+		now.state, now.reason, now.original, now.left = known.state, known.reason, known.original, known.left
 		m.step.pass(f, known)
-		if now.size != known.size || now.mtime != known.mtime {
+		if now.size != known.size || now.mtime != known.mtime || now.named != known.named {
 			m.step.files = append(m.step.files, write{now, known.change})
 		}
 		return nil
 	}
-	return m.changed(ctx, f, raw, now, known.change)
+	return m.changed(ctx, f, raw, now, known, options)
 }
 
 // mtime returns the time of a file if another change will be seen by it: clocks
@@ -187,8 +190,8 @@ func (m *maker) mtime(f document.File) int64 {
 }
 
 // changed takes a file apart that is new or has changed.
-func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now file, change int64) error {
-	l := m.p.l
+func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now, known file, options chosen) error {
+	l, change := m.p.l, known.change
 	old := map[string]stored{}
 	if change != 0 {
 		var err error
@@ -201,11 +204,16 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now fi
 		m.step.originals = append(m.step.originals, packed)
 		now.original = packed.Hash
 	}
+	if known.original != "" && known.original != now.original {
+		m.step.was(stored{path: f.Path}, known.original)
+	}
 	seen := map[string]bool{}
 	var bad error
-	for e, err := range entries(source{f.Path, f.Named, m.p.o.Formats, f.ModTime().UTC()}, raw, m.p.base(f)) {
+	for e, err := range entries(source{f.Path, now.named, m.p.o.Formats, f.ModTime().UTC()}, raw, options.base(f)) {
 		if err != nil {
-			bad = err
+			if now.left++; now.left == 1 {
+				bad, now.reason = err, err.Error()
+			}
 			m.step.skip(f, partPath(f.Path, e), err)
 			continue
 		}
@@ -218,6 +226,9 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now fi
 		if had && before.sum == e.sum {
 			continue
 		}
+		if had && before.hash != e.item.Hash {
+			m.step.was(before, known.original)
+		}
 		if err := m.add(ctx, e, before); err != nil {
 			return err
 		}
@@ -228,12 +239,12 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now fi
 		}
 	}
 	if len(seen) == 0 && bad != nil {
-		now.state, now.reason = fileBad, bad.Error()
+		now.state, now.left = fileBad, 0
 		if now.original != "" { // of what cannot be read, nothing is kept
 			m.step.originals, now.original = m.step.originals[:len(m.step.originals)-1], ""
 		}
 	}
-	return m.rest(ctx, f, now, change, old)
+	return m.rest(f, now, known, change, old)
 }
 
 // partly emits what there is of a file that goes on.
@@ -263,21 +274,15 @@ func (m *maker) add(ctx context.Context, e *entry, before stored) error {
 }
 
 // rest removes what is left of what a file had before, and ends the file.
-func (m *maker) rest(ctx context.Context, f document.File, now file, change int64, old map[string]stored) error {
+func (m *maker) rest(f document.File, now, known file, change int64, old map[string]stored) error {
 	for _, s := range old {
 		m.step.forget(s)
+		m.step.was(s, known.original)
 		if m.step.full() {
 			if err := m.partly(now, &change); err != nil {
 				return err
 			}
 		}
-	}
-	if change != 0 {
-		drop, err := m.p.l.copies(ctx, f.Path, now.original)
-		if err != nil {
-			return err
-		}
-		m.step.dropped = append(m.step.dropped, drop...)
 	}
 	m.step.done(f, now, change)
 	if m.step.full() {
@@ -292,11 +297,6 @@ func partPath(path string, e *entry) string {
 		return path + "#" + e.item.Part
 	}
 	return path
-}
-
-// base returns what all items of a file have.
-func (p *plan) base(f document.File) Item {
-	return Item{Kind: p.o.Kind, Persona: p.o.Persona, Tags: p.o.Tags, Date: p.o.Date, Source: f.Path, Path: f.Path, from: p.o.Source}
 }
 
 // errChanged says that another process took a file meanwhile.
@@ -384,7 +384,7 @@ func (p *plan) forgetGone(ctx context.Context) error {
 	return m.flush()
 }
 
-// gone removes what is of a file.
+// gone removes what is of a file. Its originals stay.
 func (m *maker) gone(ctx context.Context, f file) error {
 	l, change := m.p.l, f.change
 	old, err := l.parts(ctx, f.path)
@@ -394,19 +394,16 @@ func (m *maker) gone(ctx context.Context, f file) error {
 	if f.change, err = l.numbers.take(ctx); err != nil {
 		return err
 	}
+	m.step.was(stored{path: f.path}, f.original)
 	for _, s := range old {
 		m.step.forget(s)
+		m.step.was(s, f.original)
 		if m.step.full() {
 			if err := m.partly(f, &change); err != nil {
 				return err
 			}
 		}
 	}
-	drop, err := l.copies(ctx, f.path, "")
-	if err != nil {
-		return err
-	}
-	m.step.dropped = append(m.step.dropped, drop...)
 	m.step.gone = append(m.step.gone, write{f, change})
 	if m.step.full() {
 		return m.flush()
