@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/store/sqlite"
+)
+
+// opening measures how long it takes to open a conversation of so many events through
+// its checkpoint, and a turn on it, against one of a hundredth of that.
+func opening(events int) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		dir, err := os.MkdirTemp("", "ponder-bench-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		store, err := sqlite.Open(ctx, filepath.Join(dir, "ponder.db"))
+		if err != nil {
+			return nil, err
+		}
+		defer store.Close()
+		short, err := opened(ctx, store, "thr_short", events/100)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := opened(ctx, store, "thr_long", events)
+		if err != nil {
+			return nil, err
+		}
+		return []figure{
+			{Name: "opened through its checkpoint, p50", Value: whole.open, Unit: "ms", Goal: 100},
+			{Name: "a turn, p50, over one of the short conversation", Value: whole.turn / short.turn, Goal: 1.25},
+			{Name: "a turn, p50", Value: whole.turn, Unit: "ms"},
+			{Name: "read from its beginning, over reading the short one", Value: whole.read / short.read},
+			{Name: "read from its beginning", Value: whole.read / 1000, Unit: "s"},
+		}, nil
+	}
+}
+
+// opens are the times of a conversation, in milliseconds.
+type opens struct{ read, open, turn float64 }
+
+// openTimes is how often a conversation is opened and how many turns are made.
+const openTimes = 20
+
+// opened makes a conversation and measures it.
+func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o opens, err error) {
+	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, spoken(events)...); err != nil {
+		return o, err
+	}
+	took := func(do func(*ponder.Mind) error) (time.Duration, error) {
+		mind, err := ponder.New(ponder.Config{
+			Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
+			Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: prompt{}, MaxOutput: 1000}}},
+		})
+		if err != nil {
+			return 0, err
+		}
+		if err := mind.Open(ctx); err != nil {
+			return 0, err
+		}
+		begun := time.Now()
+		err = do(mind)
+		return time.Since(begun), errors.Join(err, mind.Close(ctx))
+	}
+	fold := func(m *ponder.Mind) error { return m.Fold(ctx, id) }
+	read, err := took(fold)
+	if err != nil {
+		return o, err
+	}
+	var open, turn []time.Duration
+	for range openTimes {
+		d, err := took(fold)
+		if err != nil {
+			return o, err
+		}
+		open = append(open, d)
+		d, err = took(func(m *ponder.Mind) error {
+			message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
+			if _, err := store.Append(ctx, id, 0, message); err != nil {
+				return err
+			}
+			return m.Work(ctx, id)
+		})
+		if err != nil {
+			return o, err
+		}
+		turn = append(turn, d)
+	}
+	return opens{ms(read), quantile(open, 0.5), quantile(turn, 0.5)}, nil
+}
+
+// spoken returns a conversation of about so many events in which all is answered.
+func spoken(events int) (all []ponder.Event) {
+	for n := 0; len(all) < events; n++ {
+		all = append(all,
+			ponder.Event{Body: ponder.UserMessage{Content: fmt.Sprintf("Question %d: what do harbours cost, and who pays for them?", n)}},
+			ponder.Event{Internal: true, Body: ponder.SystemNote{Content: "looked up"}},
+			ponder.Event{Internal: true, Body: ponder.SystemNote{Content: "weighed"}},
+			ponder.Event{Body: ponder.AssistantMessage{Content: fmt.Sprintf("Answer %d: the town pays, and the ships pay the town.", n), Model: "bench/prompt"}})
+	}
+	const run = "run_chat.0"
+	return append(all, ponder.Event{Run: run, Body: ponder.RunStarted{Mode: chat.Name}},
+		ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed, Answer: "so far"}})
+}
+
+// A prompt is a model that answers at once.
+type prompt struct{}
+
+// Name implements [llm.Model].
+func (prompt) Name() string { return "bench/prompt" }
+
+// Generate implements [llm.Model].
+func (p prompt) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		yield(llm.Delta{Done: &llm.Response{
+			Message: llm.Say(llm.Assistant, "The ships pay."), Finish: llm.FinishStop, Model: p.Name(), Usage: llm.Usage{Input: 100, Output: 5},
+		}}, nil)
+	}
+}
