@@ -29,6 +29,10 @@ func addressOf(raw string) (a address, ok bool) {
 // page names the page, the same for all places in it.
 func (a address) page() string { return a.host + a.path + "?" + a.query }
 
+// nowhere reports whether the address stands for a page whose own is not known: no
+// host can have such a name (RFC 2606).
+func (a address) nowhere() bool { return strings.HasSuffix(a.host, ".invalid") }
+
 // under reports whether a host is a domain, or below it. A domain that begins with a
 // dot is the end of one.
 func under(host, domain string) bool {

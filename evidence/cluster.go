@@ -11,7 +11,7 @@ func Cluster(pieces []Piece) []string {
 	seen := make(map[string]int)
 	signatures := make([]Signature, len(pieces))
 	for i, p := range pieces {
-		if place := placeOf(p); place != "" {
+		if place := Place(p); place != "" {
 			if first, ok := seen[place]; ok {
 				g.join(first, i)
 			} else {
@@ -35,8 +35,9 @@ func Cluster(pieces []Piece) []string {
 	return ids
 }
 
-// placeOf names the page or file that a piece is of.
-func placeOf(p Piece) string {
+// Place names the page or file that a piece is of, the same for all ways to write its
+// address; "" if nothing is known of it.
+func Place(p Piece) string {
 	for _, at := range []string{p.URL, p.Source} {
 		if a, ok := addressOf(at); ok {
 			return a.page()

@@ -25,13 +25,14 @@ type Piece struct {
 	Fetched   time.Time
 	Score     float64 // how well it fits, of any scale; nothing is judged by it
 	Provider  string  // likewise
+	Local     bool    // a page that was read where it is kept, and did not come over the network
 }
 
 // Judge returns what is known of how good a piece is, as seen at now. Corroboration
 // is not among it, for that takes other pieces.
 func Judge(p Piece, now time.Time) []ponder.Signal {
 	list := []ponder.Signal{source(p), dated(p, now), author(p)}
-	text := plain(p.Text)
+	text := plain(seen(bounded(p.Text)))
 	list = append(list, directness(text))
 	for _, judge := range []func(Piece, string) (ponder.Signal, bool){transport, advertising, addressed} {
 		if s, ok := judge(p, text); ok {

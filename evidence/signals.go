@@ -128,7 +128,7 @@ func directness(text string) ponder.Signal {
 // transport judges how a page came.
 func transport(p Piece, _ string) (s ponder.Signal, ok bool) {
 	a, ok := addressOf(p.URL)
-	if !ok {
+	if !ok || p.Local || a.nowhere() {
 		return s, false
 	}
 	if a.secure {
@@ -154,9 +154,26 @@ func advertising(_ Piece, text string) (s ponder.Signal, ok bool) {
 // orders are phrases that are meant for programs that read a text.
 var orders = []string{
 	"ignore previous instructions", "ignore all previous instructions", "ignore the above instructions", "ignore your instructions", "ignore all instructions", "disregard previous instructions",
-	"disregard all previous", "disregard the above", "forget previous instructions", "forget all previous", "forget your instructions", "as an ai language model", "you are now", "system prompt", "new instructions", "override your", "to the ai reading",
+	"disregard all previous", "ignore any previous instructions", "ignore prior instructions", "ignore all prior instructions", "disregard prior instructions", "disregard your instructions", "call the tool", "disregard the above", "forget previous instructions", "forget all previous", "forget your instructions", "as an ai language model", "you are now", "system prompt", "new instructions", "override your", "to the ai reading",
 	"if you are an ai", "if you are a language model", "instructions for ai", "attention ai", "do not tell the user", "without telling the user", "ignoriere alle vorherigen anweisungen", "ignorez les instructions precedentes",
 	"ignora las instrucciones anteriores", "begin system", "assistant must",
+}
+
+// Addressed judges whether a text is meant for a program that reads it rather than
+// for people, which is so of one that says what the program is to do. If it is, the
+// signal is the one that [Judge] has. Marks that nobody sees do not hide it.
+func Addressed(text string) (s ponder.Signal, ok bool) {
+	return addressed(Piece{}, plain(seen(bounded(text))))
+}
+
+// seen returns a text without the marks that nobody sees.
+func seen(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 func addressed(_ Piece, text string) (s ponder.Signal, ok bool) {

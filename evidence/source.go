@@ -71,6 +71,8 @@ func source(p Piece) ponder.Signal {
 	c := class{value: 0.5, says: "a source of a kind that is not known"}
 	if kept, is := own[p.Kind]; is && (!ok || p.Kind == "post" || p.Kind == "thread") {
 		c = kept
+	} else if ok && a.nowhere() {
+		c.says = "a page that was saved, and it is not known where"
 	} else if ok {
 		c = classOf(a)
 		c.says += " (" + clip(a.host) + ")"

@@ -7,11 +7,13 @@ import (
 	"fmt"
 
 	"ponder"
+	weighing "ponder/evidence"
 )
 
 // EarlierTool is the tool that tells what earlier sessions of the owner
 // concluded. Its input is {question, limit}. Its result is {hits}, each with
-// thread, question, answer, confidence and score.
+// thread, question, answer, confidence and score, and untrusted if the answer rests
+// on what strangers wrote.
 const EarlierTool = "earlier_sessions"
 
 // Bounds on what is taken of earlier sessions.
@@ -21,6 +23,7 @@ const (
 	earlierScheme  = "thread:"
 	wrongBelow     = 0.25 // an outcome of less is wrong
 	rightFrom      = 0.75
+	mostEarlier    = 0.9 // the score of an answer: it is no source
 )
 
 // recollect returns the look at earlier sessions.
@@ -39,6 +42,7 @@ func (s *state) remember(b ponder.ToolResult) {
 			Confidence float64
 			Resolved   *float64 // how it turned out: 1 is right, 0 is wrong
 			Score      float64
+			Untrusted  bool // the answer rests on what strangers wrote
 		}
 	}
 	if b.Error != "" || json.Unmarshal([]byte(b.Result), &raw) != nil {
@@ -52,15 +56,29 @@ func (s *state) remember(b ponder.ToolResult) {
 		}
 		s.Counts.Evidence++
 		title := fmt.Sprintf("%s (confidence %.2f%s)", clip(oneLine(h.Question), maxLabel), unit(h.Confidence), turnedOut(h.Resolved))
-		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: unit(h.Score), Earlier: true}
+		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
+		var quality []ponder.Signal
+		if e.Untrusted {
+			e.Title, e.Quote = tame(e.Title), tame(e.Quote)
+			if g, ok := weighing.Addressed(e.Title + "\n" + text); ok {
+				e.Addressed, quality = true, []ponder.Signal{g}
+			}
+		}
 		s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], e)
 		sum := sha256.Sum256([]byte(text))
 		add = append(add, ponder.Evidence{
-			Content: text, ID: e.id(), Source: e.Source, Title: title, End: len(text), Hash: hex.EncodeToString(sum[:]), Score: e.Score, Tool: EarlierTool,
+			Content: text, ID: e.id(), Source: e.Source, Title: e.Title, End: len(text), Hash: hex.EncodeToString(sum[:]), Score: e.Score, Tool: EarlierTool,
+			Untrusted: e.Untrusted, Quality: quality,
 		})
 	}
 	s.write("found", &s.Counts.Found, add...)
 	s.round()
+}
+
+// earlierScore returns what an earlier answer counts as evidence: how much it has to do
+// with the question, and no more than it was sure of itself.
+func earlierScore(score, confidence float64) float64 {
+	return min(unit(score), unit(confidence), mostEarlier)
 }
 
 // turnedOut says how an earlier session turned out, as far as that is known.

@@ -57,6 +57,7 @@ type evidence struct {
 	Copy      string `json:"copy,omitempty"`    // the id of the passage that it says again, word for word
 	Echo      bool   `json:"echo,omitempty"`    // a source with its voice was cited before it
 	Untrusted bool   `json:"untrusted,omitempty"`
+	Addressed bool   `json:"addressed,omitempty"` // it is meant for programs, and is not quoted
 }
 
 func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
@@ -190,7 +191,9 @@ func (s *state) pick(hits []hit, by ponder.Found) (add []ponder.Body) {
 	for _, h := range hits {
 		key := h.key()
 		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !h.among(s.Banned) {
-			s.Seen = push(s.Seen, key, maxSeen)
+			if s.Seen = push(s.Seen, key, maxSeen); s.repeats(h) {
+				continue
+			}
 			add = append(add, s.gather(h, by))
 		}
 	}
@@ -242,11 +245,13 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		Hash: h.Hash, Score: e.Score, Tool: by.Tool,
 	}
 	if h.Kind != "" {
+		h = s.mark(h)
+		e.Addressed = h.Untrusted && h.addressed()
 		s.trace(&e, &b, h, by)
 		e.Score *= worthOf(h)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
-	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) { // further away they have little to do with it
+	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // further away they have little to do with it
 		s.note(h.Topics)
 	}
 	return b

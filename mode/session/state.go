@@ -47,6 +47,7 @@ type state struct {
 
 	Evidence []evidence `json:"evidence,omitempty"` // of this round, and what was cited
 	Seen     []string   `json:"seen,omitempty"`     // ids of hits, the last of them
+	Quotes   []string   `json:"quotes,omitempty"`   // what was quoted of which page, see repeats
 	Web      web        `json:"web,omitzero"`       // how looking there goes
 	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
 	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing

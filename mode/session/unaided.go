@@ -36,9 +36,10 @@ const (
 )
 
 // quote makes thoughts of the passages of this round. What strangers wrote becomes
-// none as long as a model goes on from thoughts: it is shown that in its frame only.
+// none as long as a model goes on from thoughts: it is shown that in its frame only;
+// what is meant for programs never does.
 func (s *state) quote() {
-	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return e.Copy != "" || e.Untrusted && !s.Unaided })
+	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return !e.quotable() || e.Untrusted && !s.Unaided })
 	slices.SortStableFunc(list, byScore)
 	var hs []heard
 	for _, e := range list[:min(len(list), questionEvery)] {
@@ -124,7 +125,7 @@ func (s *state) quotations(title string) (summary, bool) {
 		}
 		var list []evidence
 		for _, e := range s.Evidence {
-			if e.Question == q.ID && !e.Earlier && e.Copy == "" {
+			if e.Question == q.ID && e.quotable() {
 				list = append(list, e)
 			}
 		}

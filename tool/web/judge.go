@@ -16,7 +16,7 @@ func Judging(now func() time.Time) func([]Piece) []Judged {
 		for i, p := range list {
 			pieces[i] = evidence.Piece{
 				ID: p.URL, Source: p.URL, URL: p.URL, Title: p.Title, Author: p.Author, Text: p.Text, Published: p.Published, Fetched: p.Fetched,
-				Score: p.Score, Provider: p.Provider,
+				Score: p.Score, Provider: p.Provider, Local: p.Local,
 			}
 		}
 		clusters := evidence.Cluster(pieces)

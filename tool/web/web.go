@@ -73,6 +73,7 @@ type Piece struct {
 	URL, Title, Author, Text, Provider string
 	Published, Fetched                 time.Time
 	Score                              float64
+	Local                              bool // it was read where it is kept, and did not come over the network
 }
 
 // Judged is what is known of a piece. See [ponder.Evidence].
