@@ -55,7 +55,7 @@ var rules = []rule{
 	{packages: "web/extract", theirs: []string{"golang.org/x/net/html", "github.com/markusmobius/go-trafilatura", "github.com/markusmobius/go-htmldate", "github.com/JohannesKaufmann/html-to-markdown/", "github.com/go-shiori/", "github.com/markusmobius/go-domdistiller"}},
 	{packages: "web/search", ours: []string{"archive"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/net/idna"}},
 	{packages: "web/search/searchtest"},
-	{packages: "tool/knowledge", ours: []string{".", "document", "recall"}},
+	{packages: "tool/knowledge", ours: []string{".", "document", "recall", "evidence"}},
 	{packages: "tool/thread", ours: []string{".", "document"}},
 	{packages: "tool/memory", ours: []string{".", "recall"}},
 	{packages: "tool/web", ours: []string{".", "document", "web", "web/*", "evidence"}},

@@ -3,7 +3,7 @@
 // read what stands around them.
 //
 // search.go searches, files.go in files and memory.go in what is remembered;
-// read.go reads. cache.go keeps documents: they are read and indexed when they are
+// read.go reads. quality.go says of pages how good they are. cache.go keeps documents: they are read and indexed when they are
 // first asked for, and kept until they change or others need the room. The same
 // files and the same query give the same result.
 package knowledge
@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"ponder"
 	"ponder/document"
@@ -62,6 +63,9 @@ type Options struct {
 	// MaxBytes is how much text is kept for the next search, in bytes; 512 MiB if
 	// zero. Its index takes about as much again.
 	MaxBytes int64
+
+	// Now is the time at which pages are judged; time.Now if nil.
+	Now func() time.Time
 }
 
 // A Library is what is remembered. *recall.Library is one.
@@ -115,6 +119,9 @@ func New(opts Options) ponder.Tool { return Tools(opts)[0] }
 func Tools(opts Options) []ponder.Tool {
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = 512 << 20
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	s := &searcher{opts: opts, cache: newCache(opts)}
 	return []ponder.Tool{ponder.NewTool(Name, doc, schema, s.search), ponder.NewTool(ReadName, readDoc, readSchema, s.read)}

@@ -23,7 +23,7 @@ func (s *searcher) inMemory(ctx context.Context, in input, r *result) error {
 	r.Memory = &remembered{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: line(found.Says, maxContext)}
 	for _, h := range found.Hits {
 		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
-			r.Hits = append(r.Hits, memoryHit(h))
+			r.Hits = append(r.Hits, memoryHit(h, s.opts.Now()))
 		}
 	}
 	return nil
@@ -62,18 +62,14 @@ func dates(text string) (from, to time.Time, err error) {
 	return from, to, fmt.Errorf("%.40q is not a date: write it as 2024, 2024-03 or 2024-03-01", text)
 }
 
-func memoryHit(h recall.Hit) hit {
-	date := h.Date
-	if date.IsZero() {
-		date = h.Item.Date
-	}
+func memoryHit(h recall.Hit, now time.Time) hit {
 	before, after := split(h)
 	return hit{
 		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: line(h.Item.Title, maxLabel), Section: line(h.Section, maxLabel), Page: h.Page,
 		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: rounded(min(1, max(0, h.Score))),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: beside(before, after),
-		Item: h.Item.ID, URL: urlOf(h.Item), Author: line(h.Item.Author, maxLabel), Speaker: line(h.Speaker, maxLabel), Published: stamp(date),
-		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Untrusted: untrusted(h.Item),
+		Item: h.Item.ID, URL: urlOf(h.Item), Author: line(h.Item.Author, maxLabel), Speaker: line(h.Speaker, maxLabel), Published: stamp(published(h)),
+		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Quality: quality(h, now), Untrusted: untrusted(h.Item),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder"
 	"ponder/document"
 )
 
@@ -72,6 +73,8 @@ type hit struct {
 	Original  string    `json:"original,omitempty"` // SHA-256 of the original that is kept
 	Similar   int       `json:"similar,omitempty"`  // how many more say nearly the same, and are left out
 	Untrusted bool      `json:"untrusted,omitempty"`
+
+	Quality []ponder.Signal `json:"quality,omitempty"` // of a page: what is known of how good it is
 }
 
 // notice stands in a result that strangers wrote a part of.

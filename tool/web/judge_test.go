@@ -4,7 +4,27 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"ponder"
 )
+
+// What is kept in a folder did not come over the network.
+func TestLocal(t *testing.T) {
+	var judged []Piece
+	s := &searcher{Options: Options{Judge: func(list []Piece) []Judged { judged = list; return make([]Judged, len(list)) }}}
+	s.describe("sea", []Result{{URL: "https://a.test/", Providers: []string{"folder"}}, {URL: "https://b.test/", Providers: []string{"brave", "folder"}}, {URL: "https://c.test/"}})
+	for i, want := range []bool{true, false, false} {
+		if judged[i].Local != want {
+			t.Errorf("%s is local: %v", judged[i].URL, judged[i].Local)
+		}
+	}
+	for i, j := range Judging(time.Now)(judged[:2]) {
+		came := slices.ContainsFunc(j.Quality, func(g ponder.Signal) bool { return g.Name == "transport" })
+		if came == judged[i].Local {
+			t.Errorf("%s: %+v", judged[i].URL, j.Quality)
+		}
+	}
+}
 
 func TestJudging(t *testing.T) {
 	report := "Divers have measured the depth of the Challenger Deep again, and found it to be ten thousand nine hundred and thirty five metres deep, the ministry said."

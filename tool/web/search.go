@@ -189,12 +189,15 @@ func preferred(list []Result, hosts []string) []Result {
 	return list
 }
 
+// localProvider is the provider of pages that are kept in a folder.
+const localProvider = "folder"
+
 // describe returns results as they are shown.
 func (s *searcher) describe(query string, list []Result) []result {
 	pieces := make([]Piece, len(list))
 	score := scores(query, list)
 	for i, r := range list {
-		pieces[i] = Piece{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Snippet, Provider: strings.Join(r.Providers, ", "), Published: r.Published, Score: score[i]}
+		pieces[i] = Piece{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Snippet, Provider: strings.Join(r.Providers, ", "), Published: r.Published, Score: score[i], Local: slices.Equal(r.Providers, []string{localProvider})}
 	}
 	out := []result{}
 	for i, j := range s.judge(pieces) {
