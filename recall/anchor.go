@@ -14,7 +14,9 @@ import (
 // How an event is dated.
 const (
 	anchorHits  = 8
-	anchorLeast = 0.35 // relevance of what an event is dated by
+	anchorLeast = 0.35 // relevance of what an event is dated by, if that is when it was written
+	anchorNamed = 0.25 // if it has a date beside the event
+	anchorShare = 0.4  // of the best
 	anchorSpan  = 14 * 24 * time.Hour
 )
 
@@ -68,22 +70,40 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 	if err != nil {
 		return time.Time{}, "", err
 	}
-	var fallback *candidate
-	for _, c := range list {
-		if c.relevance < anchorLeast || c.relevance < list[0].relevance*0.6 {
+	for _, c := range list { // what names the event with a date
+		if c.relevance < anchorNamed || c.relevance < list[0].relevance*anchorShare {
 			break
 		}
 		if t := s.dateIn(c.passage.Text, event, c.item.Date); !t.IsZero() {
 			return t, c.item.Title, nil
 		}
-		if fallback == nil && !c.item.Date.IsZero() {
-			fallback = c
+	}
+	for _, c := range list { // what was written when it was
+		if c.relevance < anchorLeast || c.relevance < list[0].relevance*0.6 {
+			break
 		}
+		if c.item.Date.IsZero() || c.item.finished() || s.saysAnchor(c) {
+			continue
+		}
+		if guessed, err := s.ofFile(ctx, c.item); err != nil || guessed {
+			if err != nil {
+				return time.Time{}, "", err
+			}
+			continue
+		}
+		return c.item.Date, c.item.Title, nil
 	}
-	if fallback == nil {
-		return time.Time{}, "", nil
+	return time.Time{}, "", nil
+}
+
+// ofFile reports whether an item is dated by nothing but its file, which is no time
+// of what it speaks of.
+func (s *search) ofFile(ctx context.Context, it Item) (bool, error) {
+	if it.Path == "" || it.Kind != KindDocument || it.fileTime() {
+		return it.fileTime(), nil
 	}
-	return fallback.item.Date, fallback.item.Title, nil
+	f, err := s.l.file(ctx, it.Path)
+	return err == nil && f.mtime != 0 && micros(time.Unix(0, f.mtime)) == micros(it.Date), err
 }
 
 // sentenceEnd is where a sentence of a passage ends, near enough.

@@ -3,12 +3,10 @@ package recall
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"ponder/recall/index"
-	"ponder/recall/query"
 	"ponder/recall/vector"
 )
 
@@ -49,8 +47,8 @@ func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 		return nil, nil
 	}
 	soft := !s.query.Time.IsZero() && !s.query.Time.Strict
-	if !asks(s.words(soft)) {
-		return s.browse(ctx)
+	if !s.asks(soft) {
+		return s.ofTime(ctx, soft)
 	}
 	whole := s.filter
 	if soft {
@@ -70,11 +68,13 @@ func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 		has[c.num] = true
 	}
 	if len(list) == 0 && len(more) > 0 {
-		s.notes = append(s.notes, "Nothing of that time was found; these are of another.")
+		s.notes = append(s.notes, "Nothing of that time has these words; what was found is of another.")
 	}
 	for _, c := range more {
 		if !has[c.num] {
-			c.score *= outside
+			if !s.saysAnchor(c) {
+				c.score *= outside
+			}
 			list = append(list, c)
 		}
 	}
@@ -112,6 +112,7 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	}
 	for _, c := range list {
 		c.byMeaning = meant[c.num]
+		s.weigh(c)
 		s.best = max(s.best, c.relevance)
 		s.adjust(c)
 		for from, to := range c.corrected {
@@ -247,70 +248,6 @@ func (s *search) unwanted(c *candidate) bool {
 // of that, or a folder it is in.
 func ofSource(it Item, source string) bool {
 	return matches(source, it.Source) || it.Path != "" && (inside(it.Path, source) || strings.HasSuffix(it.Path, "/"+source))
-}
-
-// browse returns what there is of a time or with other properties, the newest
-// first, for a query that has no words.
-func (s *search) browse(ctx context.Context) ([]*candidate, error) {
-	f := s.filter
-	if !s.query.Time.IsZero() {
-		s.within(s.query.Time)
-		f = s.filter
-	}
-	if f.From.IsZero() && f.To.IsZero() && len(f.Kinds)+len(f.Sources)+len(f.Tags) == 0 && !s.query.Recent {
-		return nil, nil
-	}
-	filter := Filter{Sources: f.Sources, From: f.From, To: f.To}
-	for _, k := range f.Kinds {
-		filter.Kinds = append(filter.Kinds, Kind(k))
-	}
-	for _, t := range f.Tags {
-		if p, ok := strings.CutPrefix(t, personaTag); ok {
-			filter.Persona = p
-			continue
-		}
-		filter.Tags = append(filter.Tags, t)
-	}
-	where, args := filter.where(f.Owner)
-	items, err := s.l.items(ctx, where+` ORDER BY i.date DESC, i.id DESC LIMIT ?`, append(args, browseMost)...)
-	if err != nil {
-		return nil, err
-	}
-	s.tactics.does("newest first")
-	return s.first(ctx, tagged(items, filter.Tags))
-}
-
-// browseMost is how many items are looked at where there are no words.
-const browseMost = 1000
-
-// tagged returns the items that have all tags.
-func tagged(items []Item, tags []string) []Item {
-	return slices.DeleteFunc(items, func(it Item) bool {
-		return slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(it.Tags, t) })
-	})
-}
-
-// first makes candidates of the first passages of items.
-func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) {
-	var list []*candidate
-	for i, it := range items[:min(len(items), s.pool())] {
-		passages, err := s.l.index.Passages(ctx, it.num)
-		if err != nil && !errors.Is(err, index.ErrNone) {
-			return nil, err
-		}
-		if len(passages) == 0 {
-			continue
-		}
-		score := 0.5 - 0.3*float64(i)/float64(i+20)
-		list = append(list, &candidate{num: it.num, item: it, passage: passages[0], relevance: score, score: score})
-		s.best = max(s.best, score)
-	}
-	return slices.DeleteFunc(list, s.unwanted), nil
-}
-
-// noWords is the class of a query that has none.
-func noWords(q query.Query) bool {
-	return !slices.ContainsFunc(q.Words, func(w query.Word) bool { return !w.Not })
 }
 
 // scored returns hits as rankings to be fused.

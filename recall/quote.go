@@ -264,19 +264,27 @@ func (s *search) marks(c *candidate) func(word string) bool {
 	}
 }
 
-// marked returns a text on one line with marks around words.
+// marked returns a text on one line with marks around words. Those that overlap, as
+// pairs of letters do, are marked as one.
 func marked(text string, mark func(word string) bool) string {
 	text = strings.NewReplacer(MarkOpen, "", MarkClose, "", "\n", " ").Replace(text)
-	var b strings.Builder
-	at := 0
+	var spans []span
 	words.Tokens(text, func(t words.Token) {
-		if t.Start < at || !mark(text[t.Start:t.End]) {
+		if !mark(text[t.Start:t.End]) {
 			return
 		}
-		b.WriteString(text[at:t.Start])
-		b.WriteString(MarkOpen + text[t.Start:t.End] + MarkClose)
-		at = t.End
+		if n := len(spans); n > 0 && t.Start <= spans[n-1].end {
+			spans[n-1].end = max(spans[n-1].end, t.End)
+			return
+		}
+		spans = append(spans, span{t.Start, t.End})
 	})
+	var b strings.Builder
+	at := 0
+	for _, m := range spans {
+		b.WriteString(text[at:m.start] + MarkOpen + text[m.start:m.end] + MarkClose)
+		at = m.end
+	}
 	b.WriteString(text[at:])
 	return b.String()
 }

@@ -44,6 +44,7 @@ func (s *search) choose(list []*candidate) []*candidate {
 		if best < 0 {
 			break
 		}
+		open[best].score = value // the order is that of the scores shown
 		taken = append(taken, open[best])
 		perItem[open[best].item.num]++
 		open[best] = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,6 +108,7 @@ type search struct {
 
 	languages []words.Language // of what there is, at most maxLanguages
 
+	said      said
 	best      float64 // relevance, before it is adjusted
 	agreement float64 // of words and meaning, 0 to 1; -1 unless both were asked
 	result    Result
@@ -135,10 +137,24 @@ func (s *search) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	s.result.Hits = s.quote(s.choose(list))
+	s.result.Hits = worthwhile(s.quote(s.choose(s.originalsFirst(list))))
 	s.result.Query, s.result.Strategies = s.query, s.tactics.names
 	s.sure()
 	return nil
+}
+
+// A hit below poor is left out where the best is good: it is noise beside that.
+const (
+	good = 0.5
+	poor = 0.25
+)
+
+// worthwhile leaves out hits that are noise beside the first.
+func worthwhile(hits []Hit) []Hit {
+	if len(hits) == 0 || hits[0].Score < good {
+		return hits
+	}
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < poor })
 }
 
 // narrow makes the filter of what the query and the caller want.

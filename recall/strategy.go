@@ -95,18 +95,24 @@ func (t *tactics) does(names ...string) {
 	}
 }
 
+// eventWeight is what the words of an event count whose time is known.
+const eventWeight = 0.4
+
 // words returns the query for the index. Timed says that words which tell when it
-// was are no help, for the range does that.
+// was are no help, for the range does that; those of an event count less.
 func (s *search) words(timed bool) index.Query {
 	q := index.Query{Phrases: s.query.Phrases, Filter: s.filter, Feedback: s.tactics.feedback, Typos: true,
 		Neighbours: s.tactics.neighbours, Whole: s.tactics.whole}
 	for _, w := range s.query.Words {
-		if w.Time && timed {
+		if w.Time && timed && !w.Event {
 			continue
 		}
 		t := index.Term{Word: w.Text, Prefix: w.Prefix, Must: w.Must, Not: w.Not, Weight: 1}
 		if s.named(w.Text) {
 			t.Weight = s.tactics.people
+		}
+		if w.Event && timed {
+			t.Weight *= eventWeight
 		}
 		q.Terms = append(q.Terms, t)
 	}
@@ -118,11 +124,6 @@ func (s *search) named(word string) bool {
 	return slices.ContainsFunc(s.query.People, func(p string) bool {
 		return slices.ContainsFunc(strings.Fields(p), func(f string) bool { return strings.EqualFold(f, word) })
 	})
-}
-
-// asks reports whether there is a word to look for.
-func asks(q index.Query) bool {
-	return len(q.Phrases) > 0 || slices.ContainsFunc(q.Terms, func(t index.Term) bool { return !t.Not })
 }
 
 // age returns what is left of a score for how old an item is.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/recall/query"
+	"ponder/words"
 )
 
 // What makes a search sure of what it found.
@@ -34,12 +35,12 @@ func (s *search) sure() {
 	if r.Hybrid && share < 1 { // meaning stands in for words
 		c = max(c, min(1, s.best)*(0.7+0.3*max(0, s.agreement)))
 	}
-	if noWords(s.query) {
+	if s.lists() {
 		c = 0.6
 	}
 	var parts []string
 	switch {
-	case noWords(s.query):
+	case s.lists():
 		parts = append(parts, fmt.Sprintf("%s, the newest first", counted(len(r.Hits), "hit")))
 	case all > 0:
 		parts = append(parts, fmt.Sprintf("the best hits have %d of %s", has, counted(all, "word")))
@@ -61,7 +62,7 @@ func (s *search) sure() {
 		parts = append(parts, fmt.Sprintf("words and meaning agree on %d of the best 10", int(s.agreement*compared+0.5)))
 	}
 	r.Confidence = min(1, max(0, c))
-	r.Says = s.says(level(r.Confidence) + ": " + strings.Join(parts, "; ") + ".")
+	r.Says = s.says(strings.TrimSuffix(level(r.Confidence)+": "+strings.Join(parts, "; "), ": ") + ".")
 }
 
 // level says how sure, in words.
@@ -86,20 +87,32 @@ func (s *search) says(sentence string) string {
 	return strings.Join(append(parts, s.notes...), " ")
 }
 
+// lists reports whether a query names nothing to look for, but a time or other
+// properties, so that hits are a list of what has them.
+func (s *search) lists() bool { return !s.asks(!s.query.Time.IsZero()) }
+
 // covered returns how many of the words of the query the best hits have together.
+// A word of a script without spaces is there if most of its parts are.
 func (s *search) covered() (has, all int) {
 	found := map[string]bool{}
 	for _, h := range s.result.Hits[:min(len(s.result.Hits), 3)] {
 		for _, w := range h.Terms {
-			found[strings.ToLower(w)] = true
+			found[words.Fold(w)] = true
 		}
 	}
 	for _, w := range s.query.Words {
-		if w.Not || w.Time {
+		if w.Not || w.Time && !s.query.Time.IsZero() {
 			continue
 		}
+		parts, there := 0, 0
+		words.Tokens(w.Text, func(t words.Token) {
+			parts++
+			if found[words.Fold(w.Text[t.Start:t.End])] {
+				there++
+			}
+		})
 		all++
-		if found[strings.ToLower(w.Text)] {
+		if there*2 > parts || found[words.Fold(w.Text)] {
 			has++
 		}
 	}
