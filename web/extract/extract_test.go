@@ -55,6 +55,34 @@ func TestArticle(t *testing.T) {
 	}
 }
 
+// A page is of the day that it names as its own, and of no other: neither of today, nor
+// of a day of which it tells.
+func TestPublished(t *testing.T) {
+	text := strings.Repeat("<p>The mill on the river burned down in the night, and nobody was hurt when the roof fell in.</p>", 5)
+	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+	for name, test := range map[string]struct {
+		page, address string
+		want          time.Time
+	}{
+		"no date":           {text, "https://a.example/x", time.Time{}},
+		"copyright":         {text + "<footer>Copyright 2026 Mill</footer>", "https://a.example/x", time.Time{}},
+		"a day it tells of": {text + "<p>It happened on 5 March 1998.</p><p>It is 2024-11-20.</p>", "https://a.example/x", time.Time{}},
+		"today":             {text + "<div class=date>today</div>", "https://a.example/x", time.Time{}},
+		"a clock":           {text + "<time>10:30</time><div class=date>10:30 AM</div>", "https://a.example/x", time.Time{}},
+		"a kept page":       {text, "https://folder.invalid/x.html", time.Time{}},
+		"its time":          {text + "<time datetime=2020-02-03>then</time>", "https://a.example/x", day(2020, 2, 3)},
+		"its address":       {text, "https://a.example/2018/07/09/x", day(2018, 7, 9)},
+		"its head":          {"<meta property=article:published_time content=2019-05-06>" + text, "https://a.example/x", day(2019, 5, 6)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Article([]byte("<!doctype html><title>The mill</title>"+test.page), test.address)
+			if err != nil || !c.Published.Equal(test.want) {
+				t.Errorf("published %v, want %v (%v)", c.Published, test.want, err)
+			}
+		})
+	}
+}
+
 func TestSmallPages(t *testing.T) {
 	for name, test := range map[string]struct{ page, title, text string }{
 		"empty":       {"", "", ""},
