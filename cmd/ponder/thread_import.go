@@ -120,28 +120,19 @@ func nameOf(file string) string {
 	return file
 }
 
-// importRun is the run that a conversation without any gets, so that what was said in
-// it waits for no answer.
-const importRun ponder.RunID = "run_import"
-
 // resting returns what makes a thread rest that was imported: nobody is to work on
-// it before a user says something.
+// it before a user says something. In a conversation, what nobody has answered is so
+// taken to have been read, by a run that does nothing.
 func resting(tr transcript.Transcript) []ponder.Event {
-	var at ponder.Event
-	runs, spoken := false, false
+	info := ponder.Info{Thread: tr.Thread, Status: ponder.Created}
+	var last ponder.Event
 	for _, ev := range tr.Events {
-		switch ev.Body.(type) {
-		case ponder.RunStarted:
-			runs = true
-		case ponder.UserMessage:
-			spoken = true
-		}
-		at = ev
+		info, last = info.After(ev), ev
 	}
-	if runs || !spoken || tr.Thread.Kind != ponder.KindConversation {
+	if info.Status != ponder.Thinking || info.Open > 0 {
 		return halts(tr.Thread.Kind, tr.Events, "import")
 	}
-	run := ponder.Event{Run: importRun, Time: at.Time, Internal: true}
+	run := ponder.Event{Run: ponder.RunID(fmt.Sprint("run_import.", len(tr.Events))), Time: last.Time, Internal: true}
 	start, end := run, run
 	start.Body = ponder.RunStarted{Mode: chat.Name}
 	end.Body = ponder.RunFinished{Status: ponder.Completed, Answer: "imported"}
