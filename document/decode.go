@@ -6,16 +6,22 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 )
 
 var errBinary = errors.New("not a text")
 
 // decode returns the text of a file: UTF-8, UTF-16 with or without a mark, or,
-// where it is neither, Windows-1252, which has all of Latin-1. A file that is
-// no text in any of them is refused.
+// where it is neither, what its letters are most usual in (charset.go). A file of
+// which that is not sure is refused. What a terminal is told is left out.
 func decode(file []byte) (string, error) {
+	text, err := decodeText(file)
+	if err == nil && strings.IndexByte(text, 0x1b) >= 0 {
+		text = withoutSequences(text)
+	}
+	return text, err
+}
+
+func decodeText(file []byte) (string, error) {
 	if rest, ok := bytes.CutPrefix(file, []byte("\xef\xbb\xbf")); ok {
 		file = rest
 	}
@@ -31,11 +37,10 @@ func decode(file []byte) (string, error) {
 	if good, bad := runes(file); bad*20 <= good {
 		return string(bytes.ToValidUTF8(file, []byte("\ufffd"))), nil // damaged in few places
 	}
-	text, err := charmap.Windows1252.NewDecoder().Bytes(file)
-	if err != nil {
-		return "", errBinary
+	if text, ok := decodeOld(file); ok {
+		return text, nil
 	}
-	return string(text), nil
+	return "", errBinary
 }
 
 // controls refuses a file that has many bytes no text has, or a zero.

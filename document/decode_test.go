@@ -37,7 +37,7 @@ func TestDecode(t *testing.T) {
 		{"Windows-1252", "\x93so\x94 \x96 5 \x80", "“so” – 5 €"},
 		{"damaged", text + strings.Repeat("ü", 40) + "\xff\xfe", text + strings.Repeat("ü", 40) + "\ufffd"},
 		{"empty", "", ""},
-		{"form feed and colours", "a\fb\x1b[1mc", "a\fb\x1b[1mc"},
+		{"form feed and colours", "a\fb\x1b[1;31mc\x1b[0m \x1b]0;title\x1b\\d", "a\fbc d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := decode([]byte(c.in))

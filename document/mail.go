@@ -104,8 +104,8 @@ func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
 	}
 	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(r.depth, 4), Text: head.subject})
 	for _, f := range []field{{"From", head.from}, {"To", head.to}, {"Date", head.date}} {
-		if f.value != "" {
-			r.blocks = append(r.blocks, Block{Kind: Item, Text: f.name + ": " + f.value})
+		if f.value != "" { // found, but nothing that anybody says
+			r.blocks = append(r.blocks, Block{Kind: Code, Text: f.name + ": " + f.value})
 		}
 	}
 	r.entity(e, nest)

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,12 +39,24 @@ func looksPDF(head []byte) bool {
 func PDF(file []byte) (Content, error) { return readPDF(file, pdfTime) }
 
 func readPDF(file []byte, limit time.Duration) (Content, error) {
+	if err := checkPDF(file); err != nil {
+		return Content{}, err
+	}
+	engines, err := startPDFs()
+	if err != nil {
+		return Content{}, err
+	}
+	sum := sha256.Sum256(file)
+	if err := engines.late(sum); err != nil {
+		return Content{}, err
+	}
 	var r pdfReader
-	err := withPDFium(limit, func(e *pdfEngine) error {
+	err = engines.with(limit, func(e *pdfEngine) error {
 		r.pdfEngine = e
 		return r.read(file)
 	})
 	if err != nil {
+		engines.note(sum, err)
 		return Content{}, err
 	}
 	c := r.content

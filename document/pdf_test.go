@@ -165,11 +165,15 @@ func xobjects(depth int, cyclic bool) []byte {
 func TestPDFEnded(t *testing.T) {
 	hang := xobjects(28, false)
 	began := time.Now()
-	err := withPDFium(300*time.Millisecond, func(e *pdfEngine) error {
+	engines, err := startPDFs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = engines.with(300*time.Millisecond, func(e *pdfEngine) error {
 		r := pdfReader{pdfEngine: e}
 		return r.read(hang)
 	})
-	if err == nil || err.Error() != "it takes longer than 300ms to read" {
+	if err == nil || err.Error() != "it takes too long to read: longer than 300ms" {
 		t.Errorf("error %v", err)
 	}
 	if took := time.Since(began); took > 10*time.Second {

@@ -2,6 +2,7 @@ package document
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -23,15 +25,22 @@ const (
 	pdfTime   = 20 * time.Second       // for a file
 	pdfPage   = 100 * time.Millisecond // more, for each page that could be read
 	pdfMost   = 2 * time.Minute        // for a file of however many pages
-	pdfMemory = 512 << 20              // bytes of an engine's own memory, the file included
-	pdfAtOnce = 2                      // engines that run beside each other
+	pdfMemory = 256 << 20              // bytes of an engine's own memory, the file included
+	pdfAtOnce = 1                      // engines that run beside each other
+	pdfLarge  = 64 << 20               // bytes of memory that are given back at once
+	pdfLate   = 1000                   // files that are known to take too long
 )
 
 // startPDFs starts what engines are made of: PDFium as WebAssembly, which can
 // touch neither files nor the network. It costs a second or two on the first PDF
 // of all, which the cache folder of the user saves the next process, and nothing
 // before.
-var startPDFs = sync.OnceValues(func() (pdfium.Pool, error) {
+var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
+	pool, err := startPool()
+	return &pdfEngines{pool: pool, slow: map[[sha256.Size]byte]error{}}, err
+})
+
+func startPool() (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemory >> 16)
 	if dir, err := os.UserCacheDir(); err == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "ponder", "wasm")); err == nil {
@@ -41,7 +50,7 @@ var startPDFs = sync.OnceValues(func() (pdfium.Pool, error) {
 		}
 	}
 	return newPDFs(config) // the folder is full, or not ours
-})
+}
 
 func newPDFs(config wazero.RuntimeConfig) (pdfium.Pool, error) {
 	pool, err := webassembly.Init(webassembly.Config{
@@ -74,22 +83,45 @@ func (e *pdfEngine) extend(d time.Duration) {
 	}
 }
 
-// withPDFium calls f with an engine. When the time is up the engine is ended,
-// whatever it is doing.
-func withPDFium(limit time.Duration, f func(*pdfEngine) error) error {
-	pool, err := startPDFs()
-	if err != nil {
-		return err
+// pdfEngines are what PDFs are read with, one at a time.
+type pdfEngines struct {
+	pool pdfium.Pool
+
+	mu   sync.Mutex
+	slow map[[sha256.Size]byte]error // files that took too long, and why they are not read again
+}
+
+// late returns why a file is not read: it took too long before.
+func (p *pdfEngines) late(sum [sha256.Size]byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slow[sum]
+}
+
+// note notes a file that took too long.
+func (p *pdfEngines) note(sum [sha256.Size]byte, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if errors.Is(err, errSlow) && len(p.slow) < pdfLate {
+		p.slow[sum] = err
 	}
-	instance, err := pool.GetInstanceWithContext(context.Background())
+}
+
+var errSlow = errors.New("it takes too long to read")
+
+// with calls f with an engine. When the time is up the engine is ended, whatever
+// it is doing, with an error that is errSlow.
+func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
+	instance, err := p.pool.GetInstanceWithContext(context.Background())
 	if err != nil {
 		return fmt.Errorf("start the PDF engine: %w", err)
 	}
-	defer instance.Close() //nolint:errcheck // it is thrown away
 	mod, err := moduleOf(instance)
 	if err != nil {
+		_ = instance.Close() // it is thrown away
 		return err
 	}
+	defer end(instance, mod)
 	late := make(chan struct{})
 	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit}
 	e.timer = time.AfterFunc(limit, func() {
@@ -99,12 +131,22 @@ func withPDFium(limit time.Duration, f func(*pdfEngine) error) error {
 	err = f(e)
 	if !e.timer.Stop() {
 		<-late
-		return fmt.Errorf("it takes longer than %v to read", e.limit)
+		return fmt.Errorf("%w: longer than %v", errSlow, e.limit)
 	}
 	if e.err != nil {
 		return fmt.Errorf("the PDF engine broke off: %s", firstLine(e.err.Error()))
 	}
 	return err
+}
+
+// end throws an engine away. One that was large is given back to the system now:
+// the next would grow beside it otherwise.
+func end(instance pdfium.Pdfium, mod api.Module) {
+	large := mod.Memory().Size() > pdfLarge
+	_ = instance.Close()
+	if large {
+		debug.FreeOSMemory()
+	}
 }
 
 // moduleOf returns the module that an instance runs in, which is a field of what
