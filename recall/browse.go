@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/recall/index"
+	"ponder/recall/query"
 )
 
 // asks reports whether the query has words to look for besides those that say when
@@ -39,37 +40,69 @@ func (s *search) ofTime(ctx context.Context, soft bool) ([]*candidate, error) {
 	}
 	if len(list) > 0 {
 		s.best = best
-	} else if len(more) > 0 {
-		s.notes = append(s.notes, "Nothing of that time was found; these speak of it.")
 	}
+	return s.withSpeaking(list, more), nil
+}
+
+// withSpeaking returns what is of a time, and what speaks of it: first what says
+// "before the launch" as the query does, then with what is of the time that which is
+// dated by no more than its file, and last the rest. If nothing is of that time or
+// speaks of it, it is what has the words.
+func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 	has := map[int64]bool{}
 	for _, c := range list {
 		has[c.item.num] = true
 	}
-	wanted := 0
-	for _, w := range s.query.Words {
-		if !w.Not {
-			wanted++
-		}
-	}
+	var others []*candidate
 	for _, c := range more {
 		switch {
 		case len(c.words) > 0 && s.saysAnchor(c):
 			list = slices.DeleteFunc(list, func(other *candidate) bool { return !other.byWords && other.item.num == c.item.num })
 			c.score = max(c.score, mostBrowsed+0.01)
-		case has[c.item.num] || len(c.words) < wanted:
-			continue
-		default:
-			c.score *= outside
-			if len(list) > 0 { // behind all that is of the time
-				c.score = min(c.score, leastBrowsed)
+		case s.speaks(c):
+			list = slices.DeleteFunc(list, func(other *candidate) bool { return other.item.fileTime() && other.item.num == c.item.num })
+			if c.score = leastBrowsed; c.item.fileTime() {
+				c.score = mostBrowsed - 0.05
+			} else if has[c.item.num] {
+				continue
 			}
+		default:
+			c.score = min(c.score*outside, leastBrowsed)
+			others = append(others, c)
+			continue
 		}
 		list = append(list, c)
 	}
+	if len(list) == 0 {
+		if list = others; len(list) > 0 {
+			s.notes = append(s.notes, "Nothing of that time was found; these have words of it.")
+		}
+	}
 	slices.SortStableFunc(list, bestFirst)
-	return list, nil
+	return list
 }
+
+// speaks reports whether a sentence of a passage, or its title, names a time that is
+// within that of the query.
+func (s *search) speaks(c *candidate) bool {
+	if s.query.Anchor != nil {
+		return false
+	}
+	want, written := s.query.Time, c.item.Date
+	if written.IsZero() {
+		written = s.now
+	}
+	for _, line := range append(sentenceEnd.Split(c.passage.Text, maxSentences), c.item.Title) {
+		r := query.Parse(line, written).Time
+		if !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(want.From) && (want.To.IsZero() || !r.To.After(want.To)) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSentences is how many sentences of a passage are read for times.
+const maxSentences = 32
 
 // saysAnchor reports whether a passage itself says "before the launch", as the
 // query does: whenever it was written, it is of that time.

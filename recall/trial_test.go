@@ -59,6 +59,20 @@ func TestTimesAlone(t *testing.T) {
 	}
 }
 
+// What a text says of a time is more than what its file is dated by, and what names
+// another day of a month is not of the day that is asked for.
+func TestTimesInTexts(t *testing.T) {
+	r := newRig(t)
+	r.ingest(recall.IngestOptions{}, folder(t, map[string]string{
+		"standup1.md": "# Standup, 20 June 2023\n\nCustomers complain about the battery in 2023, and again in 2023.",
+		"standup2.md": "# Standup, 2 May 2023\n\nLoad tests fail.",
+	}))
+	got := r.search("in May 2023", recall.SearchOptions{})
+	if len(got.Hits) != 1 || !strings.Contains(got.Hits[0].Context, "Load tests") {
+		t.Errorf("found %q, says %q", quotes(got), got.Says)
+	}
+}
+
 // A passage that says "before the launch" is of that time whenever it was written,
 // and the time of a file dates no event.
 func TestAnchors(t *testing.T) {
