@@ -18,8 +18,11 @@ const (
 // folderProvider is the provider whose pages do not come over the network.
 const folderProvider = "folder"
 
-// maxQuotes is how many quotes are remembered.
-const maxQuotes = 1000
+// Bounds on the comparison of quotes.
+const (
+	maxQuotes = 1000 // that are remembered
+	leastHeld = 40   // bytes of a quote that tells that another one holds it
+)
 
 // mark adds to what is known of a hit what can be seen of it only here, and takes from
 // it what is not so: what strangers wrote for programs is marked, a page of a folder
@@ -56,18 +59,30 @@ func (h hit) addressed() bool {
 func (e evidence) quotable() bool { return e.Copy == "" && !e.Addressed && !e.Earlier }
 
 // repeats reports whether the quote of a hit was gathered before from the same page,
-// whichever tool found it; if not, it is remembered. Documents are not asked about:
+// whichever tool found it, or as a part of it; if not, it is remembered. Documents are not asked about:
 // what is found in them is known by its place.
 func (s *state) repeats(h hit) bool {
 	if h.Kind == "" || !s.opts.Memory && !s.opts.Web {
 		return false
 	}
 	key := quoteKey(h) + ":" + pageKey(h)
-	if slices.Contains(s.Quotes, key) {
+	if slices.Contains(s.Quotes, key) || s.holds(h) {
 		return true
 	}
 	s.Quotes = push(s.Quotes, key, maxQuotes)
 	return false
+}
+
+// holds reports whether a hit has all of a quote of the same page in it, as the snippet
+// of a page that was read has.
+func (s *state) holds(h hit) bool {
+	quote, page := defused(oneLine(h.Quote)), pageKey(h)
+	if h.Untrusted {
+		quote = tame(quote)
+	}
+	return slices.ContainsFunc(s.Evidence, func(e evidence) bool {
+		return !e.Earlier && len(e.Quote) >= leastHeld && strings.Contains(quote, strings.TrimSuffix(e.Quote, "…")) && pageKey(hit{Source: e.Source, origin: origin{URL: e.URL}}) == page
+	})
 }
 
 // quotedElsewhere reports whether the quote of a hit was gathered from another page.

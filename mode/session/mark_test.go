@@ -141,6 +141,25 @@ func TestFolderHasNoTransport(t *testing.T) {
 	}
 }
 
+// The snippet of a page that was quoted is not new if it holds what was quoted.
+func TestSnippetHoldsQuote(t *testing.T) {
+	s := &state{opts: Options{Web: true}}
+	s.Evidence = []evidence{{N: 1, Source: "https://sea.test/deep", URL: "https://sea.test/deep", Quote: clip(deep+" "+other, 100)}, {N: 2, Source: "thread:a", Quote: other, Earlier: true}}
+	for name, test := range map[string]struct {
+		url, quote string
+		want       bool
+	}{
+		"it holds it":         {"https://sea.test/deep/", "So. " + deep + " " + other, true},
+		"it has a part of it": {"https://sea.test/deep", deep, false},
+		"of another page":     {"https://light.test/", deep + " " + other, false},
+		"of none before":      {"https://light.test/", other, false},
+	} {
+		if got := s.repeats(snippet(hit{origin: origin{URL: test.url}}, test.quote)); got != test.want {
+			t.Errorf("%s: repeats %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // What one tool found of a page is not new when another finds it, and that of another
 // page does not claim to be the only one that says so.
 func TestRepeats(t *testing.T) {
