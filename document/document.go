@@ -36,6 +36,8 @@ type Content struct {
 	Author    string    // the same
 	Published time.Time // UTC; zero if the file does not say
 	Language  string    // as the file says it, "en" or "de-AT"
+	Tags      []string  // as the file names them; at most 64
+	Names     []string  // who it is from and to, with their addresses: found, never quoted
 	Blocks    []Block
 }
 
@@ -47,6 +49,8 @@ type Document struct {
 	Author    string // "" if the file names none
 	Published time.Time
 	Language  string
+	Tags      []string
+	Names     []string
 	Text      string
 	Hash      string // SHA-256 of Text, hex
 	Pages     []Page // in order of Start; none if the file has no pages
@@ -83,7 +87,7 @@ type Sentence struct {
 func NewDocument(source, name string, c Content) *Document {
 	d := &Document{
 		Source: source, Title: oneLine(c.Title), Author: oneLine(c.Author),
-		Published: c.Published, Language: language(c.Language),
+		Published: c.Published, Language: language(c.Language), Tags: c.Tags, Names: c.Names,
 	}
 	var text strings.Builder
 	open := -1 // the innermost section

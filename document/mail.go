@@ -38,7 +38,19 @@ func Mail(file []byte) (Content, error) {
 		c.Published = parseDate(head.date)
 	}
 	c.Blocks = r.blocks
+	c.Names = headNames(head)
 	return c, nil
+}
+
+// headNames returns who a message is from and to.
+func headNames(head mailHead) []string {
+	var names []string
+	for _, n := range append([]string{head.from}, strings.Split(head.to, ", ")...) {
+		if n = strings.Trim(n, `" `); n != "" {
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 // A mailHead is what the header of a message says.
@@ -103,10 +115,8 @@ func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
 		return mailHead{}, errMail
 	}
 	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(r.depth, 4), Text: head.subject})
-	for _, f := range []field{{"From", head.from}, {"To", head.to}, {"Date", head.date}} {
-		if f.value != "" { // found, but nothing that anybody says
-			r.blocks = append(r.blocks, Block{Kind: Code, Text: f.name + ": " + f.value})
-		}
+	if r.depth > 0 { // of the message itself they are told apart
+		r.blocks = append(r.blocks, Block{Kind: Code, Text: "From: " + strings.TrimSpace(head.from+" "+head.date)})
 	}
 	r.entity(e, nest)
 	return head, nil

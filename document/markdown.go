@@ -45,6 +45,7 @@ func (m *markdown) frontMatter(text string) string {
 		if end < 0 {
 			return text
 		}
+		m.about.Tags = frontTags(text[:end])
 		for line := range strings.Lines(text[:end]) {
 			key, value, _ := strings.Cut(strings.Replace(line, "=", ":", 1), ":")
 			value = strings.Trim(strings.TrimSpace(value), `"'`)
@@ -63,6 +64,36 @@ func (m *markdown) frontMatter(text string) string {
 		return rest[len(firstLine(rest)):]
 	}
 	return text
+}
+
+// maxTags is the most tags that are taken of a file.
+const maxTags = 64
+
+// frontTags returns the tags that stand before a text: as a list on one line or
+// several, or with commas between them.
+func frontTags(front string) []string {
+	var tags []string
+	open := false
+	for line := range strings.Lines(front) {
+		line = strings.TrimSpace(line)
+		item, listed := strings.CutPrefix(line, "- ")
+		key, value, _ := strings.Cut(strings.Replace(line, "=", ":", 1), ":")
+		switch key = strings.ToLower(strings.TrimSpace(key)); {
+		case open && listed:
+			value = item
+		case key == "tags" || key == "keywords":
+			open = true
+		default:
+			open = open && line == ""
+			continue
+		}
+		for t := range strings.SplitSeq(strings.Trim(strings.TrimSpace(value), "[]"), ",") {
+			if t = strings.Trim(t, "\"'# \t"); t != "" && len(tags) < maxTags {
+				tags = append(tags, oneLine(t))
+			}
+		}
+	}
+	return tags
 }
 
 func (m *markdown) line(line string) {

@@ -135,7 +135,7 @@ func TestTyped(t *testing.T) {
 		{"application/octet-stream", "https://x.org/a.csv", "a,b\n1,2", "a: a: 1 | b: 2"},
 		{"", "x", "<html><p>page", "x: page"},
 		{"application/pdf", "https://x.org/a.pdf", string(pdfPages(pdfText(72, 700, 12, "tide"))), "The Harbour: tide"},
-		{"message/rfc822", "x", letterHead + "\nyes\n", "Tides: Tides From: Anna Meier <anna@x.org> To: Ben <ben@x.org> Date: Tue, 5 Mar 2024 10:00:00 +0100 yes"},
+		{"message/rfc822", "x", letterHead + "\nyes\n", "Tides: Tides yes"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			d, err := Typed(c.kind, c.name, []byte(c.file))

@@ -1,11 +1,15 @@
 package recall
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"ponder/document"
 )
 
 // layouts are the forms of times that exports of posts and mails use.
@@ -106,8 +110,9 @@ func parseMonth(s string) (time.Month, bool) {
 	return 0, false
 }
 
-// dayName is a file name that begins with a day: 2024-03-05.md, 20240305 trip.md.
-var dayName = regexp.MustCompile(`^(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})(?:$|[^\d])`)
+// dayName is a day in the name of a file, in front with or without marks between,
+// elsewhere with them: 20240305 trip.md, standup-2024-03-05.md, 2024_03_05 notes.md.
+var dayName = regexp.MustCompile(`(?:^(\d{4})()(\d{2})()(\d{2})|(?:^|[^\d])(\d{4})([-_.])(\d{2})([-_.])(\d{2}))(?:$|[^\d])`)
 
 // dayOfPath returns the day that a file is named after: that of its name, or of
 // the folders it is in, as in 2024/03/05.md.
@@ -115,12 +120,76 @@ func dayOfPath(path string) (time.Time, bool) {
 	base := filepath.Base(path)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if m := dayName.FindStringSubmatch(name); m != nil {
-		return dayOf(m[1], m[2], m[3])
+		return dayOf(m[1]+m[6], m[3]+m[8], m[5]+m[10])
 	}
 	month := filepath.Base(filepath.Dir(path))
 	year := filepath.Base(filepath.Dir(filepath.Dir(path)))
 	if len(name) == 2 && len(month) == 2 && len(year) == 4 {
 		return dayOf(year, month, name)
+	}
+	return time.Time{}, false
+}
+
+// dayIn finds a full day anywhere in a title: "Standup, 2 May 2026".
+func dayIn(s string) (time.Time, bool) {
+	s = clip(strings.TrimSpace(s), 200)
+	for at := 0; at < len(s); {
+		if t, ok := parseDay(s[at:]); ok {
+			return t, true
+		}
+		next := strings.IndexAny(s[at:], " ,(:–-")
+		if next < 0 {
+			break
+		}
+		_, n := utf8.DecodeRuneInString(s[at+next:])
+		at += next + n
+	}
+	return time.Time{}, false
+}
+
+// What [Item.Meta] says, under metaDated, of where a date is from. The date of an
+// item without it was given, or is that of a record.
+const (
+	metaDated = "dated"
+	datedName = "name" // of the file
+	datedText = "text" // what the file says
+	datedFile = "file" // when the file was written last, which may mean nothing
+)
+
+// dates dates an item of a file by what is known best: what the file says in
+// itself, its name, a day in its title or first heading, what the user gave for
+// all, when it was written.
+func (it *Item) dates(doc *document.Document, base Item, modified time.Time) {
+	day, named := dayOfPath(base.Path)
+	how := datedFile
+	switch titled, ok := titleDay(doc); {
+	case !doc.Published.IsZero():
+		it.Date, how = doc.Published, datedText
+	case named:
+		it.Date, how = day, datedName
+	case ok:
+		it.Date, how = titled, datedText
+	case !base.Date.IsZero():
+		it.Date, how = base.Date, ""
+	default:
+		it.Date = modified
+	}
+	if how != "" && !it.Date.IsZero() {
+		it.Meta = maps.Clone(it.Meta)
+		if it.Meta == nil {
+			it.Meta = map[string]string{}
+		}
+		it.Meta[metaDated] = how
+	}
+}
+
+// titleDay returns the day that a title or the first heading has.
+func titleDay(doc *document.Document) (time.Time, bool) {
+	if t, ok := dayIn(doc.Title); ok {
+		return t, true
+	}
+	if len(doc.Sections) > 0 && doc.Sections[0].Start < 400 {
+		return dayIn(doc.Sections[0].Title)
 	}
 	return time.Time{}, false
 }

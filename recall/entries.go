@@ -34,7 +34,6 @@ func entries(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 		base.Title = stem(src.path)
 		return talks(rowsOf(ext, raw), base)
 	}
-	base.Date = dated(base.Date, src.modified)
 	return documents(src, raw, base)
 }
 
@@ -55,7 +54,7 @@ func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 				continue
 			}
 			key := strings.TrimPrefix(strings.TrimPrefix(doc.Source, src.path), "#")
-			for _, e := range ofDocument(doc, key, base) {
+			for _, e := range ofDocument(doc, key, base, src.modified) {
 				if !yield(e, nil) {
 					return
 				}
@@ -65,13 +64,13 @@ func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 }
 
 // ofDocument returns the entries that a document is.
-func ofDocument(doc *document.Document, key string, base Item) []*entry {
-	e := documentEntry(doc, key, base)
+func ofDocument(doc *document.Document, key string, base Item, modified time.Time) []*entry {
+	e := documentEntry(doc, key, base, modified)
 	if key != "" || base.Kind != "" && base.Kind != KindJournal {
 		return []*entry{e}
 	}
-	if day, ok := dayOfPath(base.Path); ok {
-		e.item.Kind, e.item.Date = KindJournal, day
+	if _, ok := dayOfPath(base.Path); ok && written(base.Path) {
+		e.item.Kind = KindJournal
 		return []*entry{e}
 	}
 	days := daysOf(doc)
@@ -80,10 +79,10 @@ func ofDocument(doc *document.Document, key string, base Item) []*entry {
 	}
 	var list []*entry
 	for _, d := range days {
-		e := documentEntry(d.doc, d.key, base)
+		e := documentEntry(d.doc, d.key, base, modified)
 		e.item.Kind = KindJournal
 		if !d.date.IsZero() {
-			e.item.Date = d.date
+			e.item.Date, e.item.Meta = d.date, map[string]string{metaDated: datedText}
 			e.item.Title = line(e.item.Title+" "+d.date.Format("2006-01-02"), maxField)
 		}
 		list = append(list, e)
@@ -93,15 +92,19 @@ func ofDocument(doc *document.Document, key string, base Item) []*entry {
 
 // documentEntry makes an entry of a document that is a part of a file, or all of
 // it.
-func documentEntry(doc *document.Document, key string, base Item) *entry {
+func documentEntry(doc *document.Document, key string, base Item, modified time.Time) *entry {
 	it := base
 	it.Title, it.Author, it.Part = doc.Title, dflt(doc.Author, base.Author), key
-	it.Date = dated(doc.Published, base.Date)
-	e := &entry{item: it, doc: doc}
+	it.Tags = append(append([]string(nil), base.Tags...), doc.Tags...)
+	it.dates(doc, base, modified)
+	e := &entry{item: it, doc: doc, named: doc.Names}
 	if it.Kind == "" {
 		e.item.Kind = KindDocument
+		if mail(base.Source) {
+			e.item.Kind = KindThread
+		}
 	}
-	if mail(base.Path) && it.Author != "" {
+	if mail(base.Source) && it.Author != "" {
 		e.turns = []turn{{0, it.Author}}
 	}
 	return e
@@ -111,6 +114,15 @@ func documentEntry(doc *document.Document, key string, base Item) *entry {
 func mail(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".mbox", ".mbx", ".eml":
+		return true
+	}
+	return false
+}
+
+// written reports whether a file is a note that somebody wrote, by its name.
+func written(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md", ".markdown", ".txt", ".text", ".org", ".rst", ".adoc", "":
 		return true
 	}
 	return false

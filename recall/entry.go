@@ -17,7 +17,8 @@ type entry struct {
 	sum      string // of all that is said of it
 	said     string // the text as it was given, if it was
 	doc      *document.Document
-	turns    []turn // who speaks, if somebody does
+	turns    []turn   // who speaks, if somebody does
+	named    []string // who else has to do with it
 	index    index.Doc
 }
 
@@ -81,6 +82,9 @@ func (e *entry) names(it Item) []string {
 	add(it.Author)
 	for _, t := range e.turns {
 		add(t.speaker)
+	}
+	for _, n := range e.named {
+		add(line(n, maxField))
 	}
 	return names
 }

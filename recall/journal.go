@@ -58,7 +58,7 @@ func daysOf(d *document.Document) []day {
 // but headings.
 func slice(d *document.Document, start, end int) *document.Document {
 	end = start + len(strings.TrimRight(d.Text[start:end], "\n "))
-	s := &document.Document{Source: d.Source, Title: d.Title, Text: d.Text[start:end], Author: d.Author, Published: d.Published, Language: d.Language}
+	s := &document.Document{Source: d.Source, Title: d.Title, Text: d.Text[start:end], Author: d.Author, Published: d.Published, Language: d.Language, Tags: d.Tags, Names: d.Names}
 	index := map[int]int{-1: -1}
 	for i, sec := range d.Sections {
 		if sec.Start < start || sec.Start >= end {

@@ -50,6 +50,30 @@ func (l *Library) Settle(ctx context.Context, progress func(vectors int)) error 
 	return nil
 }
 
+// SettleFor is [Library.Settle] for a while: what is not done then is done the next
+// time, and done is false. Progress, if set, is told how many of all passages have
+// vectors. The error is that of ctx only if ctx itself has ended.
+func (l *Library) SettleFor(ctx context.Context, d time.Duration, progress func(vectors, of int)) (done bool, err error) {
+	of := 0
+	if progress != nil {
+		err := l.db.Read.QueryRowContext(ctx, l.db.Bind(`SELECT COALESCE(sum(passages), 0) FROM recall_item`)).Scan(&of)
+		if err != nil {
+			return false, fmt.Errorf("tend library: %w", err)
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	err = l.Settle(within, func(vectors int) {
+		if progress != nil {
+			progress(min(vectors, of), of)
+		}
+	})
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // merge merges the index until nothing is left to merge. One goroutine does.
 func (l *Library) merge(ctx context.Context) error {
 	if !l.tending.TryLock() {
