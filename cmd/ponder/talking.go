@@ -123,7 +123,10 @@ func (a *app) talking(ctx context.Context, model string) (talking, error) {
 			models[deepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)
 		}
 	}
-	t := talking{models: models, name: models[ponder.Fast][0].Name(), think: l.cfg.Thinks(models[ponder.Fast][0].Name(), l.prices), cfg: *l.cfg}
+	t := talking{models: models, name: models[ponder.Fast][0].Name(), cfg: *l.cfg}
+	if err := t.thinking(l); err != nil {
+		return talking{}, failure{wrongUsage, err}
+	}
 	t.window = l.window(t.name)
 	t.check = func(ctx context.Context) error { return a.check(ctx, l, models, ponder.Fast) }
 	return t, nil
