@@ -70,9 +70,13 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 	if err != nil {
 		return time.Time{}, "", err
 	}
+	wanted := len(stems(event, "en"))
 	for _, c := range list { // what names the event with a date
 		if c.relevance < anchorNamed || c.relevance < list[0].relevance*anchorShare {
 			break
+		}
+		if len(c.words)*2 <= wanted && wanted > 1 {
+			continue
 		}
 		if t := s.dateIn(c.passage.Text, event, c.item.Date); !t.IsZero() {
 			return t, c.item.Title, nil
@@ -82,7 +86,7 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 		if c.relevance < anchorLeast || c.relevance < list[0].relevance*0.6 {
 			break
 		}
-		if c.item.Date.IsZero() || c.item.finished() || s.saysAnchor(c) {
+		if len(c.words)*2 <= wanted && wanted > 1 || c.item.Date.IsZero() || c.item.finished() || s.saysAnchor(c) {
 			continue
 		}
 		if guessed, err := s.ofFile(ctx, c.item); err != nil || guessed {
