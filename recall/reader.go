@@ -122,7 +122,7 @@ func (p *plan) page(ctx context.Context, page Page) error {
 	var packed []archive.Packed
 	it := Item{
 		Kind: p.o.Kind, Persona: p.o.Persona, Tags: p.o.Tags, Title: page.Title, Author: page.Author, Source: page.URL, Link: page.URL,
-		ExternalID: page.URL, Date: dated(page.Published, p.o.Date, page.Fetched),
+		ExternalID: page.URL, Date: dated(page.Published, p.o.Date),
 	}
 	if it.Kind == "" {
 		it.Kind = KindDocument

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -356,25 +355,22 @@ const settleTime = 3 * time.Second
 // settle merges the index and makes vectors. What cannot be done now is done by
 // and by: a note does not wait for long.
 func (t *taking) settle(ctx context.Context, files bool) error {
-	if !files {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, settleTime)
-		defer cancel()
+	limit := settleTime
+	if files {
+		limit = 24 * time.Hour
 	}
-	err := t.Settle(ctx, func(vectors int) {
-		t.show(&progress{-1, "vectors of " + counted(vectors, "passage", "passages")})
+	done, err := t.SettleFor(ctx, limit, func(vectors, of int) {
+		t.show(&progress{float64(vectors) / float64(max(1, of)), fmt.Sprintf("vectors of %s of %s passages", number(vectors), number(of))})
 	})
 	t.show(nil)
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		t.app.note("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
-		return nil
 	case ctx.Err() != nil:
 		t.app.note("stopped while vectors were made; all can be found by its words, and the same command goes on")
 		return failure{interrupted, ctx.Err()}
+	case err != nil:
+		t.app.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
+	case !done:
+		t.app.note("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
 	}
-	t.app.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
 	return nil
 }

@@ -117,6 +117,7 @@ func New(opts Options) ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
 		Version: 1,
+		Layout:  1,
 		Doc:     "Talk with the user.",
 		Wakes:   func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok },
 		History: true,

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,7 @@ func (p part) key(what string) string { return what + "-" + strconv.FormatInt(in
 // overflow decides what to condense, if that is too long. It is called when a
 // turn has ended.
 func (s *state) overflow() {
-	size, notes := 0, 0
-	for _, t := range s.Turns {
-		size += t.size()
-	}
+	size, notes := s.Size, 0
 	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.bytes(fullShare) {
 		half := 0
 		for i, t := range s.Turns[:len(s.Turns)-1] {
@@ -104,12 +102,46 @@ func (s *state) summed(b ponder.Summary) {
 	s.Summary, s.Summed, s.Condensed.Turns = b.Content, b.To, part{}
 	i := 0
 	for i < len(s.Turns) && s.Turns[i].Said.Seq <= b.To {
-		if text := strings.TrimSpace(s.Turns[i].Said.Text); strings.HasPrefix(text, "/") {
-			s.Command = text
-		}
 		i++
 	}
-	s.Turns = s.Turns[i:]
+	s.drop(i)
+	s.Left = 0
+}
+
+// Bounds on the turns that are kept until they are condensed. A thread from elsewhere
+// may have any number of them.
+const (
+	keptTurns = 1000
+	keptShare = 2 // of the window
+)
+
+// push adds a turn that has ended. Where there are more than are kept, the older half
+// is let go, as if the model had not condensed it.
+func (s *state) push(t Turn) {
+	s.Turns, s.Size = append(slices.Clip(s.Turns), t), s.Size+t.size()
+	if len(s.Turns) <= keptTurns && s.Size <= s.opts.bytes(keptShare) {
+		return
+	}
+	i, size := len(s.Turns), 0
+	for i > 0 && len(s.Turns)-i < keptTurns/2 {
+		if size += s.Turns[i-1].size(); size > s.opts.bytes(keptShare)/2 && i < len(s.Turns) {
+			break
+		}
+		i--
+	}
+	s.drop(i)
+	s.Left += i
+}
+
+// drop lets the oldest n turns go.
+func (s *state) drop(n int) {
+	for _, t := range s.Turns[:n] {
+		s.Size -= t.size()
+		if text := strings.TrimSpace(t.Said.Text); strings.HasPrefix(text, "/") {
+			s.Command = text
+		}
+	}
+	s.Turns = slices.Clone(s.Turns[n:])
 }
 
 // oldTurns returns what was said up to a place, as one text.

@@ -84,7 +84,7 @@ func (s *state) fit(room int) (turns []Turn, left int) {
 		}
 		i--
 	}
-	return s.Turns[i:], i
+	return s.Turns[i:], i + s.Left
 }
 
 // current returns the message of the turn that goes on, with the reflections that

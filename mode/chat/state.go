@@ -18,6 +18,8 @@ type state struct {
 	Turns   []Turn     `json:"turns,omitempty"`   // that have ended and are not condensed, oldest first
 	Waiting []Turn     `json:"waiting,omitempty"` // whose messages are not answered; the first may be going on
 	Ended   ponder.Seq `json:"ended,omitempty"`   // where the last turn ended
+	Size    int        `json:"size,omitempty"`    // of Turns
+	Left    int        `json:"left,omitempty"`    // turns before Turns that are in no summary
 
 	Summary string     `json:"summary,omitempty"` // of what came before Turns
 	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event that it stands for
@@ -171,7 +173,7 @@ func (s *state) said(ev ponder.Event, b ponder.AssistantMessage) {
 			s.end(ev.Seq, false)
 			return
 		}
-		s.Turns = append(slices.Clip(s.Turns), Turn{Said: Said{Seq: ev.Seq}, Answer: []string{b.Content}})
+		s.push(Turn{Said: Said{Seq: ev.Seq}, Answer: []string{b.Content}})
 	}
 }
 
@@ -191,7 +193,7 @@ func (s *state) attached(ev ponder.Event, b ponder.AttachmentAdded) {
 		return // of a run, or one that the model cannot read
 	}
 	text := "[attached: " + b.Name + "]\n" + b.Content
-	s.Turns = append(slices.Clip(s.Turns), Turn{Said: Said{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
+	s.push(Turn{Said: Said{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
 }
 
 // end ends the turn that goes on. Used says that it was answered, so that the
@@ -209,7 +211,7 @@ func (s *state) end(at ponder.Seq, used bool) {
 	if s.opts.Forget {
 		t.Mused = nil
 	}
-	s.Turns = append(slices.Clip(s.Turns), t)
+	s.push(t)
 	s.Waiting, s.Work, s.Ended, s.Hurry = slices.Clip(s.Waiting[1:]), nil, at, false
 	s.overflow()
 }
