@@ -25,6 +25,7 @@ var scenarios = []scenario{
 	{"one session, 20 ms a call", pace(load{1, 300, 20 * time.Millisecond, 0}, goals{ratio: 1.10})},
 	{"1000 sessions, 1 s a call", pace(load{1000, 40, time.Second, 0.5}, goals{1.02, 0.5, 20, 0.4, 64})},
 	{"one session of 5000 thoughts", long(longLoad)},
+	{"a conversation of 100000 events", opening(100_000)},
 	{"10000 sessions, 20 s a call", size(load{10_000, 3, 20 * time.Second, 0.5})},
 	{"worlds", worlds},
 	{"ranking of cranfield", ranking("cranfield", bars{0.384, 0.329})},
@@ -33,6 +34,7 @@ var scenarios = []scenario{
 	{"evidence in meetings", conversing("qmsum-val.json", 0)},
 	{"text of pages", extraction},
 	{"200000 passages", remembering(200_000)},
+	{"100 conversations at once", talks(talkLoad{100, 20, 400 * time.Millisecond, 20 * time.Millisecond, 400 * time.Millisecond})},
 }
 
 // measureOne measures a scenario in this process.
