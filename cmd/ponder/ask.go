@@ -112,7 +112,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 	if err != nil {
 		return err
 	}
-	t.message = ev.ID
+	t.message, t.seq = ev.ID, ev.Seq
 	stop := make(chan struct{}, 1)
 	defer s.brake.toRest(func() { stop <- struct{}{} })()
 	sctx, cancel := context.WithCancel(ctx)

@@ -64,7 +64,6 @@ type chatting struct {
 // A going is a turn that goes on.
 type going struct {
 	turn
-	seq      ponder.Seq // of the message
 	stopping bool
 	stopped  bool
 }

@@ -235,7 +235,8 @@ func (s *chatting) newCommand(ctx context.Context, _ string) error {
 	}
 	s.leave(ctx)
 	s.signs, s.deaf, s.heard, s.next, s.musing, s.again = nil, nil, 0, nil, musing{}, nil
-	s.id, s.fresh, s.working = "", false, false
+	s.id, s.nextID, s.fresh, s.working = "", "", false, false
+	s.hearing = false
 	if err := s.open(ctx); err != nil {
 		return err
 	}

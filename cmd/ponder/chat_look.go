@@ -16,8 +16,11 @@ import (
 // errUnsaid says that there is nothing to look at.
 var errUnsaid = errors.New("nothing was said yet")
 
-// shownThoughts is how many thoughts are shown.
-const shownThoughts = 20
+// What is shown of thoughts: the newest, of the newest events.
+const (
+	shownThoughts = 20
+	readThoughts  = 20_000
+)
 
 // thoughtsCommand shows what was thought in the conversation and not said.
 func (s *chatting) thoughtsCommand(ctx context.Context, _ string) error {
@@ -25,7 +28,7 @@ func (s *chatting) thoughtsCommand(ctx context.Context, _ string) error {
 		return errUnsaid
 	}
 	var list []string
-	for ev, err := range s.store.Events(ctx, s.id, 0) {
+	for ev, err := range s.store.Events(ctx, s.id, max(0, s.heard-readThoughts)) {
 		if err != nil {
 			return err
 		}

@@ -45,8 +45,8 @@ func (s *chatting) turnNext(ctx context.Context) {
 			}
 			continue
 		}
-		s.now = &going{seq: w.seq}
-		s.now.message = w.id
+		s.now = &going{}
+		s.now.message, s.now.seq = w.id, w.seq
 	}
 }
 
@@ -209,6 +209,7 @@ func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
 	}
 	if info.Status.Ended() {
 		open, s.musing.done = nil, s.musing.asked
+		_ = s.thinker.mind.Fold(ctx, s.id) // so that the first turn begins at once
 	}
 	s.retell(lines, open)
 	return open, nil

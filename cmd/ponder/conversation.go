@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
-	"sync"
 	"time"
 
 	"ponder"
@@ -20,13 +18,17 @@ import (
 // that. Its methods are called from one goroutine.
 type conversation struct {
 	*app
+	life    context.Context //nolint:containedctx // of the command
 	store   *sqlite.Store
 	talking talking
 	id      ponder.ThreadID // empty: it is made with the first message
 	fresh   bool            // it was made here
+	nextID  ponder.ThreadID // that it is made with
 
 	thinker *thinker
 	pieces  pieces
+	caster  *caster   // of what is written here
+	hearing bool      // what another process writes
 	worked  chan rest // of the work that goes on here
 	started int       // how often it was begun
 	working bool
@@ -42,15 +44,33 @@ type rest struct {
 // converse returns a conversation, on a new thread if id is empty. The caller closes
 // it, and the store after it.
 func (a *app) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t talking) (*conversation, error) {
-	c := &conversation{app: a, store: store, talking: t, id: id, worked: make(chan rest, 1)}
+	c := &conversation{app: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
 	c.pieces.bell = make(chan struct{}, 1)
 	return c, c.open(ctx)
 }
 
 // open makes the thinker.
 func (c *conversation) open(ctx context.Context) (err error) {
-	c.thinker, err = c.talker(ctx, c.store, c.talking, c.pieces.add)
+	c.thinker, err = c.talker(ctx, c.store, c.talking, c.written)
 	return err
+}
+
+// written takes in what a model writes here.
+func (c *conversation) written(d ponder.Delta) {
+	c.pieces.add(d)
+	c.pieces.mu.Lock()
+	caster := c.caster
+	c.pieces.mu.Unlock()
+	caster.add(d)
+}
+
+// tell lets other processes hear what is written here, which may be nothing.
+func (c *conversation) tell(to *caster) {
+	c.pieces.mu.Lock()
+	before := c.caster
+	c.caster = to
+	c.pieces.mu.Unlock()
+	before.close()
 }
 
 // change goes on as t says: what is in flight is asked again, by the models of t.
@@ -82,7 +102,7 @@ func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Ev
 		return c.store.Append(ctx, c.id, 0, inputs...)
 	}
 	thread := ponder.Thread{
-		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: owner,
+		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: owner,
 		Created: time.Now(), Model: c.talking.name,
 	}
 	if err := c.store.Create(ctx, thread, inputs...); err != nil {
@@ -95,9 +115,25 @@ func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Ev
 	return inputs, nil
 }
 
+// thread returns the id of the thread, or what it will be.
+func (c *conversation) thread() ponder.ThreadID {
+	if c.id != "" {
+		return c.id
+	}
+	if c.nextID == "" {
+		c.nextID = ponder.ThreadID(ponder.NewID("thr"))
+	}
+	return c.nextID
+}
+
 // say sends a message, and has it answered. It returns the message.
 func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error) {
-	stored, err := c.put(ctx, m.text, m.events()...)
+	for i, f := range m.files { // what they say is in the log; this is what they were
+		if _, err := keepFile(ctx, c.store, c.thread(), f, m.raw[i]); err != nil {
+			return ponder.Event{}, err
+		}
+	}
+	stored, err := c.put(ctx, m.name(), m.events()...)
 	if err != nil {
 		return ponder.Event{}, err
 	}
@@ -116,6 +152,9 @@ func (c *conversation) reflect(ctx context.Context, topic, name string) (ponder.
 // work has the thread worked on here, if no other process does that.
 func (c *conversation) work(ctx context.Context) error {
 	c.again = nil
+	if c.caster == nil {
+		c.tell(c.cast(ctx, c.id))
+	}
 	if err := c.thinker.place.Start(ctx, c.id); err != nil {
 		return err
 	}
@@ -145,9 +184,14 @@ func (c *conversation) rested(r rest) error {
 		return nil
 	}
 	if errors.Is(r.err, ponder.ErrHeld) || errors.Is(r.err, ponder.ErrFenced) {
+		if !c.hearing {
+			c.hearing = true
+			c.overhear(c.life, c.id, c.pieces.add)
+		}
 		c.again = time.After(againAfter)
 		return nil
 	}
+	c.hearing = false
 	return r.err
 }
 
@@ -156,58 +200,6 @@ func (c *conversation) rested(r rest) error {
 func (c *conversation) stop(ctx context.Context, run ponder.RunID, seen string) error {
 	_, err := c.store.Append(ctx, c.id, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel, Content: seen}})
 	return err
-}
-
-// A sign is something that comes of a conversation: an event, or a piece of what is
-// being written.
-type sign struct {
-	event *ponder.Event
-	key   string // of the call that writes
-	piece string
-	err   error // nothing more comes
-}
-
-// signs sends what comes after an event, until ctx is done. Pieces come before the
-// events that have them whole.
-func (c *conversation) signs(ctx context.Context, after ponder.Seq) <-chan sign {
-	events, lost := pump(ctx, c.store, c.id, after)
-	out := make(chan sign)
-	send := func(s sign) bool {
-		select {
-		case out <- s:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	flush := func() bool {
-		for _, s := range c.pieces.take() {
-			if !send(s) {
-				return false
-			}
-		}
-		return true
-	}
-	go func() {
-		for {
-			select {
-			case <-c.pieces.bell:
-				if !flush() {
-					return
-				}
-			case ev := <-events:
-				if !flush() || !send(sign{event: &ev}) {
-					return
-				}
-			case err := <-lost:
-				send(sign{err: err})
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out
 }
 
 // background reports whether something is left to do that no turn waits for, having
@@ -234,6 +226,7 @@ const lastMoment = 50 * time.Millisecond
 // leave ends the conversation here. What goes on in the background is left to a
 // process of its own; if that cannot be, it goes on with the next message.
 func (c *conversation) leave(ctx context.Context) {
+	defer c.tell(nil)
 	left := c.background()
 	c.tidy(ctx, 0)
 	if err := c.thinker.close(ctx); err != nil {
@@ -280,41 +273,3 @@ func (c *conversation) drop(ctx context.Context) error {
 	}
 	return c.store.Remove(context.WithoutCancel(ctx), c.id)
 }
-
-// pieces are what models write in turns, until they are taken. add is safe for
-// concurrent use and does not wait.
-type pieces struct {
-	bell chan struct{}
-
-	mu   sync.Mutex
-	list []sign
-}
-
-func (p *pieces) add(d ponder.Delta) {
-	if d.Text == "" || !strings.HasPrefix(d.Key, turnKey) {
-		return
-	}
-	p.mu.Lock()
-	if n := len(p.list); n > 0 && p.list[n-1].key == d.Key {
-		p.list[n-1].piece += d.Text
-	} else {
-		p.list = append(p.list, sign{key: d.Key, piece: d.Text})
-	}
-	p.mu.Unlock()
-	select {
-	case p.bell <- struct{}{}:
-	default:
-	}
-}
-
-func (p *pieces) take() []sign {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := p.list
-	p.list = nil
-	return list
-}
-
-// turnKey begins the keys of the calls that write what a user is answered: see
-// package chat.
-const turnKey = "turn-"

@@ -22,10 +22,10 @@ import (
 
 // Bounds of what a user may say at once.
 const (
-	mostMessage = 4 << 20  // bytes
-	mostFile    = 20 << 20 // bytes of a file that is read
-	mostText    = 1 << 20  // bytes of the text in a file
-	mostImage   = 5 << 20  // bytes
+	mostMessage = 4 << 20 // bytes
+	mostFile    = mostAttached
+	mostText    = 1 << 20 // bytes of the text in a file
+	mostImage   = 5 << 20 // bytes
 	mostFiles   = 16
 )
 
@@ -33,7 +33,21 @@ const (
 type message struct {
 	text  string
 	files []ponder.AttachmentAdded
+	raw   [][]byte // their bytes
 	media []llm.Media
+}
+
+// name returns what a conversation is called that begins with the message.
+func (m message) name() string {
+	switch {
+	case m.text != "":
+		return m.text
+	case len(m.files) > 0:
+		return m.files[0].Name
+	case len(m.media) > 0:
+		return m.media[0].Name
+	}
+	return ""
 }
 
 // events returns what stands in the log of it, the message last.
@@ -114,9 +128,9 @@ func (m *message) attach(file string) error {
 		return usagef("--attach %s: %w", file, err)
 	}
 	sum := sha256.Sum256(raw)
-	m.files = append(m.files, ponder.AttachmentAdded{
+	m.files, m.raw = append(m.files, ponder.AttachmentAdded{
 		Content: text, Name: name, Media: kind, Hash: hex.EncodeToString(sum[:]), Bytes: int64(len(raw)),
-	})
+	}), append(m.raw, raw)
 	return nil
 }
 

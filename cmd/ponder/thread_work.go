@@ -41,7 +41,9 @@ func (a *app) threadWork(ctx context.Context, name string, f talkFlags, given fu
 	if err != nil {
 		return err
 	}
-	thinker, err := a.talker(ctx, store, t, nil)
+	told := a.cast(ctx, info.ID)
+	defer told.close()
+	thinker, err := a.talker(ctx, store, t, told.add)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 type turn struct {
 	speech
 	message string       // the id of the event
+	seq     ponder.Seq   // and its place
 	run     ponder.RunID // that answers; empty until it is known
 	over    bool
 	err     error     // why there is no answer
@@ -23,7 +24,11 @@ type turn struct {
 
 // hears takes in a sign, and returns what is to be shown of the answer.
 func (t *turn) hears(s sign) string {
+	mine := turnKey + strconv.FormatInt(int64(t.seq), 10) + "-"
 	if s.event == nil {
+		if !strings.HasPrefix(s.key, mine) {
+			return "" // of another turn
+		}
 		return t.hear(s.key, s.piece)
 	}
 	ev := *s.event
@@ -34,7 +39,7 @@ func (t *turn) hears(s sign) string {
 			t.run = ev.Run
 		}
 	case ponder.AssistantMessage:
-		if round, ok := strings.CutPrefix(key, "say-"); ok {
+		if round, ok := strings.CutPrefix(key, "say-"); ok && strings.HasPrefix(turnKey+round, mine) {
 			return t.settle(turnKey+round, b.Content)
 		}
 	case ponder.CallFinished:

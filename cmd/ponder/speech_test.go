@@ -1,0 +1,201 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
+)
+
+// TestSpeech hears pieces (key: text), settled texts (=key: text) and failures (!key).
+func TestSpeech(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		hears []string
+		want  string
+	}{
+		{"in pieces", []string{"a:It ", "a:is ", "a:so.", "=a:It is so."}, "It is so."},
+		{"not in pieces", []string{"=a:It is so."}, "It is so."},
+		{"two rounds", []string{"a:One.\n", "=a:One.", "b:\n Two.", "=b:Two."}, "One.\n\nTwo."},
+		{"space around it", []string{"a:\n\n  So", "a:  \n", "a:it is. \n ", "=a:So  \nit is."}, "So  \nit is."},
+		{"the end is missed", []string{"a:It is", "=a:It is so."}, "It is so."},
+		{"the beginning is missed", []string{"a:is so.", "=a:It is so."}, "is so.\n\nIt is so."},
+		{"tried again", []string{"a:It is n", "!a", "a:It is so.", "=a:It is so."}, "It is n\n\nIt is so."},
+		{"tried again, and nothing came before", []string{"!a", "a:It is so.", "=a:It is so."}, "It is so."},
+		{"letters in pieces", []string{"a:bl\xc3", "a:\xbc", "a:h", "=a:blüh"}, "blüh"},
+		{"steering", []string{"a:a\x1b[31", "a:mb\u202e", "=a:a\x1b[31mb\u202e"}, "a[31mb"},
+		{"no words", []string{"a: \n", "=b:So."}, "So."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var s speech
+			var got strings.Builder
+			for _, h := range tt.hears {
+				key, text, _ := strings.Cut(h, ":")
+				switch key[0] {
+				case '=':
+					got.WriteString(s.settle(key[1:], text))
+				case '!':
+					s.fail(key[1:])
+				default:
+					got.WriteString(s.hear(key, text))
+				}
+			}
+			if got.String() != tt.want || s.said.String() != tt.want {
+				t.Errorf("%q, and has said %q; want %q", got.String(), s.said.String(), tt.want)
+			}
+		})
+	}
+}
+
+func FuzzSpeech(f *testing.F) {
+	f.Add("It is so.\n\nAnd *so*.", 3)
+	f.Add(" \xff\xc3\x28 \u202e", 1)
+	f.Fuzz(func(t *testing.T, text string, size int) {
+		if size < 1 {
+			return
+		}
+		text = strings.ToValidUTF8(text, "?")
+		var s speech
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			s.hear("a", rest[:n])
+			rest = rest[n:]
+		}
+		before := s.said.String()
+		if after := s.settle("a", text); after != "" {
+			t.Errorf("%q was shown, and then %q", before, after)
+		}
+	})
+}
+
+func TestTurn(t *testing.T) {
+	ended := func(b ponder.Progress) ponder.Event { return ponder.Event{Run: "run_1", Cause: "end-7/1.1", Body: b} }
+	started := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: chat.Name}}
+	said := func(cause, text string) ponder.Event {
+		return ponder.Event{Run: "run_1", Cause: cause, Body: ponder.AssistantMessage{Content: text}}
+	}
+	for _, tt := range []struct {
+		name string
+		evs  []ponder.Event
+		said string
+		over bool
+		code int
+	}{
+		{"answered", []ponder.Event{started, said("say-7-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, done},
+		{"another turn", []ponder.Event{started, said("say-3-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_3"})}, "", false, done},
+		{"refused", []ponder.Event{started, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, failed},
+		{"not let in", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, notReady},
+		{"cancelled", []ponder.Event{started, {Run: "run_1", Body: ponder.RunFinished{Status: ponder.Cancelled}}}, "", true, failed},
+		{"the run of something else", []ponder.Event{started, {Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, "", false, done},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			turn := turn{message: "evt_7", seq: 7}
+			for _, ev := range tt.evs {
+				turn.hears(sign{event: &ev})
+			}
+			code := done
+			if turn.err != nil {
+				code = codeOf(turn.err)
+			}
+			if turn.said.String() != tt.said || turn.over != tt.over || code != tt.code {
+				t.Errorf("said %q, over %v, %v", turn.said.String(), turn.over, turn.err)
+			}
+		})
+	}
+}
+
+func TestMusing(t *testing.T) {
+	wish := func(seq ponder.Seq) ponder.Event {
+		return ponder.Event{Seq: seq, Run: "run_1", Body: ponder.Progress{Stage: chat.DeepAsked}}
+	}
+	run := ponder.Event{Seq: 2, Run: "run_2", Body: ponder.RunStarted{Mode: deep.Name}}
+	came := func(seq ponder.Seq, cause string) ponder.Event {
+		return ponder.Event{Seq: seq, Run: "run_2", Cause: cause, Body: ponder.InnerMonologue{Tool: deep.Tool}}
+	}
+	for _, tt := range []struct {
+		name string
+		evs  []ponder.Event
+		busy bool
+	}{
+		{"nothing", nil, false},
+		{"asked", []ponder.Event{wish(1), run}, true},
+		{"asked by the user", []ponder.Event{{Seq: 1, Body: ponder.Observation{Sensor: chat.DeepAsked}}}, true},
+		{"came", []ponder.Event{wish(1), run, came(3, "muse-1/1.1")}, false},
+		{"asked again meanwhile", []ponder.Event{wish(1), run, wish(3), came(4, "muse-1/1.1")}, true},
+		{"and that came", []ponder.Event{wish(1), run, wish(3), came(4, "muse-1/1.1"), came(5, "muse-3/1.1")}, false},
+		{"failed", []ponder.Event{wish(1), run, {Seq: 3, Cause: "failed-1/1.1", Body: ponder.Progress{Stage: chat.DeepFailed}}}, false},
+		{"the run failed", []ponder.Event{wish(1), run, {Seq: 3, Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, false},
+		{"condensed", []ponder.Event{wish(1), run, {Seq: 3, Run: "run_1", Cause: "noted-1/1.1", Body: ponder.InnerMonologue{}}}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var m musing
+			for _, ev := range tt.evs {
+				m.hears(ev)
+			}
+			if m.busy() != tt.busy {
+				t.Errorf("busy: %v", m.busy())
+			}
+		})
+	}
+}
+
+func TestHintCommand(t *testing.T) {
+	for _, tt := range []struct{ line, text, complete string }{
+		{"hello", "", ""},
+		{"/", "/deep  /think  /thoughts  /plan  /model  /attach  /cost  /export  /new  /help  /quit", "/"},
+		{"/th", "/think  /thoughts", "/th"},
+		{"/mo", "/model [provider/model]: which model talks, or talk with another", "/model "},
+		{"/think", "/think [on|off]: whether the model may put down thoughts before it answers", "/think "},
+		{"/deep the sea", "/deep [topic]: have a slower model think about the conversation, in the background", ""},
+		{"/foo", "", ""},
+	} {
+		got := hintCommand(tt.line)
+		if got.Text != tt.text || got.Complete != tt.complete {
+			t.Errorf("%q: %q, %q", tt.line, got.Text, got.Complete)
+		}
+	}
+}
+
+// A process hears what another writes, from its beginning.
+func TestCast(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	a := &app{log: &logSink{}}
+	if _, err := a.config(); err != nil {
+		t.Fatal(err)
+	}
+	c := a.cast(t.Context(), "thr_1")
+	if c == nil {
+		t.Skip("the name of the socket would be too long here")
+	}
+	delta := func(key, text string) ponder.Delta {
+		d := ponder.Delta{Key: key}
+		d.Text = text
+		return d
+	}
+	c.add(delta("turn-1-1", "One."))
+	c.add(delta("think-1-1", "Secret."))
+	c.add(delta("turn-3-1", "It "))
+	c.add(delta("turn-3-1", "is "))
+	heard := make(chan string, 10)
+	if err := os.Rename(c.listener.Addr().String(), c.listener.Addr().String()+"0"); err != nil { // of another process
+		t.Fatal(err)
+	}
+	a.overhear(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d.Key + ":" + d.Text })
+	if got := <-heard; got != "turn-3-1:It is " {
+		t.Errorf("heard %q first", got)
+	}
+	c.add(delta("turn-3-1", "so."))
+	if got := <-heard; got != "turn-3-1:so." {
+		t.Errorf("heard %q then", got)
+	}
+	c.close()
+	c.add(delta("turn-3-1", "Nobody hears this."))
+	var none *caster
+	none.add(delta("turn-3-1", "Nor this."))
+	none.close()
+}
