@@ -131,16 +131,16 @@ func (s *chatting) deepCommand(ctx context.Context, topic string) error {
 var errTurn = errors.New("an answer goes on: wait for it, or stop it with ctrl+c")
 
 // setting reads "on" and "off"; nothing is the other of what there is.
-func setting(rest string, now bool) (bool, error) {
+func setting(rest string, now bool) (on, ok bool) {
 	switch strings.ToLower(rest) {
 	case "":
-		return !now, nil
+		return !now, true
 	case "on", "true":
-		return true, nil
+		return true, true
 	case "off", "false":
-		return false, nil
+		return false, true
 	}
-	return now, fmt.Errorf("%q is neither on nor off", clip(oneLine(rest), 20))
+	return now, false
 }
 
 func onOff(on bool) string {
@@ -151,9 +151,9 @@ func onOff(on bool) string {
 }
 
 func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
-	on, err := setting(rest, s.talking.think)
-	if err != nil {
-		return err
+	on, ok := setting(rest, s.talking.think)
+	if !ok {
+		return fmt.Errorf("%q is neither on nor off", clip(oneLine(rest), 20))
 	}
 	if s.now != nil {
 		return errTurn
@@ -169,8 +169,8 @@ func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
 
 // planCommand turns plan mode on and off, or sends a message about a plan.
 func (s *chatting) planCommand(ctx context.Context, rest string) error {
-	on, err := setting(rest, s.talking.plan)
-	if err != nil { // it says what is to be planned
+	on, ok := setting(rest, s.talking.plan)
+	if !ok { // it says what is to be planned
 		s.next = append(s.next, waiting{text: gate.PlanMark + " " + rest})
 		s.turnNext(ctx)
 		return nil
