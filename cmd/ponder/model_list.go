@@ -19,7 +19,9 @@ func (a *app) modelListCommand() *cobra.Command {
 like say; what the configuration says; the same as the nearest role for which one of
 them says something; the models of the first provider whose key is set (OPENAI_API_KEY,
 ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, ZAI_API_KEY, OPENROUTER_API_KEY), or that
-the server at OPENAI_BASE_URL has; what an Ollama on this machine has installed.`,
+the server at OPENAI_BASE_URL has; what an Ollama on this machine has installed.
+Reflections on conversations are made by the model that OPENAI_DEEP_THINK_MODEL names, and
+if it names none, by slow.`,
 		Example: "ponder model list --json",
 		Args:    takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +45,11 @@ func (a *app) modelList(ctx context.Context) error {
 		return err
 	}
 	rows := [][]string{{"ROLE", "MODEL", "FROM", "PRICE"}}
-	for _, c := range l.choices {
+	choices := l.choices
+	if deep := l.cfg.Models.Deep; deep != "" {
+		choices = append(choices[:len(choices):len(choices)], config.Choice{Role: deepRole, Models: config.Chain{deep}, From: "OPENAI_DEEP_THINK_MODEL"})
+	}
+	for _, c := range choices {
 		row := l.row(c)
 		if a.flags.json {
 			if err := a.object(row); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -118,7 +117,7 @@ func (a *app) talking(ctx context.Context, model string) (talking, error) {
 	}
 	if deep := l.cfg.Models.Deep; deep != "" {
 		if m, err := l.model(deep); err != nil {
-			slog.Warn("model left out", "role", deepRole, "model", deep, "error", err)
+			a.note("the model that OPENAI_DEEP_THINK_MODEL names is left out: %v", err)
 		} else {
 			models[deepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)
 		}
