@@ -34,7 +34,7 @@ var scenarios = []scenario{
 	{"evidence in meetings", conversing("qmsum-val.json", 0)},
 	{"text of pages", extraction},
 	{"200000 passages", remembering(200_000)},
-	{"100 conversations at once", talks(talkLoad{100, 20, 400 * time.Millisecond, 20 * time.Millisecond, 400 * time.Millisecond})},
+	{"100 conversations at once", talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
 }
 
 // measureOne measures a scenario in this process.
