@@ -96,6 +96,9 @@ func TestMailbox(t *testing.T) {
 }
 
 func TestHostileMail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("bounds in time and memory, which the long run checks")
+	}
 	const n = 1 << 20
 	var nested strings.Builder
 	for i := range 2000 {

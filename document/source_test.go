@@ -40,6 +40,9 @@ func TestSourceRefuses(t *testing.T) {
 }
 
 func TestHostileSource(t *testing.T) {
+	if testing.Short() {
+		t.Skip("bounds in time and memory, which the long run checks")
+	}
 	for _, unit := range []string{"/*", "//\n", "x\n", "\n", "/**/\n", "\"\"\"\n", "x\n\n", "# - a\n"} {
 		began := time.Now()
 		for _, s := range syntaxes {

@@ -21,6 +21,9 @@ const secret = "SECRET-MARK"
 //	told FILE             the same, and fails if one does not
 //	covers FILE...        fails if there is a command that is in none of the files
 func TestLeaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of commands, which the race detector makes slow: the long run has them")
+	}
 	p := scripts("testdata/leak")
 	p.Cmds["scan"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], false) }
 	p.Cmds["told"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], true) }
