@@ -1,8 +1,10 @@
 package ponder_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 
 	"ponder"
 	"ponder/pondertest"
+	"ponder/store/memory"
 )
 
 // talk is a mode that answers each message with all that it knows was said. It
@@ -107,5 +110,91 @@ func TestCarry(t *testing.T) {
 	}
 	if 4*shown[1] > shown[0] {
 		t.Errorf("the mode was shown %d events with the history and %d carried on", shown[0], shown[1])
+	}
+}
+
+// reads counts how many events are read.
+type reads struct {
+	ponder.Store
+	events atomic.Int64
+}
+
+func (s *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	return func(yield func(ponder.Event, error) bool) {
+		for ev, err := range s.Store.Events(ctx, id, after) {
+			s.events.Add(1)
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestShelf takes turns that others come between: another mind takes one, or words
+// are erased. A mind goes on from what it knows only if nobody has.
+func TestShelf(t *testing.T) {
+	var shown atomic.Int64
+	store := &reads{Store: memory.New()}
+	open := func() *ponder.Mind {
+		mind, err := ponder.New(ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
+		if err == nil {
+			err = mind.Open(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { mind.Close(context.Background()) })
+		return mind
+	}
+	mind, other := open(), open()
+	if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindConversation}); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(m *ponder.Mind, text string) (answer string, read int64) {
+		t.Helper()
+		before := store.events.Load()
+		said, err := store.Append(t.Context(), pondertest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Work(t.Context(), pondertest.Thread); err != nil {
+			t.Fatal(err)
+		}
+		read = store.events.Load() - before
+		for ev, err := range store.Store.Events(t.Context(), pondertest.Thread, said[0].Seq) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, ok := ev.Body.(ponder.AssistantMessage); ok {
+				answer = b.Content
+			}
+		}
+		return answer, read
+	}
+	for i, turn := range []struct {
+		mind  *ponder.Mind
+		erase ponder.Seq
+		say   string
+		want  string
+		read  int64 // at the most; 0: all of the thread
+	}{
+		{mind, 0, "a", "a (1)", 2},
+		{mind, 0, "b", "a, 5 letters, b (3)", 2},
+		{mind, 0, "c", "b, 19 letters, c (5)", 2},
+		{other, 0, "d", "c, 20 letters, d (7)", 0},
+		{mind, 0, "e", "d, 20 letters, e (9)", 0},
+		{mind, 0, "f", "e, 20 letters, f (11)", 2},
+		{mind, 1, "g", "f, 21 letters, g (13)", 0},
+		{mind, 0, "h", "g, 21 letters, h (15)", 2},
+	} {
+		if turn.erase > 0 {
+			if err := store.Erase(t.Context(), pondertest.Thread, turn.erase); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, read := answer(turn.mind, turn.say)
+		if got != turn.want || turn.read > 0 && read > turn.read || turn.read == 0 && read < 3 {
+			t.Errorf("turn %d: %q after %d events were read", i+1, got, read)
+		}
 	}
 }

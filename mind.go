@@ -56,6 +56,8 @@ type Mind struct {
 	die    context.CancelCauseFunc
 	beats  sync.WaitGroup
 	closed chan struct{}
+
+	shelf shelf
 }
 
 // New returns a mind. It holds nothing until [Mind.Open].
@@ -250,6 +252,10 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	heads, stop := m.Store.Watch(thread)
 	defer stop()
 	h.heads = heads
+	h.line, h.saved = m.shelf.take(thread, lease.Fence)
+	if h.line != nil && h.read() != nil {
+		h.line = nil // the loop reads the thread from its beginning, and says what is wrong
+	}
 	err = h.loop()
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		err = context.Cause(ctx) // whatever it did at that moment
@@ -257,6 +263,7 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	cancel(err)
 	h.land()
 	if errors.Is(err, errIdle) {
+		m.shelf.put(thread, shelved{h.line, h.saved, lease.Fence})
 		return nil
 	}
 	// What is left of the lease is given up, so that others need not wait for it.

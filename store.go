@@ -235,7 +235,7 @@ type Fence int64
 
 // A Lease is a node's right to a thread.
 type Lease struct {
-	Fence   Fence
+	Fence   Fence         // the one after that of the lease before, unless something of the thread was erased since that was taken: then a greater one
 	Head    Seq           // the newest event
 	Elapsed time.Duration // thinking time of the thread, as far as its last holder was heard of: by Release, Beat or an event
 }

@@ -28,6 +28,9 @@ type block struct {
 // is what answers. Each begins in a folder with the repository's docs in it. To be
 // quick, nothing is thought about for longer than a second.
 func TestDocumentedCommandsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the scripts run the same commands")
+	}
 	dir := t.TempDir()
 	for _, b := range blocks(t, "README.md") {
 		if len(b.info) < 2 || b.info[0] != "sh" || b.info[1] != "runs" {

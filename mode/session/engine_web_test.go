@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,12 +60,15 @@ func webConfig(m *llmtest.Model, do func(context.Context, webInput) (string, err
 // same answer, whatever pages say.
 func TestHostilePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // for what follows
 		shown, calls := 0, 0
 		gullible := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 			text := req.System
 			for _, m := range req.Messages {
 				text += m.Text()
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			before, framed, _ := strings.Cut(text, "<web>")
 			framed, after, _ := strings.Cut(framed, "</web>")
 			if strings.Contains(framed, command) {

@@ -46,7 +46,9 @@ func (s *Store) erase(ctx context.Context, id ponder.ThreadID, seqs []ponder.Seq
 	}
 	t.events = events
 	clear(t.folds)
-	if t.lease.Node != "" {
+	if t.lease.Node == "" {
+		t.lease.Fence++ // see [ponder.Lease]
+	} else {
 		t.tainted = t.lease.Fence
 	}
 	return nil

@@ -71,7 +71,7 @@ func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 	if t == nil {
 		return fmt.Errorf("checkpoint of %s: %w", id, ponder.ErrNoThread)
 	}
-	if t.tainted != 0 && t.tainted == t.lease.Fence {
+	if t.isTainted() {
 		return nil
 	}
 	if old := t.folds[fold]; old.version == version && old.seq > seq {

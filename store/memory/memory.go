@@ -41,6 +41,10 @@ type thread struct {
 	tainted  ponder.Fence // a lease whose holder has read what was erased since
 }
 
+// isTainted reports whether the holder of the newest lease of the thread has read
+// what was erased since.
+func (t *thread) isTainted() bool { return t.tainted != 0 && t.tainted == t.lease.Fence }
+
 type node struct {
 	ponder.Node
 	clock  time.Duration

@@ -96,6 +96,9 @@ func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 	if dead := s.nodes[t.lease.Node]; dead != nil {
 		clock = dead.clock
 	}
+	if t.isTainted() {
+		t.lease.Fence++ // see [ponder.Lease]
+	}
 	t.lease = t.lease.Take(node, s.nodes[node].clock, clock)
 	return ponder.Lease{Fence: t.lease.Fence, Head: t.info.Head, Elapsed: t.lease.Base}, nil
 }

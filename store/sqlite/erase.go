@@ -152,7 +152,11 @@ func (e *erasing) write() {
 		e.exec(`UPDATE ponder_batch SET lines = ?, asked = ? WHERE pos = ?`, r.lines, asked, pos)
 	}
 	e.exec(`DELETE FROM ponder_fold WHERE num = ?`, e.num)
-	if e.lease.Node != "" {
+	if e.tainted = 0; e.lease.Node == "" {
+		e.lease.Fence++ // see [ponder.Lease]
+		e.saveLease(e.thread)
+	} else {
+		e.tainted = e.lease.Fence
 		e.exec(`INSERT INTO ponder_fold (num, fold, version, seq, state) VALUES (?, ?, '', ?, ?)`, e.num, taint, int64(e.lease.Fence), []byte{})
 	}
 	if e.title != e.thread.title {
@@ -165,9 +169,6 @@ func (e *erasing) write() {
 // fence of a lease whose holder has read what was erased since.
 const taint = ""
 
-// isTainted reports whether the holder of the newest lease of a thread has read
+// isTainted reports whether the holder of the newest lease of the thread has read
 // what was erased since.
-func (tx *tx) isTainted(t *thread) bool {
-	fence, ok := tx.number(`SELECT seq FROM ponder_fold WHERE num = ? AND fold = ?`, t.num, taint)
-	return ok && ponder.Fence(fence) == t.lease.Fence
-}
+func (t *thread) isTainted() bool { return t.tainted != 0 && t.tainted == t.lease.Fence }

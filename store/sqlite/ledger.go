@@ -135,7 +135,7 @@ func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 		if t == nil || t.removed {
 			return ponder.ErrNoThread
 		}
-		if tx.isTainted(t) {
+		if t.isTainted() {
 			return nil
 		}
 		tx.exec(`INSERT INTO ponder_fold (num, fold, version, seq, state) VALUES (?, ?, ?, ?, ?)

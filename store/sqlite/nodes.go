@@ -110,6 +110,9 @@ func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error)
 	case tx.alive(t.lease.Node):
 		return ponder.Lease{}, ponder.ErrHeld
 	}
+	if t.isTainted() {
+		t.lease.Fence++ // see [ponder.Lease]
+	}
 	t.lease = t.lease.Take(node, tx.node(node).clock, tx.node(t.lease.Node).clock)
 	tx.saveLease(t)
 	return ponder.Lease{Fence: t.lease.Fence, Head: t.head, Elapsed: t.lease.Base}, nil

@@ -46,6 +46,7 @@ type thread struct {
 	roots   int // runs that have not finished
 	title   string
 	lease   rule.Lease
+	tainted ponder.Fence // of a lease whose holder has read what was erased since
 	calls   []rule.Start // those that have not ended, as far as they are known
 }
 
@@ -200,7 +201,8 @@ func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
 	return n, ok
 }
 
-const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0), t.kind, t.open
+const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0), t.kind, t.open,
+	coalesce((SELECT seq FROM ponder_fold WHERE num = t.num AND fold = '` + taint + `'), 0)
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE t.id = ?`
 
 // lastBatch is the newest row of a thread t.
@@ -212,7 +214,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 	if t := tx.threads[id]; t != nil {
 		return t
 	}
-	row := make([]driver.Value, 12)
+	row := make([]driver.Value, 13)
 	if !tx.row(row, readThread, string(id)) {
 		return nil
 	}
@@ -224,6 +226,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		title:   row[4].(string),
 		kind:    ponder.Kind(row[10].(string)),
 		roots:   int(row[11].(int64)),
+		tainted: ponder.Fence(row[12].(int64)),
 		lease: rule.Lease{
 			Fence: ponder.Fence(row[5].(int64)),
 			Node:  ponder.NodeID(row[6].(string)),

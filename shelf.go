@@ -1,0 +1,69 @@
+package ponder
+
+import (
+	"slices"
+	"sync"
+)
+
+// A shelf keeps lines of threads that have come to rest and whose next run carries
+// on what the last one knew, as those of a conversation do, so that it begins at
+// once. What is on it is disposable. It is safe for concurrent use.
+type shelf struct {
+	mu    sync.Mutex
+	lines map[ThreadID]shelved
+	order []ThreadID // as they were put there
+}
+
+// A shelved line is as its holder left it when it released its lease.
+type shelved struct {
+	line  *line
+	saved Seq   // of the newest checkpoint
+	fence Fence // of that lease
+}
+
+// maxShelved is how many lines are kept. Each is as big as what a mode carries on:
+// the part of a conversation that its model is shown.
+const maxShelved = 256
+
+// put keeps a line if it is of use.
+func (s *shelf) put(thread ThreadID, l shelved) {
+	if len(l.line.rested) == 0 || len(l.line.order) > 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lines == nil {
+		s.lines = make(map[ThreadID]shelved)
+	}
+	s.drop(thread)
+	s.lines[thread] = l
+	s.order = append(s.order, thread)
+	if len(s.order) > maxShelved {
+		delete(s.lines, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+// take returns the line of a thread and the seq of its checkpoint, if nobody has
+// held the thread, or erased anything of it, between the lease with which the line
+// was left and the one with that fence. It is not on the shelf any more.
+func (s *shelf) take(thread ThreadID, fence Fence) (*line, Seq) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.lines[thread]
+	if !ok {
+		return nil, 0
+	}
+	s.drop(thread)
+	if l.fence+1 != fence {
+		return nil, 0
+	}
+	return l.line, l.saved
+}
+
+func (s *shelf) drop(thread ThreadID) {
+	if _, ok := s.lines[thread]; ok {
+		delete(s.lines, thread)
+		s.order = slices.DeleteFunc(s.order, func(id ThreadID) bool { return id == thread })
+	}
+}
