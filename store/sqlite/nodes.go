@@ -31,7 +31,7 @@ func (tx *tx) join(n ponder.Node) error {
 
 // Beat implements [ponder.Nodes].
 func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
-	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.beat(id, clock) }); err != nil {
+	if err := s.pass(ctx, func(tx *tx) error { return tx.beat(id, clock) }); err != nil {
 		return fmt.Errorf("beat of %s: %w", id, err)
 	}
 	return nil
@@ -90,7 +90,7 @@ func (s *Store) Bury(ctx context.Context, id ponder.NodeID) error {
 
 // Take implements [ponder.Leases].
 func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (lease ponder.Lease, err error) {
-	err = s.submit(ctx, 0, func(tx *tx) (err error) {
+	err = s.pass(ctx, func(tx *tx) (err error) {
 		lease, err = tx.take(id, node)
 		return err
 	})
@@ -120,7 +120,7 @@ func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error)
 
 // Release implements [ponder.Leases].
 func (s *Store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
-	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.release(id, fence, head, elapsed) }); err != nil {
+	if err := s.pass(ctx, func(tx *tx) error { return tx.release(id, fence, head, elapsed) }); err != nil {
 		return fmt.Errorf("release %s: %w", id, err)
 	}
 	return nil

@@ -5,7 +5,8 @@
 //
 // One goroutine writes. It takes all that waits to be written, does it in one
 // transaction, and tells each caller when that is durable (WAL, synchronous =
-// FULL). Each thing checks before it writes, so that what is refused leaves no
+// FULL); leases and beats alone do not wait for the disk, for they are worth nothing
+// after a power failure. Each thing checks before it writes, so that what is refused leaves no
 // trace and does not disturb the others. What the writer knows of threads, of
 // their calls in flight and of nodes it keeps in memory for as long as no other
 // connection has committed. Events and requests are made into the bytes of their

@@ -63,6 +63,8 @@ const maxKnown = 20_000
 const (
 	begin       = `BEGIN IMMEDIATE`
 	commit      = `COMMIT`
+	unsynced    = `PRAGMA synchronous = NORMAL`
+	synced      = `PRAGMA synchronous = FULL`
 	rollback    = `ROLLBACK`
 	dataVersion = `PRAGMA data_version`
 	newestPos   = `SELECT coalesce(max(pos), 0) FROM ponder_batch`

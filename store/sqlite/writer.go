@@ -17,6 +17,11 @@ type request struct {
 	do    func(tx *tx) error
 	bytes int // about how much it writes
 
+	// passing says that it need not outlast a power failure: after one, nobody
+	// holds anything. It is written without waiting for the disk, and what is
+	// written later is never there without it.
+	passing bool
+
 	state atomic.Int32
 	done  chan error // gets the outcome; has room for it
 }
@@ -37,16 +42,25 @@ func (r *request) drop() bool  { return r.state.CompareAndSwap(waiting, dropped)
 // submit has something written and returns when it is durable. If ctx ends
 // before it is begun, it is not done.
 func (s *Store) submit(ctx context.Context, bytes int, do func(*tx) error) error {
+	return s.send(ctx, &request{do: do, bytes: bytes})
+}
+
+// pass is submit for what is passing.
+func (s *Store) pass(ctx context.Context, do func(*tx) error) error {
+	return s.send(ctx, &request{do: do, passing: true})
+}
+
+func (s *Store) send(ctx context.Context, r *request) error {
 	if s.write == nil {
 		return ponder.ErrReadOnly
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if bytes > maxSize {
-		return fmt.Errorf("too big: %d bytes", bytes)
+	if r.bytes > maxSize {
+		return fmt.Errorf("too big: %d bytes", r.bytes)
 	}
-	r := &request{do: do, bytes: bytes, done: make(chan error, 1)}
+	r.done = make(chan error, 1)
 	select {
 	case s.queue <- r:
 	case <-ctx.Done():
@@ -148,6 +162,11 @@ func (w *writer) use(conn driver.Conn) error {
 		w.exec(moveWAL)
 		w.err = nil // at the next time, then
 	}
+	passing := len(w.alone) == 0 && !slices.ContainsFunc(w.pending, func(r *request) bool { return !r.passing })
+	if passing {
+		w.exec(unsynced)
+		defer w.sync()
+	}
 	w.exec(begin)
 	if isBusy(w.err) && !w.store.isClosing() {
 		w.pending, w.alone = prune(w.pending), prune(w.alone)
@@ -157,9 +176,17 @@ func (w *writer) use(conn driver.Conn) error {
 		return w.err
 	}
 	w.refresh()
-	w.gather()
+	w.gather(passing)
 	w.run()
 	return nil
+}
+
+// sync has the disk waited for again.
+func (w *writer) sync() {
+	err := w.err
+	w.err = nil
+	w.exec(synced)
+	w.err = err
 }
 
 // prune returns the requests that somebody waits for.
@@ -167,8 +194,9 @@ func prune(requests []*request) []*request {
 	return slices.DeleteFunc(requests, func(r *request) bool { return r.state.Load() == dropped })
 }
 
-// gather begins what is pending, and what else waits as far as it fits.
-func (w *writer) gather() {
+// gather begins what is pending, and what else waits as far as it fits, in a
+// transaction of what is passing only what is.
+func (w *writer) gather(passing bool) {
 	w.batch = w.batch[:0]
 	bytes := 0
 	take := func(r *request) {
@@ -189,6 +217,10 @@ func (w *writer) gather() {
 	for len(w.batch) < maxBatch && bytes < maxBytes {
 		select {
 		case r := <-w.store.queue:
+			if passing && !r.passing {
+				w.pending = append(w.pending, r)
+				return
+			}
 			take(r)
 		default:
 			return
