@@ -45,10 +45,16 @@ func (p *Placement) Start(ctx context.Context, thread ponder.ThreadID) error {
 		return fmt.Errorf("start %s: %w", thread, err)
 	}
 	if begun && p.keeper != nil {
-		p.keeper.insure(pd)
+		time.AfterFunc(insureAfter, func() { p.keeper.insure(pd) })
 	}
 	return nil
 }
+
+// insureAfter is how long a period lasts until it gets a row. Turns of conversations
+// are over by then; and when many threads are started at once, the log needs the
+// connection. Until then the log itself, or the row that asked for the thread, says
+// that there is something to do.
+const insureAfter = time.Second
 
 // Wait waits until a thread is not at work here, and returns how its last busy
 // period ended: nil if nothing is left to do, or if there was none;

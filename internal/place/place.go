@@ -16,12 +16,12 @@
 // # What lasts
 //
 // The log is the truth about what is left to do: [ponder.Leases.Abandoned]. Beside
-// it, each busy period has a row in the tables of DBOS, which says that somebody
-// wanted the thread to be worked on; it covers the moments in which the log does
-// not show that yet. A period is a DBOS workflow without steps: its id is the
-// thread, "@" and something unique; its executor is the node. The row is written
-// beside the work, so that nothing waits for it, and erased when the period is
-// over. [Placement.Recover] starts what rows of dead nodes ask for, too.
+// it, each busy period that is not over in a second has a row in the tables of DBOS,
+// which says that somebody wanted the thread to be worked on, whatever the log
+// shows. A period is a DBOS workflow without steps: its id is the thread, "@" and
+// something unique; its executor is the node. The row is written beside the work, so
+// that nothing waits for it, and erased when the period is over. [Placement.Recover]
+// starts what rows of dead nodes ask for, too.
 //
 // DBOS also keeps the queue of threads that processes which serve take, see
 // [Placement.Enqueue], and the schedules. It uses the connection that the store

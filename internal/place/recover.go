@@ -39,10 +39,6 @@ func (p *Placement) recover(ctx context.Context) (int, error) {
 	return n, errors.Join(err, failed)
 }
 
-// insureAfter is how long rows wait when many threads are started at once: what
-// asked for those threads is still there, and the log needs the connection.
-const insureAfter = time.Second
-
 // startAll starts threads and returns how many were not at work here already. When
 // they have rows, others are erased.
 func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, error) {

@@ -60,10 +60,16 @@ func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) 
 	return page, nil
 }
 
+const readPage = `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
+	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.num = t.num AND b.last > ?
+	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
+
 func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
-		FROM ponder_thread t LEFT JOIN ponder_batch b ON b.num = t.num AND b.last > ?
-		WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`, int64(after), string(id), pageRows)
+	pages, err := s.pages()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := pages.QueryContext(ctx, int64(after), string(id), pageRows)
 	if err != nil {
 		return nil, err
 	}
