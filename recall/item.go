@@ -147,7 +147,7 @@ func scanItem(row interface{ Scan(...any) error }) (Item, error) {
 // items returns the items that a query over recall_item finds; where begins
 // with WHERE.
 func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item, error) {
-	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT `+itemColumns+` FROM recall_item i `+where), args...)
+	rows, err := l.statements.Query(ctx, l.db.Read, l.db.Bind(`SELECT `+itemColumns+` FROM recall_item i `+where), args...)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,8 @@ type Library struct {
 	owner    string
 	now      func() time.Time
 
+	statements sqldb.Statements
+
 	index   *index.Index
 	vectors *vector.Vectors
 	numbers numbers

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ponder/document"
 	"ponder/recall/index"
@@ -32,21 +33,28 @@ func (s *search) quote(list []*candidate) []Hit {
 		best[h.Document] = append(best[h.Document], h)
 	}
 	excluded := s.excluded()
-	var hits []Hit
+	hits := make([]*Hit, len(list))
+	var wg sync.WaitGroup
 	for i, c := range list {
-		if len(hits) == s.o.N {
-			break
-		}
 		d := docs[i]
 		start, end, ok := pick(d, best[d], c, excluded[c.item.Hash[:placeHash]])
 		if !ok {
 			continue
 		}
-		h := s.hit(c, start, end)
-		h.Topics = all.KeyTerms(d.Text, topics)
-		hits = append(hits, h)
+		wg.Go(func() {
+			h := s.hit(c, start, end)
+			h.Topics = all.KeyTerms(d.Text, topics)
+			hits[i] = &h
+		})
 	}
-	return hits
+	wg.Wait()
+	var out []Hit
+	for _, h := range hits {
+		if h != nil && len(out) < s.o.N {
+			out = append(out, *h)
+		}
+	}
+	return out
 }
 
 // placeHash is how much of the hash of a text is in a place.

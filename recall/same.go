@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash/fnv"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"ponder/words"
@@ -20,6 +21,15 @@ const sameWords = 0.8
 // more of an item than is wanted; each pushed back by its likeness to those
 // before it. There are some more than asked for, as some may have no quote.
 func (s *search) choose(list []*candidate) []*candidate {
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(list, 1+len(list)/runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for _, c := range part {
+				c.read()
+			}
+		})
+	}
+	wg.Wait()
 	n := s.o.N
 	if len(s.o.Exclude) > 0 {
 		n += min(2*n, len(s.o.Exclude))
@@ -60,7 +70,6 @@ func (s *search) choose(list []*candidate) []*candidate {
 // same reports whether a candidate says what one that is taken says. It also
 // notes how like them it is.
 func (s *search) same(c *candidate, taken []*candidate) bool {
-	c.read()
 	for ; c.checked < len(taken); c.checked++ {
 		t := taken[c.checked]
 		if c.sum == t.sum || samePost(c.item, t.item) {
@@ -91,21 +100,29 @@ func (c *candidate) read() {
 		return
 	}
 	text := c.said()
-	all := sha256.New()
+	var all []byte
 	words.Tokens(text, func(t words.Token) {
-		w := strings.ToLower(text[t.Start:t.End])
-		h := fnv.New64a()
-		h.Write([]byte(w))
-		sum := h.Sum64() &^ 1
-		if strings.ContainsFunc(w, unicode.IsDigit) {
-			sum |= 1
-		}
+		sum := wordHash(strings.ToLower(text[t.Start:t.End]))
 		c.tokens = append(c.tokens, sum)
-		all.Write(binary.LittleEndian.AppendUint64(nil, sum))
+		all = binary.LittleEndian.AppendUint64(all, sum)
 	})
-	c.sum = hex.EncodeToString(all.Sum(nil))
+	sum := sha256.Sum256(all)
+	c.sum = hex.EncodeToString(sum[:])
 	slices.Sort(c.tokens)
 	c.tokens = slices.Compact(c.tokens)
+}
+
+// wordHash returns the FNV-1a hash of a word, made odd if the word has a digit and
+// even if not.
+func wordHash(word string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(word) {
+		h = (h ^ uint64(word[i])) * 1099511628211
+	}
+	if h &^= 1; strings.ContainsFunc(word, unicode.IsDigit) {
+		h |= 1
+	}
+	return h
 }
 
 // said returns what a passage says, without the headings in it: one text may

@@ -84,13 +84,18 @@ func Stem(word string, lang Language) string {
 	case !ok, len(folded) < minStem, len(folded) > maxStem, strings.ContainsAny(folded, "0123456789"), lang == "en" && !plain(folded):
 		return folded
 	case !s.marked:
-		return stem(folded, s)
+		return remembered(folded, lang, s.stemmed)
 	}
-	return Fold(stem(cedillas.Replace(norm.NFC.String(strings.ToLower(word))), s))
+	return remembered(word, lang, s.stemmedMarks)
 }
 
-// stem returns a word without its endings, or as it is if nothing would be left.
-func stem(word string, s stemmer) string {
+// stemmedMarks returns the stem of a word whose endings differ by marks.
+func (s stemmer) stemmedMarks(word string) string {
+	return Fold(s.stemmed(cedillas.Replace(norm.NFC.String(strings.ToLower(word)))))
+}
+
+// stemmed returns a word without its endings, or as it is if nothing would be left.
+func (s stemmer) stemmed(word string) string {
 	env := snowballstem.NewEnv(word)
 	s.stem(env)
 	if out := env.Current(); out != "" {

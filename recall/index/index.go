@@ -30,6 +30,8 @@ type Index struct {
 	fetch   []*sql.Stmt // reads 1, 2, 4, ... rows of index_blob
 	scores  sync.Pool
 
+	statements sqldb.Statements
+
 	readings *readings
 
 	merging sync.Mutex // held by the one that merges

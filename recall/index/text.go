@@ -109,7 +109,7 @@ func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, er
 			args[i] = n
 		}
 		query := `SELECT ` + entryColumns + ` FROM index_passage WHERE num IN (?` + strings.Repeat(`, ?`, len(part)-1) + `)`
-		rows, err := x.db.Read.QueryContext(ctx, x.db.Bind(query), args...)
+		rows, err := x.statements.Query(ctx, x.db.Read, x.db.Bind(query), args...)
 		if err != nil {
 			return nil, fmt.Errorf("read passages: %w", err)
 		}

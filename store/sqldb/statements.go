@@ -1,0 +1,48 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+)
+
+// Statements are queries that are asked again and again, prepared once: a short
+// query takes about as long to parse as to answer. The zero value is ready. It is safe for
+// concurrent use, and what it prepared ends with the database.
+type Statements struct {
+	mu  sync.Mutex
+	all map[string]*sql.Stmt
+}
+
+// maxStatements is how many are kept; what comes then is parsed each time.
+const maxStatements = 200
+
+// Query is that of db, which must be the same each time.
+func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.stmt(ctx, db, query)
+	if err != nil {
+		return nil, err
+	}
+	if stmt == nil {
+		return db.QueryContext(ctx, query, args...)
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+// stmt returns the prepared query, or nil if it is not to be kept.
+func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt := s.all[query]; stmt != nil || len(s.all) >= maxStatements {
+		return stmt, nil
+	}
+	stmt, err := db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s.all == nil {
+		s.all = make(map[string]*sql.Stmt)
+	}
+	s.all[query] = stmt
+	return stmt, nil
+}
