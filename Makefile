@@ -34,10 +34,10 @@ unit:
 # nothing to find where one thing goes on at a time: in parsers and statistics, and in
 # tests that fold and decide without an engine.
 ALONE_IN := /(document|calibration|eval|same|web/extract)$$
-ALONE    := AlwaysEnds|CutAnywhere|Linear$$|Quick$$|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestPrefixes|StateIsBounded|^TestView|^FuzzReports|^TestGateForgets
+ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^FuzzReports
 
 race:
-	CGO_ENABLED=1 $(GO) test -race -short -skip '$(ALONE)' $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
+	@scripts/race -skip '$(ALONE)' $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
 
 size: build
 	@n=$$(wc -c < bin/ponder); echo "bin/ponder: $$n bytes"; test $$n -le $(MOST) || { echo "that is more than $(MOST)"; exit 1; }
