@@ -67,6 +67,9 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	if err != nil {
 		return err
 	}
+	if t.quotes {
+		a.note("no model is configured: what is found is quoted; `ponder doctor` says how to have one")
+	}
 	store, err := a.store(ctx)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -118,7 +117,7 @@ func (s *chatting) press(p tui.Press) {
 
 // begin shows where the conversation stands, and goes on with what was left.
 func (s *chatting) begin(ctx context.Context) error {
-	s.face.show(remark, fmt.Sprintf("Talking with %s. /help lists commands, ctrl+d leaves.", s.talking.name))
+	s.face.show(remark, "T"+s.talking.with()[1:]+". /help lists commands, ctrl+d leaves.")
 	if s.id == "" {
 		return nil
 	}

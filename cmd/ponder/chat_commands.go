@@ -189,13 +189,13 @@ func (s *chatting) planCommand(ctx context.Context, rest string) error {
 
 func (s *chatting) modelCommand(ctx context.Context, name string) error {
 	if name == "" {
-		s.face.show(remark, "talking with "+s.talking.name)
+		s.face.show(remark, s.talking.with())
 		return nil
 	}
 	if s.now != nil {
 		return errTurn
 	}
-	t, err := s.app.talking(ctx, name)
+	t, err := s.app.talking(ctx, name, false)
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "--model: "))
 	}
@@ -207,7 +207,7 @@ func (s *chatting) modelCommand(ctx context.Context, name string) error {
 	if err := s.change(ctx, t); err != nil {
 		return err
 	}
-	s.face.show(remark, "talking with "+t.name)
+	s.face.show(remark, t.with())
 	return nil
 }
 

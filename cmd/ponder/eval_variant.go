@@ -153,7 +153,7 @@ func (a *app) talkingOf(ctx context.Context, all talkings, v *variant, model str
 	if t, ok := all[name]; ok {
 		return t, nil
 	}
-	t, err := a.talking(ctx, name)
+	t, err := a.talking(ctx, name, false)
 	if err != nil {
 		return t, err
 	}

@@ -47,7 +47,11 @@ func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool
 	if err != nil {
 		return talking{}, err
 	}
-	t, err := a.talking(ctx, f.model)
+	memory, web, _, err := a.look(ctx, f.noMemory, f.noWeb)
+	if err != nil {
+		return talking{}, err
+	}
+	t, err := a.talking(ctx, f.model, memory || len(docs) > 0)
 	if err != nil {
 		return talking{}, err
 	}
@@ -56,9 +60,8 @@ func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool
 	}
 	t.plan, t.flags = f.plan, *f
 	t.flags.docs, t.flags.knowledge = docs, nil
-	t.sight.docs = docs
-	t.sight.memory, t.sight.web, _, err = a.look(ctx, f.noMemory, f.noWeb)
-	return t, err
+	t.sight = sight{docs, memory, web}
+	return t, nil
 }
 
 // again returns the words of a command line that goes on with a conversation in the

@@ -20,7 +20,8 @@ import (
 // A talking is how conversations are held. The zero value is without models.
 type talking struct {
 	models map[ponder.Role][]ponder.Model
-	name   string // of the model that talks
+	name   string // of the model that talks; empty without one
+	quotes bool   // messages are answered with quotations, for want of a model
 	window int    // tokens that it is shown
 	think  bool   // it may put down thoughts
 	rules  string // for that
@@ -54,8 +55,16 @@ func (t talking) chat(tools []ponder.Tool) chat.Options {
 	return chat.Options{
 		System: chat.System(beside), Tools: offered(tools), Think: t.think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.cfg.DeepThink.PerHour,
-		Rounds: t.cfg.Chat.Rounds, Window: t.window, Allow: t.allow,
+		Rounds: t.cfg.Chat.Rounds, Window: t.window, Allow: t.allow, WithoutModel: t.quotes,
 	}
+}
+
+// with says with whom one talks.
+func (t talking) with() string {
+	if t.quotes {
+		return "talking without a model, which only quotes what is found (`ponder doctor` says how to have one)"
+	}
+	return "talking with " + t.name
 }
 
 // allow says why a tool is not used now, or "".
@@ -101,15 +110,19 @@ func (t talking) own() []ponder.Tool {
 }
 
 // talking finds the models that conversations are held with. A model that the user
-// named talks, and does what no other is set for.
-func (a *app) talking(ctx context.Context, model string) (talking, error) {
+// named talks, and does what no other is set for. Where there is none, it is an error,
+// unless there is something to quote.
+func (a *app) talking(ctx context.Context, model string, quotable bool) (talking, error) {
 	l, err := a.talkers(ctx, model)
 	if err != nil {
 		return talking{}, err
 	}
 	if l.choices.Of(ponder.Fast).Models == nil {
-		return talking{}, notReadyf("no model is configured to talk with: start Ollama, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY; " +
-			"`ponder doctor` says more")
+		if quotable {
+			return talking{quotes: true, cfg: *l.cfg, check: func(context.Context) error { return nil }}, nil
+		}
+		return talking{}, notReadyf("no model is configured to talk with: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
+			"or pass --docs to have documents quoted; `ponder doctor` says more")
 	}
 	models, err := l.models(ponder.Fast)
 	if err != nil {

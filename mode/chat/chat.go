@@ -12,7 +12,8 @@
 // The files, in the order to read them: state.go says what a conversation knows,
 // turn.go is one turn, next.go decides, native.go has the tools that the mode does
 // itself (think and deep_think), notes.go the reflections, context.go builds what
-// the model is shown and condense.go what becomes of it when that gets too long.
+// the model is shown, condense.go what becomes of it when that gets too long, and
+// quoting.go answers where there is no model.
 //
 // A user asks for a reflection with an internal observation whose sensor is
 // [DeepAsked] and whose content is what it is to be about. A turn is stopped by the
@@ -78,6 +79,10 @@ type Options struct {
 	Role          ponder.Role
 	CondenserRole ponder.Role
 
+	// WithoutModel says that there is none: messages are answered with quotations
+	// of what the tool knowledge_search finds, if that is among Tools.
+	WithoutModel bool
+
 	// Allow, if set, is asked before a tool is used: a reason refuses the call,
 	// and the model is told it. It must be a pure function.
 	Allow func(Use) (reason string)
@@ -114,6 +119,7 @@ func (o Options) orDefault() Options {
 // New returns the mode. A message of a user wakes it.
 func New(opts Options) ponder.Mode {
 	opts = opts.orDefault()
+	opts.Deep = opts.Deep && !opts.WithoutModel
 	return ponder.Mode{
 		Name:    Name,
 		Version: 1,

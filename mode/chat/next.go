@@ -17,6 +17,9 @@ func (s *state) Next(ponder.Moment) []ponder.Action {
 		return []ponder.Action{s.finish()}
 	}
 	w := s.Work
+	if w == nil && s.opts.WithoutModel {
+		return append(do, s.quoting()...)
+	}
 	if w == nil {
 		return append(do, s.ask())
 	}

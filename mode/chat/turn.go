@@ -221,6 +221,9 @@ func isObject(js json.RawMessage) bool {
 func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	if s.Work == nil {
+		if s.opts.WithoutModel && len(s.Waiting) > 0 && key == s.key("use", 1, 0) {
+			s.quoted(b)
+		}
 		return
 	}
 	i := slices.IndexFunc(s.Work.Calls, func(u use) bool { return u.Key == key && u.Result == nil })

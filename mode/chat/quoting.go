@@ -1,0 +1,81 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// Without a model, a message is answered with what the documents and what is
+// remembered have on it, found by the tool searchTool and quoted word for word.
+const (
+	searchTool = "knowledge_search"
+	maxQuotes  = 5
+	maxQuoted  = 600 // bytes of each
+)
+
+// signalAddressed is the name of the signal of what is meant for programs.
+const signalAddressed = "addressed"
+
+// What is said then.
+const (
+	quotedFirst = "This answer was put together without a model: it only quotes what was found on it."
+	quotedNone  = "There is no model to answer, and what was searched has nothing on this."
+)
+
+// quoting returns what a turn does without a model: it searches once, and ends.
+func (s *state) quoting() []ponder.Action {
+	key := s.key("use", 1, 0)
+	if slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == searchTool }) && strings.TrimSpace(s.Waiting[0].Said.Text) != "" {
+		args, _ := json.Marshal(map[string]any{"query": s.Waiting[0].Said.Text, "limit": maxQuotes})
+		return []ponder.Action{ponder.Do{Key: key, Tool: searchTool, Args: args, Internal: true}}
+	}
+	w := work{Out: []out{{Key: s.key("say", 1), Say: quotedNone}}}
+	return append([]ponder.Action{w.Out[0].action()}, s.endings(&w)...)
+}
+
+// found is what the tool says, as far as it is quoted.
+type found struct {
+	Hits []struct {
+		Source, Title, Quote string
+		Page                 int
+		Untrusted            bool
+		Quality              []ponder.Signal
+	}
+}
+
+// quoted ends the turn with what the tool found.
+func (s *state) quoted(b ponder.ToolResult) {
+	say := quotedNone
+	var f found
+	if b.Error != "" {
+		say += " It could not be searched: " + b.Error
+	} else if json.Unmarshal([]byte(b.Result), &f) == nil {
+		if list := f.quotes(); len(list) > 0 {
+			say = quotedFirst + "\n\n" + strings.Join(list, "\n")
+		}
+	}
+	s.Work = &work{Round: 1, Out: []out{{Key: s.key("say", 1), Say: say}}, Over: true}
+}
+
+// quotes returns the items of a list. What is meant for programs is not quoted.
+func (f found) quotes() (list []string) {
+	for _, h := range f.Hits {
+		if h.Untrusted && slices.ContainsFunc(h.Quality, func(q ponder.Signal) bool { return q.Name == signalAddressed }) {
+			continue
+		}
+		place := h.Source
+		if h.Title != "" && h.Title != h.Source {
+			place = h.Title + ", " + h.Source
+		}
+		if h.Page > 0 {
+			place += fmt.Sprintf(", page %d", h.Page)
+		}
+		list = append(list, fmt.Sprintf("- “%s” (%s)", strings.Join(strings.Fields(clipped(h.Quote, maxQuoted)), " "), place))
+	}
+	return list
+}
