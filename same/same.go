@@ -1,6 +1,7 @@
 package same
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -128,6 +129,26 @@ func (t Text) Compare(o Text) Verdict {
 	}
 	p := pair{a: &t, b: &o}
 	return p.verdict()
+}
+
+// Shared returns how much of what t names o names as well, 0 to 1: the weight of its
+// words that o has, in whatever order and form. It is 0 if o lacks a name or number of
+// t, and tells nothing of what is said with them. It does not allocate.
+func (t Text) Shared(o Text) float64 {
+	if t.weight == 0 || t.cut || o.cut {
+		return 0
+	}
+	both := 0
+	for i := range t.terms {
+		m := &t.terms[i]
+		switch {
+		case slices.ContainsFunc(o.terms, func(n term) bool { return n.id == m.id }):
+			both += int(m.weight)
+		case m.is&(amount|decisive) != 0 || m.weight == naming:
+			return 0
+		}
+	}
+	return float64(both) / float64(t.weight)
 }
 
 // Sentences returns what is compared of each sentence of a text, of the first

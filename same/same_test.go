@@ -100,3 +100,22 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("%g allocations", n)
 	}
 }
+
+func TestShared(t *testing.T) {
+	const fact = "The Lenta mill got 40 percent of its income from Borvala."
+	for _, tt := range []struct {
+		text        string
+		least, most float64
+	}{
+		{fact, 1, 1},
+		{"40 percent of the income of the Lenta mill came from Borvala.", 0.8, 1},
+		{"50 percent of the income of the Lenta mill came from Borvala.", 0, 0},
+		{"40 percent of the income of the Lenta mill came from Kelmara.", 0, 0},
+		{"The Lenta mill burned down, and its owners left the valley.", 0, 0.5},
+		{"", 0, 0},
+	} {
+		if got := Of(tt.text).Shared(Of(fact)); got < tt.least || got > tt.most {
+			t.Errorf("%q shares %.2f, want %.2f to %.2f", tt.text, got, tt.least, tt.most)
+		}
+	}
+}

@@ -14,6 +14,9 @@ const (
 	maxSaidText = 240 // bytes
 )
 
+// mostShared is the part of what a thought names that others before it may name.
+const mostShared = 0.8
+
 // A memo is what is remembered of a thought that was written.
 type memo struct {
 	N      int     `json:"n"`
@@ -70,6 +73,9 @@ func (s *state) think(list []heard, model string, unaided bool) {
 			Question: s.Focus.Question, Cites: cites, Against: s.against(feel), Unaided: unaided, Offset: s.offset(), Model: model,
 		}
 		add = append(add, b)
+		if s.hardlyNew(feel) {
+			s.Worth.Old++
+		}
 		s.Said = remembered(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, Weight: weight(b), feel: feel})
 		s.Thoughts = push(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}, recentThoughts)
 		s.Counts.Thoughts++
@@ -130,6 +136,13 @@ func (s *state) compare(text string, t *same.Text) (at int, opposed bool) {
 		}
 	}
 	return -1, opposed
+}
+
+// hardlyNew reports whether nearly all that a thought names is in one before, and so
+// are all its names and numbers: it may say something else of them, and is kept; but
+// where nothing but that comes, it is enough.
+func (s *state) hardlyNew(t *same.Text) bool {
+	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Shared(*m.feel) >= mostShared && t.Compare(*m.feel) != same.Opposite })
 }
 
 // agree notes that a thought was said again: if that was in another focus, two

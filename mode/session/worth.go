@@ -30,6 +30,7 @@ type worth struct {
 	Stale int     `json:"stale,omitempty"` // calls in a row that said nothing new
 	Asked bool    `json:"asked,omitempty"` // for questions, since the last new thought
 	News  int     `json:"news,omitempty"`  // new thoughts since the last synthesis
+	Old   int     `json:"old,omitempty"`   // thoughts of the wave at hand that hardly say anything new
 	Fresh float64 `json:"fresh,omitempty"` // what the wave at hand brings
 	Gain  float64 `json:"gain,omitempty"`  // of a call: importance times confidence of new thoughts, a moving mean
 	Best  float64 `json:"best,omitempty"`  // the highest Gain
@@ -135,6 +136,8 @@ func (s *state) weigh(wave []cell, news int) {
 		return
 	}
 	w := &s.Worth
+	news -= w.Old
+	w.Old = 0
 	switch {
 	case news > 0 && news*mostlyNew > claims:
 		w.Stale, w.Asked = 0, false
