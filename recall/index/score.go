@@ -3,7 +3,9 @@ package index
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // What BM25 is tuned by. How long it is that somebody says something tells less
@@ -106,12 +108,29 @@ func (bd *board) spread(neighbours, whole float64) {
 	}
 	for i, s := range bd.v.segments {
 		scores := bd.scores[bd.from[i]:][:len(s.lens)]
-		for j := range s.docs {
-			if d := &s.docs[j]; d.n > 0 {
-				spread(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
+		inParts(len(scores), len(s.docs), func(_, from, to int) {
+			for j := from; j < to; j++ {
+				if d := &s.docs[j]; d.n > 0 {
+					spread(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
+				}
 			}
-		}
+		})
 	}
+}
+
+// fewPassages is how many are looked at sooner than they are divided among processors.
+const fewPassages = 20_000
+
+// inParts has n things, which come to so many passages, done in parts from one to
+// before another at once.
+func inParts(passages, n int, do func(part, from, to int)) {
+	parts := max(1, min(runtime.GOMAXPROCS(0), passages/fewPassages))
+	var wg sync.WaitGroup
+	for part := 1; part < parts; part++ {
+		wg.Go(func() { do(part, n*part/parts, n*(part+1)/parts) })
+	}
+	do(0, 0, n/parts)
+	wg.Wait()
 }
 
 // spread does so in one document.
@@ -153,34 +172,46 @@ func (a found) compare(b found) int {
 // best returns the n best passages that have what they must and that a sieve
 // lets through.
 func (bd *board) best(n int, sv *sieve) []found {
-	top := make([]found, 0, min(n, 1024)) // a heap, the worst first
+	var top []found
 	for i, s := range bd.v.segments {
 		least := float32(0)
 		if len(top) == n {
+			least = top[n-1].score
+		}
+		lists := make([][]found, runtime.GOMAXPROCS(0))
+		inParts(len(s.lens), len(s.lens), func(part, from, to int) { lists[part] = bd.bestOf(i, from, to, least, n, sv) })
+		top = slices.Concat(append(lists, top)...)
+		slices.SortFunc(top, found.compare)
+		top = top[:min(n, len(top))]
+	}
+	return top
+}
+
+// bestOf returns those among some passages of a segment, none below least.
+func (bd *board) bestOf(segment, from, to int, least float32, n int, sv *sieve) []found {
+	s, start := bd.v.segments[segment], bd.from[segment]
+	top := make([]found, 0, min(n, 1024)) // a heap, the worst first
+	for at := from; at < to; at++ {
+		score := bd.scores[start+at]
+		if score <= 0 || score < least || bd.met != nil && int(bd.met[start+at]) != bd.must {
+			continue
+		}
+		d := &s.docs[s.docOf[at]]
+		if !sv.keeps(d) {
+			continue
+		}
+		f := found{segment, at, score, d.first + int64(at) - int64(d.at)}
+		if len(top) < n {
+			top = append(top, f)
+			up(top)
+		} else if f.compare(top[0]) < 0 {
+			top[0] = f
+			down(top)
+		}
+		if len(top) == n {
 			least = top[0].score
 		}
-		for at, score := range bd.scores[bd.from[i]:][:len(s.lens)] {
-			if score <= 0 || score < least || bd.met != nil && int(bd.met[bd.from[i]+at]) != bd.must {
-				continue
-			}
-			d := &s.docs[s.docOf[at]]
-			if !sv.keeps(d) {
-				continue
-			}
-			f := found{i, at, score, d.first + int64(at) - int64(d.at)}
-			if len(top) < n {
-				top = append(top, f)
-				up(top)
-			} else if f.compare(top[0]) < 0 {
-				top[0] = f
-				down(top)
-			}
-			if len(top) == n {
-				least = top[0].score
-			}
-		}
 	}
-	slices.SortFunc(top, found.compare)
 	return top
 }
 
