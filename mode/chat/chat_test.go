@@ -405,3 +405,32 @@ func TestWithoutModel(t *testing.T) {
 		})
 	}
 }
+
+// TestErrorsQuoteNothing has a provider whose errors repeat what it was sent: no event
+// that users see has a thought in it, and other errors are said as they are.
+func TestErrorsQuoteNothing(t *testing.T) {
+	for _, tt := range []struct{ thought, message, want string }{
+		{"ZZTHOUGHT", `Invalid tool arguments: [{"thought":"ZZTHOUGHT"}]`, "fake/speaker did not answer: bad request; what it says quotes thoughts, and stands in the log"},
+		{"The bill is far too high, so ask first.", `bad input near \"bill is far too hi`, "fake/speaker did not answer: bad request; what it says quotes thoughts, and stands in the log"},
+		{"The bill is high.", "the field tools is unknown", "fake/speaker: the field tools is unknown"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+				if len(req.Messages) == 1 {
+					js, _ := json.Marshal(map[string]string{"thought": tt.thought})
+					return calls("think", string(js)), nil
+				}
+				return llm.Message{}, &llm.Error{Class: llm.BadRequest, Model: "fake/speaker", Message: tt.message}
+			}}
+			mind := talk(t, chat.Options{Think: true}, model, nil, "one")
+			for _, ev := range mind.Events() {
+				if b, ok := ev.Body.(ponder.RunFinished); ok {
+					equal(t, "reason", b.Reason, tt.want)
+				}
+				if js, _ := json.Marshal(ev); !ev.Internal && strings.Contains(string(js), tt.thought) {
+					t.Errorf("a user may see %s", js)
+				}
+			}
+		})
+	}
+}

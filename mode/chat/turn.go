@@ -79,7 +79,7 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 	w.Round++
 	s.Work = &w
 	if b.Error != "" {
-		w.Over, w.Err = true, b.Error
+		w.Over, w.Err = true, s.unquoted(b)
 		return
 	}
 	s.say(&w, b.Message.Text(), b)

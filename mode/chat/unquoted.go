@@ -1,0 +1,89 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// shingle is how many words in a row of a thought betray it.
+const shingle = 3
+
+// unquoted returns why a call failed, as users may read it. Providers quote what they
+// were sent: if what they say repeats thoughts, reflections, or what tools were asked
+// and said, only what kind of failure it was is said.
+func (s *state) unquoted(b ponder.CallFinished) string {
+	said := " " + strings.Join(wordsOf(b.Error), " ") + " "
+	for _, text := range s.unseen() {
+		list := wordsOf(text)
+		if len(list) < shingle && len(strings.Join(list, "")) < 5 {
+			continue
+		}
+		for i := range max(1, len(list)-shingle+1) {
+			if strings.Contains(said, " "+strings.Join(list[i:min(i+shingle, len(list))], " ")+" ") {
+				return fmt.Sprintf("%s did not answer: %s; what it says quotes thoughts, and stands in the log", b.Model, kindOf(b.Class))
+			}
+		}
+	}
+	return b.Error
+}
+
+func kindOf(c llm.Class) string { return strings.ReplaceAll(string(c), "_", " ") }
+
+// unseen returns what the model is shown and the user is not.
+func (s *state) unseen() (list []string) {
+	for _, n := range s.Notes {
+		list = append(list, n.Text)
+	}
+	for _, t := range append(s.known(), s.Waiting...) {
+		list = append(list, t.Mused...)
+	}
+	if s.Work == nil {
+		return list
+	}
+	for _, m := range s.Work.Msgs {
+		for _, p := range m.Parts {
+			if p.Call != nil {
+				list = append(list, leaves(p.Call.Input)...)
+			}
+			if p.Result != nil {
+				list = append(list, p.Result.Text)
+			}
+		}
+	}
+	return list
+}
+
+// leaves returns the texts in a JSON value; all of it, if it is none.
+func leaves(js json.RawMessage) (list []string) {
+	var v any
+	if json.Unmarshal(js, &v) != nil {
+		return []string{string(js)}
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			list = append(list, v)
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(v)
+	return list
+}
+
+// wordsOf returns the words of a text, without case and what stands between them.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
