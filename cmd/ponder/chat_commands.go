@@ -233,11 +233,8 @@ func (s *chatting) newCommand(ctx context.Context, _ string) error {
 	if s.deaf != nil {
 		s.deaf()
 	}
-	s.leave(ctx)
-	s.signs, s.deaf, s.heard, s.next, s.musing, s.again = nil, nil, 0, nil, musing{}, nil
-	s.id, s.nextID, s.fresh, s.working = "", "", false, false
-	s.hearing = false
-	if err := s.open(ctx); err != nil {
+	s.signs, s.deaf, s.heard, s.next, s.musing, s.drawn = nil, nil, 0, nil, musing{}, nil
+	if err := s.anew(ctx); err != nil {
 		return err
 	}
 	s.face.show(remark, "a new conversation")

@@ -168,8 +168,8 @@ func (c *conversation) work(ctx context.Context) error {
 // await waits for the work to come to rest.
 func (c *conversation) await() {
 	c.working = true
-	p, id, n := c.thinker.place, c.id, c.started
-	go func() { c.worked <- rest{n, p.Wait(context.Background(), id)} }()
+	p, id, n, worked := c.thinker.place, c.id, c.started, c.worked
+	go func() { worked <- rest{n, p.Wait(context.Background(), id)} }()
 }
 
 // againAfter is how long another process may hold the thread before it is tried to
@@ -242,6 +242,15 @@ func (c *conversation) leave(ctx context.Context) {
 	if err != nil {
 		c.note("background thinking goes on with the next message: %v", err)
 	}
+}
+
+// anew leaves the conversation, and begins one that has no thread yet.
+func (c *conversation) anew(ctx context.Context) error {
+	c.leave(ctx)
+	c.id, c.nextID, c.fresh = "", "", false
+	c.working, c.hearing, c.again = false, false, nil
+	c.worked = make(chan rest, 1) // what was cut off is not heard of any more
+	return c.open(ctx)
 }
 
 // tidy erases thoughts that are not to be kept any longer: of the turn that a message
