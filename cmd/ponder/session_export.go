@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/internal/report"
+	"ponder/internal/tui"
 )
 
 func (a *app) sessionExportCommand() *cobra.Command {
@@ -96,7 +97,7 @@ func (a *app) deliver(file string, write func(*bytes.Buffer) error) error {
 		return err
 	}
 	if file == "" || file == "-" {
-		if _, err := a.out.Write(out.Bytes()); err != nil {
+		if _, err := a.out.Write(tui.Escape(out.Bytes())); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 		return nil

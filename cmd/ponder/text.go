@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -106,9 +107,14 @@ const readable = 110
 
 // object prints a value as one line of JSON.
 func (a *app) object(v any) error {
-	enc := json.NewEncoder(a.out)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = a.out.Write(tui.Escape(line.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil

@@ -11,9 +11,12 @@
 package tui
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 )
@@ -66,16 +69,39 @@ const (
 // Lines and tabs stay.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case unicode.IsControl(r), r == unicode.ReplacementChar:
-			return -1
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+		if obeyed(r) || r == unicode.ReplacementChar {
 			return -1
 		}
 		return r
 	}, text)
+}
+
+// obeyed reports whether a terminal does something at a character beside showing it.
+func obeyed(r rune) bool {
+	switch {
+	case r == '\n', r == '\t':
+		return false
+	case unicode.IsControl(r):
+		return true
+	}
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
+}
+
+// Escape writes each character that a terminal would obey as JSON writes it, \u009b.
+// JSON stays the same JSON.
+func Escape(text []byte) []byte {
+	if !bytes.ContainsFunc(text, obeyed) {
+		return text
+	}
+	var out []byte
+	for _, r := range string(text) {
+		if obeyed(r) {
+			out = fmt.Appendf(out, "\\u%04x", r)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
 }
 
 // Wrap breaks lines that have more than width cells, between words. What goes on

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -209,4 +210,20 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestEscape(t *testing.T) {
+	in := map[string]string{"a": "x\u009b2J\u202ey\n\tz\x1b é"}
+	js, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Escape(js)
+	if strings.ContainsAny(string(got), "\u009b\u202e\x1b") {
+		t.Errorf("%q", got)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(got, &back); err != nil || back["a"] != in["a"] {
+		t.Errorf("%q is %q, %v", got, back, err)
+	}
 }
