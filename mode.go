@@ -3,7 +3,9 @@ package ponder
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"ponder/llm"
@@ -191,11 +193,31 @@ func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.C
 		Do: func(ctx context.Context, input json.RawMessage) (string, error) {
 			var in In
 			if err := json.Unmarshal(input, &in); err != nil {
-				return "", fmt.Errorf("input of %s: %w", name, err)
+				return "", fmt.Errorf("input of %s: %w", name, misfit(err))
 			}
 			return do(ctx, in)
 		},
 	}
+}
+
+// misfit says what is wrong with the input of a tool, in words for a model.
+func misfit(err error) error {
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) || e.Field == "" {
+		return err
+	}
+	want := e.Type.Kind().String()
+	switch e.Type.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		want = "whole number"
+	case reflect.Float32, reflect.Float64:
+		want = "number"
+	case reflect.Slice, reflect.Array:
+		want = "list"
+	case reflect.Struct, reflect.Map:
+		want = "object"
+	}
+	return fmt.Errorf("%s is a %s and must be a %s", e.Field, e.Value, want)
 }
 
 // A Use is where a tool is used: on which thread, by which run, of which mode.
