@@ -43,6 +43,12 @@ func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 		return nil, err
 	}
 	tools = append(tools, t.own()...)
+	if t.remembers() {
+		k := a.keeper(store)
+		tools = append(tools, k.tools()...)
+		look := end
+		end = func() { look(); k.close() }
+	}
 	node := place.Self()
 	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(t, tools), Models: t.models, Tools: tools, OnDelta: onDelta, Node: node})
 	if err != nil {

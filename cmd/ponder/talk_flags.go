@@ -37,7 +37,7 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 	flags.StringVar(&f.model, "model", "", "talk with `provider/model`")
 	flags.BoolVar(&f.think, "think", false, "let the model put down thoughts before it answers (default: enable_thinking)")
 	flags.BoolVar(&f.plan, "plan", false, "show a plan, and wait for a yes, before anything is changed")
-	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered, and remember nothing")
 	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
 }
 
@@ -74,7 +74,7 @@ func (t talking) again(id ponder.ThreadID) []string {
 	if t.flags.model != "" {
 		line = append(line, "--model", t.flags.model)
 	}
-	for flag, on := range map[string]bool{"--think": t.think, "--plan": t.plan, "--no-memory": !t.sight.memory, "--no-web": !t.sight.web} {
+	for flag, on := range map[string]bool{"--think": t.think, "--plan": t.plan, "--no-memory": t.flags.noMemory, "--no-web": !t.sight.web} {
 		if on {
 			line = append(line, flag)
 		}

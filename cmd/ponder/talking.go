@@ -80,6 +80,10 @@ func (t talking) allow(u chat.Use) string {
 	return gate.Gate{Tools: gate.Ours(), Plan: t.plan}.Check(w)
 }
 
+// remembers reports whether the model may have something remembered: it talks, and the
+// user has not turned memory off.
+func (t talking) remembers() bool { return t.name != "" && !t.flags.noMemory }
+
 // deep returns how reflections are made.
 func (t talking) deep(tools []ponder.Tool) deep.Options {
 	o := deep.Options{Tools: offered(tools), Limit: time.Duration(t.cfg.DeepThink.Limit)}

@@ -30,6 +30,7 @@ import (
 	"ponder/llm/ollama"
 	"ponder/llm/openai"
 	"ponder/mode/chat"
+	"ponder/mode/deep"
 	"ponder/pondertest"
 	"ponder/recall"
 	"ponder/tool/knowledge"
@@ -42,11 +43,8 @@ import (
 
 // ourTools returns the tools that a conversation may be given. They cannot be used.
 func ourTools() []ponder.Tool {
-	list := append([]ponder.Tool{thread.New(nil, owner)}, knowledge.Tools(knowledge.Options{})...)
-	list = append(list, memory.New(memory.Options{
-		Context: func(context.Context, string, string, int) (string, []recall.Hit, error) { return "", nil, nil },
-		Keep:    func(context.Context, ...recall.Item) ([]recall.Item, error) { return nil, nil },
-	})...)
+	list := append([]ponder.Tool{thread.New(nil, owner), thread.NewRead(nil, deep.Name)}, knowledge.Tools(knowledge.Options{})...)
+	list = append(list, (&keeper{}).tools()...)
 	return append(list, webtool.New(webtool.Options{
 		Search: func(context.Context, webtool.Query) (webtool.Found, error) { return webtool.Found{}, nil },
 		Fetch:  func(context.Context, string) (*web.Page, error) { return nil, nil },
@@ -135,7 +133,10 @@ func TestToolsOfSettings(t *testing.T) {
 // have it and as each provider is sent it.
 func TestToolSchemas(t *testing.T) {
 	tools := given(t, chat.Options{Think: true, Deep: true, Tools: offered(ourTools())}, ourTools())
-	tools = append(tools, think.New(think.Options{}).Tool)
+	asks := memory.New(memory.Options{
+		Context: func(context.Context, string, string, int) (string, []recall.Hit, error) { return "", nil, nil },
+	})
+	tools = append(tools, asks[0].Tool, think.New(think.Options{}).Tool)
 	for _, tool := range tools {
 		for _, fault := range untyped(tool.Schema) {
 			t.Errorf("%s: %s", tool.Name, fault)
