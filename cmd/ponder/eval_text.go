@@ -151,6 +151,9 @@ func (e *evaluation) remarks(r eval.Report) (list []string) {
 		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
 			e.plan.judge, counted(j.Pairs, "pair", "pairs"), number(j.Inconsistent)+" count as a tie", percent(j.First), counted(j.Sum.Calls, "call", "calls"),
 			strings.TrimPrefix(usd(j.Sum.USD, j.Sum.Calls, j.Sum.Unpriced), "cost "))
+		if j.Pairs == 0 {
+			text = fmt.Sprintf("Judge %s gave no verdict on any pair: it never said which answer is better. What asking it cost is in `ponder usage`.", e.plan.judge)
+		}
 		list = append(list, text)
 		if e.judgesItself() {
 			list = append(list, "The judge is one of the models that answer. Models prefer their own words: another judge would say more.")
