@@ -84,6 +84,9 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 		return err
 	}
 	defer c.leave(ctx)
+	for _, line := range m.leftOut(t.chat(nil)) {
+		a.note("%s", line)
+	}
 	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo()}
 	if f.deep {
 		if err := s.thinkFirst(ctx, m); err != nil {

@@ -54,6 +54,9 @@ func (s *chatting) turnNext(ctx context.Context) {
 func (s *chatting) send(ctx context.Context, text string) error {
 	m := s.files
 	m.text = text
+	for _, line := range m.leftOut(s.talking.chat(nil)) {
+		s.face.show(remark, line)
+	}
 	s.now = &going{}
 	ev, err := s.say(ctx, m)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"ponder/document"
 	"ponder/internal/tui"
 	"ponder/llm"
+	"ponder/mode/chat"
 )
 
 // Bounds of what a user may say at once.
@@ -56,6 +57,20 @@ func (m message) events() (list []ponder.Event) {
 		list = append(list, ponder.Event{Body: f})
 	}
 	return append(list, ponder.Event{Body: ponder.UserMessage{Content: m.text, Media: m.media}})
+}
+
+// leftOut says what of the message the model will not be shown, a line for each part.
+func (m message) leftOut(o chat.Options) (lines []string) {
+	add := func(what, text string) {
+		if n := o.LeftOut(text); n > 0 {
+			lines = append(lines, fmt.Sprintf("%s is longer than the model can be shown: %s bytes in its middle are left out", what, number(n)))
+		}
+	}
+	for _, f := range m.files {
+		add(f.Name, f.Content)
+	}
+	add("the message", m.text)
+	return lines
 }
 
 // message returns what a user says, from standard input if text is "-", with files.

@@ -135,19 +135,40 @@ func (s *state) shown(t Turn) (msgs []llm.Message) {
 	return append(msgs, llm.Say(llm.Assistant, clipped(answer, s.opts.bytes(messageShare))))
 }
 
+// LeftOut returns how many bytes in the middle of a message, or of a file beside it,
+// the model is not shown, because it has too little room for them.
+func (o Options) LeftOut(text string) int {
+	if o.WithoutModel {
+		return 0
+	}
+	o = o.orDefault()
+	head, tail := middle(text, o.bytes(messageShare))
+	return tail - head
+}
+
 // clipped returns text without its middle, if it has more than most bytes.
 func clipped(text string, most int) string {
-	if len(text) <= most || most <= 0 {
+	head, tail := middle(text, most)
+	if head == tail {
 		return text
 	}
-	head, tail := most*2/3, len(text)-most/3
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text[:head], tail-head, text[tail:])
+}
+
+// middle returns where the middle of text begins and ends without which it has no more
+// than most bytes: twice the same if it has no more anyway.
+func middle(text string, most int) (head, tail int) {
+	if len(text) <= most || most <= 0 {
+		return 0, 0
+	}
+	head, tail = most*2/3, len(text)-most/3
 	for head > 0 && !utf8.RuneStart(text[head]) {
 		head--
 	}
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {
 		tail++
 	}
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text[:head], tail-head, text[tail:])
+	return head, tail
 }
 
 var _ ponder.State = (*state)(nil)
