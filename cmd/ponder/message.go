@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -149,8 +150,20 @@ func (m *message) attach(file string) error {
 	return nil
 }
 
+// withMarkup are the endings of text files that are not what they say: pages and mail.
+var withMarkup = []string{".htm", ".html", ".xhtml", ".eml", ".mbox", ".mbx"}
+
+// isPlain reports whether a file is text whose lines are as they are meant to be.
+func isPlain(file string, raw []byte) bool {
+	return strings.HasPrefix(http.DetectContentType(raw), "text/plain") && utf8.Valid(raw) && len(raw) <= mostText &&
+		len(bytes.TrimSpace(raw)) > 0 && !slices.Contains(withMarkup, strings.ToLower(filepath.Ext(file)))
+}
+
 // textOf returns the text in a file, of all the documents in it.
 func textOf(file string, raw []byte) (string, error) {
+	if isPlain(file, raw) {
+		return string(raw), nil
+	}
 	var texts []string
 	length := 0
 	for doc, err := range document.Read(file, raw, document.Formats(), true) {
