@@ -26,11 +26,15 @@ const (
 	piece               // of an answer, as it goes on
 	ended               // the answer
 	before              // what was answered before
+	halted              // what there was of an answer that was stopped before; may be empty
 	result              // of a command, as Markdown
 	drawing             // put beside the conversation by what goes on in the background
 	remark
 	alarm
 )
+
+// markStopped is shown below an answer that was stopped.
+const markStopped = "stopped"
 
 // eof is the key of a press that means that no more messages come.
 const eof = "eof"
@@ -82,6 +86,11 @@ func (f screenFace) show(what kind, text string) {
 		f.talk.End()
 	case result, drawing, before:
 		f.talk.Print(text)
+	case halted:
+		if text != "" {
+			f.talk.Print(text)
+		}
+		f.talk.Remark(markStopped)
 	case remark:
 		f.talk.Remark(text)
 	case alarm:
@@ -156,7 +165,7 @@ func (s *chatting) readLines(ctx context.Context, in io.Reader) {
 func (f *lineFace) show(what kind, text string) {
 	a := f.app
 	switch what {
-	case typed, before:
+	case typed, before, halted:
 	case remark:
 		a.note("%s", text)
 	case alarm:

@@ -146,7 +146,7 @@ func (s *chatting) over(ctx context.Context) {
 	s.face.show(ended, "")
 	switch {
 	case t.stopped:
-		s.face.show(remark, "stopped")
+		s.face.show(remark, markStopped)
 	case t.err != nil:
 		s.face.show(alarm, t.err.Error())
 	}
@@ -198,6 +198,10 @@ func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
 			if ev.Run == "" { // of elsewhere
 				open = nil
 			}
+		case ponder.Steer:
+			if talks, known := runs[ev.Run]; b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
+				lines = append(lines, ev)
+			}
 		case ponder.RunStarted:
 			runs[ev.Run] = b.Mode == chat.Name
 		case ponder.RunFinished:
@@ -228,6 +232,8 @@ func (s *chatting) retell(lines []ponder.Event, open []waiting) {
 			}
 		case ponder.AssistantMessage:
 			s.face.show(before, b.Content)
+		case ponder.Steer:
+			s.face.show(halted, b.Content)
 		}
 	}
 }
