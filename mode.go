@@ -47,6 +47,10 @@ type Mode struct {
 	// Budget is the most that a run may cost, if its start says no other.
 	Budget Budget
 
+	// Redact, if set, returns what a model answered to a run as it may be kept. It
+	// is pure, and applied before that is stored or the run is shown it.
+	Redact func(llm.Message) llm.Message
+
 	// Start returns the state of a run that has seen no event yet.
 	Start func(Run) State
 

@@ -107,7 +107,7 @@ func (h *holder) settle() {
 			ev.Body = b
 		} else {
 			b := *r.call
-			b.Message = h.redacted(b.Message)
+			b.Message = h.redacted(in.run.mode, b.Message)
 			b.Outcome = in.outcome(b.Outcome)
 			ev.Body = b
 		}

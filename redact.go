@@ -7,8 +7,12 @@ import (
 	"ponder/llm"
 )
 
-// redacted returns what a model wrote as it may be kept: see [Tool.Redact].
-func (m *Mind) redacted(msg llm.Message) llm.Message {
+// redacted returns what a model wrote as it may be kept: see [Mode.Redact] and
+// [Tool.Redact].
+func (m *Mind) redacted(mode *Mode, msg llm.Message) llm.Message {
+	if mode != nil && mode.Redact != nil {
+		msg = m.cleaned(mode, msg)
+	}
 	if !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool { return p.Call != nil && m.tools[p.Call.Name].Redact != nil }) {
 		return msg
 	}
@@ -21,6 +25,17 @@ func (m *Mind) redacted(msg llm.Message) llm.Message {
 		}
 	}
 	return msg
+}
+
+// cleaned applies the Redact of a mode. If that panics, nothing is kept.
+func (m *Mind) cleaned(mode *Mode, msg llm.Message) (kept llm.Message) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.Logger.Error("redaction panicked", "mode", mode.Name)
+			kept = llm.Message{Role: msg.Role}
+		}
+	}()
+	return mode.Redact(msg)
 }
 
 // redact applies the Redact of a tool. If that panics, nothing is kept.

@@ -61,3 +61,32 @@ func TestRedact(t *testing.T) {
 		}
 	})
 }
+
+// TestRedactOfModes finds that what a mode redacts is on no event, also if it panics.
+func TestRedactOfModes(t *testing.T) {
+	for name, redact := range map[string]func(llm.Message) llm.Message{
+		"redacts": func(m llm.Message) llm.Message { return llm.Say(m.Role, "[redacted]") },
+		"panics":  func(llm.Message) llm.Message { panic("at the disco") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mode := stepsMode(1)
+				mode.Redact = redact
+				mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{mode}, Models: pondertest.Models(caller{}, ponder.Price{})})
+				mind.Ask("steps", "go", nil, ponder.Budget{})
+				found := 0
+				for _, ev := range mind.Events() {
+					if b, ok := ev.Body.(ponder.CallFinished); ok {
+						found++
+						if len(b.Message.Calls()) > 0 {
+							t.Errorf("%s: %v", ev.Cause, b.Message)
+						}
+					}
+				}
+				if found == 0 {
+					t.Error("no call was finished")
+				}
+			})
+		})
+	}
+}

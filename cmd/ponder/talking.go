@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -86,18 +87,18 @@ func (t talking) remembers() bool { return t.name != "" && !t.flags.noMemory }
 
 // deep returns how reflections are made.
 func (t talking) deep(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: offered(tools), Limit: time.Duration(t.cfg.DeepThink.Limit)}
+	o := deep.Options{Tools: offered(tools), Limit: time.Duration(t.cfg.DeepThink.Limit), Redact: t.redact}
 	if t.models[deepRole] != nil {
 		o.Role = deepRole
 	}
 	return o
 }
 
-// offered returns tools as models are told of them, but for the one that the mode
-// offers itself.
+// offered returns tools as models are told of them, but for those that the mode offers
+// itself.
 func offered(tools []ponder.Tool) (list []llm.Tool) {
 	for _, t := range tools {
-		if t.Name != think.Name {
+		if t.Name != think.Name && t.Name != deep.Tool {
 			list = append(list, t.Tool)
 		}
 	}
@@ -110,7 +111,11 @@ func (t talking) own() []ponder.Tool {
 	if t.models[ponder.Fast] == nil {
 		return nil
 	}
-	return []ponder.Tool{think.New(think.Options{Redact: t.redact})}
+	reflects := ponder.NewTool(deep.Tool, "", nil, func(context.Context, struct{}) (string, error) {
+		return "", errors.New("reflections are asked for in conversations only")
+	})
+	reflects.Redact = t.redact.JSON
+	return []ponder.Tool{think.New(think.Options{Redact: t.redact}), reflects}
 }
 
 // talking finds the models that conversations are held with. A model that the user

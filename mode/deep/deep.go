@@ -22,6 +22,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/redact"
 )
 
 // Name is the name of the mode.
@@ -60,6 +61,10 @@ type Options struct {
 	NoRebase bool          // mark what is older, and do not have it rebased
 	Role     ponder.Role   // slow if empty
 	Rebaser  ponder.Role   // cheap if empty
+
+	// Redact takes out of what models write what may not be kept; nil takes out
+	// secrets.
+	Redact *redact.Redactor
 }
 
 // New returns the mode.
@@ -82,6 +87,7 @@ func New(opts Options) ponder.Mode {
 		Doc:     "Reflect on a conversation, between its turns.",
 		Wakes:   func(ev ponder.Event) bool { return asks(ev) },
 		History: true,
+		Redact:  func(m llm.Message) llm.Message { return cleaned(m, opts.Redact) },
 		Start:   func(r ponder.Run) ponder.State { return &state{run: r, opts: &opts} },
 		Carry: func(r ponder.Run, last ponder.State) ponder.State {
 			s := *last.(*state)
