@@ -21,26 +21,30 @@ const (
 )
 
 // fence finds diagrams in what a model wrote.
-var fence = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t]*\n(.*?)\n?[ \t]*```")
+var fence = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t\r\n]+(.*?)\n?[ \t]*```")
 
 // A drawing is the source of a diagram.
 type drawing string
 
-// drawn returns a text without its diagrams, and those of them that are sound.
+// What is said in the place of a diagram that is shown.
+const shown = "(A diagram of this was put beside the conversation.)"
+
+// drawn returns a text without its diagrams, and those of them that are sound. The
+// text is empty if nothing is left of it.
 func drawn(text string) (rest string, list []drawing) {
-	for _, m := range fence.FindAllStringSubmatch(text, -1) {
-		d := drawing(strings.TrimSpace(m[1]))
-		if d.sound() && len(list) < maxDrawings && !slices.Contains(list, d) {
+	rest = strings.TrimSpace(fence.ReplaceAllStringFunc(text, func(block string) string {
+		d := drawing(strings.TrimSpace(fence.FindStringSubmatch(block)[1]))
+		switch {
+		case slices.Contains(list, d):
+		case d.sound() && len(list) < maxDrawings:
 			list = append(list, d)
+		default:
+			return ""
 		}
-	}
-	said := ""
-	if len(list) > 0 {
-		said = "(A diagram of this was put beside the conversation.)"
-	}
-	rest = strings.TrimSpace(fence.ReplaceAllLiteralString(text, said))
-	if rest == "" || rest == said {
-		rest = strings.TrimSpace("I drew a diagram. " + said)
+		return shown
+	}))
+	if len(list) > 0 && strings.TrimSpace(strings.ReplaceAll(rest, shown, "")) == "" {
+		rest = "I drew a diagram. " + shown
 	}
 	return rest, list
 }
@@ -56,7 +60,10 @@ var kinds = []string{
 // and closes its brackets; and that it cannot run anything where it is shown.
 func (d drawing) sound() bool {
 	text := string(d)
-	head, body, _ := strings.Cut(text, "\n")
+	head, body, lines := strings.Cut(text, "\n")
+	if !lines || strings.TrimSpace(body) == "" { // a semicolon ends a line too
+		head, body, _ = strings.Cut(text, ";")
+	}
 	word, _, _ := strings.Cut(strings.TrimSpace(head), " ")
 	lower := strings.ToLower(text)
 	switch {
@@ -74,7 +81,7 @@ func (d drawing) sound() bool {
 }
 
 // clicks finds lines that make a part of a diagram do something.
-var clicks = regexp.MustCompile(`(?im)^\s*(click|callback|link)\s`)
+var clicks = regexp.MustCompile(`(?im)(^|;)\s*(click|callback|links?)\s`)
 
 // attachment returns the diagram as it is put beside the conversation.
 func (d drawing) attachment(n, i int) ponder.AttachmentAdded {

@@ -45,6 +45,12 @@ func TestDrawn(t *testing.T) {
 		{"none", "hmm: odd", nil},
 		{"a graph", draw("graph TD\n  A[sea] --> B(shore)"), []drawing{"graph TD\n  A[sea] --> B(shore)"}},
 		{"twice the same", draw("graph TD\n A-->B") + draw("graph TD\n A-->B"), []drawing{"graph TD\n A-->B"}},
+		{"on one line", draw("graph TD; A-->B"), []drawing{"graph TD; A-->B"}},
+		{"on the line of the fence", "hmm: odd\n```mermaid graph TD; A-->B```", []drawing{"graph TD; A-->B"}},
+		{"a click on one line", draw("graph TD; A-->B; click A \"https://evil.example\""), nil},
+		{"a click behind a semicolon", draw("graph TD\n A-->B; click A \"https://evil.example\""), nil},
+		{"nothing in one line", draw("graph TD;"), nil},
+		{"one of two", draw("graph TD; A-->B") + draw("picture; A-->B"), []drawing{"graph TD; A-->B"}},
 		{"of no kind", draw("picture\n A-->B"), nil},
 		{"a bracket open", draw("graph TD\n A[sea --> B"), nil},
 		{"nothing in it", draw("graph TD"), nil},
@@ -59,6 +65,9 @@ func TestDrawn(t *testing.T) {
 			}
 			if strings.Contains(rest, "```mermaid") || !strings.Contains(rest, "hmm: odd") {
 				t.Errorf("the rest is %q", rest)
+			}
+			if said := strings.Contains(rest, shown); said != (len(tt.want) > 0) {
+				t.Errorf("the rest claims a diagram: %v: %q", said, rest)
 			}
 		})
 	}
@@ -257,6 +266,13 @@ func TestReflections(t *testing.T) {
 			return llm.Say(llm.Assistant, "hmm: odd\nthoughts: so\n```mermaid\ngraph TD\nA-->B\n```"), nil
 		}}, []said{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD\nA-->B",
 			"hmm: odd\n\nthoughts: so\n(A diagram of this was put beside the conversation.) (why 1, read 3)"}},
+		{"nothing but a diagram", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+			return llm.Say(llm.Assistant, "```mermaid\ngraph TD; A-->B\n```"), nil
+		}}, []said{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD; A-->B",
+			"hmm: I drew a diagram.\n\nthoughts: (A diagram of this was put beside the conversation.) (why 1, read 3)"}},
+		{"nothing but a diagram that is refused", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+			return llm.Say(llm.Assistant, "```mermaid\npicture; A-->B\n```"), nil
+		}}, []said{{0, "think"}}, []string{"failed: the model wrote nothing but a diagram that cannot be shown"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -189,8 +189,14 @@ func (s *state) conclude(w *work) []ponder.Action {
 		if strings.EqualFold(strings.Trim(w.Rebased, " .\n"), "nothing") {
 			return s.fail("the conversation has moved on: nothing of it helps any more")
 		}
-		answer, _ = drawn(w.Rebased)
+		before := drawings
+		if answer, drawings = drawn(w.Rebased); len(drawings) == 0 {
+			drawings = before
+		}
 		b.Older, b.ReadTo = false, s.Head
+	}
+	if answer == "" {
+		return s.fail("the model wrote nothing but a diagram that cannot be shown")
 	}
 	b.Content = form(answer)
 	var do []ponder.Action
