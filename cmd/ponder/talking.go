@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,11 +88,29 @@ func (t talking) remembers() bool { return t.name != "" && !t.flags.noMemory }
 
 // deep returns how reflections are made.
 func (t talking) deep(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: offered(tools), Limit: time.Duration(t.cfg.DeepThink.Limit), Redact: t.redact}
+	o := deep.Options{Tools: offered(tools), Limit: time.Duration(t.cfg.DeepThink.Limit), Redact: t.cleaned}
 	if t.models[deepRole] != nil {
 		o.Role = deepRole
 	}
 	return o
+}
+
+// cleaned returns what a model wrote without what may not be kept.
+func (t talking) cleaned(m llm.Message) llm.Message {
+	m.Parts = slices.Clone(m.Parts)
+	for i, p := range m.Parts {
+		text, reasoning := t.redact.Text(p.Text), t.redact.Text(p.Reasoning)
+		if text != p.Text || reasoning != p.Reasoning {
+			p.Text, p.Reasoning, p.Opaque = text, reasoning, nil // which may have it too
+		}
+		if p.Call != nil {
+			call := *p.Call
+			call.Input = t.redact.JSON(call.Input)
+			p.Call = &call
+		}
+		m.Parts[i] = p
+	}
+	return m
 }
 
 // offered returns tools as models are told of them, but for those that the mode offers

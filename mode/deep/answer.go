@@ -2,11 +2,7 @@ package deep
 
 import (
 	"regexp"
-	"slices"
 	"strings"
-
-	"ponder/llm"
-	"ponder/redact"
 )
 
 // label finds the labels of a reflection, however they are dressed up.
@@ -62,22 +58,4 @@ func firstSentence(text string) (first, rest string) {
 		}
 	}
 	return text, ""
-}
-
-// cleaned returns what a model wrote without what may not be kept.
-func cleaned(m llm.Message, r *redact.Redactor) llm.Message {
-	m.Parts = slices.Clone(m.Parts)
-	for i, p := range m.Parts {
-		text, reasoning := r.Text(p.Text), r.Text(p.Reasoning)
-		if text != p.Text || reasoning != p.Reasoning {
-			p.Text, p.Reasoning, p.Opaque = text, reasoning, nil // which may have it too
-		}
-		if p.Call != nil {
-			call := *p.Call
-			call.Input = r.JSON(call.Input)
-			p.Call = &call
-		}
-		m.Parts[i] = p
-	}
-	return m
 }

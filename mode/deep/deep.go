@@ -22,7 +22,6 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/redact"
 )
 
 // Name is the name of the mode.
@@ -62,9 +61,8 @@ type Options struct {
 	Role     ponder.Role   // slow if empty
 	Rebaser  ponder.Role   // cheap if empty
 
-	// Redact takes out of what models write what may not be kept; nil takes out
-	// secrets.
-	Redact *redact.Redactor
+	// Redact, if set, takes out of what models write what may not be kept. It is pure.
+	Redact func(llm.Message) llm.Message
 }
 
 // New returns the mode.
@@ -87,11 +85,11 @@ func New(opts Options) ponder.Mode {
 		Doc:     "Reflect on a conversation, between its turns.",
 		Wakes:   func(ev ponder.Event) bool { return asks(ev) },
 		History: true,
-		Redact:  func(m llm.Message) llm.Message { return cleaned(m, opts.Redact) },
+		Redact:  opts.Redact,
 		Start:   func(r ponder.Run) ponder.State { return &state{run: r, opts: &opts} },
 		Carry: func(r ponder.Run, last ponder.State) ponder.State {
 			s := *last.(*state)
-			s.run, s.Stop = r, ""
+			s.run, s.Stop, s.Made, s.Why = r, "", false, ""
 			return &s
 		},
 		Load: func(r ponder.Run, js []byte) (ponder.State, error) {

@@ -284,3 +284,42 @@ func TestReflections(t *testing.T) {
 		})
 	}
 }
+
+// TestResult finds that a run says what came of it, and does not fail: the status of a
+// conversation is that of its newest run.
+func TestResult(t *testing.T) {
+	fails := func(req *llm.Request) (llm.Message, error) {
+		if strings.Contains(req.Messages[0].Parts[0].Text, "Focus on: good") {
+			return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: so"), nil
+		}
+		return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/voice", Message: "the key is not good"}
+	}
+	for _, tt := range []struct {
+		name string
+		says []said
+		want []string
+	}{
+		{"well", []said{{0, "/deep good"}}, []string{"completed: Reflected."}},
+		{"failed", []said{{0, "/deep bad"}}, []string{"completed: Nothing came of it: fake/voice: the key is not good"}},
+		{"failed, and the next well", []said{{0, "/deep bad"}, {time.Hour, "/deep good"}},
+			[]string{"completed: Nothing came of it: fake/voice: the key is not good", "completed: Reflected."}},
+		{"well, and the next failed", []said{{0, "/deep good"}, {time.Hour, "/deep bad"}},
+			[]string{"completed: Reflected.", "completed: Nothing came of it: fake/voice: the key is not good"}},
+		{"both in one run", []said{{0, "/deep good"}, {time.Millisecond, "/deep bad"}},
+			[]string{"completed: Reflected; of another reflection nothing came: fake/voice: the key is not good"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				for _, ev := range play(t, Options{}, voice{time.Second, fails}, nil, tt.says...) {
+					if b, ok := ev.Body.(ponder.RunFinished); ok {
+						got = append(got, string(b.Status)+": "+b.Answer)
+					}
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("%q\nwant\n%q", got, tt.want)
+				}
+			})
+		})
+	}
+}

@@ -16,7 +16,7 @@ import (
 func (s *state) Next(now ponder.Moment) []ponder.Action {
 	w := s.Work
 	if w == nil {
-		return []ponder.Action{ponder.Finish{Answer: "Reflected."}}
+		return []ponder.Action{ponder.Finish{Answer: s.result()}}
 	}
 	left := s.opts.Limit - (now.Spent - max(0, w.Began-s.Zero))
 	switch {
@@ -39,6 +39,20 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 		return do
 	}
 	return append(do, ponder.Call{Key: w.key("think", w.Round+1), Role: s.opts.Role, Request: s.request(w)})
+}
+
+// result says what came of the run. One that failed is completed too, for the
+// conversation has not failed.
+func (s *state) result() string {
+	switch {
+	case s.Why == "" && s.Made:
+		return "Reflected."
+	case s.Why == "":
+		return "Nothing was left to reflect on."
+	case s.Made:
+		return "Reflected; of another reflection nothing came: " + s.Why
+	}
+	return "Nothing came of it: " + s.Why
 }
 
 func (w *work) key(what string, numbers ...int) string {

@@ -24,6 +24,8 @@ type state struct {
 	Work   *work         `json:"work,omitempty"`
 	Stop   string        `json:"stop,omitempty"`
 	Clock  time.Duration `json:"clock,omitempty"` // the thread's, as far as an event has said
+	Made   bool          `json:"made,omitempty"`  // a reflection of this run is written
+	Why    string        `json:"why,omitempty"`   // nothing came of the last of this run that failed
 }
 
 // A line is an event of the transcript.
@@ -83,6 +85,7 @@ func (s *state) apply(ev ponder.Event) {
 		}
 	case ponder.InnerMonologue:
 		if s.Work != nil && ev.Cause == fmt.Sprintf("muse-%d/1.1", s.Work.N) {
+			s.Made = s.Made || ev.Run == s.run.ID
 			s.done(ev.Elapsed)
 		}
 	case ponder.CallFinished:
@@ -109,6 +112,9 @@ func (s *state) progress(ev ponder.Event, b ponder.Progress) {
 		s.want(ev, b.Content, b.Label)
 	case failed:
 		if s.Work != nil && ev.Cause == fmt.Sprintf("failed-%d/1.1", s.Work.N) {
+			if ev.Run == s.run.ID {
+				s.Why = b.Content
+			}
 			s.done(ev.Elapsed)
 		}
 	}
