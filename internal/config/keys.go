@@ -97,8 +97,13 @@ func split(name string) []string {
 // join quotes the parts of a name that need it.
 func join(parts []string) string { return toml.Key(parts).String() }
 
-// Value returns what a setting is, or "".
+// Value returns what a setting is: what it is by default where nothing sets it, or "".
 func (c *Config) Value(name string) string {
+	if _, set := c.origin[name]; !set {
+		if value, ok := defaults()[name]; ok {
+			return value
+		}
+	}
 	var out bytes.Buffer
 	var tree map[string]any
 	if err := toml.NewEncoder(&out).Encode(c); err != nil {

@@ -1,0 +1,19 @@
+package config
+
+// defaults are what settings are that nothing sets, where the program has a value of its
+// own: see [ponder/mode/chat.Options], [ponder/mode/deep.Options] and package
+// [ponder/mode/session]. Of others nothing is nothing, or no limit.
+func defaults() map[string]string {
+	return map[string]string{
+		"thinking.retention":      "keep",
+		"thinking.per_turn":       "10",
+		"thinking.per_minute":     "20",
+		"budgets.for":             "5m",
+		"budgets.synthesis_every": "5m",
+		"chat.rounds":             "8",
+		"chat.window":             "up to 100000", // by the model
+		"deep_think.after":        "5",
+		"deep_think.per_hour":     "12",
+		"deep_think.limit":        "2m",
+	}
+}
