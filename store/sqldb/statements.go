@@ -19,7 +19,7 @@ const maxStatements = 200
 
 // Query is that of db, which must be the same each time.
 func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.stmt(ctx, db, query)
+	stmt, err := s.stmt(ctx, db, query) //nolint:sqlclosecheck // ends with the database
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.S
 	if stmt := s.all[query]; stmt != nil || len(s.all) >= maxStatements {
 		return stmt, nil
 	}
-	stmt, err := db.PrepareContext(ctx, query)
+	stmt, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // likewise
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ const readPage = `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
 	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
 
 func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, err error) {
-	pages, err := s.pages()
+	pages, err := s.pages() //nolint:sqlclosecheck // ends with the store
 	if err != nil {
 		return nil, err
 	}
