@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ponder"
 	"ponder/internal/tui"
@@ -36,7 +37,19 @@ ponder chat --continue`,
 		},
 	}
 	f.add(cmd.Flags())
+	cmd.SetFlagErrorFunc(switchError)
 	return cmd
+}
+
+// switchError makes one line of an error about a flag, which may be one that is true or
+// false.
+func switchError(cmd *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) && wrong.GetFlag().Value.Type() == "bool" {
+		name := wrong.GetFlag().Name
+		return usagef("--%s=%s: it must be true or false, and --%s alone is true", name, clip(oneLine(wrong.GetValue()), 20), name)
+	}
+	return flagError(cmd, err)
 }
 
 // A chatting is a conversation that goes on with its user. Its methods are called

@@ -25,7 +25,7 @@ func chatCommands() []chatCommand {
 		{"plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed", stays((*chatting).planCommand)},
 		{"model", "[provider/model]", "which model talks, or talk with another", stays((*chatting).modelCommand)},
 		{"attach", "FILE", "put a file beside the next message", stays((*chatting).attachCommand)},
-		{"cost", "", "what the conversation has cost", stays((*chatting).costCommand)},
+		{"cost", "", "what the conversation has cost; /stats too", stays((*chatting).costCommand)},
 		{"export", "[file]", "write the conversation to a file: Markdown, or .jsonl", stays((*chatting).exportCommand)},
 		{"new", "", "begin another conversation", stays((*chatting).newCommand)},
 		{"help", "", "show this", stays((*chatting).helpCommand)},
@@ -38,6 +38,17 @@ func stays(do func(*chatting, context.Context, string) error) func(*chatting, co
 	return func(s *chatting, ctx context.Context, rest string) (bool, error) { return false, do(s, ctx, rest) }
 }
 
+// proper returns the name of a command, which may have been called by another one.
+func proper(name string) string {
+	switch name = strings.ToLower(name); name {
+	case "stats":
+		return "cost"
+	case "exit":
+		return "quit"
+	}
+	return name
+}
+
 // commandOf returns the command that a line is, and what stands after its name.
 func commandOf(line string) (c chatCommand, rest string, ok bool) {
 	name, rest, _ := strings.Cut(line, " ")
@@ -45,7 +56,7 @@ func commandOf(line string) (c chatCommand, rest string, ok bool) {
 		return c, "", false
 	}
 	for _, c := range chatCommands() {
-		if strings.EqualFold(name[1:], c.name) || name == "/exit" && c.name == "quit" {
+		if proper(name[1:]) == c.name {
 			return c, strings.TrimSpace(rest), true
 		}
 	}
@@ -61,7 +72,7 @@ func hintCommand(line string) tui.Hint {
 	typed, _, more := strings.Cut(name, " ")
 	var fits []chatCommand
 	for _, c := range chatCommands() {
-		if c.name == typed || !more && strings.HasPrefix(c.name, strings.ToLower(typed)) {
+		if c.name == proper(typed) || !more && strings.HasPrefix(c.name, strings.ToLower(typed)) {
 			fits = append(fits, c)
 		}
 	}
