@@ -178,7 +178,7 @@ func TestToolRounds(t *testing.T) {
 		}, nil, []string{"at last"}},
 		{"tools for ever, though there are none", func(*llm.Request) (llm.Message, error) {
 			return calls("look", `{"at":"it again"}`), nil
-		}, nil, []string{"I have no answer to this: the model gave none, though it was asked twice."}},
+		}, nil, []string{"I have no answer to this: the model gave none, though it was asked again without tools."}},
 		{"no word at first", func(req *llm.Request) (llm.Message, error) {
 			if strings.HasPrefix(heard(req), "Answer the user now") {
 				return says("well"), nil
