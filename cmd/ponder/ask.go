@@ -88,6 +88,9 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	for _, line := range m.leftOut(t.chat(nil)) {
 		a.note("%s", line)
 	}
+	if err := c.noteOpen(ctx); err != nil {
+		return err
+	}
 	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo()}
 	if f.deep {
 		if err := s.thinkFirst(ctx, m); err != nil {
@@ -98,6 +101,28 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	err = s.turn(ctx, m)
 	s.out.close()
 	return s.unsaid(ctx, err)
+}
+
+// noteOpen says so if an earlier message is still to be answered, which comes first.
+func (c *conversation) noteOpen(ctx context.Context) error {
+	if c.id == "" {
+		return nil
+	}
+	info, err := c.store.Thread(ctx, c.id)
+	if err != nil || info.Status.Ended() {
+		return err
+	}
+	var left unanswered
+	for ev, err := range c.store.Events(ctx, c.id, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return err
+		}
+		left.hears(ev)
+	}
+	if len(left.open) > 0 {
+		c.note("answering an earlier message first")
+	}
+	return nil
 }
 
 // An asking is one message and its answer.

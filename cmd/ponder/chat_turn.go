@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/chat"
 	"ponder/mode/deep"
 	"ponder/tool/think"
 )
@@ -182,38 +181,24 @@ func (s *chatting) reread(ctx context.Context) (open []waiting, err error) {
 		return nil, err
 	}
 	var lines []ponder.Event
-	runs := make(map[ponder.RunID]bool)
+	var left unanswered
 	for ev, err := range s.store.Events(ctx, s.id, max(0, info.Head-readBefore)) {
 		if err != nil {
 			return nil, err
 		}
 		s.heard = ev.Seq
 		s.musing.hears(ev)
+		left.hears(ev)
 		switch b := ev.Body.(type) {
-		case ponder.UserMessage:
+		case ponder.UserMessage, ponder.AssistantMessage:
 			lines = append(lines, ev)
-			open = append(open, waiting{b.Content, ev.ID, ev.Seq})
-		case ponder.AssistantMessage:
-			lines = append(lines, ev)
-			if ev.Run == "" { // of elsewhere
-				open = nil
-			}
 		case ponder.Steer:
-			if talks, known := runs[ev.Run]; b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
+			if talks, known := left.talks[ev.Run]; b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
 				lines = append(lines, ev)
-			}
-		case ponder.RunStarted:
-			runs[ev.Run] = b.Mode == chat.Name
-		case ponder.RunFinished:
-			if runs[ev.Run] {
-				open = nil
-			}
-		case ponder.Progress:
-			if b.Stage == chat.TurnEnded && len(open) > 0 && open[0].id == b.Ref {
-				open = open[1:]
 			}
 		}
 	}
+	open = left.open
 	if info.Status.Ended() {
 		open, s.musing.done = nil, s.musing.asked
 		_ = s.thinker.mind.Fold(ctx, s.id) // so that the first turn begins at once

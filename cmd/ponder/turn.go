@@ -74,6 +74,38 @@ func (t *turn) failure(why string) error {
 	return failure{failed, err}
 }
 
+// An unanswered is the messages of a conversation that are not answered, oldest first, as
+// far as its events were heard.
+type unanswered struct {
+	open  []waiting
+	talks map[ponder.RunID]bool // of the runs that have begun, whether they answer
+}
+
+// hears takes in an event.
+func (u *unanswered) hears(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		u.open = append(u.open, waiting{b.Content, ev.ID, ev.Seq})
+	case ponder.AssistantMessage:
+		if ev.Run == "" { // of elsewhere
+			u.open = nil
+		}
+	case ponder.RunStarted:
+		if u.talks == nil {
+			u.talks = make(map[ponder.RunID]bool)
+		}
+		u.talks[ev.Run] = b.Mode == chat.Name
+	case ponder.RunFinished:
+		if u.talks[ev.Run] {
+			u.open = nil
+		}
+	case ponder.Progress:
+		if b.Stage == chat.TurnEnded && len(u.open) > 0 && u.open[0].id == b.Ref {
+			u.open = u.open[1:]
+		}
+	}
+}
+
 // A musing is whether a reflection is being made, and on which wish.
 type musing struct {
 	asked ponder.Seq // the newest wish
