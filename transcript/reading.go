@@ -31,6 +31,7 @@ func (r *reading) end() (Transcript, error) {
 	if !r.Foreign {
 		r.keepHeader(len(r.Events) > 0)
 	}
+	hideThinking(r.Events)
 	if r.Thread.Created.IsZero() && len(r.Events) > 0 {
 		r.Thread.Created = r.Events[0].Time
 	}
