@@ -3,6 +3,7 @@ package ponder_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -195,6 +196,48 @@ func TestShelf(t *testing.T) {
 		got, read := answer(turn.mind, turn.say)
 		if got != turn.want || turn.read > 0 && read > turn.read || turn.read == 0 && read < 3 {
 			t.Errorf("turn %d: %q after %d events were read", i+1, got, read)
+		}
+	}
+}
+
+// TestCarryOfHistory lets minds that know nothing take turns on a long thread that no
+// run has read: only the first of them reads all of it.
+func TestCarryOfHistory(t *testing.T) {
+	const long = 1000
+	var shown atomic.Int64
+	store := &reads{Store: memory.New()}
+	var said []ponder.Event
+	for i := range long {
+		said = append(said, ponder.Event{Body: ponder.AssistantMessage{Content: fmt.Sprint(i)}})
+	}
+	if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindConversation}, said...); err != nil {
+		t.Fatal(err)
+	}
+	talk := ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}}
+	for turn := range 4 {
+		mind, err := ponder.New(talk)
+		if err == nil {
+			err = mind.Open(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn > 0 { // the first only reads, before there is anything to carry on
+			if _, err := store.Append(t.Context(), pondertest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "next"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := store.events.Load()
+		if turn == 0 {
+			err = mind.Fold(t.Context(), pondertest.Thread)
+		} else {
+			err = mind.Work(t.Context(), pondertest.Thread)
+		}
+		if err := errors.Join(err, mind.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if read := store.events.Load() - before; turn > 1 && read > 20 {
+			t.Errorf("turn %d: %d events were read", turn, read)
 		}
 	}
 }

@@ -104,13 +104,15 @@ func (h *holder) open() error {
 	return h.read()
 }
 
-// checkpoint keeps the line once enough has happened. It is called only when
+// checkpoint keeps the line once enough has happened, or has been read again for a run
+// that began. It is called only when
 // all that was folded is in the log.
 func (h *holder) checkpoint(last bool) {
-	grown := h.committed - h.saved
+	grown := h.committed - h.saved + h.shown
 	if grown < checkpointEvery && (!last || grown < checkpointEvery/4) {
 		return
 	}
+	h.shown = 0
 	js, ok := h.line.save()
 	if !ok {
 		h.saved = h.committed

@@ -23,6 +23,7 @@ type holder struct {
 	line      *line   // nil: to be read
 	committed Seq     // the newest event that is in the log and folded
 	saved     Seq     // of the newest checkpoint
+	shown     Seq     // events of before that were read for a run since then
 	batch     []Event // folded, not in the log yet
 
 	performers sync.WaitGroup
@@ -232,6 +233,7 @@ func (h *holder) recall() error {
 			if ev.Seq >= r.seq {
 				break
 			}
+			h.shown++
 			if r.sees(ev) {
 				r.feed(ev)
 			}
