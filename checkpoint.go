@@ -104,11 +104,14 @@ func (h *holder) open() error {
 	return h.read()
 }
 
-// checkpoint keeps the line once enough has happened, or has been read again for a run
-// that began. It is called only when
+// checkpoint keeps the line once enough has happened, or, at last, if much was
+// read again for a run that began. It is called only when
 // all that was folded is in the log.
 func (h *holder) checkpoint(last bool) {
-	grown := h.committed - h.saved + h.shown
+	grown := h.committed - h.saved
+	if last {
+		grown += h.shown
+	}
 	if grown < checkpointEvery && (!last || grown < checkpointEvery/4) {
 		return
 	}
