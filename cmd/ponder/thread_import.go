@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"ponder"
 	"ponder/internal/place"
 	"ponder/mode/chat"
+	"ponder/mode/title"
 	"ponder/store/sqlite"
 	"ponder/transcript"
 )
@@ -122,21 +124,41 @@ func nameOf(file string) string {
 
 // resting returns what makes a thread rest that was imported: nobody is to work on
 // it before a user says something. In a conversation, what nobody has answered is so
-// taken to have been read, by a run that does nothing.
+// taken to have been read, by a run that does nothing. So is a long one that no run
+// has read, and the first turn on it goes on from there.
 func resting(tr transcript.Transcript) []ponder.Event {
 	info := ponder.Info{Thread: tr.Thread, Status: ponder.Created}
 	var last ponder.Event
 	for _, ev := range tr.Events {
 		info, last = info.After(ev), ev
 	}
-	if info.Status != ponder.Thinking || info.Open > 0 {
+	unread := tr.Thread.Kind == ponder.KindConversation && len(tr.Events) >= longThread && !hasTalked(tr.Events)
+	if info.Status != ponder.Thinking && !unread || info.Open > 0 {
 		return halts(tr.Thread.Kind, tr.Events, "import")
 	}
-	run := ponder.Event{Run: ponder.RunID(fmt.Sprint("run_import.", len(tr.Events))), Time: last.Time, Internal: true}
+	id := ponder.RunID(fmt.Sprint("run_import.", len(tr.Events)))
+	list := idle(id, chat.Name, last.Time)
+	if unread { // it has a title, and nobody is to read all of it for a better one
+		list = append(list, idle(id+".title", title.Name, last.Time)...)
+	}
+	return list
+}
+
+// idle returns a run that does nothing.
+func idle(id ponder.RunID, mode string, at time.Time) []ponder.Event {
+	run := ponder.Event{Run: id, Time: at, Internal: true}
 	start, end := run, run
-	start.Body = ponder.RunStarted{Mode: chat.Name}
+	start.Body = ponder.RunStarted{Mode: mode}
 	end.Body = ponder.RunFinished{Status: ponder.Completed, Answer: "imported"}
 	return []ponder.Event{start, end}
+}
+
+// hasTalked reports whether a run of the mode that talks is among events.
+func hasTalked(events []ponder.Event) bool {
+	return slices.ContainsFunc(events, func(ev ponder.Event) bool {
+		b, ok := ev.Body.(ponder.RunStarted)
+		return ok && b.Mode == chat.Name && ev.Run.Parent() == ""
+	})
 }
 
 // halts returns the inputs that bring to rest what goes on at the end of events: a
