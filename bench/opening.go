@@ -37,10 +37,16 @@ func opening(events int) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
+		turns, err := turnsOn(ctx, store, "thr_short", "thr_long")
+		if err != nil {
+			return nil, err
+		}
 		return []figure{
 			{Name: "opened through its checkpoint, p50", Value: whole.open, Unit: "ms", Goal: 100},
-			{Name: "a turn, p50, over one of the short conversation", Value: whole.turn / short.turn, Goal: 1.25},
-			{Name: "a turn, p50", Value: whole.turn, Unit: "ms"},
+			{Name: "a turn, p50, over one of the short conversation", Value: turns[1] / turns[0], Goal: 1.25},
+			{Name: "a turn, p50", Value: turns[1], Unit: "ms"},
+			{Name: "the first turn of a process, p50, over one of the short conversation", Value: whole.turn / short.turn},
+			{Name: "the first turn of a process, p50", Value: whole.turn, Unit: "ms"},
 			{Name: "read from its beginning, over reading the short one", Value: whole.read / short.read},
 			{Name: "read from its beginning", Value: whole.read / 1000, Unit: "s"},
 		}, nil
@@ -59,14 +65,8 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 		return o, err
 	}
 	took := func(do func(*ponder.Mind) error) (time.Duration, error) {
-		mind, err := ponder.New(ponder.Config{
-			Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
-			Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: prompt{}, MaxOutput: 1000}}},
-		})
+		mind, err := talker(ctx, store)
 		if err != nil {
-			return 0, err
-		}
-		if err := mind.Open(ctx); err != nil {
 			return 0, err
 		}
 		begun := time.Now()
@@ -85,19 +85,61 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 			return o, err
 		}
 		open = append(open, d)
-		d, err = took(func(m *ponder.Mind) error {
-			message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
-			if _, err := store.Append(ctx, id, 0, message); err != nil {
-				return err
-			}
-			return m.Work(ctx, id)
-		})
+		d, err = took(func(m *ponder.Mind) error { return say(ctx, store, m, id) })
 		if err != nil {
 			return o, err
 		}
 		turn = append(turn, d)
 	}
 	return opens{ms(read), quantile(open, 0.5), quantile(turn, 0.5)}, nil
+}
+
+// talker returns a mind that talks.
+func talker(ctx context.Context, store ponder.Store) (*ponder.Mind, error) {
+	mind, err := ponder.New(ponder.Config{
+		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
+		Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: prompt{}, MaxOutput: 1000}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mind, mind.Open(ctx)
+}
+
+// say has a message answered.
+func say(ctx context.Context, store ponder.Store, m *ponder.Mind, id ponder.ThreadID) error {
+	message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
+	if _, err := store.Append(ctx, id, 0, message); err != nil {
+		return err
+	}
+	return m.Work(ctx, id)
+}
+
+// turnsOn returns the medians of turns on conversations, in milliseconds, that one
+// process takes, a turn of each after the other, but for the first.
+func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([]float64, error) {
+	mind, err := talker(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer mind.Close(context.WithoutCancel(ctx))
+	took := make([][]time.Duration, len(ids))
+	for n := range 5 * openTimes {
+		for i, id := range ids {
+			begun := time.Now()
+			if err := say(ctx, store, mind, id); err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				took[i] = append(took[i], time.Since(begun))
+			}
+		}
+	}
+	medians := make([]float64, len(ids))
+	for i := range ids {
+		medians[i] = quantile(took[i], 0.5)
+	}
+	return medians, nil
 }
 
 // spoken returns a conversation of about so many events in which all is answered.
