@@ -96,6 +96,21 @@ func TestEnough(t *testing.T) {
 			},
 		},
 		{
+			name: "circles in other words", keys: "thoughts-1 thoughts-2 questions-1 thoughts-3 final", reason: "it goes in circles: the last 2 calls said hardly anything new",
+			answer: func(a ponder.Action) ponder.Body {
+				switch what, n := stepOf(keyOf(a)); what {
+				case thoughts:
+					return says(fmt.Sprintf(`{"thoughts":[{"thought":%q,"confidence":0.6}]}`, []string{
+						"Borvala gave the Lenta mill 40 percent of its income.", "40 percent of the income of the Lenta mill came from Borvala.",
+						"It was from Borvala that 40 percent of the income of the Lenta mill came.",
+					}[min(n-1, 2)]))
+				case questions:
+					return says(`{"questions":[]}`)
+				}
+				return sensible(a)
+			},
+		},
+		{
 			name: "dead ends are no circles", keys: "thoughts-1 thoughts-2 thoughts-3 thoughts-4 thoughts-5",
 			answer: func(a ponder.Action) ponder.Body {
 				if what, n := stepOf(keyOf(a)); what == thoughts && n > 1 && n < 5 {
