@@ -221,7 +221,7 @@ func misfit(err error) error {
 	case reflect.Struct, reflect.Map:
 		want = "object"
 	}
-	return fmt.Errorf("%s is a %s and must be a %s", e.Field, e.Value, want)
+	return fmt.Errorf("%s must be of type %s, not %s", e.Field, want, e.Value)
 }
 
 // A Use is where a tool is used: on which thread, by which run, of which mode.

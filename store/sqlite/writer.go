@@ -120,6 +120,8 @@ type writer struct {
 	pending []*request // not begun
 	alone   []*request // to be tried alone, after a transaction of theirs failed
 	batch   []*request // begun
+
+	unsynced bool // the connection does not wait for the disk, and should
 	tx
 }
 
@@ -156,11 +158,17 @@ func (w *writer) useConn() {
 func (w *writer) use(conn driver.Conn) error {
 	if w.conn != conn {
 		w.reset(conn)
+		w.unsynced = false
 	}
 	w.err = nil
 	if w.store.walFull.CompareAndSwap(true, false) {
 		w.exec(moveWAL)
 		w.err = nil // at the next time, then
+	}
+	if w.unsynced { // it could not be undone
+		if w.sync(); w.unsynced {
+			return w.err
+		}
 	}
 	passing := len(w.alone) == 0 && !slices.ContainsFunc(w.pending, func(r *request) bool { return !r.passing })
 	if passing {
@@ -181,12 +189,15 @@ func (w *writer) use(conn driver.Conn) error {
 	return nil
 }
 
-// sync has the disk waited for again.
+// sync has the disk waited for again. If that fails, nothing more is written before
+// it does not.
 func (w *writer) sync() {
 	err := w.err
 	w.err = nil
 	w.exec(synced)
-	w.err = err
+	if w.unsynced = w.err != nil; !w.unsynced {
+		w.err = err
+	}
 }
 
 // prune returns the requests that somebody waits for.

@@ -20,6 +20,7 @@ var eraseChecks = []check{
 	{"EraseRequest", checkEraseRequest},
 	{"EraseTitle", checkEraseTitle},
 	{"EraseCheckpoints", checkEraseCheckpoints},
+	{"EraseFence", checkEraseFence},
 	{"EraseWhileGrowing", checkEraseWhileGrowing},
 	{"EraseAtOnce", checkEraseAtOnce},
 }
@@ -181,6 +182,35 @@ func checkEraseCheckpoints(t *testing.T, s ponder.Store) {
 	take(t, s, thr, node)
 	save("line", "of the next")
 	load("line", "of the next")
+}
+
+// checkEraseFence finds that the fence of the next lease tells whether something was
+// erased since the last one was taken.
+func checkEraseFence(t *testing.T, s ponder.Store) {
+	create(t, s, thr, say("1"), say("2"))
+	node := join(t, s, "nod_a")
+	last := take(t, s, thr, node)
+	next := func(what string, erased bool) {
+		t.Helper()
+		lease := take(t, s, thr, node)
+		if step := lease.Fence - last.Fence; step < 1 || step > 1 != erased {
+			t.Errorf("%s: the fence is %d after %d", what, lease.Fence, last.Fence)
+		}
+		last = lease
+	}
+	release := func() { fails(t, "release", s.Release(t.Context(), thr, last.Fence, last.Head, 0), nil) }
+	release()
+	next("nothing erased", false)
+	erase(t, s, 1)
+	release()
+	next("erased while it was held", true)
+	release()
+	next("nothing erased since", false)
+	release()
+	erase(t, s, 2)
+	next("erased while nobody held it", true)
+	release()
+	next("nothing erased since that", false)
 }
 
 // checkEraseWhileGrowing erases in the body of the loop that reads, while others

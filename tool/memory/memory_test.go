@@ -95,7 +95,7 @@ func TestErrors(t *testing.T) {
 		{SearchName, `{"query":" é "}`, "personaMemorySearch: query is shorter than 3 characters: say what to remember"},
 		{SearchName, `{"query":"` + strings.Repeat("x", 1001) + `"}`, "personaMemorySearch: query is longer than 1000 characters: ask with a few words"},
 		{SearchName, `{"query":"Anna"}`, "personaMemorySearch: context of persona: disk on fire"},
-		{SearchName, `{"query":7}`, "input of personaMemorySearch: query is a number and must be a string"},
+		{SearchName, `{"query":7}`, "input of personaMemorySearch: query must be of type string, not number"},
 		{RememberName, `{"text":" "}`, "remember: text is empty: say what to remember"},
 		{RememberName, `{"text":"` + strings.Repeat("x", 9000) + `"}`, "remember: text has 9000 bytes, of at most 8192: remember what matters, or in parts"},
 		{RememberName, `{"text":"x","kind":"thread"}`, `remember: there is no kind "thread": it is memory or journal`},

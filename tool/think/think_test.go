@@ -25,7 +25,7 @@ func TestTool(t *testing.T) {
 		{"a long one", `{"thought":"` + strings.Repeat("x", 1<<20) + `"}`, "Noted.", ""},
 		{"an empty one", `{"thought":" \n"}`, "", ""},
 		{"none", `{}`, "", "think: the arguments need a thought, as text"},
-		{"of another type", `{"thought":7}`, "", "input of think: thought is a number and must be a string"},
+		{"of another type", `{"thought":7}`, "", "input of think: thought must be of type string, not number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tool.Do(t.Context(), json.RawMessage(tt.in))
