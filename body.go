@@ -111,18 +111,20 @@ type (
 	}
 	// Synthesis is the understanding so far.
 	Synthesis struct {
-		Content    string   `json:"-"`
-		Number     int      `json:"sequence_number"` // counts from 0 in its run
-		Insights   []string `json:"key_insights,omitempty"`
-		Confidence float64  `json:"confidence_level"` // 0 to 1
-		Remaining  []string `json:"remaining_questions,omitempty"`
-		Cites      []string `json:"cites,omitempty"`
-		Trend      string   `json:"trend,omitempty"` // of the confidence: converging, diverging, plateau
-		Basis      Basis    `json:"basis,omitzero"`
-		Final      bool     `json:"final,omitempty"`
-		Unaided    bool     `json:"without_model,omitempty"`
-		Offset     float64  `json:"time_offset_seconds"`
-		Model      string   `json:"-"`
+		Content    string     `json:"-"`
+		Number     int        `json:"sequence_number"` // counts from 0 in its run
+		Insights   []string   `json:"key_insights,omitempty"`
+		Confidence float64    `json:"confidence_level"` // 0 to 1
+		Remaining  []string   `json:"remaining_questions,omitempty"`
+		Cites      []string   `json:"cites,omitempty"`
+		Trend      string     `json:"trend,omitempty"` // of the confidence: converging, diverging, plateau
+		Basis      Basis      `json:"basis,omitzero"`
+		Conflicts  []Conflict `json:"conflicts,omitempty"`         // between the sources of the answer
+		Removed    []string   `json:"removed_citations,omitempty"` // of what was not gathered
+		Final      bool       `json:"final,omitempty"`
+		Unaided    bool       `json:"without_model,omitempty"`
+		Offset     float64    `json:"time_offset_seconds"`
+		Model      string     `json:"-"`
 	}
 	// Basis is what speaks for a synthesis beside what the model claims. Each is
 	// a share from 0 to 1.
@@ -139,8 +141,15 @@ type (
 	// Plan is how a question will be researched.
 	Plan struct {
 		Content string   `json:"-"`
-		Terms   []string `json:"terms,omitempty"`
-		Queries []string `json:"queries,omitempty"`
+		Steps   []string `json:"steps,omitempty"`
+		Terms   []string `json:"terms,omitempty"`          // that matter, to look for
+		Web     []string `json:"web_queries,omitempty"`    // that are asked of the web
+		Memory  []string `json:"memory_queries,omitempty"` // of the memory and the documents
+		Queries []string `json:"queries,omitempty"`        // of whatever there is
+		Round   int      `json:"round,omitempty"`          // the round of queries that it begins, from 1
+		Effort  string   `json:"effort,omitempty"`         // trivial, normal or deep
+		Unaided bool     `json:"without_model,omitempty"`
+		Model   string   `json:"-"`
 	}
 	// Evidence is a quote with its place and its history. Content is exactly
 	// the bytes Start to End of the text that Hash names. What is not known is
@@ -184,9 +193,39 @@ type (
 	}
 	// Claim is a sentence of an answer and what supports it.
 	Claim struct {
-		Content string   `json:"-"`
-		Cites   []string `json:"cites,omitempty"`
-		Verdict string   `json:"verdict,omitempty"`
+		Content string    `json:"-"`                  // without citations
+		ID      string    `json:"claim_id,omitempty"` // unique in its run
+		Start   int       `json:"start,omitempty"`    // byte offset in the answer before it was marked
+		End     int       `json:"end,omitempty"`      // exclusive
+		Cites   []string  `json:"cites,omitempty"`    // ids of evidence that the answer names for it
+		Verdict string    `json:"verdict,omitempty"`  // supported, qualified, contradicted, unverified, inference
+		Score   float64   `json:"score,omitempty"`    // how well the evidence bears it out, 0 to 1
+		Quotes  []Passage `json:"quotes,omitempty"`   // that bear it out, the best first
+		Against []Passage `json:"against,omitempty"`  // that say otherwise
+		Reason  string    `json:"-"`                  // why the verdict is what it is
+		Judge   string    `json:"judge,omitempty"`    // the model that was asked about it
+	}
+	// A Passage is a part of the content of a piece of evidence.
+	Passage struct {
+		Evidence string `json:"evidence_id"`
+		Start    int    `json:"start"` // byte offset in the Content of the evidence
+		End      int    `json:"end"`   // exclusive
+	}
+	// A Conflict is that sources say different things of one attribute of one
+	// thing at one time.
+	Conflict struct {
+		Subject   string `json:"subject"`
+		Attribute string `json:"attribute"`
+		Time      string `json:"time,omitempty"`
+		Unit      string `json:"unit,omitempty"`
+		Sides     []Side `json:"sides"` // at least two, the one of most voices first
+	}
+	// A Side is one of the things that sources say.
+	Side struct {
+		Value  string    `json:"value"`
+		Quotes []Passage `json:"quotes"`
+		Voices int       `json:"voices"`          // independent sources that say it: copies are one
+		Newest time.Time `json:"newest,omitzero"` // when the last of them was published, if that is known
 	}
 	// Progress tells a user what is going on.
 	Progress struct {
@@ -197,6 +236,8 @@ type (
 		Total      int     `json:"total_steps,omitempty"`
 		Iteration  int     `json:"iteration,omitempty"`
 		Confidence float64 `json:"confidence,omitempty"`
+
+		Meta json.RawMessage `json:"metadata,omitempty"` // what else a mode says
 
 		Ref       string   `json:"ref,omitempty"`       // the id of the event or question it is about
 		Refused   bool     `json:"refused,omitempty"`   // what was wished for is not done

@@ -55,9 +55,9 @@ func (b Thought) head() head         { return head{Content: b.Content, Model: b.
 func (b SubQuestion) head() head     { return head{Content: b.Content} }
 func (b QuestionUpdated) head() head { return head{Reason: b.Reason} }
 func (b Synthesis) head() head       { return head{Content: b.Content, Model: b.Model} }
-func (b Plan) head() head            { return head{Content: b.Content} }
+func (b Plan) head() head            { return head{Content: b.Content, Model: b.Model} }
 func (b Evidence) head() head        { return head{Content: b.Content, ToolName: b.Tool} }
-func (b Claim) head() head           { return head{Content: b.Content} }
+func (b Claim) head() head           { return head{Content: b.Content, Reason: b.Reason} }
 func (b Progress) head() head        { return head{Content: b.Content} }
 func (b Observation) head() head     { return head{Content: b.Content} }
 func (b Finding) head() head         { return head{Content: b.Content} }
@@ -95,9 +95,9 @@ var decoders = map[string]decoder{
 	"sub_question":     decode(func(b *SubQuestion, h head) { b.Content = h.Content }),
 	"question_updated": decode(func(b *QuestionUpdated, h head) { b.Reason = h.Reason }),
 	"synthesis":        decode(func(b *Synthesis, h head) { b.Content, b.Model = h.Content, h.Model }),
-	"plan":             decode(func(b *Plan, h head) { b.Content = h.Content }),
+	"plan":             decode(func(b *Plan, h head) { b.Content, b.Model = h.Content, h.Model }),
 	"evidence":         decode(func(b *Evidence, h head) { b.Content, b.Tool = h.Content, h.ToolName }),
-	"claim":            decode(func(b *Claim, h head) { b.Content = h.Content }),
+	"claim":            decode(func(b *Claim, h head) { b.Content, b.Reason = h.Content, h.Reason }),
 	"progress":         decode(func(b *Progress, h head) { b.Content = h.Content }),
 	"observation":      decode(func(b *Observation, h head) { b.Content = h.Content }),
 	"finding":          decode(func(b *Finding, h head) { b.Content = h.Content }),

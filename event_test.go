@@ -76,10 +76,28 @@ func every() []ponder.Event {
 	imported := ponder.Event{ID: "evt_0", Body: ponder.SystemNote{Content: "note", Foreign: "canvas"}, Extra: map[string]json.RawMessage{
 		"engine": json.RawMessage(`"x y"`), "from_thread": json.RawMessage(`[1,2.50]`), "ts": json.RawMessage(`null`),
 	}}
-	for _, ev := range []ponder.Event{erased, imported} {
+	list := []ponder.Event{erased, imported}
+	for _, b := range researched {
+		list = append(list, ponder.Event{ID: "evt_0", Run: "run_1", Body: b})
+	}
+	for _, ev := range list {
 		evs = append(evs, ev.Stamp("thr_1", ponder.Seq(len(evs)+1), at))
 	}
 	return evs
+}
+
+// researched is what research says.
+var researched = []ponder.Body{
+	ponder.Plan{Content: "look", Steps: []string{"a", "b"}, Terms: []string{"sea"}, Web: []string{"deep sea"}, Memory: []string{"dive"}, Round: 2, Effort: "normal", Unaided: true, Model: "m"},
+	ponder.Claim{
+		Content: "it is 10 m deep", ID: "c1", Start: 3, End: 20, Cites: []string{"e1"}, Verdict: "qualified", Score: 0.5, Reason: "about",
+		Quotes: []ponder.Passage{{Evidence: "e1", Start: 1, End: 9}}, Against: []ponder.Passage{{Evidence: "e2", End: 4}}, Judge: "m",
+	},
+	ponder.Synthesis{Content: "deep", Confidence: 0.5, Removed: []string{"[e9]"}, Conflicts: []ponder.Conflict{{
+		Subject: "sea", Attribute: "depth", Time: "2020", Unit: "m",
+		Sides: []ponder.Side{{Value: "10", Quotes: []ponder.Passage{{Evidence: "e1", End: 4}}, Voices: 2, Newest: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, {Value: "11", Voices: 1}},
+	}}},
+	ponder.Progress{Content: "found", Stage: "research", Meta: json.RawMessage(`{"referenceSummary":{"totalUnique":3}}`)},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines

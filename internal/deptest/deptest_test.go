@@ -42,7 +42,10 @@ var rules = []rule{
 	{packages: "calibration"},
 	{packages: "eval", ours: []string{"llm"}},
 	{packages: "transcript", ours: []string{"."}},
-	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence"}},
+	{packages: "mode/research", ours: []string{".", "llm", "same", "evidence", "claim", "mode/internal/*"}},
+	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence"}},
+	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/*"}},
+	{packages: "claim", ours: []string{".", "same", "words"}},
 	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},
 	{packages: "document", ours: []string{"words"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/kljensen/snowball", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero", "github.com/emersion/go-message"}},
 	{packages: "archive", ours: []string{"store/sqldb"}},
@@ -75,7 +78,7 @@ var rules = []rule{
 	{packages: "internal/config", ours: []string{".", "llm", "redact", "retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
 	{packages: "internal/place", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
-	{packages: "internal/report", ours: []string{".", "mode/session"}, theirs: []string{"github.com/yuin/goldmark/"}},
+	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "claim"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/deptest"},
 	{packages: "internal/dateparser"}, // a module of its own
 
