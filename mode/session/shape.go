@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/usage"
 )
 
 // A View is a session as people and programs are shown it: a fold over the events
@@ -79,36 +80,12 @@ type Focus struct {
 	Question string `json:"question_id,omitempty"` // empty if it is the question of the user
 }
 
-// Limits are the budgets of a session. Zero is no limit.
-type Limits struct {
-	Seconds float64 `json:"time_seconds,omitempty"`
-	Calls   int     `json:"calls,omitempty"`
-	Tokens  int     `json:"tokens,omitempty"`
-	USD     float64 `json:"cost_usd,omitempty"`
-}
-
-// Usage is what the calls of a session used. The runs below it count.
-type Usage struct {
-	Calls    int          `json:"calls"`
-	Failed   int          `json:"failed_calls"`
-	Input    int          `json:"input_tokens"` // from caches or not
-	Output   int          `json:"output_tokens"`
-	Total    int          `json:"total_tokens"`
-	USD      float64      `json:"cost_usd"`
-	Unpriced int          `json:"unpriced_calls"` // whose price is not known; not in USD
-	Models   []ModelUsage `json:"models"`
-}
-
-// ModelUsage is what the calls of one model used.
-type ModelUsage struct {
-	Model    string  `json:"model"`
-	Calls    int     `json:"calls"`
-	Failed   int     `json:"failed_calls"`
-	Input    int     `json:"input_tokens"`
-	Output   int     `json:"output_tokens"`
-	USD      float64 `json:"cost_usd"`
-	Unpriced int     `json:"unpriced_calls"`
-}
+// What the calls of a session used and may use.
+type (
+	Limits     = usage.Limits
+	Usage      = usage.Usage
+	ModelUsage = usage.Model
+)
 
 // Metadata is how a session was started.
 type Metadata struct {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"ponder"
+	"ponder/mode/internal/usage"
 )
 
 // wished notes what a user wishes for.
@@ -25,7 +25,7 @@ func (v *View) wished(ev ponder.Event, b ponder.Steer) {
 	}
 	if b.Do == ponder.SetBudget {
 		_ = json.Unmarshal(b.Args, &w.limits)
-		about = append(about, limitWords(w.limits)...)
+		about = append(about, usage.Words(w.limits)...)
 	}
 	w.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
 	v.Steering = append(v.Steering, w)
@@ -38,20 +38,6 @@ func (v *View) sourceOf(name string) string {
 		return v.Sources[i].Source
 	}
 	return name
-}
-
-// limitWords says which limits a budget has.
-func limitWords(b ponder.Budget) (words []string) {
-	add := func(is bool, format string, arg any) {
-		if is {
-			words = append(words, fmt.Sprintf(format, arg))
-		}
-	}
-	add(b.Time > 0, "%v of thinking", b.Time.Round(time.Second))
-	add(b.Calls > 0, "%d calls", b.Calls)
-	add(b.Tokens > 0, "%d tokens", b.Tokens)
-	add(b.Money > 0, "$%.2f", b.Money.USD())
-	return words
 }
 
 // steered notes what came of a wish.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/usage"
 )
 
 // viewFold is what a View must know beyond what it shows.
@@ -138,11 +139,8 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 
 // limit replaces the limits that b has.
 func (v *View) limit(b ponder.Budget) {
-	now := &v.fold.budget
-	now.Time, now.Calls = cmp.Or(max(0, b.Time), now.Time), cmp.Or(max(0, b.Calls), now.Calls)
-	now.Tokens, now.Money = cmp.Or(max(0, b.Tokens), now.Tokens), cmp.Or(max(0, b.Money), now.Money)
-	v.Session.Minutes = now.Time.Minutes()
-	v.Session.Budget = Limits{Seconds: now.Time.Seconds(), Calls: now.Calls, Tokens: now.Tokens, USD: now.Money.USD()}
+	v.fold.budget = usage.Limit(v.fold.budget, b)
+	v.Session.Minutes, v.Session.Budget = v.fold.budget.Time.Minutes(), usage.LimitsOf(v.fold.budget)
 }
 
 func (v *View) lifecycle(ev ponder.Event) {
@@ -168,9 +166,7 @@ func (v *View) lifecycle(ev ponder.Event) {
 		case ponder.Failed:
 			s.Error = s.StopReason
 		}
-		if s.Usage.Calls == 0 { // the calls themselves were not shown
-			s.Usage.Calls, s.Usage.Total, s.Usage.USD = b.Spent.Calls, b.Spent.Tokens, b.Spent.Money.USD()
-		}
+		s.Usage.Sum(b.Spent)
 	}
 }
 
@@ -267,45 +263,16 @@ func (v *View) cite(ids []string) {
 	}
 }
 
-// maxModels bounds how many models are told apart; a provider may say any name.
-const maxModels = 50
-
-// charge adds a call to the usage. Attempts that failed are calls too.
+// charge adds a call to the usage.
 func (v *View) charge(b ponder.CallFinished) {
 	if b.Refused {
 		return
 	}
 	v.fold.spent = v.fold.spent.Add(b.Spent)
-	one := ModelUsage{
-		Model: cmp.Or(b.Model, "(unknown)"), Calls: 1, Input: b.Usage.Total() - b.Usage.Output, Output: b.Usage.Output, USD: b.Spent.Money.USD(),
-	}
-	if b.Error != "" && !b.Dropped {
-		one.Failed = 1
-	}
-	if b.Price == ponder.PriceUnknown {
-		one.Unpriced = 1
-	}
-	u := &v.Session.Usage
-	of := func(m ModelUsage) bool { return m.Model == one.Model }
-	i := slices.IndexFunc(u.Models, of)
-	if i < 0 && len(u.Models) >= maxModels {
-		one.Model = "(others)"
-		i = slices.IndexFunc(u.Models, of)
-	}
-	if i < 0 {
-		i, u.Models = len(u.Models), append(u.Models, ModelUsage{Model: one.Model})
-	}
-	u.Models[i].add(one)
-	u.Calls, u.Failed, u.Unpriced = u.Calls+1, u.Failed+one.Failed, u.Unpriced+one.Unpriced
-	u.Input, u.Output, u.Total, u.USD = u.Input+one.Input, u.Output+one.Output, u.Total+one.Input+one.Output, v.fold.spent.Money.USD()
+	v.Session.Usage.Add(b, v.fold.spent.Money)
 	if b.Error == "" && b.Model != "" {
 		v.Session.Model = b.Model
 	}
-}
-
-func (m *ModelUsage) add(o ModelUsage) {
-	m.Calls, m.Failed, m.Unpriced = m.Calls+o.Calls, m.Failed+o.Failed, m.Unpriced+o.Unpriced
-	m.Input, m.Output, m.USD = m.Input+o.Input, m.Output+o.Output, m.USD+o.USD
 }
 
 // At returns the view as it is when the session has thought for so long since

@@ -1,0 +1,114 @@
+// Package usage sums up what the calls of a run used, and what it may use, as views
+// show it. Its JSON is what is exported.
+package usage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"ponder"
+)
+
+// Limits are the budgets of a run. Zero is no limit.
+type Limits struct {
+	Seconds float64 `json:"time_seconds,omitempty"`
+	Calls   int     `json:"calls,omitempty"`
+	Tokens  int     `json:"tokens,omitempty"`
+	USD     float64 `json:"cost_usd,omitempty"`
+}
+
+// LimitsOf returns the limits of a budget.
+func LimitsOf(b ponder.Budget) Limits {
+	return Limits{Seconds: b.Time.Seconds(), Calls: b.Calls, Tokens: b.Tokens, USD: b.Money.USD()}
+}
+
+// Limit returns a budget with the limits of set in place of its own; those that set
+// has not, or that are below zero, stay.
+func Limit(b, set ponder.Budget) ponder.Budget {
+	b.Time, b.Calls = cmp.Or(max(0, set.Time), b.Time), cmp.Or(max(0, set.Calls), b.Calls)
+	b.Tokens, b.Money = cmp.Or(max(0, set.Tokens), b.Tokens), cmp.Or(max(0, set.Money), b.Money)
+	return b
+}
+
+// Words says which limits a budget has, each in a few words.
+func Words(b ponder.Budget) (words []string) {
+	add := func(is bool, format string, arg any) {
+		if is {
+			words = append(words, fmt.Sprintf(format, arg))
+		}
+	}
+	add(b.Time > 0, "%v of thinking", b.Time.Round(time.Second))
+	add(b.Calls > 0, "%d calls", b.Calls)
+	add(b.Tokens > 0, "%d tokens", b.Tokens)
+	add(b.Money > 0, "$%.2f", b.Money.USD())
+	return words
+}
+
+// Usage is what the calls of a run used. The runs below it count.
+type Usage struct {
+	Calls    int     `json:"calls"`
+	Failed   int     `json:"failed_calls"`
+	Input    int     `json:"input_tokens"` // from caches or not
+	Output   int     `json:"output_tokens"`
+	Total    int     `json:"total_tokens"`
+	USD      float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in USD
+	Models   []Model `json:"models"`
+}
+
+// A Model is what the calls of one model used.
+type Model struct {
+	Model    string  `json:"model"`
+	Calls    int     `json:"calls"`
+	Failed   int     `json:"failed_calls"`
+	Input    int     `json:"input_tokens"`
+	Output   int     `json:"output_tokens"`
+	USD      float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced_calls"`
+}
+
+// maxModels bounds how many models are told apart; a provider may say any name.
+const maxModels = 50
+
+// Add adds a call. Attempts that failed are calls too; one that was refused is none.
+// Spent is what all calls have cost, this one among them.
+func (u *Usage) Add(b ponder.CallFinished, spent ponder.Money) {
+	if b.Refused {
+		return
+	}
+	one := Model{
+		Model: cmp.Or(b.Model, "(unknown)"), Calls: 1, Input: b.Usage.Total() - b.Usage.Output, Output: b.Usage.Output, USD: b.Spent.Money.USD(),
+	}
+	if b.Error != "" && !b.Dropped {
+		one.Failed = 1
+	}
+	if b.Price == ponder.PriceUnknown {
+		one.Unpriced = 1
+	}
+	of := func(m Model) bool { return m.Model == one.Model }
+	i := slices.IndexFunc(u.Models, of)
+	if i < 0 && len(u.Models) >= maxModels {
+		one.Model = "(others)"
+		i = slices.IndexFunc(u.Models, of)
+	}
+	if i < 0 {
+		i, u.Models = len(u.Models), append(u.Models, Model{Model: one.Model})
+	}
+	u.Models[i].add(one)
+	u.Calls, u.Failed, u.Unpriced = u.Calls+1, u.Failed+one.Failed, u.Unpriced+one.Unpriced
+	u.Input, u.Output, u.Total, u.USD = u.Input+one.Input, u.Output+one.Output, u.Total+one.Input+one.Output, spent.USD()
+}
+
+func (m *Model) add(o Model) {
+	m.Calls, m.Failed, m.Unpriced = m.Calls+o.Calls, m.Failed+o.Failed, m.Unpriced+o.Unpriced
+	m.Input, m.Output, m.USD = m.Input+o.Input, m.Output+o.Output, m.USD+o.USD
+}
+
+// Sum takes the sums of a run whose calls were not shown.
+func (u *Usage) Sum(spent ponder.Cost) {
+	if u.Calls == 0 {
+		u.Calls, u.Total, u.USD = spent.Calls, spent.Tokens, spent.Money.USD()
+	}
+}
