@@ -37,6 +37,7 @@ type Config struct {
 	Web            Web                 `toml:"web"`
 	Chat           Chat                `toml:"chat"`
 	DeepThink      DeepThink           `toml:"deep_think"`
+	Research       Research            `toml:"research"`
 
 	Search Search `toml:"-"` // from the environment alone
 	Token  Secret `toml:"-"` // that requests to a server must carry

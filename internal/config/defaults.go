@@ -1,8 +1,8 @@
 package config
 
 // defaults are what settings are that nothing sets, where the program has a value of its
-// own: see [ponder/mode/chat.Options], [ponder/mode/deep.Options] and package
-// [ponder/mode/session]. Of others nothing is nothing, or no limit.
+// own: see [ponder/mode/chat.Options], [ponder/mode/deep.Options],
+// [ponder/mode/research.Options] and package [ponder/mode/session]. Of others nothing is nothing, or no limit.
 func defaults() map[string]string {
 	return map[string]string{
 		"thinking.retention":      "keep",
@@ -15,5 +15,14 @@ func defaults() map[string]string {
 		"deep_think.after":        "5",
 		"deep_think.per_hour":     "12",
 		"deep_think.limit":        "2m",
+
+		"research.maxRounds":              "5",
+		"research.maxItemsPerSource":      "10",
+		"research.maxParallelQueries":     "3",
+		"research.forceWebSearch":         "false",
+		"research.enableCaching":          "true",
+		"research.minConfidenceThreshold": "0",
+		"research.synthesisStrategy":      "auto",
+		"research.for":                    "3m",
 	}
 }

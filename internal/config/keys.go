@@ -23,7 +23,7 @@ type Key struct {
 
 // Keys returns all settings.
 func Keys() []Key {
-	return []Key{
+	return slices.Concat([]Key{
 		{"db", "file with the log", text},
 		{"log_level", "debug, info, warn or error", oneOf("debug", "info", "warn", "error")},
 		{"enable_thinking", "give models a place for thoughts in mid-turn: true, false, or auto", switched},
@@ -58,7 +58,7 @@ func Keys() []Key {
 		{"web.allow", "hosts and networks to read though they are private, such as wiki.lan, 10.1.0.0/16", hosts},
 		{"web.folder", "folder of pages to search as the web is searched", text},
 		{"prompts.*", "what a mode is told beside its own prompt", text},
-	}
+	}, researchKeys())
 }
 
 // find returns the setting of a name without stars.
