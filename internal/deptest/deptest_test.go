@@ -43,7 +43,7 @@ var rules = []rule{
 	{packages: "eval", ours: []string{"llm"}},
 	{packages: "transcript", ours: []string{"."}},
 	{packages: "mode/research", ours: []string{".", "llm", "same", "evidence", "claim", "mode/internal/*"}},
-	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence"}},
+	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/text"}},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/*"}},
 	{packages: "claim", ours: []string{".", "same", "words"}},
 	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},

@@ -15,6 +15,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/hits"
 )
 
 // A library is a knowledge_search over sentences made up from a seed: a result
@@ -158,11 +159,12 @@ func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)
 	check := func(text string, ids []string) {
-		for _, m := range citation.FindAllString(text, -1) {
+		hits.Cites(text, func(m string) string {
 			for _, n := range number.FindAllString(m, -1) {
 				ids = append(ids, "e"+n)
 			}
-		}
+			return m
+		})
 		for _, id := range ids {
 			if !have[id] {
 				t.Errorf("%q cites %s, which was not gathered", text, id)

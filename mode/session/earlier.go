@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	weighing "ponder/evidence"
+	"ponder/mode/internal/hits"
 )
 
 // EarlierTool is the tool that tells what earlier sessions of the owner
@@ -50,7 +51,7 @@ func (s *state) remember(b ponder.ToolResult) {
 	}
 	var add []ponder.Body
 	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
-		text := clip(defused(clean(h.Answer)), maxEarlierText)
+		text := clip(hits.Defused(clean(h.Answer)), maxEarlierText)
 		if h.Thread == "" || !said(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
 			continue // what turned out to be wrong misleads
 		}
@@ -59,7 +60,7 @@ func (s *state) remember(b ponder.ToolResult) {
 		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
 		var quality []ponder.Signal
 		if e.Untrusted {
-			e.Title, e.Quote = tame(e.Title), tame(e.Quote)
+			e.Title, e.Quote = hits.Tame(e.Title), hits.Tame(e.Quote)
 			if g, ok := weighing.Addressed(e.Title + "\n" + text); ok {
 				e.Addressed, quality = true, []ponder.Signal{g}
 			}

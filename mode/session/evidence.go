@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 )
 
 // SearchTool is the tool that documents and the memory are searched with. Its input
@@ -100,69 +101,6 @@ func use(key, tool string, args map[string]any) ponder.Action {
 	return ponder.Do{Key: key, Tool: tool, Args: js}
 }
 
-// A hit is a passage that a search found.
-type hit struct {
-	ID      string   `json:"id,omitempty"`
-	Source  string   `json:"source"`
-	Title   string   `json:"title"`
-	Section string   `json:"section"`
-	Quote   string   `json:"quote"`
-	Start   int      `json:"start"`
-	End     int      `json:"end"`
-	Hash    string   `json:"hash"`
-	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`  // words of the query that are in it
-	Topics  []string `json:"topics"` // what else it is about
-	Context string   `json:"context"`
-
-	origin
-}
-
-// found is the result of a search, as far as it can be read.
-type found struct {
-	Hits    []hit    `json:"hits,omitempty"`
-	Skipped []string `json:"skipped,omitempty"` // files that were not read, and why
-}
-
-// readFound reads the result of a search. What has another form is left out, and
-// so are quotes that can't be what stands between their offsets.
-func readFound(text string) (f found) {
-	var raw struct {
-		Hits    []json.RawMessage `json:"hits"`
-		Skipped []json.RawMessage `json:"skipped"`
-	}
-	if json.Unmarshal([]byte(text), &raw) != nil {
-		return f
-	}
-	for _, js := range raw.Hits {
-		var h hit
-		if json.Unmarshal(js, &h) == nil && h.sound() && len(f.Hits) < maxHits {
-			h.date()
-			f.Hits = append(f.Hits, h)
-		}
-	}
-	for _, js := range raw.Skipped {
-		var file struct{ Path, Reason string }
-		if json.Unmarshal(js, &file) == nil && file.Path != "" {
-			f.Skipped = append(f.Skipped, clip(oneLine(file.Path), maxLabel)+": "+clip(oneLine(file.Reason), maxLabel))
-		}
-	}
-	return f
-}
-
-// sound reports whether a hit can be cited.
-func (h hit) sound() bool {
-	return h.Source != "" && strings.TrimSpace(h.Quote) != "" && h.Start >= 0 && h.End-h.Start == len(h.Quote)
-}
-
-// key is what a hit is known by.
-func (h hit) key() string {
-	if h.ID != "" && len(h.ID) <= 80 {
-		return h.ID
-	}
-	return clip(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
-}
-
 // looked takes in what was found for the focus, and returns how many passages
 // that are.
 func (s *state) looked(c *cell) int {
@@ -184,13 +122,13 @@ func (s *state) looked(c *cell) int {
 }
 
 // pick gathers the hits that are new, and returns their events.
-func (s *state) pick(hits []hit, by ponder.Found) (add []ponder.Body) {
-	for _, h := range hits {
+func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
+	for _, h := range list {
 		s.Best = max(s.Best, h.Score)
 	}
-	for _, h := range hits {
-		key := h.key()
-		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !h.among(s.Banned) {
+	for _, h := range list {
+		key := h.Key()
+		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !h.Among(s.Banned) {
 			if s.Seen = push(s.Seen, key, maxSeen); s.repeats(h) {
 				continue
 			}
@@ -234,10 +172,10 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	}
 	e := evidence{
 		N: s.Counts.Evidence, Source: h.Source, Title: clip(oneLine(h.Title), maxLabel), Section: clip(oneLine(h.Section), maxLabel),
-		Quote: defused(oneLine(h.Quote)), Context: clip(defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
-		Terms: terms(h.Terms), Question: s.Focus.Question,
+		Quote: hits.Defused(oneLine(h.Quote)), Context: clip(hits.Defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
+		Terms: hits.Terms(h.Terms), Question: s.Focus.Question,
 	}
-	if h.among(s.Pinned) {
+	if h.Among(s.Pinned) {
 		e.Score *= pinnedWeight
 	}
 	b := ponder.Evidence{
@@ -246,26 +184,15 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	}
 	if h.Kind != "" {
 		h = s.mark(h)
-		e.Addressed = h.Untrusted && h.addressed()
+		e.Addressed = h.Untrusted && h.Addressed()
 		s.trace(&e, &b, h, by)
-		e.Score *= worthOf(h)
+		e.Score *= hits.WorthOf(h)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // further away they have little to do with it
 		s.note(h.Topics)
 	}
 	return b
-}
-
-// terms returns some words in lower case, sorted, each once; nil if there are none.
-func terms(words []string) (list []string) {
-	for _, w := range words[:min(len(words), maxTerms)] {
-		if w = strings.ToLower(oneLine(w)); w != "" && len(w) <= 60 {
-			list = append(list, w)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // passages returns the evidence of this round for a focus.
@@ -288,46 +215,6 @@ func (s *state) recalled() (list []evidence) {
 	return list
 }
 
-// citation matches [e3], [e3, e4] and the like.
-var citation = regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
-
-// defused returns the text of a document without brackets around what would be
-// a citation: only what was made here cites.
-func defused(text string) string {
-	return replaced(text, func(m string) string {
-		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m)
-	})
-}
-
-// bare matches [45] and the like, which a reader takes for a citation of a source
-// that is not there.
-var bare = regexp.MustCompile(`(?:^|[ \t])\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]`)
-
-// unnumbered returns text without numbers in brackets, but for those of links.
-func unnumbered(text string) string {
-	if !strings.Contains(text, "[") {
-		return text
-	}
-	var b strings.Builder
-	last := 0
-	for _, at := range bare.FindAllStringIndex(text, -1) {
-		if rest := text[at[1]:]; strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ":") {
-			continue
-		}
-		b.WriteString(text[last:at[0]])
-		last = at[1]
-	}
-	return b.String() + text[last:]
-}
-
-// replaced returns text with its citations replaced.
-func replaced(text string, by func(string) string) string {
-	if !strings.ContainsAny(text, "[【") { // as most have none
-		return text
-	}
-	return citation.ReplaceAllStringFunc(text, by)
-}
-
 var number = regexp.MustCompile(`\d+`)
 
 // cited returns text without citations of what was not gathered, and the ids of
@@ -344,7 +231,7 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		}
 		return true
 	}
-	text = replaced(text, func(m string) string {
+	text = hits.Cites(text, func(m string) string {
 		kept := ""
 		for _, n := range number.FindAllString(m, -1) {
 			if add("e" + n) {
@@ -356,7 +243,7 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		}
 		return kept
 	})
-	text = unnumbered(text)
+	text = hits.Unnumbered(text)
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}

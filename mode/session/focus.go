@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"ponder"
 	"ponder/same"
@@ -156,16 +155,4 @@ func (s *state) known(q *same.Text) (int, bool) {
 		return i, true
 	}
 	return -1, q.Compare(*s.input) == same.Same || slices.ContainsFunc(s.Explored, is)
-}
-
-// wordsOf returns the words of a text in lower case, sorted, each once, without
-// articles.
-func wordsOf(text string) []string {
-	if len(text) > 2*maxQuestion {
-		text = text[:2*maxQuestion]
-	}
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
-	words = slices.DeleteFunc(words, func(w string) bool { return w == "the" || w == "a" || w == "an" })
-	slices.Sort(words)
-	return slices.Compact(words)
 }

@@ -72,7 +72,7 @@ func TestAddressedIsNotQuoted(t *testing.T) {
 			}
 			found := make(map[string]bool)
 			for _, e := range bodiesOf[ponder.Evidence](d) {
-				_, found[e.Content] = signalled(e, signalAddressed)
+				_, found[e.Content] = signalled(e, "addressed")
 			}
 			for text, want := range map[string]bool{order: true, obeyed: true, deep: false} {
 				if mark, ok := found[text]; !ok || mark != want {
@@ -115,7 +115,7 @@ func TestEarlierUntrusted(t *testing.T) {
 				return sensible(a)
 			}).work()
 			e := bodiesOf[ponder.Evidence](d)[0]
-			_, addressed := signalled(e, signalAddressed)
+			_, addressed := signalled(e, "addressed")
 			if e.Untrusted != (test.more != "") || e.Score != test.score || addressed != test.addressed {
 				t.Errorf("evidence: %+v", e)
 			}
@@ -134,7 +134,7 @@ func TestFolderHasNoTransport(t *testing.T) {
 		site{"https://sea.test/deep", "Sea", deep, `,"provider":"folder"` + quality}, site{"https://light.test/a", "Light", other, `,"provider":"brave"` + quality},
 	)).work()
 	for _, e := range bodiesOf[ponder.Evidence](d) {
-		_, came := signalled(e, signalTransport)
+		_, came := signalled(e, "transport")
 		if _, known := signalled(e, "author"); !known || came != (e.Found.Provider == "brave") {
 			t.Errorf("of %s: %+v", e.Found.Provider, e.Quality)
 		}
@@ -154,7 +154,7 @@ func TestSnippetHoldsQuote(t *testing.T) {
 		"of another page":     {"https://light.test/", deep + " " + other, false},
 		"of none before":      {"https://light.test/", other, false},
 	} {
-		if got := s.repeats(snippet(hit{origin: origin{URL: test.url}}, test.quote)); got != test.want {
+		if got := s.repeats(hit{Source: test.url, Quote: test.quote, Origin: origin{URL: test.url, Kind: "page", Untrusted: true}}); got != test.want {
 			t.Errorf("%s: repeats %v, want %v", name, got, test.want)
 		}
 	}
@@ -189,7 +189,7 @@ func TestRepeats(t *testing.T) {
 					continue
 				}
 				if n++; n > 1 {
-					if g, ok := signalled(e, signalCorroboration); ok || e.Voices != 0 {
+					if g, ok := signalled(e, "corroboration"); ok || e.Voices != 0 {
 						t.Errorf("%s: %+v, %d voices", e.ID, g, e.Voices)
 					}
 				}

@@ -1,14 +1,11 @@
 package session
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 )
 
 // Bounds on the pages that are read.
@@ -45,7 +42,7 @@ func (s *state) choosePages() bool {
 			if all == maxWavePages || len(look.Pages) == maxPages {
 				break
 			}
-			if r.among(s.Banned) || look.copied(r) || worthOf(r) < leastWorth || !s.open(r.URL) {
+			if r.Among(s.Banned) || look.copied(r) || hits.WorthOf(r) < leastWorth || !s.open(r.URL) {
 				continue
 			}
 			all++
@@ -64,7 +61,7 @@ func (w *webLook) copied(r hit) bool {
 
 // open notes that a page is read, and reports whether it was not before.
 func (s *state) open(url string) bool {
-	key := sumOf(url)[:16]
+	key := hits.Sum(url)[:16]
 	if slices.Contains(s.Web.Read, key) {
 		return false
 	}
@@ -91,38 +88,11 @@ func (s *state) readCell(key string, b ponder.ToolResult) {
 	i := slices.IndexFunc(look.Pages, func(p page) bool { return p.key() == key })
 	p := &look.Pages[i]
 	if p.Done = true; b.Error == "" {
-		p.Hits = readPassages(b.Result, look.Results[p.Result])
+		p.Hits = hits.ReadPassages(b.Result, look.Results[p.Result], pageHits)
 	}
 	c.Web = &look
 	c.Done = len(s.waits(c)) == 0
 	s.settleWave()
-}
-
-// readPassages reads what was found in a page that a search had as r. What the
-// page does not say of itself, the search may have said.
-func readPassages(text string, r hit) []hit {
-	own := r.origin
-	own.Provider, own.Voices = "", 0
-	known := struct {
-		Title string
-		origin
-	}{r.Title, own}
-	if json.Unmarshal([]byte(text), &known) != nil {
-		return nil
-	}
-	hits := readFound(text).Hits
-	hits = hits[:min(len(hits), pageHits)]
-	for i := range hits {
-		h, at := &hits[i], hits[i].Page
-		h.origin = known.origin
-		h.Source, h.URL, h.Page, h.Provider = r.URL, r.URL, at, r.Provider
-		h.Kind, h.Untrusted = "page", true
-		h.date()
-		if h.Title == "" {
-			h.Title = known.Title
-		}
-	}
-	return hits
 }
 
 // surfed takes in what was found on the web for the focus, and returns how many
@@ -137,37 +107,11 @@ func (s *state) surfed(c *cell) int {
 	}
 	var others []hit
 	for i, r := range c.Web.Results {
-		if !had[i] && r.sound() && len(others) < maxSnippets {
+		if !had[i] && r.Sound() && len(others) < maxSnippets {
 			others = append(others, r)
 		}
 	}
 	add = append(add, s.pick(others, ponder.Found{Tool: WebSearchTool, Query: s.webQuery(c.Focus)})...)
 	s.write("found", &s.Counts.Found, add...)
 	return len(add)
-}
-
-// sumOf returns the SHA-256 of a text, in hex.
-func sumOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// tamer takes from the text of strangers what a prompt or a report could obey.
-var tamer = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "![", "! [", "```", "'''")
-
-// tame returns text of strangers without what could end or begin a frame, without
-// links and images of Markdown, and without characters that nobody sees.
-func tame(text string) string {
-	return tamer.Replace(strings.Map(func(r rune) rune {
-		if isHidden(r) {
-			return -1
-		}
-		return r
-	}, text))
-}
-
-// isHidden reports whether r is a mark that is not seen but that models read: tags,
-// selectors of variants, and blanks without width.
-func isHidden(r rune) bool {
-	return 0xe0000 <= r && r <= 0xe0fff || 0xfe00 <= r && r <= 0xfe0f || 0x200b <= r && r <= 0x200f || 0x2060 <= r && r <= 0x2064 || r == 0xfeff || r == 0xad || r == 0x180e
 }

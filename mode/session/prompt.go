@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/hits"
 )
 
 // The system prompts: what is wanted and in which form. They never change within
@@ -282,7 +283,7 @@ func (e *evidence) where() string {
 	if e.Earlier {
 		where = "an earlier session concluded on: " + where
 	}
-	if host := hostOf(e.URL); host != "" && e.Untrusted {
+	if host := hits.HostOf(e.URL); host != "" && e.Untrusted {
 		where += ", " + host
 	}
 	if e.Dated != "" {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"ponder/mode/internal/hits"
 )
 
 // Confidence in a quotation. It is low, for that a document says something does
@@ -39,7 +41,7 @@ func kindOfQuote(e evidence, others []evidence) string {
 		return "critique"
 	}
 	for _, o := range others {
-		if o.voice() != e.voice() && shared(e.Terms, o.Terms) >= 2 {
+		if o.voice() != e.voice() && hits.Shared(e.Terms, o.Terms) >= 2 {
 			return "connection"
 		}
 	}
@@ -68,16 +70,6 @@ func objecting(text string) bool {
 		}
 	}
 	return false
-}
-
-// shared counts what two sorted lists have in common.
-func shared(a, b []string) (n int) {
-	for _, w := range a {
-		if _, ok := slices.BinarySearch(b, w); ok {
-			n++
-		}
-	}
-	return n
 }
 
 // A topic is something that hits are about.
@@ -110,13 +102,13 @@ func (s *state) note(names []string) {
 func (s *state) topicQuestions() (list []asked) {
 	all := slices.Clone(s.Topics)
 	slices.SortStableFunc(all, func(a, b topic) int { return b.Hits - a.Hits })
-	input := wordsOf(s.run.Input)
+	input := hits.Words(s.run.Input)
 	for _, t := range all {
 		q := asked{
 			Text: s.topicQuestion() + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
 			Why: "It comes up beside what was found.",
 		}
-		if len(list) == maxQuestions || subset(wordsOf(t.Name), input) {
+		if len(list) == maxQuestions || subset(hits.Words(t.Name), input) {
 			continue
 		}
 		if _, known := s.known(feel(q.Text)); known {
@@ -143,4 +135,4 @@ func (s *state) topicQuestion() string {
 }
 
 // subset reports whether all of a are in the sorted list b.
-func subset(a, b []string) bool { return shared(a, b) == len(a) }
+func subset(a, b []string) bool { return hits.Shared(a, b) == len(a) }

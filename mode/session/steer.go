@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 	"ponder/same"
 )
 
@@ -314,14 +315,9 @@ func (s *state) ban(name string) reply {
 // within reports whether a source is among those that the session may look into.
 // What the memory has, the session does not know.
 func (s *state) within(source string) bool {
-	return s.opts.Memory || s.opts.Web && hostOf(source) != "" ||
-		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return isOf(source, doc) }) ||
+	return s.opts.Memory || s.opts.Web && hits.HostOf(source) != "" ||
+		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return hits.IsOf(source, doc) }) ||
 		slices.ContainsFunc(s.Evidence, func(e evidence) bool { return e.from(source) })
-}
-
-// among reports whether a source is one of those named.
-func among(source string, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return isOf(source, name) })
 }
 
 // none returns nil for an empty list.

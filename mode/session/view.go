@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 	"ponder/mode/internal/usage"
 )
 
@@ -234,7 +235,7 @@ func (v *View) found(b ponder.Evidence) {
 // originOf returns where a piece of evidence is from.
 func originOf(b ponder.Evidence) Origin {
 	o := Origin{
-		URL: address(b.URL), Section: oneLine(b.Section), Page: b.Page, Author: oneLine(b.Author), Original: b.Original,
+		URL: hits.Address(b.URL), Section: oneLine(b.Section), Page: b.Page, Author: oneLine(b.Author), Original: b.Original,
 		Cluster: oneLine(b.Cluster), Voices: b.Voices, Quality: b.Quality, Untrusted: b.Untrusted,
 		Published: known(b.Published), Fetched: known(b.Fetched),
 	}
@@ -288,19 +289,10 @@ func (v View) At(since time.Duration) View {
 // percentage returns how much of the nearest budget is used, from 0 to 100. A
 // session that is over has come to its end, whatever is left.
 func (v View) percentage(ms int64) float64 {
-	b, share := v.fold.budget, 0.0
-	for _, p := range [][2]float64{
-		{float64(ms), float64(b.Time.Milliseconds())}, {float64(v.fold.spent.Calls), float64(b.Calls)},
-		{float64(v.fold.spent.Tokens), float64(b.Tokens)}, {float64(v.fold.spent.Money), float64(b.Money)},
-	} {
-		if p[1] > 0 {
-			share = max(share, p[0]/p[1])
-		}
-	}
 	if v.Session.Status == ponder.Completed {
-		share = 1
+		return 100
 	}
-	return float64(int(unit(share)*1000+0.5)) / 10
+	return usage.Percentage(v.fold.budget, time.Duration(ms)*time.Millisecond, v.fold.spent)
 }
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }

@@ -4,27 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	weighing "ponder/evidence"
+	"ponder/mode/internal/hits"
 )
 
 // leastWorth is what the page of a result must be worth to be read.
 const leastWorth = 0.15
-
-// worthOf returns what a hit counts beside others of the same relevance, from 0 to 1:
-// the weight of what is known of its source, as package evidence has it. It is
-// rounded, so that it is the same on all machines.
-func worthOf(h hit) float64 {
-	if len(h.Quality) == 0 {
-		return 1
-	}
-	return rounded(weighing.Weight(h.Quality))
-}
-
-// What makes two passages copies of each other.
-const (
-	leastCopied = 8   // different words, for fewer say nothing of where they are from
-	copiedShare = 0.9 // of their words
-)
 
 // voice returns whose a passage is: copies of one text have one voice, whoever
 // publishes them.
@@ -34,24 +18,18 @@ func (e evidence) voice() string { return cmp.Or(e.Cluster, e.Source) }
 // gathered before, which may be from another search, or the one that the tool
 // says; and the id of the passage that it says again, if there is one.
 func (s *state) cluster(h hit) (cluster, again string) {
-	words := wordsOf(h.Quote)
+	words := hits.Words(h.Quote)
 	cluster = h.Cluster
 	for _, e := range s.Evidence {
 		switch {
 		case e.Kind == "" || e.Source == h.Source && e.Cluster == "":
 		case e.Source == h.Source:
 			cluster = e.Cluster
-		case len(words) >= leastCopied && copies(words, wordsOf(e.Quote)):
+		case hits.Copies(words, hits.Words(e.Quote)):
 			return e.voice(), e.id()
 		}
 	}
 	return cluster, ""
-}
-
-// copies reports whether two sorted lists are the words of copies of one text.
-func copies(a, b []string) bool {
-	both := shared(a, b)
-	return float64(both) >= copiedShare*float64(len(a)+len(b)-both)
 }
 
 // supports reports whether what is cited adds a voice, rather than a copy of what

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 )
 
 // The tools that the web is asked with.
@@ -73,10 +73,10 @@ func (s *state) askWeb() bool {
 // searchWeb returns a cell's search of the web.
 func (s *state) searchWeb(c *cell) ponder.Action {
 	args := s.hasty(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
-	if hosts := hostsOf(s.Pinned); len(hosts) > 0 {
+	if hosts := hits.HostsOf(s.Pinned); len(hosts) > 0 {
 		args["prefer"] = hosts
 	}
-	if hosts := hostsOf(s.Banned); len(hosts) > 0 {
+	if hosts := hits.HostsOf(s.Banned); len(hosts) > 0 {
 		args["without"] = hosts
 	}
 	return use(c.webKey(), WebSearchTool, args)
@@ -113,38 +113,8 @@ func (w *webLook) answered(b ponder.ToolResult) *webLook {
 		next.Fault = clip(oneLine(b.Error), maxFault)
 		return &next
 	}
-	next.Results = readResults(b.Result)
+	next.Results = hits.ReadResults(b.Result, maxResults)
 	return &next
-}
-
-// readResults reads the result of a search of the web, as far as it can be read.
-func readResults(text string) (list []hit) {
-	var raw struct{ Results []json.RawMessage }
-	if json.Unmarshal([]byte(text), &raw) != nil {
-		return nil
-	}
-	for _, js := range raw.Results[:min(len(raw.Results), 2*maxResults)] {
-		var r struct {
-			hit
-			Snippet string `json:"snippet"`
-		}
-		if json.Unmarshal(js, &r) != nil || address(r.URL) == "" || len(list) == maxResults {
-			continue
-		}
-		list = append(list, snippet(r.hit, r.Snippet))
-	}
-	return list
-}
-
-// snippet returns a result with its snippet for a quote: a text of its own, for
-// where it stands in the page is not known.
-func snippet(h hit, text string) hit {
-	h.Quote = strings.TrimSuffix(clip(oneLine(text), maxSnippet), "…")
-	h.ID, h.Source, h.Start, h.End, h.Hash = "web:"+sumOf(h.URL)[:16], h.URL, 0, len(h.Quote), sumOf(h.Quote)
-	h.Terms, h.Context, h.Section = h.Terms[:min(len(h.Terms), maxTerms)], "", ""
-	h.Kind, h.Untrusted = "page", true
-	h.date()
-	return h
 }
 
 // online notes how the searches of a wave went, and tells the user once if they
