@@ -112,3 +112,18 @@ func (u *Usage) Sum(spent ponder.Cost) {
 		u.Calls, u.Total, u.USD = spent.Calls, spent.Tokens, spent.Money.USD()
 	}
 }
+
+// Percentage returns how much of the nearest budget is used after so much work, from 0
+// to 100.
+func Percentage(b ponder.Budget, worked time.Duration, spent ponder.Cost) float64 {
+	share := 0.0
+	for _, p := range [][2]float64{
+		{float64(worked.Milliseconds()), float64(b.Time.Milliseconds())}, {float64(spent.Calls), float64(b.Calls)},
+		{float64(spent.Tokens), float64(b.Tokens)}, {float64(spent.Money), float64(b.Money)},
+	} {
+		if p[0] > 0 && p[1] > 0 {
+			share = max(share, p[0]/p[1])
+		}
+	}
+	return float64(int(min(1, share)*1000+0.5)) / 10
+}

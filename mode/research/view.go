@@ -1,0 +1,385 @@
+package research
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/evidence"
+	"ponder/mode/internal/text"
+	"ponder/mode/internal/usage"
+)
+
+// viewFold is what a View must know beyond what it shows.
+type viewFold struct {
+	budget ponder.Budget
+	spent  ponder.Cost
+	begun  bool
+	began  time.Duration // of the thread, when the run first wrote
+	now    time.Duration // of the thread, in the newest event of the run
+	cited  map[string]bool
+	places map[string]int   // of evidence by its id, and of queries, questions and steering by what they begin with
+	same   map[string][]int // places of the evidence of one source
+}
+
+// NewView returns the view of research that has no events yet. If a thread has several,
+// it comes to show the newest.
+func NewView() View {
+	return View{
+		Research: Research{Status: ponder.Created, Usage: Usage{Models: []ModelUsage{}}},
+		Plans:    []Plan{}, Queries: []Query{}, Evidence: []Evidence{}, Claims: []Claim{}, Conflicts: []ponder.Conflict{},
+		Removed: []string{}, Timeline: []Moment{}, Questions: []Question{}, References: Summary{Tools: map[string]int{}},
+		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, same: map[string][]int{}},
+	}
+}
+
+// ViewOf returns the view of the research of one run, which has no events yet.
+func ViewOf(run ponder.RunID) View {
+	v := NewView()
+	v.only = run
+	return v
+}
+
+// Apply returns the view after ev, which is the next event of the thread. It may change
+// v to do so: whoever wants to go on reading v, or reads it while another goroutine
+// applies events, takes a [View.Clone].
+func (v View) Apply(ev ponder.Event) View {
+	if b, ok := ev.Body.(ponder.RunStarted); ok {
+		return v.start(ev, b)
+	}
+	if !v.concerns(ev) {
+		return v
+	}
+	v.fold.see(ev, v.Research.Run)
+	v.Research.Elapsed = v.fold.worked().Seconds()
+	switch b := ev.Body.(type) {
+	case ponder.Plan:
+		v.planned(b)
+	case ponder.Evidence:
+		v.found(ev, b)
+	case ponder.ToolCall:
+		v.asked(ev, b)
+	case ponder.ToolResult:
+		v.answered(ev, b)
+	case ponder.Progress:
+		v.progress(ev, b)
+	case ponder.SubQuestion:
+		v.raised(b)
+	case ponder.QuestionUpdated:
+		v.updated(b)
+	case ponder.Claim:
+		v.claimed(b)
+	case ponder.Synthesis:
+		v.concluded(b)
+	case ponder.CallFinished:
+		v.charged(b)
+	case ponder.Steer:
+		v.wished(ev, b)
+	case ponder.SystemNote:
+		v.note(b)
+	default:
+		v.lifecycle(ev)
+	}
+	v.Research.Percentage = v.percentage(v.fold.worked())
+	return v
+}
+
+// Clone returns a copy of the view that stays as it is, whatever is applied to v.
+func (v View) Clone() View {
+	v.Plans, v.Queries, v.Evidence, v.Claims = slices.Clone(v.Plans), slices.Clone(v.Queries), slices.Clone(v.Evidence), slices.Clone(v.Claims)
+	v.Timeline, v.Questions, v.Steering = slices.Clone(v.Timeline), slices.Clone(v.Questions), slices.Clone(v.Steering)
+	v.Pinned, v.Banned, v.Notes = slices.Clone(v.Pinned), slices.Clone(v.Banned), slices.Clone(v.Notes)
+	v.Research.Usage.Models = slices.Clone(v.Research.Usage.Models)
+	v.fold.cited, v.fold.places, v.fold.same = maps.Clone(v.fold.cited), maps.Clone(v.fold.places), maps.Clone(v.fold.same)
+	for k, list := range v.fold.same {
+		v.fold.same[k] = slices.Clone(list)
+	}
+	return v
+}
+
+// At returns the view as it is when the research has worked for so long since its last
+// event, for a live display between events.
+func (v View) At(since time.Duration) View {
+	if v.Research.Status == ponder.Thinking && since > 0 {
+		worked := v.fold.worked() + since
+		v.Research.Elapsed, v.Research.Percentage = worked.Seconds(), v.percentage(worked)
+	}
+	return v
+}
+
+func (v View) percentage(worked time.Duration) float64 {
+	if v.Research.Status == ponder.Completed {
+		return 100
+	}
+	return usage.Percentage(v.fold.budget, worked, v.fold.spent)
+}
+
+// see takes the time of an event. Only the holder of a thread knows its clock, and what
+// the run writes itself has a cause.
+func (f *viewFold) see(ev ponder.Event, run ponder.RunID) {
+	f.now = max(f.now, ev.Elapsed)
+	if !f.begun && ev.Run.Within(run) && ev.Cause != "" && !ev.IsInput() {
+		f.begun, f.began = true, f.now
+	}
+}
+
+// worked returns how long the run has worked.
+func (f *viewFold) worked() time.Duration {
+	if !f.begun {
+		return 0
+	}
+	return max(0, f.now-f.began)
+}
+
+// start begins a view, if a run that is to be shown starts.
+func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
+	wanted := v.only == "" && (v.Research.Run == "" || v.Research.Status.Ended()) || v.only == ev.Run && v.Research.Run == ""
+	if b.Mode != Name || ev.Run == "" || !wanted {
+		return v
+	}
+	only := v.only
+	v = NewView()
+	v.only = only
+	v.fold.budget = b.Budget
+	if b.Budget == (ponder.Budget{}) {
+		v.fold.budget = ponder.Budget{Time: duration}
+	}
+	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
+	r := &v.Research
+	r.ID, r.Run, r.Question, r.Status, r.Started = ev.Thread, ev.Run, text.Clean(b.Input), ponder.Thinking, ev.Time
+	r.Effort, r.Budget = o.Effort, usage.LimitsOf(v.fold.budget)
+	r.Persona = Persona{Name: text.Line(o.Persona.Name), Voice: text.Clean(o.Persona.Voice)}
+	r.Setup = Setup{
+		MaxRounds: o.MaxRounds, MaxItems: o.MaxItemsPerSource, Parallel: o.MaxParallelQueries, ForceWeb: o.ForceWebSearch, Strategy: o.SynthesisStrategy,
+		Docs: lines(o.Docs), Memory: o.Memory, Web: o.Web, Unaided: o.WithoutModel,
+	}
+	if o.Since != nil {
+		r.Setup.Since = o.Since.Thread
+	}
+	return v
+}
+
+// concerns reports whether ev is about the research: of its run, or of all. Of the runs
+// below it, and of what is internal, only the cost is shown.
+func (v View) concerns(ev ponder.Event) bool {
+	run := v.Research.Run
+	if run == "" {
+		return false
+	}
+	switch b := ev.Body.(type) {
+	case ponder.CallFinished:
+		return ev.Run.Within(run)
+	case ponder.RunPaused, ponder.RunResumed, ponder.Steer:
+		return !ev.Internal && run.Within(ev.Run)
+	case ponder.SystemNote:
+		return !ev.Internal && (ev.Run == run || ev.Run == "" && b.From != "")
+	}
+	return !ev.Internal && ev.Run == run
+}
+
+func (v *View) planned(b ponder.Plan) {
+	p := Plan{
+		Text: text.Clean(b.Content), Round: b.Round, Effort: text.Line(b.Effort), Steps: lines(b.Steps), Terms: lines(b.Terms), Web: lines(b.Web),
+		Memory: lines(b.Memory), Queries: lines(b.Queries), Unaided: b.Unaided, Model: text.Line(b.Model), At: v.Research.Elapsed,
+	}
+	v.Plans = append(v.Plans, p)
+	v.Research.Effort = cmp.Or(p.Effort, v.Research.Effort)
+	v.Research.Rounds = max(v.Research.Rounds, b.Round)
+}
+
+// found adds a passage, or what is new of one that was found before.
+func (v *View) found(ev ponder.Event, b ponder.Evidence) {
+	tool := text.Line(cmp.Or(b.Found.Tool, b.Tool))
+	i, again := v.fold.places["e "+b.ID]
+	if again {
+		v.Evidence[i].Score = max(v.Evidence[i].Score, b.Score)
+	} else {
+		i = len(v.Evidence)
+		v.fold.places["e "+b.ID] = i
+		b.Source, b.Title, b.Author, b.Section = text.Line(b.Source), text.Line(b.Title), text.Line(b.Author), text.Line(b.Section)
+		v.Evidence = append(v.Evidence, Evidence{Evidence: b, Quote: b.Content, FoundBy: []string{}, Cited: v.fold.cited[b.ID], Event: ev.ID, Created: ev.Time})
+		place := cmp.Or(evidence.Place(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
+		v.fold.same[place] = append(v.fold.same[place], i)
+		v.credit(tool, text.Line(b.Found.Query))
+	}
+	v.agree(i, tool)
+	v.mark()
+}
+
+// agree tells all passages of a source which tools found it, and how well it fits.
+func (v *View) agree(i int, tool string) {
+	e := &v.Evidence[i]
+	list := v.fold.same[cmp.Or(evidence.Place(evidence.Piece{URL: e.URL, Source: e.Source}), "id:"+e.ID)]
+	var tools []string
+	best := 0.0
+	for _, k := range list {
+		tools, best = union(tools, v.Evidence[k].FoundBy), max(best, v.Evidence[k].Score)
+	}
+	tools = union(tools, []string{tool})
+	for _, k := range list {
+		v.Evidence[k].FoundBy, v.Evidence[k].Best = tools, best
+	}
+}
+
+// union returns the texts of both lists, each once, in a list of its own.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if s != "" && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return slices.Concat([]string{}, all)
+}
+
+// claimed adds a claim, and marks what it cites.
+func (v *View) claimed(b ponder.Claim) {
+	v.Claims = append(v.Claims, Claim{Claim: b, Text: b.Content, Reason: text.Line(b.Reason)})
+	v.cite(b.Cites)
+}
+
+// concluded takes the answer. It is that of the run once that has finished.
+func (v *View) concluded(b ponder.Synthesis) {
+	r := &v.Research
+	r.Model, r.Unaided = cmp.Or(text.Line(b.Model), r.Model), r.Unaided || b.Unaided
+	r.Insights, r.Remaining = lines(b.Insights), lines(b.Remaining)
+	v.cite(b.Cites)
+	if b.Final {
+		r.Answer, r.Confidence = text.Clean(b.Content), b.Confidence
+		v.Conflicts, v.Removed = slices.Concat([]ponder.Conflict{}, b.Conflicts), lines(b.Removed)
+	}
+}
+
+// cite marks evidence as cited.
+func (v *View) cite(ids []string) {
+	for _, id := range ids {
+		v.fold.cited[id] = true
+		if i, ok := v.fold.places["e "+id]; ok {
+			v.Evidence[i].Cited = true
+		}
+	}
+}
+
+func (v *View) charged(b ponder.CallFinished) {
+	if b.Refused {
+		return
+	}
+	v.fold.spent = v.fold.spent.Add(b.Spent)
+	v.Research.Usage.Add(b, v.fold.spent.Money)
+	if b.Error == "" && b.Model != "" {
+		v.Research.Model = text.Line(b.Model)
+	}
+}
+
+// raised adds a question, or what is new of one.
+func (v *View) raised(b ponder.SubQuestion) {
+	q := Question{ID: b.ID, Parent: b.Parent, Text: text.Line(b.Content), Priority: b.Priority, Why: text.Line(b.Why), By: text.Line(b.By), Unaided: b.Unaided, At: v.Research.Elapsed}
+	if _, ok := v.fold.places["q "+b.ID]; ok {
+		return
+	}
+	v.fold.places["q "+b.ID] = len(v.Questions)
+	v.Questions = append(v.Questions, q)
+}
+
+func (v *View) updated(b ponder.QuestionUpdated) {
+	i, ok := v.fold.places["q "+b.ID]
+	if !ok {
+		return
+	}
+	q := &v.Questions[i]
+	q.Priority, q.Insights, q.Reason = cmp.Or(b.Priority, q.Priority), cmp.Or(text.Clean(b.Insights), q.Insights), cmp.Or(text.Line(b.Reason), q.Reason)
+	q.Explored, q.Dropped = q.Explored || b.Explored, b.Dropped
+}
+
+func (v *View) note(b ponder.SystemNote) {
+	if b.From != "" {
+		v.Research.Fork = &Fork{From: b.From, At: b.At}
+	}
+	v.Notes = append(v.Notes, text.Line(b.Content))
+}
+
+// progressMeta is what the Meta of a progress says beside what its fields do.
+type progressMeta struct {
+	Tool       string   `json:"tool,omitempty"`
+	Query      string   `json:"query,omitempty"`
+	New        int      `json:"new,omitempty"` // passages
+	Error      string   `json:"error,omitempty"`
+	References *Summary `json:"referenceSummary,omitempty"`
+}
+
+func (v *View) progress(ev ponder.Event, b ponder.Progress) {
+	if b.Stage == ponder.Steered {
+		v.steered(ev, b)
+	}
+	var meta progressMeta
+	_ = json.Unmarshal(b.Meta, &meta) // what can't be read says nothing
+	if meta.References != nil {
+		v.References = meta.References.clean()
+	}
+	stage := text.Line(b.Stage)
+	if stage != ponder.Steered {
+		v.Research.Stage = cmp.Or(stage, v.Research.Stage)
+	}
+	v.moment(ev, Moment{
+		Stage: stage, Label: text.Line(b.Label), Message: text.Clean(b.Content), Step: b.Step, Total: b.Total, Iteration: b.Iteration, Confidence: b.Confidence,
+		Tool: text.Line(meta.Tool), Query: text.Line(meta.Query), New: max(0, meta.New), Error: text.Line(meta.Error), Meta: b.Meta,
+	})
+}
+
+// moment adds to the course of events.
+func (v *View) moment(ev ponder.Event, m Moment) {
+	m.At, m.Time = v.Research.Elapsed, ev.Time
+	v.Timeline = append(v.Timeline, m)
+}
+
+func (v *View) lifecycle(ev ponder.Event) {
+	r := &v.Research
+	switch b := ev.Body.(type) {
+	case ponder.RunPaused:
+		if r.Status == ponder.Thinking {
+			r.Status, r.Paused = ponder.Paused, ev.Time
+			v.moment(ev, Moment{Stage: "paused", Message: text.Line(b.Reason)})
+		}
+	case ponder.RunResumed:
+		if r.Status == ponder.Paused {
+			r.Status, r.Paused = ponder.Thinking, time.Time{}
+			v.moment(ev, Moment{Stage: "resumed", Message: text.Line(b.Reason)})
+		}
+	case ponder.BudgetSpent:
+		r.CutShort = text.Line(b.What)
+		v.moment(ev, Moment{Stage: "budget", Message: r.CutShort})
+	case ponder.RunFinished:
+		v.finished(ev, b)
+	}
+}
+
+func (v *View) finished(ev ponder.Event, b ponder.RunFinished) {
+	r := &v.Research
+	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, text.Line(b.Reason), ev.Time, time.Time{}
+	stage := "finished"
+	switch b.Status {
+	case ponder.Completed:
+		r.Answer, r.Confidence = cmp.Or(text.Clean(b.Answer), r.Answer), cmp.Or(b.Confidence, r.Confidence)
+	case ponder.Failed:
+		r.Error, stage = r.StopReason, "failed"
+	default:
+		stage = string(b.Status)
+	}
+	r.Usage.Sum(b.Spent)
+	v.moment(ev, Moment{Stage: stage, Message: r.StopReason, Confidence: r.Confidence})
+}
+
+// lines returns texts as lines, without those that are empty. It is never nil.
+func lines(list []string) []string {
+	kept := []string{}
+	for _, s := range list {
+		if s = text.Line(s); strings.TrimSpace(s) != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

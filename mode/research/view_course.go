@@ -1,0 +1,148 @@
+package research
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/mode/internal/text"
+	"ponder/mode/internal/usage"
+)
+
+// maxShown bounds what is shown of a query or a wish, in bytes.
+const maxShown = 1000
+
+// asked adds a query. The attempts at one are one.
+func (v *View) asked(ev ponder.Event, b ponder.ToolCall) {
+	key := "t " + action(ev)
+	if _, ok := v.fold.places[key]; ok {
+		return
+	}
+	v.fold.places[key] = len(v.Queries)
+	v.Queries = append(v.Queries, Query{Tool: text.Line(b.Name), Text: queryOf(b.Args), Round: v.Research.Rounds, At: v.Research.Elapsed})
+}
+
+// action returns the key of the action that an event is of.
+func action(ev ponder.Event) string {
+	key, _, _ := strings.Cut(ev.Cause, "#")
+	return key
+}
+
+// queryOf returns what a tool is asked for.
+func queryOf(args json.RawMessage) string {
+	var in struct {
+		Query any `json:"query"`
+		URL   any `json:"url"`
+		Path  any `json:"path"`
+	}
+	if json.Unmarshal(args, &in) != nil {
+		return ""
+	}
+	for _, arg := range []any{in.Query, in.URL, in.Path} {
+		if s, ok := arg.(string); ok && s != "" {
+			return text.Clip(text.Line(s), maxShown)
+		}
+	}
+	return ""
+}
+
+// answered notes how a query went.
+func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
+	i, ok := v.fold.places["t "+action(ev)]
+	if !ok || !b.RetryAt.IsZero() {
+		return
+	}
+	q := &v.Queries[i]
+	q.Done, q.Took = true, max(0, v.Research.Elapsed-q.At)
+	if b.Error == "" {
+		q.Error = ""
+		return
+	}
+	q.Error = text.Clip(text.Line(b.Error), maxShown)
+	if !b.Dropped {
+		v.moment(ev, Moment{Stage: "research", Tool: q.Tool, Query: q.Text, Error: q.Error, Message: q.Tool + " failed: " + q.Error})
+	}
+}
+
+// credit counts a passage for the newest query that asked for it.
+func (v *View) credit(tool, query string) {
+	for i := len(v.Queries) - 1; i >= 0; i-- {
+		if q := &v.Queries[i]; q.Text != "" && q.Text == query && (tool == "" || q.Tool == tool) {
+			q.Found++
+			return
+		}
+	}
+}
+
+// wished notes what a user wishes for.
+func (v *View) wished(ev ponder.Event, b ponder.Steer) {
+	w := Steering{ID: ev.ID, Order: b.Do, Content: text.Clip(text.Line(b.Content), maxShown), At: v.Research.Elapsed, Created: ev.Time}
+	about := []string{}
+	if b.Do == ponder.SetBudget {
+		_ = json.Unmarshal(b.Args, &w.limits) // the engine refuses what can't be read
+		about = usage.Words(w.limits)
+	} else {
+		var args map[string]any
+		_ = json.Unmarshal(b.Args, &args)
+		for _, name := range []string{"question", "query", "source", "url", "text"} {
+			if s, ok := args[name].(string); ok {
+				about = append(about, text.Clip(text.Line(s), maxShown))
+			}
+		}
+		source, _ := args["source"].(string)
+		w.source = v.sourceOf(text.Clip(text.Line(source), maxShown))
+	}
+	w.Target = strings.Join(about, ", ")
+	if ev.ID != "" {
+		v.fold.places["w "+ev.ID] = len(v.Steering)
+	}
+	v.Steering = append(v.Steering, w)
+	v.moment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
+}
+
+// sourceOf returns the source that a user means: that of a passage, if it is named by
+// its id.
+func (v *View) sourceOf(name string) string {
+	if i, ok := v.fold.places["e "+strings.ToLower(name)]; ok {
+		return v.Evidence[i].Source
+	}
+	return name
+}
+
+// steered notes what came of a wish.
+func (v *View) steered(ev ponder.Event, b ponder.Progress) {
+	i, ok := v.fold.places["w "+b.Ref]
+	if !ok || v.Steering[i].Seq > 0 {
+		return
+	}
+	w := &v.Steering[i]
+	w.Seq, w.Effect, w.Refused, w.Cancelled, w.Effective = ev.Seq, text.Line(b.Content), b.Refused, lines(b.Cancelled), v.Research.Elapsed
+	if w.Refused {
+		return
+	}
+	is := func(s string) bool { return s == w.source }
+	switch w.Order {
+	case ponder.SetBudget:
+		v.fold.budget = usage.Limit(v.fold.budget, w.limits)
+		v.Research.Budget = usage.LimitsOf(v.fold.budget)
+	case "pin_source":
+		v.Pinned, v.Banned = union(v.Pinned, []string{w.source}), slices.DeleteFunc(v.Banned, is)
+	case "ban_source":
+		v.Banned, v.Pinned = union(v.Banned, []string{w.source}), slices.DeleteFunc(v.Pinned, is)
+	}
+	v.mark()
+}
+
+// mark says of each passage whether its source is pinned or banned.
+func (v *View) mark() {
+	if len(v.Pinned)+len(v.Banned) == 0 {
+		return
+	}
+	for i := range v.Evidence {
+		e := &v.Evidence[i]
+		e.Pinned = slices.Contains(v.Pinned, e.Source) || slices.Contains(v.Pinned, e.URL)
+		e.Banned = slices.Contains(v.Banned, e.Source) || slices.Contains(v.Banned, e.URL)
+	}
+}
