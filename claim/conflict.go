@@ -1,0 +1,253 @@
+package claim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+)
+
+// Bounds on what is compared. What is beyond them is not read.
+const (
+	maxConflictQuotes = 400
+	maxConflictText   = 4 << 10 // of a quote, bytes
+	maxConflictWords  = 1000    // and words and marks of it
+	maxConflicts      = 32
+	maxSideQuotes     = 16
+)
+
+// Conflicts returns where quotes disagree: where they say different things of one
+// attribute of one thing at one time. See [ConflictsAbout], which finds more, for a
+// question tells what the thing is.
+func Conflicts(quotes []Quote) []ponder.Conflict {
+	found := statements(quotes, nil)
+	var list []ponder.Conflict
+	for _, group := range bySubject(found) {
+		list = append(list, dissent(quotes, group)...)
+	}
+	return ordered(list)
+}
+
+// ConflictsAbout returns where quotes disagree in what a question asks. The question
+// names the thing and the attribute, so that a quote counts which names the thing
+// anywhere, in its text or context, as long as the sentence is not about another.
+//
+// What is not asked for is compared as by [Conflicts].
+func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
+	topic := askedTopicOf(question)
+	if topic.attribute == nil || len(topic.subject) == 0 {
+		return Conflicts(quotes)
+	}
+	var list []ponder.Conflict
+	var about []stated
+	for _, s := range statements(quotes, topic.attribute) {
+		if topic.covers(s, quotes[s.quote]) {
+			s.subject = topic.subject
+			about = append(about, s)
+		}
+	}
+	list = append(list, dissent(quotes, about)...)
+	return ordered(list)
+}
+
+// statements reads all quotes, or of each only what it says of one attribute.
+func statements(quotes []Quote, only *attribute) (list []stated) {
+	for i, q := range quotes[:min(len(quotes), maxConflictQuotes)] {
+		q.Text, q.Context = clipped(q.Text), clipped(q.Context)
+		list = append(list, statedIn(q, i, only, lexemes(q.Text, maxConflictWords))...)
+	}
+	return list
+}
+
+func clipped(text string) string {
+	if len(text) <= maxConflictText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxConflictText], "")
+}
+
+// covers reports whether a statement may be of what was asked: its quote names the thing,
+// and its sentence does not begin with the name of another.
+func (t askedTopic) covers(s stated, q Quote) bool {
+	named := make(map[string]bool)
+	for _, line := range append(lexemes(clipped(q.Text), maxConflictWords), lexemes(clipped(q.Context), 200)...) {
+		for _, x := range line {
+			named[x.fold] = true
+		}
+	}
+	missing := 0
+	for _, w := range t.subject {
+		if !named[w] {
+			missing++
+		}
+	}
+	if missing > 0 && (len(t.subject) < 3 || missing > 1) {
+		return false
+	}
+	return len(s.subject) == 0 || slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) })
+}
+
+// bySubject brings statements together that are of one thing.
+func bySubject(list []stated) (groups [][]stated) {
+	at := make(map[string]int)
+	for _, s := range list {
+		if len(s.subject) == 0 {
+			continue
+		}
+		key := strings.Join(sortedSet(s.subject), " ")
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], s)
+	}
+	return groups
+}
+
+// A matter is what statements must have in common to be compared.
+type matter struct{ attribute, dimension, time string }
+
+// dissent returns the conflicts among statements of one thing.
+func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
+	groups := make(map[matter][]stated)
+	for _, s := range list {
+		m := matter{s.attribute.name, s.dimension, s.time}
+		groups[m] = append(groups[m], s)
+	}
+	for m, group := range groups {
+		sides := sidesOf(quotes, clearOnes(group))
+		if len(sides) < 2 {
+			continue
+		}
+		out = append(out, ponder.Conflict{Subject: nameOf(quotes, group), Attribute: m.attribute, Time: m.time, Unit: m.dimension, Sides: sides})
+	}
+	return out
+}
+
+// clearOnes drops what a quote says that says several things: which it means is not known.
+func clearOnes(list []stated) (out []stated) {
+	for i, s := range list {
+		if !slices.ContainsFunc(list, func(o stated) bool { return o.quote == s.quote && !o.worth.fits(s.worth) }) {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// sidesOf brings the statements together that can all be right. What fits several sides,
+// because it says less, is of none.
+func sidesOf(quotes []Quote, list []stated) []ponder.Side {
+	slices.SortFunc(list, func(a, b stated) int {
+		return cmp.Or(cmp.Compare(a.worth.number, b.worth.number), cmp.Compare(a.worth.key(), b.worth.key()), compareQuotes(quotes[a.quote], quotes[b.quote]), cmp.Compare(a.start, b.start))
+	})
+	var sides [][]stated
+	side := make([]int, len(list))
+	finest := func(i int) bool {
+		return !slices.ContainsFunc(list, func(o stated) bool { return o.worth.finer(list[i].worth) })
+	}
+	for i := range list {
+		side[i] = -1
+		if !finest(i) {
+			continue
+		}
+		joined := -1
+		for k := range sides {
+			if !slices.ContainsFunc(sides[k], func(o stated) bool { return o.worth.fits(list[i].worth) }) {
+				continue
+			}
+			if joined < 0 {
+				joined = k
+				sides[k] = append(sides[k], list[i])
+			} else {
+				sides[joined], sides[k] = append(sides[joined], sides[k]...), nil
+			}
+		}
+		if joined < 0 {
+			sides = append(sides, []stated{list[i]})
+		}
+	}
+	sides = slices.DeleteFunc(sides, func(s []stated) bool { return len(s) == 0 })
+	for i := range list {
+		if finest(i) {
+			continue
+		}
+		var fits []int
+		for k := range sides {
+			if slices.ContainsFunc(sides[k], func(o stated) bool { return o.worth.fits(list[i].worth) }) {
+				fits = append(fits, k)
+			}
+		}
+		if len(fits) == 1 {
+			sides[fits[0]] = append(sides[fits[0]], list[i])
+		}
+	}
+	return voiced(quotes, sides)
+}
+
+func compareQuotes(a, b Quote) int {
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Voice, b.Voice), a.Published.Compare(b.Published))
+}
+
+// voiced returns the sides with their voices, the one of most voices first. There are
+// none unless two sources stand on different ones.
+func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
+	var sides []ponder.Side
+	all := make(map[string]bool)
+	for _, group := range groups {
+		side := ponder.Side{Value: group[0].worth.text}
+		voices := make(map[string]bool)
+		for _, s := range group {
+			q := quotes[s.quote]
+			voices[voiceOf(q)], all[voiceOf(q)] = true, true
+			side.Newest = later(side.Newest, q.Published)
+			p := ponder.Passage{Evidence: q.ID, Start: s.start, End: s.end}
+			if len(side.Quotes) < maxSideQuotes && !slices.Contains(side.Quotes, p) {
+				side.Quotes = append(side.Quotes, p)
+			}
+		}
+		side.Voices = len(voices)
+		sides = append(sides, side)
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(sides, func(a, b ponder.Side) int {
+		return cmp.Or(cmp.Compare(b.Voices, a.Voices), cmp.Compare(a.Value, b.Value))
+	})
+	return sides
+}
+
+// voiceOf names who says a quote. One of whom nothing is known is a voice of its own.
+func voiceOf(q Quote) string {
+	if q.Voice != "" {
+		return "v" + q.Voice
+	}
+	return "q" + q.ID + "\x00" + q.Text
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// nameOf returns the name of what statements are of.
+func nameOf(_ []Quote, group []stated) string { return strings.Join(group[0].subject, " ") }
+
+// ordered sorts conflicts: first those of most voices.
+func ordered(list []ponder.Conflict) []ponder.Conflict {
+	voices := func(c ponder.Conflict) (n int) {
+		for _, s := range c.Sides {
+			n += s.Voices
+		}
+		return n
+	}
+	slices.SortFunc(list, func(a, b ponder.Conflict) int {
+		return cmp.Or(cmp.Compare(voices(b), voices(a)), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Attribute, b.Attribute), cmp.Compare(a.Time, b.Time), cmp.Compare(a.Unit, b.Unit))
+	})
+	return list[:min(len(list), maxConflicts)]
+}

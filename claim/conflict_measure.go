@@ -1,0 +1,217 @@
+package claim
+
+import "math"
+
+// A statedUnit is a unit: so many of the base of its dimension.
+type statedUnit struct {
+	dimension string
+	factor    float64
+}
+
+// statedUnits are the units that are converted. What is counted has no dimension.
+var statedUnits = map[string]statedUnit{
+	"km": {"m", 1000}, "kilometer": {"m", 1000}, "kilometre": {"m", 1000}, "kilometers": {"m", 1000}, "kilometres": {"m", 1000}, "kilometern": {"m", 1000}, "kilometros": {"m", 1000},
+	"m": {"m", 1}, "meter": {"m", 1}, "metre": {"m", 1}, "meters": {"m", 1}, "metres": {"m", 1}, "metern": {"m", 1}, "metros": {"m", 1}, "metro": {"m", 1},
+	"cm": {"m", 0.01}, "mm": {"m", 0.001}, "mi": {"m", 1609.344}, "mile": {"m", 1609.344}, "miles": {"m", 1609.344}, "ft": {"m", 0.3048}, "feet": {"m", 0.3048}, "foot": {"m", 0.3048},
+	"km2": {"m2", 1e6}, "km²": {"m2", 1e6}, "m2": {"m2", 1}, "m²": {"m2", 1}, "ha": {"m2", 1e4}, "hectare": {"m2", 1e4}, "hectares": {"m2", 1e4}, "hektar": {"m2", 1e4}, "acre": {"m2", 4046.856}, "acres": {"m2", 4046.856},
+	"kg": {"kg", 1}, "g": {"kg", 0.001}, "kilogram": {"kg", 1}, "kilograms": {"kg", 1}, "lb": {"kg", 0.45359237}, "lbs": {"kg", 0.45359237}, "pounds": {"kg", 0.45359237}, "ton": {"kg", 1000}, "tonne": {"kg", 1000}, "tons": {"kg", 1000}, "tonnes": {"kg", 1000}, "tonnen": {"kg", 1000}, "tonelladas": {"kg", 1000}, "t": {"kg", 1000},
+	"%": {"%", 1}, "percent": {"%", 1}, "prozent": {"%", 1},
+	"cc": {"cc", 1}, "cm3": {"cc", 1}, "litre": {"cc", 1000}, "liter": {"cc", 1000}, "litres": {"cc", 1000}, "liters": {"cc", 1000}, "l": {"cc", 1000},
+	"mw": {"W", 1e6}, "gw": {"W", 1e9}, "kw": {"W", 1e3}, "megawatts": {"W", 1e6}, "megawatt": {"W", 1e6},
+	"hour": {"s", 3600}, "hours": {"s", 3600}, "h": {"s", 3600}, "stunden": {"s", 3600}, "heures": {"s", 3600}, "horas": {"s", 3600},
+	"minute": {"s", 60}, "minutes": {"s", 60}, "min": {"s", 60}, "minuten": {"s", 60}, "minutos": {"s", 60}, "seconds": {"s", 1}, "day": {"s", 86400}, "days": {"s", 86400}, "tage": {"s", 86400}, "jours": {"s", 86400}, "dias": {"s", 86400}, "week": {"s", 604800}, "weeks": {"s", 604800}, "wochen": {"s", 604800}, "semaines": {"s", 604800}, "semanas": {"s", 604800},
+	"year": {"years", 1}, "years": {"years", 1}, "jahre": {"years", 1}, "ans": {"years", 1}, "anos": {"years", 1},
+	"$": {"USD", 1}, "dollar": {"USD", 1}, "dollars": {"USD", 1}, "usd": {"USD", 1}, "€": {"EUR", 1}, "euro": {"EUR", 1}, "euros": {"EUR", 1}, "eur": {"EUR", 1}, "£": {"GBP", 1}, "¥": {"JPY", 1}, "yen": {"JPY", 1},
+	"°c": {"°C", 1}, "°f": {"°F", 1},
+}
+
+// scaleOf are the words that multiply a number.
+var scaleOf = map[string]float64{
+	"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "millions": 1e6, "bn": 1e9, "hundred": 100,
+	"tausend": 1e3, "millionen": 1e6, "mio": 1e6, "milliarde": 1e9, "milliarden": 1e9, "mrd": 1e9, "mille": 1e3, "milliard": 1e9, "milliards": 1e9, "mil": 1e3, "millon": 1e6, "millones": 1e6,
+}
+
+// vagueWords are words before a number that was rounded.
+var vagueWords = wordSet(`about around approximately roughly nearly almost circa ca c some over under estimated approx than etwa rund ungefahr fast knapp uber circa environ presque pres quelque plus unos unas cerca casi aproximadamente alrededor mas`)
+
+// A statedNumber is a number with its unit, and where it stands in a sentence.
+type statedNumber struct {
+	from, to  int // lexemes
+	dimension string
+	worth     worth
+}
+
+// statedNumberAt reads the number at i with what is before and behind it.
+func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool) {
+	x := line[i]
+	if x.kind != lexNumber {
+		return a, false
+	}
+	a.from, a.to = i, i+1
+	value, unit, scaled := x.value, x.unit, false
+	if a.to < len(line) {
+		if f, ok := scaleOf[line[a.to].fold]; ok {
+			value, unit, scaled = value*f, unit*f, true
+			a.to++
+			if a.to < len(line) && (line[a.to].fold == "de" || line[a.to].fold == "d") {
+				a.to++
+			}
+		}
+	}
+	factor := 1.0
+	if m, n := unitAt(line, a.to); n > 0 {
+		a.dimension, factor, a.to = m.dimension, m.factor, a.to+n
+	} else if i > 0 && line[i-1].kind == lexMark {
+		if m, ok := statedUnits[line[i-1].fold]; ok {
+			a.dimension, factor, a.from = m.dimension, m.factor, i-1
+		}
+	}
+	a.worth = worth{kind: numberWorth, number: value * factor, slack: rounding(line, a.from, value, unit, scaled) * factor}
+	if a.dimension == "m" || a.dimension == "m2" || a.dimension == "kg" {
+		a.worth.slack = max(a.worth.slack, 0.006*math.Abs(a.worth.number)) // of what was converted
+	}
+	a.worth.text = text[line[a.from].start:line[a.to-1].end]
+	return a, true
+}
+
+// unitAt reads a unit, and says of how many lexemes it is.
+func unitAt(line []lexeme, i int) (m statedUnit, n int) {
+	if i < len(line) && line[i].fold == "-" {
+		i, n = i+1, 1
+	}
+	if i >= len(line) {
+		return m, 0
+	}
+	fold := line[i].fold
+	area := ""
+	switch fold {
+	case "square", "sq", "quadrat":
+		if i+1 < len(line) {
+			area = line[i+1].fold
+		}
+	case "per", "pro", "por", "pour":
+		if i+1 < len(line) && (line[i+1].fold == "cent" || line[i+1].fold == "ciento") {
+			return statedUnits["%"], n + 2
+		}
+	}
+	if base, ok := statedUnits[area]; ok && base.dimension == "m" {
+		return statedUnit{"m2", base.factor * base.factor}, n + 2
+	}
+	base, ok := statedUnits[fold]
+	if !ok {
+		return m, 0
+	}
+	if base.dimension == "m" && i+1 < len(line) && line[i+1].start == line[i].end+1 && line[i+1].fold == "2" {
+		return statedUnit{"m2", base.factor * base.factor}, n + 2
+	}
+	if i+2 < len(line) && line[i+1].fold == "/" { // per something
+		return statedUnit{base.dimension + "/" + line[i+2].fold, base.factor}, n + 3
+	}
+	return base, n + 1
+}
+
+// rounding returns how far a number may be from what it was rounded from. It is half of
+// its last digit where that is a decimal or before a word such as million, all of it
+// after a word such as about, and never more than a share of the number.
+func rounding(line []lexeme, from int, value, unit float64, scaled bool) float64 {
+	for k := max(0, from-3); k < from; k++ {
+		if vagueWords[line[k].fold] {
+			return min(unit, math.Abs(value)*0.1)
+		}
+	}
+	switch {
+	case scaled || unit < 1:
+		return min(unit*0.5001, math.Abs(value)*0.05)
+	case unit >= 100:
+		return min(unit/2, math.Abs(value)*0.02)
+	}
+	return 0
+}
+
+// monthNumbers are the names of monthNumbers, and what they are cut to, folded.
+var monthNumbers = map[string]int{
+	"january": 1, "jan": 1, "januar": 1, "janvier": 1, "enero": 1, "february": 2, "feb": 2, "februar": 2, "fevrier": 2, "febrero": 2,
+	"march": 3, "mar": 3, "marz": 3, "mars": 3, "marzo": 3, "april": 4, "apr": 4, "avril": 4, "abril": 4, "may": 5, "mai": 5, "mayo": 5,
+	"june": 6, "jun": 6, "juni": 6, "juin": 6, "junio": 6, "july": 7, "jul": 7, "juli": 7, "juillet": 7, "julio": 7,
+	"august": 8, "aug": 8, "aout": 8, "agosto": 8, "september": 9, "sep": 9, "sept": 9, "septembre": 9, "septiembre": 9,
+	"october": 10, "oct": 10, "oktober": 10, "octobre": 10, "octubre": 10, "november": 11, "nov": 11, "novembre": 11, "noviembre": 11,
+	"december": 12, "dec": 12, "dezember": 12, "decembre": 12, "diciembre": 12,
+}
+
+func monthOf(fold string) int { return monthNumbers[fold] }
+
+// statedDateAt reads a date at i and says of how many lexemes it is: a day with its month and
+// year in any order, a month with its year, or a year.
+func statedDateAt(text string, line []lexeme, i int) (v worth, n int) {
+	at := func(k int) lexeme {
+		if k < len(line) {
+			return line[k]
+		}
+		return lexeme{}
+	}
+	v.kind = dateWorth
+	x := line[i]
+	switch {
+	case lexemeYear(text, x) > 0 && at(i+1).fold == "-" && at(i+2).kind == lexNumber && at(i+3).fold == "-" && at(i+4).kind == lexNumber && at(i+4).start == x.end+4:
+		v.date, n = [3]int{lexemeYear(text, x), int(at(i + 2).value), int(at(i + 4).value)}, 5
+	case lexemeDay(x) > 0:
+		k := i + 1
+		for k < i+3 && (at(k).fold == "." || at(k).fold == "de" || at(k).fold == "of") {
+			k++
+		}
+		if m := monthOf(at(k).fold); m > 0 {
+			v.date, n = [3]int{0, m, lexemeDay(x)}, k+1-i
+			for k++; k < i+6 && (at(k).fold == "de" || at(k).fold == "del" || at(k).fold == ","); k++ {
+			}
+			if y := lexemeYear(text, at(k)); y > 0 {
+				v.date[0], n = y, k+1-i
+			}
+		}
+	case monthOf(x.fold) > 0 && x.kind == lexWord:
+		v.date, n = monthFirst(text, at, i)
+	}
+	if n == 0 {
+		if y := lexemeYear(text, x); y > 0 {
+			v.date, n = [3]int{y}, 1
+		}
+	}
+	if n > 0 {
+		v.text = text[x.start:line[i+n-1].end]
+	}
+	return v, n
+}
+
+// monthFirst reads March 3, 2024 and March 2024.
+func monthFirst(text string, at func(int) lexeme, i int) (date [3]int, n int) {
+	m, k := monthOf(at(i).fold), i+1
+	if at(k).fold == "." || at(k).fold == "de" || at(k).fold == "of" {
+		k++
+	}
+	if y := lexemeYear(text, at(k)); y > 0 {
+		return [3]int{y, m}, k + 1 - i
+	}
+	if d := lexemeDay(at(k)); d > 0 {
+		if k++; at(k).fold == "," {
+			k++
+		}
+		if y := lexemeYear(text, at(k)); y > 0 {
+			return [3]int{y, m, d}, k + 1 - i
+		}
+	}
+	return date, 0
+}
+
+// lexemeYear returns the year that a number of four digits may be, or 0.
+func lexemeYear(text string, x lexeme) int {
+	if x.kind != lexNumber || x.end-x.start != 4 || x.value < 1000 || x.value > 2100 || x.value != math.Trunc(x.value) {
+		return 0
+	}
+	return int(x.value)
+}
+
+func lexemeDay(x lexeme) int {
+	if x.kind != lexNumber || x.end-x.start > 2 || x.value < 1 || x.value > 31 {
+		return 0
+	}
+	return int(x.value)
+}

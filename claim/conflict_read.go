@@ -1,0 +1,502 @@
+package claim
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"ponder/words"
+)
+
+// A stated is what a quote says of an attribute of a thing.
+type stated struct {
+	quote      int
+	start, end int      // of the sentence, bytes of the quote
+	subject    []string // words of the name of the thing, as near to the statement as there are any
+	attribute  *attribute
+	dimension  string
+	time       string // the year it holds for, if the sentence says so
+	worth      worth
+}
+
+// A statedCue is a phrase that a value of an attribute stands beside.
+type statedCue struct {
+	attribute  *attribute
+	phrase     []string
+	behind     bool        // it stands behind the value
+	listedTerm *listedTerm // it is itself a value
+}
+
+// statedCues are those of the table by their first word.
+var statedCues = sync.OnceValue(func() map[string][]statedCue {
+	by := make(map[string][]statedCue)
+	for _, a := range attributes() {
+		for _, p := range a.before {
+			by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p})
+		}
+		for _, p := range a.behind {
+			by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p, behind: true})
+		}
+		for i := range a.terms {
+			for _, p := range a.terms[i].forms {
+				by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p, listedTerm: &a.terms[i]})
+			}
+		}
+	}
+	return by
+})
+
+// A statedReader reads the statements of a quote.
+type statedReader struct {
+	text  string
+	quote int
+	only  *attribute // if not nil, no other is read
+	lead  []string   // what the quote is about, as far as its beginning or context tells
+	found []stated
+}
+
+// statedIn returns the statements of a quote.
+func statedIn(q Quote, i int, only *attribute, sentences [][]lexeme) []stated {
+	r := &statedReader{text: q.Text, quote: i, only: only, lead: leadOf(q, sentences)}
+	for _, line := range sentences {
+		r.sentence(line)
+	}
+	return r.found
+}
+
+func (r *statedReader) sentence(line []lexeme) {
+	if tabulated(line) {
+		return
+	}
+	subject := subjectOf(line)
+	table := statedCues()
+	r.lifespan(line, subject)
+	for i := range line {
+		if line[i].kind != lexWord {
+			continue
+		}
+		for _, c := range table[line[i].fold] {
+			if r.only != nil && c.attribute != r.only || c.listedTerm != nil || phraseAt(line, i, c.phrase) == 0 {
+				continue
+			}
+			if c.behind {
+				r.before(line, i, c.attribute, subject)
+			} else {
+				r.after(line, i+len(c.phrase), i, c.attribute, subject)
+			}
+		}
+	}
+	r.terms(line, subject)
+}
+
+// tabulated reports whether a sentence is a table or a menu: many numbers, or hardly a word
+// that begins small. What stands beside what is not to be told there.
+func tabulated(line []lexeme) bool {
+	numbers, upper, word := 0, 0, 0
+	for _, x := range line {
+		switch {
+		case x.kind == lexNumber:
+			numbers++
+		case x.kind == lexWord && x.upper:
+			upper++
+			word++
+		case x.kind == lexWord:
+			word++
+		}
+	}
+	return numbers > 12 || numbers > 4 && numbers > word || len(line) > 16 && upper*10 > word*8
+}
+
+// add keeps a statement.
+func (r *statedReader) add(line []lexeme, subject []string, a *attribute, dimension, time string, v worth) {
+	if len(subject) == 0 {
+		subject = r.lead
+	}
+	r.found = append(r.found, stated{
+		quote: r.quote, start: line[0].start, end: line[len(line)-1].end, subject: subject, attribute: a, dimension: dimension, time: time, worth: v,
+	})
+}
+
+// after reads the value that stands behind a cue.
+func (r *statedReader) after(line []lexeme, k, at int, a *attribute, subject []string) {
+	if name, n := ofName(line, k); n > 0 && a.kind == numberWorth {
+		subject, k = name, k+n
+	}
+	switch a.kind {
+	case numberWorth:
+		r.number(line, k, a, subject)
+	case dateWorth:
+		r.date(line, k, at, a, subject)
+	case nameWorth, placeWorth:
+		if v, ok := statedNameAt(r.text, line, k, a.kind); ok {
+			r.add(line, subject, a, "", "", v)
+		}
+	}
+}
+
+// numberTurns are words behind which a number is of something else than what the cue names.
+var numberTurns = wordSet(`density growth rate grew increased decreased rose fell declined rural urban female male loss change per aged under ranking rank largest million-plus dichte wachstum densite croissance densidad crecimiento gestiegen gesunken households families up down by`)
+
+// number finds the first number behind a cue that may be its value.
+func (r *statedReader) number(line []lexeme, k int, a *attribute, subject []string) {
+	for end := min(len(line), k+12); k < end; k++ {
+		if line[k].fold == ";" || numberTurns[line[k].fold] {
+			return
+		}
+		if _, n := statedDateAt(r.text, line, k); n > 0 && !isAmount(r.text, line, k, a) {
+			k += n - 1
+			continue
+		}
+		m, ok := statedNumberAt(r.text, line, k)
+		if !ok {
+			continue
+		}
+		if fitsDimension(m, a) {
+			r.add(line, subject, a, m.dimension, timeAt(r.text, line, m.from, m.to), m.worth)
+		}
+		return
+	}
+}
+
+// isAmount reports whether the number at k, which may be a year, has the unit that an
+// attribute needs.
+func isAmount(text string, line []lexeme, k int, a *attribute) bool {
+	m, ok := statedNumberAt(text, line, k)
+	return ok && m.dimension != "" && fitsDimension(m, a)
+}
+
+func fitsDimension(m statedNumber, a *attribute) bool {
+	if a.dimension == "money" {
+		return slices.Contains([]string{"USD", "EUR", "GBP", "JPY"}, m.dimension)
+	}
+	return m.dimension == a.dimension
+}
+
+// before reads the number that stands in front of a cue, with at most one word between.
+func (r *statedReader) before(line []lexeme, i int, a *attribute, subject []string) {
+	if a.kind != numberWorth {
+		return
+	}
+	for k := i - 1; k >= max(0, i-4); k-- {
+		m, ok := statedNumberAt(r.text, line, k)
+		if !ok {
+			continue
+		}
+		if m.to >= i-1 && m.to <= i && fitsDimension(m, a) && !aYear(r.text, line, k, a) {
+			r.add(line, subject, a, m.dimension, timeAt(r.text, line, m.from, m.to), m.worth)
+		}
+		return
+	}
+}
+
+// aYear reports whether the number at k is rather a year: it has no unit, and a word
+// such as "in" stands before it.
+func aYear(text string, line []lexeme, k int, a *attribute) bool {
+	return a.dimension == "" && lexemeYear(text, line[k]) > 0 && k > 0 && (line[k-1].fold == "in" || line[k-1].fold == "en" || line[k-1].fold == "of")
+}
+
+// fetchedWords are words before dates that tell when somebody looked.
+var fetchedWords = wordSet(`retrieved archived accessed edited modified updated abgerufen consulte consultado`)
+
+// date finds the date behind a cue, or the only one of the sentence in front of it.
+func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []string) {
+	for j, end := k, min(len(line), k+14); j < end; j++ {
+		if line[j].fold == ";" || fetchedWords[line[j].fold] || j > k && isDateCue(line, j, a) {
+			return
+		}
+		if v, n := statedDateAt(r.text, line, j); n > 0 && v.date[0] > 0 {
+			v.slack = dateSlack(line, j, v)
+			r.add(line, subject, a, "", "", v)
+			return
+		}
+	}
+	for j := 1; j < min(at, 3); j++ {
+		if v, n := statedDateAt(r.text, line, j); n > 0 && v.date[0] > 0 && j+n < at && at-j-n < 12 {
+			v.slack = dateSlack(line, j, v)
+			r.add(line, subject, a, "", "", v)
+			return
+		}
+	}
+}
+
+func isDateCue(line []lexeme, j int, a *attribute) bool {
+	for _, c := range statedCues()[line[j].fold] {
+		if c.attribute.kind == dateWorth && c.attribute != a && c.listedTerm == nil && phraseAt(line, j, c.phrase) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// dateSlack returns how many years a year may be off.
+func dateSlack(line []lexeme, j int, v worth) float64 {
+	if j > 0 && vagueWords[line[j-1].fold] && v.date[1] == 0 {
+		return 5
+	}
+	return 0
+}
+
+// lifespan reads "Name (8 February 1900 – 2 March 1977)".
+func (r *statedReader) lifespan(line []lexeme, subject []string) {
+	for i := 1; i+3 < len(line) && i < 30; i++ {
+		if line[i].fold != "(" || !line[i-1].upper {
+			continue
+		}
+		born, n := statedDateAt(r.text, line, i+1)
+		k := i + 1 + n
+		if n == 0 || k+1 >= len(line) || born.date[0] == 0 || line[k].fold != "–" && line[k].fold != "-" && line[k].fold != "—" {
+			continue
+		}
+		died, m := statedDateAt(r.text, line, k+1)
+		if m == 0 || k+1+m >= len(line) || line[k+1+m].fold != ")" || died.date[0]-born.date[0] < 1 || died.date[0]-born.date[0] > 115 || n < 3 && m < 3 {
+			continue
+		}
+		for _, a := range attributes() {
+			switch {
+			case r.only != nil && a != r.only:
+			case a.name == "born":
+				r.add(line, subject, a, "", "", born)
+			case a.name == "died":
+				r.add(line, subject, a, "", "", died)
+			}
+		}
+	}
+}
+
+// copulas are words that say what a thing is, and clauseTurns those behind which a sentence
+// speaks of other things.
+var (
+	copulas     = wordSet(`is was are were ist war sind est etait es fue era son plays played play`)
+	clauseTurns = wordSet(`based who which that where whose on in at by from for with of about after before and but or as der die das qui que mit auf von sur dans para con ; : ( not no never nicht pas`)
+)
+
+// terms reads values of closed lists: behind "is a", behind the name of the attribute
+// ("Genre: jazz"), and in the brackets behind the name of the thing.
+func (r *statedReader) terms(line []lexeme, subject []string) {
+	if i := slices.IndexFunc(line, func(x lexeme) bool { return copulas[x.fold] }); i >= 0 {
+		r.region(line, i+1, subject)
+	}
+	for i := range line {
+		for _, a := range attributes() {
+			if a.kind == termWorth && (r.only == nil || r.only == a) && a.asks[line[i].fold] {
+				r.label(line, i+1, a, subject)
+			}
+		}
+	}
+	for i := 1; i+2 < len(line) && i < 12; i++ {
+		if line[i].fold == "(" && line[i-1].upper {
+			r.bracket(line, i+1, subject)
+		}
+	}
+}
+
+// region reads the terms behind a copula, up to where the sentence numberTurns to other things.
+func (r *statedReader) region(line []lexeme, k int, subject []string) {
+	end := k
+	for end < len(line) && end < k+16 && !clauseTurns[line[end].fold] {
+		end++
+	}
+	r.termsIn(line, line[k:end], subject, nil)
+}
+
+// label reads the terms behind the name of an attribute.
+func (r *statedReader) label(line []lexeme, k int, a *attribute, subject []string) {
+	if k < len(line) && line[k].fold == ":" {
+		k++
+	}
+	if k < len(line) {
+		r.termsIn(line, line[k:min(len(line), k+3)], subject, a)
+	}
+}
+
+func (r *statedReader) bracket(line []lexeme, k int, subject []string) {
+	end := k
+	for end < len(line) && end < k+6 && line[end].fold != ")" {
+		end++
+	}
+	if end < len(line) && line[end].fold == ")" {
+		r.termsIn(line, line[k:end], subject, nil)
+	}
+}
+
+// termsIn reads the terms of a part of a sentence. If there are several of one attribute
+// that do not fit each other it says none of them alone, and none is kept.
+func (r *statedReader) termsIn(line, part []lexeme, subject []string, only *attribute) {
+	found := make(map[*attribute][]worth)
+	var order []*attribute
+	for i := 0; i < len(part); {
+		step := 1
+		for _, c := range statedCues()[part[i].fold] {
+			if c.listedTerm == nil || r.only != nil && c.attribute != r.only || only != nil && c.attribute != only {
+				continue
+			}
+			n := phraseAt(part, i, c.phrase)
+			if n == 0 {
+				continue
+			}
+			if found[c.attribute] == nil {
+				order = append(order, c.attribute)
+			}
+			v := worth{kind: termWorth, words: []string{c.listedTerm.name}, broad: c.listedTerm.broad, text: r.text[part[i].start:part[i+n-1].end]}
+			found[c.attribute] = append(found[c.attribute], v)
+			step = max(step, n)
+		}
+		i += step
+	}
+	for _, a := range order {
+		if v, ok := oneTerm(found[a]); ok {
+			r.add(line, subject, a, "", "", v)
+		}
+	}
+}
+
+// oneTerm returns the finest of terms that fit each other.
+func oneTerm(list []worth) (best worth, ok bool) {
+	for i, v := range list {
+		for _, o := range list[:i] {
+			if !v.fits(o) {
+				return best, false
+			}
+		}
+		if i == 0 || v.finer(best) {
+			best = v
+		}
+	}
+	return best, len(list) > 0
+}
+
+// demonyms are names that say what kind a thing is.
+var demonyms = wordSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
+
+// statedNameAt reads the name or place behind a cue.
+func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
+	end := min(len(line), k+7)
+	for k < end && (line[k].fold == ":" || line[k].kind == lexWord && (demonyms[line[k].fold] || kind == nameWorth && !line[k].upper && !clauseTurns[line[k].fold] || line[k].fold == "the")) {
+		k++
+	}
+	if k >= end || line[k].kind != lexWord || !line[k].upper {
+		return v, false
+	}
+	from, last := k, k
+	for ; k < len(line) && k < from+8; k++ {
+		x := line[k]
+		joinsWord := x.fold == "," && kind == placeWorth || x.fold == "&" || x.fold == "." && k == last+1 && len(line[last].fold) == 1 || nameLinks[x.fold]
+		if x.kind == lexWord && x.upper {
+			last = k
+		} else if !joinsWord || k+1 >= len(line) || !line[k+1].upper && !nameLinks[line[k+1].fold] {
+			break
+		}
+	}
+	v = worth{kind: kind, text: text[line[from].start:line[last].end]}
+	for _, x := range line[from : last+1] {
+		if x.kind == lexWord && !nameLinks[x.fold] && x.fold != "the" {
+			v.words = append(v.words, x.fold)
+		}
+	}
+	return v, len(v.words) > 0
+}
+
+var nameLinks = wordSet(`de von van der den la le du del di da of and und et y`)
+
+// ofName reads "of Broken Bow", and says how many lexemes it takes.
+func ofName(line []lexeme, k int) (name []string, n int) {
+	if k >= len(line) || !slices.Contains([]string{"of", "in", "von", "de", "du", "des"}, line[k].fold) {
+		return nil, 0
+	}
+	n = 1
+	if k+n < len(line) && (line[k+n].fold == "the" || line[k+n].fold == "la") {
+		n++
+	}
+	for k+n < len(line) && line[k+n].kind == lexWord && line[k+n].upper {
+		name = append(name, line[k+n].fold)
+		n++
+	}
+	if len(name) == 0 {
+		return nil, 0
+	}
+	return name, n
+}
+
+// timeAt returns the year that the number from..to holds for: the nearest of the
+// sentence, with no other number between.
+func timeAt(text string, line []lexeme, from, to int) string {
+	best, distance := 0, len(line)
+	for i, x := range line {
+		y := lexemeYear(text, x)
+		if y == 0 || i >= from && i < to || !yearly(line, i) {
+			continue
+		}
+		d := from - i
+		if i > from {
+			d = i - to + 1
+		}
+		if d < distance {
+			best, distance = y, d
+		}
+	}
+	if best == 0 {
+		return ""
+	}
+	return strconv.Itoa(best)
+}
+
+// yearly reports whether nothing makes a number of four digits at i something else than
+// a year, as what is counted would.
+func yearly(line []lexeme, i int) bool {
+	if i+1 < len(line) {
+		for _, c := range statedCues()[line[i+1].fold] {
+			if c.behind {
+				return false
+			}
+		}
+		if _, n := unitAt(line, i+1); n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// subjectOf returns the words of the name that a sentence begins with, before its verb;
+// nil if it begins otherwise.
+func subjectOf(line []lexeme) (name []string) {
+	for i, x := range line {
+		switch {
+		case x.kind == lexMark && (x.fold == `"` || x.fold == "“" || x.fold == "”" || x.fold == "„"):
+		case i == 0 && (x.fold == "the" || x.fold == "der" || x.fold == "die" || x.fold == "das" || x.fold == "la" || x.fold == "le" || x.fold == "el"):
+		case x.kind == lexWord && x.upper && !notNames[x.fold] && len(name) < 8:
+			name = append(name, x.fold)
+		case x.fold == "of" || x.fold == "de" || x.fold == "von":
+		default:
+			if len(name) == 1 && (len(statedCues()[name[0]]) > 0 || words.Stop(name[0], "en")) {
+				return nil
+			}
+			return name
+		}
+	}
+	return name
+}
+
+// notNames begin sentences and name nothing.
+var notNames = wordSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however es er sie im am nach laut il elle ils en selon se su segun`)
+
+// leadOf returns the words of the name that a quote is about: that which its context, or
+// else its first sentence, begins with.
+func leadOf(q Quote, sentences [][]lexeme) []string {
+	for _, line := range lexemes(q.Context, 60) {
+		if name := subjectOf(line); len(name) > 0 {
+			return name
+		}
+	}
+	for _, line := range sentences[:min(1, len(sentences))] {
+		if name := subjectOf(line); len(name) > 0 {
+			return name
+		}
+	}
+	return nil
+}
+
+func sortedSet(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,248 @@
+package claim
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/words"
+)
+
+// A lexeme is a word, a number or a mark of a quote.
+type lexeme struct {
+	start, end int    // bytes of the text
+	fold       string // without case and accents
+	kind       lexKind
+	upper      bool // it begins with a capital
+	value      float64
+	unit       float64 // of a number: the worth of its last digit that is not a zero at the end
+}
+
+type lexKind uint8
+
+const (
+	lexWord lexKind = iota
+	lexNumber
+	lexMark
+)
+
+// lexemes takes a text apart into sentences of lexemes, at most so many.
+func lexemes(text string, most int) (sentences [][]lexeme) {
+	var line []lexeme
+	end := func() {
+		if len(line) > 0 {
+			sentences = append(sentences, line)
+		}
+		line = nil
+	}
+	for i, n := 0, 0; i < len(text) && n < most; {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == '\n':
+			if strings.HasPrefix(text[i+1:], "\n") || len(line) > 0 && endsLine(line) {
+				end()
+			}
+			i += size
+			continue
+		case unicode.IsSpace(r) || !unicode.IsPrint(r):
+			i += size
+			continue
+		}
+		x := lexemeAt(text, i, r, size)
+		line = append(line, x)
+		n++
+		i = x.end
+		if x.kind == lexMark && endsSentence(text, line) {
+			end()
+		}
+	}
+	end()
+	return sentences
+}
+
+// endsLine reports whether a line that ends here is a heading or an item of a list:
+// short, and a new line follows.
+func endsLine(line []lexeme) bool { return len(line) <= 12 }
+
+// lexemeAt reads what begins with r at i.
+func lexemeAt(text string, i int, r rune, size int) lexeme {
+	switch {
+	case r >= '0' && r <= '9':
+		return lexemeOfNumber(text, i)
+	case unicode.IsLetter(r) || unicode.IsDigit(r):
+		j := i + size
+		for j < len(text) && j-i < 64 {
+			q, n := utf8.DecodeRuneInString(text[j:])
+			if !unicode.IsLetter(q) && !unicode.IsDigit(q) && !unicode.Is(unicode.Mn, q) && !joinsWord(text, j, q, n) {
+				break
+			}
+			j += n
+		}
+		word := text[i:j]
+		if w, ok := strings.CutSuffix(strings.ReplaceAll(word, "’", "'"), "'s"); ok {
+			word = w
+		}
+		return lexeme{start: i, end: j, fold: words.Fold(word), upper: unicode.IsUpper(r)}
+	}
+	return lexeme{start: i, end: i + size, fold: text[i : i+size], kind: lexMark}
+}
+
+// joinsWord reports whether a mark between letters belongs to the word.
+func joinsWord(text string, j int, q rune, n int) bool {
+	if q != '\'' && q != '’' && q != '-' {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(text[j+n:])
+	return unicode.IsLetter(next)
+}
+
+// lexemeOfNumber reads the number at i: digits, what groups them, and a point or comma. Which
+// mark is the decimal one follows from the digits behind it: three of them are a group.
+func lexemeOfNumber(text string, i int) lexeme {
+	j, digits, decimals := i, make([]byte, 0, 20), -1
+	for j < len(text) {
+		c := text[j]
+		if c >= '0' && c <= '9' {
+			digits = append(digits, c)
+			if decimals >= 0 {
+				decimals++
+			}
+			j++
+			continue
+		}
+		size, group := digitMark(text, i, j)
+		if size == 0 {
+			break
+		}
+		if !group {
+			if decimals >= 0 {
+				break
+			}
+			decimals = 0
+		}
+		j += size
+	}
+	x := lexeme{start: i, end: j, fold: text[i:j], kind: lexNumber}
+	if len(digits) > 15 || j < len(text) && letterAt(text, j) && !ordinalAt(text, j) {
+		return wordOfDigits(text, i, j)
+	}
+	x.value, x.unit = 0, 1
+	for _, d := range digits {
+		x.value = x.value*10 + float64(d-'0')
+	}
+	for range max(0, decimals) {
+		x.value, x.unit = x.value/10, x.unit/10
+	}
+	for k := len(digits) - 1; k > 0 && decimals <= 0 && digits[k] == '0'; k-- {
+		x.unit *= 10
+	}
+	return x
+}
+
+// digitMark says what the mark at j is in the number that begins at i: how many bytes it
+// takes, zero if it ends the number, and whether it groups digits.
+func digitMark(text string, i, j int) (size int, group bool) {
+	r, n := utf8.DecodeRuneInString(text[j:])
+	k := j + n
+	for k < len(text) && text[k] >= '0' && text[k] <= '9' {
+		k++
+	}
+	behind := k - j - n
+	switch r {
+	case ',', '.':
+		if behind == 3 && j-i >= 1 && text[i] != '0' && headDigits(text, i, j) {
+			return n, true
+		}
+		if behind > 0 {
+			return n, false
+		}
+	case '\'', '’', '\u00a0', '\u202f', '\u2009':
+		if behind == 3 && headDigits(text, i, j) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// headDigits reports whether what stands before a group is at most three digits, or a
+// group itself.
+func headDigits(text string, i, j int) bool {
+	n := 0
+	for j > i && text[j-1] >= '0' && text[j-1] <= '9' {
+		j--
+		n++
+	}
+	return n >= 1 && n <= 3
+}
+
+func letterAt(text string, j int) bool {
+	r, _ := utf8.DecodeRuneInString(text[j:])
+	return unicode.IsLetter(r)
+}
+
+// ordinalAt reports whether the letters at j are those of 1st, or a unit that is
+// written close to its number, as km and m.
+func ordinalAt(text string, j int) bool {
+	k := j
+	for k < len(text) && letterAt(text, k) {
+		_, n := utf8.DecodeRuneInString(text[k:])
+		k += n
+	}
+	switch w := strings.ToLower(text[j:k]); w {
+	case "st", "nd", "rd", "th":
+		return true
+	default:
+		_, ok := statedUnits[w]
+		return ok
+	}
+}
+
+// wordOfDigits is a name such as 737s, or a number that is too long.
+func wordOfDigits(text string, i, j int) lexeme {
+	for j < len(text) && letterAt(text, j) {
+		_, n := utf8.DecodeRuneInString(text[j:])
+		j += n
+	}
+	return lexeme{start: i, end: j, fold: words.Fold(text[i:min(j, i+64)])}
+}
+
+// pointedWords are words whose point ends no sentence.
+var pointedWords = wordSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
+
+// endsSentence reports whether the mark at the end of a line ends a sentence.
+func endsSentence(text string, line []lexeme) bool {
+	x := line[len(line)-1]
+	switch x.fold {
+	case "!", "?", "^", "•", "|", "。":
+		return true
+	case ".":
+	default:
+		return false
+	}
+	if len(line) < 2 {
+		return true
+	}
+	last := line[len(line)-2]
+	rest := strings.TrimLeft(text[x.end:], " \t\n\"”»')")
+	next, _ := utf8.DecodeRuneInString(rest)
+	if last.kind == lexNumber && last.end == x.start && unicode.IsLetter(next) && last.value < 32 && last.value >= 1 { // 3. März
+		return monthOf(firstWord(rest)) == 0
+	}
+	if last.end == x.start && last.kind == lexWord && (pointedWords[last.fold] || utf8.RuneCountInString(last.fold) == 1) {
+		return false
+	}
+	return rest == "" || !unicode.IsLower(next)
+}
+
+func firstWord(s string) string {
+	return words.Fold(s[:len(s)-len(strings.TrimLeftFunc(s, unicode.IsLetter))])
+}
+
+// wordSet is the set of the words of a list.
+func wordSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}

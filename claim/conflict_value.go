@@ -1,0 +1,117 @@
+package claim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A worth is what a statement says of an attribute: one of a number, a date, or words
+// (a name, a place, or a term of a closed list).
+type worth struct {
+	kind   worthKind
+	number float64 // in the base of its dimension
+	slack  float64 // how far off a number may be that was rounded to it; of a date, how many years
+	date   [3]int  // year, month, day; zero where it is not said
+	words  []string
+	broad  []string // of a term: what it is a kind of, such as football of rugby
+	text   string   // as it stands in the source
+}
+
+type worthKind uint8
+
+const (
+	numberWorth worthKind = iota
+	dateWorth
+	nameWorth
+	placeWorth
+	termWorth
+)
+
+// fits reports whether two values can both be right: they are equal, one is rounded, or
+// one says less than the other. It is symmetric.
+func (v worth) fits(o worth) bool {
+	switch v.kind {
+	case numberWorth:
+		return math.Abs(v.number-o.number) <= max(v.slack, o.slack)+1e-9*max(math.Abs(v.number), math.Abs(o.number))
+	case dateWorth:
+		if years := math.Abs(float64(v.date[0] - o.date[0])); years > 0 && years <= max(v.slack, o.slack) {
+			return true
+		}
+		for i := range v.date {
+			if v.date[i] != 0 && o.date[i] != 0 && v.date[i] != o.date[i] {
+				return false
+			}
+		}
+		return true
+	case nameWorth:
+		return nameWithin(v.words, o.words) || nameWithin(o.words, v.words)
+	case placeWorth:
+		return placesFit(v, o)
+	}
+	return v.words[0] == o.words[0] || slices.Contains(v.broad, o.words[0]) || slices.Contains(o.broad, v.words[0])
+}
+
+// finer reports whether v says more than o, which it fits.
+func (v worth) finer(o worth) bool {
+	if !v.fits(o) {
+		return false
+	}
+	switch v.kind {
+	case numberWorth:
+		return v.slack < o.slack
+	case dateWorth:
+		return v.known() > o.known() || v.known() == o.known() && v.slack < o.slack
+	case termWorth:
+		return slices.Contains(v.broad, o.words[0])
+	}
+	return len(v.words) > len(o.words)
+}
+
+func (v worth) known() (n int) {
+	for _, part := range v.date {
+		if part != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// key is the same for values that are equal.
+func (v worth) key() string {
+	switch v.kind {
+	case numberWorth:
+		return strconv.FormatFloat(v.number, 'g', 12, 64) + "~" + strconv.FormatFloat(v.slack, 'g', 6, 64)
+	case dateWorth:
+		return fmt.Sprint(v.date, v.slack)
+	case termWorth:
+		return v.words[0]
+	}
+	return strings.Join(v.words, " ")
+}
+
+// nameWithin reports whether the words of a name are among those of another, in their
+// order. A letter stands for a word that begins with it.
+func nameWithin(short, long []string) bool {
+	k := 0
+	for _, w := range long {
+		if k < len(short) && (short[k] == w || len(short[k]) == 1 && strings.HasPrefix(w, short[k])) {
+			k++
+		}
+	}
+	return k == len(short)
+}
+
+// placesFit reports whether places can be one: places lie in each other, and no
+// gazetteer tells which, so only such differ that are both said with what they lie in
+// and have no word in common.
+func placesFit(v, o worth) bool {
+	for _, w := range v.words {
+		if slices.Contains(o.words, w) {
+			return true
+		}
+	}
+	return !strings.Contains(v.text, ",") || !strings.Contains(o.text, ",")
+}
