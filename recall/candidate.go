@@ -112,7 +112,9 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	}
 	for _, c := range list {
 		c.byMeaning = meant[c.num]
-		s.weigh(c)
+	}
+	s.weighAll(list)
+	for _, c := range list {
 		s.best = max(s.best, c.relevance)
 		s.adjust(c)
 		for from, to := range c.corrected {

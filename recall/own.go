@@ -43,11 +43,10 @@ func (s *said) of(word string) []string {
 
 // own returns the words that a candidate was found by and says itself, in its text
 // or in the headings above it; its first passage also in its title.
-func (s *search) own(c *candidate) []string {
+func (s *search) own(c *candidate, known *said) []string {
 	if len(c.words) == 0 {
 		return nil
 	}
-	s.said.languages = s.languages
 	wanted, first := map[string][]int{}, map[rune]bool{}
 	var prefixes []string
 	for i, w := range c.words {
@@ -55,7 +54,7 @@ func (s *search) own(c *candidate) []string {
 			prefixes = append(prefixes, words.Fold(w))
 		}
 		for _, w := range []string{w, c.corrected[w]} {
-			for _, form := range s.said.of(w) {
+			for _, form := range known.of(w) {
 				wanted[form] = append(wanted[form], i)
 				first[initial(form)] = form != ""
 			}
@@ -72,7 +71,7 @@ func (s *search) own(c *candidate) []string {
 					has[i] = has[i] || slices.Contains(prefixes, words.Fold(q)) && strings.HasPrefix(folded, words.Fold(q))
 				}
 			}
-			for _, form := range s.said.of(w) {
+			for _, form := range known.of(w) {
 				for _, i := range wanted[form] {
 					has[i] = has[i] || form != ""
 				}
@@ -109,11 +108,21 @@ func (s *search) prefix(word string) bool {
 	return false
 }
 
+// weighAll weighs candidates.
+func (s *search) weighAll(list []*candidate) {
+	inParts(list, func(part []*candidate) {
+		known := said{languages: s.languages}
+		for _, c := range part {
+			s.weigh(c, &known)
+		}
+	})
+}
+
 // weigh takes from the score of a candidate what it has of words that it does not
 // say, and leaves it those that it does. A turn of a conversation keeps what it has
 // of those beside it, for an answer does not repeat the question.
-func (s *search) weigh(c *candidate) {
-	own := s.own(c)
+func (s *search) weigh(c *candidate, known *said) {
+	own := s.own(c, known)
 	share := 1.0
 	switch {
 	case c.byMeaning || len(c.passage.Speaker) > 0:

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"ponder/document"
 	"ponder/recall/index"
@@ -17,37 +16,28 @@ const (
 	shortQuote  = 60 // a sentence shorter than that is quoted with the next
 	snippetMost = 240
 	contextMost = 1200
-	topics      = 4
 )
 
 // quote makes hits of candidates: of each the sentence that answers the query
 // best. What has no sentence that is not excluded is left out.
 func (s *search) quote(list []*candidate) []Hit {
 	docs := make([]*document.Document, len(list))
-	for i, c := range list {
-		docs[i] = passageDocument(c.passage, c.item.Title, i)
-	}
-	all := document.NewCollection(docs)
-	best := map[*document.Document][]document.Hit{}
-	for _, h := range all.Search(s.query.Text, 8*len(docs), document.SearchOptions{}) {
-		best[h.Document] = append(best[h.Document], h)
-	}
-	excluded := s.excluded()
 	hits := make([]*Hit, len(list))
-	var wg sync.WaitGroup
-	for i, c := range list {
-		d := docs[i]
-		start, end, ok := pick(d, best[d], c, excluded[c.item.Hash[:placeHash]])
-		if !ok {
-			continue
+	excluded := s.excluded()
+	wanted := s.sought(list)
+	inParts(upTo(len(list)), func(part []int) {
+		known := said{languages: s.languages}
+		for _, i := range part {
+			c := list[i]
+			d := passageDocument(c.passage, c.item.Title, i)
+			docs[i] = d
+			if start, end, ok := pick(d, wanted.best(d, &known), c, excluded[c.item.Hash[:placeHash]]); ok {
+				h := s.hit(c, start, end)
+				hits[i] = &h
+			}
 		}
-		wg.Go(func() {
-			h := s.hit(c, start, end)
-			h.Topics = all.KeyTerms(d.Text, topics)
-			hits[i] = &h
-		})
-	}
-	wg.Wait()
+	})
+	s.topics(docs, hits)
 	var out []Hit
 	for _, h := range hits {
 		if h != nil && len(out) < s.o.N {
@@ -55,6 +45,28 @@ func (s *search) quote(list []*candidate) []Hit {
 		}
 	}
 	return out
+}
+
+// upTo returns the numbers below n.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// topics gives hits what else their passages are about.
+func (s *search) topics(docs []*document.Document, hits []*Hit) {
+	if s.o.Topics <= 0 {
+		return
+	}
+	all := document.NewCollection(docs)
+	for i, h := range hits {
+		if h != nil {
+			h.Topics = all.KeyTerms(docs[i].Text, s.o.Topics)
+		}
+	}
 }
 
 // placeHash is how much of the hash of a text is in a place.
@@ -76,7 +88,7 @@ func (s *search) excluded() map[string][]span {
 
 // pick returns the range of the passage that is quoted: the best sentence that is
 // not excluded. If a sentence is, only another that was found is taken.
-func pick(d *document.Document, found []document.Hit, c *candidate, excluded []span) (start, end int, ok bool) {
+func pick(d *document.Document, found []int, c *candidate, excluded []span) (start, end int, ok bool) {
 	out := func(a, b int) bool {
 		for _, e := range excluded {
 			if c.passage.Start+a < e.end && e.start < c.passage.Start+b {
@@ -86,13 +98,13 @@ func pick(d *document.Document, found []document.Hit, c *candidate, excluded []s
 		return false
 	}
 	some := false
-	for _, h := range found {
-		if out(h.Start, h.End) {
+	for _, i := range found {
+		start, end = d.Sentences[i].Start, d.Sentences[i].End
+		if out(start, end) {
 			some = true
 			continue
 		}
-		start, end = h.Start, h.End
-		if next := h.Sentence + 1; end-start < shortQuote && next < len(d.Sentences) && d.Sentences[next].Kind != document.Heading &&
+		if next := i + 1; end-start < shortQuote && next < len(d.Sentences) && d.Sentences[next].Kind != document.Heading &&
 			d.Sentences[next].End-start < 4*shortQuote && !out(start, d.Sentences[next].End) {
 			end = d.Sentences[next].End
 		}

@@ -17,19 +17,24 @@ import (
 // same, if they also share all numbers.
 const sameWords = 0.8
 
+// inParts has a list done in parts, on all processors at once.
+func inParts[T any](list []T, do func(part []T)) {
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(list, 1+len(list)/runtime.GOMAXPROCS(0)) {
+		wg.Go(func() { do(part) })
+	}
+	wg.Wait()
+}
+
 // choose returns what becomes hits: of passages that say the same, the best; no
 // more of an item than is wanted; each pushed back by its likeness to those
 // before it. There are some more than asked for, as some may have no quote.
 func (s *search) choose(list []*candidate) []*candidate {
-	var wg sync.WaitGroup
-	for part := range slices.Chunk(list, 1+len(list)/runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for _, c := range part {
-				c.read()
-			}
-		})
-	}
-	wg.Wait()
+	inParts(list, func(part []*candidate) {
+		for _, c := range part {
+			c.read()
+		}
+	})
 	n := s.o.N
 	if len(s.o.Exclude) > 0 {
 		n += min(2*n, len(s.o.Exclude))

@@ -24,6 +24,10 @@ type SearchOptions struct {
 	From, To time.Time
 	Persona  string // items in its voice; see [Persona] for whose that are
 
+	// Topics is how many words a hit gets that say what else its passage is about.
+	// They take longer to find than most hits.
+	Topics int
+
 	// Exclude has the ids of hits that are not wanted again.
 	Exclude []string
 
@@ -69,7 +73,7 @@ type Hit struct {
 
 	Score  float64  // 0 to 1, the same from query to query
 	Terms  []string // words of the query that it has
-	Topics []string // what else its passage is about
+	Topics []string // what else its passage is about, if that was asked for
 
 	Cluster string // the same for passages that have the same words
 	Similar int    // how many more say nearly the same and are left out
@@ -108,7 +112,6 @@ type search struct {
 
 	languages []words.Language // of what there is, at most maxLanguages
 
-	said      said
 	best      float64 // relevance, before it is adjusted
 	agreement float64 // of words and meaning, 0 to 1; -1 unless both were asked
 	result    Result

@@ -61,7 +61,7 @@ ponder recall --show 3f1c22a90b12:120-180`,
 
 // options returns what is searched.
 func (f *recallFlags) options() (recall.SearchOptions, error) {
-	o := recall.SearchOptions{N: f.n, Sources: f.sources, Tags: f.tags, Persona: f.persona}
+	o := recall.SearchOptions{N: f.n, Sources: f.sources, Tags: f.tags, Persona: f.persona, Topics: 4}
 	if f.n < 1 || f.n > 100 {
 		return o, usagef("-n: must be from 1 to 100")
 	}

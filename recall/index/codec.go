@@ -22,6 +22,9 @@ const (
 // blobID returns the id of a row of index_blob.
 func blobID(segment int64, kind, n int) int64 { return segment<<30 | int64(kind)<<28 | int64(n) }
 
+// segmentOf returns the segment that a row is of.
+func segmentOf(blob int64) int64 { return blob >> 30 }
+
 // A cursor reads numbers and strings. What is cut short or wrong reads as zeros
 // and sets bad.
 type cursor struct {

@@ -17,7 +17,8 @@ type place struct {
 // fetch reads the postings of groups.
 func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*group) error {
 	var places []place
-	var ids []int64
+	blobs := map[int64][]byte{}
+	var keys []chunkKey // of those that are not at hand
 	for gi, g := range groups {
 		g.lists = make([][]posting, len(v.segments))
 		for _, t := range g.terms {
@@ -28,13 +29,18 @@ func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*
 				}
 				places = append(places, place{gi, si, t.langs, e})
 				for c := e.at / chunkSize; c*chunkSize < e.at+int64(e.size); c++ {
-					ids = append(ids, blobID(s.id, postingKind, int(c)))
+					k := chunkKey{blobID(s.id, postingKind, int(c)), s.purged}
+					if _, ok := blobs[k.id]; ok {
+						continue
+					}
+					if blobs[k.id] = x.cache.get(k); blobs[k.id] == nil {
+						keys = append(keys, k)
+					}
 				}
 			}
 		}
 	}
-	blobs, err := x.fetchBlobs(ctx, tx, ids)
-	if err != nil {
+	if err := x.fetchBlobs(ctx, tx, keys, blobs); err != nil {
 		return err
 	}
 	for _, p := range places {
@@ -115,17 +121,24 @@ func (g *group) count(v *view) {
 	g.idf = math.Log(1 + (n-df+0.5)/(df+0.5))
 }
 
-// fetchBlobs reads rows of index_blob.
-func (x *Index) fetchBlobs(ctx context.Context, tx *sql.Tx, ids []int64) (map[int64][]byte, error) {
+// fetchBlobs reads rows of postings into blobs, and keeps them at hand.
+func (x *Index) fetchBlobs(ctx context.Context, tx *sql.Tx, keys []chunkKey, blobs map[int64][]byte) error {
+	ids := make([]int64, len(keys))
+	for i, k := range keys {
+		ids[i] = k.id
+	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	out := make(map[int64][]byte, len(ids))
 	for part := range slices.Chunk(ids, maxFetch) {
-		if err := x.fetchPart(ctx, tx, part, out); err != nil {
-			return nil, err
+		if err := x.fetchPart(ctx, tx, part, blobs); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	for _, k := range keys {
+		if data := blobs[k.id]; data != nil {
+			x.cache.put(k, data)
+		}
+	}
+	return nil
 }
 
 func (x *Index) fetchPart(ctx context.Context, tx *sql.Tx, ids []int64, out map[int64][]byte) error {

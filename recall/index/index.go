@@ -31,6 +31,7 @@ type Index struct {
 	scores  sync.Pool
 
 	statements sqldb.Statements
+	cache      cache
 
 	readings *readings
 
@@ -124,6 +125,7 @@ func (x *Index) see(ctx context.Context, tx *sql.Tx) (*view, error) {
 	v, err := x.refresh(ctx, tx, version, x.ready)
 	if err == nil && version > x.view.version {
 		x.view = v
+		x.cache.only(v)
 		for _, s := range v.segments {
 			delete(x.ready, s.id)
 		}

@@ -31,7 +31,7 @@ func (s *searcher) inMemory(ctx context.Context, in input, r *result) error {
 
 // options returns how to search what is remembered.
 func (in input) options() (o recall.SearchOptions, err error) {
-	o = recall.SearchOptions{N: in.Limit, Exclude: in.Exclude, Sources: in.Sources, Tags: in.Tags, Prefer: in.Prefer, Without: in.Without}
+	o = recall.SearchOptions{N: in.Limit, Exclude: in.Exclude, Sources: in.Sources, Tags: in.Tags, Prefer: in.Prefer, Without: in.Without, Topics: maxTopics}
 	for _, k := range in.Kinds {
 		o.Kinds = append(o.Kinds, recall.Kind(k))
 	}
