@@ -22,7 +22,11 @@ const (
 // attribute of one thing at one time. See [ConflictsAbout], which finds more, for a
 // question tells what the thing is.
 func Conflicts(quotes []Quote) []ponder.Conflict {
-	found := statements(quotes, nil)
+	quotes, lines := prepared(quotes)
+	var found []stated
+	for i, q := range quotes {
+		found = append(found, statedIn(q, i, nil, lines[i])...)
+	}
 	var list []ponder.Conflict
 	for _, group := range bySubject(found) {
 		list = append(list, dissent(quotes, group)...)
@@ -32,33 +36,49 @@ func Conflicts(quotes []Quote) []ponder.Conflict {
 
 // ConflictsAbout returns where quotes disagree in what a question asks. The question
 // names the thing and the attribute, so that a quote counts which names the thing
-// anywhere, in its text or context, as long as the sentence is not about another.
+// anywhere, in its text or context, as long as the sentence is not about another. A
+// sentence that stands in two quotes with another value counts without that.
 //
-// What is not asked for is compared as by [Conflicts].
+// Where a question asks for nothing that can be compared so, it is as [Conflicts].
 func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 	topic := askedTopicOf(question)
 	if topic.attribute == nil || len(topic.subject) == 0 {
 		return Conflicts(quotes)
 	}
-	var list []ponder.Conflict
-	var about []stated
-	for _, s := range statements(quotes, topic.attribute) {
-		if topic.covers(s, quotes[s.quote]) {
-			s.subject = topic.subject
-			about = append(about, s)
+	quotes, lines := prepared(quotes)
+	var frames []frame
+	for i := range lines {
+		for _, line := range lines[i] {
+			frames = append(frames, frameOf(quotes[i].Text, i, line))
 		}
 	}
-	list = append(list, dissent(quotes, about)...)
-	return ordered(list)
+	framed := make([][]stated, len(quotes))
+	for _, s := range topic.framed(quotes, frames) {
+		framed[s.quote] = append(framed[s.quote], s)
+	}
+	var list []stated
+	for i, q := range quotes {
+		of := framed[i]
+		if topic.named(lines[i], q.Context) {
+			of = append(of, statedIn(q, i, topic.attribute, lines[i])...)
+		}
+		list = append(list, topic.of(of, lines[i])...)
+	}
+	return ordered(dissent(quotes, list))
 }
 
-// statements reads all quotes, or of each only what it says of one attribute.
-func statements(quotes []Quote, only *attribute) (list []stated) {
-	for i, q := range quotes[:min(len(quotes), maxConflictQuotes)] {
-		q.Text, q.Context = clipped(q.Text), clipped(q.Context)
-		list = append(list, statedIn(q, i, only, lexemes(q.Text, maxConflictWords))...)
+// prepared returns the quotes that are compared, in an order of their own, and their
+// sentences.
+func prepared(quotes []Quote) ([]Quote, [][][]lexeme) {
+	quotes = slices.Clone(quotes)
+	slices.SortFunc(quotes, compareQuotes)
+	quotes = quotes[:min(len(quotes), maxConflictQuotes)]
+	lines := make([][][]lexeme, len(quotes))
+	for i := range quotes {
+		quotes[i].Text, quotes[i].Context = clipped(quotes[i].Text), clipped(quotes[i].Context)
+		lines[i] = lexemes(quotes[i].Text, maxConflictWords)
 	}
-	return list
+	return quotes, lines
 }
 
 func clipped(text string) string {
@@ -68,26 +88,45 @@ func clipped(text string) string {
 	return strings.ToValidUTF8(text[:maxConflictText], "")
 }
 
-// covers reports whether a statement may be of what was asked: its quote names the thing,
-// and its sentence does not begin with the name of another.
-func (t askedTopic) covers(s stated, q Quote) bool {
-	named := make(map[string]bool)
-	for _, line := range append(lexemes(clipped(q.Text), maxConflictWords), lexemes(clipped(q.Context), 200)...) {
-		for _, x := range line {
-			named[x.fold] = true
-		}
-	}
-	missing := 0
-	for _, w := range t.subject {
-		if !named[w] {
-			missing++
-		}
-	}
-	if missing > 0 && (len(t.subject) < 3 || missing > 1) {
-		return false
-	}
-	return len(s.subject) == 0 || slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) })
+// named reports whether a quote names what is asked about: all words of it, or of three
+// and more all but one.
+func (t askedTopic) named(lines [][]lexeme, context string) bool {
+	return t.missing(append(slices.Clone(lines), lexemes(context, 200)...)) <= min(1, len(t.subject)/3)
 }
+
+func (t askedTopic) missing(lines [][]lexeme) (n int) {
+	for _, w := range t.subject {
+		if !slices.ContainsFunc(lines, func(line []lexeme) bool {
+			return slices.ContainsFunc(line, func(x lexeme) bool { return x.fold == w })
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// of returns the statements of a quote that are of what is asked: those whose sentence
+// names it, or else those that other quotes say otherwise in the same sentence, or else
+// those whose sentence does not begin with the name of another.
+func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
+	best, changed := false, false
+	for _, s := range list {
+		i := slices.IndexFunc(lines, func(line []lexeme) bool { return line[0].start == s.start })
+		s.named = t.missing(lines[i:i+1]) == 0
+		if !s.framed && !s.named && (another[lines[i][0].fold] || !slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) }) && len(s.subject) > 0) {
+			continue
+		}
+		best, changed = best || s.named, changed || s.framed
+		s.subject = t.subject
+		out = append(out, s)
+	}
+	return slices.DeleteFunc(out, func(s stated) bool {
+		return best && !s.named || !best && changed && !s.framed
+	})
+}
+
+// another has the words with which sentences of other things of a kind begin.
+var another = wordSet(`a an another other some ein eine einer une un una otro otra autre`)
 
 // bySubject brings statements together that are of one thing.
 func bySubject(list []stated) (groups [][]stated) {
@@ -130,7 +169,7 @@ func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
 // clearOnes drops what a quote says that says several things: which it means is not known.
 func clearOnes(list []stated) (out []stated) {
 	for i, s := range list {
-		if !slices.ContainsFunc(list, func(o stated) bool { return o.quote == s.quote && !o.worth.fits(s.worth) }) {
+		if !slices.ContainsFunc(list, func(o stated) bool { return !s.framed && o.quote == s.quote && !o.worth.fits(s.worth) }) {
 			out = append(out, list[i])
 		}
 	}
@@ -191,16 +230,17 @@ func compareQuotes(a, b Quote) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Voice, b.Voice), a.Published.Compare(b.Published))
 }
 
-// voiced returns the sides with their voices, the one of most voices first. There are
-// none unless two sources stand on different ones.
+// voiced returns the sides with their voices, the one of most voices first. One voice
+// alone does not disagree with itself, but copies of a text do that say otherwise.
 func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 	var sides []ponder.Side
-	all := make(map[string]bool)
+	all, changed := make(map[string]bool), false
 	for _, group := range groups {
-		side := ponder.Side{Value: group[0].worth.text}
+		side := ponder.Side{Value: spoken(group)}
 		voices := make(map[string]bool)
 		for _, s := range group {
 			q := quotes[s.quote]
+			changed = changed || s.framed
 			voices[voiceOf(q)], all[voiceOf(q)] = true, true
 			side.Newest = later(side.Newest, q.Published)
 			p := ponder.Passage{Evidence: q.ID, Start: s.start, End: s.end}
@@ -211,7 +251,7 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 		side.Voices = len(voices)
 		sides = append(sides, side)
 	}
-	if len(all) < 2 {
+	if len(all) < 2 && !changed {
 		return nil
 	}
 	slices.SortStableFunc(sides, func(a, b ponder.Side) int {
@@ -226,6 +266,20 @@ func voiceOf(q Quote) string {
 		return "v" + q.Voice
 	}
 	return "q" + q.ID + "\x00" + q.Text
+}
+
+// spoken returns the form of a value that most say, or else the longest.
+func spoken(group []stated) (best string) {
+	count := make(map[string]int)
+	for _, s := range group {
+		count[s.worth.text]++
+	}
+	for text, n := range count {
+		if c := cmp.Or(cmp.Compare(n, count[best]), cmp.Compare(len(text), len(best)), cmp.Compare(best, text)); best == "" || c > 0 {
+			best = text
+		}
+	}
+	return best
 }
 
 func later(a, b time.Time) time.Time {

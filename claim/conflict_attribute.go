@@ -93,8 +93,8 @@ func phraseAt(line []lexeme, i int, phrase []string) int {
 	return len(phrase)
 }
 
-// standsAny returns how many lexemes the longest of some cuePhrases takes at i, or 0.
-func standsAny(line []lexeme, i int, list [][]string) (n int) {
+// phraseAny returns how many lexemes the longest of some cuePhrases takes at i, or 0.
+func phraseAny(line []lexeme, i int, list [][]string) (n int) {
 	for _, p := range list {
 		n = max(n, phraseAt(line, i, p))
 	}
@@ -125,7 +125,7 @@ func askedTopicOf(question string) (t askedTopic) {
 		if x.kind == lexMark || len(t.subject) >= 12 {
 			continue
 		}
-		named := quoted || x.upper && i > 0 || x.kind == lexNumber && i > 0
+		named := quoted || x.upper && (i > 0 || !asking[x.fold]) || x.kind == lexNumber
 		if named && (quoted || !words.Stop(x.fold, lang)) {
 			t.subject = append(t.subject, x.fold)
 		}
@@ -139,6 +139,9 @@ func askedTopicOf(question string) (t askedTopic) {
 	}
 	return t
 }
+
+// asking are words that questions begin with.
+var asking = wordSet(`what which who whom whose when where why how in at on is are was were do does did can could has have wer was wann wo wie welche welcher welches ist sind hat qui que quoi quand ou combien quel quelle est quien cuando donde cuanto cuantos cual es`)
 
 // askedFor returns the attribute of the table that a question asks for: the one whose
 // kind fits how the question begins, and whose word comes first.

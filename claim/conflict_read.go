@@ -3,6 +3,7 @@ package claim
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"ponder/words"
@@ -17,6 +18,8 @@ type stated struct {
 	dimension  string
 	time       string // the year it holds for, if the sentence says so
 	worth      worth
+	named      bool // its sentence names the thing
+	framed     bool // another quote has the same sentence with another value
 }
 
 // A statedCue is a phrase that a value of an attribute stands beside.
@@ -66,6 +69,7 @@ func statedIn(q Quote, i int, only *attribute, sentences [][]lexeme) []stated {
 
 func (r *statedReader) sentence(line []lexeme) {
 	if tabulated(line) {
+		r.labels(line)
 		return
 	}
 	subject := subjectOf(line)
@@ -87,6 +91,31 @@ func (r *statedReader) sentence(line []lexeme) {
 		}
 	}
 	r.terms(line, subject)
+}
+
+// labels reads the dates and terms of a table that stand right behind the name of their
+// attribute.
+func (r *statedReader) labels(line []lexeme) {
+	for i := range line {
+		for _, a := range attributes() {
+			switch {
+			case r.only != nil && r.only != a || i+1 >= len(line):
+			case a.kind == termWorth && a.asks[line[i].fold]:
+				r.label(line, i+1, a, nil)
+			case a.kind == dateWorth && phraseAny(line, i, a.before) > 0:
+				k := i + phraseAny(line, i, a.before)
+				if k < len(line) && line[k].fold == ":" {
+					k++
+				}
+				if k >= len(line) {
+					continue
+				}
+				if v, n := statedDateAt(r.text, line, k); n > 0 && v.date[0] > 0 {
+					r.add(line, nil, a, "", "", v)
+				}
+			}
+		}
+	}
 }
 
 // tabulated reports whether a sentence is a table or a menu: many numbers, or hardly a word
@@ -128,6 +157,12 @@ func (r *statedReader) after(line []lexeme, k, at int, a *attribute, subject []s
 	case dateWorth:
 		r.date(line, k, at, a, subject)
 	case nameWorth, placeWorth:
+		if k-at == 1 && a.kind == nameWorth && (k >= len(line) || line[k].fold != ":" && !copulas[line[k].fold]) {
+			return // a heading, or part of a name
+		}
+		if k < len(line) && copulas[line[k].fold] {
+			k++
+		}
 		if v, ok := statedNameAt(r.text, line, k, a.kind); ok {
 			r.add(line, subject, a, "", "", v)
 		}
@@ -201,7 +236,7 @@ var fetchedWords = wordSet(`retrieved archived accessed edited modified updated 
 // date finds the date behind a cue, or the only one of the sentence in front of it.
 func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []string) {
 	for j, end := k, min(len(line), k+14); j < end; j++ {
-		if line[j].fold == ";" || fetchedWords[line[j].fold] || j > k && isDateCue(line, j, a) {
+		if line[j].fold == ";" || fetchedWords[line[j].fold] || j > k && (isDateCue(line, j, a) || participle(line[j])) {
 			return
 		}
 		if v, n := statedDateAt(r.text, line, j); n > 0 && v.date[0] > 0 {
@@ -217,6 +252,11 @@ func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []st
 			return
 		}
 	}
+}
+
+// participle reports whether a word tells of something else that was done.
+func participle(x lexeme) bool {
+	return x.kind == lexWord && !x.upper && len(x.fold) > 4 && strings.HasSuffix(x.fold, "ed")
 }
 
 func isDateCue(line []lexeme, j int, a *attribute) bool {
@@ -380,10 +420,13 @@ func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, o
 	from, last := k, k
 	for ; k < len(line) && k < from+8; k++ {
 		x := line[k]
-		joinsWord := x.fold == "," && kind == placeWorth || x.fold == "&" || x.fold == "." && k == last+1 && len(line[last].fold) == 1 || nameLinks[x.fold]
+		joins := x.fold == "," && kind == placeWorth || x.fold == "&" || x.fold == "." && k == last+1 && len(line[last].fold) == 1 || nameLinks[x.fold]
+		if x.kind == lexWord && x.upper && k > from && labelWords[x.fold] {
+			break
+		}
 		if x.kind == lexWord && x.upper {
 			last = k
-		} else if !joinsWord || k+1 >= len(line) || !line[k+1].upper && !nameLinks[line[k+1].fold] {
+		} else if !joins || k+1 >= len(line) || !line[k+1].upper && !nameLinks[line[k+1].fold] {
 			break
 		}
 	}
@@ -396,7 +439,10 @@ func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, o
 	return v, len(v.words) > 0
 }
 
-var nameLinks = wordSet(`de von van der den la le du del di da of and und et y`)
+// labelWords begin what stands behind a name in a table.
+var labelWords = wordSet(`from written produced directed starring release released films film albums album songs music edited genre genres label studio length recorded producer director by cinematography distributed narrated story country language published retrieved archived category categories`)
+
+var nameLinks = wordSet(`the de von van der den la le du del di da of and und et y`)
 
 // ofName reads "of Broken Bow", and says how many lexemes it takes.
 func ofName(line []lexeme, k int) (name []string, n int) {
@@ -467,6 +513,9 @@ func subjectOf(line []lexeme) (name []string) {
 			name = append(name, x.fold)
 		case x.fold == "of" || x.fold == "de" || x.fold == "von":
 		default:
+			if x.kind == lexMark && x.fold != "(" && x.fold != "," { // a heading or label
+				return nil
+			}
 			if len(name) == 1 && (len(statedCues()[name[0]]) > 0 || words.Stop(name[0], "en")) {
 				return nil
 			}

@@ -1,0 +1,256 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+
+	"ponder/words"
+)
+
+// Bounds on the comparison of sentences with each other.
+const (
+	maxFrameUnits = 64   // of a sentence
+	maxFramePairs = 6000 // of sentences
+	minFrame      = 5    // units that sentences must have in common
+	maxSlots      = 3    // that they may differ in
+)
+
+// A frame is a sentence as what sentences are aligned by: words, and names, numbers and
+// dates as one unit each. Sentences that differ in hardly more than one of those are one
+// sentence, in which somebody changed it, and so are of one thing.
+type frame struct {
+	quote int
+	line  []lexeme
+	units []frameUnit
+}
+
+type frameUnit struct {
+	key      string
+	from, to int // lexemes
+	name     bool
+	worth    worth
+	known    bool // worth is set: it is a date, a number or a name
+	dim      string
+}
+
+// A slot is where two frames differ.
+type slot struct{ a, b int }
+
+func frameOf(text string, quote int, line []lexeme) (f frame) {
+	f.quote, f.line = quote, line
+	for i := 0; i < len(line) && len(f.units) < maxFrameUnits; {
+		u := unitAtLexeme(text, line, i)
+		if line[i].kind != lexMark {
+			f.units = append(f.units, u)
+		}
+		i = u.to
+	}
+	return f
+}
+
+func unitAtLexeme(text string, line []lexeme, i int) frameUnit {
+	if v, n := statedDateAt(text, line, i); n > 0 {
+		v.slack = dateSlack(line, i, v)
+		return frameUnit{key: v.key(), from: i, to: i + n, worth: v, known: true}
+	}
+	if m, ok := statedNumberAt(text, line, i); ok {
+		return frameUnit{key: m.worth.key() + m.dimension, from: i, to: m.to, worth: m.worth, known: true, dim: m.dimension}
+	}
+	k := i + 1
+	if line[i].kind != lexWord || !line[i].upper || notNames[line[i].fold] {
+		return frameUnit{key: line[i].fold, from: i, to: k}
+	}
+	for k < len(line) && line[k].kind == lexWord && line[k].upper && k < i+6 {
+		k++
+	}
+	v := worth{kind: nameWorth, text: text[line[i].start:line[k-1].end]}
+	for _, x := range line[i:k] {
+		v.words = append(v.words, x.fold)
+	}
+	return frameUnit{key: strings.Join(v.words, " "), from: i, to: k, name: true, worth: v, known: true}
+}
+
+// align returns where two frames differ by one unit each; ok if they have enough in
+// common to be one sentence, strong if it is nearly all.
+func (f frame) align(o frame) (slots []slot, strong, ok bool) {
+	n, m := len(f.units), len(o.units)
+	least := max(minFrame, max(n, m)*6/10)
+	if min(n, m) < least {
+		return nil, false, false
+	}
+	var table [maxFrameUnits + 1][maxFrameUnits + 1]uint8
+	for i := n - 1; i >= 0; i-- {
+		for k := m - 1; k >= 0; k-- {
+			if f.units[i].key == o.units[k].key {
+				table[i][k] = table[i+1][k+1] + 1
+			} else {
+				table[i][k] = max(table[i+1][k], table[i][k+1])
+			}
+		}
+	}
+	if int(table[0][0]) < least {
+		return nil, false, false
+	}
+	i, k := 0, 0
+	for i < n && k < m {
+		from, at := i, k
+		for i < n && k < m && f.units[i].key != o.units[k].key {
+			if table[i+1][k] >= table[i][k+1] {
+				i++
+			} else {
+				k++
+			}
+		}
+		if i-from == 1 && k-at == 1 {
+			slots = append(slots, slot{from, at})
+		}
+		i, k = i+1, k+1
+	}
+	if i == n-1 && k == m-1 {
+		slots = append(slots, slot{i, k})
+	}
+	strong = int(table[0][0]) >= max(2*minFrame, max(n, m)*8/10)
+	return slots, strong, len(slots) > 0 && len(slots) <= maxSlots
+}
+
+// pairs calls yield for sentences of different quotes that have three units in a row in
+// common, each pair once.
+func pairs(frames []frame, yield func(a, b frame)) {
+	by := make(map[string][]int)
+	seen := make(map[[2]int]bool)
+	for i, f := range frames {
+		for k := 0; k+3 <= len(f.units); k++ {
+			key := f.units[k].key + "\x00" + f.units[k+1].key + "\x00" + f.units[k+2].key
+			list := by[key]
+			for _, j := range list[max(0, len(list)-40):] {
+				at := [2]int{j, i}
+				if frames[j].quote == f.quote || seen[at] {
+					continue
+				}
+				if len(seen) >= maxFramePairs {
+					return
+				}
+				seen[at] = true
+				yield(frames[j], f)
+			}
+			if len(list) == 0 || list[len(list)-1] != i {
+				by[key] = append(list, i)
+			}
+		}
+	}
+}
+
+// framed returns what sentences say that differ in what a question asks for.
+func (t askedTopic) framed(quotes []Quote, frames []frame) (list []stated) {
+	pairs(frames, func(a, b frame) {
+		slots, strong, ok := a.align(b)
+		if !ok || !strong && !t.near(quotes[a.quote], quotes[b.quote]) {
+			return
+		}
+		for _, s := range slots {
+			x, y := t.value(quotes[a.quote].Text, a, s.a), t.value(quotes[b.quote].Text, b, s.b)
+			if x.attribute == nil || y.attribute == nil || x.dimension != y.dimension || x.worth.fits(y.worth) || !t.cued(a, s.a) || !t.cued(b, s.b) {
+				continue
+			}
+			list = append(list, x, y)
+			if t.attribute.kind != numberWorth {
+				break // what comes later in a sentence is of something else
+			}
+		}
+	})
+	return list
+}
+
+// value reads the unit at k as a value of what is asked for; without an attribute if it
+// is of another kind.
+func (t askedTopic) value(text string, f frame, k int) (s stated) {
+	u := f.units[k]
+	s = stated{quote: f.quote, start: f.line[0].start, end: f.line[len(f.line)-1].end, subject: t.subject, worth: u.worth, framed: true}
+	a := t.attribute
+	switch a.kind {
+	case termWorth:
+		for i := range a.terms {
+			for _, p := range a.terms[i].forms {
+				for at := u.from; at < u.to; at++ {
+					if n := phraseAt(f.line, at, p); n > 0 && at+n >= u.to-1 {
+						s.attribute = a
+						s.worth = worth{kind: termWorth, words: []string{a.terms[i].name}, broad: a.terms[i].broad, text: text[f.line[at].start:f.line[at+n-1].end]}
+					}
+				}
+			}
+		}
+	case numberWorth:
+		if u.known && u.worth.kind == numberWorth && fitsDimension(statedNumber{dimension: u.dim}, a) {
+			s.attribute, s.dimension, s.time = a, u.dim, timeAt(text, f.line, u.from, u.to)
+		}
+	case dateWorth:
+		if u.known && u.worth.kind == dateWorth && u.worth.date[0] > 0 {
+			s.attribute = a
+		}
+	case nameWorth, placeWorth:
+		if u.name && k > 0 {
+			s.attribute = a
+			s.worth.text = extended(text, f.line, u, a.kind)
+		}
+	}
+	return s
+}
+
+// extended returns a place with the one behind its comma, which it lies in.
+func extended(text string, line []lexeme, u frameUnit, kind worthKind) string {
+	end := u.to
+	if kind == placeWorth && end+1 < len(line) && line[end].fold == "," && line[end+1].upper {
+		for end++; end < len(line) && line[end].kind == lexWord && line[end].upper; end++ {
+		}
+	}
+	return text[line[u.from].start:line[end-1].end]
+}
+
+// near reports whether two quotes that have a sentence in common may be of what is asked:
+// one of them names it, at least in part.
+func (t askedTopic) near(a, b Quote) bool {
+	named := 0
+	text := " " + words.Fold(a.Text+" "+a.Context+" "+b.Text+" "+b.Context) + " "
+	for _, w := range t.subject {
+		if strings.Contains(text, w) {
+			named++
+		}
+	}
+	return named > 0 && named*2 >= len(t.subject)
+}
+
+// cued reports whether something before the unit at k says that it is what is asked for.
+func (t askedTopic) cued(f frame, k int) bool {
+	a, u := t.attribute, f.units[k]
+	if a.kind == nameWorth {
+		return f.led(a, u)
+	}
+	from := max(0, u.from-14)
+	for i := from; i < min(len(f.line), u.to+4); i++ {
+		if i < u.from && phraseAny(f.line, i, a.before) > 0 || i >= u.to && phraseAny(f.line, i, a.behind) > 0 || a.asks[f.line[i].fold] && (i < u.from || i >= u.to) {
+			return true
+		}
+	}
+	switch a.kind {
+	case termWorth:
+		return slices.ContainsFunc(f.line[:u.from], func(x lexeme) bool { return copulas[x.fold] }) || u.from < 4
+	case placeWorth:
+		return u.from > 0 && (f.line[u.from-1].fold == "in" || f.line[u.from-1].fold == "of" || f.line[u.from-1].fold == "at" || f.line[u.from-1].fold == "(")
+	case dateWorth:
+		return u.from > 0 && f.line[u.from-1].fold == "(" && a.name == "born"
+	}
+	return false
+}
+
+// led reports whether the name at u stands behind a phrase such as "directed by".
+func (f frame) led(a *attribute, u frameUnit) bool {
+	for i := u.from - 1; i >= max(0, u.from-8); i-- {
+		if n := phraseAny(f.line, i, a.before); n > 1 && i+n <= u.from || n == 1 && i+n == u.from {
+			return true
+		}
+		if x := f.line[i]; x.kind == lexWord && x.upper && !demonyms[x.fold] {
+			return false
+		}
+	}
+	return false
+}
