@@ -1,0 +1,284 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+)
+
+// A check is what was found between a claim and the quotes it is laid beside.
+type check struct {
+	*view
+	windows []window
+	credit  []float64 // of each term, the best of all windows
+	cover   float64
+	missing []string // names that no quote has
+	figures int      // figures and dates that nothing bears out
+	rough   string   // a figure that is near one of a source
+	absent  string   // why one is not borne out
+	rival   string   // the source says another number or date
+	turned  string   // a negation is on one side only
+	weaker  string   // why a quote says it less surely, or of less
+	against *unit    // where it says otherwise
+}
+
+// compare lays a claim beside the quotes.
+func (v *view) compare(cites []string) *check {
+	c := &check{view: v, windows: v.windows(cites)}
+	if len(c.windows) == 0 {
+		return c
+	}
+	c.credit = make([]float64, len(v.terms))
+	for n, w := range c.windows {
+		left := 1.0
+		if n > 0 {
+			left = 0.9
+		}
+		for i, x := range w.credit {
+			if n == 0 || x >= 0.5 {
+				c.credit[i] = max(c.credit[i], left*x)
+			}
+		}
+	}
+	c.cover = v.share(c.credit)
+	c.checkNames()
+	c.checkFigures()
+	c.checkDays()
+	c.checkNots()
+	c.checkCues()
+	c.checkRoles()
+	return c
+}
+
+// checkNames notes the names that are nowhere around.
+func (c *check) checkNames() {
+	for i, t := range c.terms {
+		if !c.names[i] || c.credit[i] >= 0.5 || c.initials(t) {
+			continue
+		}
+		c.missing = append(c.missing, t.fold)
+	}
+}
+
+// initials reports whether an acronym of a claim is spelled out in a window's quote, as
+// "WHO" is by "World Health Organization".
+func (c *check) initials(t term) bool {
+	if len(t.fold) < 2 || len(t.fold) > 6 {
+		return false
+	}
+	q := &c.quotes[c.units[c.windows[0].unit].quote]
+	for u := q.first; u < q.last; u++ {
+		if strings.Contains(heads(c.units[u].terms), t.fold) {
+			return true
+		}
+	}
+	return strings.Contains(heads(q.context.terms), t.fold)
+}
+
+// heads returns the first letters of names that follow each other.
+func heads(terms []term) string {
+	var b strings.Builder
+	for _, t := range terms {
+		if t.name || t.head {
+			b.WriteByte(t.fold[0])
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// checkFigures notes figures of the claim that no window has.
+func (c *check) checkFigures() {
+	for _, f := range c.view.figures {
+		best := unlike
+		var found figure
+		for i := range c.windows {
+			if g, ok := c.findFigure(f, &c.windows[i], 2); ok > best {
+				found, best = g, ok
+			}
+		}
+		if best < rounded && c.inContext(f) {
+			best = equal
+		}
+		switch {
+		case best >= rounded:
+		case best == roughly:
+			c.rough = "the source says " + found.text + ", which is near " + f.text
+		default:
+			c.figures++
+			c.deny(f)
+		}
+	}
+}
+
+// deny notes why a figure is not borne out.
+func (c *check) deny(f figure) {
+	w := &c.windows[0]
+	if g, ok := c.rivalFigure(f, w); ok {
+		reason := "the source says " + g.text + ", not " + f.text
+		if near(f, g) {
+			c.rough = reason
+		} else if c.rival == "" {
+			c.rival, c.against = reason, &c.units[w.unit]
+		}
+		return
+	}
+	if c.absent == "" {
+		c.absent = "no quote has the number " + f.text
+	}
+}
+
+// inContext reports whether the context of the best quote has a figure.
+func (c *check) inContext(f figure) bool {
+	s := &c.quotes[c.units[c.windows[0].unit].quote]
+	for _, g := range s.context.figures {
+		if f.fits(g) >= rounded {
+			return true
+		}
+	}
+	return false
+}
+
+// checkDays notes dates of the claim that no window has.
+func (c *check) checkDays() {
+	for _, d := range c.days {
+		if c.dated(d) {
+			continue
+		}
+		c.figures++
+		if e, ok := c.rivalDay(d, &c.windows[0]); ok && c.rival == "" {
+			c.rival, c.against = "the source says "+e.text+", not "+d.text, &c.units[c.windows[0].unit]
+		} else if c.absent == "" {
+			c.absent = "no quote has the date " + d.text
+		}
+	}
+}
+
+// dated reports whether a date of the claim is borne out.
+func (c *check) dated(d day) bool {
+	for i := range c.windows {
+		w := &c.windows[i]
+		if _, ok := c.findDay(d, w, 2); ok {
+			return true
+		}
+		if c.pieced(d, w, 2) {
+			_, other := c.rivalDay(d, w)
+			return !other
+		}
+	}
+	return false
+}
+
+// checkNots notes a negation that is in the claim or around the windows only.
+func (c *check) checkNots() {
+	agree, only, source := false, "", ""
+	var at *unit
+	for i := range c.terms {
+		t := &c.terms[i]
+		if c.view.names[i] || c.credit[i] < 0.5 {
+			continue
+		}
+		same, other, u := c.polarity(i)
+		switch {
+		case same && t.not > 0:
+			agree = true
+		case same || !other:
+		case t.not > 0 && only == "":
+			only, at = t.fold, u
+		case t.not == 0 && source == "":
+			source, at = t.fold, u
+		}
+	}
+	switch {
+	case c.nots > 0 && !agree && only != "":
+		c.turned, c.against = "the source says it without the negation", at
+	case c.nots > 0 && !agree && !c.negated():
+		c.turned = "no quote has the negation"
+	case c.nots == 0 && source != "":
+		c.turned, c.against = "the source says not: "+source, at
+	}
+}
+
+// polarity reports whether a term stands around the windows as the claim has it, negated
+// or not, and whether it stands there the other way.
+func (c *check) polarity(i int) (same, other bool, against *unit) {
+	t := &c.terms[i]
+	for n := range c.windows {
+		c.around(&c.windows[n], 1, func(u *unit) bool {
+			for k, id := range u.ids {
+				if !slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id }) {
+					continue
+				}
+				switch not := u.terms[k].not; {
+				case (not > 0) == (t.not > 0):
+					same = true
+				case t.not > 0 || not <= 2:
+					other = true
+					if against == nil {
+						against = u
+					}
+				default:
+					same = true // it is said too far behind the negation to be sure
+				}
+			}
+			return true
+		})
+	}
+	return same, other, against
+}
+
+// negated reports whether a sentence of the windows negates anything.
+func (c *check) negated() bool {
+	for i := range c.windows {
+		if c.units[c.windows[i].unit].nots > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// checkCues notes what the best sentence says less surely, or of less, than the claim.
+func (c *check) checkCues() {
+	u := &c.units[c.windows[0].unit]
+	switch {
+	case u.cues.hedge != "" && c.cues.hedge == "" && c.hedged(u):
+		c.weaker = "the source is less sure: " + u.cues.hedge
+	case c.cues.caused != "" && u.cues.linked != "" && u.cues.caused == "" && c.cues.linked == "":
+		c.weaker = "the source says " + u.cues.linked + ", not " + c.cues.caused
+	case c.cues.quantity > u.cues.quantity && c.cues.quantity >= most && !c.somewhere(func(x cues) bool { return x.quantity >= c.cues.quantity }):
+		c.weaker = "no quote says " + c.cues.quantum
+		if u.cues.quantity != unsaid {
+			c.weaker = "the source says " + u.cues.quantum + ", not " + c.cues.quantum
+		}
+	case c.cues.only != "" && !c.somewhere(func(x cues) bool { return x.only != "" }):
+		c.weaker = "no quote says " + c.cues.only
+	}
+}
+
+// somewhere reports whether the cues of a sentence around the windows are such.
+func (c *check) somewhere(such func(cues) bool) (found bool) {
+	for i := range c.windows {
+		c.around(&c.windows[i], 1, func(u *unit) bool {
+			found = found || such(u.cues)
+			return !found
+		})
+	}
+	return found
+}
+
+// hedged reports whether the hedge of a sentence is near before, or in the middle of,
+// what the claim has of it.
+func (c *check) hedged(u *unit) bool {
+	for k, id := range u.ids {
+		d := u.terms[k].nth - u.cues.nth
+		if d < 0 || d > 6 || u.terms[k].name {
+			continue
+		}
+		for i := range c.likes {
+			if slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id }) {
+				return true
+			}
+		}
+	}
+	return false
+}

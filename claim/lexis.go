@@ -1,0 +1,124 @@
+package claim
+
+import "strings"
+
+// fieldSet returns the set of the words of a list.
+func fieldSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// negations turn what follows round, in English, German, French and Spanish, folded.
+var negations = fieldSet(`not no never none nor neither without cannot nothing nobody nowhere hardly scarcely
+failed fails fail refused refuses denied denies unable lacks lacked unlikely
+nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand weder kaum
+pas jamais aucun aucune rien sans ni nul nulle guere
+nunca jamas ningun ninguna ninguno nada nadie sin tampoco`)
+
+// turns end what a negation reaches.
+var turns = fieldSet(`but although though however while whereas because until unless aber sondern obwohl weil mais car pero sino aunque porque`)
+
+// generic are words that say nothing of a subject beside the stop words.
+var generic = fieldSet(`also however including include includes included later said says would could one ones may might well new based per among around since during
+another many much other others several used use using known named called became become becomes both due via according first`)
+
+var weekdays = fieldSet(`monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag
+lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo`)
+
+// germanPlaces stand before names, and seldom before other nouns, without an article.
+var germanPlaces = fieldSet(`von aus nach bei durch herr frau`)
+
+// timeWords lead in a time.
+var timeWords = fieldSet(`in since until till by from to of during between before after around early late mid and year circa c ca last next this
+im seit bis vor nach ab anfang ende mitte jahr jahre und en depuis avant apres des fin debut an annee desde hasta antes despues ano`)
+
+// Cues are what makes a sentence say something less or more surely, or of less or more.
+type cues struct {
+	hedge    string // a word that says it is not sure
+	only     string // a word that says there is nothing else
+	quantity amountOf
+	quantum  string // the word of it
+	caused   string // a word that says one thing made another happen
+	linked   string // one that says they go together
+	nth      int    // of the hedge, among all words
+}
+
+// amountOf is how much of a whole a sentence is about.
+type amountOf uint8
+
+const (
+	unsaid amountOf = iota
+	few
+	some
+	most
+	all
+)
+
+// hedges say that something is not sure, or only planned.
+var hedges = fieldSet(`may might could possibly perhaps probably likely reportedly allegedly apparently supposedly rumored rumoured purportedly
+suggests suggest suggested seems seem appears believed suspected expected planned plans planning proposed hopes hoped aims considering potential potentially presumably estimated
+konnte konnten moglicherweise vielleicht wahrscheinlich vermutlich angeblich offenbar voraussichtlich anscheinend soll sollen
+pourrait pourraient peut peut-etre probablement possiblement semble semblent apparemment selon suppose
+podria podrian quizas quiza posiblemente probablemente parece presunto supuestamente`)
+
+// firm words make a claim surer than a hedge.
+var onlys = fieldSet(`only solely sole exclusively nur ausschliesslich einzige einziger einzigen seulement uniquement seul seule solo solamente unico unica unicamente`)
+
+var quantities = func() map[string]amountOf {
+	set := make(map[string]amountOf)
+	for q, list := range map[amountOf]string{
+		few:  "few rarely seldom minority wenige wenigen selten minderheit peu rarement pocos pocas raramente",
+		some: "some several sometimes occasionally certain many often frequently einige manche mehrere manchmal oft viele quelques certains certaines plusieurs parfois souvent beaucoup algunos algunas varios varias muchos muchas",
+		most: "most majority mostly usually generally meisten mehrheit meist meistens plupart majorite generalement mayoria generalmente",
+		all:  "all every everyone everybody always entire entirely each universally alle allen aller jeder jede jedes immer samtliche tous toutes chaque toujours todos todas cada siempre",
+	} {
+		for w := range strings.FieldsSeq(list) {
+			set[w] = q
+		}
+	}
+	return set
+}()
+
+var causes = fieldSet(`causes caused cause causing leads led because due verursacht verursachte fuhrt fuhrte cause provoque entraine causa causo provoca provoco`)
+
+var links = fieldSet(`associated association linked correlated correlation correlates correlate korreliert zusammenhang assoziiert associe associee correle lie asociado asociada relacionado correlacion`)
+
+// cuesOf finds the cues of a sentence.
+func cuesOf(atoms []atom) (c cues) {
+	for i, a := range atoms {
+		switch {
+		case hedges[a.fold] && c.hedge == "" && (a.fold != "may" || !a.upper) && !(a.fold == "likely" && i > 0 && atoms[i-1].fold == "less"):
+			c.hedge, c.nth = a.fold, i
+		case onlys[a.fold] && c.only == "" && !(i > 0 && (atoms[i-1].fold == "not" || atoms[i-1].fold == "nicht")):
+			c.only = a.fold
+		}
+		if q := quantities[a.fold]; q > c.quantity && quantifies(atoms, i) {
+			c.quantity, c.quantum = q, a.fold
+		}
+		if causes[a.fold] && !(a.fold == "due" && i > 0 && negations[atoms[i-1].fold]) {
+			c.caused = a.fold
+		}
+		if links[a.fold] {
+			c.linked = a.fold
+		}
+	}
+	return c
+}
+
+// quantifies reports whether the word at i says of how much: "most people", not "the
+// most expensive", "at most" and "after all".
+func quantifies(atoms []atom, i int) bool {
+	if i == 0 {
+		return true
+	}
+	switch atoms[i].fold {
+	case "most":
+		return atoms[i-1].fold != "the" && atoms[i-1].fold != "at"
+	case "all":
+		return atoms[i-1].fold != "after" && atoms[i-1].fold != "above" && atoms[i-1].fold != "at"
+	}
+	return true
+}

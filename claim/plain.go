@@ -1,0 +1,222 @@
+package claim
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A stripper takes citations and the marks of Markdown off a text.
+type stripper struct {
+	in    string
+	out   strings.Builder
+	cites []string
+	depth int
+}
+
+// plain returns what is said in a part of a text, without citations, marks of this
+// package and of Markdown, on one line; and the ids that are cited.
+func plain(in string) (string, []string) {
+	s := stripper{in: in}
+	s.strip()
+	return tidy(s.out.String()), s.cites
+}
+
+func (s *stripper) strip() {
+	for i := 0; i < len(s.in); {
+		n := s.mark(i)
+		if n == 0 {
+			_, n = utf8.DecodeRuneInString(s.in[i:])
+			s.out.WriteString(s.in[i : i+n])
+		}
+		i += n
+	}
+}
+
+// mark takes what begins at i if it is no text, and returns how long it is.
+func (s *stripper) mark(i int) int {
+	rest := s.in[i:]
+	switch rest[0] {
+	case '[':
+		return s.bracket(rest)
+	case '!':
+		if strings.HasPrefix(rest, "![") {
+			return 1
+		}
+	case '<':
+		return tag(rest)
+	case '`':
+		return len(rest) - len(strings.TrimLeft(rest, "`"))
+	case '*', '_', '~':
+		return s.emphasis(i)
+	case '|':
+		s.out.WriteString("; ")
+		return 1
+	case '\\':
+		if len(rest) > 1 && rest[1] < utf8.RuneSelf && unicode.In(rune(rest[1]), unicode.P, unicode.S) {
+			s.out.WriteByte(rest[1])
+			return 2
+		}
+	case '\n':
+		s.out.WriteByte(' ')
+		return 1 + len(rest[1:]) - len(strings.TrimLeft(rest[1:], " >"))
+	}
+	return 0
+}
+
+// bracket takes a citation, a mark, or a link, of which the words stay.
+func (s *stripper) bracket(rest string) int {
+	if n := citation(rest); n > 0 {
+		for _, id := range idsIn(rest[:n]) {
+			s.cites = appendNew(s.cites, id)
+		}
+		return n
+	}
+	if n := markAt(rest); n > 0 {
+		return n
+	}
+	words, n := link(rest)
+	if n == 0 {
+		return 0
+	}
+	if s.depth < 3 {
+		in := stripper{in: words, depth: s.depth + 1}
+		in.strip()
+		s.out.WriteString(in.out.String())
+		for _, id := range in.cites {
+			s.cites = appendNew(s.cites, id)
+		}
+	}
+	return n
+}
+
+// link returns the words of the Markdown link that a text begins with, and its length.
+func link(rest string) (words string, n int) {
+	end := strings.IndexByte(rest[:min(len(rest), maxSentence)], ']')
+	if end < 0 || end+1 >= len(rest) || rest[end+1] != '(' {
+		return "", 0
+	}
+	to := linkEnd(rest, end+1)
+	if to == 0 {
+		return "", 0
+	}
+	return rest[1:end], to
+}
+
+// linkEnd returns where the address of a link ends that begins with the parenthesis at
+// i, or 0. Parentheses in it are balanced.
+func linkEnd(s string, i int) int {
+	depth := 0
+	for j := i; j < min(len(s), i+maxSentence); j++ {
+		switch s[j] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return j + 1
+			}
+		case '\n':
+			return 0
+		}
+	}
+	return 0
+}
+
+// tag returns the length of the tag of HTML or of the brackets of an address that a
+// text begins with, or 0.
+func tag(rest string) int {
+	end := strings.IndexByte(rest[:min(len(rest), 512)], '>')
+	if end < 2 {
+		return 0
+	}
+	c := rest[1]
+	if c == '/' || c == '!' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' {
+		return end + 1
+	}
+	return 0
+}
+
+// emphasis returns the length of the marks of an emphasis at i, or 0 if they are text.
+func (s *stripper) emphasis(i int) int {
+	c := s.in[i]
+	n := 1
+	for i+n < len(s.in) && s.in[i+n] == c {
+		n++
+	}
+	before, _ := utf8.DecodeLastRuneInString(s.in[:i])
+	after, _ := utf8.DecodeRuneInString(s.in[i+n:])
+	open := i > 0 && !unicode.IsSpace(before)
+	close := i+n < len(s.in) && !unicode.IsSpace(after)
+	switch {
+	case c == '~' && n < 2, !open && !close && i > 0 && i+n < len(s.in):
+		return 0
+	case c == '_' && open && close && wordy(before) && wordy(after):
+		return 0
+	case c == '*' && unicode.IsDigit(before) && unicode.IsDigit(after):
+		return 0
+	}
+	return n
+}
+
+func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// tidy returns a text on one line, without spaces at its ends and before its stops.
+func tidy(s string) string {
+	s = strings.Trim(strings.Join(strings.Fields(s), " "), " ;")
+	for _, stop := range []string{".", ",", ":", "!", "?", ";"} {
+		if strings.Contains(s, " "+stop) {
+			s = strings.ReplaceAll(s, " "+stop+" ", stop+" ")
+			if t, ok := strings.CutSuffix(s, " "+stop); ok {
+				s = t + stop
+			}
+		}
+	}
+	return s
+}
+
+// lettered reports whether there is a letter or digit in a text.
+func lettered(s string) bool { return strings.IndexFunc(s, wordy) >= 0 }
+
+// citation returns the length of the citation that a text begins with, or 0: ids in
+// brackets, as [e3] or [e3, e4].
+func citation(s string) int {
+	if s == "" || s[0] != '[' {
+		return 0
+	}
+	end := strings.IndexByte(s[:min(len(s), 256)], ']')
+	if end < 0 || end+1 < len(s) && s[end+1] == '(' {
+		return 0
+	}
+	if len(idsIn(s[:end+1])) == 0 {
+		return 0
+	}
+	return end + 1
+}
+
+// idsIn returns the ids of a citation, or none if it has anything else.
+func idsIn(s string) []string {
+	var ids []string
+	for _, f := range strings.FieldsFunc(strings.Trim(s, "[]"), func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+		if !isID(f) {
+			return nil
+		}
+		ids = append(ids, f)
+	}
+	return ids
+}
+
+// isID reports whether a word has the form of the id of evidence: a few small letters
+// and a number.
+func isID(s string) bool {
+	n := len(s) - len(strings.TrimLeft(s, "abcdefghijklmnopqrstuvwxyz"))
+	return n > 0 && n <= 8 && len(s) > n && len(s)-n <= 9 && numbered(s[n:])
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}

@@ -1,0 +1,309 @@
+package claim
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what is read of a text.
+const (
+	maxSentences = 400
+	maxSentence  = 4 << 10 // bytes
+)
+
+// Split takes a finished answer in Markdown apart into sentences, in their order. List
+// items and rows of tables are sentences, or several. Headings, code and lists of
+// sources are there too, as not factual. The sentences do not overlap; there are at most
+// 400 of at most 4 KiB: what is longer is cut, and what comes after is left out.
+func Split(text string) []Sentence {
+	var list []Sentence
+	for _, b := range blocks(text) {
+		for _, s := range b.sentences(text) {
+			for _, part := range pieces(text, s) {
+				if len(list) == maxSentences {
+					return list
+				}
+				if sentence, ok := read(text, part, b.kind); ok {
+					list = append(list, sentence)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// read returns the sentence at a place, or false if there are no words in it.
+func read(text string, at span, kind blockKind) (Sentence, bool) {
+	at = trimmed(text, at)
+	said, cites := plain(text[at.start:at.end])
+	if !lettered(said) {
+		return Sentence{}, false
+	}
+	s := Sentence{Text: said, Start: at.start, End: at.end, Cites: cites}
+	s.Factual = kind.claims() && claims(said)
+	return s, true
+}
+
+// A span is a part of a text: its bytes from start to end.
+type span struct{ start, end int }
+
+// trimmed returns a span without white space at its ends, and marks of quotation.
+func trimmed(text string, s span) span {
+	part := text[s.start:s.end]
+	s.start += len(part) - len(strings.TrimLeft(part, " \t\r\n>"))
+	s.end = s.start + len(strings.TrimSpace(text[s.start:s.end]))
+	return s
+}
+
+// pieces cuts a span that is too long, between words if it can.
+func pieces(text string, s span) []span {
+	var list []span
+	for s.end-s.start > maxSentence && len(list) < maxSentences {
+		cut := s.start + maxSentence
+		if i := strings.LastIndexAny(text[s.start:cut], " \n\t"); i > maxSentence/2 {
+			cut = s.start + i
+		}
+		for cut > s.start+1 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		list = append(list, span{s.start, cut})
+		s.start = cut
+	}
+	return append(list, s)
+}
+
+// A blockKind is what kind of block of Markdown something is.
+type blockKind uint8
+
+const (
+	paragraph blockKind = iota
+	item
+	row
+	heading
+	code
+	listing // an entry of a list of sources
+)
+
+// claims reports whether a block of a kind can claim something.
+func (k blockKind) claims() bool { return k == paragraph || k == item || k == row }
+
+// A block is a block of Markdown: a paragraph, or the text of an item, a row.
+type block struct {
+	span
+	kind blockKind
+}
+
+// sentences returns the sentences of a block.
+func (b block) sentences(text string) []span {
+	if b.kind != paragraph && b.kind != item {
+		return []span{b.span}
+	}
+	return sentencesIn(text, b.span)
+}
+
+// A blocker takes Markdown apart into blocks, line by line.
+type blocker struct {
+	text    string
+	list    []block
+	open    bool   // the last block goes on, if it can
+	fence   string // what closes the code
+	sources bool   // under a heading of a list of sources
+}
+
+// blocks returns the blocks of a text.
+func blocks(text string) []block {
+	b := blocker{text: text}
+	for at := 0; at < len(text) && len(b.list) < 4*maxSentences; {
+		end := strings.IndexByte(text[at:], '\n')
+		if end < 0 {
+			end = len(text)
+		} else {
+			end += at
+		}
+		b.line(at, end)
+		at = end + 1
+	}
+	return b.list
+}
+
+// line reads the line from start to end.
+func (b *blocker) line(start, end int) {
+	start = skipQuote(b.text, start, end)
+	line := strings.TrimSpace(b.text[start:end])
+	if b.code(line, start, end) {
+		return
+	}
+	switch {
+	case line == "":
+		b.open = false
+	case b.underlined(line):
+	case ruled(line):
+		b.open = false
+	case strings.HasPrefix(line, "#") && strings.HasPrefix(strings.TrimLeft(line, "#"), " "):
+		b.title(end-len(strings.TrimLeft(b.text[start:end], " \t#")), end)
+	case tabular(line):
+		b.row(line, start, end)
+	case bold(line) && !b.open:
+		b.title(start, end)
+	default:
+		b.prose(start, end)
+	}
+}
+
+// prose reads a line of a paragraph or of a list.
+func (b *blocker) prose(start, end int) {
+	kind := paragraph
+	if n := bullet(b.text[start:end]); n > 0 {
+		kind, b.open = item, false
+		start += n
+	}
+	if b.open && len(b.list) > 0 {
+		b.list[len(b.list)-1].end = end
+		return
+	}
+	if b.sources {
+		kind = listing
+	}
+	b.list = append(b.list, block{span{start, end}, kind})
+	b.open = true
+}
+
+// code reads a line of code, or one that opens or closes it.
+func (b *blocker) code(line string, start, end int) bool {
+	if b.fence != "" {
+		if strings.HasPrefix(line, b.fence) && strings.Trim(line, b.fence[:1]) == "" {
+			b.fence, b.open = "", false
+			return true
+		}
+		b.list[len(b.list)-1].end = end
+		return true
+	}
+	for _, mark := range []string{"`", "~"} {
+		n := len(line) - len(strings.TrimLeft(line, mark))
+		if n >= 3 && !strings.Contains(line[n:], mark) {
+			b.fence = line[:n]
+			b.list = append(b.list, block{span{end, end}, code})
+			return true
+		}
+	}
+	return false
+}
+
+// title adds a heading, and notes whether sources follow.
+func (b *blocker) title(start, end int) {
+	b.list = append(b.list, block{span{start, end}, heading})
+	b.headed()
+}
+
+func (b *blocker) headed() {
+	last := b.list[len(b.list)-1]
+	said, _ := plain(b.text[last.start:min(last.end, last.start+200)])
+	b.sources = sourceHeadings[strings.ToLower(strings.Trim(said, " :#"))]
+	b.open = false
+}
+
+// sourceHeadings are headings of lists of sources.
+var sourceHeadings = setOf(`sources|source|references|reference|citations|bibliography|works cited|further reading|links|footnotes|notes|
+quellen|quelle|literatur|quellenangaben|quellenverzeichnis|einzelnachweise|références|bibliographie|sources consultées|notes et références|
+fuentes|referencias|bibliografía|fuentes consultadas|出典|参考文献|来源|參考資料|参考资料|fonti|bronnen|источники`)
+
+// underlined takes a line of = or - under a line of text for what makes that a heading.
+func (b *blocker) underlined(line string) bool {
+	if !b.open || len(b.list) == 0 || strings.Trim(line, "=") != "" && strings.Trim(line, "-") != "" {
+		return false
+	}
+	last := &b.list[len(b.list)-1]
+	if last.kind != paragraph || strings.Contains(b.text[last.start:last.end], "\n") {
+		return false
+	}
+	last.kind = heading
+	b.headed()
+	return true
+}
+
+// row adds a row of a table. The line of dashes under the first makes that a heading.
+func (b *blocker) row(line string, start, end int) {
+	b.open = false
+	if strings.Trim(line, "|-: \t") == "" {
+		if n := len(b.list); n > 0 && b.list[n-1].kind == row {
+			b.list[n-1].kind = heading
+		}
+		return
+	}
+	kind := row
+	if b.sources {
+		kind = listing
+	}
+	b.list = append(b.list, block{span{start, end}, kind})
+}
+
+// tabular reports whether a line is a row of a table.
+func tabular(line string) bool {
+	return len(line) > 1 && line[0] == '|' && line[len(line)-1] == '|' || strings.Count(line, " | ") >= 2
+}
+
+// ruled reports whether a line is a rule.
+func ruled(line string) bool {
+	if len(line) < 3 || !strings.ContainsAny(line[:1], "-*_") {
+		return false
+	}
+	return strings.Count(line, line[:1]) >= 3 && strings.Trim(line, line[:1]+" ") == ""
+}
+
+// bold reports whether a line is one short bold phrase, which is a heading.
+func bold(line string) bool {
+	in, ok := strings.CutPrefix(line, "**")
+	if !ok || len(line) > 120 {
+		return false
+	}
+	in, ok = strings.CutSuffix(strings.TrimSuffix(in, ":"), "**")
+	return ok && in != "" && !strings.Contains(in, "**") && !strings.ContainsAny(in[len(in)-1:], ".!?[]")
+}
+
+// bullet returns the length of what begins an item of a list, or 0.
+func bullet(line string) int {
+	n := len(line) - len(strings.TrimLeft(line, " \t"))
+	rest := line[n:]
+	switch {
+	case rest == "":
+		return 0
+	case strings.ContainsAny(rest[:1], "-*+"):
+		n, rest = n+1, rest[1:]
+	case strings.HasPrefix(rest, "•"):
+		n, rest = n+len("•"), rest[len("•"):]
+	default:
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		if digits == 0 || digits > 3 || digits == len(rest) || rest[digits] != '.' && rest[digits] != ')' {
+			return 0
+		}
+		n, rest = n+digits+1, rest[digits+1:]
+	}
+	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return 0
+	}
+	n += len(rest) - len(strings.TrimLeft(rest, " \t"))
+	if box := line[n:]; len(box) > 3 && box[0] == '[' && box[2] == ']' && strings.ContainsAny(box[1:2], " xX") && box[3] == ' ' {
+		n += 4
+	}
+	return n
+}
+
+// skipQuote returns where a line begins behind the marks of a quotation.
+func skipQuote(text string, start, end int) int {
+	for {
+		rest := strings.TrimLeft(text[start:end], " ")
+		if !strings.HasPrefix(rest, ">") {
+			return start
+		}
+		start = end - len(rest) + 1
+	}
+}
+
+// setOf returns the set of the phrases of a list.
+func setOf(list string) map[string]bool {
+	set := make(map[string]bool)
+	for _, w := range strings.Split(list, "|") {
+		set[strings.TrimSpace(w)] = true
+	}
+	return set
+}

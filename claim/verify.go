@@ -1,0 +1,132 @@
+package claim
+
+import (
+	"strings"
+
+	"ponder"
+)
+
+// Scores from which on a claim is supported or qualified, if nothing speaks against it.
+const (
+	supportedFrom = 0.55
+	qualifiedFrom = 0.25
+	aboutSame     = 0.60 // cover from which on a quote is of the same thing
+)
+
+// Verify checks a claim against quotes. It is NewCorpus and Corpus.Verify.
+func Verify(s Sentence, quotes []Quote) Finding { return NewCorpus(quotes).Verify(s) }
+
+// Verify checks a claim against the quotes. Those that it cites are preferred, but all
+// are looked at.
+func (c *Corpus) Verify(s Sentence) Finding {
+	k := c.look(s).compare(s.Cites)
+	f := k.finding()
+	if f.Verdict != Supported && f.Verdict != Contradicted && concludes(s.Text) && f.Verdict == Qualified && k.unhurt() {
+		f.Verdict, f.Reason = Inference, "it is concluded from what the quotes say"
+	}
+	return f
+}
+
+// unhurt reports whether nothing was found that speaks against a claim.
+func (c *check) unhurt() bool {
+	return c.turned == "" && c.rival == "" && c.figures == 0 && len(c.missing) == 0
+}
+
+// finding returns the verdict of what was found.
+func (c *check) finding() Finding {
+	if len(c.terms) == 0 && len(c.view.figures)+len(c.days) == 0 {
+		return Finding{Verdict: Unverified, Reason: "it has no words to look for"}
+	}
+	f := Finding{Score: c.features().score()}
+	if len(c.windows) == 0 {
+		f.Verdict, f.Score, f.Reason = Unverified, 0, "no quote says anything of it"
+		return f
+	}
+	f.Verdict, f.Reason = c.verdict(f.Score)
+	c.passages(&f)
+	return f
+}
+
+// verdict returns the verdict of a score and of what was found, with its reason.
+func (c *check) verdict(score float64) (Verdict, string) {
+	same := c.windows[0].cover >= aboutSame && len(c.missing) == 0
+	switch {
+	case c.turned != "" && c.against != nil && same:
+		return Contradicted, c.turned
+	case c.rival != "" && same && c.figures == 1:
+		return Contradicted, c.rival
+	case score < qualifiedFrom:
+		return Unverified, c.lack()
+	}
+	if why := c.shortfall(); why != "" {
+		return Qualified, why
+	}
+	if score < supportedFrom {
+		return Qualified, c.lack()
+	}
+	return Supported, "a quote says it"
+}
+
+// shortfall returns what keeps a claim from being supported, whatever its score, or "".
+func (c *check) shortfall() string {
+	switch {
+	case c.rival != "":
+		return c.rival
+	case c.turned != "":
+		return c.turned
+	case c.absent != "":
+		return c.absent
+	case len(c.missing) > 0:
+		return c.nameless()
+	case c.rough != "":
+		return c.rough
+	}
+	return c.weaker
+}
+
+// nameless says which names no quote has.
+func (c *check) nameless() string {
+	return "no quote names " + strings.Join(c.missing[:min(3, len(c.missing))], ", ")
+}
+
+// lack says what is missing of a claim that too little speaks for.
+func (c *check) lack() string {
+	if why := c.shortfall(); why != "" {
+		return why
+	}
+	var rest []string
+	for i, x := range c.credit {
+		if x < 0.5 && len(rest) < 3 {
+			rest = append(rest, c.terms[i].fold)
+		}
+	}
+	if len(rest) == 0 {
+		return "no quote says it as a whole"
+	}
+	return "no quote says " + strings.Join(rest, ", ")
+}
+
+// passages adds the sentences that a finding rests on, and those that speak against it.
+func (c *check) passages(f *Finding) {
+	if f.Verdict == Contradicted {
+		u := c.against
+		if u == nil {
+			u = &c.units[c.windows[0].unit]
+		}
+		f.Against = append(f.Against, c.passage(u))
+		return
+	}
+	for i := range c.windows {
+		u := &c.units[c.windows[i].unit]
+		if i == 0 || c.windows[i].own >= 0.15 {
+			f.Quotes = append(f.Quotes, c.passage(u))
+		}
+	}
+	if c.against != nil {
+		f.Against = append(f.Against, c.passage(c.against))
+	}
+}
+
+func (c *check) passage(u *unit) ponder.Passage {
+	return ponder.Passage{Evidence: c.quotes[u.quote].ID, Start: u.start, End: u.end}
+}
