@@ -42,7 +42,7 @@ var rules = []rule{
 	{packages: "calibration"},
 	{packages: "eval", ours: []string{"llm"}},
 	{packages: "transcript", ours: []string{"."}},
-	{packages: "mode/research", ours: []string{".", "llm", "same", "evidence", "claim", "mode/internal/*"}},
+	{packages: "mode/research", ours: []string{".", "llm", "same", "evidence", "claim", "words", "redact", "mode/internal/*"}},
 	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/text"}},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/*"}},
 	{packages: "claim", ours: []string{".", "same", "words"}},

@@ -1,0 +1,328 @@
+package research
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/mode/internal/text"
+	"ponder/words"
+)
+
+// Bounds on what is read of a question.
+const (
+	maxRead   = 4 << 10 // bytes: what follows is detail
+	maxFields = 400
+	maxPhrase = 80 // bytes of what stands in quotation marks
+)
+
+// An asking is a question, taken apart.
+type asking struct {
+	text   string // as one line
+	lang   words.Language
+	fields []field
+	folded string // without case and accents
+	padded string // the folded words of its fields, with blanks around each
+}
+
+// A field is a word of a question, or what stands in quotation marks.
+type field struct {
+	text   string // as it is written, without signs around it
+	folded string
+	plain  bool // it says how a thing is asked, not what for
+	phrase bool // it stood in quotation marks
+	time   bool // it says when
+	first  bool // of a sentence
+	ends   bool // the sentence, or what is listed
+}
+
+// ask takes a question apart.
+func ask(question string) *asking {
+	a := &asking{text: text.Line(bounded(question, maxRead))}
+	a.folded = words.Fold(a.text)
+	a.lang = languageOf(a.text)
+	first := true
+	for _, part := range split(a.text) {
+		if len(a.fields) >= maxFields {
+			break
+		}
+		f := field{text: part.text, phrase: part.phrase, first: first, ends: part.ends}
+		f.folded = words.Fold(strings.ReplaceAll(f.text, "’", "'"))
+		f.plain = !f.phrase && a.isPlain(f)
+		a.fields = append(a.fields, f)
+		first = part.stops
+	}
+	a.when()
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, f := range a.fields {
+		b.WriteString(f.folded + " ")
+	}
+	a.padded = b.String()
+	return a
+}
+
+// bounded returns the beginning of a text, cut between characters.
+func bounded(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// languageOf returns the language of a question; English, if that is not known.
+func languageOf(s string) words.Language {
+	if lang, _ := words.Detect(s); lang != "" {
+		return lang
+	}
+	best, most := words.Language("en"), 0
+	for _, lang := range []words.Language{"en", "de", "fr", "es"} {
+		n := 0
+		words.Tokens(s, func(t words.Token) {
+			if words.Stop(s[t.Start:t.End], lang) {
+				n++
+			}
+		})
+		if n > most {
+			best, most = lang, n
+		}
+	}
+	return best
+}
+
+// isPlain reports whether a word is common in its language. Capitals make a name of it.
+func (a *asking) isPlain(f field) bool {
+	if isAcronym(f.text) && a.text != strings.ToUpper(a.text) || among("negation", f.folded) {
+		return false
+	}
+	some, all := false, true
+	words.Tokens(f.text, func(t words.Token) {
+		some, all = true, all && words.Stop(f.text[t.Start:t.End], a.lang)
+	})
+	return all || !some
+}
+
+// isAcronym reports whether a word has two letters or more, all of them capitals.
+func isAcronym(s string) bool {
+	n := 0
+	for _, r := range s {
+		switch {
+		case unicode.IsUpper(r):
+			n++
+		case unicode.IsLetter(r):
+			return false
+		}
+	}
+	return n >= 2
+}
+
+// A part is a word of a text as it is split.
+type part struct {
+	text   string
+	phrase bool
+	ends   bool // a comma or the like follows
+	stops  bool // the end of a sentence follows
+}
+
+// quoted matches what stands in quotation marks; single ones only where they can be no
+// apostrophes.
+var quoted = regexp.MustCompile(`"([^"]{2,80})"|[“„”]([^“„”]{2,80})[”“]|«\s*([^«»]{2,80}?)\s*»|「([^「」]{1,80})」|『([^『』]{1,80})』|《([^《》]{1,80})》|‘([^‘’]{2,80})’`)
+
+// split returns the words and the quoted phrases of a text.
+func split(s string) (list []part) {
+	last := 0
+	for _, at := range quoted.FindAllStringSubmatchIndex(s, -1) {
+		list = append(list, splitWords(s[last:at[0]])...)
+		for g := 2; g < len(at); g += 2 {
+			if at[g] >= 0 {
+				list = append(list, part{text: text.Clip(strings.TrimSpace(s[at[g]:at[g+1]]), maxPhrase), phrase: true})
+			}
+		}
+		last = at[1]
+	}
+	return append(list, splitWords(s[last:])...)
+}
+
+// elided matches what is left of an article or pronoun before an apostrophe.
+var elided = regexp.MustCompile(`(?i)^(?:[ldnsmtjc]|qu|jusqu|lorsqu|puisqu)['’]`)
+
+// spacer puts blanks where none need be.
+var spacer = strings.NewReplacer("？", "？ ", "！", "！ ", "。", "。 ", "；", "； ", "，", "， ", "、", "、 ")
+
+// leastSentence is how long the last word of a sentence is, in bytes; what is shorter
+// and has a dot is rather shortened, as "Dr." is.
+const leastSentence = 4
+
+// splitWords splits text at blanks, and in scripts without spaces at what stands
+// between words.
+func splitWords(s string) (list []part) {
+	for f := range strings.FieldsFuncSeq(spacer.Replace(s), isBlank) {
+		bare := strings.TrimFunc(f, isSign)
+		if bare == "" {
+			if n := len(list); n > 0 && strings.ContainsAny(f, "?!;:,？！；：，、.…。-–—|/") {
+				list[n-1].ends = true
+			}
+			continue
+		}
+		after := f[strings.LastIndex(f, bare)+len(bare):]
+		n := len(list)
+		for _, w := range pieces(bare) {
+			list = append(list, part{text: w})
+		}
+		if len(list) > n {
+			last := &list[len(list)-1]
+			last.ends = strings.ContainsAny(after, "?!;:,？！；：，、。.)]")
+			last.stops = strings.ContainsAny(after, "?!;？！；。") || strings.Contains(after, ".") && len(bare) >= leastSentence
+		}
+	}
+	return list
+}
+
+// pieces returns the words of what stands between blanks.
+func pieces(s string) []string {
+	if unspaced(s) {
+		return segments(s)
+	}
+	low := words.Fold(strings.ReplaceAll(s, "’", "'"))
+	if among("filler", low) || among("now", low) {
+		return []string{s}
+	}
+	if bare, ok := strings.CutSuffix(low, "'s"); ok && !among("question", bare) && bare != "it" && bare != "let" {
+		s = strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
+	}
+	if rest := elided.ReplaceAllString(s, ""); rest != "" {
+		return []string{rest}
+	}
+	return []string{s}
+}
+
+// maxSegment bounds a segment, in characters: more are a sentence.
+const maxSegment = 16
+
+// segments splits text of a script without spaces into what may be its words: in
+// Japanese, runs of Chinese letters or of Katakana; else what stands between words of
+// the grammar. Other letters and digits are words of their own.
+func segments(s string) (list []string) {
+	kana := strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Hiragana) })
+	if !kana {
+		for _, w := range lexicon["between"] {
+			s = strings.ReplaceAll(s, w, " ")
+		}
+	}
+	var b strings.Builder
+	kind, n := 0, 0
+	for _, r := range s {
+		k := kindOf(r)
+		if k != kind && (kana || k == kindOther || kind == kindOther || k == kindSign) || n >= maxSegment && k != kindOther {
+			b.WriteByte(' ')
+			n = 0
+		}
+		if kind, n = k, n+1; k != kindSign && (!kana || k != kindHiragana) {
+			b.WriteRune(r)
+		}
+	}
+	list = strings.Fields(b.String())
+	if kana { // a Chinese letter alone is the stem of a word that goes on in Hiragana
+		list = slices.DeleteFunc(list, func(w string) bool { return utf8.RuneCountInString(w) == 1 })
+	}
+	return list
+}
+
+// The kinds of letters that segments are made of.
+const (
+	kindSign = iota + 1
+	kindOther
+	kindHan
+	kindHiragana
+	kindKatakana
+)
+
+func kindOf(r rune) int {
+	switch {
+	case unicode.Is(unicode.Hiragana, r):
+		return kindHiragana
+	case unicode.Is(unicode.Katakana, r) || r == 'ー':
+		return kindKatakana
+	case unicode.Is(unicode.Han, r):
+		return kindHan
+	case words.Unspaced(r):
+		return kindHan
+	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r), strings.ContainsRune("+#-.%", r):
+		return kindOther
+	}
+	return kindSign
+}
+
+func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\u3000' }
+
+// isSign reports whether r is none of a word where it stands at its end.
+func isSign(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("+#%°$€£¥", r)
+}
+
+// when marks the fields that say when.
+func (a *asking) when() {
+	for i := 0; i < len(a.fields); {
+		n := a.timeAt(i)
+		for k := i; k < i+n; k++ {
+			a.fields[k].time = true
+		}
+		i += max(1, n)
+	}
+}
+
+// timeForms are the forms of expressions of time, the longer before what they begin
+// with: each word is a name of the lexicon, or "year" or "number".
+var timeForms = forms(
+	"before last number unit", "before last unit", "before month year", "before number month year", "before year", "before unit ago", "before number unit",
+	"last number unit", "last unit", "number last unit", "unit ago", "number unit ago", "month number year", "number month year", "month year", "before month", "year", "month", "now",
+)
+
+func forms(list ...string) (all [][]string) {
+	for _, f := range list {
+		all = append(all, strings.Fields(f))
+	}
+	return all
+}
+
+// timeAt returns how many fields from i on say when.
+func (a *asking) timeAt(i int) int {
+	for _, form := range timeForms {
+		if i+len(form) > len(a.fields) {
+			continue
+		}
+		ok := true
+		for k, name := range form {
+			ok = ok && a.fields[i+k].is(name)
+		}
+		if ok && (len(form) > 1 || !among("doubtful", a.fields[i].folded)) {
+			return len(form)
+		}
+	}
+	return 0
+}
+
+var (
+	yearForm   = regexp.MustCompile(`^(?:1[0-9]|20|21)\d\ds?$|^(?:1[0-9]|20|21)\d\d年(?:\d{1,2}月)?`)
+	numberForm = regexp.MustCompile(`^\d{1,3}(?:st|nd|rd|th|\.)?$`)
+)
+
+// is reports whether a field is of a name of the lexicon, or a year or a number.
+func (f field) is(name string) bool {
+	switch name {
+	case "year":
+		return yearForm.MatchString(f.text)
+	case "number":
+		return numberForm.MatchString(f.folded)
+	case "now":
+		if unspaced(f.folded) {
+			return slices.ContainsFunc(lexicon["now"], func(w string) bool { return unspaced(w) && strings.Contains(f.folded, w) })
+		}
+	}
+	return among(name, f.folded)
+}

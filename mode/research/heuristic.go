@@ -1,0 +1,403 @@
+package research
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/words"
+)
+
+// Bounds on a plan, with a model or without one.
+const (
+	maxSteps   = 8
+	maxTerms   = 8
+	maxQueries = 3   // of the web, and of the memory
+	maxItem   = 400 // bytes of a query, a step or a term
+	maxWords   = 16  // of a query that is made of a question: of more, nothing has all
+	longAsked  = 30  // words of a question that is a task of its own
+)
+
+// termsOf returns the key terms of a question, those first that tell most: phrases in
+// quotation marks, names, numbers, and the words that are left, each as it is written.
+func termsOf(question string) []string {
+	a := ask(question)
+	var terms []string
+	add := func(term string) {
+		term = strings.TrimSpace(cleaned(term))
+		low := words.Fold(term)
+		has := func(t string) bool { return strings.Contains(" "+words.Fold(t)+" ", " "+low+" ") }
+		if utf8.RuneCountInString(term) > 1 && len(terms) < maxTerms && !slices.ContainsFunc(terms, has) {
+			terms = append(terms, term)
+		}
+	}
+	for _, f := range a.fields {
+		if f.phrase {
+			add(f.text)
+		}
+	}
+	for _, name := range a.names() {
+		add(name)
+	}
+	for _, f := range a.fields {
+		if strings.ContainsFunc(f.text, unicode.IsDigit) {
+			add(f.text)
+		}
+	}
+	for _, f := range a.fields {
+		if f.content() && !f.time && !among("comparing", f.folded) {
+			add(f.text)
+		}
+	}
+	return terms
+}
+
+// content reports whether a field is of what is asked for.
+func (f field) content() bool {
+	return !f.plain && !among("filler", f.folded) && !among("negation", f.folded) && !among("polite", f.folded)
+}
+
+// names returns runs of words with capitals. One word is a name if no sentence begins
+// with it; in German, where all nouns have capitals, it takes two.
+func (a *asking) names() (list []string) {
+	for i := 0; i < len(a.fields); {
+		n := 0
+		for i+n < len(a.fields) && a.fields[i+n].capital() && (n == 0 || !a.fields[i+n-1].ends) {
+			n++
+		}
+		if n > 1 || n == 1 && !a.fields[i].first && a.lang != "de" {
+			var run []string
+			for _, f := range a.fields[i : i+n] {
+				run = append(run, f.text)
+			}
+			list = append(list, strings.Join(run, " "))
+		}
+		i += max(1, n)
+	}
+	return list
+}
+
+// capital reports whether a field may be of a name.
+func (f field) capital() bool {
+	r, _ := utf8.DecodeRuneInString(f.text)
+	return unicode.IsUpper(r) && f.content() && !f.phrase && !f.time && !among("comparing", f.folded)
+}
+
+// queriesOf returns what to ask the web and the memory for a question, one to three
+// each: the question without what only asks; for what is compared, each side; for a
+// question of several, each of them.
+func queriesOf(question string) (web, memory []string) {
+	a := ask(question)
+	when := a.period()
+	parts, sides := a.parts(), a.sides()
+	if len(sides) < 2 && len(parts) > maxQueries-1 { // the whole would be too much at once
+		return a.listed(nil, parts, when, true), a.listed(nil, parts, when, false)
+	}
+	more := parts
+	if len(sides) == 2 {
+		more = sides
+	}
+	whole := [][]field{a.fields}
+	return a.listed(whole, more, when, true), a.listed(whole, more, when, false)
+}
+
+// listed returns queries of lists of fields, each once, with the time that is meant.
+// There is always one.
+func (a *asking) listed(whole, more [][]field, when string, web bool) []string {
+	var list []string
+	for i, fields := range slices.Concat(whole, more) {
+		q := queryFor(fields, web && i < len(whole)+len(more))
+		if q != "" && when != "" && !strings.Contains(words.Fold(q), words.Fold(when)) {
+			q += " " + when
+		}
+		q = cleaned(q)
+		same := func(o string) bool { return words.Fold(o) == words.Fold(q) }
+		if q != "" && len(list) < maxQueries && !slices.ContainsFunc(list, same) {
+			list = append(list, q)
+		}
+	}
+	if len(list) == 0 {
+		if q := cleaned(a.text); q != "" {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// queryFor returns the words of fields that a search can use. The web knows pages that
+// say how and why, and is told.
+func queryFor(fields []field, web bool) string {
+	var kept []string
+	for i, f := range fields {
+		asks := web && i == 0 && among("asks", f.folded)
+		if !f.time && !asks && !among("negation", f.folded) && (f.plain || among("polite", f.folded) || among("filler", f.folded) && i < leading(fields)) {
+			continue
+		}
+		if len(kept) == maxWords {
+			break
+		}
+		if f.phrase {
+			kept = append(kept, `"`+f.text+`"`)
+		} else {
+			kept = append(kept, f.text)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// leading returns how many fields only lead a question in.
+func leading(fields []field) int {
+	for i, f := range fields {
+		if !f.plain && !among("filler", f.folded) || f.phrase {
+			return i
+		}
+	}
+	return len(fields)
+}
+
+// period returns the expression of time of a question, if it has just one.
+func (a *asking) period() string {
+	var found []string
+	for i := 0; i < len(a.fields); i++ {
+		var run []string
+		for ; i < len(a.fields) && a.fields[i].time; i++ {
+			run = append(run, a.fields[i].text)
+		}
+		if len(run) > 0 {
+			found = append(found, strings.Join(run, " "))
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// parts returns the questions that a question has, if they are several. One that says
+// little by itself gets the subject of the first.
+func (a *asking) parts() (list [][]field) {
+	begin := 0
+	for i := range a.fields {
+		last := i == len(a.fields)-1
+		if !last && !a.cuts(i) {
+			continue
+		}
+		p := a.fields[begin : i+1]
+		begin = i + 1
+		if n := contents(p); n > 0 {
+			list = append(list, p)
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	subject := subjectOf(list[0])
+	for i := 1; i < len(list); i++ {
+		refers := slices.ContainsFunc(list[i], func(f field) bool { return f.plain && among("pronoun", f.folded) })
+		if refers || contents(list[i]) < 2 {
+			list[i] = slices.Concat(subject, list[i])
+		}
+	}
+	return list
+}
+
+// cuts reports whether another question begins after a field.
+func (a *asking) cuts(i int) bool {
+	next := a.fields[i+1]
+	if next.first {
+		return true
+	}
+	return !next.phrase && among("joins", next.folded) && i+2 < len(a.fields) && among("question", a.fields[i+2].folded) && a.fields[i+2].plain
+}
+
+// contents returns how many fields are of what is asked for.
+func contents(fields []field) (n int) {
+	for _, f := range fields {
+		if f.content() {
+			n++
+		}
+	}
+	return n
+}
+
+// subjectOf returns what a question is about: its name, or its last words.
+func subjectOf(fields []field) (subject []field) {
+	for _, f := range fields {
+		if f.phrase || f.capital() && !f.first {
+			subject = append(subject, f)
+		}
+	}
+	if len(subject) == 0 {
+		for _, f := range fields {
+			if f.content() && !f.time {
+				subject = append(subject, f)
+			}
+		}
+		subject = subject[max(0, len(subject)-2):]
+	}
+	return subject[:min(len(subject), 4)]
+}
+
+// compares are the forms of questions that compare, over the words of a question with
+// blanks between and a comma after where one stands. The first group is one side, the
+// second the other.
+var compares = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b(?:differences?|comparison|compare|choose|choice|trade-?offs?) (?:between |of )?(.+?) (?:and|with|to|versus|vs\.?|or) (.+)`),
+	regexp.MustCompile(`(?i)\b(?:unterschiede?|vergleiche?n?|wahl)(?: sie)? (?:zwischen |von )?(.+?) (?:und|mit|oder|vs\.?) (.+)`),
+	regexp.MustCompile(`(?i)(?:diff[ée]rences?|compare[rz]?|comparaison|choisir) (?:entre |de )?(.+?) (?:et|[àa]|avec|ou|vs\.?) (.+)`),
+	regexp.MustCompile(`(?i)(?:diferencias?|compara[rn]?|comparaci[óo]n|elegir) (?:entre |de )?(.+?) (?:y|e|con|o|vs\.?) (.+)`),
+	regexp.MustCompile(`(?i)(.+?) (?:vs\.?|versus) (.+)`),
+	regexp.MustCompile(`(?i)(.+?) (?:more \S+|less \S+|better|worse|\S{2,}er) than (.+)`),
+	regexp.MustCompile(`(?i)(.+?) (?:besser|schlechter|mehr|weniger|\S{3,}er) als (.+)`),
+	regexp.MustCompile(`(?i)(.+?) (?:meilleure?s?|mieux|pire|plus \S+|moins \S+) que (.+)`),
+	regexp.MustCompile(`(?i)(.+?) (?:mejor|peor|m[áa]s \S+|menos \S+) que (.+)`),
+	regexp.MustCompile(`(.+?)(?:和|与|與|跟|比)(.+?)(?:之间|之間)?的?(?:区别|區別|差异|差異|比较|比較|哪个|哪個|更|好)`),
+	regexp.MustCompile(`([^、。]+?)と([^、。]+?)(?:との|の|は)?(?:違い|比較|どちら|どっち)`),
+	regexp.MustCompile(`(?i)(.+?) (?:or|oder|ou) (.+)`),
+}
+
+// aboutBoth begins what is said of both sides.
+var aboutBoth = regexp.MustCompile(`(?i)[,?!:;]|\s(?:for|in|with|when|regarding|concerning|on|if|für|bei|beim|im|wenn|hinsichtlich|pour|dans|en|para|cuando)\s|(?:在|について)`)
+
+// sides returns what a question compares, with what is said of both; nil if it does
+// not compare two things.
+func (a *asking) sides() [][]field {
+	for _, form := range compares {
+		m := form.FindStringSubmatch(a.text)
+		if m == nil {
+			continue
+		}
+		left, right, about := m[1], m[2], ""
+		if at := aboutBoth.FindStringIndex(right); at != nil {
+			right, about = right[:at[0]], strings.TrimSpace(right[at[0]:])
+		}
+		if at := strings.LastIndexAny(left, ",:;?"); at >= 0 && contents(a.again(left[at+1:])) > 0 {
+			left = left[at+1:]
+		}
+		one, other := a.content(left), a.content(right)
+		if len(one) == 0 || len(other) == 0 || len(other) > maxSide {
+			continue
+		}
+		one = one[max(0, len(one)-max(len(other), named(one))):]
+		rest := a.content(about)
+		rest = rest[:min(len(rest), maxSide)]
+		return [][]field{slices.Concat(one, rest), slices.Concat(other, rest)}
+	}
+	return nil
+}
+
+// maxSide bounds a side of a comparison, in words.
+const maxSide = 5
+
+// named returns how many words at the end of fields are of one name.
+func named(fields []field) (n int) {
+	for n < len(fields) && fields[len(fields)-1-n].capital() {
+		n++
+	}
+	return n
+}
+
+// again takes a part of a question apart.
+func (a *asking) again(s string) []field {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	p := ask(s)
+	for i := range p.fields {
+		p.fields[i].plain = !p.fields[i].phrase && (&asking{text: a.text, lang: a.lang}).isPlain(p.fields[i])
+	}
+	return p.fields
+}
+
+// content returns the fields of a part of a question that are of what is asked for.
+func (a *asking) content(s string) []field {
+	return slices.DeleteFunc(a.again(s), func(f field) bool { return !f.content() })
+}
+
+// sum matches arithmetic.
+var sum = regexp.MustCompile(`^[^\pL]*\d[\d\s.,]*(?:[-+*/×÷^xX=%−]|\s(?:plus|minus|times|mal|fois|por)\s)[-\d\s.,+*/×÷^xX()=%−?]*$`)
+
+// shortAsked is how many words of substance a question has at most that a fact answers.
+const shortAsked = 5
+
+// effortOf returns how much work a question is worth: trivial, normal or deep.
+func effortOf(question string) string {
+	a := ask(question)
+	bare := strings.TrimSpace(question)
+	if len(bare) > maxRead {
+		return deep
+	}
+	if isSum(a) {
+		return trivial
+	}
+	if a.has("comparison") || a.has("deep") || len(a.fields) > longAsked || len(a.parts()) > 1 || a.compares() {
+		return deep
+	}
+	n := contents(a.fields)
+	if unspaced(a.text) {
+		if (a.begins("simple") || a.has("fact")) && !a.has("open") && !a.timely() && utf8.RuneCountInString(a.text) <= 20 {
+			return trivial
+		}
+		return normal
+	}
+	if n > 0 && n <= shortAsked && a.beginsSimply() && !a.has("open") && !a.timely() {
+		return trivial
+	}
+	return normal
+}
+
+// compares reports whether a question compares two things in a sentence that says so.
+// That two things stand beside an "or" says little.
+func (a *asking) compares() bool {
+	for _, form := range compares[:len(compares)-1] {
+		if m := form.FindStringSubmatch(a.text); m != nil && len(a.content(m[1])) > 0 && len(a.content(m[2])) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isSum reports whether a question is arithmetic.
+func isSum(a *asking) bool {
+	s := a.text
+	for i := range a.fields {
+		if strings.ContainsFunc(a.fields[i].text, unicode.IsDigit) {
+			at := strings.Index(s, a.fields[i].text)
+			return at >= 0 && sum.MatchString(s[at:]) && i <= 3 && contents(a.fields[:i]) == 0
+		}
+	}
+	return false
+}
+
+// beginsSimply reports whether a question begins as those do that a fact answers, after
+// what only leads it in.
+func (a *asking) beginsSimply() bool {
+	if a.begins("simple") {
+		return true
+	}
+	for i, f := range a.fields {
+		if i > 0 && i <= 6 && a.from(i).begins("simple") {
+			return true
+		}
+		if !f.plain && !among("filler", f.folded) {
+			return false
+		}
+	}
+	return false
+}
+
+// from returns a question without its first fields.
+func (a *asking) from(i int) *asking {
+	b := &asking{fields: a.fields[i:], folded: a.folded, padded: " "}
+	for _, f := range b.fields {
+		b.padded += f.folded + " "
+	}
+	return b
+}
+
+// timely reports whether an answer may have been another one a while ago.
+func (a *asking) timely() bool {
+	return slices.ContainsFunc(a.fields, func(f field) bool { return f.time && !f.is("year") && !f.is("before") })
+}
