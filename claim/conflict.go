@@ -23,15 +23,21 @@ const (
 // question tells what the thing is.
 func Conflicts(quotes []Quote) []ponder.Conflict {
 	quotes, lines := prepared(quotes)
+	all := opposed(quotes, lines, func([]lexeme) bool { return true })
+	return ordered(append(all, conflicts(quotes, lines)...))
+}
+
+// conflicts returns where quotes say different things of what they themselves name.
+func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
 	var found []stated
 	for i, q := range quotes {
 		found = append(found, statedIn(q, i, nil, lines[i])...)
 	}
-	var list []ponder.Conflict
+	found = append(found, changed(quotes, framesOf(quotes, lines))...)
 	for _, group := range bySubject(found) {
 		list = append(list, dissent(quotes, group)...)
 	}
-	return ordered(list)
+	return list
 }
 
 // ConflictsAbout returns where quotes disagree in what a question asks. The question
@@ -42,16 +48,12 @@ func Conflicts(quotes []Quote) []ponder.Conflict {
 // Where a question asks for nothing that can be compared so, it is as [Conflicts].
 func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 	topic := askedTopicOf(question)
-	if topic.attribute == nil || len(topic.subject) == 0 {
-		return Conflicts(quotes)
-	}
 	quotes, lines := prepared(quotes)
-	var frames []frame
-	for i := range lines {
-		for _, line := range lines[i] {
-			frames = append(frames, frameOf(quotes[i].Text, i, line))
-		}
+	said := opposed(quotes, lines, asksAbout(question))
+	if topic.attribute == nil || len(topic.subject) == 0 {
+		return ordered(append(said, conflicts(quotes, lines)...))
 	}
+	frames := framesOf(quotes, lines)
 	framed := make([][]stated, len(quotes))
 	for _, s := range topic.framed(quotes, frames) {
 		framed[s.quote] = append(framed[s.quote], s)
@@ -64,7 +66,7 @@ func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 		}
 		list = append(list, topic.of(of, lines[i])...)
 	}
-	return ordered(dissent(quotes, list))
+	return ordered(append(said, dissent(quotes, list)...))
 }
 
 // prepared returns the quotes that are compared, in an order of their own, and their

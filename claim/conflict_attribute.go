@@ -49,7 +49,7 @@ var attributes = sync.OnceValue(func() (list []*attribute) {
 	return list
 })
 
-var worthKinds = map[string]worthKind{"number": numberWorth, "date": dateWorth, "name": nameWorth, "place": placeWorth, "listedTerm": termWorth}
+var worthKinds = map[string]worthKind{"number": numberWorth, "date": dateWorth, "name": nameWorth, "place": placeWorth, "term": termWorth}
 
 func attributeOf(cells []string) *attribute {
 	kind := strings.Fields(cells[1])

@@ -92,7 +92,7 @@ func (f frame) align(o frame) (slots []slot, strong, ok bool) {
 		return nil, false, false
 	}
 	i, k := 0, 0
-	for i < n && k < m {
+	for i < n && k < m && table[i][k] > 0 {
 		from, at := i, k
 		for i < n && k < m && f.units[i].key != o.units[k].key {
 			if table[i+1][k] >= table[i][k+1] {
@@ -101,12 +101,12 @@ func (f frame) align(o frame) (slots []slot, strong, ok bool) {
 				k++
 			}
 		}
-		if i-from == 1 && k-at == 1 {
+		if i-from == k-at && i > from && i-from <= 2 {
 			slots = append(slots, slot{from, at})
 		}
 		i, k = i+1, k+1
 	}
-	if i == n-1 && k == m-1 {
+	if n-i == m-k && n > i && n-i <= 2 {
 		slots = append(slots, slot{i, k})
 	}
 	strong = int(table[0][0]) >= max(2*minFrame, max(n, m)*8/10)
@@ -253,4 +253,46 @@ func (f frame) led(a *attribute, u frameUnit) bool {
 		}
 	}
 	return false
+}
+
+func framesOf(quotes []Quote, lines [][][]lexeme) (frames []frame) {
+	for i := range lines {
+		for _, line := range lines[i] {
+			frames = append(frames, frameOf(quotes[i].Text, i, line))
+		}
+	}
+	return frames
+}
+
+// changed returns what sentences say that differ in one number or date, and in nothing
+// else: of things that they name, in an attribute of the table.
+func changed(quotes []Quote, frames []frame) (list []stated) {
+	pairs(frames, func(a, b frame) {
+		slots, strong, ok := a.align(b)
+		if !ok || !strong || len(slots) != 1 || len(a.units) != len(b.units) {
+			return
+		}
+		for _, attr := range attributes() {
+			t := askedTopic{attribute: attr, subject: a.names()}
+			if attr.kind != numberWorth && attr.kind != dateWorth || len(t.subject) == 0 {
+				continue
+			}
+			x, y := t.value(quotes[a.quote].Text, a, slots[0].a), t.value(quotes[b.quote].Text, b, slots[0].b)
+			if x.attribute != nil && y.attribute != nil && x.dimension == y.dimension && x.time == y.time && !x.worth.fits(y.worth) && t.cued(a, slots[0].a) {
+				list = append(list, x, y)
+				return
+			}
+		}
+	})
+	return list
+}
+
+// names returns the words of the first name of a frame.
+func (f frame) names() []string {
+	for _, u := range f.units {
+		if u.name {
+			return u.worth.words
+		}
+	}
+	return nil
 }

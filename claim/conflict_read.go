@@ -344,7 +344,7 @@ func (r *statedReader) label(line []lexeme, k int, a *attribute, subject []strin
 	if k < len(line) && line[k].fold == ":" {
 		k++
 	}
-	if k < len(line) {
+	if k < len(line) && slices.ContainsFunc(statedCues()[line[k].fold], func(c statedCue) bool { return c.listedTerm != nil && c.attribute == a }) {
 		r.termsIn(line, line[k:min(len(line), k+3)], subject, a)
 	}
 }
