@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"math/bits"
 	"runtime"
 	"slices"
 	"strings"
@@ -146,26 +147,40 @@ func (c *candidate) said() string {
 	return b.String()
 }
 
-// overlap returns which part of two sorted lists both have, and whether no
-// number is among what only one has: texts that differ in a number do not say the
-// same.
+// overlap returns which part of two sorted lists both have, and, where that is enough
+// for them to say the same, whether no number is among what only one has: texts that
+// differ in a number do not say the same.
 func overlap(a, b []uint64) (part float64, numbers bool) {
-	both, i, j := 0, 0, 0
-	numbers = true
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			both, i, j = both+1, i+1, j+1
-		case j == len(b) || i < len(a) && a[i] < b[j]:
-			numbers = numbers && a[i]&1 == 0
-			i++
-		default:
-			numbers = numbers && b[j]&1 == 0
-			j++
-		}
-	}
+	both := common(a, b)
 	if both == 0 {
-		return 0, numbers
+		return 0, false
 	}
-	return float64(both) / float64(len(a)+len(b)-both), numbers
+	part = float64(both) / float64(len(a)+len(b)-both)
+	return part, part >= sameWords && sameNumbers(a, b)
+}
+
+// common counts what two sorted lists have in common. Its steps depend on no branch
+// that could be guessed wrong, which takes three times as long.
+func common(a, b []uint64) (both int) {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		_, less := bits.Sub64(a[i], b[j], 0)
+		_, more := bits.Sub64(b[j], a[i], 0)
+		i += 1 - int(more)
+		j += 1 - int(less)
+		both += 1 - int(less|more)
+	}
+	return both
+}
+
+// sameNumbers reports whether two sorted lists have the same numbers, which are odd.
+func sameNumbers(a, b []uint64) bool {
+	odd := func(list []uint64) (out []uint64) {
+		for _, x := range list {
+			if x&1 != 0 {
+				out = append(out, x)
+			}
+		}
+		return out
+	}
+	return slices.Equal(odd(a), odd(b))
 }

@@ -3,57 +3,92 @@ package index
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"slices"
+	"sync"
 )
 
 // A place is where the postings of a term are.
 type place struct {
-	group, segment int
-	langs          uint32
-	entry          termEntry
+	segment int
+	langs   uint32
+	entry   termEntry
 }
 
 // fetch reads the postings of groups.
 func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*group) error {
-	var places []place
+	places := make([][]place, len(groups))
+	_ = together(len(groups), func(i int) error {
+		places[i] = v.places(groups[i])
+		return nil
+	})
+	blobs, err := x.chunks(ctx, tx, v, places)
+	if err != nil {
+		return err
+	}
+	return together(len(groups), func(i int) error { return groups[i].read(v, places[i], blobs) })
+}
+
+// together has n things done on all processors at once, and returns an error of them.
+func together(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := 1; i < n; i++ {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	if n > 0 {
+		errs[0] = do(0)
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// places returns where the postings of a group are.
+func (v *view) places(g *group) (list []place) {
+	for _, t := range g.terms {
+		for i, s := range v.segments {
+			if e, ok := s.terms.find(t.term); ok && e.df > 0 {
+				list = append(list, place{i, t.langs, e})
+			}
+		}
+	}
+	return list
+}
+
+// chunks returns the rows that postings are in, by their ids.
+func (x *Index) chunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]place) (map[int64][]byte, error) {
 	blobs := map[int64][]byte{}
-	var keys []chunkKey // of those that are not at hand
-	for gi, g := range groups {
-		g.lists = make([][]posting, len(v.segments))
-		for _, t := range g.terms {
-			for si, s := range v.segments {
-				e, ok := s.terms.find(t.term)
-				if !ok || e.df == 0 {
+	var missing []chunkKey
+	for _, list := range groups {
+		for _, p := range list {
+			s, e := v.segments[p.segment], p.entry
+			for c := e.at / chunkSize; c*chunkSize < e.at+int64(e.size); c++ {
+				k := chunkKey{blobID(s.id, postingKind, int(c)), s.purged}
+				if _, ok := blobs[k.id]; ok {
 					continue
 				}
-				places = append(places, place{gi, si, t.langs, e})
-				for c := e.at / chunkSize; c*chunkSize < e.at+int64(e.size); c++ {
-					k := chunkKey{blobID(s.id, postingKind, int(c)), s.purged}
-					if _, ok := blobs[k.id]; ok {
-						continue
-					}
-					if blobs[k.id] = x.cache.get(k); blobs[k.id] == nil {
-						keys = append(keys, k)
-					}
+				if blobs[k.id] = x.cache.get(k); blobs[k.id] == nil {
+					missing = append(missing, k)
 				}
 			}
 		}
 	}
-	if err := x.fetchBlobs(ctx, tx, keys, blobs); err != nil {
-		return err
-	}
+	return blobs, x.fetchBlobs(ctx, tx, missing, blobs)
+}
+
+// read reads the postings of a group.
+func (g *group) read(v *view, places []place, blobs map[int64][]byte) error {
+	g.lists = make([][]posting, len(v.segments))
 	for _, p := range places {
-		s, g := v.segments[p.segment], groups[p.group]
+		s := v.segments[p.segment]
 		list, err := s.list(p.entry, blobs)
 		if err != nil {
 			return err
 		}
 		g.lists[p.segment] = s.append(g.lists[p.segment], list, p)
 	}
-	for _, g := range groups {
-		g.count(v)
-	}
+	g.count(v)
 	return nil
 }
 
