@@ -31,7 +31,9 @@ func Conflicts(quotes []Quote) []ponder.Conflict {
 func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
 	var found []stated
 	for i, q := range quotes {
-		found = append(found, statedIn(q, i, nil, lines[i])...)
+		of := statedIn(q, i, nil, lines[i])
+		tellApart(of, lines[i], q)
+		found = append(found, of...)
 	}
 	found = append(found, changed(quotes, framesOf(quotes, lines))...)
 	for _, group := range bySubject(found) {
@@ -64,9 +66,24 @@ func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 		if topic.named(lines[i], q.Context) {
 			of = append(of, statedIn(q, i, topic.attribute, lines[i])...)
 		}
-		list = append(list, topic.of(of, lines[i])...)
+		of = topic.of(of, lines[i])
+		tellApart(of, lines[i], q)
+		list = append(list, of...)
 	}
 	return ordered(append(said, dissent(quotes, list)...))
+}
+
+// tellApart sets the qualifiers of the statements of a quote.
+func tellApart(list []stated, lines [][]lexeme, q Quote) {
+	if len(list) == 0 {
+		return
+	}
+	lines = append(lexemes(q.Context, 200), lines...)
+	for i := range list {
+		list[i].qualifiers = slices.DeleteFunc(qualifiers(lines, list[i].subject), func(w string) bool {
+			return nameLinks[w] || slices.Contains(list[i].worth.words, w) // "Red Sand (Jay Arn album)" may be what is said
+		})
+	}
 }
 
 // prepared returns the quotes that are compared, in an order of their own, and their
@@ -158,12 +175,12 @@ func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
 		m := matter{s.attribute.name, s.dimension, s.time}
 		groups[m] = append(groups[m], s)
 	}
-	for m, group := range groups {
-		sides := sidesOf(quotes, clearOnes(group))
-		if len(sides) < 2 {
-			continue
+	for m, all := range groups {
+		for _, group := range apart(clearOnes(all)) {
+			if sides := sidesOf(quotes, group); len(sides) > 1 {
+				out = append(out, ponder.Conflict{Subject: nameOf(quotes, group), Attribute: m.attribute, Time: m.time, Unit: m.dimension, Sides: sides})
+			}
 		}
-		out = append(out, ponder.Conflict{Subject: nameOf(quotes, group), Attribute: m.attribute, Time: m.time, Unit: m.dimension, Sides: sides})
 	}
 	return out
 }
@@ -238,7 +255,7 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 	var sides []ponder.Side
 	all, changed := make(map[string]bool), false
 	for _, group := range groups {
-		side := ponder.Side{Value: spoken(group)}
+		side := ponder.Side{Value: spoken(quotes, group)}
 		voices := make(map[string]bool)
 		for _, s := range group {
 			q := quotes[s.quote]
@@ -270,18 +287,20 @@ func voiceOf(q Quote) string {
 	return "q" + q.ID + "\x00" + q.Text
 }
 
-// spoken returns the form of a value that most say, or else the longest.
-func spoken(group []stated) (best string) {
-	count := make(map[string]int)
+// spoken returns the form of a value that most voices say, or else the most exact and
+// the longest.
+func spoken(quotes []Quote, group []stated) string {
+	voices := make(map[string]map[string]bool)
 	for _, s := range group {
-		count[s.worth.text]++
-	}
-	for text, n := range count {
-		if c := cmp.Or(cmp.Compare(n, count[best]), cmp.Compare(len(text), len(best)), cmp.Compare(best, text)); best == "" || c > 0 {
-			best = text
+		if voices[s.worth.text] == nil {
+			voices[s.worth.text] = make(map[string]bool)
 		}
+		voices[s.worth.text][voiceOf(quotes[s.quote])] = true
 	}
-	return best
+	return slices.MaxFunc(group, func(a, b stated) int {
+		return cmp.Or(cmp.Compare(len(voices[a.worth.text]), len(voices[b.worth.text])), cmp.Compare(b.worth.slack, a.worth.slack),
+			cmp.Compare(len(a.worth.text), len(b.worth.text)), cmp.Compare(b.worth.text, a.worth.text))
+	}).worth.text
 }
 
 func later(a, b time.Time) time.Time {
@@ -291,8 +310,32 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// nameOf returns the name of what statements are of.
-func nameOf(_ []Quote, group []stated) string { return strings.Join(group[0].subject, " ") }
+// nameOf returns the name of what statements are of, as the first source writes it.
+func nameOf(quotes []Quote, group []stated) string {
+	name := slices.Clone(group[0].subject)
+	for i, w := range name {
+		for _, s := range group {
+			q := quotes[s.quote]
+			if said := written(q.Context+"\n"+q.Text, w); said != "" {
+				name[i] = said
+				break
+			}
+		}
+	}
+	return strings.Join(name, " ")
+}
+
+// written returns a word of a text in the form that it has there, or "".
+func written(text, fold string) string {
+	for _, line := range lexemes(text, maxConflictWords) {
+		for _, x := range line {
+			if x.fold == fold {
+				return strings.TrimSuffix(strings.TrimSuffix(text[x.start:x.end], "'s"), "’s")
+			}
+		}
+	}
+	return ""
+}
 
 // ordered sorts conflicts: first those of most voices.
 func ordered(list []ponder.Conflict) []ponder.Conflict {

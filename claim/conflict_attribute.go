@@ -116,8 +116,8 @@ func askedTopicOf(question string) (t askedTopic) {
 	}
 	t.attribute = askedFor(all)
 	lang, _ := words.Detect(question)
-	quoted := false
-	for i, x := range all {
+	quoted, first := false, true
+	for _, x := range all {
 		if x.fold == `"` || x.fold == "“" || x.fold == "”" || x.fold == "„" {
 			quoted = !quoted
 			continue
@@ -125,7 +125,8 @@ func askedTopicOf(question string) (t askedTopic) {
 		if x.kind == lexMark || len(t.subject) >= 12 {
 			continue
 		}
-		named := quoted || x.upper && (i > 0 || !asking[x.fold]) || x.kind == lexNumber
+		named := quoted || x.upper && !(first && asking[x.fold]) || x.kind == lexNumber
+		first = false
 		if named && (quoted || !words.Stop(x.fold, lang)) {
 			t.subject = append(t.subject, x.fold)
 		}

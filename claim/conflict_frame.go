@@ -12,7 +12,9 @@ const (
 	maxFrameUnits = 64   // of a sentence
 	maxFramePairs = 6000 // of sentences
 	minFrame      = 5    // units that sentences must have in common
-	maxSlots      = 3    // that they may differ in
+	strongFrame   = 10
+	longFrame     = 14
+	maxSlots      = 3 // that they may differ in
 )
 
 // A frame is a sentence as what sentences are aligned by: words, and names, numbers and
@@ -70,13 +72,19 @@ func unitAtLexeme(text string, line []lexeme, i int) frameUnit {
 	return frameUnit{key: strings.Join(v.words, " "), from: i, to: k, name: true, worth: v, known: true}
 }
 
-// align returns where two frames differ by one unit each; ok if they have enough in
-// common to be one sentence, strong if it is nearly all.
-func (f frame) align(o frame) (slots []slot, strong, ok bool) {
+// An alignment is where two frames differ, by one unit or two on either side.
+type alignment struct {
+	slots  []slot
+	strong bool // they are one sentence but for that
+	long   bool // and it is too long to be written twice
+}
+
+// align compares two frames; ok if they have enough in common to be one sentence.
+func (f frame) align(o frame) (al alignment, ok bool) {
 	n, m := len(f.units), len(o.units)
 	least := max(minFrame, max(n, m)*6/10)
 	if min(n, m) < least {
-		return nil, false, false
+		return al, false
 	}
 	var table [maxFrameUnits + 1][maxFrameUnits + 1]uint8
 	for i := n - 1; i >= 0; i-- {
@@ -89,7 +97,7 @@ func (f frame) align(o frame) (slots []slot, strong, ok bool) {
 		}
 	}
 	if int(table[0][0]) < least {
-		return nil, false, false
+		return al, false
 	}
 	i, k := 0, 0
 	for i < n && k < m && table[i][k] > 0 {
@@ -102,15 +110,16 @@ func (f frame) align(o frame) (slots []slot, strong, ok bool) {
 			}
 		}
 		if i-from == k-at && i > from && i-from <= 2 {
-			slots = append(slots, slot{from, at})
+			al.slots = append(al.slots, slot{from, at})
 		}
 		i, k = i+1, k+1
 	}
 	if n-i == m-k && n > i && n-i <= 2 {
-		slots = append(slots, slot{i, k})
+		al.slots = append(al.slots, slot{i, k})
 	}
-	strong = int(table[0][0]) >= max(2*minFrame, max(n, m)*8/10)
-	return slots, strong, len(slots) > 0 && len(slots) <= maxSlots
+	al.strong = int(table[0][0]) >= max(strongFrame, max(n, m)*8/10)
+	al.long = al.strong && int(table[0][0]) >= longFrame
+	return al, len(al.slots) > 0 && len(al.slots) <= maxSlots
 }
 
 // pairs calls yield for sentences of different quotes that have three units in a row in
@@ -143,15 +152,16 @@ func pairs(frames []frame, yield func(a, b frame)) {
 // framed returns what sentences say that differ in what a question asks for.
 func (t askedTopic) framed(quotes []Quote, frames []frame) (list []stated) {
 	pairs(frames, func(a, b frame) {
-		slots, strong, ok := a.align(b)
-		if !ok || !strong && !t.near(quotes[a.quote], quotes[b.quote]) {
+		al, ok := a.align(b)
+		if !ok || !al.strong && !t.near(quotes[a.quote], quotes[b.quote]) {
 			return
 		}
-		for _, s := range slots {
+		for _, s := range al.slots {
 			x, y := t.value(quotes[a.quote].Text, a, s.a), t.value(quotes[b.quote].Text, b, s.b)
 			if x.attribute == nil || y.attribute == nil || x.dimension != y.dimension || x.worth.fits(y.worth) || !t.cued(a, s.a) || !t.cued(b, s.b) {
 				continue
 			}
+			x.copied, y.copied = al.long, al.long
 			list = append(list, x, y)
 			if t.attribute.kind != numberWorth {
 				break // what comes later in a sentence is of something else
@@ -268,8 +278,8 @@ func framesOf(quotes []Quote, lines [][][]lexeme) (frames []frame) {
 // else: of things that they name, in an attribute of the table.
 func changed(quotes []Quote, frames []frame) (list []stated) {
 	pairs(frames, func(a, b frame) {
-		slots, strong, ok := a.align(b)
-		if !ok || !strong || len(slots) != 1 || len(a.units) != len(b.units) {
+		al, ok := a.align(b)
+		if !ok || !al.strong || len(al.slots) != 1 || len(a.units) != len(b.units) {
 			return
 		}
 		for _, attr := range attributes() {
@@ -277,8 +287,9 @@ func changed(quotes []Quote, frames []frame) (list []stated) {
 			if attr.kind != numberWorth && attr.kind != dateWorth || len(t.subject) == 0 {
 				continue
 			}
-			x, y := t.value(quotes[a.quote].Text, a, slots[0].a), t.value(quotes[b.quote].Text, b, slots[0].b)
-			if x.attribute != nil && y.attribute != nil && x.dimension == y.dimension && x.time == y.time && !x.worth.fits(y.worth) && t.cued(a, slots[0].a) {
+			x, y := t.value(quotes[a.quote].Text, a, al.slots[0].a), t.value(quotes[b.quote].Text, b, al.slots[0].b)
+			if x.attribute != nil && y.attribute != nil && x.dimension == y.dimension && x.time == y.time && !x.worth.fits(y.worth) && t.cued(a, al.slots[0].a) {
+				x.copied, y.copied = al.long, al.long
 				list = append(list, x, y)
 				return
 			}

@@ -18,8 +18,10 @@ type stated struct {
 	dimension  string
 	time       string // the year it holds for, if the sentence says so
 	worth      worth
-	named      bool // its sentence names the thing
-	framed     bool // another quote has the same sentence with another value
+	qualifiers []string // that tell the thing from others of its name
+	named      bool     // its sentence names the thing
+	copied     bool     // as framed, and the sentence is so long that one is a copy of the other
+	framed     bool     // another quote has the same sentence with another value
 }
 
 // A statedCue is a phrase that a value of an attribute stands beside.
@@ -217,12 +219,19 @@ func (r *statedReader) before(line []lexeme, i int, a *attribute, subject []stri
 		if !ok {
 			continue
 		}
-		if m.to >= i-1 && m.to <= i && fitsDimension(m, a) && !aYear(r.text, line, k, a) {
+		if m.to >= i-1 && m.to <= i && fitsDimension(m, a) && !aYear(r.text, line, k, a) && !derived(line, m.from) {
 			r.add(line, subject, a, m.dimension, timeAt(r.text, line, m.from, m.to), m.worth)
 		}
 		return
 	}
 }
+
+// derived reports whether a word shortly before a number says that it is a ratio.
+func derived(line []lexeme, from int) bool {
+	return slices.ContainsFunc(line[max(0, from-6):from], func(x lexeme) bool { return ratios[x.fold] })
+}
+
+var ratios = wordSet(`density growth rate median average mean dichte durchschnitt densite moyenne densidad media tasa`)
 
 // aYear reports whether the number at k is rather a year: it has no unit, and a word
 // such as "in" stands before it.
@@ -241,6 +250,12 @@ func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []st
 		}
 		if v, n := statedDateAt(r.text, line, j); n > 0 && v.date[0] > 0 {
 			v.slack = dateSlack(line, j, v)
+			r.add(line, subject, a, "", "", v)
+			return
+		}
+	}
+	for j := max(0, at-7); j < at; j++ {
+		if v, n := statedDateAt(r.text, line, j); n > 1 && v.date[0] > 0 && j+n <= at && at-j-n < 2 { // 3. März 1924 geboren
 			r.add(line, subject, a, "", "", v)
 			return
 		}

@@ -156,12 +156,35 @@ func digitMark(text string, i, j int) (size int, group bool) {
 		if behind > 0 {
 			return n, false
 		}
+	case ' ':
+		if behind == 3 && headDigits(text, i, j) && spaced(text, i, k) {
+			return n, true
+		}
 	case '\'', '’', '\u00a0', '\u202f', '\u2009':
 		if behind == 3 && headDigits(text, i, j) {
 			return n, true
 		}
 	}
 	return 0, false
+}
+
+// spaced reports whether a number that begins at i and has a space before the group that
+// ends at k is one number: a word in small letters stands before it, and one behind it.
+func spaced(text string, i, k int) bool {
+	for k+4 <= len(text) && text[k] == ' ' && allDigits(text[k+1:k+4]) {
+		k += 4
+	}
+	before := strings.Fields(text[max(0, i-24):i])
+	behind, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[k:min(len(text), k+8)], " "))
+	if len(before) == 0 || k >= len(text) || text[k] != ' ' && text[k] != '.' {
+		return false
+	}
+	last, _ := utf8.DecodeRuneInString(before[len(before)-1])
+	return unicode.IsLower(last) && (unicode.IsLower(behind) || text[k] == '.')
+}
+
+func allDigits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
 // headDigits reports whether what stands before a group is at most three digits, or a

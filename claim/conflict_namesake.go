@@ -1,0 +1,85 @@
+package claim
+
+import "slices"
+
+// qualifiers returns what a text puts behind a name to tell it from others: "Michigan"
+// of "Blue Lake, Michigan", and "film" of "Red Sand (film)". The name is some words.
+func qualifiers(lines [][]lexeme, name []string) []string {
+	for _, line := range lines {
+		for i := 1; i < len(line); i++ {
+			if !slices.Contains(name, line[i-1].fold) || i < min(2, len(name)) || len(name) > 1 && !slices.Contains(name, line[i-2].fold) {
+				continue
+			}
+			if list := qualifierAt(line, i); len(list) > 0 {
+				return list
+			}
+		}
+	}
+	return nil
+}
+
+func qualifierAt(line []lexeme, i int) (list []string) {
+	switch line[i].fold {
+	case "(":
+		for k := i + 1; k < len(line) && k < i+8; k++ {
+			x := line[k]
+			if x.fold == ")" {
+				return sortedSet(list)
+			}
+			if x.fold == "born" || monthOf(x.fold) > 0 || x.fold == "–" {
+				return nil
+			}
+			if x.kind == lexWord {
+				list = append(list, x.fold)
+			}
+		}
+	case ",":
+		for k := i; k+1 < len(line) && line[k].fold == "," && line[k+1].kind == lexWord && line[k+1].upper; {
+			for k++; k < len(line) && line[k].kind == lexWord && line[k].upper; k++ {
+				list = append(list, line[k].fold)
+			}
+		}
+		return sortedSet(list)
+	}
+	return nil
+}
+
+// apart divides statements by the things of one name that their quotes tell apart. What
+// tells nothing is with the others if those are of one thing, and else alone. A sentence
+// that was changed is of one thing, whatever it is called.
+func apart(list []stated) (groups [][]stated) {
+	var plain []stated
+	var kinds [][]string
+	for _, s := range list {
+		if s.copied || s.attribute.kind == placeWorth || len(s.qualifiers) == 0 {
+			plain = append(plain, s)
+			continue
+		}
+		i := slices.IndexFunc(kinds, func(k []string) bool { return slices.Equal(k, s.qualifiers) })
+		if i < 0 {
+			i = len(kinds)
+			kinds, groups = append(kinds, s.qualifiers), append(groups, nil)
+		}
+		groups[i] = append(groups[i], s)
+	}
+	if oneThing(kinds) {
+		return [][]stated{list}
+	}
+	return append(groups, plain)
+}
+
+// oneThing reports whether of any two lists of qualifiers one has all of the other.
+func oneThing(kinds [][]string) bool {
+	for i, a := range kinds {
+		for _, b := range kinds[:i] {
+			if !subset(a, b) && !subset(b, a) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func subset(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
+}
