@@ -13,9 +13,9 @@ import (
 
 // Bounds on what is read of a question.
 const (
-	maxRead   = 4 << 10 // bytes: what follows is detail
-	maxFields = 400
-	maxPhrase = 80 // bytes of what stands in quotation marks
+	maxReading = 4 << 10 // bytes: what follows is detail
+	maxFields  = 400
+	maxPhrase  = 80 // bytes of what stands in quotation marks
 )
 
 // An asking is a question, taken apart.
@@ -40,7 +40,7 @@ type field struct {
 
 // ask takes a question apart.
 func ask(question string) *asking {
-	a := &asking{text: text.Line(bounded(question, maxRead))}
+	a := &asking{text: text.Line(bounded(question, maxReading))}
 	a.folded = words.Fold(a.text)
 	a.lang = languageOf(a.text)
 	first := true

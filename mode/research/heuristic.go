@@ -15,7 +15,7 @@ const (
 	maxSteps   = 8
 	maxTerms   = 8
 	maxQueries = 3   // of the web, and of the memory
-	maxItem   = 400 // bytes of a query, a step or a term
+	maxItem    = 400 // bytes of a query, a step or a term
 	maxWords   = 16  // of a query that is made of a question: of more, nothing has all
 	longAsked  = 30  // words of a question that is a task of its own
 )
@@ -326,7 +326,7 @@ const shortAsked = 5
 func effortOf(question string) string {
 	a := ask(question)
 	bare := strings.TrimSpace(question)
-	if len(bare) > maxRead {
+	if len(bare) > maxReading {
 		return deep
 	}
 	if isSum(a) {

@@ -285,7 +285,7 @@ const maxWord = 60
 // cleaned returns a query as it may be asked: one line without keys, e-mail addresses
 // and overlong words, cut between words. It is empty if nothing to look for is left.
 func cleaned(query string) string {
-	query = text.Line(bounded(query, maxRead))
+	query = text.Line(bounded(query, maxReading))
 	query = removed.ReplaceAllString(redactor.Text(query), " ")
 	var b strings.Builder
 	for w := range strings.FieldsSeq(query) {

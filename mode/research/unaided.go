@@ -1,0 +1,145 @@
+package research
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ponder/mode/internal/text"
+	"ponder/same"
+)
+
+// Bounds on an answer that is put together.
+const (
+	quotesFirst = 6 // of the group that says most
+	quotesEach  = 3 // of each other
+	quotesInAll = 18
+	quoteLength = 700 // bytes
+	askedLength = 300 // bytes of the question
+	whyLength   = 300 // bytes
+	leastQuoted = 0.1 // confidence in a quote
+	mostQuoted  = 0.6
+)
+
+// quotedAnswer returns the answer that is made without a model: the best quotations,
+// one of each voice, grouped by what was looked for, and how sure it is, from 0 to 0.6.
+// Its first line says that no model wrote it, and why. It is never empty: where nothing
+// was found it says what was looked for.
+func quotedAnswer(question string, list []piece, why string) (answer string, confidence float64) {
+	best := quotedBest(list)
+	if len(best) == 0 {
+		return nothingFound(question, len(list), why), 0
+	}
+	var b strings.Builder
+	b.WriteString("This answer was put together without a model, from quotations of the sources" + because(why) + "\n")
+	groups := groupsOf(best)
+	n, total := 0, 0.0
+	for g, group := range groups {
+		most := quotesEach
+		if g == 0 {
+			most = quotesFirst
+		}
+		for i, p := range group[:min(len(group), most, quotesInAll-n)] {
+			if i == 0 {
+				b.WriteString("\n" + heading(p, question, len(groups)) + "\n\n")
+			}
+			b.WriteString("- “" + text.Clip(p.shown(), quoteLength) + "” [" + p.id() + "]" + from(p) + "\n")
+			n, total = n+1, total+quotedConfidence(p)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n"), math.Round(total/float64(n)*100) / 100
+}
+
+// because returns why there is no model, as the end of a sentence.
+func because(why string) string {
+	if why = strings.TrimRight(text.Clip(text.Line(why), whyLength), ". "); why == "" {
+		return "."
+	}
+	return ": " + framed(why) + "."
+}
+
+// heading says what a group of quotations is about.
+func heading(p piece, question string, groups int) string {
+	about := p.Query
+	if groups == 1 || about == "" {
+		about = question
+	}
+	return "**" + strings.ReplaceAll(framed(text.Clip(text.Line(about), askedLength)), "*", "") + "**"
+}
+
+// from says where a quotation is from, as far as that is known.
+func from(p piece) string {
+	where := strings.NewReplacer("[", "(", "]", ")").Replace(framed(text.Clip(text.Line(p.Title), askedLength)))
+	if !p.Published.IsZero() {
+		where = strings.TrimPrefix(where+", "+p.Published.Format("2006-01-02"), ", ")
+	}
+	if where == "" {
+		return ""
+	}
+	return " (" + where + ")"
+}
+
+// quotedConfidence is that of a quotation: low, for that a source says something does
+// not make it true, and nobody has judged whether it fits the question.
+func quotedConfidence(p piece) float64 {
+	return min(mostQuoted, leastQuoted+bound(p.weight(), 1)/2)
+}
+
+// quotedBest returns what is worth quoting, the best first, one passage of each voice,
+// and none that says what another has said.
+func quotedBest(list []piece) (best []piece) {
+	all := slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return !p.quotable() || text.Line(p.Quote) == "" })
+	slices.SortStableFunc(all, byWeight)
+	heard := make(map[string]bool)
+	var said []same.Text
+	for _, p := range all {
+		if len(best) == 2*quotesInAll {
+			break
+		}
+		if heard[p.voice()] && p.voice() != "" {
+			continue
+		}
+		t := same.Of(text.Clip(p.shown(), quoteLength))
+		if _, v := same.Nearest(said, t); v == same.Same {
+			continue
+		}
+		heard[p.voice()] = true
+		best, said = append(best, p), append(said, t)
+	}
+	return best
+}
+
+// groupsOf returns passages by the query that found them, the group first that has the
+// best.
+func groupsOf(best []piece) (groups [][]piece) {
+	at := make(map[string]int)
+	for _, p := range best {
+		i, ok := at[p.Query]
+		if !ok {
+			i = len(groups)
+			at[p.Query], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], p)
+	}
+	return groups
+}
+
+// nothingFound says that there is nothing to quote, and what was looked for.
+func nothingFound(question string, found int, why string) string {
+	web, memory := queriesOf(question)
+	var looked []string
+	for _, q := range slices.Concat(web, memory) {
+		if q = "“" + framed(text.Clip(q, askedLength)) + "”"; !slices.Contains(looked, q) {
+			looked = append(looked, q)
+		}
+	}
+	s := "No model wrote this" + because(why) + " Nothing was found that answers the question"
+	if found > 0 {
+		s = fmt.Sprintf("%s: of %s none can be quoted", s, passages(found))
+	}
+	if len(looked) > 0 {
+		s += "; what was looked for is " + strings.Join(looked[:min(len(looked), maxQueries)], ", ")
+	}
+	return s + "."
+}
