@@ -59,4 +59,6 @@ type Finding struct {
 	Quotes  []ponder.Passage
 	Against []ponder.Passage
 	Reason  string // one line for users: what was seen, such as "the source says 3,559, not 10,000"
+
+	mismatch bool // a number, date, name or negation is not in the quotes as the claim has it
 }

@@ -29,7 +29,7 @@ func (c *Corpus) Verify(s Sentence) Finding {
 
 // unhurt reports whether nothing was found that speaks against a claim.
 func (c *check) unhurt() bool {
-	return c.turned == "" && c.rival == "" && c.figures == 0 && len(c.missing) == 0
+	return c.turned == "" && c.rival == "" && c.rough == "" && c.figures == 0 && len(c.missing) == 0
 }
 
 // finding returns the verdict of what was found.
@@ -43,6 +43,7 @@ func (c *check) finding() Finding {
 		return f
 	}
 	f.Verdict, f.Reason = c.verdict(f.Score)
+	f.mismatch = !c.unhurt()
 	c.passages(&f)
 	return f
 }

@@ -1,0 +1,160 @@
+package claim
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what is reported as removed.
+const (
+	maxRemoved = 200
+	maxShown   = 200 // bytes of one
+)
+
+// Citations returns a text in which all that is cited was gathered, and what was taken
+// out for that, as it stood, each once. Ids of evidence in any brackets become [e3]; of
+// those that id does not know nothing is left, nor of bare numbers in square brackets
+// and footnotes, which name nothing. Of links and images with an address that url does
+// not know the words stay; addresses in the text go. Marks that Mark would write, or
+// that look like them, go too.
+func Citations(text string, id, url func(string) bool) (clean string, removed []string) {
+	c := citer{id: id, url: url, seen: make(map[string]bool)}
+	text = disguises(text)
+	if unmarked := Unmark(text); unmarked != text {
+		c.report("marks")
+		text = unmarked
+	}
+	for range 8 {
+		next := Unmark(c.pass(text))
+		if next == text {
+			return text, c.removed
+		}
+		text = next
+	}
+	return blunt(text), c.removed
+}
+
+// blunt takes out all that a citation could be made of, where there is no end to taking
+// out what is left of what was taken out.
+func blunt(text string) string {
+	return blunter.Replace(text)
+}
+
+var blunter = strings.NewReplacer("[", "", "]", "", "【", "", "】", "", "(", "", ")", "", "<", "", ">", "", ":", "", "/", " ", "www", "", "WWW", "", "\\", "")
+
+// disguises writes what stands for brackets and the like as what it stands for, and
+// takes out letters that are not seen.
+func disguises(text string) string {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return hidden.Replace(text)
+}
+
+var hidden = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rsqb;", "]", "&lbrack;", "[", "&rbrack;", "]", "&#x5b;", "[", "&#x5d;", "]", "&#x5B;", "[", "&#x5D;", "]",
+	"&colon;", ":", "&sol;", "/", "&#58;", ":", "&#47;", "/", "&#x2f;", "/", "&#x2F;", "/", "&#x3a;", ":", "&#x3A;", ":",
+	"［", "[", "］", "]", "\u200b", "", "\u2060", "", "\ufeff", "", "\u00ad", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "")
+
+// A citer takes out of a text what was not gathered.
+type citer struct {
+	id, url func(string) bool
+	removed []string
+	seen    map[string]bool
+	labels  map[string]bool // of addresses of links that were taken out
+	text    string
+	out     []byte
+	code    []span
+	open    int // tags of links that stay
+}
+
+// report notes that something was taken out.
+func (c *citer) report(what string) {
+	what = flat(what)
+	what = what[:cut(what, maxShown)]
+	if what != "" && !c.seen[what] && len(c.removed) < maxRemoved {
+		c.seen[what] = true
+		c.removed = append(c.removed, what)
+	}
+}
+
+// pass goes over a text once.
+func (c *citer) pass(text string) string {
+	c.text, c.open = text, 0
+	c.out = c.out[:0]
+	c.labels = c.unknownLabels()
+	c.code = c.code[:0]
+	for _, b := range blocks(text) {
+		if b.kind == code {
+			c.code = append(c.code, b.span)
+		}
+	}
+	before := len(c.removed)
+	for i := 0; i < len(text); {
+		n := c.take(i)
+		if n == 0 {
+			_, n = utf8.DecodeRuneInString(text[i:])
+			c.write(text[i : i+n])
+		}
+		i += n
+	}
+	out := string(c.out)
+	if len(c.removed) > before || out != text {
+		out = emptied.ReplaceAllString(out, "")
+	}
+	return out
+}
+
+// emptied are parentheses of which all was taken out.
+var emptied = regexp.MustCompile(`(?i)[ \t]?(\((see|see also|source|sources|via|from|at|link|cf|ref|siehe|quelle|quellen|voir|véase|fuente)?[\s:,;.&]*\)|\[[ ,;:]+\])`)
+
+// take reads what begins at i if it cites something, writes what is left of it, and
+// returns how long it was, or 0.
+func (c *citer) take(i int) int {
+	rest := c.text[i:]
+	switch rest[0] {
+	case '\\':
+		if strings.HasPrefix(rest, "\\[") || strings.HasPrefix(rest, "\\]") {
+			return c.escaped(i)
+		}
+	case '!':
+		if strings.HasPrefix(rest, "![") {
+			if n := c.linked(i, i+1); n > 0 {
+				return n
+			}
+		}
+	case '[':
+		return c.bracketed(i)
+	case '(':
+		return c.parenthesised(i)
+	case '<':
+		return c.tagged(i)
+	case 0xe3: // the first byte of 【
+		if strings.HasPrefix(rest, "【") {
+			return c.lenticular(i)
+		}
+	}
+	return c.address(i)
+}
+
+// drop takes out the bytes from i to end, and a space that would be left over.
+func (c *citer) drop(i, end int) int {
+	c.report(c.text[i:end])
+	c.space(end)
+	return end - i
+}
+
+func (c *citer) write(s string) { c.out = append(c.out, s...) }
+
+// space takes back a space that was written if what follows at end needs none.
+func (c *citer) space(end int) {
+	n := len(c.out)
+	if n < 2 || c.out[n-1] != ' ' || c.out[n-2] == '\n' || c.out[n-2] == ' ' {
+		return
+	}
+	next, _ := utf8.DecodeRuneInString(c.text[end:])
+	if end == len(c.text) || unicode.IsSpace(next) || strings.ContainsRune(".,;:!?)", next) {
+		c.out = c.out[:n-1]
+	}
+}

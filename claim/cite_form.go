@@ -1,0 +1,235 @@
+package claim
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxCitation is the most bytes between the brackets of a citation.
+const maxCitation = 300
+
+// inside returns what stands between brackets, of which one is at i, and where the other
+// ends; ok is false if there is none on the line.
+func (c *citer) inside(i int, open, shut string) (in string, end int, ok bool) {
+	from := i + len(open)
+	limit := min(len(c.text), from+maxCitation)
+	n := strings.Index(c.text[from:limit], shut)
+	if n < 0 || strings.Contains(c.text[from:from+n], "\n\n") {
+		return "", 0, false
+	}
+	return c.text[from : from+n], from + n + len(shut), true
+}
+
+// bracketed reads what begins with [ at i.
+func (c *citer) bracketed(i int) int {
+	if n := c.footnote(i); n > 0 {
+		return n
+	}
+	in, end, ok := c.inside(i, "[", "]")
+	if ok && !strings.Contains(in, "[") {
+		f, is := c.form(in)
+		if n := c.defined(i, in, end, f); n > 0 {
+			return n
+		}
+		if is && !(f.numbers && c.inCode(i)) {
+			if n := c.addressed(i, end, f); n > 0 {
+				return n
+			}
+			return c.cite(i, end, f)
+		}
+	}
+	if n := c.linked(i, i); n > 0 {
+		return n
+	}
+	if ok && !strings.Contains(in, "[") {
+		if left := c.unnamed(in); left != in {
+			c.report(c.text[i:end])
+			c.write("[" + left + "]")
+			return end - i
+		}
+	}
+	return 0
+}
+
+// inCode reports whether a place is in code, where [12] is no citation.
+func (c *citer) inCode(i int) bool {
+	for _, s := range c.code {
+		if s.start <= i && i < s.end {
+			return true
+		}
+	}
+	line := c.text[strings.LastIndexByte(c.text[max(0, i-4096):i], '\n')+1+max(0, i-4096) : i]
+	return strings.Count(line, "`")%2 == 1
+}
+
+// lenticular reads what begins with 【 at i: some models cite so.
+func (c *citer) lenticular(i int) int {
+	in, end, ok := c.inside(i, "【", "】")
+	if !ok {
+		return 0
+	}
+	if f, is := c.form(in); is {
+		return c.cite(i, end, f)
+	}
+	if strings.ContainsAny(in, "†0123456789") || c.unnamed(in) != in {
+		return c.drop(i, end)
+	}
+	return 0
+}
+
+// escaped reads what begins with \[ at i, which is shown as a bracket.
+func (c *citer) escaped(i int) int {
+	for _, shut := range []string{"\\]", "]"} {
+		in, end, ok := c.inside(i, "\\[", shut)
+		if !ok {
+			continue
+		}
+		if f, is := c.form(in); is && !c.inCode(i) {
+			return c.cite(i, end, f)
+		}
+	}
+	return 0
+}
+
+// parenthesised reads (e3), (see e3) and (source: 12); a number alone is no citation.
+func (c *citer) parenthesised(i int) int {
+	in, end, ok := c.inside(i, "(", ")")
+	if !ok || strings.Contains(in, "(") {
+		return 0
+	}
+	f, is := c.form(in)
+	if !is || f.numbers && !f.led && len(f.ids) == 0 || !f.led && !c.meant(f) {
+		return 0
+	}
+	return c.cite(i, end, f)
+}
+
+// meant reports whether the ids of a form are such that something is cited, though they
+// stand in parentheses: they are known, or e and a number.
+func (c *citer) meant(f form) bool {
+	for _, id := range f.ids {
+		if !c.id(id) && (id[0] != 'e' || !numbered(id[1:])) {
+			return false
+		}
+	}
+	return len(f.ids) > 0
+}
+
+// cite writes the ids of a form that are known, each in brackets.
+func (c *citer) cite(i, end int, f form) int {
+	kept := 0
+	for _, id := range f.ids {
+		if !c.id(id) {
+			c.report("[" + id + "]")
+			continue
+		}
+		kept++
+		c.write("[" + id + "]")
+	}
+	if len(f.ids) == 0 || f.numbers {
+		c.report(c.text[i:end])
+	}
+	if kept == 0 {
+		c.space(end)
+	}
+	return end - i
+}
+
+// A form is a citation that was read.
+type form struct {
+	ids     []string // in small letters
+	numbers bool     // it has numbers that are no ids
+	led     bool     // a word such as "source" leads it in
+}
+
+// maxRange is the most ids of a range.
+const maxRange = 30
+
+// leads are words that lead a citation in, and joiners such that stand between ids.
+var (
+	leads   = fieldSet("source sources src ref refs reference references see also cf evidence quote quotes citation citations cite note doc document result quelle quellen beleg belege siehe vgl voir fuente fuentes véase vease id ids")
+	joiners = fieldSet("and & + und et y to bis a")
+)
+
+// form reads what stands between brackets as a citation: ids and numbers, with marks
+// between them and a word in front. ok is false if there is anything else.
+func (c *citer) form(in string) (f form, ok bool) {
+	in = strings.Trim(in, " \t")
+	in = strings.TrimPrefix(in, "^")
+	if len(in) == 0 || len(in) > maxCitation {
+		return f, false
+	}
+	if at := strings.Index(in, "†"); at >= 0 { // 【3†source】, 【e3†L1-L5】
+		in = in[:at]
+		f.led = true
+	}
+	last, ranged := "", false
+	for _, w := range formParts.FindAllString(in, -1) {
+		low := strings.ToLower(w)
+		switch {
+		case w == "-" || w == "–" || w == "—" || w == "‑" || low == "to" || low == "bis":
+			ranged = true
+			continue
+		case strings.Trim(w, ",;:.# \t\n\u00a0") == "" || joiners[low]:
+			continue
+		case leads[low]:
+			f.led = true
+			continue
+		case isID(low):
+			f.add(low, last, ranged)
+			last = low
+		case digitsOnly(w):
+			if ranged && last != "" && len(w) < 6 && numbered(w) {
+				f.add(strings.TrimRight(last, "0123456789")+w, last, true)
+				break
+			}
+			f.numbers = true
+		default:
+			return form{}, false
+		}
+		ranged = false
+	}
+	return f, len(f.ids) > 0 || f.numbers
+}
+
+// formParts takes what stands between brackets apart into words and marks.
+var formParts = regexp.MustCompile(`[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]|\s+`)
+
+// add adds an id, and those between it and the last if they are a range.
+func (f *form) add(id, last string, ranged bool) {
+	word := strings.TrimRight(id, "0123456789")
+	if from, to := numberOf(last), numberOf(id); ranged && strings.TrimRight(last, "0123456789") == word && from < to && to-from <= maxRange {
+		for n := from + 1; n < to; n++ {
+			f.ids = appendNew(f.ids, word+strconv.Itoa(n))
+		}
+	}
+	f.ids = appendNew(f.ids, id)
+}
+
+func numberOf(id string) int {
+	n, _ := strconv.Atoi(strings.TrimLeft(id, "abcdefghijklmnopqrstuvwxyz"))
+	return n
+}
+
+// digitsOnly reports whether a word is a number in any script.
+func digitsOnly(w string) bool {
+	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsNumber(r) }) < 0
+}
+
+// idWord finds words that have the form of the ids that are given: e and a number.
+var idWord = regexp.MustCompile(`\b[eE][0-9]{1,9}\b`)
+
+// unnamed takes the ids that are not known out of words between brackets.
+func (c *citer) unnamed(in string) string {
+	if !strings.ContainsAny(in, "eE") {
+		return in
+	}
+	return idWord.ReplaceAllStringFunc(in, func(id string) string {
+		if c.id(strings.ToLower(id)) {
+			return id
+		}
+		return ""
+	})
+}

@@ -1,0 +1,297 @@
+package claim
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// footnote reads the mark of a footnote, [^1], or the footnote itself, at i. A footnote
+// that names something that was gathered stays, without its mark.
+func (c *citer) footnote(i int) int {
+	if !strings.HasPrefix(c.text[i:], "[^") {
+		return 0
+	}
+	in, end, ok := c.inside(i, "[^", "]")
+	if !ok || strings.ContainsAny(in, "[\n") {
+		return 0
+	}
+	if end < len(c.text) && c.text[end] == ':' && c.begins(i) {
+		stop := lineEnd(c.text, end)
+		if c.names(c.text[end+1 : stop]) {
+			return c.drop(i, end+1)
+		}
+		return c.drop(i, stop)
+	}
+	return c.drop(i, end)
+}
+
+// begins reports whether a line begins at i, but for spaces.
+func (c *citer) begins(i int) bool {
+	for i > 0 && (c.text[i-1] == ' ' || c.text[i-1] == '>') {
+		i--
+	}
+	return i == 0 || c.text[i-1] == '\n'
+}
+
+func lineEnd(text string, i int) int {
+	if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
+
+// names reports whether a text has an id or an address that is known.
+func (c *citer) names(text string) bool {
+	for _, id := range idWord.FindAllString(text, 20) {
+		if c.id(strings.ToLower(id)) {
+			return true
+		}
+	}
+	for i := range text {
+		if n := urlAt(text, i); n > 0 && c.url(text[i:i+n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// addressed reads a citation with an address behind it, as [1](https://...): the address
+// is one more thing that is cited.
+func (c *citer) addressed(i, end int, f form) int {
+	if end >= len(c.text) || c.text[end] != '(' {
+		return 0
+	}
+	to := linkEnd(c.text, end)
+	if to == 0 {
+		return 0
+	}
+	if target := address(c.text[end+1 : to-1]); !c.url(target) {
+		c.report(target)
+		c.cite(i, end, f)
+		c.space(to)
+		return to - i
+	}
+	if len(f.ids) == 0 {
+		return c.linked(i, i)
+	}
+	c.cite(i, end, f)
+	return to - i
+}
+
+// linked reads the link at i, or the image of which the bracket is there. If its
+// address is not known its words stay.
+func (c *citer) linked(start, i int) int {
+	end := c.closes(i)
+	if end == 0 {
+		return 0
+	}
+	words := c.text[i+1 : end-1]
+	switch {
+	case end < len(c.text) && c.text[end] == '(':
+		to := linkEnd(c.text, end)
+		if to == 0 {
+			return 0
+		}
+		if target := address(c.text[end+1 : to-1]); !c.url(target) {
+			c.report(target)
+			c.write(words)
+			return to - start
+		}
+		if c.nested(words) {
+			return 0 // the words first
+		}
+		c.write(c.text[start:to])
+		return to - start
+	case end < len(c.text) && c.text[end] == '[':
+		if label, to, ok := c.inside(end, "[", "]"); ok && c.labels[strings.ToLower(label)] {
+			c.write(words)
+			return to - start
+		}
+	case c.labels[strings.ToLower(words)]:
+		c.write(words)
+		return end - start
+	}
+	return 0
+}
+
+// defined reads the line at i that gives the address of a label. One that is not known
+// goes with its line, and a label that is a number goes in any case.
+func (c *citer) defined(i int, in string, end int, f form) int {
+	if end >= len(c.text) || c.text[end] != ':' || !c.begins(i) {
+		return 0
+	}
+	if c.labels[strings.ToLower(in)] {
+		return c.drop(i, lineEnd(c.text, end))
+	}
+	if f.numbers && definition.MatchString(c.text[i:lineEnd(c.text, end)]) {
+		return c.drop(i, end+1)
+	}
+	return 0
+}
+
+// nested reports whether the words of a link have what may cite something.
+func (c *citer) nested(words string) bool {
+	if strings.ContainsAny(words, "[【<") {
+		return true
+	}
+	for i := range words {
+		if n := urlAt(words, i); n > 0 && !c.url(words[i:i+n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// closes returns where the brackets end that begin at i, or 0. They are balanced.
+func (c *citer) closes(i int) int {
+	depth := 0
+	for j := i; j < min(len(c.text), i+1024); j++ {
+		switch c.text[j] {
+		case '\\':
+			j++
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return j + 1
+			}
+		case '\n':
+			if strings.HasPrefix(c.text[j:], "\n\n") {
+				return 0
+			}
+		}
+	}
+	return 0
+}
+
+// address returns the address of what stands between the parentheses of a link.
+func address(in string) string {
+	in = strings.TrimSpace(in)
+	if rest, ok := strings.CutPrefix(in, "<"); ok {
+		if end := strings.IndexByte(rest, '>'); end >= 0 {
+			return rest[:end]
+		}
+	}
+	if f := strings.Fields(in); len(f) > 0 {
+		return f[0]
+	}
+	return ""
+}
+
+// definition is where the address of a link is given for a label.
+var definition = regexp.MustCompile(`(?m)^[ >]{0,8}\[([^\]\n]{1,200})\]:[ \t]*(\S+).*$`)
+
+// unknownLabels returns the labels, in small letters, whose addresses are not known.
+func (c *citer) unknownLabels() map[string]bool {
+	var labels map[string]bool
+	for _, m := range definition.FindAllStringSubmatch(c.text, 1000) {
+		to := strings.Trim(m[2], "<>")
+		if urlAt(to, 0) > 0 && !c.url(to) {
+			if labels == nil {
+				labels = make(map[string]bool)
+			}
+			labels[strings.ToLower(m[1])] = true
+		}
+	}
+	return labels
+}
+
+// tagged reads an address in brackets, <https://...>, or a tag of HTML that has one.
+func (c *citer) tagged(i int) int {
+	n := tag(c.text[i:])
+	if n == 0 {
+		return 0
+	}
+	in := c.text[i+1 : i+n-1]
+	low := strings.ToLower(in)
+	switch {
+	case urlAt(in, 0) == len(in):
+		if c.url(in) {
+			c.write(c.text[i : i+n])
+			return n
+		}
+		return c.drop(i, i+n)
+	case low == "/a":
+		if c.open > 0 {
+			c.open--
+			return 0
+		}
+		return n
+	case strings.HasPrefix(low, "a ") || strings.HasPrefix(low, "img ") || strings.HasPrefix(low, "a\n") || strings.HasPrefix(low, "iframe "):
+		if to := tagSource.FindStringSubmatch(in); to != nil && c.url(strings.Trim(to[1], `"'`)) {
+			if low[0] == 'a' {
+				c.open++
+			}
+			c.write(c.text[i : i+n])
+			return n
+		}
+		return c.drop(i, i+n)
+	case low == "sup" || low == "/sup":
+		return n
+	}
+	return 0
+}
+
+var tagSource = regexp.MustCompile(`(?i)(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)`)
+
+// address takes out what is an address at i and not known.
+func (c *citer) address(i int) int {
+	n := urlAt(c.text, i)
+	if n == 0 {
+		return 0
+	}
+	if c.url(c.text[i : i+n]) {
+		c.write(c.text[i : i+n])
+		return n
+	}
+	return c.drop(i, i+n)
+}
+
+// schemed finds an address with its scheme, domained one without that has a path, and
+// coded the names of publications that stand for one.
+var (
+	schemed  = regexp.MustCompile(`(?i)^(?:(?:[a-z][a-z0-9+.-]{0,19}:\s?//+|www\d?\.)[^\s<>"\x60\[\]|…「」。，]+|mailto:[^\s<>"\x60\[\]|]+)`)
+	domained = regexp.MustCompile(`(?i)^(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}(?:com|org|net|edu|gov|info|int|mil|io|co|uk|de|fr|es|it|eu|us|ca|au|jp|cn|in|ch|at|nl|ru|br|news|wiki|tv|me|dev|app|ai)/[^\s<>"\x60\[\]|…「」。，]*`)
+	coded    = regexp.MustCompile(`(?i)^(?:doi:?\s{0,2}10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|arxiv:\s?[0-9]{4}\.[0-9]{4,5}(?:v[0-9])?)`)
+)
+
+// urlAt returns the length of the address that begins at i, or 0.
+func urlAt(text string, i int) int {
+	c := text[i] | 0x20
+	if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9') {
+		return 0
+	}
+	rest := text[i:min(len(text), i+2048)]
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	fresh := i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
+	if fresh || !latin(before) {
+		for _, re := range []*regexp.Regexp{schemed, domained, coded} {
+			if m := re.FindString(rest); m != "" {
+				return ended(m)
+			}
+		}
+	}
+	return 0
+}
+
+// latin reports whether an address may go on to the left of what begins behind r.
+func latin(r rune) bool {
+	return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-.", r))
+}
+
+// ended returns the length of an address without what belongs to the sentence.
+func ended(url string) int {
+	for len(url) > 0 {
+		switch c := url[len(url)-1]; {
+		case strings.IndexByte(".,;:!?'*_~", c) >= 0:
+			url = url[:len(url)-1]
+		case c == ')' && strings.Count(url, "(") < strings.Count(url, ")"):
+			url = url[:len(url)-1]
+		default:
+			return len(url)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,104 @@
+package claim
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func gathered(id string) bool { return id == "e1" || id == "e2" || id == "e3" }
+
+func fetched(url string) bool { return url == "https://a.example/x" || url == "https://b.example" }
+
+func TestCitations(t *testing.T) {
+	for _, c := range []struct {
+		name, in, out string
+		removed       []string
+	}{
+		{"known", "It is red [e1]. And [e2, e3].", "It is red [e1]. And [e2][e3].", nil},
+		{"unknown", "It is red [e9]. Blue [e1, e9].", "It is red. Blue [e1].", []string{"[e9]"}},
+		{"forms", "A 【e1】 b (e2) c [source: e3] d [E1] e (see e2) f [Sources: e1; e2].", "A [e1] b [e2] c [e3] d [e1] e [e2] f [e1][e2].", nil},
+		{"ranges", "A [e1–e3]. B [e2-e5]. C [e1-3].", "A [e1][e2][e3]. B [e2][e3]. C [e1][e2][e3].", []string{"[e4]", "[e5]"}},
+		{"numbers", "A [12]. B [1, 2] c.[3] D [^1] e 【4†source】 f \\[7\\].", "A. B c. D e f.", []string{"[12]", "[1, 2]", "[3]", "[^1]", "【4†source】", "\\[7\\]"}},
+		{"footnote", "A[^1].\n\n[^1]: Smith 2020, https://fake.example/p\n", "A.\n\n\n", []string{"[^1]", "[^1]: Smith 2020, https://fake.example/p"}},
+		{"links", "See [the page](https://fake.example/p \"t\") and [x](https://a.example/x).", "See the page and [x](https://a.example/x).", []string{"https://fake.example/p"}},
+		{"image", "![a map](http://fake.example/m.png)", "a map", []string{"http://fake.example/m.png"}},
+		{"raw", "At https://fake.example/p, or www.fake.example (https://b.example).", "At, or (https://b.example).", []string{"https://fake.example/p", "www.fake.example"}},
+		{"autolink", "At <https://fake.example> and <https://b.example>.", "At and <https://b.example>.", []string{"<https://fake.example>"}},
+		{"tags", `An <a href="https://fake.example">anchor</a> here.`, "An anchor here.", []string{`<a href="https://fake.example">`}},
+		{"labels", "See [it][1] there.\n\n[1]: https://fake.example/p\n", "See it there.\n\n\n", []string{"[1]: https://fake.example/p"}},
+		{"numbered link", "Red [1](https://fake.example/p).", "Red.", []string{"https://fake.example/p", "[1]"}},
+		{"emptied", "It is red (see https://fake.example/p).", "It is red.", []string{"https://fake.example/p"}},
+		{"doi", "It is red (doi:10.1000/xyz123).", "It is red.", []string{"doi:10.1000/xyz123"}},
+		{"marks", "It is red [e1] [contradicted by e9].", "It is red [e1].", []string{"marks"}},
+		{"nested", "A [e[e9]9] b.", "A b.", []string{"[e9]"}},
+		{"in words", "A [as e9 says] b.", "A [as  says] b.", []string{"[as e9 says]"}},
+		{"prose", "It grew (12) by 3/4 in 2019 [sic] and/or 5 km/h, i.e. `a[1]` more.", "It grew (12) by 3/4 in 2019 [sic] and/or 5 km/h, i.e. `a[1]` more.", nil},
+		{"tasks", "- [x] done\n- [ ] open", "- [x] done\n- [ ] open", nil},
+		{"entities", "Red &#91;e9&#93; and h\u200bttps://fake.example/p.", "Red and.", []string{"[e9]", "https://fake.example/p"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, removed := Citations(c.in, gathered, fetched)
+			if out != c.out || !slices.Equal(removed, c.removed) {
+				t.Errorf("got %q, removed %q\nwant %q, removed %q", out, removed, c.out, c.removed)
+			}
+			if again, more := Citations(out, gathered, fetched); again != out || len(more) > 0 {
+				t.Errorf("again: %q, removed %q", again, more)
+			}
+		})
+	}
+}
+
+var (
+	anyID  = regexp.MustCompile(`\[\s*([eE][0-9]{1,9})\s*\]|【\s*([eE][0-9]{1,9})\s*】|\(\s*(e[0-9]{1,9})\s*\)`)
+	anyNum = regexp.MustCompile(`\[\^?[0-9]+\]`)
+	anyURL = regexp.MustCompile(`(?i)\bhttps?://[a-z0-9.]+[^\s<>()\[\]"\x60|]*`)
+)
+
+func FuzzCitations(f *testing.F) {
+	for _, s := range []string{
+		"A [e1] b [e9] 【e2†x】 [12](https://x.example/p) <https://a.example/x> [^1]\n\n[^1]: https://b.example\n[q]: http://c.example\n[z][q]",
+		"[e[e9]9] (e9) [see e9] https://ahttps://x.example [[e9]] \\[9\\] ![a](http://x.example)",
+		"[unveri[unverified]fied] https://a.example/x) [a](https://b.example) | x [e1-e9] |",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		out, _ := Citations(text, gathered, fetched)
+		for _, m := range anyID.FindAllStringSubmatch(out, -1) {
+			if !gathered(strings.ToLower(m[1] + m[2] + m[3])) {
+				t.Fatalf("%q is left in %q of %q", m[0], out, text)
+			}
+		}
+		for _, m := range anyURL.FindAllString(out, -1) {
+			if !known(m) {
+				t.Fatalf("%q is left in %q of %q", m, out, text)
+			}
+		}
+		if m := anyNum.FindString(out); m != "" && !strings.ContainsAny(out, "`~") {
+			t.Fatalf("%q is left in %q of %q", m, out, text)
+		}
+		for _, s := range Split(out) {
+			for _, id := range s.Cites {
+				if !gathered(id) {
+					t.Fatalf("%q is cited in %q of %q", id, out, text)
+				}
+			}
+		}
+		if again, _ := Citations(out, gathered, fetched); again != out {
+			t.Fatalf("%q becomes %q", out, again)
+		}
+	})
+}
+
+// known reports whether an address is one that was fetched, with what a sentence may
+// have behind it.
+func known(url string) bool {
+	for n := len(url); n > 0; n-- {
+		if fetched(url[:n]) {
+			return !strings.ContainsAny(url[n:], "/?#") || strings.Trim(url[n:], ".,;:!?'*_~") == ""
+		}
+	}
+	return false
+}
