@@ -16,6 +16,7 @@ const (
 	maxConflictWords  = 1000    // and words and marks of it
 	maxConflicts      = 32
 	maxSideQuotes     = 16
+	maxValues         = 400 // of one matter
 )
 
 // Conflicts returns where quotes disagree: where they say different things of one
@@ -187,9 +188,13 @@ func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
 
 // clearOnes drops what a quote says that says several things: which it means is not known.
 func clearOnes(list []stated) (out []stated) {
-	for i, s := range list {
-		if !slices.ContainsFunc(list, func(o stated) bool { return !s.framed && o.quote == s.quote && !o.worth.fits(s.worth) }) {
-			out = append(out, list[i])
+	by := make(map[int][]stated)
+	for _, s := range list {
+		by[s.quote] = append(by[s.quote], s)
+	}
+	for _, s := range list {
+		if !slices.ContainsFunc(by[s.quote], func(o stated) bool { return !s.framed && !o.worth.fits(s.worth) }) {
+			out = append(out, s)
 		}
 	}
 	return out
@@ -201,48 +206,70 @@ func sidesOf(quotes []Quote, list []stated) []ponder.Side {
 	slices.SortFunc(list, func(a, b stated) int {
 		return cmp.Or(cmp.Compare(a.worth.number, b.worth.number), cmp.Compare(a.worth.key(), b.worth.key()), compareQuotes(quotes[a.quote], quotes[b.quote]), cmp.Compare(a.start, b.start))
 	})
-	var sides [][]stated
-	side := make([]int, len(list))
-	finest := func(i int) bool {
-		return !slices.ContainsFunc(list, func(o stated) bool { return o.worth.finer(list[i].worth) })
+	var values []worth // each once
+	at := make([]int, len(list))
+	for i, s := range list {
+		if len(values) == 0 || values[len(values)-1].key() != s.worth.key() {
+			if len(values) == maxValues {
+				list, at = list[:i], at[:i]
+				break
+			}
+			values = append(values, s.worth)
+		}
+		at[i] = len(values) - 1
 	}
-	for i := range list {
+	side, n := divide(values)
+	sides := make([][]stated, n)
+	for i, s := range list {
+		if k := side[at[i]]; k >= 0 {
+			sides[k] = append(sides[k], s)
+		}
+	}
+	return voiced(quotes, slices.DeleteFunc(sides, func(s []stated) bool { return len(s) == 0 }))
+}
+
+// divide returns for each value the number of its side, or -1, and how many sides there
+// are. Values that say as much as any other and fit each other are of one side; what says
+// less joins the only side that it fits.
+func divide(values []worth) (side []int, n int) {
+	side = make([]int, len(values))
+	coarse := make([]bool, len(values))
+	for i, v := range values {
 		side[i] = -1
-		if !finest(i) {
+		coarse[i] = slices.ContainsFunc(values, func(o worth) bool { return o.finer(v) })
+	}
+	for i := range values {
+		if coarse[i] {
 			continue
 		}
-		joined := -1
-		for k := range sides {
-			if !slices.ContainsFunc(sides[k], func(o stated) bool { return o.worth.fits(list[i].worth) }) {
+		side[i], n = n, n+1
+		for k := range i {
+			if !coarse[k] && side[k] != side[i] && values[k].fits(values[i]) {
+				renumber(side, side[i], side[k])
+			}
+		}
+	}
+	for i := range values {
+		for k := range values {
+			if !coarse[i] || coarse[k] || !values[k].fits(values[i]) {
 				continue
 			}
-			if joined < 0 {
-				joined = k
-				sides[k] = append(sides[k], list[i])
-			} else {
-				sides[joined], sides[k] = append(sides[joined], sides[k]...), nil
+			if side[i] >= 0 && side[i] != side[k] {
+				side[i] = -1
+				break
 			}
-		}
-		if joined < 0 {
-			sides = append(sides, []stated{list[i]})
+			side[i] = side[k]
 		}
 	}
-	sides = slices.DeleteFunc(sides, func(s []stated) bool { return len(s) == 0 })
+	return side, n
+}
+
+func renumber(list []int, from, to int) {
 	for i := range list {
-		if finest(i) {
-			continue
-		}
-		var fits []int
-		for k := range sides {
-			if slices.ContainsFunc(sides[k], func(o stated) bool { return o.worth.fits(list[i].worth) }) {
-				fits = append(fits, k)
-			}
-		}
-		if len(fits) == 1 {
-			sides[fits[0]] = append(sides[fits[0]], list[i])
+		if list[i] == from {
+			list[i] = to
 		}
 	}
-	return voiced(quotes, sides)
 }
 
 func compareQuotes(a, b Quote) int {
