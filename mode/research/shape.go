@@ -199,5 +199,6 @@ type Steering struct {
 	Effective float64    `json:"effective_at_seconds,omitempty"`
 
 	source string        // to pin or ban
+	name   string        // of a persona
 	limits ponder.Budget // that are wished for
 }

@@ -3,10 +3,12 @@ package research
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 	"ponder/mode/internal/text"
 	"ponder/mode/internal/usage"
 )
@@ -79,27 +81,34 @@ func (v *View) credit(tool, query string) {
 // wished notes what a user wishes for.
 func (v *View) wished(ev ponder.Event, b ponder.Steer) {
 	w := Steering{ID: ev.ID, Order: b.Do, Content: text.Clip(text.Line(b.Content), maxShown), At: v.Research.Elapsed, Created: ev.Time}
-	about := []string{}
 	if b.Do == ponder.SetBudget {
 		_ = json.Unmarshal(b.Args, &w.limits) // the engine refuses what can't be read
-		about = usage.Words(w.limits)
+		w.Target = strings.Join(usage.Words(w.limits), ", ")
 	} else {
-		var args map[string]any
-		_ = json.Unmarshal(b.Args, &args)
-		for _, name := range []string{"question", "query", "source", "url", "text"} {
-			if s, ok := args[name].(string); ok {
-				about = append(about, text.Clip(text.Line(s), maxShown))
-			}
-		}
-		source, _ := args["source"].(string)
-		w.source = v.sourceOf(text.Clip(text.Line(source), maxShown))
+		var args SteerArgs
+		_ = json.Unmarshal(b.Args, &args) // likewise the research
+		w.source, w.name = v.sourceOf(text.Clip(text.Line(args.Source), maxShown)), text.Clip(text.Line(args.Name), maxShown)
+		w.Target = target(args)
 	}
-	w.Target = strings.Join(about, ", ")
 	if ev.ID != "" {
 		v.fold.places["w "+ev.ID] = len(v.Steering)
 	}
 	v.Steering = append(v.Steering, w)
 	v.moment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
+}
+
+// target says what a wish is about.
+func target(args SteerArgs) string {
+	var about []string
+	for _, s := range []string{args.Question, args.Source, args.Name} {
+		if s = text.Clip(text.Line(s), maxShown); s != "" {
+			about = append(about, s)
+		}
+	}
+	if args.Priority > 0 {
+		about = append(about, fmt.Sprintf("priority %d", args.Priority))
+	}
+	return strings.Join(about, ", ")
 }
 
 // sourceOf returns the source that a user means: that of a passage, if it is named by
@@ -127,9 +136,11 @@ func (v *View) steered(ev ponder.Event, b ponder.Progress) {
 	case ponder.SetBudget:
 		v.fold.budget = usage.Limit(v.fold.budget, w.limits)
 		v.Research.Budget = usage.LimitsOf(v.fold.budget)
-	case "pin_source":
+	case SetPersona:
+		v.Research.Persona = Persona{Name: w.name, Voice: w.Content}
+	case PinSource:
 		v.Pinned, v.Banned = union(v.Pinned, []string{w.source}), slices.DeleteFunc(v.Banned, is)
-	case "ban_source":
+	case BanSource:
 		v.Banned, v.Pinned = union(v.Banned, []string{w.source}), slices.DeleteFunc(v.Pinned, is)
 	}
 	v.mark()
@@ -142,7 +153,7 @@ func (v *View) mark() {
 	}
 	for i := range v.Evidence {
 		e := &v.Evidence[i]
-		e.Pinned = slices.Contains(v.Pinned, e.Source) || slices.Contains(v.Pinned, e.URL)
-		e.Banned = slices.Contains(v.Banned, e.Source) || slices.Contains(v.Banned, e.URL)
+		e.Pinned = hits.Among(e.Source, v.Pinned) || e.URL != "" && hits.Among(e.URL, v.Pinned)
+		e.Banned = hits.Among(e.Source, v.Banned) || e.URL != "" && hits.Among(e.URL, v.Banned)
 	}
 }
