@@ -2,13 +2,13 @@ package session
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/outbox"
 	"ponder/same"
 )
 
@@ -127,37 +127,11 @@ func (p step) key() string {
 // inWave reports whether the step has actions for each cell of the wave.
 func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == thoughts }
 
-// A note is a Write. It is asked for until its last event is seen, so that a log
-// that was cut in the middle of it gets the rest.
-type note struct {
-	Key    string `json:"key"`
-	Bodies bodies `json:"bodies"`
-}
-
-// bodies are stored as the events they become.
-type bodies []ponder.Body
-
-// MarshalJSON implements [json.Marshaler].
-func (b bodies) MarshalJSON() ([]byte, error) {
-	evs := make([]ponder.Event, len(b))
-	for i := range b {
-		evs[i].Body = b[i]
-	}
-	return json.Marshal(evs)
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (b *bodies) UnmarshalJSON(js []byte) error {
-	var evs []ponder.Event
-	if err := json.Unmarshal(js, &evs); err != nil {
-		return err
-	}
-	*b = make(bodies, len(evs))
-	for i := range evs {
-		(*b)[i] = evs[i].Body
-	}
-	return nil
-}
+// A note is a Write that the session has decided on.
+type (
+	note   = outbox.Note
+	bodies = outbox.Bodies
+)
 
 // out is how a session ends.
 type out struct {
@@ -216,14 +190,7 @@ func (s *state) minds(ev ponder.Event) bool {
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
 	}
-	return ev.Run == s.run.ID && len(s.Notes) > 0 && ends(ev.Cause)
-}
-
-// ends reports whether a cause is that of the last event of a Write.
-func ends(cause string) bool {
-	_, part, _ := strings.Cut(cause, "/")
-	i, n, ok := strings.Cut(part, ".")
-	return ok && i == n
+	return ev.Run == s.run.ID && len(s.Notes) > 0 && outbox.Ends(ev.Cause)
 }
 
 // see changes the state by an event that it minds.
@@ -256,11 +223,7 @@ func (s *state) see(ev ponder.Event) {
 			s.remember(b)
 		}
 	default:
-		key, _, _ = strings.Cut(ev.Cause, "/")
-		s.Notes = slices.DeleteFunc(slices.Clone(s.Notes), func(n note) bool { return n.Key == key })
-		if len(s.Notes) == 0 {
-			s.Notes = nil
-		}
+		s.Notes = outbox.Without(s.Notes, ev.Cause)
 	}
 }
 
@@ -278,7 +241,7 @@ func spent(what string) string {
 func (s *state) Next(ponder.Moment) []ponder.Action {
 	do := make([]ponder.Action, 0, len(s.Notes)+max(1, len(s.Wave)))
 	for _, n := range s.Notes {
-		do = append(do, ponder.Write{Key: n.Key, Bodies: n.Bodies})
+		do = append(do, n.Action())
 	}
 	switch {
 	case s.Step.Do == done:

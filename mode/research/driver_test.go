@@ -1,0 +1,375 @@
+package research
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+const testRun ponder.RunID = "run_test"
+
+// A driver does what research wants, one thing at a time, under a clock of its own. It
+// checks that the state is a value, and that it can be stored.
+type driver struct {
+	t      testing.TB
+	mode   ponder.Mode
+	run    ponder.Run
+	answer func(ponder.Action) ponder.Body // the result of a Call or a Do; nil hangs
+	takes  time.Duration                   // each call; a look takes a hundredth of it
+	inputs map[int]ponder.Body             // to put in after so many events
+	quick  bool                            // check nothing on the way
+
+	state   ponder.State
+	log     []ponder.Event
+	done    map[string]int // parts of Writes, and results, in the log
+	elapsed time.Duration
+	told    bool
+	paused  bool
+	actions []ponder.Action // calls and looks that were made
+	fin     *ponder.RunFinished
+}
+
+func newDriver(t testing.TB, question string, o Options, budget time.Duration, answer func(ponder.Action) ponder.Body) *driver {
+	t.Helper()
+	d := &driver{t: t, mode: New(), answer: answer, takes: 4 * time.Second, done: make(map[string]int)}
+	d.run = ponder.Run{ID: testRun, Mode: Name, Input: question, Options: encode(t, o), Budget: ponder.Budget{Time: budget}}
+	d.state = d.mode.Start(d.run)
+	return d
+}
+
+// put appends an event and shows it to the state.
+func (d *driver) put(key string, b ponder.Body) {
+	d.t.Helper()
+	seq := ponder.Seq(len(d.log) + 1)
+	d.see(ponder.Event{ID: fmt.Sprintf("evt_%d", seq), Run: testRun, Cause: key, Elapsed: d.elapsed, Body: b, Seq: seq})
+	if b, ok := d.inputs[len(d.log)]; ok {
+		delete(d.inputs, len(d.log))
+		d.put("", b)
+	}
+}
+
+// see takes an event that is in the log.
+func (d *driver) see(ev ponder.Event) {
+	d.t.Helper()
+	d.log = append(d.log, ev)
+	d.elapsed = max(d.elapsed, ev.Elapsed)
+	key, _, _ := strings.Cut(ev.Cause, "/")
+	key, _, _ = strings.Cut(key, "#")
+	d.done[key]++
+	switch b := ev.Body.(type) {
+	case ponder.BudgetSpent:
+		d.told = true
+	case ponder.RunPaused:
+		d.paused = true
+	case ponder.RunResumed:
+		d.paused = false
+	case ponder.RunFinished:
+		d.fin = &b
+		return
+	}
+	if d.quick {
+		d.state = d.state.Apply(ev)
+		return
+	}
+	before := encode(d.t, d.state)
+	held := d.state
+	next := d.state.Apply(ev)
+	if after := encode(d.t, held); !bytes.Equal(before, after) {
+		d.t.Fatalf("Apply(%s) changed its receiver:\n%s", ev.Body.Type(), cmp.Diff(string(before), string(after)))
+	}
+	d.state = next
+	again, err := d.mode.Load(d.run, encode(d.t, next))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if got, want := encode(d.t, again), encode(d.t, next); !bytes.Equal(got, want) {
+		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(string(want), string(got)))
+	}
+	now := ponder.Moment{Spent: d.elapsed}
+	if got, want := again.Next(now), next.Next(now); !reflect.DeepEqual(got, want) {
+		d.t.Fatalf("a state that was stored wants something else after %s:\n%s", ev.Body.Type(), cmp.Diff(want, got))
+	}
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	js, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+// work goes on until the research finishes.
+func (d *driver) work() *driver {
+	d.t.Helper()
+	for n := 0; d.fin == nil; n++ {
+		if n > 2000 {
+			d.t.Fatal("the research does not end")
+		}
+		if d.paused {
+			d.put("", ponder.RunResumed{})
+			continue
+		}
+		if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
+			d.put("", ponder.BudgetSpent{What: "time"})
+			continue
+		}
+		now := ponder.Moment{Wall: time.Unix(0, 0).Add(d.elapsed), Spent: d.elapsed}
+		want := d.state.Next(now)
+		if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
+			d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
+		}
+		if !d.any(want) {
+			d.sleep(want)
+		}
+	}
+	return d
+}
+
+// any does the first action that can be done, and reports whether there was one.
+func (d *driver) any(want []ponder.Action) bool {
+	for _, a := range want {
+		switch a := a.(type) {
+		case ponder.Write:
+			if d.done[a.Key] >= len(a.Bodies) {
+				d.t.Fatalf("%s is written again", a.Key)
+			}
+			i := d.done[a.Key]
+			d.put(fmt.Sprintf("%s/%d.%d", a.Key, i+1, len(a.Bodies)), a.Bodies[i])
+			return true
+		case ponder.Finish:
+			d.put("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
+			return true
+		case ponder.Call:
+			if d.perform(a, a.Key, d.takes) {
+				return true
+			}
+		case ponder.Do:
+			if d.perform(a, a.Key, d.takes/100) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sleep lets time pass until something may happen.
+func (d *driver) sleep(want []ponder.Action) {
+	d.t.Helper()
+	next := time.Hour
+	if limit := d.run.Budget.Time; limit > 0 && !d.told {
+		next = limit
+	}
+	waits := false
+	for _, a := range want {
+		if w, ok := a.(ponder.Wait); ok {
+			next, waits = min(next, w.Until.Sub(time.Unix(0, 0))), true
+		}
+	}
+	if !waits && d.told || next <= d.elapsed {
+		d.t.Fatalf("the research sleeps: %v", want)
+	}
+	d.elapsed = next
+}
+
+func (d *driver) perform(a ponder.Action, key string, takes time.Duration) bool {
+	d.t.Helper()
+	if d.done[key] > 0 {
+		d.t.Fatalf("%s is wanted again", key)
+	}
+	b := d.answer(a)
+	if b == nil {
+		return false
+	}
+	d.actions = append(d.actions, a)
+	d.elapsed += takes
+	d.put(key+"#1", b)
+	return true
+}
+
+// keys returns the keys of calls and looks in the order they were made.
+func (d *driver) keys() (keys []string) {
+	for _, a := range d.actions {
+		keys = append(keys, keyOf(a))
+	}
+	return keys
+}
+
+// calls returns the calls that were made.
+func (d *driver) calls() (list []ponder.Call) {
+	for _, a := range d.actions {
+		if c, ok := a.(ponder.Call); ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// dos returns the uses of a tool.
+func (d *driver) dos(tool string) (list []ponder.Do) {
+	for _, a := range d.actions {
+		if do, ok := a.(ponder.Do); ok && do.Tool == tool {
+			list = append(list, do)
+		}
+	}
+	return list
+}
+
+func keyOf(a ponder.Action) string {
+	switch a := a.(type) {
+	case ponder.Call:
+		return a.Key
+	case ponder.Do:
+		return a.Key
+	}
+	return ""
+}
+
+// bodiesOf returns the events of a type.
+func bodiesOf[B ponder.Body](d *driver) (list []B) {
+	for _, ev := range d.log {
+		if b, ok := ev.Body.(B); ok {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// says returns the result of a call that was answered with text.
+func says(text string) ponder.Body {
+	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
+}
+
+// calls returns the result of a call that was answered with calls of tools: a name and
+// an input in turn.
+func callsTools(id string, pairs ...string) ponder.Body {
+	m := llm.Message{Role: llm.Assistant}
+	for i := 0; i < len(pairs); i += 2 {
+		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprintf("%s-%d", id, i), Name: pairs[i], Input: json.RawMessage(pairs[i+1])}})
+	}
+	return ponder.CallFinished{Message: m, Model: "test/model", Finish: llm.FinishTools}
+}
+
+// fails returns the result of a call that failed for good.
+func fails(class llm.Class, text string) ponder.Body {
+	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
+}
+
+// broken returns the result of a tool that failed.
+func broken(tool, text string) ponder.Body {
+	return ponder.ToolResult{Name: tool, Outcome: ponder.Outcome{Error: text}}
+}
+
+// A fake answers as tools and a good model do.
+type fake struct {
+	pages map[string]string               // text by URL
+	docs  []string                        // sentences
+	model func(a ponder.Call) ponder.Body // nil: sensible
+	tool  func(a ponder.Do) ponder.Body   // nil, or what returns nil: as below
+}
+
+func (f fake) answer(a ponder.Action) ponder.Body {
+	switch a := a.(type) {
+	case ponder.Call:
+		if f.model != nil {
+			return f.model(a)
+		}
+		return sensible(a)
+	case ponder.Do:
+		if f.tool != nil {
+			if b := f.tool(a); b != nil {
+				return b
+			}
+		}
+		return f.use(a)
+	}
+	return nil
+}
+
+// sensible answers as a good model does.
+func sensible(a ponder.Call) ponder.Body {
+	what, _, _ := strings.Cut(a.Key, "-")
+	switch what {
+	case planKey:
+		return says(`{"plan":["Find the depth.","Find who measured it."],"importantTerms":["trench"],"webQueries":["trench depth survey"],"memoryQueries":["trench depth notes"]}`)
+	case "reflect":
+		return says(`{"enough":true,"why":"All is there."}`)
+	case "judge":
+		return says(`{"verdicts":[]}`)
+	}
+	return says("The trench is 10,935 metres deep [e1].")
+}
+
+func (f fake) use(a ponder.Do) ponder.Body {
+	var in struct {
+		Query, URL string
+		Limit      int
+	}
+	if err := json.Unmarshal(a.Args, &in); err != nil {
+		return broken(a.Tool, err.Error())
+	}
+	switch a.Tool {
+	case WebSearchTool:
+		return ponder.ToolResult{Name: a.Tool, Result: f.search(in.Query, in.Limit), Untrusted: true}
+	case WebFetchTool:
+		return f.fetch(a.Tool, in.URL)
+	case PersonaTool:
+		return ponder.ToolResult{Name: a.Tool, Result: `{"sources":[{"id":"m1","place":"m1#0","kind":"memory","memory":"I dived near the trench in 2019.","relevanceScore":0.7,"metadata":{"source":"journal"}}]}`}
+	}
+	var hits []string
+	for i, s := range f.docs {
+		if len(hits) < in.Limit {
+			hits = append(hits, fmt.Sprintf(`{"id":"d%d","kind":"file","source":"/docs/%d.md","title":"Doc %d","quote":%s,"start":%d,"end":%d,"hash":"abc","score":0.8,"terms":["trench"]}`, i, i, i, quoteJSON(s), 10*i, 10*i+len(s)))
+		}
+	}
+	return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[` + strings.Join(hits, ",") + `],"skipped":[]}`}
+}
+
+func (f fake) search(query string, limit int) string {
+	var results []string
+	for _, url := range f.urls() {
+		if len(results) < limit {
+			snippet, _, _ := strings.Cut(f.pages[url], "\n")
+			results = append(results, fmt.Sprintf(`{"url":%q,"title":"Page of %s","snippet":%s,"score":0.7,"quality":[{"name":"standing","value":0.8,"says":"known"}],"published":"2024-03-01T00:00:00Z"}`, url, url, quoteJSON(snippet)))
+		}
+	}
+	return `{"untrusted":true,"results":[` + strings.Join(results, ",") + `]}`
+}
+
+func (f fake) urls() (list []string) {
+	for url := range f.pages {
+		list = append(list, url)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (f fake) fetch(tool, url string) ponder.Body {
+	text, ok := f.pages[url]
+	if !ok {
+		return broken(tool, "404")
+	}
+	var hits []string
+	at := 0
+	for _, line := range strings.Split(text, "\n") {
+		hits = append(hits, fmt.Sprintf(`{"id":"%s-%d","source":%q,"quote":%s,"start":%d,"end":%d,"hash":"aa","score":0.8}`, url, at, url, quoteJSON(line), at, at+len(line)))
+		at += len(line) + 1
+	}
+	return ponder.ToolResult{Name: tool, Result: `{"url":` + quoteJSON(url) + `,"title":"A page","fetched":"2025-01-01T00:00:00Z","original":"ff","hits":[` + strings.Join(hits, ",") + `]}`, Untrusted: true}
+}
+
+func quoteJSON(s string) string {
+	js, _ := json.Marshal(s)
+	return string(js)
+}

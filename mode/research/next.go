@@ -1,0 +1,210 @@
+package research
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"ponder"
+	"ponder/mode/internal/hits"
+	"ponder/mode/internal/text"
+)
+
+// How long things are waited for. A look that is not in by then is given up; the
+// tools are told to be through before.
+const (
+	mostPatience  = 20 * time.Second
+	leastPatience = 4 * time.Second
+	grace         = 3 * time.Second // beyond what a tool was told
+	slower        = 3               // a look may take so many times as long as the slowest before, once it is the last
+	planPatience  = 30 * time.Second
+)
+
+// patience is how long a look may take.
+func (s *state) patience() time.Duration {
+	limit := s.run.Budget.Time
+	if limit <= 0 {
+		return mostPatience
+	}
+	return min(max(limit/8, leastPatience), mostPatience)
+}
+
+// Next implements [ponder.State]. What it does because of the time is to write that
+// something was given up, which changes the state when it is in the log.
+func (s *state) Next(now ponder.Moment) []ponder.Action {
+	do := make([]ponder.Action, 0, len(s.Notes)+8)
+	for _, n := range s.Notes {
+		do = append(do, n.Action())
+	}
+	if s.Step == done {
+		return append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
+	}
+	if s.Planning {
+		do = s.await(do, now, s.PlanSince, s.planLimit(), planKey, "The plan takes too long: it goes on without.")
+		do = append(do, ponder.Call{Key: planKey, Role: s.opts.PlanRole, Request: planRequest(s.run.Input, s.opts)})
+	}
+	for _, l := range s.wanted() {
+		do = s.await(do, now, l.Since, s.limit(l), l.key(), l.tool()+" does not answer, and is given up: "+l.Query)
+		do = append(do, s.use(l))
+	}
+	return s.ask(do)
+}
+
+// ask adds the call that the step waits for, if it does.
+func (s *state) ask(do []ponder.Action) []ponder.Action {
+	switch {
+	case s.Step == reflecting:
+		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usable(), s.queries())
+		return append(do, ponder.Call{Key: s.reflectKey(), Role: s.opts.PlanRole, Request: req})
+	case s.Step == writing && !s.Work.waits():
+		return append(do, s.write())
+	case s.Step == judging:
+		return append(do, s.judge())
+	}
+	return do
+}
+
+// await adds what is done when something has been waited for too long, or the time
+// at which it will have been.
+func (s *state) await(do []ponder.Action, now ponder.Moment, since int64, limit time.Duration, key, why string) []ponder.Action {
+	left := time.Duration(since)*time.Millisecond + limit - now.Spent
+	if left > 0 {
+		return append(do, ponder.Wait{Until: now.Wall.Add(left)})
+	}
+	return append(do, ponder.Write{Key: "late:" + key, Bodies: []ponder.Body{ponder.Progress{Content: why, Stage: stageNote, Label: "given up"}}})
+}
+
+// limit is how long a look may take: less, once all others are in and it takes much
+// longer than they did.
+func (s *state) limit(l look) time.Duration {
+	most := s.patience() + grace
+	for _, o := range s.Looks {
+		if !o.Done && o.N != l.N {
+			return most
+		}
+	}
+	if len(s.Looks) < 2 || s.Planning || s.Slowest == 0 {
+		return most
+	}
+	return min(most, max(leastPatience, slower*time.Duration(s.Slowest)*time.Millisecond))
+}
+
+// planLimit is how long the plan may take.
+func (s *state) planLimit() time.Duration {
+	if limit := s.run.Budget.Time; limit > 0 {
+		return min(limit/4, planPatience)
+	}
+	return planPatience
+}
+
+// gaveUp goes on without what was given up.
+func (s *state) gaveUp(key string) {
+	const late = "late:"
+	if len(key) < len(late) || key[:len(late)] != late {
+		return
+	}
+	key = key[len(late):]
+	if key == planKey && s.Planning {
+		s.unplanned("the plan took too long")
+		return
+	}
+	if i := s.look(key); i >= 0 {
+		s.answer(i, nil, "it took too long")
+	}
+}
+
+// wind goes on where nothing is waited for any more.
+func (s *state) wind() {
+	if s.Step == gathering && !s.Planning && len(s.wanted()) == 0 {
+		s.rounded()
+	}
+	s.began()
+}
+
+// number returns a key of a thing of which there are many.
+func number(what string, n int) string { return what + "-" + strconv.Itoa(n) }
+
+// rounded ends a round of looks: a model is asked what is missing, or the answer is
+// written.
+func (s *state) rounded() {
+	y := yieldOf(s.usable(), s.Round, float64(s.Time.ms()-s.RoundAt)/1000, s.spent()-s.RoundSpent)
+	s.Worth.Effort = s.Effort
+	s.Worth = s.Worth.with(y)
+	why := s.stop()
+	if why == "" {
+		s.Step = reflecting
+		s.Counts.Reflected++
+		return
+	}
+	s.tell(stageAnalysis, "Enough", "No more is looked up: "+why+".")
+	s.compose()
+}
+
+// spent counts what was asked so far, of models and of tools.
+func (s *state) spent() int { return s.Counts.Calls + s.Counts.Iteration }
+
+// nextRound counts a round, which begins now.
+func (s *state) nextRound() {
+	s.Round++
+	s.Opened, s.Looks = 0, nil
+	s.RoundAt, s.RoundSpent = s.Time.ms(), s.spent()
+}
+
+// stop says why there is no other round, or nothing.
+func (s *state) stop() string {
+	switch {
+	case s.End != "":
+		return s.End
+	case s.opts.WithoutModel:
+		return "there is no model to ask what is missing"
+	case !s.gathers():
+		return "there is nothing to look into"
+	case s.Effort == trivial:
+		return "the question is a simple one"
+	case s.Round >= s.opts.MaxRounds:
+		return counted(s.Round, "round is the most", "rounds are the most")
+	case s.Calls > 0 && s.Counts.Calls >= s.Calls-2:
+		return "no more calls are left but for the answer"
+	}
+	return enough(s.Worth)
+}
+
+// reflectKey is the key of the call that asks what is missing.
+func (s *state) reflectKey() string { return number("reflect", s.Counts.Reflected) }
+
+// reflected takes in what is missing, and looks it up or has the answer written.
+func (s *state) reflected(b ponder.CallFinished) {
+	var r reflection
+	err := errors.New(text.Clip(text.Line(b.Error), maxFault))
+	if b.Error == "" {
+		r, err = readReflection(b.Message.Text())
+	}
+	if err != nil {
+		s.tell(stageNote, "No reflection", "What is missing is not known: "+err.Error()+".")
+		s.compose()
+		return
+	}
+	why := hits.Tame(text.Clip(text.Line(r.Why), maxFault))
+	if !r.Enough && s.opens(r) {
+		s.nextRound()
+		s.Step = gathering
+		s.tell(stageReflection, "What is missing", cmp.Or(why, "Something is missing."))
+		s.adopt(plan{Web: r.Web, Memory: r.Memory}, ponder.Plan{Content: why, Model: b.Model})
+		return
+	}
+	if !r.Enough {
+		why = "there is nothing new to ask"
+	}
+	s.tell(stageReflection, "Enough", "No more is looked up: "+cmp.Or(why, "what was found is enough")+".")
+	s.compose()
+}
+
+// opens reports whether a reflection asks for anything that was not asked.
+func (s *state) opens(r reflection) bool {
+	is := func(kind string) func(string) bool {
+		return func(q string) bool { q = outgoing(q); return q != "" && !s.asked(askedKey(kind, q)) }
+	}
+	return s.opts.Web && slices.ContainsFunc(r.Web, is(onWeb)) || s.searches() && slices.ContainsFunc(r.Memory, is(inMemory))
+}

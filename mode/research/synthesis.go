@@ -1,0 +1,261 @@
+package research
+
+import (
+	"cmp"
+	_ "embed" // for the prompts
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/internal/hits"
+	"ponder/mode/internal/text"
+)
+
+// The system prompts never change within a run, and what follows grows at its end, so
+// that prefix caches hit.
+var (
+	//go:embed synthesis.md
+	synthesisPrompt string
+	//go:embed judge.md
+	judgePrompt string
+)
+
+// Bounds on the synthesis.
+const (
+	maxPack        = 48 << 10 // bytes of evidence that a model is shown at once
+	maxPiece       = 1200     // bytes of a passage there
+	maxAnswer      = 64 << 10 // bytes
+	maxVoice       = 4 << 10  // bytes of what is said of a persona
+	maxFound       = 12 << 10 // bytes of what a tool is said to have found
+	maxOlder       = 12 << 10 // bytes of the answer of an older report
+	leastRounds    = 6        // of tools, in deep effort
+	otherRounds    = 5        // in other
+	trivialCalls   = 3        // that a trivial question may cost
+	answerTokens   = 6000
+	shortTokens    = 1500 // for a trivial question
+	maxListedSteps = 12
+)
+
+// A work is the answer that is being written.
+type work struct {
+	Call   int           `json:"call"`             // the number of the call that is made
+	Rounds int           `json:"rounds,omitempty"` // of tools that are through
+	Msgs   []llm.Message `json:"msgs"`
+	Uses   []wanted      `json:"uses,omitempty"`
+	Last   bool          `json:"last,omitempty"`  // no more tools
+	Pass   bool          `json:"pass,omitempty"`  // it is asked for the text alone, for none came
+	Other  bool          `json:"other,omitempty"` // the model that plans is asked, for that of the answer can't be had
+}
+
+// key returns the key of the call.
+func (w *work) key() string { return number("write", w.Call) }
+
+// waits reports whether tools are not through.
+func (w *work) waits() bool { return len(w.Uses) > 0 }
+
+// usable returns the pieces that an answer may rest on.
+func (s *state) usable() []piece {
+	list := make([]piece, 0, len(s.Evidence))
+	for _, p := range s.Evidence {
+		if !s.banned(p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// banned reports whether the user has banned the source of a piece.
+func (s *state) banned(p piece) bool {
+	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.from(name) })
+}
+
+// sourced reports whether anything was found that an answer may rest on.
+func (s *state) sourced() bool {
+	return slices.ContainsFunc(s.usable(), func(p piece) bool { return p.quotable() })
+}
+
+// compose has the answer written from what there is.
+func (s *state) compose() {
+	s.Looks, s.Planning, s.Opened = nil, false, 0
+	if s.opts.WithoutModel || s.opts.SynthesisStrategy == Never {
+		s.quote("")
+		return
+	}
+	s.Step = writing
+	s.Counts.Written++
+	s.Work = &work{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, s.brief())}}
+	s.Work.Last = s.lastCall()
+	s.tell(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", counted(len(s.usable()), "passage", "passages"), counted(len(s.Sources), "source", "sources")))
+}
+
+// lastCall reports whether the next call is the last that there may be, or that may
+// use tools.
+func (s *state) lastCall() bool {
+	rounds := otherRounds
+	if s.Effort == deep {
+		rounds = max(2*s.opts.MaxRounds, leastRounds)
+	}
+	switch {
+	case s.Told, s.End != "", len(s.tools()) == 0:
+		return true
+	case s.Effort == trivial && s.Counts.Calls >= trivialCalls-1, s.Calls > 0 && s.Counts.Calls >= s.Calls-1:
+		return true
+	}
+	return s.Work != nil && s.Work.Rounds >= rounds
+}
+
+// write returns the call for the answer.
+func (s *state) write() ponder.Action {
+	w := s.Work
+	req := llm.Request{System: s.system(), Messages: w.Msgs, Tools: s.tools(), MaxTokens: answerTokens, Cache: true}
+	if s.Effort == trivial {
+		req.MaxTokens = shortTokens
+	}
+	if w.Last && len(req.Tools) > 0 {
+		req.ToolChoice = "none"
+	}
+	role := s.opts.SynthesisRole
+	if w.Other {
+		role = s.opts.PlanRole
+	}
+	return ponder.Call{Key: w.key(), Role: role, Request: req}
+}
+
+// system returns the system prompt, with the voice of the persona and what the owner
+// wants.
+func (s *state) system() string {
+	system := synthesisPrompt
+	if p := s.persona(); p != (Persona{}) {
+		system += "\nYou answer as " + cmp.Or(label(p.Name), "the persona described here") + ", in their voice and with their expertise, without saying that you play a role."
+		if p.Voice != "" {
+			system += " Their voice:\n" + text.Clip(text.Clean(p.Voice), maxVoice)
+		}
+		system += "\n"
+	}
+	if s.opts.Prompt != "" {
+		system += "\nWhat the owner wants of all answers:\n" + text.Clip(text.Clean(s.opts.Prompt), maxWish) + "\n"
+	}
+	return system
+}
+
+// brief returns what the model is shown: the question, what the user has said of it,
+// and the evidence.
+func (s *state) brief() string {
+	var b strings.Builder
+	b.WriteString("The question:\n<question>\n" + framed(text.Clip(text.Clean(s.run.Input), maxAsked)) + "\n</question>\n")
+	s.briefQuestions(&b)
+	s.briefFacts(&b)
+	s.briefOlder(&b)
+	b.WriteString("\n" + s.pack())
+	if !s.sourced() {
+		b.WriteString("\nNothing was found. Say in the first sentence that the sources that were searched have nothing on it; then, if you know something, say it as what is not from a source.\n")
+	}
+	b.WriteString("\nAnswer the question.\n")
+	return b.String()
+}
+
+func (s *state) briefQuestions(b *strings.Builder) {
+	list := slices.Clone(s.Questions)
+	slices.SortStableFunc(list, func(x, y question) int { return cmp.Compare(y.Priority, x.Priority) })
+	for i, q := range list[:min(len(list), maxListedSteps)] {
+		if i == 0 {
+			b.WriteString("\nWhat the answer should cover, the most important first:\n")
+		}
+		b.WriteString("- " + framed(q.Text))
+		if q.User {
+			b.WriteString(" (the user asks this)")
+		}
+		b.WriteString("\n")
+	}
+}
+
+func (s *state) briefFacts(b *strings.Builder) {
+	for i, f := range s.Facts {
+		if i == 0 {
+			b.WriteString("\nThe user has said, and it holds against all sources; cite it by its id:\n")
+		}
+		b.WriteString("- [" + f.Evidence + "] " + framed(f.Text) + "\n")
+	}
+}
+
+func (s *state) briefOlder(b *strings.Builder) {
+	o := s.opts.Since
+	if o == nil {
+		return
+	}
+	b.WriteString("\nAn older report on this")
+	if !o.At.IsZero() {
+		b.WriteString(", of " + hits.Day(o.At))
+	}
+	b.WriteString(", said what stands below. Bring it up to date: give the answer as it holds now, and then say in a section of its own what has changed since, and what has not been confirmed again. Its citations do not hold any more: cite anew.\n<older_report>\n")
+	b.WriteString(framed(hits.Defused(text.Clip(text.Clean(o.Answer), maxOlder))) + "\n</older_report>\n")
+}
+
+// wrote takes in what the model answered.
+func (s *state) wrote(b ponder.CallFinished) {
+	if b.Error != "" {
+		s.unwritten(b.Outcome)
+		return
+	}
+	w := *s.Work
+	s.Work = &w
+	calls := distinct(b.Message.Calls())
+	if len(calls) > 0 && !w.Last && !s.lastCall() {
+		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], b.Message)
+		s.want(calls)
+		return
+	}
+	said := text.Clip(text.Clean(b.Message.Text()), maxAnswer)
+	switch {
+	case isSaid(said):
+		s.check(said, b.Model, b.Finish == llm.FinishLength)
+	case !w.Pass && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
+		w.Pass, w.Last, w.Uses = true, true, nil
+		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], llm.Say(llm.User, "Write the answer to the question now, as text, from the evidence above. Call no tool.\n"))
+		s.Counts.Written++
+		w.Call = s.Counts.Written
+		s.tell(stageSynthesis, "Once more", "The model gave no text: it is asked for the answer alone.")
+	default:
+		s.quote("the model gave no answer")
+	}
+}
+
+// unwritten goes on after a call for the answer failed for good: with the model that
+// plans, or with quotations.
+func (s *state) unwritten(o ponder.Outcome) {
+	s.Fault = text.Clip(text.Line(o.Error), maxFault)
+	if hopeless(o.Class) && !o.Refused && !s.Work.Other && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
+		w := *s.Work
+		s.Counts.Written++
+		w.Other, w.Call = true, s.Counts.Written
+		s.Work = &w
+		s.tell(stageNote, "Another model", "The model for the answer failed: "+s.Fault+". Another is asked.")
+		return
+	}
+	s.quote("the model failed: " + strings.TrimSuffix(s.Fault, "."))
+}
+
+// isSaid reports whether a text says anything.
+func isSaid(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
+// distinct returns calls, each id once.
+func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
+	for _, c := range calls {
+		if !slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == c.ID }) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// quote answers in quotations, and says why if a model was to answer.
+func (s *state) quote(why string) {
+	s.Work, s.Looks = nil, nil
+	text, confidence := quotedAnswer(s.run.Input, s.usable(), why)
+	s.settleDraft(draft{Text: text, Unaided: true, Confidence: confidence})
+}
