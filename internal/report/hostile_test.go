@@ -119,6 +119,7 @@ func checkText(t *testing.T, s string) {
 var ourSections = []string{
 	"Answer", "How it was reached", "Confidence over time", "Key insights", "What is still open", "Questions", "Questions, and what was learned", "Sources",
 	"How understanding evolved", "Corrections", "Steering", "The stream of thought", "Cost", "Notes",
+	"What has changed", "Where sources disagree", "What could not be confirmed", "Claims", "What was searched", "How it was researched",
 }
 
 // checkMarkdown reads a report as a reader that allows everything would.
@@ -173,7 +174,7 @@ func checkMarkdown(t *testing.T, md string) {
 func checkLink(t *testing.T, to string) {
 	t.Helper()
 	lower := strings.ToLower(to)
-	for _, ok := range []string{"http://", "https://", "mailto:", "#source-", "#answer"} {
+	for _, ok := range []string{"http://", "https://", "mailto:", "#source-", "#answer", "#claim-"} {
 		if strings.HasPrefix(lower, ok) {
 			return
 		}
@@ -187,9 +188,9 @@ func checkLink(t *testing.T, to string) {
 // The elements and attributes that a page may have.
 var (
 	ourElements = strings.Fields("html head meta title style body a main header h1 h2 h3 h4 h5 h6 p section div figure svg desc g line text circle path figcaption ul ol li " +
-		"span strong em s code pre blockquote hr br details summary table thead tbody tr th td footer")
+		"img span strong em s code pre blockquote hr br details summary table thead tbody tr th td footer")
 	ourAttributes = strings.Fields("lang charset http-equiv content name class href id dir rel aria-label aria-labelledby aria-hidden role tabindex start scope viewBox " +
-		"x x1 x2 y y1 y2 dy cx cy r d text-anchor")
+		"x x1 x2 y y1 y2 dy cx cy r d text-anchor alt width height rowspan src title")
 )
 
 func checkPage(t *testing.T, page string) {
@@ -212,6 +213,8 @@ func checkPage(t *testing.T, page string) {
 				switch {
 				case !slices.Contains(ourAttributes, a.Key):
 					t.Errorf("an attribute %s of %s", a.Key, n.Data)
+				case a.Key == "src" && !pictureURI.MatchString(a.Val):
+					t.Errorf("a picture of %q", a.Val)
 				case a.Key == "href":
 					checkLink(t, a.Val)
 				case a.Key == "id" && ids[a.Val]:

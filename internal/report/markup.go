@@ -11,6 +11,7 @@ import (
 type htmlWriter struct {
 	b       strings.Builder
 	numbers *numbering
+	claim   func(number string) (status, mark, why string) // of claims, if there are any
 }
 
 func (w *htmlWriter) blocks(list []block, tight bool) {
@@ -83,6 +84,14 @@ func (w *htmlWriter) table(b block) {
 
 func (w *htmlWriter) text(s string) { w.b.WriteString(html.EscapeString(s)) }
 
+// sign writes how a claim stands, for those who see no colours, and leads to why.
+func (w *htmlWriter) sign(number string) {
+	status, mark, _ := w.claim(number)
+	if mark != "" {
+		w.b.WriteString(`<a class="sign ` + html.EscapeString(status) + `" href="#claim-` + inPage(number) + `" aria-label="` + html.EscapeString(status) + `">` + mark + `</a>`)
+	}
+}
+
 func (w *htmlWriter) spans(list []span) {
 	for _, s := range list {
 		inner := func() { w.spans(s.spans) }
@@ -102,6 +111,11 @@ func (w *htmlWriter) spans(list []span) {
 		case cite:
 			n := strconv.Itoa(w.numbers.of[s.text])
 			w.b.WriteString(`<a class="cite" href="#source-` + n + `" aria-label="source ` + n + `">` + n + `</a>`)
+		case claimed:
+			status, _, why := w.claim(s.text)
+			w.in("span", ` class="claim `+html.EscapeString(status)+`" title="`+inPage(status+": "+why)+`"`, inner)
+		case sign:
+			w.sign(s.text)
 		case softBreak:
 			w.b.WriteByte('\n')
 		case hardBreak:

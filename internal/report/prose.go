@@ -47,7 +47,7 @@ const (
 type span struct {
 	kind  spanKind
 	text  string // plain text, code, where a link goes, the id that is cited
-	spans []span // of emphasis, a link
+	spans []span // of emphasis, a link, a claim
 }
 
 type spanKind int
@@ -62,6 +62,8 @@ const (
 	cite
 	softBreak
 	hardBreak
+	claimed // text is the number of a claim, and the spans are a part of it
+	sign    // that of a claim, behind its last part
 )
 
 // Bounds on foreign text. What is larger is shown as plain text, what is deeper

@@ -10,6 +10,12 @@
 // report, run, load anything or lead anywhere but to the web. Everything else that
 // is foreign is plain text.
 //
+// A report of research ([Research]) is made of a form of its own, which is its JSON:
+// research.go has it, research_view.go makes it of a view, research_words.go says it,
+// and research_markdown.go, research_html.go and research_text.go write it. In its
+// Markdown and HTML it carries itself (research_block.go), so that [ReadResearch] and
+// Filed.Recheck (research_check.go) can check it when all else is gone.
+//
 // The page is one file that needs no script and nothing from elsewhere, and says
 // so in its content security policy; page.css is how it looks.
 package report

@@ -1,0 +1,242 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"ponder"
+)
+
+// ResearchFormat names the form of a [Research] as JSON. A form that reads
+// otherwise has another number.
+const ResearchFormat = "ponder-research/1"
+
+// A Research is what a report of research says, and its JSON form, which
+// docs/research.md describes. Reports in Markdown and HTML carry it, so that they can
+// be checked when nothing else is left of the thread.
+type Research struct {
+	Format   string          `json:"format"` // [ResearchFormat]
+	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
+	Question string          `json:"question"`
+	Status   ponder.Status   `json:"status"`
+	Reason   string          `json:"stop_reason,omitempty"`
+	Started  time.Time       `json:"started_at,omitzero"`
+	Ended    time.Time       `json:"ended_at,omitzero"`
+	Seconds  float64         `json:"seconds"` // of work
+	Rounds   int             `json:"rounds"`  // of looking
+	Model    string          `json:"model,omitempty"`
+	Unaided  bool            `json:"without_model,omitempty"` // at least the answer
+
+	Answer    string     `json:"answer"` // Markdown that cites by the ids of evidence; what is not borne out is marked
+	Claims    []Claim    `json:"claims"`
+	Evidence  []Evidence `json:"evidence"`
+	Conflicts []Conflict `json:"conflicts"`
+	Queries   []Query    `json:"queries"`
+	Open      []string   `json:"not_confirmed,omitempty"` // what could not be found out
+	Removed   []string   `json:"removed_citations,omitempty"`
+	Timeline  []Moment   `json:"timeline"`
+	Steering  []Wished   `json:"steering,omitempty"`
+	Since     *Since     `json:"since,omitempty"`
+	Notes     []string   `json:"notes,omitempty"`
+	Cost      Cost       `json:"cost"`
+}
+
+// A Claim is a sentence of the answer that can be right or wrong.
+type Claim struct {
+	ID      string    `json:"id"`
+	Text    string    `json:"text"` // without citations
+	Start   int       `json:"start"`
+	End     int       `json:"end"`    // bytes of the answer before it was marked
+	Status  string    `json:"status"` // supported, qualified, contradicted, unverified, inference
+	Score   float64   `json:"score"`
+	Reason  string    `json:"reason,omitempty"`
+	Cites   []string  `json:"cites,omitempty"`
+	Quotes  []Passage `json:"quotes,omitempty"`
+	Against []Passage `json:"against,omitempty"`
+	Judge   string    `json:"judge,omitempty"` // the model that was asked about it
+}
+
+// A Passage is a part of a quote.
+type Passage struct {
+	Evidence string `json:"evidence"`
+	Start    int    `json:"start"` // bytes of the quote
+	End      int    `json:"end"`
+}
+
+// Evidence is a quote and where it is from.
+type Evidence struct {
+	ID        string          `json:"id"`
+	Quote     string          `json:"quote"`
+	Source    string          `json:"source"` // a path or an address
+	URL       string          `json:"url,omitempty"`
+	Title     string          `json:"title,omitempty"`
+	Author    string          `json:"author,omitempty"`
+	Section   string          `json:"section,omitempty"`
+	Page      int             `json:"page,omitempty"`
+	Start     int             `json:"start"` // bytes of the text that Hash names
+	End       int             `json:"end"`
+	Hash      string          `json:"hash,omitempty"`     // SHA-256 of that text, hex
+	Original  string          `json:"original,omitempty"` // SHA-256 of the archived bytes, hex
+	Published time.Time       `json:"published,omitzero"`
+	Fetched   time.Time       `json:"fetched,omitzero"`
+	Tool      string          `json:"tool,omitempty"`
+	Query     string          `json:"query,omitempty"`
+	Provider  string          `json:"provider,omitempty"`
+	Score     float64         `json:"score,omitempty"`
+	Cluster   string          `json:"cluster,omitempty"` // the same for copies of one text
+	Voices    int             `json:"voices,omitempty"`  // independent sources that say the same
+	Quality   []ponder.Signal `json:"quality,omitempty"`
+	Untrusted bool            `json:"untrusted,omitempty"`
+	Cited     bool            `json:"cited,omitempty"`
+	Pinned    bool            `json:"pinned,omitempty"`
+	Banned    bool            `json:"banned,omitempty"`
+	Icon      string          `json:"icon,omitempty"` // of its site: a data URI
+}
+
+// A Conflict is that sources say different things of one attribute of one thing.
+type Conflict struct {
+	Subject   string `json:"subject"`
+	Attribute string `json:"attribute"`
+	Time      string `json:"time,omitempty"`
+	Unit      string `json:"unit,omitempty"`
+	Sides     []Side `json:"sides"`
+}
+
+// A Side is one of the things that sources say.
+type Side struct {
+	Value  string    `json:"value"`
+	Quotes []Passage `json:"quotes"`
+	Voices int       `json:"voices"`
+	Newest time.Time `json:"newest,omitzero"`
+}
+
+// A Query is something that was looked for.
+type Query struct {
+	Round int           `json:"round,omitempty"`
+	Tool  string        `json:"tool"` // what was asked: web, memory, ...
+	Text  string        `json:"query"`
+	Found int           `json:"found"`           // passages that it brought first
+	Age   time.Duration `json:"age_ns,omitzero"` // of a result that was kept
+	Error string        `json:"error,omitempty"`
+}
+
+// A Moment is something that happened.
+type Moment struct {
+	At   float64 `json:"at"` // seconds of work
+	Kind string  `json:"kind"`
+	Text string  `json:"text"`
+}
+
+// A Wished is what a user wished for, and what came of it.
+type Wished struct {
+	At      float64 `json:"at"`
+	Wish    string  `json:"wish"`
+	Effect  string  `json:"effect,omitempty"`
+	Refused bool    `json:"refused,omitempty"`
+}
+
+// Cost is what calls of models came to.
+type Cost struct {
+	Calls    int         `json:"calls"`
+	Failed   int         `json:"failed,omitempty"`
+	Input    int         `json:"tokens_in"`
+	Output   int         `json:"tokens_out"`
+	USD      float64     `json:"usd"`
+	Unpriced int         `json:"calls_without_price,omitempty"`
+	Models   []ModelCost `json:"models,omitempty"`
+}
+
+// ModelCost is that of one model.
+type ModelCost struct {
+	Model    string  `json:"model"`
+	Calls    int     `json:"calls"`
+	Failed   int     `json:"failed,omitempty"`
+	Input    int     `json:"tokens_in"`
+	Output   int     `json:"tokens_out"`
+	USD      float64 `json:"usd"`
+	Unpriced int     `json:"calls_without_price,omitempty"`
+}
+
+// Bounds of a report that is read.
+const (
+	// MaxResearch is the most bytes of a report.
+	MaxResearch = 64 << 20
+	maxClaims   = 10_000
+	maxEvidence = 10_000
+)
+
+// ErrNoReport is that something is no report of research.
+var ErrNoReport = errors.New("not a report of research")
+
+// JSON returns the report in its JSON form, with a newline.
+func (r Research) JSON() ([]byte, error) {
+	r.fill()
+	js, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write a report: %w", err)
+	}
+	return append(js, '\n'), nil
+}
+
+// fill makes empty lists of those that programs expect.
+func (r *Research) fill() {
+	r.Format = ResearchFormat
+	if r.Claims == nil {
+		r.Claims = []Claim{}
+	}
+	if r.Evidence == nil {
+		r.Evidence = []Evidence{}
+	}
+	if r.Conflicts == nil {
+		r.Conflicts = []Conflict{}
+	}
+	if r.Queries == nil {
+		r.Queries = []Query{}
+	}
+	if r.Timeline == nil {
+		r.Timeline = []Moment{}
+	}
+}
+
+// decode reads the JSON form. What it returns is within bounds: passages are those
+// of quotes that are there.
+func decode(js []byte) (Research, error) {
+	var r Research
+	var head struct {
+		Format string `json:"format"`
+	}
+	if json.Unmarshal(js, &head) != nil || head.Format == "" {
+		return r, ErrNoReport
+	}
+	if head.Format != ResearchFormat {
+		return r, fmt.Errorf("%w of a form that is known here: %q, not %q", ErrNoReport, short(oneLine(head.Format), 40), ResearchFormat)
+	}
+	if err := json.Unmarshal(js, &r); err != nil {
+		return r, fmt.Errorf("%w: %s", ErrNoReport, short(oneLine(err.Error()), 120))
+	}
+	if len(r.Claims) > maxClaims || len(r.Evidence) > maxEvidence {
+		return r, fmt.Errorf("%w: it has more claims or quotes than any", ErrNoReport)
+	}
+	return r, nil
+}
+
+// evidence returns the evidence of an id.
+func (r *Research) evidence(id string) (Evidence, bool) {
+	for _, e := range r.Evidence {
+		if e.ID == id {
+			return e, true
+		}
+	}
+	return Evidence{}, false
+}
+
+// Counts returns how many claims there are of each status.
+func (r *Research) Counts() map[string]int {
+	n := make(map[string]int)
+	for _, c := range r.Claims {
+		n[c.Status]++
+	}
+	return n
+}

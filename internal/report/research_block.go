@@ -1,0 +1,211 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+)
+
+// A sealing is what a report carries beside its text, as JSON.
+type sealing struct {
+	Text   string          `json:"text_sha256"` // of the words around it, see wordsHash
+	Report json.RawMessage `json:"report"`
+}
+
+// The marks around a sealing. JSON has neither: it writes -- and < as escapes.
+const (
+	commentOpens  = "<!-- ponder-report "
+	commentCloses = " -->"
+	scriptOpens   = `<script type="application/json" id="ponder-report">`
+	scriptCloses  = "</script>"
+)
+
+// sealed returns a report as a text before and one behind its sealing, with that between
+// its marks.
+func sealed(before, opens string, r *Research, closes, after string) ([]byte, error) {
+	js, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("write a report: %w", err)
+	}
+	js, err = json.Marshal(sealing{wordsHash(before + after), js})
+	if err != nil {
+		return nil, fmt.Errorf("write a report: %w", err)
+	}
+	return []byte(before + opens + strings.ReplaceAll(string(js), "--", `-\u002d`) + closes + after), nil
+}
+
+// wordsHash returns a hash of the words of a text, whatever stands between them.
+func wordsHash(text string) string {
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+	return hex.EncodeToString(sum[:])
+}
+
+// A Filed is a report that was read from a file.
+type Filed struct {
+	Research
+	Form    string   // json, markdown or html
+	Altered bool     // its text is not the one that it was written with
+	Shown   string   // the answer as its text has it, with the ids of evidence
+	Lines   []string // of an altered text, those that were not written so
+	Missing []string // and those that were
+}
+
+// ReadResearch reads a report of research in any of its forms, from the report alone.
+// What is none is an [ErrNoReport].
+func ReadResearch(raw []byte) (*Filed, error) {
+	if len(raw) > MaxResearch {
+		return nil, fmt.Errorf("%w: it is larger than any", ErrNoReport)
+	}
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
+		r, err := decode(trimmed)
+		return &Filed{Research: r, Form: "json", Shown: r.Answer}, err
+	}
+	text := string(raw)
+	form := "markdown"
+	if strings.HasPrefix(strings.TrimSpace(text), "<") {
+		form = "html"
+	}
+	before, js, after, ok := unseal(form, text)
+	if !ok {
+		return nil, ErrNoReport
+	}
+	var s sealing
+	if json.Unmarshal([]byte(js), &s) != nil {
+		return nil, fmt.Errorf("%w: what it carries for being checked is damaged", ErrNoReport)
+	}
+	r, err := decode(s.Report)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filed{Research: r, Form: form}
+	f.compare(before+after, s.Text)
+	return f, nil
+}
+
+// unseal cuts a report at its sealing, by the marks of its form.
+func unseal(form, text string) (before, js, after string, ok bool) {
+	if form == "html" {
+		return cutLast(text, scriptOpens, scriptCloses)
+	}
+	return cutLast(text, commentOpens, commentCloses)
+}
+
+// cutLast cuts a text at the last pair of marks.
+func cutLast(text, opens, closes string) (before, inner, after string, ok bool) {
+	i := strings.LastIndex(text, opens)
+	if i < 0 {
+		return "", "", "", false
+	}
+	before, rest := text[:i], text[i+len(opens):]
+	inner, after, ok = strings.Cut(rest, closes)
+	return before, inner, after, ok
+}
+
+// compare holds the text of a report against what it was written from.
+func (f *Filed) compare(text, hash string) {
+	f.Altered = wordsHash(text) != hash
+	f.Shown = f.Answer
+	if !f.Altered {
+		return
+	}
+	lines, shown, write := nonEmpty, markdownAnswer, f.Markdown
+	if f.Form == "html" {
+		lines, shown, write = pageLines, pageAnswer, f.HTML
+	}
+	if was, err := write(); err == nil {
+		before, _, after, _ := unseal(f.Form, string(was))
+		f.Lines, f.Missing = differences(lines(text), lines(before+after))
+	}
+	f.Shown = f.byID(shown(text))
+}
+
+// maxDifferences is how many lines that differ are listed.
+const maxDifferences = 20
+
+// differences returns the lines that only one of two texts has.
+func differences(now, was []string) (added, gone []string) {
+	only := func(a, b []string) (list []string) {
+		n := make(map[string]int)
+		for _, l := range b {
+			n[l]++
+		}
+		for _, l := range a {
+			if n[l]--; n[l] < 0 && len(list) < maxDifferences {
+				list = append(list, l)
+			}
+		}
+		return list
+	}
+	return only(now, was), only(was, now)
+}
+
+// nonEmpty returns the lines of a text that have words, with one space between them.
+func nonEmpty(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if line = oneLine(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// markdownAnswer returns the answer of a report in Markdown.
+func markdownAnswer(text string) string {
+	_, rest, _ := strings.Cut("\n"+text, "\n## Answer\n")
+	answer, _, _ := strings.Cut(rest, "\n## ")
+	answer, _, _ = strings.Cut(answer, "\n---\n")
+	return strings.TrimSpace(answer)
+}
+
+// shownNumber is how a text in Markdown cites.
+var shownNumber = regexp.MustCompile(`\\?\[(\d{1,6})\\?\]`)
+
+// byID returns a text in which citations by numbers are those by ids.
+func (f *Filed) byID(text string) string {
+	n := f.numbering()
+	return shownNumber.ReplaceAllStringFunc(text, func(s string) string {
+		for id, k := range n.of {
+			if k > 0 && fmt.Sprint(k) == shownNumber.FindStringSubmatch(s)[1] {
+				return "[" + id + "]"
+			}
+		}
+		return s
+	})
+}
+
+// What is read of a page that this package wrote.
+var (
+	unseen     = regexp.MustCompile(`(?s)<(head|style|script)\b.*?</(head|style|script)>`)
+	pageMark   = regexp.MustCompile(`<a class="cite"[^>]*>(\d+)</a>`)
+	pageSign   = regexp.MustCompile(`(?s)<a class="sign[^>]*>.*?</a>`)
+	pageBreak  = regexp.MustCompile(`(?i)</?(p|div|li|ul|ol|tr|td|th|h[1-6]|section|blockquote|pre|summary|details|table|header|footer|figcaption|br|hr)\b[^>]*>`)
+	pageTag    = regexp.MustCompile(`<[^>]*>`)
+	answerOf   = regexp.MustCompile(`(?s)<section id="answer".*?<div class="prose">(.*?)</div>\s*</section>`)
+	manyBreaks = regexp.MustCompile(`\n\s*\n\s*`)
+)
+
+// pageText returns what a page shows, its blocks in paragraphs.
+func pageText(page string) string {
+	page = unseen.ReplaceAllString(page, "")
+	page = pageSign.ReplaceAllString(page, "")
+	page = pageMark.ReplaceAllString(page, " [$1]")
+	page = pageTag.ReplaceAllString(pageBreak.ReplaceAllString(page, "\n\n"), "")
+	return strings.TrimSpace(manyBreaks.ReplaceAllString(html.UnescapeString(page), "\n\n"))
+}
+
+func pageLines(page string) []string { return nonEmpty(pageText(page)) }
+
+// pageAnswer returns the answer of a page.
+func pageAnswer(page string) string {
+	m := answerOf.FindStringSubmatch(page)
+	if m == nil {
+		return ""
+	}
+	return pageText(m[1])
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder/claim"
+)
+
+// Check reads the claims out of a text and checks each against quotes.
+func Check(text string, quotes []claim.Quote) []Claim {
+	var list []Claim
+	corpus := claim.NewCorpus(quotes)
+	for _, s := range claim.Split(text) {
+		if s.Factual {
+			list = append(list, checked(corpus, s))
+		}
+	}
+	return list
+}
+
+// checked returns a sentence with what came of checking it.
+func checked(corpus *claim.Corpus, s claim.Sentence) Claim {
+	f := corpus.Verify(s)
+	return Claim{
+		Text: s.Text, Start: s.Start, End: s.End, Status: string(f.Verdict), Score: f.Score, Reason: f.Reason, Cites: s.Cites,
+		Quotes: passages(f.Quotes), Against: passages(f.Against),
+	}
+}
+
+// quotes returns the evidence as claims are checked against it, but for what is in
+// without.
+func (r *Research) quotes(without map[string]bool) []claim.Quote {
+	var list []claim.Quote
+	for _, e := range r.Evidence {
+		if !without[e.ID] {
+			list = append(list, claim.Quote{
+				ID: e.ID, Text: e.Quote, Context: strings.TrimSpace(e.Title + "\n" + e.Section), Voice: cmp.Or(e.Cluster, e.Source), Published: e.Published,
+			})
+		}
+	}
+	return list
+}
+
+// A Recheck is what came of checking the claims of a report anew.
+type Recheck struct {
+	Claims  []Reclaim `json:"claims"`
+	Altered []Claim   `json:"altered,omitempty"` // claims of the text that the report was not made with, as they stand now
+	Missing []string  `json:"missing,omitempty"` // claims of the report that its text does not make any more
+	Strange []string  `json:"strange_citations,omitempty"`
+}
+
+// A Reclaim is a claim of a report, checked anew.
+type Reclaim struct {
+	Claim
+	Now     string `json:"status_now"`
+	Why     string `json:"reason_now,omitempty"`
+	Differs bool   `json:"differs,omitempty"`
+	Judged  bool   `json:"judged,omitempty"` // it differs, and a model was asked then, which is not asked again
+}
+
+// Recheck checks the claims of a report anew, from its quotes but for those that do not
+// stand any more, and the claims of its text beside those that it lists.
+func (f *Filed) Recheck(broken map[string]bool) Recheck {
+	var out Recheck
+	corpus := claim.NewCorpus(f.quotes(broken))
+	known := make(map[string]bool)
+	for _, c := range f.Claims {
+		known[keyOf(c.Text)] = true
+		now := checked(corpus, claim.Sentence{Text: c.Text, Start: c.Start, End: c.End, Cites: c.Cites, Factual: true})
+		differs := now.Status != c.Status
+		out.Claims = append(out.Claims, Reclaim{c, now.Status, now.Reason, differs, differs && c.Judge != ""})
+	}
+	said := make(map[string]bool)
+	for _, s := range claim.Split(f.Shown) {
+		said[keyOf(s.Text)] = true
+		for _, id := range s.Cites {
+			if _, ok := f.evidence(id); !ok && !slices.Contains(out.Strange, id) {
+				out.Strange = append(out.Strange, id)
+			}
+		}
+		if s.Factual && !known[keyOf(s.Text)] {
+			out.Altered = append(out.Altered, checked(corpus, s))
+		}
+	}
+	for _, c := range f.Claims {
+		if !said[keyOf(c.Text)] {
+			out.Missing = append(out.Missing, oneLine(c.Text))
+		}
+	}
+	return out
+}
+
+// keyOf returns what a claim is known by, however its signs and spaces are written.
+func keyOf(text string) string {
+	key, _ := letters(printable(text))
+	return key
+}
+
+// Problem says what does not stand of a claim, or "".
+func (c Reclaim) Problem() string {
+	if !c.Differs {
+		return ""
+	}
+	text := fmt.Sprintf("it was %s, and is %s now", c.Status, c.Now)
+	if c.Why != "" {
+		text += ": " + oneLine(c.Why)
+	}
+	if c.Judged {
+		text += " (" + oneLine(c.Judge) + " was asked about it then)"
+	}
+	return text
+}
+
+// Used returns the ids of the evidence that the report shows.
+func (r *Research) Used() map[string]bool {
+	used := make(map[string]bool)
+	for _, id := range r.numbering().order {
+		used[id] = true
+	}
+	return used
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text returns the answer for a terminal: with numbered citations, the list of what it
+// cites, where sources disagree, what could not be confirmed and what has changed.
+func (r Research) Text() string {
+	f := newFinding(&r)
+	w := &textWriter{f: f}
+	w.b.WriteString(strings.TrimSpace(w.answer()) + "\n")
+	w.sources()
+	w.conflicts()
+	w.list("Could not be confirmed", f.unconfirmed())
+	if f.Since != nil {
+		w.since(f.Since)
+	}
+	return strings.TrimRight(w.b.String(), "\n")
+}
+
+// A textWriter writes a report as plain text.
+type textWriter struct {
+	f *finding
+	b strings.Builder
+}
+
+// answer returns the answer as it was written, with numbers for the ids that it cites.
+func (w *textWriter) answer() string {
+	return citation.ReplaceAllStringFunc(printable(w.f.Answer), func(s string) string {
+		var b strings.Builder
+		for _, id := range sourceID.FindAllString(s, -1) {
+			if n := w.f.numbers.of[id]; n > 0 {
+				fmt.Fprintf(&b, "[%d]", n)
+			}
+		}
+		if b.Len() == 0 {
+			return s
+		}
+		return b.String()
+	})
+}
+
+const (
+	maxTextQuote = 240 // letters
+	maxListed    = 12  // of each thing; the report has all
+)
+
+func (w *textWriter) sources() {
+	if len(w.f.cited) == 0 {
+		return
+	}
+	w.b.WriteString("\nSources\n")
+	for i, e := range w.f.cited {
+		url, path := where(e)
+		line := short(oneLine(e.Title), 100)
+		if line != "" && line != path && line != url {
+			line += ", "
+		} else {
+			line = ""
+		}
+		line += url + path
+		if !e.Published.IsZero() {
+			line += ", " + date(e.Published)
+		}
+		if e.Section != "" {
+			line += ", " + short(oneLine(e.Section), 80)
+		}
+		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, short(oneLine(e.Quote), maxTextQuote))
+	}
+	if n := w.f.uncited; n > 0 {
+		fmt.Fprintf(&w.b, "  %s found and not cited\n", count(n, "more passage was", "more passages were"))
+	}
+}
+
+func (w *textWriter) conflicts() {
+	for i, c := range w.f.Conflicts[:min(len(w.f.Conflicts), maxListed)] {
+		if i == 0 {
+			w.b.WriteString("\nSources disagree\n")
+		}
+		fmt.Fprintf(&w.b, "  %s\n", about(c))
+		for _, s := range c.Sides {
+			var refs strings.Builder
+			for _, n := range w.f.refs(s.Quotes) {
+				fmt.Fprintf(&refs, "[%d]", n)
+			}
+			fmt.Fprintf(&w.b, "    - %s: %s %s\n", short(oneLine(s.Value), 160), voices(s), refs.String())
+		}
+	}
+}
+
+func (w *textWriter) list(name string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	w.b.WriteString("\n" + name + "\n")
+	for _, it := range items[:min(len(items), maxListed)] {
+		fmt.Fprintf(&w.b, "  - %s\n", short(oneLine(it), 300))
+	}
+	if n := len(items) - maxListed; n > 0 {
+		fmt.Fprintf(&w.b, "  and %d more\n", n)
+	}
+}
+
+func (w *textWriter) since(d *Since) {
+	w.b.WriteString("\n" + d.says() + "\n")
+	mark := func(sign string, list []string) {
+		for _, text := range list[:min(len(list), maxListed)] {
+			fmt.Fprintf(&w.b, "  %s %s\n", sign, short(oneLine(text), 240))
+		}
+	}
+	mark("+", d.New)
+	mark("-", d.Gone)
+	for _, c := range d.Changed[:min(len(d.Changed), maxListed)] {
+		was, now := c.line()
+		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", short(now, 240), short(was, 240))
+	}
+}

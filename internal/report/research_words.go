@@ -1,0 +1,340 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/claim"
+	"ponder/mode/session"
+)
+
+// A finding is a report of research made ready to be written.
+type finding struct {
+	*Research
+	numbers *numbering
+	title   string
+	asked   string // the whole question, if the title is only its beginning
+	cited   []Evidence
+	uncited int
+}
+
+func newFinding(r *Research) *finding {
+	f := &finding{Research: r, title: short(oneLine(r.Question), maxTitle)}
+	if f.title != strings.TrimSpace(r.Question) {
+		f.asked = r.Question
+	}
+	f.title = cmp.Or(f.title, "Research without a question")
+	f.numbers = r.numbering()
+	byID := make(map[string]Evidence, len(r.Evidence))
+	for _, e := range r.Evidence {
+		byID[e.ID] = e
+	}
+	for _, id := range f.numbers.order {
+		f.cited = append(f.cited, byID[id])
+	}
+	f.uncited = len(byID) - len(f.cited)
+	return f
+}
+
+// numbering numbers what is cited: as the answer has it, then what else speaks for or
+// against a claim, or stands in a conflict.
+func (r *Research) numbering() *numbering {
+	list := make([]session.Source, len(r.Evidence))
+	for i, e := range r.Evidence {
+		list[i] = session.Source{ID: e.ID, Cited: e.Cited}
+	}
+	n := number(list, r.Answer)
+	for _, c := range r.Claims {
+		for _, p := range slices.Concat(c.Quotes, c.Against) {
+			n.add(p.Evidence)
+		}
+	}
+	for _, c := range r.Conflicts {
+		for _, s := range c.Sides {
+			for _, p := range s.Quotes {
+				n.add(p.Evidence)
+			}
+		}
+	}
+	return n
+}
+
+// statuses are those of claims, in the order of a legend, with a sign that reads
+// without colour and what they mean.
+var statuses = []struct {
+	name, sign, means string
+}{
+	{string(claim.Supported), "✓", "a source says it"},
+	{string(claim.Qualified), "≈", "sources say part of it, or say it less surely"},
+	{string(claim.Contradicted), "✗", "a source says otherwise"},
+	{string(claim.Unverified), "?", "no source that was found says it"},
+	{string(claim.Inference), "∴", "concluded from what sources say"},
+}
+
+// status returns a status if it is one that is known, and its sign.
+func status(name string) (known, sign string) {
+	for _, s := range statuses {
+		if s.name == name {
+			return s.name, s.sign
+		}
+	}
+	return string(claim.Unverified), "?"
+}
+
+// Summary says in a line what became of the claims, and what they rest on.
+func (r *Research) Summary() string {
+	n := r.Counts()
+	var parts []string
+	for _, s := range statuses {
+		if n[s.name] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", thousands(n[s.name]), s.name))
+		}
+	}
+	text := "no claims"
+	if len(r.Claims) > 0 {
+		text = count(len(r.Claims), "claim", "claims") + ": " + strings.Join(parts, ", ")
+	}
+	text += "; " + count(r.sources(), "source", "sources") + " cited"
+	if k := len(r.Conflicts); k > 0 {
+		text += "; " + count(k, "disagreement", "disagreements") + " between sources"
+	}
+	return text
+}
+
+// sources counts the different pages and files that are cited.
+func (r *Research) sources() int {
+	n, seen := r.numbering(), make(map[string]bool)
+	for _, e := range r.Evidence {
+		if n.of[e.ID] > 0 {
+			seen[cmp.Or(e.URL, e.Source)] = true
+		}
+	}
+	return len(seen)
+}
+
+// lead says in a sentence or two how it went.
+func (f *finding) lead() string {
+	text := cmp.Or(ended[f.Status], oneLine(string(f.Status)))
+	if f.Seconds > 0 {
+		text += " after " + took(f.Seconds)
+	}
+	if f.Reason != "" && f.Status != ponder.Failed {
+		text += ": " + strings.TrimRight(oneLine(f.Reason), ".")
+	}
+	return text + ". " + capital(f.Summary()) + "."
+}
+
+// remark says what a reader should know before the answer.
+func (f *finding) remark() string {
+	if f.Unaided {
+		return "This was done without a model, from quotations."
+	}
+	return ""
+}
+
+// noAnswer says why there is none.
+func (f *finding) noAnswer() string {
+	switch {
+	case f.Answer != "":
+		return ""
+	case f.Reason != "" && f.Status.Ended():
+		return "There is none: " + oneLine(f.Reason)
+	}
+	return "There is none yet."
+}
+
+// where returns where evidence is from: an address to follow, or a path.
+func where(e Evidence) (url, path string) {
+	for _, s := range []string{e.URL, e.Source} {
+		if to, ok := safeURL(s); ok {
+			return to, ""
+		}
+	}
+	return "", oneLine(cmp.Or(e.Source, e.URL))
+}
+
+// facts says what is known of where a quote is from, but for its title and address.
+func facts(e Evidence) (list []string) {
+	add := func(format, text string) {
+		if text = oneLine(text); text != "" {
+			list = append(list, fmt.Sprintf(format, short(text, 120)))
+		}
+	}
+	add("by %s", e.Author)
+	add("%s", e.Section)
+	if e.Page > 0 {
+		list = append(list, fmt.Sprintf("page %d", e.Page))
+	}
+	for _, d := range []struct {
+		what string
+		at   time.Time
+	}{{"published", e.Published}, {"read", e.Fetched}} {
+		if !d.at.IsZero() {
+			list = append(list, d.what+" "+date(d.at))
+		}
+	}
+	if e.End > e.Start {
+		list = append(list, fmt.Sprintf("bytes %d to %d", e.Start, e.End))
+	}
+	if e.Voices > 1 {
+		list = append(list, fmt.Sprintf("said by %s independent sources", thousands(e.Voices)))
+	}
+	for _, m := range []struct {
+		is   bool
+		what string
+	}{{e.Pinned, "pinned by the user"}, {e.Banned, "banned by the user later on"}, {e.Untrusted, "strangers wrote it"}} {
+		if m.is {
+			list = append(list, m.what)
+		}
+	}
+	return list
+}
+
+func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
+
+// quality says in words what is known of how good a source is.
+func quality(e Evidence) (list []string) {
+	for _, s := range e.Quality {
+		if says := oneLine(s.Says); says != "" {
+			list = append(list, strings.TrimRight(short(says, 160), "."))
+		}
+	}
+	return list
+}
+
+// foundBy says how evidence was found.
+func foundBy(e Evidence) string {
+	if e.Tool == "" && e.Query == "" {
+		return ""
+	}
+	text := "found with " + oneLine(cmp.Or(e.Tool, "a search"))
+	if e.Provider != "" {
+		text += " (" + short(oneLine(e.Provider), 60) + ")"
+	}
+	if e.Query != "" {
+		text += ": " + short(oneLine(e.Query), 100)
+	}
+	return text
+}
+
+// hashes names the text that a quote is of, and the bytes that were kept.
+func hashes(e Evidence) string {
+	var parts []string
+	for _, h := range []struct{ what, hash string }{{"text", e.Hash}, {"original", e.Original}} {
+		if h.hash != "" {
+			parts = append(parts, h.what+" sha256:"+short(oneLine(h.hash), 64))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// about says what a conflict is about.
+func about(c Conflict) string {
+	parts := slices.DeleteFunc([]string{oneLine(c.Subject), oneLine(c.Attribute), oneLine(c.Time)}, func(s string) bool { return s == "" })
+	text := short(strings.Join(parts, ", "), 200)
+	if c.Unit != "" {
+		text += " (in " + short(oneLine(c.Unit), 40) + ")"
+	}
+	return text
+}
+
+// voices says how many sources say something, and how new they are.
+func voices(s Side) string {
+	text := count(max(1, s.Voices), "voice", "voices")
+	if !s.Newest.IsZero() {
+		text += ", the newest of " + date(s.Newest)
+	}
+	return text
+}
+
+// unconfirmed returns the claims that nothing bears out, and what else was not found.
+func (f *finding) unconfirmed() (list []string) {
+	for _, c := range f.Claims {
+		if known, _ := status(c.Status); known == string(claim.Unverified) || known == string(claim.Contradicted) {
+			text := strings.TrimRight(oneLine(c.Text), ".")
+			if why := oneLine(c.Reason); why != "" {
+				text += " (" + why + ")"
+			}
+			list = append(list, text)
+		}
+	}
+	for _, text := range f.Open {
+		list = append(list, oneLine(text))
+	}
+	if n := len(f.Removed); n > 0 {
+		list = append(list, fmt.Sprintf("%s that the text made and that nothing was gathered for: %s",
+			count(n, "citation was removed", "citations were removed"), short(oneLine(strings.Join(f.Removed, ", ")), 200)))
+	}
+	return list
+}
+
+// cites returns the numbers of what speaks for a claim, else of what it cites.
+func (f *finding) cites(c Claim) (list []int) {
+	add := func(id string) {
+		if n := f.numbers.of[id]; n > 0 && !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	for _, p := range slices.Concat(c.Quotes, c.Against) {
+		add(p.Evidence)
+	}
+	if len(list) == 0 {
+		for _, id := range c.Cites {
+			add(id)
+		}
+	}
+	return list
+}
+
+// asked says how a query was asked.
+func (q Query) asked() string {
+	text := oneLine(q.Tool)
+	if q.Age > 0 {
+		text += ", a result of " + ageOf(q.Age) + " ago"
+	}
+	if q.Error != "" {
+		text += "; failed: " + short(oneLine(q.Error), 160)
+	}
+	return text
+}
+
+// ageOf writes how long ago something was.
+func ageOf(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return count(int(d/(24*time.Hour)), "day", "days")
+	}
+	return took(d.Seconds())
+}
+
+// costRows returns what each model used, and all together.
+func (r *Research) costRows() (rows []costRow) {
+	u := session.Usage{Calls: r.Cost.Calls, Failed: r.Cost.Failed, Input: r.Cost.Input, Output: r.Cost.Output, USD: r.Cost.USD, Unpriced: r.Cost.Unpriced}
+	for _, m := range r.Cost.Models {
+		u.Models = append(u.Models, session.ModelUsage{Model: m.Model, Calls: m.Calls, Failed: m.Failed, Input: m.Input, Output: m.Output, USD: m.USD, Unpriced: m.Unpriced})
+	}
+	return costs(u)
+}
+
+// colophon says where a report comes from.
+func (f *finding) colophon() string {
+	var parts []string
+	if f.Thread != "" {
+		parts = append(parts, "Research "+oneLine(string(f.Thread)))
+	}
+	for _, d := range []struct {
+		what string
+		at   time.Time
+	}{{"started", f.Started}, {"ended", f.Ended}} {
+		if !d.at.IsZero() {
+			parts = append(parts, d.what+" "+day(&d.at))
+		}
+	}
+	if f.Model != "" {
+		parts = append(parts, "model "+oneLine(f.Model))
+	}
+	return strings.Join(append(parts, "to check it: ponder verify FILE"), " · ")
+}
