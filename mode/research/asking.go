@@ -77,6 +77,9 @@ func bounded(s string, n int) string {
 
 // languageOf returns the language of a question; English, if that is not known.
 func languageOf(s string) words.Language {
+	if strings.ContainsAny(s, "¿¡") {
+		return "es"
+	}
 	if lang, _ := words.Detect(s); lang != "" {
 		return lang
 	}

@@ -60,14 +60,15 @@ func (f field) content() bool {
 }
 
 // names returns runs of words with capitals. One word is a name if no sentence begins
-// with it; in German, where all nouns have capitals, it takes two.
+// with it, or if it has more capitals than its first; in German, where all nouns have
+// one, it takes two words.
 func (a *asking) names() (list []string) {
 	for i := 0; i < len(a.fields); {
 		n := 0
 		for i+n < len(a.fields) && a.fields[i+n].capital() && (n == 0 || !a.fields[i+n-1].ends) {
 			n++
 		}
-		if n > 1 || n == 1 && !a.fields[i].first && a.lang != "de" {
+		if n > 1 || n == 1 && (!a.fields[i].first && a.lang != "de" || isMixed(a.fields[i].text)) {
 			var run []string
 			for _, f := range a.fields[i : i+n] {
 				run = append(run, f.text)
@@ -77,6 +78,12 @@ func (a *asking) names() (list []string) {
 		i += max(1, n)
 	}
 	return list
+}
+
+// isMixed reports whether a word has capitals behind its first letter.
+func isMixed(s string) bool {
+	_, n := utf8.DecodeRuneInString(s)
+	return strings.ContainsFunc(s[n:], unicode.IsUpper)
 }
 
 // capital reports whether a field may be of a name.

@@ -51,14 +51,14 @@ var questions = []struct {
 	{"How does TCP slow start work since 2015?", normal, []string{"How TCP slow start work since 2015"}, "TCP, 2015, slow, start, work"},
 	{"What did I say about \"deep work\" last week?", normal, []string{`"deep work" last week`}, "deep work"},
 	{"foods without gluten", normal, []string{"foods without gluten"}, "foods, gluten"},
-	{"IT security at WHO", normal, []string{"IT security WHO"}, "WHO, IT, security"},
+	{"IT security at WHO", normal, []string{"IT security WHO"}, "IT, WHO, security"},
 	{"C++ templates in node.js", normal, []string{"C++ templates node.js"}, "C++, templates, node.js"},
 	{"Are vaccines safe?", normal, nil, "vaccines, safe"},
 	{"side effects of ibuprofen", normal, []string{"side effects ibuprofen"}, "side, effects, ibuprofen"},
 	{"Was hat die Regierung letzte Woche beschlossen?", normal, []string{"Regierung letzte Woche beschlossen"}, "Regierung, beschlossen"},
 	{"Wie backe ich Brot ohne Hefe?", normal, []string{"Wie backe Brot ohne Hefe"}, ""},
 	{"Comment installer un chauffe-eau ?", normal, []string{"Comment installer chauffe-eau"}, "installer, chauffe-eau"},
-	{"¿Qué pasó en Chile la semana pasada?", normal, nil, "Chile"},
+	{"¿Qué pasó en Chile la semana pasada?", normal, nil, "Chile, pasó"},
 	{"最近的火星任务", normal, nil, ""},
 	{"富士山の高さは何メートルですか？", "", []string{"富士山 メートル"}, "富士山, メートル"},
 
@@ -144,7 +144,7 @@ func TestTimeIsKept(t *testing.T) {
 		{"Qui a gagné la semaine dernière et pourquoi est-ce important ?", "semaine dernière"},
 		{"What did Ada say in March 2024?", "in March 2024"},
 		{"news of the 1990s", "1990s"},
-		{"What happened three days ago or 3 days ago in Rome?", "3 days ago"},
+		{"What happened 3 days ago in Rome and why is it important?", "3 days ago"},
 	} {
 		web, memory := queriesOf(tt.question)
 		for _, q := range append(web, memory...) {
