@@ -1,15 +1,18 @@
 package evidence
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Cluster returns for each piece the id of its cluster: pieces of one page or file,
 // and copies of one text, have the same. It is the ID of the first of them, so that it
 // stays the same when pieces are added behind; or its number in the list from 1, if it
-// has no ID. It compares all with all: 1,000 pieces take about 50 ms.
+// has no ID. Only pieces that have words in common are compared.
 func Cluster(pieces []Piece) []string {
 	g := newGroups(len(pieces))
 	seen := make(map[string]int)
-	signatures := make([]Signature, len(pieces))
+	signatures, shared := make([]Signature, len(pieces)), make(index)
 	for i, p := range pieces {
 		if place := Place(p); place != "" {
 			if first, ok := seen[place]; ok {
@@ -19,7 +22,7 @@ func Cluster(pieces []Piece) []string {
 			}
 		}
 		signatures[i] = Sign(p.Text)
-		for k := range i {
+		for _, k := range shared.with(signatures[i].runs, i) {
 			if g.root(k) != g.root(i) && signatures[k].Copies(signatures[i]) {
 				g.join(k, i)
 			}
@@ -33,6 +36,31 @@ func Cluster(pieces []Piece) []string {
 		}
 	}
 	return ids
+}
+
+// An index has the first pieces that have a run of words.
+type index map[uint32][]int32
+
+// mostOfRun bounds how many pieces are kept of a run. What more pieces have in common is a
+// template, or they are copies of those that are kept.
+const mostOfRun = 48
+
+// with returns the pieces that share runs with the i-th, and adds that.
+func (x index) with(runs []uint32, i int) (list []int) {
+	seen := make(map[int32]bool)
+	for _, h := range runs {
+		for _, k := range x[h] {
+			if !seen[k] {
+				seen[k] = true
+				list = append(list, int(k))
+			}
+		}
+		if len(x[h]) < mostOfRun {
+			x[h] = append(x[h], int32(i))
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // Place names the page or file that a piece is of, the same for all ways to write its

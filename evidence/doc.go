@@ -36,6 +36,13 @@
 // share a subject have hardly a run in common. Of a sentence hardly a word may be
 // changed, for sentences may be alike that nobody copied. TestCopies measures it.
 //
+// A part that was cut out of a text has little in common with all of it, so the runs of
+// the shorter text that the other has count as well: of the least 1,024 hashes of each,
+// more than half of those of a long part, and four in five of those of a sentence. What
+// pages of one site have in common makes them copies only where it is most of the text:
+// pass quotes, or the main text of pages. TestClustersOfArticles and TestClustersOfPassages
+// measure precision and recall on copies that are cut, dated, signed and quoted otherwise.
+//
 // Everything is pure, deterministic, safe for concurrent use, and bounded: of a text
 // the first 32 KiB are read.
 package evidence

@@ -1,16 +1,23 @@
 package evidence
 
-import "ponder/words"
+import (
+	"slices"
+
+	"ponder/words"
+)
 
 const (
 	hashes = 64
-	run    = 3 // words
+	run    = 3    // words
+	sample = 1024 // runs
 )
 
 // A Signature is what texts are compared by for copies. The zero Signature is of a
-// text without words, and like none.
+// text without words, and like none. It takes 4 bytes more for each run of the text, up
+// to 4 KiB.
 type Signature struct {
 	low   [hashes]uint32
+	runs  []uint32 // the least hashes of runs, in order: all of them, up to so many
 	words int
 }
 
@@ -28,17 +35,26 @@ func Sign(text string) (s Signature) {
 	words.Tokens(text, func(t words.Token) {
 		last[n%run] = sum(words.Fold(text[t.Start:t.End]))
 		if n++; n >= run {
-			low.add(shingle(last, n))
+			h := shingle(last, n)
+			low.add(h)
+			s.runs = append(s.runs, uint32(h>>32))
 		}
 	})
 	if n == 0 {
 		return s
 	}
 	if n < run {
-		low.add(shingle(last, n))
+		h := shingle(last, n)
+		low.add(h)
+		s.runs = append(s.runs, uint32(h>>32))
 	}
 	for i, v := range low {
 		s.low[i] = uint32(v >> 32)
+	}
+	slices.Sort(s.runs)
+	s.runs = slices.Clip(slices.Compact(s.runs))
+	if len(s.runs) > sample {
+		s.runs = slices.Clone(s.runs[:sample])
 	}
 	s.words = n
 	return s
@@ -71,22 +87,73 @@ func (s Signature) Like(o Signature) float64 {
 	return float64(n) / hashes
 }
 
+// Within returns the share of the runs of the shorter text that the other has as well,
+// from 0 to 1. It is exact for texts of up to 1,024 runs, and 0 if what is kept of them
+// is too little to tell.
+func (s Signature) Within(o Signature) float64 {
+	if s.words > o.words {
+		s, o = o, s
+	}
+	a, b := s.runs, o.runs
+	if len(a) == sample || len(b) == sample { // compare below the hash up to which both are known
+		last := ^uint32(0)
+		for _, list := range [][]uint32{a, b} {
+			if len(list) == sample {
+				last = min(last, list[sample-1])
+			}
+		}
+		if a, b = upTo(a, last), upTo(b, last); len(a) < leastRuns {
+			return 0
+		}
+	}
+	if len(a) == 0 {
+		return 0
+	}
+	n := 0
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		switch {
+		case a[i] < b[k]:
+			i++
+		case a[i] > b[k]:
+			k++
+		default:
+			i, k, n = i+1, k+1, n+1
+		}
+	}
+	return float64(n) / float64(len(a))
+}
+
+func upTo(list []uint32, last uint32) []uint32 {
+	n, found := slices.BinarySearch(list, last)
+	if found {
+		n++
+	}
+	return list[:n]
+}
+
 // How much of texts must be alike for them to be copies. With a fifth of the words
 // changed a third is; of long texts on one subject next to nothing. Sentences may be
-// alike though nobody copied, and one word may turn them round.
+// alike though nobody copied, and one word may turn them round. Of a part that was cut
+// out of a text nearly all must be in the text.
 const (
-	alikeLong  = 0.2 // of texts of longText words or more
-	alikeShort = 0.6 // of texts of shortText words or fewer, and between them in proportion
-	longText   = 80
-	shortText  = 20
+	alikeLong   = 0.2 // of texts of longText words or more
+	alikeShort  = 0.6 // of texts of shortText words or fewer, and between them in proportion
+	withinLong  = 0.55
+	withinShort = 0.8
+	longText    = 80
+	shortText   = 20
+	leastRuns   = 8
 )
 
-// Copies reports whether one of two texts is a copy of the other, edited at most a
-// little, or both are of a third.
+// Copies reports whether one of two texts is a copy of the other or of a part of it,
+// edited at most a little, or both are of a third.
 func (s Signature) Copies(o Signature) bool {
 	short := min(longText, max(shortText, min(s.words, o.words)))
-	need := alikeShort - (alikeShort-alikeLong)*float64(short-shortText)/(longText-shortText)
-	return s.Like(o) >= need
+	long := float64(short-shortText) / (longText - shortText)
+	if s.Like(o) >= alikeShort-(alikeShort-alikeLong)*long {
+		return true
+	}
+	return min(s.words, o.words) >= run && s.Within(o) >= withinShort-(withinShort-withinLong)*long
 }
 
 // shingle returns the hash of the last words, oldest first.
