@@ -4,46 +4,62 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ponder"
 	"ponder/claim"
+	"ponder/llm"
 	"ponder/mode/internal/hits"
+	"ponder/mode/internal/text"
 )
 
 // Bounds on the check of an answer.
 const (
-	maxRemoved   = 40 // citations that are reported
 	maxConflicts = 20
+	maxDoubts    = 12  // claims that a judge is asked about
+	maxJudgedBy  = 3   // quotes that it is shown of each
+	maxShownPart = 600 // bytes of one
+	judgeTokens  = 1200
 )
 
 // A draft is an answer that is being checked.
 type draft struct {
-	Text       string    `json:"text"` // without citations of what was not gathered
-	Model      string    `json:"model,omitempty"`
-	Unaided    bool      `json:"unaided,omitempty"`
-	Confidence float64   `json:"confidence,omitempty"` // of an answer in quotations
-	Removed    []string  `json:"removed,omitempty"`    // citations of what was not gathered
-	Claims     []checked `json:"claims,omitempty"`
+	Text       string   `json:"text"`           // in which all that is cited was gathered
+	Lead       int      `json:"lead,omitempty"` // bytes of it that are not of the model
+	Model      string   `json:"model,omitempty"`
+	Unaided    bool     `json:"unaided,omitempty"`
+	Confidence float64  `json:"confidence,omitempty"` // of an answer in quotations
+	Removed    []string `json:"removed,omitempty"`    // what was cited and not gathered
+
+	claims []checked // of the text; made again when a state is loaded
 }
 
 // A checked is a claim and what came of checking it.
 type checked struct {
-	Sentence claim.Sentence `json:"sentence"`
-	Finding  claim.Finding  `json:"finding"`
-	Judge    string         `json:"judge,omitempty"` // the model that was asked about it
+	claim.Sentence
+	claim.Finding
+	judge string // the model that was asked about it
 }
 
 // check checks what a model has written. Cut says that it broke off.
 func (s *state) check(said, model string, cut bool) {
 	s.Work, s.Looks = nil, nil
+	d := draft{Model: model}
 	if !s.sourced() && s.opts.SynthesisStrategy == Auto {
-		said = s.nothing() + "\n\n" + said
+		lead := s.nothing() + "\n\n"
+		d.Lead, d.Text = len(lead), lead
 	}
 	if cut {
 		said += " …"
 	}
-	s.settleDraft(draft{Text: said, Model: model})
+	said, d.Removed = claim.Citations(said, s.citable, s.linkable)
+	if !isSaid(said) {
+		s.quote("the model gave no answer")
+		return
+	}
+	d.Text += said
+	s.settleDraft(d)
 }
 
 // nothing says that nothing was found, and what was asked.
@@ -79,51 +95,27 @@ func (s *state) places() string {
 
 // settleDraft checks an answer, has a model asked about what is in doubt, and ends.
 func (s *state) settleDraft(d draft) {
-	var removed []string
-	d.Text, removed = s.cited(d.Text)
-	d.Removed = removed
-	d.Claims = s.verify(d.Text)
+	d.claims = s.verify(d)
 	s.Draft = &d
+	if doubts := d.doubts(); len(doubts) > 0 && s.judges() {
+		s.Step = judging
+		s.Counts.Judged++
+		s.tell(stageAnalysis, "Checking", fmt.Sprintf("Checked %s against the sources; %s.", counted(len(d.claims), "claim", "claims"), counted(len(doubts), "is in doubt", "are in doubt")))
+		return
+	}
 	s.publish()
 }
 
-// cited returns a text without citations of what was not gathered, and those.
-func (s *state) cited(answer string) (kept string, removed []string) {
-	kept = hits.Cites(answer, func(m string) string {
-		said := ""
-		for _, n := range idNumbers(m) {
-			if s.citable(n) {
-				said += fmt.Sprintf("[e%d]", n)
-			} else if id := fmt.Sprintf("[e%d]", n); !slices.Contains(removed, id) && len(removed) < maxRemoved {
-				removed = append(removed, id)
-			}
-		}
-		if said != "" && strings.TrimLeft(m, " \t") != m {
-			said = " " + said
-		}
-		return said
-	})
-	return hits.Unnumbered(kept), removed
+// citable reports whether an id is that of a piece that may be cited.
+func (s *state) citable(id string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(id), "e"))
+	return err == nil && 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.banned(s.Evidence[n-1])
 }
 
-// idNumbers returns the numbers in a citation.
-func idNumbers(m string) (list []int) {
-	n, in := 0, false
-	for _, r := range m + " " {
-		switch {
-		case '0' <= r && r <= '9' && n < 1<<30:
-			n, in = n*10+int(r-'0'), true
-		case in:
-			list = append(list, n)
-			n, in = 0, false
-		}
-	}
-	return list
-}
-
-// citable reports whether a number is that of a piece that may be cited.
-func (s *state) citable(n int) bool {
-	return 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.banned(s.Evidence[n-1])
+// linkable reports whether an address is that of a page that was gathered.
+func (s *state) linkable(url string) bool {
+	page := hits.PageKey(hits.Hit{Source: url, Origin: hits.Origin{URL: url}})
+	return slices.ContainsFunc(s.Evidence, func(p piece) bool { return p.Page == page && !p.Addressed && !s.banned(p) })
 }
 
 // quotes returns what claims are checked against.
@@ -137,11 +129,12 @@ func (s *state) quotes() (list []claim.Quote) {
 	return list
 }
 
-// verify checks the sentences of an answer that can be right or wrong.
-func (s *state) verify(answer string) (list []checked) {
+// verify checks the sentences of an answer that can be right or wrong: of an answer in
+// quotations, those.
+func (s *state) verify(d draft) (list []checked) {
 	var sentences []claim.Sentence
-	for _, c := range claim.Split(answer) {
-		if c.Factual {
+	for _, c := range claim.Split(d.Text) {
+		if c.Factual && c.Start >= d.Lead && (!d.Unaided || len(c.Cites) > 0) {
 			sentences = append(sentences, c)
 		}
 	}
@@ -151,38 +144,113 @@ func (s *state) verify(answer string) (list []checked) {
 	return list
 }
 
+// judges reports whether a judge may be asked.
+func (s *state) judges() bool {
+	return !s.opts.WithoutModel && !s.Draft.Unaided && s.Effort != trivial && !s.Told && s.End == "" && (s.Calls == 0 || s.Counts.Calls < s.Calls)
+}
+
+// doubts returns the places of the claims that a judge is worth asking about.
+func (d *draft) doubts() (list []int) {
+	for i, c := range d.claims {
+		if c.InDoubt() && len(list) < maxDoubts {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// claimID returns the id of a claim by its place.
+func claimID(i int) string { return "c" + strconv.Itoa(i+1) }
+
 // judgeKey is the key of the call for the judge.
 func (s *state) judgeKey() string { return number("judge", s.Counts.Judged) }
 
-// judge returns the call for the judge.
-func (s *state) judge() ponder.Action { return ponder.Call{Key: s.judgeKey()} }
+// judgement is what a judge is asked for. judge.md speaks of its names.
+type judgement struct {
+	Verdicts []struct {
+		ID      string `json:"id"`
+		Verdict string `json:"verdict" jsonschema:"supported, qualified, contradicted or unverified"`
+		Reason  string `json:"reason,omitempty" jsonschema:"a few words"`
+	} `json:"verdicts"`
+}
 
-// judged takes in what the judge says.
-func (s *state) judged(ponder.CallFinished) { s.publish() }
+var judgeSchema = llm.SchemaFor[judgement]("verdicts")
+
+// judge returns the call for the judge, who sees claims and their quotes.
+func (s *state) judge() ponder.Action {
+	var b strings.Builder
+	b.WriteString("<claims>\n")
+	for _, i := range s.Draft.doubts() {
+		c := s.Draft.claims[i]
+		fmt.Fprintf(&b, "%s: %s\n", claimID(i), framed(hits.Tame(text.Line(c.Text))))
+		for _, q := range c.Quotes[:min(len(c.Quotes), maxJudgedBy)] {
+			fmt.Fprintf(&b, "  quote: %s\n", framed(hits.Defused(hits.Tame(text.Clip(text.Line(s.part(q)), maxShownPart)))))
+		}
+	}
+	b.WriteString("</claims>\n")
+	return ponder.Call{Key: s.judgeKey(), Role: s.opts.JudgeRole, Request: llm.Request{
+		System: judgePrompt, Schema: judgeSchema, MaxTokens: judgeTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
+	}}
+}
+
+// part returns the part of a quote that a passage names.
+func (s *state) part(q ponder.Passage) string {
+	for _, p := range s.Evidence {
+		if p.id() == q.Evidence && 0 <= q.Start && q.Start <= q.End && q.End <= len(p.Quote) {
+			return p.Quote[q.Start:q.End]
+		}
+	}
+	return ""
+}
+
+// judged takes in what the judge says of the claims that it was asked about. What can't
+// be read changes nothing.
+func (s *state) judged(b ponder.CallFinished) {
+	d := *s.Draft
+	d.claims = slices.Clone(d.claims)
+	var said judgement
+	if b.Error == "" {
+		said, _ = llm.Decode[judgement](text.Clip(b.Message.Text(), maxAnswer), judgeSchema)
+	}
+	for _, i := range s.Draft.doubts() {
+		for _, v := range said.Verdicts {
+			if v.ID == claimID(i) {
+				c := &d.claims[i]
+				c.Finding, c.judge = c.Finding.Judged(claim.Verdict(strings.ToLower(strings.TrimSpace(v.Verdict))), hits.Tame(text.Line(v.Reason))), b.Model
+				break
+			}
+		}
+	}
+	s.Draft = &d
+	s.publish()
+}
 
 // publish writes the claims and the answer, and ends.
 func (s *state) publish() {
 	d := s.Draft
 	var add []ponder.Body
 	var cites []string
-	for i, c := range d.Claims {
-		f := c.Finding
+	var sentences []claim.Sentence
+	var findings []claim.Finding
+	for i, c := range d.claims {
 		add = append(add, ponder.Claim{
-			Content: c.Sentence.Text, ID: fmt.Sprintf("c%d", i+1), Start: c.Sentence.Start, End: c.Sentence.End, Cites: c.Sentence.Cites,
-			Verdict: string(f.Verdict), Score: f.Score, Quotes: f.Quotes, Against: f.Against, Reason: f.Reason, Judge: c.Judge,
+			Content: c.Text, ID: claimID(i), Start: c.Start, End: c.End, Cites: c.Cites, Verdict: string(c.Verdict), Score: c.Score,
+			Quotes: c.Quotes, Against: c.Against, Reason: c.Reason, Judge: c.judge,
 		})
+		sentences, findings = append(sentences, c.Sentence), append(findings, c.Finding)
 	}
-	hits.Cites(d.Text, func(m string) string {
-		for _, n := range idNumbers(m) {
-			if id := fmt.Sprintf("e%d", n); !slices.Contains(cites, id) {
+	for _, c := range claim.Split(d.Text) {
+		for _, id := range c.Cites {
+			if s.citable(id) && !slices.Contains(cites, id) {
 				cites = append(cites, id)
 			}
 		}
-		return m
-	})
+	}
+	answer, confidence := d.Text, s.confidence()
+	if !d.Unaided {
+		answer = claim.Mark(d.Text, sentences, findings)
+	}
 	conflicts := claim.ConflictsAbout(s.run.Input, s.quotes())
-	confidence := s.confidence()
-	answer := d.Text
 	add = append(add, ponder.Synthesis{
 		Content: answer, Confidence: confidence, Cites: cites, Conflicts: conflicts[:min(len(conflicts), maxConflicts)], Removed: d.Removed,
 		Final: true, Unaided: d.Unaided, Offset: s.offset(), Model: d.Model,
@@ -202,20 +270,20 @@ var verdictCounts = map[claim.Verdict]float64{claim.Supported: 1, claim.Qualifie
 // quotations, or 0.1.
 func (s *state) confidence() float64 {
 	d := s.Draft
-	if len(d.Claims) == 0 || d.Unaided {
+	if len(d.claims) == 0 || d.Unaided {
 		return cmp.Or(d.Confidence, 0.1)
 	}
 	sum := 0.0
-	for _, c := range d.Claims {
+	for _, c := range d.claims {
 		worth := 0.0
-		for _, q := range c.Finding.Quotes {
+		for _, q := range c.Quotes {
 			for _, p := range s.Evidence {
 				if p.id() == q.Evidence {
 					worth = max(worth, p.Worth)
 				}
 			}
 		}
-		sum += verdictCounts[c.Finding.Verdict] * (1 + worth) / 2
+		sum += verdictCounts[c.Verdict] * (1 + worth) / 2
 	}
-	return float64(int(sum/float64(len(d.Claims))*100+0.5)) / 100
+	return float64(int(sum/float64(len(d.claims))*100+0.5)) / 100
 }

@@ -226,5 +226,8 @@ func load(r ponder.Run, js []byte) (ponder.State, error) {
 	}
 	s.run = r
 	s.opts, _ = options(r) // options that are wrong have failed the run already
+	if s.Draft != nil {
+		s.Draft.claims = s.verify(*s.Draft)
+	}
 	return s, nil
 }
