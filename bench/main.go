@@ -10,7 +10,8 @@
 // counts, sim.go starts the server. Of what is remembered: data.go reads test
 // collections, which lie beside the project and without which a scenario says so;
 // ranking.go ranks them, conversing.go finds in conversations, extraction.go reads pages,
-// and remembering.go measures how fast it is.
+// and remembering.go measures how fast it is. Of what is looked up: conflicts.go has
+// sources that disagree, copies.go copies of one text.
 package main
 
 import (

@@ -33,6 +33,8 @@ var scenarios = []scenario{
 	{"evidence in conversations", conversing("locomo-dev.json", 0.769)},
 	{"evidence in meetings", conversing("qmsum-val.json", 0)},
 	{"text of pages", extraction},
+	{"conflicts", conflicts},
+	{"copies", copies},
 	{"200000 passages", remembering(200_000)},
 	{"100 conversations at once", talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
 	{"research", researches(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},

@@ -12,7 +12,7 @@ import (
 func Cluster(pieces []Piece) []string {
 	g := newGroups(len(pieces))
 	seen := make(map[string]int)
-	signatures, shared := make([]Signature, len(pieces)), make(index)
+	signatures, shared := make([]Signature, len(pieces)), index{make(map[uint32][]int32), make([]int, len(pieces))}
 	for i, p := range pieces {
 		if place := Place(p); place != "" {
 			if first, ok := seen[place]; ok {
@@ -22,7 +22,7 @@ func Cluster(pieces []Piece) []string {
 			}
 		}
 		signatures[i] = Sign(p.Text)
-		for _, k := range shared.with(signatures[i].runs, i) {
+		for _, k := range shared.with(signatures, i) {
 			if g.root(k) != g.root(i) && signatures[k].Copies(signatures[i]) {
 				g.join(k, i)
 			}
@@ -39,25 +39,37 @@ func Cluster(pieces []Piece) []string {
 }
 
 // An index has the first pieces that have a run of words.
-type index map[uint32][]int32
+type index struct {
+	by     map[uint32][]int32
+	common []int // runs that each piece has in common with the one that is looked up
+}
 
 // mostOfRun bounds how many pieces are kept of a run. What more pieces have in common is a
 // template, or they are copies of those that are kept.
 const mostOfRun = 48
 
-// with returns the pieces that share runs with the i-th, and adds that.
-func (x index) with(runs []uint32, i int) (list []int) {
-	seen := make(map[int32]bool)
+// with returns the pieces that have enough runs in common with the i-th to be compared,
+// in order, and adds that.
+func (x *index) with(signatures []Signature, i int) (list []int) {
+	runs := signatures[i].runs
+	var found []int
 	for _, h := range runs {
-		for _, k := range x[h] {
-			if !seen[k] {
-				seen[k] = true
-				list = append(list, int(k))
+		same := x.by[h]
+		for _, k := range same {
+			if x.common[k] == 0 {
+				found = append(found, int(k))
 			}
+			x.common[k]++
 		}
-		if len(x[h]) < mostOfRun {
-			x[h] = append(x[h], int32(i))
+		if len(same) < mostOfRun {
+			x.by[h] = append(same, int32(i))
 		}
+	}
+	for _, k := range found {
+		if x.common[k]*16 >= min(len(runs), len(signatures[k].runs), sample/8) {
+			list = append(list, k)
+		}
+		x.common[k] = 0
 	}
 	slices.Sort(list)
 	return list
