@@ -227,13 +227,13 @@ func (v *View) agree(i int, tool string) {
 
 // union returns the texts of both lists, each once, in a list of its own.
 func union(a, b []string) []string {
-	all := slices.Clone(a)
+	all := append([]string{}, a...)
 	for _, s := range b {
 		if s != "" && !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
-	return slices.Concat([]string{}, all)
+	return slices.Clip(all)
 }
 
 // claimed adds a claim, and marks what it cites.
@@ -250,7 +250,7 @@ func (v *View) concluded(b ponder.Synthesis) {
 	v.cite(b.Cites)
 	if b.Final {
 		r.Answer, r.Confidence = text.Clean(b.Content), b.Confidence
-		v.Conflicts, v.Removed = slices.Concat([]ponder.Conflict{}, b.Conflicts), lines(b.Removed)
+		v.Conflicts, v.Removed = append([]ponder.Conflict{}, b.Conflicts...), lines(b.Removed)
 	}
 }
 

@@ -152,13 +152,17 @@ func TestViewAnywhere(t *testing.T) {
 	v := NewView()
 	var views []View
 	var texts []string
-	for _, ev := range whole() {
+	bare := courseOf(ponder.RunStarted{Mode: Name}, ponder.Evidence{ID: "e1"}, ponder.Plan{}, ponder.Synthesis{Final: true})
+	for _, ev := range append(bare, whole()...) {
+		if _, ok := ev.Body.(ponder.RunStarted); ok {
+			v = NewView()
+		}
 		v = v.Apply(ev)
 		js, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"plans", "queries", "evidence", "claims", "conflicts", "removed_citations", "timeline", "questions", "found_by_tools", "models"} {
+		for _, name := range []string{"plans", "queries", "evidence", "claims", "conflicts", "removed_citations", "timeline", "questions", "found_by_tools", "models", "steps", "terms", "web_queries", "memory_queries"} {
 			if strings.Contains(string(js), `"`+name+`":null`) {
 				t.Fatalf("%s is null: %s", name, js)
 			}
