@@ -153,16 +153,19 @@ func anyGone(ctx context.Context, nodes ponder.Nodes) bool {
 }
 
 // find returns the thread that a user means: an id or the beginning of one,
-// with or without thr_, or "last" for the newest. A kind, if given, must fit. An id
-// that was imported may look otherwise.
+// with or without thr_, or "last" for the newest. A kind, if given, must fit; what
+// goes for sessions goes for research too. An id that was imported may look otherwise.
 func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
 	filter := ponder.Filter{Kind: kind, Limit: 2}
 	if !strings.EqualFold(name, "last") {
 		filter.Kind, filter.Prefix = "", prefixOf(name)
 	}
 	list, err := []ponder.Info(nil), error(nil)
-	if filter.Prefix != "" || filter.Kind == kind && strings.EqualFold(name, "last") {
+	switch {
+	case filter.Prefix != "":
 		list, err = threads.List(ctx, filter)
+	case strings.EqualFold(name, "last"):
+		list, err = newest(ctx, threads, filter)
 	}
 	if named := strings.TrimSpace(name); err == nil && len(list) == 0 && len(named) >= leastForeign && !strings.HasPrefix(named, "thr_") {
 		if list, err = threads.List(ctx, ponder.Filter{Prefix: named, Limit: 2}); len(list) > 0 {
@@ -180,10 +183,35 @@ func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kin
 		return ponder.Info{}, usagef("there is no %s: `ponder %s list` shows what there is", filter.Prefix, listOf(kind))
 	case len(list) > 1 && filter.Prefix != "" && string(list[0].ID) != filter.Prefix:
 		return ponder.Info{}, usagef("%s is the beginning of several ids: write more of it", filter.Prefix)
-	case kind != "" && list[0].Kind != kind:
+	case kind != "" && !slices.Contains(kindsLike(kind), list[0].Kind):
 		return ponder.Info{}, usagef("%s is a %s, not a %s: see `ponder thread show %s`", list[0].ID, list[0].Kind, kind, list[0].ID)
 	}
 	return list[0], nil
+}
+
+// kindsLike returns the kinds that commands for a kind take.
+func kindsLike(kind ponder.Kind) []ponder.Kind {
+	if kind == ponder.KindSession {
+		return []ponder.Kind{ponder.KindSession, ponder.KindResearch}
+	}
+	return []ponder.Kind{kind}
+}
+
+// newest lists the threads of a filter, of all kinds that are like its kind, the newest
+// first.
+func newest(ctx context.Context, threads ponder.Threads, filter ponder.Filter) (list []ponder.Info, err error) {
+	for _, filter.Kind = range kindsLike(filter.Kind) {
+		more, err := threads.List(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	slices.SortStableFunc(list, func(a, b ponder.Info) int { return b.Created.Compare(a.Created) })
+	if filter.Limit > 0 {
+		list = list[:min(len(list), filter.Limit)]
+	}
+	return list, nil
 }
 
 // leastForeign is how much a user writes at least of an id that is not of our form.

@@ -59,7 +59,7 @@ func (a *app) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 			return nil, no
 		}
 		defer store.Close()
-		list, err := store.List(cmd.Context(), ponder.Filter{Kind: kind, Limit: maxCompletions})
+		list, err := newest(cmd.Context(), store, ponder.Filter{Kind: kind, Limit: maxCompletions})
 		if err != nil {
 			return nil, no
 		}

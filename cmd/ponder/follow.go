@@ -20,6 +20,7 @@ type viewing struct {
 	id    ponder.ThreadID
 
 	view    session.View
+	looked  *looked    // of research, of which view is an image; nil of a session
 	seen    ponder.Seq // the newest event in view
 	heard   time.Time  // when that came
 	class   llm.Class  // of the last call that failed
@@ -74,7 +75,15 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	if ev.Seq <= w.seen {
 		return
 	}
-	w.view, w.seen, w.heard = w.view.Apply(ev), ev.Seq, time.Now()
+	if w.looked == nil && w.view.Session.Run == "" {
+		w.looked = researched(ev)
+	}
+	if w.seen, w.heard = ev.Seq, time.Now(); w.looked != nil {
+		w.looked.apply(ev)
+		w.view = asSession(w.looked.view)
+	} else {
+		w.view = w.view.Apply(ev)
+	}
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
 		w.writing.Store(0)
@@ -137,4 +146,9 @@ func (w *viewing) atRest(ctx context.Context) (bool, error) {
 }
 
 // now returns the view as it is at this moment.
-func (w *viewing) now() session.View { return w.view.At(time.Since(w.heard)) }
+func (w *viewing) now() session.View {
+	if w.looked != nil {
+		return asSession(w.looked.view.At(time.Since(w.heard)))
+	}
+	return w.view.At(time.Since(w.heard))
+}

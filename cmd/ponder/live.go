@@ -51,13 +51,16 @@ func newScreenShow(w *viewing, stderr *os.File, here bool, press func(tui.Press)
 func (a *app) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
 
 func (s *screenShow) event(ev ponder.Event, v session.View) {
-	if it, ok := itemOf(ev, v); ok && it.Kind != "focus" {
+	if it, ok := s.itemOf(ev, v); ok && it.Kind != "focus" {
 		s.screen.Print(it)
 	}
 }
 
 func (s *screenShow) tick(v session.View, state string) {
 	f := frameOf(v, state)
+	if s.looked != nil {
+		f = researchFrame(f, s.looked.view)
+	}
 	if n := s.writing.Load(); n > 0 && v.Session.Status == ponder.Thinking {
 		f.Writing = counted(int(n), "letter", "letters")
 	}

@@ -10,6 +10,7 @@ import (
 	"ponder/internal/place"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
+	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/mode/title"
 	"ponder/store/sqlite"
@@ -18,7 +19,7 @@ import (
 // modes are the ways of thinking there are. Conversations are held as t says, with
 // the tools.
 func modes(t talking, tools []ponder.Tool) []ponder.Mode {
-	return []ponder.Mode{session.New(), chat.New(t.chat(tools)), deep.New(t.deep(tools)), title.New()}
+	return []ponder.Mode{session.New(), research.New(), chat.New(t.chat(tools)), deep.New(t.deep(tools)), title.New()}
 }
 
 // A thinker thinks in this process, on the threads that it is told to.

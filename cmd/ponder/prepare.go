@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ponder"
 	"ponder/document"
@@ -27,29 +29,36 @@ func sessionRoles() []ponder.Role { return []ponder.Role{ponder.Slow, ponder.Fro
 // far as they can say. Where there is none, it sets the options to do without, if
 // there is something to quote.
 func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*prepared, error) {
+	p, unaided, err := a.prepareFor(ctx, model, budget, sessionRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
+	opts.WithoutModel = opts.WithoutModel || unaided
+	return p, err
+}
+
+// prepareFor finds the models of some roles, and reports whether there are none, which
+// is an error if there is nothing to quote.
+func (a *app) prepareFor(ctx context.Context, model string, budget ponder.Budget, roles []ponder.Role, quotable bool) (p *prepared, unaided bool, err error) {
 	l, err := a.lineup(ctx, model)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if l.none() {
-		if len(opts.Docs) == 0 && !opts.Memory && !opts.Web {
-			return nil, notReadyf("no model is configured: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
+		if !quotable {
+			return nil, false, notReadyf("no model is configured: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
 				"or pass --docs to have documents quoted; `ponder doctor` says more")
 		}
-		opts.WithoutModel = true
-		return &prepared{}, nil
+		return &prepared{}, true, nil
 	}
-	models, err := l.models(sessionRoles()...)
+	models, err := l.models(roles...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := priced(models, budget, l.cfg); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if err := a.check(ctx, l, models, sessionRoles()...); err != nil {
-		return nil, err
+	if err := a.check(ctx, l, models, roles...); err != nil {
+		return nil, false, err
 	}
-	return &prepared{models: models, name: models[ponder.Slow][0].Name()}, nil
+	return &prepared{models: models, name: models[ponder.Slow][0].Name()}, false, nil
 }
 
 // priced makes sure that a budget of money can be kept.
@@ -57,7 +66,7 @@ func priced(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cfg *co
 	if budget.Money == 0 {
 		return nil
 	}
-	for _, role := range sessionRoles() {
+	for _, role := range slices.Sorted(maps.Keys(models)) {
 		for _, m := range models[role] {
 			if m.Price.Source == ponder.PriceUnknown {
 				return usagef("--cost cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+

@@ -190,13 +190,22 @@ func cost(s session.Session) string {
 	return text
 }
 
+// showReport prints what a session or a research has come to.
+func (w *viewing) showReport() {
+	if r := w.asReport(); r != nil {
+		w.researchReport(*r)
+		return
+	}
+	w.report(w.view)
+}
+
 // outcome returns the exit code of a command that showed a session to its end or
 // to a rest, as an error, having said what there is to say.
 func (w *viewing) outcome() error {
 	s := w.view.Session
 	switch s.Status {
 	case ponder.Completed:
-		w.report(w.view)
+		w.showReport()
 		if w.view.CutShort {
 			return failure{code: incomplete}
 		}

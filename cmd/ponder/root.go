@@ -33,6 +33,7 @@ cost. What it thinks is kept as it comes, so that it can be paused, killed and
 resumed.`,
 		Example: `ponder think "Why do large software projects run late?" --for 10m
 ponder think "What does this contract commit us to?" --docs ./contract
+ponder research "What is known of sleep in great apes?" -o report.html
 ponder session resume last`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -50,9 +51,9 @@ ponder session resume last`,
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
 	root.AddCommand(
-		a.thinkCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(),
+		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
-		a.threadCommand(), a.evidenceCommand(), a.webCommand(), a.usageCommand(),
+		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.usageCommand(),
 		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -14,9 +14,9 @@ import (
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Look at sessions, pause them and go on",
-		Long: `Look at thinking sessions, pause them and go on. An ID may be shortened as long as
-it stays unique, with or without thr_; "last" is the newest session.`,
+		Short: "Look at sessions and research, pause them and go on",
+		Long: `Look at thinking sessions and research, pause them and go on. An ID may be shortened as
+long as it stays unique, with or without thr_; "last" is the newest of them.`,
 		Example: `ponder session list
 ponder session resume last
 ponder session export last --format markdown -o report.md`,
@@ -75,14 +75,15 @@ func (a *app) loadSession(ctx context.Context, store ponder.Store, name string) 
 // A sessionObject is a session as programs are shown it.
 type sessionObject struct {
 	session.Session
-	Title       string `json:"title"`
-	Interrupted bool   `json:"interrupted,omitempty"` // its process ended without a word
+	Kind        ponder.Kind `json:"kind"`
+	Title       string      `json:"title"`
+	Interrupted bool        `json:"interrupted,omitempty"` // its process ended without a word
 }
 
 // objectOf returns a session as programs are shown it. One that no process holds
 // does not think: it is paused, whatever its log says.
 func objectOf(info ponder.Info, v session.View) sessionObject {
-	o := sessionObject{Session: v.Session, Title: info.Title}
+	o := sessionObject{Session: v.Session, Kind: info.Kind, Title: info.Title}
 	if o.ID == "" { // nothing has been started on the thread
 		o.ID, o.Question, o.Status, o.Created = info.ID, info.Title, info.Status, &info.Created
 	}

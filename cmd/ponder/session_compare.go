@@ -40,6 +40,9 @@ func (a *app) sessionCompare(ctx context.Context, first, second string) error {
 		if infos[i], err = a.find(ctx, store, name, ponder.KindSession); err != nil {
 			return err
 		}
+		if infos[i].Kind != ponder.KindSession {
+			return usagef("%s is a %s: only sessions can be compared", infos[i].ID, infos[i].Kind)
+		}
 	}
 	if infos[0].ID == infos[1].ID {
 		return usagef("both are %s: name two sessions", infos[0].ID)

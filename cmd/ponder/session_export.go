@@ -20,8 +20,9 @@ func (a *app) sessionExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ID",
 		Short: "Write a session as a report, as JSON or as its events",
-		Long: `Write a session: as a report (html, one page that needs nothing else, or markdown),
-as one JSON object, or (jsonl) as its thread, one event a line, as "thread export" does.`,
+		Long: `Write a session or a research: as a report (html, one page that needs nothing else, or
+markdown), as one JSON object, or (jsonl) as its thread, one event a line, as "thread
+export" does. "ponder verify" checks reports of research.`,
 		Example: "ponder session export last -o report.html\nponder session export last --format markdown\nponder session export last > session.json",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,6 +49,16 @@ func (a *app) sessionExport(ctx context.Context, name, format, file string) erro
 	}
 	if format == "jsonl" {
 		return a.exportThread(ctx, store, info, file, false)
+	}
+	if info.Kind == ponder.KindResearch {
+		v, since, err := foldResearch(ctx, store, info.ID)
+		if err != nil {
+			return err
+		}
+		if isInterrupted(info) {
+			v.Research.Status = ponder.Paused
+		}
+		return a.deliverResearch(ctx, store, report.ResearchOf(v, since), format, file)
 	}
 	v, err := fold(ctx, store, info.ID)
 	if err != nil {

@@ -67,6 +67,9 @@ func (a *app) sessionFork(ctx context.Context, name string, f forkFlags) error {
 		return err
 	}
 	s := then.view.Session
+	if err := f.steer.voices(ctx, then); err != nil {
+		return err
+	}
 	wishes, err := f.steer.events(then.view)
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (a *app) sessionFork(ctx context.Context, name string, f forkFlags) error {
 		return err
 	}
 	a.note("session %s is forked from %s at event %d of %d, after %s", to.ID, w.id, at, info.Head,
-		counted(s.Progress.Thoughts, "thought", "thoughts"))
+		then.soFar())
 	if what := littleLeft(s); what != "" && !f.paused {
 		a.note("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
 	}
@@ -149,7 +152,7 @@ func (a *app) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.Threa
 	if f.paused {
 		return w.leave(ctx, store)
 	}
-	t, err := a.thinker(ctx, store, p.models, sightOf(w.view.Session), w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, w.sight(), w.onDelta)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (a *app) sessionListCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List sessions, the newest first",
+		Short:   "List sessions and research, the newest first",
 		Example: "ponder session list --status paused\nponder session list --json --limit 5",
 		Args:    takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,14 +53,10 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 	if len(list) == 0 {
 		a.note("there are no such sessions")
 	}
-	rows := [][]string{{"ID", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
+	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
 	for _, info := range list {
 		if a.flags.json {
-			v, err := fold(ctx, store, info.ID)
-			if err != nil {
-				return err
-			}
-			if err := a.object(objectOf(info, v.Calibrate(a.calibration(ctx, store)))); err != nil {
+			if err := a.listObject(ctx, store, info); err != nil {
 				return err
 			}
 			continue
@@ -69,7 +65,7 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{string(info.ID), statusOf(info), ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
+		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
 	}
 	if len(rows) > 1 {
 		a.table(rows)
@@ -77,9 +73,25 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 	return nil
 }
 
+// listObject prints a session or a research as programs are shown it.
+func (a *app) listObject(ctx context.Context, store ponder.Store, info ponder.Info) error {
+	if info.Kind == ponder.KindResearch {
+		v, _, err := foldResearch(ctx, store, info.ID)
+		if err != nil {
+			return err
+		}
+		return a.object(researchObjectOf(info, v))
+	}
+	v, err := fold(ctx, store, info.ID)
+	if err != nil {
+		return err
+	}
+	return a.object(objectOf(info, v.Calibrate(a.calibration(ctx, store))))
+}
+
 // sureness returns how sure a session is that has ended, in words.
 func (a *app) sureness(ctx context.Context, store ponder.Store, info ponder.Info) (string, error) {
-	if !info.Status.Ended() {
+	if !info.Status.Ended() || info.Kind != ponder.KindSession {
 		return "", nil
 	}
 	j, err := judge(ctx, store, info, true)
@@ -96,7 +108,7 @@ func listByStatus(ctx context.Context, threads ponder.Threads, status ponder.Sta
 	if status == ponder.Thinking || status == ponder.Paused {
 		filter.Status, filter.Limit = "", 0
 	}
-	all, err := threads.List(ctx, filter)
+	all, err := newest(ctx, threads, filter)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}

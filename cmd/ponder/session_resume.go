@@ -49,7 +49,7 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	if err != nil {
 		return err
 	}
-	t, err := a.thinker(ctx, store, p.models, sightOf(s), w.onDelta)
+	t, err := a.thinker(ctx, store, p.models, w.sight(), w.onDelta)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 			return err
 		}
 	}
-	a.note("going on with %s after %s: %s", w.id, counted(s.Progress.Thoughts, "thought", "thoughts"), clip(oneLine(s.Question), 80))
+	a.note("going on with %s after %s: %s", w.id, w.soFar(), clip(oneLine(s.Question), 80))
 	err = w.work(ctx, t)
 	switch {
 	case errors.Is(err, errDetach):
@@ -105,12 +105,29 @@ func (a *app) prepareAgain(ctx context.Context, info ponder.Info, s session.Sess
 			return nil, err
 		}
 	}
-	models, err := l.models(sessionRoles()...)
+	roles := rolesOf(info.Kind)
+	models, err := l.models(roles...)
 	if err != nil {
 		return nil, err
 	}
 	if err := priced(models, ponder.Budget{Cost: ponder.Cost{Money: money(s.Budget.USD)}}, l.cfg); err != nil {
 		return nil, err
 	}
-	return &prepared{models: models}, a.check(ctx, l, models, sessionRoles()...)
+	return &prepared{models: models}, a.check(ctx, l, models, roles...)
+}
+
+// rolesOf returns the roles whose models are asked on a thread of a kind.
+func rolesOf(kind ponder.Kind) []ponder.Role {
+	if kind == ponder.KindResearch {
+		return researchRoles()
+	}
+	return sessionRoles()
+}
+
+// sight returns what is looked into.
+func (w *viewing) sight() sight {
+	if w.looked != nil {
+		return sightForAgain(w.looked.view)
+	}
+	return sightOf(w.view.Session)
 }

@@ -17,7 +17,7 @@ func (a *app) sessionShowCommand() *cobra.Command {
 	var thoughts bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show what a session has come to",
+		Short:   "Show what a session or a research has come to",
 		Example: "ponder session show last\nponder session show 01K --thoughts\nponder session show last --json",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,6 +37,9 @@ func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error
 	w, info, err := a.loadSession(ctx, store, name)
 	if err != nil {
 		return err
+	}
+	if w.looked != nil {
+		return w.researchShow(info, thoughts)
 	}
 	v := w.view
 	if a.flags.json {
@@ -109,7 +112,7 @@ func (a *app) next(info ponder.Info, s session.Session) string {
 		rows = append(rows, [2]string{"to look on", a.command("session watch", info.ID)}, [2]string{"to steer it", a.command("session steer", info.ID) + " --help"})
 	case s.Status == ponder.Completed:
 		rows = append(rows, [2]string{"to try otherwise", a.command("session fork", info.ID)})
-		if s.Resolution == nil {
+		if s.Resolution == nil && info.Kind == ponder.KindSession {
 			rows = append(rows, [2]string{"how it turned out", a.command("session resolve", info.ID) + " --outcome 1"})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/place"
+	"ponder/mode/research"
 	"ponder/mode/session"
 )
 
@@ -21,11 +22,11 @@ func (a *app) sessionSteerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "steer ID",
 		Short: "Tell a session what to think about, what is wrong, or to answer now",
-		Long: `Tell a session that thinks or is paused what you wish: questions to add, to drop or to
-rank; a fact to hold for true; sources to prefer or to leave out; other limits; or to
-answer now. Wishes are obeyed in the order of the command line. The session says of each what
-it has done, at which event that took effect, and what was cancelled for it; or why
-it is refused.
+		Long: `Tell a session or a research that goes on or is paused what you wish: questions to add,
+to drop or to rank; a fact to hold for true; sources to prefer or to leave out; other
+limits; or to answer now. Wishes are obeyed in the order of the command line. It says of
+each what it has done, at which event that took effect, and what was cancelled for it; or
+why it is refused.
 
 Exit codes: 0 done, 1 one was refused, 2 wrong usage.`,
 		Example: `ponder session steer last --add "What does it cost to wait?" --priority 9
@@ -58,6 +59,9 @@ func (a *app) sessionSteer(ctx context.Context, name string, f steerFlags) error
 		return w.tooLate()
 	case w.view.Session.Run == "":
 		return usagef("session %s has no question to think about", w.id)
+	}
+	if err := f.voices(ctx, w); err != nil {
+		return err
 	}
 	wishes, err := f.events(w.view)
 	if err != nil {
@@ -269,6 +273,10 @@ func wishOf(ev ponder.Event) string {
 	var args session.SteerArgs
 	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
 	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
+	var who research.SteerArgs
+	if b.Do == research.SetPersona && json.Unmarshal(b.Args, &who) == nil {
+		words = []string{"persona", who.Name} // how it speaks is long
+	}
 	text := clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)
 	if args.Priority != 0 {
 		text += fmt.Sprintf(", priority %d", args.Priority)

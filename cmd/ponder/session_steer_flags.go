@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/tui"
+	"ponder/mode/research"
 	"ponder/mode/session"
 )
 
@@ -29,6 +31,7 @@ type wish struct {
 	do     ponder.Order
 	text   string
 	args   session.SteerArgs
+	name   string // of a persona
 	limits []limit
 }
 
@@ -54,6 +57,7 @@ func (f *steerFlags) add(flags *pflag.FlagSet) {
 		{"correct", "hold this `fact` for true, whatever was thought", f.text(session.Correct)},
 		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.source(session.PinSource)},
 		{"ban", "leave out this `source` from now on", f.source(session.BanSource)},
+		{"persona", "answer as the persona of this `name` (of research)", f.persona},
 		{"for", "`time` to think in all, such as 30m; +10m is so much more than before", limitOf(f, "for", timeOf, mostTime, timeIn)},
 		{"tokens", "`number` of tokens to use at most in all, or + and how many more", limitOf(f, "tokens", countUpTo(config.MaxTokens), config.MaxTokens, tokensIn)},
 		{"calls", "`number` of model calls to make at most in all, or + and how many more", limitOf(f, "calls", countUpTo(mostCalls), mostCalls, callsIn)},
@@ -114,6 +118,30 @@ func (f *steerFlags) source(do ponder.Order) func(string) error {
 		f.wishes = append(f.wishes, w)
 		return err
 	}
+}
+
+func (f *steerFlags) persona(text string) error {
+	name, err := said(text)
+	f.wishes = append(f.wishes, wish{do: research.SetPersona, name: name})
+	return err
+}
+
+// voices looks up how the personas speak that are wished for.
+func (f *steerFlags) voices(ctx context.Context, w *viewing) error {
+	for i := range f.wishes {
+		if f.wishes[i].do != research.SetPersona {
+			continue
+		}
+		if w.looked == nil {
+			return usagef("--persona: %s is no research, and has no persona", w.id)
+		}
+		p, err := w.voice(ctx, f.wishes[i].name)
+		if err != nil {
+			return err
+		}
+		f.wishes[i].name, f.wishes[i].text = p.Name, p.Voice
+	}
+	return nil
 }
 
 func (f *steerFlags) priority(text string) error {
@@ -230,6 +258,8 @@ func (f *steerFlags) events(v session.View) (list []ponder.Event, err error) {
 		b := ponder.Steer{Do: w.do, Content: w.text}
 		switch w.do {
 		case ponder.AnswerNow:
+		case research.SetPersona:
+			b.Args, err = json.Marshal(research.SteerArgs{Name: w.name})
 		case ponder.SetBudget:
 			var limits ponder.Budget
 			if limits, err = f.budget(v); err == nil {

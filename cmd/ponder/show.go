@@ -31,7 +31,7 @@ func (w *viewing) show(here bool, press func(tui.Press)) show {
 	case isFile && tui.CanShow(stderr):
 		return newScreenShow(w, stderr, here, press)
 	}
-	return lineShow{w.app}
+	return lineShow{w}
 }
 
 // silence shows nothing.
@@ -53,10 +53,10 @@ func (jsonShow) tick(session.View, string) {}
 func (jsonShow) close()                    {}
 
 // A lineShow prints a line for each thing that comes up.
-type lineShow struct{ *app }
+type lineShow struct{ *viewing }
 
 func (s lineShow) event(ev ponder.Event, v session.View) {
-	if it, ok := itemOf(ev, v); ok {
+	if it, ok := s.itemOf(ev, v); ok {
 		mark := it.Mark
 		if mark != "" {
 			mark = " " + mark

@@ -18,6 +18,7 @@ import (
 	"ponder/store/sqldb"
 	"ponder/store/sqlite"
 	"ponder/tool/knowledge"
+	"ponder/tool/memory"
 	"ponder/tool/thread"
 	webtool "ponder/tool/web"
 	"ponder/web"
@@ -30,11 +31,14 @@ type sight struct {
 	docs   []string // absolute paths
 	memory bool     // what the user had remembered
 	web    bool
+
+	researches bool   // by a mode that uses the memory of a persona
+	persona    string // whose; empty is that of the owner
 }
 
 // sightOf returns that of a session that has begun.
 func sightOf(s session.Session) sight {
-	return sight{s.Metadata.Docs, s.Metadata.Memory, s.Metadata.Web}
+	return sight{docs: s.Metadata.Docs, memory: s.Metadata.Memory, web: s.Metadata.Web}
 }
 
 // tools returns the tools that look, and what to close when they are not used any
@@ -49,6 +53,9 @@ func (a *app) tools(ctx context.Context, store *sqlite.Store, what sight) ([]pon
 			return nil, nil, err
 		}
 		looks.Library, end = known{s.Library}, func() { s.Library.Close() }
+		if what.researches {
+			list = append(list, memory.New(memory.Options{Context: s.Library.PersonaContext, Persona: what.persona})...)
+		}
 	}
 	if len(what.docs) > 0 || what.memory {
 		list = append(list, knowledge.Tools(looks)...)

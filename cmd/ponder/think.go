@@ -127,7 +127,7 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return a.thinkHere(ctx, store, id, p, sight{opts.Docs, opts.Memory, opts.Web}, f.internal)
+	return a.thinkHere(ctx, store, id, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web}, f.internal)
 }
 
 // begin makes the thread of a session, with its question.

@@ -97,17 +97,17 @@ const maxMoments = 500
 
 // timelineOf returns what happened, with how each passage came.
 func timelineOf(v research.View) (list []Moment) {
-	for _, m := range v.Timeline {
-		if text := cmp.Or(m.Message, m.Label, m.Query); text != "" {
-			list = append(list, Moment{At: m.At, Kind: cmp.Or(m.Stage, "note"), Text: text})
-		}
-	}
 	for _, e := range v.Evidence {
 		at := 0.0
 		if !v.Research.Started.IsZero() {
 			at = max(0, min(e.Created.Sub(v.Research.Started).Seconds(), v.Research.Elapsed))
 		}
 		list = append(list, Moment{At: at, Kind: "evidence", Text: e.ID + " " + cmp.Or(e.Title, e.URL, e.Source)})
+	}
+	for _, m := range v.Timeline {
+		if text := cmp.Or(m.Message, m.Label, m.Query); text != "" {
+			list = append(list, Moment{At: m.At, Kind: cmp.Or(m.Stage, "note"), Text: text})
+		}
 	}
 	slices.SortStableFunc(list, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
 	return list[:min(len(list), maxMoments)]

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/mode/research"
+	"ponder/store/sqlite"
+)
+
+func (a *app) researchCommand() *cobra.Command {
+	var f researchFlags
+	cmd := &cobra.Command{
+		Use:   "research QUESTION",
+		Short: "Find an answer in sources, in a minute or so",
+		Long: `Plan what to look for, search what is remembered, the documents and the web at once, and
+write an answer in which every sentence that states a fact can be traced to a quote. What
+no quote bears out is marked, where sources disagree is shown, and what could not be
+confirmed is said. QUESTION - is read from standard input.
+
+The answer comes to standard output with numbered citations; -o writes a report, as
+Markdown, JSON or one HTML page by the ending of the name, and "ponder verify" checks it.
+--since ID brings an older research up to date, and says what has changed. Ctrl-C pauses,
+and prints the command that goes on; the commands of "ponder session" take its id.
+
+It looks into what --docs names, what is remembered (see ponder remember), and the web, if
+a search engine is configured. Without a model, the answer is made of quotes.
+
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget or paused,
+4 no model, or it will not answer, 130 interrupted.`,
+		Example: `ponder research "Which papers measured sleep in great apes?" -o report.html
+ponder research "What does this contract commit us to?" --docs ./contract --no-web
+ponder research "What is new in battery recycling?" --since last -o update.md
+ponder research - --rounds 2 --cost 0.10 < question.txt`,
+		GroupID: groupThink,
+		Args:    take(1, 1, `a question in quotes, or - to read it from standard input`),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.research(cmd.Context(), args[0], f, cmd.Flags().Changed)
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// research is the command. It makes nothing before all that can be checked has been.
+func (a *app) research(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
+	question, err := a.question(text)
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	budget, err := f.limits(cfg, given)
+	if err != nil {
+		return err
+	}
+	opts, err := f.options(cfg, given)
+	if err != nil {
+		return err
+	}
+	if opts.Docs, err = checkDocs(ctx, f.docs); err != nil {
+		return err
+	}
+	if err := f.checkOutput(); err != nil {
+		return err
+	}
+	if opts.Persona, err = a.voice(ctx, f.persona); err != nil {
+		return err
+	}
+	if opts.Since, err = a.since(ctx, f.since); err != nil {
+		return err
+	}
+	says := ""
+	if opts.Memory, opts.Web, says, err = a.look(ctx, f.noMemory, f.noWeb); err != nil {
+		return err
+	}
+	p, unaided, err := a.prepareFor(ctx, f.model, budget, researchRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
+	if err != nil {
+		return err
+	}
+	opts.WithoutModel = unaided
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, opts)
+	if err != nil {
+		return err
+	}
+	if unaided {
+		a.note("no model is configured, so the answer is made of quotes, without one")
+	}
+	if says != "" {
+		a.note("%s", says)
+	}
+	if f.detach {
+		return a.detach(ctx, store, id)
+	}
+	return a.researchHere(ctx, store, id, p, sightFor(opts), f)
+}
+
+// researchRoles are the roles whose models research asks.
+func researchRoles() []ponder.Role { return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap} }
+
+// sightFor returns what research looks into.
+func sightFor(o research.Options) sight {
+	return sight{docs: o.Docs, memory: o.Memory, web: o.Web, researches: true, persona: o.Persona.Name}
+}
+
+// beginResearch makes the thread of a research, with its question.
+func beginResearch(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, opts research.Options) (ponder.ThreadID, error) {
+	js, err := json.Marshal(opts)
+	if err != nil {
+		return "", fmt.Errorf("begin research: %w", err)
+	}
+	if title == "" {
+		title = question
+	}
+	thread := ponder.Thread{
+		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindResearch, Title: clip(oneLine(title), maxTitle), Owner: owner,
+		Created: time.Now(), Model: model,
+	}
+	start := ponder.RunStarted{Input: question, Mode: research.Name, Version: research.New().Version, Budget: budget, Options: js}
+	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
+		return "", fmt.Errorf("begin research: %w", err)
+	}
+	return thread.ID, nil
+}
+
+// researchHere researches in this process, shows it, and writes the report.
+func (a *app) researchHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, what sight, f researchFlags) error {
+	w := a.viewing(store, id)
+	w.internal = f.internal
+	t, err := a.thinker(ctx, store, p.models, what, w.onDelta)
+	if err != nil {
+		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
+	}
+	defer t.close(ctx)
+	a.note("research %s", id)
+	err = w.work(ctx, t)
+	if errors.Is(err, errDetach) {
+		return w.handOver(ctx, t)
+	}
+	w.keep(ctx, store)
+	ended := w.end(ctx, err)
+	if f.output == "" || w.view.Session.Status != ponder.Completed {
+		return ended
+	}
+	return errors.Join(ended, w.writeReport(ctx, store, f.output))
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/research"
+)
+
+// researchFlags are what `ponder research` is told beside the question.
+type researchFlags struct {
+	budget                  budgetFlags
+	rounds, items, parallel string
+	least, synthesis        string
+	docs                    []string
+	model, title, persona   string
+	since, output           string
+	forceWeb, noCache       bool
+	noMemory, noWeb         bool
+	detach, internal        bool
+}
+
+// researchTime is how long research takes at most, unless something says otherwise.
+const researchTime = 3 * time.Minute
+
+func (f *researchFlags) add(flags *pflag.FlagSet) {
+	f.budget.add(flags)
+	flags.Lookup("for").Usage = "`time` to take at most, such as 90s or 10m (default 3m)"
+	flags.StringVar(&f.rounds, "rounds", "", fmt.Sprintf("look in this `number` of rounds at most, up to %d (default 5)", config.MaxRounds))
+	flags.StringVar(&f.items, "max-items", "", fmt.Sprintf("take this `number` of passages of a search at most, up to %d (default 10)", config.MaxItems))
+	flags.StringVar(&f.parallel, "parallel", "", fmt.Sprintf("let this `number` of searches of a kind go on at a time, up to %d (default 3)", config.MaxQueries))
+	flags.StringVar(&f.least, "min-confidence", "", "leave out passages whose score is below this `share`, from 0 to 1 (default 0)")
+	flags.StringVar(&f.synthesis, "synthesis", "", "`how` the answer is made: auto, force (by a model, though nothing was found) or never (of quotes)")
+	flags.StringVarP(&f.output, "output", "o", "", "write a report to this `file`: .md, .json or .html")
+	flags.StringVar(&f.since, "since", "", "bring the research of this `id` up to date, and say what has changed")
+	flags.StringVar(&f.persona, "persona", "", "answer as the persona of this `name`, from what it remembers too")
+	flags.BoolVar(&f.forceWeb, "force-web", false, "search the web though it seems needless")
+	flags.BoolVar(&f.noCache, "no-cache", false, "do not use what searches found a while ago")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
+	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
+	flags.StringArrayVar(&f.docs, "docs", nil, "look into the file or folder at `path`; may be repeated")
+	flags.StringVar(&f.model, "model", "", "research with `provider/model` only")
+	flags.StringVar(&f.title, "title", "", "show this `text` for it in lists")
+	flags.BoolVar(&f.detach, "detach", false, "research in the background, and print the id")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+}
+
+// limits returns the budget: of the flags, else of the configuration, else three
+// minutes.
+func (f *researchFlags) limits(c *config.Config, given func(string) bool) (ponder.Budget, error) {
+	b := c.Budgets
+	if b.For = c.Research.For; b.For == 0 {
+		b.For = config.Duration(researchTime)
+	}
+	return f.budget.budget(b, given)
+}
+
+// options returns how it is researched: as the flags say, else the configuration.
+func (f *researchFlags) options(c *config.Config, given func(string) bool) (research.Options, error) {
+	r := c.Research
+	o := research.Options{
+		MaxRounds: r.MaxRounds, MaxItemsPerSource: r.MaxItemsPerSource, MaxParallelQueries: r.MaxParallelQueries, ForceWebSearch: r.ForceWebSearch || f.forceWeb,
+		EnableCaching: r.EnableCaching, MinConfidenceThreshold: r.MinConfidenceThreshold, SynthesisStrategy: r.SynthesisStrategy, Prompt: c.Prompt(research.Name),
+	}
+	if f.noCache {
+		no := false
+		o.EnableCaching = &no
+	}
+	for _, flag := range []struct {
+		name string
+		read func() error
+	}{
+		{"rounds", func() (err error) { o.MaxRounds, err = countOf(f.rounds, config.MaxRounds); return }},
+		{"max-items", func() (err error) { o.MaxItemsPerSource, err = countOf(f.items, config.MaxItems); return }},
+		{"parallel", func() (err error) { o.MaxParallelQueries, err = countOf(f.parallel, config.MaxQueries); return }},
+		{"min-confidence", func() (err error) { o.MinConfidenceThreshold, err = config.Share(f.least); return }},
+		{"synthesis", func() (err error) { o.SynthesisStrategy, err = config.Strategy(f.synthesis); return }},
+	} {
+		if !given(flag.name) {
+			continue
+		}
+		if err := flag.read(); err != nil {
+			return o, usagef("--%s: %w", flag.name, err)
+		}
+	}
+	return o, nil
+}
+
+// reportForms are the forms of a report by the endings of names.
+var reportForms = map[string]string{".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html", ".htm": "html"}
+
+// checkOutput makes sure that the report can be written.
+func (f *researchFlags) checkOutput() error {
+	if f.output == "" {
+		return nil
+	}
+	if f.detach {
+		return usagef("-o and --detach: the report of what is researched in the background is written afterwards, with: ponder session export ID -o %s", f.output)
+	}
+	if reportForms[strings.ToLower(filepath.Ext(f.output))] == "" {
+		return usagef("-o %s: the name of a report ends in .md, .json or .html", f.output)
+	}
+	return writable(f.output)
+}
+
+// writable reports why a file cannot be written, leaving it as it is.
+func writable(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.IsDir():
+		return usagef("-o %s: it is a folder", file)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // such as /dev/null
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return usagef("-o %s: %w", file, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
+	if err != nil {
+		return usagef("-o %s: %w", file, noRoom(filepath.Dir(file), err))
+	}
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
+}
+
+// voice returns the persona that a user names.
+func (a *app) voice(ctx context.Context, name string) (research.Persona, error) {
+	if name == "" {
+		return research.Persona{}, nil
+	}
+	s, err := a.shelfToRead(ctx)
+	if errors.Is(err, errNothingKnown) {
+		return research.Persona{}, usagef("there is no persona %q: `ponder persona set NAME --voice TEXT` makes one", clip(oneLine(name), 40))
+	}
+	if err != nil {
+		return research.Persona{}, err
+	}
+	defer s.close()
+	p, err := s.Persona(ctx, name)
+	if err != nil {
+		return research.Persona{}, noPersona(err, name)
+	}
+	return research.Persona{Name: p.Name, Voice: p.Voice}, nil
+}
+
+// since returns the report of the research that a user names, to be brought up to date.
+func (a *app) since(ctx context.Context, name string) (*research.Report, error) {
+	if name == "" {
+		return nil, nil
+	}
+	store, err := a.lookup(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	info, err := a.find(ctx, store, name, ponder.KindResearch)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := foldResearch(ctx, store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	if v.Research.Answer == "" {
+		return nil, usagef("--since: research %s has no answer yet: ponder session show %s", info.ID, info.ID)
+	}
+	old := &research.Report{
+		Thread: info.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
+	}
+	for _, e := range v.Evidence {
+		old.Evidence = append(old.Evidence, research.Known{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})
+	}
+	return old, nil
+}

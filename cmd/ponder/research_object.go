@@ -1,0 +1,55 @@
+package main
+
+import (
+	"time"
+
+	"ponder"
+	"ponder/internal/tui"
+	"ponder/mode/research"
+)
+
+// A researchObject is a research as programs are shown it in lists.
+type researchObject struct {
+	research.Research
+	Kind        ponder.Kind `json:"kind"`
+	Title       string      `json:"title"`
+	Interrupted bool        `json:"interrupted,omitempty"` // its process ended without a word
+}
+
+func researchObjectOf(info ponder.Info, v research.View) researchObject {
+	o := researchObject{Research: v.Research, Kind: info.Kind, Title: info.Title}
+	if o.ID == "" { // nothing has been started on the thread
+		o.ID, o.Question, o.Status = info.ID, info.Title, info.Status
+	}
+	if isInterrupted(info) {
+		o.Status, o.Interrupted = ponder.Paused, true
+	}
+	return o
+}
+
+// researchShow shows what a research has come to, and with course, how.
+func (w *viewing) researchShow(info ponder.Info, course bool) error {
+	v := w.looked.view
+	if w.flags.json {
+		o := researchObjectOf(info, v)
+		v.Research = o.Research
+		return w.object(struct {
+			research.View
+			Kind        ponder.Kind `json:"kind"`
+			Title       string      `json:"title"`
+			Interrupted bool        `json:"interrupted,omitempty"`
+		}{v, o.Kind, o.Title, o.Interrupted})
+	}
+	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, statusOf(info), ago(info.Created, time.Now()))
+	if course {
+		for _, m := range w.looked.report().Timeline {
+			w.printf("%s\n", tui.RenderItem(tui.Item{At: seconds(m.At), Kind: oneLine(m.Kind), Text: oneLine(m.Text)}, 100, tui.Style{Plain: true}))
+		}
+		w.printf("\n")
+	}
+	w.researchReport(w.looked.report())
+	if !w.flags.quiet {
+		w.printf("%s%s", questions(w.view), w.next(info, w.view.Session))
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ponder"
+	"ponder/internal/report"
+	"ponder/store/sqlite"
+)
+
+// A verified is what came of checking a report again.
+type verified struct {
+	Format   string          `json:"format"`
+	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
+	Question string          `json:"question"`
+	Form     string          `json:"form"` // markdown, html, json or thread
+	Stands   bool            `json:"stands"`
+	Altered  bool            `json:"text_altered,omitempty"`
+	Added    []string        `json:"added_lines,omitempty"`
+	Gone     []string        `json:"missing_lines,omitempty"`
+	Quotes   []requoted      `json:"quotes"`
+	report.Recheck
+}
+
+// A requoted is a quote of a report, looked up again.
+type requoted struct {
+	ID     string  `json:"id"`
+	Source string  `json:"source"`
+	Cited  bool    `json:"cited"`
+	State  footing `json:"state"`
+	Says   string  `json:"state_says"`
+}
+
+// verified checks a report. There may be no store.
+func (a *app) verified(ctx context.Context, store *sqlite.Store, f *report.Filed) verified {
+	v := verified{
+		Format: "ponder-verify/1", Thread: f.Thread, Question: f.Question, Form: f.Form, Altered: f.Altered, Added: f.Lines, Gone: f.Missing, Quotes: []requoted{},
+	}
+	c := &checker{texts: make(map[string]string)}
+	if store != nil {
+		c = a.checker(ctx, store)
+	}
+	used := f.Used()
+	broken := make(map[string]bool)
+	for _, e := range f.Evidence {
+		state := c.check(ctx, asEvidence(e))
+		if state == notKept && e.Original != "" {
+			state = sourceGone // it was kept when the report was made
+		}
+		broken[e.ID] = state.broken()
+		v.Quotes = append(v.Quotes, requoted{e.ID, e.Source, used[e.ID], state, state.says()})
+	}
+	v.Recheck = f.Recheck(broken)
+	v.Stands = len(v.problems()) == 0
+	return v
+}
+
+// asEvidence returns a quote of a report as it is in the log.
+func asEvidence(e report.Evidence) ponder.Evidence {
+	return ponder.Evidence{
+		ID: e.ID, Content: e.Quote, Source: e.Source, URL: e.URL, Title: e.Title, Start: e.Start, End: e.End, Hash: e.Hash, Original: e.Original, Fetched: e.Fetched,
+	}
+}
+
+// problems says what does not stand, each in a line. What could not be checked is no
+// problem, unless nothing could.
+func (v verified) problems() (list []string) {
+	if v.Altered {
+		list = append(list, "the text is not the one that was written")
+	}
+	for _, line := range v.Added {
+		list = append(list, fmt.Sprintf("the text says now: %s", clip(line, 300)))
+	}
+	for _, line := range v.Gone {
+		list = append(list, fmt.Sprintf("the text said: %s", clip(line, 300)))
+	}
+	for _, c := range v.Recheck.Altered {
+		list = append(list, fmt.Sprintf("the report was not made with a claim that its text makes: %s (%s: %s)", clip(oneLine(c.Text), 200), c.Status, oneLine(c.Reason)))
+	}
+	for _, text := range v.Missing {
+		list = append(list, fmt.Sprintf("the text does not make a claim any more that the report was made with: %s", clip(text, 200)))
+	}
+	for _, id := range v.Strange {
+		list = append(list, fmt.Sprintf("the text cites %s, which was not gathered", clip(oneLine(id), 20)))
+	}
+	for _, q := range v.Quotes {
+		if q.Cited && q.State.broken() {
+			list = append(list, fmt.Sprintf("quote %s of %s: %s", oneLine(q.ID), clip(oneLine(q.Source), 100), q.Says))
+		}
+	}
+	for _, c := range v.Claims {
+		if c.Differs && !c.Judged {
+			list = append(list, fmt.Sprintf("%s: %s", clip(oneLine(c.Text), 200), c.Problem()))
+		}
+	}
+	return list
+}
+
+// text returns what is printed.
+func (v verified) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", clip(oneLine(v.Question), 200))
+	states := make(map[footing]int)
+	for _, q := range v.Quotes {
+		states[q.State]++
+	}
+	fmt.Fprintf(&b, "%s:", counted(len(v.Quotes), "quote", "quotes"))
+	for _, s := range []footing{standsExactly, standsThere, notThere, sourceGone, notKept, earlierThread} {
+		if n := states[s]; n > 0 {
+			fmt.Fprintf(&b, " %d %s;", n, map[footing]string{
+				standsExactly: "word for word in the original", standsThere: "in the original", notThere: "NOT in the original any more",
+				sourceGone: "whose original is gone", notKept: "of which no original was kept", earlierThread: "of earlier work",
+			}[s])
+		}
+	}
+	same, judged := 0, 0
+	for _, c := range v.Claims {
+		switch {
+		case !c.Differs:
+			same++
+		case c.Judged:
+			judged++
+		}
+	}
+	fmt.Fprintf(&b, "\n%s: %d stand as it was said", counted(len(v.Claims), "claim", "claims"), same)
+	if judged > 0 {
+		fmt.Fprintf(&b, ", %d were decided by a model, which is not asked again", judged)
+	}
+	b.WriteString("\n")
+	for _, p := range v.problems() {
+		fmt.Fprintf(&b, "  ✗ %s\n", p)
+	}
+	if v.Stands {
+		b.WriteString("All of it stands.\n")
+	} else {
+		b.WriteString("Not all of it stands.\n")
+	}
+	return b.String()
+}
