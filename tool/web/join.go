@@ -14,7 +14,11 @@ const bestSentences = 2
 // *search.Searcher.
 func Searching(do func(context.Context, search.Query) (search.Found, error)) func(context.Context, Query) (Found, error) {
 	return func(ctx context.Context, q Query) (Found, error) {
-		got, err := do(ctx, search.Query{Text: q.Text, N: q.N, From: q.From, To: q.To, Domains: q.Domains, Without: q.Without})
+		query := search.Query{Text: q.Text, N: q.N, From: q.From, To: q.To, Domains: q.Domains, Without: q.Without}
+		if q.Fresh {
+			query.MaxAge = -1
+		}
+		got, err := do(ctx, query)
 		if err != nil {
 			return Found{}, err
 		}

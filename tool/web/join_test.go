@@ -82,3 +82,30 @@ func TestJoined(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A search that is to be fresh does not answer with what was kept.
+func TestFresh(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), t.TempDir()+"/ponder.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	arch, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	s := search.New([]search.Provider{{Name: "made", Search: func(context.Context, search.Query) ([]search.Result, error) {
+		asked++
+		return []search.Result{{URL: "https://sea.test/", Title: "Sea", Text: "The sea is deep."}}, nil
+	}}}, arch, search.Options{MaxAge: time.Hour})
+	opts := Options{Search: Searching(s.Search)}
+	for i, test := range []struct {
+		fresh bool
+		want  int
+	}{{false, 1}, {false, 1}, {true, 2}, {false, 2}} {
+		if r := use[found](t, opts, SearchName, searchInput{Query: "how deep is the sea", Fresh: test.fresh}); len(r.Results) != 1 || asked != test.want {
+			t.Errorf("search %d: the provider was asked %d times, want %d; %+v", i, asked, test.want, r)
+		}
+	}
+}

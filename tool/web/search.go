@@ -40,7 +40,8 @@ var searchSchema = json.RawMessage(`{
     "domains": {"type": "array", "items": {"type": "string"}, "maxItems": 30, "description": "Only pages of these hosts, such as example.org."},
     "without": {"type": "array", "items": {"type": "string"}, "maxItems": 30, "description": "No pages of these hosts."},
     "prefer": {"type": "array", "items": {"type": "string"}, "maxItems": 30, "description": "Hosts whose pages come earlier."},
-    "seconds": {"type": "integer", "minimum": 1, "description": "The longest to wait."}
+    "seconds": {"type": "integer", "minimum": 1, "description": "The longest to wait."},
+    "fresh": {"type": "boolean", "description": "Whether to ask anew, though an answer of a while ago is kept."}
   },
   "required": ["query"],
   "additionalProperties": false
@@ -58,6 +59,7 @@ type searchInput struct {
 	Without []string `json:"without"`
 	Prefer  []string `json:"prefer"`
 	Seconds int      `json:"seconds"`
+	Fresh   bool     `json:"fresh"`
 }
 
 // found is what web_search returns, as JSON.
@@ -124,7 +126,7 @@ func (in *searchInput) parse() (Query, error) {
 		return Query{}, err
 	}
 	in.Prefer = hosts(in.Prefer)
-	return Query{Text: in.Query, N: in.Offset + in.Limit + 1, From: t.from, To: t.to, Domains: hosts(in.Domains), Without: hosts(in.Without)}, nil
+	return Query{Text: in.Query, N: in.Offset + in.Limit + 1, From: t.from, To: t.to, Domains: hosts(in.Domains), Without: hosts(in.Without), Fresh: in.Fresh}, nil
 }
 
 // hosts returns what names hosts, as they are compared.

@@ -46,6 +46,7 @@ type Query struct {
 	N                int
 	From, To         time.Time // of publication; To is exclusive
 	Domains, Without []string  // hosts that results must be of, and that they must not be of
+	Fresh            bool      // no answer that was kept
 }
 
 // Found is what a search came to.
