@@ -10,7 +10,7 @@ import (
 // that a claim is laid beside.
 const (
 	inNext    = 0.9  // in the sentence before or behind
-	inContext = 0.85 // in the heading or title
+	inContext = 0.8  // in the heading or title
 	inSecond  = 0.75 // two sentences away
 	inQuote   = 0.55 // elsewhere in the quote
 )
@@ -50,7 +50,7 @@ func (c *Corpus) look(s Sentence) *view {
 	v.merge()
 	for i, t := range v.terms {
 		list := c.likes(t)
-		w := c.weight(list)
+		w := c.weight(t, list)
 		v.likes = append(v.likes, list)
 		v.weights = append(v.weights, w)
 		v.names = append(v.names, t.name || t.head && c.headName(t, list))

@@ -1,9 +1,6 @@
 package claim
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A check is what was found between a claim and the quotes it is laid beside.
 type check struct {
@@ -12,7 +9,7 @@ type check struct {
 	credit  []float64 // of each term, the best of all windows
 	cover   float64
 	missing []string // names that no quote has
-	figures int      // figures and dates that nothing bears out
+	lacking int      // figures and dates that nothing bears out
 	rough   string   // a figure that is near one of a source
 	absent  string   // why one is not borne out
 	rival   string   // the source says another number or date
@@ -105,7 +102,7 @@ func (c *check) checkFigures() {
 		case best == roughly:
 			c.rough = "the source says " + found.text + ", which is near " + f.text
 		default:
-			c.figures++
+			c.lacking++
 			c.deny(f)
 		}
 	}
@@ -145,7 +142,7 @@ func (c *check) checkDays() {
 		if c.dated(d) {
 			continue
 		}
-		c.figures++
+		c.lacking++
 		if e, ok := c.rivalDay(d, &c.windows[0]); ok && c.rival == "" {
 			c.rival, c.against = "the source says "+e.text+", not "+d.text, &c.units[c.windows[0].unit]
 		} else if c.absent == "" {
@@ -162,8 +159,7 @@ func (c *check) dated(d day) bool {
 			return true
 		}
 		if c.pieced(d, w, 2) {
-			_, other := c.rivalDay(d, w)
-			return !other
+			return true
 		}
 	}
 	return false
@@ -206,7 +202,7 @@ func (c *check) polarity(i int) (same, other bool, against *unit) {
 	for n := range c.windows {
 		c.around(&c.windows[n], 1, func(u *unit) bool {
 			for k, id := range u.ids {
-				if !slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id }) {
+				if !c.resembles(i, id) {
 					continue
 				}
 				switch not := u.terms[k].not; {
@@ -275,7 +271,7 @@ func (c *check) hedged(u *unit) bool {
 			continue
 		}
 		for i := range c.likes {
-			if slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id }) {
+			if c.resembles(i, id) {
 				return true
 			}
 		}

@@ -52,7 +52,7 @@ func TestCitations(t *testing.T) {
 
 var (
 	anyID  = regexp.MustCompile(`\[\s*([eE][0-9]{1,9})\s*\]|【\s*([eE][0-9]{1,9})\s*】|\(\s*(e[0-9]{1,9})\s*\)`)
-	anyNum = regexp.MustCompile(`\[\^?[0-9]+\]`)
+	anyNum = regexp.MustCompile(`\[\^?[0-9]+\]([^(]|$)`)
 	anyURL = regexp.MustCompile(`(?i)\bhttps?://[a-z0-9.]+[^\s<>()\[\]"\x60|]*`)
 )
 

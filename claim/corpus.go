@@ -213,11 +213,18 @@ func resemblance(a, b string) float64 {
 	return 0
 }
 
+// common is what a word weighs that is one of the most frequent in any text.
+const common = 0.4
+
 // weight returns how much a word tells: the rarer in the quotes, the more.
-func (c *Corpus) weight(list []like) float64 {
+func (c *Corpus) weight(t term, list []like) float64 {
 	n := 0
 	if len(list) > 0 && list[0].credit == 1 {
 		n = len(c.posts[list[0].id])
 	}
-	return math.Log(1 + float64(len(c.units)+40)/float64(n+2))
+	w := math.Log(1 + float64(len(c.units)+40)/float64(n+2))
+	if !t.name && commonWords[t.fold] {
+		w *= common
+	}
+	return w
 }

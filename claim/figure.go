@@ -155,6 +155,8 @@ var numerals = func() map[string]float64 {
 	}
 	delete(all, "once") // these are mostly English words
 	delete(all, "seize")
+	delete(all, "one") // it is seldom a number
+	all["first"] = 1
 	return all
 }()
 

@@ -45,5 +45,5 @@ const restsOn = 0.35
 // rests reports whether the words of a claim, its figures and names are in others.
 func rests(s Sentence, ground []Quote) bool {
 	k := NewCorpus(ground).look(s).compare(nil)
-	return len(k.windows) > 0 && k.cover >= restsOn && k.figures == 0 && len(k.missing) == 0
+	return len(k.windows) > 0 && k.cover >= restsOn && k.lacking == 0 && len(k.missing) == 0
 }

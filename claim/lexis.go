@@ -122,3 +122,21 @@ func quantifies(atoms []atom, i int) bool {
 	}
 	return true
 }
+
+// commonWords are words that say little of a subject, and for which sources often have
+// others: the most frequent verbs, nouns and adjectives of running text.
+var commonWords = fieldSet(`out off up down over under again once back away together able take takes took taken taking make makes made making get gets got give gives given gave go goes went gone
+come comes came put puts set sets keep kept let begin begins began begun start starts started end ends ended become show shows showed shown find finds found see sees saw seen know knows knew look looked
+work works worked working play plays played playing run runs ran lead leads led bring brought hold holds held turn turned move moved live lived lives believe receive receives received provide provides provided
+allow allows allowed help helps helped add adds added follow follows followed following create creates created appear appears appeared feature features featured featuring place places placed part parts
+time times year years day days month months week weeks people person man men woman women thing things way ways case cases number numbers group groups area areas world life home house side point points
+name names state states country city town company school family member members kind type types form forms role series line lines high higher highest low lower lowest large larger largest small smaller smallest
+big great greater greatest good better best long longer longest short old older oldest young early earlier late latter last next previous former current currently several various certain different similar same
+main major popular notable noted famous important real full final finally own public common general special particular total early eventually recently originally initially later soon ago today now then still
+already even quite rather very just only about almost nearly well often usually mainly mostly together instead along across throughout within toward towards upon near next alongside despite although announce announced
+announces release released releases state stated states report reported reports describe described describes call calls called refer referred consider considered base based locate located serve serves served
+result results resulted reason reasons due cause support supported involve involved remain remains remained continue continued continues leave left return returned reach reached win won lose lost open opened opens close closed
+plan plans planned begin beginning happen happened seem seems want wanted need needed try tried use uses used mean means meant say told tell tells ask asked write wrote written join joined order
+gross macht machen gemacht gibt geben gab kommen kommt kam gehen geht ging stehen steht stand liegt lag bleibt blieb wurde jahr jahre jahren tag zeit teil menschen land stadt neue neuen neuer alte alten erste ersten
+faire fait font mettre prendre pris donner venir annee annees jour jours temps partie gens pays ville nouveau nouvelle grand grande premier premiere
+hacer hace hizo poner tomar dar venir ano anos dia dias tiempo parte gente pais ciudad nuevo nueva grande primer primera`)

@@ -193,10 +193,10 @@ func citation(s string) int {
 	return end + 1
 }
 
-// idsIn returns the ids of a citation, or none if it has anything else.
+// idsIn returns the ids of a citation in its brackets, or none if it has anything else.
 func idsIn(s string) []string {
 	var ids []string
-	for _, f := range strings.FieldsFunc(strings.Trim(s, "[]"), func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+	for _, f := range strings.FieldsFunc(s[1:len(s)-1], func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
 		if !isID(f) {
 			return nil
 		}

@@ -1,7 +1,5 @@
 package claim
 
-import "slices"
-
 // checkRoles notes that two names have changed places: the claim says that A did to B
 // what the source says that B did to A. It looks at claims with one word between two
 // names that the best sentence has too, neither of them passive.
@@ -40,7 +38,7 @@ func (c *check) roles(i int) (a, verb, b int) {
 func (c *check) placed(u *unit, i int) int {
 	at := -1
 	for k, id := range u.ids {
-		if slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id }) {
+		if c.resembles(i, id) {
 			if at >= 0 {
 				return -1
 			}

@@ -4,89 +4,54 @@ import "math"
 
 // features are what a score is made of, each 0 to 1.
 type features struct {
-	cover   float64 // share of the claim that the best places have together
-	own     float64 // share that the best sentence has
-	window  float64 // share around it
-	pairs   float64 // share of words that stand side by side in the claim, and around there too
-	missed  float64 // words that nothing there resembles, of eight
-	figures float64 // figures and dates that nothing bears out, of two
-	names   float64 // names that nothing has, of three
-	doubt   float64 // a negation, a rival or a weaker word
+	share   float64 // of the claim's words and figures, those that stand around the best sentence
+	own     float64 // share of its words that the sentence itself has
+	names   float64 // that names are missing
+	figures float64 // that figures or dates are missing
+	turned  float64 // a negation is on one side only, or places are changed
+	weaker  float64 // the source says it less surely, or of less
 }
 
-// weights are those of a logistic regression.
-var weights = struct {
-	features
-	base float64
-}{features{cover: 1, own: 1.5, window: 2.5, pairs: 0.5, missed: -0.6, figures: -1.3, names: -2, doubt: -0.3}, -2.6}
+// weights are those of a logistic regression on 349 claims of Wikipedia and the pages
+// they cite (WiCE, the development split; "supported" against the rest), rounded: with
+// share, own, names and figures it has an AUROC of 0.80 in five-fold cross-validation,
+// where the share of words alone has 0.75. The last two are rare there, and are set so
+// that a score falls below what is supported.
+var weights = features{share: 3.1, own: 0.6, names: -1.6, figures: -1.0, turned: -1.5, weaker: -0.4}
+
+// bias makes a score 0.5 where a claim is as often supported as not, if as many of all
+// are as there.
+const bias = -2.1
+
+// factWeight is what a figure or date weighs beside words, the rarest of which weigh 4 to 5.
+const factWeight = 5
 
 // features returns what was seen, as numbers.
 func (c *check) features() features {
 	if len(c.windows) == 0 {
-		return features{missed: 1}
+		return features{}
 	}
-	f := features{cover: c.cover, own: c.windows[0].own, window: c.windows[0].cover, pairs: c.pairs()}
-	for _, x := range c.credit {
-		if x < 0.5 {
-			f.missed += 1.0 / 8
-		}
+	f := features{share: c.share(c.windows[0].credit), own: c.windows[0].own, names: grade(len(c.missing)), figures: grade(c.lacking)}
+	if n := len(c.view.figures) + len(c.days); n > 0 {
+		facts := factWeight * float64(n)
+		f.share = (f.share*c.total + facts*float64(n-min(n, c.lacking))/float64(n)) / (c.total + facts)
 	}
-	f.missed = min(1, f.missed)
-	f.figures = min(1, float64(c.figures)/2)
-	f.names = min(1, float64(len(c.missing))/3)
-	if c.turned != "" || c.rival != "" {
-		f.doubt = 1
-	} else if c.weaker != "" {
-		f.doubt = 0.5
+	if c.turned != "" {
+		f.turned = 1
+	}
+	if c.weaker != "" {
+		f.weaker = 1
 	}
 	return f
 }
 
-// dot returns the sum of products of features.
-func (f features) dot(o features) float64 {
-	return f.cover*o.cover + f.own*o.own + f.window*o.window + f.pairs*o.pairs + f.missed*o.missed + f.figures*o.figures + f.names*o.names + f.doubt*o.doubt
-}
+// grade returns how much it is that n are missing: most of it that one is.
+func grade(n int) float64 { return 1 - math.Exp2(-1.5*float64(n)) }
 
 // score returns how well the quotes bear a claim out.
 func (f features) score() float64 {
-	return 1 / (1 + math.Exp(-f.dot(weights.features)-weights.base))
-}
-
-// pairs returns the share of the claim's terms that stand beside each other which do so
-// around the best window too, with at most two words between them.
-func (c *check) pairs() float64 {
-	if len(c.terms) < 2 {
-		return c.cover
-	}
-	sum, n := 0.0, 0.0
-	for i := 0; i+1 < len(c.terms); i++ {
-		w := c.weights[i] + c.weights[i+1]
-		n += w
-		found := false
-		c.around(&c.windows[0], 1, func(u *unit) bool {
-			found = c.beside(u, i)
-			return !found
-		})
-		if found {
-			sum += w
-		}
-	}
-	return sum / n
-}
-
-// beside reports whether a term and the next stand near each other in a sentence.
-func (c *check) beside(u *unit, i int) bool {
-	for k, id := range u.ids {
-		if !c.resembles(i, id) {
-			continue
-		}
-		for m := max(0, k-2); m < min(len(u.ids), k+3); m++ {
-			if m != k && c.resembles(i+1, u.ids[m]) {
-				return true
-			}
-		}
-	}
-	return false
+	sum := bias + f.share*weights.share + f.own*weights.own + f.names*weights.names + f.figures*weights.figures + f.turned*weights.turned + f.weaker*weights.weaker
+	return 1 / (1 + math.Exp(-sum))
 }
 
 // resembles reports whether a word of the quotes bears a term out.

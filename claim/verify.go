@@ -29,7 +29,7 @@ func (c *Corpus) Verify(s Sentence) Finding {
 
 // unhurt reports whether nothing was found that speaks against a claim.
 func (c *check) unhurt() bool {
-	return c.turned == "" && c.rival == "" && c.rough == "" && c.figures == 0 && len(c.missing) == 0
+	return c.turned == "" && c.rival == "" && c.rough == "" && c.lacking == 0 && len(c.missing) == 0
 }
 
 // finding returns the verdict of what was found.
@@ -54,7 +54,7 @@ func (c *check) verdict(score float64) (Verdict, string) {
 	switch {
 	case c.turned != "" && c.against != nil && same:
 		return Contradicted, c.turned
-	case c.rival != "" && same && c.figures == 1:
+	case c.rival != "" && same && c.lacking == 1:
 		return Contradicted, c.rival
 	case score < qualifiedFrom:
 		return Unverified, c.lack()
