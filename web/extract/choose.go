@@ -12,6 +12,7 @@ const (
 	shingle   = 4   // words that are compared at once
 	supported = 0.5 // share of the shingles of a block that another reading has
 	kept      = 0.5 // share of a reading that must be left when its ends are cut
+	asLong    = 0.8 // share of each other's length that two readings of one text have
 )
 
 // choose returns the tree of the main text.
@@ -28,8 +29,23 @@ func choose(r readingsOf) *html.Node {
 		}
 		return best.tree
 	}
+	if len(best.blocks) == 1 {
+		best = r.taken(best)
+	}
 	trim(best, r.judges)
 	return best.tree
+}
+
+// taken returns the reading of a judge that has about the text of another, taken
+// apart: of a page with little text, or with no paragraphs, the library may return
+// all as one.
+func (r readingsOf) taken(whole reading) reading {
+	for _, j := range r.judges {
+		if len(j.blocks) > 1 && float64(j.size) > asLong*float64(whole.size) && float64(whole.size) > asLong*float64(j.size) {
+			return j
+		}
+	}
+	return whole
 }
 
 // prefers reports whether the last judge, which knows neither, finds another

@@ -44,7 +44,8 @@ func render(tree *html.Node, a about) (c Content) {
 }
 
 // clean makes the links of a tree absolute, and takes those away that lead out of
-// the web, pictures, and the numbers that would make a small table huge.
+// the web, pictures, and the numbers that would make a small table huge. It parts
+// blocks that nothing parts, for the libraries may put their texts together.
 func clean(n *html.Node, page *url.URL) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
 		return a.Key == "colspan" || a.Key == "rowspan" || a.Key == "start" && n.DataAtom == atom.Ol
@@ -59,6 +60,9 @@ func clean(n *html.Node, page *url.URL) {
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		clean(c, page)
+		if c.Type == html.ElementNode && !inText[c.DataAtom] && c.NextSibling != nil && c.NextSibling.Type == html.ElementNode {
+			n.InsertBefore(&html.Node{Type: html.TextNode, Data: "\n"}, c.NextSibling)
+		}
 	}
 }
 
