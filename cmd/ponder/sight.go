@@ -163,10 +163,21 @@ var errNoSearch = errors.New("no search of the web is configured: set EXA_API_KE
 // tools returns the tools that look at the web.
 func (n *net) tools() []ponder.Tool {
 	o := webtool.Options{Fetch: n.fetch, Judge: webtool.Judging(time.Now)}
+	if n.archive != nil {
+		o.Keep = n.keep
+	}
 	if n.searcher != nil {
 		o.Search = webtool.Searching(n.searcher.Search)
 	}
 	return webtool.New(o)
+}
+
+// keep keeps what a search said of a page. That is no copy of the page, so it has a
+// source of its own.
+func (n *net) keep(ctx context.Context, r webtool.Result) (string, error) {
+	return n.archive.Put(ctx, archive.Original{
+		Type: "text/plain", Source: "search:" + r.URL, Title: r.Title, Fetched: time.Now(), Bytes: []byte(r.Snippet),
+	})
 }
 
 // remembering returns a provider whose pages can be fetched where they are.

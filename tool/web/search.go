@@ -79,6 +79,7 @@ type result struct {
 	Score   float64 `json:"score"`
 	known
 	Provider string `json:"provider,omitempty"`
+	Original string `json:"original,omitempty"` // where the snippet is kept
 }
 
 func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
@@ -98,8 +99,17 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 		r.Next = end
 	}
 	list = list[min(in.Offset, len(list)):]
-	if r.Results = s.describe(q.Text, list[:min(in.Limit, len(list))]); len(r.Results) == 0 {
+	list = list[:min(in.Limit, len(list))]
+	if r.Results = s.describe(q.Text, list); len(r.Results) == 0 {
 		r.Says = "Nothing was found: ask with other or fewer words."
+	}
+	for i := range r.Results {
+		if s.Keep == nil || list[i].Snippet == "" {
+			continue
+		}
+		if hash, err := s.Keep(ctx, list[i]); err == nil {
+			r.Results[i].Original = hash
+		}
 	}
 	return encode(SearchName, r)
 }

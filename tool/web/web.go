@@ -31,6 +31,11 @@ type Options struct {
 	// Fetch fetches a page. If nil there is no web_fetch.
 	Fetch func(ctx context.Context, url string) (*fetching.Page, error)
 
+	// Keep keeps what a search said of a page, so that it can be checked later, and
+	// returns the SHA-256 of its bytes, in hex. If nil, or if it fails, nothing is said
+	// of where it is kept.
+	Keep func(ctx context.Context, r Result) (hash string, err error)
+
 	// Judge says what is known of pages: what kind of sources they are, and which
 	// of them are copies of one text. The list has an entry for each page, or is
 	// nil. If nil, nothing is said.
