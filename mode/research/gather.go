@@ -107,7 +107,10 @@ func (s *state) begin() {
 		s.Effort = normal
 	}
 	web, memory := queriesOf(s.run.Input)
-	p := plan{Terms: termsOf(s.run.Input), Web: web, Memory: memory}
+	p := plan{Terms: termsOf(s.run.Input), Web: orItself(web, s.run.Input), Memory: orItself(memory, s.run.Input)}
+	if itself := outgoing(s.run.Input); s.opts.ForceWebSearch && itself != "" {
+		p.Web = append([]string{itself}, p.Web...)
+	}
 	if s.Effort == trivial {
 		p.Web, p.Memory = p.Web[:min(1, len(p.Web))], p.Memory[:min(1, len(p.Memory))]
 	}
@@ -115,6 +118,14 @@ func (s *state) begin() {
 	s.Planning = !s.opts.WithoutModel && s.Effort != trivial && s.gathers()
 	s.adopt(p, ponder.Plan{Content: "What the question itself asks for", Unaided: true})
 	s.wind()
+}
+
+// orItself returns queries, or the question itself if there are none.
+func orItself(queries []string, question string) []string {
+	if len(queries) == 0 {
+		return []string{question}
+	}
+	return queries
 }
 
 // adopt has what was planned looked up, and writes the plan.

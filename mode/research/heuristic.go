@@ -182,152 +182,15 @@ func (a *asking) period() string {
 	return found[0]
 }
 
-// parts returns the questions that a question has, if they are several. One that says
-// little by itself gets the subject of the first.
-func (a *asking) parts() (list [][]field) {
-	begin := 0
-	for i := range a.fields {
-		last := i == len(a.fields)-1
-		if !last && !a.cuts(i) {
-			continue
-		}
-		p := a.fields[begin : i+1]
-		begin = i + 1
-		if n := contents(p); n > 0 {
-			list = append(list, p)
-		}
-	}
-	if len(list) < 2 {
-		return nil
-	}
-	subject := subjectOf(list[0])
-	for i := 1; i < len(list); i++ {
-		refers := slices.ContainsFunc(list[i], func(f field) bool { return f.plain && among("pronoun", f.folded) })
-		if refers || contents(list[i]) < 2 {
-			list[i] = slices.Concat(subject, list[i])
-		}
-	}
-	return list
-}
-
-// cuts reports whether another question begins after a field.
-func (a *asking) cuts(i int) bool {
-	next := a.fields[i+1]
-	if next.first {
-		return true
-	}
-	return !next.phrase && among("joins", next.folded) && i+2 < len(a.fields) && among("question", a.fields[i+2].folded) && a.fields[i+2].plain
-}
-
-// contents returns how many fields are of what is asked for.
-func contents(fields []field) (n int) {
-	for _, f := range fields {
-		if f.content() {
-			n++
-		}
-	}
-	return n
-}
-
-// subjectOf returns what a question is about: its name, or its last words.
-func subjectOf(fields []field) (subject []field) {
-	for _, f := range fields {
-		if f.phrase || f.capital() && !f.first {
-			subject = append(subject, f)
-		}
-	}
-	if len(subject) == 0 {
-		for _, f := range fields {
-			if f.content() && !f.time {
-				subject = append(subject, f)
-			}
-		}
-		subject = subject[max(0, len(subject)-2):]
-	}
-	return subject[:min(len(subject), 4)]
-}
-
-// compares are the forms of questions that compare, over the words of a question with
-// blanks between and a comma after where one stands. The first group is one side, the
-// second the other.
-var compares = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(?:differences?|comparison|compare|choose|choice|trade-?offs?) (?:between |of )?(.+?) (?:and|with|to|versus|vs\.?|or) (.+)`),
-	regexp.MustCompile(`(?i)\b(?:unterschiede?|vergleiche?n?|wahl)(?: sie)? (?:zwischen |von )?(.+?) (?:und|mit|oder|vs\.?) (.+)`),
-	regexp.MustCompile(`(?i)(?:diff[ée]rences?|compare[rz]?|comparaison|choisir) (?:entre |de )?(.+?) (?:et|[àa]|avec|ou|vs\.?) (.+)`),
-	regexp.MustCompile(`(?i)(?:diferencias?|compara[rn]?|comparaci[óo]n|elegir) (?:entre |de )?(.+?) (?:y|e|con|o|vs\.?) (.+)`),
-	regexp.MustCompile(`(?i)(.+?) (?:vs\.?|versus) (.+)`),
-	regexp.MustCompile(`(?i)(.+?) (?:more \S+|less \S+|better|worse|\S{2,}er) than (.+)`),
-	regexp.MustCompile(`(?i)(.+?) (?:besser|schlechter|mehr|weniger|\S{3,}er) als (.+)`),
-	regexp.MustCompile(`(?i)(.+?) (?:meilleure?s?|mieux|pire|plus \S+|moins \S+) que (.+)`),
-	regexp.MustCompile(`(?i)(.+?) (?:mejor|peor|m[áa]s \S+|menos \S+) que (.+)`),
-	regexp.MustCompile(`(.+?)(?:和|与|與|跟|比)(.+?)(?:之间|之間)?的?(?:区别|區別|差异|差異|比较|比較|哪个|哪個|更|好)`),
-	regexp.MustCompile(`([^、。]+?)と([^、。]+?)(?:との|の|は)?(?:違い|比較|どちら|どっち)`),
-	regexp.MustCompile(`(?i)(.+?) (?:or|oder|ou) (.+)`),
-}
-
-// aboutBoth begins what is said of both sides.
-var aboutBoth = regexp.MustCompile(`(?i)[,?!:;]|\s(?:for|in|with|when|regarding|concerning|on|if|für|bei|beim|im|wenn|hinsichtlich|pour|dans|en|para|cuando)\s|(?:在|について)`)
-
-// sides returns what a question compares, with what is said of both; nil if it does
-// not compare two things.
-func (a *asking) sides() [][]field {
-	for _, form := range compares {
-		m := form.FindStringSubmatch(a.text)
-		if m == nil {
-			continue
-		}
-		left, right, about := m[1], m[2], ""
-		if at := aboutBoth.FindStringIndex(right); at != nil {
-			right, about = right[:at[0]], strings.TrimSpace(right[at[0]:])
-		}
-		if at := strings.LastIndexAny(left, ",:;?"); at >= 0 && contents(a.again(left[at+1:])) > 0 {
-			left = left[at+1:]
-		}
-		one, other := a.content(left), a.content(right)
-		if len(one) == 0 || len(other) == 0 || len(other) > maxSide {
-			continue
-		}
-		one = one[max(0, len(one)-max(len(other), named(one))):]
-		rest := a.content(about)
-		rest = rest[:min(len(rest), maxSide)]
-		return [][]field{slices.Concat(one, rest), slices.Concat(other, rest)}
-	}
-	return nil
-}
-
-// maxSide bounds a side of a comparison, in words.
-const maxSide = 5
-
-// named returns how many words at the end of fields are of one name.
-func named(fields []field) (n int) {
-	for n < len(fields) && fields[len(fields)-1-n].capital() {
-		n++
-	}
-	return n
-}
-
-// again takes a part of a question apart.
-func (a *asking) again(s string) []field {
-	if strings.TrimSpace(s) == "" {
-		return nil
-	}
-	p := ask(s)
-	for i := range p.fields {
-		p.fields[i].plain = !p.fields[i].phrase && (&asking{text: a.text, lang: a.lang}).isPlain(p.fields[i])
-	}
-	return p.fields
-}
-
-// content returns the fields of a part of a question that are of what is asked for.
-func (a *asking) content(s string) []field {
-	return slices.DeleteFunc(a.again(s), func(f field) bool { return !f.content() })
-}
-
 // sum matches arithmetic.
 var sum = regexp.MustCompile(`^[^\pL]*\d[\d\s.,]*(?:[-+*/×÷^xX=%−]|\s(?:plus|minus|times|mal|fois|por)\s)[-\d\s.,+*/×÷^xX()=%−?]*$`)
 
-// shortAsked is how many words of substance a question has at most that a fact answers.
-const shortAsked = 5
+// How long a question is at most that a fact answers: words of substance, or characters
+// in a script that does not space words.
+const (
+	shortAsked    = 5
+	shortUnspaced = 20
+)
 
 // effortOf returns how much work a question is worth: trivial, normal or deep.
 func effortOf(question string) string {
@@ -342,28 +205,19 @@ func effortOf(question string) string {
 	if a.has("comparison") || a.has("deep") || len(a.fields) > longAsked || len(a.parts()) > 1 || a.compares() {
 		return deep
 	}
-	n := contents(a.fields)
-	if unspaced(a.text) {
-		if (a.begins("simple") || a.has("fact")) && !a.has("open") && !a.timely() && utf8.RuneCountInString(a.text) <= 20 {
-			return trivial
-		}
-		return normal
-	}
-	if n > 0 && n <= shortAsked && a.beginsSimply() && !a.has("open") && !a.timely() {
+	if a.simple() && !a.has("open") && !a.timely() {
 		return trivial
 	}
 	return normal
 }
 
-// compares reports whether a question compares two things in a sentence that says so.
-// That two things stand beside an "or" says little.
-func (a *asking) compares() bool {
-	for _, form := range compares[:len(compares)-1] {
-		if m := form.FindStringSubmatch(a.text); m != nil && len(a.content(m[1])) > 0 && len(a.content(m[2])) > 0 {
-			return true
-		}
+// simple reports whether a question is short and asks as those do that a fact answers.
+func (a *asking) simple() bool {
+	if unspaced(a.text) {
+		return (a.begins("simple") || a.has("fact")) && utf8.RuneCountInString(a.text) <= shortUnspaced
 	}
-	return false
+	n := contents(a.fields)
+	return n > 0 && n <= shortAsked && a.beginsSimply()
 }
 
 // isSum reports whether a question is arithmetic.

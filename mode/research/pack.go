@@ -22,10 +22,17 @@ func (s *state) pack() string {
 	var b strings.Builder
 	b.WriteString("<evidence>\nEVIDENCE PACK FOR: \"" + framed(text.Clip(text.Line(s.run.Input), maxQuery)) + "\"\n")
 	list := entries(s.usable())
-	left := 0
+	heard := make(map[string]int) // the entries that speak for their voices
+	left, most := 0, maxPack
+	if s.Small {
+		most = smallPack
+	}
 	for i, e := range list {
-		block := e.text(i+1, list)
-		if b.Len()+len(block) > maxPack {
+		block := e.text(i+1, heard[e.voice()])
+		if _, ok := heard[e.voice()]; !ok {
+			heard[e.voice()] = i + 1
+		}
+		if b.Len()+len(block) > most {
 			left = len(list) - i
 			break
 		}
@@ -61,12 +68,24 @@ func entries(list []piece) (all []entry) {
 	return all
 }
 
-// text returns an entry: what is known of the source, and its passages.
-func (e entry) text(n int, all []entry) string {
+// voice returns whose the entry is.
+func (e entry) voice() string { return e.pieces[0].voice() }
+
+// text returns an entry, the nth: what is known of the source, and its passages. Of
+// copies of the text of the entry again, only the ids are named.
+func (e entry) text(n int, again int) string {
 	var b strings.Builder
 	p := e.pieces[0]
 	title := cmp.Or(framed(hits.Tame(p.Title)), framed(hits.Tame(p.Source)))
-	fmt.Fprintf(&b, "%d. [%s] (%s)%s\n", n, title, framed(cmp.Or(p.URL, p.Source)), e.about(all))
+	fmt.Fprintf(&b, "%d. [%s] (%s)%s\n", n, title, framed(cmp.Or(p.URL, p.Source)), e.about())
+	if again > 0 {
+		ids := make([]string, len(e.pieces))
+		for i, p := range e.pieces {
+			ids[i] = "[" + p.id() + "]"
+		}
+		fmt.Fprintf(&b, "   a copy of the text of %d: %s\n", again, strings.Join(ids, " "))
+		return b.String()
+	}
 	for _, p := range e.pieces {
 		switch {
 		case p.Addressed:
@@ -81,8 +100,8 @@ func (e entry) text(n int, all []entry) string {
 	return b.String()
 }
 
-// about says of a source when it was published, how good it is, and whose copy it is.
-func (e entry) about(all []entry) string {
+// about says of a source who wrote it and when, and how good it is.
+func (e entry) about() string {
 	p := e.pieces[0]
 	var list []string
 	if p.Author != "" {
@@ -94,12 +113,6 @@ func (e entry) about(all []entry) string {
 	list = append(list, p.quality())
 	if p.Known {
 		list = append(list, "known to the older report")
-	}
-	for i, o := range all {
-		if o.pieces[0].Page != p.Page && o.pieces[0].voice() == p.voice() && o.weight >= e.weight {
-			list = append(list, fmt.Sprintf("one voice with %d", i+1))
-			break
-		}
 	}
 	return " · " + strings.Join(list, " · ")
 }

@@ -128,27 +128,32 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 	if r.run == "" || !ev.Run.Within(r.run) {
 		return nil
 	}
+	if b, ok := ev.Body.(ponder.CallFinished); ok {
+		r.answered(b)
+	}
+	if ev.Run != r.run || ev.Internal {
+		return nil
+	}
 	switch b := ev.Body.(type) {
-	case ponder.CallFinished:
-		if name := text.Line(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
-			r.models = append(r.models, name)
-		}
 	case ponder.ToolResult:
-		if ev.Run == r.run && b.RetryAt.IsZero() && !b.Dropped {
+		if b.RetryAt.IsZero() && !b.Dropped {
 			r.sum.Execution++
 			r.sum.New = 0
 		}
 	case ponder.Evidence:
-		if ev.Run == r.run && !ev.Internal {
-			return r.found(ev, b)
-		}
+		return r.found(ev, b)
 	case ponder.Progress:
-		if ev.Run == r.run && !ev.Internal {
-			p := Payload(b)
-			return []Chunk{{Type: ProgressChunk, Progress: &p, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
-		}
+		p := Payload(b)
+		return []Chunk{{Type: ProgressChunk, Progress: &p, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
 	}
 	return nil
+}
+
+// answered notes which model has answered.
+func (r *References) answered(b ponder.CallFinished) {
+	if name := text.Line(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
+		r.models = append(r.models, name)
+	}
 }
 
 // Summary returns the count of the sources so far.

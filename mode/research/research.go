@@ -65,12 +65,12 @@ type Options struct {
 	// is not positive.
 	MaxItemsPerSource int `json:"maxItemsPerSource,omitempty"`
 
-	// ForceWebSearch says that the web is searched though the question is trivial,
-	// or other sources have answered it.
+	// ForceWebSearch says that the web is searched for the question itself, too, as
+	// it is worded; if Web says that it may be searched.
 	ForceWebSearch bool `json:"forceWebSearch,omitempty"`
 
-	// EnableCaching says whether results of searches may be those of a while ago;
-	// nil is yes.
+	// EnableCaching says whether answers of the web search may be those of a while
+	// ago; nil is yes. Pages that are kept are read as they are.
 	EnableCaching *bool `json:"enableCaching,omitempty"`
 
 	// MinConfidenceThreshold is the least score of a passage that is gathered, 0 to 1.

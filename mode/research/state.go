@@ -128,6 +128,7 @@ type state struct {
 
 	Work  *work  `json:"work,omitempty"`  // the answer that is being written
 	Draft *draft `json:"draft,omitempty"` // the answer that is being checked
+	Small bool   `json:"small,omitempty"` // the model can't read much at once
 }
 
 // counts are how many there are of each thing. They number keys and events.

@@ -26,6 +26,7 @@ var (
 // Bounds on the synthesis.
 const (
 	maxPack        = 48 << 10 // bytes of evidence that a model is shown at once
+	smallPack      = 8 << 10  // likewise, of one that can't read that much
 	maxPiece       = 1200     // bytes of a passage there
 	maxAnswer      = 64 << 10 // bytes
 	maxVoice       = 4 << 10  // bytes of what is said of a persona
@@ -233,6 +234,12 @@ func (s *state) unwritten(o ponder.Outcome) {
 		w.Other, w.Call = true, s.Counts.Written
 		s.Work = &w
 		s.tell(stageNote, "Another model", "The model for the answer failed: "+s.Fault+". Another is asked.")
+		return
+	}
+	if o.Class == llm.TooLong && !s.Small && s.Effort != trivial {
+		s.Small = true
+		s.tell(stageNote, "Less at once", "The evidence was more than the model can read: it is shown the best of it.")
+		s.compose()
 		return
 	}
 	s.quote("the model failed: " + strings.TrimSuffix(s.Fault, "."))

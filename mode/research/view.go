@@ -2,7 +2,6 @@ package research
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -300,77 +299,6 @@ func (v *View) note(b ponder.SystemNote) {
 		v.Research.Fork = &Fork{From: b.From, At: b.At}
 	}
 	v.Notes = append(v.Notes, text.Line(b.Content))
-}
-
-// progressMeta is what the Meta of a progress says beside what its fields do.
-type progressMeta struct {
-	Tool       string   `json:"tool,omitempty"`
-	Query      string   `json:"query,omitempty"`
-	New        int      `json:"new,omitempty"` // passages
-	Error      string   `json:"error,omitempty"`
-	References *Summary `json:"referenceSummary,omitempty"`
-}
-
-func (v *View) progress(ev ponder.Event, b ponder.Progress) {
-	if b.Stage == ponder.Steered {
-		v.steered(ev, b)
-	}
-	var meta progressMeta
-	_ = json.Unmarshal(b.Meta, &meta) // what can't be read says nothing
-	if meta.References != nil {
-		v.References = meta.References.clean()
-	}
-	stage := text.Line(b.Stage)
-	if stage != ponder.Steered {
-		v.Research.Stage = cmp.Or(stage, v.Research.Stage)
-	}
-	v.moment(ev, Moment{
-		Stage: stage, Label: text.Line(b.Label), Message: text.Clean(b.Content), Step: b.Step, Total: b.Total, Iteration: b.Iteration, Confidence: b.Confidence,
-		Tool: text.Line(meta.Tool), Query: text.Line(meta.Query), New: max(0, meta.New), Error: text.Line(meta.Error), Meta: b.Meta,
-	})
-}
-
-// moment adds to the course of events.
-func (v *View) moment(ev ponder.Event, m Moment) {
-	m.At, m.Time = v.Research.Elapsed, ev.Time
-	v.Timeline = append(v.Timeline, m)
-}
-
-func (v *View) lifecycle(ev ponder.Event) {
-	r := &v.Research
-	switch b := ev.Body.(type) {
-	case ponder.RunPaused:
-		if r.Status == ponder.Thinking {
-			r.Status, r.Paused = ponder.Paused, ev.Time
-			v.moment(ev, Moment{Stage: "paused", Message: text.Line(b.Reason)})
-		}
-	case ponder.RunResumed:
-		if r.Status == ponder.Paused {
-			r.Status, r.Paused = ponder.Thinking, time.Time{}
-			v.moment(ev, Moment{Stage: "resumed", Message: text.Line(b.Reason)})
-		}
-	case ponder.BudgetSpent:
-		r.CutShort = text.Line(b.What)
-		v.moment(ev, Moment{Stage: "budget", Message: r.CutShort})
-	case ponder.RunFinished:
-		v.finished(ev, b)
-	}
-}
-
-func (v *View) finished(ev ponder.Event, b ponder.RunFinished) {
-	r := &v.Research
-	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, text.Line(b.Reason), ev.Time, time.Time{}
-	stage := "finished"
-	switch b.Status {
-	case ponder.Completed:
-		r.Answer, r.Confidence = cmp.Or(text.Clean(b.Answer), r.Answer), cmp.Or(b.Confidence, r.Confidence)
-	case ponder.Failed:
-		r.Error, stage = r.StopReason, "failed"
-	default:
-		stage = string(b.Status)
-	}
-	r.Usage.Sum(b.Spent)
-	v.moment(ev, Moment{Stage: stage, Message: r.StopReason, Confidence: r.Confidence})
 }
 
 // lines returns texts as lines, without those that are empty. It is never nil.

@@ -135,10 +135,10 @@ func TestView(t *testing.T) {
 	for _, m := range v.Timeline {
 		stages = append(stages, m.Stage)
 	}
-	if diff := cmp.Diff("research research wish steered wish steered paused resumed budget finished", strings.Join(stages, " ")); diff != "" {
+	if diff := cmp.Diff("research wish steered wish steered paused resumed budget finished", strings.Join(stages, " ")); diff != "" {
 		t.Errorf("timeline (-want +got):\n%s", diff)
 	}
-	if m := v.Timeline[1]; m.Tool != WebSearchTool || m.Query != "so" || m.New != 2 || v.References.Unique != 1 {
+	if m := v.Timeline[0]; m.Tool != WebSearchTool || m.Query != "so" || m.New != 2 || v.References.Unique != 1 {
 		t.Errorf("progress %+v, references %+v", m, v.References)
 	}
 	if diff := cmp.Diff([]string{"big.pdf: too large"}, v.Notes); diff != "" {
