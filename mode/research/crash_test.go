@@ -75,7 +75,7 @@ func (w world) good(a ponder.Call, rng *rand.Rand) ponder.Body {
 		return callsTools(a.Key, "deepThinkProgress", `{"stage":"analysis","message":"Weighing what there is.","planStep":1,"totalSteps":2,"confidence":"0.7","metadata":{"a":1}}`,
 			"webSearch", fmt.Sprintf(`{"query":"more on %d","maxResults":5}`, n), "personaMemorySearch", `{"query":"my notes"}`)
 	}
-	return says(fmt.Sprintf("The Challenger Deep is 10,935 metres deep [e%d]. HMS Challenger sounded it in 1875 [e%d]. A sounding of 1951 may have found the Mariana Trench [e%d].", 1+rng.IntN(3), 1+rng.IntN(9), 1+rng.IntN(4)))
+	return says(fmt.Sprintf("The Challenger Deep is 10,935 metres deep [e%d]. The ship HMS Challenger took the first measurement. HMS Challenger sounded it in 1875 [e%d]. A sounding of 1951 may have found the Mariana Trench [e%d].", 1+rng.IntN(3), 1+rng.IntN(9), 1+rng.IntN(4)))
 }
 
 // anyRun returns options, a world and wishes, by a seed.

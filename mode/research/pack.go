@@ -94,7 +94,11 @@ func (e entry) text(n int, again int) string {
 		case p.Copy != "":
 			fmt.Fprintf(&b, "   [%s] a copy of [%s], word for word\n", p.id(), p.Copy)
 		default:
-			fmt.Fprintf(&b, "   [%s] %s\n", p.id(), framed(text.Clip(p.shown(), maxPiece)))
+			known := ""
+			if p.Known {
+				known = "(known to the older report) "
+			}
+			fmt.Fprintf(&b, "   [%s] %s%s\n", p.id(), known, framed(text.Clip(p.shown(), maxPiece)))
 		}
 	}
 	return b.String()
@@ -111,9 +115,6 @@ func (e entry) about() string {
 		list = append(list, "published "+day)
 	}
 	list = append(list, p.quality())
-	if p.Known {
-		list = append(list, "known to the older report")
-	}
 	return " · " + strings.Join(list, " · ")
 }
 
