@@ -247,7 +247,7 @@ func (t askedTopic) cued(f frame, k int) bool {
 	case placeWorth:
 		return u.from > 0 && (f.line[u.from-1].fold == "in" || f.line[u.from-1].fold == "of" || f.line[u.from-1].fold == "at" || f.line[u.from-1].fold == "(")
 	case dateWorth:
-		return u.from > 0 && f.line[u.from-1].fold == "(" && a.name == "born"
+		return f.spans(a, u)
 	}
 	return false
 }
@@ -306,4 +306,19 @@ func (f frame) names() []string {
 		}
 	}
 	return nil
+}
+
+// spans reports whether the date at u is the first or last of a life, as in "(8 February
+// 1900 – 2 March 1977)".
+func (f frame) spans(a *attribute, u frameUnit) bool {
+	at := func(i int, list ...string) bool {
+		return i >= 0 && i < len(f.line) && slices.Contains(list, f.line[i].fold)
+	}
+	switch a.name {
+	case "born":
+		return at(u.from-1, "(") && at(u.to, "–", "-", "—")
+	case "died":
+		return at(u.from-1, "–", "-", "—") && at(u.to, ")")
+	}
+	return false
 }

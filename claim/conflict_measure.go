@@ -101,7 +101,7 @@ func unitAt(line []lexeme, i int) (m statedUnit, n int) {
 	if !ok {
 		return m, 0
 	}
-	if base.dimension == "m" && i+1 < len(line) && line[i+1].start == line[i].end+1 && line[i+1].fold == "2" {
+	if base.dimension == "m" && i+1 < len(line) && (line[i+1].fold == "²" || line[i+1].fold == "2" && line[i+1].start <= line[i].end+1) {
 		return statedUnit{"m2", base.factor * base.factor}, n + 2
 	}
 	if i+2 < len(line) && line[i+1].fold == "/" { // per something

@@ -23,7 +23,7 @@ type sayer struct {
 	start, end int
 	text       string
 	sense      same.Text
-	numbers    string // all of it, for what differs in a number is compared as a number
+	numbers    string // all of it, and units, for what differs in a number is compared as a number
 }
 
 // opposed returns where a sentence of one quote is the opposite of one of another, as
@@ -75,7 +75,7 @@ func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (lis
 			s.text = quotes[i].Text[s.start:s.end]
 			s.sense = same.Of(s.text)
 			for _, x := range line {
-				if x.kind == lexNumber {
+				if _, unit := statedUnits[x.fold]; unit || x.kind == lexNumber {
 					s.numbers += x.fold + " "
 				}
 			}

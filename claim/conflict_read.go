@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"ponder/words"
 )
 
 // A stated is what a quote says of an attribute of a thing.
@@ -36,20 +34,25 @@ type statedCue struct {
 var statedCues = sync.OnceValue(func() map[string][]statedCue {
 	by := make(map[string][]statedCue)
 	for _, a := range attributes() {
-		for _, p := range a.before {
-			by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p})
-		}
-		for _, p := range a.behind {
-			by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p, behind: true})
-		}
-		for i := range a.terms {
-			for _, p := range a.terms[i].forms {
-				by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p, listedTerm: &a.terms[i]})
-			}
-		}
+		a.cue(by)
 	}
 	return by
 })
+
+// cue adds the cues of an attribute.
+func (a *attribute) cue(by map[string][]statedCue) {
+	for _, p := range a.before {
+		by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p})
+	}
+	for _, p := range a.behind {
+		by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p, behind: true})
+	}
+	for i := range a.terms {
+		for _, p := range a.terms[i].forms {
+			by[p[0]] = append(by[p[0]], statedCue{attribute: a, phrase: p, listedTerm: &a.terms[i]})
+		}
+	}
+}
 
 // A statedReader reads the statements of a quote.
 type statedReader struct {
@@ -58,11 +61,16 @@ type statedReader struct {
 	only  *attribute // if not nil, no other is read
 	lead  []string   // what the quote is about, as far as its beginning or context tells
 	found []stated
+	own   map[string][]statedCue // of an attribute that is not in the table
 }
 
 // statedIn returns the statements of a quote.
 func statedIn(q Quote, i int, only *attribute, sentences [][]lexeme) []stated {
 	r := &statedReader{text: q.Text, quote: i, only: only, lead: leadOf(q, sentences)}
+	if only != nil && !slices.Contains(attributes(), only) {
+		r.own = make(map[string][]statedCue)
+		only.cue(r.own)
+	}
 	for _, line := range sentences {
 		r.sentence(line)
 	}
@@ -81,7 +89,7 @@ func (r *statedReader) sentence(line []lexeme) {
 		if line[i].kind != lexWord {
 			continue
 		}
-		for _, c := range table[line[i].fold] {
+		for _, c := range r.cuesAt(table, line[i].fold) {
 			if r.only != nil && c.attribute != r.only || c.listedTerm != nil || phraseAt(line, i, c.phrase) == 0 {
 				continue
 			}
@@ -93,6 +101,14 @@ func (r *statedReader) sentence(line []lexeme) {
 		}
 	}
 	r.terms(line, subject)
+}
+
+// cuesAt returns the cues that begin with a word.
+func (r *statedReader) cuesAt(table map[string][]statedCue, word string) []statedCue {
+	if own := r.own[word]; len(own) > 0 {
+		return own
+	}
+	return table[word]
 }
 
 // labels reads the dates and terms of a table that stand right behind the name of their
@@ -159,7 +175,7 @@ func (r *statedReader) after(line []lexeme, k, at int, a *attribute, subject []s
 	case dateWorth:
 		r.date(line, k, at, a, subject)
 	case nameWorth, placeWorth:
-		if k-at == 1 && a.kind == nameWorth && (k >= len(line) || line[k].fold != ":" && !copulas[line[k].fold]) {
+		if k-at == 1 && a.kind == nameWorth && (k >= len(line) || line[k].fold != ":" && line[k].fold != "=" && !copulas[line[k].fold]) {
 			return // a heading, or part of a name
 		}
 		if k < len(line) && copulas[line[k].fold] {
@@ -318,166 +334,6 @@ func (r *statedReader) lifespan(line []lexeme, subject []string) {
 	}
 }
 
-// copulas are words that say what a thing is, and clauseTurns those behind which a sentence
-// speaks of other things.
-var (
-	copulas     = wordSet(`is was are were ist war sind est etait es fue era son plays played play`)
-	clauseTurns = wordSet(`based who which that where whose on in at by from for with of about after before and but or as der die das qui que mit auf von sur dans para con ; : ( not no never nicht pas`)
-)
-
-// terms reads values of closed lists: behind "is a", behind the name of the attribute
-// ("Genre: jazz"), and in the brackets behind the name of the thing.
-func (r *statedReader) terms(line []lexeme, subject []string) {
-	if i := slices.IndexFunc(line, func(x lexeme) bool { return copulas[x.fold] }); i >= 0 {
-		r.region(line, i+1, subject)
-	}
-	for i := range line {
-		for _, a := range attributes() {
-			if a.kind == termWorth && (r.only == nil || r.only == a) && a.asks[line[i].fold] {
-				r.label(line, i+1, a, subject)
-			}
-		}
-	}
-	for i := 1; i+2 < len(line) && i < 12; i++ {
-		if line[i].fold == "(" && line[i-1].upper {
-			r.bracket(line, i+1, subject)
-		}
-	}
-}
-
-// region reads the terms behind a copula, up to where the sentence numberTurns to other things.
-func (r *statedReader) region(line []lexeme, k int, subject []string) {
-	end := k
-	for end < len(line) && end < k+16 && !clauseTurns[line[end].fold] {
-		end++
-	}
-	r.termsIn(line, line[k:end], subject, nil)
-}
-
-// label reads the terms behind the name of an attribute.
-func (r *statedReader) label(line []lexeme, k int, a *attribute, subject []string) {
-	if k < len(line) && line[k].fold == ":" {
-		k++
-	}
-	if k < len(line) && slices.ContainsFunc(statedCues()[line[k].fold], func(c statedCue) bool { return c.listedTerm != nil && c.attribute == a }) {
-		r.termsIn(line, line[k:min(len(line), k+3)], subject, a)
-	}
-}
-
-func (r *statedReader) bracket(line []lexeme, k int, subject []string) {
-	end := k
-	for end < len(line) && end < k+6 && line[end].fold != ")" {
-		end++
-	}
-	if end < len(line) && line[end].fold == ")" {
-		r.termsIn(line, line[k:end], subject, nil)
-	}
-}
-
-// termsIn reads the terms of a part of a sentence. If there are several of one attribute
-// that do not fit each other it says none of them alone, and none is kept.
-func (r *statedReader) termsIn(line, part []lexeme, subject []string, only *attribute) {
-	found := make(map[*attribute][]worth)
-	var order []*attribute
-	for i := 0; i < len(part); {
-		step := 1
-		for _, c := range statedCues()[part[i].fold] {
-			if c.listedTerm == nil || r.only != nil && c.attribute != r.only || only != nil && c.attribute != only {
-				continue
-			}
-			n := phraseAt(part, i, c.phrase)
-			if n == 0 {
-				continue
-			}
-			if found[c.attribute] == nil {
-				order = append(order, c.attribute)
-			}
-			v := worth{kind: termWorth, words: []string{c.listedTerm.name}, broad: c.listedTerm.broad, text: r.text[part[i].start:part[i+n-1].end]}
-			found[c.attribute] = append(found[c.attribute], v)
-			step = max(step, n)
-		}
-		i += step
-	}
-	for _, a := range order {
-		if v, ok := oneTerm(found[a]); ok {
-			r.add(line, subject, a, "", "", v)
-		}
-	}
-}
-
-// oneTerm returns the finest of terms that fit each other.
-func oneTerm(list []worth) (best worth, ok bool) {
-	for i, v := range list {
-		for _, o := range list[:i] {
-			if !v.fits(o) {
-				return best, false
-			}
-		}
-		if i == 0 || v.finer(best) {
-			best = v
-		}
-	}
-	return best, len(list) > 0
-}
-
-// demonyms are names that say what kind a thing is.
-var demonyms = wordSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
-
-// statedNameAt reads the name or place behind a cue.
-func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
-	end := min(len(line), k+7)
-	for k < end && (line[k].fold == ":" || line[k].kind == lexWord && (demonyms[line[k].fold] || kind == nameWorth && !line[k].upper && !clauseTurns[line[k].fold] || line[k].fold == "the")) {
-		k++
-	}
-	if k >= end || line[k].kind != lexWord || !line[k].upper {
-		return v, false
-	}
-	from, last := k, k
-	for ; k < len(line) && k < from+8; k++ {
-		x := line[k]
-		joins := x.fold == "," && kind == placeWorth || x.fold == "&" || x.fold == "." && k == last+1 && len(line[last].fold) == 1 || nameLinks[x.fold]
-		if x.kind == lexWord && x.upper && k > from && labelWords[x.fold] {
-			break
-		}
-		if x.kind == lexWord && x.upper {
-			last = k
-		} else if !joins || k+1 >= len(line) || !line[k+1].upper && !nameLinks[line[k+1].fold] {
-			break
-		}
-	}
-	v = worth{kind: kind, text: text[line[from].start:line[last].end]}
-	for _, x := range line[from : last+1] {
-		if x.kind == lexWord && !nameLinks[x.fold] && x.fold != "the" {
-			v.words = append(v.words, x.fold)
-		}
-	}
-	return v, len(v.words) > 0
-}
-
-// labelWords begin what stands behind a name in a table.
-var labelWords = wordSet(`from written produced directed starring release released films film albums album songs music edited genre genres label studio length recorded producer director by cinematography distributed narrated story country language published retrieved archived category categories`)
-
-var nameLinks = wordSet(`the de von van der den la le du del di da of and und et y`)
-
-// ofName reads "of Broken Bow", and says how many lexemes it takes.
-func ofName(line []lexeme, k int) (name []string, n int) {
-	if k >= len(line) || !slices.Contains([]string{"of", "in", "von", "de", "du", "des"}, line[k].fold) {
-		return nil, 0
-	}
-	n = 1
-	if k+n < len(line) && (line[k+n].fold == "the" || line[k+n].fold == "la") {
-		n++
-	}
-	for k+n < len(line) && line[k+n].kind == lexWord && line[k+n].upper {
-		name = append(name, line[k+n].fold)
-		n++
-	}
-	if len(name) == 0 {
-		return nil, 0
-	}
-	return name, n
-}
-
 // timeAt returns the year that the number from..to holds for: the nearest of the
 // sentence, with no other number between.
 func timeAt(text string, line []lexeme, from, to int) string {
@@ -515,52 +371,4 @@ func yearly(line []lexeme, i int) bool {
 		}
 	}
 	return true
-}
-
-// subjectOf returns the words of the name that a sentence begins with, before its verb;
-// nil if it begins otherwise.
-func subjectOf(line []lexeme) (name []string) {
-	for i, x := range line {
-		switch {
-		case x.kind == lexMark && (x.fold == `"` || x.fold == "“" || x.fold == "”" || x.fold == "„"):
-		case i == 0 && (x.fold == "the" || x.fold == "der" || x.fold == "die" || x.fold == "das" || x.fold == "la" || x.fold == "le" || x.fold == "el"):
-		case x.kind == lexWord && x.upper && !notNames[x.fold] && len(name) < 8:
-			name = append(name, x.fold)
-		case x.fold == "of" || x.fold == "de" || x.fold == "von":
-		default:
-			if x.kind == lexMark && x.fold != "(" && x.fold != "," { // a heading or label
-				return nil
-			}
-			if len(name) == 1 && (len(statedCues()[name[0]]) > 0 || words.Stop(name[0], "en")) {
-				return nil
-			}
-			return name
-		}
-	}
-	return name
-}
-
-// notNames begin sentences and name nothing.
-var notNames = wordSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however es er sie im am nach laut il elle ils en selon se su segun`)
-
-// leadOf returns the words of the name that a quote is about: that which its context, or
-// else its first sentence, begins with.
-func leadOf(q Quote, sentences [][]lexeme) []string {
-	for _, line := range lexemes(q.Context, 60) {
-		if name := subjectOf(line); len(name) > 0 {
-			return name
-		}
-	}
-	for _, line := range sentences[:min(1, len(sentences))] {
-		if name := subjectOf(line); len(name) > 0 {
-			return name
-		}
-	}
-	return nil
-}
-
-func sortedSet(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return slices.Compact(list)
 }

@@ -89,11 +89,21 @@ func lexemeAt(text string, i int, r rune, size int) lexeme {
 
 // joinsWord reports whether a mark between letters belongs to the word.
 func joinsWord(text string, j int, q rune, n int) bool {
-	if q != '\'' && q != '’' && q != '-' {
+	if q != '\'' && q != '’' && q != '-' || q != '-' && elided(text[:j]) {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(text[j+n:])
 	return unicode.IsLetter(next)
+}
+
+// elided reports whether a text ends in the article or preposition of French that is
+// written in front of an apostrophe.
+func elided(text string) bool {
+	if text == "" || !strings.ContainsRune("dlnscjmtDLNSCJMT", rune(text[len(text)-1])) {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-1])
+	return !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
 // lexemeOfNumber reads the number at i: digits, what groups them, and a point or comma. Which
