@@ -22,6 +22,7 @@ const maxWindows = 3
 type view struct {
 	*Corpus
 	reading
+	text    string
 	likes   [][]like
 	weights []float64
 	total   float64
@@ -46,7 +47,7 @@ func (c *Corpus) look(s Sentence) *view {
 	if lang == "" {
 		lang, _ = words.Detect(text)
 	}
-	v := &view{Corpus: c, reading: readSentence(text, span{0, len(text)}, lang), rows: make(map[int32][]float64)}
+	v := &view{Corpus: c, text: text, reading: readSentence(text, span{0, len(text)}, lang), rows: make(map[int32][]float64)}
 	v.merge()
 	for i, t := range v.terms {
 		list := c.likes(t)

@@ -10,6 +10,7 @@ type check struct {
 	cover   float64
 	missing []string // names that no quote has
 	lacking int      // figures and dates that nothing bears out
+	inexact bool     // a figure is rounded
 	rough   string   // a figure that is near one of a source
 	absent  string   // why one is not borne out
 	rival   string   // the source says another number or date
@@ -24,6 +25,9 @@ func (v *view) compare(cites []string) *check {
 	if len(c.windows) == 0 {
 		return c
 	}
+	c.checkFigures()
+	c.checkDays()
+	c.checkSenses()
 	c.credit = make([]float64, len(v.terms))
 	for n, w := range c.windows {
 		left := 1.0
@@ -38,8 +42,6 @@ func (v *view) compare(cites []string) *check {
 	}
 	c.cover = v.share(c.credit)
 	c.checkNames()
-	c.checkFigures()
-	c.checkDays()
 	c.checkNots()
 	c.checkCues()
 	c.checkRoles()
@@ -98,7 +100,9 @@ func (c *check) checkFigures() {
 			best = equal
 		}
 		switch {
-		case best >= rounded:
+		case best == equal:
+		case best == rounded:
+			c.inexact = true
 		case best == roughly:
 			c.rough = "the source says " + found.text + ", which is near " + f.text
 		default:
@@ -186,6 +190,7 @@ func (c *check) checkNots() {
 		}
 	}
 	switch {
+	case c.turned != "":
 	case c.nots > 0 && !agree && only != "":
 		c.turned, c.against = "the source says it without the negation", at
 	case c.nots > 0 && !agree && !c.negated():

@@ -102,9 +102,9 @@ func (v *view) rivalDay(d day, w *window) (day, bool) {
 	for _, e := range v.units[w.unit].days {
 		taken := false
 		for _, o := range v.days {
-			taken = taken || o.borne(e)
+			taken = taken || o.borne(e) || o.span != d.span && !o.against(e)
 		}
-		if !taken && d.against(e) && (d.year > 0) == (e.year > 0) {
+		if !taken && d.against(e) && (d.year > 0) == (e.year > 0) && (d.month > 0) == (e.month > 0) {
 			found = append(found, e)
 		}
 	}

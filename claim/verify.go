@@ -10,7 +10,7 @@ import (
 const (
 	supportedFrom = 0.55
 	qualifiedFrom = 0.25
-	aboutSame     = 0.60 // cover from which on a quote is of the same thing
+	mostOf        = 0.60 // share of a claim from which on a sentence is of the same thing
 )
 
 // Verify checks a claim against quotes. It is NewCorpus and Corpus.Verify.
@@ -50,9 +50,9 @@ func (c *check) finding() Finding {
 
 // verdict returns the verdict of a score and of what was found, with its reason.
 func (c *check) verdict(score float64) (Verdict, string) {
-	same := c.windows[0].cover >= aboutSame && len(c.missing) == 0
+	same := c.against != nil && len(c.missing) == 0 && c.own(c.against) >= mostOf
 	switch {
-	case c.turned != "" && c.against != nil && same:
+	case c.turned != "" && same:
 		return Contradicted, c.turned
 	case c.rival != "" && same && c.lacking == 1:
 		return Contradicted, c.rival
