@@ -151,24 +151,29 @@ func (t askedTopic) missing(lines [][]lexeme) (n int) {
 	return n
 }
 
-// of returns the statements of a quote that are of what is asked: those whose sentence
-// names it, or else those that other quotes say otherwise in the same sentence, or else
-// those whose sentence does not begin with the name of another.
+// of returns the statements of a quote that are of what is asked: those that say so of
+// the very thing, or else whose sentence names it, or else that other quotes say otherwise
+// in the same sentence, or else whose sentence does not begin with the name of another.
 func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
-	best, changed := false, false
+	best := 0
 	for _, s := range list {
 		i := slices.IndexFunc(lines, func(line []lexeme) bool { return line[0].start == s.start })
-		s.named = t.missing(lines[i:i+1]) == 0
-		if !s.framed && !s.named && (another[lines[i][0].fold] || !slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) }) && len(s.subject) > 0) {
+		named := t.missing(lines[i:i+1]) == 0
+		switch {
+		case !s.framed && slices.Equal(sortedSet(s.subject), sortedSet(t.subject)):
+			s.rank = 3
+		case named:
+			s.rank = 2
+		case s.framed:
+			s.rank = 1
+		case another[lines[i][0].fold] || len(s.subject) > 0 && !slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) }):
 			continue
 		}
-		best, changed = best || s.named, changed || s.framed
+		best = max(best, s.rank)
 		s.subject = t.subject
 		out = append(out, s)
 	}
-	return slices.DeleteFunc(out, func(s stated) bool {
-		return best && !s.named || !best && changed && !s.framed
-	})
+	return slices.DeleteFunc(out, func(s stated) bool { return s.rank < best })
 }
 
 // another has the words with which sentences of other things of a kind begin.

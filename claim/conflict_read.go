@@ -17,7 +17,7 @@ type stated struct {
 	time       string // the year it holds for, if the sentence says so
 	worth      worth
 	qualifiers []string // that tell the thing from others of its name
-	named      bool     // its sentence names the thing
+	rank       int      // how surely it is of what is asked
 	copied     bool     // as framed, and the sentence is so long that one is a copy of the other
 	framed     bool     // another quote has the same sentence with another value
 }
