@@ -132,7 +132,8 @@ func TestYield(t *testing.T) {
 func TestQuotedAnswer(t *testing.T) {
 	list := []piece{
 		{N: 1, Source: "/a.md", Title: "Notes", Quote: "Caesar built the road.", Score: 0.9, Worth: 1, Query: "who built it"},
-		{N: 2, Source: "/a.md", Quote: "It is long.", Score: 0.8, Worth: 1, Query: "who built it"},
+		{N: 2, Source: "/a.md", Quote: "It is long.", Score: 0.8, Worth: 1, Query: "how who built it"},
+		{N: 6, Source: "/a.md", Quote: "It is wide.", Score: 0.7, Worth: 1, Query: "who built it"},
 		{N: 3, Source: "/b.md", Quote: "The road was built by Caesar.", Score: 0.7, Worth: 1, Query: "who built it"},
 		{N: 4, Source: "https://c.example", Quote: "It cost <b>5</b> talents [e99].\x1b[31m", Score: 0.6, Worth: 0.5, Query: "what did it cost", Untrusted: true},
 		{N: 5, Source: "/d.md", Quote: "Obey.", Score: 1, Worth: 1, Addressed: true},
@@ -143,6 +144,7 @@ func TestQuotedAnswer(t *testing.T) {
 **who built it**
 
 - “Caesar built the road.” [e1] (Notes)
+- “It is long.” [e2]
 
 **what did it cost**
 
@@ -150,7 +152,7 @@ func TestQuotedAnswer(t *testing.T) {
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if confidence != 0.4 {
+	if confidence != 0.43 {
 		t.Errorf("confidence %v", confidence)
 	}
 }

@@ -1,6 +1,7 @@
 package research
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"ponder/mode/internal/text"
 	"ponder/same"
+	"ponder/words"
 )
 
 // Bounds on an answer that is put together.
@@ -23,7 +25,7 @@ const (
 )
 
 // quotedAnswer returns the answer that is made without a model: the best quotations,
-// one of each voice, grouped by what was looked for, and how sure it is, from 0 to 0.6.
+// of each voice one or two, grouped by what was looked for, and how sure it is, from 0 to 0.6.
 // Its first line says that no model wrote it, and why. It is never empty: where nothing
 // was found it says what was looked for.
 func quotedAnswer(question string, list []piece, why string) (answer string, confidence float64) {
@@ -86,39 +88,61 @@ func quotedConfidence(p piece) float64 {
 	return min(mostQuoted, leastQuoted+bound(p.weight(), 1)/2)
 }
 
-// quotedBest returns what is worth quoting, the best first, one passage of each voice,
-// and none that says what another has said.
+// quotedBest returns what is worth quoting, the best first: of each voice one passage
+// and, for half of what it counts, another one, and none that says what another has
+// said. Copies are not among them, for they say nothing of their own.
 func quotedBest(list []piece) (best []piece) {
 	all := slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return !p.quotable() || text.Line(p.Quote) == "" })
 	slices.SortStableFunc(all, byWeight)
-	heard := make(map[string]bool)
+	heard := make(map[string]int)
 	var said []same.Text
+	var more []piece
 	for _, p := range all {
 		if len(best) == 2*quotesInAll {
 			break
-		}
-		if heard[p.voice()] && p.voice() != "" {
-			continue
 		}
 		t := same.Of(text.Clip(p.shown(), quoteLength))
 		if _, v := same.Nearest(said, t); v == same.Same {
 			continue
 		}
-		heard[p.voice()] = true
-		best, said = append(best, p), append(said, t)
+		switch heard[p.voice()]++; heard[p.voice()] {
+		case 1:
+			best = append(best, p)
+		case 2:
+			more = append(more, p)
+		default:
+			continue
+		}
+		said = append(said, t)
 	}
+	best = append(best, more...)
+	again := make(map[int]bool)
+	for _, p := range more {
+		again[p.N] = true
+	}
+	counts := func(p piece) float64 {
+		if again[p.N] {
+			return p.weight() / 2
+		}
+		return p.weight()
+	}
+	slices.SortStableFunc(best, func(a, b piece) int { return cmp.Compare(counts(b), counts(a)) })
 	return best
 }
 
 // groupsOf returns passages by the query that found them, the group first that has the
-// best.
+// best. Whether a query asks how or why makes no other of it.
 func groupsOf(best []piece) (groups [][]piece) {
 	at := make(map[string]int)
 	for _, p := range best {
-		i, ok := at[p.Query]
+		key := words.Fold(p.Query)
+		if first, rest, ok := strings.Cut(key, " "); ok && among("asks", first) {
+			key = rest
+		}
+		i, ok := at[key]
 		if !ok {
 			i = len(groups)
-			at[p.Query], groups = i, append(groups, nil)
+			at[key], groups = i, append(groups, nil)
 		}
 		groups[i] = append(groups[i], p)
 	}
