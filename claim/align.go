@@ -89,7 +89,7 @@ func (v *view) merge() {
 // with a capital, or do not have it at all.
 func (c *Corpus) headName(t term, list []like) bool {
 	if len(list) == 0 {
-		return c.lang != "de"
+		return c.lang != "de" && !commonWords[t.fold]
 	}
 	return list[0].credit == 1 && c.names[t.fold]*2 > len(c.posts[list[0].id])
 }

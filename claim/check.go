@@ -45,6 +45,7 @@ func (v *view) compare(cites []string) *check {
 	c.checkNots()
 	c.checkCues()
 	c.checkRoles()
+	c.checkWhole()
 	return c
 }
 

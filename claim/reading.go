@@ -160,7 +160,7 @@ func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 // word adds a word that says something of the subject.
 func (r *reader) word(i int) {
 	a := &r.atoms[i]
-	if a.number || negations[a.fold] || words.Stop(a.fold, r.lang) || generic[a.fold] || a.fold == "t" {
+	if a.number || negations[a.fold] || words.Stop(a.fold, r.lang) || generic[a.fold] || quantities[a.fold] != unsaid || a.fold == "t" {
 		return
 	}
 	if utf8.RuneCountInString(a.fold) < 2 && !unicode.IsUpper(firstRune(r.text[a.start:])) && !words.Unspaced(firstRune(a.fold)) {

@@ -9,7 +9,7 @@ const inSynonym = 0.8
 const maxSenses = 40
 
 // checkSenses looks in the best sentence for other words for those of the claim that are
-// missing, and for their opposites; and whether the claim as a whole is its opposite.
+// missing, and for their opposites.
 func (c *check) checkSenses() {
 	w := &c.windows[0]
 	u := &c.units[w.unit]
@@ -23,10 +23,17 @@ func (c *check) checkSenses() {
 		}
 		c.sense(i, u, theirs)
 	}
-	if c.turned == "" && c.lacking == 0 && !c.inexact && c.own(u) >= mostOf {
-		if same.Of(c.text).Compare(same.Of(c.quotes[u.quote].Text[u.start:u.end])) == same.Opposite {
-			c.turned, c.against = "the source says the opposite", u
-		}
+}
+
+// checkWhole notes that the best sentence is the opposite of the claim. Figures that are
+// rounded would look so.
+func (c *check) checkWhole() {
+	u := &c.units[c.windows[0].unit]
+	if c.turned != "" || c.lacking > 0 || c.inexact || c.rough != "" || c.own(u) < mostOf {
+		return
+	}
+	if same.Of(c.text).Compare(same.Of(c.quotes[u.quote].Text[u.start:u.end])) == same.Opposite {
+		c.turned, c.against = "the source says the opposite", u
 	}
 }
 
