@@ -1,0 +1,179 @@
+package research_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/research"
+	"ponder/pondertest"
+	"ponder/store/memory"
+)
+
+// How long things take in these tests.
+const (
+	modelTakes  = 5 * time.Second
+	searchTakes = 2 * time.Second
+	memoryTakes = 700 * time.Millisecond
+	pageTakes   = time.Second
+)
+
+type input struct{ Query, URL string }
+
+// tool returns a tool that takes its time.
+func tool(name string, takes time.Duration, do func(input) string) ponder.Tool {
+	t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in input) (string, error) {
+		select {
+		case <-time.After(takes):
+			return do(in), nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	t.Untrusted = name != research.SearchTool
+	return t
+}
+
+func hit(source, quote string) string {
+	return fmt.Sprintf(`{"hits":[{"source":%q,"quote":%q,"start":0,"end":%d,"score":0.8}]}`, source, quote, len(quote))
+}
+
+func config(answer func(*llm.Request) string) ponder.Config {
+	m := &llmtest.Model{Latency: llmtest.Delay{Mean: modelTakes}, Answer: func(req *llm.Request) (llm.Message, error) {
+		return llm.Say(llm.Assistant, answer(req)), nil
+	}}
+	return ponder.Config{
+		Modes: []ponder.Mode{research.New()}, Models: pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+		Tools: []ponder.Tool{
+			tool(research.SearchTool, memoryTakes, func(in input) string { return hit("/docs/a.md", "The notes say that the sea is deep.") }),
+			tool(research.WebSearchTool, searchTakes, func(in input) string {
+				n := len(in.Query) % 5
+				return fmt.Sprintf(`{"results":[{"url":"https://a.test/%d","title":"A","snippet":"The sea is %d metres deep.","score":0.7}]}`, n, 4000+n)
+			}),
+			tool(research.WebFetchTool, pageTakes, func(in input) string { return hit(in.URL, "What "+in.URL+" says of the sea is long.") }),
+		},
+	}
+}
+
+func good(req *llm.Request) string {
+	switch {
+	case req.Schema == nil:
+		return "The sea is 4,001 metres deep [e2]."
+	case req.Schema.Name == "research_plan":
+		return `{"plan":["Find it."],"importantTerms":[],"webQueries":["depth of the sea today"],"memoryQueries":["sea depth"]}`
+	case req.Schema.Name == "verdicts":
+		return `{"verdicts":[]}`
+	}
+	return `{"enough":true,"why":"It is there."}`
+}
+
+const question = "How deep is the sea on average, and why do sources differ?"
+
+// On the critical path are the plan, a search, a page and the answer, and nothing else;
+// and what is found first is there at once.
+func TestCriticalPath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mind := pondertest.Start(t, config(good))
+		began := time.Now()
+		fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true, MaxRounds: 1}, ponder.Budget{})
+		took := time.Since(began)
+		if fin.Status != ponder.Completed || !strings.Contains(fin.Answer, "4,001") {
+			t.Fatalf("finished %+v", fin)
+		}
+		if most := (modelTakes + searchTakes + pageTakes + modelTakes) * 103 / 100; took > most {
+			t.Errorf("it took %v, more than %v", took, most)
+		}
+		var result time.Duration
+		for _, ev := range mind.Events() {
+			switch b := ev.Body.(type) {
+			case ponder.ToolResult:
+				result = ev.Elapsed
+			case ponder.Evidence:
+				if ev.Elapsed != result || result > memoryTakes+30*time.Millisecond {
+					t.Errorf("%s came at %v, its result at %v", b.ID, ev.Elapsed, result)
+				}
+				return
+			}
+		}
+	})
+}
+
+// A process may end at any time, and another goes on: nothing that was written is
+// changed, nothing is asked twice that was answered, and there is an answer.
+func TestProcessesEnd(t *testing.T) {
+	for ms := 300; ms < 14000; ms += 900 {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New()
+			c := config(good)
+			c.Store = store
+			mind := pondertest.Start(t, c)
+			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true}`)})
+			time.Sleep(time.Duration(ms) * time.Millisecond)
+			mind.Stop()
+			before := mind.Events()
+			mind = pondertest.Start(t, c)
+			fin := mind.Await(pondertest.Run)
+			if fin.Status != ponder.Completed || fin.Answer == "" {
+				t.Errorf("after %d ms: %+v", ms, fin)
+			}
+			after := mind.Events()
+			if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
+				t.Errorf("after %d ms the log has changed:\n%s", ms, diff)
+			}
+			finals := 0
+			for _, ev := range after {
+				if b, ok := ev.Body.(ponder.Synthesis); ok && b.Final {
+					finals++
+				}
+			}
+			if finals != 1 {
+				t.Errorf("after %d ms: %d answers", ms, finals)
+			}
+		})
+	}
+}
+
+// A web that hangs costs no more than the patience there is.
+func TestWebHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(good)
+		c.Tools[1] = tool(research.WebSearchTool, 24*time.Hour, func(input) string { return "{}" })
+		mind := pondertest.Start(t, c)
+		began := time.Now()
+		fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, ponder.Budget{Time: 3 * time.Minute})
+		if took := time.Since(began); fin.Status != ponder.Completed || took > time.Minute {
+			t.Errorf("after %v: %+v", took, fin)
+		}
+	})
+}
+
+// A budget of calls or tokens ends in an answer too.
+func TestBudgets(t *testing.T) {
+	for name, b := range map[string]ponder.Budget{
+		"one call":  {Cost: ponder.Cost{Calls: 1}},
+		"two calls": {Cost: ponder.Cost{Calls: 2}},
+		"tokens":    {Cost: ponder.Cost{Tokens: 12000}},
+		"money":     {Cost: ponder.Cost{Money: 40000}},
+		"time":      {Time: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mind := pondertest.Start(t, config(good))
+				fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, b)
+				if fin.Status != ponder.Completed || fin.Answer == "" || b.Calls > 0 && fin.Spent.Calls > b.Calls {
+					t.Errorf("finished %+v", fin)
+				}
+				t.Log(fin.Reason, fin.Spent)
+			})
+		})
+	}
+}
