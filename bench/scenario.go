@@ -33,6 +33,7 @@ var scenarios = []scenario{
 	{"evidence in conversations", conversing("locomo-dev.json", 0.769)},
 	{"evidence in meetings", conversing("qmsum-val.json", 0)},
 	{"text of pages", extraction},
+	{"claims", claims},
 	{"conflicts", conflicts},
 	{"copies", copies},
 	{"200000 passages", remembering(200_000)},
