@@ -74,9 +74,32 @@ func (c *checker) check(ctx context.Context, e ponder.Evidence) footing {
 		return c.inOriginal(ctx, e)
 	}
 	if strings.Contains(e.Source, "://") {
-		return notKept
+		return c.inCopies(ctx, e)
 	}
 	return inFile(e)
+}
+
+// maxCopies is how many copies of a page are looked at, the newest first.
+const maxCopies = 5
+
+// inCopies looks up a quote of which it is not known what it was taken from, such as what
+// a search engine had of a page, in the copies of that page.
+func (c *checker) inCopies(ctx context.Context, e ponder.Evidence) footing {
+	if c.archive == nil {
+		return notKept
+	}
+	copies, err := c.archive.Copies(ctx, e.Source)
+	if err != nil {
+		return notKept
+	}
+	for _, at := range copies[:min(len(copies), maxCopies)] {
+		in := e
+		in.Original = at.Hash
+		if state := c.inOriginal(ctx, in); state == standsExactly || state == standsThere {
+			return state
+		}
+	}
+	return notKept
 }
 
 // remembered looks a quote up in what is remembered, if it is of that.

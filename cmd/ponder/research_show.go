@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"ponder"
@@ -47,6 +48,9 @@ func researchItem(ev ponder.Event, v research.View) (tui.Item, bool) {
 	case ponder.Evidence:
 		it.Kind, it.Mark, it.Tone = "evidence", b.ID, tui.Normal
 		it.Text = cmp.Or(b.Title, b.URL, b.Source) + ": " + clip(oneLine(b.Content), maxShownQuote)
+		if slices.ContainsFunc(b.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" }) {
+			it.Text = cmp.Or(b.URL, b.Source) + ": left out, for its words are meant for programs"
+		}
 		return it, true
 	case ponder.Progress:
 		if b.Stage == ponder.Steered {

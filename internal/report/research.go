@@ -1,6 +1,8 @@
 package report
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +43,8 @@ type Research struct {
 	Since     *Since     `json:"since,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
 	Cost      Cost       `json:"cost"`
+
+	Seal string `json:"seal,omitempty"` // SHA-256 of its JSON without white space and seal, hex
 }
 
 // A Claim is a sentence of the answer that can be right or wrong.
@@ -173,6 +177,7 @@ var ErrNoReport = errors.New("not a report of research")
 // JSON returns the report in its JSON form, with a newline.
 func (r Research) JSON() ([]byte, error) {
 	r.fill()
+	r.Seal = r.seal()
 	js, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
@@ -198,6 +203,24 @@ func (r *Research) fill() {
 	if r.Timeline == nil {
 		r.Timeline = []Moment{}
 	}
+}
+
+// seal returns what the report is known by, so that a change by hand is found.
+func (r Research) seal() string {
+	r.fill()
+	r.Seal = ""
+	js, err := json.Marshal(r)
+	if err != nil {
+		return ""
+	}
+	var read Research // in which all text is as it is read again
+	if json.Unmarshal(js, &read) == nil {
+		if again, err := json.Marshal(read); err == nil {
+			js = again
+		}
+	}
+	sum := sha256.Sum256(js)
+	return hex.EncodeToString(sum[:])
 }
 
 // decode reads the JSON form. What it returns is within bounds: passages are those

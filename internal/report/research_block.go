@@ -28,6 +28,7 @@ const (
 // sealed returns a report as a text before and one behind its sealing, with that between
 // its marks.
 func sealed(before, opens string, r *Research, closes, after string) ([]byte, error) {
+	r.Seal = r.seal()
 	js, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
@@ -64,7 +65,7 @@ func ReadResearch(raw []byte) (*Filed, error) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
 		r, err := decode(trimmed)
-		return &Filed{Research: r, Form: "json", Shown: r.Answer}, err
+		return &Filed{Research: r, Form: "json", Shown: r.Answer, Altered: err == nil && r.Seal != r.seal()}, err
 	}
 	text := string(raw)
 	form := "markdown"
@@ -109,9 +110,9 @@ func cutLast(text, opens, closes string) (before, inner, after string, ok bool) 
 
 // compare holds the text of a report against what it was written from.
 func (f *Filed) compare(text, hash string) {
-	f.Altered = wordsHash(text) != hash
+	f.Altered = wordsHash(text) != hash || f.Seal != f.seal()
 	f.Shown = f.Answer
-	if !f.Altered {
+	if wordsHash(text) == hash {
 		return
 	}
 	lines, shown, write := nonEmpty, markdownAnswer, f.Markdown

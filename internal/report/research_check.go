@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder"
 	"ponder/claim"
 )
 
@@ -35,13 +36,18 @@ func checked(corpus *claim.Corpus, s claim.Sentence) Claim {
 func (r *Research) quotes(without map[string]bool) []claim.Quote {
 	var list []claim.Quote
 	for _, e := range r.Evidence {
-		if !without[e.ID] {
+		if !without[e.ID] && !e.Banned && !addressed(e) {
 			list = append(list, claim.Quote{
-				ID: e.ID, Text: e.Quote, Context: strings.TrimSpace(e.Title + "\n" + e.Section), Voice: cmp.Or(e.Cluster, e.Source), Published: e.Published,
+				ID: e.ID, Text: e.Quote, Context: strings.TrimSpace(e.Title + ". " + e.Section), Voice: cmp.Or(e.Cluster, e.Source), Published: e.Published,
 			})
 		}
 	}
 	return list
+}
+
+// addressed reports whether a quote is meant for programs, which speaks for nothing.
+func addressed(e Evidence) bool {
+	return slices.ContainsFunc(e.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" })
 }
 
 // A Recheck is what came of checking the claims of a report anew.
@@ -76,12 +82,15 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 	said := make(map[string]bool)
 	for _, s := range claim.Split(f.Shown) {
 		said[keyOf(s.Text)] = true
+		if f.Unaided && len(s.Cites) == 0 {
+			continue // it is none of the quotes that the answer is made of
+		}
 		for _, id := range s.Cites {
 			if _, ok := f.evidence(id); !ok && !slices.Contains(out.Strange, id) {
 				out.Strange = append(out.Strange, id)
 			}
 		}
-		if s.Factual && !known[keyOf(s.Text)] {
+		if f.Altered && s.Factual && !known[keyOf(s.Text)] {
 			out.Altered = append(out.Altered, checked(corpus, s))
 		}
 	}
