@@ -97,6 +97,10 @@ func (f field) capital() bool {
 // question of several, each of them.
 func queriesOf(question string) (web, memory []string) {
 	a := ask(question)
+	if isSum(a) {
+		whole := queries([]string{a.text})
+		return whole, slices.Clone(whole)
+	}
 	when := a.period()
 	parts, sides := a.parts(), a.sides()
 	if len(sides) < 2 && len(parts) > maxQueries-1 { // the whole would be too much at once
@@ -138,7 +142,7 @@ func (a *asking) listed(whole, more [][]field, when string, web bool) []string {
 func queryFor(fields []field, web bool) string {
 	var kept []string
 	for i, f := range fields {
-		asks := web && i == 0 && among("asks", f.folded)
+		asks := web && i == 0 && among("asks", f.folded) && (len(fields) == 1 || !among("filler", fields[1].folded)) // as in "how many"
 		if !f.time && !asks && !among("negation", f.folded) && (f.plain || among("polite", f.folded) || among("filler", f.folded) && i < leading(fields)) {
 			continue
 		}

@@ -43,6 +43,11 @@ var questions = []struct {
 	{"法国的首都是什么？", trivial, nil, ""},
 	{"光合成とは？", trivial, []string{"光合成"}, "光合成"},
 
+	{"how many legs does a spider have", trivial, []string{"legs spider"}, ""},
+	{"100 / 7", trivial, []string{"100 / 7"}, ""},
+	{"珠穆朗玛峰有多高？", trivial, nil, ""},
+	{"Wann wurde Goethe geboren?", trivial, []string{"Goethe geboren"}, ""},
+
 	// What is neither.
 	{"How do I boil eggs?", normal, nil, "boil, eggs"},
 	{"What is the best laptop for students?", normal, []string{"best laptop students"}, ""},
@@ -67,6 +72,9 @@ var questions = []struct {
 	{"PostgreSQL vs MySQL", deep, []string{"PostgreSQL vs MySQL", "PostgreSQL", "MySQL"}, "PostgreSQL, MySQL"},
 	{"What is the difference between PostgreSQL and MySQL for small teams?", deep, []string{"difference between PostgreSQL MySQL small teams", "PostgreSQL small teams", "MySQL small teams"}, "PostgreSQL, MySQL, small, teams"},
 	{"Should I use Postgres or MySQL?", deep, []string{"use Postgres MySQL", "Postgres", "MySQL"}, "Postgres, MySQL, use"},
+	{"Kubernetes versus Nomad for a team of five", deep, []string{"Kubernetes versus Nomad team five", "Kubernetes team five", "Nomad team five"}, ""},
+	{"¿Es mejor alquilar o comprar una casa?", deep, nil, ""},
+	{"Is it better to rent or buy a house in Berlin?", deep, []string{"better rent buy house Berlin", "better rent Berlin", "buy house Berlin"}, ""},
 	{"why is the sky blue", deep, []string{"why sky blue"}, "sky, blue"},
 	{"How should a small company back up its data?", deep, nil, ""},
 	{"Give me a thorough report on heat pumps", deep, nil, ""},

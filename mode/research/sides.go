@@ -86,7 +86,7 @@ var compares = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(.+?) (?:mejor|peor|m[áa]s \S+|menos \S+) que (.+)`),
 	regexp.MustCompile(`(.+?)(?:和|与|與|跟|比)(.+?)(?:之间|之間)?的?(?:区别|區別|差异|差異|比较|比較|哪个|哪個|更|好)`),
 	regexp.MustCompile(`([^、。]+?)と([^、。]+?)(?:との|の|は)?(?:違い|比較|どちら|どっち)`),
-	regexp.MustCompile(`(?i)(.+?) (?:or|oder|ou) (.+)`),
+	regexp.MustCompile(`(?i)(.+?) (?:or|oder|ou|o) (.+)`),
 }
 
 // aboutBoth begins what is said of both sides.
@@ -147,9 +147,15 @@ func (a *asking) content(s string) []field {
 	return slices.DeleteFunc(a.again(s), func(f field) bool { return !f.content() })
 }
 
+// preferred matches a question for the better of two.
+var preferred = regexp.MustCompile(`(?i)\b(?:better|best|prefer|besser|lieber|mieux|meilleure?|mejor)\b.* (?:or|oder|ou|o) `)
+
 // compares reports whether a question compares two things in a sentence that says so.
 // That two things stand beside an "or" says little.
 func (a *asking) compares() bool {
+	if preferred.MatchString(a.text) {
+		return true
+	}
 	for _, form := range compares[:len(compares)-1] {
 		if m := form.FindStringSubmatch(a.text); m != nil && len(a.content(m[1])) > 0 && len(a.content(m[2])) > 0 {
 			return true
