@@ -93,7 +93,11 @@ func (c *check) checkFigures() {
 		best := unlike
 		var found figure
 		for i := range c.windows {
-			if g, ok := c.findFigure(f, &c.windows[i], 2); ok > best {
+			far := 2
+			if _, other := c.rivalFigure(f, &c.windows[i]); other {
+				far = 0
+			}
+			if g, ok := c.findFigure(f, &c.windows[i], far); ok > best {
 				found, best = g, ok
 			}
 		}
@@ -134,12 +138,15 @@ func (c *check) deny(f figure) {
 func (c *check) inContext(f figure) bool {
 	s := &c.quotes[c.units[c.windows[0].unit].quote]
 	for _, g := range s.context.figures {
-		if f.fits(g) >= rounded {
+		if f.fits(g) >= rounded && (f.unit != "" || f.noun != "" && f.noun == g.noun || f.value >= telling) {
 			return true
 		}
 	}
 	return false
 }
+
+// telling is the count from which on two that are equal are so by no accident.
+const telling = 100
 
 // checkDays notes dates of the claim that no window has.
 func (c *check) checkDays() {
@@ -160,6 +167,12 @@ func (c *check) checkDays() {
 func (c *check) dated(d day) bool {
 	for i := range c.windows {
 		w := &c.windows[i]
+		if _, ok := c.findDay(d, w, 0); ok {
+			return true
+		}
+		if _, other := c.rivalDay(d, w); other {
+			continue
+		}
 		if _, ok := c.findDay(d, w, 2); ok {
 			return true
 		}
@@ -201,32 +214,42 @@ func (c *check) checkNots() {
 	}
 }
 
-// polarity reports whether a term stands around the windows as the claim has it, negated
-// or not, and whether it stands there the other way.
+// polarity reports whether a term stands in the sentences of the windows as the claim has
+// it, negated or not, and whether it stands there the other way. Sentences around them
+// count only for what those do not have.
 func (c *check) polarity(i int) (same, other bool, against *unit) {
-	t := &c.terms[i]
-	for n := range c.windows {
-		c.around(&c.windows[n], 1, func(u *unit) bool {
-			for k, id := range u.ids {
-				if !c.resembles(i, id) {
-					continue
+	for far := 0; far <= 1 && !same && !other; far++ {
+		for n := range c.windows {
+			c.around(&c.windows[n], far, func(u *unit) bool {
+				is, isNot := c.polarityIn(i, u)
+				same, other = same || is, other || isNot
+				if isNot && against == nil {
+					against = u
 				}
-				switch not := u.terms[k].not; {
-				case (not > 0) == (t.not > 0):
-					same = true
-				case t.not > 0 || not <= 2:
-					other = true
-					if against == nil {
-						against = u
-					}
-				default:
-					same = true // it is said too far behind the negation to be sure
-				}
-			}
-			return true
-		})
+				return true
+			})
+		}
 	}
 	return same, other, against
+}
+
+// polarityIn is polarity in one sentence. A word far behind a negation may be either.
+func (c *check) polarityIn(i int, u *unit) (same, other bool) {
+	const far = 2
+	wants := c.terms[i].not > 0
+	for k, id := range u.ids {
+		if !c.resembles(i, id) {
+			continue
+		}
+		not := u.terms[k].not
+		switch {
+		case (not > 0) == wants, not > far:
+			same = true
+		default:
+			other = true
+		}
+	}
+	return same, other
 }
 
 // negated reports whether a sentence of the windows negates anything.

@@ -213,8 +213,8 @@ func resemblance(a, b string) float64 {
 	return 0
 }
 
-// common is what a word weighs that is one of the most frequent in any text.
-const common = 0.4
+// commonWeight is what a word weighs that is one of the most frequent in any text.
+const commonWeight = 0.4
 
 // weight returns how much a word tells: the rarer in the quotes, the more.
 func (c *Corpus) weight(t term, list []like) float64 {
@@ -224,7 +224,7 @@ func (c *Corpus) weight(t term, list []like) float64 {
 	}
 	w := math.Log(1 + float64(len(c.units)+40)/float64(n+2))
 	if !t.name && commonWords[t.fold] {
-		w *= common
+		w *= commonWeight
 	}
 	return w
 }
