@@ -76,8 +76,7 @@ func cuePhrases(cell string) (list [][]string) {
 	return list
 }
 
-// phraseAt returns how many lexemes a phrase takes at i, or 0. In a number of words "-"
-// counts for nothing.
+// phraseAt returns how many lexemes a phrase takes at i, or 0.
 func phraseAt(line []lexeme, i int, phrase []string) int {
 	if i+len(phrase) > len(line) {
 		return 0

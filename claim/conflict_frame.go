@@ -79,6 +79,37 @@ type alignment struct {
 	long   bool // and it is too long to be written twice
 }
 
+// A commonUnits has the length of the longest common subsequence of the units of two frames
+// from each place on.
+type commonUnits [maxFrameUnits + 1][maxFrameUnits + 1]uint8
+
+func (c *commonUnits) fill(f, o frame) {
+	for i := len(f.units) - 1; i >= 0; i-- {
+		for k := len(o.units) - 1; k >= 0; k-- {
+			if f.units[i].key == o.units[k].key {
+				c[i][k] = c[i+1][k+1] + 1
+			} else {
+				c[i][k] = max(c[i+1][k], c[i][k+1])
+			}
+		}
+	}
+}
+
+// next returns the first places from i and k on that are aligned, or the ends.
+func (c *commonUnits) next(f, o frame, i, k int) (int, int) {
+	if c[i][k] == 0 {
+		return len(f.units), len(o.units)
+	}
+	for f.units[i].key != o.units[k].key {
+		if c[i+1][k] >= c[i][k+1] {
+			i++
+		} else {
+			k++
+		}
+	}
+	return i, k
+}
+
 // align compares two frames; ok if they have enough in common to be one sentence.
 func (f frame) align(o frame) (al alignment, ok bool) {
 	n, m := len(f.units), len(o.units)
@@ -86,39 +117,21 @@ func (f frame) align(o frame) (al alignment, ok bool) {
 	if min(n, m) < least {
 		return al, false
 	}
-	var table [maxFrameUnits + 1][maxFrameUnits + 1]uint8
-	for i := n - 1; i >= 0; i-- {
-		for k := m - 1; k >= 0; k-- {
-			if f.units[i].key == o.units[k].key {
-				table[i][k] = table[i+1][k+1] + 1
-			} else {
-				table[i][k] = max(table[i+1][k], table[i][k+1])
-			}
-		}
-	}
-	if int(table[0][0]) < least {
+	var c commonUnits
+	c.fill(f, o)
+	all := int(c[0][0])
+	if all < least {
 		return al, false
 	}
-	i, k := 0, 0
-	for i < n && k < m && table[i][k] > 0 {
-		from, at := i, k
-		for i < n && k < m && f.units[i].key != o.units[k].key {
-			if table[i+1][k] >= table[i][k+1] {
-				i++
-			} else {
-				k++
-			}
+	for i, k := 0, 0; i < n && k < m; {
+		j, l := c.next(f, o, i, k)
+		if j-i == l-k && j > i && j-i <= 2 {
+			al.slots = append(al.slots, slot{i, k})
 		}
-		if i-from == k-at && i > from && i-from <= 2 {
-			al.slots = append(al.slots, slot{from, at})
-		}
-		i, k = i+1, k+1
+		i, k = j+1, l+1
 	}
-	if n-i == m-k && n > i && n-i <= 2 {
-		al.slots = append(al.slots, slot{i, k})
-	}
-	al.strong = int(table[0][0]) >= max(strongFrame, max(n, m)*8/10)
-	al.long = al.strong && int(table[0][0]) >= longFrame
+	al.strong = all >= max(strongFrame, max(n, m)*8/10)
+	al.long = al.strong && all >= longFrame
 	return al, len(al.slots) > 0 && len(al.slots) <= maxSlots
 }
 
@@ -179,15 +192,8 @@ func (t askedTopic) value(text string, f frame, k int) (s stated) {
 	a := t.attribute
 	switch a.kind {
 	case termWorth:
-		for i := range a.terms {
-			for _, p := range a.terms[i].forms {
-				for at := u.from; at < u.to; at++ {
-					if n := phraseAt(f.line, at, p); n > 0 && at+n >= u.to-1 {
-						s.attribute = a
-						s.worth = worth{kind: termWorth, words: []string{a.terms[i].name}, broad: a.terms[i].broad, text: text[f.line[at].start:f.line[at+n-1].end]}
-					}
-				}
-			}
+		if v, ok := a.termOf(text, f.line, u); ok {
+			s.attribute, s.worth = a, v
 		}
 	case numberWorth:
 		if u.known && u.worth.kind == numberWorth && fitsDimension(statedNumber{dimension: u.dim}, a) {
@@ -204,6 +210,18 @@ func (t askedTopic) value(text string, f frame, k int) (s stated) {
 		}
 	}
 	return s
+}
+
+// termOf reads the unit as a term.
+func (a *attribute) termOf(text string, line []lexeme, u frameUnit) (v worth, ok bool) {
+	for i, t := range a.terms {
+		for at := u.from; at < u.to; at++ {
+			if n := phraseAny(line, at, t.forms); n > 0 && at+n >= u.to-1 {
+				v = worth{kind: termWorth, words: []string{a.terms[i].name}, broad: t.broad, text: text[line[at].start:line[at+n-1].end]}
+			}
+		}
+	}
+	return v, v.text != ""
 }
 
 // extended returns a place with the one behind its comma, which it lies in.
@@ -235,19 +253,28 @@ func (t askedTopic) cued(f frame, k int) bool {
 	if a.kind == nameWorth {
 		return f.led(a, u)
 	}
-	from := max(0, u.from-14)
-	for i := from; i < min(len(f.line), u.to+4); i++ {
-		if i < u.from && phraseAny(f.line, i, a.before) > 0 || i >= u.to && phraseAny(f.line, i, a.behind) > 0 || a.asks[f.line[i].fold] && (i < u.from || i >= u.to) {
-			return true
-		}
+	if f.says(a, u) {
+		return true
 	}
 	switch a.kind {
 	case termWorth:
 		return slices.ContainsFunc(f.line[:u.from], func(x lexeme) bool { return copulas[x.fold] }) || u.from < 4
 	case placeWorth:
-		return u.from > 0 && (f.line[u.from-1].fold == "in" || f.line[u.from-1].fold == "of" || f.line[u.from-1].fold == "at" || f.line[u.from-1].fold == "(")
+		return foldAt(f.line, u.from-1, "in", "of", "at", "(")
 	case dateWorth:
 		return f.spans(a, u)
+	}
+	return false
+}
+
+// says reports whether a cue of an attribute is near the unit u.
+func (f frame) says(a *attribute, u frameUnit) bool {
+	for i := max(0, u.from-14); i < min(len(f.line), u.to+4); i++ {
+		switch {
+		case i >= u.from && i < u.to:
+		case a.asks[f.line[i].fold], i < u.from && phraseAny(f.line, i, a.before) > 0, i >= u.to && phraseAny(f.line, i, a.behind) > 0:
+			return true
+		}
 	}
 	return false
 }
@@ -311,14 +338,11 @@ func (f frame) names() []string {
 // spans reports whether the date at u is the first or last of a life, as in "(8 February
 // 1900 – 2 March 1977)".
 func (f frame) spans(a *attribute, u frameUnit) bool {
-	at := func(i int, list ...string) bool {
-		return i >= 0 && i < len(f.line) && slices.Contains(list, f.line[i].fold)
-	}
 	switch a.name {
 	case "born":
-		return at(u.from-1, "(") && at(u.to, "–", "-", "—")
+		return foldAt(f.line, u.from-1, "(") && foldAt(f.line, u.to, "–", "-", "—")
 	case "died":
-		return at(u.from-1, "–", "-", "—") && at(u.to, ")")
+		return foldAt(f.line, u.from-1, "–", "-", "—") && foldAt(f.line, u.to, ")")
 	}
 	return false
 }

@@ -1,6 +1,9 @@
 package claim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A statedUnit is a unit: so many of the base of its dimension.
 type statedUnit struct {
@@ -76,38 +79,42 @@ func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool)
 
 // unitAt reads a unit, and says of how many lexemes it is.
 func unitAt(line []lexeme, i int) (m statedUnit, n int) {
-	if i < len(line) && line[i].fold == "-" {
+	if foldAt(line, i, "-") {
 		i, n = i+1, 1
 	}
-	if i >= len(line) {
+	switch {
+	case i >= len(line):
+		return m, 0
+	case foldAt(line, i, "square", "sq", "quadrat") && i+1 < len(line):
+		if base, ok := statedUnits[line[i+1].fold]; ok && base.dimension == "m" {
+			return base.squared(), n + 2
+		}
+	case foldAt(line, i, "per", "pro", "por", "pour") && foldAt(line, i+1, "cent", "ciento"):
+		return statedUnits["%"], n + 2
+	}
+	m, more := statedUnits[line[i].fold].further(line, i+1)
+	if more == 0 {
 		return m, 0
 	}
-	fold := line[i].fold
-	area := ""
-	switch fold {
-	case "square", "sq", "quadrat":
-		if i+1 < len(line) {
-			area = line[i+1].fold
-		}
-	case "per", "pro", "por", "pour":
-		if i+1 < len(line) && (line[i+1].fold == "cent" || line[i+1].fold == "ciento") {
-			return statedUnits["%"], n + 2
-		}
+	return m, n + more
+}
+
+// further reads what changes a unit behind it, and says of how many lexemes they are
+// together; 0 if there is no unit.
+func (base statedUnit) further(line []lexeme, i int) (m statedUnit, n int) {
+	switch {
+	case base.factor == 0:
+		return base, 0
+	case base.dimension == "m" && (foldAt(line, i, "²") || foldAt(line, i, "2") && line[i].start <= line[i-1].end+1):
+		return base.squared(), 2
+	case foldAt(line, i, "/") && i+1 < len(line): // per something
+		return statedUnit{base.dimension + "/" + line[i+1].fold, base.factor}, 3
 	}
-	if base, ok := statedUnits[area]; ok && base.dimension == "m" {
-		return statedUnit{"m2", base.factor * base.factor}, n + 2
-	}
-	base, ok := statedUnits[fold]
-	if !ok {
-		return m, 0
-	}
-	if base.dimension == "m" && i+1 < len(line) && (line[i+1].fold == "²" || line[i+1].fold == "2" && line[i+1].start <= line[i].end+1) {
-		return statedUnit{"m2", base.factor * base.factor}, n + 2
-	}
-	if i+2 < len(line) && line[i+1].fold == "/" { // per something
-		return statedUnit{base.dimension + "/" + line[i+2].fold, base.factor}, n + 3
-	}
-	return base, n + 1
+	return base, 1
+}
+
+func (m statedUnit) squared() statedUnit {
+	return statedUnit{m.dimension + "2", m.factor * m.factor}
 }
 
 // rounding returns how far a number may be from what it was rounded from. It is half of
@@ -128,7 +135,7 @@ func rounding(line []lexeme, from int, value, unit float64, scaled bool) float64
 	return 0
 }
 
-// monthNumbers are the names of monthNumbers, and what they are cut to, folded.
+// monthNumbers are the names of months, and what they are cut to, folded.
 var monthNumbers = map[string]int{
 	"january": 1, "jan": 1, "januar": 1, "janvier": 1, "enero": 1, "february": 2, "feb": 2, "februar": 2, "fevrier": 2, "febrero": 2,
 	"march": 3, "mar": 3, "marz": 3, "mars": 3, "marzo": 3, "april": 4, "apr": 4, "avril": 4, "abril": 4, "may": 5, "mai": 5, "mayo": 5,
@@ -140,65 +147,73 @@ var monthNumbers = map[string]int{
 
 func monthOf(fold string) int { return monthNumbers[fold] }
 
-// statedDateAt reads a date at i and says of how many lexemes it is: a day with its month and
-// year in any order, a month with its year, or a year.
+// statedDateAt reads a date at i and says of how many lexemes it is: a day with its month
+// and year in any order, a month with its year, or a year.
 func statedDateAt(text string, line []lexeme, i int) (v worth, n int) {
-	at := func(k int) lexeme {
-		if k < len(line) {
-			return line[k]
-		}
-		return lexeme{}
+	x := line[i]
+	switch year := lexemeYear(text, x); {
+	case year > 0 && foldAt(line, i+1, "-") && foldAt(line, i+3, "-") && i+4 < len(line) && line[i+4].start == x.end+4:
+		v.date, n = [3]int{year, int(line[i+2].value), int(line[i+4].value)}, 5
+	case year > 0:
+		v.date, n = [3]int{year}, 1
+	case lexemeDay(x) > 0:
+		v.date, n = dayFirst(text, line, i)
+	case x.kind == lexWord && monthOf(x.fold) > 0:
+		v.date, n = monthFirst(text, line, i)
 	}
 	v.kind = dateWorth
-	x := line[i]
-	switch {
-	case lexemeYear(text, x) > 0 && at(i+1).fold == "-" && at(i+2).kind == lexNumber && at(i+3).fold == "-" && at(i+4).kind == lexNumber && at(i+4).start == x.end+4:
-		v.date, n = [3]int{lexemeYear(text, x), int(at(i + 2).value), int(at(i + 4).value)}, 5
-	case lexemeDay(x) > 0:
-		k := i + 1
-		for k < i+3 && (at(k).fold == "." || at(k).fold == "de" || at(k).fold == "of") {
-			k++
-		}
-		if m := monthOf(at(k).fold); m > 0 {
-			v.date, n = [3]int{0, m, lexemeDay(x)}, k+1-i
-			for k++; k < i+6 && (at(k).fold == "de" || at(k).fold == "del" || at(k).fold == ","); k++ {
-			}
-			if y := lexemeYear(text, at(k)); y > 0 {
-				v.date[0], n = y, k+1-i
-			}
-		}
-	case monthOf(x.fold) > 0 && x.kind == lexWord:
-		v.date, n = monthFirst(text, at, i)
-	}
-	if n == 0 {
-		if y := lexemeYear(text, x); y > 0 {
-			v.date, n = [3]int{y}, 1
-		}
-	}
 	if n > 0 {
 		v.text = text[x.start:line[i+n-1].end]
 	}
 	return v, n
 }
 
-// monthFirst reads March 3, 2024 and March 2024.
-func monthFirst(text string, at func(int) lexeme, i int) (date [3]int, n int) {
-	m, k := monthOf(at(i).fold), i+1
-	if at(k).fold == "." || at(k).fold == "de" || at(k).fold == "of" {
-		k++
+// dayFirst reads 3 March 2024, 3. März 2024, 3 de marzo de 2024, and without the year.
+func dayFirst(text string, line []lexeme, i int) (date [3]int, n int) {
+	k := skipped(line, i+1, 2, ".", "de", "of")
+	if k >= len(line) || monthOf(line[k].fold) == 0 {
+		return date, 0
 	}
-	if y := lexemeYear(text, at(k)); y > 0 {
+	date, n = [3]int{0, monthOf(line[k].fold), lexemeDay(line[i])}, k+1-i
+	if k = skipped(line, k+1, 2, "de", "del", ","); k < len(line) && lexemeYear(text, line[k]) > 0 {
+		date[0], n = lexemeYear(text, line[k]), k+1-i
+	}
+	return date, n
+}
+
+// monthFirst reads March 3, 2024 and March 2024.
+func monthFirst(text string, line []lexeme, i int) (date [3]int, n int) {
+	m, k := monthOf(line[i].fold), skipped(line, i+1, 1, ".", "de", "of")
+	if k >= len(line) {
+		return date, 0
+	}
+	if y := lexemeYear(text, line[k]); y > 0 {
 		return [3]int{y, m}, k + 1 - i
 	}
-	if d := lexemeDay(at(k)); d > 0 {
-		if k++; at(k).fold == "," {
-			k++
-		}
-		if y := lexemeYear(text, at(k)); y > 0 {
-			return [3]int{y, m, d}, k + 1 - i
-		}
+	d := lexemeDay(line[k])
+	k = skipped(line, k+1, 1, ",")
+	if d == 0 || k >= len(line) || lexemeYear(text, line[k]) == 0 {
+		return date, 0
 	}
-	return date, 0
+	return [3]int{lexemeYear(text, line[k]), m, d}, k + 1 - i
+}
+
+// skipped returns the place behind at most so many of some words.
+func skipped(line []lexeme, i, most int, list ...string) int {
+	for ; most > 0 && foldAt(line, i, list...); most-- {
+		i++
+	}
+	return i
+}
+
+// foldAt reports whether one of some words or marks is at i.
+func foldAt(line []lexeme, i int, list ...string) bool {
+	return i >= 0 && i < len(line) && slices.Contains(list, line[i].fold)
+}
+
+// upperAt reports whether a word with a capital is at i.
+func upperAt(line []lexeme, i int) bool {
+	return i >= 0 && i < len(line) && line[i].kind == lexWord && line[i].upper
 }
 
 // lexemeYear returns the year that a number of four digits may be, or 0.

@@ -12,32 +12,61 @@ var demonyms = wordSet(`american british english scottish irish welsh canadian a
 // statedNameAt reads the name or place behind a cue.
 func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
 	end := min(len(line), k+7)
-	for k < end && (line[k].fold == ":" || line[k].fold == "=" || line[k].kind == lexWord && (demonyms[line[k].fold] || kind == nameWorth && !line[k].upper && !clauseTurns[line[k].fold] || line[k].fold == "the")) {
+	for k < end && leadsIn(line[k], kind) {
 		k++
 	}
-	if k >= end || line[k].kind != lexWord || !line[k].upper {
+	if k >= end || !upperAt(line, k) {
 		return v, false
 	}
-	from, last := k, k
-	for ; k < len(line) && k < from+8; k++ {
-		x := line[k]
-		joins := x.fold == "," && kind == placeWorth || x.fold == "&" || x.fold == "." && k == last+1 && len(line[last].fold) == 1 || nameLinks[x.fold]
-		if x.kind == lexWord && x.upper && k > from && labelWords[x.fold] {
-			break
-		}
-		if x.kind == lexWord && x.upper {
-			last = k
-		} else if !joins || k+1 >= len(line) || !line[k+1].upper && !nameLinks[line[k+1].fold] {
-			break
-		}
-	}
-	v = worth{kind: kind, text: text[line[from].start:line[last].end]}
-	for _, x := range line[from : last+1] {
-		if x.kind == lexWord && !nameLinks[x.fold] && x.fold != "the" {
+	last := nameEnd(line, k, kind)
+	v = worth{kind: kind, text: text[line[k].start:line[last].end]}
+	for _, x := range line[k : last+1] {
+		if x.kind == lexWord && !nameLinks[x.fold] {
 			v.words = append(v.words, x.fold)
 		}
 	}
 	return v, len(v.words) > 0
+}
+
+// leadsIn reports whether a lexeme may stand between a cue and its name, as "American
+// rock band" does.
+func leadsIn(x lexeme, kind worthKind) bool {
+	switch {
+	case x.kind != lexWord:
+		return x.fold == ":" || x.fold == "="
+	case x.fold == "the" || demonyms[x.fold]:
+		return true
+	}
+	return kind == nameWorth && !x.upper && !clauseTurns[x.fold]
+}
+
+// nameEnd returns the last lexeme of the name that begins at k.
+func nameEnd(line []lexeme, k int, kind worthKind) (last int) {
+	last = k
+	for i := k + 1; i < len(line) && i < k+8; i++ {
+		switch {
+		case upperAt(line, i) && labelWords[line[i].fold]:
+			return last
+		case upperAt(line, i):
+			last = i
+		case !linksName(line, i, last, kind) || !upperAt(line, i+1) && !(i+1 < len(line) && nameLinks[line[i+1].fold]):
+			return last
+		}
+	}
+	return last
+}
+
+// linksName reports whether a name may go on behind what is at i.
+func linksName(line []lexeme, i, last int, kind worthKind) bool {
+	switch line[i].fold {
+	case ",":
+		return kind == placeWorth
+	case "&":
+		return true
+	case ".":
+		return i == last+1 && len(line[last].fold) == 1
+	}
+	return nameLinks[line[i].fold]
 }
 
 // labelWords begin what stands behind a name in a table.
@@ -69,15 +98,13 @@ func ofName(line []lexeme, k int) (name []string, n int) {
 func subjectOf(line []lexeme) (name []string) {
 	for i, x := range line {
 		switch {
-		case x.kind == lexMark && (x.fold == `"` || x.fold == "“" || x.fold == "”" || x.fold == "„"):
-		case i == 0 && (x.fold == "the" || x.fold == "der" || x.fold == "die" || x.fold == "das" || x.fold == "la" || x.fold == "le" || x.fold == "el"):
-		case x.kind == lexWord && x.upper && !notNames[x.fold] && len(name) < 8:
+		case quoteMarks[x.fold] || i == 0 && articles[x.fold]:
+		case upperAt(line, i) && !notNames[x.fold] && len(name) < 8:
 			name = append(name, x.fold)
-		case x.fold == "of" || x.fold == "de" || x.fold == "von":
+		case foldAt(line, i, "of", "de", "von"):
+		case x.kind == lexMark && !foldAt(line, i, "(", ","): // a heading or label
+			return nil
 		default:
-			if x.kind == lexMark && x.fold != "(" && x.fold != "," { // a heading or label
-				return nil
-			}
 			if len(name) == 1 && (len(statedCues()[name[0]]) > 0 || words.Stop(name[0], "en")) {
 				return nil
 			}
@@ -86,6 +113,11 @@ func subjectOf(line []lexeme) (name []string) {
 	}
 	return name
 }
+
+var (
+	articles   = wordSet(`the der die das la le el`)
+	quoteMarks = map[string]bool{`"`: true, "“": true, "”": true, "„": true}
+)
 
 // notNames begin sentences and name nothing.
 var notNames = wordSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however despite upon following because both all many most other one two first then there here now also but and or yet so if under over between through until es er sie im am nach laut il elle ils en selon se su segun`)

@@ -21,25 +21,29 @@ func qualifiers(lines [][]lexeme, name []string) []string {
 func qualifierAt(line []lexeme, i int) (list []string) {
 	switch line[i].fold {
 	case "(":
-		for k := i + 1; k < len(line) && k < i+8; k++ {
-			x := line[k]
-			if x.fold == ")" {
-				return sortedSet(list)
-			}
-			if x.fold == "born" || monthOf(x.fold) > 0 || x.fold == "–" {
-				return nil
-			}
-			if x.kind == lexWord {
-				list = append(list, x.fold)
-			}
-		}
+		return bracketed(line, i+1)
 	case ",":
-		for k := i; k+1 < len(line) && line[k].fold == "," && line[k+1].kind == lexWord && line[k+1].upper; {
-			for k++; k < len(line) && line[k].kind == lexWord && line[k].upper; k++ {
+		for k := i; foldAt(line, k, ",") && upperAt(line, k+1); {
+			for k++; upperAt(line, k); k++ {
 				list = append(list, line[k].fold)
 			}
 		}
-		return sortedSet(list)
+	}
+	return sortedSet(list)
+}
+
+// bracketed returns the words up to a closing bracket, if they are no dates of a life.
+func bracketed(line []lexeme, i int) (list []string) {
+	for k := i; k < len(line) && k < i+7; k++ {
+		x := line[k]
+		switch {
+		case x.fold == ")":
+			return sortedSet(list)
+		case x.fold == "born" || monthOf(x.fold) > 0 || x.fold == "–":
+			return nil
+		case x.kind == lexWord:
+			list = append(list, x.fold)
+		}
 	}
 	return nil
 }

@@ -258,31 +258,52 @@ func aYear(text string, line []lexeme, k int, a *attribute) bool {
 // fetchedWords are words before dates that tell when somebody looked.
 var fetchedWords = wordSet(`retrieved archived accessed edited modified updated abgerufen consulte consultado`)
 
-// date finds the date behind a cue, or the only one of the sentence in front of it.
+// date finds the date behind a cue, or the one in front of it.
 func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []string) {
+	v, ok := r.dateBehind(line, k, a)
+	if !ok {
+		v, ok = r.dateBefore(line, at)
+	}
+	if ok {
+		r.add(line, subject, a, "", "", v)
+	}
+}
+
+func (r *statedReader) dateBehind(line []lexeme, k int, a *attribute) (v worth, ok bool) {
 	for j, end := k, min(len(line), k+14); j < end; j++ {
 		if line[j].fold == ";" || fetchedWords[line[j].fold] || j > k && (isDateCue(line, j, a) || participle(line[j])) {
-			return
+			break
 		}
-		if v, n := statedDateAt(r.text, line, j); n > 0 && v.date[0] > 0 {
-			v.slack = dateSlack(line, j, v)
-			r.add(line, subject, a, "", "", v)
-			return
+		if v, n := r.dated(line, j); n > 0 {
+			return v, true
 		}
 	}
+	return v, false
+}
+
+// dateBefore finds a date right in front of a cue, as in German, or at the beginning of
+// its sentence.
+func (r *statedReader) dateBefore(line []lexeme, at int) (v worth, ok bool) {
 	for j := max(0, at-7); j < at; j++ {
-		if v, n := statedDateAt(r.text, line, j); n > 1 && v.date[0] > 0 && j+n <= at && at-j-n < 2 { // 3. März 1924 geboren
-			r.add(line, subject, a, "", "", v)
-			return
+		if v, n := r.dated(line, j); n > 1 && j+n <= at && at-j-n < 2 {
+			return v, true
 		}
 	}
 	for j := 1; j < min(at, 3); j++ {
-		if v, n := statedDateAt(r.text, line, j); n > 0 && v.date[0] > 0 && j+n < at && at-j-n < 12 {
-			v.slack = dateSlack(line, j, v)
-			r.add(line, subject, a, "", "", v)
-			return
+		if v, n := r.dated(line, j); n > 0 && j+n < at && at-j-n < 12 {
+			return v, true
 		}
 	}
+	return v, false
+}
+
+// dated reads a date that has a year.
+func (r *statedReader) dated(line []lexeme, j int) (v worth, n int) {
+	if v, n = statedDateAt(r.text, line, j); n == 0 || v.date[0] == 0 {
+		return v, 0
+	}
+	v.slack = dateSlack(line, j, v)
+	return v, n
 }
 
 // participle reports whether a word tells of something else that was done.
@@ -310,16 +331,11 @@ func dateSlack(line []lexeme, j int, v worth) float64 {
 // lifespan reads "Name (8 February 1900 – 2 March 1977)".
 func (r *statedReader) lifespan(line []lexeme, subject []string) {
 	for i := 1; i+3 < len(line) && i < 30; i++ {
-		if line[i].fold != "(" || !line[i-1].upper {
+		if !foldAt(line, i, "(") || !line[i-1].upper {
 			continue
 		}
-		born, n := statedDateAt(r.text, line, i+1)
-		k := i + 1 + n
-		if n == 0 || k+1 >= len(line) || born.date[0] == 0 || line[k].fold != "–" && line[k].fold != "-" && line[k].fold != "—" {
-			continue
-		}
-		died, m := statedDateAt(r.text, line, k+1)
-		if m == 0 || k+1+m >= len(line) || line[k+1+m].fold != ")" || died.date[0]-born.date[0] < 1 || died.date[0]-born.date[0] > 115 || n < 3 && m < 3 {
+		born, died, ok := r.span(line, i+1)
+		if !ok {
 			continue
 		}
 		for _, a := range attributes() {
@@ -332,6 +348,18 @@ func (r *statedReader) lifespan(line []lexeme, subject []string) {
 			}
 		}
 	}
+}
+
+// span reads two dates with a dash between and a bracket behind, at least one of them a
+// day, that may be those of a life.
+func (r *statedReader) span(line []lexeme, k int) (born, died worth, ok bool) {
+	born, n := r.dated(line, k)
+	if n == 0 || !foldAt(line, k+n, "–", "-", "—") || k+n+1 >= len(line) {
+		return born, died, false
+	}
+	died, m := r.dated(line, k+n+1)
+	years := died.date[0] - born.date[0]
+	return born, died, m > 0 && foldAt(line, k+n+1+m, ")") && years >= 1 && years <= 115 && (n > 2 || m > 2)
 }
 
 // timeAt returns the year that the number from..to holds for: the nearest of the

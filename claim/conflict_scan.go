@@ -111,8 +111,7 @@ func elided(text string) bool {
 func lexemeOfNumber(text string, i int) lexeme {
 	j, digits, decimals := i, make([]byte, 0, 20), -1
 	for j < len(text) {
-		c := text[j]
-		if c >= '0' && c <= '9' {
+		if c := text[j]; c >= '0' && c <= '9' {
 			digits = append(digits, c)
 			if decimals >= 0 {
 				decimals++
@@ -121,13 +120,10 @@ func lexemeOfNumber(text string, i int) lexeme {
 			continue
 		}
 		size, group := digitMark(text, i, j)
-		if size == 0 {
+		if size == 0 || !group && decimals >= 0 {
 			break
 		}
 		if !group {
-			if decimals >= 0 {
-				break
-			}
 			decimals = 0
 		}
 		j += size
@@ -136,31 +132,34 @@ func lexemeOfNumber(text string, i int) lexeme {
 	if len(digits) > 15 || j < len(text) && letterAt(text, j) && !ordinalAt(text, j) {
 		return wordOfDigits(text, i, j)
 	}
-	x.value, x.unit = 0, 1
-	for _, d := range digits {
-		x.value = x.value*10 + float64(d-'0')
-	}
-	for range max(0, decimals) {
-		x.value, x.unit = x.value/10, x.unit/10
-	}
-	for k := len(digits) - 1; k > 0 && decimals <= 0 && digits[k] == '0'; k-- {
-		x.unit *= 10
-	}
+	x.value, x.unit = valueOf(digits, max(0, decimals))
 	return x
+}
+
+// valueOf returns a number, and the worth of its last digit that is not a zero at the end.
+func valueOf(digits []byte, decimals int) (value, unit float64) {
+	unit = 1
+	for _, d := range digits {
+		value = value*10 + float64(d-'0')
+	}
+	for range decimals {
+		value, unit = value/10, unit/10
+	}
+	for k := len(digits) - 1; k > 0 && decimals == 0 && digits[k] == '0'; k-- {
+		unit *= 10
+	}
+	return value, unit
 }
 
 // digitMark says what the mark at j is in the number that begins at i: how many bytes it
 // takes, zero if it ends the number, and whether it groups digits.
 func digitMark(text string, i, j int) (size int, group bool) {
 	r, n := utf8.DecodeRuneInString(text[j:])
-	k := j + n
-	for k < len(text) && text[k] >= '0' && text[k] <= '9' {
-		k++
-	}
+	k := digitsFrom(text, j+n)
 	behind := k - j - n
 	switch r {
 	case ',', '.':
-		if behind == 3 && j-i >= 1 && text[i] != '0' && headDigits(text, i, j) {
+		if behind == 3 && text[i] != '0' && headDigits(text, i, j) {
 			return n, true
 		}
 		if behind > 0 {
@@ -191,6 +190,14 @@ func spaced(text string, i, k int) bool {
 	}
 	last, _ := utf8.DecodeRuneInString(before[len(before)-1])
 	return unicode.IsLower(last) && (unicode.IsLower(behind) || text[k] == '.')
+}
+
+// digitsFrom returns where the digits at i end.
+func digitsFrom(text string, i int) int {
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	return i
 }
 
 func allDigits(s string) bool {

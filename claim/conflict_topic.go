@@ -58,29 +58,25 @@ var joining = wordSet(`and und et y , ; ?`)
 func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 	lang, _ := words.Detect(question)
 	quoted, first := false, true
-	for _, x := range all {
-		if x.fold == `"` || x.fold == "“" || x.fold == "”" || x.fold == "„" {
+	var rest []string
+	for i, x := range all {
+		switch {
+		case quoteMarks[x.fold]:
 			quoted = !quoted
 			continue
-		}
-		if x.kind == lexMark || len(name) >= maxAskedWords {
+		case x.kind == lexMark:
 			continue
+		case quoted || x.kind == lexNumber || x.upper && !(first && asking[x.fold]) && !words.Stop(x.fold, lang):
+			name = append(name, x.fold)
+		case i > 0 && !words.Stop(x.fold, lang) && !a.asks[x.fold]:
+			rest = append(rest, x.fold)
 		}
-		named := quoted || x.upper && !(first && asking[x.fold]) || x.kind == lexNumber
 		first = false
-		if named && (quoted || !words.Stop(x.fold, lang)) {
-			name = append(name, x.fold)
-		}
 	}
-	if len(name) > 0 {
-		return name
+	if len(name) == 0 {
+		name = rest
 	}
-	for i, x := range all {
-		if i > 0 && x.kind != lexMark && !words.Stop(x.fold, lang) && !a.asks[x.fold] && len(name) < maxAskedWords {
-			name = append(name, x.fold)
-		}
-	}
-	return name
+	return name[:min(len(name), maxAskedWords)]
 }
 
 const maxAskedWords = 12
