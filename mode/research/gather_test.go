@@ -282,7 +282,7 @@ func TestOnce(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()
 	seen := make(map[string]bool)
 	for _, e := range bodiesOf[ponder.Evidence](d) {
-		if key := e.Source + e.Content; seen[key] {
+		if key := e.Source + e.Content + e.Tool; seen[key] {
 			t.Errorf("%s is there twice", key)
 		} else {
 			seen[key] = true

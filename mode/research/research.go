@@ -10,11 +10,13 @@
 // sentence against what was gathered.
 //
 // The files, in the order to read them: state.go says what the research knows,
-// next.go decides, gather.go looks things up and pages.go reads pages; tools.go does
-// what a model wishes while it writes, synthesis.go has the answer written and
-// check.go checks it; steer.go obeys the user. heuristic.go plans without a model,
-// plan.go and reflect.go with one, gain.go says when it is enough, unaided.go answers
-// in quotations, and view.go and reference.go fold research for people to look at.
+// next.go decides; begin.go plans, looks.go looks things up, pages.go reads pages,
+// gather.go keeps what was found and report.go tells of it; pack.go shows it to the
+// model that writes, synthesis.go has the answer written, tools.go does what the model
+// wishes meanwhile, and check.go checks the answer; steer.go obeys the user. asking.go
+// and heuristic.go plan without a model, plan.go and reflect.go with one, gain.go says
+// when it is enough, unaided.go answers in quotations, and view.go and reference.go
+// fold research for people to look at.
 //
 // It writes, under keys with a number that counts up: plan (plans and the questions
 // they have), found (evidence), told (progress), steered (what became of a wish), and

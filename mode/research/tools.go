@@ -241,6 +241,9 @@ func (s *state) outcome(use int, c llm.ToolCall) *llm.ToolResult {
 			fault = l.Fault
 		}
 	}
+	for i, n := range got {
+		got[i] = s.original(s.Evidence[n-1]).N
+	}
 	slices.Sort(got)
 	var b strings.Builder
 	for _, n := range slices.Compact(got) {

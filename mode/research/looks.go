@@ -1,0 +1,258 @@
+package research
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/mode/internal/hits"
+	"ponder/mode/internal/text"
+)
+
+// The tools that things are looked up with.
+const (
+	// SearchTool searches documents and the memory. Its input is {query, paths, limit,
+	// memory, prefer, without}. Its result is {hits, skipped}.
+	SearchTool = "knowledge_search"
+
+	// PersonaTool searches the memory of a persona. Its input is {query, maxResults}.
+	// Its result is {sources}.
+	PersonaTool = "personaMemorySearch"
+
+	// WebSearchTool searches the web. Its input is {query, limit, prefer, without,
+	// seconds, fresh}. Its result is {results}.
+	WebSearchTool = "web_search"
+
+	// WebFetchTool reads a page and finds in it what bears on a query. Its input is
+	// {url, query, passages, seconds}. Its result is {hits}.
+	WebFetchTool = "web_fetch"
+)
+
+// The kinds of looks.
+const (
+	inMemory  = "memory"
+	inPersona = "persona"
+	onWeb     = "web"
+	inPage    = "page"
+)
+
+// A look is a use of a tool that looks something up.
+type look struct {
+	N     int    `json:"n"`
+	Kind  string `json:"kind"`
+	Query string `json:"query"`
+	Round int    `json:"round,omitempty"`
+	Most  int    `json:"most,omitempty"` // items
+	Use   int    `json:"use,omitempty"`  // the call of the model that wants it, from 1
+	Ref   string `json:"ref,omitempty"`  // the question that it is for
+
+	Page *hits.Hit `json:"page,omitempty"` // what a search has of the page to read
+
+	Begun bool   `json:"begun,omitempty"`
+	Since int64  `json:"since_ms,omitempty"`
+	Done  bool   `json:"done,omitempty"`
+	Fault string `json:"fault,omitempty"`
+	Got   []int  `json:"got,omitempty"` // numbers of the pieces that it brought, or found again
+}
+
+func (l look) key() string { return number("look", l.N) }
+
+// tool returns the name of the tool of a look.
+func (l look) tool() string {
+	switch l.Kind {
+	case onWeb:
+		return WebSearchTool
+	case inPage:
+		return WebFetchTool
+	case inPersona:
+		return PersonaTool
+	}
+	return SearchTool
+}
+
+// enqueue adds looks for queries that were not asked yet, and returns them.
+func (s *state) enqueue(kind string, queries []string, ref string) (list []string) {
+	for _, q := range queries {
+		if q = outgoing(q); q == "" || !s.unasked(kind, q) {
+			continue
+		}
+		list = append(list, q)
+		s.push(look{Kind: kind, Query: q, Ref: ref})
+		if kind == inMemory && s.persona().Name != "" {
+			s.push(look{Kind: inPersona, Query: q, Ref: ref})
+		}
+	}
+	return list
+}
+
+// push adds a look.
+func (s *state) push(l look) {
+	s.Counts.Looks++
+	l.N, l.Round = s.Counts.Looks, s.Round
+	l.Most = cmp.Or(l.Most, s.opts.MaxItemsPerSource)
+	s.Looks = append(slices.Clone(s.Looks), l)
+}
+
+// outgoing returns a query as it is asked. Strangers read it, and what they wrote may
+// have led to it, so nothing goes out in it that could be an address or a key.
+func outgoing(query string) string {
+	words := slices.DeleteFunc(strings.Fields(text.Line(query)), func(w string) bool {
+		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
+	})
+	return strings.TrimSuffix(text.Clip(strings.Join(words, " "), maxQuery), "…")
+}
+
+// unasked notes a query, and reports whether it was not asked before.
+func (s *state) unasked(kind, query string) bool {
+	key := askedKey(kind, query)
+	if s.asked(key) {
+		return false
+	}
+	s.Asked = pushed(s.Asked, key, maxAskedList)
+	return true
+}
+
+func askedKey(kind, query string) string { return kind + " " + query }
+
+// asked reports whether a query was asked before, by its key.
+func (s *state) asked(key string) bool {
+	return slices.ContainsFunc(s.Asked, func(k string) bool { return strings.EqualFold(k, key) })
+}
+
+// queries returns what was asked.
+func (s *state) queries() (list []string) {
+	for _, key := range s.Asked {
+		_, q, _ := strings.Cut(key, " ")
+		if !slices.Contains(list, q) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// pushed returns a list with one more, the last most of them.
+func pushed[E any](list []E, e E, most int) []E {
+	list = list[max(0, len(list)+1-most):]
+	return append(append(make([]E, 0, len(list)+1), list...), e)
+}
+
+// wanted returns the looks that go on now: of each kind the first that are not done,
+// at most so many as may go on at a time.
+func (s *state) wanted() (list []look) {
+	if s.Step != gathering && s.Step != writing {
+		return nil
+	}
+	n := make(map[string]int)
+	for _, l := range s.Looks {
+		if l.Done {
+			continue
+		}
+		if n[l.Kind]++; n[l.Kind] <= s.opts.MaxParallelQueries || l.Kind == inPage {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// began notes when the looks began that go on now.
+func (s *state) began() {
+	for _, l := range s.wanted() {
+		if !l.Begun {
+			i := s.look(l.key())
+			s.Looks = slices.Clone(s.Looks)
+			s.Looks[i].Begun, s.Looks[i].Since = true, s.Time.ms()
+		}
+	}
+}
+
+// look returns the place of a look that is waited for, or -1.
+func (s *state) look(key string) int {
+	return slices.IndexFunc(s.Looks, func(l look) bool { return !l.Done && l.key() == key })
+}
+
+// use returns the use of the tool of a look.
+func (s *state) use(l look) ponder.Action {
+	args := map[string]any{"query": l.Query}
+	switch l.Kind {
+	case inPersona:
+		args["maxResults"] = l.Most
+	case inPage:
+		args["url"], args["passages"], args["seconds"] = l.Page.URL, min(pageHits, l.Most), int(s.patience().Seconds())
+	case onWeb:
+		args["limit"], args["seconds"] = min(l.Most, maxSearchHits), int(s.patience().Seconds())
+		addHosts(args, "prefer", s.Pinned)
+		addHosts(args, "without", s.Banned)
+		if c := s.opts.EnableCaching; c != nil && !*c {
+			args["fresh"] = true
+		}
+	default:
+		args["limit"] = min(l.Most, maxSearchHits)
+		args["paths"] = slices.Concat([]string{}, s.opts.Docs)
+		if s.opts.Memory {
+			args["memory"] = true
+		}
+		if len(s.Pinned) > 0 {
+			args["prefer"] = s.Pinned
+		}
+		if len(s.Banned) > 0 {
+			args["without"] = s.Banned
+		}
+	}
+	js, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // strings and numbers can be marshalled
+	}
+	return ponder.Do{Key: l.key(), Tool: l.tool(), Args: js}
+}
+
+func addHosts(args map[string]any, name string, sources []string) {
+	if hosts := hits.HostsOf(sources); len(hosts) > 0 {
+		args[name] = hosts
+	}
+}
+
+// looked takes in what a look came to.
+func (s *state) looked(key string, b ponder.ToolResult) {
+	i := s.look(key)
+	if i < 0 {
+		return
+	}
+	l := s.Looks[i]
+	if l.Begun {
+		s.Slowest = max(s.Slowest, s.Time.ms()-l.Since)
+	}
+	if b.Error != "" {
+		s.answer(i, nil, text.Clip(text.Line(b.Error), maxFault))
+		return
+	}
+	var list []hits.Hit
+	switch l.Kind {
+	case onWeb:
+		list = hits.ReadResults(b.Result, l.Most)
+	case inPage:
+		list = hits.ReadPassages(b.Result, *l.Page, pageHits)
+	case inPersona:
+		list = hits.ReadRemembered(b.Result, l.Most)
+	default:
+		list = hits.ReadFound(b.Result, l.Most).Hits
+	}
+	s.answer(i, list, "")
+}
+
+// answer ends a look with what it found, or why it found nothing.
+func (s *state) answer(i int, list []hits.Hit, fault string) {
+	s.Looks = slices.Clone(s.Looks)
+	l := &s.Looks[i]
+	l.Done, l.Fault = true, fault
+	s.Counts.Iteration++
+	add, got := s.take(list, *l)
+	l.Got = got
+	add = append(add, s.report(*l, len(add)))
+	s.note("found", &s.Counts.Found, add...)
+	if l.Kind == onWeb {
+		s.open(*l, list)
+	}
+	s.settle()
+}

@@ -1,0 +1,70 @@
+package research
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/internal/hits"
+)
+
+// The stages of progress, as the seed has them.
+const (
+	stagePlanning   = "planning"
+	stageResearch   = "research"
+	stageAnalysis   = "analysis"
+	stageSynthesis  = "synthesis"
+	stageReflection = "reflection"
+	stageNote       = "note"
+)
+
+// count counts the source of a piece for its tool.
+func (s *state) count(p piece) {
+	if slices.Contains(s.Sources, p.Page) {
+		return
+	}
+	s.Sources = append(s.Sources[:len(s.Sources):len(s.Sources)], p.Page)
+	s.Tools = slices.Clone(s.Tools)
+	if i := slices.IndexFunc(s.Tools, func(t tally) bool { return t.Tool == p.Tool }); i >= 0 {
+		s.Tools[i].N++
+		return
+	}
+	s.Tools = append(s.Tools, tally{p.Tool, 1})
+}
+
+// report returns the progress after a use of a tool.
+func (s *state) report(l look, news int) ponder.Progress {
+	label, content := "Found", fmt.Sprintf("%s for “%s”.", counted(news, "new passage", "new passages"), hits.Tame(l.Query))
+	switch {
+	case l.Fault != "":
+		label, content = "Failed", fmt.Sprintf("%s failed: %s", l.tool(), hits.Tame(l.Fault))
+	case len(l.Got) == 0:
+		label, content = "Nothing found", fmt.Sprintf("Nothing for “%s”.", hits.Tame(l.Query))
+	}
+	b := ponder.Progress{Content: content, Stage: stageResearch, Label: label, Iteration: s.Counts.Iteration, Ref: l.Ref}
+	if l.Fault != "" {
+		b.Stage = stageNote
+	}
+	b.Meta = s.meta(map[string]any{"tool": l.tool(), "query": l.Query, "new": news, "error": l.Fault}, news)
+	return b
+}
+
+// meta returns what a progress says beside: the seed's referenceSummary among it.
+func (s *state) meta(more map[string]any, news int) json.RawMessage {
+	sum := Summary{Unique: len(s.Sources), Sent: s.Counts.Evidence, Execution: s.Counts.Iteration, New: news, Tools: make(map[string]int)}
+	for _, t := range s.Tools {
+		sum.Tools[t.Tool] = t.N
+	}
+	more["referenceSummary"] = sum
+	js, err := json.Marshal(more)
+	if err != nil {
+		return nil // what a model gave can't be marshalled
+	}
+	return js
+}
+
+// hopeless reports whether a failure of this class will come again, whatever is
+// asked.
+func hopeless(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
