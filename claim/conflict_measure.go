@@ -73,8 +73,40 @@ func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool)
 	if a.dimension == "m" || a.dimension == "m2" || a.dimension == "kg" {
 		a.worth.slack = max(a.worth.slack, 0.006*math.Abs(a.worth.number)) // of what was converted
 	}
-	a.worth.text = text[line[a.from].start:line[a.to-1].end]
+	a.worth.bound = boundBefore(line, a.from)
+	a.worth.text = text[line[spokenFrom(line, a.from)].start:line[a.to-1].end]
 	return a, true
+}
+
+// spokenFrom returns where what is said of a number begins: with "about", "over" or "more
+// than" before it.
+func spokenFrom(line []lexeme, from int) int {
+	for i := max(0, from-2); i < from; i++ {
+		if i+phraseAny(line, i, lowerBounds) == from || i+phraseAny(line, i, upperBounds) == from || i == from-1 && vagueWords[line[i].fold] {
+			return i
+		}
+	}
+	return from
+}
+
+// The phrases of bounds.
+var (
+	lowerBounds = cuePhrases(`over, more than, at least, mehr als, mindestens, uber, plus de, au moins, mas de, al menos`)
+	upperBounds = cuePhrases(`under, less than, fewer than, at most, up to, weniger als, hochstens, bis zu, moins de, au plus, menos de, hasta`)
+)
+
+// boundBefore reads a bound right before a number: 1 for the least, -1 for the most, 0 for
+// none.
+func boundBefore(line []lexeme, from int) int {
+	for i := max(0, from-2); i < from; i++ {
+		switch {
+		case i+phraseAny(line, i, lowerBounds) == from:
+			return 1
+		case i+phraseAny(line, i, upperBounds) == from:
+			return -1
+		}
+	}
+	return 0
 }
 
 // unitAt reads a unit, and says of how many lexemes it is.

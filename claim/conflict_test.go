@@ -53,6 +53,8 @@ func TestConflictsAbout(t *testing.T) {
 		{"rounded", "What is the population of Broken Bow?", said("Broken Bow has about 3,500 inhabitants.", "Broken Bow has 3,559 inhabitants."), nil},
 		{"rounded in millions", "What is the population of Tolmark?", said("Tolmark has a population of 10.9 million.", "The population of Tolmark is 10,935,000."), nil},
 		{"not rounded to that", "What is the population of Tolmark?", said("Tolmark has a population of 10.9 million.", "The population of Tolmark is 12,500,000."), []string{"population: 10.9 million x1 | 12,500,000 x1"}},
+		{"a bound", "What is the population of Tolmark?", said("Tolmark has a population of over 10,000.", "The population of Tolmark is 12,000."), nil},
+		{"beyond a bound", "What is the population of Tolmark?", said("Tolmark has a population of over 10,000.", "The population of Tolmark is 8,000."), []string{"population: 8,000 x1 | over 10,000 x1"}},
 		{"units that convert", "How long is the river Sarn?", said("The Sarn has a length of 98 km.", "The Sarn is 61 miles long."), nil},
 		{"units that do not", "How long is the river Sarn?", said("The Sarn has a length of 98 km.", "The Sarn is 98 miles long."), []string{"length m: 98 km x1 | 98 miles x1"}},
 		{"feet and metres", "How high is Mount Adra?", said("Mount Adra is 3,280 feet high.", "Mount Adra has a height of 1,000 m."), nil},

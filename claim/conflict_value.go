@@ -14,6 +14,7 @@ type worth struct {
 	kind   worthKind
 	number float64 // in the base of its dimension
 	slack  float64 // how far off a number may be that was rounded to it; of a date, how many years
+	bound  int     // 1: a number is at least so much; -1: at most
 	date   [3]int  // year, month, day; zero where it is not said
 	words  []string
 	broad  []string // of a term: what it is a kind of, such as football of rugby
@@ -35,6 +36,9 @@ const (
 func (v worth) fits(o worth) bool {
 	switch v.kind {
 	case numberWorth:
+		if v.reaches(o) || o.reaches(v) {
+			return true
+		}
 		return math.Abs(v.number-o.number) <= max(v.slack, o.slack)+1e-9*max(math.Abs(v.number), math.Abs(o.number))
 	case dateWorth:
 		if years := math.Abs(float64(v.date[0] - o.date[0])); years > 0 && years <= max(v.slack, o.slack) {
@@ -54,6 +58,18 @@ func (v worth) fits(o worth) bool {
 	return v.words[0] == o.words[0] || slices.Contains(v.broad, o.words[0]) || slices.Contains(o.broad, v.words[0])
 }
 
+// reaches reports whether v is a bound that o is within, as "over 10,000" and 12,000 are:
+// a bound of less than half or more than double is said of something else.
+func (v worth) reaches(o worth) bool {
+	switch v.bound {
+	case 1:
+		return o.number >= v.number && o.number <= 2*v.number
+	case -1:
+		return o.number <= v.number && 2*o.number >= v.number
+	}
+	return false
+}
+
 // finer reports whether v says more than o, which it fits.
 func (v worth) finer(o worth) bool {
 	if !v.fits(o) {
@@ -61,6 +77,9 @@ func (v worth) finer(o worth) bool {
 	}
 	switch v.kind {
 	case numberWorth:
+		if (v.bound == 0) != (o.bound == 0) {
+			return v.bound == 0
+		}
 		return v.slack < o.slack
 	case dateWorth:
 		return v.known() > o.known() || v.known() == o.known() && v.slack < o.slack
@@ -83,7 +102,7 @@ func (v worth) known() (n int) {
 func (v worth) key() string {
 	switch v.kind {
 	case numberWorth:
-		return strconv.FormatFloat(v.number, 'g', 12, 64) + "~" + strconv.FormatFloat(v.slack, 'g', 6, 64)
+		return strconv.FormatFloat(v.number, 'g', 12, 64) + "~" + strconv.FormatFloat(v.slack, 'g', 6, 64) + strconv.Itoa(v.bound)
 	case dateWorth:
 		return fmt.Sprint(v.date, v.slack)
 	case termWorth:
