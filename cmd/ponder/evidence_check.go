@@ -27,6 +27,7 @@ const (
 	sourceGone    footing = "gone"
 	notKept       footing = "not kept" // so that nobody can tell
 	earlierThread footing = "session"  // it is what another session concluded
+	userSays      footing = "user"     // it is what the user held to be true
 )
 
 func (s footing) broken() bool { return s == notThere || s == sourceGone }
@@ -35,7 +36,7 @@ func (s footing) says() string {
 	return map[footing]string{
 		standsExactly: "it stands in the original, word for word", standsThere: "it stands in the original",
 		notThere: "it is NOT in the original any more", sourceGone: "the original is gone", notKept: "no original was kept to check it against",
-		earlierThread: "an earlier session concluded it",
+		earlierThread: "an earlier session concluded it", userSays: "the user said it",
 	}[s]
 }
 
@@ -66,6 +67,9 @@ func (a *app) checker(ctx context.Context, store *sqlite.Store) *checker {
 func (c *checker) check(ctx context.Context, e ponder.Evidence) footing {
 	if strings.HasPrefix(e.Source, "session:") || strings.HasPrefix(e.Source, "thread:") {
 		return earlierThread
+	}
+	if e.Source == "user" && e.URL == "" {
+		return userSays
 	}
 	if state, ok := c.remembered(ctx, e); ok {
 		return state
