@@ -38,6 +38,7 @@ type window struct {
 	own    float64 // share of the claim that the sentence itself has
 	cover  float64 // share with the neighbours, the context and the quote
 	cited  bool
+	second bool // it is there for what the best has not
 }
 
 // look reads a claim and finds its words in the quotes.
@@ -124,6 +125,7 @@ func (v *view) windows(cites []string) []window {
 			break
 		}
 		chosen = append(chosen, all[best])
+		chosen[len(chosen)-1].second = true
 		for k, x := range all[best].credit {
 			have[k] = max(have[k], x)
 		}

@@ -39,7 +39,9 @@ func (r *reader) amount(i int) int {
 	for k := i - 1; k >= 0 && k >= i-2 && f.loose == exactly; k-- {
 		f.loose = looseWords[r.atoms[k].fold]
 	}
-	f.noun = r.counted(i + n)
+	if f.noun = r.counted(i + n); f.noun == "" {
+		f.noun = r.numberedBy(i - 1)
+	}
 	start := a.start - len(r.symbol(i))
 	f.text = flat(r.text[start:end])
 	f.span = span{r.base + start, r.base + end}
@@ -124,4 +126,16 @@ func (r *reader) counted(i int) string {
 		return words.Stem(a.fold, r.lang)
 	}
 	return ""
+}
+
+// numberedBy returns the stem of the noun at an atom before a number, as in "part 2".
+func (r *reader) numberedBy(i int) string {
+	if i < 0 || r.atoms[i+1].comma {
+		return ""
+	}
+	a := &r.atoms[i]
+	if a.number || words.Stop(a.fold, r.lang) || looseWords[a.fold] != exactly || negations[a.fold] {
+		return ""
+	}
+	return words.Stem(a.fold, r.lang)
 }

@@ -138,15 +138,12 @@ func (c *check) deny(f figure) {
 func (c *check) inContext(f figure) bool {
 	s := &c.quotes[c.units[c.windows[0].unit].quote]
 	for _, g := range s.context.figures {
-		if f.fits(g) >= rounded && (f.unit != "" || f.noun != "" && f.noun == g.noun || f.value >= telling) {
+		if f.fits(g) >= rounded && f.alike(g) {
 			return true
 		}
 	}
 	return false
 }
-
-// telling is the count from which on two that are equal are so by no accident.
-const telling = 100
 
 // checkDays notes dates of the claim that no window has.
 func (c *check) checkDays() {

@@ -4,9 +4,10 @@ import "math"
 
 // findFigure returns the figure around a window that bears f out best.
 func (v *view) findFigure(f figure, w *window, far int) (best figure, ok fit) {
+	own := &v.units[w.unit]
 	v.around(w, far, func(u *unit) bool {
 		for _, g := range u.figures {
-			if k := f.fits(g); k > ok {
+			if k := f.fits(g); k > ok && (u == own && !w.second || f.alike(g)) {
 				best, ok = g, k
 			}
 		}
@@ -20,6 +21,15 @@ func (v *view) findFigure(f figure, w *window, far int) (best figure, ok fit) {
 		return ok < equal
 	})
 	return best, ok
+}
+
+// telling is the count from which on two that are equal are so by no accident.
+const telling = 100
+
+// alike reports whether two figures that are equal may be of the same thing: they have a
+// unit, are large, or count the same.
+func (f figure) alike(g figure) bool {
+	return f.unit != "" || f.value >= telling || f.noun == "" || f.noun == g.noun
 }
 
 // findDay returns the date around a window that bears d out.
@@ -58,7 +68,9 @@ func (v *view) pieced(d day, w *window, far int) bool {
 	}
 	v.around(w, far, func(u *unit) bool {
 		for _, e := range u.days {
-			look(e)
+			if e.month == 0 || e.month == d.month { // not the year of another day
+				look(e)
+			}
 		}
 		return !year || !rest
 	})
@@ -104,7 +116,7 @@ func (v *view) rivalDay(d day, w *window) (day, bool) {
 		for _, o := range v.days {
 			taken = taken || o.borne(e) || o.span != d.span && !o.against(e)
 		}
-		if !taken && d.against(e) && (d.year > 0) == (e.year > 0) && (d.month > 0) == (e.month > 0) {
+		if !taken && d.against(e) && (d.month > 0) == (e.month > 0) && (d.month > 0 || (d.year > 0) == (e.year > 0)) {
 			found = append(found, e)
 		}
 	}
