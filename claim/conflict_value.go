@@ -41,21 +41,27 @@ func (v worth) fits(o worth) bool {
 		}
 		return math.Abs(v.number-o.number) <= max(v.slack, o.slack)+1e-9*max(math.Abs(v.number), math.Abs(o.number))
 	case dateWorth:
-		if years := math.Abs(float64(v.date[0] - o.date[0])); years > 0 && years <= max(v.slack, o.slack) {
-			return true
-		}
-		for i := range v.date {
-			if v.date[i] != 0 && o.date[i] != 0 && v.date[i] != o.date[i] {
-				return false
-			}
-		}
-		return true
+		return datesFit(v, o)
 	case nameWorth:
 		return nameWithin(v.words, o.words) || nameWithin(o.words, v.words)
 	case placeWorth:
 		return placesFit(v, o)
 	}
 	return v.words[0] == o.words[0] || slices.Contains(v.broad, o.words[0]) || slices.Contains(o.broad, v.words[0])
+}
+
+// datesFit reports whether what is said of both dates is the same, but for years that are
+// about right.
+func datesFit(v, o worth) bool {
+	if years := math.Abs(float64(v.date[0] - o.date[0])); years > 0 && years <= max(v.slack, o.slack) {
+		return true
+	}
+	for i := range v.date {
+		if v.date[i] != 0 && o.date[i] != 0 && v.date[i] != o.date[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // reaches reports whether v is a bound that o is within, as "over 10,000" and 12,000 are:
