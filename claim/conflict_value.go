@@ -34,7 +34,7 @@ const (
 // fits reports whether two values can both be right: they are equal, one is rounded, or
 // one says less than the other. It is symmetric.
 func (v worth) fits(o worth) bool {
-	switch v.kind {
+	switch max(v.kind, o.kind) { // names of places may be read as names
 	case numberWorth:
 		if v.reaches(o) || o.reaches(v) {
 			return true
