@@ -39,6 +39,7 @@ type window struct {
 	cover  float64 // share with the neighbours, the context and the quote
 	cited  bool
 	second bool // it is there for what the best has not
+	rank   float64
 }
 
 // look reads a claim and finds its words in the quotes.
@@ -71,7 +72,10 @@ func (c *Corpus) look(s Sentence) *view {
 	return v
 }
 
-// merge drops terms that are said twice.
+// maxTerms is the most words of a claim that are looked for.
+const maxTerms = 80
+
+// merge drops terms that are said twice, and those that are too many.
 func (v *view) merge() {
 	at := make(map[string]int, len(v.terms))
 	kept := v.terms[:0:0]
@@ -83,7 +87,7 @@ func (v *view) merge() {
 		at[t.stem] = len(kept)
 		kept = append(kept, t)
 	}
-	v.terms = kept
+	v.terms = kept[:min(len(kept), maxTerms)]
 }
 
 // headName reports whether the word that begins a claim is a name: the quotes write it
@@ -157,15 +161,12 @@ func (v *view) candidates(named map[string]bool) []window {
 		}
 		v.widen(w, elsewhere[q])
 		w.cited = named[v.quotes[q].ID]
-	}
-	rank := func(w *window) float64 {
-		r := w.cover + 0.35*w.own + 0.1*v.matched(w)
+		w.rank = w.cover + 0.35*w.own + 0.1*v.matched(w)
 		if w.cited {
-			r += 0.04
+			w.rank += 0.04
 		}
-		return r
 	}
-	sort.SliceStable(list, func(i, j int) bool { return rank(&list[i]) > rank(&list[j]) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].rank > list[j].rank })
 	return list
 }
 
