@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ponder"
@@ -182,7 +183,7 @@ func (s *state) reflected(b ponder.CallFinished) {
 		r, err = readReflection(b.Message.Text())
 	}
 	if err != nil {
-		s.tell(stageNote, "No reflection", "What is missing is not known: "+err.Error()+".")
+		s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(err.Error(), ".")+".")
 		s.compose()
 		return
 	}
@@ -197,7 +198,7 @@ func (s *state) reflected(b ponder.CallFinished) {
 	if !r.Enough {
 		why = "there is nothing new to ask"
 	}
-	s.tell(stageReflection, "Enough", "No more is looked up: "+cmp.Or(why, "what was found is enough")+".")
+	s.tell(stageReflection, "Enough", "No more is looked up: "+cmp.Or(strings.TrimRight(why, ".… "), "what was found is enough")+".")
 	s.compose()
 }
 

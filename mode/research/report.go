@@ -40,6 +40,8 @@ func (s *state) report(l look, news int) ponder.Progress {
 	switch {
 	case l.Fault != "":
 		label, content = "Failed", fmt.Sprintf("%s failed: %s", l.tool(), hits.Tame(l.Fault))
+	case news == 0 && len(l.Got) > 0:
+		label, content = "Nothing new", fmt.Sprintf("Nothing new for “%s”.", hits.Tame(l.Query))
 	case len(l.Got) == 0:
 		label, content = "Nothing found", fmt.Sprintf("Nothing for “%s”.", hits.Tame(l.Query))
 	}

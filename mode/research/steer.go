@@ -45,6 +45,10 @@ const (
 	plannedUrgent = 5
 )
 
+// UserSource is the Source of evidence that is a correction of the user. It has no
+// original.
+const UserSource = "user"
+
 // A fact is a correction of the user. It is evidence too.
 type fact struct {
 	ID       string `json:"id"`
@@ -312,7 +316,7 @@ func (s *state) correct(content string) reply {
 	s.Counts.Evidence++
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Evidence: "e" + strconv.Itoa(s.Counts.Evidence), Text: content}
 	s.Facts = append(s.Facts[:len(s.Facts):len(s.Facts)], f)
-	p := piece{N: s.Counts.Evidence, Source: "user", Title: "Said by the user", Quote: content, Score: 1, Worth: 1, Kind: factKind, Cluster: "user", Round: s.Round}
+	p := piece{N: s.Counts.Evidence, Source: UserSource, Title: "Said by the user", Quote: content, Score: 1, Worth: 1, Kind: factKind, Cluster: UserSource, Round: s.Round}
 	s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], p)
 	return reply{text: "correction " + f.ID + " holds from now on, as " + f.Evidence, anew: true, add: []ponder.Body{ponder.Evidence{
 		Content: content, ID: p.id(), Source: p.Source, Title: p.Title, End: len(content), Hash: hits.Sum(content), Score: 1, Cluster: p.Cluster,

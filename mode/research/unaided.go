@@ -2,6 +2,7 @@ package research
 
 import (
 	"cmp"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -43,10 +44,13 @@ func quotedAnswer(question string, list []piece, why string) (answer string, con
 			most = quotesFirst
 		}
 		for i, p := range group[:min(len(group), most, quotesInAll-n)] {
-			if i == 0 {
-				b.WriteString("\n" + heading(p, question, len(groups)) + "\n\n")
+			switch {
+			case i == 0 && len(groups) > 1:
+				b.WriteString("\n" + heading(p, question) + "\n\n")
+			case i == 0:
+				b.WriteString("\n")
 			}
-			b.WriteString("- “" + text.Clip(p.shown(), quoteLength) + "” [" + p.id() + "]" + from(p) + "\n")
+			b.WriteString("- “" + text.Clip(p.shown(), quoteLength) + "” [" + p.id() + "]\n")
 			n, total = n+1, total+quotedConfidence(p)
 		}
 	}
@@ -62,24 +66,9 @@ func because(why string) string {
 }
 
 // heading says what a group of quotations is about.
-func heading(p piece, question string, groups int) string {
-	about := p.Query
-	if groups == 1 || about == "" {
-		about = question
-	}
+func heading(p piece, question string) string {
+	about := cmp.Or(p.Query, question)
 	return "**" + strings.ReplaceAll(framed(text.Clip(text.Line(about), askedLength)), "*", "") + "**"
-}
-
-// from says where a quotation is from, as far as that is known.
-func from(p piece) string {
-	where := strings.NewReplacer("[", "(", "]", ")").Replace(framed(text.Clip(text.Line(p.Title), askedLength)))
-	if !p.Published.IsZero() {
-		where = strings.TrimPrefix(where+", "+p.Published.Format("2006-01-02"), ", ")
-	}
-	if where == "" {
-		return ""
-	}
-	return " (" + where + ")"
 }
 
 // quotedConfidence is that of a quotation: low, for that a source says something does
@@ -90,9 +79,16 @@ func quotedConfidence(p piece) float64 {
 
 // quotedBest returns what is worth quoting, the best first: of each voice one passage
 // and, for half of what it counts, another one, and none that says what another has
-// said. Copies are not among them, for they say nothing of their own.
+// said. Copies are not among them, for they say nothing of their own; nor is what a
+// search said of a page that was read.
 func quotedBest(list []piece) (best []piece) {
-	all := slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return !p.quotable() || text.Line(p.Quote) == "" })
+	read := make(map[string]bool)
+	for _, p := range list {
+		read[p.Page] = read[p.Page] || p.Tool == WebFetchTool && p.quotable()
+	}
+	all := slices.DeleteFunc(slices.Clone(list), func(p piece) bool {
+		return !p.quotable() || text.Line(p.Quote) == "" || p.Tool == WebSearchTool && p.Page != "" && read[p.Page]
+	})
 	slices.SortStableFunc(all, byWeight)
 	heard := make(map[string]int)
 	var said []same.Text
