@@ -143,7 +143,7 @@ func TestQuotedAnswer(t *testing.T) {
 
 **who built it**
 
-- “Caesar built the road.” [e1] (Notes)
+- “Caesar built the road.” [e1]
 - “It is long.” [e2]
 
 **what did it cost**
@@ -183,5 +183,19 @@ func TestNothingToQuote(t *testing.T) {
 	}
 	if got, _ := quotedAnswer("", nil, ""); got == "" || !strings.HasSuffix(got, ".") {
 		t.Errorf("of nothing at all: %q", got)
+	}
+}
+
+// What a search said of a page is not quoted beside what was read in it.
+func TestQuotedAnswerLeavesOutSnippets(t *testing.T) {
+	list := []piece{
+		{N: 1, Source: "https://a.example/", Page: "a", Quote: "The road is long. It has many towers.", Tool: WebSearchTool, Score: 0.9, Worth: 1},
+		{N: 2, Source: "https://a.example/", Page: "a", Quote: "The road is long.", Tool: WebFetchTool, Score: 0.8, Worth: 1},
+		{N: 3, Source: "https://b.example/", Page: "b", Quote: "Nobody knows who built the towers.", Tool: WebSearchTool, Score: 0.7, Worth: 1},
+	}
+	got, _ := quotedAnswer("How long is the road?", list, "")
+	want := "This answer was put together without a model, from quotations of the sources.\n\n- “The road is long.” [e2]\n- “Nobody knows who built the towers.” [e3]"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -2,7 +2,6 @@ package research
 
 import (
 	"cmp"
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
