@@ -26,6 +26,7 @@ type viewing struct {
 	class   llm.Class  // of the last call that failed
 	refused bool       // that call was not made, for the budget did not allow it
 	writing atomic.Int64
+	draft   draft  // of research
 	state   string // what it is about to do, if that is not its status
 	busy    bool   // this process thinks at the moment
 
@@ -107,6 +108,7 @@ func (w *viewing) onDelta(d ponder.Delta) {
 	if d.Done == nil {
 		w.writing.Add(int64(len(d.Text) + len(d.Reasoning)))
 	}
+	w.draft.add(d)
 }
 
 // pump sends the events after the last seen as they come, or the error that ends

@@ -59,6 +59,9 @@ func (s *screenShow) event(ev ponder.Event, v session.View) {
 func (s *screenShow) tick(v session.View, state string) {
 	f := frameOf(v, state)
 	if s.looked != nil {
+		for _, it := range s.draftItems() {
+			s.screen.Print(it)
+		}
 		f = researchFrame(f, s.looked.view)
 	}
 	if n := s.writing.Load(); n > 0 && v.Session.Status == ponder.Thinking {

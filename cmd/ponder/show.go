@@ -64,5 +64,13 @@ func (s lineShow) event(ev ponder.Event, v session.View) {
 		fmt.Fprintf(s.log, "%s %s%s: %s\n", tui.Clock(it.At), it.Kind, mark, oneLine(it.Text))
 	}
 }
-func (lineShow) tick(session.View, string) {}
-func (lineShow) close()                    {}
+
+func (s lineShow) tick(session.View, string) {
+	if s.looked == nil {
+		return
+	}
+	for _, it := range s.draftItems() {
+		fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text)
+	}
+}
+func (lineShow) close() {}

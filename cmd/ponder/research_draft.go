@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/internal/tui"
+)
+
+// A draft is an answer as it is being written, line by line. It is safe for concurrent
+// use.
+type draft struct {
+	mu    sync.Mutex
+	rest  string // of the line that is not whole yet
+	lines []string
+}
+
+// writeKey begins the keys of the calls that write an answer: see package research.
+const writeKey = "write"
+
+// Bounds of what is shown of a draft.
+const (
+	leastLine = 60   // bytes, from which on a sentence is a line
+	mostLine  = 2000 // bytes
+	mostLines = 200  // that wait to be shown
+)
+
+// add takes in what a model has written.
+func (d *draft) add(delta ponder.Delta) {
+	if !strings.HasPrefix(delta.Key, writeKey) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rest += delta.Text
+	for {
+		n := lineEnd(d.rest)
+		if n == 0 && delta.Done != nil {
+			n = len(d.rest)
+		}
+		if n == 0 {
+			return
+		}
+		if line := oneLine(d.rest[:n]); line != "" && len(d.lines) < mostLines {
+			d.lines = append(d.lines, line)
+		}
+		d.rest = d.rest[n:]
+	}
+}
+
+// lineEnd returns how long the first line of a text is, or 0 if it is not whole.
+func lineEnd(text string) int {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], ". ")
+		if i < 0 {
+			break
+		}
+		if from += i + 2; from >= leastLine {
+			return from
+		}
+	}
+	if len(text) < mostLine {
+		return 0
+	}
+	n := mostLine
+	for n > 1 && !utf8.RuneStart(text[n-1]) {
+		n--
+	}
+	return n - 1 // the last letter may not be whole
+}
+
+// take returns the lines that came since it was called last.
+func (d *draft) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := d.lines
+	d.lines = nil
+	return lines
+}
+
+// draftItems returns what has been written since it was asked last.
+func (w *viewing) draftItems() (list []tui.Item) {
+	for _, line := range w.draft.take() {
+		list = append(list, tui.Item{At: seconds(w.now().Session.Progress.Elapsed), Kind: "writes", Text: line})
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/archive"
+	"ponder/internal/report"
+	"ponder/store/sqlite"
+)
+
+// dot is a picture of one dot, as bytes.
+var dot = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;"
+
+func TestIcons(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	kept, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(source, body string) string {
+		hash, err := kept.Put(t.Context(), archive.Original{Type: "text/html", Source: source, Fetched: time.Unix(1, 0), Bytes: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	inline := base64.StdEncoding.EncodeToString([]byte(dot))
+	want := "data:image/gif;base64," + inline
+	put("https://a.example/i/icon.gif", dot)
+	put("https://b.example/favicon.ico", dot)
+	put("https://d.example/x.png", "<svg onload=alert(1)>")
+	put("https://e.example/large.gif", dot+strings.Repeat("x", maxIcon))
+	r := report.Research{}
+	for i, tt := range []struct{ source, page, want string }{
+		{"https://a.example/page", `<head><link rel="shortcut icon" href="i/icon.gif"></head>`, want},
+		{"https://b.example/deep/page", `<head></head>`, want},
+		{"https://c.example/", `<link href='data:image/png;base64,` + inline + `' rel=icon>`, want},
+		{"https://d.example/", `<link rel="icon" href="/x.png">`, ""},
+		{"https://e.example/", `<link rel="icon" href="large.gif">`, ""},
+		{"https://f.example/", `<link rel="icon" href="https://g.example/i.gif"><link rel=icon href="%zz"><link rel=icon>`, ""},
+		{"https://g.example/", `<link rel="stylesheet" href="https://a.example/i/icon.gif">`, ""},
+	} {
+		id := "e" + string(rune('1'+i))
+		r.Evidence = append(r.Evidence, report.Evidence{ID: id, Cited: true, Original: put(tt.source, tt.page)})
+		a := &app{}
+		a.icons(t.Context(), store, &r)
+		if got := r.Evidence[i].Icon; got != tt.want {
+			t.Errorf("%s: %.60q, want %.60q", tt.page, got, tt.want)
+		}
+	}
+}
+
+// TestVerified checks what is said of quotes that cannot be found any more.
+func TestVerified(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	kept, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const quote = "The ozone layer is expected to recover by around 2040."
+	hash, err := kept.Put(t.Context(), archive.Original{Type: "text/markdown", Source: "https://sky.example/", Fetched: time.Unix(1, 0), Bytes: []byte("# Ozone\n\n" + quote + "\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		e    report.Evidence
+		want footing
+		says string
+	}{
+		{"kept", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: hash, End: len(quote)}, standsThere, ""},
+		{"of a search", report.Evidence{Quote: quote, Source: "https://sky.example/", End: len(quote)}, standsThere, ""},
+		{"another number", report.Evidence{Quote: strings.Replace(quote, "2040", "2050", 1), Source: "https://sky.example/", Original: hash}, notThere, "NOT in the original"},
+		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, sourceGone, "the original is gone"},
+		{"never kept", report.Evidence{Quote: quote, Source: "https://sea.example/"}, notKept, ""},
+		{"of the user", report.Evidence{Quote: quote, Source: "user"}, userSays, ""},
+	} {
+		tt.e.ID, tt.e.Cited = "e1", true
+		f := &report.Filed{Form: "thread", Research: report.Research{
+			Status: ponder.Completed, Answer: "The ozone layer is expected to recover by around 2040 [e1].", Evidence: []report.Evidence{tt.e},
+		}}
+		f.Shown = f.Answer
+		a := &app{log: &logSink{out: &strings.Builder{}}}
+		a.flags.config = filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(a.flags.config, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v := a.verified(t.Context(), store, f)
+		if v.Quotes[0].State != tt.want || v.Stands != (tt.says == "") || !strings.Contains(v.text(), tt.says) {
+			t.Errorf("%s: %s, stands %v: %s", tt.name, v.Quotes[0].State, v.Stands, v.text())
+		}
+	}
+}
