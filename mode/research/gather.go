@@ -73,7 +73,7 @@ func (s *state) gather(h hits.Hit, l look) ponder.Body {
 		N: s.Counts.Evidence + 1, Source: h.Source, Title: label(h.Title), Section: label(h.Section), Quote: h.Quote, Context: text.Clip(text.Line(h.Context), maxContext),
 		Score: min(1, max(0, h.Score)), Terms: hits.Terms(h.Terms), Query: l.Query, Tool: l.tool(), Round: l.Round,
 		URL: hits.Address(h.URL), Kind: label(h.Kind), Author: label(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
-		Untrusted: h.Untrusted, Key: h.Key(), Same: hits.QuoteKey(h), Page: hits.PageKey(h),
+		Untrusted: h.Untrusted, Key: h.Key(), Same: hits.QuoteKey(h), Page: hits.PageKey(h), words: hits.Words(h.Quote),
 	}
 	h = h.Judged(s.saidElsewhere(p))
 	p.Worth, p.Rated, p.Addressed = hits.WorthOf(h), len(h.Quality) > 0, h.Untrusted && h.Addressed()
@@ -105,14 +105,13 @@ func (s *state) saidElsewhere(p piece) bool {
 // gathered before, which may be from another search, or the one that the tool says;
 // and the id of the piece that it says again, if there is one.
 func (s *state) cluster(p piece, h hits.Hit) (cluster, again string) {
-	words := hits.Words(p.Quote)
 	cluster = label(h.Cluster)
 	for _, o := range s.Evidence {
 		switch {
 		case o.Kind == factKind:
 		case o.Page == p.Page:
 			cluster = cmp.Or(o.Cluster, cluster)
-		case s.original(o).Page != p.Page && hits.Copies(words, hits.Words(o.Quote)):
+		case s.original(o).Page != p.Page && hits.Copies(p.words, o.words):
 			return o.voice(), s.original(o).id()
 		}
 	}

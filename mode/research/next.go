@@ -21,6 +21,7 @@ const (
 	grace         = 3 * time.Second // beyond what a tool was told
 	slower        = 3               // a look may take so many times as long as the slowest before, once it is the last
 	planPatience  = 30 * time.Second
+	lookingShare  = 0.6 // of the time, after which no round begins
 )
 
 // patience is how long a look may take.
@@ -168,8 +169,16 @@ func (s *state) stop() string {
 		return counted(s.Round, "round is the most", "rounds are the most")
 	case s.Calls > 0 && s.Counts.Calls >= s.Calls-2:
 		return "no more calls are left but for the answer"
+	case s.late():
+		return "most of the time is used"
 	}
 	return enough(s.Worth)
+}
+
+// late reports whether so much of the time is used that the rest is for the answer.
+func (s *state) late() bool {
+	limit := s.run.Budget.Time.Milliseconds()
+	return limit > 0 && float64(s.Time.ms()) >= lookingShare*float64(limit)
 }
 
 // reflectKey is the key of the call that asks what is missing.

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/hits"
 )
 
 // Name is the name of the mode.
@@ -228,6 +229,9 @@ func load(r ponder.Run, js []byte) (ponder.State, error) {
 	}
 	s.run = r
 	s.opts, _ = options(r) // options that are wrong have failed the run already
+	for i, p := range s.Evidence {
+		s.Evidence[i].words = hits.Words(p.Quote)
+	}
 	if s.Draft != nil {
 		s.Draft.claims = s.verify(*s.Draft)
 	}

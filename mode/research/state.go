@@ -49,6 +49,8 @@ type piece struct {
 	Key  string `json:"key,omitempty"`  // of its hit
 	Same string `json:"same,omitempty"` // what its words are known by
 	Page string `json:"page,omitempty"` // what its page is known by
+
+	words []string // of the quote; made again when a state is loaded
 }
 
 // id returns what a piece is cited by.

@@ -162,7 +162,6 @@ func (s *state) limits(b ponder.Steer) reply {
 		return refuse("%v", err)
 	}
 	s.Calls = cmp.Or(limits.Calls, s.Calls)
-	s.run.Budget.Time = cmp.Or(limits.Time, s.run.Budget.Time)
 	return reply{text: "the limits are changed: " + limits.String()}
 }
 

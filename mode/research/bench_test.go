@@ -1,0 +1,16 @@
+package research
+
+import (
+	"testing"
+	"time"
+)
+
+// A whole run with 400 passages: all that the mode itself does, without tools and models.
+func BenchmarkRun(b *testing.B) {
+	f := many(400)
+	for b.Loop() {
+		d := newDriver(b, deepest, Options{Web: true, MaxItemsPerSource: 40, Effort: deep}, 3*time.Minute, f.answer)
+		d.quick = true
+		d.work()
+	}
+}
