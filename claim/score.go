@@ -4,7 +4,7 @@ import "math"
 
 // features are what a score is made of, each 0 to 1.
 type features struct {
-	share   float64 // of the claim's words and figures, those that stand around the best sentence
+	share   float64 // of the claim's words and figures, those that stand around the best sentence, or at all places
 	own     float64 // share of its words that the sentence itself has
 	names   float64 // that names are missing
 	figures float64 // that figures or dates are missing
@@ -31,7 +31,7 @@ func (c *check) features() features {
 	if len(c.windows) == 0 {
 		return features{}
 	}
-	f := features{share: c.share(c.windows[0].credit), own: c.windows[0].own, names: grade(len(c.missing)), figures: grade(c.lacking)}
+	f := features{share: 0.7*c.share(c.windows[0].credit) + 0.3*c.cover, own: c.windows[0].own, names: grade(len(c.missing)), figures: grade(c.lacking)}
 	if n := len(c.view.figures) + len(c.days); n > 0 {
 		facts := factWeight * float64(n)
 		f.share = (f.share*c.total + facts*float64(n-min(n, c.lacking))/float64(n)) / (c.total + facts)
