@@ -72,6 +72,9 @@ func (s *state) nothing() string {
 	if len(asked) > 0 {
 		text += "; it was asked for “" + strings.Join(asked[:min(len(asked), 6)], "”, “") + "”"
 	}
+	if list := s.unreached(); len(list) > 0 {
+		text += "; " + strings.Join(list, " and ") + " could not be searched"
+	}
 	return text + ". What follows is what the model says of itself, and is not verified."
 }
 
@@ -250,14 +253,20 @@ func (s *state) publish() {
 	if !d.Unaided {
 		answer = claim.Mark(d.Text, sentences, findings)
 	}
-	conflicts := claim.ConflictsAbout(s.run.Input, s.quotes())
+	conflicts := s.conflicts()
 	add = append(add, ponder.Synthesis{
-		Content: answer, Confidence: confidence, Cites: cites, Conflicts: conflicts[:min(len(conflicts), maxConflicts)], Removed: d.Removed,
+		Content: answer, Confidence: confidence, Cites: cites, Conflicts: conflicts, Removed: d.Removed,
 		Final: true, Unaided: d.Unaided, Offset: s.offset(), Model: d.Model,
 	})
 	n := 0
 	s.note("answered", &n, add...)
 	s.end(out{Status: ponder.Completed, Answer: answer, Reason: cmp.Or(s.End, "the answer is written"), Confidence: confidence})
+}
+
+// conflicts returns where the sources disagree on what was asked.
+func (s *state) conflicts() []ponder.Conflict {
+	list := claim.ConflictsAbout(s.run.Input, s.quotes())
+	return list[:min(len(list), maxConflicts)]
 }
 
 // What verdicts count for the confidence.

@@ -246,6 +246,11 @@ func (s *state) answer(i int, list []hits.Hit, fault string) {
 	s.Looks = slices.Clone(s.Looks)
 	l := &s.Looks[i]
 	l.Done, l.Fault = true, fault
+	if fault == "" {
+		s.Reached = with(s.Reached, l.Kind)
+	} else {
+		s.Failed = with(s.Failed, l.Kind)
+	}
 	s.Counts.Iteration++
 	add, got := s.take(list, *l)
 	l.Got = got
@@ -256,3 +261,24 @@ func (s *state) answer(i int, list []hits.Hit, fault string) {
 	}
 	s.settle()
 }
+
+// with returns a list with a text, once.
+func with(list []string, one string) []string {
+	if slices.Contains(list, one) {
+		return list
+	}
+	return append(list[:len(list):len(list)], one)
+}
+
+// unreached returns in words the kinds of looks that failed each time.
+func (s *state) unreached() (list []string) {
+	for _, kind := range s.Failed {
+		if place, ok := placesOf[kind]; ok && !slices.Contains(s.Reached, kind) {
+			list = append(list, place)
+		}
+	}
+	return list
+}
+
+// placesOf says where a kind of look looks, in words for users.
+var placesOf = map[string]string{inMemory: "what is kept here", inPersona: "the memory of the persona", onWeb: "the web"}

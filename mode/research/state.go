@@ -116,6 +116,8 @@ type state struct {
 	Opened     int      `json:"opened,omitempty"`      // pages in this round
 	Read       []string `json:"read,omitempty"`        // what pages are known by that were asked for
 	Asked      []string `json:"asked,omitempty"`       // queries, with their kind
+	Reached    []string `json:"reached,omitempty"`     // kinds of looks that were answered
+	Failed     []string `json:"failed,omitempty"`      // kinds of looks that failed
 	Worth      worth    `json:"worth,omitzero"`
 	Counts     counts   `json:"counts,omitzero"`
 	Tools      []tally  `json:"tools,omitempty"`   // sources by the tool that found them first

@@ -151,7 +151,15 @@ func (s *state) brief() string {
 	s.briefFacts(&b)
 	s.briefOlder(&b)
 	b.WriteString("\n" + s.pack())
-	if !s.sourced() {
+	s.briefConflicts(&b)
+	if list := s.unreached(); len(list) > 0 {
+		b.WriteString("\nCould not be searched: " + strings.Join(list, ", ") + ". If the answer lacks something for that, say so.\n")
+	}
+	switch {
+	case s.sourced():
+	case s.opts.SynthesisStrategy == Auto:
+		b.WriteString("\nNothing was found, and the user is told so. If you know what answers the question, say it as what is not from a source; else say in a sentence that you do not know.\n")
+	default:
 		b.WriteString("\nNothing was found. Say in the first sentence that the sources that were searched have nothing on it; then, if you know something, say it as what is not from a source.\n")
 	}
 	b.WriteString("\nAnswer the question.\n")
@@ -180,6 +188,37 @@ func (s *state) briefFacts(b *strings.Builder) {
 		}
 		b.WriteString("- [" + f.Evidence + "] " + framed(f.Text) + "\n")
 	}
+}
+
+// briefConflicts says where the sources disagree, as far as that can be seen without
+// understanding them.
+func (s *state) briefConflicts(b *strings.Builder) {
+	for i, c := range s.conflicts() {
+		if i == 0 {
+			b.WriteString("\nSources seem to disagree here; look whether they do, and say so where it matters:\n")
+		}
+		b.WriteString("- " + safe(strings.Join(parts(c.Subject, c.Attribute, c.Time, c.Unit), ", ")) + ":")
+		for j, side := range c.Sides {
+			if j > 0 {
+				b.WriteString(";")
+			}
+			b.WriteString(" " + safe(side.Value))
+			for _, q := range side.Quotes[:min(len(side.Quotes), 4)] {
+				b.WriteString(" [" + q.Evidence + "]")
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+// safe returns a few words of strangers as a prompt may have them.
+func safe(s string) string {
+	return framed(hits.Defused(hits.Tame(text.Clip(text.Line(s), hits.MaxLabel))))
+}
+
+// parts returns those of some texts that are not empty.
+func parts(list ...string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 func (s *state) briefOlder(b *strings.Builder) {

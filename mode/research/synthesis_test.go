@@ -412,3 +412,29 @@ func TestRefusedOptions(t *testing.T) {
 		t.Error("a question of nothing is researched")
 	}
 }
+
+// What could not be searched, and where sources disagree, the model is told.
+func TestBrief(t *testing.T) {
+	f := fake{docs: []string{"The Challenger Deep has a depth of 10,935 metres.", "The Challenger Deep has a depth of 8,184 metres."}, tool: func(a ponder.Do) ponder.Body {
+		if a.Tool == WebSearchTool {
+			return broken(a.Tool, "no key")
+		}
+		return nil
+	}}
+	d := newDriver(t, deepest, Options{Web: true, Docs: []string{"/docs"}}, time.Minute, f.answer).work()
+	text := written(d)
+	if !strings.Contains(text, "Could not be searched: the web.") {
+		t.Errorf("asked with\n%s", text)
+	}
+	if c := bodiesOf[ponder.Synthesis](d)[0].Conflicts; len(c) == 0 || !strings.Contains(text, "Sources seem to disagree here") || !strings.Contains(text, "[e2]") {
+		t.Errorf("conflicts %+v, asked with\n%s", c, text)
+	}
+}
+
+// The question itself is searched for on the web where that is forced.
+func TestForceWebSearch(t *testing.T) {
+	d := newDriver(t, deepest, Options{Web: true, ForceWebSearch: true, Effort: trivial}, time.Minute, trench.answer).work()
+	if got := queryOf(d.dos(WebSearchTool)[0].Args); got != deepest {
+		t.Errorf("searched for %q", got)
+	}
+}
