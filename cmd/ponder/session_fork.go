@@ -272,7 +272,7 @@ func conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run pon
 				result = ev.Seq
 			}
 		case ponder.CallStarted:
-			if mine && strings.HasPrefix(ev.Cause, finalKey) {
+			if mine && (strings.HasPrefix(ev.Cause, finalKey) || strings.HasPrefix(ev.Cause, writeKey)) {
 				return began, result - 1, nil
 			}
 		case ponder.Synthesis:

@@ -167,8 +167,12 @@ func markdownAnswer(text string) string {
 // shownNumber is how a text in Markdown cites.
 var shownNumber = regexp.MustCompile(`\\?\[(\d{1,6})\\?\]`)
 
-// byID returns a text in which citations by numbers are those by ids.
+// shownMark is how a text in Markdown marks what is not borne out.
+var shownMark = regexp.MustCompile(`\\?\[(unverified|partly supported|contradicted)(?: by \d{1,6})?\\?\]`)
+
+// byID returns a text in which citations by numbers are those by ids, without marks.
 func (f *Filed) byID(text string) string {
+	text = shownMark.ReplaceAllString(text, "")
 	n := f.numbering()
 	return shownNumber.ReplaceAllStringFunc(text, func(s string) string {
 		for id, k := range n.of {

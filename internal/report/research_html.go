@@ -79,7 +79,7 @@ func (p *researchPage) head() {
 }
 
 func (p *researchPage) answer() {
-	blocks := p.f.numbers.blocks(p.read.prose(p.f.Answer))
+	blocks := p.f.numbers.blocks(p.read.prose(claim.Unmark(p.f.Answer))) // a page has marks of its own
 	markClaims(blocks, p.f.Claims)
 	w := &htmlWriter{numbers: p.f.numbers, claim: p.standing}
 	w.blocks(blocks, false)

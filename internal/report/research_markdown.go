@@ -34,7 +34,7 @@ func (w *researchWriter) write() {
 			fmt.Fprintf(&w.b, "\n%s\n", atLineStarts(inText(text)))
 		}
 	}
-	w.section("Answer", w.prose(f.Answer, ""))
+	w.section("Answer", w.prose(f.numbered(f.Answer), ""))
 	w.section("What has changed", w.since())
 	w.section("Where sources disagree", w.conflicts())
 	w.section("What could not be confirmed", w.lines(f.unconfirmed()))

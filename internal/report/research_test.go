@@ -24,7 +24,7 @@ func sleeping() Research {
 	return Research{
 		Thread: "thr_01JQ7M3V8K", Question: "How long do orangutans sleep, and who measured it?", Status: ponder.Completed, Reason: "nothing new came in round 2",
 		Started: at, Ended: at.Add(42 * time.Second), Seconds: 42, Rounds: 2, Model: "sim/m",
-		Answer: "Orangutans on Sumatra **sleep 12.8 hours** a night [e1]. The study followed 53 adults [e1, e2].\n\n- Chimpanzees sleep 11 hours [e3].\n- Sleep costs them travel time.\n",
+		Answer: "Orangutans on Sumatra **sleep 12.8 hours** a night [e1]. The study followed 53 adults [e1, e2].\n\n- Chimpanzees sleep 11 hours [e3]. [contradicted by e3]\n- Sleep costs them travel time. [unverified]\n",
 		Claims: []Claim{
 			{ID: "c1", Text: "Orangutans on Sumatra sleep 12.8 hours a night", Status: "supported", Score: 0.9, Reason: "a quote says it", Cites: []string{"e1"}, Quotes: []Passage{{"e1", 0, 20}}},
 			{ID: "c2", Text: "The study followed 53 adults", Status: "supported", Score: 0.8, Quotes: []Passage{{"e2", 0, 10}}},

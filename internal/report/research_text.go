@@ -28,7 +28,7 @@ type textWriter struct {
 
 // answer returns the answer as it was written, with numbers for the ids that it cites.
 func (w *textWriter) answer() string {
-	return citation.ReplaceAllStringFunc(printable(w.f.Answer), func(s string) string {
+	return citation.ReplaceAllStringFunc(printable(w.f.numbered(w.f.Answer)), func(s string) string {
 		var b strings.Builder
 		for _, id := range sourceID.FindAllString(s, -1) {
 			if n := w.f.numbers.of[id]; n > 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -83,6 +84,19 @@ func status(name string) (known, sign string) {
 		}
 	}
 	return string(claim.Unverified), "?"
+}
+
+// against is how an answer says what speaks against a claim of it.
+var against = regexp.MustCompile(`\[contradicted by (e\d{1,9})\]`)
+
+// numbered returns an answer whose marks name sources by their numbers.
+func (f *finding) numbered(answer string) string {
+	return against.ReplaceAllStringFunc(answer, func(s string) string {
+		if n := f.numbers.of[against.FindStringSubmatch(s)[1]]; n > 0 {
+			return fmt.Sprintf("[contradicted by %d]", n)
+		}
+		return "[contradicted]"
+	})
 }
 
 // Summary says in a line what became of the claims, and what they rest on.
