@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -178,6 +179,7 @@ func (c *citer) form(in string) (f form, ok bool) {
 			f.led = true
 			continue
 		case isID(low):
+			low = unpadded(low)
 			f.add(low, last, ranged)
 			last = low
 		case digitsOnly(w):
@@ -206,6 +208,12 @@ func (f *form) add(id, last string, ranged bool) {
 		}
 	}
 	f.ids = appendNew(f.ids, id)
+}
+
+// unpadded returns an id without zeros before its number.
+func unpadded(id string) string {
+	word := strings.TrimRight(id, "0123456789")
+	return word + cmp.Or(strings.TrimLeft(id[len(word):], "0"), "0")
 }
 
 func numberOf(id string) int {

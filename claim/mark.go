@@ -2,6 +2,7 @@ package claim
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,11 +39,8 @@ func Mark(text string, sentences []Sentence, findings []Finding) string {
 	var out strings.Builder
 	at, next := 0, 0
 	for _, place := range Split(bare) {
-		i := next
-		for i < len(sentences) && i < next+8 && sentences[i].Text != place.Text {
-			i++
-		}
-		if i >= len(sentences) || sentences[i].Text != place.Text {
+		i := sentenceAt(sentences, place, next)
+		if i < 0 {
 			continue
 		}
 		next = i + 1
@@ -60,6 +58,23 @@ func Mark(text string, sentences []Sentence, findings []Finding) string {
 	}
 	out.WriteString(bare[at:])
 	return out.String()
+}
+
+// sentenceAt returns which of the sentences from next on is the one at a place, or -1: the
+// one of its offsets, or the next that says the same, as offsets of a text that was
+// marked are others.
+func sentenceAt(sentences []Sentence, place Sentence, next int) int {
+	const ahead = 8
+	i, ok := slices.BinarySearchFunc(sentences, place.Start, func(s Sentence, start int) int { return s.Start - start })
+	if ok && i >= next && sentences[i].Text == place.Text {
+		return i
+	}
+	for i := next; i < min(len(sentences), next+ahead); i++ {
+		if sentences[i].Text == place.Text {
+			return i
+		}
+	}
+	return -1
 }
 
 // markPlace returns where the mark of a sentence goes: behind it, and in a row of a
