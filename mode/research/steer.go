@@ -134,23 +134,28 @@ func (s *state) wish(b ponder.Steer) (r reply, known bool) {
 	case s.End != "":
 		return refuse("the answer is being written already: %s", s.End), true
 	}
+	return s.order(b, args), true
+}
+
+// order does what an order of research wishes for.
+func (s *state) order(b ponder.Steer, args SteerArgs) reply {
 	switch b.Do {
 	case AddQuestion, "":
-		return s.add(b.Content, args.Priority), true
+		return s.add(b.Content, args.Priority)
 	case DropQuestion:
-		return s.drop(cmp.Or(args.Question, b.Content)), true
+		return s.drop(cmp.Or(args.Question, b.Content))
 	case RankQuestion:
-		return s.rank(cmp.Or(args.Question, b.Content), args.Priority), true
+		return s.rank(cmp.Or(args.Question, b.Content), args.Priority)
 	case Correct:
-		return s.correct(b.Content), true
+		return s.correct(b.Content)
 	case PinSource:
-		return s.pin(cmp.Or(args.Source, b.Content)), true
+		return s.pin(cmp.Or(args.Source, b.Content))
 	case BanSource:
-		return s.ban(cmp.Or(args.Source, b.Content)), true
+		return s.ban(cmp.Or(args.Source, b.Content))
 	case SetPersona:
-		return s.speakAs(args.Name, b.Content), true
+		return s.speakAs(args.Name, b.Content)
 	}
-	return refuse("no such order: %s", label(string(b.Do))), true
+	return refuse("no such order: %s", label(string(b.Do)))
 }
 
 func (s *state) limits(b ponder.Steer) reply {
