@@ -10,11 +10,12 @@ import (
 	"ponder/claim"
 )
 
-// Check reads the claims out of a text and checks each against quotes.
+// Check reads the claims out of a text, which may be marked, and checks each against
+// quotes.
 func Check(text string, quotes []claim.Quote) []Claim {
 	var list []Claim
 	corpus := claim.NewCorpus(quotes)
-	for _, s := range claim.Split(text) {
+	for _, s := range claim.Split(claim.Unmark(text)) {
 		if s.Factual {
 			list = append(list, checked(corpus, s))
 		}
@@ -80,7 +81,7 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 		out.Claims = append(out.Claims, Reclaim{c, now.Status, now.Reason, differs, differs && c.Judge != ""})
 	}
 	said := make(map[string]bool)
-	for _, s := range claim.Split(f.Shown) {
+	for _, s := range claim.Split(claim.Unmark(f.Shown)) {
 		said[keyOf(s.Text)] = true
 		if f.Unaided && len(s.Cites) == 0 {
 			continue // it is none of the quotes that the answer is made of
@@ -95,7 +96,7 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 		}
 	}
 	for _, c := range f.Claims {
-		if !said[keyOf(c.Text)] {
+		if f.Altered && !said[keyOf(c.Text)] {
 			out.Missing = append(out.Missing, oneLine(c.Text))
 		}
 	}

@@ -159,6 +159,17 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
+// TestRecheckMarked checks that marks between sentences do not make others of them.
+func TestRecheckMarked(t *testing.T) {
+	f := &Filed{Research: sleeping(), Altered: true}
+	f.Answer = "Apes dream [e1]. [unverified] [e2] says \"53 adults\" and more. [unverified] It rained."
+	f.Claims = Check("Apes dream [e1]. [e2] says \"53 adults\" and more. It rained.", nil)
+	f.Shown = f.Answer
+	if r := f.Recheck(nil); len(r.Altered)+len(r.Missing) > 0 || len(f.Claims) != 3 {
+		t.Errorf("%d claims, altered %+v, missing %q", len(f.Claims), r.Altered, r.Missing)
+	}
+}
+
 func TestNoReport(t *testing.T) {
 	for _, text := range []string{"", "# A page", "{}", "{", `{"format":"ponder-research/99"}`, `{"format":"ponder-research/1","claims":7}`, commentOpens + "{" + commentCloses, scriptOpens,
 		scriptOpens + "null" + scriptCloses, `{"format":"ponder-session/1"}`} {
