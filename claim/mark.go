@@ -96,7 +96,11 @@ func markAt(s string) int {
 	if !strings.HasPrefix(s, "[") {
 		return 0
 	}
-	if m := marks.FindStringIndex(s[:cut(s, 300)]); m != nil && m[0] == 0 {
+	end := strings.IndexAny(s[1:min(len(s), 300)], "[]\n")
+	if end < 0 || s[1+end] != ']' {
+		return 0
+	}
+	if m := marks.FindStringIndex(s[:end+2]); m != nil && m[0] == 0 {
 		return m[1]
 	}
 	return 0
