@@ -31,7 +31,7 @@ func mutations(claim string, rng *rand.Rand) (list []mutation) {
 			list = append(list, mutation{"name", claim[:t.start] + names[rng.IntN(len(names))] + claim[t.end:]})
 		}
 	}
-	if m := auxiliary.FindStringIndex(claim); m != nil {
+	if m := auxiliary.FindStringIndex(claim); m != nil && !negating.MatchString(claim) {
 		list = append(list, mutation{"negation", claim[:m[1]] + " not" + claim[m[1]:]})
 	}
 	if m := negating.FindStringIndex(claim); m != nil {
