@@ -68,13 +68,19 @@ func asEvidence(e report.Evidence) ponder.Evidence {
 // problem, unless nothing could.
 func (v verified) problems() (list []string) {
 	if v.Altered {
-		list = append(list, "the text is not the one that was written")
+		list = append(list, "the report is not as it was written")
 	}
-	for _, line := range v.Added {
-		list = append(list, fmt.Sprintf("the text says now: %s", clip(line, 300)))
+	for i, line := range v.Added {
+		if i < len(v.Gone) {
+			line = unlike(line, v.Gone[i])
+		}
+		list = append(list, fmt.Sprintf("the text says now: %s", clip(line, maxUnlike)))
 	}
-	for _, line := range v.Gone {
-		list = append(list, fmt.Sprintf("the text said: %s", clip(line, 300)))
+	for i, line := range v.Gone {
+		if i < len(v.Added) {
+			line = unlike(line, v.Added[i])
+		}
+		list = append(list, fmt.Sprintf("the text said: %s", clip(line, maxUnlike)))
 	}
 	for _, c := range v.Recheck.Altered {
 		list = append(list, fmt.Sprintf("the report was not made with a claim that its text makes: %s (%s: %s)", clip(oneLine(c.Text), 200), c.Status, oneLine(c.Reason)))
@@ -96,6 +102,25 @@ func (v verified) problems() (list []string) {
 		}
 	}
 	return list
+}
+
+// Letters of a line that is not as it was: at most, and before what differs.
+const (
+	maxUnlike  = 300
+	leadUnlike = 60
+)
+
+// unlike returns a line from shortly before where it differs from another, if it is long.
+func unlike(line, other string) string {
+	a, b := []rune(line), []rune(other)
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if len(a) <= maxUnlike || n <= leadUnlike {
+		return line
+	}
+	return "…" + string(a[n-leadUnlike:])
 }
 
 // text returns what is printed.
