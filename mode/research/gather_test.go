@@ -250,6 +250,9 @@ func TestRounds(t *testing.T) {
 // A persona's memory is searched beside the documents.
 func TestPersonaMemory(t *testing.T) {
 	d := newDriver(t, deepest, Options{Memory: true, Persona: Persona{Name: "Ada", Voice: "Dry and short."}}, 3*time.Minute, trench.answer).work()
+	if none := newDriver(t, deepest, Options{Docs: []string{"/docs"}, Persona: Persona{Name: "Ada"}}, time.Minute, trench.answer).work(); len(none.dos(PersonaTool)) > 0 {
+		t.Error("the memory is searched though it is not given")
+	}
 	if len(d.dos(PersonaTool)) == 0 || !slices.ContainsFunc(bodiesOf[ponder.Evidence](d), func(e ponder.Evidence) bool { return e.Tool == PersonaTool && e.Source == "journal" }) {
 		t.Errorf("evidence %+v", bodiesOf[ponder.Evidence](d))
 	}

@@ -80,12 +80,15 @@ func (s *state) enqueue(kind string, queries []string, ref string) (list []strin
 		}
 		list = append(list, q)
 		s.push(look{Kind: kind, Query: q, Ref: ref})
-		if kind == inMemory && s.persona().Name != "" {
+		if kind == inMemory && s.recalls() {
 			s.push(look{Kind: inPersona, Query: q, Ref: ref})
 		}
 	}
 	return list
 }
+
+// recalls reports whether the memory of a persona is searched, too.
+func (s *state) recalls() bool { return s.opts.Memory && s.persona().Name != "" }
 
 // push adds a look.
 func (s *state) push(l look) {

@@ -105,7 +105,7 @@ func (s *state) grant(c llm.ToolCall, i int) (says string, err error) {
 		return "", nil
 	}
 	s.push(look{Kind: inMemory, Query: query, Most: most, Use: i + 1})
-	if s.persona().Name != "" {
+	if s.recalls() {
 		s.push(look{Kind: inPersona, Query: query, Most: most, Use: i + 1})
 	}
 	return "", nil
