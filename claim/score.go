@@ -9,7 +9,7 @@ type features struct {
 	names   float64 // that names are missing
 	figures float64 // that figures or dates are missing
 	turned  float64 // a negation is on one side only, or places are changed
-	weaker  float64 // the source says it less surely, or of less
+	weaker  float64 // the source says it less surely, or of less, or a number that is near
 }
 
 // weights are those of a logistic regression on 349 claims of Wikipedia and the pages
@@ -39,7 +39,7 @@ func (c *check) features() features {
 	if c.turned != "" {
 		f.turned = 1
 	}
-	if c.weaker != "" {
+	if c.weaker != "" || c.rough != "" {
 		f.weaker = 1
 	}
 	return f
