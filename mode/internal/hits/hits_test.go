@@ -19,12 +19,12 @@ func TestReadFound(t *testing.T) {
 }
 
 func TestReadWeb(t *testing.T) {
-	list := ReadResults(`{"results":[{"url":"file:///x"},{"url":"https://a.test/p","title":"A","snippet":"It is\nso.","published":"2024-03-01T00:00:00Z","provider":"x"},{"url":"https://user@b.test/"},{"url":"https://c.test/"}]}`, 5)
+	list := ReadResults(`{"results":[{"url":"file:///x"},{"url":"https://a.test/p","title":"A","snippet":"It is\nso.","published":"2024-03-01T00:00:00Z","provider":"x","original":"ab"},{"url":"https://user@b.test/"},{"url":"https://c.test/"}]}`, 5)
 	if len(list) != 2 || list[0].Quote != "It is so." || list[0].Source != "https://a.test/p" || !list[0].Untrusted || list[0].Hash != Sum("It is so.") || list[1].Sound() {
 		t.Fatalf("%+v", list)
 	}
 	got := ReadPassages(`{"title":"","author":"Ann","hits":[{"id":"1","source":"x","quote":"One.","start":2,"end":6},{"id":"2","source":"x","quote":"Two.","start":8,"end":12}]}`, list[0], 1)
-	if len(got) != 1 || got[0].Source != "https://a.test/p" || got[0].Author != "Ann" || got[0].Published != time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC) || got[0].Kind != "page" || got[0].Start != 2 {
+	if len(got) != 1 || got[0].Source != "https://a.test/p" || got[0].Author != "Ann" || got[0].Published != time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC) || got[0].Kind != "page" || got[0].Original != "" || list[0].Original != "ab" || got[0].Start != 2 {
 		t.Errorf("%+v", got)
 	}
 }

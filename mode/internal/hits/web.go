@@ -44,7 +44,7 @@ func snippet(h Hit, s string) Hit {
 // most passages. What the page does not say of itself, the search may have said.
 func ReadPassages(js string, r Hit, most int) []Hit {
 	own := r.Origin
-	own.Provider, own.Voices = "", 0
+	own.Provider, own.Voices, own.Original = "", 0, "" // which are of the snippet
 	known := struct {
 		Title string
 		Origin
