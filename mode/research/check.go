@@ -99,6 +99,7 @@ func (s *state) places() string {
 // settleDraft checks an answer, has a model asked about what is in doubt, and ends.
 func (s *state) settleDraft(d draft) {
 	d.claims = s.verify(d)
+	s.putRight(&d)
 	s.Draft = &d
 	if doubts := d.doubts(); len(doubts) > 0 && s.judges() {
 		s.Step = judging
@@ -107,6 +108,32 @@ func (s *state) settleDraft(d draft) {
 		return
 	}
 	s.publish()
+}
+
+// putRight has sentences cite what bears them out where they cite something else.
+func (s *state) putRight(d *draft) {
+	if d.Unaided {
+		return
+	}
+	var sentences []claim.Sentence
+	var cites [][]string
+	n := 0
+	for _, c := range d.claims {
+		ids, ok := c.Sources(c.Sentence)
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !s.citable(id) })
+		if !ok || len(ids) == 0 {
+			ids = nil
+		} else {
+			n++
+		}
+		sentences, cites = append(sentences, c.Sentence), append(cites, ids)
+	}
+	if n == 0 {
+		return
+	}
+	d.Text = claim.Recite(d.Text, sentences, cites)
+	d.claims = s.verify(*d)
+	s.tell(stageAnalysis, "Citations", fmt.Sprintf("Put right what %s.", counted(n, "sentence cites", "sentences cite")))
 }
 
 // citable reports whether an id is that of a piece that may be cited.
@@ -121,9 +148,9 @@ func (s *state) linkable(url string) bool {
 	return slices.ContainsFunc(s.Evidence, func(p piece) bool { return p.Page == page && !p.Addressed && !s.banned(p) })
 }
 
-// quotes returns what claims are checked against.
-func (s *state) quotes() (list []claim.Quote) {
-	for _, p := range s.usable() {
+// quotes returns pieces as claims are checked against them.
+func (s *state) quotes(pieces []piece) (list []claim.Quote) {
+	for _, p := range pieces {
 		if !p.Addressed {
 			context := strings.TrimSpace(p.Title + ". " + p.Section)
 			list = append(list, claim.Quote{ID: p.id(), Text: p.Quote, Context: context, Voice: p.voice(), Published: p.Published})
@@ -141,7 +168,7 @@ func (s *state) verify(d draft) (list []checked) {
 			sentences = append(sentences, c)
 		}
 	}
-	for i, f := range claim.NewCorpus(s.quotes()).VerifyAll(sentences) {
+	for i, f := range claim.NewCorpus(s.quotes(s.usable())).VerifyAll(sentences) {
 		list = append(list, checked{Sentence: sentences[i], Finding: f})
 	}
 	return list
@@ -265,7 +292,7 @@ func (s *state) publish() {
 
 // conflicts returns where the sources disagree on what was asked.
 func (s *state) conflicts() []ponder.Conflict {
-	list := claim.ConflictsAbout(s.run.Input, s.quotes())
+	list := claim.ConflictsAbout(s.run.Input, s.quotes(notSaidBySearch(s.usable())))
 	return list[:min(len(list), maxConflicts)]
 }
 

@@ -190,6 +190,7 @@ func (s *state) reflected(b ponder.CallFinished) {
 	err := errors.New(text.Clip(text.Line(b.Error), maxFault))
 	if b.Error == "" {
 		r, err = readReflection(b.Message.Text())
+		r = r.without(s.queries())
 	}
 	if err != nil {
 		s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(err.Error(), ".")+".")

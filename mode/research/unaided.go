@@ -81,13 +81,7 @@ func quotedConfidence(p piece) float64 {
 // said. Copies are not among them, for they say nothing of their own; nor is what a
 // search said of a page that was read.
 func quotedBest(list []piece) (best []piece) {
-	read := make(map[string]bool)
-	for _, p := range list {
-		read[p.Page] = read[p.Page] || p.Tool == WebFetchTool && p.quotable()
-	}
-	all := slices.DeleteFunc(slices.Clone(list), func(p piece) bool {
-		return !p.quotable() || text.Line(p.Quote) == "" || p.Tool == WebSearchTool && p.Page != "" && read[p.Page]
-	})
+	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || text.Line(p.Quote) == "" })
 	slices.SortStableFunc(all, byWeight)
 	heard := make(map[string]int)
 	var said []same.Text
@@ -123,6 +117,15 @@ func quotedBest(list []piece) (best []piece) {
 	}
 	slices.SortStableFunc(best, func(a, b piece) int { return cmp.Compare(counts(b), counts(a)) })
 	return best
+}
+
+// notSaidBySearch returns pieces without what a search said of pages that were read.
+func notSaidBySearch(list []piece) []piece {
+	read := make(map[string]bool)
+	for _, p := range list {
+		read[p.Page] = read[p.Page] || p.Tool == WebFetchTool && p.quotable()
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return p.Tool == WebSearchTool && p.Page != "" && read[p.Page] })
 }
 
 // groupsOf returns passages by the query that found them, the group first that has the
