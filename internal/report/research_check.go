@@ -13,23 +13,26 @@ import (
 // Check reads the claims out of a text, which may be marked, and checks each against
 // quotes.
 func Check(text string, quotes []claim.Quote) []Claim {
-	var list []Claim
-	corpus := claim.NewCorpus(quotes)
+	var sentences []claim.Sentence
 	for _, s := range claim.Split(claim.Unmark(text)) {
 		if s.Factual {
-			list = append(list, checked(corpus, s))
+			sentences = append(sentences, s)
 		}
 	}
-	return list
+	return checked(claim.NewCorpus(quotes), sentences)
 }
 
-// checked returns a sentence with what came of checking it.
-func checked(corpus *claim.Corpus, s claim.Sentence) Claim {
-	f := corpus.Verify(s)
-	return Claim{
-		Text: s.Text, Start: s.Start, End: s.End, Status: string(f.Verdict), Score: f.Score, Reason: f.Reason, Cites: s.Cites,
-		Quotes: passages(f.Quotes), Against: passages(f.Against),
+// checked returns sentences with what came of checking them, one in the light of those
+// before it.
+func checked(corpus *claim.Corpus, sentences []claim.Sentence) (list []Claim) {
+	for i, f := range corpus.VerifyAll(sentences) {
+		s := sentences[i]
+		list = append(list, Claim{
+			Text: s.Text, Start: s.Start, End: s.End, Status: string(f.Verdict), Score: f.Score, Reason: f.Reason, Cites: s.Cites,
+			Quotes: passages(f.Quotes), Against: passages(f.Against),
+		})
 	}
+	return list
 }
 
 // quotes returns the evidence as claims are checked against it, but for what is in
@@ -74,9 +77,13 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 	var out Recheck
 	corpus := claim.NewCorpus(f.quotes(broken))
 	known := make(map[string]bool)
+	var sentences []claim.Sentence
 	for _, c := range f.Claims {
 		known[keyOf(c.Text)] = true
-		now := checked(corpus, claim.Sentence{Text: c.Text, Start: c.Start, End: c.End, Cites: c.Cites, Factual: true})
+		sentences = append(sentences, claim.Sentence{Text: c.Text, Start: c.Start, End: c.End, Cites: c.Cites, Factual: true})
+	}
+	for i, now := range checked(corpus, sentences) {
+		c := f.Claims[i]
 		differs := now.Status != c.Status
 		out.Claims = append(out.Claims, Reclaim{c, now.Status, now.Reason, differs, differs && c.Judge != ""})
 	}
@@ -92,7 +99,7 @@ func (f *Filed) Recheck(broken map[string]bool) Recheck {
 			}
 		}
 		if f.Altered && s.Factual && !known[keyOf(s.Text)] {
-			out.Altered = append(out.Altered, checked(corpus, s))
+			out.Altered = append(out.Altered, checked(corpus, []claim.Sentence{s})...)
 		}
 	}
 	for _, c := range f.Claims {
