@@ -17,7 +17,11 @@ func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file str
 	if r == nil {
 		return nil
 	}
-	return w.deliverResearch(context.WithoutCancel(ctx), store, *r, reportForms[strings.ToLower(filepath.Ext(file))], file)
+	form := reportForms[strings.ToLower(filepath.Ext(file))]
+	if form == "html" {
+		w.fetchIcons(ctx, store, r)
+	}
+	return w.deliverResearch(context.WithoutCancel(ctx), store, *r, form, file)
 }
 
 // deliverResearch writes a report of research to a file, or prints it if none is named.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +58,61 @@ func TestIcons(t *testing.T) {
 		a.icons(t.Context(), store, &r)
 		if got := r.Evidence[i].Icon; got != tt.want {
 			t.Errorf("%s: %.60q, want %.60q", tt.page, got, tt.want)
+		}
+	}
+}
+
+// What a report cites of the web has the icon of its site, if its host gives one.
+func TestIconsAreFetched(t *testing.T) {
+	asked := make(chan string, 20)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		switch r.URL.Path {
+		case "/i/own.gif":
+			w.Header().Set("Content-Type", "image/gif")
+			_, _ = w.Write([]byte(dot))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	kept, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := kept.Put(t.Context(), archive.Original{
+		Type: "text/html", Source: s.URL + "/page", Fetched: time.Unix(1, 0),
+		Bytes: []byte(`<link rel=icon href="http://127.0.0.2:1/other.gif"><link rel=icon href="/i/own.gif">`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte("[web]\nallow = [\"127.0.0.1\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{}
+	a.flags.config = file
+	r := report.Research{Evidence: []report.Evidence{
+		{ID: "e1", Cited: true, URL: s.URL + "/page", Original: hash, Tool: "web_fetch"},
+		{ID: "e2", Cited: true, URL: "http://127.0.0.3:1/", Original: hash, Tool: "web_fetch", Provider: "folder"},
+		{ID: "e3", URL: "http://127.0.0.4:1/", Original: hash, Tool: "web_fetch"},
+	}}
+	a.fetchIcons(t.Context(), store, &r)
+	a.icons(t.Context(), store, &r)
+	if want := "data:image/gif;base64," + base64.StdEncoding.EncodeToString([]byte(dot)); r.Evidence[0].Icon != want {
+		t.Errorf("icon %q, want %q", r.Evidence[0].Icon, want)
+	}
+	close(asked)
+	for path := range asked {
+		if path != "/i/own.gif" && path != "/robots.txt" {
+			t.Errorf("%s was asked for", path)
 		}
 	}
 }
