@@ -1,6 +1,7 @@
 package hits
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,30 @@ func TestTame(t *testing.T) {
 	if got, want := Unnumbered("So [45], and [1](x)."), "So, and [1](x)."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// What stands in brackets is found as regular expressions over all of a text find it.
+func FuzzBrackets(f *testing.F) {
+	whole := regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
+	numbers := regexp.MustCompile(`(?:^|[ \t])\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]([(:]?)`)
+	for _, text := range []string{"a [e1], \t[E2; e3] 【source e4】[[e5] ]e6[", "[45] [1](x) [2]: x[3] \t[4–5] [6 , 7][8]", "[e1\xff] 【e2]\xe3\x80", "[3】 [e3 [e4]] [e] [\n9]"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		by := func(m string) string { return "<" + m + ">" }
+		if got, want := Cites(text, by), whole.ReplaceAllStringFunc(text, by); got != want {
+			t.Errorf("citations: %q, want %q", got, want)
+		}
+		want := numbers.ReplaceAllStringFunc(text, func(m string) string {
+			if strings.HasSuffix(m, "(") || strings.HasSuffix(m, ":") {
+				return m
+			}
+			return ""
+		})
+		if got := Unnumbered(text); got != want {
+			t.Errorf("numbers: %q, want %q", got, want)
+		}
+	})
 }
 
 func TestJudged(t *testing.T) {

@@ -26,7 +26,7 @@ func isHidden(r rune) bool {
 }
 
 // citation matches [e3], [e3, e4] and the like.
-var citation = regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
+var citation = regexp.MustCompile(`^[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]$`)
 
 // Defused returns the text of a document without brackets around what would be
 // a citation: only what was made here cites.
@@ -37,30 +37,72 @@ func Defused(text string) string {
 }
 
 // bare matches [45] and the like, which a reader takes for a citation of a source
-// that is not there.
-var bare = regexp.MustCompile(`(?:^|[ \t])\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]`)
+// that is not there, if it begins the text or stands behind a blank.
+var bare = regexp.MustCompile(`^\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]$`)
 
 // Unnumbered returns text without numbers in brackets, but for those of links.
 func Unnumbered(text string) string {
-	if !strings.Contains(text, "[") {
-		return text
-	}
-	var b strings.Builder
-	last := 0
-	for _, at := range bare.FindAllStringIndex(text, -1) {
-		if rest := text[at[1]:]; strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ":") {
-			continue
+	return replaced(text, func(at, end int) (int, string, bool) {
+		if rest := text[end:]; strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ":") {
+			return 0, "", false
 		}
-		b.WriteString(text[last:at[0]])
-		last = at[1]
-	}
-	return b.String() + text[last:]
+		if at > 0 && text[at-1] != ' ' && text[at-1] != '\t' {
+			return 0, "", false
+		}
+		return max(0, at-1), "", bare.MatchString(text[at:end])
+	})
 }
 
-// Cites returns text with its citations replaced.
+// Cites returns text with its citations replaced, each with the blanks before it.
 func Cites(text string, by func(string) string) string {
-	if !strings.ContainsAny(text, "[【") { // as most have none
+	return replaced(text, func(at, end int) (int, string, bool) {
+		if !citation.MatchString(text[at:end]) {
+			return 0, "", false
+		}
+		from := len(strings.TrimRight(text[:at], " \t"))
+		return from, by(text[from:end]), true
+	})
+}
+
+// replaced returns text with other text for what is in brackets: by is given where
+// that begins and ends, and returns from where on to replace it, by what, and
+// whether to do so.
+func replaced(text string, by func(at, end int) (from int, other string, ok bool)) string {
+	var b strings.Builder
+	last := 0
+	for next := 0; ; {
+		at, end := bracketed(text, next)
+		if at < 0 {
+			break
+		}
+		if from, other, ok := by(at, end); ok {
+			b.WriteString(text[last:from])
+			b.WriteString(other)
+			last = end
+		}
+		next = end
+	}
+	if last == 0 { // as of most
 		return text
 	}
-	return citation.ReplaceAllStringFunc(text, by)
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+// bracketed returns where the next brackets with no other within begin and end, or -1.
+func bracketed(text string, next int) (at, end int) {
+	open := strings.IndexAny(text[next:], "[【")
+	if open < 0 {
+		return -1, 0
+	}
+	end = strings.IndexAny(text[next+open:], "]】")
+	if end < 0 {
+		return -1, 0
+	}
+	end += next + open
+	at = next + strings.LastIndexAny(text[next:end], "[【")
+	if text[end] == ']' {
+		return at, end + 1
+	}
+	return at, end + len("】")
 }
