@@ -25,9 +25,12 @@ import (
 	"os/signal"
 	"strings"
 	"text/tabwriter"
+
+	"ponder/internal/heap"
 )
 
 func main() {
+	heap.Relax() // as the program does
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

@@ -79,6 +79,7 @@ var rules = []rule{
 	{packages: "internal/place", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "claim", "same"}, theirs: []string{"github.com/yuin/goldmark/"}},
+	{packages: "internal/heap"},
 	{packages: "internal/deptest"},
 	{packages: "internal/dateparser"}, // a module of its own
 

@@ -1,0 +1,70 @@
+package heap
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+func TestPercent(t *testing.T) {
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{
+		{0, 3192}, {1 << 20, 3192}, {4 << 20, 3192}, {16 << 20, 792}, {64 << 20, 192}, {100 << 20, 120},
+		{Room, 100}, {Room + 1, 100}, {1 << 40, 100}, {1 << 63, 100},
+	} {
+		if got := percent(c.live); got != c.want {
+			t.Errorf("of %d bytes live: %d, want %d", c.live, got, c.want)
+		}
+	}
+}
+
+// However large the heap is, it may grow by Room or be doubled, and by little more
+// than that.
+func FuzzPercent(f *testing.F) {
+	f.Add(uint64(0))
+	f.Add(uint64(Room))
+	f.Fuzz(func(t *testing.T, live uint64) {
+		live %= 1 << 45
+		p := uint64(percent(live))
+		if grown := live * p / usual; grown > max(live, Room) {
+			t.Errorf("%d bytes may grow by %d", live, grown)
+		}
+		if grown := max(live, 4<<20) * (p + usual/8) / usual; p > usual && grown < Room-usual {
+			t.Errorf("%d bytes may grow by no more than %d", live, grown)
+		}
+	})
+}
+
+// A collection is noticed, time and again.
+func TestWatch(t *testing.T) {
+	before := debug.SetGCPercent(usual)
+	defer debug.SetGCPercent(before)
+	set := make(chan int, 10)
+	w := &watch{set: func(p int) int { set <- p; return 0 }}
+	w.look()
+	first := <-set
+	keep := make([]byte, 2*Room) // so that the next look sees another heap
+	runtime.GC()
+	if p := <-set; p != usual || first < p {
+		t.Errorf("%d and then %d with twice the room in use", first, p)
+	}
+	runtime.KeepAlive(keep)
+	keep = nil
+	runtime.GC()
+	if p := <-set; p <= usual {
+		t.Errorf("%d when it is free again", p)
+	}
+}
+
+// Who says how often to collect is heard.
+func TestEnvironment(t *testing.T) {
+	before := debug.SetGCPercent(57)
+	defer debug.SetGCPercent(before)
+	t.Setenv("GOGC", "57")
+	Relax()
+	if got := debug.SetGCPercent(57); got != 57 {
+		t.Errorf("it is %d", got)
+	}
+}
