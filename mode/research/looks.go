@@ -54,6 +54,7 @@ type look struct {
 	Since int64  `json:"since_ms,omitempty"`
 	Done  bool   `json:"done,omitempty"`
 	Fault string `json:"fault,omitempty"`
+	Age   int    `json:"age,omitempty"` // seconds that the answer was kept
 	Got   []int  `json:"got,omitempty"` // numbers of the pieces that it brought, or found again
 }
 
@@ -233,6 +234,8 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 	var list []hits.Hit
 	switch l.Kind {
 	case onWeb:
+		s.Looks = slices.Clone(s.Looks)
+		s.Looks[i].Age = hits.Age(b.Result)
 		list = hits.ReadResults(b.Result, l.Most)
 	case inPage:
 		list = hits.ReadPassages(b.Result, *l.Page, pageHits)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ponder"
 	"ponder/llm"
@@ -45,12 +46,28 @@ func (s *state) report(l look, news int) ponder.Progress {
 	case len(l.Got) == 0:
 		label, content = "Nothing found", fmt.Sprintf("Nothing for “%s”.", hits.Tame(l.Query))
 	}
+	if l.Age > 0 {
+		content = strings.TrimSuffix(content, ".") + ", by an answer that was kept for " + ageOf(l.Age) + "."
+	}
 	b := ponder.Progress{Content: content, Stage: stageResearch, Label: label, Iteration: s.Counts.Iteration, Ref: l.Ref}
 	if l.Fault != "" {
 		b.Stage = stageNote
 	}
-	b.Meta = s.meta(map[string]any{"tool": l.tool(), "query": l.Query, "new": news, "error": l.Fault}, news)
+	b.Meta = s.meta(map[string]any{"tool": l.tool(), "query": l.Query, "new": news, "error": l.Fault, "kept_seconds": l.Age}, news)
 	return b
+}
+
+// ageOf returns an age in words.
+func ageOf(seconds int) string {
+	switch {
+	case seconds < 2*60:
+		return counted(seconds, "second", "seconds")
+	case seconds < 2*3600:
+		return counted(seconds/60, "minute", "minutes")
+	case seconds < 2*24*3600:
+		return counted(seconds/3600, "hour", "hours")
+	}
+	return counted(seconds/(24*3600), "day", "days")
 }
 
 // meta returns what a progress says beside: the seed's referenceSummary among it.

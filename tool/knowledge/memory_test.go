@@ -56,7 +56,7 @@ func TestMemory(t *testing.T) {
 	broken.End = 99
 	lib := &shelf{hits: []recall.Hit{promise(), page, broken}}
 	r := use(t, New(Options{Library: lib, Now: func() time.Time { return day }}).Do, input{Query: "what did I promise Anna?", Kinds: []string{"post"}, From: "2024", To: "2024-03", Tags: []string{"boats"}, Exclude: []string{"x"}, Limit: 3})
-	want := recall.SearchOptions{Topics: 4, 
+	want := recall.SearchOptions{Topics: 4,
 		N: 3, Kinds: []recall.Kind{recall.KindPost}, From: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 4, 1, 0, 0, 0, 0, time.UTC), Tags: []string{"boats"}, Exclude: []string{"x"},
 	}
 	if diff := cmp.Diff(want, lib.asked); diff != "" {

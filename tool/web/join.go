@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"strings"
+	"time"
 
 	"ponder/web/search"
 )
@@ -29,6 +30,9 @@ func Searching(do func(context.Context, search.Query) (search.Found, error)) fun
 			})
 		}
 		for _, o := range got.Providers {
+			if o.Cached && !o.At.IsZero() {
+				f.Age = max(f.Age, time.Since(o.At))
+			}
 			if o.Err != nil {
 				f.Failed = append(f.Failed, Failure{Provider: o.Name, Error: o.Err.Error()})
 			}

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
+
+	"ponder/web/search"
 )
 
 // What a search says of a page is kept as it is returned.
@@ -40,6 +43,25 @@ func TestSearchIsKept(t *testing.T) {
 	for i, want := range []string{"11ee", "", ""} {
 		if got.Results[i].Original != want {
 			t.Errorf("%s is kept as %q, want %q", got.Results[i].URL, got.Results[i].Original, want)
+		}
+	}
+}
+
+// An answer that was kept says for how long.
+func TestKeptAnswersSayTheirAge(t *testing.T) {
+	kept := func(at ...time.Time) (f search.Found) {
+		for _, t := range at {
+			f.Providers = append(f.Providers, search.Outcome{Name: "x", Cached: !t.IsZero(), At: t})
+		}
+		return f
+	}
+	for _, c := range []struct {
+		found search.Found
+		least time.Duration
+	}{{kept(time.Time{}), 0}, {kept(time.Time{}, time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)), time.Hour}} {
+		got, err := Searching(func(context.Context, search.Query) (search.Found, error) { return c.found, nil })(t.Context(), Query{Text: "sea"})
+		if err != nil || got.Age < c.least || c.least == 0 && got.Age != 0 {
+			t.Errorf("%v, %v, want at least %v", got.Age, err, c.least)
 		}
 	}
 }

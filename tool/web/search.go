@@ -69,7 +69,8 @@ type found struct {
 	Results   []result  `json:"results"`
 	Next      int       `json:"next,omitempty"` // the offset of what follows
 	Failed    []Failure `json:"failed,omitempty"`
-	Says      string    `json:"says,omitempty"` // why there are none
+	Age       int       `json:"kept_seconds,omitempty"` // how old the oldest answer is that was kept
+	Says      string    `json:"says,omitempty"`         // why there are none
 }
 
 type result struct {
@@ -94,7 +95,7 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 		return "", toolError{fmt.Sprintf("%s: %s", SearchName, line(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
 	}
 	list := preferred(sound(f.Results, q), in.Prefer)
-	r := found{Untrusted: true, Notice: notice, Results: []result{}, Failed: failures(f.Failed)}
+	r := found{Untrusted: true, Notice: notice, Results: []result{}, Failed: failures(f.Failed), Age: int(f.Age.Seconds())}
 	if end := in.Offset + in.Limit; len(list) > end {
 		r.Next = end
 	}

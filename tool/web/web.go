@@ -58,6 +58,7 @@ type Query struct {
 type Found struct {
 	Results []Result // the best first
 	Failed  []Failure
+	Age     time.Duration // of the oldest answer among them that was kept; zero if none was
 }
 
 // A Result is a page that was found. All of it is the words of strangers.

@@ -29,6 +29,18 @@ func ReadResults(js string, most int) (list []Hit) {
 	return list
 }
 
+// Age returns how many seconds the oldest answer was kept that the result of a search
+// of the web is made of; 0 if none was.
+func Age(js string) int {
+	var raw struct {
+		Age int `json:"kept_seconds"`
+	}
+	if json.Unmarshal([]byte(js), &raw) != nil {
+		return 0
+	}
+	return max(0, raw.Age)
+}
+
 // snippet returns a result with its snippet for a quote: a text of its own, for
 // where it stands in the page is not known.
 func snippet(h Hit, s string) Hit {
