@@ -25,7 +25,8 @@ type focus struct {
 	Text     string `json:"text,omitempty"`
 }
 
-// A question is a question that came up.
+// A question is a question that came up. One that a state has does not change: what
+// changes is a copy.
 type question struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
@@ -51,14 +52,14 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 			continue
 		}
 		raised++
-		add = append(add, s.pose(question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: feel},
+		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: feel},
 			ponder.SubQuestion{Parent: s.parent(a.Parent), Unaided: unaided}))
 	}
 	return add
 }
 
 // pose adds a question and returns its event, which has what b says beside.
-func (s *state) pose(q question, b ponder.SubQuestion) ponder.Body {
+func (s *state) pose(q *question, b ponder.SubQuestion) ponder.Body {
 	s.Counts.Questions++
 	q.ID = "q" + strconv.Itoa(s.Counts.Questions)
 	s.Open = append(slices.Clip(s.Open), q)
@@ -73,7 +74,7 @@ func (s *state) pose(q question, b ponder.SubQuestion) ponder.Body {
 // says, if there is one, or else the newest focus.
 func (s *state) parent(id string) string {
 	id = strings.ToLower(strings.Trim(id, " []()."))
-	is := func(q question) bool { return q.ID == id }
+	is := func(q *question) bool { return q.ID == id }
 	if id != "" && (slices.ContainsFunc(s.Explored, is) || slices.ContainsFunc(s.Open, is)) {
 		return id
 	}
@@ -91,15 +92,17 @@ func (s *state) urge(i, priority int, why string) []ponder.Body {
 
 // rank gives the ith open question a priority.
 func (s *state) rank(i, priority int, why string) []ponder.Body {
+	q := *s.Open[i]
+	q.Priority = priority
 	s.Open = slices.Clone(s.Open)
-	s.Open[i].Priority = priority
-	return []ponder.Body{ponder.QuestionUpdated{ID: s.Open[i].ID, Priority: priority, Reason: why}}
+	s.Open[i] = &q
+	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: priority, Reason: why}}
 }
 
 // rerank gives open questions the priorities that an answer says they have now.
 func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
 	for _, r := range ranks {
-		i := slices.IndexFunc(s.Open, func(q question) bool { return q.ID == r.id })
+		i := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == r.id })
 		if i >= 0 && s.Open[i].Priority != r.priority && len(add) < maxOpen {
 			add = append(add, s.rank(i, r.priority, "ranked anew")...)
 		}
@@ -108,7 +111,7 @@ func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
 }
 
 // leastUrgent returns the place of the newest question of the lowest priority.
-func leastUrgent(qs []question) (at int) {
+func leastUrgent(qs []*question) (at int) {
 	for i, q := range qs {
 		if q.Priority <= qs[at].Priority {
 			at = i
@@ -128,15 +131,15 @@ func without[E any](list []E, i int) []E {
 // explored moves the question of the focus to those that are explored and
 // returns the event of it, or nothing if the focus was the user's question.
 func (s *state) explored(insight string) []ponder.Body {
-	at := slices.IndexFunc(s.Open, func(q question) bool { return q.ID == s.Focus.Question })
+	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
 	if s.Focus.Question == "" || at < 0 {
 		return nil
 	}
-	q := s.Open[at]
+	q := *s.Open[at]
 	insight, _ = s.cited(insight, nil) // nothing that was not gathered
 	q.Why, q.Insights = "", clip(oneLine(insight), maxInsight)
 	s.Open = without(s.Open, at)
-	s.Explored = push(s.Explored, q, maxExplored)
+	s.Explored = push(s.Explored, &q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}
 }
 
@@ -150,7 +153,7 @@ func push[E any](list []E, e E, most int) []E {
 // known reports whether a question was asked before, and where it is among those
 // that are open, or -1.
 func (s *state) known(q *same.Text) (int, bool) {
-	is := func(o question) bool { return q.Compare(*o.feel) == same.Same }
+	is := func(o *question) bool { return q.Compare(*o.feel) == same.Same }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, true
 	}

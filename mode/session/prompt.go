@@ -216,7 +216,7 @@ func listThoughts(b *prompt, title string, list []thought) {
 	}
 }
 
-func listQuestions(b *prompt, title string, list []question) {
+func listQuestions(b *prompt, title string, list []*question) {
 	for i, q := range list {
 		if i == 0 {
 			b.add(title)

@@ -335,7 +335,7 @@ func (s *state) choose(n int) (list []focus) {
 	open := s.Open
 	if len(open) > 1 {
 		open = slices.Clone(open)
-		slices.SortStableFunc(open, func(a, b question) int { return cmp.Compare(b.Priority, a.Priority) })
+		slices.SortStableFunc(open, func(a, b *question) int { return cmp.Compare(b.Priority, a.Priority) })
 	}
 	for _, q := range open[:min(n, len(open))] {
 		list = append(list, focus{Question: q.ID, Text: q.Text})

@@ -40,9 +40,9 @@ func (s *state) feel() {
 	for _, m := range s.Said {
 		m.feel = feel(m.Text)
 	}
-	for _, list := range [][]question{s.Open, s.Explored} {
-		for i := range list {
-			list[i].feel = feel(list[i].Text)
+	for _, list := range [][]*question{s.Open, s.Explored} {
+		for _, q := range list {
+			q.feel = feel(q.Text)
 		}
 	}
 	for i := range s.Facts {

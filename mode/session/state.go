@@ -36,14 +36,14 @@ type state struct {
 	Counts  counts `json:"counts,omitzero"`
 	Worth   worth  `json:"worth,omitzero"`
 
-	Focus    focus      `json:"focus,omitzero"`     // of what is being taken in
-	Thoughts []thought  `json:"thoughts,omitempty"` // the last of them
-	Said     []*memo    `json:"said,omitempty"`     // more of them, to know what repeats them
-	Since    int        `json:"since,omitempty"`    // thoughts since questions were asked for
-	Open     []question `json:"open,omitempty"`     // oldest first
-	Explored []question `json:"explored,omitempty"` // the last of them, and those that were dropped
-	Sum      summary    `json:"sum,omitzero"`       // the last synthesis
-	SummedAt int64      `json:"summed_at_ms,omitempty"`
+	Focus    focus       `json:"focus,omitzero"`     // of what is being taken in
+	Thoughts []thought   `json:"thoughts,omitempty"` // the last of them
+	Said     []*memo     `json:"said,omitempty"`     // more of them, to know what repeats them
+	Since    int         `json:"since,omitempty"`    // thoughts since questions were asked for
+	Open     []*question `json:"open,omitempty"`     // oldest first
+	Explored []*question `json:"explored,omitempty"` // the last of them, and those that were dropped
+	Sum      summary     `json:"sum,omitzero"`       // the last synthesis
+	SummedAt int64       `json:"summed_at_ms,omitempty"`
 
 	Evidence []evidence `json:"evidence,omitempty"` // of this round, and what was cited
 	Seen     []string   `json:"seen,omitempty"`     // ids of hits, the last of them

@@ -160,10 +160,10 @@ func (s *state) add(text string, priority int) reply {
 	if i, known := s.known(feel); i >= 0 {
 		q := s.Open[i]
 		return reply{text: fmt.Sprintf("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority)), add: s.urge(i, priority, "asked again by the user")}
-	} else if at := slices.IndexFunc(s.Explored, func(q question) bool { return feel.Compare(*q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
+	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(*q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
 		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
-	b := s.pose(question{Text: text, Priority: priority, feel: feel}, ponder.SubQuestion{By: "user"})
+	b := s.pose(&question{Text: text, Priority: priority, feel: feel}, ponder.SubQuestion{By: "user"})
 	return reply{text: fmt.Sprintf("question q%d is added with priority %d", s.Counts.Questions, priority), add: []ponder.Body{b}}
 }
 
@@ -171,7 +171,7 @@ func (s *state) add(text string, priority int) reply {
 // says why there is none.
 func (s *state) find(name string) (int, reply) {
 	name = clip(oneLine(name), maxQuestion)
-	is := func(q question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
+	is := func(q *question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, reply{}
 	}
@@ -191,10 +191,10 @@ func (s *state) drop(name string) reply {
 	if i < 0 {
 		return r
 	}
-	q := s.Open[i]
+	q := *s.Open[i]
 	s.Open = without(s.Open, i)
 	q.Why, q.Insights = "", ""
-	s.Explored = push(s.Explored, q, maxExplored) // not to be asked again
+	s.Explored = push(s.Explored, &q, maxExplored) // not to be asked again
 	r = reply{text: "question " + q.ID + " is dropped", add: []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: "dropped by the user"}}}
 	var kept []cell
 	for _, c := range s.Wave {

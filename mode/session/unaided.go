@@ -114,7 +114,7 @@ func (s *state) quoting() bool {
 // quotations sums up what is cited, by question, the best first. It reports
 // whether there is anything.
 func (s *state) quotations(title string) (summary, bool) {
-	groups := []question{{Text: oneLine(s.run.Input)}}
+	groups := []*question{{Text: oneLine(s.run.Input)}}
 	groups = append(append(groups, s.Explored...), s.Open...)
 	var b strings.Builder
 	sum, total, n := summary{}, 0.0, 0
@@ -189,7 +189,7 @@ func (s *state) retold() (summary, bool) {
 // remaining returns the open questions, the most urgent first.
 func (s *state) remaining() (list []string) {
 	open := slices.Clone(s.Open)
-	slices.SortStableFunc(open, func(a, b question) int { return b.Priority - a.Priority })
+	slices.SortStableFunc(open, func(a, b *question) int { return b.Priority - a.Priority })
 	for _, q := range open[:min(len(open), maxItems)] {
 		list = append(list, q.Text)
 	}

@@ -182,5 +182,5 @@ func (s *state) stuck() bool {
 
 // urgent reports whether a question is open that is worth asking on a plateau.
 func (s *state) urgent() bool {
-	return slices.ContainsFunc(s.Open, func(q question) bool { return q.Priority >= urgent })
+	return slices.ContainsFunc(s.Open, func(q *question) bool { return q.Priority >= urgent })
 }
