@@ -91,18 +91,18 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 
 // bracketed returns where the next brackets with no other within begin and end, or -1.
 func bracketed(text string, next int) (at, end int) {
-	open := strings.IndexAny(text[next:], "[【")
-	if open < 0 {
-		return -1, 0
+	const wide = 0xe3 // begins the wide brackets
+	at = -1
+	for i := next; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '[', c == wide && strings.HasPrefix(text[i:], "【"):
+			at = i
+		case at < 0:
+		case c == ']':
+			return at, i + 1
+		case c == wide && strings.HasPrefix(text[i:], "】"):
+			return at, i + len("】")
+		}
 	}
-	end = strings.IndexAny(text[next+open:], "]】")
-	if end < 0 {
-		return -1, 0
-	}
-	end += next + open
-	at = next + strings.LastIndexAny(text[next:end], "[【")
-	if text[end] == ']' {
-		return at, end + 1
-	}
-	return at, end + len("】")
+	return -1, 0
 }
