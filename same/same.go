@@ -131,24 +131,24 @@ func (t Text) Compare(o Text) Verdict {
 	return p.verdict()
 }
 
-// Shared returns how much of what t names o names as well, 0 to 1: the weight of its
-// words that o has, in whatever order and form. It is 0 if o lacks a name or number of
-// t, and tells nothing of what is said with them. It does not allocate.
-func (t Text) Shared(o Text) float64 {
+// Within reports whether o names so much of what t names, 0 to 1: of the weight of
+// its words, in whatever order and form, and all its names and numbers. It tells
+// nothing of what is said with them. It does not allocate.
+func (t Text) Within(o Text, share float64) bool {
 	if t.weight == 0 || t.cut || o.cut {
-		return 0
+		return false
 	}
-	both := 0
+	both := int(t.weight)
 	for i := range t.terms {
 		m := &t.terms[i]
-		switch {
-		case slices.ContainsFunc(o.terms, func(n term) bool { return n.id == m.id }):
-			both += int(m.weight)
-		case m.is&(amount|decisive) != 0 || m.weight == naming:
-			return 0
+		if o.kinds&(1<<(m.id%64)) != 0 && slices.ContainsFunc(o.terms, func(n term) bool { return n.id == m.id }) {
+			continue
+		}
+		if both -= int(m.weight); float64(both)/float64(t.weight) < share || m.is&(amount|decisive) != 0 || m.weight == naming {
+			return false
 		}
 	}
-	return float64(both) / float64(t.weight)
+	return true
 }
 
 // Sentences returns what is compared of each sentence of a text, of the first

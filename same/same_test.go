@@ -101,21 +101,22 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func TestShared(t *testing.T) {
+func TestWithin(t *testing.T) {
 	const fact = "The Lenta mill got 40 percent of its income from Borvala."
 	for _, tt := range []struct {
-		text        string
-		least, most float64
+		text  string
+		share float64
+		want  bool
 	}{
-		{fact, 1, 1},
-		{"40 percent of the income of the Lenta mill came from Borvala.", 0.8, 1},
-		{"50 percent of the income of the Lenta mill came from Borvala.", 0, 0},
-		{"40 percent of the income of the Lenta mill came from Kelmara.", 0, 0},
-		{"The Lenta mill burned down, and its owners left the valley.", 0, 0.5},
-		{"", 0, 0},
+		{fact, 1, true},
+		{"40 percent of the income of the Lenta mill came from Borvala.", 0.8, true},
+		{"50 percent of the income of the Lenta mill came from Borvala.", 0.01, false},
+		{"40 percent of the income of the Lenta mill came from Kelmara.", 0.01, false},
+		{"The Lenta mill burned down, and its owners left the valley.", 0.5, false},
+		{"", 0, false},
 	} {
-		if got := Of(tt.text).Shared(Of(fact)); got < tt.least || got > tt.most {
-			t.Errorf("%q shares %.2f, want %.2f to %.2f", tt.text, got, tt.least, tt.most)
+		if got := Of(tt.text).Within(Of(fact), tt.share); got != tt.want {
+			t.Errorf("%q within the fact to %.2f: %v, want %v", tt.text, tt.share, got, tt.want)
 		}
 	}
 }

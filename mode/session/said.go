@@ -55,6 +55,7 @@ func (s *state) feel() {
 func (s *state) think(list []heard, model string, unaided bool) {
 	var add []ponder.Body
 	var again []int
+	s.Said, s.Thoughts = roomy(s.Said, len(list)), roomy(s.Thoughts, len(list))
 	for _, h := range list {
 		text, cites := s.cited(h.Text, h.Cites)
 		if text == "" {
@@ -77,11 +78,14 @@ func (s *state) think(list []heard, model string, unaided bool) {
 			s.Worth.Old++
 		}
 		s.Said = remembered(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, Weight: weight(b), feel: feel})
-		s.Thoughts = push(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence}, recentThoughts)
+		s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence})
 		s.Counts.Thoughts++
 		s.Since++
 		s.Worth = s.Worth.with(b, against || len(b.Against) > 0, s.supports(cites))
 		s.keep(cites)
+	}
+	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-recentThoughts):]; len(s.Thoughts) == 0 {
+		s.Said, s.Thoughts = nil, nil // as they come from a checkpoint
 	}
 	if len(again) > 0 {
 		add = append([]ponder.Body{ponder.Progress{
@@ -103,11 +107,16 @@ func weight(t ponder.Thought) float64 {
 	return importance * t.Confidence
 }
 
-// remembered returns a list with one more memo. If there are too many, the one of
-// the least weight goes, of all but the newest, which what comes next may repeat.
+// roomy returns a copy of a list that has room for n more elements.
+func roomy[E any](list []E, n int) []E {
+	return append(make([]E, 0, len(list)+n), list...)
+}
+
+// remembered adds a memo to a list. If there are too many, the one of the least
+// weight goes, of all but the newest, which what comes next may repeat.
 func remembered(list []*memo, m *memo) []*memo {
 	if len(list) < maxSaid {
-		return push(list, m, maxSaid)
+		return append(list, m)
 	}
 	least := 0
 	for i, o := range list[:maxSaid-recentThoughts] {
@@ -115,10 +124,7 @@ func remembered(list []*memo, m *memo) []*memo {
 			least = i
 		}
 	}
-	kept := make([]*memo, 0, maxSaid)
-	kept = append(kept, list[:least]...)
-	kept = append(kept, list[least+1:]...)
-	return append(kept, m)
+	return append(slices.Delete(list, least, least+1), m)
 }
 
 // compare returns the place of what says the same among what was said, the newest,
@@ -142,18 +148,17 @@ func (s *state) compare(text string, t *same.Text) (at int, opposed bool) {
 // are all its names and numbers: it may say something else of them, and is kept; but
 // where nothing but that comes, it is enough.
 func (s *state) hardlyNew(t *same.Text) bool {
-	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Shared(*m.feel) >= mostShared && t.Compare(*m.feel) != same.Opposite })
+	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Within(*m.feel, mostShared) && t.Compare(*m.feel) != same.Opposite })
 }
 
-// agree notes that a thought was said again: if that was in another focus, two
-// ways lead to it.
+// agree notes in a list that is the state's own that a thought was said again: if
+// that was in another focus, two ways lead to it.
 func (s *state) agree(at int) {
 	if o := s.Said[at]; o.Agreed || o.Focus == s.Focus.Question {
 		return
 	}
 	m := *s.Said[at]
 	m.Agreed = true
-	s.Said = slices.Clone(s.Said)
 	s.Said[at] = &m
 	s.Worth.Agreed++
 }
