@@ -1,10 +1,6 @@
 package ponder
 
-import (
-	"encoding/json"
-
-	"ponder/llm"
-)
+import "encoding/json"
 
 func (UserMessage) Type() string      { return "user_message" }
 func (AssistantMessage) Type() string { return "assistant_message" }
@@ -139,19 +135,4 @@ func (b CallFinished) Text() string {
 		return ""
 	}
 	return b.Message.Text()
-}
-
-// An appender is a body that writes its data by itself, because it is long.
-type appender interface{ appendTo(w *jsonWriter) }
-
-func (b CallFinished) appendTo(w *jsonWriter) {
-	message := b.Message
-	if message.Role == "" && message.Parts == nil {
-		w.value(b)
-		return
-	}
-	b.Message = llm.Message{}
-	w.b = append(w.b, `{"message":`...)
-	w.message(message)
-	w.fields(b, `{`)
 }

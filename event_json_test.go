@@ -3,6 +3,8 @@ package ponder
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -100,11 +102,88 @@ func TestWrittenAsPackageJSONDoes(t *testing.T) {
 			}
 		}
 	})
+	subsets(t, func(b Thought) { written(t, b) })
+	subsets(t, func(b SubQuestion) { written(t, b) })
+	subsets(t, func(b QuestionUpdated) { written(t, b) })
+	subsets(t, func(b Progress) { written(t, b) })
+	subsets(t, func(b CallStarted) { written(t, b) })
+	subsets(t, func(o Outcome) { written(t, CallFinished{Outcome: o}) })
+	subsets(t, func(o Outcome) { written(t, CallFinished{Took: 1, Outcome: o}) })
+	subsets(t, func(c Cost) { written(t, CallStarted{Held: c}) })
+	subsets(t, func(u llm.Usage) {
+		var w jsonWriter
+		if w.usage(&u); w.err != nil || string(w.b) != plain(t, u) {
+			t.Errorf("%v: wrote %s\nwant %s", w.err, w.b, plain(t, u))
+		}
+	})
 	subsets(t, func(h head) {
 		w := jsonWriter{b: []byte("{")}
 		w.head(&h)
 		if got := string(w.b) + "}"; w.err != nil || got != plain(t, h) {
 			t.Errorf("%v: wrote %s\nwant %s", w.err, got, plain(t, h))
+		}
+	})
+}
+
+// written compares what a body writes with what package json does.
+func written(t *testing.T, b Body) {
+	t.Helper()
+	w := jsonWriter{b: []byte("{")}
+	w.data(b) // a field, if it is not empty
+	want := ""
+	if js := plain(t, b); js != "{}" {
+		want = `"data":` + js
+	}
+	if got := string(w.b[1:]); w.err != nil || got != want {
+		t.Errorf("%v: wrote %s\nwant %s", w.err, got, want)
+	}
+}
+
+// A schema is written the same the first time and the next, whatever there are
+// between.
+func TestSchemasAgain(t *testing.T) {
+	var w jsonWriter
+	for range 3 {
+		for n := range 20 {
+			for _, js := range []string{`{"n":%d,"a":"<&>"}`, `{ "n" : %d }`, `[%d, "` + strings.Repeat("long", 3000) + `"]`, `%d`} {
+				req := llm.Request{Schema: &llm.Schema{JSON: json.RawMessage(fmt.Sprintf(js, n))}}
+				w.b = w.b[:0]
+				if w.request(&req); w.err != nil || string(w.b) != plain(t, req) {
+					t.Fatalf("%v: wrote %s\nwant %s", w.err, w.b, plain(t, req))
+				}
+			}
+		}
+	}
+	if len(w.compact) > 8 {
+		t.Errorf("%d schemas are remembered", len(w.compact))
+	}
+}
+
+func FuzzNumber(f *testing.F) {
+	for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 1e-6, 9.99e-7, 1e20, 1e21, -1e21, math.MaxFloat64, math.SmallestNonzeroFloat64, 1.0 / 3} {
+		f.Add(x)
+	}
+	f.Fuzz(func(t *testing.T, x float64) {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			t.Skip()
+		}
+		var w jsonWriter
+		if w.decimal(x); w.err != nil || string(w.b) != plain(t, x) {
+			t.Errorf("%v: wrote %s, want %s", w.err, w.b, plain(t, x))
+		}
+	})
+}
+
+func FuzzTime(f *testing.F) {
+	f.Add(int64(0), int64(0))
+	f.Add(int64(1779021045), int64(123456789))
+	f.Add(int64(-62135596800), int64(999))
+	f.Add(int64(-70000000000), int64(1))
+	f.Add(int64(253402300800), int64(1))
+	f.Fuzz(func(t *testing.T, sec, nsec int64) {
+		at := time.Unix(sec, nsec).UTC()
+		if got, want := string(appendTime(nil, at)), at.Format(timeFormat); got != want {
+			t.Errorf("wrote %s, want %s", got, want)
 		}
 	})
 }
