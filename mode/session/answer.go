@@ -141,8 +141,10 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 	return kept, nil
 }
 
-// heardOnly returns those of a list of thoughts that say anything, each once.
-func heardOnly(list []heard) (kept []heard) {
+// heardOnly returns those of a list of thoughts that say anything, each once, in the
+// place of the list.
+func heardOnly(list []heard) []heard {
+	kept := list[:0]
 	for _, h := range list {
 		h.Text, h.Kind = clip(clean(h.Text), maxThought), kindOf(h.Kind)
 		if len(kept) < maxThoughts && said(h.Text) && !repeated(kept, h.Text) {
@@ -225,13 +227,18 @@ func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
 	return kept, ranks, nil
 }
 
-// bounded returns those of a list of questions that say anything, as many as are taken.
-func bounded(list []asked) (kept []asked) {
+// bounded returns those of a list of questions that say anything, as many as are
+// taken, in the place of the list; nil if there are none.
+func bounded(list []asked) []asked {
+	kept := list[:0]
 	for _, q := range list {
 		q.Text, q.Why = clip(oneLine(q.Text), maxQuestion), clip(oneLine(q.Why), maxQuestion)
 		if len(kept) < maxQuestions && said(q.Text) {
 			kept = append(kept, q)
 		}
+	}
+	if len(kept) == 0 {
+		return nil
 	}
 	return kept
 }
@@ -289,7 +296,7 @@ func said(text string) bool {
 func kindOf(word string) string {
 	for _, k := range kinds {
 		if k.name == word {
-			return word
+			return k.name // not what keeps the answer
 		}
 	}
 	word = strings.ToLower(strings.TrimLeft(fold(word), " \t*_`'\"[(<"))

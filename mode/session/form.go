@@ -7,30 +7,42 @@ import (
 
 // A plainAnswer is what models mostly answer: JSON in the form that was asked for.
 // It is read at once; all else is read with patience, by objects and records.
-type plainAnswer struct {
-	Thoughts []struct {
+type (
+	plainAnswer struct {
+		Thoughts  []plainThought  `json:"thoughts"`
+		Questions []plainQuestion `json:"questions"`
+		Ranked    []plainRank     `json:"ranked"`
+		Settled   bool            `json:"settled"`
+	}
+	plainThought struct {
 		Thought    string   `json:"thought"`
 		Type       string   `json:"type"`
 		Confidence *float64 `json:"confidence"`
 		Importance *float64 `json:"importance"`
 		Cites      []string `json:"cites"`
-	} `json:"thoughts"`
-	Questions []struct {
+	}
+	plainQuestion struct {
 		Question string   `json:"question"`
 		Priority *float64 `json:"priority"`
 		Why      string   `json:"why"`
 		Parent   string   `json:"parent"`
-	} `json:"questions"`
-	Ranked []struct {
+	}
+	plainRank struct {
 		ID       string   `json:"id"`
 		Priority *float64 `json:"priority"`
-	} `json:"ranked"`
-	Settled bool `json:"settled"`
-}
+	}
+)
 
 // inForm reads an answer, and reports whether it has the form.
-func inForm(text string) (f plainAnswer, ok bool) {
-	return f, strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &f) == nil
+func inForm(text string) (plainAnswer, bool) {
+	if !strings.HasPrefix(text, "{") {
+		return plainAnswer{}, false
+	}
+	if f, ok := readPlain(text); ok {
+		return f, true
+	}
+	f := plainAnswer{}
+	return f, json.Unmarshal([]byte(text), &f) == nil
 }
 
 // thoughts returns the thoughts of an answer, and reports whether they are there

@@ -1,9 +1,12 @@
 package session
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"ponder"
 )
@@ -23,6 +26,40 @@ func sane(t *testing.T, text string, most int) {
 	t.Helper()
 	if len(text) > most || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") || text != strings.TrimSpace(text) {
 		t.Errorf("not sane: %q", text)
+	}
+}
+
+// What is plain is read as package json reads it.
+func FuzzReadPlain(f *testing.F) {
+	for _, text := range []string{
+		`{"thoughts":[{"thought":"A \u00e9\ud83d\ude00 \"b\"\n","type":"insight","confidence":0.70,"importance":1,"cites":["e1","e2"]},{}],"questions":[],"settled":true} `,
+		` { "questions" : [ { "question" : "Why?" , "priority" : 10 , "why" : "ü" , "parent" : "" } ] , "ranked" : [ { "id" : "q1" , "priority" : 3 } ] , "settled" : false } `,
+		`{"thoughts":[{"thought":"a","thought":"b","cites":["x"],"cites":[],"confidence":1,"confidence":2}],"ranked":[]}`,
+		`{}`, `{"settled":truefalse}`, `{"thoughts":[{"confidence":01}]}`, `{"thoughts":[{"confidence":1.}]}`, `{"thoughts":[,]}`, `{"questions":[{"priority":1e3}]}{`, `{"thoughts":[{"thought":"\x"}]}`, "{\"questions\":[{\"why\":\"\xff\\t\xff\"}]}",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := readPlain(text)
+		if !ok {
+			return
+		}
+		var want plainAnswer
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatalf("%q is read, but %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	})
+}
+
+// What models mostly answer is plain.
+func TestReadPlain(t *testing.T) {
+	const text = `{"thoughts":[{"thought":"It is \"so\".","type":"insight","confidence":0.7,"importance":0.5,"cites":["e1"]}],"questions":[{"question":"Why?","priority":7,"why":"It helps.","parent":"q1"}],"ranked":[{"id":"q2","priority":3}],"settled":false}`
+	f, ok := readPlain(text)
+	if !ok || len(f.Thoughts) != 1 || f.Thoughts[0].Thought != `It is "so".` || *f.Thoughts[0].Confidence != 0.7 || len(f.Questions) != 1 || len(f.Ranked) != 1 {
+		t.Errorf("%v %+v", ok, f)
 	}
 }
 
