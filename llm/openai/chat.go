@@ -55,6 +55,8 @@ type (
 		Doc    string          `json:"description,omitempty"`
 		Schema json.RawMessage `json:"schema"`
 		Strict bool            `json:"strict"`
+
+		written []byte // Schema, as it is sent; nil if that is not known
 	}
 	tool struct {
 		Type     string   `json:"type"`
@@ -195,7 +197,7 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	name := wire.SchemaName(s)
 	switch t {
 	case tierNative:
-		body.Format = &format{Type: "json_schema", Schema: &namedShape{Name: name, Doc: shape.doc, Schema: shape.schema, Strict: shape.strict}}
+		body.Format = &format{Type: "json_schema", Schema: &namedShape{Name: name, Doc: shape.doc, Schema: shape.schema, Strict: shape.strict, written: shape.written}}
 		return ""
 	case tierForced:
 		p.answer = name

@@ -2,8 +2,8 @@
 // dialects: chat completions everywhere, the Responses API at OpenAI's own host.
 //
 // hosts.go is a table of what hosts do differently. A chat request is
-// translated in chat.go and message.go, its answer in chat_fold.go; the
-// Responses API has responses.go and responses_fold.go. strict.go rewrites
+// translated in chat.go and message.go and written by chat_write.go, its answer is
+// read in chat_fold.go; the Responses API has responses.go and responses_fold.go. strict.go rewrites
 // schemas for modes that enforce them, usage.go counts, quick.go finds the words in
 // the many small pieces of a stream, check.go and embed.go ask for other things
 // than answers.
@@ -300,7 +300,7 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := wire.Body(p.body)
+	body, err := encode(p.body)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,10 +10,11 @@ import (
 
 // A shape is a schema as a request says it.
 type shape struct {
-	schema json.RawMessage
-	doc    string
-	strict bool // it can be enforced
-	object bool // it is of objects
+	schema  json.RawMessage
+	written []byte // schema as it is sent, or nil if it is none
+	doc     string
+	strict  bool // it can be enforced
+	object  bool // it is of objects
 }
 
 // shapes remembers schemas, for a program has few and asks for them often. It is
@@ -36,6 +37,9 @@ func (s *shapes) of(schema json.RawMessage) shape {
 	out := shape{schema: schema, doc: wire.SchemaDoc(schema), object: wire.IsObjectSchema(schema)}
 	if enforced, ok := strictSchema(schema); ok {
 		out.schema, out.strict = enforced, true
+	}
+	if js, err := wire.Body(out.schema); err == nil {
+		out.written = js
 	}
 	if s.known == nil || len(s.known) >= maxShapes {
 		s.known = map[string]shape{}
