@@ -35,7 +35,7 @@ func FuzzReadPlain(f *testing.F) {
 		`{"thoughts":[{"thought":"A \u00e9\ud83d\ude00 \"b\"\n","type":"insight","confidence":0.70,"importance":1,"cites":["e1","e2"]},{}],"questions":[],"settled":true} `,
 		` { "questions" : [ { "question" : "Why?" , "priority" : 10 , "why" : "ü" , "parent" : "" } ] , "ranked" : [ { "id" : "q1" , "priority" : 3 } ] , "settled" : false } `,
 		`{"thoughts":[{"thought":"a","thought":"b","cites":["x"],"cites":[],"confidence":1,"confidence":2}],"ranked":[]}`,
-		`{}`, `{"settled":truefalse}`, `{"thoughts":[{"confidence":01}]}`, `{"thoughts":[{"confidence":1.}]}`, `{"thoughts":[,]}`, `{"questions":[{"priority":1e3}]}{`, `{"thoughts":[{"thought":"\x"}]}`, "{\"questions\":[{\"why\":\"\xff\\t\xff\"}]}",
+		`{}`, `{"settled":truefalse}`, `{"thoughts":[{"confidence":01}]}`, `{"thoughts":[{"confidence":1.}]}`, `{"thoughts":[{"confidence":0.1234567890123456,"importance":123456789.012345}]}`, `{"thoughts":[{"confidence":00.5}]}`, `{"thoughts":[,]}`, `{"questions":[{"priority":1e3}]}{`, `{"thoughts":[{"thought":"\x"}]}`, "{\"questions\":[{\"why\":\"\xff\\t\xff\"}]}",
 	} {
 		f.Add(text)
 	}

@@ -1,15 +1,13 @@
 package session
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // A plainReader reads JSON that is plain: members with the names that are asked for,
-// no nulls, no exponents. At all else it is lost, and package json has to read it.
+// no nulls, no exponents, no numbers of characters. At all else it is lost, and package json has to read it.
 // So it takes a fifth of the time.
 type plainReader struct {
 	text string
@@ -184,32 +182,58 @@ func (r *plainReader) quoted() string {
 }
 
 // escaped returns a text in quotes that has escapes.
-func (r *plainReader) escaped(js string) (text string) {
-	r.lost = json.Unmarshal([]byte(js), &text) != nil
-	return text
+func (r *plainReader) escaped(js string) string {
+	text := make([]byte, 0, len(js))
+	for i := 1; i < len(js)-1; i++ {
+		c := js[i]
+		if c == '\\' {
+			i++
+			switch c = js[i]; c {
+			case '"', '\\', '/':
+			case 'n':
+				c = '\n'
+			case 't':
+				c = '\t'
+			default: // such as \u00e9
+				r.lost = true
+				return ""
+			}
+		}
+		text = append(text, c)
+	}
+	return string(text)
 }
 
 // number reads a number such as 7 or 0.7.
 func (r *plainReader) number() *float64 {
 	r.peek()
-	from := r.at
-	whole := r.digits()
-	if r.lost = r.lost || whole == 0 || whole > 1 && r.text[from] == '0'; !r.lost && r.at < len(r.text) && r.text[r.at] == '.' {
-		r.at++
-		r.lost = r.digits() == 0
+	x, whole := r.digits(0)
+	if whole == 0 || whole > 1 && r.text[r.at-whole] == '0' {
+		r.lost = true
 	}
-	x, err := strconv.ParseFloat(r.text[from:r.at], 64)
-	r.lost = r.lost || err != nil
-	return &x
+	parts, below := 0, 1.0
+	if r.at < len(r.text) && r.text[r.at] == '.' {
+		r.at++
+		x, parts = r.digits(x)
+		r.lost = r.lost || parts == 0
+	}
+	if whole+parts > 15 { // more than are exact
+		r.lost = true
+	}
+	for range parts {
+		below *= 10
+	}
+	value := x / below
+	return &value
 }
 
-// digits takes digits and returns how many those are.
-func (r *plainReader) digits() (n int) {
-	for r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9' {
-		r.at++
+// digits takes digits that follow those of x, and returns how many those are.
+func (r *plainReader) digits(x float64) (all float64, n int) {
+	for ; r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9'; r.at++ {
+		x = 10*x + float64(r.text[r.at]-'0')
 		n++
 	}
-	return n
+	return x, n
 }
 
 // truth reads true or false.
