@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -190,7 +192,11 @@ func (s *Scanner) Text(to *string) bool {
 		return false
 	}
 	plain, ascii := true, true
-	for s.at++; s.at < len(s.data) && s.data[s.at] != '"'; s.at++ {
+	for s.at++; ; s.at++ {
+		s.run()
+		if s.at >= len(s.data) || s.data[s.at] == '"' {
+			break
+		}
 		switch b := s.data[s.at]; {
 		case b == '\\':
 			plain = false
@@ -219,6 +225,21 @@ func (s *Scanner) Text(to *string) bool {
 	return err == nil
 }
 
+// run passes over what stands for itself in a string and is ASCII: some of it or all.
+// It looks at eight bytes at once; the first that is not so, and perhaps some behind
+// it, has its highest bit set then.
+func (s *Scanner) run() {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for s.at+8 <= len(s.data) {
+		v := binary.LittleEndian.Uint64(s.data[s.at:])
+		quote, slash := v^(ones*'"'), v^(ones*'\\')
+		n := bits.TrailingZeros64((v|(v-ones*' ')|(quote-ones)|(slash-ones))&tops) / 8
+		if s.at += n; n < 8 {
+			return
+		}
+	}
+}
+
 // Same is Text for what is most likely in to already. It does not take no text
 // for another.
 func (s *Scanner) Same(to *string) bool {
@@ -242,18 +263,20 @@ const (
 func unescape(text []byte, to *string) bool {
 	var out strings.Builder
 	out.Grow(len(text))
-	for i := 0; i < len(text); i++ {
-		b := text[i]
-		if b == '\\' {
-			i++ // a string does not end in a lone backslash
-			n := strings.IndexByte(escapes, text[i])
-			if n < 0 {
-				return false
-			}
-			b = escaped[n]
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			break
 		}
-		out.WriteByte(b)
+		n := strings.IndexByte(escapes, text[i+1]) // a string does not end in a lone backslash
+		if n < 0 {
+			return false
+		}
+		out.Write(text[:i])
+		out.WriteByte(escaped[n])
+		text = text[i+2:]
 	}
+	out.Write(text)
 	*to = out.String()
 	return true
 }
