@@ -34,7 +34,7 @@ type question struct {
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // once it was explored
 
-	feel *same.Text
+	feel same.Text
 }
 
 // raise adds questions and returns their events. One that was asked already, in
@@ -52,7 +52,7 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 			continue
 		}
 		raised++
-		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: feel},
+		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: *feel},
 			ponder.SubQuestion{Parent: s.parent(a.Parent), Unaided: unaided}))
 	}
 	return add
@@ -153,7 +153,7 @@ func push[E any](list []E, e E, most int) []E {
 // known reports whether a question was asked before, and where it is among those
 // that are open, or -1.
 func (s *state) known(q *same.Text) (int, bool) {
-	is := func(o *question) bool { return q.Compare(*o.feel) == same.Same }
+	is := func(o *question) bool { return q.Compare(o.feel) == same.Same }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, true
 	}

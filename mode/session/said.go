@@ -25,7 +25,7 @@ type memo struct {
 	Agreed bool    `json:"agreed,omitempty"` // another focus came to it as well
 	Weight float64 `json:"weight"`           // importance times confidence
 
-	feel *same.Text
+	feel same.Text
 }
 
 // feel returns what is compared of a text.
@@ -38,15 +38,15 @@ func feel(text string) *same.Text {
 func (s *state) feel() {
 	s.input = feel(s.run.Input)
 	for _, m := range s.Said {
-		m.feel = feel(m.Text)
+		m.feel = same.Of(m.Text)
 	}
 	for _, list := range [][]*question{s.Open, s.Explored} {
 		for _, q := range list {
-			q.feel = feel(q.Text)
+			q.feel = same.Of(q.Text)
 		}
 	}
 	for i := range s.Facts {
-		s.Facts[i].feel = feel(s.Facts[i].Text)
+		s.Facts[i].feel = same.Of(s.Facts[i].Text)
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		if s.hardlyNew(feel) {
 			s.Worth.Old++
 		}
-		s.Said = remembered(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, Weight: weight(b), feel: feel})
+		s.Said = remembered(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, Weight: weight(b), feel: *feel})
 		s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence})
 		s.Counts.Thoughts++
 		s.Since++
@@ -134,7 +134,7 @@ func (s *state) compare(text string, t *same.Text) (at int, opposed bool) {
 		if s.Said[i].Text == text {
 			return i, opposed
 		}
-		switch t.Compare(*s.Said[i].feel) {
+		switch t.Compare(s.Said[i].feel) {
 		case same.Same:
 			return i, opposed
 		case same.Opposite:
@@ -148,7 +148,7 @@ func (s *state) compare(text string, t *same.Text) (at int, opposed bool) {
 // are all its names and numbers: it may say something else of them, and is kept; but
 // where nothing but that comes, it is enough.
 func (s *state) hardlyNew(t *same.Text) bool {
-	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Within(*m.feel, mostShared) && t.Compare(*m.feel) != same.Opposite })
+	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Within(m.feel, mostShared) && t.Compare(m.feel) != same.Opposite })
 }
 
 // agree notes in a list that is the state's own that a thought was said again: if
@@ -166,7 +166,7 @@ func (s *state) agree(at int) {
 // against returns the ids of the corrections that a thought contradicts.
 func (s *state) against(t *same.Text) (ids []string) {
 	for _, f := range s.Facts {
-		if t.Compare(*f.feel) == same.Opposite {
+		if t.Compare(f.feel) == same.Opposite {
 			ids = append(ids, f.ID)
 		}
 	}

@@ -45,7 +45,7 @@ type fact struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 
-	feel *same.Text
+	feel same.Text
 }
 
 // A reply says what became of a wish.
@@ -160,10 +160,10 @@ func (s *state) add(text string, priority int) reply {
 	if i, known := s.known(feel); i >= 0 {
 		q := s.Open[i]
 		return reply{text: fmt.Sprintf("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority)), add: s.urge(i, priority, "asked again by the user")}
-	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(*q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
+	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
 		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
-	b := s.pose(&question{Text: text, Priority: priority, feel: feel}, ponder.SubQuestion{By: "user"})
+	b := s.pose(&question{Text: text, Priority: priority, feel: *feel}, ponder.SubQuestion{By: "user"})
 	return reply{text: fmt.Sprintf("question q%d is added with priority %d", s.Counts.Questions, priority), add: []ponder.Body{b}}
 }
 
@@ -229,7 +229,7 @@ func (s *state) correct(text string) reply {
 		return refuse("there are %d corrections already, which is the most", maxFacts)
 	}
 	s.Counts.Facts++
-	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: feel(text)}
+	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: same.Of(text)}
 	s.Facts = append(slices.Clip(s.Facts), f)
 	return reply{text: "correction " + f.ID + " holds from now on", cancelled: s.anew(func(*cell) bool { return true })}
 }
