@@ -152,11 +152,16 @@ func (h *holder) fold(events ...Event) error {
 		ev = ev.Stamp(h.thread, h.line.head+1, now)
 		h.line.apply(ev)
 		h.batch = append(h.batch, ev)
-		if b, ok := ev.Body.(RunFinished); ok && b.Status == Failed {
-			h.Logger.Warn("run failed", "thread", h.thread, "run", ev.Run, "reason", b.Reason)
-		}
+		h.warn(ev)
 	}
 	return h.recall()
+}
+
+// warn logs that a run failed.
+func (h *holder) warn(ev Event) {
+	if b, ok := ev.Body.(RunFinished); ok && b.Status == Failed {
+		h.Logger.Warn("run failed", "thread", h.thread, "run", ev.Run, "reason", b.Reason)
+	}
 }
 
 // commit writes what was folded. If that is refused, the fold is not to be used

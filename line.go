@@ -40,6 +40,25 @@ func (l *line) apply(ev Event) {
 			r.watch(l.elapsed)
 		}
 	}
+	shown := l.note(ev)
+	l.wakes(ev)
+	if !shown {
+		return
+	}
+	for _, r := range l.order {
+		if r.sees(ev) {
+			r.feed(ev)
+		}
+	}
+	for _, r := range l.rested {
+		if r.sees(ev) {
+			r.feed(ev)
+		}
+	}
+}
+
+// note folds what an event means to the engine, and reports whether modes may see it.
+func (l *line) note(ev Event) (shown bool) {
 	r, shown := l.runs[ev.Run], true
 	switch b := ev.Body.(type) {
 	case RunStarted:
@@ -85,19 +104,7 @@ func (l *line) apply(ev Event) {
 			r.wrote(c)
 		}
 	}
-	l.wakes(ev)
-	if shown {
-		for _, r := range l.order {
-			if r.sees(ev) {
-				r.feed(ev)
-			}
-		}
-		for _, r := range l.rested {
-			if r.sees(ev) {
-				r.feed(ev)
-			}
-		}
-	}
+	return shown
 }
 
 // wakes notes which modes ev starts a run of.

@@ -99,20 +99,24 @@ func (h *holder) collect() {
 func (h *holder) settle() {
 	h.results = slices.DeleteFunc(h.results, func(r result) bool { return h.line.open[r.id] == nil })
 	for _, r := range h.results {
-		in := h.line.open[r.id]
-		ev := Event{Run: in.run.ID, Cause: in.cause, Internal: in.inner}
-		if r.tool != nil {
-			b := *r.tool
-			b.Outcome = in.outcome(b.Outcome)
-			ev.Body = b
-		} else {
-			b := *r.call
-			b.Message = h.redacted(in.run.mode, b.Message)
-			b.Outcome = in.outcome(b.Outcome)
-			ev.Body = b
-		}
-		h.fold(ev) // its error is that of reading, which the next round meets again
+		h.fold(h.event(h.line.open[r.id], r)) // its error is that of reading, which the next round meets again
 	}
+}
+
+// event returns the event of what an attempt came to.
+func (h *holder) event(in *intent, r result) Event {
+	ev := Event{Run: in.run.ID, Cause: in.cause, Internal: in.inner}
+	if r.tool != nil {
+		b := *r.tool
+		b.Outcome = in.outcome(b.Outcome)
+		ev.Body = b
+		return ev
+	}
+	b := *r.call
+	b.Message = h.redacted(in.run.mode, b.Message)
+	b.Outcome = in.outcome(b.Outcome)
+	ev.Body = b
+	return ev
 }
 
 // outcome marks what nobody wants any more.

@@ -144,7 +144,7 @@ func (s *state) lookedCell(key string, b ponder.ToolResult) {
 }
 
 // answeredCell goes on after a call for thoughts.
-func (s *state) answeredCell(key string, b ponder.CallFinished) {
+func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 	c := s.cell(key)
 	if c == nil || s.Step.Do != thoughts {
 		return

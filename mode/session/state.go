@@ -209,9 +209,9 @@ func (s *state) see(ev ponder.Event) {
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		if s.Step.inWave() {
-			s.answeredCell(key, b)
+			s.answeredCell(key, &b)
 		} else if key == s.Step.key() {
-			s.called(b)
+			s.called(&b)
 		}
 	case ponder.ToolResult:
 		switch {

@@ -19,7 +19,7 @@ const (
 )
 
 // called goes on after the result of a call that is alone.
-func (s *state) called(b ponder.CallFinished) {
+func (s *state) called(b *ponder.CallFinished) {
 	if b.Error != "" {
 		s.failed(b.Outcome)
 		return
@@ -38,7 +38,7 @@ func (s *state) called(b ponder.CallFinished) {
 }
 
 // heardOf returns as much of an answer as is looked at.
-func heardOf(b ponder.CallFinished) string {
+func heardOf(b *ponder.CallFinished) string {
 	text := b.Message.Text()
 	return text[:min(len(text), maxHeard)]
 }
