@@ -54,6 +54,26 @@ func FuzzReadPlain(f *testing.F) {
 	})
 }
 
+func FuzzReadPlainSummary(f *testing.F) {
+	for _, text := range []string{
+		`{"synthesis":"It is so.","insights":["One","","Two \"2\""],"confidence":0.7,"remaining":[]}`, `{"answer":"So.","confidence":7}`, `{"answer":"A","synthesis":"B"}`,
+		`{"synthesis":"","answer":"B"}`, `{"answer":"A","answer":"B","remaining":["x"],"remaining":[]}`, `{"insights":["x"]}`, ` {"answer":" x "} `,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := readPlainSummary(text)
+		if !ok {
+			return
+		}
+		want, ok := patientSummary(text)
+		got.Insights, got.Remaining, want.Insights, want.Remaining = items(got.Insights), items(got.Remaining), items(want.Insights), items(want.Remaining)
+		if diff := cmp.Diff(want, got); diff != "" || !ok {
+			t.Errorf("%q %v (-want +got):\n%s", text, ok, diff)
+		}
+	})
+}
+
 // What models mostly answer is plain.
 func TestReadPlain(t *testing.T) {
 	const text = `{"thoughts":[{"thought":"It is \"so\".","type":"insight","confidence":0.7,"importance":0.5,"cites":["e1"]}],"questions":[{"question":"Why?","priority":7,"why":"It helps.","parent":"q1"}],"ranked":[{"id":"q2","priority":3}],"settled":false}`

@@ -40,6 +40,14 @@ func questionsInJSON(text string) (list []asked, ok bool) {
 
 // summaryInJSON reads a synthesis or an answer.
 func summaryInJSON(text string) (summary, bool) {
+	if sum, ok := readPlainSummary(text); ok {
+		return sum, true
+	}
+	return patientSummary(text)
+}
+
+// patientSummary reads a synthesis or an answer in whatever names.
+func patientSummary(text string) (summary, bool) {
 	for _, m := range objects(text, "") {
 		sum := summary{
 			Text:     m.text("synthesis", "answer", "synthesis_text", "final_answer", "summary", "text", "content"),

@@ -39,6 +39,28 @@ func readPlain(text string) (f plainAnswer, ok bool) {
 	return f, !r.lost && r.peek() == 0 && r.at == len(text)
 }
 
+// readPlainSummary reads a synthesis or an answer, and reports whether it is plain.
+func readPlainSummary(text string) (sum summary, ok bool) {
+	r := plainReader{text: text}
+	sum.Confidence = defaultConfidence
+	r.object(func(name string) {
+		switch name {
+		case "synthesis", "answer":
+			r.lost = r.lost || sum.Text != "" // that of the two which counts is not told apart here
+			sum.Text = r.string()
+		case "insights":
+			sum.Insights = r.strings()
+		case "remaining":
+			sum.Remaining = r.strings()
+		case "confidence":
+			sum.Confidence = scaled(*r.number())
+		default:
+			r.lost = true
+		}
+	})
+	return sum, !r.lost && r.peek() == 0 && r.at == len(text) && strings.TrimSpace(sum.Text) != ""
+}
+
 func (r *plainReader) thought() (t plainThought) {
 	r.object(func(name string) {
 		switch name {
