@@ -3,7 +3,8 @@ package claim
 import "slices"
 
 // qualifiers returns what a text puts behind a name to tell it from others: "Michigan"
-// of "Blue Lake, Michigan", and "film" of "Red Sand (film)". The name is some words.
+// of "Blue Lake, Michigan" and of "Blue Lake in Michigan has", "film" of "Red Sand
+// (film)", and "footballer" of "Jay Arn, the footballer,". The name is some words.
 func qualifiers(lines [][]lexeme, name []string) []string {
 	for _, line := range lines {
 		for i := 1; i < len(line); i++ {
@@ -22,7 +23,12 @@ func qualifierAt(line []lexeme, i int) (list []string) {
 	switch line[i].fold {
 	case "(":
 		return bracketed(line, i+1)
+	case "in":
+		return placeOfSubject(line, i)
 	case ",":
+		if list := apposition(line, i+1); len(list) > 0 {
+			return list
+		}
 		for k := i; foldAt(line, k, ",") && upperAt(line, k+1); {
 			for k++; upperAt(line, k); k++ {
 				list = append(list, line[k].fold)
@@ -30,6 +36,45 @@ func qualifierAt(line []lexeme, i int) (list []string) {
 		}
 	}
 	return sortedSet(list)
+}
+
+// placeOfSubject returns the words of the place that stands between the name which a
+// sentence begins with and its verb.
+func placeOfSubject(line []lexeme, i int) (list []string) {
+	for k, x := range line[:i] {
+		if !x.upper && !(k == 0 && articles[x.fold]) && !nameLinks[x.fold] {
+			return nil
+		}
+	}
+	k := i + 1
+	for ; upperAt(line, k) && monthOf(line[k].fold) == 0; k++ {
+		list = append(list, line[k].fold)
+	}
+	if k >= len(line) || line[k].kind != lexWord || upperAt(line, k) {
+		return nil
+	}
+	return sortedSet(list)
+}
+
+const maxApposition = 8 // words
+
+// apposition returns the words between an article and the comma that ends what a thing is
+// said to be.
+func apposition(line []lexeme, i int) (list []string) {
+	if i >= len(line) || line[i].upper || !articles[line[i].fold] && !another[line[i].fold] {
+		return nil
+	}
+	for k := i + 1; k < len(line) && k <= i+maxApposition; k++ {
+		switch x := line[k]; {
+		case x.fold == ",":
+			return sortedSet(list)
+		case x.kind != lexWord:
+			return nil
+		case !articles[x.fold] && !nameLinks[x.fold] && x.fold != "in":
+			list = append(list, x.fold)
+		}
+	}
+	return nil
 }
 
 // bracketed returns the words up to a closing bracket, if they are no dates of a life.
