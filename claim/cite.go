@@ -85,7 +85,8 @@ func (c *citer) pass(text string) string {
 	c.out = c.out[:0]
 	c.labels = c.unknownLabels()
 	c.code = c.code[:0]
-	for _, b := range blocks(text) {
+	parts, _ := blocks(text)
+	for _, b := range parts {
 		if b.kind == code {
 			c.code = append(c.code, b.span)
 		}

@@ -16,20 +16,37 @@ const (
 // sources are there too, as not factual. The sentences do not overlap; there are at most
 // 400 of at most 4 KiB: what is longer is cut, and what comes after is left out.
 func Split(text string) []Sentence {
-	var list []Sentence
-	for _, b := range blocks(text) {
+	list, _ := splitTo(text)
+	return list
+}
+
+// Bounded returns as much of a text as Split reads, and whether that is less than all of
+// it. What Split would leave out is neither checked nor marked.
+func Bounded(text string) (string, bool) {
+	_, end := splitTo(text)
+	if !lettered(text[end:]) {
+		return text, false
+	}
+	return strings.TrimSpace(text[:end]), true
+}
+
+// splitTo returns the sentences of a text and where what was read of it ends.
+func splitTo(text string) (list []Sentence, end int) {
+	parts, end := blocks(text)
+	for _, b := range parts {
 		for _, s := range b.sentences(text) {
 			for _, part := range pieces(text, s) {
-				if len(list) == maxSentences {
-					return list
+				sentence, ok := read(text, part, b.kind)
+				if ok && len(list) == maxSentences {
+					return list, list[len(list)-1].End
 				}
-				if sentence, ok := read(text, part, b.kind); ok {
+				if ok {
 					list = append(list, sentence)
 				}
 			}
 		}
 	}
-	return list
+	return list, end
 }
 
 // read returns the sentence at a place, or false if there are no words in it.
@@ -110,10 +127,11 @@ type blocker struct {
 	sources bool   // under a heading of a list of sources
 }
 
-// blocks returns the blocks of a text.
-func blocks(text string) []block {
+// blocks returns the blocks of a text, and where what was read of it ends.
+func blocks(text string) ([]block, int) {
 	b := blocker{text: text}
-	for at := 0; at < len(text) && len(b.list) < 4*maxSentences; {
+	at := 0
+	for at < len(text) && len(b.list) < 4*maxSentences {
 		end := strings.IndexByte(text[at:], '\n')
 		if end < 0 {
 			end = len(text)
@@ -121,9 +139,9 @@ func blocks(text string) []block {
 			end += at
 		}
 		b.line(at, end)
-		at = end + 1
+		at = min(end+1, len(text))
 	}
-	return b.list
+	return b.list, at
 }
 
 // line reads the line from start to end.

@@ -70,6 +70,30 @@ func TestSplitCites(t *testing.T) {
 	}
 }
 
+// What Split would leave out is cut off, and nothing else.
+func TestBounded(t *testing.T) {
+	many := strings.Repeat("It is red. ", maxSentences)
+	for _, c := range []struct {
+		name, text, want string
+		left             bool
+	}{
+		{"short", "It is red [e1].\n", "It is red [e1].\n", false},
+		{"as many as are read", many, many, false},
+		{"one more", many + "It is blue.", strings.TrimSpace(many), true},
+		{"no words behind", many + "\n\n---\n", many + "\n\n---\n", false},
+		{"blocks without words", strings.Repeat("- .\n", 4*maxSentences) + "It is red.", strings.TrimSpace(strings.Repeat("- .\n", 4*maxSentences)), true},
+		{"a long one", strings.Repeat("word ", 1<<19), "", true},
+	} {
+		got, left := Bounded(c.text)
+		if left != c.left || c.want != "" && got != c.want || len(got) > maxSentences*(maxSentence+1) {
+			t.Errorf("%s: %d of %d bytes, %t", c.name, len(got), len(c.text), left)
+		}
+		if again, more := Bounded(got); more || again != got {
+			t.Errorf("%s: again %d of %d bytes, %t", c.name, len(again), len(got), more)
+		}
+	}
+}
+
 func FuzzSplit(f *testing.F) {
 	f.Add("# A\n\nIt is 3.5 [e1]. Yes.\n\n| a | b |\n|--|--|\n| 1 | 2 |\n```\nx\n")
 	f.Add("> - **a** [x](y) [e1, e2].[e3] 。！[contradicted by e4]")
@@ -84,6 +108,10 @@ func FuzzSplit(f *testing.F) {
 				t.Fatalf("sentence at %d to %d after %d of %d", s.Start, s.End, end, len(text))
 			}
 			end = s.End
+		}
+		cut, left := Bounded(text)
+		if again := Split(cut); len(again) != len(list) || left != (cut != text) {
+			t.Fatalf("%d sentences of %d, %t", len(again), len(list), left)
 		}
 	})
 }
