@@ -210,6 +210,7 @@ func (d *decision) write(r *run, a Write) {
 	if old := r.acts[a.Key]; old != nil {
 		written = old.written
 	}
+	d.events = slices.Grow(d.events, max(0, len(a.Bodies)-written))
 	for i := written; i < len(a.Bodies); i++ {
 		d.emit(Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
 	}

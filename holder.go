@@ -147,6 +147,7 @@ func (h *holder) elapsed() time.Duration {
 // fold stamps events with their places and folds them, ahead of the log.
 func (h *holder) fold(events ...Event) error {
 	now, elapsed := time.Now().Truncate(time.Microsecond), h.elapsed().Truncate(time.Millisecond)
+	h.batch = slices.Grow(h.batch, len(events))
 	for _, ev := range events {
 		ev.After, ev.Elapsed = h.committed, elapsed
 		ev = ev.Stamp(h.thread, h.line.head+1, now)
