@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,12 +49,8 @@ func snippetOf(r search.Result, query string) string {
 		return strings.Join(r.Highlights, " … ")
 	}
 	if len(r.Snippet) < maxSnippet/4 && r.Text != "" {
-		var best []string
-		for _, h := range passages(r.URL, r.Title, visible(r.Text), query, bestSentences) {
-			best = append(best, h.Quote)
-		}
-		if len(best) > 0 {
-			return strings.Join(best, " … ")
+		if best := passages(r.URL, r.Title, visible(r.Text), query, bestSentences); len(best) > 0 {
+			return inOrder(best)
 		}
 	}
 	for _, text := range []string{r.Snippet, r.Summary, r.Text} {
@@ -62,4 +59,15 @@ func snippetOf(r search.Result, query string) string {
 		}
 	}
 	return ""
+}
+
+// inOrder joins sentences in the order of the page, with a mark where something is
+// left out between them.
+func inOrder(hits []hit) string {
+	slices.SortFunc(hits, func(a, b hit) int { return a.Start - b.Start })
+	quotes := make([]string, len(hits))
+	for i, h := range hits {
+		quotes[i] = h.Quote
+	}
+	return strings.Join(quotes, " … ")
 }
