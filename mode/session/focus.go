@@ -157,5 +157,5 @@ func (s *state) known(q *same.Text) (int, bool) {
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, true
 	}
-	return -1, q.Compare(*s.input) == same.Same || slices.ContainsFunc(s.Explored, is)
+	return -1, q.Compare(s.input) == same.Same || slices.ContainsFunc(s.Explored, is)
 }

@@ -36,7 +36,6 @@ func feel(text string) *same.Text {
 
 // feel makes what is not kept in checkpoints.
 func (s *state) feel() {
-	s.input = feel(s.run.Input)
 	for _, m := range s.Said {
 		m.feel = same.Of(m.Text)
 	}

@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/same"
 )
 
 // Name is the name of the mode.
@@ -146,9 +147,8 @@ func options(r ponder.Run) (Options, error) {
 
 // start returns the state of a session that has seen nothing.
 func start(r ponder.Run) *state {
-	s := &state{run: r, input: feel(r.Input), Calls: r.Budget.Calls}
-	var err error
-	s.opts, err = options(r)
+	opts, err := options(r)
+	s := &state{given: &given{r, opts, same.Of(r.Input)}, Calls: r.Budget.Calls}
 	s.Unaided = s.opts.WithoutModel
 	switch {
 	case err != nil:
@@ -174,8 +174,8 @@ func load(r ponder.Run, js []byte) (ponder.State, error) {
 	if err := json.Unmarshal(js, s); err != nil {
 		return nil, fmt.Errorf("load session %s: %w", r.ID, err)
 	}
-	s.run = r
-	s.opts, _ = options(r) // options that are wrong have failed the session already
+	opts, _ := options(r) // options that are wrong have failed the session already
+	s.given = &given{r, opts, same.Of(r.Input)}
 	s.feel()
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/same"
 )
 
 func TestLoop(t *testing.T) {
@@ -289,7 +290,7 @@ func TestPrefixesAreShared(t *testing.T) {
 }
 
 func TestFocusOrder(t *testing.T) {
-	s := state{run: ponder.Run{Input: "Original?"}, input: feel("Original?")}
+	s := state{given: &given{run: ponder.Run{Input: "Original?"}, input: same.Of("Original?")}}
 	s.raise([]asked{{Text: "Low?", Priority: 2}, {Text: "High, older?", Priority: 9}, {Text: "High, newer?", Priority: 9}, {Text: "Too many?", Priority: 10}}, false)
 	var order []string
 	for range 5 {

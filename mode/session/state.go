@@ -12,12 +12,17 @@ import (
 	"ponder/same"
 )
 
+// Given is what a session is started with. It never changes.
+type given struct {
+	run   ponder.Run
+	opts  Options
+	input same.Text // of the user's question
+}
+
 // A state is what a session knows. What is exported is kept in checkpoints, so
 // it is bounded, however long the session lasts.
 type state struct {
-	run   ponder.Run
-	opts  Options
-	input *same.Text // of the user's question
+	*given `json:"-"`
 
 	Time   clock  `json:"time,omitzero"`
 	Step   step   `json:"step"`
