@@ -1,12 +1,16 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/claim"
+	"ponder/evidence"
 	"ponder/internal/tui"
+	"ponder/mode/research"
 )
 
 // A draft is an answer as it is being written, line by line. It is safe for concurrent
@@ -68,6 +72,9 @@ func lineEnd(text string) int {
 		return 0
 	}
 	n := mostLine
+	if i := strings.LastIndexByte(text[:n], ' '); i >= 0 {
+		return i + 1 // what is cited is not cut in two
+	}
 	for n > 1 && !utf8.RuneStart(text[n-1]) {
 		n--
 	}
@@ -83,10 +90,43 @@ func (d *draft) take() []string {
 	return lines
 }
 
-// draftItems returns what has been written since it was asked last.
+// draftItems returns what has been written since it was asked last. What it cites was
+// found, as in the answer; all else that is cited is left out.
 func (w *viewing) draftItems() (list []tui.Item) {
-	for _, line := range w.draft.take() {
-		list = append(list, tui.Item{At: seconds(w.now().Session.Progress.Elapsed), Kind: "writes", Text: line})
+	lines := w.draft.take()
+	if len(lines) == 0 {
+		return nil
+	}
+	at := seconds(w.now().Session.Progress.Elapsed)
+	known := citableIn(w.looked.view)
+	for _, line := range lines {
+		line, _ = claim.Citations(line, known.id, known.url)
+		if line = oneLine(line); line != "" {
+			list = append(list, tui.Item{At: at, Kind: "writes", Text: line})
+		}
 	}
 	return list
 }
+
+// A citable is what an answer may cite: ids of evidence, and pages.
+type citable struct{ ids, pages map[string]bool }
+
+// citableIn returns what an answer may cite of what a research has found so far.
+func citableIn(v research.View) citable {
+	c := citable{make(map[string]bool), make(map[string]bool)}
+	for _, e := range v.Evidence {
+		addressed := slices.ContainsFunc(e.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" })
+		if e.Banned || addressed {
+			continue
+		}
+		c.ids[e.ID] = true
+		if place := evidence.Place(evidence.Piece{URL: e.URL, Source: e.Source}); place != "" {
+			c.pages[place] = true
+		}
+	}
+	return c
+}
+
+func (c citable) id(id string) bool { return c.ids[strings.ToLower(id)] }
+
+func (c citable) url(url string) bool { return c.pages[evidence.Place(evidence.Piece{URL: url})] }

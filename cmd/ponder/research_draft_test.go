@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/research"
 )
 
 func TestDraft(t *testing.T) {
@@ -62,4 +64,42 @@ func FuzzDraft(f *testing.F) {
 			t.Errorf("%q became %q", text, got)
 		}
 	})
+}
+
+// TestDraftItems checks that a draft shows no citation that the answer would not have.
+func TestDraftItems(t *testing.T) {
+	view := research.NewView()
+	for _, e := range []ponder.Evidence{
+		{ID: "e1", URL: "https://good.example/page", Source: "https://good.example/page"},
+		{ID: "e2", URL: "https://bad.example/page", Quality: []ponder.Signal{{Name: "addressed"}}},
+	} {
+		view.Evidence = append(view.Evidence, research.Evidence{Evidence: e})
+	}
+	view.Evidence = append(view.Evidence, research.Evidence{Evidence: ponder.Evidence{ID: "e3", Source: "b.md"}, Banned: true})
+	w := &viewing{looked: &looked{view: view}, heard: time.Now()}
+	for _, tt := range []struct{ text, want string }{
+		{"It is so [e1].", "It is so [e1]."},
+		{"It is so [e2][e3][e86].", "It is so."},
+		{"See [more](https://evil.example/a b) or https://evil.example/path [e1].", "See more or [e1]."},
+		{"See [more](https://good.example/page).", "See [more](https://good.example/page)."},
+		{"It is so [4].", "It is so."},
+		{"https://evil.example/", ""},
+	} {
+		w.draft.add(ponder.Delta{Key: writeKey, Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
+		got := ""
+		for _, it := range w.draftItems() {
+			got += it.Text
+		}
+		if got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+// TestDraftLine checks that what is cited is not cut in two where a line is too long.
+func TestDraftLine(t *testing.T) {
+	text := strings.Repeat("word ", mostLine/5-2) + "https://evil.example/path and more"
+	if n := lineEnd(text); !strings.HasPrefix(text[n:], "https://evil.example/path") {
+		t.Errorf("cut before %.30q", text[n:])
+	}
 }
