@@ -50,7 +50,7 @@ func (w world) answer(a ponder.Action) ponder.Body {
 
 // badAnswers are what a model that is no good answers.
 var badAnswers = []ponder.Body{
-	says(""), says("I will not."), says("{\"plan\":"), says("\x00\xff\u202e"), says(strings.Repeat("[", 500)),
+	nil, says(""), says("I will not."), says("{\"plan\":"), says("\x00\xff\u202e"), says(strings.Repeat("[", 500)),
 	says("It is so [e99999], says [7] and https://evil.test/x, or [e1, e77777] ([here](https://evil.test))."),
 	fails(llm.Transient, "overloaded\nfor long"), fails(llm.Auth, "key rejected (401)"), fails(llm.TooLong, "too long"),
 	ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: calls", Class: llm.Payment, Refused: true}},

@@ -6,32 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"ponder"
 	"ponder/mode/internal/hits"
 	"ponder/mode/internal/text"
 )
 
-// How long things are waited for. A look that is not in by then is given up; the
-// tools are told to be through before.
-const (
-	mostPatience  = 20 * time.Second
-	leastPatience = 4 * time.Second
-	grace         = 3 * time.Second // beyond what a tool was told
-	slower        = 3               // a look may take so many times as long as the slowest before, once it is the last
-	planPatience  = 30 * time.Second
-	lookingShare  = 0.6 // of the time, after which no round begins
-)
-
-// patience is how long a look may take.
-func (s *state) patience() time.Duration {
-	limit := s.run.Budget.Time
-	if limit <= 0 {
-		return mostPatience
-	}
-	return min(max(limit/8, leastPatience), mostPatience)
-}
+// lookingShare is the share of the time after which no round begins.
+const lookingShare = 0.6
 
 // Next implements [ponder.State]. What it does because of the time is to write that
 // something was given up, which changes the state when it is in the log.
@@ -44,77 +26,38 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 		return append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
 	}
 	if s.Planning {
-		do = s.await(do, now, s.PlanSince, s.planLimit(), planKey, "The plan takes too long: it goes on without.")
+		do = s.await(do, now, s.PlanSince, s.askLimit(), planKey, "The plan takes too long: it goes on without.")
 		do = append(do, ponder.Call{Key: planKey, Role: s.opts.PlanRole, Request: planRequest(s.run.Input, s.opts)})
 	}
 	for _, l := range s.wanted() {
 		do = s.await(do, now, l.Since, s.limit(l), l.key(), l.tool()+" does not answer, and is given up: "+l.Query)
 		do = append(do, s.use(l))
 	}
-	return s.ask(do)
+	return s.ask(do, now)
 }
 
-// ask adds the call that the step waits for, if it does.
-func (s *state) ask(do []ponder.Action) []ponder.Action {
-	switch {
-	case s.Step == reflecting:
-		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usable(), s.queries())
-		return append(do, ponder.Call{Key: s.reflectKey(), Role: s.opts.PlanRole, Request: req})
-	case s.Step == writing && !s.Work.waits():
-		return append(do, s.write())
-	case s.Step == judging:
-		return append(do, s.judge())
+// ask adds the call that the step waits for, if it does and the call has not been
+// waited for too long.
+func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
+	key := s.calling()
+	if key == "" {
+		return do
 	}
-	return do
-}
-
-// await adds what is done when something has been waited for too long, or the time
-// at which it will have been.
-func (s *state) await(do []ponder.Action, now ponder.Moment, since int64, limit time.Duration, key, why string) []ponder.Action {
-	left := time.Duration(since)*time.Millisecond + limit - now.Spent
-	if left > 0 {
-		return append(do, ponder.Wait{Until: now.Wall.Add(left)})
-	}
-	return append(do, ponder.Write{Key: "late:" + key, Bodies: []ponder.Body{ponder.Progress{Content: why, Stage: stageNote, Label: "given up"}}})
-}
-
-// limit is how long a look may take: less, once all others are in and it takes much
-// longer than they did.
-func (s *state) limit(l look) time.Duration {
-	most := s.patience() + grace
-	for _, o := range s.Looks {
-		if !o.Done && o.N != l.N {
-			return most
+	if s.Ask == key { // else it was asked before that was noted
+		limit := s.callLimit()
+		do = s.await(do, now, s.AskSince, limit, key, "The model takes too long: it goes on without.")
+		if left(now, s.AskSince, limit) <= 0 {
+			return do
 		}
 	}
-	if len(s.Looks) < 2 || s.Planning || s.Slowest == 0 {
-		return most
+	switch s.Step {
+	case reflecting:
+		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usable(), s.queries())
+		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: req})
+	case judging:
+		return append(do, s.judge())
 	}
-	return min(most, max(leastPatience, slower*time.Duration(s.Slowest)*time.Millisecond))
-}
-
-// planLimit is how long the plan may take.
-func (s *state) planLimit() time.Duration {
-	if limit := s.run.Budget.Time; limit > 0 {
-		return min(limit/4, planPatience)
-	}
-	return planPatience
-}
-
-// gaveUp goes on without what was given up.
-func (s *state) gaveUp(key string) {
-	const late = "late:"
-	if len(key) < len(late) || key[:len(late)] != late {
-		return
-	}
-	key = key[len(late):]
-	if key == planKey && s.Planning {
-		s.unplanned("the plan took too long")
-		return
-	}
-	if i := s.look(key); i >= 0 {
-		s.answer(i, nil, "it took too long")
-	}
+	return append(do, s.write())
 }
 
 // wind goes on where nothing is waited for any more.
@@ -123,6 +66,9 @@ func (s *state) wind() {
 		s.rounded()
 	}
 	s.began()
+	if key := s.calling(); key != s.Ask {
+		s.Ask, s.AskSince = key, s.Time.ms()
+	}
 }
 
 // number returns a key of a thing of which there are many.
@@ -177,7 +123,7 @@ func (s *state) stop() string {
 
 // late reports whether so much of the time is used that the rest is for the answer.
 func (s *state) late() bool {
-	limit := s.run.Budget.Time.Milliseconds()
+	limit := s.time().Milliseconds()
 	return limit > 0 && float64(s.Time.ms()) >= lookingShare*float64(limit)
 }
 

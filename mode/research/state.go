@@ -94,15 +94,19 @@ type state struct {
 	run  ponder.Run
 	opts Options
 
-	Time   clock         `json:"time,omitzero"`
-	Step   string        `json:"step"`
-	Notes  []outbox.Note `json:"notes,omitempty"`
-	Paused bool          `json:"paused,omitempty"`
-	Told   bool          `json:"told,omitempty"`  // that the budget is spent
-	End    string        `json:"end,omitempty"`   // why no more is looked up
-	Calls  int           `json:"calls,omitempty"` // the most it may make, if there is such a limit
-	Fault  string        `json:"fault,omitempty"` // how the last call failed
-	Out    *out          `json:"out,omitempty"`   // how it ends, once it does
+	Time     clock         `json:"time,omitzero"`
+	Step     string        `json:"step"`
+	Notes    []outbox.Note `json:"notes,omitempty"`
+	Paused   bool          `json:"paused,omitempty"`
+	Told     bool          `json:"told,omitempty"` // that the budget is spent
+	ToldAt   int64         `json:"told_at_ms,omitempty"`
+	End      string        `json:"end,omitempty"`        // why no more is looked up
+	Calls    int           `json:"calls,omitempty"`      // the most it may make, if there is such a limit
+	Allowed  time.Duration `json:"allowed_ns,omitempty"` // the time it may take, if the user has changed it
+	Ask      string        `json:"ask,omitempty"`        // the key of the call that the step waits for
+	AskSince int64         `json:"ask_since_ms,omitempty"`
+	Fault    string        `json:"fault,omitempty"` // how the last call failed
+	Out      *out          `json:"out,omitempty"`   // how it ends, once it does
 
 	Effort     string   `json:"effort,omitempty"`
 	Plan       plan     `json:"plan,omitzero"`      // all that was planned
@@ -237,7 +241,7 @@ func (s *state) see(ev ponder.Event) {
 	case ponder.RunResumed:
 		s.Paused = false
 	case ponder.BudgetSpent:
-		s.Told = true
+		s.Told, s.ToldAt = true, s.Time.ms()
 		s.conclude(spent(b.What))
 	case ponder.CallFinished:
 		s.Counts.Calls++

@@ -105,13 +105,8 @@ func (s *state) inFlight() (keys []string) {
 	for _, l := range s.wanted() {
 		keys = append(keys, l.key())
 	}
-	switch {
-	case s.Step == reflecting:
-		keys = append(keys, s.reflectKey())
-	case s.Step == writing && !s.Work.waits():
-		keys = append(keys, s.Work.key())
-	case s.Step == judging:
-		keys = append(keys, s.judgeKey())
+	if key := s.calling(); key != "" {
+		keys = append(keys, key)
 	}
 	return keys
 }
@@ -166,7 +161,7 @@ func (s *state) limits(b ponder.Steer) reply {
 	case err != nil:
 		return refuse("%v", err)
 	}
-	s.Calls = cmp.Or(limits.Calls, s.Calls)
+	s.Calls, s.Allowed = cmp.Or(limits.Calls, s.Calls), cmp.Or(limits.Time, s.Allowed)
 	return reply{text: "the limits are changed: " + limits.String()}
 }
 
