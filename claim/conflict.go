@@ -198,13 +198,13 @@ func bySubject(list []stated) (groups [][]stated) {
 }
 
 // A matter is what statements must have in common to be compared.
-type matter struct{ attribute, dimension, time string }
+type matter struct{ attribute, dimension, time, scope string }
 
 // dissent returns the conflicts among statements of one thing.
 func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
 	groups := make(map[matter][]stated)
 	for _, s := range list {
-		m := matter{s.attribute.name, s.dimension, s.time}
+		m := matter{s.attribute.name, s.dimension, s.time, s.scope}
 		groups[m] = append(groups[m], s)
 	}
 	for m, all := range groups {

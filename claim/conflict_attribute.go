@@ -11,6 +11,7 @@ type attribute struct {
 	name      string
 	kind      worthKind
 	dimension string          // of a number; money is any currency
+	parts     bool            // what is in a place is a part of all of it
 	asks      map[string]bool // words of questions about it
 	before    [][]string      // cuePhrases that stand before a value, folded
 	behind    [][]string      // and behind it
@@ -51,8 +52,12 @@ var worthKinds = map[string]worthKind{"number": numberWorth, "date": dateWorth, 
 func attributeOf(cells []string) *attribute {
 	kind := strings.Fields(cells[1])
 	a := &attribute{name: strings.TrimSpace(cells[0]), kind: worthKinds[kind[0]], asks: wordSet(cells[2]), before: cuePhrases(cells[3]), behind: cuePhrases(cells[4])}
-	if len(kind) > 1 {
-		a.dimension = kind[1]
+	for _, k := range kind[1:] {
+		if k == "parts" {
+			a.parts = true
+		} else {
+			a.dimension = k
+		}
 	}
 	return a
 }

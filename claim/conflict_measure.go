@@ -44,12 +44,22 @@ type statedNumber struct {
 	worth     worth
 }
 
-// statedNumberAt reads the number at i with what is before and behind it.
+// statedNumberAt reads the number at i with what is before and behind it, and how far it
+// may be off. What is itself that of another number is none.
 func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool) {
-	x := line[i]
-	if x.kind != lexNumber {
+	if line[i].kind != lexNumber || isMargin(line, i) {
 		return a, false
 	}
+	a = bareNumberAt(line, i)
+	a.margin(line)
+	a.worth.bound = boundBefore(line, a.from)
+	a.worth.text = text[line[spokenFrom(line, a.from)].start:line[a.to-1].end]
+	return a, true
+}
+
+// bareNumberAt reads the number at i with its unit.
+func bareNumberAt(line []lexeme, i int) (a statedNumber) {
+	x := line[i]
 	a.from, a.to = i, i+1
 	value, unit, scaled := x.value, x.unit, false
 	if a.to < len(line) {
@@ -71,11 +81,10 @@ func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool)
 	}
 	a.worth = worth{kind: numberWorth, number: value * factor, slack: rounding(line, a.from, value, unit, scaled) * factor}
 	if a.dimension == "m" || a.dimension == "m2" || a.dimension == "kg" {
-		a.worth.slack = max(a.worth.slack, 0.006*math.Abs(a.worth.number)) // of what was converted
+		a.worth.factor = factor
+		a.worth.slack = max(a.worth.slack, min(unit*factor, conversionSlack*math.Abs(a.worth.number))) // it may be cut
 	}
-	a.worth.bound = boundBefore(line, a.from)
-	a.worth.text = text[line[spokenFrom(line, a.from)].start:line[a.to-1].end]
-	return a, true
+	return a
 }
 
 // spokenFrom returns where what is said of a number begins: with "about", "over" or "more

@@ -23,7 +23,9 @@ type sayer struct {
 	start, end int
 	text       string
 	sense      same.Text
-	numbers    string // all of it, and units, for what differs in a number is compared as a number
+	stems      map[string]bool
+	where      []string // stems of the circumstances that it is said of
+	numbers    string   // all of it, and units, for what differs in a number is compared as a number
 }
 
 // opposed returns where a sentence of one quote is the opposite of one of another, as
@@ -41,6 +43,8 @@ func opposed(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) []p
 			verdict := a.sense.Compare(b.sense)
 			switch {
 			case verdict == same.Different || side[k] != 0 && side[i] != 0 || verdict == same.Same && side[k] == 0 && side[i] == 0:
+				continue
+			case verdict == same.Opposite && elsewhere(a, b):
 				continue
 			case side[k] == 0 && side[i] == 0:
 				groups++
@@ -74,6 +78,7 @@ func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (lis
 			s := sayer{quote: i, start: line[0].start, end: line[len(line)-1].end}
 			s.text = quotes[i].Text[s.start:s.end]
 			s.sense = same.Of(s.text)
+			s.stems, s.where = circumstances(line)
 			for _, x := range line {
 				if _, unit := statedUnits[x.fold]; unit || x.kind == lexNumber {
 					s.numbers += x.fold + " "
@@ -83,6 +88,45 @@ func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (lis
 		}
 	}
 	return list
+}
+
+// circumstanceWords stand before what a statement is limited to, and placeAdverbs limit
+// it themselves.
+var (
+	circumstanceWords = wordSet(`in for among at on during with without under within outside inside near after before bei fur wahrend unter nach vor ohne chez pour dans pendant sans para durante entre sin en`)
+	placeAdverbs      = wordSet(`outdoors indoors outside inside abroad online locally draussen drinnen`)
+)
+
+const (
+	maxCircumstance = 4 // words behind such a word
+	stemBytes       = 5 // of a word are compared, in any language
+)
+
+// circumstances returns the stems of a sentence, and those of what it is limited to.
+func circumstances(line []lexeme) (stems map[string]bool, where []string) {
+	stems = make(map[string]bool)
+	behind := 0
+	for _, x := range line {
+		stem := x.fold[:min(len(x.fold), stemBytes)]
+		stems[stem] = true
+		switch {
+		case circumstanceWords[x.fold] && !placeAdverbs[x.fold]:
+			behind = maxCircumstance
+		case placeAdverbs[x.fold] || behind > 0 && x.kind == lexWord && !words.Stop(x.fold, "en") && !articles[x.fold]:
+			where = append(where, stem)
+			behind--
+		}
+	}
+	return stems, where
+}
+
+// elsewhere reports whether sentences are each limited to something that the other does
+// not speak of, as "in hospitals" and "outdoors".
+func elsewhere(a, b sayer) bool {
+	alone := func(s, o sayer) bool {
+		return slices.ContainsFunc(s.where, func(w string) bool { return !o.stems[w] })
+	}
+	return alone(a, b) && alone(b, a)
 }
 
 // oppositions makes conflicts of sentences on sides.

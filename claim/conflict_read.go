@@ -15,6 +15,7 @@ type stated struct {
 	attribute  *attribute
 	dimension  string
 	time       string // the year it holds for, if the sentence says so
+	scope      string // what part of the thing it is of, where that is told
 	worth      worth
 	qualifiers []string // that tell the thing from others of its name
 	rank       int      // how surely it is of what is asked
@@ -159,9 +160,39 @@ func (r *statedReader) add(line []lexeme, subject []string, a *attribute, dimens
 	if len(subject) == 0 {
 		subject = r.lead
 	}
+	scope := ""
+	if a.parts {
+		scope = placeIn(line)
+	}
 	r.found = append(r.found, stated{
-		quote: r.quote, start: line[0].start, end: line[len(line)-1].end, subject: subject, attribute: a, dimension: dimension, time: time, worth: v,
+		quote: r.quote, start: line[0].start, end: line[len(line)-1].end, subject: subject, attribute: a, dimension: dimension, time: time, scope: scope, worth: v,
 	})
+}
+
+// placeIn returns the first place that a sentence speaks of with "in", or "".
+func placeIn(line []lexeme) string {
+	for i := range line {
+		if !foldAt(line, i, "in", "across", "outside", "within", "en", "dans") {
+			continue
+		}
+		k := skipped(line, i+1, 1, "the", "der", "den", "la", "el", "l")
+		from := k
+		for upperAt(line, k) && monthOf(line[k].fold) == 0 {
+			k++
+		}
+		if k > from {
+			return foldsOf(line[i:k])
+		}
+	}
+	return ""
+}
+
+func foldsOf(line []lexeme) string {
+	var list []string
+	for _, x := range line {
+		list = append(list, x.fold)
+	}
+	return strings.Join(list, " ")
 }
 
 // after reads the value that stands behind a cue.
@@ -230,7 +261,7 @@ func (r *statedReader) before(line []lexeme, i int, a *attribute, subject []stri
 	if a.kind != numberWorth {
 		return
 	}
-	for k := i - 1; k >= max(0, i-4); k-- {
+	for k := i - 1; k >= max(0, i-7); k-- {
 		m, ok := statedNumberAt(r.text, line, k)
 		if !ok {
 			continue
@@ -242,12 +273,13 @@ func (r *statedReader) before(line []lexeme, i int, a *attribute, subject []stri
 	}
 }
 
-// derived reports whether a word shortly before a number says that it is a ratio.
+// derived reports whether a word shortly before a number says that it is a ratio, or
+// counts people who work somewhere.
 func derived(line []lexeme, from int) bool {
 	return slices.ContainsFunc(line[max(0, from-6):from], func(x lexeme) bool { return ratios[x.fold] })
 }
 
-var ratios = wordSet(`density growth rate median average mean dichte durchschnitt densite moyenne densidad media tasa`)
+var ratios = wordSet(`density growth rate median average mean dichte durchschnitt densite moyenne densidad media tasa employ employs employed employing beschaftigt emploie emplea`)
 
 // aYear reports whether the number at k is rather a year: it has no unit, and a word
 // such as "in" stands before it.

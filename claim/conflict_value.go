@@ -13,6 +13,7 @@ import (
 type worth struct {
 	kind   worthKind
 	number float64 // in the base of its dimension
+	factor float64 // of a number, the worth of the unit that it was said in
 	slack  float64 // how far off a number may be that was rounded to it; of a date, how many years
 	bound  int     // 1: a number is at least so much; -1: at most
 	date   [3]int  // year, month, day; zero where it is not said
@@ -39,7 +40,7 @@ func (v worth) fits(o worth) bool {
 		if v.reaches(o) || o.reaches(v) {
 			return true
 		}
-		return math.Abs(v.number-o.number) <= max(v.slack, o.slack)+1e-9*max(math.Abs(v.number), math.Abs(o.number))
+		return math.Abs(v.number-o.number) <= max(v.slack, o.slack, v.converted(o))+1e-9*max(math.Abs(v.number), math.Abs(o.number))
 	case dateWorth:
 		return datesFit(v, o)
 	case nameWorth:
@@ -49,6 +50,17 @@ func (v worth) fits(o worth) bool {
 	}
 	return v.words[0] == o.words[0] || slices.Contains(v.broad, o.words[0]) || slices.Contains(o.broad, v.words[0])
 }
+
+// converted returns how far lengths, areas and weights may be off of which one was
+// converted from another unit.
+func (v worth) converted(o worth) float64 {
+	if v.factor == o.factor || v.factor == 0 || o.factor == 0 {
+		return 0
+	}
+	return conversionSlack * max(math.Abs(v.number), math.Abs(o.number))
+}
+
+const conversionSlack = 0.006 // share of a number
 
 // datesFit reports whether what is said of both dates is the same, but for years that are
 // about right.
@@ -108,7 +120,7 @@ func (v worth) known() (n int) {
 func (v worth) key() string {
 	switch v.kind {
 	case numberWorth:
-		return strconv.FormatFloat(v.number, 'g', 12, 64) + "~" + strconv.FormatFloat(v.slack, 'g', 6, 64) + strconv.Itoa(v.bound)
+		return strconv.FormatFloat(v.number, 'g', 12, 64) + "~" + strconv.FormatFloat(v.slack, 'g', 6, 64) + strconv.Itoa(v.bound) + strconv.FormatFloat(v.factor, 'g', 6, 64)
 	case dateWorth:
 		return fmt.Sprint(v.date, v.slack)
 	case termWorth:
