@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"ponder"
@@ -23,9 +25,12 @@ type footing string
 const (
 	standsExactly footing = "exact"   // at its place
 	standsThere   footing = "there"   // somewhere in it
+	standsApart   footing = "apart"   // in parts, in another order
 	notThere      footing = "changed" // not any more
 	sourceGone    footing = "gone"
 	notKept       footing = "not kept" // so that nobody can tell
+	inSearch      footing = "search"   // in what a search had of a page that was not kept
+	inSearchOnly  footing = "unlike"   // in what a search had of a page, and not in the page as it was kept
 	earlierThread footing = "session"  // it is what another session concluded
 	userSays      footing = "user"     // it is what the user held to be true
 )
@@ -35,6 +40,8 @@ func (s footing) broken() bool { return s == notThere || s == sourceGone }
 func (s footing) says() string {
 	return map[footing]string{
 		standsExactly: "it stands in the original, word for word", standsThere: "it stands in the original",
+		standsApart: "its parts stand in the original, in another order",
+		inSearch:    "it is as the search had it; the page itself was not kept", inSearchOnly: "it is as the search had it, but NOT so in the page that was kept",
 		notThere: "it is NOT in the original any more", sourceGone: "the original is gone", notKept: "no original was kept to check it against",
 		earlierThread: "an earlier session concluded it", userSays: "the user said it",
 	}[s]
@@ -45,6 +52,7 @@ type checker struct {
 	archive *archive.Archive // nil if there is none
 	shelf   *shelf
 	texts   map[string]string // of originals, by hash
+	answers map[string]bool   // originals that are what a search had of a page, by hash
 	read    *web.Fetcher
 }
 
@@ -75,10 +83,11 @@ func (c *checker) check(ctx context.Context, e ponder.Evidence) footing {
 		return state
 	}
 	if e.Original != "" {
-		return c.inOriginal(ctx, e)
+		return c.kept(ctx, e)
 	}
 	if strings.Contains(e.Source, "://") {
-		return c.inCopies(ctx, e)
+		state, _ := c.inCopies(ctx, e)
+		return state
 	}
 	return inFile(e)
 }
@@ -86,24 +95,99 @@ func (c *checker) check(ctx context.Context, e ponder.Evidence) footing {
 // maxCopies is how many copies of a page are looked at, the newest first.
 const maxCopies = 5
 
+// kept looks a quote up in the original that was kept. What a search had of a page
+// speaks for itself only, so that the copies of that page are looked at first.
+func (c *checker) kept(ctx context.Context, e ponder.Evidence) footing {
+	state := c.inOriginal(ctx, e)
+	if !c.answers[e.Original] {
+		return state
+	}
+	in, some := c.inCopies(ctx, e)
+	switch {
+	case in != notKept:
+		return in
+	case state.broken() || state == notKept:
+		return state
+	case some:
+		return inSearchOnly
+	}
+	return inSearch
+}
+
 // inCopies looks up a quote of which it is not known what it was taken from, such as what
-// a search engine had of a page, in the copies of that page.
-func (c *checker) inCopies(ctx context.Context, e ponder.Evidence) footing {
-	if c.archive == nil {
-		return notKept
-	}
-	copies, err := c.archive.Copies(ctx, e.Source)
-	if err != nil {
-		return notKept
-	}
-	for _, at := range copies[:min(len(copies), maxCopies)] {
-		in := e
-		in.Original = at.Hash
-		if state := c.inOriginal(ctx, in); state == standsExactly || state == standsThere {
-			return state
+// a search engine had of a page, in the copies of that page, and reports whether there are
+// any.
+func (c *checker) inCopies(ctx context.Context, e ponder.Evidence) (state footing, some bool) {
+	state = notKept
+	for _, hash := range c.copies(ctx, e) {
+		text, err := c.text(ctx, hash)
+		if err != nil || c.answers[hash] {
+			continue
+		}
+		some = true
+		switch parts(text, e.Content) {
+		case standsThere:
+			return standsThere, true
+		case standsApart:
+			state = standsApart
 		}
 	}
-	return notKept
+	return state, some
+}
+
+// copies returns the hashes of the copies of the page that evidence is of.
+func (c *checker) copies(ctx context.Context, e ponder.Evidence) (list []string) {
+	if c.archive == nil || c.read == nil {
+		return nil
+	}
+	for _, source := range []string{e.Source, e.URL} {
+		if source == "" {
+			continue
+		}
+		kept, err := c.archive.Copies(ctx, source)
+		if err != nil {
+			continue
+		}
+		for _, at := range kept[:min(len(kept), maxCopies)] {
+			if !slices.Contains(list, at.Hash) {
+				list = append(list, at.Hash)
+			}
+		}
+	}
+	return list
+}
+
+// ellipsis is what stands where something is left out of a quote.
+var ellipsis = regexp.MustCompile(`\[?(?:…|\.\.\.)\]?`)
+
+// parts looks up a quote of which something may be left out: all that stands between
+// is to be in the text, word for word.
+func parts(text, quote string) footing {
+	text, quote = spaced(text), spaced(quote)
+	if quote == "" {
+		return notThere
+	}
+	if strings.Contains(text, quote) {
+		return standsThere
+	}
+	state, at, some := standsThere, 0, false
+	for _, part := range ellipsis.Split(quote, -1) {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		some = true
+		if i := strings.Index(text[at:], part); i >= 0 {
+			at += i + len(part)
+		} else if strings.Contains(text, part) {
+			state = standsApart
+		} else {
+			return notThere
+		}
+	}
+	if !some {
+		return notThere
+	}
+	return state
 }
 
 // remembered looks a quote up in what is remembered, if it is of that.
@@ -156,28 +240,41 @@ func spaced(text string) string { return strings.Join(strings.Fields(text), " ")
 
 // inOriginal looks a quote up in the copy of a page that was kept.
 func (c *checker) inOriginal(ctx context.Context, e ponder.Evidence) footing {
-	if c.read == nil {
-		return notKept
-	}
-	text, ok := c.texts[e.Original]
-	if !ok {
-		page, err := c.read.Archived(ctx, e.Original)
-		if errors.Is(err, archive.ErrNone) {
-			return notKept
-		}
-		if err != nil {
-			return notThere
-		}
-		text = webtool.Document(page).Text
-		c.texts[e.Original] = text
-	}
+	text, err := c.text(ctx, e.Original)
 	switch {
+	case errors.Is(err, archive.ErrNone):
+		return notKept
+	case err != nil:
+		return notThere
 	case e.Start >= 0 && e.End <= len(text) && e.Start < e.End && text[e.Start:e.End] == e.Content:
 		return standsExactly
 	case strings.Contains(spaced(text), spaced(e.Content)):
 		return standsThere
 	}
 	return notThere
+}
+
+// text returns the text of an original that was kept. It is archive.ErrNone if there is
+// none.
+func (c *checker) text(ctx context.Context, hash string) (string, error) {
+	if c.read == nil {
+		return "", archive.ErrNone
+	}
+	if text, ok := c.texts[hash]; ok {
+		return text, nil
+	}
+	page, err := c.read.Archived(ctx, hash)
+	if err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(page.URL, searchAnswer) {
+		if c.answers == nil {
+			c.answers = make(map[string]bool)
+		}
+		c.answers[hash] = true
+	}
+	c.texts[hash] = webtool.Document(page).Text
+	return c.texts[hash], nil
 }
 
 // placeOf returns the id of a range in a text of which the beginning of the hash

@@ -172,11 +172,14 @@ func (n *net) tools() []ponder.Tool {
 	return webtool.New(o)
 }
 
+// searchAnswer begins the source of what a search said of a page.
+const searchAnswer = "search:"
+
 // keep keeps what a search said of a page. That is no copy of the page, so it has a
 // source of its own.
 func (n *net) keep(ctx context.Context, r webtool.Result) (string, error) {
 	return n.archive.Put(ctx, archive.Original{
-		Type: "text/plain", Source: "search:" + r.URL, Title: r.Title, Fetched: time.Now(), Bytes: []byte(r.Snippet),
+		Type: "text/plain", Source: searchAnswer + r.URL, Title: r.Title, Fetched: time.Now(), Bytes: []byte(r.Snippet),
 	})
 }
 

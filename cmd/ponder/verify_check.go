@@ -132,11 +132,13 @@ func (v verified) text() string {
 		states[q.State]++
 	}
 	fmt.Fprintf(&b, "%s:", counted(len(v.Quotes), "quote", "quotes"))
-	for _, s := range []footing{standsExactly, standsThere, notThere, sourceGone, notKept, earlierThread, userSays} {
+	for _, s := range []footing{standsExactly, standsThere, standsApart, inSearch, inSearchOnly, notThere, sourceGone, notKept, earlierThread, userSays} {
 		if n := states[s]; n > 0 {
 			fmt.Fprintf(&b, " %d %s;", n, map[footing]string{
 				standsExactly: "word for word in the original", standsThere: "in the original", notThere: "NOT in the original any more",
-				sourceGone: "whose original is gone", notKept: "of which no original was kept", earlierThread: "of earlier work", userSays: "of the user",
+				standsApart: "in the original in parts, in another order", inSearch: "as the search had it, of pages not kept",
+				inSearchOnly: "as the search had it, but NOT so in the page that was kept",
+				sourceGone:   "whose original is gone", notKept: "of which no original was kept", earlierThread: "of earlier work", userSays: "of the user",
 			}[s])
 		}
 	}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/archive"
+	"ponder/internal/report"
+	"ponder/store/sqlite"
+	"ponder/web"
+)
+
+// What a search had of a page is looked up in the page.
+func TestQuotesOfASearch(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	kept, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(source, text string) string {
+		hash, err := kept.Put(t.Context(), archive.Original{Type: "text/markdown", Source: source, Fetched: time.Unix(1, 0), Bytes: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	put("https://sea.example/", "# Sea\n\nThe sea is deep. Boats are rare there. It has been measured… twice with ropes.\n")
+	for _, tt := range []struct {
+		name, source, quote string
+		want                footing
+	}{
+		{"a sentence", "https://sea.example/", "Boats are rare there.", standsThere},
+		{"two sentences", "https://sea.example/", "The sea is deep. … It has been measured", standsThere},
+		{"cut at the end", "https://sea.example/", "The sea is deep. Boats are ra…", standsThere},
+		{"an ellipsis of the page", "https://sea.example/", "It has been measured… twice", standsThere},
+		{"in another order", "https://sea.example/", "Boats are rare there. … The sea is deep.", standsApart},
+		{"a part is not there", "https://sea.example/", "The sea is deep. … Boats are many there.", inSearchOnly},
+		{"nothing but an ellipsis", "https://sea.example/", " … […] ... ", inSearchOnly},
+		{"a page that was not kept", "https://sky.example/", "The sky is high. … It is blue.", inSearch},
+	} {
+		c := &checker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
+		e := ponder.Evidence{ID: "e1", Content: tt.quote, Source: tt.source, End: len(tt.quote), Original: put("search:"+tt.source, tt.quote)}
+		if got := c.check(t.Context(), e); got != tt.want || got.broken() || got.says() == "" {
+			t.Errorf("%s: %q %q, want %q", tt.name, got, got.says(), tt.want)
+		}
+		v := verified{Quotes: []requoted{{State: tt.want}}}
+		if text := v.text(); !strings.Contains(text, "1 quote: 1 ") {
+			t.Errorf("%s: %s", tt.name, text)
+		}
+	}
+}
+
+// An answer of a search that is not as it was, is said to be so.
+func TestAlteredQuotesOfASearch(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	kept, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := kept.Put(t.Context(), archive.Original{Type: "text/plain", Source: "search:https://sea.example/", Fetched: time.Unix(1, 0), Bytes: []byte("The sea is deep.")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &checker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
+	e := asEvidence(report.Evidence{Quote: "The sea is shallow.", Source: "https://sea.example/", Original: hash})
+	if got := c.check(t.Context(), e); got != notThere {
+		t.Errorf("%q", got)
+	}
+}
