@@ -12,8 +12,8 @@ const (
 )
 
 // Split takes a finished answer in Markdown apart into sentences, in their order. List
-// items and rows of tables are sentences, or several. Headings, code and lists of
-// sources are there too, as not factual. The sentences do not overlap; there are at most
+// items and rows of tables are sentences, or several. Headings and code are there too, as
+// factual if they claim something, and lists of sources, as not factual. The sentences do not overlap; there are at most
 // 400 of at most 4 KiB: what is longer is cut, and what comes after is left out.
 func Split(text string) []Sentence {
 	list, _ := splitTo(text)
@@ -57,7 +57,7 @@ func read(text string, at span, kind blockKind) (Sentence, bool) {
 		return Sentence{}, false
 	}
 	s := Sentence{Text: said, Start: at.start, End: at.end, Cites: cites}
-	s.Factual = kind.claims() && claims(said)
+	s.Factual = kind.claims(said)
 	return s, true
 }
 
@@ -97,12 +97,25 @@ const (
 	item
 	row
 	heading
+	header // the first row of a table, over a line of dashes
 	code
 	listing // an entry of a list of sources
 )
 
-// claims reports whether a block of a kind can claim something.
-func (k blockKind) claims() bool { return k == paragraph || k == item || k == row }
+// claims reports whether what is said in a block of a kind claims something.
+func (k blockKind) claims(said string) bool {
+	switch k {
+	case heading:
+		return headingClaims(said)
+	case header:
+		return columns(said)
+	case code:
+		return prosaic(said) && claims(said)
+	case listing:
+		return false
+	}
+	return claims(said)
+}
 
 // A block is a block of Markdown: a paragraph, or the text of an item, a row.
 type block struct {
@@ -244,7 +257,7 @@ func (b *blocker) row(line string, start, end int) {
 	b.open = false
 	if strings.Trim(line, "|-: \t") == "" {
 		if n := len(b.list); n > 0 && b.list[n-1].kind == row {
-			b.list[n-1].kind = heading
+			b.list[n-1].kind = header
 		}
 		return
 	}
