@@ -21,9 +21,9 @@ const Room = 128 << 20
 // usual is how much Go lets a heap grow, in percent.
 const usual = 100
 
-// Relax has the heap of this process grow by [Room] before it is collected, from
-// now on. It does nothing if the environment says in GOGC how often to collect.
-// GOMEMLIMIT is kept to as ever.
+// Relax has the heap of this process grow by [Room] before it is collected, but not
+// to more than nine times its size, from now on. It does nothing if the environment
+// says in GOGC how often to collect. GOMEMLIMIT is kept to as ever.
 func Relax() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -44,7 +44,7 @@ func (w *watch) look() {
 		w.percent = p
 		w.set(p)
 	}
-	runtime.SetFinalizer(new(mark), func(*mark) { w.look() })
+	runtime.AddCleanup(new(mark), (*watch).look, w)
 }
 
 // A mark is garbage: when it is collected, there was a collection. It has a pointer,
@@ -61,11 +61,17 @@ func live() uint64 {
 	return s[0].Value.Uint64()
 }
 
+// Bounds and steps of what is set, in percent. The most bounds how large a heap can
+// get that grows at once before it is looked at again; and setting it stops the
+// program for a moment, so it is not set for little.
+const (
+	most = 8 * usual
+	step = usual / 8
+)
+
 // percent returns by how much a heap is to grow, so that it grows by Room or is
-// doubled. It is rounded down to a step of an eighth, for setting it stops the
-// program for a moment.
+// doubled; one of a few megabytes by less.
 func percent(live uint64) int {
-	const step, least = usual / 8, 4 << 20 // what Go takes for the least heap
-	p := int(usual * Room / max(live, least))
+	p := int(min(most, usual*Room/max(live, 1)))
 	return max(usual, p-p%step)
 }

@@ -11,7 +11,7 @@ func TestPercent(t *testing.T) {
 		live uint64
 		want int
 	}{
-		{0, 3192}, {1 << 20, 3192}, {4 << 20, 3192}, {16 << 20, 792}, {64 << 20, 192}, {100 << 20, 120},
+		{0, 792}, {1 << 20, 792}, {16 << 20, 792}, {32 << 20, 396}, {64 << 20, 192}, {100 << 20, 120},
 		{Room, 100}, {Room + 1, 100}, {1 << 40, 100}, {1 << 63, 100},
 	} {
 		if got := percent(c.live); got != c.want {
@@ -28,10 +28,10 @@ func FuzzPercent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, live uint64) {
 		live %= 1 << 45
 		p := uint64(percent(live))
-		if grown := live * p / usual; grown > max(live, Room) {
+		if grown := live * p / usual; grown > max(live, Room) || p > most {
 			t.Errorf("%d bytes may grow by %d", live, grown)
 		}
-		if grown := max(live, 4<<20) * (p + usual/8) / usual; p > usual && grown < Room-usual {
+		if grown := live * (p + step) / usual; p < most-step && grown < Room-usual {
 			t.Errorf("%d bytes may grow by no more than %d", live, grown)
 		}
 	})
