@@ -67,6 +67,7 @@ type Page struct {
 	Bytes      int    // of the original
 	Cached     bool   // the original is from the archive
 	Truncated  bool   // the page is longer than is read of it
+	Local      bool   // it was read where it is kept, and did not come over the network
 
 	// Canonical is the address that the page says is its own, or "".
 	Canonical string

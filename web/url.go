@@ -133,8 +133,11 @@ func hostName(raw string) (string, error) {
 	if len(name) > 253 {
 		return "", fmt.Errorf("%w: its host is too long", ErrURL)
 	}
-	if last := labels[len(labels)-1]; numeric(last) {
+	switch last := labels[len(labels)-1]; {
+	case numeric(last):
 		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, oneLine(raw, 80))
+	case last == "invalid": // RFC 6761: a page that was saved, without its address
+		return "", fmt.Errorf("%w: %s is no host of the network", ErrRefused, name)
 	}
 	return name, nil
 }

@@ -114,3 +114,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Names that no network has are not asked for.
+func TestNoNames(t *testing.T) {
+	for raw, refused := range map[string]bool{
+		"https://folder.invalid/a.html": true, "http://FOLDER.invalid./": true, "https://invalid/": true, "https://a.b.invalid:8080/x": true,
+		"https://invalid.example/": false, "https://notinvalid/": false,
+	} {
+		if _, err := (guard{}).parse(raw); errors.Is(err, ErrRefused) != refused {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+}

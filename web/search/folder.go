@@ -45,7 +45,8 @@ type Page struct {
 	URL, Title, Author, Text string
 	Published                time.Time
 
-	own string // the address that the page says is its own
+	own   string // the address that the page says is its own
+	place string // the address by its path, in canonical form
 }
 
 // A Hit is a page that was found.
@@ -66,7 +67,7 @@ const (
 // a file was changed since. Links on disk are not followed.
 func Folder(c Crawl) Provider {
 	f := &folder{Crawl: c}
-	return Provider{Name: "folder", Local: true, Max: 4, Timeout: time.Minute, Search: f.search}
+	return Provider{Name: "folder", Local: true, Max: 4, Timeout: time.Minute, Search: f.search, Page: f.at}
 }
 
 type folder struct {
@@ -90,7 +91,8 @@ func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
 			continue
 		}
 		p := pages[h.Page]
-		r := Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Score: h.Score, Text: cut(p.Text, maxText)}
+		r := p.result()
+		r.Score = h.Score
 		if !q.admits(r) {
 			continue
 		}
@@ -100,6 +102,30 @@ func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
 		}
 	}
 	return list, nil
+}
+
+func (p Page) result() Result {
+	return Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Text: cut(p.Text, maxText)}
+}
+
+// at returns the page at an address: its own, or that by its path.
+func (f *folder) at(ctx context.Context, address string) (Result, bool, error) {
+	address, ok := Canonical(address)
+	if !ok {
+		return Result{}, false, nil
+	}
+	pages, _, err := f.load(ctx)
+	if err != nil {
+		return Result{}, false, fmt.Errorf("read folder: %w", err)
+	}
+	for _, own := range []bool{true, false} {
+		for _, p := range pages {
+			if own && p.URL == address || !own && p.place == address {
+				return p.result(), true, nil
+			}
+		}
+	}
+	return Result{}, false, nil
 }
 
 // load reads the pages, if they are not as they were.
@@ -194,7 +220,11 @@ func (f *folder) read(ctx context.Context, dir fs.FS, files []string) ([]Page, e
 }
 
 func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
-	address, ok := Canonical(cmp.Or(m.URL, byPath(name, f.Base)))
+	place, ok := Canonical(byPath(name, f.Base))
+	address := place
+	if m.URL != "" {
+		address, ok = Canonical(m.URL)
+	}
 	if !ok {
 		return Page{}, false
 	}
@@ -217,7 +247,8 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 			address = own
 		}
 	}
-	p.URL, p.Title, p.Author = address, cmp.Or(m.Title, p.Title, name), cmp.Or(m.Author, p.Author)
+	p.URL, p.place = address, place
+	p.Title, p.Author = cmp.Or(m.Title, p.Title, name), cmp.Or(m.Author, p.Author)
 	if t := date(m.Published); !t.IsZero() {
 		p.Published = t
 	}

@@ -143,3 +143,37 @@ func TestGiven(t *testing.T) {
 		t.Error(err, d)
 	}
 }
+
+// Pages are found by their own addresses and by those of their paths, in any way to
+// write them, and not before they are searched for.
+func TestFolderPage(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.html":              `<link rel="canonical" href="https://sea.example/deep"><title>Deep</title><p>The sea is deep.`,
+		"b.txt":               "The sky is high.",
+		"news.example/c.html": "<title>News</title><p>There is none.",
+		"named.txt":           "A name.",
+		"manifest.json":       `{"pages": [{"path": "named.txt", "url": "https://names.example/n"}]}`,
+	})
+	p := search.Folder(search.Crawl{Dir: dir})
+	for address, want := range map[string]string{
+		"https://sea.example/deep":                    "https://sea.example/deep",
+		"https://SEA.example:443/deep?utm_source=x#y": "https://sea.example/deep",
+		"https://folder.invalid/a.html":               "https://sea.example/deep",
+		"https://folder.invalid/b.txt":                "https://folder.invalid/b.txt",
+		"https://news.example/c.html":                 "https://news.example/c.html",
+		"https://names.example/n":                     "https://names.example/n",
+		"https://folder.invalid/named.txt":            "https://names.example/n",
+		"https://folder.invalid/none":                 "",
+		"https://sea.example/":                        "",
+		"folder.invalid/b.txt":                        "",
+		"":                                            "",
+	} {
+		r, ok, err := p.Page(t.Context(), address)
+		if err != nil || ok != (want != "") || r.URL != want || ok && r.Text == "" {
+			t.Errorf("%s: %q %v %v, want %q", address, r.URL, ok, err, want)
+		}
+	}
+	if _, ok, err := search.Folder(search.Crawl{Dir: filepath.Join(dir, "none")}).Page(t.Context(), "https://sea.example/deep"); ok || err == nil {
+		t.Error(ok, err)
+	}
+}

@@ -86,6 +86,10 @@ type Provider struct {
 	// error should be, or wrap, a *StatusError where the engine has refused: when
 	// it says when to come back, it is not asked before.
 	Search func(context.Context, Query) ([]Result, error)
+
+	// Page returns the page at an address, with its text, if the provider has it on
+	// this machine. Nil if it has no pages.
+	Page func(ctx context.Context, url string) (r Result, ok bool, err error)
 }
 
 // Options say how a searcher works. The zero value works.
