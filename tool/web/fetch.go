@@ -112,7 +112,7 @@ func (f *fetcher) describe(p *fetching.Page, asked string) page {
 		r.Asked = asked
 	}
 	text := p.Markdown
-	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:whole(text, maxJudged)], Published: p.Published, Fetched: p.Fetched}})[0]
+	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:whole(text, maxJudged)], Published: p.Published, Fetched: p.Fetched, Local: p.Local}})[0]
 	r.known = newKnown(p.Author, p.Published, j)
 	return r
 }

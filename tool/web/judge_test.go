@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ponder"
+	fetching "ponder/web"
 )
 
 // What is kept in a folder did not come over the network.
@@ -22,6 +23,17 @@ func TestLocal(t *testing.T) {
 		came := slices.ContainsFunc(j.Quality, func(g ponder.Signal) bool { return g.Name == "transport" })
 		if came == judged[i].Local {
 			t.Errorf("%s: %+v", judged[i].URL, j.Quality)
+		}
+	}
+}
+
+// Nor did a page of it that is read.
+func TestLocalPages(t *testing.T) {
+	for _, local := range []bool{true, false} {
+		f := &fetcher{Options: Options{Judge: Judging(time.Now)}}
+		p := f.describe(&fetching.Page{Final: "https://a.test/", Title: "A", Markdown: "The sea is deep.", Local: local}, "https://a.test/")
+		if came := slices.ContainsFunc(p.Quality, func(g ponder.Signal) bool { return g.Name == "transport" }); came == local {
+			t.Errorf("local %v: %+v", local, p.Quality)
 		}
 	}
 }
