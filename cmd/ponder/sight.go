@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"ponder"
@@ -90,14 +89,9 @@ type net struct {
 	searcher *search.Searcher
 	fetcher  *web.Fetcher
 	archive  *archive.Archive
-	names    []string // of the providers
-
-	mu    sync.Mutex
-	pages map[string]search.Result // of the folder, by URL
+	names    []string        // of the providers
+	folder   search.Provider // of pages on disk; its Page is nil if there is none
 }
-
-// maxPages is how many pages of the folder are kept at hand.
-const maxPages = 500
 
 // web returns what reaches the web. Without a provider it has no searcher.
 func (a *app) web(kept *archive.Archive) (*net, error) {
@@ -109,7 +103,7 @@ func (a *app) web(kept *archive.Archive) (*net, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &net{fetcher: f, archive: kept, pages: make(map[string]search.Result)}
+	n := &net{fetcher: f, archive: kept}
 	var list []search.Provider
 	for _, p := range []struct {
 		key  string
@@ -126,7 +120,8 @@ func (a *app) web(kept *archive.Archive) (*net, error) {
 		if dir, err = pagesIn(dir); err != nil {
 			return nil, usagef("web.folder in %s: %w", cfg.File, err)
 		}
-		list = append(list, n.remembering(search.Folder(search.Crawl{Dir: dir, Read: readPage})))
+		n.folder = search.Folder(search.Crawl{Dir: dir, Read: readPage})
+		list = append(list, n.folder)
 	}
 	for _, p := range list {
 		n.names = append(n.names, p.Name)
@@ -183,39 +178,25 @@ func (n *net) keep(ctx context.Context, r webtool.Result) (string, error) {
 	})
 }
 
-// remembering returns a provider whose pages can be fetched where they are.
-func (n *net) remembering(p search.Provider) search.Provider {
-	find := p.Search
-	p.Search = func(ctx context.Context, q search.Query) ([]search.Result, error) {
-		list, err := find(ctx, q)
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if len(n.pages) > maxPages {
-			clear(n.pages)
-		}
-		for _, r := range list {
-			n.pages[r.URL] = r
-		}
-		return list, err
-	}
-	return p
-}
-
-// fetch reads a page: of the folder, if a search found it there.
+// fetch reads a page: of the folder, if it has it, and else of its host.
 func (n *net) fetch(ctx context.Context, url string) (*web.Page, error) {
-	n.mu.Lock()
-	r, ok := n.pages[url]
-	n.mu.Unlock()
+	if n.folder.Page == nil {
+		return n.fetcher.Fetch(ctx, url)
+	}
+	r, ok, err := n.folder.Page(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", url, err)
+	}
 	if !ok || r.Text == "" {
 		return n.fetcher.Fetch(ctx, url)
 	}
 	now := time.Now()
-	hash, err := n.archive.Put(ctx, archive.Original{Type: "text/markdown", Source: url, Title: r.Title, Fetched: now, Bytes: []byte(r.Text)})
+	hash, err := n.archive.Put(ctx, archive.Original{Type: "text/markdown", Source: r.URL, Title: r.Title, Fetched: now, Bytes: []byte(r.Text)})
 	if err != nil && !errors.Is(err, sqldb.ErrReadOnly) {
 		return nil, err
 	}
 	return &web.Page{
-		URL: url, Final: url, Type: "text/markdown", Charset: "utf-8", Title: r.Title, Author: r.Author, Published: r.Published, Fetched: now,
+		URL: url, Final: r.URL, Local: true, Type: "text/markdown", Charset: "utf-8", Title: r.Title, Author: r.Author, Published: r.Published, Fetched: now,
 		Markdown: r.Text, Hash: hash, Bytes: len(r.Text),
 	}, nil
 }

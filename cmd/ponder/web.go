@@ -188,7 +188,7 @@ func (a *app) webFetch(ctx context.Context, url string) error {
 	}
 	defer store.Close()
 	defer n.fetcher.Close()
-	p, err := n.fetcher.Fetch(ctx, url)
+	p, err := n.fetch(ctx, url)
 	if err != nil {
 		return notFetched(err)
 	}
