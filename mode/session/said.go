@@ -56,32 +56,18 @@ func (s *state) think(list []heard, model string, unaided bool) {
 	var again []int
 	s.Said, s.Thoughts = roomy(s.Said, len(list)), roomy(s.Thoughts, len(list))
 	for _, h := range list {
-		text, cites := s.cited(h.Text, h.Cites)
-		if text == "" {
+		if h.Text, h.Cites = s.cited(h.Text, h.Cites); h.Text == "" {
 			continue
 		}
-		short := clip(oneLine(text), maxSaidText)
-		feel := feel(short)
-		old, against := s.compare(short, feel)
+		m := &memo{Text: clip(oneLine(h.Text), maxSaidText), Focus: s.Focus.Question}
+		m.feel = same.Of(m.Text)
+		old, opposed := s.compare(m)
 		if old >= 0 && !unaided {
 			again = append(again, s.Said[old].N)
 			s.agree(old)
 			continue
 		}
-		b := ponder.Thought{
-			Content: text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Importance: h.Importance, Focus: s.Focus.Text,
-			Question: s.Focus.Question, Cites: cites, Against: s.against(feel), Unaided: unaided, Offset: s.offset(), Model: model,
-		}
-		add = append(add, b)
-		if s.hardlyNew(feel) {
-			s.Worth.Old++
-		}
-		s.Said = remembered(s.Said, &memo{N: b.Number, Text: short, Focus: s.Focus.Question, Weight: weight(b), feel: *feel})
-		s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(text), maxKept), Kind: h.Kind, Confidence: h.Confidence})
-		s.Counts.Thoughts++
-		s.Since++
-		s.Worth = s.Worth.with(b, against || len(b.Against) > 0, s.supports(cites))
-		s.keep(cites)
+		add = append(add, s.say(h, m, opposed, model, unaided))
 	}
 	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-recentThoughts):]; len(s.Thoughts) == 0 {
 		s.Said, s.Thoughts = nil, nil // as they come from a checkpoint
@@ -95,6 +81,25 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		add = append(add, s.explored(insight(list))...)
 	}
 	s.write("note", &s.Counts.Noted, add...)
+}
+
+// say adds a new thought to lists that are the state's own, and returns its event.
+func (s *state) say(h heard, m *memo, opposed bool, model string, unaided bool) ponder.Body {
+	b := ponder.Thought{
+		Content: h.Text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Importance: h.Importance, Focus: s.Focus.Text,
+		Question: s.Focus.Question, Cites: h.Cites, Against: s.against(&m.feel), Unaided: unaided, Offset: s.offset(), Model: model,
+	}
+	if s.hardlyNew(&m.feel) {
+		s.Worth.Old++
+	}
+	m.N, m.Weight = b.Number, weight(b)
+	s.Said = remembered(s.Said, m)
+	s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence})
+	s.Counts.Thoughts++
+	s.Since++
+	s.Worth = s.Worth.with(b, opposed || len(b.Against) > 0, s.supports(h.Cites))
+	s.keep(h.Cites)
+	return b
 }
 
 // weight returns what a thought brings: importance times confidence.
@@ -128,12 +133,12 @@ func remembered(list []*memo, m *memo) []*memo {
 
 // compare returns the place of what says the same among what was said, the newest,
 // or -1; and whether something says the opposite.
-func (s *state) compare(text string, t *same.Text) (at int, opposed bool) {
+func (s *state) compare(m *memo) (at int, opposed bool) {
 	for i := len(s.Said) - 1; i >= 0; i-- {
-		if s.Said[i].Text == text {
+		if s.Said[i].Text == m.Text {
 			return i, opposed
 		}
-		switch t.Compare(s.Said[i].feel) {
+		switch m.feel.Compare(s.Said[i].feel) {
 		case same.Same:
 			return i, opposed
 		case same.Opposite:
