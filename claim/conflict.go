@@ -43,8 +43,9 @@ const (
 // See [ConflictsAbout], which finds more, for a question tells what the thing is.
 func Conflicts(quotes []Quote) []ponder.Conflict {
 	quotes, lines := prepared(quotes)
-	all := opposed(quotes, lines, func([]lexeme) bool { return true })
-	return ordered(append(all, conflicts(quotes, lines)...))
+	every := func([]lexeme) bool { return true }
+	all := append(opposed(quotes, lines, every), conflicts(quotes, lines)...)
+	return ordered(append(all, related(quotes, lines, every, all)...))
 }
 
 // conflicts returns where quotes say different things of what they themselves name.
@@ -73,13 +74,14 @@ func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
 	quotes, lines := prepared(quotes)
 	list := opposed(quotes, lines, asksAbout(question))
 	if len(topics) == 0 {
-		return ordered(append(list, conflicts(quotes, lines)...))
+		list = append(list, conflicts(quotes, lines)...)
+		return ordered(append(list, related(quotes, lines, func([]lexeme) bool { return true }, list)...))
 	}
 	frames := framesOf(quotes, lines)
 	for _, t := range topics {
 		list = append(list, dissent(quotes, t.statements(quotes, lines, frames))...)
 	}
-	return ordered(list)
+	return ordered(append(list, related(quotes, lines, asksAbout(question), list)...))
 }
 
 // statements returns what quotes say of what is asked.
