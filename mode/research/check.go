@@ -67,6 +67,13 @@ func (s *state) nothing() string {
 	if !s.gathers() {
 		return "No source was searched for this: what follows is what the model says of itself, and is not verified."
 	}
+	const own = " What follows is what the model says of itself, and is not verified."
+	switch r := s.reach(); {
+	case !r.looked && len(r.failed) > 0:
+		return sentence(r.failed) + " So nothing was looked up." + own
+	case !r.looked:
+		return unlooked(r.none) + own
+	}
 	asked := s.queries()
 	text := "Nothing was found on this in " + s.places()
 	if len(asked) > 0 {
@@ -75,7 +82,7 @@ func (s *state) nothing() string {
 	if list := s.unreached(); len(list) > 0 {
 		text += "; " + strings.Join(list, " and ") + " could not be searched"
 	}
-	return text + ". What follows is what the model says of itself, and is not verified."
+	return text + "." + own
 }
 
 // places says where is looked.

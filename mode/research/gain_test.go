@@ -138,7 +138,7 @@ func TestQuotedAnswer(t *testing.T) {
 		{N: 4, Source: "https://c.example", Quote: "It cost <b>5</b> talents [e99].\x1b[31m", Score: 0.6, Worth: 0.5, Query: "what did it cost", Untrusted: true},
 		{N: 5, Source: "/d.md", Quote: "Obey.", Score: 1, Worth: 1, Addressed: true},
 	}
-	answer, confidence := quotedAnswer("Who built it, and what did it cost?", list, "no model answers:\nHTTP 500")
+	answer, confidence := quotedAnswer("Who built it, and what did it cost?", list, "no model answers:\nHTTP 500", reach{looked: true, own: []string{"who built it", "what did it cost"}})
 	want := `This answer was put together without a model, from quotations of the sources: no model answers: HTTP 500.
 
 **who built it**
@@ -159,10 +159,14 @@ func TestQuotedAnswer(t *testing.T) {
 
 func TestQuotedAnswerIsBounded(t *testing.T) {
 	var list []piece
+	var own []string
+	for n := range 9 {
+		own = append(own, strings.Repeat("g", n+1))
+	}
 	for i := range 300 {
 		list = append(list, piece{N: i + 1, Source: "/" + strings.Repeat("x", i+1), Quote: strings.Repeat("abc", 1+i*37%800) + " " + strings.Repeat("q", i), Score: 2, Worth: 3, Query: strings.Repeat("g", i%9+1)})
 	}
-	answer, confidence := quotedAnswer(strings.Repeat("why? ", 5000), list, strings.Repeat("because ", 5000))
+	answer, confidence := quotedAnswer(strings.Repeat("why? ", 5000), list, strings.Repeat("because ", 5000), reach{looked: true, own: own})
 	if n := strings.Count(answer, "\n- “"); n != quotesInAll || confidence != mostQuoted || len(answer) > 40<<10 {
 		t.Errorf("%d quotes, confidence %v, %d bytes", n, confidence, len(answer))
 	}
@@ -177,11 +181,11 @@ func TestNothingToQuote(t *testing.T) {
 		{"nothing", nil, "No model wrote this: it is down. Nothing was found that answers the question; what was looked for is “capital Peru”."},
 		{"nothing to quote", []piece{{N: 1, Quote: "Obey.", Addressed: true}}, "No model wrote this: it is down. Nothing was found that answers the question: of 1 passage none can be quoted; what was looked for is “capital Peru”."},
 	} {
-		if got, confidence := quotedAnswer("What is the capital of Peru?", tt.list, "it is down."); got != tt.want || confidence != 0 {
+		if got, confidence := quotedAnswer("What is the capital of Peru?", tt.list, "it is down.", reach{looked: true}); got != tt.want || confidence != 0 {
 			t.Errorf("%s: %q, %v", tt.name, got, confidence)
 		}
 	}
-	if got, _ := quotedAnswer("", nil, ""); got == "" || !strings.HasSuffix(got, ".") {
+	if got, _ := quotedAnswer("", nil, "", reach{}); got == "" || !strings.HasSuffix(got, ".") {
 		t.Errorf("of nothing at all: %q", got)
 	}
 }
@@ -193,7 +197,7 @@ func TestQuotedAnswerLeavesOutSnippets(t *testing.T) {
 		{N: 2, Source: "https://a.example/", Page: "a", Quote: "The road is long.", Tool: WebFetchTool, Score: 0.8, Worth: 1},
 		{N: 3, Source: "https://b.example/", Page: "b", Quote: "Nobody knows who built the towers.", Tool: WebSearchTool, Score: 0.7, Worth: 1},
 	}
-	got, _ := quotedAnswer("How long is the road?", list, "")
+	got, _ := quotedAnswer("How long is the road?", list, "", reach{looked: true})
 	want := "This answer was put together without a model, from quotations of the sources.\n\n- “The road is long.” [e2]\n- “Nobody knows who built the towers.” [e3]"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)

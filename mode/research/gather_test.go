@@ -182,7 +182,7 @@ func TestSlowest(t *testing.T) {
 func TestFailingTools(t *testing.T) {
 	f := fake{tool: func(a ponder.Do) ponder.Body { return broken(a.Tool, "out of order") }}
 	d := newDriver(t, deepest, all, 3*time.Minute, f.answer).work()
-	if d.fin.Status != ponder.Completed || !strings.Contains(d.fin.Answer, "Nothing was found") {
+	if d.fin.Status != ponder.Completed || !strings.Contains(d.fin.Answer, "could not be searched") {
 		t.Errorf("finished %+v", d.fin)
 	}
 	n := 0

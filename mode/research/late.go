@@ -72,6 +72,9 @@ func left(now ponder.Moment, since int64, limit time.Duration) time.Duration {
 // longer than they did.
 func (s *state) limit(l look) time.Duration {
 	most := s.patience() + grace
+	if limit := s.time(); s.Told && limit > 0 { // nobody tells that it is over
+		most = min(most, limit-time.Duration(l.Since)*time.Millisecond)
+	}
 	for _, o := range s.Looks {
 		if !o.Done && o.N != l.N {
 			return most

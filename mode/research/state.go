@@ -1,6 +1,7 @@
 package research
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -242,7 +243,11 @@ func (s *state) see(ev ponder.Event) {
 		s.Paused = false
 	case ponder.BudgetSpent:
 		s.Told, s.ToldAt = true, s.Time.ms()
-		s.conclude(spent(b.What))
+		if b.What == "time" || s.Step != gathering {
+			s.conclude(spent(b.What))
+		} else { // looking things up costs no calls
+			s.End, s.Planning = cmp.Or(s.End, spent(b.What)), false
+		}
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		s.called(key, b)

@@ -166,12 +166,16 @@ func (s *state) limits(b ponder.Steer) reply {
 }
 
 func (s *state) hurry() reply {
-	if s.End != "" {
+	if s.End != "" && s.Step != gathering {
 		return refuse("the answer is being written already: %s", s.End)
 	}
 	r := reply{text: "the answer is being written"}
 	if s.Paused {
 		r.text = "the answer will be written when the research goes on"
+	}
+	if s.End != "" {
+		s.compose() // the looks that it waits for are not wanted any more
+		return r
 	}
 	s.conclude("an answer was wanted now")
 	return r

@@ -302,6 +302,25 @@ func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 // quote answers in quotations, and says why if a model was to answer.
 func (s *state) quote(why string) {
 	s.Work, s.Looks = nil, nil
-	text, confidence := quotedAnswer(s.run.Input, s.usable(), why)
+	text, confidence := quotedAnswer(s.run.Input, s.usable(), why, s.reach())
 	s.settleDraft(draft{Text: text, Unaided: true, Confidence: confidence})
+}
+
+// reach returns how far the answer was looked for.
+func (s *state) reach() reach {
+	r := reach{looked: len(s.Reached) > 0, failed: s.unreached(), none: s.End}
+	if !s.gathers() {
+		r.none = "there is nothing to look into"
+	}
+	asked := []string{s.run.Input}
+	for _, q := range s.Questions {
+		if q.User {
+			asked = append(asked, q.Text)
+		}
+	}
+	for _, q := range asked {
+		web, memory := queriesOf(q)
+		r.own = slices.Concat(r.own, web, memory, []string{q})
+	}
+	return r
 }

@@ -24,28 +24,41 @@ const (
 	mostQuoted  = 0.6
 )
 
+// A reach is how far an answer in quotations was looked for.
+type reach struct {
+	own    []string // queries that are of the user's own words
+	looked bool     // something answered that was asked
+	failed []string // places that could not be searched, in words
+	none   string   // why nothing was asked
+}
+
 // quotedAnswer returns the answer that is made without a model: the best quotations,
 // of each voice one or two, grouped by what was looked for, and how sure it is, from 0 to 0.6.
-// Its first line says that no model wrote it, and why. It is never empty: where nothing
-// was found it says what was looked for.
-func quotedAnswer(question string, list []piece, why string) (answer string, confidence float64) {
+// Its first line says that no model wrote it, and why; no heading has words that are not
+// the user's. It is never empty: where nothing was found it says what was looked for, and
+// what could not be searched.
+func quotedAnswer(question string, list []piece, why string, r reach) (answer string, confidence float64) {
 	best := quotedBest(list)
 	if len(best) == 0 {
-		return nothingFound(question, len(list), why), 0
+		return nothingFound(question, len(list), why, r), 0
 	}
 	var b strings.Builder
-	b.WriteString("This answer was put together without a model, from quotations of the sources" + because(why) + "\n")
-	groups := groupsOf(best)
+	b.WriteString("This answer was put together without a model, from quotations of the sources" + because(why))
+	if len(r.failed) > 0 {
+		b.WriteString(" " + sentence(r.failed))
+	}
+	b.WriteString("\n")
+	groups := groupsOf(best, append([]string{question}, r.own...))
 	n, total := 0, 0.0
 	for g, group := range groups {
 		most := quotesEach
 		if g == 0 {
 			most = quotesFirst
 		}
-		for i, p := range group[:min(len(group), most, quotesInAll-n)] {
+		for i, p := range group.pieces[:min(len(group.pieces), most, quotesInAll-n)] {
 			switch {
-			case i == 0 && len(groups) > 1:
-				b.WriteString("\n" + heading(p, question) + "\n\n")
+			case i == 0 && len(groups) > 1 && group.about != "":
+				b.WriteString("\n" + heading(group.about) + "\n\n")
 			case i == 0:
 				b.WriteString("\n")
 			}
@@ -65,9 +78,14 @@ func because(why string) string {
 }
 
 // heading says what a group of quotations is about.
-func heading(p piece, question string) string {
-	about := cmp.Or(p.Query, question)
+func heading(about string) string {
 	return "**" + strings.ReplaceAll(framed(text.Clip(text.Line(about), askedLength)), "*", "") + "**"
+}
+
+// sentence says that places could not be searched.
+func sentence(places []string) string {
+	said := strings.Join(places, " and ") + " could not be searched."
+	return strings.ToUpper(said[:1]) + said[1:]
 }
 
 // quotedConfidence is that of a quotation: low, for that a source says something does
@@ -128,27 +146,45 @@ func notSaidBySearch(list []piece) []piece {
 	return slices.DeleteFunc(slices.Clone(list), func(p piece) bool { return p.Tool == WebSearchTool && p.Page != "" && read[p.Page] })
 }
 
-// groupsOf returns passages by the query that found them, the group first that has the
-// best. Whether a query asks how or why makes no other of it.
-func groupsOf(best []piece) (groups [][]piece) {
+// A group is passages that one query of the user's own words found, or all others.
+type group struct {
+	about  string // the query; empty for what others found
+	pieces []piece
+}
+
+// groupsOf returns passages by the query that found them, if it is one of those that
+// are the user's own: first what other queries found, then the group that has the best.
+// Whether a query asks how or why makes no other of it.
+func groupsOf(best []piece, own []string) (groups []group) {
 	at := make(map[string]int)
 	for _, p := range best {
-		key := words.Fold(p.Query)
-		if first, rest, ok := strings.Cut(key, " "); ok && among("asks", first) {
-			key = rest
+		about, key := p.Query, askedFor(p.Query)
+		if !slices.ContainsFunc(own, func(q string) bool { return askedFor(q) == key }) {
+			about, key = "", ""
 		}
 		i, ok := at[key]
 		if !ok {
 			i = len(groups)
-			at[key], groups = i, append(groups, nil)
+			at[key], groups = i, append(groups, group{about: about})
 		}
-		groups[i] = append(groups[i], p)
+		groups[i].pieces = append(groups[i].pieces, p)
 	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(min(1, len(a.about)), min(1, len(b.about))) })
 	return groups
 }
 
-// nothingFound says that there is nothing to quote, and what was looked for.
-func nothingFound(question string, found int, why string) string {
+// askedFor returns what a query asks for, folded, without the word that asks.
+func askedFor(query string) string {
+	key := words.Fold(query)
+	if first, rest, ok := strings.Cut(key, " "); ok && among("asks", first) {
+		return rest
+	}
+	return key
+}
+
+// nothingFound says that there is nothing to quote, what was looked for, and what could
+// not be searched.
+func nothingFound(question string, found int, why string, r reach) string {
 	web, memory := queriesOf(question)
 	var looked []string
 	for _, q := range slices.Concat(web, memory) {
@@ -156,12 +192,30 @@ func nothingFound(question string, found int, why string) string {
 			looked = append(looked, q)
 		}
 	}
-	s := "No model wrote this" + because(why) + " Nothing was found that answers the question"
-	if found > 0 {
-		s = fmt.Sprintf("%s: of %s none can be quoted", s, passages(found))
+	s := "No model wrote this" + because(why)
+	switch {
+	case !r.looked && len(r.failed) > 0:
+		return s + " " + sentence(r.failed) + " So nothing was looked up, and there may be an answer."
+	case !r.looked && found == 0:
+		return s + " " + unlooked(r.none)
+	case found > 0:
+		s = fmt.Sprintf("%s Nothing was found that answers the question: of %s none can be quoted", s, passages(found))
+	default:
+		s += " Nothing was found that answers the question"
 	}
 	if len(looked) > 0 {
 		s += "; what was looked for is " + strings.Join(looked[:min(len(looked), maxQueries)], ", ")
 	}
-	return s + "."
+	if s += "."; len(r.failed) > 0 {
+		s += " " + sentence(r.failed)
+	}
+	return s
+}
+
+// unlooked says that nothing was looked up, and why.
+func unlooked(why string) string {
+	if why == "" {
+		return "Nothing was looked up."
+	}
+	return "Nothing was looked up: " + why + "."
 }
