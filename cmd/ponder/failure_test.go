@@ -75,10 +75,10 @@ func TestBroken(t *testing.T) {
 }
 
 func TestSuggest(t *testing.T) {
-	words := []string{"think", "session", "--for", "--docs", "models.fast"}
+	words := []string{"think", "session", "--for", "--docs", "--cost", "models.fast"}
 	for in, want := range map[string]string{
 		"tihnk": "did you mean think? ", "sess": "did you mean session? ", "--fro": "did you mean --for? ", "models.fats": "did you mean models.fast? ",
-		"xyzzy": "", "": "", "THINK": "did you mean think? ",
+		"xyzzy": "", "--nope": "", "--csot": "did you mean --cost? ", "": "", "THINK": "did you mean think? ",
 	} {
 		if got := suggest(in, words); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

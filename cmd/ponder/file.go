@@ -27,6 +27,9 @@ func writeWhole(file string, text []byte) error {
 
 // noRoom says why no file can be made in a folder, without the name that was tried.
 func noRoom(dir string, err error) error {
+	if info, other := os.Stat(dir); other == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) { // such as /proc
+		return fmt.Errorf("no file can be made in folder %s", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s", dir)
 	}

@@ -211,14 +211,14 @@ func (w *viewing) outcome() error {
 		}
 		return nil
 	case ponder.Paused:
-		w.note("paused; to go on: %s", w.command("session resume", w.id))
+		w.note("paused; to go on: %s", w.goOn())
 		return failure{code: incomplete}
 	case ponder.Cancelled:
 		return failure{incomplete, fmt.Errorf("session %s was cancelled: %s", w.id, w.command("session show", w.id))}
 	case ponder.Failed:
 		return w.failed()
 	}
-	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.command("session resume", w.id))}
+	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.goOn())}
 }
 
 func (w *viewing) failed() error {

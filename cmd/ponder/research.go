@@ -92,7 +92,7 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 		return err
 	}
 	defer store.Close()
-	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, opts)
+	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, researchStart{opts, f.wanted()})
 	if err != nil {
 		return err
 	}
@@ -116,9 +116,16 @@ func sightFor(o research.Options) sight {
 	return sight{docs: o.Docs, memory: o.Memory, web: o.Web, researches: true, persona: o.Persona.Name}
 }
 
+// A researchStart is what research is started with: the options of its mode, and what
+// only commands read.
+type researchStart struct {
+	research.Options
+	Report string `json:"report_file,omitempty"` // that was asked for: it is named to the user, and only written if a user names it
+}
+
 // beginResearch makes the thread of a research, with its question.
-func beginResearch(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, opts research.Options) (ponder.ThreadID, error) {
-	js, err := json.Marshal(opts)
+func beginResearch(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, start researchStart) (ponder.ThreadID, error) {
+	js, err := json.Marshal(start)
 	if err != nil {
 		return "", fmt.Errorf("begin research: %w", err)
 	}
@@ -129,8 +136,8 @@ func beginResearch(ctx context.Context, store ponder.Threads, question, title, m
 		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindResearch, Title: clip(oneLine(title), maxTitle), Owner: owner,
 		Created: time.Now(), Model: model,
 	}
-	start := ponder.RunStarted{Input: question, Mode: research.Name, Version: research.New().Version, Budget: budget, Options: js}
-	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
+	run := ponder.RunStarted{Input: question, Mode: research.Name, Version: research.New().Version, Budget: budget, Options: js}
+	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: run}); err != nil {
 		return "", fmt.Errorf("begin research: %w", err)
 	}
 	return thread.ID, nil
@@ -151,9 +158,5 @@ func (a *app) researchHere(ctx context.Context, store *sqlite.Store, id ponder.T
 		return w.handOver(ctx, t)
 	}
 	w.keep(ctx, store)
-	ended := w.end(ctx, err)
-	if f.output == "" || w.view.Session.Status != ponder.Completed {
-		return ended
-	}
-	return errors.Join(ended, w.writeReport(ctx, store, f.output))
+	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
 }

@@ -3,13 +3,36 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"ponder"
 	"ponder/internal/report"
 	"ponder/store/sqlite"
 )
+
+// endWithReport writes the report of a research that is through, if a file is named.
+// Ended is how the research ended.
+func (w *viewing) endWithReport(ctx context.Context, store *sqlite.Store, file string, ended error) error {
+	if file == "" || w.view.Session.Status != ponder.Completed {
+		return ended
+	}
+	if err := w.writeReport(ctx, store, file); err != nil {
+		return errors.Join(ended, failure{failed, fmt.Errorf("%w; to write it again: %s -o FILE", err, w.command("session export", w.id))})
+	}
+	return ended
+}
+
+// goOn returns the command that goes on, with the report that was asked for.
+func (w *viewing) goOn() string {
+	line := w.command("session resume", w.id)
+	if w.looked != nil && w.looked.file != "" {
+		line += " -o " + shellQuote(w.looked.file)
+	}
+	return line
+}
 
 // writeReport writes what a research has come to, in the form that the name asks for.
 func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file string) error {

@@ -107,10 +107,30 @@ func (f *researchFlags) checkOutput() error {
 	if f.detach {
 		return usagef("-o and --detach: the report of what is researched in the background is written afterwards, with: ponder session export ID -o %s", f.output)
 	}
-	if reportForms[strings.ToLower(filepath.Ext(f.output))] == "" {
-		return usagef("-o %s: the name of a report ends in .md, .json or .html", f.output)
+	return checkReportFile(f.output)
+}
+
+// checkReportFile makes sure that a report can be written to a file.
+func checkReportFile(file string) error {
+	ending := filepath.Ext(file)
+	if reportForms[strings.ToLower(ending)] == "" {
+		return usagef("-o %s: the name of a report ends in .md, .json or .html", file)
 	}
-	return writable(f.output)
+	if filepath.Base(file) == ending {
+		return usagef("-o %s: the report has no name but its ending", file)
+	}
+	return writable(file)
+}
+
+// wanted returns the absolute path of the report that is asked for, or "".
+func (f *researchFlags) wanted() string {
+	if f.output == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(f.output); err == nil {
+		return abs
+	}
+	return f.output
 }
 
 // writable reports why a file cannot be written, leaving it as it is.

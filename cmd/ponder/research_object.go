@@ -49,7 +49,7 @@ func (w *viewing) researchShow(info ponder.Info, course bool) error {
 	}
 	w.researchReport(w.looked.report())
 	if !w.flags.quiet {
-		w.printf("%s%s", questions(w.view), w.next(info, w.view.Session))
+		w.printf("%s%s", questions(w.view), w.next(info, w.view.Session, w.goOn()))
 	}
 	return nil
 }

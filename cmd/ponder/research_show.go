@@ -43,7 +43,7 @@ func researchItem(ev ponder.Event, v research.View) (tui.Item, bool) {
 		it.Text = lastQuery(v, b.Name)
 		return it, it.Text != ""
 	case ponder.ToolResult:
-		it.Kind, it.Tone, it.Text = "failed", tui.Alarm, b.Name+": "+b.Error
+		it.Kind, it.Tone, it.Text = "failed", tui.Alarm, b.Name+": "+strings.TrimPrefix(b.Error, b.Name+": ")
 		return it, b.Error != "" && !b.Dropped && b.RetryAt.IsZero()
 	case ponder.Evidence:
 		it.Kind, it.Mark, it.Tone = "evidence", b.ID, tui.Normal

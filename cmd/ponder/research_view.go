@@ -17,6 +17,7 @@ import (
 type looked struct {
 	view  research.View
 	since *research.Report // that it was to bring up to date
+	file  string           // that its report was to be written to
 }
 
 // researched returns the research that an event starts, or nil if it starts none.
@@ -25,9 +26,9 @@ func researched(ev ponder.Event) *looked {
 	if !ok || b.Mode != research.Name {
 		return nil
 	}
-	var o research.Options
+	var o researchStart
 	_ = json.Unmarshal(b.Options, &o) // the run fails if they are wrong
-	return &looked{view: research.NewView(), since: o.Since}
+	return &looked{view: research.NewView(), since: o.Since, file: oneLine(o.Report)}
 }
 
 // foldResearch returns the research of a thread.
@@ -47,7 +48,7 @@ func (l *looked) apply(ev ponder.Event) {
 	run := l.view.Research.Run
 	if l.view = l.view.Apply(ev); l.view.Research.Run != run {
 		if begun := researched(ev); begun != nil {
-			l.since = begun.since
+			l.since, l.file = begun.since, begun.file
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (a *app) sessionPause(ctx context.Context, name string) error {
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return !i.Held }); err != nil {
 		return err
 	}
-	a.note("%s is paused; to go on: %s", w.id, a.command("session resume", w.id))
+	a.note("%s is paused; to go on: %s", w.id, w.goOn())
 	return nil
 }
 

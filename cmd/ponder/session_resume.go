@@ -8,44 +8,66 @@ import (
 
 	"ponder"
 	"ponder/mode/session"
+	"ponder/store/sqlite"
 )
 
 func (a *app) sessionResumeCommand() *cobra.Command {
-	var model string
-	var internal bool
+	var f resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Go on with a session that is paused or was interrupted",
 		Long: `Go on with a session that is paused or was interrupted, with the model it began
-with. If another process thinks already, look on.`,
+with. If another process thinks already, look on. -o writes the report of a research.`,
 		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.sessionResume(cmd.Context(), args[0], model, internal)
+			return a.sessionResume(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&model, "model", "", "go on with `provider/model`")
-	cmd.Flags().BoolVar(&internal, "internal", false, "with --json: internal events too")
+	cmd.Flags().StringVar(&f.model, "model", "", "go on with `provider/model`")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "of research: write a report to this `file`: .md, .json or .html")
+	cmd.Flags().BoolVar(&f.internal, "internal", false, "with --json: internal events too")
 	return cmd
 }
 
-func (a *app) sessionResume(ctx context.Context, name, model string, internal bool) error {
+// resumeFlags are what `ponder session resume` is told beside the id.
+type resumeFlags struct {
+	model, output string
+	internal      bool
+}
+
+func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) error {
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	w.internal = internal
+	w.internal = f.internal
 	s := w.view.Session
 	switch {
 	case info.Status.Ended():
 		return usagef("session %s is %s: there is nothing to go on with; to see it: ponder session show %s", w.id, info.Status, w.id)
 	case s.Run == "":
 		return usagef("session %s has no question to think about", w.id)
-	case info.Status == ponder.Thinking && info.Held:
-		return w.lookOn(ctx)
 	}
-	p, err := a.prepareAgain(ctx, info, s, model)
+	if f.output != "" {
+		if w.looked == nil {
+			return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.id, w.id)
+		}
+		if err := checkReportFile(f.output); err != nil {
+			return err
+		}
+	}
+	if info.Status == ponder.Thinking && info.Held {
+		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
+	}
+	return a.resumeHere(ctx, w, info, store, f)
+}
+
+// resumeHere goes on in this process.
+func (a *app) resumeHere(ctx context.Context, w *viewing, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
+	s := w.view.Session
+	p, err := a.prepareAgain(ctx, info, s, f.model)
 	if err != nil {
 		return err
 	}
@@ -65,10 +87,10 @@ func (a *app) sessionResume(ctx context.Context, name, model string, internal bo
 	case errors.Is(err, errDetach):
 		return w.handOver(ctx, t)
 	case errors.Is(err, ponder.ErrHeld):
-		return w.lookOn(ctx)
+		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
 	}
 	w.keep(ctx, store)
-	return w.end(ctx, err)
+	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
 }
 
 // lookOn shows what another process thinks.

@@ -68,7 +68,7 @@ func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error
 	}
 	a.report(v)
 	if !a.flags.quiet {
-		a.printf("%s%s", questions(v), a.next(info, v.Session))
+		a.printf("%s%s", questions(v), a.next(info, v.Session, a.command("session resume", info.ID)))
 	}
 	return nil
 }
@@ -102,12 +102,12 @@ func questions(v session.View) string {
 // stateMarks are the signs of what has become of questions.
 var stateMarks = map[session.QuestionState]string{session.Open: "○", session.Exploring: "◐", session.Explored: "●", session.Dropped: "✕"}
 
-// next says what can be done with a session.
-func (a *app) next(info ponder.Info, s session.Session) string {
+// next says what can be done with a session, with the command that would go on.
+func (a *app) next(info ponder.Info, s session.Session, goOn string) string {
 	var rows [][2]string
 	switch {
 	case isInterrupted(info), s.Status == ponder.Paused:
-		rows = append(rows, [2]string{"to go on", a.command("session resume", info.ID)})
+		rows = append(rows, [2]string{"to go on", goOn})
 	case s.Status == ponder.Thinking:
 		rows = append(rows, [2]string{"to look on", a.command("session watch", info.ID)}, [2]string{"to steer it", a.command("session steer", info.ID) + " --help"})
 	case s.Status == ponder.Completed:

@@ -212,7 +212,7 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 	case code != done:
 		return failure{code: code}
 	case w.view.Session.Status == ponder.Paused || len(heard) < len(sent):
-		w.note("to go on: %s", w.command("session resume", w.id))
+		w.note("to go on: %s", w.goOn())
 	}
 	return nil
 }

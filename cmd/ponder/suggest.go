@@ -10,10 +10,10 @@ import (
 // suggest returns "did you mean x? " for the candidate nearest to a word, or nothing
 // if none is near.
 func suggest(word string, candidates []string) string {
-	best, least := "", 1+len(word)/3
+	best, least := "", 1+len(strings.Trim(word, "-"))/3
 	for _, c := range candidates {
 		d := distance(strings.ToLower(word), c)
-		if len(word) > 2 && strings.HasPrefix(c, strings.ToLower(word)) {
+		if len(strings.Trim(word, "-")) > 2 && strings.HasPrefix(c, strings.ToLower(word)) {
 			d = 0
 		}
 		if d <= least && (best == "" || d < least) {

@@ -230,7 +230,7 @@ func (w *viewing) nothingCame(ctx context.Context, err error) bool {
 
 // broken says what becomes of a session whose work ended in an error.
 func (w *viewing) broken(ctx context.Context, err error) error {
-	goOn := fmt.Sprintf("to go on: %s", w.command("session resume", w.id))
+	goOn := fmt.Sprintf("to go on: %s", w.goOn())
 	switch {
 	case ctx.Err() != nil:
 		w.note("stopped; %s", goOn)
@@ -238,9 +238,9 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
 		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.id))}
 	case errors.Is(err, ponder.ErrFull):
-		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.command("session resume", w.id))}
+		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrReadOnly):
-		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.command("session resume", w.id))}
+		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
 	}
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }

@@ -47,7 +47,7 @@ func (a *app) question(text string) (string, error) {
 	}
 	text = strings.TrimSpace(tui.Clean(text))
 	if utf8.RuneCountInString(text) < leastQuestion {
-		return "", usagef("the question is too short: ask at least %d letters, as in: ponder think \"Why is the sky blue?\"", leastQuestion)
+		return "", usagef("the question is too short: ask at least %d letters, such as \"Why is the sky blue?\"", leastQuestion)
 	}
 	return text, nil
 }

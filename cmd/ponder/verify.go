@@ -28,7 +28,9 @@ and whether the text is still the one that was written. REPORT is a file that
 of a research. Neither the network nor a model is asked; the database is needed for the
 pages that were kept, not for the thread.
 
-Exit codes: 0 all stands, 1 something does not, 2 it is no report.`,
+Exit codes: 0 all stands, 1 something does not, or could not be
+checked, for its original is not here, 2 it is no report,
+or has no answer.`,
 		Example: "ponder verify report.md\nponder verify last --json",
 		GroupID: groupLook,
 		Args:    take(1, 1, "a report: a file, or the id of a research"),
@@ -74,6 +76,9 @@ func (a *app) filed(ctx context.Context, store *sqlite.Store, name string) (*rep
 		f, err := report.ReadResearch(raw)
 		if err != nil {
 			return nil, failure{wrongUsage, fmt.Errorf("%s: %w", clip(oneLine(name), 80), err)}
+		}
+		if f.Answer == "" && !f.Altered {
+			return nil, failure{wrongUsage, fmt.Errorf("%s: the report has no answer, so there is nothing to check", clip(oneLine(name), 80))}
 		}
 		return f, nil
 	case !errors.Is(err, fs.ErrNotExist):
