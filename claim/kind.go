@@ -50,7 +50,7 @@ func idle(clause string) bool {
 	if count(clause) == 0 || greets(clause) || denies(clause) {
 		return true
 	}
-	m := talk.FindString(clause)
+	m := talkLead.FindString(clause)
 	if m == "" {
 		return false
 	}

@@ -14,8 +14,8 @@ var (
 	addressee = regexp.MustCompile(`^(\p{Lu}\p{L}{0,20}|there|all|everyone|again)[!.,]?$`)
 )
 
-// talk begins talk about the answer, or about what was looked for and found.
-var talk = regexp.MustCompile(`(?i)^((here (is|are|'s)|here's|below (is|are)|the following|this (answer|summary|section|overview|response)|in this (answer|report|section|summary)|let me|let's|let us|feel free|` +
+// talkLead begins talk about the answer, or about what was looked for and found.
+var talkLead = regexp.MustCompile(`(?i)^((here (is|are|'s)|here's|below (is|are)|the following|this (answer|summary|section|overview|response)|in this (answer|report|section|summary)|let me|let's|let us|feel free|` +
 	`please|if you|do you want|would you like|i|i'(ll|m|ve|d)|we (found|looked|searched)|see|note that|(none of )?the (available |gathered |found )?(sources|evidence|quotes|search results|passages)|no (source|quote|evidence)|it could not be (confirmed|verified))|` +
 	`(hier (ist|sind|finden)|im folgenden|diese (antwort|zusammenfassung)|ich|die (quellen|belege)|wenn sie|falls sie|bitte|lassen sie)|` +
 	`(voici|ci-dessous|cette (réponse|synthèse)|j'(ai|espère)|je|les sources|si vous|n'hésitez)|` +
