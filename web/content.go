@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"ponder/document"
+	"ponder/web/search"
 )
 
 // pageRation decides from the headers of an answer how much of it is read.
@@ -112,7 +113,7 @@ func (f *Fetcher) readHTML(p *Page, c *copied) error {
 	if looksBinary(text) {
 		return fmt.Errorf("%w: it is said to be %s, and is not", ErrType, p.Type)
 	}
-	a, err := f.o.HTML([]byte(text), c.Final)
+	a, err := f.o.HTML([]byte(search.StripMarkupEscapes(text)), c.Final)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrType, plain(err))
 	}
@@ -179,7 +180,7 @@ func nameOf(raw string) string {
 // cleaned returns text with lines that end as ours do, and without what cannot be
 // seen: marks that turn its direction could make it read as what it is not.
 func cleaned(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.ReplaceAll(search.StripEscapes(s), "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':

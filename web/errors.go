@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"ponder/web/search"
 )
 
 // What a fetch comes to when it comes to nothing. Each is wrapped in one line
@@ -78,7 +80,7 @@ func oneLine(s string, n int) string {
 			return r
 		}
 		return -1
-	}, s)
+	}, search.StripEscapes(s))
 	letters := []rune(strings.Join(strings.Fields(s), " "))
 	if len(letters) > n {
 		return string(letters[:n-1]) + "…"

@@ -444,3 +444,23 @@ func TestAsItIs(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// Escape sequences of terminals are no part of what a page says, however they are
+// written.
+func TestEscapes(t *testing.T) {
+	const text = "<html><head><title>\x1b]0;OWNED\a\x1b[2JThe sea</title></head><body><article><h1>The sea</h1><p>\x1b[1mThe sea is deep\x1b[0m in the west, as &#27;[31mdivers have measured again and again with ropes and with sound.</p></article></body></html>"
+	for _, kind := range []string{"text/html; charset=utf-8", "text/plain; charset=utf-8"} {
+		p, err := New(Options{}).page(&copied{record: record{URL: "https://a.test/x", Final: "https://a.test/x", Type: kind}, raw: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rest := range []string{"\x1b", "OWNED", "[2J", "[1m", "[0m"} {
+			if strings.Contains(p.Title+p.Markdown, rest) {
+				t.Errorf("%s: %q in %q, %q", kind, rest, p.Title, p.Markdown)
+			}
+		}
+		if kind[5] == 'h' && (p.Title != "The sea" || strings.Contains(p.Markdown, "[31m")) {
+			t.Errorf("%q, %q", p.Title, p.Markdown)
+		}
+	}
+}

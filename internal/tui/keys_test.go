@@ -25,7 +25,7 @@ func TestDecoder(t *testing.T) {
 		{"of no use", "\x1b[15~\x1b[<0;3;4M\x1bx\x1b]11;rgb:0/0/0\x07\x1bP1$r\x1b\\a\xff\xfe", []key{text("a")}},
 		{"escape and then a letter that is slow", "\x1b", []key{{name: "esc"}}},
 		{"two escapes", "\x1b\x1b", []key{{name: "esc"}, {name: "esc"}}},
-		{"paste", "\x1b[200~drop\rq3\x1b[31m\ta\x1b[201~b", []key{{text: "drop\nq3[31m a", pasted: true}, text("b")}},
+		{"paste", "\x1b[200~drop\rq3\x1b[31m\ta\x1b[201~b", []key{{text: "drop\nq3 a", pasted: true}, text("b")}},
 		{"paste that does not end", "\x1b[200~abc", []key{{text: "abc", pasted: true}}},
 		{"paste that is huge", "\x1b[200~" + strings.Repeat("x", 3*maxPaste) + "\x1b[201~", []key{{text: strings.Repeat("x", maxPaste), pasted: true}}},
 		{"sequence that does not end", "\x1b]" + strings.Repeat("x", 500), []key(nil)},

@@ -38,7 +38,7 @@ func TestProse(t *testing.T) {
 		{"nested marks", "**a *b* c** x", "a b c x"},
 		{"marks that do not end", "**a and `b", "**a and `b"},
 		{"links", "[sea](https://s.ea) [https://s.ea](https://s.ea)", "sea (https://s.ea)\nhttps://s.ea"},
-		{"escapes", "a\x1b[31mb\x07c\u202ed", "a[31mbcd"},
+		{"escapes", "a\x1b[31mb\x07c\u202ed", "abcd"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if d := cmp.Diff(tt.want, ansi.Strip(shown(tt.text, 24, Style{}))); d != "" {

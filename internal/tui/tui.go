@@ -13,6 +13,7 @@ package tui
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -64,10 +65,20 @@ const (
 	Alarm       // what went wrong
 )
 
+// sequences finds what colours a terminal, moves its cursor or names its window
+// (ECMA-48), in the forms of seven and eight bits. What begins as a string and does not
+// end on its line is only its beginning.
+var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` + // CSI
+	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` + // OSC and its like
+	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
+
 // Clean returns text that a terminal shows and does not obey: without control
 // characters, escape sequences and marks that reverse the direction of text.
 // Lines and tabs stay.
 func Clean(text string) string {
+	if strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, 0xc2) >= 0 { // the first byte of C1
+		text = sequences.ReplaceAllString(text, "")
+	}
 	return strings.Map(func(r rune) rune {
 		if obeyed(r) || r == unicode.ReplacementChar {
 			return -1

@@ -21,6 +21,7 @@ import (
 
 	"ponder"
 	fetching "ponder/web"
+	"ponder/web/search"
 )
 
 // Options say what the tools work with.
@@ -156,7 +157,7 @@ func stamp(t time.Time) time.Time {
 }
 
 // visible returns text as valid UTF-8 without characters that nobody sees: models
-// read them, and people don't.
+// read them, and people don't. Nor has it escape sequences of terminals.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -167,7 +168,7 @@ func visible(text string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	}, search.StripEscapes(strings.ToValidUTF8(text, "\uFFFD")))
 }
 
 // line returns visible text on one line, of at most n bytes.

@@ -278,3 +278,23 @@ func FuzzPassages(f *testing.F) {
 		}
 	})
 }
+
+// No rest of an escape sequence is shown.
+func TestEscapes(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b]0;OWNED\a\x1b[2J\x1b[31m titleevil":        " titleevil",
+		"\u009d0;OWNED\u009c\u009b2J\u009b31mred":        "red",
+		"\x1b]8;;https://a.test\x1b\\link\x1b]8;;\x1b\\": "link",
+		"\x1bP1$r\x1b\\\x1b_x\x07\x1b^y\u009cz":          "z",
+		"\x1b(B\x1b)0\x1b=\x1bc\x1b7text\x1b8\x1bM":      "text",
+		"\x1b[38;5;1;4:3mred\x1b[0 q\x1b[?25l":           "red",
+		"\x1b]0;not ended\nnext line":                    "not ended\nnext line",
+		"\x1b\x1b[2Jx":                                   "x",
+		"an â€\u009d2024":                                "an â€2024",
+		"[2J ]0; °C":                                     "[2J ]0; °C",
+	} {
+		if got := visible(in); got != want {
+			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -228,11 +228,15 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 	if !ok {
 		return Page{}, false
 	}
+	strip := StripMarkupEscapes
+	if slices.Contains([]string{".txt", ".md", ".markdown"}, strings.ToLower(path.Ext(name))) {
+		strip = StripEscapes
+	}
 	read := f.Read
 	if read == nil {
 		read = simple(name)
 	}
-	p, err := read(raw, address)
+	p, err := read([]byte(strip(string(raw))), address)
 	if err != nil {
 		return Page{}, false
 	}

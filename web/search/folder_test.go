@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,5 +176,23 @@ func TestFolderPage(t *testing.T) {
 	}
 	if _, ok, err := search.Folder(search.Crawl{Dir: filepath.Join(dir, "none")}).Page(t.Context(), "https://sea.example/deep"); ok || err == nil {
 		t.Error(ok, err)
+	}
+}
+
+// Escape sequences of terminals are no part of what a page says.
+func TestFolderEscapes(t *testing.T) {
+	dir := folder(t, map[string]string{"a.html": "<title>\x1b]0;OWNED\a\x1b[2J\x1b[31m A mill</title><p>\x1b[1mThe mill\x1b[0m turns, as &#x1B;[31mwe &#27;[1mknow."})
+	if d := cmp.Diff([]string{"https://folder.invalid/a.html A mill"}, found(t, search.New([]search.Provider{search.Folder(search.Crawl{Dir: dir})}, nil, search.Options{}), search.Query{Text: "mill"})); d != "" {
+		t.Error(d)
+	}
+	r, ok, err := search.Folder(search.Crawl{Dir: dir}).Page(t.Context(), "https://folder.invalid/a.html")
+	if err != nil || !ok || r.Text != "The mill turns, as we know." {
+		t.Errorf("%q %v", r.Text, err)
+	}
+	f, err := search.New([]search.Provider{{Name: "x", Search: func(context.Context, search.Query) ([]search.Result, error) {
+		return []search.Result{{URL: "https://a.test/", Title: "\x1b]0;OWNED\aTitle", Snippet: "\u009b31mred", Text: "\x1b[2Jtext"}}, nil
+	}}}, nil, search.Options{}).Search(t.Context(), search.Query{Text: "x"})
+	if err != nil || len(f.Results) != 1 || f.Results[0].Title != "Title" || f.Results[0].Snippet != "red" || f.Results[0].Text != "text" {
+		t.Errorf("%+v %v", f.Results, err)
 	}
 }

@@ -73,7 +73,7 @@ func (q Query) admits(r Result) bool {
 // line returns a text in one line of at most so many bytes, without characters
 // that are not seen.
 func line(s string, most int) string {
-	s = strings.Join(strings.Fields(strings.Map(seen, cut(s, 4*most))), " ")
+	s = strings.Join(strings.Fields(strings.Map(seen, StripEscapes(cut(s, 4*most)))), " ")
 	return strings.TrimSpace(cut(s, most))
 }
 
@@ -84,7 +84,7 @@ func lines(s string, most int) string {
 			return r
 		}
 		return seen(r)
-	}, cut(s, 2*most))
+	}, StripEscapes(cut(s, 2*most)))
 	return strings.TrimSpace(cut(s, most))
 }
 

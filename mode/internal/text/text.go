@@ -3,6 +3,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,13 +46,25 @@ func isLine(text string) bool {
 	return !blank
 }
 
-// Clean returns text as valid UTF-8 without control characters, save line ends
-// and tabs, with line ends as in Unix, and nothing blank around it.
+// sequences finds what colours a terminal, moves its cursor or names its window
+// (ECMA-48), in the forms of seven and eight bits. What begins as a string and does not
+// end on its line is only its beginning.
+var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` + // CSI
+	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` + // OSC and its like
+	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
+
+// Clean returns text as valid UTF-8 without escape sequences of terminals and without
+// control characters, save line ends and tabs, with line ends as in Unix, and nothing
+// blank around it.
 func Clean(text string) string {
 	if isLine(text) {
 		return text
 	}
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, 0xc2) >= 0 { // the first byte of C1
+		text = sequences.ReplaceAllString(text, "")
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
