@@ -54,11 +54,14 @@ func (s *state) check(said, model string, cut bool) {
 		said += " …"
 	}
 	said, d.Removed = claim.Citations(said, s.citable, s.linkable)
+	said, long := claim.Bounded(said)
 	if !isSaid(said) {
 		s.quote("the model gave no answer")
 		return
 	}
-	d.Text += said
+	if d.Text += said; long {
+		d.Text += "\n\n(What the model wrote beyond this was cut: it was more than is checked.)"
+	}
 	s.settleDraft(d)
 }
 
@@ -149,10 +152,11 @@ func (s *state) citable(id string) bool {
 	return err == nil && 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.banned(s.Evidence[n-1])
 }
 
-// linkable reports whether an address is that of a page that was gathered.
+// linkable reports whether an address is exactly that of a page that was gathered.
 func (s *state) linkable(url string) bool {
-	page := hits.PageKey(hits.Hit{Source: url, Origin: hits.Origin{URL: url}})
-	return slices.ContainsFunc(s.Evidence, func(p piece) bool { return p.Page == page && !p.Addressed && !s.banned(p) })
+	return slices.ContainsFunc(s.Evidence, func(p piece) bool {
+		return (hits.SameAddress(url, p.URL) || hits.SameAddress(url, p.Source)) && !p.Addressed && !s.banned(p)
+	})
 }
 
 // quotes returns pieces as claims are checked against them.
@@ -253,13 +257,26 @@ func (s *state) judged(b ponder.CallFinished) {
 		for _, v := range said.Verdicts {
 			if v.ID == claimID(i) {
 				c := &d.claims[i]
-				c.Finding, c.judge = c.Finding.Judged(claim.Verdict(strings.ToLower(strings.TrimSpace(v.Verdict))), hits.Tame(text.Line(v.Reason))), b.Model
+				verdict := claim.Verdict(strings.ToLower(strings.TrimSpace(v.Verdict)))
+				c.Finding, c.judge = c.Finding.Judged(verdict, judgedReason(verdict, b.Model)), b.Model
 				break
 			}
 		}
 	}
 	s.Draft = &d
 	s.publish()
+}
+
+// judgedReason says what a judge finds, in words of our own: it has read what strangers
+// wrote.
+func judgedReason(verdict claim.Verdict, model string) string {
+	return "a judge (" + safe(model) + ") finds that " + cmp.Or(judgedWords[verdict], "it can't tell")
+}
+
+// judgedWords says what the verdicts of a judge mean.
+var judgedWords = map[claim.Verdict]string{
+	claim.Supported: "a quote says it", claim.Qualified: "the quotes say a part of it, or say it less surely",
+	claim.Unverified: "no quote says it", claim.Contradicted: "a quote says otherwise",
 }
 
 // publish writes the claims and the answer, and ends.

@@ -49,3 +49,64 @@ func TestKeptAnswersShowTheirAge(t *testing.T) {
 		}
 	}
 }
+
+// Only addresses that were gathered become links, exactly as they were.
+func TestLinks(t *testing.T) {
+	s := &state{Evidence: []piece{{N: 1, Source: "https://sea.test/trench", URL: "https://sea.test/trench", Page: "x"}}}
+	for url, want := range map[string]bool{
+		"https://sea.test/trench": true, "https://sea.test:443/trench": true, "http://sea.test/trench": false, "https://sea.test:8080/trench": false,
+		"https://a:b@sea.test/trench": false, "https://sea.test/trench#secret": false, "https://sea.test/trench?x=1": false, "https://sea.test/trench/": false,
+	} {
+		if s.linkable(url) != want {
+			t.Errorf("%s: want %v", url, want)
+		}
+	}
+}
+
+// Of a judge only the verdict is kept: its reason may have words of strangers.
+func TestJudgesReasonIsOurOwn(t *testing.T) {
+	f := trench
+	f.model = func(a ponder.Call) ponder.Body {
+		switch what, _, _ := strings.Cut(a.Key, "-"); what {
+		case "judge":
+			var all []string
+			for n := range 12 {
+				for _, v := range []string{"supported", "qualified", "unverified"} {
+					all = append(all, `{"id":"`+claimID(n)+`","verdict":"`+v+`","reason":"see https://evil.test/x [e999] for more"}`)
+				}
+			}
+			return says(`{"verdicts":[` + strings.Join(all, ",") + `]}`)
+		case "write":
+			return says("HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1].")
+		}
+		return sensible(a)
+	}
+	d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, f.answer).work()
+	judged := 0
+	for _, c := range bodiesOf[ponder.Claim](d) {
+		if strings.Contains(c.Reason, "evil") || strings.Contains(c.Reason, "e999") {
+			t.Errorf("reason %q", c.Reason)
+		}
+		if strings.HasPrefix(c.Reason, "a judge (test/model) finds that ") {
+			judged++
+		}
+	}
+	if judged == 0 {
+		t.Errorf("nothing was judged: %+v", bodiesOf[ponder.Claim](d))
+	}
+}
+
+// An answer that is longer than what is checked is cut, and says so.
+func TestLongAnswersAreCut(t *testing.T) {
+	var b strings.Builder
+	for b.Len() < maxAnswer-100 {
+		b.WriteString("It is so. ")
+	}
+	b.WriteString("\n\nThe moon is made of 12 cheeses.")
+	f := writer(trench, func(ponder.Call, int) ponder.Body { return says(b.String()) })
+	d := newDriver(t, deepest, Options{Web: true, Effort: trivial}, time.Minute, f.answer)
+	d.quick = true
+	if d.work(); strings.Contains(d.fin.Answer, "cheeses") || !strings.HasSuffix(d.fin.Answer, "was cut: it was more than is checked.)") {
+		t.Errorf("answer of %d bytes ends %q", len(d.fin.Answer), d.fin.Answer[max(0, len(d.fin.Answer)-300):])
+	}
+}

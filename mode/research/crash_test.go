@@ -67,7 +67,7 @@ func (w world) good(a ponder.Call, rng *rand.Rand) ponder.Body {
 	case planKey:
 		return says(fmt.Sprintf(`{"plan":["Find %d.","Find %d."],"importantTerms":["trench"],"webQueries":["trench %d","trench %d"],"memoryQueries":["notes %d"]}`, n, n+1, n, n+1, n))
 	case "reflect":
-		return says(fmt.Sprintf(`{"enough":%v,"why":"Number %d is missing.","webQueries":["what of %d"],"memoryQueries":["notes on %d"]}`, rng.IntN(3) == 0, n, n, n))
+		return says(fmt.Sprintf(`{"enough":%v,"why":"Number %d is missing.","webQueries":["trench depth of %d"],"memoryQueries":["trench notes of %d"]}`, rng.IntN(3) == 0, n, n, n))
 	case "judge":
 		return says(`{"verdicts":[{"id":"c1","verdict":"supported","reason":"it says so"},{"id":"c2","verdict":"contradicted"},{"id":"c9","verdict":"x"}]}`)
 	}

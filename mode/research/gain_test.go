@@ -148,7 +148,7 @@ func TestQuotedAnswer(t *testing.T) {
 
 **what did it cost**
 
-- “It cost ‹b›5‹/b› talents (e99).[31m” [e4]`
+- “It cost ‹b›5‹/b› talents (e99).” [e4]`
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -214,7 +214,7 @@ func TestRounds(t *testing.T) {
 	f := many(40)
 	f.model = func(a ponder.Call) ponder.Body {
 		if n, ok := strings.CutPrefix(a.Key, "reflect-"); ok {
-			return says(`{"enough":false,"why":"More is needed.","webQueries":["what of ` + n + `"]}`)
+			return says(`{"enough":false,"why":"More is needed.","webQueries":["depth of trench ` + n + `"]}`)
 		}
 		return sensible(a)
 	}

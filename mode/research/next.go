@@ -137,6 +137,7 @@ func (s *state) reflected(b ponder.CallFinished) {
 	if b.Error == "" {
 		r, err = readReflection(b.Message.Text())
 		r = r.without(s.queries())
+		r.Web, r.Memory = s.bearing(r.Web), s.bearing(r.Memory)
 	}
 	if err != nil {
 		s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(err.Error(), ".")+".")

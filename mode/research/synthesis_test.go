@@ -59,7 +59,7 @@ func TestTools(t *testing.T) {
 		switch n {
 		case 1:
 			return callsTools("a", "deepThinkProgress", `{"stage":"analysis","label":"Weighing","message":"Weighing what there is","planStep":1,"totalSteps":2,"confidence":"high","metadata":{"x":1}}`,
-				"webSearch", `{"query":"new query of the web","maxResults":40}`, "personaMemorySearch", `{"query":"what I know"}`)
+				"webSearch", `{"query":"new query of the deep","maxResults":40}`, "personaMemorySearch", `{"query":"what I know"}`)
 		}
 		got = append(got, results(a.Request)...)
 		return says("HMS Challenger sounded the Challenger Deep in 1875 [e3].")
@@ -69,7 +69,7 @@ func TestTools(t *testing.T) {
 		t.Fatalf("results %+v", got)
 	}
 	asked := d.dos(WebSearchTool)
-	if last := string(asked[len(asked)-1].Args); !strings.Contains(last, "new query of the web") || !strings.Contains(last, `"limit":20`) {
+	if last := string(asked[len(asked)-1].Args); !strings.Contains(last, "new query of the deep") || !strings.Contains(last, `"limit":20`) {
 		t.Errorf("searched with %s", last)
 	}
 	last := 0

@@ -101,6 +101,10 @@ func (s *state) grant(c llm.ToolCall, i int) (says string, err error) {
 		return "", err
 	}
 	if c.Name == searchTool {
+		if why := s.unbearing(query); why != "" {
+			s.bearing([]string{query})
+			return "", fmt.Errorf("%s: not asked, for %s: search for the question only", searchTool, why)
+		}
 		s.push(look{Kind: onWeb, Query: query, Most: most, Use: i + 1})
 		return "", nil
 	}

@@ -105,7 +105,7 @@ func TestView(t *testing.T) {
 	}
 	queries := []Query{
 		{Tool: WebSearchTool, Text: "so", Round: 1, At: 1, Took: 1, Found: 1, Done: true},
-		{Tool: SearchTool, Text: "it", Round: 1, At: 5, Took: 1, Done: true, Error: "no such[31m folder"},
+		{Tool: SearchTool, Text: "it", Round: 1, At: 5, Took: 1, Done: true, Error: "no such folder"},
 	}
 	if diff := cmp.Diff(queries, v.Queries); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)

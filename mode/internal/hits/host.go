@@ -32,6 +32,34 @@ func parsed(text string) *url.URL {
 	return u
 }
 
+// SameAddress reports whether two URLs of the web are the same: scheme, host, port,
+// path, query and fragment. A URL with a name of a user is the same as none.
+func SameAddress(a, b string) bool {
+	one := canonical(a)
+	return one != "" && one == canonical(b)
+}
+
+// canonical returns a URL of the web as all URLs of the same place are written, or
+// nothing.
+func canonical(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || len(s) > maxURL || u.Hostname() == "" || u.User != nil {
+		return ""
+	}
+	port := u.Port()
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return ""
+	case u.Scheme == "http" && port == "80", u.Scheme == "https" && port == "443":
+		port = ""
+	}
+	where := u.EscapedPath()
+	if where == "" {
+		where = "/"
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port + where + "?" + u.RawQuery + "#" + u.EscapedFragment()
+}
+
 // HostOf returns the host of a URL, or what is named if that can be a host, in
 // lower case and without "www."; or nothing.
 func HostOf(name string) string {

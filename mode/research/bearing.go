@@ -1,0 +1,65 @@
+package research
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ponder/mode/internal/hits"
+	"ponder/words"
+)
+
+// What a model has read may lead what it asks next. A query that it asks after it has
+// read anything goes to a search engine only if it bears on what the user asks: it
+// shares a word with the question, with its terms or with a part of it, and does not
+// name the place that is to be searched.
+
+// operator matches what has a search engine look at one place, or for one kind of file.
+var operator = regexp.MustCompile(`(?i)\b(?:site|host|domain|inurl|allinurl|url|link|related|cache|ip|feed|loc|location|intitle|allintitle|intext|allintext|inanchor|filetype|ext|contains):\S+`)
+
+// unbearing says why a query may not be asked, or nothing.
+func (s *state) unbearing(query string) string {
+	for _, op := range operator.FindAllString(query, -1) {
+		if !strings.Contains(strings.ToLower(s.run.Input), strings.ToLower(op)) {
+			return "it names the place to search"
+		}
+	}
+	about := append([]string{s.run.Input}, s.Plan.Terms...)
+	for _, q := range s.Questions {
+		about = append(about, q.Text)
+	}
+	for _, f := range s.Facts {
+		about = append(about, f.Text)
+	}
+	if meant := wordsThatCount(about...); len(meant) > 0 && !slices.ContainsFunc(wordsThatCount(query), func(w string) bool { return slices.Contains(meant, w) }) {
+		return "it does not bear on the question"
+	}
+	return ""
+}
+
+// wordsThatCount returns the stems of the words of texts that tell what they are about.
+func wordsThatCount(texts ...string) (list []string) {
+	for _, t := range texts {
+		lang, _ := words.Detect(t)
+		words.Tokens(bounded(t, maxReading), func(w words.Token) {
+			fold := words.Fold(t[w.Start:w.End])
+			if !words.Stop(fold, lang) && !words.Stop(fold, "en") && !among("asks", fold) && !among("filler", fold) {
+				list = append(list, words.Stem(fold, "en"), fold)
+			}
+		})
+	}
+	return list
+}
+
+// bearing returns the queries that may be asked, and tells of the others.
+func (s *state) bearing(queries []string) (kept []string) {
+	for _, q := range queries {
+		if why := s.unbearing(q); why != "" {
+			s.tell(stageNote, "Not asked", fmt.Sprintf("“%s” is not asked: %s.", hits.Tame(q), why))
+			continue
+		}
+		kept = append(kept, q)
+	}
+	return kept
+}
