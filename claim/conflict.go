@@ -26,19 +26,24 @@ const (
 // quotes does not matter. Of the first 400 quotes, in an order of their own, 4 KiB each
 // are read.
 //
-// It is meant to be right rather than complete, and finds a statement in three ways:
+// It is meant to be right rather than complete, and finds a statement in four ways:
 //
 //   - A phrase of a table (conflict_attributes.txt, in English, German, French and
 //     Spanish) beside a value: a number with its unit, a date, a name, a place, or a term
 //     of a list. Its thing is what its sentence begins with, or else the quote.
 //   - A sentence that stands in two quotes and differs in one value.
-//   - A sentence that is the opposite of another, as package same sees it.
+//   - A sentence that is the opposite of another, as package same sees it, if they are not
+//     each limited to something else ("in hospitals", "outdoors").
+//   - A sentence that has the words of another but for a number, the date of what happens
+//     once, or the name of who holds an office or is the most of a kind.
 //
 // Values are no conflict if both can be right: one is rounded ("about 3,500", "10.9
-// million"), converted, a part of the other (a year and a day of it, a name in short, a
-// place and what it lies in, rugby and rugby union), or of another year; nor if things
-// of one name are told apart ("Blue Lake, Michigan"); nor what one quote says twice in
-// two ways. A number without a year is not compared with one of a year.
+// million"), within the margin or range of the other ("10,935 ± 6"), converted, a part of
+// the other (a year and a day of it, a name in short, a place and what it lies in, rugby
+// and rugby union), or of another year; nor if things of one name are told apart ("Blue
+// Lake, Michigan", "Jay Arn, the painter,"); nor revenue in a place and in all; nor what
+// one quote says twice in two ways. A number without a year is not compared with one of a
+// year, but for lengths and areas that somebody measured then.
 //
 // See [ConflictsAbout], which finds more, for a question tells what the thing is.
 func Conflicts(quotes []Quote) []ponder.Conflict {
@@ -322,7 +327,9 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 			changed = changed || s.framed
 			voices[voiceOf(q)], all[voiceOf(q)] = true, true
 			side.Newest = later(side.Newest, q.Published)
-			p := ponder.Passage{Evidence: q.ID, Start: s.start, End: s.end}
+		}
+		for _, s := range bestFirst(quotes, group) {
+			p := ponder.Passage{Evidence: quotes[s.quote].ID, Start: s.start, End: s.end}
 			if len(side.Quotes) < maxSideQuotes && !slices.Contains(side.Quotes, p) {
 				side.Quotes = append(side.Quotes, p)
 			}
@@ -337,6 +344,39 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 		return cmp.Or(cmp.Compare(b.Voices, a.Voices), cmp.Compare(a.Value, b.Value))
 	})
 	return sides
+}
+
+// bestFirst orders statements: of each voice first the quote that has most around it, and
+// then what the same voices say again. What one page says twice in the same words, as a
+// hit of a search does and the passage that was read, is left in once.
+func bestFirst(quotes []Quote, group []stated) (list []stated) {
+	best := make(map[string]stated)
+	for _, s := range group {
+		voice := voiceOf(quotes[s.quote])
+		if o, ok := best[voice]; !ok || len(quotes[s.quote].Text) > len(quotes[o.quote].Text) {
+			best[voice] = s
+		}
+	}
+	said, spoke := make(map[[3]string]bool), make(map[string]bool)
+	keep := func(s stated) {
+		q := quotes[s.quote]
+		title, _, _ := strings.Cut(q.Context, ".")
+		key := [3]string{voiceOf(q), title, strings.Join(strings.Fields(q.Text[s.start:s.end]), " ")}
+		if !said[key] {
+			list = append(list, s)
+		}
+		said[key] = true
+	}
+	for _, s := range group {
+		if voice := voiceOf(quotes[s.quote]); !spoke[voice] {
+			keep(best[voice])
+			spoke[voice] = true
+		}
+	}
+	for _, s := range group {
+		keep(s)
+	}
+	return list
 }
 
 // voiceOf names who says a quote. One of whom nothing is known is a voice of its own.

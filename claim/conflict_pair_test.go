@@ -75,3 +75,37 @@ func TestConflictsOfTwo(t *testing.T) {
 		})
 	}
 }
+
+// A voice is counted once, its best quote is first, and what it says again on one page is
+// not listed.
+func TestConflictsOfOneVoice(t *testing.T) {
+	quotes := said("The Sarn is 98 km long.", "Velm> The Sarn is 120 km long.", "Velm> The Sarn is 120 km long. It rises near Arn.", "Velm> The Sarn, a river, is 120 km long.", "The Sarn is 120 km long, people say.")
+	got := Conflicts(quotes)
+	if len(got) != 1 || len(got[0].Sides) != 2 {
+		t.Fatalf("%v", shown(got))
+	}
+	var ids []string
+	for _, p := range got[0].Sides[0].Quotes {
+		ids = append(ids, p.Evidence)
+	}
+	if diff := cmp.Diff([]string{"e3", "e5", "e4"}, ids); diff != "" || got[0].Sides[0].Voices != 2 {
+		t.Errorf("%d voices; -want +got:\n%s", got[0].Sides[0].Voices, diff)
+	}
+}
+
+// Words that ask are no part of what a conflict is of.
+func TestConflictSubject(t *testing.T) {
+	quotes := said("In 2010 Broken Mill in Ohio had a population of 3,559.", "In 2010 Broken Mill, Ohio, had a population of 10,000.")
+	for question, want := range map[string]string{
+		"Compare the population of Broken Mill, Ohio":                 "Broken Mill Ohio",
+		"compare broken mill ohio population":                         "Broken Mill Ohio",
+		"Tell me how sources differ on the population of Broken Mill": "Broken Mill",
+		"Please list what sources say of Broken Mill's population":    "Broken Mill",
+		"what do reports say about the population of broken mill":     "Broken Mill",
+	} {
+		got := ConflictsAbout(question, quotes)
+		if len(got) != 1 || got[0].Subject != want {
+			t.Errorf("%q: %v", question, got)
+		}
+	}
+}

@@ -101,7 +101,30 @@ func (r *statedReader) sentence(line []lexeme) {
 			}
 		}
 	}
+	r.measured(line, subject)
 	r.terms(line, subject)
+}
+
+// measureCues stand before a length that says itself not what it is of.
+var measureCues = cuePhrases(`measured at, measured, measures, mesure, mesure a, misst, gemessen, mide`)
+
+// measured reads "was measured at 10,994 metres" as the depth that is asked for, if the
+// sentence has a word of it.
+func (r *statedReader) measured(line []lexeme, subject []string) {
+	a := r.only
+	if a == nil || a.dimension != "m" || !slices.ContainsFunc(line, func(x lexeme) bool { return a.asks[x.fold] }) {
+		return
+	}
+	for i := range line {
+		k := i + phraseAny(line, i, measureCues)
+		if k == i || k >= len(line) {
+			continue
+		}
+		if m, ok := statedNumberAt(r.text, line, k); ok && fitsDimension(m, a) {
+			r.add(line, subject, a, m.dimension, timeAt(r.text, line, m.from, m.to), m.worth)
+			return
+		}
+	}
 }
 
 // cuesAt returns the cues that begin with a word.
@@ -164,10 +187,23 @@ func (r *statedReader) add(line []lexeme, subject []string, a *attribute, dimens
 	if a.parts {
 		scope = placeIn(line)
 	}
+	if a.lasts() && surveyed(line) {
+		time = "" // of who looked, not of the thing
+	}
 	r.found = append(r.found, stated{
 		quote: r.quote, start: line[0].start, end: line[len(line)-1].end, subject: subject, attribute: a, dimension: dimension, time: time, scope: scope, worth: v,
 	})
 }
+
+// lasts reports whether an attribute is of what hardly changes.
+func (a *attribute) lasts() bool { return a.dimension == "m" || a.dimension == "m2" }
+
+// surveyed reports whether a sentence tells of a measurement.
+func surveyed(line []lexeme) bool {
+	return slices.ContainsFunc(line, func(x lexeme) bool { return surveyWords[x.fold] })
+}
+
+var surveyWords = wordSet(`survey surveys surveyed measured measurement measurements expedition sonar study estimated gemessen vermessung messung mesure mesuree releve expedition medido medicion estudio`)
 
 // placeIn returns the first place that a sentence speaks of with "in", or "".
 func placeIn(line []lexeme) string {

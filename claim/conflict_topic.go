@@ -59,7 +59,7 @@ func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 	lang, _ := words.Detect(question)
 	quoted, first := false, true
 	var rest []string
-	for i, x := range all {
+	for _, x := range all {
 		switch {
 		case quoteMarks[x.fold]:
 			quoted = !quoted
@@ -68,7 +68,7 @@ func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 			continue
 		case quoted || x.kind == lexNumber || x.upper && !(first && asking[x.fold]) && !words.Stop(x.fold, lang):
 			name = append(name, x.fold)
-		case i > 0 && !words.Stop(x.fold, lang) && !a.asks[x.fold]:
+		case !asking[x.fold] && !hearsay[x.fold] && !words.Stop(x.fold, lang) && !words.Stop(x.fold, "en") && !a.asks[x.fold]:
 			rest = append(rest, x.fold)
 		}
 		first = false
@@ -82,7 +82,10 @@ func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 const maxAskedWords = 12
 
 // asking are words that questions begin with.
-var asking = wordSet(`what which who whom whose when where why how in at on is are was were do does did can could has have wer was wann wo wie welche welcher welches ist sind hat qui que quoi quand ou combien quel quelle est quien cuando donde cuanto cuantos cual es`)
+var asking = wordSet(`compare contrast tell give find list show explain describe summarize check please vergleiche nenne erklare zeige finde compara explique explica donne busca what which who whom whose when where why how in at on is are was were do does did can could has have wer was wann wo wie welche welcher welches ist sind hat qui que quoi quand ou combien quel quelle est quien cuando donde cuanto cuantos cual es`)
+
+// hearsay are words of questions about what sources say, and name nothing.
+var hearsay = wordSet(`report reports reported reporting source sources say says said claim claims differ differs different disagree agree contradict right wrong correct true false according figure figures answer answers between bericht berichte quelle quellen sagen unterschied richtig selon rapports fuente fuentes`)
 
 // askedFor returns the attribute of the table that a question asks for: the one whose
 // kind fits how the question begins, and which has most of its words.
