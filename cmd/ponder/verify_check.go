@@ -21,6 +21,8 @@ type verified struct {
 	Added    []string        `json:"added_lines,omitempty"`
 	Gone     []string        `json:"missing_lines,omitempty"`
 	Quotes   []requoted      `json:"quotes"`
+	Lost     []string        `json:"unchecked_quotes,omitempty"` // ids of those that are cited, and whose originals are not here
+	Unsure   []string        `json:"unchecked_claims,omitempty"` // that would not stand without them
 	report.Recheck
 }
 
@@ -43,18 +45,37 @@ func (a *app) verified(ctx context.Context, store *sqlite.Store, f *report.Filed
 		c = a.checker(ctx, store)
 	}
 	used := f.Used()
-	broken := make(map[string]bool)
+	wrong, lost := make(map[string]bool), make(map[string]bool)
 	for _, e := range f.Evidence {
 		state := c.check(ctx, asEvidence(e))
 		if state == notKept && e.Original != "" {
 			state = sourceGone // it was kept when the report was made
 		}
-		broken[e.ID] = state.broken()
-		v.Quotes = append(v.Quotes, requoted{e.ID, e.Source, used[e.ID], state, state.says()})
+		says := state.says()
+		if state == sourceGone && e.Original != "" {
+			says = "its original is not in this database"
+		}
+		wrong[e.ID], lost[e.ID] = state.broken() && state != sourceGone, state.broken()
+		if state == sourceGone && used[e.ID] {
+			v.Lost = append(v.Lost, e.ID)
+		}
+		v.Quotes = append(v.Quotes, requoted{e.ID, e.Source, used[e.ID], state, says})
 	}
-	v.Recheck = f.Recheck(broken)
-	v.Stands = len(v.problems()) == 0
+	v.Recheck = f.Recheck(wrong)
+	v.Unsure = unsure(v.Recheck, f.Recheck(lost))
+	v.Stands = len(v.problems())+len(v.Lost) == 0
 	return v
+}
+
+// unsure returns the claims that stand with the quotes whose originals are not here, and
+// not without.
+func unsure(with, without report.Recheck) (list []string) {
+	for i, c := range without.Claims {
+		if c.Differs && !c.Judged && !with.Claims[i].Differs {
+			list = append(list, oneLine(c.Text))
+		}
+	}
+	return list
 }
 
 // asEvidence returns a quote of a report as it is in the log.
@@ -65,7 +86,7 @@ func asEvidence(e report.Evidence) ponder.Evidence {
 }
 
 // problems says what does not stand, each in a line. What could not be checked is no
-// problem, unless nothing could.
+// problem.
 func (v verified) problems() (list []string) {
 	if v.Altered {
 		list = append(list, "the report is not as it was written")
@@ -92,7 +113,7 @@ func (v verified) problems() (list []string) {
 		list = append(list, fmt.Sprintf("the text cites %s, which was not gathered", clip(oneLine(id), 20)))
 	}
 	for _, q := range v.Quotes {
-		if q.Cited && q.State.broken() {
+		if q.Cited && q.State == notThere {
 			list = append(list, fmt.Sprintf("quote %s of %s: %s", oneLine(q.ID), clip(oneLine(q.Source), 100), q.Says))
 		}
 	}
@@ -151,18 +172,41 @@ func (v verified) text() string {
 			judged++
 		}
 	}
-	fmt.Fprintf(&b, "\n%s: %d stand as it was said", counted(len(v.Claims), "claim", "claims"), same)
+	fmt.Fprintf(&b, "\n%s: %d as it was said", counted(len(v.Claims), "claim", "claims"), same-len(v.Unsure))
+	if n := len(v.Unsure); n > 0 {
+		fmt.Fprintf(&b, ", %d not checked", n)
+	}
 	if judged > 0 {
-		fmt.Fprintf(&b, ", %d were decided by a model, which is not asked again", judged)
+		fmt.Fprintf(&b, ", %d decided by a model, which is not asked again", judged)
 	}
 	b.WriteString("\n")
 	for _, p := range v.problems() {
 		fmt.Fprintf(&b, "  ✗ %s\n", p)
 	}
-	if v.Stands {
-		b.WriteString("All of it stands.\n")
-	} else {
-		b.WriteString("Not all of it stands.\n")
+	for _, q := range v.Quotes {
+		if q.Cited && q.State == sourceGone {
+			fmt.Fprintf(&b, "  ? quote %s of %s: %s\n", oneLine(q.ID), clip(oneLine(q.Source), 100), q.Says)
+		}
 	}
+	b.WriteString(v.verdict() + "\n")
 	return b.String()
+}
+
+// verdict says in a line what came of it.
+func (v verified) verdict() string {
+	if v.Stands {
+		return "All of it stands."
+	}
+	text := "Not all of it stands."
+	if len(v.problems()) == 0 {
+		text = "Nothing was found to be wrong."
+	}
+	if n := len(v.Lost); n > 0 {
+		text += fmt.Sprintf(" Not checked: %s, whose original is not here", counted(n, "quote", "quotes"))
+		if k := len(v.Unsure); k > 0 {
+			text += ", and " + counted(k, "claim", "claims") + " from them"
+		}
+		text += "."
+	}
+	return text
 }
