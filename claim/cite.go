@@ -14,26 +14,36 @@ const (
 )
 
 // Citations returns a text in which all that is cited was gathered, and what was taken
-// out for that, as it stood, each once. Ids of evidence in any brackets become [e3]; of
-// those that id does not know nothing is left, nor of bare numbers in square brackets
-// and footnotes, which name nothing. Of links and images with an address that url does
-// not know the words stay; addresses in the text go. Marks that Mark would write, or
-// that look like them, go too.
+// out for that, as it stood, each once. Ids of evidence in any brackets, or in none,
+// become [e3]; of those that id does not know nothing is left, nor of numbers and names
+// with years that stand as citations, which name nothing. Of links and images with an
+// address that url does not know the words stay; addresses in the text go, and hosts
+// alone if url knows neither them nor their first page. Lists of sources, comments of
+// HTML, and marks that Mark would write, or that look like them, go too.
 func Citations(text string, id, url func(string) bool) (clean string, removed []string) {
 	c := citer{id: id, url: url, seen: make(map[string]bool)}
-	text = disguises(text)
+	for range 4 {
+		for range 8 {
+			next := c.round(text)
+			if next == text {
+				return text, c.removed
+			}
+			text = next
+		}
+		text = blunt(text)
+	}
+	return text, c.removed
+}
+
+// round takes out what is seen of a text at once.
+func (c *citer) round(text string) string {
+	text = c.lists(c.comments(disguises(text)))
 	if unmarked := Unmark(text); unmarked != text {
 		c.report("marks")
 		text = unmarked
 	}
-	for range 8 {
-		next := Unmark(c.pass(text))
-		if next == text {
-			return text, c.removed
-		}
-		text = next
-	}
-	return blunt(text), c.removed
+	c.board = chessboard.MatchString(text)
+	return Unmark(tidied(c.pass(text)))
 }
 
 // blunt takes out all that a citation could be made of, where there is no end to taking
@@ -44,19 +54,6 @@ func blunt(text string) string {
 
 var blunter = strings.NewReplacer("[", "", "]", "", "【", "", "】", "", "(", "", ")", "", "<", "", ">", "", ":", "", "/", " ", "www", "", "WWW", "", "\\", "")
 
-// disguises writes what stands for brackets and the like as what it stands for, and
-// takes out letters that are not seen.
-func disguises(text string) string {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return hidden.Replace(text)
-}
-
-var hidden = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rsqb;", "]", "&lbrack;", "[", "&rbrack;", "]", "&#x5b;", "[", "&#x5d;", "]", "&#x5B;", "[", "&#x5D;", "]",
-	"&colon;", ":", "&sol;", "/", "&#58;", ":", "&#47;", "/", "&#x2f;", "/", "&#x2F;", "/", "&#x3a;", ":", "&#x3A;", ":",
-	"［", "[", "］", "]", "\u200b", "", "\u2060", "", "\ufeff", "", "\u00ad", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "")
-
 // A citer takes out of a text what was not gathered.
 type citer struct {
 	id, url func(string) bool
@@ -66,7 +63,8 @@ type citer struct {
 	text    string
 	out     []byte
 	code    []span
-	open    int // tags of links that stay
+	open    int  // tags of links that stay
+	board   bool // e4 is a field of a chessboard
 }
 
 // report notes that something was taken out.
@@ -108,7 +106,7 @@ func (c *citer) pass(text string) string {
 }
 
 // emptied are parentheses of which all was taken out.
-var emptied = regexp.MustCompile(`(?i)[ \t]?(\((see|see also|source|sources|via|from|at|link|cf|ref|siehe|quelle|quellen|voir|véase|fuente)?[\s:,;.&]*\)|\[[ ,;:]+\])`)
+var emptied = regexp.MustCompile(`(?i)[ \t]?(\((see|see also|source|sources|via|from|at|link|cf|ref|siehe|quelle|quellen|voir|véase|fuente)?[\s:,;.&\x{e000}\x{e001}]*\)|\[[ ,;:]+\])`)
 
 // take reads what begins at i if it cites something, writes what is left of it, and
 // returns how long it was, or 0.
@@ -118,6 +116,9 @@ func (c *citer) take(i int) int {
 	case '\\':
 		if strings.HasPrefix(rest, "\\[") || strings.HasPrefix(rest, "\\]") {
 			return c.escaped(i)
+		}
+		if n := len(command.FindString(rest[:min(len(rest), maxCitation)])); n > 0 && !c.inCode(i) {
+			return c.drop(i, i+n)
 		}
 	case '!':
 		if strings.HasPrefix(rest, "![") {
@@ -136,6 +137,9 @@ func (c *citer) take(i int) int {
 			return c.lenticular(i)
 		}
 	}
+	if n := c.otherForm(i); n > 0 {
+		return n
+	}
 	return c.address(i)
 }
 
@@ -143,6 +147,14 @@ func (c *citer) take(i int) int {
 func (c *citer) drop(i, end int) int {
 	c.report(c.text[i:end])
 	c.space(end)
+	c.write(gone)
+	return end - i
+}
+
+// dropWords takes out the bytes from i to end, which may be a part of the sentence.
+func (c *citer) dropWords(i, end int) int {
+	c.drop(i, end)
+	c.write(goneWord)
 	return end - i
 }
 
@@ -151,11 +163,14 @@ func (c *citer) write(s string) { c.out = append(c.out, s...) }
 // space takes back a space that was written if what follows at end needs none.
 func (c *citer) space(end int) {
 	n := len(c.out)
+	for n >= len(gone) && (string(c.out[n-len(gone):n]) == gone || string(c.out[n-len(gone):n]) == goneWord) {
+		n -= len(gone)
+	}
 	if n < 2 || c.out[n-1] != ' ' || c.out[n-2] == '\n' || c.out[n-2] == ' ' {
 		return
 	}
 	next, _ := utf8.DecodeRuneInString(c.text[end:])
 	if end == len(c.text) || unicode.IsSpace(next) || strings.ContainsRune(".,;:!?)", next) {
-		c.out = c.out[:n-1]
+		c.out = append(c.out[:n-1], c.out[n:]...)
 	}
 }

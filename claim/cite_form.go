@@ -28,9 +28,15 @@ func (c *citer) bracketed(i int) int {
 	if n := c.footnote(i); n > 0 {
 		return n
 	}
+	if n := len(keyed.FindString(c.text[i:min(len(c.text), i+maxCitation)])); n > 0 && !c.inCode(i) {
+		return c.drop(i, i+n)
+	}
 	in, end, ok := c.inside(i, "[", "]")
 	if ok && !strings.Contains(in, "[") {
 		f, is := c.form(in)
+		if linked := end < len(c.text) && (c.text[end] == '(' || c.text[end] == '['); !is && !linked {
+			f, is = c.loose(in)
+		}
 		if n := c.defined(i, in, end, f); n > 0 {
 			return n
 		}
@@ -101,6 +107,12 @@ func (c *citer) parenthesised(i int) int {
 		return 0
 	}
 	f, is := c.form(in)
+	if !is && authorYear.MatchString(in) && clauseEnd.MatchString(c.text[end:]) && !c.inCode(i) {
+		return c.drop(i, end)
+	}
+	if is && f.numbers && !f.led && len(f.ids) == 0 && c.counted(i, in, end) {
+		return c.drop(i, end)
+	}
 	if !is || f.numbers && !f.led && len(f.ids) == 0 || !f.led && !c.meant(f) {
 		return 0
 	}
@@ -134,6 +146,7 @@ func (c *citer) cite(i, end int, f form) int {
 	}
 	if kept == 0 {
 		c.space(end)
+		c.write(gone)
 	}
 	return end - i
 }
@@ -158,7 +171,7 @@ var (
 // between them and a word in front. ok is false if there is anything else.
 func (c *citer) form(in string) (f form, ok bool) {
 	in = strings.Trim(in, " \t")
-	in = strings.TrimPrefix(in, "^")
+	in = parted.ReplaceAllString(strings.TrimPrefix(in, "^"), "$1$2")
 	if len(in) == 0 || len(in) > maxCitation {
 		return f, false
 	}
@@ -173,7 +186,7 @@ func (c *citer) form(in string) (f form, ok bool) {
 		case w == "-" || w == "–" || w == "—" || w == "‑" || low == "to" || low == "bis":
 			ranged = true
 			continue
-		case strings.Trim(w, ",;:.# \t\n\u00a0") == "" || joiners[low]:
+		case strings.Trim(w, ",;:.#*_ \t\n\u00a0") == "" || joiners[low]:
 			continue
 		case leads[low]:
 			f.led = true
@@ -182,6 +195,8 @@ func (c *citer) form(in string) (f form, ok bool) {
 			low = unpadded(low)
 			f.add(low, last, ranged)
 			last = low
+		case locators[low] || turn.MatchString(low) || lettredNumber.MatchString(low):
+			f.led, f.numbers = true, f.numbers || !locators[low]
 		case digitsOnly(w):
 			if ranged && last != "" && len(w) < 6 && numbered(w) {
 				f.add(strings.TrimRight(last, "0123456789")+w, last, true)
@@ -234,10 +249,14 @@ func (c *citer) unnamed(in string) string {
 	if !strings.ContainsAny(in, "eE") {
 		return in
 	}
-	return idWord.ReplaceAllStringFunc(in, func(id string) string {
+	out := idWord.ReplaceAllStringFunc(in, func(id string) string {
 		if c.id(strings.ToLower(id)) {
 			return id
 		}
 		return ""
 	})
+	if out == in {
+		return in
+	}
+	return strings.Join(strings.Fields(out), " ")
 }

@@ -3,8 +3,6 @@ package claim
 import (
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // footnote reads the mark of a footnote, [^1], or the footnote itself, at i. A footnote
@@ -136,8 +134,11 @@ func (c *citer) nested(words string) bool {
 	if strings.ContainsAny(words, "[【<") {
 		return true
 	}
+	if idWord.MatchString(words) || strings.ContainsFunc(words, raised) {
+		return true
+	}
 	for i := range words {
-		if n := urlAt(words, i); n > 0 && !c.url(words[i:i+n]) {
+		if n := urlAt(words, i); n > 0 && !c.linkable(words[i:i+n]) {
 			return true
 		}
 	}
@@ -212,7 +213,7 @@ func (c *citer) tagged(i int) int {
 			c.write(c.text[i : i+n])
 			return n
 		}
-		return c.drop(i, i+n)
+		return c.dropWords(i, i+n)
 	case low == "/a":
 		if c.open > 0 {
 			c.open--
@@ -228,8 +229,10 @@ func (c *citer) tagged(i int) int {
 			return n
 		}
 		return c.drop(i, i+n)
-	case low == "sup" || low == "/sup":
-		return n
+	case low == "sup":
+		if m := raisedTag.FindString(c.text[i:min(len(c.text), i+maxCitation)]); m != "" && !unitBefore(c.text[:i]) {
+			return c.drop(i, i+len(m))
+		}
 	}
 	return 0
 }
@@ -239,59 +242,17 @@ var tagSource = regexp.MustCompile(`(?i)(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s
 // address takes out what is an address at i and not known.
 func (c *citer) address(i int) int {
 	n := urlAt(c.text, i)
+	if n == 0 && strings.HasPrefix(c.text[i:], "//") && i+2 < len(c.text) {
+		if n = urlAt(c.text, i+2); n > 0 {
+			return c.dropWords(i, i+2+n)
+		}
+	}
 	if n == 0 {
 		return 0
 	}
-	if c.url(c.text[i : i+n]) {
+	if c.linkable(c.text[i : i+n]) {
 		c.write(c.text[i : i+n])
 		return n
 	}
-	return c.drop(i, i+n)
-}
-
-// schemed finds an address with its scheme, domained one without that has a path, and
-// coded the names of publications that stand for one.
-var (
-	schemed  = regexp.MustCompile(`(?i)^(?:(?:[a-z][a-z0-9+.-]{0,19}:\s?//+|www\d?\.)[^\s<>"\x60\[\]|…「」。，]+|mailto:[^\s<>"\x60\[\]|]+)`)
-	domained = regexp.MustCompile(`(?i)^(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}(?:com|org|net|edu|gov|info|int|mil|io|co|uk|de|fr|es|it|eu|us|ca|au|jp|cn|in|ch|at|nl|ru|br|news|wiki|tv|me|dev|app|ai)/[^\s<>"\x60\[\]|…「」。，]*`)
-	coded    = regexp.MustCompile(`(?i)^(?:doi:?\s{0,2}10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|arxiv:\s?[0-9]{4}\.[0-9]{4,5}(?:v[0-9])?)`)
-)
-
-// urlAt returns the length of the address that begins at i, or 0.
-func urlAt(text string, i int) int {
-	c := text[i] | 0x20
-	if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9') {
-		return 0
-	}
-	rest := text[i:min(len(text), i+2048)]
-	before, _ := utf8.DecodeLastRuneInString(text[:i])
-	fresh := i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
-	if fresh || !latin(before) {
-		for _, re := range []*regexp.Regexp{schemed, domained, coded} {
-			if m := re.FindString(rest); m != "" {
-				return ended(m)
-			}
-		}
-	}
-	return 0
-}
-
-// latin reports whether an address may go on to the left of what begins behind r.
-func latin(r rune) bool {
-	return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-.", r))
-}
-
-// ended returns the length of an address without what belongs to the sentence.
-func ended(url string) int {
-	for len(url) > 0 {
-		switch c := url[len(url)-1]; {
-		case strings.IndexByte(".,;:!?'*_~", c) >= 0:
-			url = url[:len(url)-1]
-		case c == ')' && strings.Count(url, "(") < strings.Count(url, ")"):
-			url = url[:len(url)-1]
-		default:
-			return len(url)
-		}
-	}
-	return 0
+	return c.dropWords(i, i+n)
 }
