@@ -163,7 +163,8 @@ var orders = []string{
 // for people, which is so of one that says what the program is to do. If it is, the
 // signal is the one that [Judge] has. Marks that nobody sees do not hide it.
 func Addressed(text string) (s ponder.Signal, ok bool) {
-	return addressed(Piece{}, plain(seen(bounded(text))))
+	text = seen(bounded(text))
+	return addressed(Piece{Text: text}, plain(text))
 }
 
 // seen returns a text without the marks that nobody sees.
@@ -176,9 +177,12 @@ func seen(text string) string {
 	}, text)
 }
 
-func addressed(_ Piece, text string) (s ponder.Signal, ok bool) {
-	phrase, n := first(text, orders)
-	if n == 0 {
+func addressed(p Piece, text string) (s ponder.Signal, ok bool) {
+	phrase, _ := first(text, orders)
+	if phrase == "" {
+		phrase = ordered(seen(bounded(p.Text)), text)
+	}
+	if phrase == "" {
 		return s, false
 	}
 	return ponder.Signal{Name: "addressed", Value: 0.1, Says: "It is meant for a program that reads it, not for people: “" + phrase + "”."}, true
