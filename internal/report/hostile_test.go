@@ -190,7 +190,7 @@ var (
 	ourElements = strings.Fields("html head meta title style body a main header h1 h2 h3 h4 h5 h6 p section div figure svg desc g line text circle path figcaption ul ol li " +
 		"img span strong em s code pre blockquote hr br details summary table thead tbody tr th td footer")
 	ourAttributes = strings.Fields("lang charset http-equiv content name class href id dir rel aria-label aria-labelledby aria-hidden role tabindex start scope viewBox " +
-		"x x1 x2 y y1 y2 dy cx cy r d text-anchor alt width height rowspan src title")
+		"x x1 x2 y y1 y2 dy cx cy r d text-anchor alt width height rowspan data-head src title")
 )
 
 func checkPage(t *testing.T, page string) {

@@ -137,7 +137,7 @@ func (p *researchPage) list(list []string) {
 
 // table writes a table with the heads of its columns, which are ours.
 func (p *researchPage) table(label string, heads []string, body func()) {
-	p.put("\n"+`<div class="wide" tabindex="0" role="group" aria-label="%s"><table>`+"\n<thead><tr>", label)
+	p.put("\n"+`<div class="wide stack" tabindex="0" role="group" aria-label="%s"><table>`+"\n<thead><tr>", label)
 	for _, h := range heads {
 		p.put(`<th scope="col">%s</th>`, h)
 	}
@@ -166,7 +166,7 @@ func (p *researchPage) since() {
 			p.table("Claims that have changed", []string{"Was", "Is"}, func() {
 				for _, c := range d.Changed {
 					was, now := c.line()
-					p.put(`<tr><td dir="auto">%s</td><td dir="auto">%s</td></tr>`, was, now)
+					p.put(`<tr><td dir="auto" data-head="Was">%s</td><td dir="auto" data-head="Is">%s</td></tr>`, was, now)
 				}
 			})
 		}
@@ -185,7 +185,7 @@ func (p *researchPage) conflicts() {
 					if j == 0 {
 						p.put(`<th scope="rowgroup" rowspan="%d" dir="auto">%s</th>`, len(c.Sides), about(c))
 					}
-					p.put(`<td dir="auto">%s</td><td>%s</td><td>%s</td></tr>`, oneLine(s.Value), voices(s), p.refs(p.f.refs(s.Quotes)))
+					p.put(`<td dir="auto" data-head="What is said">%s</td><td data-head="By how many">%s</td><td data-head="Sources">%s</td></tr>`, oneLine(s.Value), voices(s), p.refs(p.f.refs(s.Quotes)))
 				}
 			}
 		})
@@ -209,7 +209,7 @@ func (p *researchPage) claims() {
 		p.table("Claims", []string{"Claim", "Status", "Sources", "Why"}, func() {
 			for i, c := range p.f.Claims {
 				known, sign := status(c.Status)
-				p.put("\n"+`<tr id="claim-%d"><td dir="auto">%s</td><td class="status"><span class="claim %s">%s</span> <span aria-hidden="true">%s</span></td><td>%s</td><td dir="auto">%s`,
+				p.put("\n"+`<tr id="claim-%d"><td dir="auto">%s</td><td class="status" data-head="Status"><span class="claim %s">%s</span> <span aria-hidden="true">%s</span></td><td data-head="Sources">%s</td><td dir="auto" data-head="Why">%s`,
 					i+1, oneLine(c.Text), known, known, sign, p.refs(p.f.cites(c)), oneLine(c.Reason))
 				p.putIf(` <span class="marks">asked: %s</span>`, oneLine(c.Judge))
 				p.put("</td></tr>")
@@ -309,7 +309,7 @@ func (p *researchPage) queries() {
 	p.section("queries", "What was searched", func() {
 		p.table("What was searched", []string{"Round", "Query", "Asked", "Found"}, func() {
 			for _, q := range p.f.Queries {
-				p.put(`<tr><td>%d</td><td dir="auto">%s</td><td>%s</td><td>%d</td></tr>`, q.Round, oneLine(q.Text), q.asked(), q.Found)
+				p.put(`<tr><td data-head="Round">%d</td><td dir="auto" data-head="Query">%s</td><td data-head="Asked">%s</td><td data-head="Found">%d</td></tr>`, q.Round, oneLine(q.Text), q.asked(), q.Found)
 			}
 		})
 	})

@@ -73,8 +73,12 @@ func conflictOf(c ponder.Conflict) Conflict {
 // leastAge is how old a page must be, when a query brings it, to be one that was kept.
 const leastAge = time.Minute
 
-// ageIn returns how old the newest of what a query brought was, if that was kept.
+// ageIn returns how old the answer to a query was, if that was kept, else the newest of
+// what it brought.
 func ageIn(v research.View, q research.Query) (age time.Duration) {
+	if q.Age > 0 {
+		return time.Duration(q.Age) * time.Second
+	}
 	if q.Text == "" {
 		return 0
 	}
@@ -98,11 +102,7 @@ const maxMoments = 500
 // timelineOf returns what happened, with how each passage came.
 func timelineOf(v research.View) (list []Moment) {
 	for _, e := range v.Evidence {
-		at := 0.0
-		if !v.Research.Started.IsZero() {
-			at = max(0, min(e.Created.Sub(v.Research.Started).Seconds(), v.Research.Elapsed))
-		}
-		list = append(list, Moment{At: at, Kind: "evidence", Text: e.ID + " " + cmp.Or(e.Title, e.URL, e.Source)})
+		list = append(list, Moment{At: e.At, Kind: "evidence", Text: e.ID + " " + cmp.Or(e.Title, e.URL, e.Source)})
 	}
 	for _, m := range v.Timeline {
 		if text := cmp.Or(m.Message, m.Label, m.Query); text != "" {

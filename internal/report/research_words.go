@@ -186,7 +186,7 @@ func facts(e Evidence) (list []string) {
 	for _, d := range []struct {
 		what string
 		at   time.Time
-	}{{"published", e.Published}, {"read", e.Fetched}} {
+	}{{dated(e), e.Published}, {"read", e.Fetched}} {
 		if !d.at.IsZero() {
 			list = append(list, d.what+" "+date(d.at))
 		}
@@ -206,6 +206,14 @@ func facts(e Evidence) (list []string) {
 		}
 	}
 	return list
+}
+
+// dated says what the date of evidence is. That of a file is mostly when it was written to.
+func dated(e Evidence) string {
+	if url, _ := where(e); url == "" {
+		return "changed"
+	}
+	return "published"
 }
 
 func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
@@ -308,7 +316,7 @@ func (f *finding) cites(c Claim) (list []int) {
 func (q Query) asked() string {
 	text := oneLine(q.Tool)
 	if q.Age > 0 {
-		text += ", a result of " + ageOf(q.Age) + " ago"
+		text += ", kept answer, " + ageOf(q.Age) + " old"
 	}
 	if q.Error != "" {
 		text += "; failed: " + short(oneLine(q.Error), 160)

@@ -122,6 +122,7 @@ type Query struct {
 	Took  float64 `json:"took_seconds"`
 	Found int     `json:"found"` // passages that it brought first
 	Done  bool    `json:"done"`
+	Age   int     `json:"kept_seconds,omitempty"` // how old the oldest answer is that was kept, in seconds
 	Error string  `json:"error,omitempty"`
 }
 
@@ -135,6 +136,7 @@ type Evidence struct {
 	Pinned  bool      `json:"pinned,omitempty"`
 	Banned  bool      `json:"banned,omitempty"`
 	Event   string    `json:"event_id"`
+	At      float64   `json:"at_seconds"` // of work
 	Created time.Time `json:"created_at"`
 }
 

@@ -200,7 +200,7 @@ func (v *View) found(ev ponder.Event, b ponder.Evidence) {
 		i = len(v.Evidence)
 		v.fold.places["e "+b.ID] = i
 		b.Source, b.Title, b.Author, b.Section = text.Line(b.Source), text.Line(b.Title), text.Line(b.Author), text.Line(b.Section)
-		v.Evidence = append(v.Evidence, Evidence{Evidence: b, Quote: b.Content, FoundBy: []string{}, Cited: v.fold.cited[b.ID], Event: ev.ID, Created: ev.Time})
+		v.Evidence = append(v.Evidence, Evidence{Evidence: b, Quote: b.Content, FoundBy: []string{}, Cited: v.fold.cited[b.ID], Event: ev.ID, At: v.Research.Elapsed, Created: ev.Time})
 		place := cmp.Or(evidence.Place(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
 		v.fold.same[place] = append(v.fold.same[place], i)
 		v.credit(tool, text.Line(b.Found.Query))

@@ -58,6 +58,7 @@ func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
 		return
 	}
 	q := &v.Queries[i]
+	q.Age = hits.Age(b.Result)
 	q.Done, q.Took, q.Error = true, max(0, v.Research.Elapsed-q.At), text.Clip(text.Line(b.Error), maxShown)
 }
 
