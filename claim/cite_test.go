@@ -73,15 +73,18 @@ func TestCitations(t *testing.T) {
 }
 
 var (
-	anyID  = regexp.MustCompile(`\[\s*([eE][0-9]{1,9})\s*\]|【\s*([eE][0-9]{1,9})\s*】|\(\s*(e[0-9]{1,9})\s*\)`)
-	anyNum = regexp.MustCompile(`\[\^?[0-9]+\]([^(]|$)`)
-	anyURL = regexp.MustCompile(`(?i)\bhttps?://[a-z0-9.]+[^\s<>()\[\]"\x60|]*`)
+	anyID    = regexp.MustCompile(`\[\s*([eE][0-9]{1,9})\s*\]|【\s*([eE][0-9]{1,9})\s*】|\(\s*(e[0-9]{1,9})\s*\)`)
+	anyNum   = regexp.MustCompile(`\[\^?[0-9]+\]([^(]|$)`)
+	anyOther = regexp.MustCompile(`[{⟦〔«][eE][4-9][}⟧〕»]|\[[еｅ][0-9]+\]|\[@[a-z]+\]|\\cite\{[a-z]*\}|(^| )turn0search3|<!--|[\x{e000}-\x{f8ff}]|(^| )evil\.com($|[ /])|(^| )[a-z]+\.zzz/x`)
+	anyURL   = regexp.MustCompile(`(?i)\bhttps?://[a-z0-9.]+[^\s<>()\[\]"\x60|]*`)
 )
 
 func FuzzCitations(f *testing.F) {
 	for _, s := range []string{
 		"A [e1] b [e9] 【e2†x】 [12](https://x.example/p) <https://a.example/x> [^1]\n\n[^1]: https://b.example\n[q]: http://c.example\n[z][q]",
 		"[e[e9]9] (e9) [see e9] https://ahttps://x.example [[e9]] \\[9\\] ![a](http://x.example)",
+		"A {e9} ⟦e8⟧ [е97] [ｅ９９] [e٣] e99 [e 99] ¹² ① (12). <sup>12</sup> [@k] \\cite{k} (Smith, 2021). evil.com a.zzz/x <!-- x --> **[e9]**,, (e9,)",
+		"- See x.test/y.\n\nSources: a\n## References\n- x\n\n**Quellen**\n//x.test https:x.test evil[.]com \ue200cite\ue202turn0search3",
 		"[unveri[unverified]fied] https://a.example/x) [a](https://b.example) | x [e1-e9] |",
 	} {
 		f.Add(s)
@@ -99,6 +102,9 @@ func FuzzCitations(f *testing.F) {
 			}
 		}
 		if m := anyNum.FindString(out); m != "" && !strings.ContainsAny(out, "`~") {
+			t.Fatalf("%q is left in %q of %q", m, out, text)
+		}
+		if m := anyOther.FindString(out); m != "" && !strings.ContainsAny(out, "`~") {
 			t.Fatalf("%q is left in %q of %q", m, out, text)
 		}
 		for _, s := range Split(out) {

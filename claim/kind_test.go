@@ -47,6 +47,7 @@ func TestClaims(t *testing.T) {
 		{"| Trench at 25,000 m | NASA 2024 |\n|---|---|", true},
 		{"| City | 2019 | 2020 |\n|---|---|---|", false},
 		{"| Year | People |\n|---|---|", false},
+		{"| Gold | 40 tonnes |", true},
 		{"## What is known", false},
 		{"## How deep is the Mariana Trench?", false},
 		{"## 2. The Mariana Trench", false},
@@ -82,6 +83,16 @@ func TestClaims(t *testing.T) {
 		}
 		if list[0].Factual != c.factual {
 			t.Errorf("%q: factual is %t", c.text, list[0].Factual)
+		}
+	}
+}
+
+// What stands under a heading is a list of sources only if that says so.
+func TestNotes(t *testing.T) {
+	for title, factual := range map[string]bool{"Notes": true, "Links": true, "Sources": false, "Literatur": false} {
+		list := Split("## " + title + "\n\nThe trench is 25,000 metres deep.")
+		if len(list) != 2 || list[1].Factual != factual {
+			t.Errorf("%s: %+v", title, list)
 		}
 	}
 }

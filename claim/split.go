@@ -234,7 +234,7 @@ func (b *blocker) headed() {
 }
 
 // sourceHeadings are headings of lists of sources.
-var sourceHeadings = setOf(`sources|source|references|reference|citations|bibliography|works cited|further reading|links|footnotes|notes|
+var sourceHeadings = setOf(`sources|source|references|reference|citations|bibliography|works cited|further reading|
 quellen|quelle|literatur|quellenangaben|quellenverzeichnis|einzelnachweise|références|bibliographie|sources consultées|notes et références|
 fuentes|referencias|bibliografía|fuentes consultadas|出典|参考文献|来源|參考資料|参考资料|fonti|bronnen|источники`)
 
