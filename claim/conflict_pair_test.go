@@ -64,6 +64,9 @@ func TestConflictsOfTwo(t *testing.T) {
 		{"a superlative", "Mount Adra is the steepest mountain in Velmland.", "Mount Sarn is the steepest mountain in Velmland.", "name: Mount Adra x1 | Mount Sarn x1"},
 		{"the first", "Anna Arn was the first woman on Mount Adra.", "The first woman on Mount Adra was Eva Roe.", "name: Anna Arn x1 | Eva Roe x1"},
 		{"superlatives of two kinds", "Arn is the largest town in Velmland by area.", "Roe is the largest town in Velmland by population.", ""},
+		{"a share that was rounded", "The filter cut noise in 40% of offices.", "The filter cut noise in 40.3% of offices.", ""},
+		{"what an office holder has", "Anna Arn is the king's niece in Velmland.", "Eva Arn is the king's niece in Velmland.", ""},
+		{"events of one kind", "The mayor signed the order on 3 May 2021.", "The mayor signed the order on 5 June 2021.", ""},
 		{"a name in short", "A. Arn is the mayor of Velm.", "Anna Arn is the mayor of Velm.", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -162,20 +162,37 @@ func amountIn(text string, line []lexeme) (s stated, ok bool) {
 	case len(numbers) == 1 && counts(line, numbers[0]):
 		q := numbers[0]
 		s = stated{attribute: relatedNumber, dimension: q.unit, time: timeAt(text, line, q.from, q.to), worth: q.value}
+		s.worth.slack = max(s.worth.slack, halfDigit(line, q))
 		s.describe(line, q)
 		return s, len(s.subject) > 1 && anchored(line, q)
 	case len(numbers) == 0 && len(all) == 1 && happensOnce(line):
 		q := all[0]
 		s = stated{attribute: relatedDate, worth: q.value}
 		s.describe(line, q)
-		if q.value.date[1] > 0 { // an event that comes every year
-			s.scope += " " + strconv.Itoa(q.value.date[0])
-		} else if !namedIn(line, q) {
+		named := namedIn(line, q)
+		if !named && q.value.date[1] == 0 {
 			return s, false
+		}
+		if q.value.date[1] > 0 { // it may come every year
+			s.scope += " " + strconv.Itoa(q.value.date[0])
+		}
+		if !named { // and there may be several
+			s.scope += " " + strconv.Itoa(q.value.date[1])
 		}
 		return s, len(s.subject) > 1 && anchored(line, q)
 	}
 	return s, false
+}
+
+// halfDigit returns half of the last digit of a number with a unit, in the base of its
+// dimension: it may be rounded.
+func halfDigit(line []lexeme, q quantity) float64 {
+	for _, x := range line[q.from:q.to] {
+		if x.kind == lexNumber && x.value > 0 && q.unit != "" {
+			return 0.5001 * min(x.unit, 1) * q.value.number / x.value
+		}
+	}
+	return 0
 }
 
 // counts reports whether a number has a unit or counts something, and does not number it.

@@ -13,6 +13,7 @@ var (
 	noMostWords = wordSet(`west east forest interest request guest test rest priest harvest honest modest contest quest arrest protest northwest northeast southwest southeast nest chest vest breast best-known earnest est`)
 	nowWords    = wordSet(`is remains ist bleibt est reste es sigue`)
 	thenWords   = wordSet(`was became war wurde fut etait fue era`)
+	officeLinks = wordSet(`of in at for von der des de du del d city`) // behind an office, not as in "the king's daughter"
 	pluralLinks = wordSet(`and und et y or oder ou o`)
 )
 
@@ -98,7 +99,7 @@ func singular(role []lexeme, past bool) bool {
 	}
 	for i, x := range role {
 		if officeWords[x.fold] {
-			return !past && !foldAt(role, i-1, "vice", "deputy", "assistant", "former")
+			return !past && !foldAt(role, i-1, "vice", "deputy", "assistant", "former") && (i+1 == len(role) || officeLinks[role[i+1].fold] || officeWords[role[i+1].fold])
 		}
 		if i > 3 {
 			break
