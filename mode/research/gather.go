@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/evidence"
 	"ponder/mode/internal/hits"
 	"ponder/mode/internal/text"
 )
@@ -77,6 +78,9 @@ func (s *state) gather(h hits.Hit, l look) ponder.Body {
 	}
 	h = h.Judged(s.saidElsewhere(p))
 	p.Worth, p.Rated, p.Addressed = hits.WorthOf(h), len(h.Quality) > 0, h.Untrusted && h.Addressed()
+	if !h.Untrusted {
+		_, p.Orders = evidence.Addressed(strings.Join([]string{h.Title, h.Section, h.Quote}, "\n"))
+	}
 	if h.Among(s.Pinned) {
 		p.Score = min(1, p.Score*pinnedWeight)
 	}

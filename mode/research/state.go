@@ -2,6 +2,7 @@ package research
 
 import (
 	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ type piece struct {
 	Untrusted bool      `json:"untrusted,omitempty"` // strangers wrote it; it is tamed
 	Addressed bool      `json:"addressed,omitempty"` // it is meant for programs, and is not quoted
 
+	Orders bool `json:"orders,omitempty"` // of the user's own: it speaks to programs, and is not quoted where no model weighs it
+
 	Key  string `json:"key,omitempty"`  // of its hit
 	Same string `json:"same,omitempty"` // what its words are known by
 	Page string `json:"page,omitempty"` // what its page is known by
@@ -73,8 +76,13 @@ func (p piece) quotable() bool { return p.Copy == "" && !p.Addressed }
 func (p piece) weight() float64 { return p.Score * p.Worth }
 
 // shown returns the quote as a prompt or an answer may have it: on one line, without
-// what could be obeyed, and without what looks like a citation.
-func (p piece) shown() string { return hits.Defused(hits.Tame(text.Line(p.Quote))) }
+// what could be obeyed, and without what looks like a citation or a mark of the check.
+func (p piece) shown() string {
+	return hits.Defused(hits.Tame(planted.ReplaceAllString(text.Line(p.Quote), "")))
+}
+
+// planted matches what looks like a mark of the check in what others wrote.
+var planted = regexp.MustCompile(`(?i)\s*[\[(【]\s*(?:(?:fully |partly |not |un)?(?:verified|supported)|fact[- ]checked|confirmed|contradicted(?: by [^\])】]{0,20})?)[^\])】\pL]{0,5}[\])】]`)
 
 // from reports whether a piece is from the source that is named.
 func (p piece) from(name string) bool {

@@ -99,7 +99,7 @@ func quotedConfidence(p piece) float64 {
 // said. Copies are not among them, for they say nothing of their own; nor is what a
 // search said of a page that was read.
 func quotedBest(list []piece) (best []piece) {
-	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || text.Line(p.Quote) == "" })
+	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || text.Line(p.Quote) == "" })
 	slices.SortStableFunc(all, byWeight)
 	heard := make(map[string]int)
 	var said []same.Text
