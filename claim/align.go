@@ -28,6 +28,7 @@ type view struct {
 	total   float64
 	rows    map[int32][]float64 // by unit, the credit of each term
 	names   []bool
+	passed  map[int]bool // units that are not looked at as the best sentence
 }
 
 // A window is a sentence of a quote with its neighbours, and how well each term of the
@@ -143,6 +144,9 @@ func (v *view) candidates(named map[string]bool) []window {
 	const most = 60
 	var list []window
 	for u, row := range v.rows {
+		if v.passed[int(u)] {
+			continue
+		}
 		list = append(list, window{unit: int(u), own: v.share(row)})
 	}
 	sort.Slice(list, func(i, j int) bool {

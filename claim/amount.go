@@ -35,6 +35,10 @@ func (r *reader) amount(i int) int {
 	for f.unit != "place" && i+n < len(r.atoms) && !r.atoms[i+n].comma && f.apply(r.atoms[i+n].fold) {
 		n++
 	}
+	if k := r.points(i+n, f); k > 0 {
+		f.unit = "percentage point"
+		n += k
+	}
 	end := r.sign(r.atoms[i+n-1].end, &f)
 	for k := i - 1; k >= 0 && k >= i-2 && f.loose == exactly; k-- {
 		f.loose = looseWords[r.atoms[k].fold]
@@ -138,4 +142,25 @@ func (r *reader) numberedBy(i int) string {
 		return ""
 	}
 	return words.Stem(a.fold, r.lang)
+}
+
+// points returns how many atoms at i make of a share so many percentage points, or 0.
+func (r *reader) points(i int, f figure) int {
+	at := func(k int) string {
+		if k < len(r.atoms) && !r.atoms[k].comma {
+			return r.atoms[k].fold
+		}
+		return ""
+	}
+	switch {
+	case f.unit == "share" && (at(i) == "point" || at(i) == "points"):
+		return 1
+	case f.unit == "" && (at(i) == "prozentpunkt" || at(i) == "prozentpunkte" || at(i) == "prozentpunkten"):
+		return 1
+	case f.unit == "" && (at(i) == "point" || at(i) == "points") && at(i+1) == "de" && at(i+2) == "pourcentage":
+		return 3
+	case f.unit == "" && (at(i) == "punto" || at(i) == "puntos") && (at(i+1) == "porcentual" || at(i+1) == "porcentuales"):
+		return 2
+	}
+	return 0
 }

@@ -1,6 +1,9 @@
 package claim
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A check is what was found between a claim and the quotes it is laid beside.
 type check struct {
@@ -16,7 +19,11 @@ type check struct {
 	rival   string   // the source says another number or date
 	turned  string   // a negation is on one side only
 	weaker  string   // why a quote says it less surely, or of less
+	odd     string   // how the source means another thing by the same words
+	swap    string   // a word for which it has another
+	tail    string   // what of a clause is in no quote
 	against *unit    // where it says otherwise
+	laid    map[*unit]*beside
 }
 
 // compare lays a claim beside the quotes.
@@ -46,6 +53,7 @@ func (v *view) compare(cites []string) *check {
 	c.checkCues()
 	c.checkRoles()
 	c.checkWhole()
+	c.checkStance()
 	return c
 }
 
@@ -182,6 +190,15 @@ func (c *check) dated(d day) bool {
 
 // checkNots notes a negation that is in the claim or around the windows only.
 func (c *check) checkNots() {
+	if c.turned != "" {
+		return
+	}
+	if u := c.elliptic(); u != nil {
+		if c.nots == 0 {
+			c.turned, c.against = "the source says not: "+c.terms[0].fold, u
+		}
+		return
+	}
 	agree, only, source := false, "", ""
 	var at *unit
 	for i := range c.terms {
@@ -201,7 +218,6 @@ func (c *check) checkNots() {
 		}
 	}
 	switch {
-	case c.turned != "":
 	case c.nots > 0 && !agree && only != "":
 		c.turned, c.against = "the source says it without the negation", at
 	case c.nots > 0 && !agree && !c.negated():
@@ -230,12 +246,15 @@ func (c *check) polarity(i int) (same, other bool, against *unit) {
 	return same, other, against
 }
 
-// polarityIn is polarity in one sentence. A word far behind a negation may be either.
+// polarityIn is polarity in one sentence, in the clause of it that has most of the claim.
+// A word far behind a negation may be either.
 func (c *check) polarityIn(i int, u *unit) (same, other bool) {
 	const far = 2
 	wants := c.terms[i].not > 0
+	b := c.lay(u)
+	best := b.best(b.at[i])
 	for k, id := range u.ids {
-		if !c.resembles(i, id) {
+		if !c.resembles(i, id) || len(best) > 0 && !slices.Contains(best, u.terms[k].nth) {
 			continue
 		}
 		not := u.terms[k].not

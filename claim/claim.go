@@ -39,6 +39,10 @@
 //   - Negation: whether the words that it reaches are negated in the source, too; and
 //     words that are the opposite of the source's.
 //   - Who did what to whom, of two names around a word.
+//   - What the source says it is: wrong, asked, quoted, believed, undone, of fewer ("except",
+//     "deputy"), by words in tables; and words that exclude each other.
+//   - Which of several numbers or dates of a sentence goes with what; by, to and per so much.
+//   - Words of the source in the place of others, and clauses of which no quote has anything.
 //   - Hedges ("may"), quantities (all, most, some), "only", and causes of what the source
 //     only links.
 //
@@ -101,5 +105,6 @@ type Finding struct {
 	Against []ponder.Passage
 	Reason  string // one line for users: what was seen, such as "the source says 3,559, not 10,000"
 
-	mismatch bool // a number, date, name or negation is not in the quotes as the claim has it
+	mismatch bool // a number, date, name, negation or clause is not in the quotes as the claim has it
+	part     bool // the quotes have another word in the place of one
 }

@@ -21,7 +21,7 @@ func (f Finding) mark() string {
 		}
 		return " [contradicted]"
 	case Qualified:
-		if f.mismatch || f.Score < weakScore {
+		if f.mismatch || f.part || f.Score < weakScore {
 			return " [partly supported]"
 		}
 	}

@@ -39,7 +39,7 @@ func (c *check) features() features {
 	if c.turned != "" {
 		f.turned = 1
 	}
-	if c.weaker != "" || c.rough != "" {
+	if c.weaker != "" || c.rough != "" || c.odd != "" {
 		f.weaker = 1
 	}
 	return f

@@ -32,7 +32,14 @@ func (c *check) checkWhole() {
 	if c.turned != "" || c.lacking > 0 || c.inexact || c.rough != "" || c.own(u) < mostOf {
 		return
 	}
-	if same.Of(c.text).Compare(same.Of(c.quotes[u.quote].Text[u.start:u.end])) == same.Opposite {
+	if c.elliptic() != nil {
+		return
+	}
+	mine := same.Of(c.text)
+	if mine.Compare(same.Of(c.quotes[u.quote].Text[u.start:u.end])) != same.Opposite {
+		return
+	}
+	if !c.lay(u).partly(func(text string) bool { return mine.Compare(same.Of(text)) == same.Same }) {
 		c.turned, c.against = "the source says the opposite", u
 	}
 }

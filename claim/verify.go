@@ -19,17 +19,45 @@ func Verify(s Sentence, quotes []Quote) Finding { return NewCorpus(quotes).Verif
 // Verify checks a claim against the quotes. Those that it cites are preferred, but all
 // are looked at.
 func (c *Corpus) Verify(s Sentence) Finding {
-	k := c.look(s).compare(s.Cites)
+	v := c.look(s)
+	k := v.compare(s.Cites)
 	f := k.finding()
+	if g, ok := v.plainer(k, s.Cites); ok {
+		return g
+	}
 	if f.Verdict != Supported && f.Verdict != Contradicted && concludes(s.Text) && f.Verdict == Qualified && k.unhurt() {
 		f.Verdict, f.Reason = Inference, "it is concluded from what the quotes say"
 	}
 	return f
 }
 
+// maxPlainer is how many further sentences are looked at that may say it plainly.
+const maxPlainer = 4
+
+// plainer returns the finding of a sentence that has nearly as much of a claim as the
+// best, and says it plainly, where the best means another thing by the same words.
+func (v *view) plainer(k *check, cites []string) (Finding, bool) {
+	if k.odd == "" {
+		return Finding{}, false
+	}
+	enough := 0.9 * k.windows[0].own
+	v.passed = make(map[int]bool)
+	for range maxPlainer {
+		v.passed[k.windows[0].unit] = true
+		k = v.compare(cites)
+		if len(k.windows) == 0 || k.windows[0].own < enough {
+			break
+		}
+		if f := k.finding(); f.Verdict == Supported {
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
+
 // unhurt reports whether nothing was found that speaks against a claim.
 func (c *check) unhurt() bool {
-	return c.turned == "" && c.rival == "" && c.rough == "" && c.lacking == 0 && len(c.missing) == 0
+	return c.turned == "" && c.rival == "" && c.rough == "" && c.odd == "" && c.lacking == 0 && len(c.missing) == 0
 }
 
 // finding returns the verdict of what was found.
@@ -43,7 +71,7 @@ func (c *check) finding() Finding {
 		return f
 	}
 	f.Verdict, f.Reason = c.verdict(f.Score)
-	f.mismatch = !c.unhurt()
+	f.mismatch, f.part = !c.unhurt() || c.tail != "", c.swap != ""
 	c.passages(&f)
 	return f
 }
@@ -81,8 +109,14 @@ func (c *check) shortfall() string {
 		return c.nameless()
 	case c.rough != "":
 		return c.rough
+	case c.odd != "":
+		return c.odd
+	case c.weaker != "":
+		return c.weaker
+	case c.tail != "":
+		return "no quote says " + c.tail
 	}
-	return c.weaker
+	return c.swap
 }
 
 // nameless says which names no quote has.

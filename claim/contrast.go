@@ -1,0 +1,115 @@
+package claim
+
+import (
+	_ "embed" // for the words
+	"strings"
+	"sync"
+)
+
+//go:embed contrasts.txt
+var contrastTable string
+
+//go:embed stances.txt
+var stanceTable string
+
+// A wordList has words, and beginnings of words.
+type wordList struct {
+	whole  map[string]bool
+	begins []string
+}
+
+func (l *wordList) add(list string) {
+	if l.whole == nil {
+		l.whole = make(map[string]bool)
+	}
+	for w := range strings.FieldsSeq(list) {
+		if p, ok := strings.CutSuffix(w, "*"); ok {
+			l.begins = append(l.begins, p)
+		} else {
+			l.whole[w] = true
+		}
+	}
+}
+
+// has reports whether a folded word is in the list.
+func (l *wordList) has(word string) bool {
+	if l.whole[word] {
+		return true
+	}
+	for _, p := range l.begins {
+		if strings.HasPrefix(word, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// in returns the first word of a list among atoms and its index, or "".
+func (l *wordList) in(atoms []atom) (string, int) {
+	for i := range atoms {
+		if !atoms[i].number && l.has(atoms[i].fold) {
+			return atoms[i].fold, i
+		}
+	}
+	return "", -1
+}
+
+// tableLines calls yield for the lines of a table that are no comments.
+func tableLines(table string, yield func(line string)) {
+	for line := range strings.Lines(table) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			yield(line)
+		}
+	}
+}
+
+// contrasts are the groups of sides of which one excludes the others.
+var contrasts = sync.OnceValue(func() (groups [][]wordList) {
+	tableLines(contrastTable, func(line string) {
+		var sides []wordList
+		for side := range strings.SplitSeq(line, "|") {
+			var l wordList
+			l.add(side)
+			sides = append(sides, l)
+		}
+		groups = append(groups, sides)
+	})
+	return groups
+})
+
+// stances are the lists of stanceTable by their class.
+var stances = sync.OnceValue(func() map[string]*wordList {
+	all := make(map[string]*wordList)
+	tableLines(stanceTable, func(line string) {
+		class, list, _ := strings.Cut(line, ":")
+		if all[class] == nil {
+			all[class] = new(wordList)
+		}
+		all[class].add(list)
+	})
+	return all
+})
+
+// contrast says that the source has a word that excludes one of the claim, which it has
+// not, or "".
+func contrast(mine, theirs []atom) string {
+	for _, sides := range contrasts() {
+		for i := range sides {
+			w, _ := sides[i].in(mine)
+			if w == "" {
+				continue
+			}
+			if same, _ := sides[i].in(theirs); same != "" {
+				continue
+			}
+			for k := range sides {
+				if o, _ := sides[k].in(theirs); k != i && o != "" && !sides[k].hasAny(mine) {
+					return "the source says " + o + ", not " + w
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (l *wordList) hasAny(atoms []atom) bool { w, _ := l.in(atoms); return w != "" }
