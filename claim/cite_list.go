@@ -13,13 +13,22 @@ func (c *citer) comments(text string) string {
 	if !strings.Contains(text, "<!--") {
 		return text
 	}
-	return comment.ReplaceAllStringFunc(text, func(s string) string {
-		c.report(s)
-		return ""
-	})
+	var b strings.Builder
+	for {
+		at := strings.Index(text, "<!--")
+		if at < 0 {
+			return b.String() + text
+		}
+		end := strings.Index(text[at:], "-->")
+		if end < 0 {
+			c.report("<!--")
+			return b.String() + strings.ReplaceAll(text, "<!--", "")
+		}
+		c.report(text[at : at+end+len("-->")])
+		b.WriteString(text[:at])
+		text = text[at+end+len("-->"):]
+	}
 }
-
-var comment = regexp.MustCompile(`(?s)<!--.*?-->|<!--`)
 
 // lists takes out lists of sources that a model has added, with their headings: what
 // follows a heading up to the next, and what follows a line "Sources:" up to the end of

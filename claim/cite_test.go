@@ -72,6 +72,14 @@ func TestCitations(t *testing.T) {
 	}
 }
 
+// Comments that do not end are read once.
+func TestOpenComments(t *testing.T) {
+	out, removed := Citations(strings.Repeat("<!-- It is red. ", 2_000), gathered, fetched)
+	if strings.Contains(out, "<!--") || len(removed) != 1 || !strings.HasPrefix(strings.TrimSpace(out), "It is red.") {
+		t.Errorf("%.40q, removed %q", out, removed)
+	}
+}
+
 var (
 	anyID    = regexp.MustCompile(`\[\s*([eE][0-9]{1,9})\s*\]|【\s*([eE][0-9]{1,9})\s*】|\(\s*(e[0-9]{1,9})\s*\)`)
 	anyNum   = regexp.MustCompile(`\[\^?[0-9]+\]([^(]|$)`)
