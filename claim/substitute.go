@@ -103,15 +103,23 @@ func (b *beside) untold() string {
 			}
 			all += b.weights[i]
 			got += b.weights[i] * b.credit[i]
-			if b.credit[i] < 0.5 && !b.view.names[i] && !commonWords[b.terms[i].fold] {
+			if b.credit[i] < 0.5 && !b.view.names[i] {
 				n++
+			}
+			if b.credit[i] < 0.5 && !b.view.names[i] && !commonWords[b.terms[i].fold] {
 				if lost != "" {
 					lost += ", "
 				}
 				lost += b.terms[i].fold
 			}
 		}
-		if n > 0 && got < 0.4*all {
+		if lost != "" && got < 0.4*all {
+			if n == 1 { // it may be said in another way
+				if b.swap == "" {
+					b.swap = "no quote says " + lost
+				}
+				continue
+			}
 			return lost
 		}
 	}
