@@ -282,6 +282,8 @@ var judgedWords = map[claim.Verdict]string{
 // publish writes the claims and the answer, and ends.
 func (s *state) publish() {
 	d := s.Draft
+	conflicts := s.conflicts()
+	contest(d.claims, conflicts)
 	var add []ponder.Body
 	var cites []string
 	var sentences []claim.Sentence
@@ -304,7 +306,6 @@ func (s *state) publish() {
 	if !d.Unaided {
 		answer = claim.Mark(d.Text, sentences, findings)
 	}
-	conflicts := s.conflicts()
 	add = append(add, ponder.Synthesis{
 		Content: answer, Confidence: confidence, Cites: cites, Conflicts: conflicts, Removed: d.Removed,
 		Final: true, Unaided: d.Unaided, Offset: s.offset(), Model: d.Model,
@@ -312,6 +313,35 @@ func (s *state) publish() {
 	n := 0
 	s.note("answered", &n, add...)
 	s.end(out{Status: ponder.Completed, Answer: answer, Reason: cmp.Or(s.End, "the answer is written"), Confidence: confidence})
+}
+
+// contest notes with claims that a source bears out what other sources say of the same.
+func contest(claims []checked, conflicts []ponder.Conflict) {
+	for i := range claims {
+		c := &claims[i]
+		if c.Verdict != claim.Supported && c.Verdict != claim.Qualified {
+			continue
+		}
+		for _, k := range conflicts {
+			own := slices.IndexFunc(k.Sides, func(side ponder.Side) bool { return meet(side.Quotes, c.Quotes) })
+			if own < 0 {
+				continue
+			}
+			for j, side := range k.Sides {
+				if j != own && len(side.Quotes) > 0 && !meet(side.Quotes, c.Quotes) {
+					c.Against = append(slices.Clip(c.Against), side.Quotes[0])
+					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + hits.Tame(text.Clip(text.Line(side.Value), maxFault/4))
+				}
+			}
+		}
+	}
+}
+
+// meet reports whether any of two lists of passages overlap.
+func meet(a, b []ponder.Passage) bool {
+	return slices.ContainsFunc(a, func(p ponder.Passage) bool {
+		return slices.ContainsFunc(b, func(q ponder.Passage) bool { return p.Evidence == q.Evidence && p.Start < q.End && q.Start < p.End })
+	})
 }
 
 // conflicts returns where the sources disagree on what was asked.

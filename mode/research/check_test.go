@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/claim"
 )
 
 // A sentence that cites the wrong source, or none, cites the one that says it.
@@ -108,5 +109,28 @@ func TestLongAnswersAreCut(t *testing.T) {
 	d.quick = true
 	if d.work(); strings.Contains(d.fin.Answer, "cheeses") || !strings.HasSuffix(d.fin.Answer, "was cut: it was more than is checked.)") {
 		t.Errorf("answer of %d bytes ends %q", len(d.fin.Answer), d.fin.Answer[max(0, len(d.fin.Answer)-300):])
+	}
+}
+
+// A claim that a source bears out says what other sources say of the same.
+func TestClaimsThatAreContested(t *testing.T) {
+	at := func(id string, start, end int) ponder.Passage {
+		return ponder.Passage{Evidence: id, Start: start, End: end}
+	}
+	conflicts := []ponder.Conflict{{Subject: "Zorb", Attribute: "revenue", Sides: []ponder.Side{
+		{Value: "$5 billion", Quotes: []ponder.Passage{at("e1", 10, 20)}, Voices: 2}, {Value: "$6 billion", Quotes: []ponder.Passage{at("e2", 0, 9)}, Voices: 1},
+	}}}
+	of := func(v claim.Verdict, quotes ...ponder.Passage) checked {
+		return checked{Finding: claim.Finding{Verdict: v, Quotes: quotes, Reason: "a quote says it"}}
+	}
+	list := []checked{of(claim.Supported, at("e1", 0, 30)), of(claim.Supported, at("e1", 20, 30)), of(claim.Unverified, at("e1", 0, 30)), of(claim.Supported, at("e1", 0, 30), at("e2", 0, 30))}
+	contest(list, conflicts)
+	if c := list[0]; c.Reason != "a quote says it; another source says $6 billion" || !slices.Equal(c.Against, []ponder.Passage{at("e2", 0, 9)}) {
+		t.Errorf("%+v", c.Finding)
+	}
+	for _, c := range list[1:] {
+		if c.Reason != "a quote says it" || len(c.Against) > 0 {
+			t.Errorf("%+v", c.Finding)
+		}
 	}
 }

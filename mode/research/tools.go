@@ -131,6 +131,9 @@ func readQuery(tool string, input []byte) (query string, most int, err error) {
 		most = int(*n)
 	}
 	query = outgoing(*in.Query)
+	if utf8.RuneCountInString(query) < leastQuery && strings.Contains(*in.Query, "://") {
+		return "", 0, fmt.Errorf("%s: a query is words to look for, not an address", tool)
+	}
 	if utf8.RuneCountInString(query) < leastQuery {
 		return "", 0, fmt.Errorf("%s: query must have at least %d characters", tool, leastQuery)
 	}
