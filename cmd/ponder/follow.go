@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -30,8 +31,9 @@ type viewing struct {
 	state   string // what it is about to do, if that is not its status
 	busy    bool   // this process thinks at the moment
 
-	internal bool          // show internal events too
-	pen      *sqlite.Store // to write to, if that is not the store: see desk
+	internal bool                 // show internal events too
+	chunks   *research.References // what is streamed of research beside its events, if that is wanted
+	pen      *sqlite.Store        // to write to, if that is not the store: see desk
 }
 
 // viewing returns the viewing of a thread that nothing is known of yet.
@@ -101,6 +103,11 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 		}
 	}
 	s.event(ev, w.view)
+	if w.chunks != nil {
+		for _, c := range w.chunks.Apply(ev) {
+			_ = w.object(c) // a pipe that is closed is noticed with the next event
+		}
+	}
 }
 
 // onDelta counts what models write.

@@ -147,6 +147,9 @@ func beginResearch(ctx context.Context, store ponder.Threads, question, title, m
 func (a *app) researchHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, what sight, f researchFlags) error {
 	w := a.viewing(store, id)
 	w.internal = f.internal
+	if f.chunks && a.flags.json {
+		w.chunks = new(research.References)
+	}
 	t, err := a.thinker(ctx, store, p.models, what, w.onDelta)
 	if err != nil {
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))

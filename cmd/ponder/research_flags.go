@@ -28,6 +28,7 @@ type researchFlags struct {
 	forceWeb, noCache       bool
 	noMemory, noWeb         bool
 	detach, internal        bool
+	chunks                  bool
 }
 
 // researchTime is how long research takes at most, unless something says otherwise.
@@ -53,6 +54,7 @@ func (f *researchFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.title, "title", "", "show this `text` for it in lists")
 	flags.BoolVar(&f.detach, "detach", false, "research in the background, and print the id")
 	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	flags.BoolVar(&f.chunks, "chunks", false, "with --json: sources and progress too, as chunks of a Deep Think stream")
 }
 
 // limits returns the budget: of the flags, else of the configuration, else three
