@@ -163,7 +163,7 @@ func (b *beside) quoted() string {
 	if strings.Count(inside, "\"") > 1 || strings.ContainsAny(strings.TrimPrefix(inside, "“"), "”»") {
 		return ""
 	}
-	if strings.IndexAny(b.said[b.theirs[last].end:], "\"”“»") < 0 {
+	if !strings.ContainsAny(b.said[b.theirs[last].end:], "\"”“»") {
 		return ""
 	}
 	return "the source quotes it"
