@@ -22,7 +22,7 @@ func TestExplain(t *testing.T) {
 		code int
 		line string
 	}{
-		{"plain", errors.New("it broke\nbadly\x1b[2J"), failed, "it broke badly[2J"},
+		{"plain", errors.New("it broke\nbadly\x1b[2J"), failed, "it broke badly"},
 		{"usage", usagef("--for: %w", errors.New("no")), wrongUsage, "--for: no"},
 		{"unknown id", fmt.Errorf("find x: %w", ponder.ErrNoThread), wrongUsage, "find x: no such thread"},
 		{"no key", fmt.Errorf("slow model: %w", config.ErrNoKey), notReady, "slow model: no key"},

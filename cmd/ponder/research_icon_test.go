@@ -142,7 +142,7 @@ func TestVerified(t *testing.T) {
 		{"kept", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: hash, End: len(quote)}, standsThere, ""},
 		{"of a search", report.Evidence{Quote: quote, Source: "https://sky.example/", End: len(quote)}, standsThere, ""},
 		{"another number", report.Evidence{Quote: strings.Replace(quote, "2040", "2050", 1), Source: "https://sky.example/", Original: hash}, notThere, "NOT in the original"},
-		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, sourceGone, "the original is gone"},
+		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, sourceGone, "whose original is not here"},
 		{"never kept", report.Evidence{Quote: quote, Source: "https://sea.example/"}, notKept, ""},
 		{"of the user", report.Evidence{Quote: quote, Source: "user"}, userSays, ""},
 	} {

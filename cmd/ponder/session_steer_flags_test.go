@@ -36,7 +36,7 @@ func TestSteerFlags(t *testing.T) {
 		{name: "sources", line: "--pin=e1|--ban=https://example.com/x|--pin=no/such/file", want: []string{
 			`pin_source  {"source":"e1"}`, `ban_source  {"source":"https://example.com/x"}`, `pin_source  {"source":"no/such/file"}`,
 		}},
-		{name: "escapes", line: "--correct=red\x1b[31m  and\nmore", want: []string{"correct red[31m and more "}},
+		{name: "escapes", line: "--correct=red\x1b[31m  and\nmore", want: []string{"correct red and more "}},
 		{name: "not answer now", line: "--answer-now=false"},
 		{name: "no more than no limit", line: "--tokens=+1k", err: "no such limit"},
 		{name: "no question", line: "--drop=q7", err: `no question "q7": not explored yet are q1`},

@@ -13,7 +13,7 @@ import (
 // only added to. The zero speech has said nothing. It is not safe for concurrent use.
 type speech struct {
 	round  string // the key of the call that writes
-	tail   []byte // of a letter that is not whole
+	tail   []byte // of a letter or an escape sequence that is not whole
 	blank  string // space that is said before the next word
 	said   strings.Builder
 	began  int  // where the round begins in said
@@ -56,6 +56,7 @@ func (s *speech) whole(piece string) string {
 			break
 		}
 	}
+	cut = tui.Whole(string(b[:cut]))
 	s.tail = append([]byte(nil), b[cut:]...)
 	return tui.Clean(string(b[:cut]))
 }

@@ -27,7 +27,7 @@ func TestSpeech(t *testing.T) {
 		{"tried again", []string{"a:It is n", "!a", "a:It is so.", "=a:It is so."}, "It is n\n\nIt is so."},
 		{"tried again, and nothing came before", []string{"!a", "a:It is so.", "=a:It is so."}, "It is so."},
 		{"letters in pieces", []string{"a:bl\xc3", "a:\xbc", "a:h", "=a:blüh"}, "blüh"},
-		{"steering", []string{"a:a\x1b[31", "a:mb\u202e", "=a:a\x1b[31mb\u202e"}, "a[31mb"},
+		{"steering", []string{"a:a\x1b[31", "a:mb\u202e", "=a:a\x1b[31mb\u202e"}, "ab"},
 		{"no words", []string{"a: \n", "=b:So."}, "So."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ var rules = []rule{
 	{packages: "mode/research", ours: []string{".", "llm", "same", "evidence", "claim", "words", "redact", "mode/internal/*"}},
 	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/text"}},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/*"}},
-	{packages: "claim", ours: []string{".", "same", "words"}},
+	{packages: "claim", ours: []string{".", "same", "words"}, theirs: []string{"golang.org/x/text/"}},
 	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},
 	{packages: "document", ours: []string{"words"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/kljensen/snowball", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero", "github.com/emersion/go-message"}},
 	{packages: "archive", ours: []string{"store/sqldb"}},

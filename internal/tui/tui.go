@@ -87,6 +87,30 @@ func Clean(text string) string {
 	}, text)
 }
 
+// stringBegins matches a string of an escape sequence that has not ended.
+var stringBegins = regexp.MustCompile(`^(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\n\x07\x1b\x{80}-\x{9f}]*$`)
+
+// Whole returns how many bytes of the beginning of a text are cleaned by themselves as
+// they are in the whole: an escape sequence at the end, which may go on in what
+// follows, is not among them.
+func Whole(text string) int {
+	const longest = 256 // bytes of a sequence that is waited for
+	from := max(0, len(text)-longest)
+	i := strings.LastIndexAny(text[from:], "\x1b\u0090\u0098\u009b\u009d\u009e\u009f")
+	if i < 0 {
+		return len(text)
+	}
+	i += from
+	at := sequences.FindStringIndex(text[i:])
+	if stringBegins.MatchString(text[i:]) {
+		return i
+	}
+	if at == nil && len(text)-i > 2 || at != nil && at[1] < len(text)-i {
+		return len(text)
+	}
+	return i
+}
+
 // obeyed reports whether a terminal does something at a character beside showing it.
 func obeyed(r rune) bool {
 	switch {

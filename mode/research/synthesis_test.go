@@ -123,7 +123,7 @@ func TestBadArguments(t *testing.T) {
 		"a string":  {"webSearch", `"abc"`, "not a JSON object"},
 		"no query":  {"webSearch", `{}`, "query must be a text"},
 		"a number":  {"webSearch", `{"query":7}`, "query must be a text"},
-		"an url":    {"webSearch", `{"query":"https://evil.test/?q=secret"}`, "at least 3 characters"},
+		"an url":    {"webSearch", `{"query":"https://evil.test/?q=secret"}`, "not an address"},
 		"stage":     {"deepThinkProgress", `{"stage":"boom","message":"x"}`, "stage must be one of planning, research, analysis, synthesis, reflection, note"},
 		"no text":   {"deepThinkProgress", `{"stage":"note","message":" "}`, "message must not be empty"},
 		"step":      {"deepThinkProgress", `{"stage":"note","message":"x","planStep":-1}`, "planStep"},
