@@ -436,7 +436,7 @@ func timeAt(text string, line []lexeme, from, to int) string {
 	best, distance := 0, len(line)
 	for i, x := range line {
 		y := lexemeYear(text, x)
-		if y == 0 || i >= from && i < to || !yearly(line, i) {
+		if y == 0 || i >= from && i < to || !yearly(line, i) || ofMaking(line, i) {
 			continue
 		}
 		d := from - i
@@ -451,6 +451,24 @@ func timeAt(text string, line []lexeme, from, to int) string {
 		return ""
 	}
 	return strconv.Itoa(best)
+}
+
+// makings are what is done to a thing once, in words of the sentences that say when:
+// that is no time of what else they say of it. Without accents.
+var makings = wordSet(`opened reopened built completed founded established inaugurated constructed finished renovated erected launched
+	eroffnet gebaut erbaut fertiggestellt gegrundet errichtet
+	ouvert ouverte construit construite acheve achevee fonde fondee inaugure inauguree
+	abierto abierta construido construida fundado fundada inaugurado inaugurada terminado terminada`)
+
+// ofMaking reports whether the year at i is that in which the thing was made or opened:
+// "opened in 1998", "1998 eröffnet".
+func ofMaking(line []lexeme, i int) bool {
+	for _, j := range []int{i - 1, i - 2, i + 1} {
+		if j >= 0 && j < len(line) && makings[line[j].fold] {
+			return true
+		}
+	}
+	return false
 }
 
 // yearly reports whether nothing makes a number of four digits at i something else than
