@@ -184,7 +184,7 @@ func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
 }
 
 // another has the words with which sentences of other things of a kind begin.
-var another = wordSet(`a an another other some ein eine einer une un una otro otra autre`)
+var another = fieldSet(`a an another other some ein eine einer une un una otro otra autre`)
 
 // bySubject brings statements together that are of one thing.
 func bySubject(list []stated) (groups [][]stated) {

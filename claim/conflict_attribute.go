@@ -51,7 +51,7 @@ var worthKinds = map[string]worthKind{"number": numberWorth, "date": dateWorth, 
 
 func attributeOf(cells []string) *attribute {
 	kind := strings.Fields(cells[1])
-	a := &attribute{name: strings.TrimSpace(cells[0]), kind: worthKinds[kind[0]], asks: wordSet(cells[2]), before: cuePhrases(cells[3]), behind: cuePhrases(cells[4])}
+	a := &attribute{name: strings.TrimSpace(cells[0]), kind: worthKinds[kind[0]], asks: fieldSet(cells[2]), before: cuePhrases(cells[3]), behind: cuePhrases(cells[4])}
 	for _, k := range kind[1:] {
 		if k == "parts" {
 			a.parts = true

@@ -35,7 +35,7 @@ var scaleOf = map[string]float64{
 }
 
 // vagueWords are words before a number that was rounded.
-var vagueWords = wordSet(`about around approximately roughly nearly almost circa ca c some over under estimated approx than etwa rund ungefahr fast knapp uber circa environ presque pres quelque plus unos unas cerca casi aproximadamente alrededor mas`)
+var vagueWords = fieldSet(`about around approximately roughly nearly almost circa ca c some over under estimated approx than etwa rund ungefahr fast knapp uber circa environ presque pres quelque plus unos unas cerca casi aproximadamente alrededor mas`)
 
 // A statedNumber is a number with its unit, and where it stands in a sentence.
 type statedNumber struct {

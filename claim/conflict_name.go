@@ -7,7 +7,7 @@ import (
 )
 
 // demonyms are names that say what kind a thing is.
-var demonyms = wordSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
+var demonyms = fieldSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
 
 // statedNameAt reads the name or place behind a cue.
 func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
@@ -70,9 +70,9 @@ func linksName(line []lexeme, i, last int, kind worthKind) bool {
 }
 
 // labelWords begin what stands behind a name in a table.
-var labelWords = wordSet(`from written produced directed starring release released films film albums album songs music edited genre genres label studio length recorded producer director by cinematography distributed narrated story country language published retrieved archived category categories`)
+var labelWords = fieldSet(`from written produced directed starring release released films film albums album songs music edited genre genres label studio length recorded producer director by cinematography distributed narrated story country language published retrieved archived category categories`)
 
-var nameLinks = wordSet(`the de von van der den la le du del di da of and und et y`)
+var nameLinks = fieldSet(`the de von van der den la le du del di da of and und et y`)
 
 // ofName reads "of Broken Bow", and says how many lexemes it takes.
 func ofName(line []lexeme, k int) (name []string, n int) {
@@ -115,12 +115,12 @@ func subjectOf(line []lexeme) (name []string) {
 }
 
 var (
-	articles   = wordSet(`the der die das la le el`)
+	articles   = fieldSet(`the der die das la le el`)
 	quoteMarks = map[string]bool{`"`: true, "“": true, "”": true, "„": true}
 )
 
 // notNames begin sentences and name nothing.
-var notNames = wordSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however despite upon following because both all many most other one two first then there here now also but and or yet so if under over between through until es er sie im am nach laut il elle ils en selon se su segun`)
+var notNames = fieldSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however despite upon following because both all many most other one two first then there here now also but and or yet so if under over between through until es er sie im am nach laut il elle ils en selon se su segun`)
 
 // leadOf returns the words of the name that a quote is about: that which its context, or
 // else its first sentence, begins with.

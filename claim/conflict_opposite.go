@@ -93,8 +93,8 @@ func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (lis
 // circumstanceWords stand before what a statement is limited to, and placeAdverbs limit
 // it themselves.
 var (
-	circumstanceWords = wordSet(`in for among at on during with without under within outside inside near after before bei fur wahrend unter nach vor ohne chez pour dans pendant sans para durante entre sin en`)
-	placeAdverbs      = wordSet(`outdoors indoors outside inside abroad online locally draussen drinnen`)
+	circumstanceWords = fieldSet(`in for among at on during with without under within outside inside near after before bei fur wahrend unter nach vor ohne chez pour dans pendant sans para durante entre sin en`)
+	placeAdverbs      = fieldSet(`outdoors indoors outside inside abroad online locally draussen drinnen`)
 )
 
 const (

@@ -203,7 +203,7 @@ func surveyed(line []lexeme) bool {
 	return slices.ContainsFunc(line, func(x lexeme) bool { return surveyWords[x.fold] })
 }
 
-var surveyWords = wordSet(`survey surveys surveyed measured measurement measurements expedition sonar study estimated gemessen vermessung messung mesure mesuree releve expedition medido medicion estudio`)
+var surveyWords = fieldSet(`survey surveys surveyed measured measurement measurements expedition sonar study estimated gemessen vermessung messung mesure mesuree releve expedition medido medicion estudio`)
 
 // placeIn returns the first place that a sentence speaks of with "in", or "".
 func placeIn(line []lexeme) string {
@@ -255,7 +255,7 @@ func (r *statedReader) after(line []lexeme, k, at int, a *attribute, subject []s
 }
 
 // numberTurns are words behind which a number is of something else than what the cue names.
-var numberTurns = wordSet(`density growth rate grew increased decreased rose fell declined rural urban female male loss change per aged under ranking rank largest million-plus dichte wachstum densite croissance densidad crecimiento gestiegen gesunken households families up down by`)
+var numberTurns = fieldSet(`density growth rate grew increased decreased rose fell declined rural urban female male loss change per aged under ranking rank largest million-plus dichte wachstum densite croissance densidad crecimiento gestiegen gesunken households families up down by`)
 
 // number finds the first number behind a cue that may be its value.
 func (r *statedReader) number(line []lexeme, k int, a *attribute, subject []string) {
@@ -315,7 +315,7 @@ func derived(line []lexeme, from int) bool {
 	return slices.ContainsFunc(line[max(0, from-6):from], func(x lexeme) bool { return ratios[x.fold] })
 }
 
-var ratios = wordSet(`density growth rate median average mean dichte durchschnitt densite moyenne densidad media tasa employ employs employed employing beschaftigt emploie emplea`)
+var ratios = fieldSet(`density growth rate median average mean dichte durchschnitt densite moyenne densidad media tasa employ employs employed employing beschaftigt emploie emplea`)
 
 // aYear reports whether the number at k is rather a year: it has no unit, and a word
 // such as "in" stands before it.
@@ -324,7 +324,7 @@ func aYear(text string, line []lexeme, k int, a *attribute) bool {
 }
 
 // fetchedWords are words before dates that tell when somebody looked.
-var fetchedWords = wordSet(`retrieved archived accessed edited modified updated abgerufen consulte consultado`)
+var fetchedWords = fieldSet(`retrieved archived accessed edited modified updated abgerufen consulte consultado`)
 
 // date finds the date behind a cue, or the one in front of it.
 func (r *statedReader) date(line []lexeme, k, at int, a *attribute, subject []string) {
@@ -455,7 +455,7 @@ func timeAt(text string, line []lexeme, from, to int) string {
 
 // makings are what is done to a thing once, in words of the sentences that say when:
 // that is no time of what else they say of it. Without accents.
-var makings = wordSet(`opened reopened built completed founded established inaugurated constructed finished renovated erected launched
+var makings = fieldSet(`opened reopened built completed founded established inaugurated constructed finished renovated erected launched
 	eroffnet gebaut erbaut fertiggestellt gegrundet errichtet
 	ouvert ouverte construit construite acheve achevee fonde fondee inaugure inauguree
 	abierto abierta construido construida fundado fundada inaugurado inaugurada terminado terminada`)

@@ -103,11 +103,11 @@ func meet(a, b map[string]bool) bool {
 // Words that keep a sentence from being a relation, that one may have more than another,
 // and that name what is numbered.
 var (
-	pronouns      = wordSet(`it he she they this these those his her its their we our er sie es ihr sein diese dieser dieses il elle ils elles ce cette ces son sa leur este esta estos`)
-	relativeTimes = wordSet(`last next today yesterday tomorrow now currently previous previously previous recent recently then former formerly until ago later earlier gestern heute morgen derzeit bisher letzte letzten letztes hier aujourd'hui demain dernier derniere actuellement hoy ayer ahora pasado ultimo`)
-	relationFill  = wordSet(`the a an der die das den dem ein eine einen le la les l un une el los las una only just exactly also nur genau auch seulement exactement solo solamente monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo`)
-	definite      = wordSet(`the der die das den dem le la les l el los las`)
-	numberedWords = wordSet(`type phase stage grade group level class chapter page figure section part volume number no version step day week year season episode round article line table room route highway typ stufe klasse kapitel seite teil band nummer chapitre partie numero capitulo pagina parte`)
+	pronouns      = fieldSet(`it he she they this these those his her its their we our er sie es ihr sein diese dieser dieses il elle ils elles ce cette ces son sa leur este esta estos`)
+	relativeTimes = fieldSet(`last next today yesterday tomorrow now currently previous previously previous recent recently then former formerly until ago later earlier gestern heute morgen derzeit bisher letzte letzten letztes hier aujourd'hui demain dernier derniere actuellement hoy ayer ahora pasado ultimo`)
+	relationFill  = fieldSet(`the a an der die das den dem ein eine einen le la les l un une el los las una only just exactly also nur genau auch seulement exactement solo solamente monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo`)
+	definite      = fieldSet(`the der die das den dem le la les l el los las`)
+	numberedWords = fieldSet(`type phase stage grade group level class chapter page figure section part volume number no version step day week year season episode round article line table room route highway typ stufe klasse kapitel seite teil band nummer chapitre partie numero capitulo pagina parte`)
 )
 
 // relationIn reads a sentence as a relation.
@@ -262,5 +262,5 @@ func happensOnce(line []lexeme) bool {
 	return slices.ContainsFunc(line, func(x lexeme) bool { return onceWords[x.fold] })
 }
 
-var onceWords = wordSet(`began begun started commenced ended finished concluded expired signed ratified adopted enacted abolished repealed dissolved proclaimed declared launched inaugurated sank sunk collapsed crashed discovered invented crowned appointed resigned assassinated executed demolished destroyed completed unveiled patented capitulated surrendered
+var onceWords = fieldSet(`began begun started commenced ended finished concluded expired signed ratified adopted enacted abolished repealed dissolved proclaimed declared launched inaugurated sank sunk collapsed crashed discovered invented crowned appointed resigned assassinated executed demolished destroyed completed unveiled patented capitulated surrendered
 begann beginnt endete unterzeichnet ratifiziert verabschiedet abgeschafft sank einsturzte entdeckt erfunden gekront ernannt zerstort signe signee ratifie ratifiee commence commenca termine abolie aboli decouvert couronne detruit firmado firmada firmo comenzo empezo termino ratificado abolida descubierto`)

@@ -8,13 +8,13 @@ import (
 // Words that a role is known by. An office has one holder at a time, and what is the most
 // or first of a kind is one.
 var (
-	officeWords = wordSet(`capital ceo president chancellor king queen emperor pope mayor governor chairman chairwoman chairperson premier minister director head chief leader captain coach manager commander ambassador currency anthem hauptstadt prasident prasidentin kanzler kanzlerin konig konigin burgermeister burgermeisterin vorsitzender wahrung capitale presidente maire roi reine monnaie alcalde rey reina moneda`)
-	mostWords   = wordSet(`most least first only last erste einzige letzte plus premiere unique seul seule primer primera unico unica`)
-	noMostWords = wordSet(`west east forest interest request guest test rest priest harvest honest modest contest quest arrest protest northwest northeast southwest southeast nest chest vest breast best-known earnest est`)
-	nowWords    = wordSet(`is remains ist bleibt est reste es sigue`)
-	thenWords   = wordSet(`was became war wurde fut etait fue era`)
-	officeLinks = wordSet(`of in at for von der des de du del d city`) // behind an office, not as in "the king's daughter"
-	pluralLinks = wordSet(`and und et y or oder ou o`)
+	officeWords = fieldSet(`capital ceo president chancellor king queen emperor pope mayor governor chairman chairwoman chairperson premier minister director head chief leader captain coach manager commander ambassador currency anthem hauptstadt prasident prasidentin kanzler kanzlerin konig konigin burgermeister burgermeisterin vorsitzender wahrung capitale presidente maire roi reine monnaie alcalde rey reina moneda`)
+	mostWords   = fieldSet(`most least first only last erste einzige letzte plus premiere unique seul seule primer primera unico unica`)
+	noMostWords = fieldSet(`west east forest interest request guest test rest priest harvest honest modest contest quest arrest protest northwest northeast southwest southeast nest chest vest breast best-known earnest est`)
+	nowWords    = fieldSet(`is remains ist bleibt est reste es sigue`)
+	thenWords   = fieldSet(`was became war wurde fut etait fue era`)
+	officeLinks = fieldSet(`of in at for von der des de du del d city`) // behind an office, not as in "the king's daughter"
+	pluralLinks = fieldSet(`and und et y or oder ou o`)
 )
 
 const (

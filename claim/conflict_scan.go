@@ -247,7 +247,7 @@ func wordOfDigits(text string, i, j int) lexeme {
 }
 
 // pointedWords are words whose point ends no sentence.
-var pointedWords = wordSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
+var pointedWords = fieldSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
 
 // endsSentence reports whether the mark at the end of a line ends a sentence.
 func endsSentence(text string, line []lexeme) bool {
@@ -276,13 +276,4 @@ func endsSentence(text string, line []lexeme) bool {
 
 func firstWord(s string) string {
 	return words.Fold(s[:len(s)-len(strings.TrimLeftFunc(s, unicode.IsLetter))])
-}
-
-// wordSet is the set of the words of a list.
-func wordSet(list string) map[string]bool {
-	set := make(map[string]bool)
-	for _, w := range strings.Fields(list) {
-		set[w] = true
-	}
-	return set
 }

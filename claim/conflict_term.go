@@ -5,8 +5,8 @@ import "slices"
 // copulas are words that say what a thing is, and clauseTurns those behind which a sentence
 // speaks of other things.
 var (
-	copulas     = wordSet(`is was are were ist war sind est etait es fue era son plays played play`)
-	clauseTurns = wordSet(`based who which that where whose on in at by from for with of about after before and but or as der die das qui que mit auf von sur dans para con ; : ( not no never nicht pas`)
+	copulas     = fieldSet(`is was are were ist war sind est etait es fue era son plays played play`)
+	clauseTurns = fieldSet(`based who which that where whose on in at by from for with of about after before and but or as der die das qui que mit auf von sur dans para con ; : ( not no never nicht pas`)
 )
 
 // terms reads values of closed lists: behind "is a", behind the name of the attribute

@@ -51,7 +51,7 @@ func askedTopics(question string) (list []askedTopic) {
 
 const maxQuestion = 200 // words and marks of a question
 
-var joining = wordSet(`and und et y , ; ?`)
+var joining = fieldSet(`and und et y , ; ?`)
 
 // askedOf returns the words that name what a question is of: names, what is in quotation
 // marks, and numbers; or else all that mean something.
@@ -82,10 +82,10 @@ func askedOf(question string, all []lexeme, a *attribute) (name []string) {
 const maxAskedWords = 12
 
 // asking are words that questions begin with.
-var asking = wordSet(`compare contrast tell give find list show explain describe summarize check please vergleiche nenne erklare zeige finde compara explique explica donne busca what which who whom whose when where why how in at on is are was were do does did can could has have wer was wann wo wie welche welcher welches ist sind hat qui que quoi quand ou combien quel quelle est quien cuando donde cuanto cuantos cual es`)
+var asking = fieldSet(`compare contrast tell give find list show explain describe summarize check please vergleiche nenne erklare zeige finde compara explique explica donne busca what which who whom whose when where why how in at on is are was were do does did can could has have wer was wann wo wie welche welcher welches ist sind hat qui que quoi quand ou combien quel quelle est quien cuando donde cuanto cuantos cual es`)
 
 // hearsay are words of questions about what sources say, and name nothing.
-var hearsay = wordSet(`report reports reported reporting source sources say says said claim claims differ differs different disagree agree contradict right wrong correct true false according figure figures answer answers between bericht berichte quelle quellen sagen unterschied richtig selon rapports fuente fuentes`)
+var hearsay = fieldSet(`report reports reported reporting source sources say says said claim claims differ differs different disagree agree contradict right wrong correct true false according figure figures answer answers between bericht berichte quelle quellen sagen unterschied richtig selon rapports fuente fuentes`)
 
 // askedFor returns the attribute of the table that a question asks for: the one whose
 // kind fits how the question begins, and which has most of its words.
@@ -146,7 +146,7 @@ func unlisted(all []lexeme) *attribute {
 }
 
 // helpers are small words of questions that say nothing of what is asked.
-var helpers = wordSet(`the many much was were wurde wurden hat haben hatte viele der die das des den dem les des une est ete tiene los las del fue for and from with its his her their been not ever`)
+var helpers = fieldSet(`the many much was were wurde wurden hat haben hatte viele der die das des den dem les des une est ete tiene los las del fue for and from with its his her their been not ever`)
 
 func beginsWith(all []lexeme, list ...string) bool { return slices.Contains(list, all[0].fold) }
 
