@@ -94,7 +94,7 @@ type Sentence struct {
 	Text       string // without citations and marks of Markdown
 	Start, End int    // bytes of the whole text that it was read from, citations included
 	Cites      []string
-	Factual    bool // it claims something: it is no question, heading, greeting, or talk about the answer itself
+	Factual    bool // something in it can be wrong; a question, heading, greeting or talk about the answer is not factual if nothing else is in it
 }
 
 // A Finding is what came of checking a claim.
