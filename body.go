@@ -250,32 +250,58 @@ type (
 type (
 	// Observation is what a sensor saw.
 	Observation struct {
-		Content string `json:"-"`
-		Sensor  string `json:"sensor"`
+		Content   string          `json:"-"`
+		Sensor    string          `json:"sensor"`              // its name, as it is configured: "mail", "feed:news"
+		Subject   string          `json:"subject,omitempty"`   // what it is about, the same each time: a file, a message, a measure
+		State     string          `json:"state,omitempty"`     // of the subject: "new", "changed", "high", "upcoming"
+		Level     int             `json:"level,omitempty"`     // 1 to 10: how much the sensor's own rule makes of it; 0: it has none
+		Due       time.Time       `json:"due,omitzero"`        // when the subject happens or must be done
+		Source    string          `json:"source,omitempty"`    // where a user can look: a path or an address
+		Untrusted bool            `json:"untrusted,omitempty"` // strangers wrote of it
+		Cursor    json.RawMessage `json:"cursor,omitempty"`    // up to where the sensor has read; the last of a look has it
 	}
 	// Finding is what a role of the subconscious found.
 	Finding struct {
-		Content    string   `json:"-"`
-		By         string   `json:"by"`
-		Kind       string   `json:"kind,omitempty"`
-		Importance int      `json:"importance,omitempty"` // 1 to 10
-		Reinforces []string `json:"reinforces,omitempty"`
+		Content    string    `json:"-"`
+		By         string    `json:"by"`
+		Kind       string    `json:"kind,omitempty"`
+		Importance int       `json:"importance,omitempty"` // 1 to 10
+		Reinforces []string  `json:"reinforces,omitempty"` // ids of entries
+		Rests      []string  `json:"rests_on,omitempty"`   // ids of the observations it comes from
+		Due        time.Time `json:"due,omitzero"`
+		Untrusted  bool      `json:"untrusted,omitempty"` // an observation it rests on is
+		Became     string    `json:"became,omitempty"`    // what the merge made of it: added, reinforced, suppressed, ...
+		Entry      string    `json:"entry,omitempty"`     // the id of the entry that it went into
 	}
 	// Subconscious is a state of the subconscious after a tick.
 	Subconscious struct {
-		State json.RawMessage `json:"state,omitempty"`
+		State   json.RawMessage `json:"state,omitempty"`
+		Tick    int             `json:"tick,omitempty"`    // counts from 1
+		Changes json.RawMessage `json:"changes,omitempty"` // what the tick changed, and why
 	}
-	// Escalation is something that deserves the user's attention.
+	// Escalation is something that deserves the user's attention. It is raised, and
+	// decided by another event with the same ID.
 	Escalation struct {
-		Content    string `json:"-"`
-		Reason     string `json:"-"`
-		Importance int    `json:"importance,omitempty"`
+		Content    string   `json:"-"` // raised: the findings, in words; decided: what the user is told, or why it is dismissed
+		Reason     string   `json:"-"` // why it was raised
+		ID         string   `json:"escalation_id,omitempty"`
+		Importance int      `json:"importance,omitempty"`
+		Outcome    string   `json:"outcome,omitempty"`    // of one that is decided: message, act, remember, dismiss
+		Entries    []string `json:"entries,omitempty"`    // ids of entries that it is about
+		Rests      []string `json:"rests_on,omitempty"`   // ids of observations
+		Signatures []string `json:"signatures,omitempty"` // of the distinct states of the world that it tells of
+		Sources    []string `json:"sources,omitempty"`    // where a user can look
+		Untrusted  bool     `json:"untrusted,omitempty"`  // strangers wrote of what it rests on
+		Unaided    bool     `json:"without_model,omitempty"`
+		Model      string   `json:"-"`
 	}
 	// Resolved says that something needs no more attention, or how it turned out.
 	Resolved struct {
-		Content string   `json:"-"`
-		Ref     string   `json:"ref,omitempty"`
-		Outcome *float64 `json:"outcome,omitempty"` // 1: the answer was right; 0: it was wrong
+		Content string          `json:"-"`
+		Ref     string          `json:"ref,omitempty"`
+		Outcome *float64        `json:"outcome,omitempty"` // 1: the answer was right; 0: it was wrong
+		As      string          `json:"as,omitempty"`      // of the subconscious: resolved if empty, forgotten, rolled_back
+		State   json.RawMessage `json:"state,omitempty"`   // that a tick is rolled back to
 	}
 )
 

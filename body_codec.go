@@ -98,7 +98,7 @@ var decoders = map[string]decoder{
 	"observation":      decode(func(b *Observation, h head) { b.Content = h.Content }),
 	"finding":          decode(func(b *Finding, h head) { b.Content = h.Content }),
 	"subconscious":     decode(func(b *Subconscious, h head) {}),
-	"escalation":       decode(func(b *Escalation, h head) { b.Content, b.Reason = h.Content, h.Reason }),
+	"escalation":       decode(func(b *Escalation, h head) { b.Content, b.Reason, b.Model = h.Content, h.Reason, h.Model }),
 	"resolved":         decode(func(b *Resolved, h head) { b.Content = h.Content }),
 	"run_started":      decode(func(b *RunStarted, h head) { b.Input = h.Content }),
 	"run_paused":       decode(func(b *RunPaused, h head) { b.Reason = h.Reason }),

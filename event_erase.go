@@ -69,13 +69,19 @@ func (b Progress) erased() Body {
 	}
 }
 
-func (b Observation) erased() Body { return Observation{Sensor: b.Sensor} }
-func (b Finding) erased() Body {
-	return Finding{By: b.By, Kind: b.Kind, Importance: b.Importance}
+func (b Observation) erased() Body {
+	return Observation{Sensor: b.Sensor, Level: b.Level, Untrusted: b.Untrusted}
 }
-func (Subconscious) erased() Body { return Subconscious{} }
-func (b Escalation) erased() Body { return Escalation{Importance: b.Importance} }
-func (b Resolved) erased() Body   { return Resolved{Ref: b.Ref, Outcome: b.Outcome} }
+func (b Finding) erased() Body {
+	return Finding{By: b.By, Kind: b.Kind, Importance: b.Importance, Rests: b.Rests, Untrusted: b.Untrusted, Became: b.Became, Entry: b.Entry}
+}
+func (b Subconscious) erased() Body { return Subconscious{Tick: b.Tick} }
+func (b Escalation) erased() Body {
+	return Escalation{
+		ID: b.ID, Importance: b.Importance, Outcome: b.Outcome, Entries: b.Entries, Rests: b.Rests, Untrusted: b.Untrusted, Unaided: b.Unaided, Model: b.Model,
+	}
+}
+func (b Resolved) erased() Body { return Resolved{Ref: b.Ref, Outcome: b.Outcome, As: b.As} }
 
 func (b RunStarted) erased() Body {
 	return RunStarted{Mode: b.Mode, Version: b.Version, Budget: b.Budget}

@@ -77,7 +77,7 @@ func every() []ponder.Event {
 		"engine": json.RawMessage(`"x y"`), "from_thread": json.RawMessage(`[1,2.50]`), "ts": json.RawMessage(`null`),
 	}}
 	list := []ponder.Event{erased, imported}
-	for _, b := range researched {
+	for _, b := range append(slices.Clone(researched), noticed...) {
 		list = append(list, ponder.Event{ID: "evt_0", Run: "run_1", Body: b})
 	}
 	for _, ev := range list {
@@ -98,6 +98,23 @@ var researched = []ponder.Body{
 		Sides: []ponder.Side{{Value: "10", Quotes: []ponder.Passage{{Evidence: "e1", End: 4}}, Voices: 2, Newest: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, {Value: "11", Voices: 1}},
 	}}},
 	ponder.Progress{Content: "found", Stage: "research", Meta: json.RawMessage(`{"referenceSummary":{"totalUnique":3}}`)},
+}
+
+// noticed is what the subconscious says.
+var noticed = []ponder.Body{
+	ponder.Observation{
+		Content: "disk is full", Sensor: "system", Subject: "disk /", State: "high", Level: 8, Due: time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC), Source: "/", Untrusted: true, Cursor: json.RawMessage(`{"n":1}`),
+	},
+	ponder.Finding{
+		Content: "disk fills up", By: "watcher", Kind: "anomaly", Importance: 8, Reinforces: []string{"m1"}, Rests: []string{"evt_1"}, Due: time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC), Untrusted: true,
+		Became: "added", Entry: "m2",
+	},
+	ponder.Subconscious{State: json.RawMessage(`{"patterns":[]}`), Tick: 3, Changes: json.RawMessage(`{"tick":3}`)},
+	ponder.Escalation{
+		Content: "the disk is full", Reason: "it is", ID: "esc_1", Importance: 8, Outcome: "message", Entries: []string{"m2"}, Rests: []string{"evt_1"},
+		Signatures: []string{"system|disk /|high"}, Sources: []string{"/"}, Untrusted: true, Unaided: true, Model: "a/1",
+	},
+	ponder.Resolved{Content: "done", Ref: "m2", As: "forgotten", State: json.RawMessage(`{"patterns":[]}`)},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines
