@@ -58,17 +58,19 @@ func (b Progress) head() head        { return head{Content: b.Content} }
 func (b Observation) head() head     { return head{Content: b.Content} }
 func (b Finding) head() head         { return head{Content: b.Content} }
 func (b Subconscious) head() head    { return head{} }
-func (b Escalation) head() head      { return head{Content: b.Content, Reason: b.Reason} }
-func (b Resolved) head() head        { return head{Content: b.Content} }
-func (b RunStarted) head() head      { return head{Content: b.Input} }
-func (b RunPaused) head() head       { return head{Reason: b.Reason} }
-func (b RunResumed) head() head      { return head{Reason: b.Reason} }
-func (b RunFinished) head() head     { return head{Content: b.Answer, Reason: b.Reason} }
-func (b Steer) head() head           { return head{Role: "user", Content: b.Content} }
-func (b CallStarted) head() head     { return head{Model: b.Model} }
-func (b CallFinished) head() head    { return head{Model: b.Model, Usage: &b.Usage} }
-func (b BudgetSpent) head() head     { return head{Reason: b.What} }
-func (u Unknown) head() head         { return u.Head }
+func (b Escalation) head() head {
+	return head{Content: b.Content, Reason: b.Reason, Model: b.Model}
+}
+func (b Resolved) head() head     { return head{Content: b.Content} }
+func (b RunStarted) head() head   { return head{Content: b.Input} }
+func (b RunPaused) head() head    { return head{Reason: b.Reason} }
+func (b RunResumed) head() head   { return head{Reason: b.Reason} }
+func (b RunFinished) head() head  { return head{Content: b.Answer, Reason: b.Reason} }
+func (b Steer) head() head        { return head{Role: "user", Content: b.Content} }
+func (b CallStarted) head() head  { return head{Model: b.Model} }
+func (b CallFinished) head() head { return head{Model: b.Model, Usage: &b.Usage} }
+func (b BudgetSpent) head() head  { return head{Reason: b.What} }
+func (u Unknown) head() head      { return u.Head }
 
 type decoder func(head, json.RawMessage) (Body, error)
 
