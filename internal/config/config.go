@@ -5,7 +5,8 @@
 // ponder.toml in the current folder, the user's own file
 // ($XDG_CONFIG_HOME/ponder/config.toml). Flags of a command come before all of
 // them and are the command's own affair. A ponder.toml belongs to whoever made
-// the folder, so it may set models, budgets and prompts and nothing else.
+// the folder, so it may set models, budgets and prompts and nothing else: of the
+// subconscious too.
 //
 // [Load] reads them. [Config.Resolve] says which models each role has, and
 // where that comes from; [Config.Provider] says how to reach one. [Keys], [Set]
@@ -38,6 +39,7 @@ type Config struct {
 	Chat           Chat                `toml:"chat"`
 	DeepThink      DeepThink           `toml:"deep_think"`
 	Research       Research            `toml:"research"`
+	Mind           Mind                `toml:"mind"`
 
 	Search Search `toml:"-"` // from the environment alone
 	Token  Secret `toml:"-"` // that requests to a server must carry

@@ -1,5 +1,7 @@
 package config
 
+import "strconv"
+
 // defaults are what settings are that nothing sets, where the program has a value of its
 // own: see [ponder/mode/chat.Options], [ponder/mode/deep.Options],
 // [ponder/mode/research.Options] and package [ponder/mode/session]. Of others nothing is nothing, or no limit.
@@ -24,5 +26,12 @@ func defaults() map[string]string {
 		"research.minConfidenceThreshold": "0",
 		"research.synthesisStrategy":      "auto",
 		"research.for":                    "3m",
+
+		"mind.every":          Duration(MindEvery).String(),
+		"mind.cooldown":       Duration(MindCooldown).String(),
+		"mind.tokens_per_day": strconv.Itoa(MindTokens),
+		"mind.cost_per_day":   strconv.FormatFloat(MindDollars, 'f', -1, 64),
+		"mind.quiet":          string(MindQuiet),
+		"mind.night":          string(MindNight),
 	}
 }

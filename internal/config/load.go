@@ -31,6 +31,9 @@ const projectFile = "ponder.toml"
 // projectMay are the tables that a project's file may have.
 var projectMay = []string{"models", "budgets", "prompts"}
 
+// projectMayOfMind are the keys of the table mind that it may have.
+var projectMayOfMind = []string{"models", "tokens_per_day", "cost_per_day"}
+
 // Load reads the files and the environment. Its errors name the file and the
 // line. What it does not obey but can do without is in Warnings.
 func Load(src Source) (*Config, error) {
@@ -148,33 +151,46 @@ func (c *Config) decode(text string, project bool) (toml.MetaData, error) {
 		Models  Models            `toml:"models"`
 		Budgets Budgets           `toml:"budgets"`
 		Prompts map[string]string `toml:"prompts"`
-	}{c.Models, c.Budgets, c.Prompts}
+		Mind    mindPart          `toml:"mind"`
+	}{c.Models, c.Budgets, c.Prompts, c.Mind.part()}
 	meta, err := toml.Decode(text, &part)
 	c.Models, c.Budgets, c.Prompts = part.Models, part.Budgets, part.Prompts
+	c.Mind.setPart(part.Mind)
 	return meta, err
 }
 
-// warn notes keys that are not obeyed: of a table that a project may not have,
-// only the first.
+// warn notes keys that are not obeyed: of a table that is not obeyed, only the first.
 func (c *Config) warn(keys []toml.Key, entries []entry, shown string, project bool) {
-	var seen []string
+	var seen []toml.Key
 	for _, key := range keys {
-		line := lineOf(entries, key)
-		if !project || slices.Contains(projectMay, key[0]) {
-			if _, ok := find(key.String()); !ok && !slices.Contains(seen, key[0]) {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: unknown key %s; ignored", shown, line, clip(key.String(), 80)))
-				if len(key) == 1 {
-					seen = append(seen, key[0])
-				}
-			}
+		below := func(k toml.Key) bool { return len(k) <= len(key) && slices.Equal(k, key[:len(k)]) }
+		if slices.ContainsFunc(seen, below) {
 			continue
 		}
-		if !slices.Contains(seen, key[0]) {
-			seen = append(seen, key[0])
+		line := lineOf(entries, key)
+		if table, not := notForProjects(key); project && not {
+			seen = append(seen, table)
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: a folder may set models, budgets and prompts, not %s: set it in %s; ignored",
-				shown, line, clip(key[:1].String(), 40), c.File))
+				shown, line, clip(table.String(), 40), c.File))
+			continue
+		}
+		if _, ok := find(key.String()); !ok {
+			seen = append(seen, key)
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: unknown key %s; ignored", shown, line, clip(key.String(), 80)))
 		}
 	}
+}
+
+// notForProjects reports whether a key is none that a project's file may set, and in
+// which table.
+func notForProjects(key toml.Key) (table toml.Key, not bool) {
+	switch {
+	case key[0] == "mind" && len(key) > 1:
+		return key[:2], !slices.Contains(projectMayOfMind, key[1])
+	case key[0] == "mind":
+		return key, false
+	}
+	return key[:1], !slices.Contains(projectMay, key[0])
 }
 
 // tomlError makes one line of an error of the TOML library.

@@ -1,0 +1,181 @@
+package config
+
+import "fmt"
+
+// Sensors say what is looked at. The tables of a kind have names that the user chose.
+// System and Own look unless they are off.
+type Sensors struct {
+	Mail     map[string]MailSensor     `toml:"mail"`
+	Calendar map[string]CalendarSensor `toml:"calendar"`
+	Files    map[string]FilesSensor    `toml:"files"`
+	Feed     map[string]FeedSensor     `toml:"feed"`
+	Git      map[string]GitSensor      `toml:"git"`
+	Command  map[string]CommandSensor  `toml:"command"`
+	System   SystemSensor              `toml:"system"`
+	Own      OwnSensor                 `toml:"own"`
+}
+
+// A MailSensor looks at a mailbox: a folder of this machine, or a server.
+type MailSensor struct {
+	Off         bool     `toml:"off"`
+	Maildir     string   `toml:"maildir"`      // a folder; or
+	Server      string   `toml:"server"`       // an IMAP server, with a port if it is not the usual one
+	User        string   `toml:"user"`         //
+	PasswordEnv string   `toml:"password_env"` // the variable that has the password
+	Folders     []string `toml:"folders"`      // INBOX if none
+	StartTLS    bool     `toml:"starttls"`     // encrypt after the greeting, on port 143
+	Plain       bool     `toml:"plain"`        // no encryption; a server of this machine only
+}
+
+// A CalendarSensor looks at a calendar: a file, a URL of one, or a CalDAV server.
+type CalendarSensor struct {
+	Off         bool     `toml:"off"`
+	File        string   `toml:"file"`         // ICS; or
+	URL         string   `toml:"url"`          // of an ICS file; or
+	CalDAV      string   `toml:"caldav"`       // URL of a server or a calendar
+	User        string   `toml:"user"`         // for CalDAV
+	PasswordEnv string   `toml:"password_env"` // for CalDAV
+	Ahead       Duration `toml:"ahead"`        // how far it looks; 72h if zero
+}
+
+// A FilesSensor looks at folders.
+type FilesSensor struct {
+	Off    bool     `toml:"off"`
+	Paths  []string `toml:"paths"`
+	Ignore []string `toml:"ignore"` // patterns of names
+}
+
+// A FeedSensor looks at an RSS or Atom feed.
+type FeedSensor struct {
+	Off bool   `toml:"off"`
+	URL string `toml:"url"`
+}
+
+// A GitSensor looks at a repository.
+type GitSensor struct {
+	Off  bool   `toml:"off"`
+	Path string `toml:"path"`
+}
+
+// A CommandSensor looks at what a command prints.
+type CommandSensor struct {
+	Off     bool     `toml:"off"`
+	Command []string `toml:"command"` // the program and its arguments; no shell reads them
+	Dir     string   `toml:"dir"`     // where it runs
+	Limit   Duration `toml:"limit"`   // of time
+}
+
+// A SystemSensor looks at the machine. Zero leaves a threshold to the program.
+type SystemSensor struct {
+	Off    bool     `toml:"off"`
+	Load   float64  `toml:"load"`   // for each processor
+	Memory float64  `toml:"memory"` // percent in use
+	Disk   float64  `toml:"disk"`   // percent in use
+	Disks  []string `toml:"disks"`  // folders whose disks are looked at
+	Units  *bool    `toml:"units"`  // failed units of systemd
+}
+
+// An OwnSensor looks at Ponder's own threads and memories.
+type OwnSensor struct {
+	Off bool `toml:"off"`
+}
+
+// Notify says how the user is told, beside what `ponder mind log` shows.
+type Notify struct {
+	Desktop bool               `toml:"desktop"` // a notification of the desktop
+	Webhook map[string]Webhook `toml:"webhook"`
+	Email   map[string]Email   `toml:"email"`
+}
+
+// A Webhook is told by a request as Standard Webhooks has it.
+type Webhook struct {
+	Off       bool   `toml:"off"`
+	URL       string `toml:"url"`
+	SecretEnv string `toml:"secret_env"` // the variable that has the secret which signs
+}
+
+// An Email is told by mail.
+type Email struct {
+	Off         bool     `toml:"off"`
+	Server      string   `toml:"server"` // of SMTP, with a port
+	User        string   `toml:"user"`
+	PasswordEnv string   `toml:"password_env"`
+	From        string   `toml:"from"`
+	To          []string `toml:"to"`
+}
+
+// mindKeys are the settings of the subconscious.
+func mindKeys() []Key {
+	keys := []Key{
+		{"mind.every", "time between ticks of the subconscious, like 5m", every},
+		{"mind.cooldown", "time between escalations, like 15m", span},
+		{"mind.tokens_per_day", "tokens that the subconscious may use in a day", count},
+		{"mind.cost_per_day", "US dollars that the subconscious may cost in a day", dollars},
+		{"mind.quiet", "hours in which nobody is told anything, like 22:00-07:00; off is never", hours},
+		{"mind.night", "hours in which it rests, like 00:00-06:00; off is never", hours},
+		{"mind.roles", "folder with roles as Markdown", text},
+		{"mind.models.*", "the model of a role, such as watcher, or of escalation", chain},
+		{"mind.notify.desktop", "tell by a notification of the desktop: true or false", boolean},
+	}
+	for _, t := range mindTables() {
+		for _, k := range t.keys {
+			keys = append(keys, Key{t.table + "." + k.Name, k.Doc, k.literal})
+		}
+		keys = append(keys, Key{t.table + ".off", "leave it out: true or false", boolean})
+	}
+	return keys
+}
+
+// A tableOf is a table of settings that can be switched off.
+type tableOf struct {
+	table string
+	keys  []Key
+}
+
+func mindTables() []tableOf {
+	user, password := Key{"user", "who asks", text}, Key{"password_env", "the variable that has the password", variable}
+	return []tableOf{
+		{"mind.sensors.mail.*", []Key{
+			{"maildir", "folder with mail", text}, {"server", "IMAP server", hostPort}, user, password,
+			{"folders", "folders of the mailbox", list},
+			{"starttls", "encrypt after the greeting: true or false", boolean},
+			{"plain", "do not encrypt, on this machine: true or false", boolean},
+		}},
+		{"mind.sensors.calendar.*", []Key{
+			{"file", "ICS file", text}, {"url", "address of an ICS file", link}, {"caldav", "address of a CalDAV server", link}, user, password,
+			{"ahead", "how far it looks ahead, like 72h", span},
+		}},
+		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", list}, {"ignore", "patterns of names to leave out, such as *.tmp", list}}},
+		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", link}}},
+		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", text}}},
+		{"mind.sensors.command.*", []Key{
+			{"command", "a program and its arguments", list}, {"dir", "folder that it runs in", text}, {"limit", "time that it may take, like 10s", span},
+		}},
+		{"mind.sensors.system", []Key{
+			{"load", "load for each processor that is too high", number(0, 1000)},
+			{"memory", "percent of the memory in use that is too much", number(1, 100)},
+			{"disk", "percent of a disk in use that is too much", number(1, 100)},
+			{"disks", "folders whose disks are looked at", list},
+			{"units", "look at failed units of systemd: true or false", boolean},
+		}},
+		{"mind.sensors.own", nil},
+		{"mind.notify.webhook.*", []Key{{"url", "where to send it", link}, {"secret_env", "the variable that has the secret", variable}}},
+		{"mind.notify.email.*", []Key{
+			{"server", "SMTP server, with a port", hostPort}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},
+		}},
+	}
+}
+
+// every reads the time between two ticks.
+func every(v string) (string, error) {
+	d, err := ParseDuration(v)
+	if err == nil && (d < leastEvery || d > mostEvery) {
+		err = fmt.Errorf("%s is not from %s to %s", Duration(d), Duration(leastEvery), Duration(mostEvery))
+	}
+	return quote(Duration(d).String()), err
+}
+
+func hours(v string) (string, error) {
+	h, err := ParseHours(v)
+	return quote(string(h)), err
+}
