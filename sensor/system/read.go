@@ -1,0 +1,109 @@
+package system
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/disk"
+	"github.com/shirou/gopsutil/v4/load"
+	"github.com/shirou/gopsutil/v4/mem"
+)
+
+// Bounds of what systemctl may say, and for how long.
+const (
+	unitsTime  = 5 * time.Second
+	unitsBytes = 64 << 10
+)
+
+// A reader reads how this machine is doing.
+type reader struct {
+	mounts []string
+}
+
+// read reads what can be read. It fails only if nothing can.
+func (r reader) read(ctx context.Context) (Reading, error) {
+	out := Reading{Load: -1, Memory: -1, Swap: -1, Disks: map[string]float64{}}
+	var errs []error
+	if avg, err := load.AvgWithContext(ctx); err == nil {
+		out.Load, out.Cores = avg.Load5, cores(ctx)
+	} else {
+		errs = append(errs, err)
+	}
+	if vm, err := mem.VirtualMemoryWithContext(ctx); err == nil && vm.Total > 0 {
+		out.Memory = 100 * (1 - float64(min(vm.Available, vm.Total))/float64(vm.Total))
+	} else if err != nil {
+		errs = append(errs, err)
+	}
+	if swap, err := mem.SwapMemoryWithContext(ctx); err == nil && swap.Total > 0 {
+		out.Swap = 100 * float64(swap.Used) / float64(swap.Total)
+	}
+	for _, mount := range r.mounts {
+		if use, err := disk.UsageWithContext(ctx, mount); err == nil && use.Total > 0 {
+			out.Disks[mount] = use.UsedPercent
+		} else if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if out.Load < 0 && out.Memory < 0 && len(out.Disks) == 0 {
+		return out, errors.Join(errs...)
+	}
+	out.Failed, out.Units = failedUnits(ctx)
+	return out, ctx.Err()
+}
+
+func cores(ctx context.Context) int {
+	if n, err := cpu.CountsWithContext(ctx, true); err == nil && n > 0 {
+		return n
+	}
+	return runtime.NumCPU()
+}
+
+// failedUnits asks systemd which units failed. Where there is no systemd, it is not
+// known.
+func failedUnits(ctx context.Context) ([]string, bool) {
+	path, err := exec.LookPath("systemctl")
+	if err != nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, unitsTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--failed", "--plain", "--no-legend", "--no-pager", "--no-ask-password")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "SYSTEMD_COLORS=0"}
+	cmd.WaitDelay = time.Second
+	var out bounded
+	cmd.Stdout = &out
+	if cmd.Run() != nil {
+		return nil, false
+	}
+	return parseUnits(&out.Buffer), true
+}
+
+// parseUnits reads what systemctl lists: a unit a line, its name first.
+func parseUnits(list io.Reader) []string {
+	var units []string
+	lines := bufio.NewScanner(list)
+	for lines.Scan() {
+		fields := strings.Fields(strings.TrimLeft(lines.Text(), "●* "))
+		if len(fields) > 0 && strings.Contains(fields[0], ".") {
+			units = append(units, fields[0])
+		}
+	}
+	return units
+}
+
+// A bounded keeps the beginning of what is written to it.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, unitsBytes-b.Len()))])
+	return len(p), nil
+}

@@ -1,0 +1,247 @@
+package system
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder/sensor"
+)
+
+var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// calm is a machine that is well.
+func calm() Reading {
+	return Reading{Cores: 4, Load: 1, Memory: 40, Swap: 0, Disks: map[string]float64{"/": 50}, Units: true}
+}
+
+// A machine is read by a sensor as it is set, every 5 minutes.
+type machine struct {
+	t      *testing.T
+	now    time.Time
+	is     Reading
+	err    error
+	s      sensor.Sensor
+	cursor json.RawMessage
+}
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{t: t, now: start, is: calm()}
+	m.s = New(Options{Read: func(context.Context) (Reading, error) { return m.is, m.err }})
+	return m
+}
+
+// look returns what is seen after five minutes, as "subject|state|level".
+func (m *machine) look() []string {
+	m.t.Helper()
+	m.now = m.now.Add(5 * time.Minute)
+	seen, next, err := m.s.Look(m.t.Context(), m.now, m.cursor)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	again, twice, _ := m.s.Look(m.t.Context(), m.now, m.cursor)
+	if diff := cmp.Diff(seen, again); diff != "" || string(next) != string(twice) {
+		m.t.Errorf("the same look gives another result: %s", diff)
+	}
+	if len(seen) == 0 && m.cursor != nil && string(next) != string(m.cursor) {
+		m.t.Errorf("nothing is seen, and the cursor is another: %s, was %s", next, m.cursor)
+	}
+	m.cursor = next
+	var out []string
+	for _, o := range seen {
+		out = append(out, fmt.Sprintf("%s|%s|%d", o.Subject, o.State, o.Level))
+	}
+	return out
+}
+
+func (m *machine) expect(want ...string) {
+	m.t.Helper()
+	if diff := cmp.Diff(want, m.look()); diff != "" {
+		m.t.Errorf("at %s: %s", m.now.Format("15:04"), diff)
+	}
+}
+
+func TestThresholds(t *testing.T) {
+	m := newMachine(t)
+	m.expect()
+	m.is.Memory = 89
+	m.expect()
+	m.is.Memory = 90
+	m.expect("memory|high 1|6")
+	m.is.Memory = 95
+	m.expect()
+	m.is.Memory = 81
+	m.expect()
+	m.is.Memory = 79
+	m.expect("memory|ok 2|2")
+	m.is.Memory = 92
+	m.expect("memory|high 3|6")
+	m.is.Load = 8
+	m.is.Disks["/"] = 97
+	m.expect("load|high 1|6", "disk /|critical 1|8")
+	m.is.Disks["/"] = 94.9
+	m.expect() // held
+	m.expect() // held
+	m.expect("disk /|high 2|6")
+	m.is.Disks["/"] = 84
+	m.is.Load = 4.9
+	m.expect()
+	m.is.Load = 4.7
+	m.expect("load|ok 2|2")
+}
+
+func TestFirstLookTellsWhatIsHigh(t *testing.T) {
+	m := newMachine(t)
+	m.is.Disks["/"] = 91
+	m.is.Swap = 95
+	m.is.Failed = []string{"cups.service"}
+	m.expect("swap|high 1|6", "disk /|high 1|6", "unit cups.service|failed 1|7")
+	m.expect()
+}
+
+func TestUnits(t *testing.T) {
+	m := newMachine(t)
+	m.is.Failed = []string{"b.service", "a.service"}
+	m.expect("unit a.service|failed 1|7", "unit b.service|failed 1|7")
+	m.is.Units, m.is.Failed = false, nil // systemctl was not answered
+	m.expect()
+	m.is.Units = true
+	m.expect()
+	m.expect("unit a.service|ok 2|2", "unit b.service|ok 2|2")
+	m.is.Failed = []string{"a.service"}
+	m.expect("unit a.service|failed 3|7")
+}
+
+func TestManyUnits(t *testing.T) {
+	m := newMachine(t)
+	for i := range 300 {
+		m.is.Failed = append(m.is.Failed, fmt.Sprintf("u%03d.service", i))
+	}
+	if got := m.look(); len(got) != maxUnits {
+		t.Errorf("%d units are told, want %d", len(got), maxUnits)
+	}
+	m.is.Failed = append(m.is.Failed, "a.service")
+	m.expect()
+}
+
+// Around a threshold little is said, whatever happens.
+func TestFlapping(t *testing.T) {
+	m := newMachine(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	told := 0
+	for range 288 {
+		m.is.Memory = 70 + 30*rng.Float64()
+		m.is.Disks["/"] = 96 + 2*rng.Float64()
+		told += len(m.look())
+	}
+	if told > 288/2 {
+		t.Errorf("%d observations in a day", told)
+	}
+	m = newMachine(t)
+	told = 0
+	for i := range 288 {
+		m.is.Memory = 89 + 2*float64(i%2)
+		told += len(m.look())
+	}
+	if told != 1 {
+		t.Errorf("%d observations of what hovers around a threshold, want 1", told)
+	}
+}
+
+func TestWell(t *testing.T) {
+	m := newMachine(t)
+	for range 288 {
+		m.expect()
+	}
+}
+
+func TestErrorsAndCursors(t *testing.T) {
+	m := newMachine(t)
+	m.err = errors.New("no /proc")
+	if _, _, err := m.s.Look(t.Context(), m.now, nil); err == nil || !strings.Contains(err.Error(), "no /proc") {
+		t.Errorf("error %v", err)
+	}
+	m.err = nil
+	m.is.Memory = 99
+	for _, raw := range []string{"", "null", "7", `"x"`, "{", `{"told":null}`} {
+		seen, next, err := m.s.Look(t.Context(), m.now, json.RawMessage(raw))
+		if err != nil || len(seen) != 1 || !json.Valid(next) {
+			t.Errorf("cursor %q: %d observations, next %s, error %v", raw, len(seen), next, err)
+		}
+	}
+}
+
+func TestHostileNames(t *testing.T) {
+	m := newMachine(t)
+	m.is.Disks = map[string]float64{"/mnt/%d\x1b[2J" + strings.Repeat("x", 400): 99}
+	m.is.Failed = []string{"evil\nunit.service"}
+	seen, _, err := m.s.Look(t.Context(), m.now, nil)
+	if err != nil || len(seen) != 2 {
+		t.Fatalf("%v, %v", seen, err)
+	}
+	for _, o := range seen {
+		if len(o.Content) > sensor.MaxText || len(o.Subject) > sensor.MaxSubject || strings.ContainsAny(o.Content+o.Subject, "\x1b\n") || strings.Contains(o.Content, "%!") {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+func TestManySubjects(t *testing.T) {
+	m := newMachine(t)
+	for day := range 30 {
+		m.is.Disks = map[string]float64{}
+		for i := range 16 {
+			m.is.Disks[fmt.Sprintf("/mnt/%d-%d", day, i)] = 91
+		}
+		m.look()
+		for k := range m.is.Disks {
+			m.is.Disks[k] = 10
+		}
+		m.now = m.now.Add(23 * time.Hour)
+		m.look()
+	}
+	if len(m.cursor) > sensor.MaxCursor/2 {
+		t.Errorf("the cursor has %d bytes", len(m.cursor))
+	}
+}
+
+// The machine that the tests run on can be read.
+func TestRead(t *testing.T) {
+	seen, next, err := New(Options{Mounts: []string{t.TempDir(), "/no/such/folder"}}).Look(t.Context(), start, nil)
+	if err != nil || next == nil {
+		t.Fatalf("%v, %s, %v", seen, next, err)
+	}
+	r, err := reader{mounts: []string{"."}}.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Memory <= 0 || r.Memory > 100 || r.Disks["."] <= 0 || r.Cores < 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestParseUnits(t *testing.T) {
+	list := "cups.service loaded failed failed CUPS\n● nginx.service loaded failed failed a web server\n\nnothing\n"
+	if diff := cmp.Diff([]string{"cups.service", "nginx.service"}, parseUnits(strings.NewReader(list))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBounded(t *testing.T) {
+	var b bounded
+	for range 100 {
+		if n, err := b.Write(make([]byte, 4096)); n != 4096 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if b.Len() != unitsBytes {
+		t.Errorf("%d bytes are kept", b.Len())
+	}
+}
