@@ -1,0 +1,262 @@
+// Package sensortest says what every sensor must do, as tests of it: a sensor tells
+// what is new and tells it once, gives the same for the same cursor and world, keeps its
+// bounds, and takes any cursor it is given.
+package sensortest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// Start is when the first look is made.
+var Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+// A Step changes the world, and says what a look must then tell.
+type Step struct {
+	Name  string
+	Pass  time.Duration // that passes before the look
+	Do    func()        // changes the world; nil leaves it as it is
+	Tells []string      // "STATE SUBJECT" of each observation, in any order; nil: whatever there is; empty, but not nil: nothing
+}
+
+// Guards against what hangs: no test takes so long unless it fails.
+const (
+	guard    = 30 * time.Second
+	maxLooks = 100 // until all that there is to tell was told
+)
+
+// Run makes a look after each step, with a new sensor each time, and checks what it
+// tells, and that the sensor does what every sensor must. Open returns a sensor of the
+// world that the steps change. A sensor need not tell the same at another time of day,
+// but must not repeat itself in a world that does not change.
+func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
+	t.Helper()
+	w := &walk{open: open, now: Start, last: map[string]string{}}
+	for i, step := range steps {
+		t.Run(fmt.Sprintf("%d %s", i, step.Name), func(t *testing.T) { w.step(t, step) })
+		if t.Failed() {
+			return
+		}
+	}
+	t.Run("cursors of others", w.foreign)
+	t.Run("context", w.canceled)
+	t.Run("close", w.close)
+}
+
+// A walk is how far the steps are.
+type walk struct {
+	open   func() sensor.Sensor
+	now    time.Time
+	cursor json.RawMessage
+	last   map[string]string // the state that was last told of each subject
+}
+
+func (w *walk) step(t *testing.T, step Step) {
+	w.now = w.now.Add(step.Pass)
+	if step.Do != nil {
+		step.Do()
+	}
+	told := w.tell(t)
+	for _, o := range told {
+		if step.Do == nil && w.last[o.Subject] == o.State {
+			t.Errorf("told again of a world that did not change: %s %s", o.State, o.Subject)
+		}
+		w.last[o.Subject] = o.State
+	}
+	if step.Tells == nil {
+		return
+	}
+	var got []string
+	for _, o := range told {
+		got = append(got, o.State+" "+o.Subject)
+	}
+	want := slices.Sorted(slices.Values(step.Tells))
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("told\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// tell looks until there is nothing more, and returns all that was told. Each look is
+// made twice and must give the same.
+func (w *walk) tell(t *testing.T) (all []ponder.Observation) {
+	t.Helper()
+	seen := map[string]bool{}
+	for range maxLooks {
+		s := w.open()
+		told, next := look(t, s, w.now, w.cursor)
+		again, other := look(t, w.open(), w.now, w.cursor)
+		if a, b := text(told), text(again); a != b || !bytes.Equal(next, other) {
+			t.Fatalf("the same cursor and world gave something else:\n%s\n%s\nand\n%s\n%s", a, next, b, other)
+		}
+		if same, cursor := look(t, s, w.now, next); len(told) == 0 && (len(same) > 0 || !bytes.Equal(cursor, next)) {
+			t.Fatalf("nothing was new, and yet the next look told of %d, and made of the cursor\n%s\nthis\n%s", len(same), next, cursor)
+		}
+		for _, o := range told {
+			if key := o.State + " " + o.Subject; seen[key] {
+				t.Errorf("told twice: %s", key)
+			} else {
+				seen[key] = true
+			}
+		}
+		all = append(all, told...)
+		before := w.cursor
+		if w.cursor = next; len(told) == 0 {
+			return all
+		}
+		if bytes.Equal(before, next) {
+			t.Fatal("something was told, and the cursor is as before")
+		}
+	}
+	t.Fatalf("there is something new after %d looks", maxLooks)
+	return nil
+}
+
+// foreign looks with cursors that are of no sensor, or of another, or damaged.
+func (w *walk) foreign(t *testing.T) {
+	first, _ := look(t, w.open(), w.now, nil)
+	for _, c := range hostile {
+		if told, _ := look(t, w.open(), w.now, json.RawMessage(c)); text(told) != text(first) {
+			t.Errorf("cursor %.40q is not taken for none: told\n%s\nwant\n%s", c, text(told), text(first))
+		}
+	}
+	for i := range 60 { // what a cursor may become: it must be borne, whatever is told
+		look(t, w.open(), w.now, damage(w.cursor, i))
+	}
+}
+
+// hostile are cursors that cannot be read.
+var hostile = []string{
+	"", " ", "null", "7", `"x"`, "[]", "[1,2]", "{", `{"`, "\x00", "\xff\xfe", "true", "-1e999",
+	strings.Repeat("[", 100_000), strings.Repeat(`{"a":`, 50_000),
+	`{"` + strings.Repeat("x", sensor.MaxCursor) + `":1`,
+}
+
+// damage returns a cursor with a fault, another for each i.
+func damage(c json.RawMessage, i int) json.RawMessage {
+	c = bytes.Clone(c)
+	if len(c) == 0 {
+		return c
+	}
+	at := (i * 7919) % len(c)
+	switch i % 4 {
+	case 0:
+		return c[:at]
+	case 1:
+		c[at] ^= byte(1 + i)
+		return c
+	case 2:
+		return bytes.Map(func(r rune) rune {
+			if '0' <= r && r <= '8' && (int(r)+i)%3 == 0 {
+				return r + 1
+			}
+			return r
+		}, c)
+	default:
+		return slices.Insert(c, at, []byte(`9999999999`)...)
+	}
+}
+
+// canceled looks when there is no more time for it.
+func (w *walk) canceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _, _ = w.open().Look(ctx, w.now, w.cursor)
+	}()
+	select {
+	case <-done:
+	case <-time.After(guard):
+		t.Error("Look goes on when its context is done")
+	}
+}
+
+func (w *walk) close(t *testing.T) {
+	s := w.open()
+	if s.Name == "" {
+		t.Error("the sensor has no name")
+	}
+	if s.Close == nil {
+		return
+	}
+	look(t, s, w.now, nil)
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+// look makes a look, and checks what it tells.
+func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), guard)
+	defer cancel()
+	given := bytes.Clone(cursor)
+	told, next, err := s.Look(ctx, now, cursor)
+	if err != nil {
+		t.Fatalf("look: %v", err)
+	}
+	if !bytes.Equal(given, cursor) {
+		t.Error("the cursor that was given was written to")
+	}
+	if len(told) > sensor.MaxLook {
+		t.Errorf("told of %d at once", len(told))
+	}
+	if len(next) > sensor.MaxCursor || len(next) > 0 && !json.Valid(next) {
+		t.Errorf("the cursor has %d bytes, or is not JSON: %.200q", len(next), next)
+	}
+	for _, o := range told {
+		if fault := Fault(o); fault != "" {
+			t.Errorf("%s: %+v", fault, o)
+		}
+	}
+	return told, next
+}
+
+// Fault returns what is wrong with an observation of a sensor, and nothing if it is as
+// it should be.
+func Fault(o ponder.Observation) string {
+	switch {
+	case o.Sensor != "" || o.Cursor != nil:
+		return "the sensor's name and the cursor are not a sensor's to set"
+	case o.Content == "" || o.Subject == "" || o.State == "":
+		return "content, subject or state is missing"
+	case len(o.Content) > sensor.MaxText || len(o.Subject) > sensor.MaxSubject || len(o.State) > sensor.MaxSubject || len(o.Source) > 2*sensor.MaxText:
+		return "too long"
+	case o.Level < 0 || o.Level > 10:
+		return "the level is no level"
+	}
+	for _, s := range []string{o.Content, o.Subject, o.State, o.Source} {
+		if !utf8.ValidString(s) || strings.ContainsFunc(s, hidden) {
+			return "what cannot be printed is in it"
+		}
+	}
+	return ""
+}
+
+// hidden tells of letters that do something else than be shown.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
+
+// text returns observations as text, to compare.
+func text(os []ponder.Observation) string {
+	var b strings.Builder
+	for _, o := range os {
+		fmt.Fprintf(&b, "%+v\n", o)
+	}
+	return b.String()
+}
