@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"ponder/llm"
@@ -46,17 +45,9 @@ type Mind struct {
 	modes  map[string][]*Mode
 	models map[string]Model
 	tools  map[string]Tool
-	clock  awake
-	guess  llm.Estimator
-	retry  llm.RetryBudget
-
-	mu     sync.Mutex
-	node   NodeID
-	dead   context.Context // done when the node may not write any more
-	die    context.CancelCauseFunc
-	beats  sync.WaitGroup
-	closed chan struct{}
-
+	guess  *llm.Estimator
+	retry  *llm.RetryBudget
+	*life
 	shelf shelf
 }
 
@@ -66,7 +57,23 @@ func New(c Config) (*Mind, error) {
 		return nil, errors.New("ponder: config needs Store and Modes")
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	m := &Mind{Config: c, modes: make(map[string][]*Mode), models: make(map[string]Model), tools: make(map[string]Tool)}
+	return equip(c, &life{store: c.Store, config: c.Node, logger: c.Logger}, new(llm.Estimator), new(llm.RetryBudget))
+}
+
+// With returns a mind that is the same process as m, with modes, models and tools of
+// its own: c.Store and c.Node are those of m. So one process may work on threads that
+// want other models or may look elsewhere. Only m is opened and closed.
+func (m *Mind) With(c Config) (*Mind, error) {
+	if len(c.Modes) == 0 {
+		return nil, errors.New("ponder: config needs Modes")
+	}
+	c.Store, c.Node, c.Logger = m.Store, m.Config.Node, cmp.Or(c.Logger, m.Logger)
+	return equip(c, m.life, m.guess, m.retry)
+}
+
+// equip returns a mind that lives as l says.
+func equip(c Config, l *life, guess *llm.Estimator, retry *llm.RetryBudget) (*Mind, error) {
+	m := &Mind{Config: c, life: l, guess: guess, retry: retry, modes: make(map[string][]*Mode), models: make(map[string]Model), tools: make(map[string]Tool)}
 	for i := range c.Modes {
 		mode := &c.Modes[i]
 		if mode.Name == "" || mode.Start == nil {
@@ -82,7 +89,7 @@ func New(c Config) (*Mind, error) {
 	m.Models = make(map[Role][]Model)
 	for role, chain := range c.Models {
 		for _, model := range chain {
-			model.guess = &m.guess
+			model.guess = m.guess
 			m.models[model.Name()] = model
 			m.Models[role] = append(m.Models[role], model)
 		}
@@ -91,122 +98,6 @@ func New(c Config) (*Mind, error) {
 		m.tools[t.Name] = t
 	}
 	return m, nil
-}
-
-// Open makes the process a node of the store, which beats until Close.
-func (m *Mind) Open(ctx context.Context) error {
-	m.closed = make(chan struct{})
-	m.clock.tick(time.Now())
-	if err := m.join(ctx); err != nil {
-		return err
-	}
-	m.beats.Go(m.beat)
-	return nil
-}
-
-// Close ends the node, so that what it held is free at once. Stop all Work before.
-func (m *Mind) Close(ctx context.Context) error {
-	close(m.closed)
-	m.beats.Wait()
-	node, _ := m.self()
-	if err := m.Store.Bury(ctx, node); err != nil {
-		return fmt.Errorf("leave %s: %w", node, err)
-	}
-	return nil
-}
-
-// join makes the process a new node.
-func (m *Mind) join(ctx context.Context) error {
-	node := m.Config.Node
-	if node.ID == "" || m.node != "" {
-		node.ID = NodeID(NewID("nod"))
-	}
-	if err := m.Store.Join(ctx, node); err != nil {
-		return fmt.Errorf("join the store: %w", err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.node = node.ID
-	m.dead, m.die = context.WithCancelCause(context.Background())
-	return nil
-}
-
-// self returns the node that the process is now, and what ends with it.
-func (m *Mind) self() (NodeID, context.Context) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.node, m.dead
-}
-
-// beat keeps the node alive. A node that misses its own beats stops what it
-// does, and the process goes on as a new node.
-func (m *Mind) beat() {
-	tick := time.NewTicker(BeatEvery)
-	defer tick.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-m.closed:
-			m.die(context.Canceled)
-			return
-		case <-tick.C:
-		}
-		now := time.Now()
-		m.clock.tick(now)
-		node, _ := m.self()
-		ctx, cancel := context.WithTimeout(context.Background(), BeatEvery)
-		err := m.Store.Beat(ctx, node, m.clock.total(now))
-		cancel()
-		switch {
-		case err == nil:
-			last = now
-		case errors.Is(err, ErrFenced) || time.Since(last) > DeadAfter-BeatEvery:
-			m.Logger.Warn("lost the lease of this process; going on as a new one", "node", node, "error", err)
-			m.die(ErrFenced)
-			ctx, cancel := context.WithTimeout(context.Background(), BeatEvery)
-			if err := m.join(ctx); err != nil {
-				m.Logger.Error("join again", "error", err)
-			} else {
-				last = now
-			}
-			cancel()
-		default:
-			m.Logger.Warn("heartbeat failed", "node", node, "error", err)
-		}
-	}
-}
-
-// awake counts the time in which the process runs: gaps in which nobody looked
-// at the clock, because the machine slept or the process was stopped, do not
-// count, nor does time that runs backwards.
-type awake struct {
-	mu   sync.Mutex
-	last time.Time
-	sum  time.Duration
-}
-
-// maxGap is the longest time between two looks that counts.
-const maxGap = 2 * BeatEvery
-
-func (a *awake) tick(now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.sum += a.since(now)
-	a.last = now
-}
-
-// total returns the time counted until now.
-func (a *awake) total(now time.Time) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.sum + a.since(now)
-}
-
-func (a *awake) since(now time.Time) time.Duration {
-	if d := now.Sub(a.last); !a.last.IsZero() && d > 0 && d <= maxGap {
-		return d
-	}
-	return 0
 }
 
 // Fold reads a thread and keeps what its events mean in a checkpoint, so that the
