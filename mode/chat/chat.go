@@ -12,8 +12,8 @@
 // The files, in the order to read them: state.go says what a conversation knows,
 // turn.go is one turn, next.go decides, native.go has the tools that the mode does
 // itself (think and deep_think), notes.go the reflections, context.go builds what
-// the model is shown, condense.go what becomes of it when that gets too long, and
-// quoting.go answers where there is no model.
+// the model is shown, condense.go what becomes of it when that gets too long, mind.go
+// what the subconscious says, and quoting.go answers where there is no model.
 //
 // A user asks for a reflection with an internal observation whose sensor is
 // [DeepAsked] and whose content is what it is to be about. A turn is stopped by the

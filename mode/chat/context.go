@@ -88,9 +88,12 @@ func (s *state) fit(room int) (turns []Turn, left int) {
 }
 
 // current returns the message of the turn that goes on, with the reflections that
-// it is shown.
+// it is shown, and what is on the user's mind.
 func (s *state) current(t Turn) []llm.Message {
 	m := llm.Message{Role: llm.User}
+	if mind := s.mind(t); mind != "" {
+		m.Parts = append(m.Parts, llm.Part{Text: mind})
+	}
 	if inner, _ := s.inner(t); inner != "" {
 		m.Parts = append(m.Parts, llm.Part{Text: clipped(inner, s.opts.bytes(messageShare)) + "\n\n"})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/noticed"
 )
 
 // A state is what a conversation knows. It is kept in checkpoints as its JSON.
@@ -25,10 +26,11 @@ type state struct {
 	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event that it stands for
 	Command string     `json:"command,omitempty"` // the newest message in it that begins with a slash: see Use
 
-	Notes []note      `json:"notes,omitempty"` // reflections that were not used
-	Deep  asking      `json:"deep,omitzero"`
-	Clock time.Time   `json:"clock,omitzero"`  // of the newest event
-	Mused []time.Time `json:"mused,omitempty"` // when the newest thoughts were put down
+	Notes []note         `json:"notes,omitempty"` // reflections that were not used
+	Mind  []noticed.Note `json:"mind,omitempty"`  // what the subconscious says, as far as it was not used
+	Deep  asking         `json:"deep,omitzero"`
+	Clock time.Time      `json:"clock,omitzero"`  // of the newest event
+	Mused []time.Time    `json:"mused,omitempty"` // when the newest thoughts were put down
 
 	// What the run does.
 	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]
@@ -97,9 +99,7 @@ func (s *state) apply(ev ponder.Event) {
 	case ponder.Progress:
 		s.progress(ev, b)
 	case ponder.Observation:
-		if b.Sensor == DeepAsked {
-			s.Deep.asked(ev)
-		}
+		s.observed(ev, b)
 	case ponder.Steer:
 		switch b.Do {
 		case ponder.AnswerNow:
@@ -203,6 +203,7 @@ func (s *state) end(at ponder.Seq, used bool) {
 		return
 	}
 	t := s.Waiting[0]
+	s.minded(t, used)
 	if used {
 		s.Notes = without(s.Notes, s.begins(t))
 		s.Condensed.Notes = part{} // they are used as they are

@@ -27,7 +27,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	}
 	if s.Planning {
 		do = s.await(do, now, s.PlanSince, s.askLimit(), planKey, "The plan takes too long: it goes on without.")
-		do = append(do, ponder.Call{Key: planKey, Role: s.opts.PlanRole, Request: planRequest(s.run.Input, s.opts)})
+		do = append(do, ponder.Call{Key: planKey, Role: s.opts.PlanRole, Request: s.planCall()})
 	}
 	for _, l := range s.wanted() {
 		do = s.await(do, now, l.Since, s.limit(l), l.key(), l.tool()+" does not answer, and is given up: "+l.Query)

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"ponder/llm"
+	"ponder/mode/internal/hits"
+	"ponder/mode/internal/noticed"
 	"ponder/mode/internal/text"
 	"ponder/redact"
 	"ponder/words"
@@ -53,6 +55,17 @@ func planRequest(question string, o Options) llm.Request {
 	return llm.Request{
 		System: planPrompt + wish(o), Schema: planSchema, MaxTokens: planTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
 	}
+}
+
+// planCall returns the request for a plan, with what was on the user's mind when it was
+// asked for.
+func (s *state) planCall() llm.Request {
+	req := planRequest(s.run.Input, s.opts)
+	if len(s.Mind) > 0 {
+		mind := noticed.Background(s.Mind, hits.Tame) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n\n"
+		req.Messages = []llm.Message{llm.Say(llm.User, mind+req.Messages[0].Text())}
+	}
+	return req
 }
 
 // wish returns what the owner wants of all answers, to stand behind a system prompt.

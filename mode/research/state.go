@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/mode/internal/hits"
+	"ponder/mode/internal/noticed"
 	"ponder/mode/internal/outbox"
 	"ponder/mode/internal/text"
 )
@@ -136,12 +137,13 @@ type state struct {
 	Tools      []tally  `json:"tools,omitempty"`   // sources by the tool that found them first
 	Sources    []string `json:"sources,omitempty"` // what they are known by
 
-	Evidence  []piece    `json:"evidence,omitempty"`
-	Questions []question `json:"questions,omitempty"` // that are open
-	Facts     []fact     `json:"facts,omitempty"`     // that the user has corrected
-	Pinned    []string   `json:"pinned,omitempty"`
-	Banned    []string   `json:"banned,omitempty"`
-	Persona   Persona    `json:"persona,omitzero"` // if the user has changed it
+	Evidence  []piece        `json:"evidence,omitempty"`
+	Questions []question     `json:"questions,omitempty"` // that are open
+	Mind      []noticed.Note `json:"mind,omitempty"`      // what was on the user's mind when it began
+	Facts     []fact         `json:"facts,omitempty"`     // that the user has corrected
+	Pinned    []string       `json:"pinned,omitempty"`
+	Banned    []string       `json:"banned,omitempty"`
+	Persona   Persona        `json:"persona,omitzero"` // if the user has changed it
 
 	Work  *work  `json:"work,omitempty"`  // the answer that is being written
 	Draft *draft `json:"draft,omitempty"` // the answer that is being checked
@@ -235,6 +237,9 @@ func (s *state) minds(ev ponder.Event) bool {
 		return ev.Run == s.run.ID
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
+	case ponder.Observation:
+		_, ok := noticed.Of(ev)
+		return ok && s.Planning
 	}
 	return ev.Run == s.run.ID && outbox.Ends(ev.Cause)
 }
@@ -245,6 +250,9 @@ func (s *state) see(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
 		s.obey(ev.ID, b)
+	case ponder.Observation:
+		n, _ := noticed.Of(ev)
+		s.Mind = noticed.With(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
 	case ponder.RunResumed:

@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/llm"
 	"ponder/mode/internal/hits"
+	"ponder/mode/internal/noticed"
 )
 
 // The system prompts: what is wanted and in which form. They never change within
@@ -113,7 +114,14 @@ func reasoning(effort string) int {
 	return 1
 }
 
+// mindful is how many thoughts there are at most when what is on the user's mind is
+// shown: it helps to begin.
+const mindful = 5
+
 func (s *state) thoughtsBody(b *prompt, c *cell) {
+	if s.Counts.Thoughts < mindful && len(s.Mind) > 0 {
+		b.add("\n", noticed.Background(s.Mind, hits.Tame))
+	}
 	s.listSum(b, "\nThe understanding so far (confidence ", 2*maxKept)
 	// The window moves in steps of half its size, so that prompts share a prefix.
 	const half = recentThoughts / 2

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/noticed"
 	"ponder/mode/internal/outbox"
 	"ponder/same"
 )
@@ -56,6 +57,8 @@ type state struct {
 	Web      web        `json:"web,omitzero"`       // how looking there goes
 	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
 	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing
+
+	Mind []noticed.Note `json:"mind,omitempty"` // what was on the user's mind when it began
 
 	Facts  []fact   `json:"facts,omitempty"`  // that the user has corrected
 	Pinned []string `json:"pinned,omitempty"` // sources
@@ -194,6 +197,9 @@ func (s *state) minds(ev ponder.Event) bool {
 		return ev.Run == s.run.ID
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
+	case ponder.Observation:
+		_, ok := noticed.Of(ev)
+		return ok && s.Counts.Thoughts == 0
 	}
 	return ev.Run == s.run.ID && len(s.Notes) > 0 && outbox.Ends(ev.Cause)
 }
@@ -204,6 +210,9 @@ func (s *state) see(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
 		s.obey(ev.ID, b)
+	case ponder.Observation:
+		n, _ := noticed.Of(ev)
+		s.Mind = noticed.With(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
 	case ponder.RunResumed:

@@ -1,0 +1,70 @@
+package chat
+
+import (
+	_ "embed" // for the prompts
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/mode/internal/hits"
+	"ponder/mode/internal/noticed"
+)
+
+// What stands before what is on the user's mind: a sentence of what it is worth.
+var (
+	//go:embed mind.md
+	mindRules string
+	//go:embed raised.md
+	raisedRules string
+)
+
+// Marks of what the subconscious says.
+const (
+	mindMark   = "[at the back of your mind — not spoken aloud]"
+	raisedMark = "[inner monologue — not spoken aloud]"
+)
+
+// observed takes in what was observed: a wish for a reflection, or what is on the
+// user's mind. Other observations are no part of the conversation.
+func (s *state) observed(ev ponder.Event, b ponder.Observation) {
+	if b.Sensor == DeepAsked {
+		s.Deep.asked(ev)
+	} else if n, ok := noticed.Of(ev); ok {
+		s.Mind = noticed.With(s.Mind, n)
+	}
+}
+
+// mind returns what a turn is shown of what is on the user's mind; nothing of most.
+func (s *state) mind(t Turn) string {
+	var background, raised []noticed.Note
+	for _, n := range s.Mind {
+		switch {
+		case n.Seq >= s.begins(t):
+		case n.Raised():
+			raised = append(raised, n)
+		default:
+			background = append(background, n)
+		}
+	}
+	var b strings.Builder
+	frame(&b, mindMark, mindRules, "background", background)
+	frame(&b, raisedMark, raisedRules, "raised", raised)
+	return b.String()
+}
+
+// frame writes notes in a frame that nothing in them can end.
+func frame(b *strings.Builder, mark, rules, name string, list []noticed.Note) {
+	if len(list) > 0 {
+		b.WriteString(mark + "\n" + strings.TrimSpace(rules) + "\n<" + name + ">\n" + noticed.Lines(list, hits.Tame) + "</" + name + ">\n\n")
+	}
+}
+
+// minded drops what was shown with the turn that ends. What is to be raised stays until a
+// turn is answered that was shown it.
+func (s *state) minded(t Turn, used bool) {
+	if len(s.Mind) == 0 {
+		return
+	}
+	before := s.begins(t)
+	s.Mind = slices.DeleteFunc(slices.Clone(s.Mind), func(n noticed.Note) bool { return n.Seq < before && (used || !n.Raised()) })
+}
