@@ -14,6 +14,11 @@ type Report struct {
 	Escalate string            `json:"escalate,omitempty"` // why its findings deserve the user's attention now, or ""
 	Journal  string            `json:"journal,omitempty"`  // a note to itself
 	Unaided  bool              `json:"without_model,omitempty"`
+
+	// Untrusted says that whoever found this had been shown what strangers wrote, so
+	// that all of it may be theirs. Exposed has the ids of the observations of theirs.
+	Untrusted bool     `json:"untrusted,omitempty"`
+	Exposed   []string `json:"exposed,omitempty"`
 }
 
 // A Finding is one thing that a role found.

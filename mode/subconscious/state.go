@@ -179,7 +179,8 @@ type Ran struct {
 	Skipped  string `json:"skipped,omitempty"` // why it was not run
 	Failed   string `json:"failed,omitempty"`
 	Unaided  bool   `json:"without_model,omitempty"`
-	New      int    `json:"new,omitempty"` // observations it was shown
+	New      int    `json:"new,omitempty"`     // observations it was shown
+	Exposed  bool   `json:"exposed,omitempty"` // a model was shown what strangers wrote
 	Findings int    `json:"findings,omitempty"`
 	Calls    int    `json:"calls,omitempty"`
 	Tokens   int    `json:"tokens,omitempty"`
