@@ -1,0 +1,191 @@
+// Package stream lets many look on at threads, over connections that break.
+//
+// A [Hub] reads a thread once for all who watch it, and makes the bytes of each event
+// once. A [Watcher] has a cursor of its own: it misses nothing and sees nothing twice,
+// and whoever comes back with the number of the last event he saw goes on behind it.
+// What models write at the moment comes between the events, as far as there is room:
+// that may be lost. sse.go writes what a watcher sees as server-sent events.
+//
+// Nobody waits for a watcher: one that is slow reads from the store what the hub does
+// not keep any more.
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"ponder"
+)
+
+// Bounds of what a hub keeps of a thread while somebody watches it.
+const (
+	maxKept   = 1024    // events
+	maxBytes  = 1 << 20 // of them
+	maxDeltas = 256     // pieces of what models write
+	pageSize  = 200     // events that a watcher which is behind reads at a time
+)
+
+// A Frame is an event, or a piece of what a model writes, as it is sent. Its bytes are
+// shared and must not be changed.
+type Frame struct {
+	Seq      ponder.Seq // zero for a piece
+	JSON     []byte
+	Internal bool
+	End      bool // the run that the thread is about has finished
+}
+
+// A Source is where the threads are.
+type Source interface {
+	ponder.Log
+	Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error)
+}
+
+// A Hub knows the threads that are watched. It is safe for concurrent use.
+type Hub struct {
+	log Source
+
+	mu    sync.Mutex
+	feeds map[ponder.ThreadID]*feed
+}
+
+// New returns a hub of what is in a log.
+func New(log Source) *Hub {
+	return &Hub{log: log, feeds: make(map[ponder.ThreadID]*feed)}
+}
+
+// A feed is a thread that is watched.
+type feed struct {
+	stop  context.CancelFunc
+	users int // of Hub.mu
+
+	mu      sync.RWMutex
+	kept    []Frame    // without a gap, the oldest first
+	size    int        // bytes of them
+	from    ponder.Seq // all events after this one are kept; beyond all before it is known
+	pieces  [maxDeltas]Frame
+	piece   int           // how many there ever were
+	changed chan struct{} // closed when something comes
+	err     error         // why nothing comes any more
+}
+
+// Watch returns a watcher of a thread from behind an event on. It returns
+// [ponder.ErrNoThread] from Next if there is none. Close it.
+func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.feeds[thread]
+	if f == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		f = &feed{stop: stop, from: math.MaxInt64, changed: make(chan struct{})}
+		h.feeds[thread] = f
+		go f.follow(ctx, h.log, thread)
+	}
+	f.users++
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece}
+}
+
+// leave gives up a feed that nobody watches any more.
+func (h *Hub) leave(thread ponder.ThreadID, f *feed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f.users--; f.users > 0 {
+		return
+	}
+	f.stop()
+	if h.feeds[thread] == f {
+		delete(h.feeds, thread)
+	}
+}
+
+// Delta takes in what a model writes. It never waits.
+func (h *Hub) Delta(d ponder.Delta) {
+	h.mu.Lock()
+	f := h.feeds[d.Thread]
+	h.mu.Unlock()
+	if f == nil || d.Text == "" {
+		return
+	}
+	js, err := json.Marshal(Piece{d.Run, d.Key, d.Text})
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pieces[f.piece%maxDeltas] = Frame{JSON: js}
+	f.piece++
+	f.wake()
+}
+
+// A Piece is a part of what a model is writing to a user.
+type Piece struct {
+	Run  ponder.RunID `json:"run_id"`
+	Key  string       `json:"key"` // of the action
+	Text string       `json:"text"`
+}
+
+// wake tells watchers that something has come. The caller holds f.mu.
+func (f *feed) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// follow reads a thread, from its end on, until ctx is done.
+func (f *feed) follow(ctx context.Context, log Source, thread ponder.ThreadID) {
+	info, err := log.Thread(ctx, thread)
+	f.mu.Lock()
+	if f.from = info.Head; err != nil {
+		f.from, f.err = math.MaxInt64, err
+	}
+	f.wake()
+	f.mu.Unlock()
+	if err != nil {
+		return
+	}
+	for ev, err := range ponder.Follow(ctx, log, thread, info.Head) {
+		frame := Frame{}
+		if err == nil {
+			frame, err = FrameOf(ev)
+		}
+		f.mu.Lock()
+		if f.err = err; err == nil {
+			f.keep(frame)
+		}
+		f.wake()
+		f.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// FrameOf returns an event as it is sent.
+func FrameOf(ev ponder.Event) (Frame, error) {
+	js, err := ev.MarshalJSON()
+	if err != nil {
+		return Frame{}, fmt.Errorf("send event %d: %w", ev.Seq, err)
+	}
+	_, fin := ev.Body.(ponder.RunFinished)
+	return Frame{Seq: ev.Seq, JSON: js, Internal: ev.Internal, End: fin && ev.Run.Parent() == ""}, nil
+}
+
+// keep adds a frame, and drops the oldest where there are too many. The caller holds
+// f.mu.
+func (f *feed) keep(frame Frame) {
+	f.kept, f.size = append(f.kept, frame), f.size+len(frame.JSON)
+	if len(f.kept) <= maxKept && f.size <= maxBytes {
+		return
+	}
+	drop := 0
+	for len(f.kept)-drop > 1 && (len(f.kept)-drop > maxKept*3/4 || f.size > maxBytes*3/4) {
+		f.size -= len(f.kept[drop].JSON)
+		f.from = f.kept[drop].Seq
+		drop++
+	}
+	f.kept = slices.Delete(f.kept, 0, drop)
+}
