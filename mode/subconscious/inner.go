@@ -1,0 +1,272 @@
+package subconscious
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/mode/internal/noticed"
+	"ponder/mode/internal/text"
+	"ponder/words"
+)
+
+// FeedSensor is the sensor of the observations with which conversations and sessions are
+// told what is on the user's mind. They are internal, and no sensor reads them again.
+const FeedSensor = noticed.Sensor
+
+// EscalatedState is the state of such an observation that the user is to be told of; its
+// subject is the id of the escalation.
+const EscalatedState = noticed.Raised
+
+// What is handed on.
+const (
+	leastInner  = 4              // strength, or
+	soonInner   = 72 * time.Hour // until it is due
+	longInner   = 24 * time.Hour // after which what was due is over
+	leastShared = 2              // weight of the words that a text shares with an entry
+	maxMatched  = 4 << 10        // bytes of a text that are looked at
+)
+
+// A Noted is an entry as it is handed to those who talk and think.
+type Noted struct {
+	Entry
+	Category  Category
+	Due       time.Time
+	Age       time.Duration // since it was last seen
+	Untrusted bool          // strangers wrote of what it rests on
+}
+
+// Inner returns the entries that have to do with a text, at most so many, those first
+// that have most: as strong as they are now, and strong or due soon. What came from the
+// thread itself is known there, and is left out.
+func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) []Noted {
+	said = firstBytes(said, maxMatched)
+	if most <= 0 || strings.TrimSpace(said) == "" {
+		return nil
+	}
+	s = s.At(now)
+	type match struct {
+		Noted
+		weight int
+	}
+	var list []match
+	t := gistOf(said, gistLanguage(said))
+	for c, entries := range map[Category][]Entry{ActiveThreads: s.ActiveThreads, Patterns: s.Patterns, Hunches: s.Hunches, Insights: s.Insights} {
+		for _, e := range entries {
+			a := s.Aside.About[e.ID]
+			if !worthTelling(e, a, now) || a.onlyOf(of) {
+				continue
+			}
+			n := Noted{Entry: e, Category: c, Due: a.Due, Age: max(0, now.Sub(e.LastSeen)), Untrusted: a.Untrusted}
+			if w := t.shares(gistOf(e.Summary, t.lang)); w >= leastShared {
+				list = append(list, match{n, w})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b match) int {
+		return cmp.Or(cmp.Compare(b.weight*b.Strength, a.weight*a.Strength), strings.Compare(a.ID, b.ID))
+	})
+	noted := make([]Noted, 0, most)
+	for _, m := range list[:min(most, len(list))] {
+		noted = append(noted, m.Noted)
+	}
+	return noted
+}
+
+// worthTelling reports whether an entry is strong, or due soon.
+func worthTelling(e Entry, a About, now time.Time) bool {
+	if !a.Due.IsZero() && now.Sub(a.Due) > longInner {
+		return false
+	}
+	return e.Strength >= leastInner || !a.Due.IsZero() && a.Due.Sub(now) <= soonInner
+}
+
+// onlyOf reports whether all that an entry rests on was seen in a thread.
+func (a About) onlyOf(thread ponder.ThreadID) bool {
+	return thread != "" && len(a.Signature) > 0 && !slices.ContainsFunc(a.Signature, func(s string) bool { return !strings.Contains(s, string(thread)) })
+}
+
+// Observation returns what stands in the log of a conversation or session that is handed
+// the entry.
+func (n Noted) Observation() ponder.Observation {
+	fresh := "noticed " + agoInner(n.Age)
+	if !n.Due.IsZero() {
+		fresh += ", " + dueIn(n.Due.Sub(n.LastSeen)-n.Age)
+	}
+	return ponder.Observation{
+		Sensor: FeedSensor, Subject: n.ID, State: fmt.Sprintf("strength %d", n.Strength),
+		Content: text.Line(n.Summary) + " (" + fresh + ")", Due: n.Due, Untrusted: n.Untrusted,
+	}
+}
+
+// agoInner says how long ago something was.
+func agoInner(d time.Duration) string {
+	if d < time.Minute {
+		return "just now"
+	}
+	return roughly(d) + " ago"
+}
+
+// dueIn says when something is due.
+func dueIn(d time.Duration) string {
+	switch {
+	case d <= -time.Minute:
+		return "was due " + roughly(-d) + " ago"
+	case d < time.Minute:
+		return "due now"
+	}
+	return "due in " + roughly(d)
+}
+
+// roughly returns a duration in the unit that says enough.
+func roughly(d time.Duration) string {
+	n, unit := int(d/time.Minute), "minute"
+	switch {
+	case d >= 48*time.Hour:
+		n, unit = int(d/(24*time.Hour)), "day"
+	case d >= 2*time.Hour:
+		n, unit = int(d/time.Hour), "hour"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprint(n, " ", unit)
+}
+
+// firstBytes returns the beginning of a text, cut between characters.
+func firstBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// A gist is the words of a text that say what it is about, by their stems.
+type gist struct {
+	lang words.Language
+	stem map[string]wordKind
+}
+
+// A wordKind says how much a word tells.
+type wordKind struct {
+	name bool // of somebody or something, or a number that is no small one
+	time bool // a day or a month: much happens on each
+}
+
+// gistOf reads a text as one of a language.
+func gistOf(s string, lang words.Language) gist {
+	r := gist{lang, make(map[string]wordKind)}
+	first, last := true, 0
+	words.Tokens(s, func(t words.Token) {
+		w := s[t.Start:t.End]
+		first = first || strings.ContainsAny(s[last:t.Start], ".!?:\n")
+		k := wordKind{name: isProper(w, first, lang), time: timeWords[words.Fold(w)]}
+		first, last = false, t.End
+		if !words.Stop(w, lang) && len(w) > 1 {
+			stem := words.Stem(w, lang)
+			before := r.stem[stem]
+			r.stem[stem] = wordKind{k.name || before.name, k.time || before.time}
+		}
+	})
+	return r
+}
+
+// isProper reports whether a word is a name or a code. In German every noun has a capital,
+// and so has what begins a sentence.
+func isProper(w string, first bool, lang words.Language) bool {
+	digits, upper, letters := 0, 0, 0
+	for i, r := range w {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsUpper(r):
+			letters++
+			if i > 0 || !first && lang != "de" {
+				upper++
+			}
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	return digits >= 3 || digits > 0 && letters > 0 || upper > 0 && letters > 1
+}
+
+// shares returns how much the words tell that two texts share: a name as much as two
+// other words.
+func (r gist) shares(o gist) (weight int) {
+	for stem, k := range o.stem {
+		mine, ok := r.stem[stem]
+		switch {
+		case !ok:
+		case k.time || mine.time:
+			weight++
+		case k.name || mine.name:
+			weight += leastShared
+		default:
+			weight++
+		}
+	}
+	return weight
+}
+
+// gistLanguage returns the language whose stop words a text has the most of, "" if it has
+// none that tells.
+func gistLanguage(s string) words.Language {
+	const enough = 40 // words
+	var list []string
+	words.Tokens(s, func(t words.Token) {
+		if len(list) < enough {
+			list = append(list, s[t.Start:t.End])
+		}
+	})
+	best, most := words.Language(""), 0
+	for _, lang := range languages {
+		n := 0
+		for _, w := range list {
+			if words.Stop(w, lang) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = lang, n
+		}
+	}
+	return best
+}
+
+// languages has those that words have stems in, English first, for it has most words in
+// common with others.
+var languages = func() []words.Language {
+	list := words.Languages()
+	slices.SortStableFunc(list, func(a, b words.Language) int {
+		switch {
+		case a == "en":
+			return -1
+		case b == "en":
+			return 1
+		}
+		return 0
+	})
+	return list
+}()
+
+// timeWords are days and months, folded.
+var timeWords = func() map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+		september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai juni juli oktober
+		dezember lundi mardi mercredi jeudi vendredi samedi dimanche janvier fevrier mars avril juin juillet aout septembre octobre novembre decembre
+		lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+		today tomorrow yesterday week month year day morgen gestern heute woche monat jahr tag demain hier semaine mois annee jour hoy manana ayer semana mes ano dia`) {
+		m[w] = true
+	}
+	return m
+}()
