@@ -1,0 +1,269 @@
+package subconscious
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ponder/mode/internal/text"
+)
+
+// Bounds of a role that is read from a file.
+const (
+	maxRoleFile   = 16 << 10 // bytes
+	maxRolePrompt = 2000     // bytes
+	maxRoleDoc    = 200      // bytes
+	maxRoleReads  = 20       // kinds of sensors
+	maxRoleTypes  = 12
+	leastEvery    = time.Minute
+	mostEvery     = 30 * 24 * time.Hour
+)
+
+// ReadRole reads a role from a Markdown file with front matter:
+//
+//	---
+//	doc: Money that comes and goes
+//	reads: [mail, files, due]
+//	category: active_threads
+//	types:
+//	  bill: active_threads
+//	  habit: patterns
+//	every: 6h
+//	---
+//	You look for bills ...
+//
+// The name is that of the file, without folders and ".md". Only reads and the text, which
+// is the prompt, must be there; findings go to hunches where category is left out. An
+// error is a line with the number of the line that it is about.
+func ReadRole(name string, file []byte) (Role, error) {
+	name = strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".md")
+	r := Role{Name: name, Category: Hunches}
+	if !isRoleName(name) {
+		return Role{}, fmt.Errorf("role %q: a file of a role is named by small letters, digits and dashes, at most 32, as in money.md", text.Clip(text.Line(name), 40))
+	}
+	switch {
+	case len(file) > maxRoleFile:
+		return Role{}, fmt.Errorf("role %s: the file has more than %d KB", name, maxRoleFile>>10)
+	case !utf8.Valid(file):
+		return Role{}, fmt.Errorf("role %s: the file is not UTF-8 text", name)
+	}
+	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(string(file), "\ufeff"), "\r\n", "\n"), "\n")
+	end, err := r.readHead(lines)
+	if err != nil {
+		return Role{}, err
+	}
+	r.Prompt = text.Clean(strings.Join(lines[end:], "\n"))
+	if err := r.check(end); err != nil {
+		return Role{}, err
+	}
+	return r, nil
+}
+
+// isRoleName reports whether s may be the name of a role.
+func isRoleName(s string) bool {
+	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
+}
+
+// wrong returns an error about a line, which counts from 1.
+func (r *Role) wrong(line int, format string, args ...any) error {
+	return fmt.Errorf("role %s: line %d: %s", r.Name, line, fmt.Sprintf(format, args...))
+}
+
+// A field is a line of front matter, with those that are indented below it.
+type field struct {
+	line  int
+	key   string
+	value string
+	below []field // of a list, without keys; of a table, with them
+}
+
+// readHead reads the front matter, and returns how many lines it has with its marks.
+func (r *Role) readHead(lines []string) (end int, err error) {
+	if strings.TrimSpace(lines[0]) != "---" {
+		return 0, r.wrong(1, `the file must begin with "---" and front matter`)
+	}
+	for end = 1; end < len(lines) && strings.TrimSpace(lines[end]) != "---"; end++ {
+	}
+	if end == len(lines) {
+		return 0, r.wrong(end, `the front matter does not end: a line "---" is missing`)
+	}
+	fields, err := r.fields(lines[1:end])
+	if err != nil {
+		return 0, err
+	}
+	seen := make(map[string]bool)
+	for _, f := range fields {
+		if seen[f.key] {
+			return 0, r.wrong(f.line, "%s is there twice", f.key)
+		}
+		seen[f.key] = true
+		if err := r.set(f); err != nil {
+			return 0, err
+		}
+	}
+	return end + 1, nil
+}
+
+// fields reads the lines between the marks.
+func (r *Role) fields(lines []string) (list []field, err error) {
+	for i, line := range lines {
+		bare := strings.TrimSpace(line)
+		if bare == "" || strings.HasPrefix(bare, "#") {
+			continue
+		}
+		f := field{line: i + 2}
+		item, isItem := strings.CutPrefix(bare, "- ")
+		if isItem {
+			f.value = unquoted(item)
+		} else {
+			key, value, ok := strings.Cut(bare, ":")
+			if !ok {
+				return nil, r.wrong(f.line, `want "key: value", not %q`, text.Clip(text.Line(bare), 40))
+			}
+			f.key, f.value = strings.TrimSpace(key), unquoted(value)
+		}
+		if !isItem && line == strings.TrimLeft(line, " \t") {
+			list = append(list, f)
+			continue
+		}
+		if len(list) == 0 || list[len(list)-1].value != "" {
+			return nil, r.wrong(f.line, "there is no key above it that it could belong to")
+		}
+		above := &list[len(list)-1]
+		above.below = append(above.below, f)
+	}
+	return list, nil
+}
+
+// unquoted returns a value without blanks and quotation marks around it.
+func unquoted(s string) string {
+	s = strings.TrimSpace(s)
+	for _, mark := range []string{`"`, `'`} {
+		if len(s) >= 2 && strings.HasPrefix(s, mark) && strings.HasSuffix(s, mark) {
+			return s[1 : len(s)-1]
+		}
+	}
+	return s
+}
+
+// set takes what a field says.
+func (r *Role) set(f field) error {
+	switch f.key {
+	case "doc":
+		r.Doc = text.Line(f.value)
+		if len(r.Doc) > maxRoleDoc {
+			return r.wrong(f.line, "doc has more than %d bytes", maxRoleDoc)
+		}
+	case "reads":
+		return r.setReads(f)
+	case "category":
+		if r.Category = Category(f.value); !slices.Contains(categories, r.Category) {
+			return r.wrong(f.line, "category %q: want %s", text.Clip(text.Line(f.value), 40), categoryNames())
+		}
+	case "types":
+		return r.setTypes(f)
+	case "every":
+		d, err := time.ParseDuration(f.value)
+		if err != nil || d < leastEvery || d > mostEvery {
+			return r.wrong(f.line, "every %q: want a duration from 1m to 720h, as in 6h", text.Clip(text.Line(f.value), 40))
+		}
+		r.Every = d
+	default:
+		return r.wrong(f.line, "%q is not known: want doc, reads, category, types or every", text.Clip(text.Line(f.key), 40))
+	}
+	return nil
+}
+
+func (r *Role) setReads(f field) error {
+	for _, item := range f.items() {
+		kind, _, _ := strings.Cut(item.value, ":")
+		if item.key != "" || kind != readsAll && !isRoleName(kind) || len(item.value) > maxName || text.Line(item.value) != item.value {
+			return r.wrong(item.line, `reads has %q: want kinds of sensors, as in [mail, files], "due" or "*"`, text.Clip(text.Line(item.value), 40))
+		}
+		if !slices.Contains(r.Reads, item.value) {
+			r.Reads = append(r.Reads, item.value)
+		}
+	}
+	if len(r.Reads) > maxRoleReads {
+		return r.wrong(f.line, "reads has more than %d kinds of sensors", maxRoleReads)
+	}
+	return nil
+}
+
+func (r *Role) setTypes(f field) error {
+	r.Types = make(map[string]Category)
+	for _, item := range f.items() {
+		if item.key == "" {
+			name, category, ok := strings.Cut(item.value, ":")
+			if item.key, item.value = strings.TrimSpace(name), unquoted(category); !ok {
+				item.value = "" // that of the role
+			}
+		}
+		c := Category(item.value)
+		switch {
+		case !isRoleName(item.key):
+			return r.wrong(item.line, "types has %q: want small letters, digits and dashes", text.Clip(text.Line(item.key), 40))
+		case c != "" && !slices.Contains(categories, c):
+			return r.wrong(item.line, "category %q of type %s: want %s", text.Clip(text.Line(item.value), 40), item.key, categoryNames())
+		}
+		r.Types[item.key] = c
+	}
+	if len(r.Types) > maxRoleTypes {
+		return r.wrong(f.line, "there are more than %d types", maxRoleTypes)
+	}
+	return nil
+}
+
+// items returns the elements of a list, on its line or below.
+func (f field) items() []field {
+	if f.value == "" {
+		return f.below
+	}
+	value := f.value
+	for _, pair := range []string{"[]", "{}"} {
+		if strings.HasPrefix(value, pair[:1]) && strings.HasSuffix(value, pair[1:]) && len(value) > 1 {
+			value = value[1 : len(value)-1]
+		}
+	}
+	var list []field
+	for part := range strings.SplitSeq(value, ",") {
+		if part = unquoted(part); part != "" {
+			list = append(list, field{line: f.line, value: part})
+		}
+	}
+	return list
+}
+
+func categoryNames() string {
+	list := make([]string, len(categories))
+	for i, c := range categories {
+		list[i] = string(c)
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
+}
+
+// check reports what a role lacks. Its prompt begins at a line, which counts from 0.
+func (r *Role) check(at int) error {
+	switch {
+	case len(r.Reads) == 0:
+		return r.wrong(at, `reads is missing: name the kinds of sensors that it reads, as in "reads: [mail, files]"`)
+	case r.Prompt == "":
+		return r.wrong(at, "the prompt is missing: write below the front matter what the role looks for")
+	case len(r.Prompt) > maxRolePrompt:
+		return r.wrong(at+1, "the prompt has %d bytes; at most %d fit beside the observations", len(r.Prompt), maxRolePrompt)
+	}
+	if r.Doc == "" {
+		first, _, _ := strings.Cut(r.Prompt, "\n")
+		r.Doc = text.Clip(text.Line(first), maxRoleDoc)
+	}
+	for _, t := range slices.Sorted(maps.Keys(r.Types)) {
+		if r.Types[t] == "" {
+			r.Types[t] = r.Category
+		}
+	}
+	return nil
+}

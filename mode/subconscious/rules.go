@@ -1,0 +1,206 @@
+package subconscious
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Numbers of the rules.
+const (
+	maxRuled       = 400 // observations that rules look at, the newest
+	noteworthy     = 5   // level from which an observation is found
+	escalated      = 8   // level from which it is escalated
+	promiseImport  = 5   // importance of a promise of one's own
+	strangerImport = 4   // of somebody else's
+	staleImport    = 4
+)
+
+// Find is what a role finds without a model: what sensors make much of, what is due
+// within three days, promises that nothing followed, threads that have gone quiet, and
+// rare words that return in several places or on several days. A rule is for the roles
+// that give findings of its type. Findings are in the words of the observations, and
+// the same for the same arguments.
+func Find(role Role, s State, seen []Seen, now time.Time) Report {
+	list := make([]Seen, 0, len(seen))
+	for _, o := range last(seen, maxRuled) {
+		if role.Sees(o.Observation) {
+			list = append(list, o)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
+	f := finder{role: role, state: s.At(now), seen: list, now: now}
+	f.thresholds()
+	f.deadlines()
+	f.promises()
+	f.stale()
+	f.repeated()
+	return f.report()
+}
+
+// A finder collects what rules find.
+type finder struct {
+	role  Role
+	state State
+	seen  []Seen
+	now   time.Time
+	found []ruled
+}
+
+// A ruled is a finding of a rule, and why it deserves attention now, if it does.
+type ruled struct {
+	Finding
+	why string
+}
+
+// gives reports whether the role gives findings of a type.
+func (f *finder) gives(kind string) bool {
+	_, ok := f.role.Types[kind]
+	return ok || len(f.role.Types) == 0 && kind == typeOrder[0]
+}
+
+// first returns the first of some types that the role gives, or "".
+func (f *finder) first(kinds ...string) string {
+	if i := slices.IndexFunc(kinds, f.gives); i >= 0 {
+		return kinds[i]
+	}
+	return ""
+}
+
+// add notes a finding about observations. Each observation is found once, by the rule that
+// comes first, save that rules which name several may name it again.
+func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
+	out := Finding{Type: kind, Summary: Summary(unseen(summary)), Importance: within(importance, 1, 10)}
+	for _, o := range about {
+		if len(out.Rests) < maxRests && !slices.Contains(out.Rests, o.ID) {
+			out.Rests = append(out.Rests, o.ID)
+		}
+		if !o.Due.IsZero() && (out.Due.IsZero() || o.Due.Before(out.Due)) {
+			out.Due = plain(o.Due)
+		}
+	}
+	if !tells(out.Summary) {
+		return
+	}
+	for _, r := range f.found {
+		if r.Summary == out.Summary || len(out.Rests) == 1 && slices.Equal(r.Rests, out.Rests) {
+			return
+		}
+	}
+	f.found = append(f.found, ruled{out, why})
+}
+
+// report returns what was found, what matters most first.
+func (f *finder) report() Report {
+	r := Report{Role: f.role.Name, Findings: []Finding{}, Unaided: true}
+	slices.SortStableFunc(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
+	var whys []string
+	for _, one := range f.found[:min(len(f.found), mostFindings)] {
+		r.Findings = append(r.Findings, one.Finding)
+		if one.why != "" && len(whys) < 3 {
+			whys = append(whys, one.why)
+		}
+	}
+	r.Escalate = clip(strings.Join(whys, "; "), maxLine)
+	return r
+}
+
+// thresholds finds what a sensor's own rule makes much of.
+func (f *finder) thresholds() {
+	for _, o := range f.seen {
+		kind := f.first("observation", "anomaly", "risk")
+		if o.Level >= escalated {
+			kind = f.first("anomaly", "risk", "observation")
+		}
+		if kind == "" || o.Level < noteworthy || kind == "risk" && f.near(o) != "" {
+			continue
+		}
+		f.add(kind, o.Content, f.why(o, o.Level, ""), o.Level, o)
+	}
+}
+
+// why returns why something is escalated, or "" if it is not.
+func (f *finder) why(o Seen, importance int, more string) string {
+	if importance < escalated {
+		return ""
+	}
+	if more == "" {
+		more = fmt.Sprintf("%d of 10 to the sensor", importance)
+	}
+	what := cmp.Or(o.Subject, o.Content)
+	return fmt.Sprintf("%s: %s is %s", clip(o.Sensor, maxName), clip(unseen(what), 80), more)
+}
+
+// steps are how long before it is due something is found, with its importance where the
+// sensor gives no level.
+var steps = []struct {
+	within     time.Duration
+	importance int
+	words      string
+}{
+	{2 * time.Hour, 8, "due within 2 hours"},
+	{24 * time.Hour, 6, "due within 24 hours"},
+	{72 * time.Hour, 4, "due within 3 days"},
+}
+
+// over are states of what is not to be waited for any more.
+var over = []string{"cancelled", "canceled", "removed", "deleted", "done", "completed", "ended", "past", "moved away", "resolved", "answered", "closed", "declined"}
+
+// isOver reports whether the state of an observation says that its subject is over.
+func isOver(o Seen) bool { return slices.Contains(over, strings.ToLower(strings.TrimSpace(o.State))) }
+
+// near says in words how soon an observation is due; "" if it is past, over, or far.
+func (f *finder) near(o Seen) string {
+	left := o.Due.Sub(f.now)
+	if o.Due.IsZero() || left < 0 || isOver(o) {
+		return ""
+	}
+	for _, s := range steps {
+		if left <= s.within {
+			return s.words
+		}
+	}
+	return ""
+}
+
+// deadlines finds what is due within three days: of several observations of one subject
+// and time the newest.
+func (f *finder) deadlines() {
+	kind := f.first("upcoming")
+	if kind == "" {
+		return
+	}
+	for i, o := range f.seen {
+		words := f.near(o)
+		if words == "" || slices.ContainsFunc(f.seen[i+1:], func(n Seen) bool {
+			return n.Sensor == o.Sensor && n.Subject == o.Subject && o.Subject != ""
+		}) {
+			continue
+		}
+		importance := o.Level
+		for _, s := range steps {
+			if importance == 0 && s.words == words {
+				importance = s.importance
+			}
+		}
+		f.add(kind, o.Content, f.why(o, importance, words), importance, o)
+	}
+}
+
+// quiet are states of threads that nobody went on with.
+var quiet = []string{"stale", "idle", "quiet", "waiting", "unanswered", "abandoned", "forgotten"}
+
+// stale finds threads that have gone quiet.
+func (f *finder) stale() {
+	kind := f.first("stale")
+	if kind == "" {
+		return
+	}
+	for _, o := range f.seen {
+		if sensorKind(o.Sensor) == "own" && slices.Contains(quiet, strings.ToLower(strings.TrimSpace(o.State))) {
+			f.add(kind, o.Content, f.why(o, o.Level, ""), cmp.Or(o.Level, staleImport), o)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package subconscious
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"ponder/words"
+)
+
+// Numbers of the rule for words that return.
+const (
+	placesTogether = 2 // sensors
+	daysTogether   = 3
+	rareLetters    = 4 // of a word that may be rare
+	snippetWords   = 3 // on each side of the word
+	mostReturns    = 2 // findings
+	mostTermsOf    = 60
+)
+
+//go:embed prompts/common.txt
+var commonText string
+
+// commonStems has the stems of words that are about everything and nothing.
+var commonStems = func() map[string]bool {
+	set := make(map[string]bool)
+	for line := range strings.Lines(commonText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, w := range strings.Fields(line) {
+			set[words.Fold(w)] = true
+			set[words.Stem(w, "en")] = true
+			set[words.Stem(w, "de")] = true
+		}
+	}
+	return set
+}()
+
+// A return is a rare word with the observations and the days that have it.
+type returning struct {
+	term   string // as it was first written
+	stem   string
+	in     []int // places in finder.seen
+	kinds  map[string]bool
+	days   map[string]bool
+	entry  string // that has it, of another sensor
+	reads  string // what that says
+	firsts int
+}
+
+// repeated finds rare words that come from several sensors or on several days. A word may
+// have been seen before: in an entry on the mind, or in what a role has found.
+func (f *finder) repeated() {
+	kind := f.first("connection", "pattern")
+	if kind == "" {
+		return
+	}
+	var list []*returning
+	for _, r := range f.terms() {
+		f.remember(r)
+		if len(r.in)*3 > max(12, len(f.seen)) { // it says nothing of those that have it
+			continue
+		}
+		if len(r.kinds) >= placesTogether || len(r.days) >= daysTogether {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *returning) int {
+		return cmp.Or(cmp.Compare(len(b.kinds), len(a.kinds)), cmp.Compare(len(b.days), len(a.days)), cmp.Compare(len(b.stem), len(a.stem)), cmp.Compare(a.stem, b.stem))
+	})
+	used := make(map[string]bool)
+	for _, r := range list {
+		if key := r.key(); !used[key] && len(used) < mostReturns {
+			used[key] = true
+			f.connect(r)
+		}
+	}
+}
+
+// key says which observations have a word: words of the same ones are one finding.
+func (r *returning) key() string { return fmt.Sprint(r.in, r.entry) }
+
+// terms returns the rare words of the observations.
+func (f *finder) terms() []*returning {
+	all := make(map[string]*returning)
+	for i, o := range f.seen {
+		for _, t := range rare(o.Content) {
+			r := all[t.stem]
+			if r == nil {
+				r = &returning{term: t.term, stem: t.stem, kinds: make(map[string]bool), days: make(map[string]bool)}
+				all[t.stem] = r
+			}
+			r.in = append(r.in, i)
+			r.kinds[sensorKind(o.Sensor)] = true
+			r.days[day(o.At)] = true
+		}
+	}
+	list := make([]*returning, 0, len(all))
+	for _, stem := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[stem])
+	}
+	return list
+}
+
+// day names the day of a time.
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// remember adds where a word was seen before.
+func (f *finder) remember(r *returning) {
+	for _, t := range f.state.Aside.Topics {
+		if slices.ContainsFunc(rare(t.Text), r.is) {
+			r.days[day(t.Last)] = true
+		}
+	}
+	for _, c := range categories {
+		for _, e := range *f.state.list(c) {
+			if r.entry != "" || !slices.ContainsFunc(rare(e.Summary), r.is) {
+				continue
+			}
+			for _, sign := range f.state.Aside.About[e.ID].Signature {
+				sensor, _, _ := strings.Cut(sign, "|")
+				if kind := sensorKind(sensor); kind != "" && !r.kinds[kind] {
+					r.kinds[kind] = true
+					r.entry, r.reads = e.ID, e.Summary
+				}
+			}
+		}
+	}
+}
+
+func (r *returning) is(t term) bool { return t.stem == r.stem }
+
+// connect notes the finding of a word: where it was seen, in the words of two places.
+func (f *finder) connect(r *returning) {
+	kind := f.first("connection", "pattern")
+	if len(r.kinds) < placesTogether {
+		kind = f.first("pattern", "connection")
+	}
+	about, level := []Seen{}, 0
+	for _, i := range r.in {
+		about = append(about, f.seen[i])
+		level = max(level, f.seen[i].Level)
+	}
+	one := about[len(about)-1]
+	summary := snippet(one.Content, r.stem) + " (" + where(one) + ")"
+	for _, o := range about {
+		if sensorKind(o.Sensor) != sensorKind(one.Sensor) || len(r.kinds) < placesTogether && day(o.At) != day(one.At) {
+			summary = snippet(o.Content, r.stem) + " (" + where(o) + "); " + summary
+			break
+		}
+	}
+	if r.entry != "" && !strings.Contains(summary, ";") {
+		summary = snippet(r.reads, r.stem) + "; " + summary
+	}
+	importance := within(1+len(r.kinds)+len(r.days)/daysTogether, LeastAdded, LeastInsight)
+	n := len(f.found)
+	f.add(kind, r.term+": "+summary, "", max(importance, min(level, LeastInsight)), about...)
+	if r.entry != "" && len(f.found) > n {
+		f.found[n].Reinforces = []string{r.entry}
+	}
+}
+
+// where says where an observation was seen, and when.
+func where(o Seen) string { return clip(sensorKind(o.Sensor), maxName) + " " + day(o.At) }
+
+// A term is a word and its stem.
+type term struct{ term, stem string }
+
+// rare returns the words of a text that are rare in general: no stop words, none of
+// everyday life and work, no numbers and dates.
+func rare(s string) (list []term) {
+	s = clip(unseen(s), 2*maxLine)
+	lang, _ := words.Detect(s)
+	for _, w := range wordsOf(s) {
+		text := s[w.start:w.end]
+		if len(list) == mostTermsOf || !mayBeRare(w.folded) || words.Stop(text, "en") || words.Stop(text, "de") || words.Stop(text, lang) {
+			continue
+		}
+		stem := words.Stem(text, stemming(lang))
+		if commonStems[w.folded] || commonStems[stem] || slices.ContainsFunc(list, func(t term) bool { return t.stem == stem }) {
+			continue
+		}
+		list = append(list, term{text, stem})
+	}
+	return list
+}
+
+// mayBeRare reports whether a folded word has the letters that it takes.
+func mayBeRare(w string) bool {
+	letters := 0
+	for _, r := range w {
+		if unicode.IsLetter(r) {
+			letters++
+			if words.Unspaced(r) {
+				letters++
+			}
+		}
+	}
+	return letters >= rareLetters
+}
+
+// snippet returns the words of a text around the one of a stem.
+func snippet(s, stem string) string {
+	s = clip(unseen(s), 2*maxLine)
+	lang, _ := words.Detect(s)
+	list := wordsOf(s)
+	at := slices.IndexFunc(list, func(w word) bool { return words.Stem(s[w.start:w.end], stemming(lang)) == stem })
+	if at < 0 {
+		return clip(s, 60)
+	}
+	from, to := max(0, at-snippetWords), min(len(list)-1, at+snippetWords)
+	return clip(s[list[from].start:list[to].end], 60)
+}
