@@ -25,6 +25,8 @@ type MailSensor struct {
 	Folders     []string `toml:"folders"`      // INBOX if none
 	StartTLS    bool     `toml:"starttls"`     // encrypt after the greeting, on port 143
 	Plain       bool     `toml:"plain"`        // no encryption; a server of this machine only
+	Addresses   []string `toml:"addresses"`    // the user's own, beside User
+	Important   []string `toml:"important"`    // whose mail matters: addresses, or domains such as @example.org
 }
 
 // A CalendarSensor looks at a calendar: a file, a URL of one, or a CalDAV server.
@@ -65,14 +67,10 @@ type CommandSensor struct {
 	Limit   Duration `toml:"limit"`   // of time
 }
 
-// A SystemSensor looks at the machine. Zero leaves a threshold to the program.
+// A SystemSensor looks at the machine.
 type SystemSensor struct {
 	Off    bool     `toml:"off"`
-	Load   float64  `toml:"load"`   // for each processor
-	Memory float64  `toml:"memory"` // percent in use
-	Disk   float64  `toml:"disk"`   // percent in use
-	Disks  []string `toml:"disks"`  // folders whose disks are looked at
-	Units  *bool    `toml:"units"`  // failed units of systemd
+	Mounts []string `toml:"mounts"` // folders whose disks are watched
 }
 
 // An OwnSensor looks at Ponder's own threads and memories.
@@ -97,7 +95,8 @@ type Webhook struct {
 // An Email is told by mail.
 type Email struct {
 	Off         bool     `toml:"off"`
-	Server      string   `toml:"server"` // of SMTP, with a port
+	Server      string   `toml:"server"`   // of SMTP, with a port
+	Security    string   `toml:"security"` // tls, starttls or none; by the port if empty
 	User        string   `toml:"user"`
 	PasswordEnv string   `toml:"password_env"`
 	From        string   `toml:"from"`
@@ -140,6 +139,8 @@ func mindTables() []tableOf {
 			{"folders", "folders of the mailbox", list},
 			{"starttls", "encrypt after the greeting: true or false", boolean},
 			{"plain", "do not encrypt, on this machine: true or false", boolean},
+			{"addresses", "the user's own addresses", addresses},
+			{"important", "addresses or domains (@example.org) whose mail matters", list},
 		}},
 		{"mind.sensors.calendar.*", []Key{
 			{"file", "ICS file", text}, {"url", "address of an ICS file", link}, {"caldav", "address of a CalDAV server", link}, user, password,
@@ -151,17 +152,11 @@ func mindTables() []tableOf {
 		{"mind.sensors.command.*", []Key{
 			{"command", "a program and its arguments", list}, {"dir", "folder that it runs in", text}, {"limit", "time that it may take, like 10s", span},
 		}},
-		{"mind.sensors.system", []Key{
-			{"load", "load for each processor that is too high", number(0, 1000)},
-			{"memory", "percent of the memory in use that is too much", number(1, 100)},
-			{"disk", "percent of a disk in use that is too much", number(1, 100)},
-			{"disks", "folders whose disks are looked at", list},
-			{"units", "look at failed units of systemd: true or false", boolean},
-		}},
+		{"mind.sensors.system", []Key{{"mounts", "folders whose disks are watched", list}}},
 		{"mind.sensors.own", nil},
 		{"mind.notify.webhook.*", []Key{{"url", "where to send it", link}, {"secret_env", "the variable that has the secret", variable}}},
 		{"mind.notify.email.*", []Key{
-			{"server", "SMTP server, with a port", hostPort}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},
+			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOf("tls", "starttls", "none")}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},
 		}},
 	}
 }

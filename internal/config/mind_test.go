@@ -29,7 +29,7 @@ ahead = "48h"
 command = ["df", "-h"]
 off = true
 [mind.sensors.system]
-disk = 90
+mounts = ["/"]
 [mind.sensors.own]
 off = true
 [mind.notify]
@@ -58,7 +58,7 @@ func TestMind(t *testing.T) {
 			Mail:     map[string]MailSensor{"work": {Server: "imap.example.org", User: "anna", PasswordEnv: "WORK_MAIL", Folders: []string{"INBOX", "Lists"}}},
 			Calendar: map[string]CalendarSensor{"home": {File: "~/home.ics", Ahead: Duration(48 * time.Hour)}},
 			Command:  map[string]CommandSensor{"disk": {Command: []string{"df", "-h"}, Off: true}},
-			System:   SystemSensor{Disk: 90}, Own: OwnSensor{Off: true},
+			System:   SystemSensor{Mounts: []string{"/"}}, Own: OwnSensor{Off: true},
 		},
 		Notify: Notify{
 			Desktop: true, Webhook: map[string]Webhook{"phone": {URL: "https://ntfy.example.org/anna", SecretEnv: "NTFY_SECRET"}},
@@ -91,7 +91,7 @@ func TestMindRefuses(t *testing.T) {
 		{"server", "[mind.sensors.mail.x]\nserver = 'imap://example.org'", "is no server"},
 		{"port", "[mind.notify.email.x]\nserver = 'smtp.example.org:70000'", "is no server"},
 		{"address", "[mind.notify.email.x]\nto = ['anna']", "is no address"},
-		{"percent", "[mind.sensors.system]\ndisk = 900", "is not a number from 1 to 100"},
+		{"security", "[mind.notify.email.x]\nsecurity = 'some'", "is none of tls, starttls, none"},
 		{"model", "[mind.models]\nwatcher = 'llama'", "is not the name of a model"},
 		{"type", "[mind]\ntokens_per_day = 'many'", "mind.tokens_per_day"},
 	}

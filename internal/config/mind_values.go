@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"net/mail"
 	"strconv"
 	"strings"
@@ -51,19 +50,4 @@ func hostPort(v string) (string, error) {
 		return "", fmt.Errorf("%q is no server such as imap.example.org or imap.example.org:993", clip(v, 40))
 	}
 	return quote(v), nil
-}
-
-// number returns what reads a number between two.
-func number(least, most float64) func(string) (string, error) {
-	return func(v string) (string, error) {
-		f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(v), "%"), 64)
-		if err != nil || math.IsNaN(f) || f < least || f > most {
-			return "", fmt.Errorf("%q is not a number from %g to %g", clip(v, 20), least, most)
-		}
-		s := strconv.FormatFloat(f, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s, nil
-	}
 }
