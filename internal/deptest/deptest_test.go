@@ -88,6 +88,7 @@ var rules = []rule{
 	{packages: "internal/config", ours: []string{".", "llm", "redact", "retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
 	{packages: "internal/place", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/minder", ours: []string{".", "mode/subconscious", "sensor", "notify"}},
+	{packages: "internal/access"},
 	{packages: "internal/stream", ours: []string{"."}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "claim", "same"}, theirs: []string{"github.com/yuin/goldmark/"}},
