@@ -1,0 +1,320 @@
+package mail
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+
+	"ponder/sensor"
+)
+
+// Bounds of what a server is asked and may answer.
+const (
+	maxAnswer     = 32 << 20 // bytes of a look
+	maxCandidates = 500      // messages of a folder whose date is asked for
+)
+
+// A server is a mailbox on an IMAP server.
+type server struct {
+	options Options
+	host    string
+	address string // with the port
+}
+
+// A position is how far a folder of a server was read. UIDs count from 1 and grow; they
+// mean something only as long as the validity is the same.
+type position struct {
+	Validity uint32 `json:"validity"`
+	Next     uint32 `json:"next"`            // the first UID that was not read
+	Floor    int64  `json:"floor,omitempty"` // Unix seconds: what is older is not told
+}
+
+func newServer(o Options) (*server, error) {
+	port := "993"
+	if o.StartTLS || o.Plain {
+		port = "143"
+	}
+	s := &server{options: o, address: o.Server}
+	host, _, err := net.SplitHostPort(o.Server)
+	if err != nil {
+		host = strings.Trim(o.Server, "[]")
+		s.address = net.JoinHostPort(host, port)
+	}
+	s.host = host
+	switch {
+	case o.User == "":
+		return nil, errors.New("mail: say as which user to log in")
+	case o.Password == "":
+		return nil, fmt.Errorf("mail: there is no password of %s: put it into the variable that password_env names", o.User)
+	case o.Plain && !local(host):
+		return nil, fmt.Errorf("mail: without encryption only a server of this machine is read, not %s", host)
+	case len(o.Folders) > maxFolders:
+		return nil, fmt.Errorf("mail: %d folders are too many: at most %d", len(o.Folders), maxFolders)
+	}
+	if len(o.Folders) == 0 {
+		s.options.Folders = []string{imapInbox}
+	}
+	return s, nil
+}
+
+const imapInbox = "INBOX"
+
+// local reports whether a host is this machine.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+	defer cancel()
+	client, err := s.connect(ctx)
+	if err != nil {
+		return nil, false, s.fault(ctx, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // what waits for an answer ends then
+	defer stop()
+	defer func() { _ = client.Close() }() // all that was asked was answered
+	if err := s.login(client); err != nil {
+		return nil, false, s.fault(ctx, err)
+	}
+	if c.Boxes == nil {
+		c.Boxes = map[string]position{}
+	}
+	var found []raw
+	moved := false
+	for _, folder := range s.options.Folders {
+		f := folderOf{client: client, name: folder, now: now, room: sensor.MaxLook - len(found)}
+		at, err := f.read(c.Boxes[folder])
+		if err != nil {
+			return nil, false, s.fault(ctx, fmt.Errorf("folder %s: %w", folder, err))
+		}
+		moved = moved || at != c.Boxes[folder]
+		c.Boxes[folder] = at
+		found = append(found, f.found...)
+	}
+	_ = client.Logout() // nobody waits for the answer
+	return found, moved, nil
+}
+
+// connect connects to the server, with encryption.
+func (s *server) connect(ctx context.Context) (*imapclient.Client, error) {
+	dial := s.options.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", s.address)
+	if err != nil {
+		return nil, err
+	}
+	conn = &bounded{Conn: conn, left: maxAnswer}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	client, err := s.greet(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return client, nil
+}
+
+func (s *server) greet(ctx context.Context, conn net.Conn) (*imapclient.Client, error) {
+	config := &tls.Config{}
+	if s.options.TLS != nil {
+		config = s.options.TLS.Clone()
+	}
+	config.ServerName = cmp.Or(config.ServerName, s.host)
+	switch {
+	case s.options.StartTLS:
+		return imapclient.NewStartTLS(conn, &imapclient.Options{TLSConfig: config})
+	case s.options.Plain:
+		client := imapclient.New(conn, nil)
+		return client, client.WaitGreeting()
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	client := imapclient.New(secure, nil)
+	return client, client.WaitGreeting()
+}
+
+var errRefused = errors.New("refused")
+
+func (s *server) login(client *imapclient.Client) error {
+	if client.State() != imap.ConnStateNotAuthenticated { // it knows who asks
+		return nil
+	}
+	err := client.Login(s.options.User, s.options.Password).Wait()
+	var no *imap.Error
+	if errors.As(err, &no) && no.Type != imap.StatusResponseTypeBye {
+		return errRefused
+	}
+	return err
+}
+
+// fault says in a line what went wrong. What the server says may quote anything.
+func (s *server) fault(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read mail of %s: %w", s.address, ctx.Err())
+	case errors.Is(err, errRefused):
+		return fmt.Errorf("mail: %s does not take the password of %s: put the right one into the variable that password_env names", s.host, s.options.User)
+	}
+	said := strings.ReplaceAll(err.Error(), s.options.Password, "(password)")
+	return errors.New(sensor.Line("read mail of "+s.address+": "+said, 300))
+}
+
+// A folderOf is a folder of a server that is being read.
+type folderOf struct {
+	client *imapclient.Client
+	name   string
+	now    time.Time
+	room   int // for messages
+	found  []raw
+}
+
+// read reads what came to a folder since a position, and returns the next.
+func (f *folderOf) read(at position) (position, error) {
+	data, err := f.client.Select(f.name, &imap.SelectOptions{ReadOnly: true}).Wait()
+	if err != nil {
+		return at, err
+	}
+	if at.Validity != data.UIDValidity || at.Next == 0 {
+		at = position{Validity: data.UIDValidity, Next: 1, Floor: f.now.Add(-firstLook).Unix()}
+	}
+	end := uint32(data.UIDNext)
+	if f.room <= 0 || end != 0 && at.Next >= end {
+		return at, nil
+	}
+	uids, err := f.candidates(at)
+	if err != nil {
+		return at, err
+	}
+	next := end // if all of them are read
+	if len(uids) > 0 {
+		next = max(end, uint32(uids[len(uids)-1])+1)
+	}
+	if len(uids) > maxCandidates {
+		uids = uids[:maxCandidates]
+		next = uint32(uids[len(uids)-1]) + 1
+	}
+	wanted, err := f.arrived(uids, since(f.now, at.Floor))
+	if err != nil {
+		return at, err
+	}
+	if len(wanted) > f.room {
+		wanted = wanted[:f.room]
+		next = uint32(wanted[len(wanted)-1].UID) + 1
+	}
+	if at.Next = max(at.Next, next); len(wanted) == 0 {
+		return at, nil
+	}
+	return at, f.fetch(wanted, at.Validity)
+}
+
+// candidates returns the UIDs of messages that were not read, the oldest first; one more
+// than are looked at if there are so many.
+func (f *folderOf) candidates(at position) ([]imap.UID, error) {
+	found, err := f.client.UIDSearch(&imap.SearchCriteria{
+		UID:   []imap.UIDSet{{{Start: imap.UID(at.Next), Stop: 0}}},
+		Since: since(f.now, at.Floor).Add(-24 * time.Hour), // servers compare days, of their own zone
+	}, nil).Wait()
+	if err != nil {
+		return nil, err
+	}
+	set, _ := found.All.(imap.UIDSet) // another kind: nothing was found
+	ranges := slices.Clone(set)
+	slices.SortFunc(ranges, func(a, b imap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
+	var uids []imap.UID
+	for _, r := range ranges {
+		for uid := uint64(max(r.Start, imap.UID(at.Next))); uid <= uint64(r.Stop) && len(uids) <= maxCandidates; uid++ {
+			uids = append(uids, imap.UID(uid))
+		}
+	}
+	return uids, nil
+}
+
+// arrived returns those of messages that came since a time.
+func (f *folderOf) arrived(uids []imap.UID, since time.Time) ([]*imapclient.FetchMessageBuffer, error) {
+	if len(uids) == 0 {
+		return nil, nil
+	}
+	all, err := f.client.Fetch(imap.UIDSetNum(uids...), &imap.FetchOptions{UID: true, Flags: true, InternalDate: true}).Collect()
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(m *imapclient.FetchMessageBuffer) bool {
+		return m.UID == 0 || m.InternalDate.Before(since)
+	})
+	slices.SortFunc(all, func(a, b *imapclient.FetchMessageBuffer) int { return cmp.Compare(a.UID, b.UID) })
+	return all, nil
+}
+
+// fetch reads the beginnings of messages.
+func (f *folderOf) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint32) error {
+	var uids imap.UIDSet
+	about := map[imap.UID]*imapclient.FetchMessageBuffer{}
+	for _, m := range wanted {
+		uids.AddNum(m.UID)
+		about[m.UID] = m
+	}
+	parts := []*imap.FetchItemBodySection{
+		{Specifier: imap.PartSpecifierHeader, Peek: true, Partial: &imap.SectionPartial{Size: maxHead}},
+		{Specifier: imap.PartSpecifierText, Peek: true, Partial: &imap.SectionPartial{Size: maxBody}},
+	}
+	messages, err := f.client.Fetch(uids, &imap.FetchOptions{UID: true, BodySection: parts}).Collect()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(messages, func(a, b *imapclient.FetchMessageBuffer) int { return cmp.Compare(a.UID, b.UID) })
+	for _, m := range messages {
+		meta := about[m.UID]
+		if meta == nil {
+			continue
+		}
+		r := raw{
+			key: fmt.Sprintf("imap:%s/%d.%d", f.name, validity, m.UID), folder: f.name,
+			date: meta.InternalDate, flagged: slices.Contains(meta.Flags, imap.FlagFlagged),
+			head: section(m, imap.PartSpecifierHeader, maxHead), body: section(m, imap.PartSpecifierText, maxBody),
+		}
+		r.source = r.key
+		f.found = append(f.found, r)
+	}
+	return nil
+}
+
+// section returns a part of a message that the server sent, cut to its bound.
+func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, most int) []byte {
+	for _, s := range m.BodySection {
+		if s.Section != nil && s.Section.Specifier == part && len(s.Section.Part) == 0 {
+			return bytes.Clone(s.Bytes[:min(len(s.Bytes), most)])
+		}
+	}
+	return nil
+}
+
+// A bounded connection ends when so much was read of it.
+type bounded struct {
+	net.Conn
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := b.Conn.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,382 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapserver"
+	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
+
+	"ponder"
+	"ponder/sensor"
+	"ponder/sensor/sensortest"
+)
+
+const testPassword = "corr3ct-horse"
+
+// A world is a server with the mail of ann.
+type world struct {
+	address string
+	config  *tls.Config // of clients
+	mu      sync.Mutex
+	user    *imapmemserver.User
+	resets  int
+	log     bytes.Buffer // all that was said
+}
+
+// Write records what is said to the server.
+func (w *world) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+func (w *world) said() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
+
+// secure is how the server of a test encrypts.
+type secure int
+
+const (
+	implicit secure = iota
+	startTLS
+	none
+)
+
+func newWorld(t *testing.T, how secure) *world {
+	t.Helper()
+	cert, pool := certificate(t)
+	w := &world{config: &tls.Config{RootCAs: pool}}
+	w.reset()
+	config := &tls.Config{Certificates: []tls.Certificate{cert}}
+	options := &imapserver.Options{
+		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			mem := imapmemserver.New()
+			mem.AddUser(w.user)
+			return mem.NewSession(), nil, nil
+		},
+		InsecureAuth: how == none, DebugWriter: w, Logger: log.New(io.Discard, "", 0),
+	}
+	if how == startTLS {
+		options.TLSConfig = config
+	}
+	s := imapserver.New(options)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.address = l.Addr().String()
+	if how == implicit {
+		l = tls.NewListener(l, config)
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return w
+}
+
+// reset makes the server forget everything; the numbers of messages are others then.
+func (w *world) reset() {
+	user := imapmemserver.NewUser("ann", testPassword)
+	for i := range w.resets { // each that is made has a higher validity
+		_ = user.Create(fmt.Sprint("Old", i), nil)
+	}
+	w.resets++
+	for _, box := range []string{"INBOX", "Lists"} {
+		if err := user.Create(box, nil); err != nil {
+			panic(err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.user = user
+}
+
+func (w *world) deliver(t *testing.T, box, message string, at time.Time, flags ...imap.Flag) {
+	t.Helper()
+	message = strings.ReplaceAll(message, "\n", "\r\n")
+	if _, err := w.user.Append(box, bytes.NewReader([]byte(message)), &imap.AppendOptions{Time: at, Flags: flags}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) options() Options {
+	return Options{Server: w.address, User: "ann", Password: testPassword, TLS: w.config, Folders: []string{"INBOX", "Lists"}, Addresses: []string{"ann@example.org"}}
+}
+
+func (w *world) open(t *testing.T) sensor.Sensor {
+	t.Helper()
+	s, err := New(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// note returns a message.
+func note(id, subject, text string) string {
+	return fmt.Sprintf("From: Bob Miller <bob@example.com>\nTo: ann@example.org\nSubject: %s\nMessage-ID: <%s>\nDate: Mon, 2 Mar 2026 08:00:00 +0000\n\n%s\n", subject, id, text)
+}
+
+func TestIMAP(t *testing.T) {
+	w := newWorld(t, implicit)
+	now := sensortest.Start
+	w.deliver(t, "INBOX", note("old@x", "Old", "Long ago."), now.Add(-25*time.Hour))
+	w.deliver(t, "INBOX", note("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
+	sensortest.Run(t, func() sensor.Sensor { return w.open(t) },
+		sensortest.Step{Name: "first look", Tells: []string{"new a@x"}},
+		sensortest.Step{Name: "time passes", Pass: time.Hour, Tells: []string{}},
+		sensortest.Step{Name: "two more", Do: func() {
+			w.deliver(t, "INBOX", note("b@x", "Plan", "Here."), now.Add(time.Hour))
+			w.deliver(t, "Lists", note("c@x", "List", "There."), now.Add(time.Hour))
+		}, Tells: []string{"new b@x", "new c@x"}},
+		sensortest.Step{Name: "in another folder too", Do: func() { w.deliver(t, "Lists", note("b@x", "Plan", "Here."), now.Add(time.Hour)) }, Tells: []string{}},
+		sensortest.Step{Name: "the same id, another message", Do: func() {
+			w.deliver(t, "INBOX", note("b@x", "Pay now", "This is another."), now.Add(time.Hour))
+		}, Tells: []string{"new b@x #" + hash("b@x", "bob@example.com", "Pay now", "Mon, 2 Mar 2026 08:00:00 +0000", "This is another.\n\n")}},
+		sensortest.Step{Name: "no id", Do: func() {
+			w.deliver(t, "Lists", "From: x@example.com\nSubject: None\n\nHi\n", now.Add(time.Hour))
+		}, Tells: []string{"new imap:Lists/" + validity(t, w, "Lists") + ".3"}},
+		sensortest.Step{Name: "many", Do: func() {
+			for i := range 120 {
+				w.deliver(t, "INBOX", note(fmt.Sprint("many", i, "@x"), "Many", "One of them."), now.Add(time.Hour))
+			}
+		}},
+		sensortest.Step{Name: "numbered anew", Do: func() {
+			w.reset()
+			w.deliver(t, "INBOX", note("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
+			w.deliver(t, "INBOX", note("new@x", "Since", "After all."), now.Add(time.Hour))
+		}, Tells: []string{"new new@x"}},
+		sensortest.Step{Name: "long off", Pass: 30 * 24 * time.Hour, Do: func() {
+			w.deliver(t, "INBOX", note("missed@x", "Missed", "Weeks ago."), now.Add(10*24*time.Hour))
+			w.deliver(t, "INBOX", note("late@x", "Late", "Of this week."), now.Add(29*24*time.Hour))
+		}, Tells: []string{"new late@x"}},
+	)
+	said := w.said()
+	for _, bad := range []string{" SELECT ", "STORE", "EXPUNGE", "APPEND", "COPY", "MOVE", `\Seen`, "BODY[HEADER]<0.65536>", "BODY[TEXT]<"} {
+		if lines := commands(said); strings.Contains(lines, bad) {
+			t.Errorf("the server was told %s", bad)
+		}
+	}
+}
+
+// commands returns what clients said: the lines with a tag.
+func commands(said string) string {
+	var out []string
+	for line := range strings.Lines(said) {
+		if strings.HasPrefix(line, "T") && !strings.Contains(line, " OK ") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}
+
+func validity(t *testing.T, w *world, box string) string {
+	t.Helper()
+	s, err := w.user.Status(box, &imap.StatusOptions{UIDValidity: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(s.UIDValidity)
+}
+
+func TestIMAPObservation(t *testing.T) {
+	for _, how := range []secure{implicit, startTLS, none} {
+		w := newWorld(t, how)
+		o := w.options()
+		o.StartTLS, o.Plain = how == startTLS, how == none
+		s, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.deliver(t, "INBOX", note("a@x", "Lunch", "Shall we meet at noon?"), sensortest.Start)
+		w.deliver(t, "INBOX", note("f@x", "Kept", "A text."), sensortest.Start, imap.FlagFlagged)
+		told, _, err := s.Look(t.Context(), sensortest.Start, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ponder.Observation{
+			Content: `Mail from Bob Miller <bob@example.com>, "Lunch": Shall we meet at noon?`,
+			Subject: "a@x", State: "new", Level: 5, Source: "imap:INBOX/<a@x>", Untrusted: true,
+		}
+		if len(told) != 2 || fmt.Sprintf("%+v", told[0]) != fmt.Sprintf("%+v", want) || told[1].Level != 6 {
+			t.Errorf("told %+v\nwant %+v", told, want)
+		}
+	}
+}
+
+func TestIMAPPassword(t *testing.T) {
+	w := newWorld(t, implicit)
+	o := w.options()
+	o.Password = "wr0ng-secret"
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := json.RawMessage(`{"kept":1}`)
+	_, next, err := s.Look(t.Context(), sensortest.Start, cursor)
+	if want := "mail: 127.0.0.1 does not take the password of ann: put the right one into the variable that password_env names"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if !bytes.Equal(next, cursor) {
+		t.Errorf("the cursor became %s", next)
+	}
+}
+
+// answers are what a server says to commands; TAG stands for that of the command, and
+// "" is the greeting. To other commands it says nothing.
+type answers map[string]string
+
+func (a answers) with(command, answer string) answers {
+	out := maps.Clone(a)
+	if out[command] = answer; answer == "" {
+		delete(out, command)
+	}
+	return out
+}
+
+var usual = answers{
+	"": "* OK [CAPABILITY IMAP4rev1] hello\r\n", "LOGIN": "TAG OK [CAPABILITY IMAP4rev1] in\r\n", "CAPABILITY": "* CAPABILITY IMAP4rev1\r\nTAG OK x\r\n",
+	"EXAMINE": "* 1 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n* OK [UIDNEXT 5] x\r\nTAG OK [READ-ONLY] x\r\n",
+}
+
+// A server that hangs, at any point, is left when there is no more time.
+func TestIMAPHangs(t *testing.T) {
+	for name, says := range map[string]answers{
+		"greeting": {}, "login": usual.with("LOGIN", ""), "examine": usual.with("EXAMINE", ""), "search": usual,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			address := scripted(t, says, cancel)
+			s, err := New(Options{Server: address, User: "ann", Password: testPassword, Plain: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = s.Look(ctx, sensortest.Start, nil)
+			if err == nil || !strings.Contains(err.Error(), "context canceled") || strings.Contains(err.Error(), testPassword) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// scripted serves clients, and calls silent where it has no answer.
+func scripted(t *testing.T, says answers, silent func()) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		if _, ok := says[""]; !ok {
+			silent()
+		}
+		_, _ = io.WriteString(c, says[""])
+		for in := bufio.NewScanner(c); in.Scan(); {
+			tag, command, _ := strings.Cut(strings.ReplaceAll(in.Text(), "UID ", ""), " ")
+			command, _, _ = strings.Cut(command, " ")
+			answer, ok := says[command]
+			if !ok {
+				silent()
+			}
+			_, _ = io.WriteString(c, strings.ReplaceAll(answer, "TAG", tag))
+		}
+	}()
+	return l.Addr().String()
+}
+
+// What a hostile server says is borne, and its errors are a line without the password.
+func TestIMAPHostile(t *testing.T) {
+	for name, says := range map[string]answers{
+		"no protocol": usual.with("", "HTTP/1.1 400 Bad Request\r\n\r\n"),
+		"bye":         usual.with("", "* BYE "+testPassword+" go away\r\n"),
+		"echo":        usual.with("LOGIN", "* BAD "+testPassword+"\x1b[2J\r\n)))\r\n"),
+		"refuses":     usual.with("EXAMINE", "TAG NO "+testPassword+"\x1b[2J"+strings.Repeat("x", 100_000)+"\r\n"),
+		"wide search": usual.with("SEARCH", "* ESEARCH (TAG \"TAG\") UID ALL 1:4294967295\r\nTAG OK x\r\n").with("FETCH", "TAG BAD no\r\n"),
+		"long line":   usual.with("EXAMINE", "* OK "+strings.Repeat("x", 1<<20)+"\r\n???\r\n"),
+		"huge":        usual.with("SEARCH", "* SEARCH 1\r\nTAG OK x\r\n").with("FETCH", "* 1 FETCH (UID 1 BODY[HEADER]<0> {99999999999}\r\n"+strings.Repeat("y", 40<<20)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(Options{Server: scripted(t, says, func() { t.Error("there is no answer") }), User: "ann", Password: testPassword, Plain: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = s.Look(t.Context(), sensortest.Start, nil)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if msg := err.Error(); len(msg) > 400 || strings.Contains(msg, testPassword) || strings.ContainsAny(msg, "\n\x1b") {
+				t.Errorf("the error is %q", msg)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]Options{
+		"name a server":         {},
+		"not both":              {Server: "a", Maildir: "b"},
+		"as which user":         {Server: "mail.example.org"},
+		"no password of ann":    {Server: "mail.example.org", User: "ann"},
+		"only a server of this": {Server: "mail.example.org", User: "ann", Password: "x", Plain: true},
+	} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v, want %s", o, err, want)
+		}
+	}
+	s, err := newServer(Options{Server: "mail.example.org", User: "a", Password: "b"})
+	if err != nil || s.address != "mail.example.org:993" {
+		t.Errorf("%v %v", s, err)
+	}
+}

@@ -1,0 +1,64 @@
+package mail
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Levels of mail.
+const (
+	levelNone      = 0
+	levelBulk      = 1
+	levelAsked     = 5
+	levelImportant = 6
+)
+
+// A judge has a rule of thumb for how much a message matters.
+type judge struct{ own, important []string }
+
+func newJudge(own, important []string) judge {
+	return judge{own: lower(own), important: lower(important)}
+}
+
+func lower(list []string) (out []string) {
+	for _, s := range list {
+		out = append(out, strings.ToLower(strings.TrimSpace(s)))
+	}
+	return out
+}
+
+// level returns how much is made of a message, which the user may have flagged.
+func (j judge) level(l *letter, flagged bool) int {
+	from := strings.ToLower(l.from)
+	_, domain, _ := strings.Cut(from, "@")
+	switch {
+	case flagged, from != "" && (slices.Contains(j.important, from) || slices.Contains(j.important, "@"+domain)):
+		return levelImportant
+	case l.bulk:
+		return levelBulk
+	case slices.Contains(j.own, from):
+		return levelNone
+	case l.urgent:
+		return levelImportant
+	case j.direct(l) && (question.MatchString(l.text+"\n"+l.subject) || deadline.MatchString(l.text+"\n"+l.subject)):
+		return levelAsked
+	}
+	return levelNone
+}
+
+// direct reports whether a message is written to the user: to an address of theirs, or
+// to a single one if these are not known.
+func (j judge) direct(l *letter) bool {
+	if len(j.own) == 0 {
+		return len(l.to) == 1
+	}
+	return slices.ContainsFunc(l.to, func(to string) bool { return slices.Contains(j.own, to) })
+}
+
+var (
+	question = regexp.MustCompile(`(?m)\pL["'’)\]]* ?[?？](?:[\s"'’)\]]|$)`)
+	deadline = regexp.MustCompile(`(?i)\b(?:deadline|due (?:by|on|date|today|tomorrow)|overdue|asap|as soon as possible|no later than|at the latest|expires? (?:on|in|today|tomorrow)|` +
+		`(?:by|until|before) (?:\w+ )?(?:today|tonight|tomorrow|noon|monday|tuesday|wednesday|thursday|friday|saturday|sunday|end of (?:day|week|month)|eod|the end of|next week|january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th|[:.]\d\d| ?[ap]m)\b|\d{4}-\d\d-\d\d)|` +
+		`bis (?:spätestens |zum )?(?:heute|morgen|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|ende|\d{1,2}\.)|frist|spätestens|avant (?:le|lundi|mardi|mercredi|jeudi|vendredi|demain)|date limite|au plus tard)`)
+)

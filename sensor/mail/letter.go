@@ -1,0 +1,173 @@
+package mail
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"mime"
+	"net/mail"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-message"
+	"golang.org/x/net/html/charset"
+
+	"ponder/sensor"
+)
+
+// A letter is what a message says.
+type letter struct {
+	id       string // Message-ID, without brackets
+	name     string // of who wrote it
+	from     string // address of who wrote it
+	subject  string
+	date     string
+	to       []string // addresses, in lower letters
+	text     string   // what the author wrote, without quotations and signature
+	attached []string // names of files
+	due      time.Time
+	bulk     bool // sent to many, or by a program
+	urgent   bool // says the sender
+}
+
+// Bounds of what is shown of a message, in bytes.
+const (
+	maxName     = 80
+	maxAddress  = 100
+	maxTitle    = 150
+	maxFile     = 60
+	maxFiles    = 3
+	maxTo       = 50 // addresses
+	maxSentence = 280
+)
+
+// says returns the observation's words.
+func (l *letter) says() string {
+	from := l.name
+	switch {
+	case l.from == "":
+		from = cmp.Or(from, "somebody unknown")
+	case from == "" || strings.EqualFold(from, l.from):
+		from = l.from
+	default:
+		from += " <" + l.from + ">"
+	}
+	says := "Mail from " + from + ", " + quote(cmp.Or(l.subject, "without a subject"))
+	if len(l.attached) > 0 {
+		says += ", with " + strings.Join(l.attached, ", ")
+	}
+	if text := sentences(l.text, maxSentence); text != "" {
+		says += ": " + text
+	}
+	return sensor.Line(says, sensor.MaxText)
+}
+
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
+
+// read takes a message apart, as far as it can be.
+func read(r raw) *letter {
+	l := &letter{}
+	file := append(append(header(r.head), "\r\n"...), r.body...)
+	e, _ := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: 2 * maxHead}) // nil if it is none
+	if e == nil {
+		return l
+	}
+	l.head(&e.Header)
+	b := &body{}
+	b.entity(e, 0)
+	l.text, l.attached, l.due = written(b.text()), b.attached, b.due
+	return l
+}
+
+// header returns the lines of a header that are some: what is before, between and
+// after them would make all of it unreadable.
+func header(head []byte) []byte {
+	var out []byte
+	good := false
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimRight(line, "\r\n")
+		if folded := len(line) > 0 && (line[0] == ' ' || line[0] == '\t'); !folded {
+			good = field.Match(line)
+		}
+		if good {
+			out = append(append(out, line...), "\r\n"...)
+		}
+	}
+	return out
+}
+
+var field = regexp.MustCompile(`^[!-9;-~]{1,100}:`)
+
+func (l *letter) head(h *message.Header) {
+	text := func(name string, most int) string { return sensor.Line(words(h.Get(name)), most) }
+	l.id = strings.Trim(text("Message-Id", sensor.MaxSubject), "<> ")
+	l.subject, l.date = text("Subject", maxTitle), text("Date", maxName)
+	l.name, l.from = sender(h.Get("From"))
+	to := h.Get("To")
+	for _, a := range addresses.FindAllString(to[:min(len(to), maxBody)], maxTo) {
+		l.to = append(l.to, strings.ToLower(a))
+	}
+	auto := strings.ToLower(text("Auto-Submitted", maxName))
+	switch strings.ToLower(text("Precedence", maxName)) {
+	case "bulk", "list", "junk":
+		l.bulk = true
+	}
+	l.bulk = l.bulk || h.Has("List-Unsubscribe") || h.Has("List-Id") || auto != "" && auto != "no"
+	l.urgent = strings.EqualFold(text("Importance", 10), "high") || strings.HasPrefix(text("X-Priority", 10), "1") ||
+		strings.EqualFold(text("Priority", 10), "urgent")
+}
+
+var addresses = regexp.MustCompile(`[^\s<>,;:"'()]{1,64}@[^\s<>,;:"'()]{1,100}`)
+
+// sender returns the name and the address of who a message says it is from.
+func sender(from string) (name, address string) {
+	p := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: charset.NewReaderLabel}}
+	if list, err := p.ParseList(from); err == nil && len(list) > 0 {
+		return sensor.Line(list[0].Name, maxName), sensor.Line(list[0].Address, maxAddress)
+	}
+	from = words(from)
+	address = addresses.FindString(from[:min(len(from), maxBody)])
+	name, _, _ = strings.Cut(from, "<")
+	if name = strings.Trim(name, "\" \t"); strings.Contains(name, "@") {
+		name = ""
+	}
+	return sensor.Line(name, maxName), sensor.Line(address, maxAddress)
+}
+
+// words decodes what a header writes with letters that are not ASCII.
+func words(s string) string {
+	d := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
+	if out, err := d.DecodeHeader(s); err == nil {
+		s = out
+	}
+	return decode([]byte(s), "")
+}
+
+// decode returns a text in its charset, or what it most likely is in if the label is
+// wrong or missing.
+func decode(b []byte, label string) string {
+	enc, name := charset.Lookup(label)
+	if enc == nil || name == "utf-8" || name == "replacement" {
+		enc, _ = charset.Lookup("utf-8")
+		if bytes.ContainsFunc(b, func(r rune) bool { return r == '\uFFFD' }) && !bytes.Contains(b, []byte("\uFFFD")) {
+			enc, _ = charset.Lookup("windows-1252")
+		}
+	}
+	out, err := enc.NewDecoder().Bytes(b)
+	if err != nil {
+		return strings.ToValidUTF8(string(b), "\uFFFD")
+	}
+	return string(out)
+}
+
+// hash returns eleven letters that tell texts from others.
+func hash(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		_, _ = io.WriteString(h, t+"\x00") // never fails
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:8])
+}

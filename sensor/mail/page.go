@@ -1,0 +1,84 @@
+package mail
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// pageText returns what a page says to who looks at it: without what is hidden, and
+// what is quoted of other messages.
+func pageText(page string) string {
+	z := html.NewTokenizer(strings.NewReader(page))
+	z.SetMaxBuf(maxBody)
+	var b strings.Builder
+	var skip atom.Atom // the element that is passed over
+	depth := 0         // of it in itself
+	for {
+		switch z.Next() {
+		case html.ErrorToken: // the end
+			return b.String()
+		case html.TextToken:
+			if skip == 0 {
+				b.WriteString(strings.ReplaceAll(string(z.Text()), "\n", " "))
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			switch {
+			case skip != 0 && t.DataAtom == skip:
+				depth++
+			case skip == 0 && passedOver(t):
+				skip, depth = t.DataAtom, 1
+			case skip == 0 && breaks(t.DataAtom):
+				b.WriteByte('\n')
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			a := atom.Lookup(name)
+			if skip != 0 && a == skip {
+				if depth--; depth == 0 {
+					skip = 0
+				}
+			}
+			if breaks(a) {
+				b.WriteByte('\n')
+			}
+		}
+	}
+}
+
+// breaks tells of elements that stand in lines of their own.
+func breaks(a atom.Atom) bool {
+	switch a {
+	case atom.P, atom.Br, atom.Div, atom.Tr, atom.Li, atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Hr, atom.Ul, atom.Ol, atom.Blockquote:
+		return true
+	}
+	return false
+}
+
+// passedOver tells of elements that nobody sees, or that quote.
+func passedOver(t html.Token) bool {
+	switch t.DataAtom {
+	case atom.Script, atom.Style, atom.Head, atom.Title, atom.Noscript, atom.Template, atom.Blockquote, atom.Svg, atom.Object:
+		return true
+	case 0, atom.Br, atom.Img, atom.Hr, atom.Input, atom.Meta, atom.Link, atom.Body, atom.Html: // without an end, or all of it
+		return false
+	}
+	for _, a := range t.Attr {
+		switch {
+		case a.Key == "hidden", a.Key == "style" && unseen.MatchString(a.Val):
+			return true
+		case a.Key == "class" && quoting.MatchString(a.Val), a.Key == "id" && strings.EqualFold(a.Val, "divRplyFwdMsg"):
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	unseen = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0+(?:\.\d+)?(?:px|pt|em|%)?\s*(?:;|!|$)|` +
+		`opacity\s*:\s*0+(?:\.0+)?\s*(?:;|!|$)|max-height\s*:\s*0|mso-hide\s*:\s*all`)
+	quoting = regexp.MustCompile(`(?i)\b(?:gmail_quote|gmail_attr|gmail_signature|moz-cite-prefix|moz-signature|yahoo_quoted|protonmail_quote)\b`)
+)

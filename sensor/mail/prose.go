@@ -1,0 +1,76 @@
+package mail
+
+import (
+	"regexp"
+	"strings"
+
+	"ponder/sensor"
+)
+
+// written returns what the author of a text wrote: without what is quoted, who is
+// quoted, and the signature. Of a text that only quotes, it is what is quoted.
+func written(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	var own, quoted []string
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		switch {
+		case strings.TrimRight(lines[i], " ") == "--" && len(own) > 0, isForward(lines[i:]) && said(own):
+			return strings.Join(own, "\n")
+		case strings.HasPrefix(line, ">"):
+			quoted = append(quoted, strings.TrimLeft(line, "> "))
+		case attribution.MatchString(line), sentFrom.MatchString(line):
+		case i+1 < len(lines) && attribution.MatchString(line+" "+strings.TrimSpace(lines[i+1])):
+			i++
+		default:
+			own = append(own, lines[i])
+		}
+	}
+	if !said(own) {
+		own = quoted
+	}
+	return strings.Join(own, "\n")
+}
+
+func said(lines []string) bool {
+	for _, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isForward reports whether another message begins with the lines, without marks.
+func isForward(lines []string) bool {
+	line := strings.TrimSpace(lines[0])
+	if forward.MatchString(line) {
+		return true
+	}
+	return len(lines) > 2 && fromLine.MatchString(line) && sentLine.MatchString(strings.TrimSpace(lines[1]))
+}
+
+var (
+	attribution = regexp.MustCompile(`^(?:On|Am|Le|El|Il|Op|Em|Den)\b.{4,250}\b(?:wrote|schrieb|écrit|escribió|scritto|schreef|escreveu|skrev)\b.{0,80}:$`)
+	forward     = regexp.MustCompile(`(?i)^[-_]{3,} ?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original) ?[-_]{3,}$`)
+	fromLine    = regexp.MustCompile(`^\*?(?:From|Von|De|Da):\*? `)
+	sentLine    = regexp.MustCompile(`^\*?(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Inviato):\*? `)
+	sentFrom    = regexp.MustCompile(`^(?:Sent from my |Get Outlook for |Von meinem .{0,40} gesendet|Envoyé de mon ).{0,40}$`)
+)
+
+// sentences returns the first sentences of a text that have at most max bytes
+// together, or the beginning of the first.
+func sentences(text string, most int) string {
+	line := sensor.Line(text, most+1)
+	if len(line) <= most && !strings.HasSuffix(line, "…") {
+		return line
+	}
+	if ends := sentenceEnd.FindAllStringIndex(line, -1); len(ends) > 0 {
+		if last := ends[len(ends)-1][0] + 1; last > most/4 {
+			return line[:last]
+		}
+	}
+	return sensor.Line(text, most)
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?] `)
