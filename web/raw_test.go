@@ -1,0 +1,47 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestRaw(t *testing.T) {
+	const feed = "<rss version='2.0'/>"
+	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/large":
+			io.WriteString(w, strings.Repeat("x", 2000))
+			return
+		case "/gone":
+			w.WriteHeader(http.StatusNotFound)
+		case "/inside":
+			http.Redirect(w, r, "http://10.0.0.1/feed", http.StatusFound)
+			return
+		case "/robots.txt":
+			io.WriteString(w, "User-agent: *\nDisallow: /")
+			return
+		}
+		w.Header().Set("Content-Type", "image/gif") // whatever it says
+		io.WriteString(w, feed)
+	})
+	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, MaxBytes: 1000})
+	got, err := f.Raw(t.Context(), s.URL+"/feed?key=secret")
+	if err != nil || string(got) != feed {
+		t.Fatalf("%q, %v", got, err)
+	}
+	var status *StatusError
+	for path, ok := range map[string]func(error) bool{
+		"/large?key=secret": func(err error) bool { return errors.Is(err, ErrTooBig) }, "/gone?key=secret": func(err error) bool { return errors.As(err, &status) },
+		"/inside?key=secret": func(err error) bool { return errors.Is(err, ErrRefused) },
+	} {
+		if _, err := f.Raw(t.Context(), s.URL+path); err == nil || !ok(err) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := fetcher(t, Options{}).Raw(t.Context(), s.URL+"/feed"); !errors.Is(err, ErrRefused) {
+		t.Errorf("of a host that is not public: %v", err)
+	}
+}
