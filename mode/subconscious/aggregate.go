@@ -1,9 +1,13 @@
 package subconscious
 
 import (
+	"cmp"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/text"
 )
 
 // A Merged is what a tick comes to.
@@ -14,21 +18,182 @@ type Merged struct {
 	Raised   []ponder.Escalation // with ID, Content, Reason and the rest, but no Outcome
 }
 
-// Aggregate merges what roles found into a state. See docs/design/subconscious.md.
+// Aggregate merges what roles found into a state. It is a function of what it is given
+// alone, does not change it, and does not depend on the order of reports and findings.
+// See docs/design/subconscious.md.
 func Aggregate(s State, in Input, now time.Time, rules Rules) Merged {
-	return Merged{State: s}
+	m := newMerge(s, in, plain(now), rules)
+	m.fade()
+	m.rearm()
+	for _, c := range m.claims {
+		m.settle(c)
+	}
+	m.promote()
+	m.sweep()
+	m.prune()
+	m.roles()
+	m.escalate()
+	m.fit()
+	m.state.Aside.Tick = max(m.state.Aside.Tick, within(in.Tick, 0, maxNumber))
+	m.state = m.state.bounded()
+	return m.merged()
 }
 
-// At returns the state as it is at a time at which nothing new came: strengths have
-// decayed, and what came to nothing is gone.
-func (s State) At(now time.Time) State { return s }
+// A merge is a tick that is being merged.
+type merge struct {
+	state   State
+	in      Input
+	now     time.Time
+	rules   Rules
+	by      map[string]Role
+	reports []Report // in their order
+	claims  []*claim // findings, in their order
+	before  map[string]Entry
+	credit  map[string]bool // entry and role that reinforced it in this tick
+	texts   *reader
+	changes []Change
+	raised  []ponder.Escalation
+}
 
-// Apply returns the state after an event of its thread: ticks, decisions, and what the
-// user said is resolved, forgotten or rolled back.
-func (s State) Apply(ev ponder.Event) State { return s }
+// A claim is a finding and what became of it.
+type claim struct {
+	Finding
+	role      Role
+	unaided   bool
+	order     string    // among claims of the same importance
+	text      phrase    // of the summary
+	rests     []Seen    // what it rests on: the newest last
+	new       bool      // some of that is new
+	due       time.Time //
+	untrusted bool
+	exposed   []string // ids of what strangers wrote and its role was shown
+	weight    int      // its importance, less for what the role had before
+	became    string
+	entry     string
+}
+
+// What became of findings.
+const (
+	added      = "added"
+	reinforced = "reinforced"
+	known      = "known"      // an entry says it, and nothing new is in it
+	echo       = "echo"       // it repeats what an entry says, and rests on nothing
+	suppressed = "suppressed" // it is resolved or forgotten
+	tooLight   = "unimportant"
+)
+
+func newMerge(s State, in Input, now time.Time, rules Rules) *merge {
+	m := &merge{state: s.bounded(), in: in, now: now, rules: rules, texts: newReader(rules.Same),
+		by: make(map[string]Role), before: make(map[string]Entry), credit: make(map[string]bool)}
+	list := rules.Roles
+	if len(list) == 0 {
+		list = DefaultRoles()
+	}
+	for _, r := range list {
+		m.by[r.Name] = r
+	}
+	for _, c := range categories {
+		for _, e := range *m.state.list(c) {
+			m.before[e.ID] = e
+		}
+	}
+	m.order()
+	return m
+}
+
+// order puts reports and findings into an order that does not depend on theirs.
+func (m *merge) order() {
+	type keyed struct {
+		key string
+		Report
+	}
+	var list []keyed
+	for _, r := range m.in.Reports {
+		if !isName(r.Role) {
+			continue
+		}
+		r.Findings = slices.Clone(r.Findings)
+		var keys []string
+		for i := range r.Findings {
+			keys = append(keys, keyOf(r.Findings[i]))
+		}
+		slices.Sort(keys)
+		rest := r
+		rest.Findings = nil
+		list = append(list, keyed{keyOf(rest) + keyOf(keys), r})
+	}
+	slices.SortFunc(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
+	for _, r := range list[:min(len(list), maxReports)] {
+		m.reports = append(m.reports, r.Report)
+		m.claim(r.Report)
+	}
+	slices.SortStableFunc(m.claims, lesser)
+}
+
+// lesser orders claims, the most important first.
+func lesser(a, b *claim) int {
+	return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.role.Name, b.role.Name), cmp.Compare(a.order, b.order))
+}
+
+// keyOf returns what is compared of a value: it is the same for the same value only.
+func keyOf(v any) string {
+	js, err := json.Marshal(v)
+	if err != nil {
+		return "" // a time that cannot be stored
+	}
+	return string(js)
+}
+
+// claim takes the findings of a report, as far as they are any.
+func (m *merge) claim(r Report) {
+	role, ok := m.by[r.Role]
+	if !ok {
+		role = Role{Name: r.Role, Category: ActiveThreads}
+	}
+	var list []*claim
+	for _, f := range r.Findings {
+		c := &claim{Finding: f, role: role, unaided: r.Unaided, untrusted: r.Untrusted, exposed: r.Exposed}
+		c.Due = plain(c.Due)
+		c.Summary, c.Importance, c.Type = Summary(f.Summary), within(f.Importance, 1, 10), clip(f.Type, maxName)
+		if c.Summary == "" {
+			continue
+		}
+		c.order = keyOf(c.Finding)
+		list = append(list, c)
+	}
+	slices.SortFunc(list, lesser)
+	for _, c := range list[:min(len(list), maxFindings)] {
+		c.text = m.texts.read(c.Summary)
+		m.ground(c)
+		m.claims = append(m.claims, c)
+	}
+}
+
+// merged returns what the tick came to.
+func (m *merge) merged() Merged {
+	out := Merged{State: m.state, Changes: m.changes, Raised: m.raised}
+	for _, c := range m.claims {
+		f := ponder.Finding{Content: c.Summary, By: c.role.Name, Kind: c.Type, Importance: c.Importance, Due: c.due,
+			Untrusted: c.untrusted, Became: c.became, Entry: c.entry, Reinforces: c.Reinforces}
+		for _, o := range c.rests {
+			f.Rests = append(f.Rests, o.ID)
+		}
+		out.Findings = append(out.Findings, f)
+	}
+	return out
+}
+
+// note takes down what the tick did to an entry.
+func (m *merge) note(e Entry, c Category, did, by, why string) {
+	about := m.state.Aside.About[e.ID]
+	m.changes = append(m.changes, Change{Entry: e.ID, Category: c, Did: did, By: by, Why: text.Clip(why, maxLine),
+		Strength: e.Strength, Summary: e.Summary, Rests: slices.Clone(about.Rests)})
+}
 
 // NewState returns the state of a mind that has seen nothing.
-func NewState() State { return State{} }
-
-// SameFinding reports whether two findings of a sentence or two say the same thing.
-func SameFinding(a, b string) bool { return a == b }
+func NewState() State {
+	return State{Mind: Mind{
+		ActiveThreads: []Entry{}, Patterns: []Entry{}, Hunches: []Entry{}, Insights: []Entry{},
+		EscalationHistory: []Escalated{}, ThreadState: map[string]RoleState{},
+	}}
+}

@@ -126,11 +126,12 @@ type Topic struct {
 
 // An Alert is a distinct state of the world that was escalated.
 type Alert struct {
-	Signature  string    `json:"signature,omitempty"` // or
-	Text       string    `json:"text,omitempty"`      // of what rests on no observation
+	Signature  string    `json:"signature,omitempty"` // "sensor|subject|state"; empty of what rests on no observation
+	Text       string    `json:"text,omitempty"`      // of what was found; empty where another alert of the same finding has it
 	Importance int       `json:"importance"`
 	At         time.Time `json:"at"`
 	Dismissed  int       `json:"dismissed,omitempty"` // how often; its like must be that much more important
+	Escalation string    `json:"escalation,omitempty"`
 }
 
 // A Pending is a wish to escalate that waits for the cooldown.
@@ -143,7 +144,9 @@ type Pending struct {
 	Rests      []string  `json:"rests_on,omitempty"`
 	Signature  []string  `json:"signatures,omitempty"`
 	Sources    []string  `json:"sources,omitempty"`
+	Quotes     []string  `json:"quotes,omitempty"` // of observations, each with its source, at most 3
 	Untrusted  bool      `json:"untrusted,omitempty"`
+	Unaided    bool      `json:"without_model,omitempty"`
 	At         time.Time `json:"at"`
 }
 

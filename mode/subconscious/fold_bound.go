@@ -1,0 +1,190 @@
+package subconscious
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder/mode/internal/text"
+)
+
+// Bounds of what is kept beside entries. Lengths are in bytes.
+const (
+	maxSummary  = 200
+	maxLine     = 300 // of a reason, a note, a quote
+	maxHint     = 160
+	maxName     = 40 // of an id or a role
+	maxSign     = 300
+	maxRoles    = 16
+	maxHistory  = 10
+	maxRests    = 8 // and signatures
+	maxSaid     = 3
+	maxJournal  = 5
+	maxHints    = 24
+	maxSettled  = 50
+	maxTopics   = 100
+	maxAlerts   = 200
+	maxPending  = 50
+	maxUndone   = 100
+	maxTimes    = 20 // that a topic is counted
+	maxNumber   = 1_000_000_000
+	lastTicks   = 3
+	maxSources  = 8
+	maxQuotes   = 3
+	maxFindings = 20 // of a report
+	maxReports  = 32
+)
+
+// bounded returns a copy that shares nothing with s and has nothing that a state
+// may not have, whoever wrote it. It changes nothing of a state that the merge made.
+func (s State) bounded() State {
+	out := NewState()
+	used := make(map[string]bool)
+	for _, c := range categories {
+		list := out.list(c)
+		for _, e := range *s.list(c) {
+			e.Summary = Summary(e.Summary)
+			if e.Strength < 1 || e.Summary == "" || !isName(e.ID) || used[e.ID] || len(*list) == c.size() {
+				continue
+			}
+			used[e.ID] = true
+			e.Strength = min(e.Strength, MaxStrength)
+			e.Created, e.LastSeen = plain(e.Created), plain(e.LastSeen)
+			*list = append(*list, e)
+		}
+	}
+	for _, h := range last(s.EscalationHistory, maxHistory) {
+		out.EscalationHistory = append(out.EscalationHistory, Escalated{
+			ID: clip(h.ID, maxName), Summary: Summary(h.Summary), Reason: clip(h.Reason, maxLine), Outcome: clip(h.Outcome, maxLine), Created: plain(h.Created),
+		})
+	}
+	for _, name := range names(s.ThreadState) {
+		r := s.ThreadState[name]
+		out.ThreadState[name] = RoleState{
+			LastFindings:    lines(r.LastFindings, lastTicks, maxLine),
+			NoveltyPressure: within(r.NoveltyPressure, 0, MaxPressure),
+			FocusHint:       clip(r.FocusHint, maxHint),
+		}
+	}
+	out.Aside = s.Aside.bounded(used)
+	return out
+}
+
+// bounded does the same for an aside of a state with these entries.
+func (a Aside) bounded(entries map[string]bool) Aside {
+	out := Aside{
+		Tick: within(a.Tick, 0, maxNumber), Next: within(a.Next, 0, maxNumber),
+		Decayed: plain(a.Decayed), Raised: plain(a.Raised),
+		Read: make(map[string]int64), About: make(map[string]About), Journal: make(map[string][]string),
+	}
+	for _, name := range names(a.Read) {
+		out.Read[name] = max(0, a.Read[name])
+	}
+	for _, name := range names(a.Journal) {
+		out.Journal[name] = lines(a.Journal[name], maxJournal, maxLine)
+	}
+	for id := range entries {
+		if about, ok := a.About[id]; ok {
+			out.About[id] = about.bounded()
+		}
+	}
+	for _, h := range last(a.Hints, maxHints) {
+		if h.Text = clip(h.Text, maxHint); h.Text != "" && isName(h.From) && isName(h.To) && h.Hops <= 1 {
+			h.Tick, h.Hops = within(h.Tick, 0, maxNumber), max(0, h.Hops)
+			out.Hints = append(out.Hints, h)
+		}
+	}
+	for _, t := range last(a.Topics, maxTopics) {
+		if t.Text = Summary(t.Text); t.Text != "" && isName(t.Role) {
+			t.Times, t.Last = within(t.Times, 0, maxTimes), plain(t.Last)
+			out.Topics = append(out.Topics, t)
+		}
+	}
+	for _, t := range last(a.Settled, maxSettled) {
+		if t.Text = clip(t.Text, maxLine); t.Text != "" || len(t.Signature) > 0 {
+			t.Signature, t.At = lines(t.Signature, maxRests, maxSign), plain(t.At)
+			out.Settled = append(out.Settled, t)
+		}
+	}
+	a.boundAlerts(&out)
+	return out
+}
+
+// boundAlerts does it for what is escalated.
+func (a Aside) boundAlerts(out *Aside) {
+	for _, t := range last(a.Alerts, maxAlerts) {
+		if t.Signature, t.Text = clip(t.Signature, maxSign), clip(t.Text, maxSummary); t.Signature != "" || t.Text != "" {
+			t.Importance, t.Dismissed = within(t.Importance, 1, 10), within(t.Dismissed, 0, maxTimes)
+			t.Escalation, t.At = clip(t.Escalation, maxName), plain(t.At)
+			out.Alerts = append(out.Alerts, t)
+		}
+	}
+	for _, p := range last(a.Pending, maxPending) {
+		if p.Summary = Summary(p.Summary); p.Summary == "" {
+			continue
+		}
+		p.Role, p.Entry, p.Reason = clip(p.Role, maxName), clip(p.Entry, maxName), clip(p.Reason, maxLine)
+		p.Importance, p.At = within(p.Importance, 1, 10), plain(p.At)
+		p.Rests, p.Signature = lines(p.Rests, maxRests, maxName), lines(p.Signature, maxRests, maxSign)
+		p.Sources, p.Quotes = lines(p.Sources, maxSources, maxLine), lines(p.Quotes, maxQuotes, 2*maxLine)
+		out.Pending = append(out.Pending, p)
+	}
+	for _, u := range last(a.Undone, maxUndone) {
+		if u.ID = clip(u.ID, maxName); u.ID != "" {
+			out.Undone = append(out.Undone, u)
+		}
+	}
+}
+
+func (a About) bounded() About {
+	a.By = lines(a.By, maxRoles, maxName)
+	a.Due = plain(a.Due)
+	a.Rests = lines(a.Rests, maxRests, maxName)
+	a.Signature = lines(a.Signature, maxRests, maxSign)
+	a.Said = lines(a.Said, maxSaid, maxSummary)
+	return a
+}
+
+// names returns the names of roles in a map, sorted, and no more than there may be.
+func names[T any](m map[string]T) []string {
+	list := slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(s string) bool { return !isName(s) })
+	return list[:min(len(list), maxRoles)]
+}
+
+// isName reports whether s may be the name of a role or the id of an entry.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) < 0
+}
+
+// lines returns the last n lines of a list, each of so many bytes at most.
+func lines(list []string, n, size int) []string {
+	out := make([]string, 0, min(n, len(list)))
+	for _, s := range last(list, n) {
+		if s = clip(s, size); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// clip returns a text as a line of at most n bytes that nothing obeys.
+func clip(s string, n int) string {
+	if s = text.Line(s); len(s) <= n {
+		return s
+	}
+	return strings.TrimRight(text.Clip(s, n), " ")
+}
+
+// plain returns a time as it is after it was stored.
+func plain(t time.Time) time.Time {
+	if t.IsZero() || t.Year() < 1 || t.Year() > 9998 {
+		return time.Time{}
+	}
+	return t.UTC().Round(0)
+}
+
+func within[T cmp.Ordered](n, least, most T) T { return min(max(n, least), most) }

@@ -1,0 +1,244 @@
+package subconscious
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/mode/internal/text"
+)
+
+const (
+	leastEscalated = 6        // importance of findings that are escalated, beside the most important one
+	maxCompiled    = 12 << 10 // bytes of what is compiled for a decision
+)
+
+func (r Rules) cooldown() time.Duration { return max(0, cmp.Or(r.Cooldown, 15*time.Minute)) }
+func (r Rules) rearm() time.Duration    { return max(0, cmp.Or(r.Rearm, 6*time.Hour)) }
+
+// RaisesAt returns when what was gathered in a state is to be raised, which may be in
+// the past, and false if nothing was.
+func (r Rules) RaisesAt(s State) (time.Time, bool) {
+	if len(s.Aside.Pending) == 0 {
+		return time.Time{}, false
+	}
+	return s.Aside.Raised.Add(r.cooldown()), true
+}
+
+// escalate gathers what roles want escalated, and raises it once the cooldown is over.
+func (m *merge) escalate() {
+	for _, r := range m.reports {
+		reason := clip(r.Escalate, maxLine)
+		if reason == "" {
+			continue
+		}
+		for i, c := range m.wanted(r.Role) {
+			if i == 0 || c.Importance >= leastEscalated {
+				m.gather(c, reason)
+			}
+		}
+	}
+	a := &m.state.Aside
+	at, any := m.rules.RaisesAt(m.state)
+	if any && (!m.now.Before(at) || m.now.Before(a.Raised) || len(a.Pending) >= maxPending) {
+		m.raise()
+	}
+}
+
+// wanted returns the findings of a role that may be escalated, the most important first.
+func (m *merge) wanted(role string) (list []*claim) {
+	for _, c := range m.claims {
+		if c.role.Name == role && c.became != suppressed {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// gather notes a wish to escalate a finding, if it tells of a state of the world that
+// was not escalated.
+func (m *merge) gather(c *claim, reason string) {
+	about := m.state.Aside.About[c.entry]
+	p := Pending{Role: c.role.Name, Reason: reason, Summary: c.Summary, Importance: c.Importance, Entry: c.entry,
+		Untrusted: c.untrusted || about.Untrusted, Unaided: c.unaided, At: m.now}
+	for _, o := range c.rests {
+		p.Rests = include(p.Rests, maxRests, clip(o.ID, maxName))
+		if s := signature(o); s != "" {
+			p.Signature = include(p.Signature, maxRests, s)
+		}
+		if source := clip(cmp.Or(o.Source, o.Sensor), maxLine); source != "" {
+			p.Sources = include(p.Sources, maxSources, source)
+		}
+		p.Quotes = include(p.Quotes, maxQuotes, quote(o))
+	}
+	if len(c.rests) == 0 {
+		p.Rests, p.Signature = about.Rests, about.Signature
+	}
+	m.expose(&p, c)
+	if c.Importance < m.bar(c, p.Signature) || !m.alert(c, p.Signature) {
+		return
+	}
+	m.state.Aside.Pending = append(m.state.Aside.Pending, p)
+}
+
+// expose adds what strangers wrote to a wish that may be theirs, where what it says it
+// rests on has none of it.
+func (m *merge) expose(p *Pending, c *claim) {
+	if slices.ContainsFunc(c.rests, func(o Seen) bool { return o.Untrusted }) {
+		return
+	}
+	for _, id := range slices.Sorted(slices.Values(c.exposed)) {
+		if o, ok := m.in.Seen[id]; ok && o.Untrusted && len(p.Quotes) < maxQuotes {
+			p.Quotes = include(p.Quotes, maxQuotes, quote(o))
+			p.Sources = include(p.Sources, maxSources, clip(cmp.Or(o.Source, o.Sensor), maxLine))
+		}
+	}
+}
+
+// alert notes which distinct states a finding tells of, and reports whether one of them
+// was not escalated.
+func (m *merge) alert(c *claim, signatures []string) (fresh bool) {
+	written := false
+	for _, s := range signatures {
+		at := slices.IndexFunc(m.state.Aside.Alerts, func(a Alert) bool { return a.Signature == s })
+		seen := m.seenAt(c, s)
+		if at >= 0 && !seen.After(m.state.Aside.Alerts[at].At.Add(m.rules.rearm())) {
+			a := &m.state.Aside.Alerts[at]
+			if seen.After(a.At) {
+				a.At = seen
+			}
+			continue
+		}
+		a := Alert{Signature: s, Importance: c.Importance, At: seen}
+		if at >= 0 {
+			a.Dismissed, a.Importance = m.state.Aside.Alerts[at].Dismissed, m.state.Aside.Alerts[at].Importance
+			m.state.Aside.Alerts = slices.Delete(m.state.Aside.Alerts, at, at+1)
+		}
+		if !written {
+			a.Text, written = c.Summary, true
+		}
+		fresh = true
+		m.state.Aside.Alerts = last(append(m.state.Aside.Alerts, a), maxAlerts)
+	}
+	if len(signatures) > 0 {
+		return fresh
+	}
+	return m.alertText(c)
+}
+
+// seenAt returns when a state was seen that a finding rests on. Of one that it does not
+// rest on itself nothing is known but that it was before.
+func (m *merge) seenAt(c *claim, s string) time.Time {
+	for _, o := range slices.Backward(c.rests) {
+		if signature(o) == s {
+			return plain(o.At)
+		}
+	}
+	return time.Time{}
+}
+
+// alertText does the same for a finding that rests on no observation.
+func (m *merge) alertText(c *claim) bool {
+	list := m.state.Aside.Alerts
+	for i := range list {
+		a := &list[i]
+		if a.Text == "" || !m.texts.same(c.text, m.texts.read(a.Text)) {
+			continue
+		}
+		again := m.now.After(a.At.Add(m.rules.rearm()))
+		if a.Signature == "" || !again {
+			a.At = m.now
+		}
+		return again
+	}
+	m.state.Aside.Alerts = last(append(list, Alert{Text: c.Summary, Importance: c.Importance, At: m.now}), maxAlerts)
+	return true
+}
+
+// bar returns how important a finding must be to be escalated: where its like was
+// dismissed, that much more than it was.
+func (m *merge) bar(c *claim, signatures []string) (least int) {
+	for _, a := range m.state.Aside.Alerts {
+		if a.Dismissed == 0 {
+			continue
+		}
+		like := a.Signature != "" && slices.ContainsFunc(signatures, func(s string) bool { return subjectOf(s) == subjectOf(a.Signature) })
+		if like || a.Text != "" && m.texts.same(c.text, m.texts.read(a.Text)) {
+			least = max(least, min(10, a.Importance+a.Dismissed))
+		}
+	}
+	return least
+}
+
+// quote returns what an observation says, with its source.
+func quote(o Seen) string {
+	mark := ""
+	if o.Untrusted {
+		mark = ", written by strangers"
+	}
+	return fmt.Sprintf("%q (%s, %s%s)", clip(o.Content, maxLine), clip(cmp.Or(o.Source, o.Subject), maxSummary), clip(o.Sensor, maxName), mark)
+}
+
+// raise makes one escalation of all that was gathered.
+func (m *merge) raise() {
+	a := &m.state.Aside
+	list := a.Pending
+	slices.SortStableFunc(list, func(x, y Pending) int { return cmp.Compare(y.Importance, x.Importance) })
+	e := ponder.Escalation{ID: fmt.Sprintf("esc_%d-%d", m.in.Tick, len(m.raised)+1), Importance: list[0].Importance, Unaided: true}
+	var reasons []string
+	for _, p := range list {
+		reasons = include(reasons, len(list), p.Reason)
+		if p.Entry != "" {
+			e.Entries = include(e.Entries, maxPending, p.Entry)
+		}
+		e.Rests = include(e.Rests, maxAlerts, p.Rests...)
+		e.Signatures = include(e.Signatures, maxAlerts, p.Signature...)
+		e.Sources = include(e.Sources, maxAlerts, p.Sources...)
+		e.Untrusted = e.Untrusted || p.Untrusted
+		e.Unaided = e.Unaided && p.Unaided
+	}
+	e.Reason = text.Clip(strings.Join(reasons, " "), 2*maxLine)
+	e.Content = m.compile(list)
+	summary := list[0].Summary
+	if len(list) > 1 {
+		summary = fmt.Sprintf("%s (and %d more)", strings.Join(strings.Fields(summary)[:min(len(strings.Fields(summary)), MaxWords-3)], " "), len(list)-1)
+	}
+	m.state.EscalationHistory = last(append(m.state.EscalationHistory, Escalated{ID: e.ID, Summary: Summary(summary), Reason: clip(e.Reason, maxLine), Created: m.now}), maxHistory)
+	for i := range a.Alerts {
+		told := a.Alerts[i].Signature != "" && slices.Contains(e.Signatures, a.Alerts[i].Signature) ||
+			a.Alerts[i].Signature == "" && slices.ContainsFunc(list, func(p Pending) bool { return p.Summary == a.Alerts[i].Text })
+		if told {
+			a.Alerts[i].Escalation = e.ID
+		}
+	}
+	a.Pending, a.Raised = nil, m.now
+	m.raised = append(m.raised, e)
+}
+
+// compile says what was found, what it is on the mind as, and what it rests on.
+func (m *merge) compile(list []Pending) string {
+	var out strings.Builder
+	for i, p := range list {
+		var b strings.Builder
+		fmt.Fprintf(&b, "- %s (%s, importance %d, %s", p.Summary, p.Role, p.Importance, p.At.Format("2006-01-02 15:04"))
+		if p.Untrusted {
+			b.WriteString(", from what strangers wrote")
+		}
+		b.WriteString(")\n  why: " + p.Reason + "\n")
+		if e, c := m.state.find(p.Entry); e != nil {
+			fmt.Fprintf(&b, "  on its mind: %s, %s, strength %d: %s\n", e.ID, c, e.Strength, e.Summary)
+		}
+		for _, q := range p.Quotes {
+			b.WriteString("  observed: " + q + "\n")
+		}
+		if out.Len()+b.Len() > maxCompiled {
+			fmt.Fprintf(&out, "- and %d more\n", len(list)-i)
+			break
+		}
+		out.WriteString(b.String())
+	}
+	return out.String()
+}

@@ -1,0 +1,105 @@
+package subconscious
+
+import (
+	"maps"
+	"slices"
+
+	"ponder/mode/internal/text"
+)
+
+// bytesPerToken is how many bytes a token is taken to have.
+const bytesPerToken = 4
+
+// fit keeps the whole mind to its size: what is told of the past is shortened first, and
+// entries are pruned last, the weakest first.
+func (m *merge) fit() {
+	for _, shorten := range []func() bool{m.briefRoles, m.briefHistory, m.fewerFindings, m.fewerEscalated, m.fewerEntries, m.fewerRoles} {
+		for m.state.tokens() > MaxTokens && shorten() {
+		}
+	}
+}
+
+// tokens returns the size of a mind.
+func (m Mind) tokens() int { return (len(keyOf(m)) + bytesPerToken - 1) / bytesPerToken }
+
+// briefRoles shortens what roles found, once.
+func (m *merge) briefRoles() bool {
+	const brief = 80
+	done := true
+	for name, r := range m.state.ThreadState {
+		r.LastFindings = slices.Clone(r.LastFindings)
+		for i, s := range r.LastFindings {
+			r.LastFindings[i] = text.Clip(s, brief)
+			done = done && r.LastFindings[i] == s
+		}
+		m.state.ThreadState[name] = r
+	}
+	return !done
+}
+
+// briefHistory shortens why things were escalated, and what came of it, once.
+func (m *merge) briefHistory() bool {
+	const brief = 60
+	done := true
+	for i := range m.state.EscalationHistory {
+		h := &m.state.EscalationHistory[i]
+		short := *h
+		short.Reason, short.Outcome = text.Clip(h.Reason, brief), text.Clip(h.Outcome, brief)
+		done = done && short == *h
+		*h = short
+	}
+	return !done
+}
+
+// fewerFindings forgets the oldest of what roles found, but for the newest tick.
+func (m *merge) fewerFindings() bool {
+	done := true
+	for name, r := range m.state.ThreadState {
+		if len(r.LastFindings) > 1 {
+			done = false
+			r.LastFindings = slices.Clone(r.LastFindings[1:])
+			m.state.ThreadState[name] = r
+		}
+	}
+	return !done
+}
+
+// fewerEscalated forgets the oldest that was escalated and decided.
+func (m *merge) fewerEscalated() bool {
+	at := slices.IndexFunc(m.state.EscalationHistory, func(h Escalated) bool { return h.Outcome != "" })
+	if at < 0 {
+		return false
+	}
+	m.state.EscalationHistory = slices.Delete(m.state.EscalationHistory, at, at+1)
+	return true
+}
+
+// fewerEntries prunes the weakest entry of all.
+func (m *merge) fewerEntries() bool {
+	var from Category
+	var least Entry
+	for _, c := range categories {
+		if list := *m.state.list(c); len(list) > 0 {
+			if e := list[weakest(list)]; from == "" || weaker(e, least) < 0 {
+				from, least = c, e
+			}
+		}
+	}
+	if from == "" {
+		return false
+	}
+	m.cut(from, "the whole is too large")
+	return true
+}
+
+// fewerRoles forgets a role, the last by name, and then what was escalated.
+func (m *merge) fewerRoles() bool {
+	list := slices.Sorted(maps.Keys(m.state.ThreadState))
+	if len(list) > 0 {
+		delete(m.state.ThreadState, list[len(list)-1])
+		return true
+	}
+	n := len(m.state.EscalationHistory)
+	m.state.EscalationHistory = last(m.state.EscalationHistory, n-1)
+	return n > 0
+}

@@ -1,0 +1,78 @@
+package subconscious
+
+import (
+	"cmp"
+	"slices"
+)
+
+// categories are the lists of entries, and how many each may have at most.
+var categories = []Category{ActiveThreads, Patterns, Hunches, Insights}
+
+// size returns how many entries a category may have.
+func (c Category) size() int {
+	if c == Insights {
+		return 3
+	}
+	return 5
+}
+
+// list returns the entries of a category.
+func (m *Mind) list(c Category) *[]Entry {
+	switch c {
+	case Patterns:
+		return &m.Patterns
+	case Hunches:
+		return &m.Hunches
+	case Insights:
+		return &m.Insights
+	}
+	return &m.ActiveThreads
+}
+
+// find returns the entry of an id and its category, or nil.
+func (m *Mind) find(id string) (*Entry, Category) {
+	for _, c := range categories {
+		list := *m.list(c)
+		for i := range list {
+			if list[i].ID == id {
+				return &list[i], c
+			}
+		}
+	}
+	return nil, ""
+}
+
+// drop removes what is not wanted from a list that nobody else has.
+func drop[T any](list *[]T, unwanted func(T) bool) { *list = slices.DeleteFunc(*list, unwanted) }
+
+// weaker orders entries, those first that are pruned first: the weakest, of these those
+// that were not seen for the longest time, of these the oldest.
+func weaker(a, b Entry) int {
+	return cmp.Or(cmp.Compare(a.Strength, b.Strength), a.LastSeen.Compare(b.LastSeen), byID(a.ID, b.ID))
+}
+
+// byID orders ids with numbers in them by the numbers.
+func byID(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// weakest returns the place of the entry that is pruned first.
+func weakest(list []Entry) (at int) {
+	for i := range list {
+		if weaker(list[i], list[at]) < 0 {
+			at = i
+		}
+	}
+	return at
+}
+
+// last returns the last n of a list.
+func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
+
+// include appends what is not in a list yet, and keeps the last n.
+func include(list []string, n int, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return slices.Clone(last(list, n))
+}

@@ -1,0 +1,106 @@
+package subconscious
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// roles takes down how those fared that ran, and what they want others to look for.
+func (m *merge) roles() {
+	a := &m.state.Aside
+	hops := make(map[string]int) // of hints that these give
+	for _, r := range m.reports {
+		if _, done := hops[r.Role]; !done {
+			hops[r.Role] = m.given(r.Role)
+		}
+	}
+	for _, r := range m.reports {
+		m.remember(r)
+		for _, to := range slices.Sorted(maps.Keys(r.Hints)) {
+			m.hint(Hint{From: r.Role, To: to, Text: clip(r.Hints[to], maxHint), Tick: within(m.in.Tick, 0, maxNumber), Hops: hops[r.Role]})
+		}
+		if n := clip(r.Journal, maxLine); n != "" {
+			a.Journal[r.Role] = slices.Clone(last(append(a.Journal[r.Role], n), maxJournal))
+		}
+	}
+	for name := range hops {
+		a.Read[name] = max(a.Read[name], m.in.Given[name])
+	}
+	m.focus()
+}
+
+// given takes away the hint that a role was given, and returns the hops of those that
+// it gives: one more if it ran for a hint alone.
+func (m *merge) given(role string) int {
+	list := m.state.Aside.Hints
+	at := slices.IndexFunc(list, func(h Hint) bool { return h.To == role })
+	if at < 0 {
+		return 0
+	}
+	hops := 0
+	if m.in.Given[role] <= m.state.Aside.Read[role] {
+		hops = list[at].Hops + 1
+	}
+	m.state.Aside.Hints = slices.Delete(list, at, at+1)
+	return hops
+}
+
+// remember takes down what a role found.
+func (m *merge) remember(r Report) {
+	var found []string
+	news := false
+	for _, c := range m.claims {
+		if c.role.Name == r.Role {
+			found = append(found, c.Summary)
+			news = news || c.became != echo && c.became != suppressed
+		}
+	}
+	s := m.state.ThreadState[r.Role]
+	s.NoveltyPressure = min(s.NoveltyPressure+1, MaxPressure)
+	if news {
+		s.NoveltyPressure = 0
+	}
+	if len(found) == 0 {
+		found = []string{"nothing"}
+	}
+	s.LastFindings = lines(append(s.LastFindings, clip(strings.Join(found, "; "), maxLine)), lastTicks, maxLine)
+	m.state.ThreadState[r.Role] = s
+}
+
+// hint keeps a hint until its role runs, if the role is known and the hint did not come
+// from a hint that came from a hint.
+func (m *merge) hint(h Hint) {
+	if _, ok := m.by[h.To]; !ok || h.To == h.From || h.Text == "" || h.Hops > 1 {
+		return
+	}
+	list := &m.state.Aside.Hints
+	drop(list, func(o Hint) bool { return o.From == h.From && o.To == h.To && o.Tick < h.Tick }) // the newer one counts
+	*list = last(append(*list, h), maxHints)
+}
+
+// focus shows each role the first of its hints. They queue, so that it is the turn of
+// each of the others.
+func (m *merge) focus() {
+	for name := range m.by {
+		first := ""
+		if at := slices.IndexFunc(m.state.Aside.Hints, func(h Hint) bool { return h.To == name }); at >= 0 {
+			first = m.state.Aside.Hints[at].Text
+		}
+		s, ok := m.state.ThreadState[name]
+		if s.FocusHint = first; ok || first != "" {
+			if s.LastFindings == nil {
+				s.LastFindings = []string{}
+			}
+			m.state.ThreadState[name] = s
+		}
+	}
+}
+
+// bySeq orders observations as they came.
+func bySeq(a, b Seen) int {
+	if a.Seq != b.Seq {
+		return int(within(a.Seq-b.Seq, -1, 1))
+	}
+	return strings.Compare(a.ID, b.ID)
+}

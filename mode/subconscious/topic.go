@@ -1,0 +1,135 @@
+package subconscious
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// habituation is how long it takes until a topic weighs one importance more again.
+const habituation = time.Hour
+
+// habit sets the weight of a finding: its importance, less for each time that its
+// role had the topic of late. It returns whether it had.
+func (m *merge) habit(c *claim) bool {
+	c.weight = c.Importance
+	list := m.state.Aside.Topics
+	at := slices.IndexFunc(list, func(t Topic) bool {
+		return t.Role == c.role.Name && m.texts.same(c.text, m.texts.read(t.Text))
+	})
+	t := Topic{Role: c.role.Name, Text: c.Summary, Last: m.now}
+	if at >= 0 {
+		t = list[at]
+		m.state.Aside.Topics = slices.Delete(list, at, at+1)
+		back := int(within(m.now.Sub(t.Last)/habituation, 0, maxTimes))
+		if t.Times = max(0, t.Times-back); t.Times == 0 {
+			t.Last = m.now
+		} else {
+			t.Last = t.Last.Add(time.Duration(back) * habituation)
+		}
+		c.weight = max(0, c.weight-t.Times)
+	}
+	had := t.Times > 0
+	t.Times = min(t.Times+1, maxTimes)
+	m.state.Aside.Topics = last(append(m.state.Aside.Topics, t), maxTopics)
+	return had
+}
+
+// silenced returns why a finding is of no more interest, or "": it is of a topic that
+// was settled, and rests on nothing that was not known then.
+func (m *merge) silenced(c *claim) string {
+	for _, t := range m.state.Aside.Settled {
+		topic := m.texts.read(t.Text)
+		if !m.texts.same(topic, c.text) && !m.texts.names(topic, c.text) && !(m.sameFacts(c, t.Signature) && m.texts.near(topic, c.text)) {
+			continue
+		}
+		switch {
+		case t.Forgotten:
+			return "it was forgotten"
+		case !slices.ContainsFunc(c.rests, t.isNew):
+			return "it is resolved"
+		}
+	}
+	return ""
+}
+
+// isNew reports whether an observation is of a fact that was not known when the topic
+// was settled.
+func (t Settled) isNew(o Seen) bool {
+	s := signature(o)
+	return o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
+}
+
+// rearm forgets that a fact was known when a topic was settled, where the subject is
+// in another state by now: should it return, that will be news.
+func (m *merge) rearm() {
+	for i := range m.state.Aside.Settled {
+		t := &m.state.Aside.Settled[i]
+		if t.Forgotten || len(t.Signature) == 0 {
+			continue
+		}
+		for _, o := range m.in.Seen {
+			s := signature(o)
+			if subject := subjectOf(s); subject != "" && t.isNew(o) {
+				drop(&t.Signature, func(known string) bool { return subjectOf(known) == subject })
+			}
+		}
+	}
+}
+
+// subjectOf returns the part of a signature that says what it is about.
+func subjectOf(signature string) string {
+	i := strings.LastIndexByte(signature, '|')
+	return signature[:max(0, i)]
+}
+
+// ground finds what a finding rests on. What only repeats an entry is nothing.
+func (m *merge) ground(c *claim) {
+	for _, id := range c.Rests {
+		o, ok := m.in.Seen[id]
+		if ok && !slices.ContainsFunc(c.rests, func(x Seen) bool { return x.ID == o.ID }) {
+			c.rests = append(c.rests, o)
+		}
+	}
+	slices.SortFunc(c.rests, bySeq)
+	c.rests = last(c.rests, maxRests)
+	c.due = c.Due
+	for _, o := range c.rests {
+		c.untrusted = c.untrusted || o.Untrusted
+		if c.Due.IsZero() && !o.Due.IsZero() && (c.due.IsZero() || o.Due.Before(c.due)) {
+			c.due = plain(o.Due)
+		}
+	}
+	c.untrusted = c.untrusted || m.tainted(c)
+	drop(&c.rests, m.repeats)
+	c.new = len(c.rests) > 0
+}
+
+// repeats reports whether an observation says no more than an entry does that is not
+// from it: it was recalled, quoted or told to somebody.
+func (m *merge) repeats(o Seen) bool {
+	subject := subjectOf(signature(o))
+	own := isOwn(o.Sensor)
+	for id, e := range m.before {
+		about := m.state.Aside.About[id]
+		if slices.Contains(about.Rests, o.ID) || !own && subject != "" && slices.ContainsFunc(about.Signature, func(s string) bool { return subjectOf(s) == subject }) {
+			continue
+		}
+		for _, s := range append(about.Said, e.Summary) {
+			if m.texts.same(m.texts.read(o.Content), m.texts.read(s)) || own && m.texts.names(m.texts.read(s), m.texts.read(o.Content)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOwn reports whether a sensor sees what Ponder itself wrote.
+func isOwn(sensor string) bool {
+	return slices.Contains([]string{"own", "threads", "memory", "sessions", "conversations", deliverySensor}, sensorKind(sensor))
+}
+
+// tainted reports whether a finding names an entry that may be of strangers.
+func (m *merge) tainted(c *claim) bool {
+	return slices.ContainsFunc(c.Reinforces, func(id string) bool { return m.state.Aside.About[id].Untrusted })
+}
