@@ -1,0 +1,76 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Bounds of what a desktop is asked to show.
+const (
+	maxShown    = 400 // bytes
+	desktopTime = 10 * time.Second
+)
+
+// Desktop returns the channel "desktop", which shows a message with notify-send, or
+// osascript on macOS. That they are missing is an error of Send.
+func Desktop() Channel { return desktop(runtime.GOOS) }
+
+func desktop(system string) Channel {
+	return Channel{Name: "desktop", Send: func(ctx context.Context, m Message) error {
+		argv, err := argvOf(system, m.cleaned())
+		if err != nil {
+			return err
+		}
+		return run(ctx, argv)
+	}}
+}
+
+// run runs a program whose output nobody needs.
+func run(ctx context.Context, argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fmt.Errorf("notify the desktop: %s is not installed: install it, or take \"desktop\" off the channels", argv[0])
+	}
+	ctx, cancel := context.WithTimeout(ctx, desktopTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("notify the desktop with %s: %w", argv[0], err)
+	}
+	return nil
+}
+
+// argvOf returns the command that shows a clean message. The texts are arguments of
+// their own, so no shell and no script reads them.
+func argvOf(system string, m Message) ([]string, error) {
+	title := clip("Ponder: "+m.Title, maxTitle)
+	text := oneLine(m.Text)
+	if m.Untrusted {
+		text = clip(text, maxShown-80) + " (from text that somebody else wrote)"
+	}
+	text = clip(text, maxShown)
+	switch system {
+	case "darwin":
+		return []string{"osascript",
+			"-e", "on run argv",
+			"-e", "display notification (item 2 of argv) with title (item 1 of argv)",
+			"-e", "end run", title, text}, nil
+	case "windows", "js", "wasip1", "plan9":
+		return nil, errors.New("notify the desktop: this system is not supported: take \"desktop\" off the channels")
+	}
+	urgency := "normal"
+	if m.Importance >= 9 {
+		urgency = "critical"
+	}
+	return []string{"notify-send", "--app-name=Ponder", "--urgency=" + urgency, "--", title, markup.Replace(text)}, nil
+}
+
+// markup keeps what a text has from being read as markup, which notification
+// servers do with the body.
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -1,0 +1,230 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	stdmail "net/mail"
+	"net/smtp"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-message/mail"
+)
+
+// MailOptions say how mail is sent.
+type MailOptions struct {
+	Name        string   // of the channel; "mail" if empty
+	Server      string   // host:port
+	Security    string   // "tls" from the first byte, "starttls", or "none" to a server on this machine; by the port if empty: 465 is tls, others starttls
+	User        string   // who signs in; nobody if empty
+	PasswordEnv string   // the variable with the password
+	From        string   // an address
+	To          []string // addresses
+	TLS         *tls.Config
+}
+
+// mailTime is how long it may take to send a message.
+const mailTime = 30 * time.Second
+
+// A postman sends mail.
+type postman struct {
+	MailOptions
+	host     string
+	password string
+	from     *mail.Address
+	to       []*mail.Address
+}
+
+// Mail returns a channel that sends messages by SMTP, each with a Message-ID that is
+// made of its ID, so that mail programs know a second copy for what it is.
+func Mail(o MailOptions) (Channel, error) {
+	if o.Name == "" {
+		o.Name = "mail"
+	}
+	p, err := newPostman(o)
+	if err != nil {
+		return Channel{}, fmt.Errorf("%s: %w", o.Name, err)
+	}
+	return Channel{Name: o.Name, Send: p.send}, nil
+}
+
+func newPostman(o MailOptions) (*postman, error) {
+	p := &postman{MailOptions: o}
+	host, port, err := net.SplitHostPort(o.Server)
+	if err != nil || host == "" {
+		return nil, fmt.Errorf("server %q must be host:port", o.Server)
+	}
+	p.host = host
+	if p.Security == "" {
+		p.Security = map[bool]string{true: "tls", false: "starttls"}[port == "465"]
+	}
+	switch {
+	case p.Security == "none" && !loopback(host):
+		return nil, errors.New(`security "none" is for a server on this machine only: use "tls" or "starttls"`)
+	case p.Security != "none" && p.Security != "tls" && p.Security != "starttls":
+		return nil, fmt.Errorf(`security %q must be "tls" or "starttls"`, p.Security)
+	}
+	if o.User != "" {
+		if p.password = os.Getenv(o.PasswordEnv); o.PasswordEnv == "" || p.password == "" {
+			return nil, fmt.Errorf("set the variable that password_env names (%q) to the password of %s", o.PasswordEnv, o.User)
+		}
+	}
+	return p, p.address()
+}
+
+// address reads the addresses.
+func (p *postman) address() error {
+	from, err := parseAddress(p.From)
+	if err != nil {
+		return fmt.Errorf("from: %w", err)
+	}
+	p.from = from
+	for _, text := range p.To {
+		to, err := parseAddress(text)
+		if err != nil {
+			return fmt.Errorf("to: %w", err)
+		}
+		p.to = append(p.to, to)
+	}
+	if len(p.to) == 0 {
+		return errors.New("to must have an address")
+	}
+	return nil
+}
+
+func parseAddress(text string) (*mail.Address, error) {
+	a, err := stdmail.ParseAddress(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") {
+		return nil, fmt.Errorf("%q is not an address", oneLine(text))
+	}
+	return &mail.Address{Name: a.Name, Address: a.Address}, nil
+}
+
+// send implements [Channel.Send].
+func (p *postman) send(ctx context.Context, m Message) error {
+	text, err := p.write(m.cleaned())
+	if err != nil {
+		return fmt.Errorf("write a mail: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, mailTime)
+	defer cancel()
+	err = p.deliver(ctx, text)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("the mail server %s does not answer in time", p.Server)
+	case err != nil:
+		return fmt.Errorf("send mail by %s: %w", p.Server, p.hide(err))
+	}
+	return nil
+}
+
+// hide takes the password out of an error, should a server have repeated it.
+func (p *postman) hide(err error) error {
+	text := err.Error()
+	if p.password != "" {
+		text = strings.ReplaceAll(text, p.password, "***")
+	}
+	return errors.New(clip(oneLine(text), maxSource))
+}
+
+// write returns a clean message as a mail. All that is in its header is encoded or of
+// our own making, so a text cannot add to it.
+func (p *postman) write(m Message) ([]byte, error) {
+	var h mail.Header
+	h.SetDate(m.At)
+	h.SetAddressList("From", []*mail.Address{p.from})
+	h.SetAddressList("To", p.to)
+	h.SetSubject("Ponder: " + oneLine(m.Title))
+	_, domain, _ := strings.Cut(p.from.Address, "@")
+	h.SetMessageID(token(m.ID) + "@" + domain)
+	h.Set("Auto-Submitted", "auto-generated")
+	h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
+	h.Set("Content-Transfer-Encoding", "quoted-printable")
+	var b bytes.Buffer
+	w, err := mail.CreateSingleInlineWriter(&b, h)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(w, strings.ReplaceAll(m.body(), "\n", "\r\n")+"\r\n"); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// deliver hands a mail to the server.
+func (p *postman) deliver(ctx context.Context, text []byte) error {
+	conn, err := p.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // ends whatever waits
+	defer stop()
+	c, err := smtp.NewClient(conn, p.host)
+	if err != nil {
+		return err
+	}
+	if p.Security == "starttls" {
+		if ok, _ := c.Extension("STARTTLS"); !ok {
+			return errors.New("the server has no STARTTLS")
+		}
+		if err := c.StartTLS(p.tls()); err != nil {
+			return err
+		}
+	}
+	if p.User != "" {
+		if err := c.Auth(smtp.PlainAuth("", p.User, p.password, p.host)); err != nil {
+			return err
+		}
+	}
+	return p.hand(c, text)
+}
+
+// hand says who the mail is from and for, and what it is.
+func (p *postman) hand(c *smtp.Client, text []byte) error {
+	if err := c.Mail(p.from.Address); err != nil {
+		return err
+	}
+	for _, to := range p.to {
+		if err := c.Rcpt(to.Address); err != nil {
+			return err
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_ = c.Quit() // it has the mail
+	return nil
+}
+
+func (p *postman) dial(ctx context.Context) (net.Conn, error) {
+	if p.Security == "tls" {
+		return (&tls.Dialer{Config: p.tls()}).DialContext(ctx, "tcp", p.Server)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", p.Server)
+}
+
+func (p *postman) tls() *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if p.TLS != nil {
+		c = p.TLS.Clone()
+	}
+	c.ServerName = p.host
+	return c
+}
