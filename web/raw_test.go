@@ -25,23 +25,34 @@ func TestRaw(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "image/gif") // whatever it says
+		w.Header().Set("ETag", `"v1"`)
+		if r.Header.Get("If-None-Match") == `"v1"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 		io.WriteString(w, feed)
 	})
 	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, MaxBytes: 1000})
-	got, err := f.Raw(t.Context(), s.URL+"/feed?key=secret")
-	if err != nil || string(got) != feed {
-		t.Fatalf("%q, %v", got, err)
+	got, err := f.Raw(t.Context(), RawRequest{URL: s.URL + "/feed?key=secret"})
+	if err != nil || string(got.Body) != feed || got.Status != 200 || got.ETag != `"v1"` {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if same, err := f.Raw(t.Context(), RawRequest{URL: s.URL + "/feed?key=secret", ETag: got.ETag}); err != nil || same.Status != http.StatusNotModified || len(same.Body) > 0 {
+		t.Errorf("what is the same: %+v, %v", same, err)
+	}
+	if _, err := f.Raw(t.Context(), RawRequest{URL: s.URL + "/feed", MaxBytes: 5}); !errors.Is(err, ErrTooBig) {
+		t.Errorf("what is larger than wanted: %v", err)
 	}
 	var status *StatusError
 	for path, ok := range map[string]func(error) bool{
 		"/large?key=secret": func(err error) bool { return errors.Is(err, ErrTooBig) }, "/gone?key=secret": func(err error) bool { return errors.As(err, &status) },
 		"/inside?key=secret": func(err error) bool { return errors.Is(err, ErrRefused) },
 	} {
-		if _, err := f.Raw(t.Context(), s.URL+path); err == nil || !ok(err) || strings.Contains(err.Error(), "secret") {
+		if _, err := f.Raw(t.Context(), RawRequest{URL: s.URL + path}); err == nil || !ok(err) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := fetcher(t, Options{}).Raw(t.Context(), s.URL+"/feed"); !errors.Is(err, ErrRefused) {
+	if _, err := fetcher(t, Options{}).Raw(t.Context(), RawRequest{URL: s.URL + "/feed"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("of a host that is not public: %v", err)
 	}
 }
