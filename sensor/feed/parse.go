@@ -1,0 +1,154 @@
+package feed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+
+	"ponder/sensor"
+)
+
+// maxDepth is how deep elements of a feed may stand in others.
+const maxDepth = 500
+
+// An item is one of a feed.
+type item struct {
+	id, hash     string
+	title, begin string
+	link         string
+	at           time.Time // zero: unknown
+}
+
+// parse reads a feed. Its items are the newest first, if all say when they are from, and
+// else in their order.
+func parse(ctx context.Context, body []byte, base string) (*version, error) {
+	if err := shallow(ctx, body); err != nil {
+		return nil, err
+	}
+	parsed, err := read(body)
+	if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
+		return nil, errors.New("what is there is no RSS, Atom or JSON feed: check the address")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it is broken: %s", sensor.Line(err.Error(), 200))
+	}
+	v := &version{title: words(parsed.Title, 100)}
+	for _, p := range parsed.Items {
+		if it, ok := itemOf(p, base); ok && len(v.items) < maxItems {
+			v.items = append(v.items, it)
+		}
+	}
+	if !slices.ContainsFunc(v.items, func(it item) bool { return it.at.IsZero() }) {
+		slices.SortStableFunc(v.items, func(a, b item) int { return b.at.Compare(a.at) })
+	}
+	return v, nil
+}
+
+// read is gofeed, which panics at some of what is broken.
+func read(body []byte) (parsed *gofeed.Feed, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cannot be read: %v", p)
+		}
+	}()
+	return gofeed.NewParser().Parse(bytes.NewReader(body))
+}
+
+// shallow refuses what would take a parser deeper than any feed goes.
+func shallow(ctx context.Context, body []byte) error {
+	if rest := bytes.TrimLeft(body, "\ufeff \t\r\n"); len(rest) == 0 || rest[0] != '<' {
+		return nil // not XML; the decoder of JSON has a limit of its own
+	}
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.Strict = false
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	for depth, n := 0, 0; ; n++ {
+		token, err := d.RawToken()
+		if err != nil || n%1000 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx) // the parser will say what is wrong
+		}
+		switch token.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+		if depth > maxDepth {
+			return fmt.Errorf("its elements stand more than %d deep in each other", maxDepth)
+		}
+	}
+}
+
+func itemOf(p *gofeed.Item, base string) (item, bool) {
+	if p == nil {
+		return item{}, false
+	}
+	it := item{title: words(p.Title, 200), begin: words(cmp.Or(p.Description, p.Content), sensor.MaxText), link: absolute(p.Link, base)}
+	if at := cmp.Or(p.PublishedParsed, p.UpdatedParsed); at != nil {
+		it.at = *at
+	}
+	it.id = cmp.Or(p.GUID, it.link, it.title, it.begin)
+	if it.id == "" || it.title+it.begin == "" {
+		return item{}, false
+	}
+	it.hash = sensor.Hash(it.id) + sensor.Hash("item "+it.id)
+	return it, true
+}
+
+// text returns what is told of an item.
+func (it item) text(feed string) string {
+	text := it.title
+	if it.begin != "" && it.begin != it.title {
+		if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?:") {
+			text += "."
+		}
+		text = strings.TrimSpace(text + " " + it.begin)
+	}
+	if feed == "" {
+		return text
+	}
+	return feed + ": " + text
+}
+
+// absolute returns a link as it is from everywhere, or "" if it leads nowhere on the web.
+func absolute(link, base string) string {
+	u, err := url.Parse(strings.TrimSpace(link))
+	if err != nil || link == "" {
+		return ""
+	}
+	if from, err := url.Parse(base); err == nil {
+		u = from.ResolveReference(u)
+	}
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+var (
+	hidden = regexp.MustCompile(`(?is)<!--.*?(?:-->|$)|<script\b.*?(?:</script\s*>|$)|<style\b.*?(?:</style\s*>|$)`)
+	tags   = regexp.MustCompile(`(?s)</?[a-zA-Z!?][^>]*(?:>|$)`)
+	inline = regexp.MustCompile(`(?i)</?(?:a|abbr|b|code|em|i|q|s|small|span|strong|sub|sup|u|wbr)\b[^>]*>`)
+)
+
+// words returns the words of HTML as a line of at most max bytes.
+func words(markup string, max int) string {
+	markup = markup[:min(len(markup), 64<<10)]
+	markup = hidden.ReplaceAllLiteralString(markup, " ")
+	markup = inline.ReplaceAllLiteralString(markup, "")
+	markup = tags.ReplaceAllLiteralString(markup, " ")
+	return sensor.Line(html.UnescapeString(markup), max)
+}
