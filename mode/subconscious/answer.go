@@ -93,6 +93,7 @@ type checker struct {
 	state State
 	shown []labelled
 	types []string
+	have  [][]string // stems of what was shown
 }
 
 // findings returns those findings that say something, each once.
@@ -131,7 +132,7 @@ func tells(s string) bool {
 func (c *checker) typeOf(word string) string {
 	word = strings.Trim(strings.ToLower(word), " .:*_`'\"[]()")
 	for _, t := range c.types {
-		if word == t || word == t+"s" || len(word) >= 4 && strings.HasPrefix(t, word) {
+		if word == t || stemOf(word) == stemOf(t) || len(word) >= 4 && strings.HasPrefix(t, word) {
 			return t
 		}
 	}
@@ -180,7 +181,8 @@ func readTime(s string) time.Time {
 func (c *checker) hints(list []wantedHint) map[string]string {
 	there, out := others(c.role.Name, c.state), make(map[string]string)
 	for _, h := range list {
-		to, text := strings.TrimPrefix(strings.ToLower(bare(h.Role)), "the "), clip(unseen(h.LookFor), maxHint)
+		to, text := strings.ToLower(bare(h.Role)), clip(unseen(h.LookFor), maxHint)
+		to = strings.TrimPrefix(strings.TrimPrefix(to, "the "), "the_")
 		if slices.Contains(there, to) && out[to] == "" && tells(text) && len(out) < mostHints {
 			out[to] = text
 		}

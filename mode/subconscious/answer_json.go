@@ -24,6 +24,12 @@ func answerInJSON(text string) (a answered, ok bool) {
 	if json.Unmarshal(js, &v) != nil {
 		return a, false
 	}
+	if inner, isText := v.(string); isText { // JSON in JSON
+		if js, err = llm.Repair(inner); err != nil || json.Unmarshal(js, &v) != nil {
+			return a, false
+		}
+		text = inner
+	}
 	for range 3 { // such as {"report": {"findings": [...]}}
 		m, isObject := v.(map[string]any)
 		if !isObject {
@@ -38,10 +44,17 @@ func answerInJSON(text string) (a answered, ok bool) {
 		}
 	}
 	list, isList := v.([]any)
-	if a.findings = findingsIn(list); !isList || len(list) > 0 && len(a.findings) == 0 {
+	if !isList || !begins(text) { // labels in a line, as in "RESTS ON: [o1]"
 		return a, false
 	}
-	return a, true
+	a.findings = findingsIn(list)
+	return a, len(a.findings) > 0 || len(list) == 0
+}
+
+// begins reports whether an answer begins with a list, or with the fence around one.
+func begins(answer string) bool {
+	answer = strings.TrimSpace(answer)
+	return strings.HasPrefix(answer, "[") || strings.HasPrefix(answer, "```")
 }
 
 // answer reads an object as an answer, and reports whether it is one.

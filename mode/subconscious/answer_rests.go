@@ -8,55 +8,47 @@ import (
 )
 
 // observations returns the ids of the observations that a finding rests on: those whose
-// labels it gives, and those of strangers whose words it has or that it may come from.
-// So a text that makes a role leave out where a finding is from is its source all the same.
+// labels it gives, and those of strangers whose words it has. So a text that makes a role
+// name another source, or none, is a source all the same.
 func (c *checker) observations(summary string, lists ...[]string) (ids []string) {
-	add := func(l labelled) {
-		if !slices.Contains(ids, l.ID) && len(ids) < maxRests {
-			ids = append(ids, l.ID)
-		}
+	cited := make(map[string]bool)
+	for _, ref := range slices.Concat(lists...) {
+		cited[strings.ToLower(bare(ref))] = true
 	}
 	stems := stemsOf(summary)
-	borne := false // by something that no stranger wrote
-	for _, ref := range slices.Concat(lists...) {
-		for _, l := range c.shown {
-			if l.label == strings.ToLower(bare(ref)) || l.ID == bare(ref) {
-				add(l)
-				borne = borne || !l.Untrusted && common(stems, l) >= min(2, len(stems))
-			}
-		}
-	}
-	strangers := false
-	for _, l := range c.shown {
-		if l.Untrusted && (slices.Contains(ids, l.ID) || common(stems, l) >= max(2, (len(stems)+1)/2)) {
-			add(l)
-			strangers = true
-		}
-	}
-	if borne || strangers {
-		return ids
-	}
-	return c.closest(stems, ids)
-}
-
-// closest adds to the ids of observations the one of a stranger that has the most words of
-// a finding, the newest of equals, for a finding that nothing bears out may come from it.
-func (c *checker) closest(stems []string, ids []string) []string {
-	most, at := -1, -1
+	half := max(1, (len(stems)+1)/2)
+	borne, most, closest := 0, 0, "" // by what strangers did not write; by what they did
 	for i, l := range c.shown {
-		if n := common(stems, l); l.Untrusted && n >= most {
-			most, at = n, i
+		n := common(stems, c.stems(i))
+		switch {
+		case cited[l.label] || cited[strings.ToLower(l.ID)] || l.Untrusted && n >= max(2, half):
+			ids = append(ids, l.ID)
+			if !l.Untrusted {
+				borne = max(borne, n)
+			}
+		case l.Untrusted && n >= max(1, most):
+			most, closest = n, l.ID
 		}
 	}
-	if at < 0 {
-		return ids
+	if borne < half && most > borne {
+		ids = append(ids, closest)
 	}
-	return append(ids[:min(len(ids), maxRests-1)], c.shown[at].ID)
+	return last(ids, maxRests)
 }
 
-// common returns how many of some stems an observation has.
-func common(stems []string, l labelled) (n int) {
-	have := stemsOf(l.Subject + " " + l.Content)
+// stems returns the stems of what was shown at a place.
+func (c *checker) stems(i int) []string {
+	if c.have == nil {
+		c.have = make([][]string, len(c.shown))
+	}
+	if c.have[i] == nil {
+		c.have[i] = stemsOf(c.shown[i].Subject + " " + clip(c.shown[i].Content, maxContent))
+	}
+	return c.have[i]
+}
+
+// common returns how many of some stems are among others.
+func common(stems, have []string) (n int) {
 	for _, s := range stems {
 		if slices.Contains(have, s) {
 			n++
@@ -66,25 +58,26 @@ func common(stems []string, l labelled) (n int) {
 }
 
 // stemsOf returns the stems of the words of a text that say what it is about, each once.
-func stemsOf(s string) (list []string) {
-	lang, _ := words.Detect(s)
-	words.Tokens(s, func(t words.Token) {
-		word := s[t.Start:t.End]
-		if words.Stop(word, "en") || words.Stop(word, lang) {
-			return
-		}
-		if stem := words.Stem(word, stemming(lang)); !slices.Contains(list, stem) {
+func stemsOf(s string) []string {
+	list := []string{}
+	for _, w := range wordsOf(unseen(s)) {
+		if stem := stemOf(w.folded); !isStop(w.folded) && !slices.Contains(list, stem) {
 			list = append(list, stem)
 		}
-	})
+	}
 	return list
 }
 
-// stemming returns the language whose stems are compared where short texts do not tell:
-// English.
-func stemming(lang words.Language) words.Language {
-	if lang == "" {
-		return "en"
+// stemOf returns what a folded word is compared by. Texts of a few words do not tell
+// their language, so it is the same for all.
+func stemOf(folded string) string { return words.Stem(folded, "en") }
+
+// isStop reports whether a folded word says nothing of what a text is about.
+func isStop(folded string) bool {
+	for _, lang := range []words.Language{"en", "de", "fr", "es"} {
+		if words.Stop(folded, lang) {
+			return true
+		}
 	}
-	return lang
+	return false
 }

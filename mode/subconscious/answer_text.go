@@ -79,7 +79,7 @@ func (a *answered) set(label, value string) {
 // labelOf splits a line that begins with a label: "2. **Finding:** text".
 func labelOf(line string) (label, value string) {
 	i := strings.IndexAny(line, ":：")
-	if i < 0 || i > maxHead {
+	if i < 0 || i > maxHead || strings.ContainsAny(line[:i], `{}"`) {
 		return "", ""
 	}
 	head := strings.FieldsFunc(strings.ToLower(line[:i]), func(r rune) bool { return !unicode.IsLetter(r) })

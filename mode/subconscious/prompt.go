@@ -36,13 +36,13 @@ const answerTokens = 700
 
 // Bounds of the parts of a prompt, in bytes. They leave room for [maxShownSize].
 const (
-	maxMind      = 2300
+	maxMind      = 2200
 	maxMindLine  = 150
-	maxSettling  = 500
+	maxSettling  = 400
 	maxHad       = 400
 	maxTold      = 400
 	maxNotes     = 400
-	maxLast      = 600
+	maxLast      = 500
 	maxPartLine  = 160
 	maxOthers    = 200
 	topicsShown  = 10

@@ -15,7 +15,7 @@ import (
 // Bounds of a role that is read from a file.
 const (
 	maxRoleFile   = 16 << 10 // bytes
-	maxRolePrompt = 2000     // bytes
+	maxRolePrompt = 1800     // bytes
 	maxRoleDoc    = 200      // bytes
 	maxRoleReads  = 20       // kinds of sensors
 	maxRoleTypes  = 12

@@ -146,10 +146,20 @@ var steps = []struct {
 }
 
 // over are states of what is not to be waited for any more.
-var over = []string{"cancelled", "canceled", "removed", "deleted", "done", "completed", "ended", "past", "moved away", "resolved", "answered", "closed", "declined"}
+var over = []string{"cancelled", "canceled", "removed", "deleted", "gone", "done", "completed", "finished", "ended", "past", "resolved", "answered", "closed", "declined"}
 
 // isOver reports whether the state of an observation says that its subject is over.
-func isOver(o Seen) bool { return slices.Contains(over, strings.ToLower(strings.TrimSpace(o.State))) }
+func isOver(o Seen) bool { return slices.Contains(over, stateWord(o)) }
+
+// stateWord returns the first word of a state, which a sensor may tell from others of the
+// same name by what follows.
+func stateWord(o Seen) string {
+	word := strings.ToLower(strings.TrimSpace(o.State))
+	if end := strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }); end >= 0 {
+		word = word[:end]
+	}
+	return word
+}
 
 // near says in words how soon an observation is due; "" if it is past, over, or far.
 func (f *finder) near(o Seen) string {
@@ -199,7 +209,7 @@ func (f *finder) stale() {
 		return
 	}
 	for _, o := range f.seen {
-		if sensorKind(o.Sensor) == "own" && slices.Contains(quiet, strings.ToLower(strings.TrimSpace(o.State))) {
+		if isOwn(o.Sensor) && slices.Contains(quiet, stateWord(o)) {
 			f.add(kind, o.Content, f.why(o, o.Level, ""), cmp.Or(o.Level, staleImport), o)
 		}
 	}

@@ -47,9 +47,7 @@ func (f *finder) promises() {
 		return
 	}
 	for i, o := range f.seen {
-		switch sensorKind(o.Sensor) {
-		case "own", "mail":
-		default:
+		if !isOwn(o.Sensor) && sensorKind(o.Sensor) != "mail" {
 			continue
 		}
 		sentence := promise(o.Content)

@@ -34,24 +34,22 @@ var commonStems = func() map[string]bool {
 			continue
 		}
 		for _, w := range strings.Fields(line) {
-			set[words.Fold(w)] = true
-			set[words.Stem(w, "en")] = true
-			set[words.Stem(w, "de")] = true
+			folded := words.Fold(w)
+			set[folded], set[stemOf(folded)] = true, true
 		}
 	}
 	return set
 }()
 
-// A return is a rare word with the observations and the days that have it.
+// A returning is a rare word with the observations and the days that have it.
 type returning struct {
-	term   string // as it was first written
-	stem   string
-	in     []int // places in finder.seen
-	kinds  map[string]bool
-	days   map[string]bool
-	entry  string // that has it, of another sensor
-	reads  string // what that says
-	firsts int
+	term  string // as it was first written
+	stem  string
+	in    []int // places in finder.seen
+	kinds map[string]bool
+	days  map[string]bool
+	entry string // that has it, of another sensor
+	reads string // what that says
 }
 
 // repeated finds rare words that come from several sensors or on several days. A word may
@@ -176,17 +174,13 @@ type term struct{ term, stem string }
 // everyday life and work, no numbers and dates.
 func rare(s string) (list []term) {
 	s = clip(unseen(s), 2*maxLine)
-	lang, _ := words.Detect(s)
 	for _, w := range wordsOf(s) {
-		text := s[w.start:w.end]
-		if len(list) == mostTermsOf || !mayBeRare(w.folded) || words.Stop(text, "en") || words.Stop(text, "de") || words.Stop(text, lang) {
+		stem := stemOf(w.folded)
+		if len(list) == mostTermsOf || !mayBeRare(w.folded) || isStop(w.folded) || commonStems[w.folded] || commonStems[stem] ||
+			slices.ContainsFunc(list, func(t term) bool { return t.stem == stem }) {
 			continue
 		}
-		stem := words.Stem(text, stemming(lang))
-		if commonStems[w.folded] || commonStems[stem] || slices.ContainsFunc(list, func(t term) bool { return t.stem == stem }) {
-			continue
-		}
-		list = append(list, term{text, stem})
+		list = append(list, term{s[w.start:w.end], stem})
 	}
 	return list
 }
@@ -208,9 +202,8 @@ func mayBeRare(w string) bool {
 // snippet returns the words of a text around the one of a stem.
 func snippet(s, stem string) string {
 	s = clip(unseen(s), 2*maxLine)
-	lang, _ := words.Detect(s)
 	list := wordsOf(s)
-	at := slices.IndexFunc(list, func(w word) bool { return words.Stem(s[w.start:w.end], stemming(lang)) == stem })
+	at := slices.IndexFunc(list, func(w word) bool { return stemOf(w.folded) == stem })
 	if at < 0 {
 		return clip(s, 60)
 	}
