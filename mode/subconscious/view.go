@@ -1,6 +1,8 @@
 package subconscious
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"ponder"
@@ -18,26 +20,138 @@ type View struct {
 	Decided   []ponder.Event
 	Delivered map[string]map[string]time.Time // by escalation and channel
 	Cursors   map[string][]byte               // of sensors
-	Spent     ponder.Cost                     // of runs that have finished, all in all
+	Spent     ponder.Cost                     // of all calls
+
+	roles  []Role
+	knows  knowledge
+	open   map[ponder.RunID]bool // ticks at work
+	decide map[string]bool       // by id of escalations: decided
+	days   map[string]ponder.Cost
 }
 
 // A Ticked is a tick, as it was merged.
 type Ticked struct {
 	Tick
-	Seq   ponder.Seq // of its event
-	State State      // after it
-	Back  int        // the tick whose state was restored, where it is no tick but a rollback
+	Seq   ponder.Seq   // of its event
+	Run   ponder.RunID // that merged it
+	Spent ponder.Cost  // of all calls of the run, those that came to nothing among them
+	Back  int          // the tick whose state was restored, where it is no tick but a rollback
 }
 
-// NewView returns the view of a thread without events.
-func NewView() View { return View{State: NewState()} }
+// Delivery is the sensor of what users were told: an observation whose subject is the id
+// of an escalation, and whose state is the channel on which it was delivered.
+const Delivery = deliverySensor
 
-// Apply returns the view after an event.
-func (v View) Apply(ev ponder.Event) View { return v }
+// NewView returns the view of a thread without events, for which there are these roles;
+// without any, the four that there are without any configuration.
+func NewView(roles ...Role) View {
+	if len(roles) == 0 {
+		roles = DefaultRoles()
+	}
+	k := newKnowledge()
+	return View{
+		State: k.State, knows: k, roles: roles, Waiting: make(map[string]int), Delivered: make(map[string]map[string]time.Time),
+		Cursors: make(map[string][]byte), open: make(map[ponder.RunID]bool), decide: make(map[string]bool), days: make(map[string]ponder.Cost),
+	}
+}
 
-// Due reports whether a tick would have something to do, and why or why not in words.
-func (v View) Due(o Options, now time.Time) (due bool, why string) { return false, "" }
+// Apply returns the view after an event. The one before it is not to be used any more.
+func (v View) Apply(ev ponder.Event) View {
+	v.knows = v.knows.after(ev, nil)
+	v.State = v.knows.State
+	switch b := ev.Body.(type) {
+	case ponder.Observation:
+		v.observed(ev, b)
+	case ponder.Subconscious:
+		v.ticked(ev, b)
+	case ponder.Escalation:
+		v.escalated(ev, b)
+	case ponder.Resolved:
+		if b.As == asRolledBack {
+			back, _ := strconv.Atoi(b.Ref)
+			v.Ticks = append(v.Ticks, Ticked{Tick: Tick{At: ev.Time}, Seq: ev.Seq, Back: back})
+		}
+	case ponder.RunStarted:
+		if b.Mode == Name && ev.Run.Parent() == "" {
+			v.open[ev.Run] = true
+		}
+	case ponder.RunFinished:
+		delete(v.open, ev.Run)
+	case ponder.CallFinished:
+		v.paid(ev, b)
+	}
+	v.Open = len(v.open) > 0
+	return v
+}
 
-// Pace returns how long after the last tick the next one comes: shorter than usual
-// where things happen, longer where nothing does.
-func (v View) Pace(every time.Duration, now time.Time) time.Duration { return every }
+// observed takes in what a sensor saw, or that something was delivered.
+func (v *View) observed(ev ponder.Event, b ponder.Observation) {
+	if len(b.Cursor) > 0 {
+		v.Cursors[b.Sensor] = b.Cursor
+	}
+	if sensorKind(b.Sensor) == Delivery {
+		if v.Delivered[b.Subject] == nil {
+			v.Delivered[b.Subject] = make(map[string]time.Time)
+		}
+		v.Delivered[b.Subject][b.State] = ev.Time
+		return
+	}
+	v.News = ev.Time
+	for _, r := range v.roles {
+		if r.Sees(b) {
+			v.Waiting[r.Name]++
+		}
+	}
+}
+
+// ticked takes in a tick.
+func (v *View) ticked(ev ponder.Event, b ponder.Subconscious) {
+	t, err := recordOf(b)
+	if err != nil || t.Number == 0 {
+		t = Tick{Number: b.Tick, At: ev.Time}
+	}
+	ticked := Ticked{Tick: t, Seq: ev.Seq, Run: ev.Run}
+	for _, r := range t.Roles {
+		ticked.Spent = ticked.Spent.Add(ponder.Cost{Calls: r.Calls, Tokens: r.Tokens, Money: ponder.Money(r.Money)})
+	}
+	v.Ticks = append(v.Ticks, ticked)
+	v.Last = ev.Time
+	v.wait()
+}
+
+// wait counts what roles have not seen.
+func (v *View) wait() {
+	for _, r := range v.roles {
+		if v.Waiting[r.Name] = len(v.knows.unread(r, v.Last)); v.Waiting[r.Name] == 0 {
+			delete(v.Waiting, r.Name)
+		}
+	}
+}
+
+// escalated takes in that something was raised, or decided.
+func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
+	switch {
+	case b.Outcome == "" && !v.decide[b.ID]:
+		v.Undecided = append(v.Undecided, ev)
+	case b.Outcome != "" && !v.decide[b.ID]:
+		v.decide[b.ID] = true
+		v.Decided = append(v.Decided, ev)
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(o ponder.Event) bool {
+			raised, _ := o.Body.(ponder.Escalation)
+			return raised.ID == b.ID
+		})
+	}
+}
+
+// paid takes in what a call has cost.
+func (v *View) paid(ev ponder.Event, b ponder.CallFinished) {
+	v.Spent = v.Spent.Add(b.Spent)
+	day := dayOf(ev.Time)
+	v.days[day] = v.days[day].Add(b.Spent)
+}
+
+// Spend returns what all calls have cost that ended on the day of a time, by the clock of
+// this machine.
+func (v View) Spend(day time.Time) ponder.Cost { return v.days[dayOf(day)] }
+
+func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }

@@ -1,0 +1,296 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/internal/text"
+)
+
+// Numbers of a decision.
+const (
+	decideLimit  = 5 * time.Minute
+	decideRounds = 4 // of tools, and then it must be decided
+	maxUses      = 4 // tools in a round
+	maxNonsense  = 2 // answers that decide nothing
+	maxMessage   = 1500
+	maxResult    = 4000 // bytes of a tool's result
+	decidedKey   = "decided"
+)
+
+// Outcomes of escalations.
+const (
+	Messaged   = "message"
+	Acted      = "act"
+	Remembered = "remember"
+	Dismissed  = "dismiss"
+)
+
+// decideMode is the mode of a decision. Its input is the id of an escalation, or its
+// event as JSON.
+func decideMode(o Options) ponder.Mode {
+	return ponder.Mode{
+		Name: DecideMode, Version: 1, Layout: o.layout(1), History: true,
+		Doc:    "Decide what to do about something that the subconscious has brought up.",
+		Budget: ponder.Budget{Time: decideLimit},
+		Redact: o.Redact,
+		Start:  func(r ponder.Run) ponder.State { return newDecision(o, r, newKnowledge()) },
+		Carry: func(r ponder.Run, last ponder.State) ponder.State {
+			return newDecision(o, r, last.(*decision).Known)
+		},
+		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
+			d := newDecision(o, r, knowledge{})
+			if err := json.Unmarshal(js, d); err != nil {
+				return nil, err
+			}
+			return d, nil
+		},
+	}
+}
+
+// A decision is what a run of the mode knows.
+type decision struct {
+	run ponder.Run
+	o   Options
+	id  string // of the escalation
+
+	Known   knowledge     `json:"known"`
+	Msgs    []llm.Message `json:"msgs,omitempty"` // what followed the first question
+	Round   int           `json:"round,omitempty"`
+	Bad     int           `json:"bad,omitempty"`   // answers that decided nothing
+	Uses    []use         `json:"uses,omitempty"`  // tools of this round
+	Deeds   []deed        `json:"deeds,omitempty"` // what tools have done
+	Verdict *verdict      `json:"verdict,omitempty"`
+	Said    string        `json:"said,omitempty"` // the outcome, once it is written
+}
+
+// A use is a tool that the model called.
+type use struct {
+	Key    string          `json:"key,omitempty"` // of the action; empty if it was refused
+	Call   llm.ToolCall    `json:"call"`
+	Result *llm.ToolResult `json:"result,omitempty"`
+}
+
+// A deed is what a tool has done.
+type deed struct {
+	Tool   string `json:"tool"`
+	Text   string `json:"text"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// A verdict is what is decided.
+type verdict struct {
+	Outcome string `json:"outcome"`
+	Text    string `json:"text,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Unaided bool   `json:"unaided,omitempty"`
+}
+
+func newDecision(o Options, r ponder.Run, k knowledge) *decision {
+	d := &decision{run: r, o: o, Known: k, id: strings.TrimSpace(r.Input)}
+	var ev ponder.Event
+	if strings.HasPrefix(d.id, "{") && json.Unmarshal([]byte(d.id), &ev) == nil {
+		if b, ok := ev.Body.(ponder.Escalation); ok {
+			d.id = b.ID
+		}
+	}
+	return d
+}
+
+// Apply implements [ponder.State].
+func (d *decision) Apply(ev ponder.Event) ponder.State {
+	c := *d
+	c.Known = c.Known.after(ev, c.o.Roles)
+	key, _, _ := strings.Cut(ev.Cause, "#")
+	switch b := ev.Body.(type) {
+	case ponder.CallFinished:
+		if c.Verdict == nil && len(c.Uses) == 0 && key == c.key() {
+			c.answered(b)
+		}
+	case ponder.ToolResult:
+		c.used(key, b)
+	case ponder.Escalation:
+		if ev.Run == c.run.ID && b.Outcome != "" {
+			c.Said = b.Outcome
+		}
+	case ponder.BudgetSpent:
+		c.unaided()
+	case ponder.Steer:
+		if b.Do == ponder.AnswerNow {
+			c.unaided()
+		}
+	}
+	return &c
+}
+
+// key returns the key of the next call.
+func (d *decision) key() string { return fmt.Sprintf("decide-%d", d.Round+1) }
+
+// unaided has the user told what was found, without a model.
+func (d *decision) unaided() {
+	d.Uses = nil
+	if d.Verdict == nil {
+		d.Verdict = &verdict{Outcome: Messaged, Unaided: true}
+	}
+}
+
+// Next implements [ponder.State].
+func (d *decision) Next(ponder.Moment) []ponder.Action {
+	e, ok := d.Known.raised(d.id)
+	var do []ponder.Action
+	for _, u := range d.Uses {
+		if u.Result == nil {
+			do = append(do, ponder.Do{Key: u.Key, Tool: u.Call.Name, Args: u.Call.Input})
+		}
+	}
+	v := d.Verdict
+	if v == nil && d.o.NoDecider {
+		v = &verdict{Outcome: Messaged, Unaided: true}
+	}
+	switch {
+	case d.Said != "":
+		return []ponder.Action{ponder.Finish{Answer: "Decided: " + d.Said + "."}}
+	case !ok:
+		return []ponder.Action{ponder.Finish{Answer: "There is nothing to decide any more."}}
+	case len(do) > 0:
+		return do
+	case v != nil:
+		return []ponder.Action{ponder.Write{Key: decidedKey, Bodies: []ponder.Body{d.decided(e, *v)}}}
+	}
+	return []ponder.Action{ponder.Call{Key: d.key(), Role: ponder.Frontier, Request: d.request(e)}}
+}
+
+// answered takes in an answer.
+func (d *decision) answered(b ponder.CallFinished) {
+	d.Round++
+	e, ok := d.Known.raised(d.id)
+	if b.Error != "" || !ok {
+		d.unaided()
+		return
+	}
+	msg, uses := b.Message, []use(nil)
+	for i, c := range heard(&msg) {
+		u := use{Call: c}
+		v, err := ending(c)
+		switch {
+		case !d.offers(e, c.Name):
+			u.refuse("there is no such tool")
+		case err != nil:
+			u.refuse(err.Error())
+		case v != nil && d.Verdict == nil:
+			v.Model = b.Model
+			d.Verdict = v
+			u.refuse("noted")
+		case v != nil:
+			u.refuse("it is decided already")
+		case d.Round > decideRounds:
+			u.refuse("no more tools may be used: decide")
+		case d.o.Gate != nil && d.o.Gate(c) != "":
+			u.refuse(d.o.Gate(c))
+		default:
+			u.Key = fmt.Sprintf("use-%d-%d", d.Round, i+1)
+		}
+		uses = append(uses, u)
+	}
+	d.weigh(msg, uses)
+}
+
+// heard returns the calls of an answer, and takes what is too much out of it.
+func heard(m *llm.Message) (list []llm.ToolCall) {
+	var parts []llm.Part
+	for _, p := range m.Parts {
+		switch {
+		case p.Call == nil:
+		case len(list) == maxUses || slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == p.Call.ID }):
+			continue
+		default:
+			list = append(list, *p.Call)
+		}
+		parts = append(parts, p)
+	}
+	m.Parts = parts
+	return list
+}
+
+// ending returns what a call decides, or nil if it is a tool's.
+func ending(c llm.ToolCall) (*verdict, error) {
+	var in struct{ Text, Reason string }
+	if c.Name != messageTool && c.Name != dismissTool {
+		return nil, nil
+	}
+	if err := json.Unmarshal(c.Input, &in); err != nil {
+		return nil, errors.New("its input must be an object as the schema says")
+	}
+	v := &verdict{Outcome: Messaged, Text: text.Clip(text.Clean(in.Text), maxMessage)}
+	if c.Name == dismissTool {
+		v.Outcome, v.Text = Dismissed, clip(in.Reason, maxLine)
+	}
+	if v.Text == "" {
+		return nil, errors.New("say something")
+	}
+	return v, nil
+}
+
+// refuse says why a call is not made, or that nothing need be done.
+func (u *use) refuse(why string) {
+	u.Result = &llm.ToolResult{ID: u.Call.ID, Name: u.Call.Name, Text: why, Failed: true}
+}
+
+// weigh goes on after an answer and what is to be done about its calls.
+func (d *decision) weigh(msg llm.Message, uses []use) {
+	works := slices.ContainsFunc(uses, func(u use) bool { return u.Result == nil })
+	switch {
+	case works:
+	case d.Verdict != nil:
+		return
+	case len(uses) == 0 && len(d.Deeds) > 0:
+		d.Verdict = &verdict{Outcome: Dismissed, Text: text.Clip(text.Clean(msg.Text()), maxMessage)}
+		return
+	default:
+		if d.Bad++; d.Bad >= maxNonsense {
+			d.unaided()
+			return
+		}
+	}
+	if len(msg.Parts) == 0 {
+		msg = llm.Say(llm.Assistant, "(no answer)")
+	}
+	msg.Role = llm.Assistant
+	d.Msgs, d.Uses = append(slices.Clip(d.Msgs), msg), uses
+	d.settle()
+}
+
+// used takes in what came of a tool.
+func (d *decision) used(key string, b ponder.ToolResult) {
+	i := slices.IndexFunc(d.Uses, func(u use) bool { return u.Key == key && u.Result == nil })
+	if i < 0 {
+		return
+	}
+	d.Uses = slices.Clone(d.Uses)
+	c := d.Uses[i].Call
+	said := text.Clip(text.Clean(b.Result+"\n"+b.Error), maxResult)
+	d.Uses[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: said, Failed: b.Error != ""}
+	d.Deeds = append(slices.Clip(d.Deeds), deedOf(c, b))
+	d.settle()
+}
+
+// settle goes on once all tools of a round are through.
+func (d *decision) settle() {
+	if slices.ContainsFunc(d.Uses, func(u use) bool { return u.Result == nil }) {
+		return
+	}
+	m := llm.Message{Role: llm.User}
+	for _, u := range d.Uses {
+		m.Parts = append(m.Parts, llm.Part{Result: u.Result})
+	}
+	if len(d.Uses) == 0 {
+		m = llm.Say(llm.User, "That decides nothing. Call "+messageTool+" or "+dismissTool+".")
+	}
+	d.Msgs, d.Uses = append(slices.Clip(d.Msgs), m), nil
+}

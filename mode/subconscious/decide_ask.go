@@ -1,0 +1,158 @@
+package subconscious
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/internal/text"
+)
+
+// The tools that a decision always has, and the one that it has if it may act.
+const (
+	messageTool  = "message_user"
+	dismissTool  = "dismiss"
+	rememberTool = "remember"
+)
+
+//go:embed prompts/decide.md
+var decidePrompt string
+
+var decideTemplate = template.Must(template.New("decide").Parse(decidePrompt))
+
+var (
+	messageDef = llm.Tool{
+		Name: messageTool, Doc: "Tell the person something now.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":1500,"description":"What to tell, in two or three sentences."}},"required":["text"],"additionalProperties":false}`),
+	}
+	dismissDef = llm.Tool{
+		Name: dismissTool, Doc: "Do not tell the person.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string","maxLength":300,"description":"Why it is not worth it, or what was done instead, in a sentence."}},"required":["reason"],"additionalProperties":false}`),
+	}
+	rememberDef = llm.Tool{
+		Name: rememberTool, Doc: "Keep something for later.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":1500,"description":"What to remember, so that it can be understood by itself."}},"required":["text"],"additionalProperties":false}`),
+	}
+)
+
+// exposure is for how long after a role was shown what strangers wrote its mind may be
+// led by them: notes and hints that roles write say not what they come from.
+const exposure = 7 * 24 * time.Hour
+
+// trusted reports whether nothing that led to an escalation can be of strangers: then
+// tools may be used.
+func (d *decision) trusted(e ponder.Escalation) bool {
+	if e.Untrusted || !d.Known.Exposed.IsZero() && d.run.Started.Sub(d.Known.Exposed) < exposure {
+		return false
+	}
+	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Aside.About[id].Untrusted })
+}
+
+// offered returns the tools that a decision about an escalation has.
+func (d *decision) offered(e ponder.Escalation) []llm.Tool {
+	tools := []llm.Tool{messageDef, dismissDef}
+	if !d.trusted(e) {
+		return tools
+	}
+	tools = append(tools, rememberDef)
+	for _, t := range d.o.Actions {
+		if !slices.ContainsFunc(tools, func(o llm.Tool) bool { return o.Name == t.Name }) {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// offers reports whether a tool is among them.
+func (d *decision) offers(e ponder.Escalation, name string) bool {
+	return slices.ContainsFunc(d.offered(e), func(t llm.Tool) bool { return t.Name == name })
+}
+
+// request returns what the model is asked.
+func (d *decision) request(e ponder.Escalation) llm.Request {
+	tools := d.offered(e)
+	req := llm.Request{
+		System: decideRules(tools), Messages: []llm.Message{llm.Say(llm.User, d.context(e))},
+		Tools: tools, ToolChoice: "required", Background: true,
+	}
+	if len(d.Deeds) > 0 {
+		req.ToolChoice = "auto"
+	}
+	req.Messages = append(req.Messages, d.Msgs...)
+	return req
+}
+
+// decideRules returns the rules of a decision with these tools.
+func decideRules(tools []llm.Tool) string {
+	var data struct {
+		More  bool
+		Tools []string
+	}
+	for _, t := range tools[2:] {
+		if data.More = true; t.Name != rememberTool {
+			data.Tools = append(data.Tools, t.Name+": "+t.Doc)
+		}
+	}
+	var b strings.Builder
+	if err := decideTemplate.Execute(&b, data); err != nil {
+		panic(err) // the template is our own
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// context returns what the model is shown. Of the rest of the mind that is only what no
+// stranger had a part in.
+func (d *decision) context(e ponder.Escalation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Brought up, importance %d of 10:\n%s\nWhy: %s\n", e.Importance, quotedLines(e.Content), quoted(e.Reason, maxLine))
+	if e.Untrusted {
+		b.WriteString("Strangers wrote of what it rests on.\n")
+	}
+	if seen := d.Known.observations(e.Rests); len(seen) > 0 {
+		b.WriteString("\nIt rests on:\n")
+		for i, s := range seen {
+			b.WriteString(frame(fmt.Sprintf("o%d", i+1), s) + "\n")
+		}
+	}
+	b.WriteString("\nOn the mind:\n")
+	for _, c := range categories {
+		for _, en := range *d.Known.State.list(c) {
+			own := slices.Contains(e.Entries, en.ID)
+			if about := d.Known.State.Aside.About[en.ID]; own || !about.Untrusted {
+				fmt.Fprintf(&b, "- %s (%s, strength %d): %s\n", quoted(en.ID, maxName), c, en.Strength, quoted(en.Summary, maxSummary))
+			}
+		}
+	}
+	d.history(&b, e)
+	fmt.Fprintf(&b, "\nIt is %s.", stamp(d.run.Started))
+	return b.String()
+}
+
+// history writes what was brought up before, and what came of it.
+func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
+	title := "\nBrought up before:\n"
+	for _, h := range d.Known.State.EscalationHistory {
+		if h.ID == e.ID || d.Known.Tainted[h.ID] {
+			continue
+		}
+		fmt.Fprintf(b, "%s- %s: %s (%s)\n", title, stamp(h.Created), quoted(h.Summary, maxSummary), quoted(h.Outcome, maxLine))
+		title = ""
+	}
+}
+
+// quotedLines returns a text as lines that can close no marks.
+func quotedLines(s string) string {
+	var list []string
+	for line := range strings.Lines(text.Clip(text.Clean(s), 2*maxMessage)) {
+		if line = quoted(line, 2*maxLine); line != "" {
+			list = append(list, line)
+		}
+	}
+	return strings.Join(list, "\n")
+}

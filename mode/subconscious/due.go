@@ -1,0 +1,44 @@
+package subconscious
+
+import (
+	"strings"
+	"time"
+)
+
+// Due reports whether a tick would have something to do, and why or why not in words. It
+// would if a role would look, because there is something new to it, another role gave it
+// a hint or its time has come; or if something was gathered that may be escalated now.
+// Where nothing happens, there comes a time after which nothing is due, for ever but for
+// roles with a pace of their own.
+func (v View) Due(o Options, now time.Time) (due bool, why string) {
+	var list []string
+	for _, s := range plan(o, v.knows, now, TickInput{}) {
+		if s.skip == "" {
+			list = append(list, s.role.Name+": "+s.why)
+		}
+	}
+	if gathered(o, v.knows, now) {
+		list = append(list, count(len(v.Aside.Pending), "finding")+" waited to be escalated")
+	}
+	if len(list) == 0 {
+		return false, "nothing is new"
+	}
+	return true, strings.Join(list, "; ")
+}
+
+// A Look is what a role would be shown and asked at a tick.
+type Look struct {
+	Role    Role
+	Why     string // it looks, or
+	Skipped string // why it does not
+	Seen    []Seen
+	Unaided bool // no model is asked
+}
+
+// Looks returns what each role would do if there were a tick now.
+func (v View) Looks(o Options, now time.Time, in TickInput) (list []Look) {
+	for _, s := range plan(o, v.knows, now, in) {
+		list = append(list, Look{Role: s.role, Why: s.why, Skipped: s.skip, Seen: s.seen, Unaided: s.unaided})
+	}
+	return list
+}

@@ -1,0 +1,393 @@
+package subconscious
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/pondertest"
+)
+
+// A mouth is a model that answers by a function of the request.
+type mouth struct {
+	name   string
+	takes  time.Duration
+	answer func(*llm.Request) (llm.Message, error)
+
+	mu    sync.Mutex
+	asked []*llm.Request
+}
+
+func (m *mouth) Name() string { return m.name }
+
+func (m *mouth) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		m.mu.Lock()
+		m.asked = append(m.asked, req)
+		m.mu.Unlock()
+		select {
+		case <-time.After(m.takes):
+		case <-ctx.Done():
+			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: m.name, Message: "cancelled", Err: ctx.Err()})
+			return
+		}
+		msg, err := m.answer(req)
+		if err != nil {
+			yield(llm.Delta{}, err)
+			return
+		}
+		msg.Role = llm.Assistant
+		finish := llm.FinishStop
+		if len(msg.Calls()) > 0 {
+			finish = llm.FinishTools
+		}
+		yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: finish, Model: m.name, Usage: llm.Usage{Input: 900, Output: 100}}}, nil)
+	}
+}
+
+// calls returns how often it was asked.
+func (m *mouth) calls() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.asked)
+}
+
+// saying returns a model that always answers the same.
+func saying(name, text string) *mouth {
+	return &mouth{name: name, takes: 3 * time.Second, answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, text), nil }}
+}
+
+const none = `{"findings":[],"escalate":false}`
+
+// finds returns what a role answers that found something in its first observation.
+func finds(kind, summary string, importance int, escalate string) string {
+	js, err := json.Marshal(map[string]any{
+		"findings": []any{map[string]any{"type": kind, "summary": summary, "importance": importance, "rests_on": []string{"o1"}}},
+		"escalate": escalate != "", "reason": escalate,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(js)
+}
+
+// calling returns what a model answers that calls a tool.
+func calling(tool string, input any) llm.Message {
+	js, err := json.Marshal(input)
+	if err != nil {
+		panic(err)
+	}
+	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: tool, Input: js}}}}
+}
+
+// A bench is a mind with a subconscious whose models are scripted.
+type bench struct {
+	*pondertest.Mind
+	t      *testing.T
+	o      Options
+	models map[ponder.Role]*mouth
+	n      int // of runs
+}
+
+// newBench starts one. A role without a model has none.
+func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Role]*mouth, tools ...ponder.Tool) *bench {
+	t.Helper()
+	c := ponder.Config{Store: store, Modes: New(o), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
+	for role, m := range models {
+		c.Models[role] = []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 2}}}
+	}
+	return &bench{Mind: pondertest.Start(t, c), t: t, o: o, models: models}
+}
+
+// voices returns models for the four roles.
+func voices(watcher, librarian, oracle, dreamer string) map[ponder.Role]*mouth {
+	return map[ponder.Role]*mouth{
+		ModelOf("watcher"): saying("test/watcher", watcher), ModelOf("librarian"): saying("test/librarian", librarian),
+		ModelOf("oracle"): saying("test/oracle", oracle), ModelOf("dreamer"): saying("test/dreamer", dreamer),
+	}
+}
+
+// see appends what a sensor saw.
+func (b *bench) see(o ponder.Observation) {
+	b.t.Helper()
+	b.Put("", fmt.Sprintf("seen-%s-%s-%s", o.Sensor, o.Subject, o.State), o)
+}
+
+// view folds the thread.
+func (b *bench) view() View {
+	b.t.Helper()
+	v := NewView(b.o.Roles...)
+	for _, ev := range b.Events() {
+		v = v.Apply(ev)
+	}
+	return v
+}
+
+// tick has a tick run to its end.
+func (b *bench) tick(in TickInput, budget ponder.Budget) ponder.RunFinished {
+	b.t.Helper()
+	b.n++
+	run := ponder.RunID(fmt.Sprintf("run_tick.%d", b.n))
+	js, err := json.Marshal(in)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Put(run, "", ponder.RunStarted{Mode: Name, Options: js, Budget: budget})
+	return b.Await(run)
+}
+
+// decide has all that is raised decided.
+func (b *bench) decide() {
+	b.t.Helper()
+	for _, ev := range b.view().Undecided {
+		id := ev.Body.(ponder.Escalation).ID
+		run := ponder.RunID("run_" + id)
+		b.Put(run, "", ponder.RunStarted{Mode: DecideMode, Input: id})
+		if fin := b.Await(run); fin.Status != ponder.Completed {
+			b.t.Errorf("%s finished %+v", id, fin)
+		}
+	}
+}
+
+// ran returns what became of a role in the last tick.
+func (b *bench) ran(role string) Ran {
+	b.t.Helper()
+	ticks := b.view().Ticks
+	if len(ticks) == 0 {
+		b.t.Fatal("no tick")
+	}
+	for _, r := range ticks[len(ticks)-1].Roles {
+		if r.Role == role {
+			return r
+		}
+	}
+	b.t.Fatalf("no role %s in %+v", role, ticks[len(ticks)-1])
+	return Ran{}
+}
+
+// bodies returns the events of a type.
+func bodies[B ponder.Body](evs []ponder.Event) (list []B) {
+	for _, ev := range evs {
+		if b, ok := ev.Body.(B); ok {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+var diskFull = ponder.Observation{Sensor: "system", Subject: "disk /", State: "high", Level: 8, Content: "The disk / is 96 % full."}
+
+// Each role looks with its own model, all at once, and what they find is merged in one
+// transaction.
+func TestFourRoles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, "it may fill up today"), none, none, none)
+		b := newBench(t, Options{}, nil, models)
+		if due, why := b.view().Due(b.o, time.Now()); due {
+			t.Errorf("due before anything was seen: %s", why)
+		}
+		b.see(diskFull)
+		if due, why := b.view().Due(b.o, time.Now()); !due || !strings.Contains(why, "watcher") {
+			t.Errorf("due: %v, %s", due, why)
+		}
+		began := time.Now()
+		fin := b.tick(TickInput{}, ponder.Budget{})
+		if took := time.Since(began); fin.Status != ponder.Completed || took > 4*time.Second {
+			t.Errorf("finished %+v after %v", fin, took)
+		}
+		for role, want := range map[string]int{"watcher": 1, "librarian": 0, "oracle": 0, "dreamer": 1} {
+			if got := models[ModelOf(role)].calls(); got != want {
+				t.Errorf("%s was asked %d times, want %d", role, got, want)
+			}
+			if r := b.ran(role); (r.Skipped == "") != (want > 0) || r.Calls != want || want > 0 && (r.Tokens == 0 || r.Money == 0) {
+				t.Errorf("%+v", r)
+			}
+		}
+		v := b.view()
+		if len(v.ActiveThreads) != 1 || len(v.Undecided) != 1 || len(v.Ticks) != 1 || v.Ticks[0].Spent != v.Spent || v.Open {
+			t.Errorf("view %+v", v.Mind)
+		}
+		if due, why := v.Due(b.o, time.Now()); due {
+			t.Errorf("due again: %s", why)
+		}
+		t.Log(fin.Answer)
+	})
+}
+
+// A role that does not come to an end is left out, and shown the same again.
+func TestLateRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, ""), none, none, none)
+		models[ModelOf("dreamer")].takes = time.Hour
+		b := newBench(t, Options{}, nil, models)
+		b.see(diskFull)
+		for n := range maxFails {
+			began := time.Now()
+			fin := b.tick(TickInput{}, ponder.Budget{})
+			if took := time.Since(began); fin.Status != ponder.Completed || took > tickLimit {
+				t.Errorf("finished %+v after %v", fin, took)
+			}
+			if r := b.ran("dreamer"); r.Failed == "" || r.Unaided {
+				t.Errorf("%+v", r)
+			}
+			if n == 0 && len(b.view().ActiveThreads) != 1 {
+				t.Errorf("the others were not merged: %+v", b.view().Mind)
+			}
+			if due, why := b.view().Due(b.o, time.Now()); !due || !strings.Contains(why, "dreamer") || strings.Contains(why, "watcher") {
+				t.Errorf("due: %v, %s", due, why)
+			}
+		}
+		b.tick(TickInput{}, ponder.Budget{})
+		if r := b.ran("dreamer"); !r.Unaided || models[ModelOf("dreamer")].calls() != maxFails {
+			t.Errorf("after %d ticks: %+v", maxFails, r)
+		}
+		if due, why := b.view().Due(b.o, time.Now()); due {
+			t.Errorf("due for ever: %s", why)
+		}
+	})
+}
+
+// Where no model answers, rules look instead.
+func TestNoModel(t *testing.T) {
+	for name, models := range map[string]map[ponder.Role]*mouth{
+		"none": {},
+		"refuses": {ModelOf("watcher"): {name: "test/broken", answer: func(*llm.Request) (llm.Message, error) {
+			return llm.Message{}, &llm.Error{Class: llm.Auth, Message: "key rejected"}
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, Options{}, nil, models)
+				b.see(diskFull)
+				b.tick(TickInput{}, ponder.Budget{})
+				if r := b.ran("watcher"); !r.Unaided || r.Failed == "" || r.Findings != 1 {
+					t.Errorf("%+v", r)
+				}
+				v := b.view()
+				if due, why := v.Due(b.o, time.Now()); due || len(v.Undecided) != 1 {
+					t.Errorf("due %v: %s; %d undecided", due, why, len(v.Undecided))
+				}
+				b.decide()
+				v = b.view()
+				if len(v.Undecided) != 0 || len(v.Decided) != 1 {
+					t.Fatalf("%d undecided, %d decided", len(v.Undecided), len(v.Decided))
+				}
+				if e := v.Decided[0].Body.(ponder.Escalation); e.Outcome != Messaged || !e.Unaided || !strings.Contains(e.Content, "96 %") {
+					t.Errorf("%+v", e)
+				}
+			})
+		})
+	}
+}
+
+// A malformed answer is asked again once.
+func TestMalformed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := voices("", none, none, none)
+		models[ModelOf("watcher")].answer = func(req *llm.Request) (llm.Message, error) {
+			if len(req.Messages) > 1 {
+				return llm.Say(llm.Assistant, finds("anomaly", "The disk / is 96 % full.", 8, "")), nil
+			}
+			return llm.Say(llm.Assistant, "I will not."), nil
+		}
+		models[ModelOf("dreamer")].answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "No."), nil }
+		b := newBench(t, Options{}, nil, models)
+		b.see(diskFull)
+		b.tick(TickInput{}, ponder.Budget{})
+		if r := b.ran("watcher"); r.Failed != "" || r.Calls != 2 || r.Findings != 1 {
+			t.Errorf("%+v", r)
+		}
+		if r := b.ran("dreamer"); r.Failed == "" || r.Unaided || r.Calls != maxAsked {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A budget that is spent in the middle of a tick ends it with what there is.
+func TestBudget(t *testing.T) {
+	for name, budget := range map[string]ponder.Budget{
+		"calls":  {Cost: ponder.Cost{Calls: 2}},
+		"tokens": {Cost: ponder.Cost{Tokens: 6000}},
+		"time":   {Time: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				models := voices(none, none, none, none)
+				b := newBench(t, Options{}, nil, models)
+				b.see(diskFull)
+				b.see(ponder.Observation{Sensor: "calendar", Subject: "dentist", State: "upcoming", Content: "Dentist at noon.", Due: time.Now().Add(time.Hour)})
+				fin := b.tick(TickInput{}, budget)
+				if fin.Status != ponder.Completed || budget.Calls > 0 && fin.Spent.Calls > budget.Calls {
+					t.Errorf("finished %+v", fin)
+				}
+				v := b.view()
+				failed := 0
+				for _, r := range v.Ticks[0].Roles {
+					if r.Failed != "" {
+						failed++
+					}
+				}
+				due, why := v.Due(b.o, time.Now())
+				if failed == 0 || !due {
+					t.Errorf("%d failed, due %v: %s", failed, due, why)
+				}
+				t.Log(fin.Answer, fin.Reason, why)
+			})
+		})
+	}
+}
+
+// Roles without a model, and ticks that are to have none, cost nothing.
+func TestUnaided(t *testing.T) {
+	for name, in := range map[string]TickInput{"a tick": {Unaided: true}, "roles": {}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				models := voices(none, none, none, none)
+				o := Options{NoDecider: true, Roles: DefaultRoles()}
+				for i := range o.Roles {
+					o.Roles[i].Unaided = !in.Unaided
+				}
+				b := newBench(t, o, nil, models)
+				b.see(diskFull)
+				b.tick(in, ponder.Budget{})
+				b.decide()
+				if calls := bodies[ponder.CallStarted](b.Events()); len(calls) > 0 || len(b.view().Decided) != 1 {
+					t.Errorf("%d calls, %d decided", len(calls), len(b.view().Decided))
+				}
+			})
+		})
+	}
+}
+
+// All has every role look.
+func TestAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := voices(none, none, none, none)
+		b := newBench(t, Options{}, nil, models)
+		if fin := b.tick(TickInput{}, ponder.Budget{}); fin.Answer != "Nothing is new." || len(b.Events()) != 2 {
+			t.Errorf("%+v, %d events", fin, len(b.Events()))
+		}
+		b.tick(TickInput{All: true}, ponder.Budget{})
+		for role, m := range models {
+			if m.calls() != 1 {
+				t.Errorf("%s was asked %d times", role, m.calls())
+			}
+		}
+		var states []string
+		for _, ev := range b.Events() {
+			states = append(states, ev.Body.Type())
+		}
+		if !slices.Contains(states, "subconscious") {
+			t.Errorf("%v", states)
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"ponder"
+)
+
+// How long a tick takes.
+const (
+	tickLimit = 120 * time.Second // of thinking time
+	lateAfter = 100 * time.Second // a role that has not come to an end by then is left out
+)
+
+const mergeKey = "merge"
+
+// tickMode is the mode of a tick.
+func tickMode(o Options) ponder.Mode {
+	return ponder.Mode{
+		Name: Name, Version: 1, Layout: o.layout(1), History: true,
+		Doc:    "Have the roles of the subconscious look at what is new, and merge what they find.",
+		Budget: ponder.Budget{Time: tickLimit},
+		Redact: o.Redact,
+		Start:  func(r ponder.Run) ponder.State { return newTick(o, r, newKnowledge()) },
+		Carry: func(r ponder.Run, last ponder.State) ponder.State {
+			return newTick(o, r, last.(*tickRun).Known)
+		},
+		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
+			t := newTick(o, r, knowledge{})
+			if err := json.Unmarshal(js, t); err != nil {
+				return nil, err
+			}
+			return t, nil
+		},
+	}
+}
+
+// A tickRun is what a run of the mode knows.
+type tickRun struct {
+	run ponder.Run
+	o   Options
+	in  TickInput
+
+	Known knowledge       `json:"known"`
+	Base  *knowledge      `json:"base,omitempty"`  // what it merges into, once that has begun to be written
+	Looks map[string]look `json:"looks,omitempty"` // by role: those that have come to an end
+	Stop  string          `json:"stop,omitempty"`  // why it concludes before that
+
+	Done   bool `json:"done,omitempty"`   // the merge is written
+	Found  int  `json:"found,omitempty"`  // findings in it
+	Raised int  `json:"raised,omitempty"` // escalations
+	Record Tick `json:"record,omitzero"`  // the roles in it
+}
+
+// A look is what became of a role's look.
+type look struct {
+	Report Report      `json:"report"`
+	Given  int64       `json:"given,omitempty"`  // the seq of the newest observation it was shown
+	Failed string      `json:"failed,omitempty"` // why there is no report
+	NoOne  bool        `json:"no_one,omitempty"` // no model answers
+	Spent  ponder.Cost `json:"spent,omitzero"`
+}
+
+func newTick(o Options, r ponder.Run, k knowledge) *tickRun {
+	t := &tickRun{run: r, o: o, Known: k}
+	_ = json.Unmarshal(r.Options, &t.in) // what cannot be read says nothing
+	return t
+}
+
+// Apply implements [ponder.State].
+func (t *tickRun) Apply(ev ponder.Event) ponder.State {
+	c := *t
+	c.merged(ev)
+	c.Known = c.Known.after(ev, c.o.Roles)
+	switch b := ev.Body.(type) {
+	case ponder.RunFinished:
+		c.looked(ev.Run, b)
+	case ponder.BudgetSpent:
+		c.Stop = b.What + " is spent"
+	case ponder.Steer:
+		if b.Do == ponder.AnswerNow {
+			c.Stop = "the user did not want to wait"
+		}
+	}
+	return &c
+}
+
+// merged takes in what the tick itself has written. What it merges into is kept as it was
+// before that, so that a log that breaks off there is completed with the same.
+func (t *tickRun) merged(ev ponder.Event) {
+	part, ok := strings.CutPrefix(ev.Cause, mergeKey+"/")
+	if !ok || ev.Run != t.run.ID {
+		return
+	}
+	if t.Base == nil {
+		base := t.Known
+		t.Base = &base
+	}
+	switch b := ev.Body.(type) {
+	case ponder.Finding:
+		t.Found++
+	case ponder.Escalation:
+		t.Raised++
+	case ponder.Subconscious:
+		t.Record, _ = recordOf(b)
+		t.Record.Changes = nil
+	}
+	i, n, _ := strings.Cut(part, ".")
+	t.Done = t.Done || i == n
+}
+
+// looked takes in what a role came to.
+func (t *tickRun) looked(run ponder.RunID, b ponder.RunFinished) {
+	role, ok := strings.CutPrefix(string(run), string(t.run.ID)+"/"+roleKey)
+	if !ok || t.Base != nil {
+		return
+	}
+	l := look{Spent: b.Spent}
+	switch err := json.Unmarshal([]byte(b.Answer), &l); {
+	case b.Status != ponder.Completed:
+		l.NoOne = strings.HasPrefix(b.Reason, noAnswer)
+		l.Failed = clip(b.Reason, maxLine)
+	case err != nil:
+		l.Failed = "its report cannot be read"
+	}
+	l.Spent = b.Spent
+	if t.Looks = maps.Clone(t.Looks); t.Looks == nil {
+		t.Looks = make(map[string]look)
+	}
+	t.Looks[role] = l
+}
+
+// Next implements [ponder.State].
+func (t *tickRun) Next(now ponder.Moment) []ponder.Action {
+	if t.Done {
+		return []ponder.Action{ponder.Finish{Answer: t.answer(), Reason: t.Stop}}
+	}
+	base := t.base()
+	steps := plan(t.o, base, t.run.Started, t.in)
+	left := t.patience() - now.Spent
+	late := left <= 0 || t.Stop != "" || t.Base != nil
+	if asks := t.asks(steps); len(asks) > 0 && !late {
+		return append(asks, ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)})
+	}
+	if !busy(steps) && !gathered(t.o, base, t.run.Started) {
+		return []ponder.Action{ponder.Finish{Answer: "Nothing is new.", Reason: t.Stop}}
+	}
+	return []ponder.Action{ponder.Write{Key: mergeKey, Bodies: t.merge(base, steps)}}
+}
+
+// base returns what the tick merges into.
+func (t *tickRun) base() knowledge {
+	if t.Base != nil {
+		return *t.Base
+	}
+	return t.Known
+}
+
+// patience returns how long roles are waited for.
+func (t *tickRun) patience() time.Duration {
+	if limit := t.run.Budget.Time; limit > 0 && limit < tickLimit {
+		return limit / 6 * 5
+	}
+	return lateAfter
+}
+
+// asks returns the looks that have to come to an end.
+func (t *tickRun) asks(steps []step) (list []ponder.Action) {
+	for _, s := range steps {
+		if _, ended := t.Looks[s.role.Name]; ended || s.skip != "" || s.unaided {
+			continue
+		}
+		list = append(list, ponder.Spawn{Key: roleKey + s.role.Name, Mode: RoleMode, Options: s.options(t.base().State, t.run.Started)})
+	}
+	return list
+}
+
+// answer says what came of the tick, in words.
+func (t *tickRun) answer() string {
+	var looked, out []string
+	for _, r := range t.Record.Roles {
+		switch {
+		case r.Skipped != "":
+		case r.Failed != "" && !r.Unaided:
+			out = append(out, r.Role)
+		default:
+			looked = append(looked, r.Role)
+		}
+	}
+	text := fmt.Sprintf("Tick %d", t.Record.Number)
+	if len(looked) > 0 {
+		text += ": " + strings.Join(looked, ", ") + " looked"
+	}
+	if len(out) > 0 {
+		text += "; without " + strings.Join(out, ", ")
+	}
+	text += "; " + count(t.Found, "finding")
+	if t.Raised > 0 {
+		text += "; " + count(t.Raised, "escalation")
+	}
+	return text + "."
+}
+
+// count returns a number of things in words.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,110 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"slices"
+
+	"ponder"
+)
+
+// merge returns what a tick writes: what was found, the new state, and what is raised, in
+// that order. It takes place at the time at which the tick began.
+func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
+	at := t.run.Started
+	in := Input{Tick: base.State.Aside.Tick + 1, Seen: make(map[string]Seen), Given: make(map[string]int64)}
+	record := Tick{Number: in.Tick, At: at}
+	for _, s := range steps {
+		ran, l := t.ran(s, base)
+		record.Roles = append(record.Roles, ran)
+		if l == nil {
+			continue
+		}
+		in.Reports = append(in.Reports, l.Report)
+		in.Given[s.role.Name] = l.Given
+		for _, seen := range s.seen {
+			in.Seen[seen.ID] = seen
+		}
+	}
+	m := Aggregate(base.State, in, at, t.o.rules())
+	for _, r := range in.Reports {
+		m.taint(r, in.Seen)
+	}
+	record.Changes = m.Changes
+	var bodies []ponder.Body
+	for _, f := range m.Findings {
+		bodies = append(bodies, f)
+	}
+	state, err := json.Marshal(m.State)
+	if err != nil {
+		panic(err) // a state has nothing that JSON has not
+	}
+	changes, err := json.Marshal(record)
+	if err != nil {
+		panic(err)
+	}
+	bodies = append(bodies, ponder.Subconscious{State: state, Tick: in.Tick, Changes: changes})
+	for _, e := range m.Raised {
+		bodies = append(bodies, e)
+	}
+	return bodies
+}
+
+// ran returns what became of a role, and what it came to if that is merged.
+func (t *tickRun) ran(s step, base knowledge) (Ran, *look) {
+	ran := Ran{Role: s.role.Name, Skipped: s.skip}
+	if s.skip != "" {
+		return ran, nil
+	}
+	ran.New = len(s.seen)
+	if s.unaided {
+		ran.Failed = s.failed
+		return t.unaided(ran, s, base)
+	}
+	l, ended := t.Looks[s.role.Name]
+	if !ended {
+		ran.Failed = "it was too late"
+		if t.Stop != "" {
+			ran.Failed = "it was too late: " + t.Stop
+		}
+		return ran, nil
+	}
+	ran.Calls, ran.Tokens, ran.Money = l.Spent.Calls, l.Spent.Tokens, int64(l.Spent.Money)
+	switch ran.Failed = l.Failed; {
+	case l.NoOne:
+		return t.unaided(ran, s, base)
+	case l.Failed != "":
+		return ran, nil
+	}
+	ran.Exposed, ran.Findings = l.Report.Untrusted, len(l.Report.Findings)
+	l.Report.Role = s.role.Name
+	return ran, &l
+}
+
+// unaided has rules look in the place of a role.
+func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
+	report := Find(s.role, base.State, s.seen, t.run.Started)
+	report.Role, report.Unaided = s.role.Name, true
+	ran.Unaided, ran.Findings = true, len(report.Findings)
+	return ran, &look{Report: report, Given: s.given}
+}
+
+// exposed returns the ids of what strangers wrote of that a role was shown: observations,
+// or what the entries on the mind rest on; and whether there is any.
+func exposed(s State, seen []Seen) (ids []string, any bool) {
+	for _, o := range seen {
+		if o.Untrusted {
+			ids, any = append(ids, o.ID), true
+		}
+	}
+	if !any {
+		for _, c := range categories {
+			for _, e := range *s.list(c) {
+				if about := s.Aside.About[e.ID]; about.Untrusted {
+					ids, any = append(ids, about.Rests...), true
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return last(slices.Compact(ids), maxRests), any
+}

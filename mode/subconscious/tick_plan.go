@@ -1,0 +1,132 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// A step is what a role does in a tick.
+type step struct {
+	role    Role
+	seen    []Seen // what is new to it, the oldest first
+	given   int64  // up to where it has read then
+	skip    string // why it does not look
+	why     string // why it looks
+	unaided bool   // rules look in its place
+	failed  string // why they do
+}
+
+// plan returns what each role does in a tick at a time. It goes by what was known when
+// the tick began, so that what comes meanwhile is for the next.
+func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
+	var steps []step
+	for _, r := range o.roles() {
+		s := step{role: r, seen: k.unseen(r, at), given: k.State.Aside.Read[r.Name]}
+		for _, seen := range k.unread(r, at) {
+			s.given = max(s.given, seen.Seq)
+		}
+		s.skip, s.why = turn(k, r, len(s.seen), at)
+		if s.skip != "" && in.All {
+			s.skip, s.why = "", "it was asked for"
+		}
+		s.unaided = r.Unaided || in.Unaided
+		if !s.unaided && k.Fails[r.Name] >= maxFails {
+			s.unaided, s.failed = true, "it failed several times in a row"
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// turn says why a role does not look, or why it does.
+func turn(k knowledge, r Role, seen int, at time.Time) (skip, why string) {
+	last, ever := k.Looked[r.Name]
+	hinted := ""
+	for _, h := range k.State.Aside.Hints {
+		if h.To == r.Name && h.Hops <= 1 {
+			hinted = h.From
+		}
+	}
+	switch {
+	case seen > 0:
+		return "", count(seen, "new observation")
+	case hinted != "" && !r.Unaided:
+		return "", hinted + " gave a hint"
+	case r.Every > 0 && (!ever || at.Sub(last) >= r.Every):
+		return "", "its time has come"
+	case r.Every > 0:
+		return "nothing is new, and it looked " + howLong(at.Sub(last)) + " ago", ""
+	}
+	return "nothing is new", ""
+}
+
+// howLong returns a time that has passed, in words.
+func howLong(d time.Duration) string {
+	if d < time.Minute {
+		return "less than a minute"
+	}
+	return d.Truncate(time.Minute).String()[:len(d.Truncate(time.Minute).String())-len("0s")]
+}
+
+// busy reports whether a role looks.
+func busy(steps []step) bool {
+	for _, s := range steps {
+		if s.skip == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// gathered reports whether something waits to be escalated that no merge has had since
+// it may be.
+func gathered(o Options, k knowledge, at time.Time) bool {
+	raises, any := o.rules().RaisesAt(k.State)
+	if !any || at.Before(raises) {
+		return false
+	}
+	return k.Last.Before(raises) || slices.ContainsFunc(k.State.Aside.Pending, func(p Pending) bool { return k.Last.Before(p.At) })
+}
+
+// A lookInput is what a look is told: the options of its run.
+type lookInput struct {
+	Role  string    `json:"role"`
+	At    time.Time `json:"at"`
+	Given int64     `json:"given,omitempty"`
+	State State     `json:"state"`
+	Seen  []Seen    `json:"seen,omitempty"`
+}
+
+// options returns what a look at a state is told.
+func (s step) options(state State, at time.Time) json.RawMessage {
+	js, err := json.Marshal(lookInput{Role: s.role.Name, At: at, Given: s.given, State: state.shownTo(s.role.Name), Seen: s.seen})
+	if err != nil {
+		return nil // then it fails
+	}
+	return js
+}
+
+// shownTo returns a state without what a role is not shown.
+func (s State) shownTo(role string) State {
+	a := s.Aside
+	out := Aside{Tick: a.Tick, Decayed: a.Decayed, Settled: a.Settled, Journal: make(map[string][]string), About: make(map[string]About)}
+	if notes := a.Journal[role]; len(notes) > 0 {
+		out.Journal[role] = notes
+	}
+	for id, about := range a.About {
+		out.About[id] = About{By: about.By, Due: about.Due, Rests: about.Rests, Untrusted: about.Untrusted}
+	}
+	for _, h := range a.Hints {
+		if h.To == role {
+			out.Hints = append(out.Hints, h)
+		}
+	}
+	for _, t := range a.Topics {
+		if t.Role == role {
+			out.Topics = append(out.Topics, t)
+		}
+	}
+	s.Aside = out
+	return s
+}
