@@ -18,7 +18,7 @@ const (
 	placesTogether = 2 // sensors
 	daysTogether   = 3
 	rareLetters    = 4 // of a word that may be rare
-	snippetWords   = 3 // on each side of the word
+	snippetWords   = 6 // around the word
 	mostReturns    = 2 // findings
 	mostTermsOf    = 60
 )
@@ -207,6 +207,7 @@ func snippet(s, stem string) string {
 	if at < 0 {
 		return clip(s, 60)
 	}
-	from, to := max(0, at-snippetWords), min(len(list)-1, at+snippetWords)
-	return clip(s[list[from].start:list[to].end], 60)
+	from := max(0, min(at-snippetWords/2, len(list)-snippetWords))
+	to := min(len(list), from+snippetWords)
+	return clip(s[list[from].start:list[to-1].end], 60)
 }
