@@ -75,7 +75,7 @@ func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	s = s.At(now)
 	return llm.Request{
 		System:   system(role),
-		Messages: []llm.Message{llm.Say(llm.User, fill(tickTemplate, asked(role, s, seen, now)))},
+		Messages: []llm.Message{llm.Say(llm.User, fill(tickTemplate, prompted(role, s, seen, now)))},
 		Schema:   answerSchema, MaxTokens: answerTokens, Background: true,
 	}
 }
@@ -117,8 +117,8 @@ func oneOf(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// asked returns what a role is told at one tick.
-func asked(role Role, s State, seen []Seen, now time.Time) tick {
+// prompted returns what a role is told at one tick.
+func prompted(role Role, s State, seen []Seen, now time.Time) tick {
 	rs := s.ThreadState[role.Name]
 	t := tick{
 		Settled: s.settledLines(), Topics: s.topicLines(role.Name), Wonders: role.Category == Hunches,
