@@ -1,0 +1,209 @@
+package files
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"ponder/sensor"
+)
+
+// Bounds of reading files.
+const (
+	maxRead = 256 << 10 // bytes of a file that is read, and not told from others by its size and time alone
+	allRead = 64 << 20  // bytes of a look
+)
+
+// A reader reads files below folders, and follows no link out of them.
+type reader struct {
+	open map[string]*os.Root
+	left int64
+}
+
+func (r *reader) close() {
+	for _, root := range r.open {
+		_ = root.Close()
+	}
+}
+
+// read returns the content of a file of a folder, or nil if it is too long or cannot be
+// read.
+func (r *reader) read(root string, f file) []byte {
+	if f.size > maxRead || r.left < f.size {
+		return nil
+	}
+	dir, err := r.folder(root)
+	if err != nil {
+		return nil
+	}
+	rel, err := filepath.Rel(dir.Name(), f.path)
+	if err != nil {
+		return nil
+	}
+	in, err := dir.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxRead+1))
+	r.left -= int64(len(text))
+	if err != nil || len(text) > maxRead {
+		return nil
+	}
+	return append([]byte{}, text...) // not nil if it is empty
+}
+
+func (r *reader) folder(root string) (*os.Root, error) {
+	if dir, ok := r.open[root]; ok {
+		return dir, nil
+	}
+	name := root
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		name = filepath.Dir(root)
+	}
+	dir, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	r.open[root] = dir
+	return dir, nil
+}
+
+// stamp returns what tells a file from what it was, without reading it.
+func (f file) stamp() (out [5]byte) {
+	b := binary.BigEndian.AppendUint64(nil, uint64(f.size))
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(b, uint64(f.mtime)))
+	copy(out[:], sum[:])
+	return out
+}
+
+// recordOf returns what is noted of a file with a content, which is nil if it is not
+// known.
+func recordOf(f file, content []byte) record {
+	r := record{path: f.path, stamp: f.stamp(), size: f.size, mtime: f.mtime}
+	if content != nil {
+		r.size = int64(len(content))
+		r.hash = hashOf(content)
+		if isText(content) && !secret(f.path) {
+			r.sketch = sketch(content)
+		}
+	}
+	return r
+}
+
+func hashOf(content []byte) (out [6]byte) {
+	sum := sha256.Sum256(content)
+	copy(out[:], sum[:])
+	return out
+}
+
+// sketch returns the hashes of the lines of a text, or nil if there are too many.
+func sketch(content []byte) []uint16 {
+	var out []uint16
+	for line := range bytes.Lines(content) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if len(out) == maxSketch {
+			return nil
+		}
+		out = append(out, lineHash(line))
+	}
+	return out
+}
+
+func lineHash(line []byte) uint16 {
+	h := fnv.New32a()
+	h.Write(line)
+	sum := h.Sum32()
+	return uint16(sum>>16) ^ uint16(sum)
+}
+
+// isText reports whether a content is text that can be shown.
+func isText(content []byte) bool {
+	head := content[:min(len(content), 8<<10)]
+	for cut := 0; cut < utf8.UTFMax && len(content) > len(head) && len(head) > 0 && !utf8.Valid(head); cut++ {
+		head = head[:len(head)-1]
+	}
+	return len(content) > 0 && utf8.Valid(head) && bytes.IndexByte(head, 0) < 0
+}
+
+// secret reports whether a file by its name has what should not be shown.
+func secret(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	switch filepath.Ext(name) {
+	case ".pem", ".key", ".p12", ".pfx", ".kdbx", ".gpg", ".asc", ".jks", ".keystore", ".env", ".ovpn":
+		return true
+	}
+	return strings.HasPrefix(name, "id_") || strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "credential")
+}
+
+// says returns what is told of the content of a file: lines that are new in it, or how
+// it begins. Before is nil of a new file.
+func says(f file, content []byte, before *record) string {
+	if content == nil || secret(f.path) || !isText(content) {
+		return "(" + size(f.size) + ")"
+	}
+	lines := fresh(content, before)
+	if len(lines) == 0 && before == nil {
+		return "(" + size(f.size) + ")"
+	}
+	if len(lines) == 0 {
+		return "(lines were taken out)"
+	}
+	return strings.Join(lines, " / ")
+}
+
+// fresh returns the first lines of a text that it did not have before.
+func fresh(content []byte, before *record) []string {
+	const most, width = 3, 160
+	rest := content
+	known := map[uint16]bool{}
+	switch {
+	case before == nil:
+	case before.hash != [6]byte{} && before.size <= int64(len(content)) && hashOf(content[:before.size]) == before.hash:
+		rest = content[before.size:] // something was appended
+	default:
+		for _, h := range before.sketch {
+			known[h] = true
+		}
+	}
+	var lines []string
+	for line := range bytes.Lines(rest) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || known[lineHash(line)] {
+			continue
+		}
+		if shown := sensor.Line(strings.TrimLeft(string(line[:min(len(line), 4*width)]), "# "), width); shown != "" {
+			lines = append(lines, shown)
+		}
+		if len(lines) == most {
+			break
+		}
+	}
+	return lines
+}
+
+// size returns a number of bytes in words.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	case n < 1000_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}

@@ -1,0 +1,232 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// A diff is what has changed between a cursor and a snapshot.
+type diff struct {
+	Options
+	reader
+	snap    *snapshot
+	before  *decoded // nil at the first look
+	next    *decoded
+	changes []change
+	folders []ponder.Observation // that are missing, or back, or have too many files
+	now     time.Time
+	held    bool // a change is left for later
+}
+
+// A change is one of a file.
+type change struct {
+	file
+	state string
+	now   record // zero if it is gone
+	text  string
+}
+
+func newDiff(o Options, snap *snapshot, before *decoded, now time.Time) *diff {
+	d := &diff{Options: o, snap: snap, before: before, now: now, reader: reader{open: map[string]*os.Root{}, left: allRead}}
+	d.next = &decoded{files: make(map[string]record, len(snap.files)), cursor: cursor{
+		Roots: snap.roots, Missing: snap.missing, Floor: snap.floor, Busy: map[string]busy{}, Over: snap.floor > 0,
+	}}
+	if before != nil {
+		maps.Copy(d.next.Busy, before.Busy)
+		d.next.Over = snap.floor > 0 || before.Over && snap.total > o.MaxFiles*9/10
+	}
+	return d
+}
+
+// run finds what has changed.
+func (d *diff) run(ctx context.Context) error {
+	for _, f := range d.snap.files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		d.compare(f)
+	}
+	if d.before != nil {
+		for _, p := range slices.Sorted(maps.Keys(d.before.files)) {
+			d.absent(p)
+		}
+	}
+	d.tellFolders()
+	d.calm()
+	return nil
+}
+
+// compare compares a file that is there with what is known of it.
+func (d *diff) compare(f file) {
+	root := d.snap.rootOf(f.path)
+	old, known := record{}, false
+	if d.before != nil {
+		old, known = d.before.files[f.path]
+	}
+	if known && old.stamp == f.stamp() {
+		old.mtime = f.mtime
+		d.next.files[f.path] = old
+		return
+	}
+	content := d.read(root, f)
+	now := recordOf(f, content)
+	d.next.files[f.path] = now
+	switch {
+	case !known && d.isOld(root, f), known && now.hash != [6]byte{} && now.hash == old.hash:
+	case !known:
+		d.changes = append(d.changes, change{file: f, state: stateNew, now: now, text: says(f, content, nil)})
+	case d.tooSoon(f.path):
+		d.held = true
+		old.mtime = f.mtime
+		d.next.files[f.path] = old
+	default:
+		d.changes = append(d.changes, change{file: f, state: stateChanged, now: now, text: says(f, content, &old)})
+	}
+}
+
+// isOld reports whether a file that is not known is none that is new: it is in a folder
+// that was not watched before, or was left out because there are too many.
+func (d *diff) isOld(root string, f file) bool {
+	return d.before == nil || !slices.Contains(d.before.Roots, root) || d.before.Floor > 0 && f.mtime <= d.before.Floor
+}
+
+// absent looks after a file that was known and is not among those that are watched.
+func (d *diff) absent(p string) {
+	old := d.before.files[p]
+	_, there := d.next.files[p]
+	switch {
+	case there, d.snap.rest[p], d.snap.rootOf(p) == "", d.ignored(d.snap.rootOf(p), p):
+	case d.snap.unknown(p):
+		d.next.files[p] = old
+	default:
+		d.changes = append(d.changes, change{file: file{path: p, size: old.size}, state: stateGone, now: record{hash: old.hash, stamp: old.stamp}})
+	}
+}
+
+// tooSoon reports whether a file that changes again and again is left for a later look.
+func (d *diff) tooSoon(p string) bool {
+	const often, first, last = 3, 10 * time.Minute, 6 * time.Hour
+	b := d.before.Busy[p]
+	if b.Times < often {
+		return false
+	}
+	pause := min(first<<min(b.Times-often, 10), last)
+	return d.now.Sub(time.Unix(b.At, 0)) < pause
+}
+
+// calm notes what was told, and forgets what has been quiet.
+func (d *diff) calm() {
+	const quiet, most = 12 * time.Hour, 50
+	if len(d.changes) == 0 {
+		return
+	}
+	for p, b := range d.next.Busy {
+		if d.now.Sub(time.Unix(b.At, 0)) > quiet {
+			delete(d.next.Busy, p)
+		}
+	}
+	for _, c := range d.changes {
+		if _, ok := d.next.Busy[c.path]; c.state == stateChanged && len(d.changes) <= many && len(c.path) <= 200 && (ok || len(d.next.Busy) < most) {
+			d.next.Busy[c.path] = busy{Times: d.next.Busy[c.path].Times + 1, At: d.now.Unix()}
+		}
+	}
+}
+
+// tellFolders tells what is to be told of the folders themselves.
+func (d *diff) tellFolders() {
+	if d.next.Over && (d.before == nil || !d.before.Over) {
+		d.folders = append(d.folders, ponder.Observation{
+			Content: fmt.Sprintf("There are %d files in the watched folders: the %d that changed last are watched.", d.snap.total, d.MaxFiles),
+			Subject: "watched files", State: fmt.Sprintf("many %d", d.snap.total), Level: 3,
+		})
+	}
+	for _, root := range d.snap.roots {
+		is := slices.Contains(d.snap.missing, root)
+		was := d.before != nil && slices.Contains(d.before.Missing, root)
+		o := ponder.Observation{Subject: sensor.Subject(root), Source: sensor.Line(root, 500)}
+		switch {
+		case is && !was:
+			o.Content, o.State, o.Level = "The watched folder "+sensor.Line(root, 300)+" is not there.", stateMissing, 5
+		case was && !is:
+			o.Content, o.State, o.Level = "The watched folder "+sensor.Line(root, 300)+" is there again.", stateBack, 2
+		default:
+			continue
+		}
+		d.folders = append(d.folders, o)
+	}
+}
+
+// differs reports whether there is something to be told or noted.
+func (d *diff) differs() bool {
+	return len(d.changes) > 0 || len(d.folders) > 0 || d.next.Over != d.before.Over || !slices.Equal(d.next.Roots, d.before.Roots)
+}
+
+// observe returns what is told, the oldest first.
+func (d *diff) observe() []ponder.Observation {
+	if len(d.changes) > many {
+		return append(d.folders[:min(len(d.folders), sensor.MaxLook-1)], d.sum())
+	}
+	slices.SortStableFunc(d.changes, func(a, b change) int { return cmp.Compare(a.mtime, b.mtime) })
+	seen := d.folders
+	for _, c := range d.changes {
+		name := sensor.Line(d.short(c.path), 200)
+		text := map[string]string{stateNew: "New file " + name + ": ", stateChanged: "The file " + name + " changed: ", stateGone: "The file " + name + " is gone."}[c.state]
+		seen = append(seen, ponder.Observation{
+			Content: sensor.Line(text+c.text, sensor.MaxText), Subject: sensor.Subject(c.path),
+			State: c.state + " " + c.id(), Source: sensor.Line(c.path, 500), Untrusted: !d.Trusted,
+		})
+	}
+	return seen[:min(len(seen), sensor.MaxLook)]
+}
+
+// id tells a content of a file from others.
+func (c change) id() string {
+	if c.now.hash != [6]byte{} {
+		return hex.EncodeToString(c.now.hash[:4])
+	}
+	return hex.EncodeToString(c.now.stamp[:4])
+}
+
+// short returns a path as it is told: from the folder on.
+func (d *diff) short(p string) string {
+	root := d.snap.rootOf(p)
+	rel, err := filepath.Rel(filepath.Dir(root), p)
+	if root == "" || err != nil {
+		return p
+	}
+	return filepath.ToSlash(rel)
+}
+
+// sum tells of many changes at once.
+func (d *diff) sum() ponder.Observation {
+	counts := map[string]int{}
+	dir := filepath.Dir(d.changes[0].path)
+	var names []string
+	var all strings.Builder
+	for i, c := range d.changes {
+		counts[c.state]++
+		for !under(c.path, dir) {
+			dir = filepath.Dir(dir)
+		}
+		if i%(1+len(d.changes)/5) == 0 {
+			names = append(names, sensor.Line(filepath.Base(c.path), 60))
+		}
+		fmt.Fprintln(&all, c.path, c.state, c.id())
+	}
+	return ponder.Observation{
+		Content: sensor.Line(fmt.Sprintf("%d files changed in %s (%d new, %d changed, %d gone), such as %s.", len(d.changes), sensor.Line(dir, 200),
+			counts[stateNew], counts[stateChanged], counts[stateGone], strings.Join(names, ", ")), sensor.MaxText),
+		Subject: sensor.Subject(dir), State: stateMany + " " + sensor.Hash(all.String()), Source: sensor.Line(dir, 500), Untrusted: !d.Trusted,
+	}
+}
