@@ -159,7 +159,7 @@ func reserved(name string) bool {
 
 // Thread returns the thread of an owner's subconscious.
 func Thread(owner string) ponder.ThreadID {
-	return ponder.ThreadID("thr_" + named("subconscious of "+owner))
+	return subconscious.ThreadOf(owner)
 }
 
 // crockford is the alphabet of ids.
