@@ -63,7 +63,7 @@ func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 		parts = append(parts, d.quotes(e))
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	e.Content = strings.Join(parts, "\n\n")
+	e.Content = unseen(strings.Join(parts, "\n\n"))
 	return e
 }
 

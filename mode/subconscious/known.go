@@ -181,6 +181,7 @@ func (k knowledge) rests() map[string]bool {
 	for _, about := range k.State.Aside.About {
 		add(about.Rests)
 	}
+	add(k.State.Aside.Exposure.Rests)
 	for _, p := range k.State.Aside.Pending {
 		add(p.Rests)
 	}

@@ -87,6 +87,8 @@ type Aside struct {
 	Raised  time.Time            `json:"raised,omitzero"`      // when the last escalation was raised
 	Undone  []UndecidedReference `json:"undecided,omitempty"`  // raised and not decided
 	Next    int                  `json:"next_entry,omitempty"` // number of the next entry
+
+	Exposure Exposure `json:"exposure,omitzero"` // what of strangers roles were shown
 }
 
 // An About is what is known of an entry beside what is shown.

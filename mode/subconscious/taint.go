@@ -29,7 +29,11 @@ func (m *Merged) taint(r Report, seen map[string]Seen) {
 		}
 	}
 	if r.Escalate != "" && len(led) > 0 {
-		m.taintRaised(r, led, sourcesOf(r.Exposed, seen))
+		sources := sourcesOf(r.Exposed, seen)
+		if len(sources) == 0 {
+			sources = m.State.Aside.Exposure.Sources
+		}
+		m.taintRaised(r, led, sources)
 	}
 }
 

@@ -27,6 +27,7 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 	}
 	m := Aggregate(base.State, in, at, t.o.rules())
 	for _, r := range in.Reports {
+		m.expose(r, in.Seen)
 		m.taint(r, in.Seen)
 	}
 	record.Changes = m.Changes
@@ -89,7 +90,8 @@ func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
 }
 
 // exposed returns the ids of what strangers wrote of that a role was shown: observations,
-// or what the entries on the mind rest on; and whether there is any.
+// or what the entries on the mind rest on, or else what its notes may come from; and
+// whether there is any.
 func exposed(s State, seen []Seen) (ids []string, any bool) {
 	for _, o := range seen {
 		if o.Untrusted {
@@ -104,6 +106,9 @@ func exposed(s State, seen []Seen) (ids []string, any bool) {
 				}
 			}
 		}
+	}
+	if !any && s.Aside.Exposure.any() {
+		return s.Aside.Exposure.Rests, true
 	}
 	slices.Sort(ids)
 	return last(slices.Compact(ids), maxRests), any

@@ -110,7 +110,7 @@ func (s step) options(state State, at time.Time) json.RawMessage {
 // shownTo returns a state without what a role is not shown.
 func (s State) shownTo(role string) State {
 	a := s.Aside
-	out := Aside{Tick: a.Tick, Decayed: a.Decayed, Settled: a.Settled, Journal: make(map[string][]string), About: make(map[string]About)}
+	out := Aside{Tick: a.Tick, Decayed: a.Decayed, Settled: a.Settled, Exposure: a.Exposure, Journal: make(map[string][]string), About: make(map[string]About)}
 	if notes := a.Journal[role]; len(notes) > 0 {
 		out.Journal[role] = notes
 	}
