@@ -51,7 +51,7 @@ ponder session resume last`,
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
 	root.AddCommand(
-		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(),
+		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(), a.mindCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
 		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.usageCommand(),
 		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/mode/subconscious"
+)
+
+func (a *app) mindCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mind",
+		Short: "The subconscious: what is noticed while nobody asks",
+		Long: `The subconscious: at each tick, four roles look at what sensors saw (mail, calendars,
+files, this machine, feeds, repositories, Ponder's own threads), and what they find is
+merged. What keeps coming back grows, what does not fades, and what matters is thought
+through and told once. When nothing has happened nothing is asked, and nothing is spent.`,
+		Example: `ponder mind tick --dry-run
+ponder mind run
+ponder mind show
+ponder mind log --since 24h`,
+		GroupID: groupThink,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    onlyGroups,
+	}
+	cmd.AddCommand(a.mindRunCommand(), a.mindTickCommand(), a.mindShowCommand(), a.mindLogCommand(), a.mindExplainCommand(),
+		a.mindResolveCommand(), a.mindForgetCommand(), a.mindRollbackCommand(), a.mindSensorsCommand())
+	return cmd
+}
+
+// errNoMind is the error of a subconscious that has not begun.
+var errNoMind = errors.New("the subconscious has not begun: `ponder mind tick` has it look once, `ponder mind run` from now on")
+
+// A mindLog is the thread of a subconscious, read.
+type mindLog struct {
+	subconscious.View
+	head   ponder.Seq
+	events []ponder.Event          // what was found, merged, escalated and said
+	seenAs map[string]ponder.Event // observations, by id
+	told   map[string]map[string]time.Time
+	spent  map[ponder.RunID]ponder.Cost
+}
+
+func newMindLog() *mindLog {
+	return &mindLog{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
+		spent: make(map[ponder.RunID]ponder.Cost)}
+}
+
+// apply takes in the next event.
+func (m *mindLog) apply(ev ponder.Event) {
+	m.head, m.View = ev.Seq, m.View.Apply(ev)
+	switch b := ev.Body.(type) {
+	case ponder.RunFinished:
+		m.spent[ev.Run] = b.Spent
+	case ponder.Observation:
+		if channel, sent := deliveredBy(b); sent {
+			if m.told[b.Subject] == nil {
+				m.told[b.Subject] = make(map[string]time.Time)
+			}
+			m.told[b.Subject][channel] = ev.Time
+		} else if b.Content != "" && b.Sensor != subconscious.Delivery {
+			m.seenAs[ev.ID] = ev
+		}
+	case ponder.Finding, ponder.Subconscious, ponder.Escalation, ponder.Resolved:
+		m.events = append(m.events, ev)
+	}
+}
+
+// deliveredBy returns the channel on which the user was told, if an observation says so.
+func deliveredBy(o ponder.Observation) (channel string, sent bool) {
+	channel, sent = strings.CutSuffix(o.State, ":sent")
+	return channel, sent && o.Sensor == subconscious.Delivery
+}
+
+// mindID is the id of the thread of the subconscious.
+func mindID() ponder.ThreadID { return subconscious.ThreadOf(owner) }
+
+// mindLog opens the database to look at the subconscious, and reads its thread. The
+// error is errNoMind if there is none.
+func (a *app) mindLog(ctx context.Context) (*mindLog, error) {
+	store, err := a.lookup(ctx)
+	if errors.Is(err, errNothingYet) {
+		return nil, failure{wrongUsage, errNoMind}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return readMind(ctx, store)
+}
+
+// readMind reads the thread of the subconscious.
+func readMind(ctx context.Context, log ponder.Log) (*mindLog, error) {
+	m := newMindLog()
+	for ev, err := range log.Events(ctx, mindID(), 0) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			return nil, failure{wrongUsage, errNoMind}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the subconscious: %w", err)
+		}
+		m.apply(ev)
+	}
+	return m, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/minder"
+	"ponder/internal/place"
+	"ponder/llm"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
+	"ponder/tool/memory"
+)
+
+// A mindHome is all that a subconscious is made of, opened.
+type mindHome struct {
+	*minder.Minder
+	cast    *mindCast
+	options subconscious.Options
+	ends    []func() error // the last is closed first
+}
+
+// close gives it all up. The database stays open.
+func (h *mindHome) close() error {
+	var errs []error
+	for i := len(h.ends) - 1; i >= 0; i-- {
+		errs = append(errs, h.ends[i]())
+	}
+	h.ends = nil
+	return errors.Join(errs...)
+}
+
+// mindHome opens what a subconscious is made of, in a database. The caller closes it
+// before the database.
+func (a *app) mindHome(ctx context.Context, store *sqlite.Store) (h *mindHome, err error) {
+	h = &mindHome{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	if h.cast, err = a.mindCastOf(ctx); err != nil {
+		return nil, err
+	}
+	h.options = a.mindOptions(ctx, h.cast)
+	look, err := a.mindSensors(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	h.ends = append(h.ends, look.close)
+	channels, err := a.mindChannels()
+	if err != nil {
+		return nil, err
+	}
+	where, err := a.mindPlace(ctx, store, h)
+	if err != nil {
+		return nil, err
+	}
+	h.Minder, err = minder.New(mindConfig(a.cfg, minder.Config{
+		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels,
+	}))
+	return h, err
+}
+
+// mindCastOf returns who thinks in the subconscious.
+func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
+	roles, err := a.mindRoles()
+	if err != nil {
+		return nil, err
+	}
+	return a.mindCast(ctx, roles)
+}
+
+// mindOptions returns how its modes work. What may be done beside telling the user is
+// that something is remembered.
+func (a *app) mindOptions(ctx context.Context, c *mindCast) subconscious.Options {
+	return subconscious.Options{
+		Roles: c.roles, NoDecider: !c.decides,
+		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.cfg.Mind.Cooldown)},
+		Gate: func(call llm.ToolCall) string {
+			if call.Name != memory.RememberName {
+				return call.Name + " is not to be used by the subconscious: tell the user"
+			}
+			return ""
+		},
+	}
+}
+
+// mindPlace opens what thinks, and what it is called by: schedules are kept by this
+// process alone, for only one keeps a subconscious.
+func (a *app) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (minder.Place, error) {
+	keeper := a.keeper(store)
+	h.ends = append(h.ends, func() error { keeper.close(); return nil })
+	node := place.Self()
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: keeper.tools(), Node: node})
+	if err != nil {
+		return nil, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return nil, fmt.Errorf("begin to think: %w", err)
+	}
+	config := place.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work}
+	lasting, err := place.Open(ctx, config)
+	if err != nil {
+		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
+	}
+	where := mindPlace{lasting, place.Memory(config)}
+	h.ends = append(h.ends, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		return errors.Join(where.ticks.Close(ctx), lasting.Close(ctx), mind.Close(ctx))
+	})
+	return where, nil
+}
+
+// A mindPlace works on threads as a placement that lasts, and keeps schedules in memory.
+type mindPlace struct {
+	*place.Placement
+	ticks *place.Placement
+}
+
+// Schedule implements [minder.Place].
+func (p mindPlace) Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error {
+	return p.ticks.Schedule(ctx, name, cron, tick)
+}
+
+// mindConfig fills in what the configuration says.
+func mindConfig(cfg *config.Config, c minder.Config) minder.Config {
+	m := cfg.Mind
+	c.Every = time.Duration(m.Every)
+	c.Night.From, c.Night.To = m.NightHours().Ends()
+	c.Quiet.From, c.Quiet.To = m.QuietHours().Ends()
+	c.TokensPerDay, c.MoneyPerDay = m.Tokens(), ponder.Money(math.Round(m.Dollars()*1e6))
+	if c.TokensPerDay == 0 {
+		c.TokensPerDay = -1 // to the minder, zero is no limit
+	}
+	if c.MoneyPerDay == 0 {
+		c.MoneyPerDay = -1
+	}
+	return c
+}

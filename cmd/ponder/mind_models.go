@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/subconscious"
+)
+
+// A mindCast is who thinks in a subconscious.
+type mindCast struct {
+	roles   []subconscious.Role // those without a model are Unaided
+	models  map[ponder.Role][]ponder.Model
+	names   map[string]string // of models: by role, and of config.Decisions
+	without []string          // why models are left out
+	decides bool              // there is a model for decisions
+}
+
+// mindCast finds the models of the roles and of decisions. Roles for which nothing is
+// set have the cheap one, decisions the frontier one. Where there is none, rules do.
+func (a *app) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCast, error) {
+	l, err := a.lineup(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := knownRoles(l.cfg, roles); err != nil {
+		return nil, err
+	}
+	c := &mindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), names: make(map[string]string)}
+	for i, r := range c.roles {
+		err := c.take(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
+		if err != nil {
+			return nil, err
+		}
+		c.roles[i].Unaided = r.Unaided || c.names[r.Name] == ""
+	}
+	if err := c.take(l, ponder.Frontier, config.Decisions, ponder.Frontier); err != nil {
+		return nil, err
+	}
+	c.decides = c.names[config.Decisions] != ""
+	for _, why := range c.without {
+		a.note("a model is left out: %v", why)
+	}
+	return c, nil
+}
+
+// none reports whether no model is asked at all.
+func (c *mindCast) none() bool { return len(c.models) == 0 }
+
+// knownRoles makes sure that models are set for roles that there are.
+func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
+	names := []string{config.Decisions}
+	for _, r := range roles {
+		names = append(names, r.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Mind.Models)) {
+		if !slices.Contains(names, name) {
+			return usagef("mind.models.%s: there is no such role; %sroles of your own are files in %s", clip(name, 40), suggest(name, names), cfg.MindRoles())
+		}
+	}
+	return nil
+}
+
+// take finds the chain of models of a role of the subconscious: if nothing is set for it,
+// those of another role. A day's budget of money must hold for each.
+func (c *mindCast) take(l *lineup, role ponder.Role, name string, otherwise ponder.Role) error {
+	key, chain := "mind.models."+name, l.cfg.Mind.Models[name]
+	set := chain != nil
+	if !set {
+		chain = l.choices.Of(otherwise).Models
+	}
+	if l.cfg.Mind.Tokens() == 0 {
+		chain = nil
+	}
+	var first error
+	for _, full := range chain {
+		m, err := l.model(full)
+		if err == nil {
+			err = affordable(m, l.cfg)
+		}
+		if err == nil {
+			c.models[role] = append(c.models[role], m)
+			continue
+		}
+		first = errors.Join(first, err)
+		if why := firstOf(err).Error(); !slices.Contains(c.without, why) {
+			c.without = append(c.without, why)
+		}
+	}
+	if models := c.models[role]; len(models) > 0 {
+		c.names[name] = models[0].Name()
+	} else if set && first != nil {
+		return fmt.Errorf("%s: %w", key, firstOf(first))
+	}
+	return nil
+}
+
+// affordable returns why a model cannot be asked within the money of a day.
+func affordable(m ponder.Model, cfg *config.Config) error {
+	budget := cfg.Mind.Dollars()
+	switch {
+	case budget > 0 && m.Price.Source == ponder.PriceUnknown:
+		return usagef("mind.cost_per_day cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+
+			"(USD per million tokens) to %s, or run `ponder model refresh`", m.Name(), m.Name(), cfg.File)
+	case budget == 0 && m.Price.Source != ponder.PriceLocal && (m.Price.Source == ponder.PriceUnknown || m.Price.Input+m.Price.Output > 0):
+		return usagef("mind.cost_per_day is 0, and %s is not known to be free", m.Name())
+	}
+	return nil
+}
+
+// says says who thinks, in a line.
+func (c *mindCast) says() string {
+	if c.none() {
+		return "no model is asked, so rules look (`ponder doctor` says how to have one)"
+	}
+	var parts []string
+	for _, r := range c.roles {
+		name := c.names[r.Name]
+		if name == "" {
+			name = "rules"
+		}
+		parts = append(parts, r.Name+" "+name)
+	}
+	if name := c.names[config.Decisions]; name != "" {
+		parts = append(parts, "decisions "+name)
+	}
+	return strings.Join(parts, ", ")
+}

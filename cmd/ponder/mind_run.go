@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/store/sqlite"
+)
+
+func (a *app) mindRunCommand() *cobra.Command {
+	var apart bool
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Keep the subconscious going, until Ctrl-C",
+		Long: `Keep the subconscious going, until Ctrl-C: look every few minutes (mind.every), more often
+when things happen and less often when nothing does, and say what happens, line by line.
+Only one process does so for a database. It ends with exit code 0 when it is told to stop;
+a tick that is at work then is finished by the next. What is missed while none runs is not
+made up.`,
+		Example: "ponder mind run\nponder mind run --detach\nponder mind run --json",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if apart {
+				return a.mindDetach(cmd.Context())
+			}
+			return a.mindRun(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&apart, "detach", false, "go on in the background")
+	return cmd
+}
+
+func (a *app) mindRun(ctx context.Context) error {
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	unlock, err := a.onlyMind()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	h, err := a.mindHome(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer a.brake.toRest(stop)()
+	a.note("%s", h.cast.says())
+	a.note("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(sensorNames(h.Sensors), ", "))
+	heads, done := store.Watch(mindID())
+	defer done()
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	return a.mindFollow(ctx, h, store, heads, ended)
+}
+
+// troubleEvery is how often is looked whether sensors cannot look.
+const troubleEvery = 10 * time.Second
+
+// mindFollow tells what happens until the subconscious has come to rest.
+func (a *app) mindFollow(ctx context.Context, h *mindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
+	t, err := a.tellerFromNow(ctx, store)
+	if err != nil {
+		return err
+	}
+	trouble := time.NewTicker(troubleEvery)
+	defer trouble.Stop()
+	told := make(map[string]string)
+	for {
+		select {
+		case err := <-ended:
+			return errors.Join(err, t.catchUp(context.WithoutCancel(ctx), store))
+		case <-heads:
+			if err := t.catchUp(ctx, store); err != nil && ctx.Err() == nil {
+				return err
+			}
+		case <-trouble.C:
+			a.newTrouble(h, told)
+		}
+	}
+}
+
+// tellerFromNow returns one that tells what comes from now on.
+func (a *app) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, error) {
+	log, err := readMind(ctx, store)
+	if errors.Is(err, errNoMind) {
+		log, err = newMindLog(), nil
+	}
+	return &teller{app: a, log: log}, err
+}
+
+// newTrouble says which sensors cannot look for another reason than before.
+func (a *app) newTrouble(h *mindHome, told map[string]string) {
+	for _, w := range h.Status() {
+		if w.Error != "" && w.Error != told[w.Sensor] {
+			a.say("sensor %s cannot look: %s", w.Sensor, oneLine(w.Error))
+		}
+		told[w.Sensor] = w.Error
+	}
+}
+
+// onlyMind makes sure that no other process keeps the subconscious of this database
+// going, until unlock.
+func (a *app) onlyMind() (unlock func(), err error) {
+	file, err := a.mindLock()
+	if err != nil {
+		return nil, err
+	}
+	unlock, other, err := lockFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("keep the subconscious: %w", err)
+	}
+	if unlock == nil {
+		return nil, usagef("another process (%s) keeps the subconscious going already: `ponder mind log` shows what it does", other)
+	}
+	return unlock, nil
+}
+
+// mindLock returns the file that is locked by who keeps the subconscious of the database.
+func (a *app) mindLock() (string, error) {
+	dir, err := a.cfg.StateDir()
+	if err != nil {
+		return "", err
+	}
+	db, err := filepath.Abs(a.cfg.DB)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(db); err == nil {
+		db = real
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, fmt.Sprintf("mind-%s.lock", shortHash(db))), nil
+}
+
+// mindDetach leaves the subconscious to a process in the background.
+func (a *app) mindDetach(ctx context.Context) error {
+	store, err := a.store(ctx) // so that its faults are said here
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	unlock, err := a.onlyMind()
+	if err != nil {
+		return err
+	}
+	unlock()
+	logFile, worker, err := a.worker(ctx, mindID(), "mind", "run")
+	if err != nil {
+		return fmt.Errorf("keep the subconscious in the background: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Wait() }()
+	late := time.NewTimer(beginTime)
+	defer late.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			if a.mindKept() {
+				return a.mindDetached(logFile, worker.Process.Pid)
+			}
+		case <-ended:
+			return fmt.Errorf("it has ended: %s", lastLine(logFile))
+		case <-late.C:
+			return fmt.Errorf("it has not begun in %s: see %s", beginTime, logFile)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// mindKept reports whether some process keeps the subconscious going.
+func (a *app) mindKept() bool {
+	unlock, err := a.onlyMind()
+	if err == nil {
+		unlock()
+	}
+	return err != nil
+}
+
+func (a *app) mindDetached(logFile string, pid int) error {
+	if a.flags.json {
+		return a.object(map[string]any{"log": logFile, "pid": pid})
+	}
+	a.printf("the subconscious is kept by process %d; its log is %s; kill %d ends it\n", pid, logFile, pid)
+	return nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ponder/internal/config"
+	"ponder/sensor"
+	"ponder/sensor/feed"
+	"ponder/sensor/mail"
+	"ponder/sensor/system"
+	"ponder/store/sqlite"
+	"ponder/web"
+)
+
+// A mindLook is the sensors that are configured, and what they look through.
+type mindLook struct {
+	sensors []sensor.Sensor
+	wire    *web.Fetcher
+}
+
+func (l *mindLook) close() error {
+	l.wire.Close()
+	return nil
+}
+
+// A joiner makes the sensors of a configuration.
+type joiner struct {
+	a     *app
+	cfg   *config.Config
+	store *sqlite.Store
+	look  *mindLook
+	errs  []error
+}
+
+// mindSensors returns the sensors that are configured. An error names the table that is
+// wrong.
+func (a *app) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	wire, err := a.wire(cfg)
+	if err != nil {
+		return nil, err
+	}
+	j := &joiner{a: a, cfg: cfg, store: store, look: &mindLook{wire: wire}}
+	c := cfg.Mind.Sensors
+	for name, m := range sorted(c.Mail) {
+		j.add("mail", name, m.Off, func() (sensor.Sensor, error) { return j.mail(m) })
+	}
+	for name, f := range sorted(c.Feed) {
+		j.add("feed", name, f.Off, func() (sensor.Sensor, error) { return j.feed(f) })
+	}
+	j.add("system", "", c.System.Off, func() (sensor.Sensor, error) {
+		return system.New(system.Options{Mounts: j.paths(c.System.Mounts)}), nil
+	})
+	if err := errors.Join(j.errs...); err != nil {
+		wire.Close()
+		return nil, failure{wrongUsage, firstOf(err)}
+	}
+	return j.look, nil
+}
+
+// sorted iterates over a map by its keys in order.
+func sorted[V any](m map[string]V) func(yield func(string, V) bool) {
+	return func(yield func(string, V) bool) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if !yield(name, m[name]) {
+				return
+			}
+		}
+	}
+}
+
+// add makes a sensor of a kind with a name that the user chose.
+func (j *joiner) add(kind, name string, off bool, build func() (sensor.Sensor, error)) {
+	if off {
+		return
+	}
+	full, table := kind, "mind.sensors."+kind
+	if name != "" {
+		full, table = kind+":"+name, table+"."+name
+	}
+	if err := nameOfTable(name); name != "" && err != nil {
+		j.errs = append(j.errs, fmt.Errorf("%s: %w", table, err))
+		return
+	}
+	s, err := build()
+	if err != nil {
+		j.errs = append(j.errs, fmt.Errorf("%s in %s: %w", table, j.cfg.File, err))
+		return
+	}
+	s.Name = full
+	j.look.sensors = append(j.look.sensors, s)
+}
+
+// maxTableName bounds the names of sensors and channels, in bytes.
+const maxTableName = 40
+
+// nameOfTable checks a name that the user chose for a sensor or a channel.
+func nameOfTable(name string) error {
+	ok := len(name) <= maxTableName && !slices.ContainsFunc([]rune(name), func(r rune) bool {
+		return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
+	if !ok {
+		return fmt.Errorf("%q is no name: letters, digits, - and _, at most %d", clip(oneLine(name), 40), maxTableName)
+	}
+	return nil
+}
+
+// paths returns paths with the home folder in place.
+func (j *joiner) paths(list []string) (all []string) {
+	for _, p := range list {
+		all = append(all, j.cfg.Path(p))
+	}
+	return all
+}
+
+// wire returns what fetches feeds and calendars that the user has named: like pages, but
+// robots are not asked, for it is the user who reads.
+func (a *app) wire(cfg *config.Config) (*web.Fetcher, error) {
+	for _, host := range cfg.Web.Allow {
+		if err := web.CheckAllow(host); err != nil {
+			return nil, usagef("web.allow in %s: %w", cfg.File, err)
+		}
+	}
+	return web.New(web.Options{Allow: cfg.Web.Allow, UserAgent: "Ponder/" + thisBuild().Version, IgnoreRobots: true}), nil
+}
+
+func (j *joiner) mail(m config.MailSensor) (sensor.Sensor, error) {
+	password, err := j.cfg.Secret(m.PasswordEnv)
+	if err != nil {
+		return sensor.Sensor{}, err
+	}
+	return mail.New(mail.Options{
+		Maildir: j.cfg.Path(m.Maildir), Server: m.Server, User: m.User, Password: string(password), Folders: m.Folders, StartTLS: m.StartTLS, Plain: m.Plain,
+		Addresses: m.Addresses, Important: m.Important,
+	})
+}
+
+func (j *joiner) feed(f config.FeedSensor) (sensor.Sensor, error) {
+	if f.URL == "" {
+		return sensor.Sensor{}, errors.New("url is missing")
+	}
+	return feed.New(feed.Options{URL: f.URL, Fetch: func(ctx context.Context, r feed.Request) (*feed.Response, error) {
+		a, err := j.look.wire.Raw(ctx, web.RawRequest{URL: r.URL, ETag: r.ETag, Modified: r.Modified, MaxBytes: int64(r.MaxBytes)})
+		if err != nil {
+			return nil, err
+		}
+		return &feed.Response{Status: a.Status, Body: a.Body, ETag: a.ETag, Modified: a.Modified}, nil
+	}}), nil
+}

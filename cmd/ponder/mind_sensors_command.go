@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder/sensor"
+)
+
+func (a *app) mindSensorsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "sensors",
+		Short: "Try the sensors: say what each sees now",
+		Long: `Try the sensors: say whether each can look, and what it would tell at its first look.
+Nothing is kept, so at the next tick it is told all the same.`,
+		Example: "ponder mind sensors\nponder mind sensors --json",
+		Args:    takeNone,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindTry(cmd.Context(), time.Now()) },
+	}
+}
+
+// A tried is what came of trying a sensor.
+type tried struct {
+	Sensor string   `json:"sensor"`
+	Error  string   `json:"error,omitempty"`
+	Lines  []string `json:"sees"`
+}
+
+func sensorNames(list []sensor.Sensor) (names []string) {
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// mindTry tries all sensors that are configured.
+func (a *app) mindTry(ctx context.Context, now time.Time) error {
+	list, err := a.tryAll(ctx, now)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		if a.flags.json {
+			if err := a.object(t); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.Error != "" {
+			a.printf("%s cannot look: %s\n", t.Sensor, t.Error)
+			continue
+		}
+		a.printf("%s sees %s\n", t.Sensor, counted(len(t.Lines), "thing", "things"))
+		for _, line := range t.Lines {
+			a.printf("  %s\n", line)
+		}
+	}
+	return ctx.Err()
+}
+
+// tryAll has all sensors make a first look.
+func (a *app) tryAll(ctx context.Context, now time.Time) ([]tried, error) {
+	store, err := a.lookup(ctx)
+	if errors.Is(err, errNothingYet) {
+		store, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if store != nil {
+		defer store.Close()
+	}
+	look, err := a.mindSensors(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer look.close()
+	list := make([]tried, len(look.sensors))
+	var wg sync.WaitGroup
+	for i, s := range look.sensors {
+		wg.Go(func() { list[i] = try(ctx, s, now) })
+	}
+	wg.Wait()
+	return list, nil
+}
+
+// try has a sensor make a first look.
+func try(ctx context.Context, s sensor.Sensor, now time.Time) tried {
+	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+	defer cancel()
+	t := tried{Sensor: s.Name, Lines: []string{}}
+	seen, _, err := s.Look(ctx, now, nil)
+	if err != nil {
+		t.Error = oneLine(err.Error())
+		return t
+	}
+	for _, o := range seen {
+		t.Lines = append(t.Lines, oneLine(o.Content))
+	}
+	return t
+}
+
+// shortHash returns a short name for a text.
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/minder"
+)
+
+func (a *app) mindTickCommand() *cobra.Command {
+	var dry, all bool
+	cmd := &cobra.Command{
+		Use:   "tick",
+		Short: "Have the subconscious look once, now",
+		Long: `Have the subconscious look once, now: sensors look, roles to which something is new think
+about it, what they find is merged, and what was escalated is decided and delivered. Says
+what ran, what it cost, what changed and why; with --json, prints the events.
+
+With --dry-run sensors look too, but no model is asked and nothing is kept: shows what each
+role would be asked, and how long that is.`,
+		Example: "ponder mind tick\nponder mind tick --dry-run\nponder mind tick --all --json",
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dry {
+				return a.mindRehearse(cmd.Context(), all, time.Now())
+			}
+			return a.mindTick(cmd.Context(), all)
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be asked; ask nobody and keep nothing")
+	cmd.Flags().BoolVar(&all, "all", false, "have all roles look, though nothing is new to them")
+	return cmd
+}
+
+func (a *app) mindTick(ctx context.Context, all bool) error {
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	h, err := a.mindHome(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	a.note("%s", h.cast.says())
+	before, err := readMind(ctx, store)
+	if errors.Is(err, errNoMind) {
+		before, err = newMindLog(), nil
+	}
+	if err != nil {
+		return err
+	}
+	report, tickErr := h.Tick(ctx, all)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t := &teller{app: a, log: before}
+	if err := t.catchUp(ctx, store); err != nil {
+		return errors.Join(tickErr, err)
+	}
+	a.sensorTrouble(h)
+	if tickErr == nil && !a.flags.json {
+		a.printf("%s\n", reportText(report))
+	}
+	return tickErr
+}
+
+// sensorTrouble says which sensors cannot look.
+func (a *app) sensorTrouble(h *mindHome) {
+	for _, w := range h.Status() {
+		if w.Error != "" {
+			a.say("sensor %s cannot look: %s", w.Sensor, oneLine(w.Error))
+		}
+	}
+}
+
+// reportText says what a tick came to.
+func reportText(r minder.Report) string {
+	text := "no tick: " + r.Why
+	if r.Ran {
+		text = "ticked: " + r.Why
+	}
+	if r.Ran && r.Unaided {
+		text += "; by rules alone: what a day may cost is used up"
+	}
+	if r.Unsent > 0 {
+		text += fmt.Sprintf("; %s could not be sent, and will be tried again", counted(r.Unsent, "message", "messages"))
+	}
+	if r.Spent.Calls > 0 {
+		text += fmt.Sprintf("; today %s, %s", counted(r.Spent.Calls, "call", "calls"), spentText(r.Spent.Tokens, r.Spent.Money.USD()))
+	}
+	return oneLine(text)
+}
+
+// A teller tells what happens on the thread of the subconscious, as it happens.
+type teller struct {
+	*app
+	log *mindLog // what was told
+}
+
+// catchUp tells what has come since.
+func (t *teller) catchUp(ctx context.Context, log ponder.Log) error {
+	for ev, err := range log.Events(ctx, mindID(), t.log.head) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the subconscious: %w", err)
+		}
+		t.log.apply(ev)
+		if err := t.tell(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell tells of an event that was just taken in.
+func (t *teller) tell(ev ponder.Event) error {
+	if t.flags.json {
+		if ev.Internal {
+			return nil
+		}
+		return t.object(ev)
+	}
+	if text := t.log.eventText(ev); text != "" {
+		t.printf("%s", text)
+	}
+	return nil
+}
