@@ -42,7 +42,7 @@ func (c *checker) stems(i int) []string {
 		c.have = make([][]string, len(c.shown))
 	}
 	if c.have[i] == nil {
-		c.have[i] = stemsOf(c.shown[i].Subject + " " + clip(c.shown[i].Content, maxContent))
+		c.have[i] = stemsOf(oneLine(c.shown[i].Subject, maxLabel) + " " + oneLine(c.shown[i].Content, maxContent))
 	}
 	return c.have[i]
 }
@@ -60,7 +60,7 @@ func common(stems, have []string) (n int) {
 // stemsOf returns the stems of the words of a text that say what it is about, each once.
 func stemsOf(s string) []string {
 	list := []string{}
-	for _, w := range wordsOf(unseen(s)) {
+	for _, w := range wordsOf(s) {
 		if stem := stemOf(w.folded); !isStop(w.folded) && !slices.Contains(list, stem) {
 			list = append(list, stem)
 		}

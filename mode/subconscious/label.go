@@ -91,11 +91,12 @@ var brackets = strings.NewReplacer("<", "‹", ">", "›", "＜", "‹", "＞", 
 
 // quoted returns what somebody wrote as a line of at most so many bytes that can neither
 // close the marks it stands between nor begin another line.
-func quoted(s string, size int) string {
-	if len(s) > 16*size {
-		s = s[:16*size]
-	}
-	return text.Clip(brackets.Replace(unseen(text.Line(s))), size)
+func quoted(s string, size int) string { return text.Clip(brackets.Replace(oneLine(s, 4*size)), size) }
+
+// oneLine returns what somebody wrote as a line of at most so many bytes with nothing in
+// it that is not seen. It takes no longer for texts that are much longer.
+func oneLine(s string, size int) string {
+	return clip(unseen(text.Line(s[:min(len(s), 16*size)])), size)
 }
 
 // unseen returns text without characters that nobody sees, with which marks and words are

@@ -27,6 +27,7 @@ func Find(role Role, s State, seen []Seen, now time.Time) Report {
 	list := make([]Seen, 0, len(seen))
 	for _, o := range last(seen, maxRuled) {
 		if role.Sees(o.Observation) {
+			o.Content, o.Subject, o.State = oneLine(o.Content, 2*maxLine), oneLine(o.Subject, maxSign), oneLine(o.State, maxName)
 			list = append(list, o)
 		}
 	}
@@ -72,7 +73,7 @@ func (f *finder) first(kinds ...string) string {
 // add notes a finding about observations. Each observation is found once, by the rule that
 // comes first, save that rules which name several may name it again.
 func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
-	out := Finding{Type: kind, Summary: Summary(unseen(summary)), Importance: within(importance, 1, 10)}
+	out := Finding{Type: kind, Summary: Summary(summary), Importance: within(importance, 1, 10)}
 	for _, o := range about {
 		if len(out.Rests) < maxRests && !slices.Contains(out.Rests, o.ID) {
 			out.Rests = append(out.Rests, o.ID)
@@ -130,7 +131,7 @@ func (f *finder) why(o Seen, importance int, more string) string {
 		more = fmt.Sprintf("%d of 10 to the sensor", importance)
 	}
 	what := cmp.Or(o.Subject, o.Content)
-	return fmt.Sprintf("%s: %s is %s", clip(o.Sensor, maxName), clip(unseen(what), 80), more)
+	return fmt.Sprintf("%s: %s is %s", oneLine(o.Sensor, maxName), clip(what, 80), more)
 }
 
 // steps are how long before it is due something is found, with its importance where the

@@ -73,7 +73,7 @@ func (f *finder) followed(o Seen, later []Seen) bool {
 // promise returns the part of a text that promises something: the sentence, from the
 // promise on if all of it is too long. It is "" if there is none.
 func promise(content string) string {
-	content = clip(unseen(content), 2*maxLine)
+	content = oneLine(content, 2*maxLine)
 	list := wordsOf(content)
 	for i := range list {
 		for _, phrase := range promisePhrases {

@@ -158,7 +158,7 @@ func TestFindProperties(t *testing.T) {
 		list = numbered(list...)
 		var all strings.Builder
 		for _, o := range list {
-			all.WriteString(strings.ToLower(clip(unseen(o.Content), 600)) + "\n")
+			all.WriteString(strings.ToLower(clip(unseen(o.Content), 2*maxLine)) + "\n")
 		}
 		mixed := slices.Clone(list)
 		rnd.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })

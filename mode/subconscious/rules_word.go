@@ -165,7 +165,7 @@ func (f *finder) connect(r *returning) {
 }
 
 // where says where an observation was seen, and when.
-func where(o Seen) string { return clip(sensorKind(o.Sensor), maxName) + " " + day(o.At) }
+func where(o Seen) string { return oneLine(sensorKind(o.Sensor), maxName) + " " + day(o.At) }
 
 // A term is a word and its stem.
 type term struct{ term, stem string }
@@ -173,7 +173,7 @@ type term struct{ term, stem string }
 // rare returns the words of a text that are rare in general: no stop words, none of
 // everyday life and work, no numbers and dates.
 func rare(s string) (list []term) {
-	s = clip(unseen(s), 2*maxLine)
+	s = oneLine(s, 2*maxLine)
 	for _, w := range wordsOf(s) {
 		stem := stemOf(w.folded)
 		if len(list) == mostTermsOf || !mayBeRare(w.folded) || isStop(w.folded) || commonStems[w.folded] || commonStems[stem] ||
@@ -201,7 +201,7 @@ func mayBeRare(w string) bool {
 
 // snippet returns the words of a text around the one of a stem.
 func snippet(s, stem string) string {
-	s = clip(unseen(s), 2*maxLine)
+	s = oneLine(s, 2*maxLine)
 	list := wordsOf(s)
 	at := slices.IndexFunc(list, func(w word) bool { return stemOf(w.folded) == stem })
 	if at < 0 {
