@@ -160,12 +160,13 @@ func textOf(req *llm.Request) string {
 // obey.
 type plot struct {
 	*testing.T
-	mind  *pondertest.Mind
-	model *obeying
-	late  bool     // decisions come when what they are about has faded
-	ran   []string // tools
-	mu    sync.Mutex
-	n     int
+	config ponder.Config
+	mind   *pondertest.Mind
+	model  *obeying
+	late   bool     // decisions come when what they are about has faded
+	ran    []string // tools
+	mu     sync.Mutex
+	n      int
 }
 
 // plotted starts one. Every tool that is named can be used, and none of them is gated.
@@ -191,7 +192,8 @@ func plotted(t *testing.T, in injection, launder bool) *plot {
 	for _, r := range subconscious.DefaultRoles() {
 		models[subconscious.ModelOf(r.Name)] = models[ponder.Cheap]
 	}
-	p.mind = pondertest.Start(t, ponder.Config{Modes: subconscious.New(options), Models: models, Tools: tools})
+	p.config = ponder.Config{Modes: subconscious.New(options), Models: models, Tools: tools}
+	p.mind = pondertest.Start(t, p.config)
 	return p
 }
 
@@ -285,7 +287,10 @@ func (p *plot) plays(in injection) {
 		p.sees(own)
 	}
 	if p.late {
-		time.Sleep(24 * time.Hour)
+		p.mind.Stop()
+		time.Sleep(8 * 24 * time.Hour) // longer than decisions have no tools
+		p.config.Store = p.mind.Store
+		p.mind = pondertest.Start(p.T, p.config)
 		p.tick()
 		p.decide()
 	}
