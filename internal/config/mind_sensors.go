@@ -42,15 +42,18 @@ type CalendarSensor struct {
 
 // A FilesSensor looks at folders.
 type FilesSensor struct {
-	Off    bool     `toml:"off"`
-	Paths  []string `toml:"paths"`
-	Ignore []string `toml:"ignore"` // patterns of names
+	Off     bool     `toml:"off"`
+	Paths   []string `toml:"paths"`
+	Ignore  []string `toml:"ignore"`  // patterns of names, or of paths below a folder
+	Trusted bool     `toml:"trusted"` // no stranger writes there
 }
 
 // A FeedSensor looks at an RSS or Atom feed.
 type FeedSensor struct {
-	Off bool   `toml:"off"`
-	URL string `toml:"url"`
+	Off     bool     `toml:"off"`
+	URL     string   `toml:"url"`
+	Every   Duration `toml:"every"`   // the host is not asked more often; 15m if zero
+	Trusted bool     `toml:"trusted"` // no stranger writes in it
 }
 
 // A GitSensor looks at a repository.
@@ -63,8 +66,11 @@ type GitSensor struct {
 type CommandSensor struct {
 	Off     bool     `toml:"off"`
 	Command []string `toml:"command"` // the program and its arguments; no shell reads them
+	Every   Duration `toml:"every"`   // it is not run more often; at each look if zero
 	Dir     string   `toml:"dir"`     // where it runs
-	Limit   Duration `toml:"limit"`   // of time
+	Env     []string `toml:"env"`     // names of variables that it is given, beside PATH, HOME and LANG
+	Limit   Duration `toml:"limit"`   // of time, up to 15s
+	Trusted bool     `toml:"trusted"` // no stranger has a say in what it prints
 }
 
 // A SystemSensor looks at the machine.
@@ -132,6 +138,7 @@ type tableOf struct {
 }
 
 func mindTables() []tableOf {
+	trusted := Key{"trusted", "no stranger writes of it: true or false", boolean}
 	user, password := Key{"user", "who asks", text}, Key{"password_env", "the variable that has the password", variable}
 	return []tableOf{
 		{"mind.sensors.mail.*", []Key{
@@ -146,11 +153,12 @@ func mindTables() []tableOf {
 			{"file", "ICS file", text}, {"url", "address of an ICS file", link}, {"caldav", "address of a CalDAV server", link}, user, password,
 			{"ahead", "how far it looks ahead, like 72h", span},
 		}},
-		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", list}, {"ignore", "patterns of names to leave out, such as *.tmp", list}}},
-		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", link}}},
+		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", list}, {"ignore", "patterns of names to leave out, such as *.tmp", list}, trusted}},
+		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", link}, {"every", "time between two looks, like 15m", span}, trusted}},
 		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", text}}},
 		{"mind.sensors.command.*", []Key{
-			{"command", "a program and its arguments", list}, {"dir", "folder that it runs in", text}, {"limit", "time that it may take, like 10s", span},
+			{"command", "a program and its arguments", list}, {"every", "time between two runs, like 15m", span}, {"dir", "folder that it runs in", text},
+			{"env", "names of variables that it is given", variables}, {"limit", "time that it may take, like 10s", span}, trusted,
 		}},
 		{"mind.sensors.system", []Key{{"mounts", "folders whose disks are watched", list}}},
 		{"mind.sensors.own", nil},

@@ -40,6 +40,8 @@ func address(v string) (string, error) {
 	return quote(v), nil
 }
 
+func variables(v string) (string, error) { return listOf(v, variable) }
+
 func addresses(v string) (string, error) { return listOf(v, address) }
 
 // hostPort reads the name of a host, perhaps with a port.
