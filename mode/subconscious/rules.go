@@ -128,10 +128,9 @@ func (f *finder) why(o Seen, importance int, more string) string {
 		return ""
 	}
 	if more == "" {
-		more = fmt.Sprintf("%d of 10 to the sensor", importance)
+		more = fmt.Sprintf("%d of 10", min(importance, 10))
 	}
-	what := cmp.Or(o.Subject, o.Content)
-	return fmt.Sprintf("%s: %s is %s", oneLine(o.Sensor, maxName), clip(what, 80), more)
+	return fmt.Sprintf("%s: %s (%s)", oneLine(o.Sensor, maxName), strings.TrimSuffix(clip(cmp.Or(o.Content, o.Subject), 90), "."), more)
 }
 
 // steps are how long before it is due something is found, with its importance where the

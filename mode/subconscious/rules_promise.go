@@ -9,7 +9,7 @@ import (
 	"ponder/words"
 )
 
-//go:embed prompts/promises.txt
+//go:embed promises.txt
 var promiseText string
 
 // promisePhrases has the phrases of promises, as words.

@@ -46,17 +46,17 @@ func TestFind(t *testing.T) {
 			obs("system|load|normal|2|The load is 0.3."), obs("system|disk /|high|5|The disk / is 91% full."), obs("mail|a|new|7|Mail from Anna: urgent"), obs("files|b||0|b.txt changed"),
 		}, "observation 7 Mail from Anna: urgent <v3>\nobservation 5 The disk / is 91% full. <v2>\n"},
 		"level that escalates": {watcher, []Seen{obs("system|disk /|critical#2|9|The disk / is 99% full.")},
-			"anomaly 9 The disk / is 99% full. <v1>\nescalate: system: disk / is 9 of 10 to the sensor\n"},
+			"anomaly 9 The disk / is 99% full. <v1>\nescalate: system: The disk / is 99% full (9 of 10)\n"},
 		"not what the role sees": {librarian, []Seen{obs("system|disk /|critical|9|The disk / is 99% full.")}, ""},
 		"escape sequences": {watcher, []Seen{obs("system|d\x1b[2Jisk|critical|8|The \x1b[31mdisk\u202e\nis full")},
-			"anomaly 8 The disk is full <v1>\nescalate: system: disk is 8 of 10 to the sensor\n"},
+			"anomaly 8 The disk is full <v1>\nescalate: system: The disk is full (8 of 10)\n"},
 		"due": {oracle, []Seen{
 			obs("calendar|a|72h||Dentist on Saturday").due(70 * time.Hour), obs("calendar|b|24h||Dinner tomorrow").due(24 * time.Hour),
 			obs("calendar|c|2h||Train to Ulm at 13:30").due(90 * time.Minute), obs("mail|d|new||The form is due").due(3 * time.Hour),
 			obs("calendar|e|far||Holiday").due(100 * time.Hour), obs("calendar|f|past||Breakfast").due(-time.Minute), obs("calendar|g|cancelled||Lunch").due(time.Hour),
 		}, "upcoming 8 Train to Ulm at 13:30 <v3> @2026-03-04T13:30:00Z\nupcoming 6 Dinner tomorrow <v2> @2026-03-05T12:00:00Z\n" +
 			"upcoming 6 The form is due <v4> @2026-03-04T15:00:00Z\nupcoming 4 Dentist on Saturday <v1> @2026-03-07T10:00:00Z\n" +
-			"escalate: calendar: c is due within 2 hours\n"},
+			"escalate: calendar: Train to Ulm at 13:30 (due within 2 hours)\n"},
 		"due with a level":               {oracle, []Seen{obs("calendar|a|72h|3|Dentist").due(70 * time.Hour)}, "upcoming 3 Dentist <v1> @2026-03-07T10:00:00Z\n"},
 		"the newest of a subject is due": {oracle, []Seen{obs("calendar|a|24h||Dentist").due(20 * time.Hour), obs("calendar|a|cancelled||Dentist is cancelled").due(20 * time.Hour)}, ""},
 		"overdue":                        {oracle, []Seen{obs("calendar|a|overdue|7|The tax form was due").due(-time.Hour)}, "risk 7 The tax form was due <v1> @2026-03-04T11:00:00Z\n"},
@@ -66,19 +66,20 @@ func TestFind(t *testing.T) {
 			obs("own|thread:5|said||Ich schaue mir das an."), obs("own|thread:6|said||TODO: renew the passport"), obs("own|thread:7|said||We spoke of the willow tree"),
 		}, "forgotten 5 In \"Grant\": I'll get back to Anna about the draft. <v1>\nforgotten 5 I will be sending the form on Friday <v3>\n" +
 			"forgotten 5 Ich kümmere mich um die Heizung, sobald es geht. <v4>\nforgotten 5 Ich schaue mir das an. <v5>\nforgotten 5 TODO: renew the passport <v6>\n"},
-		"promises of mail":          {watcher, []Seen{obs("mail|a|new|3|Mail from Ben: I will send the keys.").stranger()}, "observation 3 Mail from Ben: I will send the keys. <v1>\n"},
-		"promises without a level":  {watcher, []Seen{obs("mail|a|new||Mail from Ben: I will send the keys.").stranger()}, "observation 4 Mail from Ben: I will send the keys. <v1>\n"},
-		"no promises of feeds":      {watcher, []Seen{obs("feed|a|new||I will survive"), obs("files|todo||| todo.txt changed")}, ""},
-		"promises that were kept":   {librarian, []Seen{obs("own|thread:1|said||I'll send it."), obs("own|thread:2|said||I'll call."), obs("own|thread:1|done||It was sent.")}, "forgotten 5 I'll call. <v2>\n"},
-		"a long promise":            {librarian, []Seen{obs("own|t|said||" + strings.Repeat("so ", 20) + "I will mend the fence behind the house")}, "forgotten 5 I will mend the fence behind the house <v1>\n"},
-		"stale":                     {librarian, []Seen{obs("own|thread:1|stale||\"Grant\" has been quiet for 9 days"), obs("own|thread:2|idle-3|6|\"Roof\" waits for you"), obs("own|thread:3|new||\"New\" began")}, "stale 6 \"Roof\" waits for you <v2>\nstale 4 \"Grant\" has been quiet for 9 days <v1>\n"},
-		"words across sensors":      {dreamer, []Seen{obs("mail|a|new||Mail from Eva: the invoice of Kestrel is here"), obs("files|b|new||kestrel-contract.pdf was created")}, "connection 3 Kestrel: the invoice of Kestrel is here (mail 2026-03-04); kestrel-contract.pdf was created (files 2026-03-04) <v1 v2>\n"},
-		"words of one sensor":       {dreamer, []Seen{obs("mail:a|a|new||Kestrel sends an invoice"), obs("mail:b|b|new||Kestrel sends a contract")}, ""},
-		"common words":              {dreamer, []Seen{obs("mail|a|new||The meeting about the report was moved to Monday"), obs("calendar|b|changed||Meeting on Monday: report of the team"), obs("git|c|new||A commit changed the report")}, ""},
-		"common German words":       {dreamer, []Seen{obs("mail|a|new||Die Rechnung für das Projekt ist fertig"), obs("files|b|new||Rechnung Projekt wurde geändert")}, ""},
-		"words on three days":       {librarian, []Seen{obs("own|a|said||The boiler rattles").days(-2), obs("own|b|said||Once more about boilers").days(-1), obs("own|c|said||Who repairs a boiler?")}, "pattern 3 boiler: The boiler rattles (own 2026-03-02); Who repairs a boiler (own 2026-03-04) <v1 v2 v3>\n"},
-		"words on two days":         {librarian, []Seen{obs("own|a|said||The boiler rattles").days(-1), obs("own|c|said||Who repairs a boiler?")}, ""},
-		"what was told is not seen": {dreamer, []Seen{obs("delivery|a|sent||Kestrel sent an invoice"), obs("mail|b|new||Kestrel writes")}, ""},
+		"promises of mail":                   {watcher, []Seen{obs("mail|a|new|3|Mail from Ben: I will send the keys.").stranger()}, "observation 3 Mail from Ben: I will send the keys. <v1>\n"},
+		"promises without a level":           {watcher, []Seen{obs("mail|a|new||Mail from Ben: I will send the keys.").stranger()}, "observation 4 Mail from Ben: I will send the keys. <v1>\n"},
+		"no promises of feeds":               {watcher, []Seen{obs("feed|a|new||I will survive"), obs("files|todo||| todo.txt changed")}, ""},
+		"promises that were kept":            {librarian, []Seen{obs("own|thread:1|said||I'll send it."), obs("own|thread:2|said||I'll call."), obs("own|thread:1|done||It was sent.")}, "forgotten 5 I'll call. <v2>\n"},
+		"a long promise":                     {librarian, []Seen{obs("own|t|said||" + strings.Repeat("so ", 20) + "I will mend the fence behind the house")}, "forgotten 5 I will mend the fence behind the house <v1>\n"},
+		"stale":                              {librarian, []Seen{obs("own|thread:1|stale||\"Grant\" has been quiet for 9 days"), obs("own|thread:2|idle-3|6|\"Roof\" waits for you"), obs("own|thread:3|new||\"New\" began")}, "stale 6 \"Roof\" waits for you <v2>\nstale 4 \"Grant\" has been quiet for 9 days <v1>\n"},
+		"words across sensors":               {dreamer, []Seen{obs("mail|a|new||Mail from Eva: the invoice of Kestrel is here"), obs("files|b|new||kestrel-contract.pdf was created")}, "connection 3 Kestrel: the invoice of Kestrel is here (mail 2026-03-04); kestrel-contract.pdf was created (files 2026-03-04) <v1 v2>\n"},
+		"words of one sensor":                {dreamer, []Seen{obs("mail:a|a|new||Kestrel sends an invoice"), obs("mail:b|b|new||Kestrel sends a contract")}, ""},
+		"common words":                       {dreamer, []Seen{obs("mail|a|new||The meeting about the report was moved to Monday"), obs("calendar|b|changed||Meeting on Monday: report of the team"), obs("git|c|new||A commit changed the report")}, ""},
+		"common German words":                {dreamer, []Seen{obs("mail|a|new||Die Rechnung für das Projekt ist fertig"), obs("files|b|new||Rechnung Projekt wurde geändert")}, ""},
+		"words in two places are no pattern": {watcher, []Seen{obs("mail|a|new||Kestrel sends an invoice"), obs("files|b|new||kestrel.pdf was created")}, ""},
+		"words on three days":                {librarian, []Seen{obs("own|a|said||The boiler rattles").days(-2), obs("own|b|said||Once more about boilers").days(-1), obs("own|c|said||Who repairs a boiler?")}, "pattern 3 boiler: The boiler rattles (own 2026-03-02); Who repairs a boiler (own 2026-03-04) <v1 v2 v3>\n"},
+		"words on two days":                  {librarian, []Seen{obs("own|a|said||The boiler rattles").days(-1), obs("own|c|said||Who repairs a boiler?")}, ""},
+		"what was told is not seen":          {dreamer, []Seen{obs("delivery|a|sent||Kestrel sent an invoice"), obs("mail|b|new||Kestrel writes")}, ""},
 	} {
 		r := Find(roleOf(tt.role), NewState(), numbered(tt.seen...), midday)
 		if diff := cmp.Diff(tt.want, told(r)); diff != "" || r.Role != tt.role || !r.Unaided {
@@ -126,9 +127,9 @@ func TestFindOfOtherRoles(t *testing.T) {
 		types map[string]Category
 		want  string
 	}{
-		{nil, "observation 9 Pay Kestrel <v1> @2026-03-04T13:00:00Z\nescalate: mail: a is 9 of 10 to the sensor\n"},
-		{map[string]Category{"upcoming": ActiveThreads}, "upcoming 9 Pay Kestrel <v1> @2026-03-04T13:00:00Z\nescalate: mail: a is due within 2 hours\n"},
-		{map[string]Category{"connection": Hunches}, "connection 6 Kestrel: Pay Kestrel (mail 2026-03-04); kestrel.pdf was created (files 2026-03-04) <v1 v2> @2026-03-04T13:00:00Z\n"},
+		{nil, "observation 9 Pay Kestrel <v1> @2026-03-04T13:00:00Z\nescalate: mail: Pay Kestrel (9 of 10)\n"},
+		{map[string]Category{"upcoming": ActiveThreads}, "upcoming 9 Pay Kestrel <v1> @2026-03-04T13:00:00Z\nescalate: mail: Pay Kestrel (due within 2 hours)\n"},
+		{map[string]Category{"connection": Hunches}, "connection 5 Kestrel: Pay Kestrel (mail 2026-03-04); kestrel.pdf was created (files 2026-03-04) <v1 v2> @2026-03-04T13:00:00Z\n"},
 		{map[string]Category{"bill": Hunches}, ""},
 	} {
 		r := Find(Role{Name: "own", Reads: []string{"*"}, Types: tt.types}, NewState(), seen, midday)

@@ -23,7 +23,7 @@ const (
 	mostTermsOf    = 60
 )
 
-//go:embed prompts/common.txt
+//go:embed common.txt
 var commonText string
 
 // commonStems has the stems of words that are about everything and nothing.
@@ -50,13 +50,13 @@ type returning struct {
 	days  map[string]bool
 	entry string // that has it, of another sensor
 	reads string // what that says
+	kind  string // of the finding
 }
 
 // repeated finds rare words that come from several sensors or on several days. A word may
 // have been seen before: in an entry on the mind, or in what a role has found.
 func (f *finder) repeated() {
-	kind := f.first("connection", "pattern")
-	if kind == "" {
+	if f.first("connection", "pattern") == "" {
 		return
 	}
 	var list []*returning
@@ -65,7 +65,7 @@ func (f *finder) repeated() {
 		if len(r.in)*3 > max(12, len(f.seen)) { // it says nothing of those that have it
 			continue
 		}
-		if len(r.kinds) >= placesTogether || len(r.days) >= daysTogether {
+		if r.kind = f.kindOf(r); r.kind != "" {
 			list = append(list, r)
 		}
 	}
@@ -79,6 +79,17 @@ func (f *finder) repeated() {
 			f.connect(r)
 		}
 	}
+}
+
+// kindOf returns the type of the finding that a word is worth, or "".
+func (f *finder) kindOf(r *returning) string {
+	switch {
+	case len(r.kinds) >= placesTogether && f.gives("connection"):
+		return "connection"
+	case len(r.days) >= daysTogether:
+		return f.first("pattern", "connection")
+	}
+	return ""
 }
 
 // key says which observations have a word: words of the same ones are one finding.
@@ -136,10 +147,6 @@ func (r *returning) is(t term) bool { return t.stem == r.stem }
 
 // connect notes the finding of a word: where it was seen, in the words of two places.
 func (f *finder) connect(r *returning) {
-	kind := f.first("connection", "pattern")
-	if len(r.kinds) < placesTogether {
-		kind = f.first("pattern", "connection")
-	}
 	about, level := []Seen{}, 0
 	for _, i := range r.in {
 		about = append(about, f.seen[i])
@@ -156,9 +163,9 @@ func (f *finder) connect(r *returning) {
 	if r.entry != "" && !strings.Contains(summary, ";") {
 		summary = snippet(r.reads, r.stem) + "; " + summary
 	}
-	importance := within(1+len(r.kinds)+len(r.days)/daysTogether, LeastAdded, LeastInsight)
+	importance := max(level, 1+len(r.kinds)+len(r.days)/daysTogether)
 	n := len(f.found)
-	f.add(kind, r.term+": "+summary, "", max(importance, min(level, LeastInsight)), about...)
+	f.add(r.kind, r.term+": "+summary, "", within(importance, LeastAdded, LeastInsight-1), about...) // words alone are no insight
 	if r.entry != "" && len(f.found) > n {
 		f.found[n].Reinforces = []string{r.entry}
 	}
