@@ -1,0 +1,174 @@
+// Package command is the sensor of what a command of the user's prints: it tells when
+// that changes, and when the command fails.
+//
+// No shell reads the command. It is given 15 seconds and a small environment, and what
+// it leaves running is ended with it. The first word of a State is "changed", "failed"
+// or "ok"; what follows tells one from another. What changes at each look is told more
+// and more rarely.
+//
+// Its cursor is a [cursor]: hashes of the lines that were told last.
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// Options say what is run.
+type Options struct {
+	Command []string      // the program and its arguments
+	Every   time.Duration // it is not run more often; zero: at each look
+	Dir     string        // where it runs; the working folder if empty
+	Env     []string      // names of variables that it is given, beside PATH, HOME and LANG
+	Limit   time.Duration // of time; 15 s if zero, at most that
+	Trusted bool          // no stranger has a say in what it prints
+}
+
+// Bounds.
+const (
+	limit    = 15 * time.Second
+	maxBytes = 16 << 10 // of what it prints
+	maxLines = 500
+	hold     = 15 * time.Minute // after it failed, before it is called well
+)
+
+// A cursor is what was told last.
+type cursor struct {
+	Lines  []string `json:"lines"`            // hashes
+	Status string   `json:"status,omitempty"` // how it failed; empty: it did not
+	Turns  int      `json:"turns,omitempty"`  // between failing and not
+	Times  int      `json:"n,omitempty"`      // that it has changed without a rest
+	At     int64    `json:"at,omitempty"`     // of the last change that was told, Unix seconds
+}
+
+// A command is a sensor, and what was printed last.
+type command struct {
+	Options
+	mu  sync.Mutex
+	ran time.Time
+	has *output
+}
+
+// New returns the sensor, which is called "command".
+func New(o Options) sensor.Sensor {
+	if o.Limit <= 0 || o.Limit > limit {
+		o.Limit = limit
+	}
+	return sensor.Sensor{Name: "command", Look: (&command{Options: o}).look}
+}
+
+func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.Command) == 0 || c.Command[0] == "" {
+		return nil, nil, errors.New("run a command: there is none: set the program and its arguments")
+	}
+	if c.has == nil || now.Before(c.ran) || now.Sub(c.ran) >= c.Every {
+		out, err := c.run(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("run %s: %w", c.name(), err)
+		}
+		c.has, c.ran = out, now
+	}
+	var before cursor
+	if json.Unmarshal(raw, &before) != nil || before.Lines == nil {
+		before, raw = cursor{}, nil
+	}
+	next, seen := c.compare(before, raw != nil, now)
+	if raw != nil && len(seen) == 0 {
+		return nil, raw, nil
+	}
+	encoded, err := json.Marshal(next)
+	return seen, encoded, err
+}
+
+// name returns what the command is called, without its arguments, which may be secret.
+func (c *command) name() string { return sensor.Line(filepath.Base(c.Command[0]), 80) }
+
+// compare tells what is another than before.
+func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []ponder.Observation) {
+	next, quiet := before, now.Sub(time.Unix(before.At, 0))
+	lines := c.has.lines()
+	hashes := hashesOf(lines)
+	o := ponder.Observation{Subject: sensor.Subject("command " + c.name()), Untrusted: !c.Trusted}
+	switch {
+	case c.has.status != "":
+		if c.has.status == before.Status {
+			return before, nil
+		}
+		next.Turns++
+		next.Status = c.has.status
+		o.Content, o.State, o.Level = fmt.Sprintf("The command %s failed (%s). %s", c.name(), c.has.status, c.has.complaint()), fmt.Sprintf("failed %d", next.Turns), 6
+	case before.Status != "":
+		if quiet < hold {
+			return before, nil
+		}
+		next.Status, next.Lines = "", hashes
+		next.Turns++
+		o.Content, o.State, o.Level = fmt.Sprintf("The command %s works again.", c.name()), fmt.Sprintf("ok %d", next.Turns), 2
+	case !known:
+		return cursor{Lines: hashes}, nil
+	case slices.Equal(hashes, before.Lines) || quiet < pause(before.Times):
+		return before, nil
+	default:
+		next.Lines = hashes
+		next.Times++
+		if quiet > 12*time.Hour {
+			next.Times = 1
+		}
+		o.Content, o.State = fmt.Sprintf("What %s prints changed: %s", c.name(), changed(lines, before.Lines)), "changed "+sensor.Hash(strings.Join(hashes, " "))
+	}
+	if next.Lines == nil {
+		next.Lines = []string{}
+	}
+	next.At = now.Unix()
+	o.Content = sensor.Line(o.Content, sensor.MaxText)
+	return next, []ponder.Observation{o}
+}
+
+// pause is how long nothing is told of what has changed so many times.
+func pause(times int) time.Duration {
+	const often, first, last = 3, 10 * time.Minute, 6 * time.Hour
+	if times < often {
+		return 0
+	}
+	return min(first<<min(times-often, 10), last)
+}
+
+func hashesOf(lines []string) []string {
+	hashes := []string{}
+	for _, line := range lines {
+		hashes = append(hashes, sensor.Hash(line))
+	}
+	return hashes
+}
+
+// changed returns the first lines that were not there before.
+func changed(lines, before []string) string {
+	const most, width = 4, 140
+	var shown []string
+	for _, line := range lines {
+		if len(shown) < most && !slices.Contains(before, sensor.Hash(line)) {
+			shown = append(shown, sensor.Line(line, width))
+		}
+	}
+	switch {
+	case len(shown) > 0:
+		return strings.Join(shown, " / ")
+	case len(lines) == 0:
+		return "it prints nothing any more."
+	case len(lines) < len(before):
+		return fmt.Sprintf("%d lines are gone.", len(before)-len(lines))
+	}
+	return "the same lines, in another order."
+}
