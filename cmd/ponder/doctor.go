@@ -58,7 +58,8 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 	if err != nil {
 		return err
 	}
-	found = append(append(found, models...), docsFinding(ctx, docs), a.memoryFinding(ctx), a.webFinding(), a.terminalFinding())
+	found = append(append(found, models...), docsFinding(ctx, docs), a.memoryFinding(ctx), a.webFinding())
+	found = append(append(found, a.mindFindings(ctx)...), a.terminalFinding())
 	sick := false
 	for _, f := range found {
 		sick = sick || f.State == broken

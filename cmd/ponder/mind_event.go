@@ -24,25 +24,41 @@ func (m *mindLog) eventText(ev ponder.Event) string {
 		}
 	case ponder.Escalation:
 		if b.Outcome == "" {
-			return fmt.Sprintf("%s  ! escalated: %s (%s)\n", at, oneLine(b.Content), oneLine(b.Reason))
+			return fmt.Sprintf("%s  ! escalated: %s (%s)\n", at, raisedText(b), oneLine(b.Reason))
 		}
-		return fmt.Sprintf("%s  ! %s: %s%s\n", at, oneLine(b.Outcome), oneLine(b.Content), strangers(b))
+		return fmt.Sprintf("%s  ! %s:\n%s", at, oneLine(b.Outcome), mindLines(b.Content))
 	case ponder.Resolved:
 		return saidRow(ev, b).text()
 	}
 	return ""
 }
 
-// strangers says what an escalation rests on that others wrote.
-func strangers(b ponder.Escalation) string {
-	if !b.Untrusted {
-		return ""
+// raisedText says what was raised, in a line: the first of its findings.
+func raisedText(b ponder.Escalation) string {
+	lines := strings.Split(strings.TrimSpace(b.Content), "\n")
+	text := strings.TrimPrefix(oneLine(lines[0]), "- ")
+	n := 0
+	for _, line := range lines[1:] {
+		if !strings.HasPrefix(line, "- ") {
+			break
+		}
+		n++
 	}
-	text := " (rests on what others wrote"
-	if len(b.Sources) > 0 {
-		text += ": " + strings.Join(b.Sources, ", ")
+	if n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
 	}
-	return oneLine(text) + ")"
+	return text
+}
+
+// mindLines writes the lines of a text, each moved to the right.
+func mindLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = oneLine(line); line != "" {
+			b.WriteString("      " + line + "\n")
+		}
+	}
+	return b.String()
 }
 
 func observationText(at string, ev ponder.Event, b ponder.Observation) string {

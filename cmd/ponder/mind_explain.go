@@ -159,7 +159,7 @@ func (r reason) line() string {
 	case "change":
 		return fmt.Sprintf("tick %d: %s", r.Tick, changeText(subconscious.Change{Entry: "", Did: r.Did, By: r.By, Why: r.Why, Strength: r.Strength}))
 	case "escalation":
-		return fmt.Sprintf("escalated: %s (%s)", r.Text, r.Why)
+		return fmt.Sprintf("escalated: %s (%s)", raisedText(ponder.Escalation{Content: r.Text}), r.Why)
 	case "decision":
 		return fmt.Sprintf("decided, %s: %s", r.Did, r.Text)
 	}

@@ -114,21 +114,29 @@ func affordable(m ponder.Model, cfg *config.Config) error {
 	return nil
 }
 
-// says says who thinks, in a line.
+// says says who thinks, in a line: those with the same model together.
 func (c *mindCast) says() string {
 	if c.none() {
 		return "no model is asked, so rules look (`ponder doctor` says how to have one)"
 	}
-	var parts []string
-	for _, r := range c.roles {
-		name := c.names[r.Name]
-		if name == "" {
-			name = "rules"
+	var order []string
+	who := make(map[string][]string)
+	add := func(name, model string) {
+		if model == "" {
+			model = "rules"
 		}
-		parts = append(parts, r.Name+" "+name)
+		if who[model] == nil {
+			order = append(order, model)
+		}
+		who[model] = append(who[model], name)
 	}
-	if name := c.names[config.Decisions]; name != "" {
-		parts = append(parts, "decisions "+name)
+	for _, r := range c.roles {
+		add(r.Name, c.names[r.Name])
 	}
-	return strings.Join(parts, ", ")
+	add("decisions", c.names[config.Decisions])
+	var parts []string
+	for _, model := range order {
+		parts = append(parts, strings.Join(who[model], ", ")+": "+model)
+	}
+	return strings.Join(parts, "; ")
 }

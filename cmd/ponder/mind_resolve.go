@@ -46,7 +46,7 @@ func (a *app) mindForgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "forget ENTRY",
 		Short:   "Take an entry off its mind for good",
-		Long:    "Take an entry off its mind for good: nothing brings the topic back. What was seen and found\nof it stays in the log; `ponder mind rollback` undoes it.",
+		Long:    "Take an entry off its mind for good: nothing brings the topic back. What was seen and found\nof it stays in the log.",
 		Example: "ponder mind forget e3",
 		Args:    take(1, 1, "the id of an entry: `ponder mind show` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +60,7 @@ func (a *app) mindRollbackCommand() *cobra.Command {
 		Use:   "rollback TICK",
 		Short: "Go back to what was on its mind before a tick",
 		Long: `Go back to what was on its mind before a tick. Nothing is erased: the log says that it was
-done, and what was thought since.`,
+done, and what was thought since. What was settled, told and looked at stays so.`,
 		Example: "ponder mind rollback 12",
 		Args:    take(1, 1, "the number of a tick: `ponder mind log` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {

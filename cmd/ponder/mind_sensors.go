@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"ponder/internal/config"
 	"ponder/sensor"
+	"ponder/sensor/command"
 	"ponder/sensor/feed"
+	"ponder/sensor/files"
 	"ponder/sensor/mail"
 	"ponder/sensor/system"
 	"ponder/store/sqlite"
@@ -22,9 +25,16 @@ type mindLook struct {
 	wire    *web.Fetcher
 }
 
+// close gives up what the sensors hold.
 func (l *mindLook) close() error {
+	var errs []error
+	for _, s := range l.sensors {
+		if s.Close != nil {
+			errs = append(errs, s.Close())
+		}
+	}
 	l.wire.Close()
-	return nil
+	return errors.Join(errs...)
 }
 
 // A joiner makes the sensors of a configuration.
@@ -55,14 +65,27 @@ func (a *app) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, er
 	for name, f := range sorted(c.Feed) {
 		j.add("feed", name, f.Off, func() (sensor.Sensor, error) { return j.feed(f) })
 	}
+	for name, f := range sorted(c.Files) {
+		j.add("files", name, f.Off, func() (sensor.Sensor, error) { return j.files(f) })
+	}
+	for name, c := range sorted(c.Command) {
+		j.add("command", name, c.Off, func() (sensor.Sensor, error) { return j.command(c) })
+	}
 	j.add("system", "", c.System.Off, func() (sensor.Sensor, error) {
 		return system.New(system.Options{Mounts: j.paths(c.System.Mounts)}), nil
 	})
 	if err := errors.Join(j.errs...); err != nil {
-		wire.Close()
-		return nil, failure{wrongUsage, firstOf(err)}
+		return nil, errors.Join(failure{codeOfMind(err), firstOf(err)}, j.look.close())
 	}
 	return j.look, nil
+}
+
+// codeOfMind returns the exit code of what is wrong with the configuration of a sensor.
+func codeOfMind(err error) int {
+	if errors.Is(err, config.ErrNotSet) {
+		return notReady
+	}
+	return wrongUsage
 }
 
 // sorted iterates over a map by its keys in order.
@@ -146,11 +169,27 @@ func (j *joiner) feed(f config.FeedSensor) (sensor.Sensor, error) {
 	if f.URL == "" {
 		return sensor.Sensor{}, errors.New("url is missing")
 	}
-	return feed.New(feed.Options{URL: f.URL, Fetch: func(ctx context.Context, r feed.Request) (*feed.Response, error) {
+	return feed.New(feed.Options{URL: f.URL, Every: time.Duration(f.Every), Trusted: f.Trusted, Fetch: func(ctx context.Context, r feed.Request) (*feed.Response, error) {
 		a, err := j.look.wire.Raw(ctx, web.RawRequest{URL: r.URL, ETag: r.ETag, Modified: r.Modified, MaxBytes: int64(r.MaxBytes)})
 		if err != nil {
 			return nil, err
 		}
 		return &feed.Response{Status: a.Status, Body: a.Body, ETag: a.ETag, Modified: a.Modified}, nil
 	}}), nil
+}
+
+func (j *joiner) files(f config.FilesSensor) (sensor.Sensor, error) {
+	if len(f.Paths) == 0 {
+		return sensor.Sensor{}, errors.New("paths is missing")
+	}
+	return files.New(files.Options{Paths: j.paths(f.Paths), Ignore: f.Ignore, Trusted: f.Trusted}), nil
+}
+
+func (j *joiner) command(c config.CommandSensor) (sensor.Sensor, error) {
+	if len(c.Command) == 0 {
+		return sensor.Sensor{}, errors.New("command is missing")
+	}
+	return command.New(command.Options{
+		Command: c.Command, Every: time.Duration(c.Every), Dir: j.cfg.Path(c.Dir), Env: c.Env, Limit: time.Duration(c.Limit), Trusted: c.Trusted,
+	}), nil
 }

@@ -166,7 +166,7 @@ func rolesText(s subconscious.State) string {
 		if r.FocusHint != "" {
 			fmt.Fprintf(&b, "; hint: %s", oneLine(r.FocusHint))
 		}
-		if n := len(r.LastFindings); n > 0 {
+		if n := len(r.LastFindings); n > 0 && r.LastFindings[n-1] != "nothing" {
 			fmt.Fprintf(&b, "; found last: %s", oneLine(r.LastFindings[n-1]))
 		}
 		b.WriteString("\n")

@@ -103,10 +103,7 @@ func changeText(c subconscious.Change) string {
 // text writes an escalation for people.
 func (e mindEscalation) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  ! escalated: %s (%s)\n", oneLine(e.Summary), oneLine(e.Reason))
-	if e.Untrusted {
-		fmt.Fprintf(&b, "    it rests on what others wrote: %s\n", oneLine(strings.Join(e.Sources, ", ")))
-	}
+	fmt.Fprintf(&b, "  ! escalated: %s (%s)\n", raisedText(ponder.Escalation{Content: e.Summary}), oneLine(e.Reason))
 	if e.Outcome == "" {
 		return b.String() + "    not decided yet\n"
 	}
@@ -114,7 +111,7 @@ func (e mindEscalation) text() string {
 	if e.Model != "" {
 		by = "by " + e.Model + ", " + spentText(e.Tokens, ponder.Money(e.Money).USD())
 	}
-	fmt.Fprintf(&b, "    %s, %s, %s: %s\n", e.Decided.Local().Format(time.TimeOnly), oneLine(e.Outcome), oneLine(by), oneLine(e.Told))
+	fmt.Fprintf(&b, "    %s, %s, %s:\n%s", e.Decided.Local().Format(time.TimeOnly), oneLine(e.Outcome), oneLine(by), mindLines(e.Told))
 	for _, channel := range slices.Sorted(maps.Keys(e.Delivered)) {
 		fmt.Fprintf(&b, "    %s, told by %s\n", e.Delivered[channel].Local().Format(time.TimeOnly), oneLine(channel))
 	}

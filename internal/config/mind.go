@@ -97,8 +97,11 @@ func (c *Config) Secret(variable string) (Secret, error) {
 	if v := c.env(variable); v != "" {
 		return Secret(v), nil
 	}
-	return "", fmt.Errorf("%s is not set: export it, or name another variable", variable)
+	return "", fmt.Errorf("%s %w: export it, or name another variable", variable, ErrNotSet)
 }
+
+// ErrNotSet is in the error of a variable that a setting names, and that is not set.
+var ErrNotSet = errors.New("is not set")
 
 // Hours are a part of each day, in local time: "22:00-07:00". "off" is none of it.
 type Hours string

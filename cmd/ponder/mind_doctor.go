@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// mindFindings says who thinks in the subconscious, which sensors are configured and
+// whether they answer, and how the user is told.
+func (a *app) mindFindings(ctx context.Context) []finding {
+	cast, err := a.mindCastOf(ctx)
+	if err != nil {
+		return []finding{{"mind", broken, err.Error()}}
+	}
+	found := []finding{{"mind", fine, cast.says()}}
+	tried, err := a.tryAll(ctx, time.Now())
+	if err != nil {
+		return append(found, finding{"sensors", broken, err.Error()})
+	}
+	var well []string
+	for _, t := range tried {
+		if t.Error == "" {
+			well = append(well, t.Sensor)
+			continue
+		}
+		found = append(found, finding{"sensors", lacking, fmt.Sprintf("%s cannot look: %s", t.Sensor, t.Error)})
+	}
+	if len(well) > 0 {
+		found = append(found, finding{"sensors", fine, "can look: " + strings.Join(well, ", ")})
+	}
+	return append(found, a.notifyFinding())
+}
+
+// notifyFinding says how the user is told of what the subconscious brings up.
+func (a *app) notifyFinding() finding {
+	channels, err := a.mindChannels()
+	if err != nil {
+		return finding{"notify", broken, err.Error()}
+	}
+	if len(channels) == 0 {
+		return finding{"notify", fine, "what the subconscious brings up is in `ponder mind log`; mind.notify has further ways to be told"}
+	}
+	var names []string
+	for _, c := range channels {
+		names = append(names, c.Name)
+	}
+	return finding{"notify", fine, "told by " + strings.Join(names, ", ")}
+}
