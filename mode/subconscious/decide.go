@@ -198,7 +198,7 @@ func (d *decision) answered(b ponder.CallFinished) {
 		}
 		uses = append(uses, u)
 	}
-	d.weigh(msg, uses)
+	d.weigh(msg, uses, b.Model)
 }
 
 // heard returns the calls of an answer, and takes what is too much out of it.
@@ -243,14 +243,14 @@ func (u *use) refuse(why string) {
 }
 
 // weigh goes on after an answer and what is to be done about its calls.
-func (d *decision) weigh(msg llm.Message, uses []use) {
+func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 	works := slices.ContainsFunc(uses, func(u use) bool { return u.Result == nil })
 	switch {
 	case works:
 	case d.Verdict != nil:
 		return
 	case len(uses) == 0 && len(d.Deeds) > 0:
-		d.Verdict = &verdict{Outcome: Dismissed, Text: text.Clip(text.Clean(msg.Text()), maxMessage)}
+		d.Verdict = &verdict{Outcome: Dismissed, Text: text.Clip(text.Clean(msg.Text()), maxMessage), Model: model}
 		return
 	default:
 		if d.Bad++; d.Bad >= maxNonsense {

@@ -25,20 +25,3 @@ func (v View) Due(o Options, now time.Time) (due bool, why string) {
 	}
 	return true, strings.Join(list, "; ")
 }
-
-// A Look is what a role would be shown and asked at a tick.
-type Look struct {
-	Role    Role
-	Why     string // it looks, or
-	Skipped string // why it does not
-	Seen    []Seen
-	Unaided bool // no model is asked
-}
-
-// Looks returns what each role would do if there were a tick now.
-func (v View) Looks(o Options, now time.Time, in TickInput) (list []Look) {
-	for _, s := range plan(o, v.knows, now, in) {
-		list = append(list, Look{Role: s.role, Why: s.why, Skipped: s.skip, Seen: s.seen, Unaided: s.unaided})
-	}
-	return list
-}

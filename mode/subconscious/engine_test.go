@@ -96,16 +96,19 @@ type bench struct {
 	o      Options
 	models map[ponder.Role]*mouth
 	n      int // of runs
+
+	carried map[ponder.RunID]knowledge // what ticks began with that went on from others
 }
 
 // newBench starts one. A role without a model has none.
 func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Role]*mouth, tools ...ponder.Tool) *bench {
 	t.Helper()
-	c := ponder.Config{Store: store, Modes: New(o), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
+	carried := make(map[ponder.RunID]knowledge)
+	c := ponder.Config{Store: store, Modes: checked(t, New(o), carried), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
 	for role, m := range models {
 		c.Models[role] = []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 2}}}
 	}
-	return &bench{Mind: pondertest.Start(t, c), t: t, o: o, models: models}
+	return &bench{Mind: pondertest.Start(t, c), t: t, o: o, models: models, carried: carried}
 }
 
 // voices returns models for the four roles.

@@ -1,0 +1,93 @@
+package subconscious
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+)
+
+// A checkedState is a state that is checked to be a value: nothing that is done with it
+// changes it, the same gives the same, and it comes back from its JSON as it was.
+type checkedState struct {
+	ponder.State
+	t    *testing.T
+	mode ponder.Mode
+	run  ponder.Run
+}
+
+// checked returns modes whose states are checked. It notes what ticks begin with.
+func checked(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]knowledge) (list []ponder.Mode) {
+	for _, mode := range modes {
+		wrap := func(r ponder.Run, s ponder.State) ponder.State {
+			return checkedState{State: s, t: t, mode: mode, run: r}
+		}
+		m := mode
+		m.Start = func(r ponder.Run) ponder.State { return wrap(r, mode.Start(r)) }
+		if mode.Carry != nil {
+			m.Carry = func(r ponder.Run, last ponder.State) ponder.State {
+				s := mode.Carry(r, last.(checkedState).State)
+				if tick, ok := s.(*tickRun); ok {
+					carried[r.ID] = tick.Known
+				}
+				return wrap(r, s)
+			}
+		}
+		m.Load = func(r ponder.Run, js []byte) (ponder.State, error) {
+			s, err := mode.Load(r, js)
+			return wrap(r, s), err
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func (s checkedState) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
+
+func (s checkedState) Apply(ev ponder.Event) ponder.State {
+	before := s.json(s.State)
+	next := s.State.Apply(ev)
+	if after := s.json(s.State); !bytes.Equal(before, after) {
+		s.t.Errorf("%s: Apply(%s) changed its receiver:\n%s", s.mode.Name, ev.Body.Type(), cmp.Diff(string(before), string(after)))
+	}
+	if one, two := s.json(next), s.json(s.State.Apply(ev)); !bytes.Equal(one, two) {
+		s.t.Errorf("%s: Apply(%s) twice:\n%s", s.mode.Name, ev.Body.Type(), cmp.Diff(string(one), string(two)))
+	}
+	s.State = next
+	return s
+}
+
+func (s checkedState) Next(now ponder.Moment) []ponder.Action {
+	before := s.json(s.State)
+	want := s.State.Next(now)
+	if again := s.State.Next(now); !reflect.DeepEqual(want, again) {
+		s.t.Errorf("%s: Next twice:\n%s", s.mode.Name, cmp.Diff(want, again))
+	}
+	if after := s.json(s.State); !bytes.Equal(before, after) {
+		s.t.Errorf("%s: Next changed its receiver:\n%s", s.mode.Name, cmp.Diff(string(before), string(after)))
+	}
+	loaded, err := s.mode.Load(s.run, before)
+	if err != nil {
+		s.t.Errorf("%s: load: %v", s.mode.Name, err)
+		return want
+	}
+	if got := s.json(loaded); !bytes.Equal(got, before) {
+		s.t.Errorf("%s: the state does not come back as it was:\n%s", s.mode.Name, cmp.Diff(string(before), string(got)))
+	}
+	if got := loaded.Next(now); !reflect.DeepEqual(want, got) {
+		s.t.Errorf("%s: a state that was stored wants something else:\n%s", s.mode.Name, cmp.Diff(want, got))
+	}
+	return want
+}
+
+func (s checkedState) json(v ponder.State) []byte {
+	js, err := json.Marshal(v)
+	if err != nil {
+		s.t.Errorf("%s: %v", s.mode.Name, err)
+	}
+	return js
+}

@@ -1,0 +1,207 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+
+func TestPace(t *testing.T) {
+	const every = 5 * time.Minute
+	for _, tt := range []struct {
+		quiet, want time.Duration
+	}{
+		{0, every / 2}, {every, every / 2}, {2*every - 1, every / 2}, {2 * every, every}, {3*every - 1, every},
+		{3 * every, every * 3 / 2}, {2 * time.Hour, 6 * every}, {30 * 24 * time.Hour, 6 * every},
+	} {
+		v := View{News: dawn}
+		if got := v.Pace(every, dawn.Add(tt.quiet)); got != tt.want {
+			t.Errorf("after %v: %v, want %v", tt.quiet, got, tt.want)
+		}
+	}
+	last := time.Duration(0)
+	for m := range 300 {
+		got := View{News: dawn}.Pace(every, dawn.Add(time.Duration(m)*time.Minute))
+		if got < last || got > 6*every {
+			t.Fatalf("after %d minutes %v, before that %v", m, got, last)
+		}
+		last = got
+	}
+	if got := NewView().Pace(every, dawn); got != every {
+		t.Errorf("without news: %v", got)
+	}
+	if got := (View{News: dawn}).Pace(0, dawn); got != 0 {
+		t.Errorf("of zero: %v", got)
+	}
+}
+
+// A view has what was delivered, where sensors are, what is rolled back and what was spent.
+func TestView(t *testing.T) {
+	v := NewView()
+	seq := ponder.Seq(0)
+	apply := func(at time.Time, run ponder.RunID, b ponder.Body) {
+		seq++
+		v = v.Apply(ponder.Event{ID: fmt.Sprintf("evt_%d", seq), Seq: seq, Time: at, Run: run, Body: b})
+	}
+	apply(dawn, "", ponder.Observation{Sensor: "mail", Subject: "m", State: "new", Content: "Hello.", Cursor: json.RawMessage(`{"uid":7}`)})
+	apply(dawn.Add(time.Minute), "run_1", ponder.RunStarted{Mode: Name})
+	if !v.Open || v.Waiting["watcher"] != 1 || v.Waiting["librarian"] != 0 || !v.News.Equal(dawn) || string(v.Cursors["mail"]) != `{"uid":7}` {
+		t.Errorf("%+v", v)
+	}
+	apply(dawn.Add(time.Minute), "run_1/role-watcher", ponder.CallFinished{Spent: ponder.Cost{Calls: 1, Tokens: 70, Money: 9}})
+	state := NewState()
+	state.Aside.Tick, state.Aside.Read = 1, map[string]int64{"watcher": 1, "dreamer": 1}
+	js, _ := json.Marshal(state)
+	apply(dawn.Add(2*time.Minute), "run_1", ponder.Subconscious{Tick: 1, State: js})
+	apply(dawn.Add(2*time.Minute), "run_1", ponder.Escalation{ID: "esc_1-1", Content: "Hello."})
+	apply(dawn.Add(2*time.Minute), "run_1", ponder.RunFinished{Status: ponder.Completed, Answer: "x"})
+	if v.Open || len(v.Waiting) != 0 || len(v.Ticks) != 1 || v.Ticks[0].Number != 1 || v.Ticks[0].Run != "run_1" || len(v.Undecided) != 1 {
+		t.Errorf("%+v", v)
+	}
+	apply(dawn.Add(3*time.Minute), "run_2", ponder.Escalation{ID: "esc_1-1", Outcome: Messaged, Content: "Hello."})
+	apply(dawn.Add(3*time.Minute), "run_3", ponder.Escalation{ID: "esc_1-1", Outcome: Dismissed})
+	apply(dawn.Add(4*time.Minute), "", ponder.Observation{Sensor: Delivery, Subject: "esc_1-1", State: "terminal"})
+	if len(v.Undecided) != 0 || len(v.Decided) != 1 || !v.Delivered["esc_1-1"]["terminal"].Equal(dawn.Add(4*time.Minute)) || !v.News.Equal(dawn) {
+		t.Errorf("%+v", v)
+	}
+	apply(dawn.Add(26*time.Hour), "run_4", ponder.CallFinished{Spent: ponder.Cost{Calls: 1, Tokens: 30}})
+	if got := v.Spend(dawn.Add(time.Hour)); got != (ponder.Cost{Calls: 1, Tokens: 70, Money: 9}) || v.Spent.Tokens != 100 || v.Spend(dawn.Add(-48*time.Hour)) != (ponder.Cost{}) {
+		t.Errorf("spent %+v of %+v", got, v.Spent)
+	}
+	apply(dawn.Add(27*time.Hour), "", ponder.Resolved{As: asRolledBack, Ref: "1", State: js})
+	if n := len(v.Ticks); n != 2 || v.Ticks[1].Back != 1 || v.Ticks[1].Seq != seq {
+		t.Errorf("%+v", v.Ticks)
+	}
+}
+
+// A role with a pace of its own is due by it, and no sooner.
+func TestEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Roles: DefaultRoles()}
+		o.Roles[3].Every = 6 * time.Hour
+		models := voices(none, none, none, none)
+		b := newBench(t, o, nil, models)
+		if ticks := b.day(nil); ticks != 4 || models[ModelOf("dreamer")].calls() != 4 || models[ModelOf("watcher")].calls() != 0 {
+			t.Errorf("%d ticks, %d looks", ticks, models[ModelOf("dreamer")].calls())
+		}
+	})
+}
+
+// What was gathered is due when the cooldown is over, and once.
+func TestGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := voices("", none, none, none)
+		models[ModelOf("watcher")] = zealous("test/watcher")
+		models[ModelOf("watcher")].answer = func(req *llm.Request) (llm.Message, error) {
+			m := frames.FindStringSubmatch(req.Messages[0].Text())
+			return llm.Say(llm.Assistant, finds("anomaly", m[2], 8, "now")), nil
+		}
+		b := newBench(t, Options{NoDecider: true}, nil, models)
+		b.see(diskFull)
+		b.tick(TickInput{}, ponder.Budget{})
+		time.Sleep(time.Minute)
+		b.see(ponder.Observation{Sensor: "mail", Subject: "m", State: "new", Content: "Anna asks for the contract."})
+		b.tick(TickInput{}, ponder.Budget{})
+		if v := b.view(); len(v.Undecided) != 1 || len(v.Aside.Pending) != 1 {
+			t.Fatalf("%d raised, %d gathered", len(v.Undecided), len(v.Aside.Pending))
+		}
+		if due, why := b.view().Due(b.o, time.Now()); due {
+			t.Errorf("due within the cooldown: %s", why)
+		}
+		time.Sleep(15 * time.Minute)
+		if due, why := b.view().Due(b.o, time.Now()); !due || !strings.Contains(why, "1 finding waited") {
+			t.Errorf("due: %v, %s", due, why)
+		}
+		calls := allCalls(models)
+		b.tick(TickInput{}, ponder.Budget{})
+		v := b.view()
+		if due, why := v.Due(b.o, time.Now().Add(time.Hour)); due || len(v.Undecided) != 2 || allCalls(models) != calls {
+			t.Errorf("%d raised, %d calls more; due: %s", len(v.Undecided), allCalls(models)-calls, why)
+		}
+	})
+}
+
+// What a role is shown is bounded: the most important, of these the newest, the oldest
+// first; and what it has not been shown is not shown later.
+func TestUnseen(t *testing.T) {
+	k, r := newKnowledge(), DefaultRoles()[0]
+	for n := range 1000 {
+		o := ponder.Observation{Sensor: "mail", Subject: fmt.Sprint(n), State: "new", Content: strings.Repeat("x", 5000), Level: 1}
+		if n%100 == 0 {
+			o.Level = 9
+		}
+		if n%3 == 0 {
+			o.Sensor = "own:chat" // the watcher does not see it
+		}
+		k = k.after(ponder.Event{ID: fmt.Sprint(n), Seq: ponder.Seq(n + 1), Time: dawn.Add(time.Duration(n) * time.Second), Body: o}, []Role{r})
+	}
+	at := dawn.Add(time.Hour)
+	list := k.unseen(r, at)
+	if len(list) != maxNews || len(k.News) > trimAbove || list[0].ID != "100" || list[len(list)-1].ID != "998" {
+		t.Errorf("%d of %d, %s to %s", len(list), len(k.News), list[0].ID, list[len(list)-1].ID)
+	}
+	if !slices.IsSortedFunc(list, func(a, b Seen) int { return int(a.Seq - b.Seq) }) || len(list[0].Content) > 1000 {
+		t.Error("not in order, or too long")
+	}
+	if got := k.unseen(r, dawn.Add(newsAge+time.Hour)); len(got) != 0 {
+		t.Errorf("%d are news for ever", len(got))
+	}
+	steps := plan(Options{Roles: []Role{r}}, k, at, TickInput{})
+	if steps[0].given != 999 {
+		t.Errorf("read to %d", steps[0].given)
+	}
+}
+
+// What is told of an observation comes back as it was.
+func TestSeenJSON(t *testing.T) {
+	want := Seen{ID: "evt_1", Seq: 7, At: dawn, Observation: ponder.Observation{Content: "It rains.", Sensor: "feed:x", Subject: "s", State: "new", Level: 3, Due: dawn, Source: "u", Untrusted: true}}
+	js, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Seen
+	if err := json.Unmarshal(js, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: %s", err, cmp.Diff(want, got))
+	}
+}
+
+// A role is asked the same whether all is known or what it is shown.
+func TestShownTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		models := map[ponder.Role]*mouth{}
+		for _, r := range DefaultRoles() {
+			models[ModelOf(r.Name)] = zealous("test/" + r.Name)
+		}
+		b := newBench(t, Options{NoDecider: true}, nil, models)
+		script := twelve()
+		for n, list := range script {
+			if n > 80 {
+				delete(script, n)
+			}
+			_ = list
+		}
+		b.day(script)
+		v := b.view()
+		seen := []Seen{{ID: "evt_1", Seq: 1, At: time.Now(), Observation: spam}}
+		for _, r := range DefaultRoles() {
+			if diff := cmp.Diff(Prompt(r, v.State, seen, time.Now()), Prompt(r, v.shownTo(r.Name), seen, time.Now())); diff != "" {
+				t.Errorf("%s is asked something else (-all +shown):\n%s", r.Name, diff)
+			}
+		}
+		if full, less := len(keyOf(v.State)), len(keyOf(v.shownTo("watcher"))); 4*less > 3*full {
+			t.Errorf("%d bytes of %d are shown", less, full)
+		}
+	})
+}
