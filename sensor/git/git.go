@@ -1,0 +1,274 @@
+// Package git is the sensor of a repository of git: new commits on branches of its own
+// and of remotes as they were last fetched, new branches and tags, and work that has
+// lain uncommitted for a day.
+//
+// It runs git, which must be installed, and has it read only: nothing is fetched, no
+// hook, pager, filter or other program that the repository names is run, and no lock is
+// taken. The first word of a State is "new" or "stale"; what follows tells one from
+// another.
+//
+// Its cursor is a [cursor]: the refs, and what each led to.
+package git
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// Options say which repository is watched.
+type Options struct {
+	Path    string // of its folder
+	Git     string // the program; "git" if empty
+	Trusted bool   // no stranger commits to it
+}
+
+// Bounds.
+const (
+	maxRefs    = 1000 // the newest
+	maxNames   = 60 << 10
+	maxCommits = 20 // that are told each for itself
+	maxNewRefs = 10 // the same of branches and tags
+	staleAfter = 24 * time.Hour
+	staleEvery = time.Hour // between looks for uncommitted work of a sensor
+)
+
+// A cursor is how far a repository has been read.
+type cursor struct {
+	Refs   map[string]string `json:"refs"`             // what they lead to, by full name
+	Newest int64             `json:"newest,omitempty"` // time of the newest, Unix seconds
+	Stale  int64             `json:"stale,omitempty"`  // when the uncommitted work that was told was last worked on
+}
+
+// A repository is a sensor.
+type repository struct {
+	Options
+	mu      sync.Mutex
+	checked time.Time // when uncommitted work was looked for
+	with    string    // the cursor, then
+}
+
+// New returns the sensor, which is called "git".
+func New(o Options) sensor.Sensor {
+	if o.Git == "" {
+		o.Git = "git"
+	}
+	return sensor.Sensor{Name: "git", Look: (&repository{Options: o}).look}
+}
+
+func (r *repository) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen, next, err := r.read(ctx, now, raw)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the repository %s: %w", sensor.Line(r.Path, 200), err)
+	}
+	return seen, next, nil
+}
+
+func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+	before, known := readCursor(raw)
+	refs, err := r.refs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	next := cursor{Refs: map[string]string{}, Newest: before.Newest, Stale: before.Stale}
+	for _, ref := range refs {
+		next.Refs[ref.name] = ref.hash
+		next.Newest = max(next.Newest, ref.at)
+	}
+	var seen []ponder.Observation
+	if known && !maps.Equal(before.Refs, next.Refs) {
+		if seen, err = r.commits(ctx, before, refs); err != nil {
+			return nil, nil, err
+		}
+		seen = append(seen, r.newRefs(before, refs)...)
+	}
+	if !r.checkedFor(raw, now) {
+		if o, at := r.stale(ctx, now); at > 0 && at != before.Stale {
+			next.Stale = at
+			seen = append(seen, o)
+		}
+		r.checked, r.with = now, string(raw)
+	}
+	if known && len(seen) == 0 && maps.Equal(before.Refs, next.Refs) {
+		return nil, raw, nil
+	}
+	encoded, err := json.Marshal(next)
+	return seen, encoded, err
+}
+
+// checkedFor reports whether uncommitted work was looked for within the hour, and none
+// was new to the cursor.
+func (r *repository) checkedFor(raw json.RawMessage, now time.Time) bool {
+	return len(raw) > 0 && r.with == string(raw) && !now.Before(r.checked) && now.Sub(r.checked) < staleEvery
+}
+
+var isHash = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
+
+func readCursor(raw json.RawMessage) (cursor, bool) {
+	var c cursor
+	if json.Unmarshal(raw, &c) != nil || c.Refs == nil || len(c.Refs) > 2*maxRefs {
+		return cursor{}, false
+	}
+	for _, hash := range c.Refs {
+		if !isHash.MatchString(hash) { // it will be an argument
+			return cursor{}, false
+		}
+	}
+	return c, true
+}
+
+// A ref is a branch, a remote's branch or a tag.
+type ref struct {
+	name, hash string
+	at         int64 // Unix seconds
+}
+
+// refs returns the newest refs.
+func (r *repository) refs(ctx context.Context) ([]ref, error) {
+	text, err := r.git(ctx, "for-each-ref", "--sort=-creatordate", fmt.Sprintf("--count=%d", maxRefs),
+		"--format=%(objectname)%09%(creatordate:unix)%09%(symref)%09%(refname)", "refs/heads", "refs/remotes", "refs/tags")
+	if err != nil {
+		return nil, err
+	}
+	var refs []ref
+	room := maxNames
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		if len(fields) != 4 || fields[2] != "" || !isHash.MatchString(fields[0]) || len(fields[3]) > room {
+			continue
+		}
+		one := ref{hash: fields[0], name: fields[3]}
+		_, _ = fmt.Sscan(fields[1], &one.at) // it may be unknown
+		room -= len(one.name) + 20
+		refs = append(refs, one)
+	}
+	return refs, nil
+}
+
+// kind returns what a ref is, and its short name.
+func (f ref) kind() (kind, name string) {
+	for _, k := range []struct{ prefix, kind string }{{"refs/heads/", "branch"}, {"refs/remotes/", "remote branch"}, {"refs/tags/", "tag"}} {
+		if name, ok := strings.CutPrefix(f.name, k.prefix); ok {
+			return k.kind, sensor.Line(name, 150)
+		}
+	}
+	return "ref", sensor.Line(f.name, 150)
+}
+
+// called returns what the repository is called.
+func (r *repository) called() string {
+	abs, err := filepath.Abs(r.Path)
+	if err != nil {
+		abs = r.Path
+	}
+	return sensor.Line(filepath.Base(abs), 80)
+}
+
+func (r *repository) observation(subject, state, content string) ponder.Observation {
+	return ponder.Observation{Content: sensor.Line(content, sensor.MaxText), Subject: sensor.Subject(subject), State: state,
+		Source: sensor.Line(r.Path, 500), Untrusted: !r.Trusted}
+}
+
+// newRefs tells of branches and tags that were not there before.
+func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
+	var fresh []ref
+	for _, f := range refs {
+		_, known := before.Refs[f.name]
+		if !known && (len(before.Refs) < maxRefs*9/10 || f.at >= before.Newest) { // or it may be an old one that was left out
+			fresh = append(fresh, f)
+		}
+	}
+	slices.Reverse(fresh)
+	if len(fresh) > maxNewRefs {
+		var names, all []string
+		for _, f := range fresh {
+			_, name := f.kind()
+			names, all = append(names, name), append(all, f.name+f.hash)
+		}
+		return []ponder.Observation{r.observation("refs of "+r.called(), "new "+sensor.Hash(strings.Join(all, " ")),
+			fmt.Sprintf("%d new branches and tags in %s, such as %s.", len(fresh), r.called(), strings.Join(names[len(names)-5:], ", ")))}
+	}
+	var seen []ponder.Observation
+	for _, f := range fresh {
+		kind, name := f.kind()
+		seen = append(seen, r.observation(f.name+" of "+r.called(), "new "+f.hash[:12], fmt.Sprintf("New %s in %s: %s.", kind, r.called(), name)))
+	}
+	return seen
+}
+
+// A commit is one that was not there before.
+type commit struct {
+	hash, author, subject, branch string
+}
+
+// commits tells of the commits that branches lead to and no ref led to before.
+func (r *repository) commits(ctx context.Context, before cursor, refs []ref) ([]ponder.Observation, error) {
+	args := []string{"log", "--ignore-missing", "--no-show-signature", "--no-color", "--no-notes", "--no-mailmap", "--no-decorate", "-z", "--source",
+		"--max-count=1001", "--format=%H%x09%S%x09%an%x09%s"}
+	branches := map[string]string{}
+	for _, f := range refs {
+		kind, name := f.kind()
+		if kind == "tag" || before.Refs[f.name] == f.hash {
+			continue
+		}
+		if _, ok := branches[f.hash]; !ok || kind == "branch" {
+			branches[f.hash] = name
+		}
+	}
+	if len(branches) == 0 {
+		return nil, nil
+	}
+	args = append(args, slices.Sorted(maps.Keys(branches))...)
+	args = append(args, "--not")
+	args = append(args, slices.Compact(slices.Sorted(maps.Values(before.Refs)))...)
+	text, err := r.git(ctx, append(args, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	var all []commit
+	for line := range strings.SplitSeq(text, "\x00") {
+		if f := strings.SplitN(line, "\t", 4); len(f) == 4 && isHash.MatchString(f[0]) {
+			all = append(all, commit{hash: f[0], branch: branches[f[1]], author: sensor.Line(f[2], 80), subject: sensor.Line(f[3], 300)})
+		}
+	}
+	slices.Reverse(all)
+	return r.tellCommits(all), nil
+}
+
+func (r *repository) tellCommits(all []commit) []ponder.Observation {
+	if len(all) > maxCommits {
+		var authors []string
+		for _, c := range all {
+			if !slices.Contains(authors, c.author) && len(authors) < 5 {
+				authors = append(authors, c.author)
+			}
+		}
+		last := all[len(all)-1]
+		return []ponder.Observation{r.observation("commits of "+r.called(), "new "+last.hash[:12],
+			fmt.Sprintf("%d new commits in %s by %s, the last on %s: %s", len(all), r.called(), strings.Join(authors, ", "), last.branch, last.subject))}
+	}
+	var seen []ponder.Observation
+	for _, c := range all {
+		seen = append(seen, r.observation("commit "+c.hash[:12]+" of "+r.called(), "new",
+			fmt.Sprintf("%s committed to %s of %s: %s", c.author, c.branch, r.called(), c.subject)))
+	}
+	return seen
+}
+
+var errNoGit = errors.New("git is not installed: install it, or switch this sensor off")

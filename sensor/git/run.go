@@ -1,0 +1,152 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// Bounds of a run of git.
+const (
+	limit    = 8 * time.Second
+	maxBytes = 1 << 20
+	maxDirty = 500 // uncommitted files that are looked at
+)
+
+// harmless are settings that keep git from running what a repository names.
+var harmless = []string{
+	"--no-pager", "--literal-pathspecs",
+	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat", "-c", "core.untrackedCache=false",
+	"-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "gpg.program=false", "-c", "diff.external=",
+	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "status.submoduleSummary=false",
+}
+
+// git runs git in the repository and returns what it prints.
+func (r *repository) git(ctx context.Context, args ...string) (string, error) {
+	program, err := exec.LookPath(r.Git)
+	if err != nil {
+		return "", errNoGit
+	}
+	if info, err := os.Stat(r.Path); r.Path == "" || err != nil || !info.IsDir() {
+		return "", errors.New("there is no such folder: check path")
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append(append([]string{"-C", r.Path}, harmless...), args...)...)
+	cmd.Env = environment()
+	cmd.WaitDelay = time.Second
+	var out, says bounded
+	cmd.Stdout, cmd.Stderr = &out, &says
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return out.String(), nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("git %s took longer than %v", args[0], limit)
+	case strings.Contains(says.String(), "not a git repository"):
+		return "", errors.New("it is no git repository: check path")
+	case strings.Contains(says.String(), "dubious ownership"):
+		return "", errors.New("it belongs to another user: if you trust it, run git config --global --add safe.directory with its path")
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(says.String()), "\n")
+	return "", fmt.Errorf("git %s: %s (%w)", args[0], sensor.Line(first, 200), err)
+}
+
+// environment returns the variables that git is given.
+func environment() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		"GIT_ALLOW_PROTOCOL=", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat", "GIT_EDITOR=false", "GIT_ASKPASS=false", "GIT_SSH_COMMAND=false",
+		"GIT_NO_REPLACE_OBJECTS=1",
+	}
+}
+
+// stale tells of uncommitted work that nobody has worked on for a day, and when that
+// was. What cannot be found out is not told.
+func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observation, int64) {
+	top, err := r.git(ctx, "rev-parse", "--show-toplevel")
+	top = strings.TrimSuffix(top, "\n")
+	if err != nil || top == "" {
+		return ponder.Observation{}, 0 // it has no work tree
+	}
+	args, ok := r.unfiltered(ctx)
+	if !ok {
+		return ponder.Observation{}, 0
+	}
+	text, err := r.git(ctx, append(args, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")...)
+	if err != nil {
+		return ponder.Observation{}, 0
+	}
+	var files []string
+	var newest time.Time
+	for line := range strings.SplitSeq(text, "\x00") {
+		if len(line) < 4 || len(files) == maxDirty {
+			continue
+		}
+		files = append(files, line[3:])
+		if at := touched(filepath.Join(top, filepath.FromSlash(line[3:]))); at.After(newest) {
+			newest = at
+		}
+	}
+	if newest.IsZero() || now.Sub(newest) < staleAfter {
+		return ponder.Observation{}, 0
+	}
+	for i := range files {
+		files[i] = sensor.Line(files[i], 80)
+	}
+	return r.observation("uncommitted work in "+r.called(), fmt.Sprintf("stale %d", newest.Unix()),
+		fmt.Sprintf("Uncommitted work in %s since %s: %d files, such as %s.", r.called(), newest.UTC().Format("2006-01-02"), len(files), strings.Join(files[:min(len(files), 4)], ", "))), newest.Unix()
+}
+
+// touched returns when a file was written; of one that is gone, when its folder was.
+func touched(path string) time.Time {
+	info, err := os.Lstat(path)
+	if err != nil {
+		info, err = os.Lstat(filepath.Dir(path))
+	}
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// unfiltered returns settings that switch off the filters that are set: status would
+// run them.
+func (r *repository) unfiltered(ctx context.Context) ([]string, bool) {
+	text, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil, true // there are none
+	}
+	if err != nil {
+		return nil, false
+	}
+	var args []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		if strings.Contains(name, "=") { // it cannot be switched off so
+			return nil, false
+		}
+		value := ""
+		if strings.HasSuffix(name, ".required") {
+			value = "false"
+		}
+		args = append(args, "-c", name+"="+value)
+	}
+	return args, true
+}
+
+// A bounded keeps the beginning of what is written to it.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, maxBytes-b.Len()))])
+	return len(p), nil
+}
