@@ -112,11 +112,14 @@ func (f *finder) report() Report {
 func (f *finder) thresholds() {
 	for _, o := range f.seen {
 		kind := f.first("observation", "anomaly", "risk")
-		if o.Level >= escalated {
+		switch {
+		case o.Level >= escalated:
 			kind = f.first("anomaly", "risk", "observation")
+		case isOver(o):
+			kind = f.first("observation", "anomaly", "upcoming")
 		}
 		if kind == "" || o.Level < noteworthy || kind == "risk" && f.near(o) != "" {
-			continue
+			continue // it is found as what is due
 		}
 		f.add(kind, o.Content, f.why(o, o.Level, ""), o.Level, o)
 	}
@@ -195,12 +198,16 @@ func (f *finder) deadlines() {
 				importance = s.importance
 			}
 		}
-		f.add(kind, o.Content, f.why(o, importance, words), importance, o)
+		as := kind
+		if stateWord(o) == "conflict" {
+			as = f.first("risk", kind)
+		}
+		f.add(as, o.Content, f.why(o, importance, words), importance, o)
 	}
 }
 
 // quiet are states of threads that nobody went on with.
-var quiet = []string{"stale", "idle", "quiet", "waiting", "unanswered", "abandoned", "forgotten"}
+var quiet = []string{"stale", "idle", "quiet", "waiting", "unanswered", "abandoned", "forgotten", "failed", "paused"}
 
 // stale finds threads that have gone quiet.
 func (f *finder) stale() {

@@ -99,7 +99,7 @@ func promise(content string) string {
 func matches(list []word, phrase []string) int {
 	at := 0
 	for i, p := range phrase {
-		if p == "*" {
+		if p == "*" { // never the last
 			next := phrase[i+1]
 			gap := slices.IndexFunc(list[min(at, len(list)):min(at+maxGap+1, len(list))], func(w word) bool { return w.folded == next })
 			if gap < 0 {

@@ -60,6 +60,10 @@ func TestFind(t *testing.T) {
 		"due with a level":               {oracle, []Seen{obs("calendar|a|72h|3|Dentist").due(70 * time.Hour)}, "upcoming 3 Dentist <v1> @2026-03-07T10:00:00Z\n"},
 		"the newest of a subject is due": {oracle, []Seen{obs("calendar|a|24h||Dentist").due(20 * time.Hour), obs("calendar|a|cancelled||Dentist is cancelled").due(20 * time.Hour)}, ""},
 		"overdue":                        {oracle, []Seen{obs("calendar|a|overdue|7|The tax form was due").due(-time.Hour)}, "risk 7 The tax form was due <v1> @2026-03-04T11:00:00Z\n"},
+		"conflict and cancelled": {oracle, []Seen{obs("calendar|a|conflict|5|Two events are at the same time").due(20 * time.Hour), obs("calendar|b|cancelled|6|Lunch was cancelled").due(2 * time.Hour)},
+			"upcoming 6 Lunch was cancelled <v2> @2026-03-04T14:00:00Z\nrisk 5 Two events are at the same time <v1> @2026-03-05T08:00:00Z\n"},
+		"must": {librarian, []Seen{obs("own|a|said||I still have to renew the passport (The user said this.)"), obs("own|b|said||Ich muss zum Amt.")},
+			"forgotten 5 I still have to renew the passport (The user said this.) <v1>\nforgotten 5 Ich muss zum Amt. <v2>\n"},
 		"promises": {librarian, []Seen{
 			obs("own|thread:1|said||In \"Grant\": I'll get back to Anna about the draft. It is long."), obs("own|thread:2|said||We will be there. I will never do that."),
 			obs("own|thread:3|said||Will I ever learn? I will be sending the form on Friday"), obs("own|thread:4|said||Ich kümmere mich um die Heizung, sobald es geht."),
