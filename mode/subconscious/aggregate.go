@@ -61,7 +61,7 @@ type claim struct {
 	role      Role
 	unaided   bool
 	order     string    // among claims of the same importance
-	text      phrase    // of the summary
+	text      *phrase   // of the summary
 	rests     []Seen    // what it rests on: the newest last
 	new       bool      // some of that is new
 	due       time.Time //

@@ -201,7 +201,7 @@ func TestHunches(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	for in, want := range map[string]string{
-		"a\x1b[31mb\nc": "ab c",
+		"a\x1b[31mb\nc":             "ab c",
 		strings.Repeat("word ", 30): strings.TrimSpace(strings.Repeat("word ", 19)) + "…",
 		"One two three four five six seven eight nine ten eleven. " + strings.Repeat("more ", 20): "One two three four five six seven eight nine ten eleven.",
 	} {

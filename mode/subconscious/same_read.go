@@ -1,0 +1,180 @@
+package subconscious
+
+import (
+	"slices"
+	"strings"
+
+	"ponder/mode/internal/text"
+	"ponder/same"
+	"ponder/words"
+)
+
+// Bounds of what is compared of a text. What is longer is the same as itself only.
+const (
+	maxWords = 64
+	maxRead  = 2048 // bytes
+)
+
+// A phrase is what is compared of a text.
+type phrase struct {
+	line   string
+	words  []uint32 // stems of what it is about, sorted, each once
+	order  []uint32 // stems of all words, with a 0 between sentences
+	about  []bool   // of each of order, whether it is in words
+	kinds  uint64   // a bit for each of words
+	values []value
+	names  []uint32 // stems that are names
+	maybe  []uint32 // stems that begin a sentence and may be names
+	sides  []side   // of opposites
+	nots   int      // negations
+
+	long bool // there is more
+
+	reads bool
+	whole same.Text // if reads
+}
+
+// A value is a number, a time, a day or whatever else has digits.
+type value struct {
+	kind byte // n: number, t: minute of the day, w: weekday, m: month, i: an id
+	n    uint64
+}
+
+// A scan is a text that is being read.
+type scan struct {
+	*phrase
+	t       table
+	line    string
+	tokens  []words.Token
+	first   bool // a sentence begins
+	skipped int  // up to here tokens are read
+}
+
+// readPhrase reads a text.
+func readPhrase(s string) *phrase {
+	p := &phrase{line: text.Line(s)}
+	r := scan{phrase: p, t: knownWords(), line: p.line, first: true}
+	words.Tokens(p.line[:min(len(p.line), maxRead)], func(t words.Token) { r.tokens = append(r.tokens, t) })
+	if p.long = len(r.tokens) > maxWords; p.long {
+		r.tokens = r.tokens[:maxWords]
+	}
+	r.next(0, false)
+	for i := range r.tokens {
+		if i >= r.skipped {
+			r.word(i)
+		}
+		r.sentence(i)
+	}
+	slices.Sort(p.words)
+	p.words = slices.Compact(p.words)
+	for _, w := range p.words {
+		p.kinds |= 1 << (w % 64)
+	}
+	return p
+}
+
+// sentence notes whether a sentence ends behind a token.
+func (r *scan) sentence(i int) {
+	end := len(r.line)
+	if i+1 < len(r.tokens) {
+		end = r.tokens[i+1].Start
+	}
+	between := r.line[r.tokens[i].End:end]
+	at := strings.IndexAny(between, ".!?;:…。！？")
+	r.first = at >= 0 && (at+1 == len(between) || between[at+1] == ' ' || between[at] >= 0x80)
+	if r.first {
+		r.next(0, false)
+	}
+}
+
+// next notes the next word.
+func (r *scan) next(h uint32, about bool) {
+	r.order, r.about = append(r.order, h), append(r.about, about)
+}
+
+// at returns a token as it is written.
+func (r *scan) at(i int) string {
+	if i >= len(r.tokens) {
+		return ""
+	}
+	return r.line[r.tokens[i].Start:r.tokens[i].End]
+}
+
+// word reads the word at i, or the number that begins there.
+func (r *scan) word(i int) {
+	raw := r.at(i)
+	if n := r.number(i); n > 0 {
+		r.skipped = i + n
+		return
+	}
+	w := words.Fold(raw)
+	if v, ok := r.day(i, raw, w); ok {
+		r.value(v)
+		return
+	}
+	r.sides = append(r.sides, r.t.sides[w]...)
+	if r.t.not[w] || strings.HasSuffix(w, "n't") || w == "t" && r.isNot(i) {
+		r.nots++
+		return
+	}
+	if r.t.void[w] {
+		r.nots++
+	}
+	if rest, ok := undone(w); ok {
+		r.nots++
+		w = rest
+	}
+	known, ok := r.t.same[w]
+	if !ok {
+		known = stem(w)
+		if s, ok := r.t.same[known]; ok {
+			known = s
+		}
+	}
+	h := hashOf(known)
+	r.next(h, !r.t.stop[w])
+	if r.t.stop[w] {
+		return
+	}
+	r.words = append(r.words, h)
+	switch upper := raw[0] >= 'A' && raw[0] <= 'Z' || raw[0] >= 0x80 && raw != strings.ToLower(raw); {
+	case upper && (!r.first || r.isGenitive(i)):
+		r.names = append(r.names, h)
+	case upper && !ok:
+		r.maybe = append(r.maybe, h)
+	}
+}
+
+// isNot reports whether a token is the t of "isn't".
+func (r *scan) isNot(i int) bool {
+	at := r.tokens[i].Start
+	return at >= 2 && (r.line[at-1] == '\'' || strings.HasSuffix(r.line[:at], "’")) && strings.HasSuffix(strings.TrimRight(r.line[:at], "'’"), "n")
+}
+
+// isGenitive reports whether a token is somebody's.
+func (r *scan) isGenitive(i int) bool {
+	rest := r.line[r.tokens[i].End:]
+	return strings.HasPrefix(rest, "'s ") || strings.HasPrefix(rest, "’s ")
+}
+
+// undone returns what is denied by a word that begins with "un", or ends with "less".
+func undone(w string) (string, bool) {
+	for _, not := range []string{"under", "until", "unit", "union", "uniq", "univ", "unless", "uncle", "unders"} {
+		if strings.HasPrefix(w, not) {
+			return w, false
+		}
+	}
+	if rest, ok := strings.CutPrefix(w, "un"); ok && len(rest) >= 4 {
+		return rest, true
+	}
+	return w, false
+}
+
+// hashOf is FNV-1a of 32 bits, and never 0.
+func hashOf(s string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	return max(h, 1)
+}
