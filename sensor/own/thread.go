@@ -1,0 +1,231 @@
+package own
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// What of a thread is left alone.
+const (
+	unanswered = "unanswered"
+	failed     = "failed"
+	paused     = "paused"
+)
+
+// grown reads what is new on a thread. It reports false if there is too much to tell: the
+// next look goes on from where this one was.
+func (l *look) grown(info ponder.Info, m *mark) (whole bool, err error) {
+	for ev, err := range l.Store.Events(l.ctx, info.ID, m.Head) {
+		if err != nil {
+			return false, fmt.Errorf("thread %s: %w", info.ID, err)
+		}
+		if ev.Seq > info.Head { // it came after the list was made
+			break
+		}
+		if l.full() || l.read >= maxEvents {
+			return false, nil
+		}
+		l.read++
+		l.event(info, m, ev)
+		m.Head = ev.Seq
+	}
+	m.Head = max(m.Head, info.Head)
+	return true, nil
+}
+
+// event takes in an event of a thread, and tells of it if it is worth it.
+func (l *look) event(info ponder.Info, m *mark, ev ponder.Event) {
+	if ev.Erased {
+		return
+	}
+	if untrusted(ev) {
+		m.Tainted = true
+	}
+	if ev.Internal {
+		return
+	}
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		l.said(info, m, ev, b)
+	case ponder.AssistantMessage:
+		l.answered(info, m)
+	case ponder.Synthesis:
+		if ev.Run.Parent() == "" {
+			m.Synthesis = ev.Seq
+		}
+	case ponder.RunStarted:
+		if ev.Run.Parent() == "" {
+			m.Synthesis = 0
+		}
+	case ponder.RunFinished:
+		if ev.Run.Parent() == "" && info.Kind != ponder.KindConversation && b.Status == ponder.Completed {
+			l.finished(info, m, ev)
+		}
+	}
+}
+
+// untrusted reports whether strangers wrote of an event.
+func untrusted(ev ponder.Event) bool {
+	switch b := ev.Body.(type) {
+	case ponder.ToolResult:
+		return b.Untrusted
+	case ponder.Evidence:
+		return b.Untrusted
+	case ponder.Observation:
+		return b.Untrusted
+	case ponder.AttachmentAdded:
+		return true
+	}
+	return false
+}
+
+// said takes in what the user said. What promises or asks something is told.
+func (l *look) said(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMessage) {
+	if info.Kind != ponder.KindConversation {
+		return
+	}
+	l.answered(info, m)
+	if asks(b.Content) {
+		m.Asked, m.At = ev.Seq, ev.Time.Unix()
+	}
+	if part := worth(b.Content); part != "" && !ev.Time.Before(l.since) {
+		l.tell(ponder.Observation{
+			Content: part + " (The user said this" + in(info, m) + ".)", Subject: place("message", info.ID, ev.Seq), State: "said", Source: source(info.ID),
+		})
+	}
+}
+
+// answered notes that somebody has spoken: what was asked before waits no more. If it
+// was told that it does, that is told.
+func (l *look) answered(info ponder.Info, m *mark) {
+	if m.Told == unanswered {
+		l.tell(ponder.Observation{Content: "The conversation" + called(info) + " goes on.", Subject: place("message", info.ID, m.Asked), State: "answered", Source: source(info.ID), Untrusted: m.Tainted})
+		m.Told = ""
+	}
+	m.Asked, m.At = 0, 0
+}
+
+// finished tells what a session or research has come to.
+func (l *look) finished(info ponder.Info, m *mark, ev ponder.Event) {
+	if ev.Time.Before(l.since) {
+		return
+	}
+	text := map[ponder.Kind]string{ponder.KindResearch: "Research", ponder.KindSession: "A session of thinking"}[info.Kind]
+	text += called(info) + " has ended."
+	if s, ok := l.synthesis(info.ID, m.Synthesis); ok {
+		text += listed(" It found: ", s.Insights) + listed(" It leaves open: ", s.Remaining)
+	}
+	l.tell(ponder.Observation{
+		Content: text, Subject: place("run", info.ID, ev.Seq), State: "completed", Source: source(info.ID),
+		Untrusted: m.Tainted || info.Kind == ponder.KindResearch,
+	})
+	m.Synthesis = 0
+}
+
+// listed returns the first things of a list as a sentence, or "".
+func listed(before string, list []string) string {
+	var parts []string
+	for _, s := range list[:min(len(list), maxInsight)] {
+		if s = strings.TrimRight(sensor.Line(s, 120), ".;"); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	end := "."
+	if strings.HasSuffix(parts[len(parts)-1], "?") {
+		end = ""
+	}
+	return before + strings.Join(parts, "; ") + end
+}
+
+// synthesis reads one synthesis.
+func (l *look) synthesis(thread ponder.ThreadID, seq ponder.Seq) (s ponder.Synthesis, ok bool) {
+	if seq == 0 {
+		return s, false
+	}
+	ev, ok := l.at(thread, seq)
+	if ok {
+		s, ok = ev.Body.(ponder.Synthesis)
+	}
+	return s, ok
+}
+
+// at reads one event.
+func (l *look) at(thread ponder.ThreadID, seq ponder.Seq) (ponder.Event, bool) {
+	for ev, err := range l.Store.Events(l.ctx, thread, seq-1) {
+		return ev, err == nil && ev.Seq == seq && !ev.Erased
+	}
+	return ponder.Event{}, false
+}
+
+// left tells what of a thread was left alone for a day, once, unless that is long ago.
+func (l *look) left(info ponder.Info, m *mark) (whole bool, err error) {
+	asked := time.Unix(m.At, 0)
+	idle := l.now.Sub(info.Updated)
+	switch {
+	case m.Told == unanswered:
+	case m.Told != "":
+		if m.Told != string(info.Status) {
+			m.Told = ""
+		}
+	case m.Asked > 0 && l.now.Sub(asked) >= alone && l.now.Sub(asked) < forgotten:
+		if l.full() {
+			return false, nil
+		}
+		m.Told = unanswered
+		l.unanswered(info, m)
+	case idle >= alone && idle < forgotten && (info.Status == ponder.Failed || info.Status == ponder.Paused):
+		if l.full() {
+			return false, nil
+		}
+		m.Told = string(info.Status)
+		verb := map[string]string{failed: " failed", paused: " was paused"}[m.Told]
+		l.tell(ponder.Observation{
+			Content: "The " + string(info.Kind) + called(info) + verb + " and was left alone for a day.",
+			Subject: place("run", info.ID, info.Head), State: m.Told, Level: 4, Source: source(info.ID), Untrusted: m.Tainted,
+		})
+	}
+	return true, nil
+}
+
+// unanswered tells of a question of the user that nobody has answered for a day.
+func (l *look) unanswered(info ponder.Info, m *mark) {
+	text := "A question of the user" + in(info, m) + " has had no answer for a day."
+	if ev, ok := l.at(info.ID, m.Asked); ok {
+		if b, ok := ev.Body.(ponder.UserMessage); ok {
+			text = worth(b.Content) + " (The user asked this" + in(info, m) + ", and has had no answer for a day.)"
+		}
+	}
+	l.tell(ponder.Observation{Content: text, Subject: place("message", info.ID, m.Asked), State: unanswered, Level: 4, Source: source(info.ID)})
+}
+
+// called returns the title of a thread, in quotes, or "".
+func called(info ponder.Info) string {
+	if title := sensor.Line(info.Title, 80); title != "" {
+		return " \u201c" + title + "\u201d"
+	}
+	return ""
+}
+
+// in says in which conversation something is. The title of one that strangers have a part
+// in may be theirs, and is left away.
+func in(info ponder.Info, m *mark) string {
+	if m.Tainted || info.Title == "" {
+		return " in a conversation"
+	}
+	return " in the conversation" + called(info)
+}
+
+// place names a place in a thread.
+func place(kind string, thread ponder.ThreadID, seq ponder.Seq) string {
+	return kind + ":" + string(thread) + "/" + strconv.FormatInt(int64(seq), 10)
+}
+
+func source(thread ponder.ThreadID) string { return "thread:" + string(thread) }
