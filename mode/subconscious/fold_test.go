@@ -1,0 +1,127 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+func TestNewStateHasNoNulls(t *testing.T) {
+	const want = `{"active_threads":[],"patterns":[],"hunches":[],"insights":[],"escalation_history":[],"thread_state":{}}`
+	for name, s := range map[string]State{"new": NewState(), "zero": State{}.At(noon), "merged": Aggregate(State{}, Input{}, noon, rules).State} {
+		if js, err := s.MarshalMind(); err != nil || string(js) != want {
+			t.Errorf("%s: %s, %v", name, js, err)
+		}
+	}
+}
+
+// TestRollback sees what comes back, and what was told to the user and is not untold.
+func TestRollback(t *testing.T) {
+	w := newWorld(3)
+	old := NewState()
+	for range 4 {
+		_, got := w.tick(old)
+		old = got.State
+	}
+	s := old
+	for range 4 {
+		_, got := w.tick(s)
+		s = w.event(got.State, got)
+	}
+	s = s.Apply(ponder.Event{Seq: 7, Body: ponder.Escalation{ID: "esc_9-1"}})
+	at := w.now.Add(24 * time.Hour)
+	got := s.Apply(ponder.Event{Time: at, Body: ponder.Resolved{As: "rolled_back", State: json.RawMessage(stored(t, old))}})
+	if stored(t, got.Mind) != stored(t, old.Mind) || stored(t, got.At(at).Mind) != stored(t, old.Mind) {
+		t.Errorf("%s\n%s", stored(t, got.At(at).Mind), stored(t, old.Mind))
+	}
+	for what, pair := range map[string][2]any{
+		"alerts": {got.Aside.Alerts, s.Aside.Alerts}, "settled": {got.Aside.Settled, s.Aside.Settled}, "undecided": {got.Aside.Undone, s.Aside.Undone},
+		"tick": {got.Aside.Tick, s.Aside.Tick}, "read": {got.Aside.Read, s.Aside.Read},
+	} {
+		if stored(t, pair[0]) != stored(t, pair[1]) {
+			t.Errorf("%s: %s, not %s", what, stored(t, pair[0]), stored(t, pair[1]))
+		}
+	}
+}
+
+// TestSaidMeanwhile sees that what the user said while a tick was at work is not undone
+// by the state that the tick writes.
+func TestSaidMeanwhile(t *testing.T) {
+	s := Aggregate(NewState(), input(1, nil, found("watcher", Finding{Summary: "The fridge is open.", Importance: 4})), noon, rules).State
+	tick := Aggregate(s, input(2, nil), noon, rules).State
+	s = s.Apply(ponder.Event{Time: noon, Body: ponder.Resolved{Ref: "e1"}})
+	s = s.Apply(ponder.Event{Body: ponder.Subconscious{State: json.RawMessage(stored(t, tick))}})
+	if len(s.ActiveThreads) != 0 || len(s.Aside.Settled) != 1 {
+		t.Errorf("%s", stored(t, s))
+	}
+}
+
+// TestStaticWorld sees that hints alone bring roles to look for a while only.
+func TestStaticWorld(t *testing.T) {
+	s := NewState()
+	ran := []string{"watcher"}
+	for n := range 20 {
+		var reports []Report
+		for _, name := range ran {
+			hints := make(map[string]string)
+			for _, r := range four() {
+				hints[r.Name] = "look at it, says " + name
+			}
+			reports = append(reports, Report{Role: name, Hints: hints})
+		}
+		in := Input{Tick: n + 1, Reports: reports, Given: map[string]int64{}}
+		if n == 0 {
+			in.Given["watcher"] = 5
+		}
+		s = Aggregate(s, in, noon, rules).State
+		ran = nil
+		for _, r := range four() {
+			if s.ThreadState[r.Name].FocusHint != "" {
+				ran = append(ran, r.Name)
+			}
+		}
+	}
+	if len(ran) > 0 || len(s.Aside.Hints) > 0 {
+		t.Errorf("%v still look, for %+v", ran, s.Aside.Hints)
+	}
+	if p := s.ThreadState["watcher"].NoveltyPressure; p < 2 {
+		t.Errorf("pressure %d", p)
+	}
+}
+
+// FuzzState reads any JSON as a state, and merges into it.
+func FuzzState(f *testing.F) {
+	w := newWorld(2)
+	s := NewState()
+	for range 8 {
+		_, got := w.tick(s)
+		s = got.State
+	}
+	f.Add([]byte(stored(f, s)), []byte(`[{"role":"watcher","findings":[{"summary":"x","importance":9}],"escalate":"y"}]`))
+	f.Add([]byte(`{"active_threads":[{"id":"e1","summary":"a","strength":99},{"id":"e1","summary":"a","strength":-9}],"aside":{"decayed_at":"9999-12-31T23:59:59Z","next_entry":9223372036854775807}}`), []byte(`[]`))
+	f.Add([]byte(`{"aside":{"pending":[{"summary":"a","at":"0001-01-01T00:00:00Z"}],"raised":"0001-01-02T00:00:00Z","read_to":{"\u0000":-1}}}`), []byte(`[{"role":"\u001b"}]`))
+	f.Fuzz(func(t *testing.T, state, reports []byte) {
+		bodies := []ponder.Body{
+			ponder.Subconscious{State: state}, ponder.Resolved{As: "rolled_back", State: state}, ponder.Resolved{Ref: "e1", Content: string(state)},
+			ponder.Escalation{ID: string(reports)}, ponder.Escalation{ID: "esc_1-1", Content: string(state), Outcome: string(reports)},
+		}
+		s := NewState()
+		for i, b := range bodies {
+			s = s.Apply(ponder.Event{Seq: ponder.Seq(i), Time: noon, Body: b})
+		}
+		in := Input{Tick: 1}
+		if json.Unmarshal(reports, &in.Reports) != nil {
+			in.Reports = nil
+		}
+		got := Aggregate(s, in, noon, rules)
+		if why := bad(got.State); why != "" {
+			t.Fatal(why)
+		}
+		again, ok := ReadState(json.RawMessage(stored(t, got.State)))
+		if !ok || stored(t, again) != stored(t, got.State) {
+			t.Fatalf("%s\n%s", stored(t, got.State), stored(t, again))
+		}
+	})
+}

@@ -1,0 +1,271 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+)
+
+// A world makes random ticks.
+type world struct {
+	*rand.Rand
+	n   int
+	now time.Time
+}
+
+func newWorld(seed uint64) *world { return &world{rand.New(rand.NewPCG(seed, 7)), 0, noon} }
+
+var (
+	subjects = strings.Fields("disk backup invoice printer contract flight server garden passport kitchen Anna Tom Kessler router dentist")
+	verbs    = strings.Fields("is was grew failed waits expires arrived moved leaks rises sent closed answered")
+	details  = []string{"again", "since Monday", "for 3 days", "at 91 percent", "not yet", "in May", "after the update", "twice", "", "\x1b[2Jbefore noon", strings.Repeat("very ", 20)}
+	kinds    = strings.Fields("observation pattern forgotten upcoming idea question")
+)
+
+func pick[T any](w *world, list []T) T { return list[w.IntN(len(list))] }
+
+func (w *world) text() string {
+	return fmt.Sprintf("The %s %s %s.", pick(w, subjects), pick(w, verbs), pick(w, details))
+}
+
+// input returns what a tick of some roles comes to.
+func (w *world) input(s State) Input {
+	in := Input{Tick: s.Aside.Tick + 1, Seen: make(map[string]Seen), Given: make(map[string]int64)}
+	var ids []string
+	for range w.IntN(8) {
+		w.n++
+		o := see(w.n, pick(w, []string{"mail", "system", "threads", "feed:news"}), pick(w, subjects), pick(w, verbs), w.text())
+		o.At, o.Untrusted = w.now, w.IntN(4) == 0
+		in.Seen[o.ID] = o
+		ids = append(ids, o.ID)
+	}
+	for _, role := range four() {
+		if w.IntN(4) == 0 {
+			continue
+		}
+		r := Report{Role: role.Name, Journal: w.text(), Hints: map[string]string{pick(w, four()).Name: w.text()}}
+		if w.IntN(3) == 0 {
+			r.Escalate = w.text()
+		}
+		for range w.IntN(6) {
+			f := Finding{Type: pick(w, kinds), Summary: w.text(), Importance: w.IntN(14) - 2}
+			for range w.IntN(3) {
+				f.Reinforces = append(f.Reinforces, fmt.Sprintf("e%d", 1+w.IntN(s.Aside.Next+1)))
+			}
+			for range min(len(ids), w.IntN(3)) {
+				f.Rests = append(f.Rests, pick(w, ids))
+			}
+			r.Findings = append(r.Findings, f)
+		}
+		in.Reports = append(in.Reports, r)
+		in.Given[role.Name] = int64(w.n)
+	}
+	return in
+}
+
+// tick merges a random tick, some minutes after the last.
+func (w *world) tick(s State) (Input, Merged) {
+	w.now = w.now.Add(time.Duration(w.IntN(int(12 * time.Minute))))
+	in := w.input(s)
+	return in, Aggregate(s, in, w.now, rules)
+}
+
+// event is something that users or decisions say.
+func (w *world) event(s State, m Merged) State {
+	ev := ponder.Event{Seq: ponder.Seq(w.n), Time: w.now}
+	for _, e := range m.Raised {
+		ev.Body = e
+		s = s.Apply(ev)
+		e.Outcome = pick(w, []string{"message", "dismiss", "remember"})
+		ev.Body = e
+		s = s.Apply(ev)
+	}
+	if w.IntN(5) == 0 {
+		ev.Body = ponder.Resolved{Ref: fmt.Sprintf("e%d", w.IntN(s.Aside.Next+1)), Content: w.text(), As: pick(w, []string{"", "forgotten"})}
+		s = s.Apply(ev)
+	}
+	return s
+}
+
+func stored(t testing.TB, v any) string {
+	t.Helper()
+	js, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(js)
+}
+
+// bad returns what a state must not have, or "".
+func bad(s State) string {
+	for _, c := range categories {
+		list := *s.list(c)
+		if len(list) > c.size() {
+			return fmt.Sprintf("%d entries in %s", len(list), c)
+		}
+		for _, e := range list {
+			if e.Strength < 1 || e.Strength > MaxStrength || len(strings.Fields(e.Summary)) > MaxWords || strings.ContainsRune(e.Summary, 0x1b) {
+				return fmt.Sprintf("%+v", e)
+			}
+		}
+	}
+	for name, r := range s.ThreadState {
+		if r.NoveltyPressure < 0 || r.NoveltyPressure > MaxPressure || len(r.LastFindings) > lastTicks {
+			return fmt.Sprintf("%s: %+v", name, r)
+		}
+	}
+	a := s.Aside
+	switch {
+	case len(s.EscalationHistory) > maxHistory, s.tokens() > MaxTokens:
+		return fmt.Sprintf("%d escalated, %d tokens", len(s.EscalationHistory), s.tokens())
+	case len(a.Topics) > maxTopics, len(a.Alerts) > maxAlerts, len(a.Pending) > maxPending, len(a.Settled) > maxSettled, len(a.Hints) > maxHints:
+		return "an aside that is too long"
+	}
+	return ""
+}
+
+// TestMergeProperties merges random ticks, and sees that what must hold always does.
+func TestMergeProperties(t *testing.T) {
+	for seed := range uint64(12) {
+		w := newWorld(seed)
+		s := NewState()
+		for n := range 25 {
+			before := stored(t, s)
+			in, got := w.tick(s)
+			input := stored(t, in)
+			if why := bad(got.State); why != "" {
+				t.Fatalf("seed %d, tick %d: %s", seed, n, why)
+			}
+			want := stored(t, got)
+			for range 3 {
+				other := in
+				other.Reports = append([]Report(nil), in.Reports...)
+				w.Shuffle(len(other.Reports), func(i, j int) { other.Reports[i], other.Reports[j] = other.Reports[j], other.Reports[i] })
+				for i, r := range other.Reports {
+					other.Reports[i].Findings = append([]Finding(nil), r.Findings...)
+					list := other.Reports[i].Findings
+					w.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+				}
+				if diff := cmp.Diff(want, stored(t, Aggregate(s, other, w.now, rules))); diff != "" {
+					t.Fatalf("seed %d, tick %d: another order: %s", seed, n, diff)
+				}
+			}
+			if stored(t, s) != before || stored(t, in) != input {
+				t.Fatalf("seed %d, tick %d: what is merged was changed", seed, n)
+			}
+			next := s.Apply(ponder.Event{Body: ponder.Subconscious{State: json.RawMessage(stored(t, got.State))}})
+			if stored(t, next) != stored(t, got.State) {
+				t.Fatalf("seed %d, tick %d: stored, it is another: %s", seed, n, cmp.Diff(stored(t, got.State), stored(t, next)))
+			}
+			s = w.event(next, got)
+			if why := bad(s); why != "" {
+				t.Fatalf("seed %d, tick %d, after events: %s", seed, n, why)
+			}
+		}
+	}
+}
+
+// TestFadeProperties sees that what fades only fades, and as much in two steps as in one.
+func TestFadeProperties(t *testing.T) {
+	for seed := range uint64(10) {
+		w := newWorld(seed)
+		s := NewState()
+		for range 5 {
+			_, got := w.tick(s)
+			s = got.State
+		}
+		last := s
+		now := w.now
+		for range 30 {
+			now = now.Add(time.Duration(w.IntN(int(4 * time.Minute))))
+			next, once := last.At(now), s.At(now)
+			if stored(t, next) != stored(t, once) {
+				t.Fatalf("seed %d: in steps %s, at once %s", seed, stored(t, next), stored(t, once))
+			}
+			for _, c := range categories {
+				for _, e := range *next.list(c) {
+					if was, _ := last.find(e.ID); was == nil || was.Strength < e.Strength {
+						t.Fatalf("seed %d: %+v became %+v", seed, was, e)
+					}
+				}
+			}
+			last = next
+		}
+		if len(last.At(now.Add(time.Hour)).Patterns) > 0 {
+			t.Errorf("seed %d: something never fades", seed)
+		}
+	}
+}
+
+// TestEchoProperty feeds each entry's own text back, alone, with its name, or as an
+// observation: it never becomes stronger.
+func TestEchoProperty(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(seed)
+		s := NewState()
+		for range 6 {
+			_, got := w.tick(s)
+			s = got.State
+		}
+		for _, c := range categories {
+			for _, e := range *s.list(c) {
+				o := see(900, pick(w, []string{"threads", "memory", "mail"}), "somewhere else", "new", e.Summary)
+				for _, f := range []Finding{
+					{Summary: e.Summary, Importance: 10},
+					{Summary: e.Summary, Importance: 10, Reinforces: []string{e.ID}},
+					{Summary: e.Summary, Importance: 10, Rests: []string{o.ID}},
+					{Summary: e.Summary, Importance: 10, Rests: []string{o.ID}, Reinforces: []string{e.ID}},
+				} {
+					got := Aggregate(s, input(s.Aside.Tick+1, []Seen{o}, found(pick(w, four()).Name, f)), s.Aside.Decayed, rules)
+					if is, _ := got.State.find(e.ID); is != nil && is.Strength > e.Strength {
+						t.Fatalf("seed %d: %+v became %+v by %+v", seed, e, is, f)
+					}
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkAggregate merges twenty findings into a state that is full.
+func BenchmarkAggregate(b *testing.B) {
+	w := newWorld(1)
+	s := NewState()
+	for range 200 {
+		_, got := w.tick(s)
+		s = got.State
+	}
+	in := w.input(s)
+	in.Reports = nil
+	for _, r := range four() {
+		report := Report{Role: r.Name, Escalate: "it matters"}
+		for range 5 {
+			report.Findings = append(report.Findings, Finding{Type: pick(w, kinds), Summary: w.text(), Importance: 1 + w.IntN(10)})
+		}
+		in.Reports = append(in.Reports, report)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Aggregate(s, in, w.now, rules)
+	}
+}
+
+// BenchmarkAggregateNothing merges a tick in which nobody found anything.
+func BenchmarkAggregateNothing(b *testing.B) {
+	w := newWorld(1)
+	s := NewState()
+	for range 200 {
+		_, got := w.tick(s)
+		s = got.State
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Aggregate(s, Input{Tick: 201}, w.now, rules)
+	}
+}
