@@ -24,6 +24,8 @@ type conversation struct {
 	id      ponder.ThreadID // empty: it is made with the first message
 	fresh   bool            // it was made here
 	nextID  ponder.ThreadID // that it is made with
+	mind    undercurrent    // what is told of the subconscious
+	told    []untold        // of that, what is to be noted as told
 
 	thinker *thinker
 	pieces  pieces
@@ -133,10 +135,15 @@ func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error)
 			return ponder.Event{}, err
 		}
 	}
-	stored, err := c.put(ctx, m.name(), m.events()...)
+	before, raised := c.inner(ctx, m.text)
+	stored, err := c.put(ctx, m.name(), append(before, m.events()...)...)
+	if errors.Is(err, ponder.ErrTaken) && len(raised) > 0 { // another process has told it here
+		stored, err = c.put(ctx, m.name(), m.events()...)
+	}
 	if err != nil {
 		return ponder.Event{}, err
 	}
+	c.told = append(c.told, raised...)
 	return stored[len(stored)-1], c.work(ctx)
 }
 
@@ -227,6 +234,7 @@ const lastMoment = 50 * time.Millisecond
 // process of its own; if that cannot be, it goes on with the next message.
 func (c *conversation) leave(ctx context.Context) {
 	defer c.tell(nil)
+	c.noteTold(context.WithoutCancel(ctx))
 	left := c.background()
 	c.tidy(ctx, 0)
 	if err := c.thinker.close(ctx); err != nil {
@@ -280,5 +288,6 @@ func (c *conversation) drop(ctx context.Context) error {
 	if !c.fresh {
 		return nil
 	}
+	c.told = nil // it was not
 	return c.store.Remove(context.WithoutCancel(ctx), c.id)
 }

@@ -92,7 +92,11 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 		return err
 	}
 	defer store.Close()
-	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, researchStart{opts, f.wanted()})
+	var inner []ponder.Event
+	if !f.noMemory && !unaided && opts.Persona.Name == "" {
+		inner = innerOf(ctx, store, question)
+	}
+	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, researchStart{opts, f.wanted()}, inner...)
 	if err != nil {
 		return err
 	}
@@ -123,8 +127,9 @@ type researchStart struct {
 	Report string `json:"report_file,omitempty"` // that was asked for: it is named to the user, and only written if a user names it
 }
 
-// beginResearch makes the thread of a research, with its question.
-func beginResearch(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, start researchStart) (ponder.ThreadID, error) {
+// beginResearch makes the thread of a research, with its question, and what is on the
+// owner's mind.
+func beginResearch(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, start researchStart, inner ...ponder.Event) (ponder.ThreadID, error) {
 	js, err := json.Marshal(start)
 	if err != nil {
 		return "", fmt.Errorf("begin research: %w", err)
@@ -137,7 +142,8 @@ func beginResearch(ctx context.Context, store ponder.Threads, question, title, m
 		Created: time.Now(), Model: model,
 	}
 	run := ponder.RunStarted{Input: question, Mode: research.Name, Version: research.New().Version, Budget: budget, Options: js}
-	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: run}); err != nil {
+	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: run}
+	if err := store.Create(ctx, thread, append([]ponder.Event{first}, inner...)...); err != nil {
 		return "", fmt.Errorf("begin research: %w", err)
 	}
 	return thread.ID, nil

@@ -114,7 +114,11 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 		return err
 	}
 	defer store.Close()
-	id, err := begin(ctx, store, question, f.title, p.name, budget, opts)
+	var inner []ponder.Event
+	if !f.noMemory && !opts.WithoutModel {
+		inner = innerOf(ctx, store, question)
+	}
+	id, err := begin(ctx, store, question, f.title, p.name, budget, opts, inner...)
 	if err != nil {
 		return err
 	}
@@ -130,8 +134,8 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	return a.thinkHere(ctx, store, id, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web}, f.internal)
 }
 
-// begin makes the thread of a session, with its question.
-func begin(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, opts session.Options) (ponder.ThreadID, error) {
+// begin makes the thread of a session, with its question, and what is on the owner's mind.
+func begin(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, opts session.Options, inner ...ponder.Event) (ponder.ThreadID, error) {
 	js, err := json.Marshal(opts)
 	if err != nil {
 		return "", fmt.Errorf("begin a session: %w", err)
@@ -144,7 +148,8 @@ func begin(ctx context.Context, store ponder.Threads, question, title, model str
 		Created: time.Now(), Model: model,
 	}
 	start := ponder.RunStarted{Input: question, Mode: session.Name, Version: session.New().Version, Budget: budget, Options: js}
-	if err := store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
+	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}
+	if err := store.Create(ctx, thread, append([]ponder.Event{first}, inner...)...); err != nil {
 		return "", fmt.Errorf("begin a session: %w", err)
 	}
 	return thread.ID, nil
