@@ -241,12 +241,20 @@ func (m *Minder) note(ctx context.Context, cause string, o ponder.Observation, i
 	return true, nil
 }
 
-// View returns what is known of the subconscious now.
+// View returns what is known of the subconscious now. It reads the whole thread, and does
+// not wait for a tick that is at work.
 func (m *Minder) View(ctx context.Context) (subconscious.View, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	err := m.read(ctx)
-	return m.view, err
+	view := subconscious.NewView(m.Options.Roles...)
+	for ev, err := range m.Store.Events(ctx, m.thread, 0) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			break
+		}
+		if err != nil {
+			return view, fmt.Errorf("read the subconscious: %w", err)
+		}
+		view = view.Apply(ev)
+	}
+	return view, nil
 }
 
 // Close closes the sensors. Nothing may be called after it.

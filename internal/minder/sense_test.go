@@ -219,7 +219,7 @@ func TestSameLook(t *testing.T) {
 		w.add("x")
 		w.add("y")
 		a.sense()
-		if _, err := b.View(t.Context()); err != nil {
+		if err := b.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.add("z")
