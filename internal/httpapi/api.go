@@ -1,0 +1,177 @@
+// Package httpapi is the native API of Ponder: what `ponder serve` answers to programs.
+//
+// Each group of routes has a file: thinking.go (sessions), threads.go (threads and
+// conversations), completions.go (research as a stream of chunks), memory.go, mind.go
+// and usage.go. A handler checks, asks a fold or an interface of service.go, and
+// answers; api.go is what all have in common. Errors are problem documents (RFC 9457)
+// that name every field that is wrong. Streams are those of package stream.
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/stream"
+)
+
+// A Config says what the API is made of. Store, Hub, Guard and Service are required.
+type Config struct {
+	Store   ponder.Store
+	Hub     *stream.Hub
+	Guard   *access.Guard
+	Service Service
+	Version string
+	Logger  *slog.Logger // one line a request, with ids and without content; slog.Default() if nil
+
+	// Ready says why the server should not be sent work now, or nil.
+	Ready func(context.Context) error
+
+	// More are handlers beside those of the API, by pattern, behind the same guard.
+	More map[string]http.Handler
+}
+
+// MaxBody is the size of a request's body, in bytes.
+const MaxBody = 8 << 20
+
+// An api is the handlers, and what they share.
+type api struct {
+	Config
+	huma  huma.API
+	views *views
+	gone  context.Context //nolint:containedctx // done when streams must end
+}
+
+// New returns the handler of the API. Streams end, after a word to their readers, when
+// ctx is done.
+func New(ctx context.Context, c Config) http.Handler {
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	mux := http.NewServeMux()
+	a := &api{Config: c, huma: humago.New(mux, settings(c.Version)), views: newViews(c.Store), gone: ctx}
+	a.thinking(mux)
+	a.health(mux)
+	for pattern, h := range c.More {
+		mux.Handle(pattern, h)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		problem(w, http.StatusNotFound, "there is no "+clip(r.URL.Path, 80)+": see /docs")
+	})
+	return a.around(mux)
+}
+
+// settings are those of huma. Its own page of documentation would load scripts from
+// elsewhere, so docs.go has another.
+func settings(version string) huma.Config {
+	cfg := huma.DefaultConfig("Ponder", version)
+	cfg.CreateHooks = nil // which would add $schema to all bodies
+	cfg.DocsPath, cfg.SchemasPath = "", ""
+	cfg.Info.Description = "Deliberate thinking for language models: sessions, research, conversations, memory and a subconscious, on one durable log."
+	return cfg
+}
+
+// around lets in who may ask, and answers for handlers that fail.
+func (a *api) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, seen := time.Now(), &status{ResponseWriter: w}
+		id := ponder.NewID("req")
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler { //nolint:errorlint // it is a value that is panicked with
+					panic(p)
+				}
+				a.Logger.Error("a handler panicked", "request", id, "route", r.Pattern, "panic", p)
+				if seen.code == 0 {
+					problem(seen, http.StatusInternalServerError, "something is wrong in the server: its log has more, by the id "+id)
+				}
+			}
+			a.Logger.Info("request", "id", id, "method", r.Method, "route", r.Pattern, "status", seen.code, "took", time.Since(begun).Round(time.Microsecond))
+		}()
+		caller, refused := a.Guard.Check(r)
+		if refused != nil {
+			refuse(seen, refused)
+			return
+		}
+		r.Body = http.MaxBytesReader(seen, r.Body, MaxBody)
+		next.ServeHTTP(seen, r.WithContext(access.With(r.Context(), caller)))
+	})
+}
+
+// refuse answers a request that is not let in.
+func refuse(w http.ResponseWriter, r *access.Refusal) {
+	if r.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="ponder"`)
+	}
+	if r.Retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(r.Retry/time.Second)+1))
+	}
+	problem(w, r.Status, r.Detail)
+}
+
+// A status notes what was answered.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *status) WriteHeader(code int) {
+	if s.code == 0 {
+		s.code = code
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+func (s *status) Write(b []byte) (int, error) {
+	s.code = cmp.Or(s.code, http.StatusOK)
+	return s.ResponseWriter.Write(b)
+}
+
+// Unwrap is for [http.ResponseController].
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// health answers whether the server lives, and whether it takes work.
+func (a *api) health(mux *http.ServeMux) {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		err := a.gone.Err()
+		if err == nil && a.Ready != nil {
+			err = a.Ready(r.Context())
+		}
+		if err != nil {
+			problem(w, http.StatusServiceUnavailable, "not ready: "+clip(err.Error(), 200))
+			return
+		}
+		w.Write([]byte("ok\n"))
+	})
+}
+
+// owned returns a thread of whoever asks. A thread of another owner is not there.
+func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
+	info, err := a.Store.Thread(ctx, ponder.ThreadID(id))
+	switch {
+	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != access.CallerOf(ctx).Owner, err == nil && !among(info.Kind, kinds):
+		return ponder.Info{}, huma.Error404NotFound("there is no thread " + clip(id, 40))
+	case err != nil:
+		return ponder.Info{}, a.failed(err)
+	}
+	return info, nil
+}
+
+func among(kind ponder.Kind, kinds []ponder.Kind) bool {
+	for _, k := range kinds {
+		if k == kind {
+			return true
+		}
+	}
+	return len(kinds) == 0
+}

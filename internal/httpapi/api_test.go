@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/stream"
+	"ponder/mode/session"
+	"ponder/store/memory"
+)
+
+// desk is an API over a store, and who asks it.
+type desk struct {
+	store ponder.Store
+	http.Handler
+}
+
+func serve(t *testing.T, service Service) *desk {
+	t.Helper()
+	store := memory.New()
+	return &desk{store, New(t.Context(), Config{
+		Store: store, Hub: stream.New(store), Service: service,
+		Guard: access.New(access.Config{Tokens: []access.Token{
+			{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
+			{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},
+			{Name: "eye", Owner: "local", Scopes: []access.Scope{access.Read}, Hash: access.HashOf("look")},
+		}}),
+	})}
+}
+
+// ask sends a request with a token and returns the status and the body.
+func (d *desk) ask(token, method, path, body string) (int, string) {
+	r := httptest.NewRequestWithContext(context.Background(), method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+func (d *desk) begin(t *testing.T, id ponder.ThreadID, owner string) {
+	t.Helper()
+	err := d.store.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner, Title: "Why?"},
+		ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Input: "Why do large projects run late?"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSession(t *testing.T) {
+	d := serve(t, nil)
+	d.begin(t, "thr_1", "local")
+	code, body := d.ask("mine", "GET", "/api/thinking/thr_1", "")
+	var got struct {
+		Success bool
+		Session map[string]any
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil || code != http.StatusOK || !got.Success {
+		t.Fatalf("%d %s (%v)", code, body, err)
+	}
+	for _, field := range strings.Fields("id original_question thinking_duration_minutes model_id status progress started_at paused_at completed_at created_at " +
+		"final_synthesis confidence_evolution stop_reason budget usage metadata error_message") {
+		if _, ok := got.Session[field]; !ok {
+			t.Errorf("no %s in %s", field, body)
+		}
+	}
+	if got.Session["status"] != "paused" { // nobody works on it
+		t.Errorf("status %v", got.Session["status"])
+	}
+	if code, body := d.ask("hers", "GET", "/api/thinking/thr_1", ""); code != http.StatusNotFound || strings.Contains(body, "large") {
+		t.Errorf("another owner sees %d %s", code, body)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	d := serve(t, nil)
+	for _, tt := range []struct {
+		name, token, path string
+		status            int
+	}{
+		{"no token", "", "/api/thinking/thr_1", 401},
+		{"no thread", "mine", "/api/thinking/thr_1", 404},
+		{"no route", "mine", "/api/nothing", 404},
+		{"an odd path", "mine", "/api/thinking/%00%1b[31m", 404},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, body := d.ask(tt.token, "GET", tt.path, "")
+			var doc struct {
+				Title, Detail string
+				Status        int
+			}
+			if err := json.Unmarshal([]byte(body), &doc); err != nil || code != tt.status || doc.Status != tt.status || doc.Detail == "" || strings.ContainsRune(body, 0x1b) {
+				t.Errorf("%d %s (%v)", code, body, err)
+			}
+		})
+	}
+}
