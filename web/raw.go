@@ -48,3 +48,8 @@ func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
 	}
 	return &RawAnswer{Status: a.status, Body: a.body, ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified"))}, nil
 }
+
+// Transport returns what makes the requests of a fetcher. It connects to no other
+// addresses than the fetcher does, wherever a request is sent, and leaves all else to who
+// uses it.
+func (f *Fetcher) Transport() http.RoundTripper { return f.wire }

@@ -55,4 +55,15 @@ func TestRaw(t *testing.T) {
 	if _, err := fetcher(t, Options{}).Raw(t.Context(), RawRequest{URL: s.URL + "/feed"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("of a host that is not public: %v", err)
 	}
+	client := http.Client{Transport: fetcher(t, Options{}).Transport()}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/feed", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := client.Do(req); !errors.Is(err, ErrRefused) {
+		if err == nil {
+			resp.Body.Close()
+		}
+		t.Errorf("of such a host by the transport: %v", err)
+	}
 }

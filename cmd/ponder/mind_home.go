@@ -97,7 +97,7 @@ func (a *app) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (
 	keeper := a.keeper(store)
 	h.ends = append(h.ends, func() error { keeper.close(); return nil })
 	node := place.Self()
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: keeper.tools(), Node: node})
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), Node: node})
 	if err != nil {
 		return nil, err
 	}

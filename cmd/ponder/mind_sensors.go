@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"ponder/internal/config"
 	"ponder/sensor"
-	"ponder/sensor/command"
-	"ponder/sensor/feed"
-	"ponder/sensor/files"
-	"ponder/sensor/mail"
 	"ponder/sensor/system"
 	"ponder/store/sqlite"
 	"ponder/web"
@@ -23,6 +18,7 @@ import (
 type mindLook struct {
 	sensors []sensor.Sensor
 	wire    *web.Fetcher
+	shelf   *shelf // nil before it is looked at
 }
 
 // close gives up what the sensors hold.
@@ -34,6 +30,9 @@ func (l *mindLook) close() error {
 		}
 	}
 	l.wire.Close()
+	if l.shelf != nil {
+		errs = append(errs, l.shelf.close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -64,6 +63,12 @@ func (a *app) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, er
 	}
 	for name, f := range sorted(c.Feed) {
 		j.add("feed", name, f.Off, func() (sensor.Sensor, error) { return j.feed(f) })
+	}
+	for name, c := range sorted(c.Calendar) {
+		j.add("calendar", name, c.Off, func() (sensor.Sensor, error) { return j.calendar(c) })
+	}
+	for name, g := range sorted(c.Git) {
+		j.add("git", name, g.Off, func() (sensor.Sensor, error) { return j.git(g) })
 	}
 	for name, f := range sorted(c.Files) {
 		j.add("files", name, f.Off, func() (sensor.Sensor, error) { return j.files(f) })
@@ -152,44 +157,4 @@ func (a *app) wire(cfg *config.Config) (*web.Fetcher, error) {
 		}
 	}
 	return web.New(web.Options{Allow: cfg.Web.Allow, UserAgent: "Ponder/" + thisBuild().Version, IgnoreRobots: true}), nil
-}
-
-func (j *joiner) mail(m config.MailSensor) (sensor.Sensor, error) {
-	password, err := j.cfg.Secret(m.PasswordEnv)
-	if err != nil {
-		return sensor.Sensor{}, err
-	}
-	return mail.New(mail.Options{
-		Maildir: j.cfg.Path(m.Maildir), Server: m.Server, User: m.User, Password: string(password), Folders: m.Folders, StartTLS: m.StartTLS, Plain: m.Plain,
-		Addresses: m.Addresses, Important: m.Important,
-	})
-}
-
-func (j *joiner) feed(f config.FeedSensor) (sensor.Sensor, error) {
-	if f.URL == "" {
-		return sensor.Sensor{}, errors.New("url is missing")
-	}
-	return feed.New(feed.Options{URL: f.URL, Every: time.Duration(f.Every), Trusted: f.Trusted, Fetch: func(ctx context.Context, r feed.Request) (*feed.Response, error) {
-		a, err := j.look.wire.Raw(ctx, web.RawRequest{URL: r.URL, ETag: r.ETag, Modified: r.Modified, MaxBytes: int64(r.MaxBytes)})
-		if err != nil {
-			return nil, err
-		}
-		return &feed.Response{Status: a.Status, Body: a.Body, ETag: a.ETag, Modified: a.Modified}, nil
-	}}), nil
-}
-
-func (j *joiner) files(f config.FilesSensor) (sensor.Sensor, error) {
-	if len(f.Paths) == 0 {
-		return sensor.Sensor{}, errors.New("paths is missing")
-	}
-	return files.New(files.Options{Paths: j.paths(f.Paths), Ignore: f.Ignore, Trusted: f.Trusted}), nil
-}
-
-func (j *joiner) command(c config.CommandSensor) (sensor.Sensor, error) {
-	if len(c.Command) == 0 {
-		return sensor.Sensor{}, errors.New("command is missing")
-	}
-	return command.New(command.Options{
-		Command: c.Command, Every: time.Duration(c.Every), Dir: j.cfg.Path(c.Dir), Env: c.Env, Limit: time.Duration(c.Limit), Trusted: c.Trusted,
-	}), nil
 }

@@ -32,7 +32,7 @@ type MailSensor struct {
 // A CalendarSensor looks at a calendar: a file, a URL of one, or a CalDAV server.
 type CalendarSensor struct {
 	Off         bool     `toml:"off"`
-	File        string   `toml:"file"`         // ICS; or
+	File        string   `toml:"file"`         // ICS, or a folder of such files; or
 	URL         string   `toml:"url"`          // of an ICS file; or
 	CalDAV      string   `toml:"caldav"`       // URL of a server or a calendar
 	User        string   `toml:"user"`         // for CalDAV
@@ -58,8 +58,9 @@ type FeedSensor struct {
 
 // A GitSensor looks at a repository.
 type GitSensor struct {
-	Off  bool   `toml:"off"`
-	Path string `toml:"path"`
+	Off     bool   `toml:"off"`
+	Path    string `toml:"path"`
+	Trusted bool   `toml:"trusted"` // no stranger commits to it
 }
 
 // A CommandSensor looks at what a command prints.
@@ -150,12 +151,12 @@ func mindTables() []tableOf {
 			{"important", "addresses or domains (@example.org) whose mail matters", list},
 		}},
 		{"mind.sensors.calendar.*", []Key{
-			{"file", "ICS file", text}, {"url", "address of an ICS file", link}, {"caldav", "address of a CalDAV server", link}, user, password,
+			{"file", "ICS file", text}, {"url", "address of an ICS file", calendarLink}, {"caldav", "address of a CalDAV server", link}, user, password,
 			{"ahead", "how far it looks ahead, like 72h", span},
 		}},
 		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", list}, {"ignore", "patterns of names to leave out, such as *.tmp", list}, trusted}},
 		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", link}, {"every", "time between two looks, like 15m", span}, trusted}},
-		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", text}}},
+		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", text}, trusted}},
 		{"mind.sensors.command.*", []Key{
 			{"command", "a program and its arguments", list}, {"every", "time between two runs, like 15m", span}, {"dir", "folder that it runs in", text},
 			{"env", "names of variables that it is given", variables}, {"limit", "time that it may take, like 10s", span}, trusted,

@@ -44,6 +44,15 @@ func variables(v string) (string, error) { return listOf(v, variable) }
 
 func addresses(v string) (string, error) { return listOf(v, address) }
 
+// calendarLink reads an address, which may be one for calendars.
+func calendarLink(v string) (string, error) {
+	if rest, ok := strings.CutPrefix(v, "webcal:"); ok {
+		_, err := link("https:" + rest)
+		return quote(v), err
+	}
+	return link(v)
+}
+
 // hostPort reads the name of a host, perhaps with a port.
 func hostPort(v string) (string, error) {
 	name, port, ported := strings.Cut(v, ":")
