@@ -149,7 +149,7 @@ func TestStale(t *testing.T) {
 	r.now = r.now.Add(22 * time.Hour)
 	r.expect()
 	r.now = r.now.Add(2 * time.Hour)
-	r.expect("Uncommitted work in project since 2026-03-01: 1 files, such as draft.md")
+	r.expect("Uncommitted work in project since 2026-03-01: draft.md.")
 	r.expect()
 	r.now = r.now.Add(48 * time.Hour)
 	r.expect()

@@ -103,8 +103,13 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 	for i := range files {
 		files[i] = sensor.Line(files[i], 80)
 	}
-	return r.observation("uncommitted work in "+r.called(), fmt.Sprintf("stale %d", newest.Unix()),
-		fmt.Sprintf("Uncommitted work in %s since %s: %d files, such as %s.", r.called(), newest.UTC().Format("2006-01-02"), len(files), strings.Join(files[:min(len(files), 4)], ", "))), newest.Unix()
+	text = fmt.Sprintf("Uncommitted work in %s since %s: ", r.called(), newest.UTC().Format(time.DateOnly))
+	if shown := strings.Join(files[:min(len(files), 4)], ", "); len(files) > 4 {
+		text += fmt.Sprintf("%d files, such as %s.", len(files), shown)
+	} else {
+		text += shown + "."
+	}
+	return r.observation("uncommitted work in "+r.called(), fmt.Sprintf("stale %d", newest.Unix()), text), newest.Unix()
 }
 
 // touched returns when a file was written; of one that is gone, when its folder was.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder/sensor"
+	"ponder/sensor/sensortest"
 )
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -160,6 +161,20 @@ func TestWell(t *testing.T) {
 	for range 288 {
 		m.expect()
 	}
+}
+
+func TestConforms(t *testing.T) {
+	m := newMachine(t)
+	open := func() sensor.Sensor {
+		return New(Options{Read: func(context.Context) (Reading, error) { return m.is, nil }})
+	}
+	sensortest.Run(t, open,
+		sensortest.Step{Name: "well", Tells: []string{}},
+		sensortest.Step{Name: "full", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 98 }, Tells: []string{"critical 1 disk /"}},
+		sensortest.Step{Name: "still", Pass: time.Hour, Tells: []string{}},
+		sensortest.Step{Name: "well again", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 50 }, Tells: []string{"ok 2 disk /"}},
+		sensortest.Step{Name: "full again", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 98 }, Tells: []string{"critical 3 disk /"}},
+	)
 }
 
 func TestErrorsAndCursors(t *testing.T) {
