@@ -46,7 +46,7 @@ func newSite(t *testing.T) *site {
 }
 
 func (s *site) sensor() sensor.Sensor {
-	return New(Options{URL: s.URL + "/feed?token=geheim", Fetch: Over(s.Client()), Every: -1})
+	return New(Options{URL: s.URL + "/feed?token=geheim", Fetch: over(s.Client()), Every: -1})
 }
 
 // rss returns a feed with the items from newest down to oldest.
@@ -144,7 +144,7 @@ func TestManyItems(t *testing.T) {
 func TestEvery(t *testing.T) {
 	site := newSite(t)
 	site.body = rss(3, 1)
-	s := New(Options{URL: site.URL, Fetch: Over(site.Client())})
+	s := New(Options{URL: site.URL, Fetch: over(site.Client())})
 	_, cursor := look(t, s, start, nil)
 	for i := range 12 {
 		_, cursor = look(t, s, start.Add(time.Duration(i+1)*5*time.Minute), cursor)

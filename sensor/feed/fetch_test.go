@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Over returns a Fetch by a client, which must refuse what should not be connected to.
-func Over(client *http.Client) Fetch {
+// over returns a Fetch by a client.
+func over(client *http.Client) Fetch {
 	return func(ctx context.Context, r Request) (*Response, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 		if err != nil {
