@@ -45,7 +45,7 @@ func (m *Minder) round(ctx context.Context) error {
 	defer m.mu.Unlock()
 	var err error
 	if m.due() {
-		_, err = m.tick(ctx, false)
+		_, err = m.tick(ctx, false, false)
 	} else if m.undelivered() {
 		_, _, err = m.deliver(ctx)
 	}

@@ -35,12 +35,13 @@ type Report struct {
 func (m *Minder) Tick(ctx context.Context, force bool) (Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.tick(ctx, force)
+	return m.tick(ctx, force, true)
 }
 
-func (m *Minder) tick(ctx context.Context, force bool) (r Report, err error) {
+// tick implements Tick. Keep is that of [Minder.sense].
+func (m *Minder) tick(ctx context.Context, force, keep bool) (r Report, err error) {
 	m.looked = m.Now()
-	if r.Observations, err = m.sense(ctx, force); err != nil {
+	if r.Observations, err = m.sense(ctx, keep); err != nil {
 		return r, err
 	}
 	defer func() { r.Spent = m.course.spent[day(m.Now())] }()
