@@ -1,0 +1,250 @@
+package calendar
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-webdav/caldav"
+)
+
+// Bounds of a CalDAV server.
+const (
+	maxCalendars = 20
+	statusMulti  = 207
+)
+
+// A server has calendars. Which these are is asked once; what is in them, at each look,
+// for the time around that of interest, with an own reader of the answer: one event that
+// is broken does not take the others with it.
+type server struct {
+	client    *login
+	base      *url.URL
+	calendars []string // paths, once they are known
+}
+
+func newServer(o Options) (*server, error) {
+	u, err := address(o.CalDAV)
+	if err != nil {
+		return nil, err
+	}
+	if u.User != nil {
+		return nil, errors.New("calendar: put the password into the variable that password_env names, not into the address")
+	}
+	if o.Password != "" && u.Scheme != "https" && !local(u.Hostname()) {
+		return nil, errors.New("calendar: a password is sent to https:// only")
+	}
+	return &server{client: &login{client: o.Client, host: u.Host, user: o.User, password: o.Password}, base: u}, nil
+}
+
+// A login is a client that says who asks, to one host, and reads no more than so much.
+type login struct {
+	client         Client
+	host           string
+	user, password string
+}
+
+func (l *login) Do(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != l.host {
+		return nil, errors.New("the server names another host")
+	}
+	if l.user != "" || l.password != "" {
+		req.SetBasicAuth(l.user, l.password)
+	}
+	resp, err := l.client.Do(req)
+	if err == nil {
+		resp.Body = &bounded{ReadCloser: resp.Body, left: maxFile}
+	}
+	return resp, err
+}
+
+// A bounded body is an error after so many bytes.
+type bounded struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLarge
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func (s *server) where() string { return s.base.Scheme + "://" + s.base.Host + "/" }
+func (s *server) whole() bool   { return false }
+
+func (s *server) read(ctx context.Context, from, to time.Time) ([]*object, error) {
+	if s.calendars == nil {
+		found, err := s.discover(ctx)
+		if err != nil {
+			return nil, s.fault(err)
+		}
+		s.calendars = found
+	}
+	return s.query(ctx, filter("VEVENT", timeRange(from.Add(-36*time.Hour), to.Add(36*time.Hour))), filter("VTODO", ""))
+}
+
+func (s *server) lookup(ctx context.Context, uid string) ([]*object, error) {
+	var escaped strings.Builder
+	if err := xml.EscapeText(&escaped, []byte(uid)); err != nil {
+		return nil, err
+	}
+	match := `<C:prop-filter name="UID"><C:text-match collation="i;octet">` + escaped.String() + `</C:text-match></C:prop-filter>`
+	return s.query(ctx, filter("VEVENT", match))
+}
+
+func (s *server) fault(err error) error {
+	err = fault("read the calendars at "+s.base.Host, err)
+	if p := s.client.password; p != "" && strings.Contains(err.Error(), p) {
+		return errors.New("read the calendars at " + s.base.Host + ": the server answers with an error")
+	}
+	return err
+}
+
+// discover returns the paths of the calendars: that of the address if it is one, or else
+// those of the user.
+func (s *server) discover(ctx context.Context) ([]string, error) {
+	c, err := caldav.NewClient(s.client, s.base.String())
+	if err != nil {
+		return nil, err
+	}
+	principal, err := c.FindCurrentUserPrincipal(ctx)
+	if err != nil {
+		return s.only(ctx, err)
+	}
+	home, err := c.FindCalendarHomeSet(ctx, principal)
+	if err != nil {
+		return s.only(ctx, err)
+	}
+	found, err := c.FindCalendars(ctx, home)
+	if err != nil {
+		return s.only(ctx, err)
+	}
+	var paths []string
+	for _, f := range found {
+		if strings.Trim(f.Path, "/") == strings.Trim(s.base.Path, "/") {
+			return []string{f.Path}, nil
+		}
+		if kinds := f.SupportedComponentSet; len(kinds) == 0 || slices.Contains(kinds, "VEVENT") || slices.Contains(kinds, "VTODO") {
+			paths = append(paths, f.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, errors.New("there are no calendars: give the address of one")
+	}
+	return paths[:min(len(paths), maxCalendars)], nil
+}
+
+// only returns the address itself if it answers as a calendar does, or else the error
+// of looking for others.
+func (s *server) only(ctx context.Context, err error) ([]string, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if _, failed := s.report(ctx, s.base.Path, filter("VEVENT", timeRange(time.Unix(0, 0), time.Unix(3600, 0)))); failed != nil {
+		var code statusError
+		if errors.As(failed, &code) {
+			return nil, status(int(code))
+		}
+		return nil, err
+	}
+	return []string{s.base.Path}, nil
+}
+
+// filter asks for objects of a kind.
+func filter(kind, which string) string {
+	return `<?xml version="1.0" encoding="utf-8"?><C:calendar-query xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` +
+		`<D:prop><C:calendar-data/></D:prop><C:filter><C:comp-filter name="VCALENDAR"><C:comp-filter name="` + kind + `">` + which +
+		`</C:comp-filter></C:comp-filter></C:filter></C:calendar-query>`
+}
+
+func timeRange(from, to time.Time) string {
+	const form = "20060102T150405Z"
+	return `<C:time-range start="` + from.UTC().Format(form) + `" end="` + to.UTC().Format(form) + `"/>`
+}
+
+// query asks every calendar. The first question must be answered; to another a calendar
+// may say that it has no such things.
+func (s *server) query(ctx context.Context, questions ...string) (all []*object, err error) {
+	for _, path := range s.calendars {
+		for n, q := range questions {
+			objects, err := s.report(ctx, path, q)
+			var code statusError
+			if n > 0 && errors.As(err, &code) && code != http.StatusUnauthorized && code < 500 {
+				continue
+			}
+			if errors.As(err, &code) {
+				err = status(int(code))
+			}
+			if err != nil {
+				return nil, s.fault(err)
+			}
+			if all = append(all, objects...); len(all) > maxObjects {
+				return nil, s.fault(errTooLarge)
+			}
+		}
+	}
+	return all, nil
+}
+
+// A statusError is the status of an answer that is none.
+type statusError int
+
+func (e statusError) Error() string { return status(int(e)).Error() }
+
+// A multistatus is the answer to a question (RFC 4791).
+type multistatus struct {
+	Responses []struct {
+		Found []struct {
+			Data string `xml:"DAV: prop>calendar-data"`
+		} `xml:"DAV: propstat"`
+	} `xml:"DAV: response"`
+}
+
+func (s *server) report(ctx context.Context, path, question string) ([]*object, error) {
+	u := *s.base
+	u.Path, u.RawPath, u.RawQuery = path, "", ""
+	req, err := http.NewRequestWithContext(ctx, "REPORT", u.String(), strings.NewReader(question))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/xml; charset=utf-8")
+	req.Header.Set("Depth", "1")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != statusMulti {
+		return nil, statusError(resp.StatusCode)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	var found multistatus
+	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&found); err != nil {
+		return nil, errors.New("the answer is not that of a CalDAV server: see to the address")
+	}
+	var all []*object
+	for _, r := range found.Responses {
+		for _, f := range r.Found {
+			objects, err := parse([]byte(f.Data))
+			if err != nil { // one that is broken is left out
+				continue
+			}
+			all = append(all, objects...)
+		}
+	}
+	return all, nil
+}

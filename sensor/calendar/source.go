@@ -1,0 +1,216 @@
+package calendar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ponder/sensor"
+)
+
+// A file is an ICS file, or a folder of such files.
+type file struct {
+	path  string
+	cache cache
+}
+
+const maxFiles = 5000 // of a folder
+
+func (f *file) where() string { return f.path }
+func (f *file) whole() bool   { return true }
+
+func (f *file) lookup(context.Context, string) ([]*object, error) { return nil, nil }
+
+func (f *file) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the calendar: %w", err)
+	}
+	if info.IsDir() {
+		return f.folder(ctx)
+	}
+	b, err := readFile(f.path, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the calendar: %w", err)
+	}
+	objects, err := f.cache.parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("read the calendar %s: %w", f.path, err)
+	}
+	return objects, ctx.Err()
+}
+
+// folder reads the files of a folder, each of which is a calendar.
+func (f *file) folder(ctx context.Context) (all []*object, err error) {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder of calendars: %w", err)
+	}
+	left := maxFile
+	for n, e := range entries {
+		if !e.Type().IsRegular() || !strings.EqualFold(filepath.Ext(e.Name()), ".ics") {
+			continue
+		}
+		path := filepath.Join(f.path, e.Name())
+		b, err := readFile(path, left)
+		if err != nil || n > maxFiles {
+			return nil, fmt.Errorf("read the calendar %s: %w", path, errors.Join(err, ctx.Err()))
+		}
+		left -= len(b)
+		objects, err := parse(b)
+		if err != nil {
+			return nil, fmt.Errorf("read the calendar %s: %w", path, err)
+		}
+		if all = append(all, objects...); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return all, nil
+}
+
+func readFile(path string, most int) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("this is no file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readMost(f, most)
+}
+
+// readMost reads all of a file, if it is not too large.
+func readMost(r io.Reader, most int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err == nil && len(b) > most {
+		err = errTooLarge
+	}
+	return b, err
+}
+
+// A page is an ICS file at a URL. The URL may be a secret: only its host is shown.
+type page struct {
+	client   Client
+	url      *url.URL
+	cache    cache
+	tag      string // of the file that is in the cache
+	modified string
+}
+
+func newPage(o Options) (*page, error) {
+	u, err := address(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &page{client: o.Client, url: u}, nil
+}
+
+// address reads a URL of the options.
+func address(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("calendar: the address is none: it must be like https://example.org/calendar.ics")
+	}
+	switch u.Scheme {
+	case "webcal", "webcals":
+		u.Scheme = "https"
+	case "http", "https":
+	default:
+		return nil, errors.New("calendar: the address must begin with https://")
+	}
+	return u, nil
+}
+
+func (p *page) where() string { return p.url.Scheme + "://" + p.url.Host + "/" }
+func (p *page) whole() bool   { return true }
+
+func (p *page) lookup(context.Context, string) ([]*object, error) { return nil, nil }
+
+func (p *page) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
+	objects, err := p.fetch(ctx)
+	if err != nil {
+		return nil, fault("read the calendar at "+p.url.Host, err)
+	}
+	return objects, nil
+}
+
+func (p *page) fetch(ctx context.Context) ([]*object, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "text/calendar, */*;q=0.1")
+	if p.cache.objects != nil {
+		if p.tag != "" {
+			req.Header.Set("If-None-Match", p.tag)
+		}
+		if p.modified != "" {
+			req.Header.Set("If-Modified-Since", p.modified)
+		}
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotModified && p.cache.objects != nil {
+		return p.cache.objects, nil
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, status(resp.StatusCode)
+	}
+	b, err := readMost(resp.Body, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := p.cache.parse(b)
+	if err == nil {
+		p.tag, p.modified = resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")
+	}
+	return objects, err
+}
+
+// status says what an answer means that is no calendar.
+func status(code int) error {
+	switch code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("the server does not let us in (status %d): see to the address, the user and the variable that password_env names", code)
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Errorf("there is no calendar (status %d): see to the address", code)
+	}
+	return fmt.Errorf("the server answers with status %d: wait, or see to the address", code)
+}
+
+// fault says in a line what went wrong, without the address that the client was given.
+func fault(what string, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errTooLarge} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("%s: %w", what, known)
+		}
+	}
+	return errors.New(sensor.Line(what+": "+err.Error(), 300))
+}
+
+// local reports whether a host is this machine.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,389 @@
+package calendar
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+)
+
+// A stage is how near something is.
+type stage int
+
+const (
+	far stage = iota
+	upcoming
+	tomorrow
+	soon
+)
+
+// Levels of observations.
+const (
+	levelUpcoming = 4
+	levelTomorrow = 5
+	levelSoon     = 7
+	levelChanged  = 5
+	levelPressing = 6 // what changed is within a day
+	levelConflict = 5
+)
+
+var levels = [...]int{far: 1, upcoming: levelUpcoming, tomorrow: levelTomorrow, soon: levelSoon}
+
+// stageOf returns how near an event is.
+func stageOf(start, now time.Time, day bool) stage {
+	switch d := start.Sub(now); {
+	case d <= 2*time.Hour && !day, d <= 0:
+		return soon
+	case d <= 24*time.Hour:
+		return tomorrow
+	}
+	return upcoming
+}
+
+func (s stage) name(day bool) string {
+	if s == soon && day {
+		return "today"
+	}
+	return [...]string{far: "far", upcoming: "upcoming", tomorrow: "tomorrow", soon: "soon"}[s]
+}
+
+// A desk compares what is in a calendar with what was told of it.
+type desk struct {
+	now, until time.Time
+	zone       *time.Location
+	where      string
+	book       *book
+	told       []*told
+	byKey      map[key]*told
+	unknown    map[string]bool // UIDs of which nothing is known
+	clashes    int             // conflicts that are among what was told
+	out        []ponder.Observation
+}
+
+// A key says which event at which of its times is meant.
+type key struct {
+	uid string
+	of  int64
+}
+
+// Bounds of what is remembered.
+const (
+	maxKept      = 400
+	maxKeptTitle = 80 // bytes
+	maxConflicts = 60
+)
+
+const conflictUID = "conflict "
+
+func (t *told) conflict() bool { return strings.HasPrefix(t.UID, conflictUID) }
+
+func (d *desk) load(list []told) {
+	d.byKey = map[key]*told{}
+	for i := range list {
+		t := list[i]
+		t.UID, t.Title = sensor.Line(t.UID, maxUID+20), sensor.Line(t.Title, maxTitle)
+		t.Stage = min(max(t.Stage, far), soon)
+		if d.byKey[key{t.UID, t.Of}] == nil && len(d.told) < maxKept {
+			d.told = append(d.told, &t)
+			d.byKey[key{t.UID, t.Of}] = &t
+			if t.conflict() {
+				d.clashes++
+			}
+		}
+	}
+}
+
+// compare tells what is new, and notes that it was told.
+func (d *desk) compare() {
+	if d.emptied() {
+		return
+	}
+	y, m, day := d.now.Date()
+	begin := time.Date(y, m, day, 0, 0, 0, 0, d.zone) // of today, for what takes whole days
+	all := slices.DeleteFunc(d.book.between(begin, d.until), func(i instance) bool {
+		return i.start.Before(d.now) && !i.event.start.day
+	})
+	if len(all) > maxSeen {
+		d.until = all[maxSeen].start
+		all = all[:maxSeen]
+	}
+	var added []instance
+	seen := map[key]bool{}
+	for _, i := range all {
+		k := key{i.uid, i.of}
+		if seen[k] = true; d.byKey[k] == nil {
+			added = append(added, i)
+		} else {
+			d.again(d.byKey[k], i)
+		}
+	}
+	added = d.gone(seen, added)
+	for _, i := range added {
+		if !i.cancelled && !i.done {
+			d.tell(d.note(i), i)
+		}
+	}
+	d.conflicts(all)
+}
+
+// emptied tells of a calendar that had something and has nothing at all: that is one
+// thing to say, and likely a fault.
+func (d *desk) emptied() bool {
+	future := 0
+	for _, t := range d.told {
+		if t.Start > d.now.Unix() && !t.Gone {
+			future++
+		}
+	}
+	if d.book.size > 0 || future < 3 || len(d.unknown) > 0 {
+		return false
+	}
+	d.told = nil
+	d.say(ponder.Observation{
+		Content: fmt.Sprintf("The calendar is empty now; %d things were in it for the days to come.", future),
+		Subject: sensor.Subject("calendar " + d.where), State: "emptied", Level: levelPressing,
+	})
+	return true
+}
+
+// again compares an event with what was told of it.
+func (d *desk) again(t *told, i instance) {
+	was := time.Unix(t.Start, 0)
+	switch {
+	case i.done:
+	case i.cancelled:
+		if !t.Gone {
+			d.cancel(t, was)
+		}
+	case t.Gone:
+		if d.full() {
+			return
+		}
+		*t = *d.fill(t, i)
+		d.tell(t, i)
+	case !i.start.Equal(was):
+		d.move(t, i, was)
+	case stageOf(i.start, d.now, i.event.start.day) > t.Stage && !i.start.After(d.until):
+		d.tell(t, i)
+	}
+}
+
+func (d *desk) full() bool { return len(d.out) >= sensor.MaxLook }
+
+// gone compares what was told of events that are not where they were, and returns those
+// of the new ones that are none of them.
+func (d *desk) gone(seen map[key]bool, added []instance) []instance {
+	for _, t := range d.told {
+		if t.conflict() || t.Gone || seen[key{t.UID, t.Of}] || d.unknown[t.UID] || d.book.broken[t.UID] {
+			continue
+		}
+		was := time.Unix(t.Start, 0)
+		if i, ok := d.book.find(t.UID, t.Of); ok {
+			if t.Start > d.now.Unix() || i.start.After(d.now) {
+				d.again(t, i)
+			}
+			continue
+		}
+		if t.Start <= d.now.Unix() || d.full() || d.book.broken[t.UID] { // it may have become so just now
+			continue
+		}
+		if n := nearest(added, t.UID, was); n >= 0 { // the whole series has other times
+			i := added[n]
+			added = slices.Delete(added, n, n+1)
+			d.again(t, i)
+			if t.Start == i.start.Unix() {
+				t.Of = i.of
+			}
+			continue
+		}
+		if t.Task { // done, most likely
+			t.Gone = true
+			continue
+		}
+		d.cancel(t, was)
+	}
+	return added
+}
+
+// nearest returns which one of a series is the nearest to a time, within three days.
+func nearest(list []instance, uid string, t time.Time) int {
+	best, at := 3*24*time.Hour, -1
+	for n, i := range list {
+		if far := i.start.Sub(t).Abs(); i.uid == uid && !i.cancelled && far <= best {
+			best, at = far, n
+		}
+	}
+	return at
+}
+
+// note returns a new entry for an event, which is kept once something is told of it.
+func (d *desk) note(i instance) *told { return d.fill(&told{}, i) }
+
+func (d *desk) fill(t *told, i instance) *told {
+	*t = told{UID: i.uid, Of: i.of, Start: i.start.Unix(), Day: i.event.start.day, Task: i.task, Title: plain(sensor.Line(i.title, maxKeptTitle))}
+	return t
+}
+
+// tell tells how near an event is.
+func (d *desk) tell(t *told, i instance) {
+	if d.full() {
+		return
+	}
+	if k := (key{t.UID, t.Of}); d.byKey[k] == nil {
+		d.byKey[k] = t
+		d.told = append(d.told, t)
+	}
+	t.Stage = stageOf(i.start, d.now, t.Day)
+	verb := "is on"
+	if i.task {
+		verb = "is due on"
+	}
+	says := d.name(t) + " " + verb + " " + d.date(i.start, t.Day)
+	if !t.Day && !i.task && i.length > 0 {
+		says += " until " + d.end(i)
+	}
+	if i.place != "" {
+		says += ", at " + i.place
+	}
+	if i.host != "" {
+		says += ", invited by " + i.host
+	}
+	d.say(ponder.Observation{Content: says + ".", Subject: d.subject(t), State: t.Stage.name(t.Day), Level: d.level(t), Due: i.start})
+}
+
+func (d *desk) level(t *told) int {
+	if t.Stage == soon && t.Day {
+		return levelTomorrow
+	}
+	return levels[t.Stage]
+}
+
+// move tells that an event has another time.
+func (d *desk) move(t *told, i instance, was time.Time) {
+	if d.full() {
+		return
+	}
+	from := d.date(was, t.Day)
+	d.fill(t, i)
+	if t.Stage = far; !i.start.After(d.until) {
+		t.Stage = stageOf(i.start, d.now, t.Day)
+	}
+	d.say(ponder.Observation{
+		Content: d.name(t) + " was moved from " + from + " to " + d.date(i.start, t.Day) + ".",
+		Subject: d.subject(t), State: "moved", Level: max(d.changed(was), d.changed(i.start)), Due: i.start,
+	})
+}
+
+// cancel tells that an event will not be.
+func (d *desk) cancel(t *told, was time.Time) {
+	if t.Start <= d.now.Unix() && !t.Day || d.full() {
+		return
+	}
+	t.Gone = true
+	d.say(ponder.Observation{
+		Content: d.name(t) + " on " + d.date(was, t.Day) + " was cancelled or deleted.",
+		Subject: d.subject(t), State: "cancelled", Level: d.changed(was), Due: was,
+	})
+}
+
+func (d *desk) changed(t time.Time) int {
+	if t.Sub(d.now) <= 24*time.Hour {
+		return levelPressing
+	}
+	return levelChanged
+}
+
+// conflicts tells of events that are at the same time.
+func (d *desk) conflicts(all []instance) {
+	all = slices.DeleteFunc(all, func(i instance) bool {
+		return i.cancelled || i.task || i.transparent || i.event.start.day || i.length <= 0
+	})
+	for n, a := range all {
+		for _, b := range all[n+1:] {
+			if !b.start.Before(a.end) {
+				break
+			}
+			if d.full() {
+				return
+			}
+			if a.uid == b.uid {
+				continue
+			}
+			d.conflict(a, b)
+		}
+	}
+}
+
+func (d *desk) conflict(a, b instance) {
+	name := fmt.Sprint(a.uid, " ", a.start.Unix(), " ", b.uid, " ", b.start.Unix())
+	k := key{conflictUID + sensor.Hash(name), 0}
+	if d.byKey[k] != nil || d.clashes == maxConflicts {
+		return
+	}
+	d.clashes++
+	t := &told{UID: k.uid, Start: b.start.Unix()}
+	d.byKey[k] = t
+	d.told = append(d.told, t)
+	d.say(ponder.Observation{
+		Content: fmt.Sprintf("Two events are at the same time: %s on %s until %s, and %s at %s until %s.",
+			quote(a.title), d.date(a.start, false), d.end(a), quote(b.title), b.start.In(d.zone).Format("15:04"), d.end(b)),
+		Subject: sensor.Subject("conflict of " + a.uid + " and " + b.uid + " " + stamp(b.start, false)), State: "conflict", Level: levelConflict, Due: b.start,
+	})
+}
+
+func (d *desk) say(o ponder.Observation) {
+	o.Content, o.Source, o.Untrusted = sensor.Line(o.Content, sensor.MaxText), d.where, true
+	d.out = append(d.out, o)
+}
+
+func (d *desk) subject(t *told) string {
+	return sensor.Subject(t.UID + " " + stamp(time.Unix(t.Start, 0).In(d.zone), t.Day))
+}
+
+// stamp writes when something begins, the same in all zones but for days.
+func stamp(t time.Time, day bool) string {
+	if day {
+		return t.Format("2006-01-02")
+	}
+	return t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+func (d *desk) name(t *told) string {
+	if t.Task {
+		return "The task " + quote(t.Title)
+	}
+	return "The event " + quote(t.Title)
+}
+
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
+
+// date writes when something is, in the user's zone.
+func (d *desk) date(t time.Time, day bool) string {
+	if day {
+		return t.In(d.zone).Format("Mon 2 Jan 2006")
+	}
+	return t.In(d.zone).Format("Mon 2 Jan 2006 15:04 MST")
+}
+
+func (d *desk) end(i instance) string {
+	end := i.end.In(d.zone)
+	if i.end.Sub(i.start) < 20*time.Hour {
+		return end.Format("15:04")
+	}
+	return end.Format("Mon 2 Jan 15:04")
+}
+
+// kept returns what is to be remembered: what is to come, and what was of late.
+func (d *desk) kept() []told {
+	out := make([]told, 0, len(d.told))
+	for _, t := range d.told {
+		if t.Start > d.now.Add(-36*time.Hour).Unix() {
+			out = append(out, *t)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b told) int { return int(a.Start/60 - b.Start/60) })
+	return out[max(0, len(out)-maxKept):]
+}
