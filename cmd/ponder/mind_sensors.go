@@ -79,6 +79,7 @@ func (a *app) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, er
 	j.add("system", "", c.System.Off, func() (sensor.Sensor, error) {
 		return system.New(system.Options{Mounts: j.paths(c.System.Mounts)}), nil
 	})
+	j.add("own", "", c.Own.Off, func() (sensor.Sensor, error) { return j.own(), nil })
 	if err := errors.Join(j.errs...); err != nil {
 		return nil, errors.Join(failure{codeOfMind(err), firstOf(err)}, j.look.close())
 	}
