@@ -38,6 +38,7 @@ var scenarios = []scenario{
 	{"copies", copies},
 	{"200000 passages", remembering(200_000)},
 	{"100 conversations at once", talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
+	{"a day of the subconscious", dayOf},
 	{"research", researches(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},
 }
 
