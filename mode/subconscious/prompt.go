@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	"ponder/llm"
@@ -23,9 +23,8 @@ var (
 	//go:embed prompts/pressure.md
 	pressureText string
 
-	frameTemplate = template.Must(template.New("frame").Parse(frameText))
-	tickTemplate  = template.Must(template.New("tick").Parse(tickText))
-	wishes        = readWishes(pressureText)
+	tickSections = sections(tickText)
+	wishes       = sections(pressureText)
 )
 
 // MaxPrompt is about how many tokens a prompt may have, with the schema of the answer.
@@ -50,24 +49,6 @@ const (
 	toldShown    = 5
 )
 
-// A tick is what [tickText] is filled with.
-type tick struct {
-	Settled   []string
-	Topics    []string
-	Wonders   bool // the role is to leave its topics
-	Escalated []string
-	Journal   []string
-	Findings  []string
-	Mind      []string
-	Others    string
-	Hint      string
-	Now       string
-	Pressure  int
-	Wish      string
-	Seen      []string
-	Left      string
-}
-
 // Prompt returns what a role is asked about what it has not seen yet, the oldest first.
 // It has at most about [MaxPrompt] tokens: of too many observations the older ones and
 // those of low level are left out, and counted.
@@ -75,7 +56,7 @@ func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	s = s.At(now)
 	return llm.Request{
 		System:   system(role),
-		Messages: []llm.Message{llm.Say(llm.User, fill(tickTemplate, prompted(role, s, seen, now)))},
+		Messages: []llm.Message{llm.Say(llm.User, prompted(role, s, seen, now))},
 		Schema:   answerSchema, MaxTokens: answerTokens, Background: true,
 	}
 }
@@ -95,18 +76,8 @@ func Describe(req llm.Request) string {
 
 // system returns what a role is told at each tick.
 func system(role Role) string {
-	return fill(frameTemplate, struct{ Name, Prompt, Types string }{
-		role.Name, strings.TrimSpace(text.Clip(role.Prompt, maxRolePrompt)), oneOf(role.types()),
-	})
-}
-
-// fill returns a template with data, which are of types that it is made for.
-func fill(t *template.Template, data any) string {
-	var b strings.Builder
-	if err := t.Execute(&b, data); err != nil {
-		panic(fmt.Sprintf("subconscious: prompt %s: %v", t.Name(), err))
-	}
-	return strings.TrimSpace(b.String()) + "\n"
+	prompt := strings.TrimSpace(text.Clip(role.Prompt, maxRolePrompt))
+	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", oneOf(role.types())).Replace(frameText)
 }
 
 // oneOf returns "a, b or c".
@@ -117,23 +88,44 @@ func oneOf(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// prompted returns what a role is told at one tick.
-func prompted(role Role, s State, seen []Seen, now time.Time) tick {
+// prompted returns what a role is told at one tick: the sections of [tickText] for which
+// there is something.
+func prompted(role Role, s State, seen []Seen, now time.Time) string {
 	rs := s.ThreadState[role.Name]
-	t := tick{
-		Settled: s.settledLines(), Topics: s.topicLines(role.Name), Wonders: role.Category == Hunches,
-		Escalated: s.escalatedLines(now), Mind: s.mindLines(now), Others: strings.Join(others(role.Name, s), ", "),
-		Journal:  bullets(s.Aside.Journal[role.Name], maxNotes),
-		Findings: bullets(rs.LastFindings, maxLast),
-		Hint:     quoted(rs.FocusHint, maxPartLine), Now: clock(now),
-		Pressure: within(rs.NoveltyPressure, 0, MaxPressure), Wish: wish(rs.NoveltyPressure),
-	}
 	shown, left := label(seen)
+	var frames []string
 	for _, l := range shown {
-		t.Seen = append(t.Seen, l.frame)
+		frames = append(frames, l.frame)
 	}
-	t.Left = leftOut(left)
-	return t
+	topics := "had"
+	if role.Category == Hunches {
+		topics = "leave"
+	}
+	there := map[string]string{
+		"settled": listed(s.settled()), topics: listed(s.topics(role.Name)), "escalated": listed(s.escalated(now)),
+		"journal": listed(bullets(s.Aside.Journal[role.Name], maxNotes)), "findings": listed(bullets(rs.LastFindings, maxLast)),
+		"mind": s.onMind(now), "others": strings.Join(others(role.Name, s), ", "), "hint": quoted(rs.FocusHint, maxPartLine),
+		"now": clock(now), "pressure": fmt.Sprint(within(rs.NoveltyPressure, 0, MaxPressure)), "wish": wish(rs.NoveltyPressure),
+		"seen": strings.Join(frames, "\n"), "left": leftOut(left), "ask": " ",
+	}
+	if len(shown) == 0 {
+		there["quiet"] = " "
+	}
+	var parts []string
+	for _, p := range tickSections {
+		if text := there[p.head]; text != "" {
+			parts = append(parts, strings.Replace(p.text, "{{}}", text, 1))
+		}
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// listed returns lines as a list.
+func listed(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(lines, "\n- ")
 }
 
 // clock returns a time for people: with the weekday, and as it is where they are.
@@ -145,8 +137,9 @@ func clock(now time.Time) string {
 	return c
 }
 
-// mindLines lists the entries, the strongest of each list first.
-func (s State) mindLines(now time.Time) (list []string) {
+// onMind lists the entries, the strongest of each list first.
+func (s State) onMind(now time.Time) string {
+	var list []string
 	size := 0
 	for _, c := range categories {
 		entries := slices.Clone(*s.list(c))
@@ -154,7 +147,7 @@ func (s State) mindLines(now time.Time) (list []string) {
 		for i, e := range entries {
 			line := s.mindLine(e, now)
 			if size += len(line); size > maxMind {
-				return append(list, "(some weaker entries are left out)")
+				return strings.Join(append(list, "(some weaker entries are left out)"), "\n")
 			}
 			if i == 0 {
 				list = append(list, strings.ReplaceAll(string(c), "_", " ")+":")
@@ -162,7 +155,10 @@ func (s State) mindLines(now time.Time) (list []string) {
 			list = append(list, line)
 		}
 	}
-	return list
+	if len(list) == 0 {
+		return "(nothing)"
+	}
+	return strings.Join(list, "\n")
 }
 
 func (s State) mindLine(e Entry, now time.Time) string {
@@ -190,8 +186,8 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
-// settledLines lists what was settled last.
-func (s State) settledLines() []string {
+// settled lists what was settled last.
+func (s State) settled() []string {
 	var list []string
 	for _, t := range last(s.Aside.Settled, settledShown) {
 		list = append(list, t.Text)
@@ -199,8 +195,8 @@ func (s State) settledLines() []string {
 	return bullets(list, maxSettling)
 }
 
-// topicLines lists the topics that a role has had last.
-func (s State) topicLines(role string) []string {
+// topics lists the topics that a role has had last.
+func (s State) topics(role string) []string {
 	var list []Topic
 	for _, t := range s.Aside.Topics {
 		if t.Role == role {
@@ -215,8 +211,8 @@ func (s State) topicLines(role string) []string {
 	return bullets(lines, maxHad)
 }
 
-// escalatedLines lists what was escalated last.
-func (s State) escalatedLines(now time.Time) []string {
+// escalated lists what was escalated last.
+func (s State) escalated(now time.Time) []string {
 	var list []string
 	for _, e := range last(s.EscalationHistory, toldShown) {
 		outcome := e.Outcome
@@ -262,29 +258,24 @@ func others(role string, s State) []string {
 	return list
 }
 
-// A pressed is what a prompt asks for from a novelty pressure on.
-type pressed struct {
-	from int
-	text string
-}
+// A part is a section of a Markdown file that prompts are made of.
+type part struct{ head, text string }
 
-// readWishes reads sections that are named by the pressure that they begin at.
-func readWishes(md string) (list []pressed) {
+// sections returns the sections of a file, by their headings of the second level.
+func sections(md string) (list []part) {
 	for section := range strings.SplitSeq("\n"+md, "\n## ") {
-		var p pressed
-		head, body, _ := strings.Cut(section, "\n")
-		if n, _ := fmt.Sscanf(head, "%d", &p.from); n == 1 {
-			p.text = strings.TrimSpace(body)
-			list = append(list, p)
+		if head, text, ok := strings.Cut(section, "\n"); ok && head != "" {
+			list = append(list, part{strings.TrimSpace(head), strings.TrimSpace(text)})
 		}
 	}
 	return list
 }
 
-// wish returns what a prompt asks for at a pressure.
+// wish returns what a prompt asks for at a pressure: the last section of [pressureText]
+// that begins at it or below.
 func wish(pressure int) (text string) {
 	for _, p := range wishes {
-		if pressure >= p.from {
+		if from, err := strconv.Atoi(p.head); err == nil && pressure >= from {
 			text = p.text
 		}
 	}

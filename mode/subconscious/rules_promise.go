@@ -22,6 +22,9 @@ var promisePhrases = func() (list [][]string) {
 	return list
 }()
 
+// maxOpening is how many words of what stands before a promise are kept.
+const maxOpening = 4
+
 // maxGap is how many words a star in a phrase stands for at most.
 const maxGap = 3
 
@@ -54,6 +57,9 @@ func (f *finder) promises() {
 		if sentence == "" || isOver(o) || f.followed(o, f.seen[i+1:]) {
 			continue
 		}
+		if o.Level > 0 && o.Level < LeastAdded { // everybody is promised that
+			continue
+		}
 		importance := promiseImport
 		if o.Untrusted {
 			importance = strangerImport
@@ -70,8 +76,8 @@ func (f *finder) followed(o Seen, later []Seen) bool {
 	})
 }
 
-// promise returns the part of a text that promises something: the sentence, from the
-// promise on if all of it is too long. It is "" if there is none.
+// promise returns the part of a text that promises something: its first words, and the
+// sentence, from the promise on if all of it is too long. It is "" if there is none.
 func promise(content string) string {
 	content = oneLine(content, 2*maxLine)
 	list := wordsOf(content)
@@ -88,10 +94,20 @@ func promise(content string) string {
 			if len(strings.Fields(content[from:to])) > MaxWords {
 				from = list[i].start
 			}
-			return content[from:to]
+			return opening(content[:from]) + content[from:to]
 		}
 	}
 	return ""
+}
+
+// opening returns the first words of what stands before a promise, for they say whose it
+// is.
+func opening(before string) string {
+	list := strings.Fields(before)
+	if len(list) <= maxOpening {
+		return before
+	}
+	return strings.Join(list[:maxOpening], " ") + " … "
 }
 
 // matches returns how many words a phrase takes at the beginning of a list, 0 if it is

@@ -3,7 +3,6 @@ package subconscious
 import (
 	"cmp"
 	_ "embed"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -70,12 +69,12 @@ func (f *finder) repeated() {
 		}
 	}
 	slices.SortFunc(list, func(a, b *returning) int {
-		return cmp.Or(cmp.Compare(len(b.kinds), len(a.kinds)), cmp.Compare(len(b.days), len(a.days)), cmp.Compare(len(b.stem), len(a.stem)), cmp.Compare(a.stem, b.stem))
+		return cmp.Or(cmp.Compare(len(b.kinds), len(a.kinds)), cmp.Compare(len(b.days), len(a.days)), cmp.Compare(len(a.in), len(b.in)), cmp.Compare(len(b.stem), len(a.stem)), cmp.Compare(a.stem, b.stem))
 	})
-	used := make(map[string]bool)
+	var used []*returning
 	for _, r := range list {
-		if key := r.key(); !used[key] && len(used) < mostReturns {
-			used[key] = true
+		if len(used) < mostReturns && !slices.ContainsFunc(used, r.within) {
+			used = append(used, r)
 			f.connect(r)
 		}
 	}
@@ -92,8 +91,10 @@ func (f *finder) kindOf(r *returning) string {
 	return ""
 }
 
-// key says which observations have a word: words of the same ones are one finding.
-func (r *returning) key() string { return fmt.Sprint(r.in, r.entry) }
+// within reports whether a word comes in no observation that another does not come in.
+func (r *returning) within(o *returning) bool {
+	return r.entry == o.entry && !slices.ContainsFunc(r.in, func(i int) bool { return !slices.Contains(o.in, i) })
+}
 
 // terms returns the rare words of the observations.
 func (f *finder) terms() []*returning {
