@@ -142,7 +142,7 @@ func (d *decision) unaided() {
 
 // Next implements [ponder.State].
 func (d *decision) Next(ponder.Moment) []ponder.Action {
-	e, ok := d.Known.raised(d.id)
+	e, _, ok := d.Known.raised(d.id)
 	var do []ponder.Action
 	for _, u := range d.Uses {
 		if u.Result == nil {
@@ -169,7 +169,7 @@ func (d *decision) Next(ponder.Moment) []ponder.Action {
 // answered takes in an answer.
 func (d *decision) answered(b ponder.CallFinished) {
 	d.Round++
-	e, ok := d.Known.raised(d.id)
+	e, _, ok := d.Known.raised(d.id)
 	if b.Error != "" || !ok {
 		d.unaided()
 		return
@@ -212,6 +212,7 @@ func heard(m *llm.Message) (list []llm.ToolCall) {
 		default:
 			list = append(list, *p.Call)
 		}
+		p.Text, p.Reasoning = strings.ToValidUTF8(p.Text, "\uFFFD"), strings.ToValidUTF8(p.Reasoning, "\uFFFD")
 		parts = append(parts, p)
 	}
 	m.Parts = parts

@@ -48,7 +48,8 @@ const exposure = 7 * 24 * time.Hour
 // trusted reports whether nothing that led to an escalation can be of strangers: then
 // tools may be used.
 func (d *decision) trusted(e ponder.Escalation) bool {
-	if e.Untrusted || !d.Known.Exposed.IsZero() && d.run.Started.Sub(d.Known.Exposed) < exposure {
+	_, raised, _ := d.Known.raised(e.ID)
+	if e.Untrusted || !d.Known.Exposed.IsZero() && raised.Sub(d.Known.Exposed) < exposure {
 		return false
 	}
 	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Aside.About[id].Untrusted })

@@ -33,7 +33,7 @@ type ruling struct {
 }
 
 func messages(s string) llm.Message { return calling(messageTool, map[string]string{"text": s}) }
-func keeps(s string) llm.Message { return calling(rememberTool, map[string]string{"text": s}) }
+func keeps(s string) llm.Message    { return calling(rememberTool, map[string]string{"text": s}) }
 
 // both returns an answer with the calls of two.
 func both(a, b llm.Message) llm.Message {

@@ -133,14 +133,15 @@ func (k *knowledge) escalated(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-// raised returns the escalation of an id that waits for its decision.
-func (k knowledge) raised(id string) (b ponder.Escalation, ok bool) {
+// raised returns the escalation of an id that waits for its decision, and when it was
+// raised.
+func (k knowledge) raised(id string) (e ponder.Escalation, at time.Time, ok bool) {
 	for _, ev := range k.Raised {
-		if b, ok = ev.Body.(ponder.Escalation); ok && b.ID == id {
-			return b, true
+		if e, ok = ev.Body.(ponder.Escalation); ok && e.ID == id {
+			return e, ev.Time, true
 		}
 	}
-	return ponder.Escalation{}, false
+	return ponder.Escalation{}, time.Time{}, false
 }
 
 // trim forgets the observations that nobody needs any more.

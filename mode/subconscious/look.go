@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/text"
 )
 
 // Keys and words that a look and its tick share.
@@ -78,7 +79,7 @@ func (s *lookState) Apply(ev ponder.Event) ponder.State {
 		}
 	case ponder.BudgetSpent:
 		if c.Report == nil && c.Failed == "" {
-			c.Failed = b.What + " is spent"
+			c.Failed = "the budget is spent: " + b.What
 		}
 	}
 	return &c
@@ -102,7 +103,8 @@ func (s *lookState) answered(b ponder.CallFinished) {
 		err = errors.New("it breaks off: say less")
 	}
 	if err != nil {
-		s.Bad, s.Why = append(slices.Clip(s.Bad), b.Message), clip(err.Error(), maxLine)
+		said := llm.Say(llm.Assistant, text.Clip(text.Clean(b.Message.Text()), maxMessage))
+		s.Bad, s.Why = append(slices.Clip(s.Bad), said), clip(err.Error(), maxLine)
 		if len(s.Bad) >= maxAsked {
 			s.Failed = "no answer could be used: " + s.Why
 		}

@@ -80,7 +80,7 @@ func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 	case ponder.RunFinished:
 		c.looked(ev.Run, b)
 	case ponder.BudgetSpent:
-		c.Stop = b.What + " is spent"
+		c.Stop = "the budget is spent: " + b.What
 	case ponder.Steer:
 		if b.Do == ponder.AnswerNow {
 			c.Stop = "the user did not want to wait"

@@ -1,0 +1,151 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// anyAnswer is what a model may answer, sensible or not: always the same to the same.
+func anyAnswer(seed uint64, name string, req *llm.Request) (llm.Message, error) {
+	h := fnv.New64()
+	fmt.Fprint(h, name, len(req.Messages))
+	if len(req.Tools) > 0 { // the question has the time in it
+		return anyDecision(rand.New(rand.NewPCG(seed, h.Sum64())))
+	}
+	fmt.Fprint(h, req.Messages[len(req.Messages)-1].Text())
+	rng := rand.New(rand.NewPCG(seed, h.Sum64()))
+	switch rng.IntN(8) {
+	case 0:
+		return llm.Message{}, &llm.Error{Class: llm.Auth, Message: "key rejected"}
+	case 1:
+		return llm.Say(llm.Assistant, []string{"", "No.", "\x00\xff\u202e", strings.Repeat("[", 500), `{"findings":`, "NOTHING"}[rng.IntN(6)]), nil
+	case 2:
+		return calling("remember", map[string]string{"text": "x"}), nil
+	case 3:
+		return llm.Say(llm.Assistant, none), nil
+	}
+	var list []any
+	for range rng.IntN(6) {
+		list = append(list, map[string]any{
+			"type": "anomaly", "summary": fmt.Sprintf("Thing %d has changed.", rng.IntN(30)), "importance": rng.IntN(12),
+			"rests_on": []string{fmt.Sprintf("o%d", rng.IntN(6))}, "reinforces": []string{fmt.Sprintf("e%d", rng.IntN(9))},
+		})
+	}
+	js, err := json.Marshal(map[string]any{"findings": list, "escalate": rng.IntN(2) == 0, "reason": "why not",
+		"hints": []any{map[string]string{"role": []string{"watcher", "oracle", "nobody"}[rng.IntN(3)], "look_for": fmt.Sprint("that ", rng.IntN(9))}}})
+	return llm.Say(llm.Assistant, string(js)), err
+}
+
+func anyDecision(rng *rand.Rand) (llm.Message, error) {
+	switch rng.IntN(9) {
+	case 0:
+		return llm.Message{}, &llm.Error{Class: llm.Auth, Message: "key rejected"}
+	case 1, 2:
+		return llm.Say(llm.Assistant, "Well."), nil
+	case 3:
+		return calling(messageTool, []int{7}), nil
+	case 4:
+		return calling(dismissTool, map[string]string{"reason": "so"}), nil
+	case 5:
+		return calling("rm", map[string]string{"path": "/"}), nil
+	case 6:
+		return both(calling(rememberTool, map[string]string{"text": "a"}), messages("Told.")), nil
+	}
+	return calling(rememberTool, map[string]string{"text": "b"}), nil
+}
+
+// anyWorld returns what sensors see, and models, by a seed.
+func anyWorld(seed uint64) (course, *rand.Rand) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	c := course{name: fmt.Sprint("seed ", seed), tools: []ponder.Tool{rememberer(nil)}, models: func() map[ponder.Role]*mouth {
+		models := make(map[ponder.Role]*mouth)
+		roles := []ponder.Role{ponder.Frontier}
+		for _, r := range DefaultRoles() {
+			roles = append(roles, ModelOf(r.Name))
+		}
+		for i, role := range roles {
+			takes := time.Duration(i+1) * time.Second
+			if (seed+uint64(i))%9 == 0 {
+				takes = time.Hour
+			}
+			models[role] = &mouth{name: "test/" + string(role), takes: takes, answer: func(req *llm.Request) (llm.Message, error) { return anyAnswer(seed, string(role), req) }}
+		}
+		return models
+	}}
+	for n := range 1 + rng.IntN(6) {
+		c.seen = append(c.seen, ponder.Observation{
+			Sensor: []string{"mail", "system", "own", "calendar"}[rng.IntN(4)], Subject: fmt.Sprint("thing ", n), State: "new", Level: rng.IntN(11),
+			Content: fmt.Sprintf("Thing %d has changed.", rng.IntN(30)), Untrusted: seed%2 == 0 && rng.IntN(2) == 0, Source: fmt.Sprint("s", n),
+		})
+	}
+	return c, rng
+}
+
+// Whatever models say, ticks end, are merged once, and what they raise is decided once;
+// where strangers had a part nothing is done.
+func TestAnyWorld(t *testing.T) {
+	raised, acted := 0, 0
+	for seed := range uint64(24) {
+		synctest.Test(t, func(t *testing.T) {
+			c, rng := anyWorld(seed)
+			b := newBench(t, c.o, nil, c.models(), c.tools...)
+			for range 3 {
+				c.run(b)
+				time.Sleep(time.Duration(rng.IntN(40)) * time.Minute)
+			}
+			v := b.view()
+			if len(v.Undecided) != 0 || len(bodies[ponder.Escalation](b.Events())) != 2*len(v.Decided) {
+				t.Errorf("%s: %d undecided, %d decided", c.name, len(v.Undecided), len(v.Decided))
+			}
+			for i, tick := range v.Ticks {
+				if tick.Number != i+1 {
+					t.Errorf("%s: tick %d is the %dth", c.name, tick.Number, i+1)
+				}
+			}
+			for _, ev := range v.Decided {
+				e := ev.Body.(ponder.Escalation)
+				if raised++; e.Outcome == Remembered {
+					acted++
+				}
+				if e.Untrusted && (e.Outcome == Remembered || e.Outcome == Messaged && !strings.Contains(e.Content, "trangers wrote")) {
+					t.Errorf("%s: %+v", c.name, e)
+				}
+			}
+			if len(bodies[ponder.ToolCall](b.Events())) > 0 && !v.knows.Exposed.IsZero() && v.knows.Exposed.Before(firstTool(b)) {
+				t.Errorf("%s: a tool was used though strangers had written", c.name)
+			}
+		})
+	}
+	if raised < 15 || acted == 0 {
+		t.Errorf("%d escalations, %d remembered: this tests nothing", raised, acted)
+	}
+}
+
+// firstTool returns when a tool was first used.
+func firstTool(b *bench) time.Time {
+	for _, ev := range b.Events() {
+		if _, ok := ev.Body.(ponder.ToolCall); ok {
+			return ev.Time
+		}
+	}
+	return time.Time{}
+}
+
+// The log of any world may be cut anywhere.
+func TestCutAnyWorld(t *testing.T) {
+	for seed := range uint64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			c, _ := anyWorld(seed)
+			cutAnywhere(t, c)
+		})
+	}
+}
