@@ -220,3 +220,85 @@ func TestNoModel(t *testing.T) {
 		}
 	})
 }
+
+// TestPaused has a tick that the user has paused: nobody waits for it, and no other is
+// begun until it goes on.
+func TestPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w := memory.New(), &world{}
+		r := open(t, store, &voice{}, Config{Sensors: []sensor.Sensor{w.sensor("system")}})
+		r.tick(false)
+		const run = "run_paused"
+		put := func(body ponder.Body) {
+			if _, err := store.Append(t.Context(), Thread("local"), 0, ponder.Event{Run: run, Body: body}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(ponder.RunStarted{Mode: "subconscious"})
+		put(ponder.RunPaused{Reason: "not now"})
+		w.add("room 1")
+		if got := r.tick(true); got.Ran || got.Observations != 1 || got.Why != "the tick run_paused is paused" {
+			t.Errorf("paused: %+v", got)
+		}
+		put(ponder.RunResumed{})
+		if got := r.tick(false); got.Decided != 1 {
+			t.Errorf("resumed: %+v\n%s", got, describe(events(t, store)))
+		}
+	})
+}
+
+// TestDecisionFails has a mind without the mode of decisions: it is tried three times, and
+// what was raised is kept.
+func TestDecisionFails(t *testing.T) {
+	if a, b := Decision("esc_1", 1), Decision("esc_1", 2); a == b || a != Decision("esc_1", 1) || len(a) != 30 {
+		t.Errorf("runs are %s and %s", a, b)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		store, w, p := memory.New(), &world{}, &postbox{}
+		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}}
+		r := open(t, store, &voice{}, c)
+		stuck := &stuck{Place: r.place, store: store}
+		r.Place = stuck
+		w.add("room 1")
+		for range 5 {
+			if _, err := r.Tick(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		if raised, decided := escalations(events(t, store)); len(raised) != 1 || len(decided) != 0 || stuck.n != maxAsked {
+			t.Errorf("raised %q, decided %v, after %d attempts", raised, decided, stuck.n)
+		}
+	})
+}
+
+// stuck is a place where decisions are cancelled before they begin.
+type stuck struct {
+	Place
+	store ponder.Store
+	n     int
+}
+
+func (s *stuck) Start(ctx context.Context, thread ponder.ThreadID) error {
+	open := map[ponder.RunID]bool{}
+	for ev, err := range s.store.Events(ctx, thread, 0) {
+		if err != nil {
+			return err
+		}
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			open[ev.Run] = b.Mode == "escalation"
+		case ponder.RunFinished:
+			delete(open, ev.Run)
+		}
+	}
+	for run, decides := range open {
+		if decides {
+			s.n++
+			if _, err := s.store.Append(ctx, thread, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Place.Start(ctx, thread)
+}

@@ -2,6 +2,7 @@ package minder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,11 +50,8 @@ func (m *Minder) sense(ctx context.Context, keep bool) (int, error) {
 	var errs []error
 	kept := 0
 	for i, s := range m.Sensors {
-		n, err := m.keep(ctx, s.Name, glances[i], keep)
+		n, err := m.take(ctx, s.Name, glances[i], keep)
 		kept += n
-		if err == nil {
-			err = m.judge(ctx, s.Name, glances[i].err, n)
-		}
 		errs = append(errs, err)
 	}
 	errs = append(errs, m.read(ctx))
@@ -83,11 +81,20 @@ func (m *Minder) from(name string) json.RawMessage {
 	return c.value
 }
 
+// take takes in a look: what the sensor saw, or that it could not look.
+func (m *Minder) take(ctx context.Context, name string, g glance, always bool) (int, error) {
+	if g.err != nil {
+		return 0, m.judge(ctx, name, cmp.Or(sensor.Line(g.err.Error(), sensor.MaxText), "it does not say why"), 0)
+	}
+	n, err := m.keep(ctx, name, g, always)
+	if err != nil {
+		return n, err
+	}
+	return n, m.judge(ctx, name, "", n)
+}
+
 // keep puts what a sensor saw on the thread, and returns how many observations are new.
 func (m *Minder) keep(ctx context.Context, name string, g glance, always bool) (int, error) {
-	if g.err != nil {
-		return 0, nil
-	}
 	w, c := m.watch.all[name], m.course.cursors[name]
 	moved := !bytes.Equal(g.next, c.value)
 	if len(g.observations) == 0 {
@@ -181,45 +188,47 @@ func (m *Minder) keepCursor(ctx context.Context, name string, next json.RawMessa
 	return nil
 }
 
-// judge takes in how a look of a sensor went.
-func (m *Minder) judge(ctx context.Context, name string, lookErr error, told int) error {
-	if m.took(name, lookErr, told) < maxFails && lookErr != nil {
+// judge takes in how a look of a sensor went: why it could not look, or "" and how much
+// it told.
+func (m *Minder) judge(ctx context.Context, name, why string, told int) error {
+	fails := m.took(name, why, told)
+	_, failing := m.course.failing[name]
+	var o ponder.Observation
+	var since ponder.Seq
+	switch {
+	case fails >= maxFails && !failing:
+		since = m.course.recover[name]
+		o = ponder.Observation{
+			Content: sensor.Line(fmt.Sprintf("The sensor %s cannot look: %s", name, why), sensor.MaxText),
+			State:   stateFailing, Level: failLevel, Untrusted: true,
+		}
+	case fails == 0 && failing:
+		since = m.course.failing[name]
+		o = ponder.Observation{Content: "The sensor " + name + " looks again.", State: stateOK}
+	default:
 		return nil
 	}
-	_, failing := m.course.failing[name]
-	switch {
-	case lookErr != nil && !failing:
-		_, err := m.note(ctx, sensorsName+":"+short(name, stateFailing, m.course.recover[name]), ponder.Observation{
-			Content: sensor.Line(fmt.Sprintf("The sensor %s cannot look: %s", name, lookErr), sensor.MaxText),
-			Sensor:  sensorsName, Subject: name, State: stateFailing, Level: failLevel, Untrusted: true,
-		}, false)
-		return err
-	case lookErr == nil && failing:
-		_, err := m.note(ctx, sensorsName+":"+short(name, stateOK, m.course.failing[name]), ponder.Observation{
-			Content: "The sensor " + name + " looks again.",
-			Sensor:  sensorsName, Subject: name, State: stateOK,
-		}, false)
-		return err
-	}
-	return nil
+	o.Sensor, o.Subject = sensorsName, name
+	_, err := m.note(ctx, sensorsName+":"+short(name, o.State, since), o, false)
+	return err
 }
 
 // took notes for [Minder.Status] how a look went, logs an error that is new, and returns
 // how many have failed in a row.
-func (m *Minder) took(name string, err error, told int) (fails int) {
+func (m *Minder) took(name, why string, told int) (fails int) {
 	m.watch.mu.Lock()
 	defer m.watch.mu.Unlock()
 	w := m.watch.all[name]
 	w.Told += told
-	if err == nil {
-		w.Looked, w.Error, w.Fails, w.logged = m.Now(), "", 0, ""
+	w.Error = why
+	if why == "" {
+		w.Looked, w.Fails, w.logged = m.Now(), 0, ""
 		return 0
 	}
 	w.Fails++
-	w.Error = sensor.Line(err.Error(), sensor.MaxText)
-	if w.Error != w.logged {
-		w.logged = w.Error
-		m.Logger.Warn("a sensor cannot look", "sensor", name, "error", w.Error)
+	if why != w.logged {
+		w.logged = why
+		m.Logger.Warn("a sensor cannot look", "sensor", name, "error", why)
 	}
 	return w.Fails
 }
