@@ -164,7 +164,10 @@ func uid(o *object, title string) string {
 // plain leaves out letters that JSON writes as several.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`<>&"\`, r) {
+		switch r {
+		case '"':
+			return '\''
+		case '<', '>', '&', '\\':
 			return ' '
 		}
 		return r

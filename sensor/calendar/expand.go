@@ -8,7 +8,7 @@ import (
 // Bounds of what recurs.
 const (
 	maxSteps     = 15_000  // days that are tried, and times that are found, for a rule
-	maxAllSteps  = 600_000 // for all of a look
+	maxAllSteps  = 300_000 // for all of a look
 	maxInstances = 200     // of a rule
 	maxTimes     = 1440    // of a day
 )
@@ -256,7 +256,10 @@ func (e *expander) isNth(day time.Time) bool {
 
 // daysOf returns how many days the month of a day has.
 func daysOf(day time.Time) int {
-	return time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	if day.Month() == time.February {
+		return 28 + daysIn(day.Year()) - 365
+	}
+	return 30 + int(day.Month()+day.Month()/8)%2
 }
 
 // daysIn returns how many days a year has.
