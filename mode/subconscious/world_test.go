@@ -101,6 +101,12 @@ func TestAnyWorld(t *testing.T) {
 			for range 3 {
 				c.run(b)
 				time.Sleep(time.Duration(rng.IntN(40)) * time.Minute)
+				ticks := len(b.view().Ticks)
+				due, why := b.view().Due(b.o, time.Now())
+				if b.tick(TickInput{}, ponder.Budget{}); due != (len(b.view().Ticks) > ticks) {
+					t.Errorf("%s: due %v, %s; but there are %d ticks, and were %d", c.name, due, why, len(b.view().Ticks), ticks)
+				}
+				b.decide()
 			}
 			v := b.view()
 			if len(v.Undecided) != 0 || len(bodies[ponder.Escalation](b.Events())) != 2*len(v.Decided) {
@@ -148,4 +154,39 @@ func TestCutAnyWorld(t *testing.T) {
 			cutAnywhere(t, c)
 		})
 	}
+}
+
+// Whatever tools a model calls, nothing is used that it was not offered.
+func FuzzDecision(f *testing.F) {
+	f.Add("remember", `{"text":"x"}`, "words", true)
+	f.Add("message_user", `{"text":7}`, "", false)
+	f.Add("rm", "[", "\x00\xff", true)
+	f.Fuzz(func(t *testing.T, tool, input, said string, untrusted bool) {
+		start := ponder.Run{ID: "run_1", Mode: DecideMode, Input: "esc_1-1", Started: dawn}
+		var s ponder.State = newDecision(Options{Roles: DefaultRoles()}, start, newKnowledge())
+		s = s.Apply(ponder.Event{Seq: 1, Time: dawn, Run: "run_0", Body: ponder.Escalation{ID: "esc_1-1", Content: said, Reason: input, Untrusted: untrusted}})
+		for n := range 40 {
+			for _, a := range s.Next(ponder.Moment{}) {
+				switch a := a.(type) {
+				case ponder.Call:
+					m := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: said}, {Call: &llm.ToolCall{ID: "c", Name: tool, Input: json.RawMessage(input)}}}}
+					s = s.Apply(ponder.Event{Run: start.ID, Cause: a.Key + "#1", Body: ponder.CallFinished{Message: m, Model: "test/model"}})
+				case ponder.Do:
+					if untrusted || a.Tool != rememberTool {
+						t.Fatalf("%s is used", a.Tool)
+					}
+					s = s.Apply(ponder.Event{Run: start.ID, Cause: a.Key + "#1", Body: ponder.ToolResult{Name: a.Tool, Result: said}})
+				case ponder.Write:
+					e, ok := a.Bodies[0].(ponder.Escalation)
+					if !ok || e.Outcome == "" || e.Content == "" || strings.ContainsAny(e.Content, "\x00\x1b") {
+						t.Fatalf("%+v", a.Bodies)
+					}
+					return
+				}
+			}
+			if n > 30 {
+				t.Fatal("it is never decided")
+			}
+		}
+	})
 }
