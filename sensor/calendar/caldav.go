@@ -206,7 +206,9 @@ func (e statusError) Error() string { return status(int(e)).Error() }
 type multistatus struct {
 	Responses []struct {
 		Found []struct {
-			Data string `xml:"DAV: prop>calendar-data"`
+			Prop struct {
+				Data string `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
+			} `xml:"DAV: prop"`
 		} `xml:"DAV: propstat"`
 	} `xml:"DAV: response"`
 }
@@ -239,7 +241,7 @@ func (s *server) report(ctx context.Context, path, question string) ([]*object, 
 	var all []*object
 	for _, r := range found.Responses {
 		for _, f := range r.Found {
-			objects, err := parse([]byte(f.Data))
+			objects, err := parse([]byte(f.Prop.Data))
 			if err != nil { // one that is broken is left out
 				continue
 			}

@@ -306,7 +306,7 @@ func (d *desk) conflicts(all []instance) {
 			if !b.start.Before(a.end) {
 				break
 			}
-			if d.full() {
+			if d.full() || d.clashes >= maxConflicts {
 				return
 			}
 			if a.uid == b.uid {
@@ -320,7 +320,7 @@ func (d *desk) conflicts(all []instance) {
 func (d *desk) conflict(a, b instance) {
 	name := fmt.Sprint(a.uid, " ", a.start.Unix(), " ", b.uid, " ", b.start.Unix())
 	k := key{conflictUID + sensor.Hash(name), 0}
-	if d.byKey[k] != nil || d.clashes == maxConflicts {
+	if d.byKey[k] != nil {
 		return
 	}
 	d.clashes++
