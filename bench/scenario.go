@@ -36,6 +36,7 @@ var scenarios = []scenario{
 	{"claims", claims},
 	{"conflicts", conflicts},
 	{"copies", copies},
+	{"findings", findings},
 	{"200000 passages", remembering(200_000)},
 	{"100 conversations at once", talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
 	{"a day of the subconscious", dayOf},

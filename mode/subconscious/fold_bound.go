@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"ponder/mode/internal/text"
 )
@@ -174,10 +176,32 @@ func lines(list []string, n, size int) []string {
 
 // clip returns a text as a line of at most n bytes that nothing obeys.
 func clip(s string, n int) string {
-	if s = text.Line(s); len(s) <= n {
+	if s = line(s); len(s) <= n {
 		return s
 	}
 	return strings.TrimRight(text.Clip(s, n), " ")
+}
+
+// line returns a text as a line that nothing obeys. Most are, and are only looked at.
+func line(s string) string {
+	blank := true // there may be none before
+	for i := 0; i < len(s); {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			if r, n = utf8.DecodeRuneInString(s[i:]); !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '…' {
+				return text.Line(s)
+			}
+		}
+		if r < ' ' || r == 0x7f || r == ' ' && blank {
+			return text.Line(s)
+		}
+		blank = r == ' '
+		i += n
+	}
+	if blank {
+		return text.Line(s)
+	}
+	return s
 }
 
 // plain returns a time as it is after it was stored.

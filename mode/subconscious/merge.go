@@ -2,6 +2,8 @@ package subconscious
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +94,12 @@ func signature(o Seen) string {
 	if o.Subject == "" && o.State == "" {
 		return ""
 	}
-	return clip(o.Sensor+"|"+o.Subject+"|"+o.State, maxSign)
+	s := line(o.Sensor + "|" + o.Subject + "|" + strings.ReplaceAll(o.State, "|", "/"))
+	if len(s) <= maxSign {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return clip(o.Sensor, maxName) + "|" + clip(o.Subject, maxSign/2) + "|" + hex.EncodeToString(sum[:8])
 }
 
 // add makes an entry of a finding.

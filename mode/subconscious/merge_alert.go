@@ -113,6 +113,9 @@ func (m *merge) alert(c *claim, signatures []string) (fresh bool) {
 			continue
 		}
 		a := Alert{Signature: s, Importance: c.Importance, At: seen}
+		if seen.IsZero() {
+			a.At = m.now
+		}
 		if at >= 0 {
 			a.Dismissed, a.Importance = m.state.Aside.Alerts[at].Dismissed, m.state.Aside.Alerts[at].Importance
 			m.state.Aside.Alerts = slices.Delete(m.state.Aside.Alerts, at, at+1)
@@ -121,8 +124,9 @@ func (m *merge) alert(c *claim, signatures []string) (fresh bool) {
 			a.Text, written = c.Summary, true
 		}
 		fresh = true
-		m.state.Aside.Alerts = last(append(m.state.Aside.Alerts, a), maxAlerts)
+		m.state.Aside.Alerts = append(m.state.Aside.Alerts, a)
 	}
+	m.fewerAlerts()
 	if len(signatures) > 0 {
 		return fresh
 	}
@@ -149,13 +153,26 @@ func (m *merge) alertText(c *claim) bool {
 			continue
 		}
 		again := m.now.After(a.At.Add(m.rules.rearm()))
-		if a.Signature == "" || !again {
-			a.At = m.now
-		}
+		a.At = m.now
 		return again
 	}
-	m.state.Aside.Alerts = last(append(list, Alert{Text: c.Summary, Importance: c.Importance, At: m.now}), maxAlerts)
+	m.state.Aside.Alerts = append(list, Alert{Text: c.Summary, Importance: c.Importance, At: m.now})
+	m.fewerAlerts()
 	return true
+}
+
+// fewerAlerts forgets the states that were not seen for the longest time, where there
+// are too many.
+func (m *merge) fewerAlerts() {
+	for list := &m.state.Aside.Alerts; len(*list) > maxAlerts; {
+		oldest := 0
+		for i, a := range *list {
+			if a.At.Before((*list)[oldest].At) {
+				oldest = i
+			}
+		}
+		*list = slices.Delete(*list, oldest, oldest+1)
+	}
 }
 
 // bar returns how important a finding must be to be escalated: where its like was

@@ -3,6 +3,7 @@ package subconscious
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"ponder/mode/internal/text"
 )
@@ -13,6 +14,9 @@ const bytesPerToken = 4
 // fit keeps the whole mind to its size: what is told of the past is shortened first, and
 // entries are pruned last, the weakest first.
 func (m *merge) fit() {
+	if m.state.most() <= MaxTokens*bytesPerToken {
+		return
+	}
 	for _, shorten := range []func() bool{m.briefRoles, m.briefHistory, m.fewerFindings, m.fewerEscalated, m.fewerEntries, m.fewerRoles} {
 		for m.state.tokens() > MaxTokens && shorten() {
 		}
@@ -21,6 +25,39 @@ func (m *merge) fit() {
 
 // tokens returns the size of a mind.
 func (m Mind) tokens() int { return (len(keyOf(m)) + bytesPerToken - 1) / bytesPerToken }
+
+// most returns how many bytes a mind has at most; it is quick.
+func (m Mind) most() int {
+	const names = 120 // bytes of the names in an entry and the like, and what is around them
+	n := names
+	add := func(list ...string) {
+		for _, s := range list {
+			n += len(s) + 6 // a character may be written as six
+			for i := range len(s) {
+				if c := s[i]; c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' || c >= 0x80 {
+					n += 5
+				}
+			}
+		}
+	}
+	for _, c := range categories {
+		for _, e := range *m.list(c) {
+			n += 2 * len(time.RFC3339Nano)
+			add(e.ID, e.Summary)
+			n += names
+		}
+	}
+	for _, h := range m.EscalationHistory {
+		n += len(time.RFC3339Nano) + names
+		add(h.ID, h.Summary, h.Reason, h.Outcome)
+	}
+	for name, r := range m.ThreadState {
+		n += names
+		add(name, r.FocusHint)
+		add(r.LastFindings...)
+	}
+	return n
+}
 
 // briefRoles shortens what roles found, once.
 func (m *merge) briefRoles() bool {

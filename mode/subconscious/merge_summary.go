@@ -13,11 +13,11 @@ func Summary(s string) string {
 	if len(s) > 16*maxSummary {
 		s = s[:16*maxSummary]
 	}
-	s = text.Line(s)
-	list := strings.Fields(s)
-	if len(list) <= MaxWords && len(s) <= maxSummary {
+	s = line(s)
+	if strings.Count(s, " ") < MaxWords && len(s) <= maxSummary {
 		return s
 	}
+	list := strings.Fields(s)
 	n := 0
 	for size := 0; n < min(len(list), MaxWords); n++ {
 		if size += len(list[n]) + 1; size > maxSummary-len("…") {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ponder/same"
+	"ponder/words"
 )
 
 // How alike two findings must be to be the same, from 0 to 1: how much of their words
@@ -27,17 +28,20 @@ func SameFinding(a, b string) bool {
 type reader struct {
 	more func(a, b string) bool // may find more that is the same
 	seen map[string]*phrase
+
+	table  *table
+	tokens []words.Token // to be used again
 }
 
 func newReader(more func(a, b string) bool) *reader {
-	return &reader{more: more, seen: make(map[string]*phrase)}
+	return &reader{more: more, seen: make(map[string]*phrase), table: knownWords()}
 }
 
 // read returns what is compared of a text.
 func (r *reader) read(s string) *phrase {
 	p, ok := r.seen[s]
 	if !ok {
-		p = readPhrase(s)
+		p = r.readPhrase(s)
 		r.seen[s] = p
 	}
 	return p

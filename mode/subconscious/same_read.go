@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/mode/internal/text"
 	"ponder/same"
 	"ponder/words"
 )
@@ -43,7 +42,7 @@ type value struct {
 // A scan is a text that is being read.
 type scan struct {
 	*phrase
-	t       table
+	t       *table
 	line    string
 	tokens  []words.Token
 	first   bool // a sentence begins
@@ -51,13 +50,24 @@ type scan struct {
 }
 
 // readPhrase reads a text.
-func readPhrase(s string) *phrase {
-	p := &phrase{line: text.Line(s)}
-	r := scan{phrase: p, t: knownWords(), line: p.line, first: true}
+func (r *reader) readPhrase(s string) *phrase {
+	p := &phrase{line: line(s)}
+	scan := scan{phrase: p, t: r.table, line: p.line, first: true, tokens: r.tokens[:0]}
+	scan.read()
+	r.tokens = scan.tokens
+	return p
+}
+
+// read reads the text.
+func (r *scan) read() {
+	p := r.phrase
 	words.Tokens(p.line[:min(len(p.line), maxRead)], func(t words.Token) { r.tokens = append(r.tokens, t) })
 	if p.long = len(r.tokens) > maxWords; p.long {
 		r.tokens = r.tokens[:maxWords]
 	}
+	n := len(r.tokens)
+	room := make([]uint32, 0, 3*n+2) // words, and order with a mark for each sentence
+	p.words, p.order, p.about = room[:0:n], room[n:n:3*n+2], make([]bool, 0, 2*n+2)
 	r.next(0, false)
 	for i := range r.tokens {
 		if i >= r.skipped {
@@ -70,7 +80,6 @@ func readPhrase(s string) *phrase {
 	for _, w := range p.words {
 		p.kinds |= 1 << (w % 64)
 	}
-	return p
 }
 
 // sentence notes whether a sentence ends behind a token.

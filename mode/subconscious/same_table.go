@@ -24,10 +24,10 @@ type side struct {
 	right bool
 }
 
-var knownWords = sync.OnceValue(func() table { return readTable(sameWords) })
+var knownWords = sync.OnceValue(func() *table { return readTable(sameWords) })
 
-func readTable(file string) table {
-	t := table{stop: make(map[string]bool), not: make(map[string]bool), void: make(map[string]bool), same: make(map[string]string), sides: make(map[string][]side)}
+func readTable(file string) *table {
+	t := &table{stop: make(map[string]bool), not: make(map[string]bool), void: make(map[string]bool), same: make(map[string]string), sides: make(map[string][]side)}
 	pair := 0
 	for line := range strings.Lines(file) {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

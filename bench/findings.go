@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"ponder/mode/subconscious"
+)
+
+// findingsMinimum is what precision and recall should be at least.
+const findingsMinimum = 0.9
+
+// findings measures how well findings are told apart that say the same in other words
+// from those that do not, on labelled pairs: the half that the comparison was fitted on,
+// and the half that was written before and not looked at.
+func findings(context.Context) ([]figure, error) {
+	var figures []figure
+	for _, half := range []struct {
+		name string
+		held bool
+	}{{"held", true}, {"build", false}} {
+		m, err := measureFindings(filepath.Join("mode", "subconscious", "testdata", "pairs.jsonl"), half.held)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures,
+			figure{Name: half.name + ": pairs", Value: m.pairs},
+			figure{Name: half.name + ": precision", Value: m.right / max(1, m.merged), Goal: findingsMinimum, Least: true},
+			figure{Name: half.name + ": recall", Value: m.right / max(1, m.same), Goal: findingsMinimum, Least: true},
+			figure{Name: half.name + ": nearly the same, with another fact, and merged", Value: m.wrong},
+		)
+	}
+	return figures, nil
+}
+
+// A pairMeter adds up what pairs came to.
+type pairMeter struct {
+	pairs, same, merged, right, wrong float64
+}
+
+func measureFindings(path string, held bool) (m pairMeter, err error) {
+	err = eachLine(path, func(line []byte) error {
+		var p struct {
+			A, B, Label string
+			Held        bool
+		}
+		if err := json.Unmarshal(line, &p); err != nil || p.Held != held {
+			return err
+		}
+		m.add(p.Label, subconscious.SameFinding(p.A, p.B))
+		return nil
+	})
+	return m, err
+}
+
+// add counts a pair of a label that was merged or not.
+func (m *pairMeter) add(label string, merged bool) {
+	m.pairs++
+	if label == "same" {
+		m.same++
+	}
+	switch {
+	case !merged:
+		return
+	case label == "same":
+		m.right++
+	case label == "near":
+		m.wrong++
+	}
+	m.merged++
+}
