@@ -63,7 +63,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 	switch {
 	case err != nil:
 		s.unreadable = append(s.unreadable, p)
-		return nil
+		return nil //nolint:nilerr // it is noted
 	case p != root && o.ignored(root, p):
 		if d.IsDir() {
 			return fs.SkipDir
