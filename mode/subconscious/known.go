@@ -43,6 +43,9 @@ func newKnowledge() knowledge { return knowledge{State: NewState()} }
 func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
+		if own(b.Sensor) {
+			return k
+		}
 		k.News = append(slices.Clip(k.News), seenOf(ev, b))
 		if len(k.News) > trimAbove {
 			k.trim(roles)
@@ -58,6 +61,12 @@ func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
 		k.State = k.State.Apply(ev)
 	}
 	return k
+}
+
+// own reports whether a sensor is of what the subconscious itself notes of its work.
+func own(sensor string) bool {
+	kind := sensorKind(sensor)
+	return kind == Delivery || kind == Name
 }
 
 // seenOf returns an observation as roles are shown it.

@@ -39,7 +39,9 @@ type Ticked struct {
 }
 
 // Delivery is the sensor of what users were told: an observation whose subject is the id
-// of an escalation, and whose state is the channel on which it was delivered.
+// of an escalation, and whose state is the channel on which it was delivered. What else is
+// noted of the work of the subconscious is of sensors of the kind [Name]; one with a cursor
+// says how far the sensor has read that is its subject.
 const Delivery = deliverySensor
 
 // NewView returns the view of a thread without events, for which there are these roles;
@@ -86,15 +88,20 @@ func (v View) Apply(ev ponder.Event) View {
 
 // observed takes in what a sensor saw, or that something was delivered.
 func (v *View) observed(ev ponder.Event, b ponder.Observation) {
-	if len(b.Cursor) > 0 {
-		v.Cursors[b.Sensor] = b.Cursor
-	}
-	if sensorKind(b.Sensor) == Delivery {
+	switch {
+	case sensorKind(b.Sensor) == Delivery:
 		if v.Delivered[b.Subject] == nil {
 			v.Delivered[b.Subject] = make(map[string]time.Time)
 		}
 		v.Delivered[b.Subject][b.State] = ev.Time
 		return
+	case own(b.Sensor):
+		if len(b.Cursor) > 0 {
+			v.Cursors[b.Subject] = b.Cursor // the sensor saw nothing to tell
+		}
+		return
+	case len(b.Cursor) > 0:
+		v.Cursors[b.Sensor] = b.Cursor
 	}
 	v.News = ev.Time
 	for _, r := range v.roles {

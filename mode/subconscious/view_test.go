@@ -73,6 +73,10 @@ func TestView(t *testing.T) {
 	apply(dawn.Add(3*time.Minute), "run_2", ponder.Escalation{ID: "esc_1-1", Outcome: Messaged, Content: "Hello."})
 	apply(dawn.Add(3*time.Minute), "run_3", ponder.Escalation{ID: "esc_1-1", Outcome: Dismissed})
 	apply(dawn.Add(4*time.Minute), "", ponder.Observation{Sensor: Delivery, Subject: "esc_1-1", State: "terminal"})
+	apply(dawn.Add(5*time.Minute), "", ponder.Observation{Sensor: Name + ":cursor", Subject: "mail", Cursor: json.RawMessage(`{"uid":9}`)})
+	if string(v.Cursors["mail"]) != `{"uid":9}` || len(v.knows.News) != 1 {
+		t.Errorf("cursor %s, %d observations", v.Cursors["mail"], len(v.knows.News))
+	}
 	if len(v.Undecided) != 0 || len(v.Decided) != 1 || !v.Delivered["esc_1-1"]["terminal"].Equal(dawn.Add(4*time.Minute)) || !v.News.Equal(dawn) {
 		t.Errorf("%+v", v)
 	}
