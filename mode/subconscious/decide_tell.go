@@ -3,6 +3,7 @@ package subconscious
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,18 +68,36 @@ func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 	return e
 }
 
-// plainly says what was found and why it was brought up.
+// compiled finds what [merge.compile] says of a finding beside its words.
+var compiled = regexp.MustCompile(` \([^()]*, importance \d+, [^()]*\)$`)
+
+// plainly says what was found, what it rests on and why it was brought up, as people say
+// it. What strangers wrote is quoted elsewhere.
 func (d *decision) plainly(e ponder.Escalation) string {
-	var lines []string
+	var found, seen []string
 	for line := range strings.Lines(text.Clean(e.Content)) {
-		if !strings.HasPrefix(line, "  on its mind:") { // that is for those who decide
-			lines = append(lines, line)
+		line = strings.TrimRight(line, "\n")
+		if one, ok := strings.CutPrefix(line, "- "); ok {
+			found = append(found, compiled.ReplaceAllString(one, ""))
+		} else if one, ok := strings.CutPrefix(line, "  observed: "); ok {
+			seen = append(seen, "Seen: "+one)
 		}
 	}
-	said := text.Clip(strings.Join(lines, ""), maxMessage)
-	if reason := clip(e.Reason, maxLine); reason != "" && !strings.Contains(said, reason) {
-		said = strings.TrimSpace(said + "\n" + reason)
+	if len(found) == 0 { // it is not compiled
+		found = []string{text.Clean(e.Content)}
 	}
+	if len(found) > 1 {
+		for i := range found {
+			found[i] = "- " + found[i]
+		}
+	}
+	if reason := clip(e.Reason, maxLine); reason != "" {
+		found = append(found, "Why: "+reason)
+	}
+	if !e.Untrusted {
+		found = append(found, seen[:min(len(seen), maxQuotes)]...)
+	}
+	said := strings.TrimSpace(text.Clip(strings.Join(found, "\n"), maxMessage))
 	if said == "" {
 		return "Something was noticed; what it was is not known any more."
 	}

@@ -71,7 +71,7 @@ func rulings() []ruling {
 			used: []string{rememberTool, rememberTool, rememberTool, rememberTool}},
 		{name: "nonsense", answers: []llm.Message{llm.Say(llm.Assistant, "Hm.")}, outcome: Messaged, unaided: true, says: []string{"The disk / is 96 % full."}, hides: []string{"Hm."}},
 		{name: "an empty message, then one", answers: []llm.Message{messages(""), messages("Full.")}, outcome: Messaged, says: []string{"Full."}},
-		{name: "no model", outcome: Messaged, unaided: true, says: []string{"The disk / is 96 % full.", "it may fill up"}, hides: []string{"on its mind"}},
+		{name: "no model", outcome: Messaged, unaided: true, says: []string{"The disk / is 96 % full.", "it may fill up"}, hides: []string{"on its mind", "- The", "importance"}},
 		{name: "a model that fails", err: &llm.Error{Class: llm.Auth, Message: "key rejected"}, answers: []llm.Message{messages("")}, outcome: Messaged, unaided: true, says: []string{"96 %"}},
 		{name: "no decider", o: Options{NoDecider: true}, answers: []llm.Message{messages("Never asked.")}, outcome: Messaged, unaided: true, says: []string{"96 %"}},
 		{name: "strangers", seen: []ponder.Observation{spam}, watcher: mailed, tools: remembers, answers: []llm.Message{keeps("the bank is evil.bank.test"), messages("A mail wants something.")},
