@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -242,11 +243,23 @@ func (s *server) report(ctx context.Context, path, question string) ([]*object, 
 	for _, r := range found.Responses {
 		for _, f := range r.Found {
 			objects, err := parse([]byte(f.Prop.Data))
-			if err != nil { // one that is broken is left out
-				continue
+			if err != nil && f.Prop.Data != "" {
+				objects = []*object{broken(f.Prop.Data)}
 			}
 			all = append(all, objects...)
 		}
 	}
 	return all, nil
+}
+
+var uidLine = regexp.MustCompile(`(?m)^UID:([^\r\n]{1,500})`)
+
+// broken returns an event of which nothing is known but its UID, so that one that cannot
+// be read is not taken for one that was deleted.
+func broken(data string) *object {
+	o := &object{kind: "VEVENT"}
+	if m := uidLine.FindStringSubmatch(data); m != nil {
+		o.props = []prop{{name: "UID", value: m[1]}}
+	}
+	return o
 }

@@ -199,3 +199,11 @@ func TestServerFaults(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// An event that a server sends in pieces is not one that was deleted.
+func TestBroken(t *testing.T) {
+	o := broken("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260304T1")
+	if b := newBook([]*object{o}, berlin, sensortest.Start); !b.broken["a"] || len(b.series) != 0 {
+		t.Errorf("got %+v", b)
+	}
+}
