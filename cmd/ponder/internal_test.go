@@ -35,6 +35,7 @@ func marked(t *testing.T) (db string) {
 		ponder.Event{Run: run, Internal: true, Body: ponder.Thought{Content: marker, Kind: "insight"}},
 		ponder.Event{Run: run, Internal: true, Body: ponder.ToolCall{Name: "think", Args: []byte(`{"thought":"` + marker + `"}`)}},
 		ponder.Event{Run: run, Internal: true, Body: ponder.SystemNote{Content: marker}},
+		ponder.Event{Internal: true, Body: ponder.Observation{Sensor: "subconscious", Subject: marker, State: marker, Content: marker, Source: marker}},
 		ponder.Event{Run: run, Internal: true, Body: ponder.Synthesis{Content: marker, Insights: []string{marker}, Remaining: []string{marker}}},
 		ponder.Event{Run: run, Internal: true, Body: ponder.Evidence{Content: marker, ID: "e1", Source: marker}},
 		ponder.Event{Run: run, Internal: true, Body: ponder.SubQuestion{Content: marker, ID: "q1"}},

@@ -1,14 +1,24 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
 )
 
 // secret is in all that models think and do not say.
@@ -20,6 +30,8 @@ const secret = "SECRET-MARK"
 //	                      fails if one shows what was thought and not said
 //	told FILE             the same, and fails if one does not
 //	covers FILE...        fails if there is a command that is in none of the files
+//	minds                 gives the owner a subconscious, with something secret on its mind
+//	escalates             has it decide to tell something secret
 func TestLeaks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of commands, which the race detector makes slow: the long run has them")
@@ -28,6 +40,12 @@ func TestLeaks(t *testing.T) {
 	p.Cmds["scan"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], false) }
 	p.Cmds["told"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], true) }
 	p.Cmds["covers"] = covers
+	p.Cmds["minds"] = func(ts *testscript.TestScript, _ bool, _ []string) {
+		beneath(ts, "Anna waits for the report "+secret)
+	}
+	p.Cmds["escalates"] = func(ts *testscript.TestScript, _ bool, _ []string) {
+		beneath(ts, "", ponder.Escalation{ID: "esc_1", Content: secret}, ponder.Escalation{ID: "esc_1", Content: secret, Outcome: "message"})
+	}
 	testscript.Run(t, p)
 }
 
@@ -74,4 +92,54 @@ func covers(ts *testscript.TestScript, _ bool, files []string) {
 		}
 	}
 	walk(newRoot(&app{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
+}
+
+// beneath puts on the thread of the subconscious what is on its mind, and other events.
+func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
+	file := ""
+	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "ponder.db" {
+			file = path
+		}
+		return err
+	}))
+	ctx := context.Background()
+	store, err := sqlite.Open(ctx, file)
+	ts.Check(err)
+	defer store.Close()
+	thread := ponder.Thread{ID: subconscious.ThreadOf(owner), Kind: ponder.KindSubconscious, Owner: owner}
+	var evs []ponder.Event
+	for ev, err := range store.Events(ctx, thread.ID, 0) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			break
+		}
+		ts.Check(err)
+		evs = append(evs, ev)
+	}
+	if len(evs) > 0 { // only its holder may add to it, and nobody is
+		ts.Check(store.Remove(ctx, thread.ID))
+	}
+	if entry != "" {
+		evs = append(evs, ponder.Event{Body: stateWith(entry)})
+	}
+	for _, b := range more {
+		evs = append(evs, ponder.Event{Body: b})
+	}
+	for i := range evs {
+		evs[i].Thread, evs[i].Seq = "", 0
+	}
+	ts.Check(store.Create(ctx, thread, evs...))
+}
+
+// stateWith returns a state with an entry on its mind that stays there for a while.
+func stateWith(entry string) ponder.Subconscious {
+	s := subconscious.NewState()
+	now := time.Now().Add(20 * time.Minute)
+	s.Aside.Decayed = now
+	s.ActiveThreads = []subconscious.Entry{{ID: "e1", Summary: entry, Strength: 10, Created: now, LastSeen: now}}
+	js, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return ponder.Subconscious{State: js, Tick: 1}
 }
