@@ -139,7 +139,7 @@ func TestEcho(t *testing.T) {
 		"told to the user": {Summary: text, Importance: 9, Rests: []string{"evt_4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen := []Seen{o, see(2, "mail", "msg-2", "new", text), see(3, "threads", "thr_1", "changed", "In a conversation: by the way, Anna wants to have lunch tomorrow. Just so you know."), see(4, "delivery", "d", "sent", text)}
+			seen := []Seen{o, see(2, "mail", "msg-2", "new", text), see(3, "own:chat", "thr_1", "changed", "In a conversation: by the way, Anna wants to have lunch tomorrow. Just so you know."), see(4, "delivery", "d", "sent", text)}
 			got := Aggregate(s, input(2, seen, found("watcher", f)), noon, rules).State
 			if got.ActiveThreads[0].Strength != NewStrength {
 				t.Errorf("%v", summaries(got.ActiveThreads))

@@ -12,12 +12,12 @@ import (
 const bytesPerToken = 4
 
 // fit keeps the whole mind to its size: what is told of the past is shortened first, and
-// entries are pruned last, the weakest first.
+// entries are pruned where that is not enough, the weakest first.
 func (m *merge) fit() {
 	if m.state.most() <= MaxTokens*bytesPerToken {
 		return
 	}
-	for _, shorten := range []func() bool{m.briefRoles, m.briefHistory, m.fewerFindings, m.fewerEscalated, m.fewerEntries, m.fewerRoles} {
+	for _, shorten := range []func() bool{m.briefRoles, m.briefHistory, m.fewerFindings, m.fewerEscalated, m.fewerRoles, m.fewerEntries, m.fewerUndecided} {
 		for m.state.tokens() > MaxTokens && shorten() {
 		}
 	}
@@ -129,14 +129,22 @@ func (m *merge) fewerEntries() bool {
 	return true
 }
 
-// fewerRoles forgets a role, the last by name, and then what was escalated.
+// fewerRoles forgets a role, the last by name. What is known of a few roles always
+// leaves room for entries.
 func (m *merge) fewerRoles() bool {
 	list := slices.Sorted(maps.Keys(m.state.ThreadState))
-	if len(list) > 0 {
-		delete(m.state.ThreadState, list[len(list)-1])
-		return true
+	if len(list) == 0 {
+		return false
 	}
-	n := len(m.state.EscalationHistory)
-	m.state.EscalationHistory = last(m.state.EscalationHistory, n-1)
-	return n > 0
+	delete(m.state.ThreadState, list[len(list)-1])
+	return true
+}
+
+// fewerUndecided forgets the oldest that was escalated.
+func (m *merge) fewerUndecided() bool {
+	if len(m.state.EscalationHistory) == 0 {
+		return false
+	}
+	m.state.EscalationHistory = m.state.EscalationHistory[1:]
+	return true
 }

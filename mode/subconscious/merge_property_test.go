@@ -41,7 +41,7 @@ func (w *world) input(s State) Input {
 	var ids []string
 	for range w.IntN(8) {
 		w.n++
-		o := see(w.n, pick(w, []string{"mail", "system", "threads", "feed:news"}), pick(w, subjects), pick(w, verbs), w.text())
+		o := see(w.n, pick(w, []string{"mail", "system", "own:chat", "feed:news"}), pick(w, subjects), pick(w, verbs), w.text())
 		o.At, o.Untrusted = w.now, w.IntN(4) == 0
 		in.Seen[o.ID] = o
 		ids = append(ids, o.ID)
@@ -216,7 +216,7 @@ func TestEchoProperty(t *testing.T) {
 		}
 		for _, c := range categories {
 			for _, e := range *s.list(c) {
-				o := see(900, pick(w, []string{"threads", "memory", "mail"}), "somewhere else", "new", e.Summary)
+				o := see(900, pick(w, []string{"own:chat", "own:memory", "mail"}), "somewhere else", "new", e.Summary)
 				for _, f := range []Finding{
 					{Summary: e.Summary, Importance: 10},
 					{Summary: e.Summary, Importance: 10, Reinforces: []string{e.ID}},

@@ -72,3 +72,60 @@ func TestPairs(t *testing.T) {
 		})
 	}
 }
+
+func TestSameFinding(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"The disk is nearly full.", "the disk is nearly full", true},
+		{"The server is up again.", "The server is not up again.", false},
+		{"The server isn't reachable.", "The server is not reachable.", true},
+		{"The shop is closed on Monday.", "On Monday the shop is not open.", true},
+		{"The call is at 4 pm.", "The call is at 16:00.", true},
+		{"The call is at 4 pm.", "The call is at 4 am.", false},
+		{"The call is on Monday.", "The call is on Tuesday.", false},
+		{"Rent rose to 1,200 euros.", "Rent rose to 1200 euros.", true},
+		{"Rent rose to 1,200 euros.", "Rent rose to 1,300 euros.", false},
+		{"New mail from Anna.", "New mail from Bob.", false},
+		{"Service nginx failed.", "Service caddy failed.", false},
+		{"Festplatte ist fast voll.", "Die Festplatte ist fast voll.", true},
+		{"Die Rechnung ist bezahlt.", "Die Rechnung ist nicht bezahlt.", false},
+		{"", "", true},
+		{"!", "?", false},
+	} {
+		if got := SameFinding(tt.a, tt.b); got != tt.want {
+			t.Errorf("SameFinding(%q, %q) = %v", tt.a, tt.b, got)
+		}
+	}
+}
+
+// TestSameByModel sees that a model for embeddings may find more that is the same, and
+// never what disagrees.
+func TestSameByModel(t *testing.T) {
+	r := newReader(func(a, b string) bool { return true })
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"The disk is nearly full.", "Storage runs out.", true},
+		{"The disk is 91% full.", "Storage is 95% used.", false},
+		{"The disk is not full.", "Storage has run out.", false},
+		{"Anna waits.", "The patience of Bob and of Carla.", true},
+		{"A mail from Anna waits.", "A letter of Bob.", false},
+	} {
+		if got := r.same(r.read(tt.a), r.read(tt.b)); got != tt.want {
+			t.Errorf("%q, %q: %v", tt.a, tt.b, got)
+		}
+	}
+}
+
+func FuzzSameFinding(f *testing.F) {
+	f.Add("The call is at 4 pm.", "The call is at 16:00.")
+	f.Add("1,200.5 isn't", "\x1b[2J12:61 \xff n't's")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if SameFinding(a, b) != SameFinding(b, a) || !SameFinding(a, a) {
+			t.Errorf("%q, %q", a, b)
+		}
+	})
+}

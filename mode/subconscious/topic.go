@@ -126,7 +126,7 @@ func (m *merge) repeats(o Seen) bool {
 
 // isOwn reports whether a sensor sees what Ponder itself wrote.
 func isOwn(sensor string) bool {
-	return slices.Contains([]string{"own", "threads", "memory", "sessions", "conversations", deliverySensor}, sensorKind(sensor))
+	return slices.Contains([]string{"own", deliverySensor, Name}, sensorKind(sensor))
 }
 
 // tainted reports whether a finding names an entry that may be of strangers.
