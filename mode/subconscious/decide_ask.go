@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	"ponder"
@@ -21,10 +20,14 @@ const (
 	rememberTool = "remember"
 )
 
-//go:embed prompts/decide.md
-var decidePrompt string
-
-var decideTemplate = template.Must(template.New("decide").Parse(decidePrompt))
+// What decisions are told; [tools] stands for what those are told that may use more than
+// two, and [actions] for what these are.
+var (
+	//go:embed prompts/decide.md
+	decidePrompt string
+	//go:embed prompts/decide_tools.md
+	decideTools string
+)
 
 var (
 	messageDef = llm.Tool{
@@ -91,20 +94,19 @@ func (d *decision) request(e ponder.Escalation) llm.Request {
 
 // decideRules returns the rules of a decision with these tools.
 func decideRules(tools []llm.Tool) string {
-	var data struct {
-		More  bool
-		Tools []string
+	more, actions := "", ""
+	if len(tools) > 2 {
+		more = strings.TrimSpace(decideTools)
 	}
-	for _, t := range tools[2:] {
-		if data.More = true; t.Name != rememberTool {
-			data.Tools = append(data.Tools, t.Name+": "+t.Doc)
+	for _, t := range tools {
+		switch t.Name {
+		case messageTool, dismissTool, rememberTool:
+		default:
+			actions += "- " + t.Name + ": " + clip(t.Doc, maxLine) + "\n"
 		}
 	}
-	var b strings.Builder
-	if err := decideTemplate.Execute(&b, data); err != nil {
-		panic(err) // the template is our own
-	}
-	return strings.TrimSpace(b.String())
+	more = strings.Replace(more, "[actions]\n", actions, 1)
+	return strings.TrimSpace(strings.Replace(decidePrompt, "[tools]\n\n", strings.TrimLeft(more+"\n\n", "\n"), 1))
 }
 
 // context returns what the model is shown. Of the rest of the mind that is only what no
