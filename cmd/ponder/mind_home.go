@@ -37,34 +37,36 @@ func (h *mindHome) close() error {
 
 // mindHome opens what a subconscious is made of, in a database. The caller closes it
 // before the database.
-func (a *app) mindHome(ctx context.Context, store *sqlite.Store) (h *mindHome, err error) {
-	h = &mindHome{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.close())
-		}
-	}()
-	if h.cast, err = a.mindCastOf(ctx); err != nil {
-		return nil, err
+func (a *app) mindHome(ctx context.Context, store *sqlite.Store) (*mindHome, error) {
+	h := &mindHome{}
+	if err := a.furnish(ctx, store, h); err != nil {
+		return nil, errors.Join(err, h.close())
 	}
-	h.options = a.mindOptions(ctx, h.cast)
+	return h, nil
+}
+
+func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (err error) {
+	if h.cast, err = a.mindCastOf(ctx); err != nil {
+		return err
+	}
+	h.options = a.mindOptions(h.cast)
 	look, err := a.mindSensors(ctx, store)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.ends = append(h.ends, look.close)
 	channels, err := a.mindChannels()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	where, err := a.mindPlace(ctx, store, h)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.Minder, err = minder.New(mindConfig(a.cfg, minder.Config{
 		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels,
 	}))
-	return h, err
+	return err
 }
 
 // mindCastOf returns who thinks in the subconscious.
@@ -78,7 +80,7 @@ func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
 
 // mindOptions returns how its modes work. What may be done beside telling the user is
 // that something is remembered.
-func (a *app) mindOptions(ctx context.Context, c *mindCast) subconscious.Options {
+func (a *app) mindOptions(c *mindCast) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
 		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.cfg.Mind.Cooldown)},

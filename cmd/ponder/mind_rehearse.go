@@ -52,7 +52,7 @@ func (a *app) mindRehearse(ctx context.Context, all bool, now time.Time) error {
 		return err
 	}
 	defer look.close()
-	r := subconscious.NewRehearsal(a.mindOptions(ctx, cast))
+	r := subconscious.NewRehearsal(a.mindOptions(cast))
 	log := newMindLog()
 	if store != nil {
 		for ev, err := range store.Events(ctx, mindID(), 0) {

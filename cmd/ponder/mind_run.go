@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,7 +174,7 @@ func (a *app) mindDetach(ctx context.Context) error {
 	for {
 		select {
 		case <-look.C:
-			if a.mindKept() {
+			if a.mindKeptBy(worker.Process.Pid) {
 				return a.mindDetached(logFile, worker.Process.Pid)
 			}
 		case <-ended:
@@ -186,13 +187,14 @@ func (a *app) mindDetach(ctx context.Context) error {
 	}
 }
 
-// mindKept reports whether some process keeps the subconscious going.
-func (a *app) mindKept() bool {
-	unlock, err := a.onlyMind()
-	if err == nil {
-		unlock()
+// mindKeptBy reports whether a process keeps the subconscious going.
+func (a *app) mindKeptBy(pid int) bool {
+	file, err := a.mindLock()
+	if err != nil {
+		return false
 	}
-	return err != nil
+	text, err := os.ReadFile(file)
+	return err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(pid)
 }
 
 func (a *app) mindDetached(logFile string, pid int) error {
