@@ -146,17 +146,23 @@ func (m *merge) seenAt(c *claim, s string) time.Time {
 
 // alertText does the same for a finding that rests on no observation.
 func (m *merge) alertText(c *claim) bool {
-	list := m.state.Aside.Alerts
-	for i := range list {
-		a := &list[i]
-		if a.Text == "" || !m.texts.same(c.text, m.texts.read(a.Text)) {
-			continue
+	list := &m.state.Aside.Alerts
+	for i := range *list {
+		a := &(*list)[i]
+		if a.Text != "" && !m.now.After(a.At.Add(m.rules.rearm())) && m.texts.same(c.text, m.texts.read(a.Text)) {
+			a.At = m.now
+			return false
 		}
-		again := m.now.After(a.At.Add(m.rules.rearm()))
-		a.At = m.now
-		return again
 	}
-	m.state.Aside.Alerts = append(list, Alert{Text: c.Summary, Importance: c.Importance, At: m.now})
+	fresh := Alert{Text: c.Summary, Importance: c.Importance, At: m.now}
+	drop(list, func(a Alert) bool {
+		old := a.Signature == "" && a.Text == fresh.Text
+		if old {
+			fresh.Dismissed, fresh.Importance = a.Dismissed, a.Importance
+		}
+		return old
+	})
+	*list = append(*list, fresh)
 	m.fewerAlerts()
 	return true
 }

@@ -15,14 +15,14 @@ func (m *merge) habit(c *claim) bool {
 	c.weight = c.Importance
 	list := m.state.Aside.Topics
 	at := slices.IndexFunc(list, func(t Topic) bool {
-		return t.Role == c.role.Name && m.texts.same(c.text, m.texts.read(t.Text))
+		return t.Role == c.role.Name && (t.Text == c.Summary || t.weighs(m.now) > 0 && m.texts.same(c.text, m.texts.read(t.Text)))
 	})
 	t := Topic{Role: c.role.Name, Text: c.Summary, Last: m.now}
 	if at >= 0 {
 		t = list[at]
 		m.state.Aside.Topics = slices.Delete(list, at, at+1)
-		back := int(within(m.now.Sub(t.Last)/habituation, 0, maxTimes))
-		if t.Times = max(0, t.Times-back); t.Times == 0 {
+		back := t.Times - t.weighs(m.now)
+		if t.Times -= back; t.Times == 0 {
 			t.Last = m.now
 		} else {
 			t.Last = t.Last.Add(time.Duration(back) * habituation)
@@ -33,6 +33,12 @@ func (m *merge) habit(c *claim) bool {
 	t.Times = min(t.Times+1, maxTimes)
 	m.state.Aside.Topics = last(append(m.state.Aside.Topics, t), maxTopics)
 	return had
+}
+
+// weighs returns how much less a topic weighs for its role.
+func (t Topic) weighs(now time.Time) int {
+	back := int(within(now.Sub(t.Last)/habituation, 0, maxTimes))
+	return max(0, t.Times-back)
 }
 
 // silenced returns why a finding is of no more interest, or "": it is of a topic that
