@@ -290,13 +290,10 @@ func tell(ctx context.Context, store ponder.Log, e untold, cause, sensor, state 
 	return err
 }
 
-// feeds reports whether the subconscious is handed on at all.
-const feeds = true
-
 // inner returns what stands before a message of what is on the owner's mind, and the
 // escalations in it. That something is amiss with it keeps nobody from talking.
 func (c *conversation) inner(ctx context.Context, said string) (before []ponder.Event, raised []untold) {
-	if !feeds || c.talking.quotes || c.talking.flags.noMemory {
+	if !c.talking.cfg.Mind.Feeds() || c.talking.quotes || c.talking.flags.noMemory {
 		return nil, nil
 	}
 	c.noteTold(ctx)
@@ -330,9 +327,6 @@ func (c *conversation) noteTold(ctx context.Context) {
 // the owner's mind. What strangers wrote of is no part of it: a session concludes, asks
 // the web, and is believed.
 func innerOf(ctx context.Context, store innerStore, question string) []ponder.Event {
-	if !feeds {
-		return nil
-	}
 	u := undercurrent{}
 	if err := u.read(ctx, store); err != nil {
 		slog.Warn("the subconscious is not handed on", "error", err)

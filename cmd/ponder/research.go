@@ -93,7 +93,7 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 	}
 	defer store.Close()
 	var inner []ponder.Event
-	if !f.noMemory && !unaided && opts.Persona.Name == "" {
+	if cfg.Mind.Feeds() && !f.noMemory && !unaided && opts.Persona.Name == "" {
 		inner = innerOf(ctx, store, question)
 	}
 	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, researchStart{opts, f.wanted()}, inner...)

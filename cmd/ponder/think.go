@@ -115,7 +115,7 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	}
 	defer store.Close()
 	var inner []ponder.Event
-	if !f.noMemory && !opts.WithoutModel {
+	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
 		inner = innerOf(ctx, store, question)
 	}
 	id, err := begin(ctx, store, question, f.title, p.name, budget, opts, inner...)

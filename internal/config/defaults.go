@@ -33,5 +33,6 @@ func defaults() map[string]string {
 		"mind.cost_per_day":   strconv.FormatFloat(MindDollars, 'f', -1, 64),
 		"mind.quiet":          string(MindQuiet),
 		"mind.night":          string(MindNight),
+		"mind.feed":           "true",
 	}
 }

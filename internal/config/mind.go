@@ -17,6 +17,7 @@ type Mind struct {
 	CostPerDay   *float64         `toml:"cost_per_day"`   // US dollars at most; [MindDollars]; 0: only models that are free
 	Quiet        Hours            `toml:"quiet"`          // when nobody is told anything; [MindQuiet]
 	Night        Hours            `toml:"night"`          // when it rests; [MindNight]
+	Feed         *bool            `toml:"feed"`           // conversations and sessions are told what is on its mind; yes if nil
 	Roles        string           `toml:"roles"`          // folder with roles as Markdown; see [Config.MindRoles]
 	Models       map[string]Chain `toml:"models"`         // by role, and "escalation" for decisions
 	Sensors      Sensors          `toml:"sensors"`
@@ -57,6 +58,9 @@ func (m Mind) Dollars() float64 {
 	}
 	return *m.CostPerDay
 }
+
+// Feeds reports whether conversations and sessions are told what is on its mind.
+func (m Mind) Feeds() bool { return m.Feed == nil || *m.Feed }
 
 // QuietHours returns when nobody is told anything.
 func (m Mind) QuietHours() Hours { return orHours(m.Quiet, MindQuiet) }

@@ -119,6 +119,7 @@ func mindKeys() []Key {
 		{"mind.cost_per_day", "US dollars that the subconscious may cost in a day", dollars},
 		{"mind.quiet", "hours in which nobody is told anything, like 22:00-07:00; off is never", hours},
 		{"mind.night", "hours in which it rests, like 00:00-06:00; off is never", hours},
+		{"mind.feed", "tell conversations and sessions what is on its mind: true or false", boolean},
 		{"mind.roles", "folder with roles as Markdown", text},
 		{"mind.models.*", "the model of a role, such as watcher, or of escalation", chain},
 		{"mind.notify.desktop", "tell by a notification of the desktop: true or false", boolean},
