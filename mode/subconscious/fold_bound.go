@@ -99,6 +99,13 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 			out.Hints = append(out.Hints, h)
 		}
 	}
+	a.boundTopics(&out)
+	a.boundAlerts(&out)
+	return out
+}
+
+// boundTopics does it for what roles had, and what was settled.
+func (a Aside) boundTopics(out *Aside) {
 	for _, t := range last(a.Topics, maxTopics) {
 		if t.Text = Summary(t.Text); t.Text != "" && isName(t.Role) {
 			t.Times, t.Last = within(t.Times, 0, maxTimes), plain(t.Last)
@@ -111,8 +118,6 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 			out.Settled = append(out.Settled, t)
 		}
 	}
-	a.boundAlerts(&out)
-	return out
 }
 
 // boundAlerts does it for what is escalated.

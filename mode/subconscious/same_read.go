@@ -23,7 +23,6 @@ type phrase struct {
 	kinds  uint64   // a bit for each of words
 	values []value
 	names  []uint32 // stems that are names
-	maybe  []uint32 // stems that begin a sentence and may be names
 	sides  []side   // of opposites
 	nots   int      // negations
 
@@ -133,24 +132,20 @@ func (r *scan) word(i int) {
 		r.nots++
 		w = rest
 	}
-	known, ok := r.t.same[w]
-	if !ok {
-		known = stem(w)
-		if s, ok := r.t.same[known]; ok {
-			known = s
-		}
-	}
-	h := hashOf(known)
+	h := hashOf(r.t.known(w))
 	r.next(h, !r.t.stop[w])
 	if r.t.stop[w] {
 		return
 	}
 	r.words = append(r.words, h)
-	switch upper := raw[0] >= 'A' && raw[0] <= 'Z' || raw[0] >= 0x80 && raw != strings.ToLower(raw); {
-	case upper && (!r.first || r.isGenitive(i)):
+	r.name(i, raw, h)
+}
+
+// name notes a word that is a name: it has a capital where no sentence begins.
+func (r *scan) name(i int, raw string, h uint32) {
+	upper := raw[0] >= 'A' && raw[0] <= 'Z' || raw[0] >= 0x80 && raw != strings.ToLower(raw)
+	if upper && (!r.first || r.isGenitive(i)) {
 		r.names = append(r.names, h)
-	case upper && !ok:
-		r.maybe = append(r.maybe, h)
 	}
 }
 

@@ -59,6 +59,18 @@ func (t *table) side(pair int, right bool, list []string) {
 	}
 }
 
+// known returns what a word in small letters is compared by.
+func (t *table) known(w string) string {
+	if s, ok := t.same[w]; ok {
+		return s
+	}
+	short := stem(w)
+	if s, ok := t.same[short]; ok {
+		return s
+	}
+	return short
+}
+
 // endings are what is cut of English words, and most others, the longest first.
 var endings = []string{"ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion", "ies", "ers", "ed", "es", "er", "ly", "en", "s", "e", "y"}
 
