@@ -33,6 +33,7 @@ func defaults() map[string]string {
 		"mind.cost_per_day":   strconv.FormatFloat(MindDollars, 'f', -1, 64),
 		"mind.quiet":          string(MindQuiet),
 		"mind.night":          string(MindNight),
+		"mind.web":            "false",
 		"mind.feed":           "true",
 	}
 }

@@ -19,6 +19,7 @@ type Mind struct {
 	Night        Hours            `toml:"night"`          // when it rests; [MindNight]
 	Feed         *bool            `toml:"feed"`           // conversations and sessions are told what is on its mind; yes if nil
 	Roles        string           `toml:"roles"`          // folder with roles as Markdown; see [Config.MindRoles]
+	Web          bool             `toml:"web"`            // roles may have something looked up in the web
 	Models       map[string]Chain `toml:"models"`         // by role, and "escalation" for decisions
 	Sensors      Sensors          `toml:"sensors"`
 	Notify       Notify           `toml:"notify"`

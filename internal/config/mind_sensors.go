@@ -121,6 +121,7 @@ func mindKeys() []Key {
 		{"mind.night", "hours in which it rests, like 00:00-06:00; off is never", hours},
 		{"mind.feed", "tell conversations and sessions what is on its mind: true or false", boolean},
 		{"mind.roles", "folder with roles as Markdown", text},
+		{"mind.web", "roles may have a few words looked up in the web: true or false", boolean},
 		{"mind.models.*", "the model of a role, such as watcher, or of escalation", chain},
 		{"mind.notify.desktop", "tell by a notification of the desktop: true or false", boolean},
 	}
