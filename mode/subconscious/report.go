@@ -13,6 +13,7 @@ type Report struct {
 	Hints    map[string]string `json:"hints,omitempty"`    // by role
 	Escalate string            `json:"escalate,omitempty"` // why its findings deserve the user's attention now, or ""
 	Journal  string            `json:"journal,omitempty"`  // a note to itself
+	LookUp   string            `json:"look_up,omitempty"`  // a few words that it wants looked up
 	Unaided  bool              `json:"without_model,omitempty"`
 
 	// Untrusted says that whoever found this had been shown what strangers wrote, so

@@ -18,6 +18,7 @@ type Role struct {
 	Category Category            // that its findings go to, unless their type says otherwise
 	Types    map[string]Category // by type of finding
 	Every    time.Duration       // its own pace: it is run that often though nothing is new; zero: never
+	Looks    Looks               // where what it wants looked up is looked up
 	Unaided  bool                // it has no model: rules find what they can
 }
 
@@ -37,11 +38,15 @@ func sensorKind(sensor string) string {
 }
 
 // Sees reports whether a role is shown an observation. What users or conversations were
-// told by the subconscious is shown to none: it would find itself.
+// told by the subconscious is shown to none: it would find itself. What was looked up is
+// shown to the role that wanted it.
 func (r Role) Sees(o ponder.Observation) bool {
 	kind := sensorKind(o.Sensor)
-	if kind == deliverySensor || kind == Name {
+	switch kind {
+	case deliverySensor, Name:
 		return false
+	case LookUpKind:
+		return o.Sensor == LookUpSensor(r.Name)
 	}
 	for _, reads := range r.Reads {
 		if reads == readsAll || reads == kind || reads == o.Sensor || reads == readsDue && !o.Due.IsZero() {
@@ -83,19 +88,19 @@ func DefaultRoles() []Role {
 		{
 			Name: librarian, Doc: "Memory and conversations: what returns, what was forgotten, what belongs together, what has gone quiet.",
 			Prompt: librarianPrompt, Category: Patterns,
-			Reads: []string{"own"},
+			Reads: []string{"own"}, Looks: LooksMemory,
 			Types: map[string]Category{"pattern": Patterns, "forgotten": ActiveThreads, "connection": Patterns, "stale": ActiveThreads},
 		},
 		{
 			Name: oracle, Doc: "What is coming: the calendar, deadlines, and what patterns lead to.",
 			Prompt: oraclePrompt, Category: ActiveThreads,
-			Reads: []string{"calendar", readsDue},
+			Reads: []string{"calendar", readsDue}, Looks: LooksMemory,
 			Types: map[string]Category{"upcoming": ActiveThreads, "preparation": ActiveThreads, "risk": ActiveThreads},
 		},
 		{
 			Name: dreamer, Doc: "Everything: unexpected connections, ideas, questions, challenges.",
 			Prompt: dreamerPrompt, Category: Hunches,
-			Reads: []string{readsAll},
+			Reads: []string{readsAll}, Looks: LooksWeb,
 			Types: map[string]Category{"idea": Hunches, "connection": Hunches, "question": Hunches, "challenge": Hunches},
 		},
 	}

@@ -89,6 +89,9 @@ type Aside struct {
 	Next    int                  `json:"next_entry,omitempty"` // number of the next entry
 
 	Exposure Exposure `json:"exposure,omitzero"` // what of strangers roles were shown
+
+	Wanted []Want  `json:"wanted,omitempty"` // of the last hour, the newest last, at most 8
+	Asked  []Asked `json:"asked,omitempty"`  // of the last day, at most 200
 }
 
 // An About is what is known of an entry beside what is shown.
