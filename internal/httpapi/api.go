@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder"
 	"ponder/internal/access"
@@ -56,8 +55,8 @@ type api struct {
 func New(ctx context.Context, c Config) http.Handler {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	mux := http.NewServeMux()
-	a := &api{Config: c, huma: humago.New(mux, settings(c.Version)), views: newViews(c.Store), gone: ctx}
-	a.thinking(mux)
+	a := &api{Config: c, huma: huma.NewAPI(settings(c.Version), adapter{mux}), views: newViews(c.Store), gone: ctx}
+	a.thinking()
 	a.health(mux)
 	for pattern, h := range c.More {
 		mux.Handle(pattern, h)
@@ -73,7 +72,9 @@ func New(ctx context.Context, c Config) http.Handler {
 func settings(version string) huma.Config {
 	cfg := huma.DefaultConfig("Ponder", version)
 	cfg.CreateHooks = nil // which would add $schema to all bodies
-	cfg.DocsPath, cfg.SchemasPath = "", ""
+	cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = "", "", ""
+	cfg.Transformers = []huma.Transformer{plainly}
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer"}}
 	cfg.Info.Description = "Deliberate thinking for language models: sessions, research, conversations, memory and a subconscious, on one durable log."
 	return cfg
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"ponder"
 	"ponder/internal/access"
@@ -48,8 +49,9 @@ func (d *desk) ask(token, method, path, body string) (int, string) {
 
 func (d *desk) begin(t *testing.T, id ponder.ThreadID, owner string) {
 	t.Helper()
-	err := d.store.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner, Title: "Why?"},
-		ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Input: "Why do large projects run late?"}})
+	longAgo := time.Now().Add(-time.Hour)
+	err := d.store.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner, Title: "Why?", Created: longAgo},
+		ponder.Event{Time: longAgo, Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Input: "Why do large projects run late?"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,7 @@ type Start struct {
 	Persona  string // of research
 	Rounds   int    // of research; zero: as configured
 	Context  string // of research: what was said before in the conversation
+	Cause    string // of the run_started: what tells the request from another one of the same id
 }
 
 // A Fork is where a thread goes another way, and how.

@@ -3,7 +3,10 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,18 +22,27 @@ type Session struct {
 	Interrupted bool   `json:"interrupted,omitempty"` // no process holds it, though nobody paused it
 }
 
+// restTime is how long nobody holds a session until it is taken to be interrupted: what
+// was begun a moment ago is taken up in the next.
+const restTime = ponder.DeadAfter
+
 // sessionOf returns a copy of a session. One that no process holds does not think: it is paused,
 // whatever its log says.
-func sessionOf(info ponder.Info, v session.View) Session {
+func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	s := Session{Session: v.Session, Title: info.Title}
 	s.Confidence, s.Progress.Foci, s.Usage.Models = slices.Clone(s.Confidence), slices.Clone(s.Progress.Foci), slices.Clone(s.Usage.Models)
 	if s.ID == "" { // nothing has been started on the thread
 		s.ID, s.Question, s.Status, s.Created = info.ID, info.Title, info.Status, &info.Created
 	}
-	if info.Status == ponder.Thinking && !info.Held {
+	if interrupted(info, now) {
 		s.Status, s.Interrupted = ponder.Paused, true
 	}
 	return s
+}
+
+// interrupted reports whether nobody works on a thread that nobody has paused.
+func interrupted(info ponder.Info, now time.Time) bool {
+	return info.Status == ponder.Thinking && !info.Held && now.Sub(info.Updated) > restTime
 }
 
 // A oneSession is the answer to questions about a session.
@@ -42,28 +54,126 @@ type oneSession struct {
 }
 
 type sessionPath struct {
-	ID string `path:"id" doc:"the id of the session"`
+	ID string `path:"id" maxLength:"200" doc:"the id of the session"`
 }
 
 // thinking adds the routes of sessions.
-func (a *api) thinking(*http.ServeMux) {
-	huma.Register(a.huma, huma.Operation{
-		OperationID: "get-session", Method: http.MethodGet, Path: "/api/thinking/{id}", Summary: "A session as it stands", Tags: []string{"sessions"},
-	}, a.getSession)
+func (a *api) thinking() {
+	const one = "/api/thinking/{id}"
+	read, think := access.Read, access.Think
+	get := func(path, id, summary string, errs ...int) huma.Operation {
+		return a.operation(read, http.MethodGet, path, id, summary, tagSessions, errs...)
+	}
+	post := func(path, id, summary string, errs ...int) huma.Operation {
+		return a.operation(think, http.MethodPost, path, id, summary, tagSessions, errs...)
+	}
+	huma.Register(a.huma, get("/api/thinking/", "list-sessions", "Sessions, the newest first"), a.listSessions)
+	huma.Register(a.huma, post("/api/thinking/start", "start-session", "Think about a question", http.StatusBadRequest, http.StatusConflict), a.startSession)
+	huma.Register(a.huma, get(one, "get-session", "A session as it stands", http.StatusNotFound), a.getSession)
+	huma.Register(a.huma, get(one+"/questions", "list-questions", "The questions that came up", http.StatusNotFound), a.getQuestions)
+	huma.Register(a.huma, get(one+"/syntheses", "list-syntheses", "What it has come to, again and again", http.StatusNotFound), a.getSyntheses)
+	huma.Register(a.huma, get(one+"/stats", "get-session-stats", "Counts of a session", http.StatusNotFound), a.getStats)
+	huma.Register(a.huma, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 
-func (a *api) getSession(ctx context.Context, in *sessionPath) (*oneSession, error) {
-	if err := may(ctx, access.Read); err != nil {
+// see returns a session of whoever asks, as it is now.
+func (a *api) see(ctx context.Context, id string) (s Session, err error) {
+	info, err := a.owned(ctx, id, ponder.KindSession)
+	if err != nil {
+		return s, err
+	}
+	return s, a.look(ctx, info, func(v session.View) { s = sessionOf(info, v, a.views.now()) })
+}
+
+// look calls show with what a session has come to. See [views.look].
+func (a *api) look(ctx context.Context, info ponder.Info, show func(session.View)) error {
+	if err := a.views.look(ctx, info, show); err != nil {
+		return a.failed(err)
+	}
+	return nil
+}
+
+func (a *api) getSession(ctx context.Context, in *sessionPath) (out *oneSession, err error) {
+	out = &oneSession{}
+	out.Body.Success = true
+	out.Body.Session, err = a.see(ctx, in.ID)
+	return out, err
+}
+
+type listSessions struct {
+	page
+	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
+}
+
+type manySessions struct {
+	Link string `header:"Link" doc:"where the next page is"`
+	Body struct {
+		Success  bool      `json:"success"`
+		Count    int       `json:"session_count"`
+		Sessions []Session `json:"sessions"`
+		Next     string    `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+	}
+}
+
+func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions, error) {
+	now := a.views.now()
+	f, want := ponder.Filter{Kind: ponder.KindSession, Status: in.Status}, func(ponder.Info) bool { return true }
+	switch in.Status {
+	case "":
+		want = nil
+	case ponder.Thinking: // of which some are interrupted, which is paused to whoever asks
+		want = func(info ponder.Info) bool { return !interrupted(info, now) }
+	case ponder.Paused:
+		f.Status = ""
+		want = func(info ponder.Info) bool { return info.Status == ponder.Paused || interrupted(info, now) }
+	}
+	list, next, err := a.list(ctx, in.page, f, want)
+	if err != nil {
 		return nil, err
 	}
+	out := &manySessions{}
+	out.Body.Success, out.Body.Sessions, out.Body.Next = true, []Session{}, next
+	for _, info := range list {
+		err := a.views.look(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
+		if gone(err) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return nil, a.failed(err)
+		}
+	}
+	out.Body.Count = len(out.Body.Sessions)
+	out.Link = linkTo("/api/thinking/", url.Values{"status": {string(in.Status)}, "limit": {strconv.Itoa(in.Limit)}}, next)
+	return out, nil
+}
+
+// deleted is the answer to what erases.
+type deleted struct {
+	Body struct {
+		Success bool            `json:"success"`
+		ID      ponder.ThreadID `json:"session_id"`
+		Message string          `json:"message"`
+	}
+}
+
+func (a *api) deleteSession(ctx context.Context, in *sessionPath) (*deleted, error) {
 	info, err := a.owned(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
-	out := &oneSession{}
-	out.Body.Success = true
-	if err := a.views.look(ctx, info, func(v session.View) { out.Body.Session = sessionOf(info, v) }); err != nil {
-		return nil, a.failed(err)
+	if err := a.remove(ctx, info); err != nil {
+		return nil, err
 	}
+	out := &deleted{}
+	out.Body.Success, out.Body.ID, out.Body.Message = true, info.ID, "the session and all that belongs to it is erased"
 	return out, nil
+}
+
+// remove erases a thread.
+func (a *api) remove(ctx context.Context, info ponder.Info) error {
+	if err := a.Service.Remove(ctx, info.ID); err != nil {
+		return a.failed(err)
+	}
+	a.views.drop(info.ID)
+	return nil
 }

@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"ponder/internal/access"
+)
+
+// bodyTime is how long the body of a request may take to arrive.
+const bodyTime = 30 * time.Second
+
+// An adapter has the operations of huma on a mux. It reads bodies itself: what is wrong
+// with one is the caller's error, and the time that is given to it must not end a stream
+// that comes after it.
+type adapter struct{ mux *http.ServeMux }
+
+// ServeHTTP implements [huma.Adapter].
+func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+// Handle implements [huma.Adapter]. A path is the same with a slash at its end.
+func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
+	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		if op.RequestBody != nil && !readBody(w, r) {
+			return
+		}
+		handler(humago.NewContext(op, r, w))
+	}
+	pattern := strings.ToUpper(op.Method) + " " + strings.TrimSuffix(op.Path, "/")
+	a.mux.HandleFunc(pattern, serve)
+	a.mux.HandleFunc(pattern+"/{$}", serve)
+}
+
+// readBody takes in the body of a request, or answers what is wrong with it.
+func readBody(w http.ResponseWriter, r *http.Request) bool {
+	ctl := http.NewResponseController(w)
+	_ = ctl.SetReadDeadline(time.Now().Add(bodyTime)) // what cannot do that is no connection
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	_ = ctl.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		problem(w, http.StatusRequestEntityTooLarge, "the body has more than "+strconv.FormatInt(large.Limit, 10)+" bytes")
+	case err != nil:
+		problem(w, http.StatusBadRequest, "the body of the request did not arrive as a whole")
+	default:
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return err == nil
+}
+
+// Groups of routes.
+const (
+	tagSessions = "sessions"
+	tagThreads  = "threads"
+)
+
+// operation returns an operation that needs a scope, with the errors that it may answer
+// beside those that all may.
+func (a *api) operation(scope access.Scope, method, path, id, summary, tag string, errs ...int) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
+		Security:    []map[string][]string{{bearer: {}}},
+		Errors:      append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, errs...),
+		Middlewares: huma.Middlewares{a.needs(scope)},
+	}
+}
+
+// bearer is the name of how callers show who they are.
+const bearer = "token"
+
+// needs lets only callers on that may do what a scope is for.
+func (a *api) needs(scope access.Scope) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if !access.CallerOf(ctx.Context()).May(scope) {
+			_, w := humago.Unwrap(ctx)
+			problem(w, http.StatusForbidden, "this token is not for that: it needs the scope "+string(scope))
+			return
+		}
+		next(ctx)
+	}
+}
+
+// Bounds of what a problem document repeats of a request.
+const (
+	maxEchoed = 200 // bytes of a value
+	maxWrong  = 50  // violations
+)
+
+// plainly is a transformer of huma: problem documents say in their detail what is wrong
+// first, and repeat little of what was sent.
+func plainly(_ huma.Context, _ string, v any) (any, error) {
+	doc, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	short := *doc
+	short.Errors = nil
+	for _, e := range doc.Errors[:min(len(doc.Errors), maxWrong)] {
+		one := *e
+		one.Location, one.Message = clip(one.Location, maxEchoed), clip(one.Message, maxEchoed)
+		if one.Value = echoed(one.Value); one.Location == "body" {
+			one.Value = nil
+		}
+		short.Errors = append(short.Errors, &one)
+	}
+	if n := len(short.Errors); n > 0 && short.Detail == "validation failed" {
+		first := short.Errors[0]
+		short.Detail = cmp.Or(first.Location, "the request") + ": " + first.Message
+		if n > 1 {
+			short.Detail += ", and " + strconv.Itoa(len(doc.Errors)-1) + " more: see errors"
+		}
+	}
+	return &short, nil
+}
+
+// echoed returns a value that was sent, or nil if it is long.
+func echoed(v any) any {
+	switch v := v.(type) {
+	case nil, bool, float64, int, int64:
+		return v
+	case string:
+		return clip(v, maxEchoed)
+	}
+	return nil
+}
+
+// write answers with JSON where a handler may also answer with a stream.
+func (a *api) write(ctx huma.Context, status int, body any) {
+	ctx.SetHeader("Content-Type", "application/json")
+	ctx.SetStatus(status)
+	if err := a.huma.Marshal(ctx.BodyWriter(), "application/json", body); err != nil {
+		a.Logger.Debug("a reader has gone away", "error", err)
+	}
+}
