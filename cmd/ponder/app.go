@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,18 @@ type app struct {
 	brake *brake
 
 	cfg     *config.Config       // see config
-	lineups map[string]*lineup   // see lineup
+	lineups *lineups             // see lineup
 	known   *session.Calibration // see calibration
+
+	user string // owner of what is thought and remembered; see who
+	lent lender // of libraries, if they are shared
 }
+
+// owner owns what is thought and remembered, as long as one user has the database.
+const owner = "local"
+
+// who returns the owner of what the command deals with.
+func (a *app) who() string { return cmp.Or(a.user, owner) }
 
 // source says where the configuration is.
 func (a *app) source() config.Source {

@@ -86,8 +86,8 @@ const maxJudged = 5000
 
 // allResolved returns the sessions of the owner whose outcome is known. What
 // several threads have in common, as forks do, counts once.
-func allResolved(ctx context.Context, store ponder.Store) ([]resolved, error) {
-	threads, err := store.List(ctx, ponder.Filter{Kind: ponder.KindSession, Owner: owner, Limit: maxJudged})
+func allResolved(ctx context.Context, store ponder.Store, who string) ([]resolved, error) {
+	threads, err := store.List(ctx, ponder.Filter{Kind: ponder.KindSession, Owner: who, Limit: maxJudged})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
@@ -125,7 +125,7 @@ func (a *app) calibration(ctx context.Context, store ponder.Store) session.Calib
 	if a.known != nil {
 		return *a.known
 	}
-	list, err := allResolved(ctx, store)
+	list, err := allResolved(ctx, store, a.who())
 	if err != nil {
 		slog.Warn("confidences cannot be calibrated", "error", err)
 	}

@@ -107,7 +107,7 @@ func TestForksCountOnce(t *testing.T) {
 		copied = append(copied, ev)
 	}
 	create(t, store, "thr_2", copied...)
-	list, err := allResolved(t.Context(), store)
+	list, err := allResolved(t.Context(), store, owner)
 	if err != nil || len(list) != 1 {
 		t.Errorf("%d cases, %v", len(list), err)
 	}

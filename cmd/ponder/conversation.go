@@ -47,7 +47,7 @@ type rest struct {
 // it, and the store after it.
 func (a *app) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t talking) (*conversation, error) {
 	c := &conversation{app: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
-	c.pieces.bell = make(chan struct{}, 1)
+	c.pieces.bell, c.mind.owner = make(chan struct{}, 1), a.who()
 	return c, c.open(ctx)
 }
 
@@ -104,7 +104,7 @@ func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Ev
 		return c.store.Append(ctx, c.id, 0, inputs...)
 	}
 	thread := ponder.Thread{
-		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: owner,
+		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: c.who(),
 		Created: time.Now(), Model: c.talking.name,
 	}
 	if err := c.store.Create(ctx, thread, inputs...); err != nil {

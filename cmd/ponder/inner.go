@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,7 @@ type innerStore interface {
 // it. It reads the thread only as far as that has grown. Without such a thread it costs
 // a look whether there is one.
 type undercurrent struct {
+	owner    string // the user, if empty
 	at, kept ponder.Seq
 	folded   innerFolded
 	state    subconscious.State // of folded and after
@@ -86,18 +88,23 @@ func (e untold) observation() ponder.Event {
 	}}
 }
 
+// thread returns the id of the thread that it is of.
+func (u *undercurrent) thread() ponder.ThreadID {
+	return subconscious.ThreadOf(cmp.Or(u.owner, owner))
+}
+
 // read brings it up to date.
 func (u *undercurrent) read(ctx context.Context, store innerStore) error {
-	thread := subconscious.ThreadOf(owner)
+	thread := u.thread()
 	info, err := store.Thread(ctx, thread)
 	switch {
 	case errors.Is(err, ponder.ErrNoThread):
-		*u = undercurrent{}
+		*u = undercurrent{owner: u.owner}
 		return nil
 	case err != nil:
 		return err
 	case info.Head < u.at:
-		*u = undercurrent{}
+		*u = undercurrent{owner: u.owner}
 	}
 	if u.at == 0 && info.Head > 0 {
 		if err := u.load(ctx, store, info); err != nil {
@@ -146,7 +153,7 @@ func (u *undercurrent) keep(ctx context.Context, store ponder.Checkpoints) {
 		f.State = js
 	}
 	js, err := json.Marshal(f)
-	if err == nil && store.SaveCheckpoint(ctx, subconscious.ThreadOf(owner), innerFold, innerVersion, u.at, js) == nil {
+	if err == nil && store.SaveCheckpoint(ctx, u.thread(), innerFold, innerVersion, u.at, js) == nil {
 		u.kept = u.at
 	}
 }
@@ -238,7 +245,7 @@ func (u *undercurrent) raise(ctx context.Context, store innerStore, in ponder.Th
 			continue
 		}
 		e.Thread, e.Tries = in, e.Tries+1
-		err := tell(ctx, store, e, "delivery:conversation:"+strconv.Itoa(e.Tries)+":sending:"+e.ID, tellingSensor, toldSending)
+		err := u.tell(ctx, store, e, "delivery:conversation:"+strconv.Itoa(e.Tries)+":sending:"+e.ID, tellingSensor, toldSending)
 		switch {
 		case errors.Is(err, ponder.ErrTaken): // another conversation tells it
 		case err != nil:
@@ -272,7 +279,7 @@ func (u *undercurrent) settled(e untold) bool {
 
 // told notes that a conversation has an escalation in its log.
 func (u *undercurrent) told(ctx context.Context, store ponder.Log, e untold) error {
-	err := tell(ctx, store, e, "delivery:conversation:1:sent:"+e.ID, subconscious.Delivery, toldChannel)
+	err := u.tell(ctx, store, e, "delivery:conversation:1:sent:"+e.ID, subconscious.Delivery, toldChannel)
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil
 	}
@@ -280,8 +287,8 @@ func (u *undercurrent) told(ctx context.Context, store ponder.Log, e untold) err
 }
 
 // tell notes how far the telling of an escalation is.
-func tell(ctx context.Context, store ponder.Log, e untold, cause, sensor, state string) error {
-	_, err := store.Append(ctx, subconscious.ThreadOf(owner), 0, ponder.Event{Internal: true, Cause: cause, Body: ponder.Observation{
+func (u *undercurrent) tell(ctx context.Context, store ponder.Log, e untold, cause, sensor, state string) error {
+	_, err := store.Append(ctx, u.thread(), 0, ponder.Event{Internal: true, Cause: cause, Body: ponder.Observation{
 		Sensor: sensor, Subject: e.ID, State: state, Source: string(e.Thread),
 	}})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
@@ -326,8 +333,8 @@ func (c *conversation) noteTold(ctx context.Context) {
 // innerOf returns what stands after the start of a session on a question of what is on
 // the owner's mind. What strangers wrote of is no part of it: a session concludes, asks
 // the web, and is believed.
-func innerOf(ctx context.Context, store innerStore, question string) []ponder.Event {
-	u := undercurrent{}
+func innerOf(ctx context.Context, store innerStore, who, question string) []ponder.Event {
+	u := undercurrent{owner: who}
 	if err := u.read(ctx, store); err != nil {
 		slog.Warn("the subconscious is not handed on", "error", err)
 		return nil

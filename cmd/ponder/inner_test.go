@@ -80,7 +80,7 @@ func TestInnerBackground(t *testing.T) {
 	if got := contents(u.background("What did Anna want?", "thr_A", true, now)); got != "e1 e2" {
 		t.Errorf("a conversation is told of %q", got)
 	}
-	if got := contents(innerOf(t.Context(), store, "What did Anna want?")); got != "e1" {
+	if got := contents(innerOf(t.Context(), store, owner, "What did Anna want?")); got != "e1" {
 		t.Errorf("a session is told of %q", got)
 	}
 	if got := u.background("How high is the sky?", "thr_A", true, now); len(got) > 0 {
@@ -89,7 +89,7 @@ func TestInnerBackground(t *testing.T) {
 	if got := u.background("What did Anna want?", "thr_A", true, now.Add(time.Hour)); len(got) > 0 {
 		t.Errorf("of what has faded it is told of %v", got)
 	}
-	if n := len(innerOf(t.Context(), store, "")); n > 0 {
+	if n := len(innerOf(t.Context(), store, owner, "")); n > 0 {
 		t.Errorf("of nothing it is told %d things", n)
 	}
 }

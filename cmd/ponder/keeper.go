@@ -46,7 +46,7 @@ func (k *keeper) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.shelf != nil {
-		k.shelf.Library.Close()
+		k.shelf.done()
 		k.shelf = nil
 	}
 }

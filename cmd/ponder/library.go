@@ -22,10 +22,22 @@ type shelf struct {
 	*recall.Library
 	archive *archive.Archive
 	store   *sqlite.Store
+	back    func() error // gives it back, if others use it too
 }
 
+// A lender lends a shelf that others use too. Who borrows it gives it back with done.
+type lender func(context.Context) (*shelf, error)
+
 // close closes the shelf and the database with it.
-func (s *shelf) close() error { return errors.Join(s.Library.Close(), s.store.Close()) }
+func (s *shelf) close() error { return errors.Join(s.done(), s.store.Close()) }
+
+// done ends the use of the shelf. The database stays open.
+func (s *shelf) done() error {
+	if s.back != nil {
+		return s.back()
+	}
+	return s.Library.Close()
+}
 
 // shelf opens the library to write to it. The caller closes it.
 func (a *app) shelf(ctx context.Context) (*shelf, error) {
@@ -61,8 +73,12 @@ func (a *app) shelfToRead(ctx context.Context) (*shelf, error) {
 	return s, nil
 }
 
-// shelfIn opens the library of a database.
+// shelfIn opens the library of a database, or borrows it where that is shared. Who uses
+// it ends that with done.
 func (a *app) shelfIn(ctx context.Context, store *sqlite.Store) (*shelf, error) {
+	if a.lent != nil {
+		return a.lent(ctx)
+	}
 	l, err := a.lineup(ctx, "")
 	if err != nil {
 		return nil, err
@@ -72,13 +88,13 @@ func (a *app) shelfIn(ctx context.Context, store *sqlite.Store) (*shelf, error) 
 		return nil, err
 	}
 	lib, err := recall.Open(ctx, recall.Config{
-		DB: store.SQL(), Archive: originals, Embedder: l.embedder(), Owner: owner,
+		DB: store.SQL(), Archive: originals, Embedder: l.embedder(), Owner: a.who(),
 		Earlier: func(model string) vector.Embedder { return l.embedderOf(model) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &shelf{lib, originals, store}, nil
+	return &shelf{lib, originals, store, nil}, nil
 }
 
 // embedder returns what makes vectors, or one that makes none. What is remembered

@@ -26,15 +26,40 @@ import (
 )
 
 // A lineup is the models of a command: which each role has, and how to reach
-// them.
+// them. It is not changed once it is made.
 type lineup struct {
-	cfg     *config.Config
+	*exchange
 	choices config.Choices
 	prices  llm.Prices
+}
+
+// An exchange has the providers, so that all lineups together ask one of them no more at
+// a time than it allows. It is safe for concurrent use.
+type exchange struct {
+	cfg *config.Config
 
 	mu        sync.Mutex
 	providers map[string]provider
 }
+
+// Lineups are those that were found, by the model that the user named. They are safe for
+// concurrent use.
+type lineups struct {
+	life time.Duration // of one, after which it is found anew; zero: as long as the process
+
+	mu       sync.Mutex
+	list     map[string]dated
+	exchange *exchange
+}
+
+// A dated lineup was found at a time.
+type dated struct {
+	*lineup
+	at time.Time
+}
+
+// maxLineups is how many are kept of models that users name.
+const maxLineups = 100
 
 // A provider is one that can be asked.
 type provider struct {
@@ -47,31 +72,41 @@ type provider struct {
 // lineup finds out which models there are, once. A model that the user named goes
 // before all that is configured.
 func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
-	if l := a.lineups[model]; l != nil {
-		return l, nil
-	}
-	l, err := a.findLineup(ctx, model)
-	if err == nil {
-		if a.lineups == nil {
-			a.lineups = make(map[string]*lineup)
-		}
-		a.lineups[model] = l
-	}
-	return l, err
-}
-
-func (a *app) findLineup(ctx context.Context, model string) (*lineup, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
 	}
-	prices, err := a.prices(cfg)
+	if a.lineups == nil {
+		a.lineups = &lineups{}
+	}
+	all := a.lineups
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if l, ok := all.list[model]; ok && (all.life == 0 || time.Since(l.at) < all.life) {
+		return l.lineup, nil
+	}
+	if all.exchange == nil {
+		all.exchange = &exchange{cfg: cfg, providers: make(map[string]provider)}
+	}
+	l, err := a.findLineup(ctx, model, all.exchange)
 	if err != nil {
 		return nil, err
 	}
-	l := &lineup{cfg: cfg, prices: prices, providers: make(map[string]provider)}
+	if all.list == nil || len(all.list) >= maxLineups {
+		all.list = make(map[string]dated)
+	}
+	all.list[model] = dated{l, time.Now()}
+	return l, nil
+}
+
+func (a *app) findLineup(ctx context.Context, model string, x *exchange) (*lineup, error) {
+	prices, err := a.prices(x.cfg)
+	if err != nil {
+		return nil, err
+	}
+	l := &lineup{exchange: x, prices: prices}
 	if model == "" {
-		l.choices = cfg.Resolve(ctx, http.DefaultClient)
+		l.choices = x.cfg.Resolve(ctx, http.DefaultClient)
 		return l, nil
 	}
 	if _, _, err := config.SplitModel(model); err != nil {
@@ -85,19 +120,19 @@ func (a *app) findLineup(ctx context.Context, model string) (*lineup, error) {
 func (l *lineup) none() bool { return l.choices.Of(ponder.Slow).Models == nil }
 
 // provider returns the provider of a name, always the same.
-func (l *lineup) provider(name string) (provider, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p, ok := l.providers[name]; ok {
+func (x *exchange) provider(name string) (provider, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if p, ok := x.providers[name]; ok {
 		return p, nil
 	}
-	c, err := l.cfg.Provider(name)
+	c, err := x.cfg.Provider(name)
 	if err != nil {
 		return provider{}, err
 	}
 	p := provider{check: dial(c), base: c.BaseURL, local: c.Type == "ollama"}
 	p.Provider = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent}).Provider(p.check)
-	l.providers[name] = p
+	x.providers[name] = p
 	return p, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,9 +93,9 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 	defer store.Close()
 	var inner []ponder.Event
 	if cfg.Mind.Feeds() && !f.noMemory && !unaided && opts.Persona.Name == "" {
-		inner = innerOf(ctx, store, question)
+		inner = innerOf(ctx, store, a.who(), question)
 	}
-	id, err := beginResearch(ctx, store, question, f.title, p.name, budget, researchStart{opts, f.wanted()}, inner...)
+	id, err := beginResearch(ctx, store, ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question, budget, researchStart{opts, f.wanted()}, inner...)
 	if err != nil {
 		return err
 	}
@@ -129,24 +128,14 @@ type researchStart struct {
 
 // beginResearch makes the thread of a research, with its question, and what is on the
 // owner's mind.
-func beginResearch(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, start researchStart, inner ...ponder.Event) (ponder.ThreadID, error) {
+func beginResearch(ctx context.Context, store ponder.Threads, thread ponder.Thread, question string, budget ponder.Budget, start researchStart, inner ...ponder.Event) (ponder.ThreadID, error) {
 	js, err := json.Marshal(start)
 	if err != nil {
 		return "", fmt.Errorf("begin research: %w", err)
 	}
-	if title == "" {
-		title = question
-	}
-	thread := ponder.Thread{
-		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindResearch, Title: clip(oneLine(title), maxTitle), Owner: owner,
-		Created: time.Now(), Model: model,
-	}
+	thread.Kind = ponder.KindResearch
 	run := ponder.RunStarted{Input: question, Mode: research.Name, Version: research.New().Version, Budget: budget, Options: js}
-	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: run}
-	if err := store.Create(ctx, thread, append([]ponder.Event{first}, inner...)...); err != nil {
-		return "", fmt.Errorf("begin research: %w", err)
-	}
-	return thread.ID, nil
+	return beginThread(ctx, store, thread, run, inner...)
 }
 
 // researchHere researches in this process, shows it, and writes the report.

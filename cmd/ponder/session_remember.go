@@ -32,7 +32,7 @@ func (w *viewing) keepSession(ctx context.Context, store *sqlite.Store, s sessio
 	if err != nil {
 		return err
 	}
-	defer shelf.Library.Close()
+	defer shelf.done()
 	it := recall.Item{
 		Kind: recall.KindThread, Title: clip(oneLine(s.Question), maxTitle), Text: s.Question + "\n\n" + s.Final,
 		Source: threadSource, ExternalID: string(w.id),

@@ -72,7 +72,7 @@ func (a *app) sessionResolve(ctx context.Context, name, word, note string) error
 
 // nowStandsAt says what was recorded, and how things stand with it.
 func (a *app) nowStandsAt(ctx context.Context, store ponder.Store, s session.Session, outcome *float64, note string) error {
-	list, err := allResolved(ctx, store)
+	list, err := allResolved(ctx, store, a.who())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func sightOf(s session.Session) sight {
 // tools returns the tools that look, and what to close when they are not used any
 // more.
 func (a *app) tools(ctx context.Context, store *sqlite.Store, what sight) ([]ponder.Tool, func(), error) {
-	list := []ponder.Tool{thread.New(store, owner), thread.NewRead(store, deep.Name)}
+	list := []ponder.Tool{thread.New(store, a.who()), thread.NewRead(store, deep.Name)}
 	end := func() {}
 	looks := knowledge.Options{Roots: what.docs}
 	if what.memory {
@@ -51,7 +51,7 @@ func (a *app) tools(ctx context.Context, store *sqlite.Store, what sight) ([]pon
 		if err != nil {
 			return nil, nil, err
 		}
-		looks.Library, end = known{s.Library}, func() { s.Library.Close() }
+		looks.Library, end = known{s.Library}, func() { s.done() }
 		if what.researches {
 			list = append(list, memory.New(memory.Options{Context: s.Library.PersonaContext, Persona: what.persona})...)
 		}

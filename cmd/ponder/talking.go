@@ -196,7 +196,7 @@ func (a *app) talkers(ctx context.Context, model string) (*lineup, error) {
 		return nil, err
 	}
 	if model != "" {
-		l.choices = l.cfg.Talking(model, "--model")
+		l = &lineup{l.exchange, l.cfg.Talking(model, "--model"), l.prices}
 	}
 	return l, nil
 }

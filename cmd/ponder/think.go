@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,9 +117,9 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	defer store.Close()
 	var inner []ponder.Event
 	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
-		inner = innerOf(ctx, store, question)
+		inner = innerOf(ctx, store, a.who(), question)
 	}
-	id, err := begin(ctx, store, question, f.title, p.name, budget, opts, inner...)
+	id, err := begin(ctx, store, ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question, budget, opts, inner...)
 	if err != nil {
 		return err
 	}
@@ -135,30 +136,32 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 }
 
 // begin makes the thread of a session, with its question, and what is on the owner's mind.
-func begin(ctx context.Context, store ponder.Threads, question, title, model string, budget ponder.Budget, opts session.Options, inner ...ponder.Event) (ponder.ThreadID, error) {
+func begin(ctx context.Context, store ponder.Threads, thread ponder.Thread, question string, budget ponder.Budget, opts session.Options, inner ...ponder.Event) (ponder.ThreadID, error) {
 	js, err := json.Marshal(opts)
 	if err != nil {
 		return "", fmt.Errorf("begin a session: %w", err)
 	}
-	if title == "" {
-		title = clip(oneLine(question), maxTitle)
-	}
-	thread := ponder.Thread{
-		ID: ponder.ThreadID(ponder.NewID("thr")), Kind: ponder.KindSession, Title: clip(oneLine(title), maxTitle), Owner: owner,
-		Created: time.Now(), Model: model,
-	}
+	thread.Kind = ponder.KindSession
 	start := ponder.RunStarted{Input: question, Mode: session.Name, Version: session.New().Version, Budget: budget, Options: js}
+	return beginThread(ctx, store, thread, start, inner...)
+}
+
+// beginThread makes a thread with a run, and fills in what it is not given: an id, and a
+// title, which is the question.
+func beginThread(ctx context.Context, store ponder.Threads, thread ponder.Thread, start ponder.RunStarted, inner ...ponder.Event) (ponder.ThreadID, error) {
+	if thread.ID == "" {
+		thread.ID = ponder.ThreadID(ponder.NewID("thr"))
+	}
+	thread.Title, thread.Created = clip(oneLine(cmp.Or(thread.Title, start.Input)), maxTitle), time.Now()
 	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}
 	if err := store.Create(ctx, thread, append([]ponder.Event{first}, inner...)...); err != nil {
-		return "", fmt.Errorf("begin a session: %w", err)
+		return "", fmt.Errorf("begin a %s: %w", thread.Kind, err)
 	}
 	return thread.ID, nil
 }
 
-const (
-	maxTitle = 120     // letters
-	owner    = "local" // of all threads, as long as one user has the database
-)
+// maxTitle is how long a title is, in letters.
+const maxTitle = 120
 
 // thinkHere thinks in this process, and shows it.
 func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, what sight, internal bool) error {

@@ -109,7 +109,7 @@ func (a *app) arrival(file string, anew bool) (*arrival, error) {
 	if tr.Thread.ID == "" || anew {
 		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
 	}
-	tr.Thread.Owner = owner
+	tr.Thread.Owner = a.who()
 	read := len(tr.Events) - tr.Filled
 	tr.Events = append(tr.Events, resting(tr)...)
 	return &arrival{file: file, Transcript: tr, read: read}, nil

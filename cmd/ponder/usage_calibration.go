@@ -133,7 +133,7 @@ func (a *app) usageCalibration(ctx context.Context) error {
 	switch {
 	case err == nil:
 		defer store.Close()
-		if list, err = allResolved(ctx, store); err != nil {
+		if list, err = allResolved(ctx, store, a.who()); err != nil {
 			return err
 		}
 	case !errors.Is(err, errNothingYet):
