@@ -33,14 +33,21 @@ type (
 	Talker interface {
 		// Open makes a conversation of the id.
 		Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error
-		// Say appends a message, keyed, and has it answered.
+		// Say appends a message, keyed, and has it answered. The cause of its event is the
+		// key; ErrTaken says that there is one already.
 		Say(ctx context.Context, owner string, id ponder.ThreadID, key string, m Message) (ponder.Event, error)
 	}
 
 	// A Rememberer keeps and finds what an owner had remembered.
 	Rememberer interface {
-		Remember(ctx context.Context, owner string, m Memory) ([]Memory, error)
+		// Remember keeps all or, on an error, none, and returns them as they are kept, in
+		// their order. What says the same as something that is remembered takes its place.
+		Remember(ctx context.Context, owner string, list ...Memory) ([]Memory, error)
 		Search(ctx context.Context, owner string, q Query) ([]Hit, error)
+		// Memories returns what is remembered, what was added last first: at most q.Limit,
+		// and only what was added before the item of the id after, unless that is empty.
+		Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error)
+		// Forget returns an [Error] of the status 404 if nothing of the owner has the id.
 		Forget(ctx context.Context, owner, id string) error
 	}
 
@@ -101,8 +108,10 @@ type Fork struct {
 
 // A Conversation is how to talk.
 type Conversation struct {
-	Title string
-	Model string
+	Title   string
+	Model   string
+	NoWeb   bool   // the web is not looked into
+	Persona string // who answers
 }
 
 // A Message is what a user says.
@@ -110,6 +119,7 @@ type Message struct {
 	ponder.UserMessage
 	Deep  bool // it is to be reflected on
 	Model string
+	NoWeb bool // the web is not looked into for the answer
 }
 
 // A Memory is something to remember, or that is remembered.
