@@ -40,6 +40,7 @@ type Config struct {
 	DeepThink      DeepThink           `toml:"deep_think"`
 	Research       Research            `toml:"research"`
 	Mind           Mind                `toml:"mind"`
+	Serve          Serve               `toml:"serve"`
 
 	Search Search `toml:"-"` // from the environment alone
 	Token  Secret `toml:"-"` // that requests to a server must carry

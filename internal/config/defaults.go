@@ -35,5 +35,8 @@ func defaults() map[string]string {
 		"mind.night":          string(MindNight),
 		"mind.web":            "false",
 		"mind.feed":           "true",
+
+		"serve.listen": ServeListen,
+		"serve.mind":   "false",
 	}
 }

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Serve says how Ponder is asked by programs. What is not set is as the constants below
+// say.
+type Serve struct {
+	Listen  string           `toml:"listen"`  // host:port; [ServeListen]
+	Hosts   []string         `toml:"hosts"`   // names that it is reached by, beside those of the machine
+	Origins []string         `toml:"origins"` // of pages that may ask: "https://desk.example"
+	Mind    *bool            `toml:"mind"`    // whether the subconscious runs inside; it does not if nil
+	Tokens  map[string]Token `toml:"tokens"`  // by name
+}
+
+// What holds where nothing is set.
+const (
+	ServeListen = "127.0.0.1:8744"
+	ServeToken  = "PONDER_TOKEN" // the variable with the token of the user, which may do everything
+)
+
+// A Token lets a program in, as an owner. The token itself is in the environment, or only
+// its hash is known.
+type Token struct {
+	Env       string   `toml:"token_env"`           // the variable that has it
+	Hash      string   `toml:"hash"`                // or "sha256:" and its SHA-256 in hex
+	Owner     string   `toml:"owner"`               // whose threads and memories it is for; the name of the token if empty
+	Scopes    []string `toml:"scopes"`              // read, think, admin; read and think if empty
+	PerMinute int      `toml:"requests_per_minute"` // at most; zero is no limit
+	PerDay    int      `toml:"sessions_per_day"`    // that are begun at most; zero is no limit
+	Cost      float64  `toml:"cost_per_day"`        // US dollars at most; zero is no limit
+}
+
+// Scopes returns what a token may be for.
+func Scopes() []string { return []string{"read", "think", "admin"} }
+
+// Address returns where a server listens unless it is told otherwise.
+func (s Serve) Address() string { return cmp.Or(s.Listen, ServeListen) }
+
+// hashPrefix begins the hash of a token.
+const hashPrefix = "sha256:"
+
+// Digest returns the SHA-256 of a token, which env finds in the environment.
+func (t Token) Digest(env func(string) string) (sum [sha256.Size]byte, err error) {
+	switch {
+	case t.Env != "" && t.Hash != "":
+		return sum, errors.New("has token_env and hash: keep one of them")
+	case t.Hash != "":
+		b, err := hex.DecodeString(strings.TrimPrefix(t.Hash, hashPrefix))
+		if err != nil || len(b) != len(sum) {
+			return sum, errors.New("hash is not sha256: and 64 hexadecimal digits")
+		}
+		copy(sum[:], b)
+		return sum, nil
+	case t.Env == "":
+		return sum, errors.New("has no token: name the variable that has it with token_env, or give its hash")
+	}
+	secret := strings.TrimSpace(env(t.Env))
+	if secret == "" {
+		return sum, fmt.Errorf("token_env: %s %w: export it", t.Env, ErrNotSet)
+	}
+	return sha256.Sum256([]byte(secret)), nil
+}
+
+// TokenNames returns the names of the tokens in order.
+func (s Serve) TokenNames() []string { return slices.Sorted(maps.Keys(s.Tokens)) }
+
+// Digest returns the SHA-256 of a token of [Config.Serve].
+func (c *Config) Digest(name string) ([sha256.Size]byte, error) {
+	sum, err := c.Serve.Tokens[name].Digest(c.env)
+	if err != nil {
+		return sum, fmt.Errorf("serve.tokens.%s %w", name, err)
+	}
+	return sum, nil
+}
+
+// serveKeys are the settings of serving.
+func serveKeys() []Key {
+	const t = "serve.tokens.*."
+	return []Key{
+		{"serve.listen", "address that ponder serve listens on, such as 127.0.0.1:8744", listen},
+		{"serve.hosts", "names that the server is reached by, such as ponder.lan", hosts},
+		{"serve.origins", "pages that may ask the server, such as https://desk.example", origins},
+		{"serve.mind", "keep the subconscious going inside of ponder serve: true or false", boolean},
+		{t + "token_env", "the variable that has the token", variable},
+		{t + "hash", "sha256: and the SHA-256 of the token in hex, instead of token_env", digest},
+		{t + "owner", "whose threads and memories it is for", ownerName},
+		{t + "scopes", "what it is for: read, think, admin", scopes},
+		{t + "requests_per_minute", "requests in a minute at most", count},
+		{t + "sessions_per_day", "sessions and researches that it may begin in a day", count},
+		{t + "cost_per_day", "US dollars that what it begins may cost in a day", dollars},
+	}
+}
+
+func listen(v string) (string, error) {
+	host, port, err := net.SplitHostPort(v)
+	if err != nil || port == "" || len(host) > maxHost {
+		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8744", clip(v, 40))
+	}
+	return quote(v), nil
+}
+
+// origins reads origins of pages with commas between them.
+func origins(v string) (string, error) {
+	var list []string
+	for text := range strings.SplitSeq(v, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+			return "", fmt.Errorf("%q is no origin such as https://desk.example", clip(text, 40))
+		}
+		list = append(list, quote(u.Scheme+"://"+u.Host))
+	}
+	return "[" + strings.Join(list, ", ") + "]", nil
+}
+
+func digest(v string) (string, error) {
+	if _, err := (Token{Hash: v}).Digest(nil); err != nil {
+		return "", errors.New(`must be "sha256:" and the SHA-256 of the token in hex: printf %s "$TOKEN" | sha256sum`)
+	}
+	return quote(v), nil
+}
+
+func scopes(v string) (string, error) {
+	var list []string
+	for word := range strings.SplitSeq(v, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		if !slices.Contains(Scopes(), word) {
+			return "", fmt.Errorf("%q is none of %s", clip(word, 20), strings.Join(Scopes(), ", "))
+		}
+		list = append(list, quote(word))
+	}
+	return "[" + strings.Join(list, ", ") + "]", nil
+}
+
+// maxOwner is how long the name of an owner may be.
+const maxOwner = 64
+
+func ownerName(v string) (string, error) {
+	ok := v != "" && len(v) <= maxOwner && !strings.ContainsFunc(v, func(r rune) bool {
+		return !strings.ContainsRune("-_.@", r) && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
+	if !ok {
+		return "", fmt.Errorf("%q is no owner: letters, digits and -_.@, at most %d", clip(v, 20), maxOwner)
+	}
+	return quote(v), nil
+}
