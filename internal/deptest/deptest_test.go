@@ -91,6 +91,8 @@ var rules = []rule{
 	{packages: "internal/access"},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "mode/session", "mode/research", "internal/access", "internal/stream"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/stream", ours: []string{"."}},
+	{packages: "internal/metric", ours: []string{".", "llm"}},
+	{packages: "client", ours: []string{"."}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "claim", "same"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/heap"},

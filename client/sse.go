@@ -1,0 +1,135 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// Bounds of a stream.
+const (
+	maxLine = 16 << 20 // bytes
+	maxData = 32 << 20 // bytes of an event, of all its lines
+)
+
+// errLong is the error of a stream whose lines or events are longer than any of ponder.
+var errLong = errors.New("a line of the stream is too long")
+
+// A message is what a stream of server-sent events says at once.
+type message struct {
+	id   string // of the newest event that had one
+	name string // "message" if it has none
+	data []byte // of all its lines; valid until the next one is read
+}
+
+// An eventReader reads server-sent events as browsers do (HTML, 9.2.6).
+type eventReader struct {
+	in     *bufio.Reader
+	line   []byte
+	data   []byte
+	name   string
+	id     string
+	retry  time.Duration // that the server asks for between two connections
+	cr     bool          // the line before ended with a CR, whose LF may follow
+	begun  bool
+	isData bool
+}
+
+func newEventReader(r io.Reader) *eventReader {
+	return &eventReader{in: bufio.NewReaderSize(r, 16<<10)}
+}
+
+// next returns the next message. Comments and what has no data are left out, and so is
+// what a stream breaks off in: that is io.EOF, or the error of the reader.
+func (r *eventReader) next() (message, error) {
+	r.data, r.name, r.isData = r.data[:0], "", false
+	for {
+		line, err := r.readLine()
+		if err != nil {
+			return message{}, err
+		}
+		if len(line) > 0 {
+			if err := r.field(line); err != nil {
+				return message{}, err
+			}
+			continue
+		}
+		if r.isData {
+			m := message{id: r.id, name: r.name, data: r.data}
+			if m.name == "" {
+				m.name = "message"
+			}
+			return m, nil
+		}
+		r.name = ""
+	}
+}
+
+// field takes in a line.
+func (r *eventReader) field(line []byte) error {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		if r.isData {
+			r.data = append(r.data, '\n')
+		}
+		if r.isData = true; len(r.data)+len(value) > maxData {
+			return errLong
+		}
+		r.data = append(r.data, value...)
+	case "event":
+		r.name = string(value)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			r.id = string(value)
+		}
+	case "retry":
+		if n, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+			r.retry = time.Duration(n) * time.Millisecond
+		}
+	}
+	return nil
+}
+
+// readLine returns the next line without its end: LF, CR or both. It does not wait for
+// what may follow a CR.
+func (r *eventReader) readLine() ([]byte, error) {
+	r.line = r.line[:0]
+	for {
+		if _, err := r.in.Peek(1); err != nil {
+			return nil, err
+		}
+		chunk, _ := r.in.Peek(r.in.Buffered()) // which is there
+		if r.cr {
+			if r.cr = false; chunk[0] == '\n' {
+				r.discard(1)
+				continue
+			}
+		}
+		end := bytes.IndexAny(chunk, "\r\n")
+		if end < 0 {
+			end = len(chunk)
+		}
+		if len(r.line)+end > maxLine {
+			return nil, errLong
+		}
+		r.line = append(r.line, chunk[:end]...)
+		if end == len(chunk) {
+			r.discard(end)
+			continue
+		}
+		r.cr = chunk[end] == '\r'
+		r.discard(end + 1)
+		if !r.begun {
+			r.begun, r.line = true, bytes.TrimPrefix(r.line, []byte("\ufeff"))
+		}
+		return r.line, nil
+	}
+}
+
+// discard drops bytes that are in the buffer.
+func (r *eventReader) discard(n int) { _, _ = r.in.Discard(n) }

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"ponder"
+)
+
+// An Update is what a stream says at once: an event, a piece of what a model is writing,
+// or that the stream goes on elsewhere. One of the three is set.
+type Update struct {
+	Event *ponder.Event
+	Piece *Piece
+	Gap   *Gap
+}
+
+// A Piece is a part of what a model is writing at the moment. Pieces may be lost: what
+// was written comes as an event in the end.
+type Piece struct {
+	Run  ponder.RunID `json:"run_id"`
+	Key  string       `json:"key"` // the action that it is written for
+	Text string       `json:"text"`
+}
+
+// A Gap is that the thread is not the one that the cursor was of, or has not come so far.
+// The stream goes on behind After; whoever has put together what came before it begins
+// anew.
+type Gap struct {
+	After ponder.Seq `json:"after"`
+}
+
+// silence is how long a stream may say nothing; a server gives signs of life every 15 s.
+const silence = 45 * time.Second
+
+// A follower is a stream over however many connections.
+type follower struct {
+	*Client
+	path  string
+	seen  ponder.Seq
+	alive time.Time // when something came last
+	fails int       // connections without anything new, since then
+	pause time.Duration
+	ended bool // the last event was the end of a run
+	yield func(Update, error) bool
+}
+
+// errStop is that nobody reads any more.
+var errStop = errors.New("stopped")
+
+// follow returns what a stream says behind an event, until it is over, ctx is done, or
+// it stays broken for longer than patience. An error is the last that it yields.
+func (c *Client) follow(ctx context.Context, path string, after ponder.Seq) iter.Seq2[Update, error] {
+	return func(yield func(Update, error) bool) {
+		f := &follower{Client: c, path: path, seen: after, alive: time.Now(), yield: yield}
+		for {
+			over, err := f.connect(ctx)
+			if over || errors.Is(err, errStop) {
+				return
+			}
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			} else if f.wait(ctx, err) {
+				continue
+			}
+			if err == nil {
+				err = io.ErrUnexpectedEOF
+			}
+			yield(Update{}, fmt.Errorf("watch %s: %w", path, err))
+			return
+		}
+	}
+}
+
+// wait waits before the next connection, and reports whether to make one.
+func (f *follower) wait(ctx context.Context, err error) bool {
+	if err == nil {
+		err = lostError{io.ErrUnexpectedEOF}
+	}
+	d, ok := waitFor(err, f.fails)
+	if f.fails++; !ok || f.Patience < 0 {
+		return false
+	}
+	if f.fails == 1 && f.ended {
+		return true // this answers whether there will be more
+	}
+	d = max(d, f.pause)
+	patience := f.Patience
+	if patience == 0 {
+		patience = DefaultPatience
+	}
+	return time.Since(f.alive)+d <= patience && sleep(ctx, d)
+}
+
+// connect reads from one connection until it ends. It reports whether there will be
+// nothing more.
+func (f *follower) connect(ctx context.Context) (over bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	header := http.Header{"Accept": {"text/event-stream"}}
+	if f.seen > 0 {
+		header.Set("Last-Event-ID", strconv.FormatInt(int64(f.seen), 10))
+	}
+	resp, err := f.send(ctx, call{method: http.MethodGet, path: f.path, header: header})
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNoContent {
+		return true, nil
+	}
+	f.alive = time.Now()
+	quiet := time.AfterFunc(silence, cancel)
+	defer quiet.Stop()
+	in := newEventReader(heard{resp.Body, func() { f.alive = time.Now(); quiet.Reset(silence) }})
+	for {
+		m, err := in.next()
+		f.pause = in.retry
+		switch {
+		case errors.Is(err, errLong):
+			return false, err
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, lostError{err}
+		}
+		if err := f.take(m); err != nil {
+			return false, err
+		}
+	}
+}
+
+// take passes a message on. What it does not know it leaves out: servers learn.
+func (f *follower) take(m message) error {
+	var u Update
+	switch {
+	case m.name == "delta":
+		u.Piece = new(Piece)
+		if err := json.Unmarshal(m.data, u.Piece); err != nil {
+			return fmt.Errorf("a piece cannot be read: %w", err)
+		}
+	case m.name == "gap":
+		u.Gap = new(Gap)
+		if err := json.Unmarshal(m.data, u.Gap); err != nil {
+			return fmt.Errorf("a gap cannot be read: %w", err)
+		}
+		f.seen = u.Gap.After
+	case m.id == "":
+		return nil
+	default:
+		var ev ponder.Event
+		if err := json.Unmarshal(m.data, &ev); err != nil {
+			return fmt.Errorf("an event cannot be read: %w", err)
+		}
+		if ev.Seq <= f.seen {
+			return nil
+		}
+		_, fin := ev.Body.(ponder.RunFinished)
+		f.seen, f.fails, f.ended = ev.Seq, 0, fin && ev.Run.Parent() == ""
+		u.Event = &ev
+	}
+	if !f.yield(u, nil) {
+		return errStop
+	}
+	return nil
+}
+
+// heard tells when something is read.
+type heard struct {
+	io.Reader
+	tell func()
+}
+
+func (h heard) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if n > 0 {
+		h.tell()
+	}
+	return n, err
+}
