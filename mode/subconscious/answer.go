@@ -19,6 +19,14 @@ type (
 		Reason   string          `json:"reason,omitempty"`
 		Journal  string          `json:"journal,omitempty"`
 	}
+	wantedOfLooking struct { // of a role that may have something looked up
+		Findings []wantedFinding `json:"findings"`
+		Hints    []wantedHint    `json:"hints,omitempty"`
+		Escalate bool            `json:"escalate,omitempty"`
+		Reason   string          `json:"reason,omitempty"`
+		Journal  string          `json:"journal,omitempty"`
+		LookUp   string          `json:"look_up,omitempty"`
+	}
 	wantedFinding struct {
 		Type       string   `json:"type"`
 		Summary    string   `json:"summary"`
@@ -33,7 +41,18 @@ type (
 	}
 )
 
-var answerSchema = llm.SchemaFor[wanted]("report")
+var (
+	answerSchema  = llm.SchemaFor[wanted]("report")
+	lookingSchema = llm.SchemaFor[wantedOfLooking]("report")
+)
+
+// schemaOf returns what a role answers.
+func schemaOf(r Role) *llm.Schema {
+	if r.Looks == LooksNone {
+		return answerSchema
+	}
+	return lookingSchema
+}
 
 // Bounds of what is taken of an answer.
 const (
@@ -61,6 +80,7 @@ type answered struct {
 	escalate bool
 	reason   string
 	journal  string
+	lookUp   string
 }
 
 // ParseReport reads what a role answered to its [Prompt] about the same observations:
@@ -81,6 +101,9 @@ func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error)
 	shown, _ := label(seen)
 	c := checker{role: role, state: s, shown: shown, types: role.types()}
 	r := Report{Role: role.Name, Findings: c.findings(a.findings), Hints: c.hints(a.hints), Journal: oneLine(a.journal, maxHint)}
+	if role.Looks != LooksNone {
+		r.LookUp = wantedText(a.lookUp)
+	}
 	if a.escalate {
 		c.escalate(&r, a.reason)
 	}

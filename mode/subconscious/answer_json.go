@@ -81,7 +81,21 @@ func (m object) answer() (a answered, ok bool) {
 	a.hints = hintsIn(m.any("hints", "hint", "focus_hints"))
 	a.escalate, a.reason = m.escalation()
 	a.journal = m.text("journal", "journal_note", "note")
-	return a, ok || a.escalate && a.reason != "" || a.journal != "" || len(a.hints) > 0
+	a.lookUp = m.lookUp()
+	return a, ok || a.escalate && a.reason != "" || a.journal != "" || a.lookUp != "" || len(a.hints) > 0
+}
+
+// lookUp reads what is to be looked up: a text, or the first of a list.
+func (m object) lookUp() string {
+	v := m.any("look_up", "lookup", "look-up")
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	if o, ok := v.(map[string]any); ok {
+		return lower(o).text("words", "query", "text", "look_up")
+	}
+	s, _ := v.(string)
+	return s
 }
 
 // findingsIn reads the findings of a list.

@@ -17,6 +17,7 @@ var labels = map[string]string{
 	"due": "due", "deadline": "due",
 	"hint": "hint", "hints": "hint", "escalate": "escalate", "escalation": "escalate",
 	"reason": "reason", "journal": "journal", "note": "journal",
+	"look up": "look up", "lookup": "look up",
 }
 
 // maxHead bounds how far into a line its label may end, in bytes.
@@ -57,6 +58,8 @@ func (a *answered) set(label, value string) {
 		}
 	case "journal":
 		a.journal = value
+	case "look up":
+		a.lookUp = value
 	}
 	if len(a.findings) == 0 {
 		return

@@ -35,7 +35,7 @@ const answerTokens = 700
 
 // Bounds of the parts of a prompt, in bytes. They leave room for [maxShownSize].
 const (
-	maxMind      = 2200
+	maxMind      = 2120
 	maxMindLine  = 150
 	maxSettling  = 400
 	maxHad       = 400
@@ -57,7 +57,7 @@ func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
 	return llm.Request{
 		System:   system(role),
 		Messages: []llm.Message{llm.Say(llm.User, prompted(role, s, seen, now))},
-		Schema:   answerSchema, MaxTokens: answerTokens, Background: true,
+		Schema:   schemaOf(role), MaxTokens: answerTokens, Background: true,
 	}
 }
 
@@ -77,7 +77,30 @@ func Describe(req llm.Request) string {
 // system returns what a role is told at each tick.
 func system(role Role) string {
 	prompt := strings.TrimSpace(text.Clip(role.Prompt, maxRolePrompt))
-	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", oneOf(role.types())).Replace(frameText)
+	lookUp, line := lookUpTexts[role.Looks], ""
+	if lookUp != "" {
+		line = lookUpLine
+	}
+	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", oneOf(role.types()), "{{look_up}}\n", lookUp, "{{LOOK UP}}\n", line).Replace(frameText)
+}
+
+// What roles are told that may have something looked up.
+var (
+	//go:embed prompts/lookup.md
+	lookUpText string
+
+	lookUpTexts = lookUpsOf(lookUpText)
+)
+
+const lookUpLine = "LOOK UP: [words]\n"
+
+// lookUpsOf reads the sections of lookup.md.
+func lookUpsOf(md string) map[Looks]string {
+	texts := make(map[Looks]string)
+	for _, p := range sections(md) {
+		texts[Looks(p.head)] = p.text + "\n"
+	}
+	return texts
 }
 
 // oneOf returns "a, b or c".

@@ -130,7 +130,7 @@ func TestPromptBounds(t *testing.T) {
 		seen = append(seen, Seen{ID: fmt.Sprintf("evt_%d", i), Seq: int64(i), At: midday, Observation: ponder.Observation{
 			Content: strings.Repeat("много слов ", 100), Sensor: "feed:" + strings.Repeat("n", 200), Subject: strings.Repeat("s", 900), Level: i % 10, Source: strings.Repeat("u", 900)}})
 	}
-	own := Role{Name: "own", Prompt: strings.Repeat("Look well. ", 900), Reads: []string{"*"}, Category: Hunches}
+	own := Role{Name: "own", Prompt: strings.Repeat("Look well. ", 900), Reads: []string{"*"}, Category: Hunches, Looks: LooksMemory}
 	for _, role := range append(DefaultRoles(), own) {
 		req := Prompt(role, fullState(), seen, midday)
 		shown, left := label(seen)

@@ -33,6 +33,7 @@ const (
 //	  bill: active_threads
 //	  habit: patterns
 //	every: 6h
+//	looks: memory
 //	---
 //	You look for bills ...
 //
@@ -172,8 +173,21 @@ func (r *Role) set(f field) error {
 			return r.wrong(f.line, "every %q: want a duration from 1m to 720h, as in 6h", text.Clip(text.Line(f.value), 40))
 		}
 		r.Every = d
+	case "looks":
+		return r.setLooks(f)
 	default:
-		return r.wrong(f.line, "%q is not known: want doc, reads, category, types or every", text.Clip(text.Line(f.key), 40))
+		return r.wrong(f.line, "%q is not known: want doc, reads, category, types, every or looks", text.Clip(text.Line(f.key), 40))
+	}
+	return nil
+}
+
+func (r *Role) setLooks(f field) error {
+	switch r.Looks = Looks(f.value); r.Looks {
+	case LooksMemory, LooksWeb:
+	case "none":
+		r.Looks = LooksNone
+	default:
+		return r.wrong(f.line, "looks %q: want memory, web or none", text.Clip(text.Line(f.value), 40))
 	}
 	return nil
 }

@@ -61,12 +61,12 @@ func TestSees(t *testing.T) {
 func TestReadRole(t *testing.T) {
 	want := Role{
 		Name: "money", Doc: "Money that comes and goes", Prompt: "You look for bills.\n\n---\nMore.", Reads: []string{"mail", "files:home", "due"}, Category: ActiveThreads,
-		Types: map[string]Category{"bill": ActiveThreads, "habit": Patterns}, Every: 6 * time.Hour,
+		Types: map[string]Category{"bill": ActiveThreads, "habit": Patterns}, Every: 6 * time.Hour, Looks: LooksMemory,
 	}
 	for name, head := range map[string]string{
-		"inline": "doc: \"Money that comes and goes\"\nreads: [mail, 'files:home', due]\ncategory: active_threads\ntypes: {bill: active_threads, habit: patterns}\nevery: 6h",
-		"below":  "# a comment\ndoc: Money that comes and goes\n\nreads:\n  - mail\n- files:home\n  - due\ncategory: 'active_threads'\ntypes:\n  bill:\n  habit: patterns\nevery: 360m",
-		"bare":   "doc: Money that comes and goes\nreads: mail, files:home, due, mail\ncategory: active_threads\ntypes: bill, habit: patterns\nevery: 6h0m",
+		"inline": "doc: \"Money that comes and goes\"\nreads: [mail, 'files:home', due]\ncategory: active_threads\ntypes: {bill: active_threads, habit: patterns}\nevery: 6h\nlooks: memory",
+		"below":  "# a comment\ndoc: Money that comes and goes\n\nreads:\n  - mail\n- files:home\n  - due\ncategory: 'active_threads'\ntypes:\n  bill:\n  habit: patterns\nevery: 360m\nlooks: 'memory'",
+		"bare":   "doc: Money that comes and goes\nreads: mail, files:home, due, mail\ncategory: active_threads\ntypes: bill, habit: patterns\nevery: 6h0m\nlooks: \"memory\"",
 	} {
 		for _, end := range []string{"\n", "\r\n"} {
 			file := strings.ReplaceAll("---\n"+head+"\n---\n\nYou look for bills.\n\n---\nMore.\n", "\n", end)
@@ -91,7 +91,7 @@ func TestReadRoleErrors(t *testing.T) {
 		"empty":       {"x.md", "", `role x: line 1: the file must begin with "---" and front matter`},
 		"open":        {"x.md", "---\ndoc: x\n", `role x: line 3: the front matter does not end: a line "---" is missing`},
 		"no colon":    {"x.md", "---\ndoc\n---\nx", `role x: line 2: want "key: value", not "doc"`},
-		"unknown":     {"x.md", "---\ndoc: x\nmodel: y\n---\nx", `role x: line 3: "model" is not known: want doc, reads, category, types or every`},
+		"unknown":     {"x.md", "---\ndoc: x\nmodel: y\n---\nx", `role x: line 3: "model" is not known: want doc, reads, category, types, every or looks`},
 		"twice":       {"x.md", "---\ndoc: x\ndoc: y\n---\nx", "role x: line 3: doc is there twice"},
 		"item":        {"x.md", "---\n- x\n---\nx", "role x: line 2: there is no key above it that it could belong to"},
 		"category":    {"x.md", "---\nreads: '*'\ncategory: ideas\n---\nx", `role x: line 3: category "ideas": want active_threads, patterns, hunches or insights`},
@@ -100,6 +100,7 @@ func TestReadRoleErrors(t *testing.T) {
 		"type":        {"x.md", "---\nreads: mail\ntypes:\n  A!: hunches\n---\nx", `role x: line 4: types has "A!": want small letters`},
 		"type to":     {"x.md", "---\nreads: mail\ntypes: {a: b}\n---\nx", `role x: line 3: category "b" of type a: want active_threads`},
 		"every":       {"x.md", "---\nreads: mail\nevery: 5s\n---\nx", `role x: line 3: every "5s": want a duration from 1m to 720h, as in 6h`},
+		"looks":       {"x.md", "---\nreads: mail\nlooks: up\n---\nx", `role x: line 3: looks "up": want memory, web or none`},
 		"no prompt":   {"x.md", "---\nreads: mail\n---\n \n", "role x: line 3: the prompt is missing"},
 		"long prompt": {"x.md", "---\nreads: mail\n---\n" + strings.Repeat("x ", 2000), "role x: line 4: the prompt has 3999 bytes; at most 1800 fit"},
 		"many types":  {"x.md", "---\nreads: mail\ntypes: a,b,c,d,e,f,g,h,i,j,k,l,m\n---\nx", "role x: line 3: there are more than 12 types"},
