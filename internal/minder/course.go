@@ -25,6 +25,8 @@ type course struct {
 	runs    map[ponder.RunID]string    // decisions that are open, and their escalations
 	told    []telling                  // escalations of which the user is to be told, the oldest first
 	sent    map[string]map[string]sent // by escalation and channel
+
+	answered map[string]time.Time // by the beginning of their causes: when wants were looked up
 }
 
 // A cursor is up to where a sensor has read.
@@ -64,6 +66,7 @@ func newCourse() course {
 		cursors: map[string]cursor{}, failing: map[string]ponder.Seq{}, recover: map[string]ponder.Seq{},
 		open: map[ponder.RunID]*account{}, spent: map[string]ponder.Cost{}, ceiling: map[string]bool{}, tight: map[string]bool{},
 		asked: map[string]int{}, runs: map[ponder.RunID]string{}, sent: map[string]map[string]sent{},
+		answered: map[string]time.Time{},
 	}
 }
 
@@ -164,6 +167,10 @@ func (c *course) prune(now time.Time) {
 // observed takes in an observation. What it is of is read from its cause, which stays
 // when its words are erased.
 func (c *course) observed(ev ponder.Event, b ponder.Observation) {
+	if strings.HasPrefix(ev.Cause, subconscious.LookUpKind+":") {
+		c.lookedUp(ev)
+		return
+	}
 	switch b.Sensor {
 	case subconscious.Delivery, attemptName:
 		c.delivered(ev)

@@ -13,6 +13,7 @@
 //	cause                               sensor                 observation
 //	SENSOR:HASH                         SENSOR                 what it saw; the last of a look has its cursor
 //	system:sensors:HASH                 system:sensors         a sensor fails ("failing"), or looks again ("ok")
+//	lookup:ROLE:HASH:N                  lookup:ROLE            what was looked up for a role, or that nothing was found
 //	SENSOR:cursor:HASH                  subconscious:cursor    internal: how far the sensor that is its subject has read
 //	ceiling:DAY                         subconscious:ceiling   internal: what may be spent in a day is used up
 //	delivery:CHANNEL:N:sending:ID       subconscious:delivery  internal: the Nth attempt to tell of an escalation begins
@@ -71,6 +72,14 @@ type Config struct {
 	// cost nothing.
 	TokensPerDay int
 	MoneyPerDay  ponder.Money
+
+	// LookUp, if set, looks up what a role wants, in a few words: it returns what was
+	// found, the best first, of which at most five are kept, with their Content, Source and
+	// Untrusted. It must return soon after ctx is done. It is called for each want once,
+	// unless the process is killed meanwhile; an error is an answer, and is shown to
+	// models, so it has nothing that strangers wrote. It may be called several times at
+	// once.
+	LookUp func(ctx context.Context, owner, role, text string) ([]ponder.Observation, error)
 
 	Channels []notify.Channel // no two of a name
 	Logger   *slog.Logger     // slog.Default() if nil
@@ -154,7 +163,7 @@ const (
 // reserved reports whether no sensor may have a name.
 func reserved(name string) bool {
 	kind, _, _ := strings.Cut(name, ":")
-	return name == sensorsName || kind == subconscious.Name || kind == subconscious.Delivery
+	return name == sensorsName || kind == subconscious.Name || kind == subconscious.Delivery || kind == subconscious.LookUpKind
 }
 
 // Thread returns the thread of an owner's subconscious.

@@ -24,7 +24,7 @@ type Report struct {
 	Spent        ponder.Cost  `json:"spent"`                   // today
 }
 
-// Tick looks at the world, ticks if there is something to do, or if it is forced, has
+// Tick looks at the world, has looked up what roles want, ticks if there is something to do, or if it is forced, has
 // decided what was escalated, and delivers that. Where there is nothing to do, nothing is
 // written. A tick or a decision that a process before left open is finished first. The
 // report says what was done before an error, too.
@@ -46,6 +46,9 @@ func (m *Minder) tick(ctx context.Context, force, keep bool) (r Report, err erro
 	}
 	defer func() { r.Spent = m.course.spent[day(m.Now())] }()
 	if err := m.finishOpen(ctx); err != nil {
+		return r, err
+	}
+	if err := m.answer(ctx); err != nil {
 		return r, err
 	}
 	if err := m.think(ctx, force, &r); err != nil {
