@@ -82,7 +82,7 @@ func (c *mindCast) take(l *lineup, role ponder.Role, name string, otherwise pond
 	for _, full := range chain {
 		m, err := l.model(full)
 		if err == nil {
-			err = affordable(m, l.cfg)
+			err = affordable(full, m.Price, l.cfg)
 		}
 		if err == nil {
 			c.models[role] = append(c.models[role], m)
@@ -101,15 +101,15 @@ func (c *mindCast) take(l *lineup, role ponder.Role, name string, otherwise pond
 	return nil
 }
 
-// affordable returns why a model cannot be asked within the money of a day.
-func affordable(m ponder.Model, cfg *config.Config) error {
-	budget := cfg.Mind.Dollars()
+// affordable returns why a model of a price cannot be asked within the money of a day.
+func affordable(full string, price ponder.Price, cfg *config.Config) error {
+	budget, unknown := cfg.Mind.Dollars(), price.Source == ponder.PriceUnknown
 	switch {
-	case budget > 0 && m.Price.Source == ponder.PriceUnknown:
+	case budget > 0 && unknown:
 		return usagef("mind.cost_per_day cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+
-			"(USD per million tokens) to %s, or run `ponder model refresh`", m.Name(), m.Name(), cfg.File)
-	case budget == 0 && m.Price.Source != ponder.PriceLocal && (m.Price.Source == ponder.PriceUnknown || m.Price.Input+m.Price.Output > 0):
-		return usagef("mind.cost_per_day is 0, and %s is not known to be free", m.Name())
+			"(USD per million tokens) to %s, or run `ponder model refresh`", full, full, cfg.File)
+	case budget == 0 && price.Source != ponder.PriceLocal && (unknown || price.Input+price.Output > 0):
+		return usagef("mind.cost_per_day is 0, and %s is not known to be free", full)
 	}
 	return nil
 }

@@ -68,10 +68,12 @@ func ranText(r subconscious.Ran) string {
 	if r.Calls > 0 {
 		text += ", " + spentText(r.Tokens, ponder.Money(r.Money).USD())
 	}
-	if r.Unaided {
+	switch {
+	case r.Unaided && r.Failed != "":
+		text += ", by rules, for " + r.Failed
+	case r.Unaided:
 		text += ", by rules"
-	}
-	if r.Failed != "" {
+	case r.Failed != "":
 		text += "; left out: " + r.Failed
 	}
 	return text
