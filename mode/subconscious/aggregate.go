@@ -64,6 +64,7 @@ type claim struct {
 	text      *phrase   // of the summary
 	rests     []Seen    // what it rests on: the newest last
 	new       bool      // some of that is new
+	recalled  bool      // it rests on nothing but what was looked up
 	due       time.Time //
 	untrusted bool
 	exposed   []string // ids of what strangers wrote and its role was shown
@@ -151,8 +152,9 @@ func (m *merge) claim(r Report) {
 		role = Role{Name: r.Role, Category: ActiveThreads}
 	}
 	var list []*claim
+	recalled := m.recalled(r.Role)
 	for _, f := range r.Findings {
-		c := &claim{Finding: f, role: role, unaided: r.Unaided, untrusted: r.Untrusted, exposed: r.Exposed}
+		c := &claim{Finding: f, role: role, unaided: r.Unaided, recalled: recalled, untrusted: r.Untrusted, exposed: r.Exposed}
 		c.Due = plain(c.Due)
 		c.Summary, c.Importance, c.Type = Summary(f.Summary), within(f.Importance, 1, 10), clip(f.Type, maxName)
 		if c.Summary == "" {

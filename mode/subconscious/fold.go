@@ -162,6 +162,7 @@ func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
 	})
 	a.Tick, a.Next, a.Raised = now.Tick, max(a.Next, now.Next), now.Raised
 	a.Read, a.Alerts, a.Settled, a.Undone = now.Read, now.Alerts, now.Settled, now.Undone
+	a.Wanted, a.Asked = now.Wanted, now.Asked
 	a.Decayed = plain(ev.Time)
 	return old
 }

@@ -101,6 +101,7 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 	}
 	a.boundTopics(&out)
 	a.boundAlerts(&out)
+	a.boundWanted(&out)
 	return out
 }
 

@@ -156,7 +156,7 @@ func (m *merge) keep(c *claim, id string) {
 
 // reinforce makes an entry stronger for a finding that names it or says the same: once
 // a tick for each role, and where it rests on something that the entry does not, or is
-// of a role that did not see it.
+// of a role that did not see it. What was looked up makes nothing stronger.
 func (m *merge) reinforce(c *claim, id string, says bool) {
 	e, category := m.state.find(id)
 	about := m.state.Aside.About[id]
@@ -166,7 +166,7 @@ func (m *merge) reinforce(c *claim, id string, says bool) {
 	}
 	key := id + " " + c.role.Name
 	stale := c.new && slices.Contains(about.By, c.role.Name) && !slices.ContainsFunc(c.rests, func(o Seen) bool { return !slices.Contains(about.Rests, o.ID) })
-	if m.credit[key] || stale {
+	if m.credit[key] || stale || c.recalled {
 		return
 	}
 	m.credit[key] = true

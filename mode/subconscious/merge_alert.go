@@ -36,7 +36,7 @@ func (m *merge) escalate() {
 			continue
 		}
 		for i, c := range m.wanted(r.Role) {
-			if i == 0 || c.Importance >= leastEscalated {
+			if r.escalates(i, c.Importance) {
 				m.gather(c, reason)
 			}
 		}
@@ -46,6 +46,15 @@ func (m *merge) escalate() {
 	if any && (!m.now.Before(at) || m.now.Before(a.Raised) || len(a.Pending) >= maxPending) {
 		m.raise()
 	}
+}
+
+// escalates reports whether the nth finding of a report that escalates is escalated: a
+// model means the first and what matters beside it, rules what they say is urgent.
+func (r Report) escalates(n, importance int) bool {
+	if r.Unaided {
+		return importance >= escalated
+	}
+	return n == 0 || importance >= leastEscalated
 }
 
 // wanted returns the findings of a role that may be escalated, the most important first.

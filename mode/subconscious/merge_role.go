@@ -17,6 +17,7 @@ func (m *merge) roles() {
 	}
 	for _, r := range m.reports {
 		m.remember(r)
+		m.want(r, hops[r.Role] > 1 || m.recalled(r.Role))
 		for _, to := range slices.Sorted(maps.Keys(r.Hints)) {
 			m.hint(Hint{From: r.Role, To: to, Text: clip(r.Hints[to], maxHint), Tick: within(m.in.Tick, 0, maxNumber), Hops: hops[r.Role]})
 		}
@@ -31,15 +32,18 @@ func (m *merge) roles() {
 }
 
 // given takes away the hint that a role was given, and returns the hops of those that
-// it gives: one more if it ran for a hint alone.
+// it gives: one more if it ran for a hint alone, or for what was looked up for it.
 func (m *merge) given(role string) int {
-	list := m.state.Aside.Hints
+	list, hops := m.state.Aside.Hints, 0
 	at := slices.IndexFunc(list, func(h Hint) bool { return h.To == role })
-	if at < 0 {
-		return 0
+	recalled := m.recalled(role)
+	if recalled {
+		hops = 1
 	}
-	hops := 0
-	if m.in.Given[role] <= m.state.Aside.Read[role] {
+	if at < 0 {
+		return hops
+	}
+	if recalled || m.in.Given[role] <= m.state.Aside.Read[role] {
 		hops = list[at].Hops + 1
 	}
 	m.state.Aside.Hints = slices.Delete(list, at, at+1)

@@ -26,7 +26,7 @@ const (
 func Find(role Role, s State, seen []Seen, now time.Time) Report {
 	list := make([]Seen, 0, len(seen))
 	for _, o := range last(seen, maxRuled) {
-		if role.Sees(o.Observation) {
+		if role.Sees(o.Observation) && !isLookUp(o.Sensor) {
 			o.Content, o.Subject, o.State = oneLine(o.Content, 2*maxLine), oneLine(o.Subject, maxSign), oneLine(o.State, maxName)
 			list = append(list, o)
 		}

@@ -26,7 +26,7 @@ func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 		for _, seen := range k.unread(r, at) {
 			s.given = max(s.given, seen.Seq)
 		}
-		s.skip, s.why = turn(k, r, len(s.seen), at)
+		s.skip, s.why = turn(k, r, telling(s.seen), at)
 		if s.skip != "" && in.All {
 			s.skip, s.why = "", "it was asked for"
 		}
@@ -37,6 +37,17 @@ func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// telling returns how many observations a role looks for: not for it that nothing was
+// found of what it wanted.
+func telling(seen []Seen) (n int) {
+	for _, o := range seen {
+		if !isLookUp(o.Sensor) || o.State != LookedNothing {
+			n++
+		}
+	}
+	return n
 }
 
 // turn says why a role does not look, or why it does.

@@ -60,10 +60,10 @@ func (m *merge) silenced(c *claim) string {
 }
 
 // isNew reports whether an observation is of a fact that was not known when the topic
-// was settled.
+// was settled. What was looked up is none.
 func (t Settled) isNew(o Seen) bool {
 	s := signature(o)
-	return o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
+	return !isLookUp(o.Sensor) && o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
 }
 
 // rearm forgets that a fact was known when a topic was settled, where the subject is
@@ -107,15 +107,18 @@ func (m *merge) ground(c *claim) {
 		}
 	}
 	c.untrusted = c.untrusted || m.tainted(c)
+	lookedUp := func(o Seen) bool { return isLookUp(o.Sensor) }
+	world := slices.ContainsFunc(c.rests, func(o Seen) bool { return !lookedUp(o) })
+	c.recalled = !world && (c.recalled || len(c.rests) > 0)
 	drop(&c.rests, m.repeats)
-	c.new = len(c.rests) > 0
+	c.new = slices.ContainsFunc(c.rests, func(o Seen) bool { return !lookedUp(o) })
 }
 
 // repeats reports whether an observation says no more than an entry does that is not
 // from it: it was recalled, quoted or told to somebody.
 func (m *merge) repeats(o Seen) bool {
 	subject := subjectOf(signature(o))
-	own := isOwn(o.Sensor)
+	own := isOwn(o.Sensor) || isLookUp(o.Sensor)
 	for id, e := range m.before {
 		about := m.state.Aside.About[id]
 		if slices.Contains(about.Rests, o.ID) || !own && subject != "" && slices.ContainsFunc(about.Signature, func(s string) bool { return subjectOf(s) == subject }) {

@@ -103,7 +103,9 @@ func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 	case len(b.Cursor) > 0:
 		v.Cursors[b.Sensor] = b.Cursor
 	}
-	v.News = ev.Time
+	if !isLookUp(b.Sensor) {
+		v.News = ev.Time
+	}
 	for _, r := range v.roles {
 		if r.Sees(b) {
 			v.Waiting[r.Name]++
