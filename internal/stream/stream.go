@@ -17,6 +17,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"ponder"
 )
@@ -35,7 +36,8 @@ type Frame struct {
 	Seq      ponder.Seq // zero for a piece
 	JSON     []byte
 	Internal bool
-	End      bool // the run that the thread is about has finished
+	End      bool   // the run that the thread is about has finished
+	Key      string // of a piece: that of the action which writes it
 }
 
 // A Source is where the threads are.
@@ -82,7 +84,7 @@ func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
 		ctx, stop := context.WithCancel(context.Background())
 		f = &feed{stop: stop, from: math.MaxInt64, changed: make(chan struct{})}
 		h.feeds[thread] = f
-		go f.follow(ctx, h.log, thread)
+		go h.follow(ctx, f, thread)
 	}
 	f.users++
 	f.mu.RLock()
@@ -117,7 +119,7 @@ func (h *Hub) Delta(d ponder.Delta) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pieces[f.piece%maxDeltas] = Frame{JSON: js}
+	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key}
 	f.piece++
 	f.wake()
 }
@@ -135,33 +137,85 @@ func (f *feed) wake() {
 	f.changed = make(chan struct{})
 }
 
-// follow reads a thread, from its end on, until ctx is done.
-func (f *feed) follow(ctx context.Context, log Source, thread ponder.ThreadID) {
-	info, err := log.Thread(ctx, thread)
+// lookEvery is how often it is made sure that a thread is still there: one that another
+// process has removed says nothing any more.
+const lookEvery = 15 * time.Second
+
+// follow reads a thread into a feed, from its end on, until ctx is done or the thread is
+// gone. Who watches then is told; who comes later gets another feed.
+func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID) {
+	heads, stop := h.log.Watch(thread)
+	defer stop()
+	info, err := h.log.Thread(ctx, thread)
 	f.mu.Lock()
 	if f.from = info.Head; err != nil {
-		f.from, f.err = math.MaxInt64, err
+		f.from = math.MaxInt64
 	}
 	f.wake()
 	f.mu.Unlock()
-	if err != nil {
-		return
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for seen := info.Head; err == nil; {
+		if seen, err = f.read(ctx, h.log, thread, seen); err == nil {
+			err = h.await(ctx, heads, look.C, thread, seen)
+		}
 	}
-	for ev, err := range ponder.Follow(ctx, log, thread, info.Head) {
+	h.mu.Lock()
+	if h.feeds[thread] == f {
+		delete(h.feeds, thread)
+	}
+	h.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+	f.wake()
+}
+
+// await waits until a thread may have grown. It is an error if the thread is gone, or was
+// made anew.
+func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan time.Time, thread ponder.ThreadID, seen ponder.Seq) error {
+	for {
+		select {
+		case head := <-heads:
+			if head > seen {
+				return nil
+			}
+			if head > 0 {
+				continue // it is known
+			}
+		case <-look:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		info, err := h.log.Thread(ctx, thread)
+		switch {
+		case err != nil:
+			return fmt.Errorf("watch %s: %w", thread, err)
+		case info.Head < seen:
+			return fmt.Errorf("watch %s: it was made anew: %w", thread, ponder.ErrNoThread)
+		case info.Head > seen:
+			return nil
+		}
+	}
+}
+
+// read keeps what a thread has behind an event, and returns the newest.
+func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, seen ponder.Seq) (ponder.Seq, error) {
+	for ev, err := range log.Events(ctx, thread, seen) {
 		frame := Frame{}
 		if err == nil {
 			frame, err = FrameOf(ev)
 		}
-		f.mu.Lock()
-		if f.err = err; err == nil {
-			f.keep(frame)
+		if err != nil {
+			return seen, fmt.Errorf("watch %s: %w", thread, err)
 		}
+		f.mu.Lock()
+		f.keep(frame)
 		f.wake()
 		f.mu.Unlock()
-		if err != nil {
-			return
-		}
+		seen = ev.Seq
 	}
+	return seen, nil
 }
 
 // FrameOf returns an event as it is sent.

@@ -120,6 +120,52 @@ func TestCursorBeyondTheEnd(t *testing.T) {
 	})
 }
 
+// Who watches a thread that is removed, or made anew, is told; also if the removal was
+// not hinted at.
+func TestRemoved(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := makeThread(t, 5)
+			var source Source = store
+			if silent {
+				source = deaf{store}
+			}
+			hub := New(source)
+			w := hub.Watch(thread, 0)
+			defer w.Close()
+			if _, err := collect(t.Context(), w, 5); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if err := store.Remove(t.Context(), thread); err != nil {
+				t.Fatal(err)
+			}
+			if silent {
+				if err := store.Create(t.Context(), ponder.Thread{ID: thread, Kind: ponder.KindConversation}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if frames, err := w.Next(t.Context()); !errors.Is(err, ponder.ErrNoThread) {
+				t.Fatalf("got %v, %v", frames, err)
+			}
+			if !silent {
+				return
+			}
+			say(t, store, 2)
+			again := hub.Watch(thread, 0)
+			defer again.Close()
+			if got, err := collect(t.Context(), again, 2); err != nil || len(got) != 2 {
+				t.Errorf("of the new one: %v, %v", got, err)
+			}
+		})
+	}
+}
+
+// A deaf source hints at nothing.
+type deaf struct{ Source }
+
+func (deaf) Watch(ponder.ThreadID) (<-chan ponder.Seq, func()) { return nil, func() {} }
+
 func TestNoThread(t *testing.T) {
 	hub := New(memory.New())
 	w := hub.Watch("thr_none", 0)

@@ -15,10 +15,15 @@ type Watcher struct {
 	thread ponder.ThreadID
 	seen   ponder.Seq
 	piece  int
+	lost   int
 }
 
 // Seen returns the cursor: the number of the newest event that Next has returned.
 func (w *Watcher) Seen() ponder.Seq { return w.seen }
+
+// Lost returns how many pieces were lost, because the watcher was too slow for them. Those
+// that the last Next has returned came after them.
+func (w *Watcher) Lost() int { return w.lost }
 
 // Next waits for what comes behind the cursor, and returns it: events in their order
 // without a gap, or pieces of what is written at the moment. It returns the error of
@@ -57,7 +62,9 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 	if frames = slices.Clone(f.kept[i:]); len(frames) > 0 {
 		w.seen = frames[len(frames)-1].Seq
 	}
-	for w.piece = max(w.piece, f.piece-maxDeltas); w.piece < f.piece; w.piece++ {
+	gap := max(0, f.piece-maxDeltas-w.piece)
+	w.lost += gap
+	for w.piece += gap; w.piece < f.piece; w.piece++ {
 		frames = append(frames, f.pieces[w.piece%maxDeltas])
 	}
 	return frames, false, f.changed, f.err
