@@ -28,6 +28,8 @@ type voice struct {
 	mu    sync.Mutex
 	calls int
 	quiet bool // it finds nothing
+
+	report func(req *llm.Request) string // what roles answer, if it is set
 }
 
 func (v *voice) Name() string { return "test/voice" }
@@ -54,6 +56,9 @@ func (v *voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 func (v *voice) answer(req *llm.Request) llm.Message {
 	if len(req.Tools) > 0 {
 		return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: "message_user", Input: json.RawMessage(`{"text":"You should look at this."}`)}}}}
+	}
+	if v.report != nil {
+		return llm.Say(llm.Assistant, v.report(req))
 	}
 	if v.quiet {
 		return llm.Say(llm.Assistant, `{"findings":[],"escalate":false}`)
