@@ -83,7 +83,7 @@ func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
 func (a *app) mindOptions(c *mindCast) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
-		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.cfg.Mind.Cooldown)},
+		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.cfg.Mind.Cooldown), Same: c.same},
 		Gate: func(call llm.ToolCall) string {
 			if call.Name != memory.RememberName {
 				return call.Name + " is not to be used by the subconscious: tell the user"

@@ -20,6 +20,7 @@ type mindCast struct {
 	names   map[string]string // of models: by role, and of config.Decisions
 	without []string          // why models are left out
 	decides bool              // there is a model for decisions
+	same    func(a, b string) bool
 }
 
 // mindCast finds the models of the roles and of decisions. Roles for which nothing is
@@ -43,7 +44,7 @@ func (a *app) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCas
 	if err := c.take(l, ponder.Frontier, config.Decisions, ponder.Frontier); err != nil {
 		return nil, err
 	}
-	c.decides = c.names[config.Decisions] != ""
+	c.decides, c.same = c.names[config.Decisions] != "", l.sameByMeaning()
 	for _, why := range c.without {
 		a.note("a model is left out: %v", why)
 	}
