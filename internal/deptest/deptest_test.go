@@ -89,7 +89,7 @@ var rules = []rule{
 	{packages: "internal/place", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/minder", ours: []string{".", "mode/subconscious", "sensor", "notify"}},
 	{packages: "internal/access"},
-	{packages: "internal/httpapi", ours: []string{".", "llm", "mode/session", "mode/research", "internal/access", "internal/stream"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
+	{packages: "internal/httpapi", ours: []string{".", "llm", "transcript", "mode/chat", "mode/session", "mode/research", "internal/access", "internal/stream"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/stream", ours: []string{"."}},
 	{packages: "internal/metric", ours: []string{".", "llm"}},
 	{packages: "client", ours: []string{"."}},

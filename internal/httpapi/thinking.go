@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -73,6 +74,15 @@ func (a *api) thinking() {
 	huma.Register(a.huma, get(one+"/questions", "list-questions", "The questions that came up", http.StatusNotFound), a.getQuestions)
 	huma.Register(a.huma, get(one+"/syntheses", "list-syntheses", "What it has come to, again and again", http.StatusNotFound), a.getSyntheses)
 	huma.Register(a.huma, get(one+"/stats", "get-session-stats", "Counts of a session", http.StatusNotFound), a.getStats)
+	stream := get(one+"/stream", "stream-session", "What it thinks: the thoughts, or its events as they come", http.StatusNotFound)
+	stream = a.jsonOr(stream, "200", reflect.TypeFor[manyThoughts](), "ManyThoughts", streamSays)
+	stream.Responses["204"] = &huma.Response{Description: "of a stream: the session has ended, and there is nothing behind the cursor"}
+	huma.Register(a.huma, stream, a.streamSession)
+	export := get(one+"/export", "export-session", "A session as a file", http.StatusNotFound)
+	huma.Register(a.huma, documented(export, "application/json", "text/markdown", "application/x-ndjson"), a.exportSession)
+	huma.Register(a.huma, post(one+"/pause", "pause-session", "Let a session come to rest", http.StatusNotFound, http.StatusConflict), a.pauseSession)
+	huma.Register(a.huma, post(one+"/resume", "resume-session", "Go on with a session that is paused or was interrupted", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
+	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "End a session without an answer", http.StatusNotFound, http.StatusConflict), a.cancelSession)
 	huma.Register(a.huma, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,7 +13,6 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
-	"ponder/mode/session"
 )
 
 // Bounds of what may be asked for. More is a slip of the pen.
@@ -154,11 +152,6 @@ func (a *api) did(ctx context.Context, id ponder.ThreadID, message string) (*act
 	out := &acted{}
 	out.Body.Success, out.Body.ID, out.Body.Status, out.Body.Message, out.Body.Session = true, id, s.Status, message, s
 	return out, nil
-}
-
-// statusError is an error of a state that is not the one for what is wished for.
-func statusError(s session.Session, format string, args ...any) error {
-	return huma.NewError(http.StatusConflict, fmt.Sprintf("the session is %s: ", s.Status)+fmt.Sprintf(format, args...))
 }
 
 // gone reports whether an error says that a thread is not there.

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	"ponder/internal/stream"
+)
+
+// An eventCursor says behind which event a stream begins. A client that comes again has
+// the header, which counts before the rest.
+type eventCursor struct {
+	After    int64 `query:"after" minimum:"0" doc:"begin behind the event of this seq"`
+	Starting int64 `query:"starting_after" minimum:"0" doc:"the same as after"`
+	Last     int64 `header:"Last-Event-ID" minimum:"0" doc:"the same as after, and counts before it"`
+}
+
+func (c eventCursor) seq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
+
+// wantsEvents reports whether a request asks for server-sent events.
+func wantsEvents(r *http.Request) bool {
+	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), eventStream)
+}
+
+const eventStream = "text/event-stream"
+
+// Names of the events of a stream that have no id.
+const (
+	deltaEvent   = "delta"   // a piece of what a model writes to the user: see [stream.Piece]
+	gapEvent     = "gap"     // the cursor is of no use; the stream goes on behind "after"
+	removedEvent = "removed" // the thread is not there any more
+	closingEvent = "closing" // the server stops: come again
+)
+
+// heardKeys begin the keys of actions that write what a user is told, by the kinds of
+// threads. What models write elsewhere is for the programs that asked them.
+func heardKeys(kind ponder.Kind) string {
+	switch kind {
+	case ponder.KindConversation:
+		return turnKey
+	case ponder.KindResearch:
+		return "write"
+	}
+	return ""
+}
+
+// endless reports whether there may always be more on a thread.
+func endless(kind ponder.Kind) bool {
+	return kind == ponder.KindConversation || kind == ponder.KindSubconscious
+}
+
+// A showing is what a client sees of a thread.
+type showing struct {
+	*api
+	thread ponder.ThreadID
+	kind   ponder.Kind
+	ctx    context.Context //nolint:containedctx // of the request
+	until  ponder.Seq      // the last event, once it is known
+}
+
+// events sends the events of a thread behind one, as they come.
+func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, after ponder.Seq) {
+	s := &showing{api: a, thread: info.ID, kind: info.Kind, ctx: r.Context()}
+	if info.Status.Ended() && !endless(info.Kind) {
+		s.until = info.Head
+		if more, err := a.visible(r.Context(), info.ID, after); err != nil {
+			problem(w, http.StatusServiceUnavailable, "the thread can't be read now: try again")
+			return
+		} else if !more {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+	}
+	from := after
+	if after > info.Head {
+		from = 0
+	}
+	a.send(w, r, info.ID, from, func(out *stream.Writer) {
+		if from != after {
+			out.Event(0, gapEvent, []byte(`{"after":0}`))
+		}
+	}, s.show)
+}
+
+// send watches a thread for a client. Begin adds what comes before all events.
+func (a *api) send(w http.ResponseWriter, r *http.Request, id ponder.ThreadID, after ponder.Seq, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool)) {
+	out := stream.NewWriter(w)
+	if r.Method == http.MethodHead {
+		_ = out.Flush() // who has gone away needs nothing
+		return
+	}
+	begin(out)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(a.gone, cancel)()
+	watch := a.Hub.Watch(id, after)
+	defer watch.Close()
+	err := out.Send(ctx, watch, show)
+	switch {
+	case err == nil, r.Context().Err() != nil:
+		return
+	case gone(err):
+		out.Event(0, removedEvent, []byte(`{"reason":"the thread was removed"}`))
+	case a.gone.Err() != nil:
+		out.Event(0, closingEvent, []byte(`{"reason":"the server stops: come again with the last id"}`))
+	default:
+		a.Logger.Info("a stream has ended", "thread", id, "error", err)
+	}
+	_ = out.Flush() // likewise
+}
+
+// show says how a frame is sent. See [stream.Writer.Send].
+func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
+	if f.Seq == 0 {
+		if keys := heardKeys(s.kind); keys == "" || !strings.HasPrefix(f.Key, keys) {
+			return nil, "", false
+		}
+		return f.JSON, deltaEvent, false
+	}
+	if f.End && s.until == 0 && !endless(s.kind) {
+		if info, err := s.Store.Thread(s.ctx, s.thread); err == nil && info.Status.Ended() {
+			s.until = info.Head
+		}
+	}
+	if !f.Internal {
+		data = f.JSON
+	}
+	return data, "", s.until > 0 && f.Seq >= s.until
+}
+
+// visible reports whether a thread has an event behind one that users are shown.
+func (a *api) visible(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (bool, error) {
+	for ev, err := range a.Store.Events(ctx, id, after) {
+		if err != nil {
+			return false, err
+		}
+		if !ev.Internal {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// A written is the answer of a handler which writes it itself.
+type written struct {
+	Body func(huma.Context)
+}
+
+// jsonOr documents that an operation answers with JSON, or with server-sent events.
+func (a *api) jsonOr(op huma.Operation, status string, body reflect.Type, hint, says string) huma.Operation {
+	if op.Responses == nil {
+		op.Responses = make(map[string]*huma.Response)
+	}
+	op.Responses[status] = &huma.Response{
+		Description: "JSON; or, with Accept: text/event-stream, " + says,
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(body, true, hint)}, eventStream: streamType},
+	}
+	return op
+}
+
+// streamType is how streams are documented.
+var streamType = &huma.MediaType{
+	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events: each without a name is an event of the thread as JSON, with its seq as id. " +
+		"Named delta, without an id: a piece of what a model writes to the user, which may be lost. Named gap: the cursor is of no use, and what follows is behind \"after\". " +
+		"Named removed or closing: the thread is gone, or the server stops."},
+	Example: "id: 12\ndata: {\"event_id\":\"evt_01\",\"thread_id\":\"thr_01\",\"seq\":12,\"type\":\"thought\",\"content\":\"...\"}\n\n",
+}
+
+// streamSays is what streams of a thread are.
+const streamSays = "its events as they come; a stream of what has ended closes behind the last event"

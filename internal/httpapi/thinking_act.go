@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/mode/session"
+)
+
+// obeyTime is how long a request waits for a thread to do as it is told.
+const obeyTime = 5 * time.Second
+
+type actOn struct {
+	sessionPath
+	onceKey
+}
+
+// A target is a session that something is to be done with.
+type target struct {
+	ponder.Info
+	run    ponder.RunID
+	cause  string // of what is appended; empty if the request has no key
+	before bool   // it was appended by an earlier request of the same key
+}
+
+// target returns the session that a request is about. It is an error if it has ended,
+// unless the request was answered before.
+func (a *api) target(ctx context.Context, id string, key onceKey, route string) (t target, err error) {
+	if t.Info, err = a.owned(ctx, id, ponder.KindSession); err != nil {
+		return t, err
+	}
+	if t.cause = key.cause(access.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
+		if _, t.before, err = a.sent(ctx, t.ID, t.cause); err != nil {
+			return t, err
+		}
+	}
+	err = a.look(ctx, t.Info, func(v session.View) { t.run = v.Session.Run })
+	switch {
+	case err != nil || t.before:
+	case t.Status.Ended():
+		err = wrongState("the session is %s, and stays that: fork it to think on from within it", t.Status)
+	case t.run == "":
+		err = wrongState("the session has no question to think about")
+	}
+	return t, err
+}
+
+// wrongState is the error of what can't be done now.
+func wrongState(format string, args ...any) error {
+	return huma.Error409Conflict(fmt.Sprintf(format, args...))
+}
+
+// sent returns the input of a cause, if a thread has it.
+func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (ponder.Event, bool, error) {
+	for ev, err := range a.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return ponder.Event{}, false, a.failed(err)
+		}
+		if ev.Cause == cause && ev.IsInput() {
+			return ev, true, nil
+		}
+	}
+	return ponder.Event{}, false, nil
+}
+
+// tell tells a session something.
+func (a *api) tell(ctx context.Context, t target, body ponder.Body) error {
+	_, err := ponder.Wish(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Cause: t.cause, Body: body})
+	return a.unheard(err)
+}
+
+// unheard returns what a caller is told of an error of [ponder.Wish].
+func (a *api) unheard(err error) error {
+	switch {
+	case errors.Is(err, ponder.ErrEnded):
+		return wrongState("the session has ended meanwhile")
+	case errors.Is(err, ponder.ErrStale):
+		return huma.Error503ServiceUnavailable("the session writes too fast to be told anything: try again")
+	case err != nil:
+		return a.failed(err)
+	}
+	return nil
+}
+
+func (a *api) pauseSession(ctx context.Context, in *actOn) (*acted, error) {
+	t, err := a.target(ctx, in.ID, in.onceKey, "pause")
+	switch {
+	case err != nil:
+		return nil, err
+	case t.before:
+	case t.Status == ponder.Paused:
+		return nil, wrongState("the session is paused already: resume it to go on")
+	default:
+		if err := a.tell(ctx, t, ponder.RunPaused{Reason: "paused by the user"}); err != nil {
+			return nil, err
+		}
+	}
+	return a.did(ctx, t.ID, "the session is paused; resume it to go on")
+}
+
+// A goOnBody says how to go on.
+type goOnBody struct {
+	Model string `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+}
+
+type resumeSession struct {
+	actOn
+	Body *goOnBody
+}
+
+func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, error) {
+	model := ""
+	if in.Body != nil {
+		model = in.Body.Model
+	}
+	t, err := a.target(ctx, in.ID, in.onceKey, "resume")
+	switch {
+	case err != nil:
+		return nil, err
+	case t.before:
+		return a.did(ctx, t.ID, "the session was resumed already")
+	case t.Status == ponder.Thinking && t.Held:
+		return nil, wrongState("the session is thinking already")
+	case t.Status == ponder.Paused:
+		if err := a.tell(ctx, t, ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.Service.Go(ctx, t.ID, model); err != nil {
+		if t.Status == ponder.Paused { // it is as it was
+			_, again := ponder.Wish(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Body: ponder.RunPaused{Reason: "it could not go on"}})
+			err = errors.Join(err, again)
+		}
+		return nil, a.failed(inBody(err))
+	}
+	return a.did(ctx, t.ID, "the session goes on")
+}
+
+func (a *api) cancelSession(ctx context.Context, in *actOn) (*acted, error) {
+	t, err := a.target(ctx, in.ID, in.onceKey, "cancel")
+	if err != nil {
+		return nil, err
+	}
+	if !t.before {
+		if err := a.tell(ctx, t, ponder.Steer{Do: ponder.Cancel}); err != nil {
+			return nil, err
+		}
+	}
+	a.obey(ctx, t.Info)
+	err = a.await(ctx, t.ID, obeyTime, func(info ponder.Info) bool { return info.Status.Ended() })
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	out, err := a.did(ctx, t.ID, "the session is cancelled; what it has thought is kept")
+	if err == nil && !out.Body.Status.Ended() {
+		out.Body.Message = "the session will be cancelled by the process that holds it"
+	}
+	return out, err
+}
+
+// obey has somebody work on a thread that was told something, if nobody does.
+func (a *api) obey(ctx context.Context, info ponder.Info) {
+	if info.Held {
+		return
+	}
+	if err := a.Service.Go(ctx, info.ID, ""); err != nil { // what it was told stands in the log
+		a.Logger.Warn("nobody obeys", "thread", info.ID, "error", err)
+	}
+}
+
+// await waits until what is known of a thread satisfies ok, or for so long.
+func (a *api) await(ctx context.Context, id ponder.ThreadID, most time.Duration, ok func(ponder.Info) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	heads, stop := a.Store.Watch(id)
+	defer stop()
+	for {
+		info, err := a.Store.Thread(context.WithoutCancel(ctx), id)
+		if err != nil || ok(info) {
+			return err
+		}
+		select {
+		case <-heads:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

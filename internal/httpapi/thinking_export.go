@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	jsonl "ponder/transcript"
+)
+
+type exportSession struct {
+	sessionPath
+	Format string `query:"format" enum:"json,markdown,jsonl" default:"json" doc:"json: all there is to it; markdown: a report; jsonl: its events, one a line"`
+	Known  string `header:"If-None-Match" doc:"the ETag of an export that you have"`
+}
+
+func (a *api) exportSession(ctx context.Context, in *exportSession) (*written, error) {
+	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+	if err != nil {
+		return nil, err
+	}
+	var doc Document
+	if in.Format == "jsonl" {
+		doc, err = a.lines(ctx, info)
+	} else {
+		doc, err = a.Service.Report(ctx, info.ID, in.Format)
+	}
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return a.deliver(doc, in.Known), nil
+}
+
+// lines returns a thread as JSON Lines, without what is internal.
+func (a *api) lines(ctx context.Context, info ponder.Info) (Document, error) {
+	var b bytes.Buffer
+	if err := jsonl.Write(&b, info.Thread, a.Store.Events(ctx, info.ID, 0), false); err != nil {
+		return Document{}, err
+	}
+	return Document{Type: "application/x-ndjson", Name: string(info.ID) + ".jsonl", Body: b.Bytes()}, nil
+}
+
+// deliver answers with a document, unless it is known to whoever asks.
+func (a *api) deliver(doc Document, known string) *written {
+	sum := sha256.Sum256(doc.Body)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	return &written{func(hc huma.Context) {
+		hc.SetHeader("ETag", tag)
+		hc.SetHeader("Cache-Control", "private, no-cache")
+		if knows(known, tag) {
+			hc.SetStatus(http.StatusNotModified)
+			return
+		}
+		hc.SetHeader("Content-Type", doc.Type)
+		hc.SetHeader("Content-Disposition", `attachment; filename="`+fileName(doc.Name)+`"`)
+		hc.SetStatus(http.StatusOK)
+		if _, err := hc.BodyWriter().Write(doc.Body); err != nil {
+			a.Logger.Debug("a reader has gone away", "error", err)
+		}
+	}}
+}
+
+// knows reports whether an If-None-Match names a tag.
+func knows(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
+		if one == tag || one == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// fileName returns a name that every header and file system takes.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, name)
+	return strings.TrimLeft(name, ".-")
+}
+
+// documented says which documents an export answers with.
+func documented(op huma.Operation, types ...string) huma.Operation {
+	content := make(map[string]*huma.MediaType)
+	for _, t := range types {
+		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		if t == "application/json" {
+			content[t].Schema = &huma.Schema{Type: huma.TypeObject, Description: "the session, its thoughts, questions, syntheses and sources"}
+		}
+	}
+	etag := map[string]*huma.Param{"ETag": {Schema: &huma.Schema{Type: huma.TypeString}, Description: "of these contents"}}
+	op.Responses = map[string]*huma.Response{
+		"200": {Description: "a file", Content: content, Headers: etag},
+		"304": {Description: "it is as you have it", Headers: etag},
+	}
+	return op
+}
