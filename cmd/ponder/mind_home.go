@@ -55,6 +55,8 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 		return err
 	}
 	h.ends = append(h.ends, look.close)
+	up := a.mindLookUp(store, h.cast.roles)
+	h.ends = append(h.ends, up.close)
 	channels, err := a.mindChannels()
 	if err != nil {
 		return err
@@ -64,7 +66,7 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 		return err
 	}
 	h.Minder, err = minder.New(mindConfig(a.cfg, minder.Config{
-		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels,
+		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels, LookUp: up.lookUp,
 	}))
 	return err
 }
@@ -75,7 +77,7 @@ func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.mindCast(ctx, roles)
+	return a.mindCast(ctx, mindLooks(a.cfg, roles))
 }
 
 // mindOptions returns how its modes work. What may be done beside telling the user is

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"slices"
 	"time"
 
 	"ponder"
@@ -120,14 +119,12 @@ func (j *joiner) memories(ctx context.Context) (list []own.Memory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	mine := []recall.Kind{recall.KindMemory, recall.KindJournal}
 	for _, it := range items {
 		text := it.Text
 		if text == "" {
 			text = it.Title
 		}
-		list = append(list, own.Memory{ID: it.ID, Text: text, Ours: it.Source == mindSource,
-			Untrusted: !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != ""})
+		list = append(list, own.Memory{ID: it.ID, Text: text, Ours: it.Source == mindSource, Untrusted: ofOthers(it)})
 	}
 	return list, nil
 }

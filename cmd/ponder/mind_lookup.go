@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/archive"
+	"ponder/internal/config"
+	"ponder/mode/subconscious"
+	"ponder/recall"
+	"ponder/store/sqlite"
+	"ponder/web/search"
+)
+
+// A mindLookUp looks up what roles want: in what is remembered, or in the web. It opens
+// what it looks into when that is first wanted.
+type mindLookUp struct {
+	a     *app
+	store *sqlite.Store
+	looks map[string]subconscious.Looks // by role
+
+	mu    sync.Mutex
+	shelf *shelf // nil before
+	net   *net   // nil before
+}
+
+// mindLookUp returns what looks up for roles.
+func (a *app) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLookUp {
+	l := &mindLookUp{a: a, store: store, looks: make(map[string]subconscious.Looks)}
+	for _, r := range roles {
+		l.looks[r.Name] = r.Looks
+	}
+	return l
+}
+
+// close gives up what it looks into.
+func (l *mindLookUp) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.net != nil {
+		l.net.fetcher.Close()
+	}
+	if l.shelf != nil {
+		return l.shelf.close()
+	}
+	return nil
+}
+
+// mostLookedUp is how much is found at most.
+const mostLookedUp = 5
+
+// lookUp is the LookUp of the minder. What is remembered is that of the owner whose
+// library the process has.
+func (l *mindLookUp) lookUp(ctx context.Context, _, role, text string) ([]ponder.Observation, error) {
+	switch l.looks[role] {
+	case subconscious.LooksMemory:
+		return l.inMemory(ctx, text)
+	case subconscious.LooksWeb:
+		return l.inWeb(ctx, text)
+	}
+	return nil, errors.New("nothing is looked up for this role")
+}
+
+// errLookUp are the errors that models are shown: what else an error says may be of
+// strangers, and is logged.
+var (
+	errMemoryLookUp = errors.New("what is remembered could not be searched")
+	errWebLookUp    = errors.New("the web could not be searched")
+)
+
+// fault logs why nothing could be looked up, and returns what models are shown of it.
+func (l *mindLookUp) fault(shown, err error) error {
+	slog.Warn("what a role wants could not be looked up", "error", err)
+	return shown
+}
+
+// inMemory looks into what the user had remembered. What sessions came to is left out, and
+// what the subconscious had remembered itself: it would find itself.
+func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
+	s, err := l.library(ctx)
+	if errors.Is(err, errNothingKnown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, l.fault(errMemoryLookUp, err)
+	}
+	found, err := s.Search(ctx, text, recall.SearchOptions{N: mostLookedUp, Kinds: evidenceKinds(), Without: []string{mindSource}})
+	if err != nil {
+		return nil, l.fault(errMemoryLookUp, err)
+	}
+	for _, h := range found.Hits {
+		list = append(list, ponder.Observation{Content: recalledText(h), Source: where(h.Item), Untrusted: ofOthers(h.Item)})
+	}
+	return list, nil
+}
+
+// library opens the library to look into it.
+func (l *mindLookUp) library(ctx context.Context) (_ *shelf, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shelf == nil {
+		l.shelf, err = l.a.shelfToRead(ctx)
+	}
+	return l.shelf, err
+}
+
+// recalledText says what was found, with what it is from and when that was.
+func recalledText(h recall.Hit) string {
+	text, title := oneLine(cmp.Or(h.Context, h.Quote)), oneLine(h.Item.Title)
+	from := string(h.Item.Kind)
+	if title != "" && !strings.HasPrefix(text, strings.TrimRight(title, "….")) {
+		from += " " + clip(title, 80)
+	}
+	if !h.Date.IsZero() {
+		from += " of " + h.Date.Local().Format(time.DateOnly)
+	}
+	return from + ": " + text
+}
+
+// ofOthers reports whether others than the user may have written an item.
+func ofOthers(it recall.Item) bool {
+	mine := []recall.Kind{recall.KindMemory, recall.KindJournal}
+	return !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != ""
+}
+
+// inWeb looks into what the configured searches find.
+func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Observation, err error) {
+	n, err := l.searches(ctx)
+	if err != nil {
+		return nil, l.fault(errWebLookUp, err)
+	}
+	found, err := n.searcher.Search(ctx, search.Query{Text: text, N: mostLookedUp})
+	if err != nil {
+		return nil, l.fault(errWebLookUp, err)
+	}
+	for _, r := range found.Results[:min(len(found.Results), mostLookedUp)] {
+		title, snippet := clip(oneLine(r.Title), 120), oneLine(cmp.Or(r.Snippet, r.Summary))
+		if snippet == "" && title == "" {
+			continue
+		}
+		list = append(list, ponder.Observation{Content: strings.Trim(title+": "+snippet, ": "), Source: r.URL, Untrusted: true})
+	}
+	return list, nil
+}
+
+// searches opens what searches the web.
+func (l *mindLookUp) searches(ctx context.Context) (*net, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.net != nil {
+		return l.net, nil
+	}
+	kept, err := archive.Open(ctx, l.store.SQL())
+	if err != nil {
+		return nil, err
+	}
+	n, err := l.a.web(kept)
+	if err != nil {
+		return nil, err
+	}
+	if n.searcher == nil {
+		n.fetcher.Close()
+		return nil, fmt.Errorf("search the web: %w", search.ErrNoProvider)
+	}
+	l.net = n
+	return n, nil
+}
+
+// mindLooks returns roles as they may look: in the web only if the user allows it, and
+// there is a way to search it.
+func mindLooks(cfg *config.Config, roles []subconscious.Role) []subconscious.Role {
+	roles = slices.Clone(roles)
+	for i, r := range roles {
+		if r.Looks == subconscious.LooksWeb && !(cfg.Mind.Web && searchesWeb(cfg)) {
+			roles[i].Looks = subconscious.LooksNone
+		}
+	}
+	return roles
+}
+
+// searchesWeb reports whether there is a way to search the web.
+func searchesWeb(cfg *config.Config) bool {
+	s := cfg.Search
+	return s.Exa != "" || s.Brave != "" || s.Tavily != "" || s.SearXNG != "" || cfg.Web.Folder != ""
+}
