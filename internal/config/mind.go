@@ -11,18 +11,19 @@ import (
 
 // Mind says how the subconscious is kept. What is not set is as the constants below say.
 type Mind struct {
-	Every        Duration         `toml:"every"`          // between ticks; [MindEvery]
-	Cooldown     Duration         `toml:"cooldown"`       // between escalations; [MindCooldown]
-	TokensPerDay *int             `toml:"tokens_per_day"` // at most, of all models together; [MindTokens]; 0: no model is asked
-	CostPerDay   *float64         `toml:"cost_per_day"`   // US dollars at most; [MindDollars]; 0: only models that are free
-	Quiet        Hours            `toml:"quiet"`          // when nobody is told anything; [MindQuiet]
-	Night        Hours            `toml:"night"`          // when it rests; [MindNight]
-	Feed         *bool            `toml:"feed"`           // conversations and sessions are told what is on its mind; yes if nil
-	Roles        string           `toml:"roles"`          // folder with roles as Markdown; see [Config.MindRoles]
-	Web          bool             `toml:"web"`            // roles may have something looked up in the web
-	Models       map[string]Chain `toml:"models"`         // by role, and "escalation" for decisions
-	Sensors      Sensors          `toml:"sensors"`
-	Notify       Notify           `toml:"notify"`
+	Every        Duration          `toml:"every"`          // between ticks; [MindEvery]
+	Cooldown     Duration          `toml:"cooldown"`       // between escalations; [MindCooldown]
+	TokensPerDay *int              `toml:"tokens_per_day"` // at most, of all models together; [MindTokens]; 0: no model is asked
+	CostPerDay   *float64          `toml:"cost_per_day"`   // US dollars at most; [MindDollars]; 0: only models that are free
+	Quiet        Hours             `toml:"quiet"`          // when nobody is told anything; [MindQuiet]
+	Night        Hours             `toml:"night"`          // when it rests; [MindNight]
+	Feed         *bool             `toml:"feed"`           // conversations and sessions are told what is on its mind; yes if nil
+	Roles        string            `toml:"roles"`          // folder with roles as Markdown; see [Config.MindRoles]
+	Web          bool              `toml:"web"`            // roles may have something looked up in the web
+	Models       map[string]Chain  `toml:"models"`         // by role, and "escalation" for decisions
+	Sensors      Sensors           `toml:"sensors"`
+	Notify       Notify            `toml:"notify"`
+	Actions      map[string]Action `toml:"actions"` // by name; see [ThinkAbout]
 }
 
 // What holds where nothing is set.

@@ -165,6 +165,7 @@ func mindTables() []tableOf {
 		}},
 		{"mind.sensors.system", []Key{{"mounts", "folders whose disks are watched", list}}},
 		{"mind.sensors.own", nil},
+		{"mind.actions.*", actionKeys()},
 		{"mind.notify.webhook.*", []Key{{"url", "where to send it", link}, {"secret_env", "the variable that has the secret", variable}}},
 		{"mind.notify.email.*", []Key{
 			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOf("tls", "starttls", "none")}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},

@@ -41,6 +41,12 @@ secret_env = "NTFY_SECRET"
 server = "smtp.example.org:587"
 from = "ponder@example.org"
 to = ["anna@example.org"]
+[mind.actions.think_about]
+per_day = 0
+[mind.actions.lights]
+command = ["hue", "off"]
+args = ["room"]
+doc = "Turns the lights of a room off"
 `
 
 func TestMind(t *testing.T) {
@@ -64,6 +70,7 @@ func TestMind(t *testing.T) {
 			Desktop: true, Webhook: map[string]Webhook{"phone": {URL: "https://ntfy.example.org/anna", SecretEnv: "NTFY_SECRET"}},
 			Email: map[string]Email{"me": {Server: "smtp.example.org:587", From: "ponder@example.org", To: []string{"anna@example.org"}}},
 		},
+		Actions: map[string]Action{ThinkAbout: {PerDay: new(0)}, "lights": {Command: []string{"hue", "off"}, Args: []string{"room"}, Doc: "Turns the lights of a room off"}},
 	}
 	if d := cmp.Diff(want, c.Mind); d != "" {
 		t.Error(d)
@@ -132,6 +139,8 @@ watcher = "ollama/c"
 command = ["rm", "-rf", "/"]
 [mind.notify.webhook.x]
 url = "https://evil.example/"
+[mind.actions.x]
+command = ["rm", "-rf", "/"]
 `, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +155,8 @@ url = "https://evil.example/"
 		got = append(got, w)
 	}
 	wantWarnings := []string{"./ponder.toml:4: a folder may set models, budgets and prompts, not mind.every",
-		"./ponder.toml:7: a folder may set models, budgets and prompts, not mind.sensors", "./ponder.toml:9: a folder may set models, budgets and prompts, not mind.notify"}
+		"./ponder.toml:7: a folder may set models, budgets and prompts, not mind.sensors", "./ponder.toml:9: a folder may set models, budgets and prompts, not mind.notify",
+		"./ponder.toml:11: a folder may set models, budgets and prompts, not mind.actions"}
 	if d := cmp.Diff(wantWarnings, got); d != "" {
 		t.Error(d)
 	}
