@@ -90,10 +90,14 @@ func (c *command) environment() []string {
 	return env
 }
 
-// A bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
+// A bounded keeps the beginning of what is written to it. It has no other method of a
+// buffer by which more could be.
+type bounded struct{ kept bytes.Buffer }
 
+// Write implements [io.Writer].
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, maxBytes-b.Len()))])
+	b.kept.Write(p[:min(len(p), max(0, maxBytes-b.kept.Len()))])
 	return len(p), nil
 }
+
+func (b *bounded) String() string { return b.kept.String() }
