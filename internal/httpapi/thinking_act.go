@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,8 +26,8 @@ type actOn struct {
 type target struct {
 	ponder.Info
 	run    ponder.RunID
-	cause  string // of what is appended; empty if the request has no key
-	before bool   // it was appended by an earlier request of the same key
+	cause  string         // of what is appended; empty if the request has no key
+	before []ponder.Event // what an earlier request of the same key has appended
 }
 
 // target returns the session that a request is about. It is an error if it has ended,
@@ -36,13 +37,13 @@ func (a *api) target(ctx context.Context, id string, key onceKey, route string) 
 		return t, err
 	}
 	if t.cause = key.cause(access.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
-		if _, t.before, err = a.sent(ctx, t.ID, t.cause); err != nil {
+		if t.before, err = a.sent(ctx, t.ID, t.cause); err != nil {
 			return t, err
 		}
 	}
 	err = a.look(ctx, t.Info, func(v session.View) { t.run = v.Session.Run })
 	switch {
-	case err != nil || t.before:
+	case err != nil || t.before != nil:
 	case t.Status.Ended():
 		err = wrongState("the session is %s, and stays that: fork it to think on from within it", t.Status)
 	case t.run == "":
@@ -56,23 +57,37 @@ func wrongState(format string, args ...any) error {
 	return huma.Error409Conflict(fmt.Sprintf(format, args...))
 }
 
-// sent returns the input of a cause, if a thread has it.
-func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (ponder.Event, bool, error) {
+// sent returns the inputs of a request on a thread, by their cause.
+func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (list []ponder.Event, err error) {
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
-			return ponder.Event{}, false, a.failed(err)
+			return nil, a.failed(err)
 		}
-		if ev.Cause == cause && ev.IsInput() {
-			return ev, true, nil
+		if ev.IsInput() && (ev.Cause == cause || strings.HasPrefix(ev.Cause, cause+"-")) {
+			list = append(list, ev)
 		}
 	}
-	return ponder.Event{}, false, nil
+	return list, nil
 }
 
 // tell tells a session something.
 func (a *api) tell(ctx context.Context, t target, body ponder.Body) error {
-	_, err := ponder.Wish(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Cause: t.cause, Body: body})
-	return a.unheard(err)
+	_, err := a.wish(ctx, t.ID, ponder.Event{Run: t.run, Cause: t.cause, Body: body})
+	return err
+}
+
+// wish appends wishes. See [ponder.Wish]; its error is one for callers.
+func (a *api) wish(ctx context.Context, id ponder.ThreadID, wished ...ponder.Event) (sent []ponder.Event, err error) {
+	for range 3 {
+		sent, err = ponder.Wish(ctx, a.Store, id, wished...)
+		if !errors.Is(err, ponder.ErrTaken) { // else the same request came twice at once
+			break
+		}
+	}
+	if errors.Is(err, ponder.ErrTaken) || err == nil && !same(sent, wished) {
+		return nil, otherWords()
+	}
+	return sent, a.unheard(err)
 }
 
 // unheard returns what a caller is told of an error of [ponder.Wish].
@@ -93,7 +108,7 @@ func (a *api) pauseSession(ctx context.Context, in *actOn) (*acted, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case t.before:
+	case t.before != nil:
 	case t.Status == ponder.Paused:
 		return nil, wrongState("the session is paused already: resume it to go on")
 	default:
@@ -123,7 +138,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 	switch {
 	case err != nil:
 		return nil, err
-	case t.before:
+	case t.before != nil:
 		return a.did(ctx, t.ID, "the session was resumed already")
 	case t.Status == ponder.Thinking && t.Held:
 		return nil, wrongState("the session is thinking already")
@@ -147,7 +162,7 @@ func (a *api) cancelSession(ctx context.Context, in *actOn) (*acted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.before {
+	if t.before == nil {
 		if err := a.tell(ctx, t, ponder.Steer{Do: ponder.Cancel}); err != nil {
 			return nil, err
 		}

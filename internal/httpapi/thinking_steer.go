@@ -1,0 +1,196 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// A steerBody is what a session is told: one thing, or several.
+type steerBody struct {
+	wishBody
+	Wishes []wishBody `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
+}
+
+// wishes returns all that is wished for.
+func (b steerBody) wishes() (w wishes) {
+	if b.Order != "" || len(b.has()) > 0 {
+		w = wishes{[]wishBody{b.wishBody}, []string{"body"}}
+	}
+	for i, one := range b.Wishes {
+		w.list, w.at = append(w.list, one), append(w.at, "body.wishes["+strconv.Itoa(i)+"]")
+	}
+	return w
+}
+
+type steerSession struct {
+	actOn
+	waiting
+	Body steerBody
+}
+
+// Resolve implements [huma.Resolver].
+func (in *steerSession) Resolve(ctx huma.Context) []error {
+	wrong := in.waiting.check()
+	w := in.Body.wishes()
+	for i, one := range w.list {
+		wrong = append(wrong, one.check(w.at[i])...)
+	}
+	if len(w.list) == 0 {
+		wrong = append(wrong, &huma.ErrorDetail{Location: "body.order", Message: "nothing is wished for: say what to do, such as add_question, correct or answer_now"})
+	}
+	return wrong
+}
+
+// A waiting is how long a request may wait for its answer.
+type waiting struct {
+	Wait string `query:"wait" maxLength:"20" doc:"how long to wait for what comes of it, such as 10s" example:"10s"`
+}
+
+// mostWait is how long a request may wait.
+const mostWait = 10 * time.Minute
+
+// check returns what is wrong with it.
+func (w waiting) check() []error {
+	if _, err := w.time(0); err != nil {
+		return []error{&huma.ErrorDetail{Location: "query.wait", Message: err.Error(), Value: w.Wait}}
+	}
+	return nil
+}
+
+// time returns how long to wait.
+func (w waiting) time(without time.Duration) (time.Duration, error) {
+	if w.Wait == "" {
+		return without, nil
+	}
+	d, err := time.ParseDuration(w.Wait)
+	if n, errN := strconv.ParseFloat(w.Wait, 64); errN == nil && n >= 0 && n <= mostWait.Seconds() {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 || d > mostWait {
+		return 0, fmt.Errorf("expected a time of at most %d minutes, such as 10s", int(mostWait.Minutes()))
+	}
+	return d, nil
+}
+
+// An Outcome says what became of a wish.
+type Outcome struct {
+	session.Steering
+	Outcome string `json:"outcome" enum:"done,refused,noted" doc:"noted: it takes effect when the session goes on, or nothing was heard of it yet"`
+}
+
+// steered is the answer to what tells a session something.
+type steered struct {
+	Body struct {
+		Success bool            `json:"success"`
+		ID      ponder.ThreadID `json:"session_id"`
+		Status  ponder.Status   `json:"status"`
+		Message string          `json:"message"`
+		Wishes  []Outcome       `json:"wishes"`
+		Session Session         `json:"session"`
+	}
+}
+
+func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, error) {
+	t, err := a.target(ctx, in.ID, in.onceKey, "steer")
+	if err != nil {
+		return nil, err
+	}
+	w := in.Body.wishes()
+	var unfit error
+	if err := a.look(ctx, t.Info, func(v session.View) { unfit = w.fit(v) }); err != nil {
+		return nil, err
+	}
+	wished, err := w.events(t.run, t.cause)
+	sent := t.before
+	switch {
+	case err != nil:
+		return nil, a.failed(err)
+	case sent != nil && !same(sent, wished):
+		return nil, otherWords()
+	case sent != nil:
+	case unfit != nil:
+		return nil, unfit
+	default:
+		if sent, err = a.wish(ctx, t.ID, wished...); err != nil {
+			return nil, err
+		}
+	}
+	a.obey(ctx, t.Info)
+	wait, _ := in.time(obeyTime) // it was checked
+	return a.outcomes(ctx, t.ID, sent, wait)
+}
+
+// outcomes waits for what becomes of wishes that were sent, and says it.
+func (a *api) outcomes(ctx context.Context, id ponder.ThreadID, sent []ponder.Event, wait time.Duration) (*steered, error) {
+	short, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for _, ev := range sent {
+		if _, err := ponder.Heard(short, a.Store, ev); short.Err() != nil {
+			break
+		} else if err != nil && !errors.Is(err, ponder.ErrEnded) {
+			return nil, a.failed(err)
+		}
+	}
+	info, err := a.owned(ctx, string(id), ponder.KindSession)
+	if err != nil {
+		return nil, err
+	}
+	out := &steered{}
+	out.Body.Success, out.Body.ID, out.Body.Wishes = true, id, []Outcome{}
+	err = a.look(ctx, info, func(v session.View) {
+		out.Body.Session = sessionOf(info, v, a.views.now())
+		for _, ev := range sent {
+			o := outcomeOf(v, ev)
+			out.Body.Success = out.Body.Success && o.Outcome != "refused"
+			out.Body.Wishes = append(out.Body.Wishes, o)
+		}
+	})
+	out.Body.Status = out.Body.Session.Status
+	out.Body.Message = spoken(out.Body.Wishes)
+	return out, err
+}
+
+// outcomeOf says what became of a wish.
+func outcomeOf(v session.View, ev ponder.Event) (o Outcome) {
+	o.ID, o.Created = ev.ID, ev.Time
+	for _, w := range v.Steering {
+		if w.ID == ev.ID {
+			o.Steering = w
+		}
+	}
+	switch {
+	case o.Refused:
+		o.Outcome = "refused"
+	case o.Seq > 0:
+		o.Outcome = "done"
+	case v.Session.Status.Ended():
+		o.Outcome, o.Refused, o.Effect = "refused", true, "the session had come to its end"
+	default:
+		o.Outcome = "noted"
+	}
+	return o
+}
+
+// spoken says in a sentence what became of wishes.
+func spoken(list []Outcome) string {
+	n := make(map[string]int)
+	for _, o := range list {
+		n[o.Outcome]++
+	}
+	var words []string
+	for _, what := range []string{"done", "refused", "noted"} {
+		if n[what] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n[what], what))
+		}
+	}
+	return "wishes: " + strings.Join(words, ", ")
+}
