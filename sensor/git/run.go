@@ -148,10 +148,14 @@ func (r *repository) unfiltered(ctx context.Context) ([]string, bool) {
 	return args, true
 }
 
-// A bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
+// A bounded keeps the beginning of what is written to it. It has no other method of a
+// buffer by which more could be.
+type bounded struct{ kept bytes.Buffer }
 
+// Write implements [io.Writer].
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, maxBytes-b.Len()))])
+	b.kept.Write(p[:min(len(p), max(0, maxBytes-b.kept.Len()))])
 	return len(p), nil
 }
+
+func (b *bounded) String() string { return b.kept.String() }

@@ -84,7 +84,7 @@ func failedUnits(ctx context.Context) ([]string, bool) {
 	if cmd.Run() != nil {
 		return nil, false
 	}
-	return parseUnits(&out.Buffer), true
+	return parseUnits(strings.NewReader(out.String())), true
 }
 
 // parseUnits reads what systemctl lists: a unit a line, its name first.
@@ -100,10 +100,14 @@ func parseUnits(list io.Reader) []string {
 	return units
 }
 
-// A bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
+// A bounded keeps the beginning of what is written to it. It has no other method of a
+// buffer by which more could be.
+type bounded struct{ kept bytes.Buffer }
 
+// Write implements [io.Writer].
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, unitsBytes-b.Len()))])
+	b.kept.Write(p[:min(len(p), max(0, unitsBytes-b.kept.Len()))])
 	return len(p), nil
 }
+
+func (b *bounded) String() string { return b.kept.String() }

@@ -256,7 +256,7 @@ func TestBounded(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if b.Len() != unitsBytes {
-		t.Errorf("%d bytes are kept", b.Len())
+	if len(b.String()) != unitsBytes {
+		t.Errorf("%d bytes are kept", len(b.String()))
 	}
 }
