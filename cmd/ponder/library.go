@@ -28,8 +28,13 @@ type shelf struct {
 // A lender lends a shelf that others use too. Who borrows it gives it back with done.
 type lender func(context.Context) (*shelf, error)
 
-// close closes the shelf and the database with it.
-func (s *shelf) close() error { return errors.Join(s.done(), s.store.Close()) }
+// close closes the shelf and the database with it, unless others use it too.
+func (s *shelf) close() error {
+	if s.back != nil {
+		return s.back()
+	}
+	return errors.Join(s.Library.Close(), s.store.Close())
+}
 
 // done ends the use of the shelf. The database stays open.
 func (s *shelf) done() error {
@@ -55,6 +60,9 @@ func (a *app) shelf(ctx context.Context) (*shelf, error) {
 // shelfToRead opens the library to look something up, even where the database
 // cannot be written. If there is none, its error is errNothingKnown.
 func (a *app) shelfToRead(ctx context.Context) (*shelf, error) {
+	if a.lent != nil {
+		return a.lent(ctx)
+	}
 	store, err := a.lookup(ctx)
 	if errors.Is(err, errNothingYet) {
 		return nil, failure{wrongUsage, errNothingKnown}

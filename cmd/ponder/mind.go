@@ -39,19 +39,13 @@ func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponde
 
 // talker returns a thinker that holds conversations as t says.
 func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelta func(ponder.Delta)) (*thinker, error) {
-	tools, end, err := a.tools(ctx, store, t.sight)
+	equipped, end, err := a.equip(ctx, store, t)
 	if err != nil {
 		return nil, err
 	}
-	tools = append(tools, t.own()...)
-	if t.remembers() {
-		k := a.keeper(store)
-		tools = append(tools, k.tools()...)
-		look := end
-		end = func() { look(); k.close() }
-	}
 	node := place.Self()
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(t, tools), Models: t.models, Tools: tools, OnDelta: onDelta, Node: node})
+	equipped.Store, equipped.OnDelta, equipped.Node = store, onDelta, node
+	mind, err := ponder.New(equipped)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +57,23 @@ func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
 	return &thinker{mind: mind, place: p, tools: end}, nil
+}
+
+// equip returns the modes, models and tools of a mind that holds conversations as t says,
+// and what ends the use of the tools.
+func (a *app) equip(ctx context.Context, store *sqlite.Store, t talking) (c ponder.Config, end func(), err error) {
+	tools, end, err := a.tools(ctx, store, t.sight)
+	if err != nil {
+		return c, nil, err
+	}
+	tools = append(tools, t.own()...)
+	if t.remembers() {
+		k := a.keeper(store)
+		tools = append(tools, k.tools()...)
+		look := end
+		end = func() { look(); k.close() }
+	}
+	return ponder.Config{Modes: modes(t, tools), Models: t.models, Tools: tools}, end, nil
 }
 
 // work works on a thread until nothing is left to do, and returns nil; or until

@@ -36,10 +36,12 @@ type lineup struct {
 // An exchange has the providers, so that all lineups together ask one of them no more at
 // a time than it allows. It is safe for concurrent use.
 type exchange struct {
-	cfg *config.Config
+	cfg  *config.Config
+	life time.Duration // for which a model that would answer is not asked again whether it will
 
 	mu        sync.Mutex
 	providers map[string]provider
+	willing   map[string]time.Time // when models said last that they would answer
 }
 
 // Lineups are those that were found, by the model that the user named. They are safe for
@@ -86,7 +88,7 @@ func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
 		return l.lineup, nil
 	}
 	if all.exchange == nil {
-		all.exchange = &exchange{cfg: cfg, providers: make(map[string]provider)}
+		all.exchange = &exchange{cfg: cfg, life: all.life, providers: make(map[string]provider), willing: make(map[string]time.Time)}
 	}
 	l, err := a.findLineup(ctx, model, all.exchange)
 	if err != nil {
@@ -248,13 +250,36 @@ func (a *app) check(ctx context.Context, l *lineup, all map[ponder.Role][]ponder
 
 // ask begins to ask whether a model will answer, and returns what waits for it.
 func (l *lineup) ask(ctx context.Context, full string) func() error {
+	if l.isWilling(full) {
+		return func() error { return nil }
+	}
 	result := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, checkTime)
 		defer cancel()
-		result <- l.willAnswer(ctx, full)
+		err := l.willAnswer(ctx, full)
+		if err == nil {
+			l.said(full)
+		}
+		result <- err
 	}()
 	return sync.OnceValue(func() error { return <-result })
+}
+
+// said notes that a model would answer, for a while.
+func (x *exchange) said(full string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.life > 0 {
+		x.willing[full] = time.Now()
+	}
+}
+
+// isWilling reports whether a model said so a short while ago.
+func (x *exchange) isWilling(full string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return time.Since(x.willing[full]) < x.life
 }
 
 // willAnswer returns why a model certainly will not answer. Of trouble that may

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +93,9 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 	if cfg.Mind.Feeds() && !f.noMemory && !unaided && opts.Persona.Name == "" {
 		inner = innerOf(ctx, store, a.who(), question)
 	}
-	id, err := beginResearch(ctx, store, ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question, budget, researchStart{opts, f.wanted()}, inner...)
+	id, err := beginning{
+		thread: ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question: question, budget: budget, inner: inner,
+	}.research(ctx, store, researchStart{opts, f.wanted()})
 	if err != nil {
 		return err
 	}
@@ -126,16 +126,10 @@ type researchStart struct {
 	Report string `json:"report_file,omitempty"` // that was asked for: it is named to the user, and only written if a user names it
 }
 
-// beginResearch makes the thread of a research, with its question, and what is on the
-// owner's mind.
-func beginResearch(ctx context.Context, store ponder.Threads, thread ponder.Thread, question string, budget ponder.Budget, start researchStart, inner ...ponder.Event) (ponder.ThreadID, error) {
-	js, err := json.Marshal(start)
-	if err != nil {
-		return "", fmt.Errorf("begin research: %w", err)
-	}
-	thread.Kind = ponder.KindResearch
-	run := ponder.RunStarted{Input: question, Mode: research.Name, Version: research.New().Version, Budget: budget, Options: js}
-	return beginThread(ctx, store, thread, run, inner...)
+// research makes the thread of a research.
+func (b beginning) research(ctx context.Context, store ponder.Threads, start researchStart) (ponder.ThreadID, error) {
+	b.thread.Kind = ponder.KindResearch
+	return b.make(ctx, store, ponder.RunStarted{Mode: research.Name, Version: research.New().Version}, start)
 }
 
 // researchHere researches in this process, shows it, and writes the report.

@@ -54,7 +54,7 @@ ponder session resume last`,
 		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(), a.mindCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
 		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.usageCommand(),
-		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
+		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.serveCommand(), a.backupCommand(), a.versionCommand(), completionCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommandGroupID(groupSetUp)

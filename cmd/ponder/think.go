@@ -119,7 +119,9 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
 		inner = innerOf(ctx, store, a.who(), question)
 	}
-	id, err := begin(ctx, store, ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question, budget, opts, inner...)
+	id, err := beginning{
+		thread: ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question: question, budget: budget, inner: inner,
+	}.session(ctx, store, opts)
 	if err != nil {
 		return err
 	}
@@ -135,29 +137,39 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	return a.thinkHere(ctx, store, id, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web}, f.internal)
 }
 
-// begin makes the thread of a session, with its question, and what is on the owner's mind.
-func begin(ctx context.Context, store ponder.Threads, thread ponder.Thread, question string, budget ponder.Budget, opts session.Options, inner ...ponder.Event) (ponder.ThreadID, error) {
-	js, err := json.Marshal(opts)
-	if err != nil {
-		return "", fmt.Errorf("begin a session: %w", err)
-	}
-	thread.Kind = ponder.KindSession
-	start := ponder.RunStarted{Input: question, Mode: session.Name, Version: session.New().Version, Budget: budget, Options: js}
-	return beginThread(ctx, store, thread, start, inner...)
+// A beginning is a thread with a question that is about to be made. What the thread is
+// not given is filled in: an id, and a title, which is the question.
+type beginning struct {
+	thread   ponder.Thread
+	question string
+	budget   ponder.Budget
+	cause    string         // of its first event; may be empty
+	inner    []ponder.Event // what is on the owner's mind
 }
 
-// beginThread makes a thread with a run, and fills in what it is not given: an id, and a
-// title, which is the question.
-func beginThread(ctx context.Context, store ponder.Threads, thread ponder.Thread, start ponder.RunStarted, inner ...ponder.Event) (ponder.ThreadID, error) {
-	if thread.ID == "" {
-		thread.ID = ponder.ThreadID(ponder.NewID("thr"))
+// session makes the thread of a session.
+func (b beginning) session(ctx context.Context, store ponder.Threads, opts session.Options) (ponder.ThreadID, error) {
+	b.thread.Kind = ponder.KindSession
+	return b.make(ctx, store, ponder.RunStarted{Mode: session.Name, Version: session.New().Version}, opts)
+}
+
+// make makes the thread, with a run that has options.
+func (b beginning) make(ctx context.Context, store ponder.Threads, run ponder.RunStarted, opts any) (ponder.ThreadID, error) {
+	js, err := json.Marshal(opts)
+	if err != nil {
+		return "", fmt.Errorf("begin a %s: %w", b.thread.Kind, err)
 	}
-	thread.Title, thread.Created = clip(oneLine(cmp.Or(thread.Title, start.Input)), maxTitle), time.Now()
-	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}
-	if err := store.Create(ctx, thread, append([]ponder.Event{first}, inner...)...); err != nil {
-		return "", fmt.Errorf("begin a %s: %w", thread.Kind, err)
+	run.Input, run.Budget, run.Options = b.question, b.budget, js
+	t := b.thread
+	if t.ID == "" {
+		t.ID = ponder.ThreadID(ponder.NewID("thr"))
 	}
-	return thread.ID, nil
+	t.Title, t.Created = clip(oneLine(cmp.Or(t.Title, b.question)), maxTitle), time.Now()
+	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Cause: b.cause, Body: run}
+	if err := store.Create(ctx, t, append([]ponder.Event{first}, b.inner...)...); err != nil {
+		return "", fmt.Errorf("begin a %s: %w", t.Kind, err)
+	}
+	return t.ID, nil
 }
 
 // maxTitle is how long a title is, in letters.

@@ -89,21 +89,26 @@ func (a *app) confirm(list []ponder.Info) error {
 	return nil
 }
 
-// removeThread removes a thread. What is remembered of it goes first, for nobody
-// would find that without it.
-func (a *app) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
+// eraseThread removes a thread and all that belongs to it, and returns how many items
+// were remembered of it and how many files were beside it. Those go first, for nobody
+// would find them without it.
+func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info) (forgotten, files int, err error) {
 	if err := cancelRuns(ctx, store, info); err != nil {
-		return err
+		return 0, 0, err
 	}
-	forgotten, err := a.forgetThread(ctx, store, info.ID)
+	if forgotten, err = a.forgetThread(ctx, store, info.ID); err != nil {
+		return forgotten, 0, err
+	}
+	if files, err = forgetFiles(ctx, store, info.ID); err != nil {
+		return forgotten, files, err
+	}
+	return forgotten, files, store.Remove(ctx, info.ID)
+}
+
+// removeThread removes a thread, and says so.
+func (a *app) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
+	forgotten, files, err := a.eraseThread(ctx, store, info)
 	if err != nil {
-		return err
-	}
-	files, err := forgetFiles(ctx, store, info.ID)
-	if err != nil {
-		return err
-	}
-	if err := store.Remove(ctx, info.ID); err != nil {
 		return err
 	}
 	if a.flags.json {
@@ -157,15 +162,25 @@ func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error
 // forgetThread forgets what is remembered of a thread, if anything is remembered at
 // all, and returns how many items that were.
 func (a *app) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
-	s, err := a.shelfToRead(ctx) // makes no library
-	if errors.Is(err, errNothingKnown) {
-		return 0, nil
+	if a.lent == nil {
+		s, err := a.shelfToRead(ctx) // makes no library
+		if errors.Is(err, errNothingKnown) {
+			return 0, nil
+		}
+		if err == nil {
+			err = s.close()
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
+	shelf, err := a.shelfIn(ctx, store)
 	if err != nil {
 		return 0, err
 	}
-	items, err := s.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
-	if err := errors.Join(err, s.close()); err != nil {
+	defer shelf.done()
+	items, err := shelf.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
+	if err != nil {
 		return 0, err
 	}
 	var ids []string
@@ -177,10 +192,5 @@ func (a *app) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.T
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	shelf, err := a.shelfIn(ctx, store)
-	if err != nil {
-		return 0, err
-	}
-	n, err := shelf.Forget(ctx, ids...)
-	return n, errors.Join(err, shelf.Library.Close())
+	return shelf.Forget(ctx, ids...)
 }

@@ -159,3 +159,17 @@ func ownerName(v string) (string, error) {
 	}
 	return quote(v), nil
 }
+
+// Literal returns the value of a setting as it stands in a file, or "" if there is no
+// such setting.
+func Literal(name, value string) string {
+	k, ok := find(name)
+	if !ok {
+		return ""
+	}
+	text, err := k.literal(value)
+	if err != nil { // such as what is a default in words
+		return quote(value)
+	}
+	return text
+}

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	sockets "net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/httpapi"
+	"ponder/internal/place"
+	"ponder/internal/stream"
+	"ponder/mode/title"
+	"ponder/store/sqlite"
+)
+
+// serveFlags are what `ponder serve` is told.
+type serveFlags struct {
+	listen string
+	print  bool
+	noMind bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer programs over HTTP, until Ctrl-C",
+		Long: `Answer programs over HTTP, until Ctrl-C: sessions, research, conversations, memory and the
+subconscious, as live streams too. Works on what other commands leave to it, on the same
+database: what is begun with --detach, or was left by a process that was killed. /docs
+shows all routes, /openapi.json describes them, /metrics has figures.
+
+It listens on this machine alone, unless a token is set: in PONDER_TOKEN, or for several
+programs and owners in [serve.tokens.NAME] of the configuration. With one, every request
+needs it: Authorization: Bearer TOKEN. With serve.mind, the subconscious ticks inside.
+
+It ends with exit code 0 when it is told to stop; what was being thought is paused where
+it stands, and goes on with the next serve.`,
+		Example: `ponder serve
+PONDER_TOKEN=... ponder serve --listen 0.0.0.0:8744 --log-level info
+ponder serve --print-config`,
+		GroupID: groupSetUp,
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", "", "`address` to listen on (default 127.0.0.1:8744)")
+	cmd.Flags().BoolVar(&f.print, "print-config", false, "print what is configured, without secrets, and end")
+	cmd.Flags().BoolVar(&f.noMind, "no-mind", false, "do not keep the subconscious going, whatever serve.mind says")
+	return cmd
+}
+
+// A server is what answers programs, and works on threads.
+type server struct {
+	*app                          // of nobody in particular: see as
+	life          context.Context //nolint:containedctx // of the process
+	store         *sqlite.Store
+	hub           *stream.Hub
+	books         *books
+	mind          *ponder.Mind // that others are made of
+	place         *place.Placement
+	outfits       *wardrobe
+	shelves       *shelves
+	minds         *minds
+	casts         casts
+	undercurrents undercurrents
+	searches      bool       // the web can be searched
+	counting      sync.Mutex // held while is counted what a token may
+}
+
+// lineupLife is how long it is taken for granted which models there are.
+const lineupLife = time.Minute
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	if f.listen != "" {
+		cfg.Serve.Listen = f.listen
+	}
+	guard, err := guarding(cfg)
+	if err != nil {
+		return err
+	}
+	if f.print {
+		return a.printConfig(guard)
+	}
+	address := cfg.Serve.Address()
+	if err := guard.CheckListen(address); err != nil {
+		code := wrongUsage
+		if errors.Is(err, access.ErrOpen) {
+			code = notReady
+		}
+		return failure{code, err}
+	}
+	listener, err := a.listenOn(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	s, err := a.server(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	return s.answer(ctx, listener, guard, f)
+}
+
+// listenOn begins to listen.
+func (a *app) listenOn(ctx context.Context, address string) (sockets.Listener, error) {
+	l, err := new(sockets.ListenConfig).Listen(ctx, "tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, usagef("--listen %s: %w", clip(oneLine(address), 60), reasonOf(err))
+	}
+	for _, s := range a.servings() {
+		if strings.HasSuffix(s.Address, address[strings.LastIndexByte(address, ':'):]) {
+			return nil, usagef("%s is taken: `ponder serve` (process %d) listens there already, for %s; choose another address with --listen", address, s.PID, s.Database)
+		}
+	}
+	return nil, usagef("%s is taken by another program: choose another address with --listen", address)
+}
+
+// reasonOf returns the innermost of an error of the network.
+func reasonOf(err error) error {
+	var op *sockets.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// server returns one that works on threads. The caller closes it.
+func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err error) {
+	mine := *a
+	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife}
+	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store)}
+	s.casts.list, s.undercurrents.list = make(map[ponder.ThreadID]*caster), make(map[string]*undercurrent)
+	s.outfits = &wardrobe{make: s.dress, list: make(map[string]*worn)}
+	s.shelves = &shelves{list: make(map[string]*shared), embed: s.embedModel, open: func(ctx context.Context, owner string) (*shelf, error) {
+		one := *s.app
+		one.user = owner
+		return one.shelfIn(ctx, store)
+	}}
+	s.minds = &minds{s: s, list: make(map[string]*keptMind), logs: make(map[string]*keptLog)}
+	n, err := s.web(nil)
+	if err != nil {
+		return nil, err
+	}
+	n.fetcher.Close()
+	s.searches = n.searcher != nil
+	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
+		return nil, err
+	}
+	return s, s.open(ctx)
+}
+
+// open begins to work on threads.
+func (s *server) open(ctx context.Context) (err error) {
+	node := place.Self()
+	if s.mind, err = ponder.New(ponder.Config{Store: s.store, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
+		return err
+	}
+	if err := s.mind.Open(ctx); err != nil {
+		return fmt.Errorf("begin to think: %w", err)
+	}
+	c := place.Config{Store: s.store, DB: s.store.DB(), Node: node, Work: s.work, Serve: true}
+	s.minds.ticks = place.Memory(c)
+	if s.place, err = place.Open(ctx, c); err != nil {
+		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))
+	}
+	go func() {
+		if _, err := s.place.Recover(s.life); err != nil && ctx.Err() == nil {
+			slog.Warn("what was left is looked for later", "error", err)
+		}
+	}()
+	return nil
+}
+
+// close stops all work, so that others may take it at once.
+func (s *server) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	err := errors.Join(s.minds.ticks.Close(ctx), s.place.Close(ctx))
+	s.minds.close()
+	if err = errors.Join(err, s.mind.Close(ctx)); err != nil {
+		slog.Warn("not all work has ended in order", "error", err)
+		return // what is at work still uses the rest
+	}
+	s.outfits.close()
+	s.shelves.close()
+}
+
+// Times of the server.
+const (
+	headerTime = 10 * time.Second // for the head of a request
+	idleTime   = 2 * time.Minute  // of a connection between two requests
+	drainTime  = 3 * time.Second  // for requests that are being answered, when it stops
+	maxHeader  = 64 << 10
+	tidyEvery  = time.Minute
+)
+
+// answer answers requests until it is told to stop.
+func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Config, f serveFlags) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	at := "http://" + l.Addr().String()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := &http.Server{
+		Handler: s.handler(serving, guard), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
+	}
+	undo, err := s.announce(at)
+	if err != nil {
+		s.say("warning: other commands do not find this server: %v", err)
+	} else {
+		defer undo()
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	work.Go(func() { s.tidying(serving) })
+	if s.cfg.Serve.Mind != nil && *s.cfg.Serve.Mind && !f.noMind {
+		work.Go(func() { s.minds.keep(serving) })
+	}
+	rest := make(chan struct{})
+	defer s.brake.toRest(func() { close(rest) })()
+	if err := s.greet(at, len(guard.Tokens) > 0); err != nil {
+		return err
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("answer at %s: %w", at, err)
+	case <-rest:
+	case <-ctx.Done():
+	}
+	stop() // streams end, and nothing new is taken
+	drain, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil {
+		srv.Close()
+	}
+	return nil
+}
+
+// greet says where the server is, and how to ask it.
+func (s *server) greet(at string, token bool) error {
+	if s.app.flags.json {
+		return s.object(map[string]any{"address": at, "pid": os.Getpid(), "database": s.databasePath()})
+	}
+	needs := ""
+	if token {
+		needs = `-H "Authorization: Bearer $PONDER_TOKEN" `
+	}
+	s.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs says more; Ctrl-C stops it\n", at, needs, at, at)
+	return nil
+}
+
+// handler returns what answers requests.
+func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
+	return httpapi.New(ctx, httpapi.Config{
+		Store: s.store, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
+		Ready: s.ready, More: s.more(),
+	})
+}
+
+// readyTime is how long the database may take to answer for the server to be ready.
+const readyTime = 2 * time.Second
+
+// ready says why the server should be sent no work.
+func (s *server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	if _, err := s.store.AllNodes(ctx); err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	return nil
+}
+
+// tidying does now and then what keeps the server small.
+func (s *server) tidying(ctx context.Context) {
+	tick := time.NewTicker(tidyEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.outfits.rest()
+			if err := s.books.tidy(ctx, time.Now()); err != nil && ctx.Err() == nil {
+				slog.Warn("old days are kept for now", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder/internal/access"
+	"ponder/internal/config"
+	"ponder/internal/tui"
+)
+
+// printConfig prints what is configured, as TOML that could be a configuration, without
+// secrets. Behind each setting stands where it is set.
+func (a *app) printConfig(guard access.Config) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", a.cfg.File)
+	row := func(name string) {
+		if value := a.cfg.Value(name); value != "" {
+			fmt.Fprintf(&b, "%s = %s # %s\n", name, config.Literal(name, value), a.cfg.Origin(name))
+		}
+	}
+	for _, k := range config.Keys() {
+		switch {
+		case strings.Contains(k.Name, "*"):
+			for _, name := range a.cfg.Names(k.Name) {
+				row(name)
+			}
+		case k.Name == "serve.listen":
+			fmt.Fprintf(&b, "serve.listen = %q\n", a.cfg.Serve.Address())
+		default:
+			row(k.Name)
+		}
+	}
+	for _, t := range guard.Tokens {
+		var scopes []string
+		for _, s := range t.Scopes {
+			scopes = append(scopes, string(s))
+		}
+		slices.Sort(scopes)
+		fmt.Fprintf(&b, "# token %s: owner %s, for %s\n", t.Name, t.Owner, strings.Join(scopes, ", "))
+	}
+	if len(guard.Tokens) == 0 {
+		b.WriteString("# no token: whoever reaches this machine's own address may ask\n")
+	}
+	a.printf("%s", tui.Clean(b.String()))
+	return nil
+}

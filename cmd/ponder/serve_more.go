@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ponder/internal/access"
+)
+
+// more returns what the server answers beside the API, by pattern.
+func (s *server) more() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),
+		"GET /debug/pprof/profile": admin(http.HandlerFunc(pprof.Profile)),
+		"GET /debug/pprof/trace":   admin(http.HandlerFunc(pprof.Trace)),
+		"GET /debug/pprof/symbol":  admin(http.HandlerFunc(pprof.Symbol)),
+		"POST /debug/pprof/symbol": admin(http.HandlerFunc(pprof.Symbol)),
+		"GET /debug/pprof/cmdline": admin(http.HandlerFunc(pprof.Cmdline)),
+		"POST /api/backup":         admin(http.HandlerFunc(s.backupTo)),
+	}
+}
+
+// admin lets in those who may look after the server.
+func admin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !access.CallerOf(r.Context()).May(access.Admin) {
+			refuse(w, http.StatusForbidden, "this token is not for that: it needs the scope admin")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuse answers with a problem document.
+func refuse(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
+}
+
+// backupTo answers with a copy of the database as it is at this moment.
+func (s *server) backupTo(w http.ResponseWriter, r *http.Request) {
+	file, err := s.copyOf(r)
+	if err != nil {
+		if r.Context().Err() == nil {
+			s.say("a backup failed: %v", err)
+		}
+		refuse(w, http.StatusInsufficientStorage, "the database could not be copied: is there room beside it?")
+		return
+	}
+	defer file.Close()
+	w.Header().Set("Content-Type", "application/vnd.sqlite3")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=ponder-%s.db", time.Now().Format(time.DateOnly)))
+	if info, err := file.Stat(); err == nil {
+		w.Header().Set("Content-Length", fmt.Sprint(info.Size()))
+	}
+	_, _ = io.Copy(w, file) // a reader that has gone away
+}
+
+// copyOf copies the database into a file that is gone once it is closed.
+func (s *server) copyOf(r *http.Request) (*os.File, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(s.databasePath()), ".ponder-backup-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, "copy.db")
+	if _, err := s.store.DB().ExecContext(r.Context(), "VACUUM INTO ?", copied); err != nil {
+		return nil, errors.Unwrap(fmt.Errorf("copy: %w", err))
+	}
+	return os.Open(copied)
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// An outfit is what threads are thought about with. Threads of the same outfit share a
+// mind.
+type outfit struct {
+	Kind    ponder.Kind `json:"kind"`
+	Owner   string      `json:"owner"`
+	Model   string      `json:"model,omitempty"` // that was named; empty: as configured
+	Alone   bool        `json:"alone,omitempty"` // without a model
+	Docs    []string    `json:"docs,omitempty"`
+	Memory  bool        `json:"memory,omitempty"`
+	Web     bool        `json:"web,omitempty"`
+	Persona string      `json:"persona,omitempty"`
+}
+
+// key is the same for outfits that are the same.
+func (o outfit) key() string {
+	js, err := json.Marshal(o)
+	if err != nil { // which strings cannot be
+		panic(err)
+	}
+	return string(js)
+}
+
+// sight returns what is looked into.
+func (o outfit) sight() sight {
+	research := o.Kind == ponder.KindResearch
+	s := sight{docs: o.Docs, memory: o.Memory, web: o.Web, researches: research}
+	if research {
+		s.persona = o.Persona
+	}
+	return s
+}
+
+// Bounds of the minds that are kept though no thread wants them.
+const (
+	maxResting = 16
+	mindLife   = time.Minute // after which one is made anew: what is configured outside may have changed
+)
+
+// A wardrobe has a mind for each outfit that is in use, and for some that were. It is
+// safe for concurrent use.
+type wardrobe struct {
+	make func(outfit) (*ponder.Mind, func(), error)
+
+	mu   sync.Mutex
+	list map[string]*worn
+}
+
+// A worn is a mind, once it is ready.
+type worn struct {
+	mind  *ponder.Mind
+	end   func() // the use of what it looks through
+	err   error
+	ready chan struct{}
+
+	made  time.Time
+	users int
+	old   bool // it is not in the list any more
+}
+
+// wear returns the mind of an outfit. The caller calls leave when no work is done with
+// it any more.
+func (w *wardrobe) wear(ctx context.Context, o outfit) (mind *ponder.Mind, leave func(), err error) {
+	key := o.key()
+	w.mu.Lock()
+	one := w.list[key]
+	if one != nil && time.Since(one.made) > mindLife {
+		w.drop(key)
+		one = nil
+	}
+	if one == nil {
+		one = &worn{made: time.Now(), ready: make(chan struct{})}
+		w.list[key] = one
+		go func() {
+			one.mind, one.end, one.err = w.make(o)
+			close(one.ready)
+		}()
+	}
+	one.users++
+	w.mu.Unlock()
+	leave = func() { w.leave(key, one) }
+	select {
+	case <-one.ready:
+		err = one.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return one.mind, leave, nil
+}
+
+// leave gives up the use of a mind.
+func (w *wardrobe) leave(key string, one *worn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one.users--
+	select {
+	case <-one.ready:
+		if one.err != nil && w.list[key] == one {
+			delete(w.list, key)
+		}
+	default:
+	}
+	if one.old {
+		one.close()
+	}
+	w.tidy()
+}
+
+// tidy drops minds that nobody uses, if there are too many. The caller holds w.mu.
+func (w *wardrobe) tidy() {
+	for len(w.list) > maxResting {
+		oldest := ""
+		for key, one := range w.list {
+			if one.users == 0 && (oldest == "" || one.made.Before(w.list[oldest].made)) {
+				oldest = key
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		w.drop(oldest)
+	}
+}
+
+// drop takes a mind out of the list. The caller holds w.mu.
+func (w *wardrobe) drop(key string) {
+	one := w.list[key]
+	delete(w.list, key)
+	one.old = true
+	one.close()
+}
+
+// close ends the use of what a mind looks through, once nobody uses it.
+func (one *worn) close() {
+	if one.users > 0 {
+		return
+	}
+	go func() { // which may still be being made
+		<-one.ready
+		if one.end != nil {
+			one.end()
+		}
+	}()
+}
+
+// rest drops the minds that nobody has used for a while.
+func (w *wardrobe) rest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, one := range w.list {
+		if one.users == 0 && time.Since(one.made) > mindLife {
+			w.drop(key)
+		}
+	}
+}
+
+// close drops all minds. No work may be done.
+func (w *wardrobe) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, one := range w.list {
+		delete(w.list, key)
+		<-one.ready
+		if one.end != nil {
+			one.end()
+		}
+	}
+}
+
+// outfitOf returns the outfit of a thread: what it began with, and the model that it was
+// given since.
+func (s *server) outfitOf(ctx context.Context, info ponder.Info) (outfit, error) {
+	o := outfit{Kind: info.Kind, Owner: info.Owner}
+	asked, err := s.books.wishes(ctx, info.ID)
+	if err != nil {
+		return o, err
+	}
+	switch info.Kind {
+	case ponder.KindConversation:
+		o.Model, o.Persona = asked.Model, asked.Persona
+		o.Memory, o.Web, err = s.looks(ctx, info.Owner, false, asked.NoWeb)
+		return o, err
+	case ponder.KindResearch:
+		v, _, err := foldResearch(ctx, s.store, info.ID)
+		if err != nil {
+			return o, err
+		}
+		look := sightForAgain(v)
+		o.Docs, o.Memory, o.Web, o.Persona = look.docs, look.memory, look.web, look.persona
+		o.Alone = info.Model == "" && asSession(v).Session.Metadata.WithoutModel
+	default:
+		opts, err := s.sessionOptions(ctx, info.ID)
+		if err != nil {
+			return o, err
+		}
+		o.Docs, o.Memory, o.Web = opts.Docs, opts.Memory, opts.Web
+		o.Alone = info.Model == "" && opts.WithoutModel
+	}
+	o.Model, err = s.modelOf(ctx, info, asked.Model)
+	if o.Model != "" {
+		o.Alone = false
+	}
+	return o, err
+}
+
+// sessionOptions returns what a session began with.
+func (s *server) sessionOptions(ctx context.Context, id ponder.ThreadID) (o session.Options, err error) {
+	for ev, err := range s.store.Events(ctx, id, 0) {
+		if err != nil {
+			return o, err
+		}
+		b, ok := ev.Body.(ponder.RunStarted)
+		if !ok || b.Mode != session.Name {
+			continue
+		}
+		if len(b.Options) > 0 && json.Unmarshal(b.Options, &o) != nil {
+			return session.Options{}, errors.New("its options cannot be read")
+		}
+		return o, nil
+	}
+	return o, nil
+}
+
+// modelOf returns the model to go on with, or "" for those that are configured, as
+// prepareAgain does: the one that it was given, else what is configured, if it began with
+// that, else the one it began with.
+func (s *server) modelOf(ctx context.Context, info ponder.Info, asked string) (string, error) {
+	if asked != "" || info.Model == "" {
+		return asked, nil
+	}
+	l, err := s.lineup(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	if slow := l.choices.Of(ponder.Slow).Models; slow != nil && slow[0] == info.Model {
+		return "", nil
+	}
+	return info.Model, nil
+}

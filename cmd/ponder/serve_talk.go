@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/httpapi"
+	"ponder/internal/tui"
+	"ponder/mode/chat"
+)
+
+// Open implements [httpapi.Talker].
+func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c httpapi.Conversation) error {
+	if _, err := s.store.Thread(ctx, id); err == nil {
+		return ponder.ErrTaken
+	}
+	a := s.as(owner)
+	memory, _, err := s.looks(ctx, owner, false, c.NoWeb)
+	if err != nil {
+		return err
+	}
+	t, err := a.talking(ctx, c.Model, memory)
+	if err != nil {
+		return toCaller(err, c.Model != "")
+	}
+	if c.Model != "" {
+		if err := t.check(ctx); err != nil {
+			return toCaller(err, true)
+		}
+	}
+	if c.Persona != "" {
+		if _, err := a.voiceOf(ctx, c.Persona); err != nil {
+			return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "persona", Detail: oneLine(err.Error())}
+		}
+	}
+	thread := ponder.Thread{
+		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(tui.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
+	}
+	return s.counted(ctx, id, nil, func() error {
+		if err := s.store.Create(ctx, thread); err != nil {
+			return err
+		}
+		return s.books.wish(ctx, id, func(w *wishing) { *w = wishing{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona} })
+	})
+}
+
+// Say implements [httpapi.Talker].
+func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
+	text, err := saying(m.Content)
+	if err != nil || text == "" && len(m.Media) == 0 {
+		return ponder.Event{}, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "content", Detail: sayWhy(err)}
+	}
+	m.Content = text
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	if m.Model != "" {
+		if err := s.change(ctx, a, info, m.Model); err != nil {
+			return ponder.Event{}, toCaller(err, true)
+		}
+	}
+	if err := s.books.wish(ctx, id, func(w *wishing) { w.NoWeb = m.NoWeb }); err != nil {
+		return ponder.Event{}, err
+	}
+	var said ponder.Event
+	err = s.counted(ctx, id, nil, func() error {
+		if said, err = s.append(ctx, owner, id, key, m); err != nil {
+			return err
+		}
+		return s.place.Start(ctx, id)
+	})
+	return said, err
+}
+
+func sayWhy(err error) string {
+	if err == nil {
+		return "there is nothing to answer"
+	}
+	return oneLine(err.Error())
+}
+
+// append appends a message, with what is on the owner's mind of it.
+func (s *server) append(ctx context.Context, owner string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
+	before, told := s.undercurrents.before(ctx, s, owner, id, m.Content)
+	var list []ponder.Event
+	if m.Deep {
+		list = append(list, ponder.Event{Internal: true, Body: ponder.Observation{Content: m.Content, Sensor: chat.DeepAsked}})
+	}
+	list = append(list, ponder.Event{Cause: key, Body: m.UserMessage})
+	stored, err := s.appendWith(ctx, id, before, list)
+	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
+		told = nil
+		stored, err = s.appendWith(ctx, id, nil, list)
+	}
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	s.undercurrents.noteTold(ctx, s, owner, told)
+	return stored[len(stored)-1], nil
+}
+
+func (s *server) appendWith(ctx context.Context, id ponder.ThreadID, before, list []ponder.Event) ([]ponder.Event, error) {
+	all := slices.Concat(before, list)
+	for i := range all {
+		all[i].ID = ponder.NewID("evt")
+	}
+	return s.store.Append(ctx, id, 0, all...)
+}
+
+// Undercurrents are what conversations are told of the subconscious of owners. They are
+// safe for concurrent use.
+type undercurrents struct {
+	mu   sync.Mutex
+	list map[string]*undercurrent
+}
+
+// of returns that of an owner. The caller holds u.mu.
+func (u *undercurrents) of(owner string) *undercurrent {
+	if u.list[owner] == nil {
+		u.list[owner] = &undercurrent{owner: owner}
+	}
+	return u.list[owner]
+}
+
+// before returns what stands before a message, and the escalations in that. That
+// something is amiss keeps nobody from talking.
+func (u *undercurrents) before(ctx context.Context, s *server, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []untold) {
+	if !s.cfg.Mind.Feeds() {
+		return nil, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	one, now := u.of(owner), time.Now()
+	err := one.read(ctx, s.store)
+	if err == nil {
+		list = one.background(said, id, true, now)
+		told, err = one.raise(ctx, s.store, id, now)
+	}
+	if err != nil {
+		slog.Warn("the subconscious is not handed on", "error", err)
+	}
+	for _, e := range told {
+		list = append(list, e.observation())
+	}
+	return list, told
+}
+
+// noteTold notes that a conversation has escalations in its log.
+func (u *undercurrents) noteTold(ctx context.Context, s *server, owner string, list []untold) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range list {
+		if err := u.of(owner).told(context.WithoutCancel(ctx), s.store, e); err != nil {
+			slog.Warn("the subconscious may tell something twice", "error", err)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ponder"
+	"ponder/internal/httpapi"
+	"ponder/internal/report"
+	"ponder/internal/tui"
+	"ponder/transcript"
+)
+
+// Go implements [httpapi.Thinker].
+func (s *server) Go(ctx context.Context, id ponder.ThreadID, model string) error {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return err
+	}
+	if model != "" {
+		if err := s.change(ctx, a, info, model); err != nil {
+			return toCaller(err, true)
+		}
+	}
+	return s.counted(ctx, id, nil, func() error { return s.place.Start(ctx, id) })
+}
+
+// change has a thread thought about with another model from now on, having made sure that
+// it will answer.
+func (s *server) change(ctx context.Context, a *app, info ponder.Info, model string) error {
+	if info.Kind == ponder.KindConversation {
+		t, err := a.talking(ctx, model, false)
+		if err == nil {
+			err = t.check(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	} else {
+		l, err := a.lineup(ctx, model)
+		if err != nil {
+			return err
+		}
+		models, err := l.models(rolesOf(info.Kind)...)
+		if err == nil {
+			err = a.check(ctx, l, models, rolesOf(info.Kind)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.books.wish(ctx, info.ID, func(w *wishing) { w.Model = model })
+}
+
+// Fork implements [httpapi.Thinker].
+func (s *server) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f httpapi.Fork) error {
+	if _, err := s.store.Thread(ctx, id); err == nil {
+		return ponder.ErrTaken
+	}
+	a, info, err := s.whose(ctx, from)
+	if err != nil {
+		return err
+	}
+	limit := ponder.Budget{}
+	return s.counted(ctx, id, &limit, func() error {
+		if info.Kind == ponder.KindConversation {
+			err = s.forkTalk(ctx, info, id, f)
+		} else {
+			err = s.fork(ctx, a, info, id, f, limit.Money)
+		}
+		if err != nil {
+			return toCaller(err, f.Model != "")
+		}
+		if f.Paused {
+			return nil
+		}
+		return s.place.Start(ctx, id)
+	})
+}
+
+// forkTalk forks a conversation.
+func (s *server) forkTalk(ctx context.Context, info ponder.Info, id ponder.ThreadID, f httpapi.Fork) error {
+	at := f.At
+	if at == 0 {
+		at = info.Head
+	}
+	to := ponder.Thread{ID: id, Title: clip(oneLine(tui.Clean(f.Title)), maxTitle), Model: f.Model}
+	if err := ponder.Fork(ctx, s.store, info.ID, at, to, f.Wishes...); err != nil {
+		return noSuchEvent(err, at)
+	}
+	return s.wishAlike(ctx, info.ID, id, f.Model)
+}
+
+// wishAlike has a fork go on as the other thread does, or with another model.
+func (s *server) wishAlike(ctx context.Context, from, id ponder.ThreadID, model string) error {
+	asked, err := s.books.wishes(ctx, from)
+	if err != nil {
+		return err
+	}
+	if model != "" {
+		asked.Model = model
+	}
+	return s.books.wish(ctx, id, func(w *wishing) { *w = asked })
+}
+
+// fork forks a session or a research, whose cost is limited unless most is zero.
+func (s *server) fork(ctx context.Context, a *app, info ponder.Info, id ponder.ThreadID, f httpapi.Fork, most ponder.Money) error {
+	w := a.viewing(s.store, info.ID)
+	if err := w.load(ctx); err != nil {
+		return err
+	}
+	at, then, err := w.cut(ctx, f.At)
+	if err != nil {
+		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "at", Detail: withoutFlags(oneLine(err.Error()))}
+	}
+	seen := then.view.Session
+	to := ponder.Thread{ID: id, Title: clip(oneLine(tui.Clean(f.Title)), maxTitle)}
+	if !f.Paused {
+		if _, err := a.prepareAgain(ctx, info, seen, f.Model); err != nil {
+			return err
+		}
+	}
+	if f.Model != "" {
+		if to.Model, err = a.modelNamed(ctx, f.Model); err != nil {
+			return err
+		}
+	}
+	wishes := f.Wishes
+	if most > 0 {
+		wishes = append(wishes, limitTo(seen.Usage.USD, most))
+	}
+	flags := forkFlags{paused: f.Paused, model: f.Model}
+	if err := ponder.Fork(ctx, s.store, info.ID, at, to, flags.begin(seen, wishes)...); err != nil {
+		return noSuchEvent(err, at)
+	}
+	return s.wishAlike(ctx, info.ID, id, to.Model)
+}
+
+// limitTo returns the wish that what has cost so much may cost so much more.
+func limitTo(spent float64, more ponder.Money) ponder.Event {
+	args, err := json.Marshal(ponder.Budget{Cost: ponder.Cost{Money: money(spent) + more}})
+	if err != nil { // which numbers cannot be
+		panic(err)
+	}
+	return ponder.Event{Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
+}
+
+// noSuchEvent explains that a fork is not possible at an event.
+func noSuchEvent(err error, at ponder.Seq) error {
+	if errors.Is(err, ponder.ErrNoEvent) {
+		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "at", Detail: fmt.Sprintf("there is no event %d", at)}
+	}
+	return err
+}
+
+// Remove implements [httpapi.Thinker].
+func (s *server) Remove(ctx context.Context, id ponder.ThreadID) error {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	token, err := s.books.token(ctx, id)
+	if err != nil {
+		return err
+	}
+	var spent ponder.Money
+	if token != "" {
+		if spent, err = s.spentToday(ctx, id, now); err != nil {
+			return err
+		}
+	}
+	if _, _, err := a.eraseThread(ctx, s.store, info); err != nil {
+		return err
+	}
+	s.removeLog(id)
+	return s.books.remove(ctx, id, token, spent, now)
+}
+
+// removeLog removes the log of a process that worked on a thread in the background.
+func (s *server) removeLog(id ponder.ThreadID) {
+	dir, err := s.cfg.StateDir()
+	if err != nil || string(id) != filepath.Base(string(id)) {
+		return
+	}
+	if err := os.Remove(filepath.Join(dir, string(id)+".log")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		slog.Warn("the log of a process stays", "thread", id, "error", err)
+	}
+}
+
+// Report implements [httpapi.Thinker]. The formats are json, markdown, jsonl and html.
+func (s *server) Report(ctx context.Context, id ponder.ThreadID, format string) (httpapi.Document, error) {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return httpapi.Document{}, err
+	}
+	var d httpapi.Document
+	switch format {
+	case "", "json":
+		d.Type, d.Name = "application/json", string(id)+".json"
+	case "markdown", "md":
+		d.Type, d.Name = "text/markdown; charset=utf-8", string(id)+".md"
+	case "html":
+		d.Type, d.Name = "text/html; charset=utf-8", string(id)+".html"
+	case "jsonl":
+		d.Type, d.Name = "application/x-ndjson", string(id)+".jsonl"
+	default:
+		return d, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "format", Detail: fmt.Sprintf("%q is none of json, markdown, html, jsonl", clip(oneLine(format), 20))}
+	}
+	switch {
+	case format == "jsonl":
+		d.Body, err = s.lines(ctx, info)
+	case info.Kind == ponder.KindResearch:
+		d.Body, err = a.researchReport(ctx, s, info, format)
+	default:
+		d.Body, err = a.sessionReport(ctx, s, info, format)
+	}
+	return d, err
+}
+
+// lines returns a thread as JSON Lines.
+func (s *server) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
+	var out bytes.Buffer
+	if err := transcript.Write(&out, info.Thread, s.store.Events(ctx, info.ID, 0), false); err != nil {
+		return nil, fmt.Errorf("export %s: %w", info.ID, err)
+	}
+	return out.Bytes(), nil
+}
+
+func (a *app) researchReport(ctx context.Context, s *server, info ponder.Info, format string) ([]byte, error) {
+	v, since, err := foldResearch(ctx, s.store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	if isInterrupted(info) {
+		v.Research.Status = ponder.Paused
+	}
+	r := report.ResearchOf(v, since)
+	switch format {
+	case "markdown", "md":
+		text, err := r.Markdown()
+		return text, err
+	case "html":
+		a.icons(ctx, s.store, &r)
+		return r.HTML()
+	}
+	return r.JSON()
+}
+
+func (a *app) sessionReport(ctx context.Context, s *server, info ponder.Info, format string) ([]byte, error) {
+	v, err := fold(ctx, s.store, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	v = v.Calibrate(a.calibration(ctx, s.store))
+	if isInterrupted(info) {
+		v.Session.Status = ponder.Paused
+	}
+	switch format {
+	case "markdown", "md":
+		return []byte(report.Markdown(v)), nil
+	case "html":
+		return report.HTML(v)
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("export %s: %w", info.ID, err)
+	}
+	return append(text, '\n'), nil
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/mode/chat"
+	"ponder/retention"
+)
+
+// work works on a thread: the Work of the server's placement.
+func (s *server) work(ctx context.Context, id ponder.ThreadID) error {
+	info, err := s.store.Thread(ctx, id)
+	if err != nil {
+		return err
+	}
+	if info.Kind == ponder.KindSubconscious {
+		return s.minds.work(ctx, info)
+	}
+	o, err := s.outfitOf(ctx, info)
+	if err != nil {
+		return fmt.Errorf("%s is not taken: %w", id, err)
+	}
+	mind, leave, err := s.outfits.wear(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%s is not taken: %w", id, err)
+	}
+	defer leave()
+	if info.Kind == ponder.KindConversation {
+		defer s.casts.open(ctx, s.app, id)()
+	}
+	err = mind.Work(ctx, id)
+	s.worked(context.WithoutCancel(ctx), info)
+	return err
+}
+
+// worked does what is to be done after work on a thread, of which info was known before.
+func (s *server) worked(ctx context.Context, before ponder.Info) {
+	now, err := s.store.Thread(ctx, before.ID)
+	if err != nil {
+		return
+	}
+	switch {
+	case now.Kind == ponder.KindConversation:
+		s.forgetThoughts(ctx, now.ID, before.Head)
+	case now.Status == ponder.Completed && before.Status != ponder.Completed:
+		a := s.as(now.Owner)
+		w := a.viewing(s.store, now.ID)
+		if err := w.load(ctx); err == nil {
+			w.keep(ctx, s.store)
+		}
+	}
+}
+
+// forgetThoughts erases thoughts of a conversation, after an event, that are not to be
+// kept.
+func (s *server) forgetThoughts(ctx context.Context, id ponder.ThreadID, after ponder.Seq) {
+	rule, err := s.cfg.Thinking.Rule()
+	if err != nil || rule.Keeps() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tidyTime)
+	defer cancel()
+	if _, err := retention.Apply(ctx, s.store, id, max(0, after-1), rule, time.Now()); err != nil {
+		slog.Warn("thoughts that are not to be kept are still there", "thread", id, "error", err)
+	}
+}
+
+// dress makes the mind of an outfit, and returns what ends the use of what it looks
+// through.
+func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
+	ctx, cancel := context.WithTimeout(s.life, dressTime)
+	defer cancel()
+	a := s.as(o.Owner)
+	t := talking{sight: o.sight()}
+	var err error
+	switch {
+	case o.Kind == ponder.KindConversation:
+		t, err = a.talkingIn(ctx, o)
+	case !o.Alone:
+		t.models, err = a.thinkingModels(ctx, o)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	c, end, err := a.equip(context.WithoutCancel(ctx), s.store, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.OnDelta = s.heard(o.Kind)
+	mind, err := s.mind.With(c)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return mind, end, nil
+}
+
+// dressTime is how long it may take to find the models of an outfit.
+const dressTime = 30 * time.Second
+
+// thinkingModels returns the models of sessions and research.
+func (a *app) thinkingModels(ctx context.Context, o outfit) (map[ponder.Role][]ponder.Model, error) {
+	l, err := a.lineup(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	models, err := l.models(rolesOf(o.Kind)...)
+	if err == nil && len(models[ponder.Slow]) == 0 {
+		err = notReadyf("no model is configured: `ponder doctor` says how to have one")
+	}
+	return models, err
+}
+
+// talkingIn returns how conversations of an outfit are held.
+func (a *app) talkingIn(ctx context.Context, o outfit) (talking, error) {
+	t, err := a.talking(ctx, o.Model, o.Memory)
+	if err != nil {
+		return t, err
+	}
+	t.sight = o.sight()
+	if o.Persona == "" {
+		return t, nil
+	}
+	voice, err := a.voiceOf(ctx, o.Persona)
+	if err != nil {
+		return t, err
+	}
+	t.cfg.Prompts = maps.Clone(t.cfg.Prompts)
+	if t.cfg.Prompts == nil {
+		t.cfg.Prompts = make(map[string]string)
+	}
+	says := "You answer as " + oneLine(voice.Name) + ", without saying that you play a role. Their voice:\n" + voice.Voice
+	t.cfg.Prompts[chat.Name] = strings.TrimSpace(t.cfg.Prompts[chat.Name] + "\n\n" + says)
+	return t, nil
+}
+
+// answerKeys are the beginnings of the keys of the calls whose words are for the user, by
+// the kind of the thread.
+func answerKeys(kind ponder.Kind) []string {
+	switch kind {
+	case ponder.KindConversation:
+		return []string{turnKey}
+	case ponder.KindResearch:
+		return []string{writeKey}
+	case ponder.KindSession:
+		return []string{finalKey, synthesisKey}
+	}
+	return nil
+}
+
+// synthesisKey begins the keys of the calls that sum up a session.
+const synthesisKey = "synthesis"
+
+// heard returns what takes in what models write on threads of a kind: only words that
+// are for the user are told.
+func (s *server) heard(kind ponder.Kind) func(ponder.Delta) {
+	keys := answerKeys(kind)
+	return func(d ponder.Delta) {
+		for _, key := range keys {
+			if strings.HasPrefix(d.Key, key) {
+				s.hub.Delta(d)
+				if kind == ponder.KindConversation {
+					s.casts.add(d)
+				}
+				return
+			}
+		}
+	}
+}
+
+// Casts tell other processes what is written on the conversations at work here.
+type casts struct {
+	mu   sync.Mutex
+	list map[ponder.ThreadID]*caster
+}
+
+// open begins to tell what is written on a conversation, until close.
+func (c *casts) open(ctx context.Context, a *app, id ponder.ThreadID) (closeIt func()) {
+	one := a.cast(ctx, id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list[id] = one
+	return func() {
+		c.mu.Lock()
+		delete(c.list, id)
+		c.mu.Unlock()
+		one.close()
+	}
+}
+
+func (c *casts) add(d ponder.Delta) {
+	c.mu.Lock()
+	one := c.list[d.Thread]
+	c.mu.Unlock()
+	one.add(d)
+}
+
+// limitsOf returns the limits of a run: those that are asked for, else those that are
+// configured, else a time.
+func limitsOf(asked ponder.Budget, c config.Budgets, otherwise time.Duration) ponder.Budget {
+	b := asked
+	if b.Time == 0 {
+		b.Time = time.Duration(c.For)
+	}
+	if b.Time == 0 {
+		b.Time = otherwise
+	}
+	if b.Tokens == 0 {
+		b.Tokens = c.Tokens
+	}
+	if b.Calls == 0 {
+		b.Calls = c.Calls
+	}
+	if b.Money == 0 {
+		b.Money = money(c.Cost)
+	}
+	return b
+}
