@@ -47,6 +47,7 @@ type api struct {
 	Config
 	huma  huma.API
 	views *views
+	onces onces
 	gone  context.Context //nolint:containedctx // done when streams must end
 }
 
@@ -57,6 +58,8 @@ func New(ctx context.Context, c Config) http.Handler {
 	mux := http.NewServeMux()
 	a := &api{Config: c, huma: huma.NewAPI(settings(c.Version), adapter{mux}), views: newViews(c.Store), gone: ctx}
 	a.thinking()
+	a.threads()
+	a.more()
 	a.health(mux)
 	for pattern, h := range c.More {
 		mux.Handle(pattern, h)

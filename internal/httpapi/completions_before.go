@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"ponder"
+)
+
+// Bounds of what is taken over of what was said before.
+const (
+	maxContext = 16 << 10 // bytes that research is told
+	maxBefore  = 64 << 10 // bytes that a conversation is told
+	readBefore = 4000     // newest events of a conversation that are looked at
+	maxTitle   = 80       // letters of a title, until there is a better one
+)
+
+// transcript returns what was said, the newest most bytes of it.
+func transcript(list []said, most int) string {
+	var lines []string
+	size := 0
+	for i := len(list) - 1; i >= 0 && size < most; i-- {
+		text := strings.TrimSpace(list[i].text)
+		if text == "" {
+			continue
+		}
+		line := speaker(list[i].role) + ": " + text
+		if over := size + len(line) - most; over > 0 {
+			line = speaker(list[i].role) + ": … " + tail(text, max(0, len(text)-over))
+		}
+		lines = append(lines, line)
+		size += len(line) + 2
+	}
+	var b strings.Builder
+	for i := len(lines) - 1; i >= 0; i-- {
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(lines[i])
+	}
+	return b.String()
+}
+
+func speaker(role string) string {
+	switch role {
+	case roleUser, roleAssistant, roleSystem:
+		return role
+	}
+	return "other"
+}
+
+// tail returns the last bytes of a text, without a letter that is cut.
+func tail(text string, most int) string {
+	text = text[len(text)-most:]
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// recallBefore puts beside a conversation what a client says was said before and the
+// conversation has not heard: of another conversation, or of research that the caller had
+// done in between.
+func (a *api) recallBefore(ctx context.Context, info ponder.Info, key string, list []said) error {
+	if len(list) == 0 {
+		return nil
+	}
+	heard, err := a.heard(ctx, info, key)
+	if err != nil || heard == nil {
+		return err
+	}
+	from := len(list)
+	for from > 0 && !(list[from-1].role != roleSystem && heard.has(list[from-1].text)) {
+		from--
+	}
+	var news []said
+	for _, s := range list[from:] {
+		if !heard.has(s.text) {
+			news = append(news, s)
+		}
+	}
+	text := transcript(news, maxBefore)
+	if text == "" {
+		return nil
+	}
+	_, err = a.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key, Body: ponder.AttachmentAdded{
+		Name: "what was said before", Media: "text/plain", Content: text, Bytes: int64(len(text)),
+	}})
+	if errors.Is(err, ponder.ErrTaken) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take over what was said before: %w", err)
+	}
+	return nil
+}
+
+// A hearing is what a conversation has heard.
+type hearing struct {
+	texts map[string]bool
+	files []string
+}
+
+// has reports whether a text was heard.
+func (h *hearing) has(text string) bool {
+	text = bare(text)
+	if text == "" || h.texts[text] {
+		return true
+	}
+	for _, f := range h.files {
+		if strings.Contains(f, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// heard reads what a conversation has heard; nil if the message of a key is among that.
+func (a *api) heard(ctx context.Context, info ponder.Info, key string) (*hearing, error) {
+	h := &hearing{texts: make(map[string]bool)}
+	var answer strings.Builder
+	for ev, err := range a.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			if ev.Cause == key {
+				return nil, nil
+			}
+			h.texts[bare(b.Content)] = true
+			answer.Reset()
+		case ponder.AssistantMessage:
+			answer.WriteString(bare(b.Content))
+			h.texts[bare(b.Content)], h.texts[answer.String()] = true, true
+		case ponder.AttachmentAdded:
+			h.files = append(h.files, bare(b.Content))
+		}
+	}
+	return h, nil
+}

@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder/internal/access"
+)
+
+// tagMemory is the group of these routes.
+const tagMemory = "memory"
+
+// memory adds the routes of what is remembered.
+func (a *api) memory() {
+	post := a.operation(access.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
+	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
+	post.DefaultStatus = http.StatusCreated
+	huma.Register(a.huma, post, a.remember)
+	huma.Register(a.huma, a.operation(access.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
+	huma.Register(a.huma, a.operation(access.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
+	huma.Register(a.huma, a.operation(access.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
+}
+
+// A newMemory is something to remember.
+type newMemory struct {
+	Kind    string     `json:"kind,omitempty" enum:"memory,document,post,journal" doc:"memory, if missing"`
+	Title   string     `json:"title,omitempty" maxLength:"300" doc:"the beginning of the text, if missing"`
+	Text    string     `json:"text" minLength:"1" maxLength:"1000000"`
+	Source  string     `json:"source,omitempty" maxLength:"500" doc:"where it is from: an address, or a name"`
+	Persona string     `json:"persona,omitempty" maxLength:"100" doc:"whose words it is in"`
+	Created *time.Time `json:"created_at,omitempty" doc:"when it was written or happened; now, if missing"`
+}
+
+// maxMemories is how many may be remembered with one request.
+const maxMemories = 1000
+
+// A memories is one memory, or a list of them.
+type memories []newMemory
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *memories) UnmarshalJSON(js []byte) error {
+	if strings.HasPrefix(strings.TrimSpace(string(js)), "[") {
+		return json.Unmarshal(js, (*[]newMemory)(m))
+	}
+	var one newMemory
+	err := json.Unmarshal(js, &one)
+	*m = memories{one}
+	return err
+}
+
+// Schema implements [huma.SchemaProvider].
+func (memories) Schema(r huma.Registry) *huma.Schema {
+	one := r.Schema(typeOf[newMemory](), true, "NewMemory")
+	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
+}
+
+type remembering struct {
+	onceKey
+	RawBody []byte
+	Body    memories
+}
+
+// Resolve implements [huma.Resolver]: it checks each of the memories, which a schema of
+// one or many would not say where it fails.
+func (in *remembering) Resolve(ctx huma.Context) []error {
+	var body any
+	if err := json.Unmarshal(in.RawBody, &body); err != nil {
+		return []error{&huma.ErrorDetail{Location: "body", Message: "expected JSON: " + err.Error()}}
+	}
+	list, many := body.([]any)
+	if !many {
+		list = []any{body}
+	}
+	if len(list) == 0 || len(list) > maxMemories {
+		return []error{&huma.ErrorDetail{Location: "body", Message: "expected 1 to " + strconv.Itoa(maxMemories) + " memories"}}
+	}
+	reg := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schema := reg.Schema(typeOf[newMemory](), false, "")
+	path, res := huma.NewPathBuffer(make([]byte, 0, 64), 0), &huma.ValidateResult{}
+	path.Push("body")
+	for i, one := range list {
+		if many {
+			path.PushIndex(i)
+		}
+		huma.Validate(reg, schema, path, huma.ModeWriteToServer, one, res)
+		if many {
+			path.Pop()
+		}
+		if text, ok := one.(map[string]any); ok && len(res.Errors) == 0 {
+			if t, _ := text["text"].(string); strings.TrimSpace(t) == "" {
+				res.Add(path, t, "expected more than spaces in text")
+			}
+		}
+	}
+	if len(res.Errors) == 0 && in.Body == nil {
+		if err := json.Unmarshal(in.RawBody, &in.Body); err != nil {
+			res.Errors = append(res.Errors, &huma.ErrorDetail{Location: "body", Message: err.Error()})
+		}
+	}
+	return res.Errors
+}
+
+type remembered struct {
+	Link string `header:"Link"`
+	Body struct {
+		Success  bool     `json:"success"`
+		Count    int      `json:"memory_count"`
+		Memories []Memory `json:"memories"`
+		Next     string   `json:"next_cursor,omitempty"`
+	}
+}
+
+func rememberedOf(list []Memory) *remembered {
+	out := &remembered{}
+	out.Body.Success, out.Body.Count, out.Body.Memories = true, len(list), list
+	if list == nil {
+		out.Body.Memories = []Memory{}
+	}
+	return out
+}
+
+func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error) {
+	owner := access.CallerOf(ctx).Owner
+	list := make([]Memory, len(in.Body))
+	for i, m := range in.Body {
+		list[i] = Memory{Kind: m.Kind, Title: m.Title, Text: m.Text, Source: m.Source, Persona: m.Persona}
+		if m.Created != nil {
+			list[i].Created = *m.Created
+		}
+	}
+	said := words(in.Body)
+	if _, err := a.onces.do(ctx, onceID{owner, "POST /api/memory", in.Key}, said, func() (any, error) { return nil, nil }); err != nil {
+		return nil, err
+	}
+	kept, err := a.Service.Remember(context.WithoutCancel(ctx), owner, list...)
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return rememberedOf(kept), nil
+}
+
+type memoryPage struct {
+	page
+	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only these kinds"`
+	Persona string   `query:"persona" maxLength:"100" doc:"only what is in the words of this persona"`
+}
+
+func (a *api) listMemories(ctx context.Context, in *memoryPage) (*remembered, error) {
+	after, err := base64.RawURLEncoding.DecodeString(in.Cursor)
+	if err != nil {
+		return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: in.Cursor})
+	}
+	q := Query{Limit: in.Limit + 1, Kinds: in.Kind, Persona: in.Persona}
+	list, err := a.Service.Memories(ctx, access.CallerOf(ctx).Owner, q, string(after))
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	next := ""
+	if len(list) > in.Limit {
+		list = list[:in.Limit]
+		next = base64.RawURLEncoding.EncodeToString([]byte(list[len(list)-1].ID))
+	}
+	out := rememberedOf(list)
+	out.Body.Next = next
+	out.Link = linkTo("/api/memory", url.Values{"kind": {strings.Join(in.Kind, ",")}, "persona": {in.Persona}, "limit": {strconv.Itoa(in.Limit)}}, next)
+	return out, nil
+}
+
+type memorySearch struct {
+	Text    string   `query:"q" required:"true" minLength:"1" maxLength:"2000" doc:"what to look for"`
+	Limit   int      `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many at most"`
+	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only these kinds"`
+	Persona string   `query:"persona" maxLength:"100" doc:"only what is in the words of this persona"`
+}
+
+type foundMemories struct {
+	Body struct {
+		Success bool   `json:"success"`
+		Query   string `json:"query"`
+		Count   int    `json:"hit_count"`
+		Hits    []Hit  `json:"hits"`
+	}
+}
+
+func (a *api) searchMemory(ctx context.Context, in *memorySearch) (*foundMemories, error) {
+	hits, err := a.Service.Search(ctx, access.CallerOf(ctx).Owner, Query{Text: in.Text, Limit: in.Limit, Kinds: in.Kind, Persona: in.Persona})
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	out := &foundMemories{}
+	out.Body.Success, out.Body.Query, out.Body.Count, out.Body.Hits = true, in.Text, len(hits), hits
+	if hits == nil {
+		out.Body.Hits = []Hit{}
+	}
+	return out, nil
+}
+
+type memoryPath struct {
+	ID string `path:"id" maxLength:"200" doc:"the id of what is to be forgotten"`
+}
+
+type forgotten struct {
+	Body struct {
+		Success bool   `json:"success"`
+		ID      string `json:"memory_id"`
+	}
+}
+
+func (a *api) forget(ctx context.Context, in *memoryPath) (*forgotten, error) {
+	err := a.Service.Forget(ctx, access.CallerOf(ctx).Owner, in.ID)
+	var known *Error
+	if errors.As(err, &known) {
+		return nil, huma.NewError(known.Status, known.Detail)
+	}
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	out := &forgotten{}
+	out.Body.Success, out.Body.ID = true, in.ID
+	return out, nil
+}

@@ -1,0 +1,374 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"ponder"
+	"ponder/internal/access"
+)
+
+// tagMind is the group of these routes.
+const tagMind = "mind"
+
+// mind adds the routes of the subconscious of whoever asks.
+func (a *api) mind() {
+	get := a.operation(access.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
+	get.Responses = map[string]*huma.Response{"200": {Description: "As subconscious.json.", Content: map[string]*huma.MediaType{
+		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(typeOf[Mind](), true, "Mind")}}}}
+	huma.Register(a.huma, get, a.getMind)
+	tick := a.operation(access.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
+	tick.Description = "It answers when the tick is over, with a report of it."
+	huma.Register(a.huma, tick, a.tick)
+	events := a.operation(access.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
+	huma.Register(a.huma, a.jsonOr(events, "200", typeOf[mindEvents](), "MindEvents", streamSays), a.mindEvents)
+	huma.Register(a.huma, a.operation(access.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
+	huma.Register(a.huma, a.operation(access.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
+		http.StatusNotFound, http.StatusUnprocessableEntity), a.resolve)
+	huma.Register(a.huma, a.operation(access.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
+		http.StatusNotFound, http.StatusUnprocessableEntity), a.forgetEntry)
+}
+
+// A Mind is what is on the mind of a subconscious, as it is documented; the answer is what
+// [Minder] returns.
+type Mind struct {
+	Threads  []MindEntry                `json:"active_threads" nullable:"false"`
+	Patterns []MindEntry                `json:"patterns" nullable:"false"`
+	Hunches  []MindEntry                `json:"hunches" nullable:"false"`
+	Insights []MindEntry                `json:"insights" nullable:"false"`
+	History  []json.RawMessage          `json:"escalation_history" nullable:"false"`
+	State    map[string]json.RawMessage `json:"thread_state" doc:"by role: last_findings, novelty_pressure, focus_hint"`
+}
+
+// A MindEntry is a thing on it.
+type MindEntry struct {
+	ID       string    `json:"id"`
+	Summary  string    `json:"summary" doc:"fewer than 20 words"`
+	Strength int       `json:"strength" minimum:"0" maximum:"10"`
+	Created  time.Time `json:"created"`
+	LastSeen time.Time `json:"last_seen"`
+}
+
+type rawJSON struct {
+	Body json.RawMessage
+}
+
+func (a *api) getMind(ctx context.Context, _ *struct{}) (*rawJSON, error) {
+	js, err := a.Service.Mind(ctx, access.CallerOf(ctx).Owner)
+	return &rawJSON{js}, a.failed(err)
+}
+
+type ticked struct {
+	Body struct {
+		Success bool            `json:"success"`
+		Report  json.RawMessage `json:"report"`
+	}
+}
+
+func (a *api) tick(ctx context.Context, in *onceKey) (*ticked, error) {
+	owner := access.CallerOf(ctx).Owner
+	report, err := a.onces.do(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (any, error) {
+		return a.Service.Tick(ctx, owner)
+	})
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	out := &ticked{}
+	out.Body.Success = true
+	out.Body.Report, _ = report.(json.RawMessage)
+	return out, nil
+}
+
+type mindStream struct {
+	eventCursor
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
+}
+
+// mindEvents are events of the subconscious.
+type mindEvents struct {
+	Success bool              `json:"success"`
+	Count   int               `json:"event_count"`
+	Events  []json.RawMessage `json:"events" nullable:"false"`
+	After   ponder.Seq        `json:"next_after" doc:"go on with ?after="`
+}
+
+// mindThread returns the thread of the subconscious of whoever asks.
+func (a *api) mindThread(ctx context.Context) (ponder.Info, error) {
+	info, err := a.Store.Thread(ctx, a.Service.Thread(access.CallerOf(ctx).Owner))
+	if gone(err) || err == nil && info.Owner != access.CallerOf(ctx).Owner {
+		return info, huma.Error404NotFound("the subconscious has not been awake yet: POST /api/mind/tick")
+	}
+	return info, a.failed(err)
+}
+
+func (a *api) mindEvents(ctx context.Context, in *mindStream) (*written, error) {
+	info, err := a.mindThread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	many := mindEvents{Success: true, Events: []json.RawMessage{}, After: in.seq()}
+	return &written{func(hc huma.Context) {
+		r, w := humago.Unwrap(hc)
+		if wantsEvents(r) {
+			a.events(w, r, info, in.seq())
+			return
+		}
+		if err := a.readMind(ctx, info, in, &many); err != nil {
+			a.refuse(hc, err)
+			return
+		}
+		a.write(hc, http.StatusOK, many)
+	}}, nil
+}
+
+// readMind reads a page of events.
+func (a *api) readMind(ctx context.Context, info ponder.Info, in *mindStream, many *mindEvents) error {
+	for ev, err := range a.Store.Events(ctx, info.ID, in.seq()) {
+		if err != nil {
+			return err
+		}
+		if many.After = ev.Seq; ev.Internal {
+			continue
+		}
+		js, err := ev.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		many.Events = append(many.Events, js)
+		if many.Count = len(many.Events); many.Count == in.Limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// A MindRow is a line of the history of a subconscious.
+type MindRow struct {
+	Kind string          `json:"kind" enum:"tick,escalated,decided,resolved,forgotten,rolled_back"`
+	Seq  ponder.Seq      `json:"seq"`
+	At   time.Time       `json:"at"`
+	Tick int             `json:"tick,omitempty"`
+	Ran  json.RawMessage `json:"report,omitempty" doc:"of a tick: what ran, what it cost, what changed and why"`
+	ID   string          `json:"id,omitempty" doc:"of an entry, or of an escalation"`
+	Text string          `json:"text,omitempty"`
+	Why  string          `json:"reason,omitempty"`
+	Did  string          `json:"outcome,omitempty" doc:"of an escalation: message, act, remember or dismiss"`
+}
+
+type mindHistory struct {
+	Body struct {
+		Success bool      `json:"success"`
+		Count   int       `json:"row_count"`
+		Rows    []MindRow `json:"rows"`
+	}
+}
+
+type mindLogOf struct {
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"the newest so many"`
+}
+
+func (a *api) mindLog(ctx context.Context, in *mindLogOf) (*mindHistory, error) {
+	out := &mindHistory{}
+	out.Body.Success, out.Body.Rows = true, []MindRow{}
+	info, err := a.Store.Thread(ctx, a.Service.Thread(access.CallerOf(ctx).Owner))
+	if gone(err) || err == nil && info.Owner != access.CallerOf(ctx).Owner {
+		return out, nil
+	}
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	for ev, err := range a.Store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return nil, a.failed(err)
+		}
+		if r, ok := mindRowOf(ev); ok {
+			if out.Body.Rows = append(out.Body.Rows, r); len(out.Body.Rows) > 2*in.Limit {
+				out.Body.Rows = append([]MindRow{}, out.Body.Rows[in.Limit:]...)
+			}
+		}
+	}
+	out.Body.Rows = out.Body.Rows[max(0, len(out.Body.Rows)-in.Limit):]
+	out.Body.Count = len(out.Body.Rows)
+	return out, nil
+}
+
+// mindRowOf returns the line of an event, if it has one.
+func mindRowOf(ev ponder.Event) (MindRow, bool) {
+	r := MindRow{Seq: ev.Seq, At: ev.Time}
+	if ev.Internal {
+		return r, false
+	}
+	switch b := ev.Body.(type) {
+	case ponder.Subconscious:
+		r.Kind, r.Tick, r.Ran = "tick", b.Tick, b.Changes
+	case ponder.Escalation:
+		r.Kind, r.ID, r.Text, r.Why, r.Did = "escalated", b.ID, b.Content, b.Reason, b.Outcome
+		if b.Outcome != "" {
+			r.Kind = "decided"
+		}
+	case ponder.Resolved:
+		r.Kind, r.ID, r.Text = cmp.Or(b.As, resolved), b.Ref, b.Content
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// What is said of a topic of the subconscious. In the log, what is resolved has no other
+// word.
+const (
+	resolved    = "resolved"
+	asForgotten = "forgotten"
+)
+
+// Bounds of a topic in the user's words.
+const (
+	leastTopic = 3   // letters
+	mostTopic  = 500 // bytes
+)
+
+type resolving struct {
+	onceKey
+	Body struct {
+		Entry string `json:"entry,omitempty" maxLength:"100" doc:"the id of an entry"`
+		Text  string `json:"text,omitempty" maxLength:"500" doc:"or a topic, in your words"`
+	}
+}
+
+// Resolve implements [huma.Resolver].
+func (in *resolving) Resolve(huma.Context) []error {
+	text := strings.TrimSpace(in.Body.Text)
+	switch {
+	case (in.Body.Entry == "") == (text == ""):
+		return []error{&huma.ErrorDetail{Location: "body", Message: "expected either entry or text"}}
+	case text != "" && (len([]rune(text)) < leastTopic || len(text) > mostTopic):
+		return []error{&huma.ErrorDetail{Location: "body.text", Message: "expected at least 3 letters, and at most 500 bytes"}}
+	}
+	return nil
+}
+
+type settled struct {
+	Body struct {
+		Success bool   `json:"success"`
+		As      string `json:"as"`
+		Entry   string `json:"entry,omitempty"`
+		Text    string `json:"text"`
+	}
+}
+
+func (a *api) resolve(ctx context.Context, in *resolving) (*settled, error) {
+	said := ponder.Resolved{Content: strings.Join(strings.Fields(plain(in.Body.Text)), " ")}
+	if out, err := a.settledBefore(ctx, in.onceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
+		return out, err
+	}
+	entry, err := a.entry(ctx, in.Body.Entry, said.Content)
+	if err != nil {
+		return nil, err
+	}
+	if entry.ID != "" {
+		said.Content, said.Ref = entry.Summary, entry.ID
+	}
+	return a.settle(ctx, in.onceKey, resolveRoute, said)
+}
+
+type forgetting struct {
+	onceKey
+	Body struct {
+		Entry string `json:"entry" minLength:"1" maxLength:"100" doc:"the id of an entry"`
+	}
+}
+
+func (a *api) forgetEntry(ctx context.Context, in *forgetting) (*settled, error) {
+	if out, err := a.settledBefore(ctx, in.onceKey, forgetRoute, in.Body.Entry, ""); out != nil || err != nil {
+		return out, err
+	}
+	entry, err := a.entry(ctx, in.Body.Entry, "")
+	if err != nil {
+		return nil, err
+	}
+	return a.settle(ctx, in.onceKey, forgetRoute, ponder.Resolved{Content: entry.Summary, Ref: entry.ID, As: asForgotten})
+}
+
+// entry returns the entry of an id, or else that which says the text, if there is one.
+func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
+	js, err := a.Service.Mind(ctx, access.CallerOf(ctx).Owner)
+	if err != nil {
+		return MindEntry{}, a.failed(err)
+	}
+	var lists map[string]json.RawMessage
+	if err := json.Unmarshal(js, &lists); err != nil {
+		return MindEntry{}, a.failed(err)
+	}
+	for _, name := range []string{"active_threads", "patterns", "hunches", "insights"} {
+		var list []MindEntry
+		if err := json.Unmarshal(lists[name], &list); err != nil {
+			continue
+		}
+		for _, e := range list {
+			if id != "" && e.ID == id || id == "" && strings.EqualFold(e.Summary, text) {
+				return e, nil
+			}
+		}
+	}
+	if id != "" {
+		return MindEntry{}, huma.Error404NotFound("nothing on its mind has the id " + clip(id, 40) + ": see /api/mind")
+	}
+	return MindEntry{}, nil
+}
+
+// settle tells the subconscious of whoever asks what he says of it.
+func (a *api) settle(ctx context.Context, key onceKey, route string, said ponder.Resolved) (*settled, error) {
+	info, err := a.mindThread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key.cause(info.Owner, route), Body: said})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) { // then it was said before
+		return nil, a.failed(err)
+	}
+	return settledOf(said), nil
+}
+
+func settledOf(said ponder.Resolved) *settled {
+	out := &settled{}
+	out.Body.Success, out.Body.As, out.Body.Entry, out.Body.Text = true, cmp.Or(said.As, resolved), said.Ref, said.Content
+	return out
+}
+
+// settledBefore returns what was said with a key; nil if nothing was.
+func (a *api) settledBefore(ctx context.Context, key onceKey, route, entry, text string) (*settled, error) {
+	if key.Key == "" {
+		return nil, nil
+	}
+	info, err := a.mindThread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for ev, err := range a.Store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return nil, a.failed(err)
+		}
+		b, ok := ev.Body.(ponder.Resolved)
+		if !ok || ev.Cause != key.cause(info.Owner, route) {
+			continue
+		}
+		if entry != "" && b.Ref != entry || entry == "" && !strings.EqualFold(b.Content, text) {
+			return nil, otherWords()
+		}
+		return settledOf(b), nil
+	}
+	return nil, nil
+}
+
+const (
+	resolveRoute = "POST /api/mind/resolve"
+	forgetRoute  = "POST /api/mind/forget"
+)

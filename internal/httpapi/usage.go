@@ -1,0 +1,233 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	"ponder/internal/access"
+)
+
+// usage adds the route of what models have cost.
+func (a *api) usage() {
+	op := a.operation(access.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
+	op.Description = "Only of your own threads. Where several owners share the database, threads that were removed are not in it."
+	huma.Register(a.huma, op, a.getUsage)
+}
+
+type usageOf struct {
+	By    string `query:"by" enum:"thread,run,role,model,mode,day" default:"day" doc:"what is summed up by"`
+	Since string `query:"since" maxLength:"40" doc:"only since then: 24h, 7d, 2026-11-01 or a time of RFC 3339" example:"7d"`
+}
+
+// A UsageRow is a sum over calls of models.
+type UsageRow struct {
+	Key      string  `json:"key"`
+	Calls    int     `json:"calls"`
+	Failed   int     `json:"failed_calls"`
+	Input    int     `json:"input_tokens"` // read, from caches too
+	Output   int     `json:"output_tokens"`
+	Tokens   int     `json:"total_tokens"`
+	Micros   int64   `json:"micro_usd"`
+	USD      float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in cost_usd
+}
+
+type usageSums struct {
+	Body struct {
+		Success bool       `json:"success"`
+		By      string     `json:"by"`
+		Since   *time.Time `json:"since"`
+		Rows    []UsageRow `json:"rows"`
+		Total   UsageRow   `json:"total"`
+	}
+}
+
+func (a *api) getUsage(ctx context.Context, in *usageOf) (*usageSums, error) {
+	since, err := sinceOf(in.Since, a.views.now())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.usageRows(ctx, access.CallerOf(ctx).Owner, ponder.GroupBy(in.By), since)
+	if err != nil {
+		return nil, err
+	}
+	out := &usageSums{}
+	out.Body.Success, out.Body.By, out.Body.Rows = true, in.By, []UsageRow{}
+	if !since.IsZero() {
+		out.Body.Since = &since
+	}
+	sum := ponder.UsageRow{Key: "all"}
+	for _, r := range rows {
+		out.Body.Rows = append(out.Body.Rows, usageRowOf(r))
+		sum = added(sum, r)
+	}
+	out.Body.Total = usageRowOf(sum)
+	return out, nil
+}
+
+func usageRowOf(r ponder.UsageRow) UsageRow {
+	return UsageRow{
+		Key: plain(r.Key), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
+		Micros: int64(r.Money), USD: r.Money.USD(), Unpriced: r.Unknown,
+	}
+}
+
+// added returns the sum of two rows, under the key of the first.
+func added(a, b ponder.UsageRow) ponder.UsageRow {
+	a.Calls, a.Failed, a.Money, a.Unknown = a.Calls+b.Calls, a.Failed+b.Failed, a.Money+b.Money, a.Unknown+b.Unknown
+	u := &a.Usage
+	u.Input, u.Output, u.Reasoning = u.Input+b.Usage.Input, u.Output+b.Usage.Output, u.Reasoning+b.Usage.Reasoning
+	u.CacheRead, u.CacheWrite = u.CacheRead+b.Usage.CacheRead, u.CacheWrite+b.Usage.CacheWrite
+	return a
+}
+
+// sinceOf reads "24h", "7d", a day or a time.
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	if text = strings.TrimSpace(text); text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return day, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+		Location: "query.since", Message: "expected a length of time such as 24h or 7d, a day such as 2026-11-01, or a time of RFC 3339", Value: text,
+	})
+}
+
+// usageRows returns sums of an owner. The ledger knows no owners: if there is only one,
+// its sums are his; else what is not by thread is summed up from his logs.
+func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	all, err := a.Store.List(ctx, ponder.Filter{})
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	own := slices.DeleteFunc(slices.Clone(all), func(i ponder.Info) bool { return i.Owner != owner })
+	alone := len(a.Guard.Owners()) == 1 && len(own) == len(all)
+	if !alone && by != ponder.ByThread {
+		return a.sumUp(ctx, own, by, since)
+	}
+	rows, err := a.Store.Usage(ctx, by, since)
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	if alone {
+		return rows, nil
+	}
+	his := make(map[string]bool)
+	for _, i := range own {
+		his[string(i.ID)] = true
+	}
+	return slices.DeleteFunc(rows, func(r ponder.UsageRow) bool { return !his[r.Key] }), nil
+}
+
+// maxSummed is how many events are read at most to sum up usage.
+const maxSummed = 500_000
+
+// sumUp sums up the calls in logs.
+func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	own = slices.DeleteFunc(own, func(i ponder.Info) bool { return i.Updated.Before(since) })
+	events := 0
+	for _, i := range own {
+		events += int(i.Head)
+	}
+	if events > maxSummed {
+		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("several owners share this database, so that what is not by thread is summed up from the logs, and yours have %d events: ask for less with since, or by=thread", events))
+	}
+	sums := make(map[string]ponder.UsageRow)
+	for _, i := range own {
+		rows, err := a.sumUpThread(ctx, i.ID, by, since)
+		if err != nil {
+			return nil, a.failed(err)
+		}
+		for key, r := range rows {
+			sums[key] = added(r, sums[key])
+		}
+	}
+	return slices.SortedFunc(maps.Values(sums), func(x, y ponder.UsageRow) int { return strings.Compare(x.Key, y.Key) }), nil
+}
+
+// A callID names an attempt at a call on a thread.
+type callID struct {
+	run   ponder.RunID
+	cause string
+}
+
+// sumUpThread sums up the calls of a thread. Those that it has from another thread, of
+// which it is a copy, were counted there.
+func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.GroupBy, since time.Time) (map[string]ponder.UsageRow, error) {
+	sums, begun := make(map[string]ponder.UsageRow), make(map[callID]ponder.CallStarted)
+	for ev, err := range a.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("sum up %s: %w", id, err)
+		}
+		c := callID{ev.Run, ev.Cause}
+		switch b := ev.Body.(type) {
+		case ponder.CallStarted:
+			b.Request = nil
+			begun[c] = b
+		case ponder.SystemNote:
+			if b.From != "" { // all before it was copied
+				clear(sums)
+			}
+		case ponder.CallFinished:
+			if !b.Refused && !ev.Time.Before(since) {
+				row := callRow(b, groupOf(ev, b, begun[c], by))
+				sums[row.Key] = added(row, sums[row.Key])
+			}
+			delete(begun, c)
+		}
+	}
+	return sums, nil
+}
+
+// callRow returns the row of one call.
+func callRow(b ponder.CallFinished, key string) ponder.UsageRow {
+	row := ponder.UsageRow{Key: key, Calls: 1, Usage: b.Usage}
+	if b.Error != "" && !b.Dropped {
+		row.Failed = 1
+	}
+	if b.Price == ponder.PriceUnknown {
+		row.Unknown = 1
+	} else {
+		row.Money = b.Spent.Money
+	}
+	return row
+}
+
+// groupOf returns what a call is summed under.
+func groupOf(ev ponder.Event, b ponder.CallFinished, start ponder.CallStarted, by ponder.GroupBy) string {
+	switch by {
+	case ponder.ByRun:
+		return string(ev.Run)
+	case ponder.ByRole:
+		return string(start.Role)
+	case ponder.ByModel:
+		return cmp.Or(b.Model, start.Model)
+	case ponder.ByMode:
+		return start.Mode
+	case ponder.ByDay:
+		return ev.Time.Local().Format(time.DateOnly)
+	}
+	return string(ev.Thread)
+}
