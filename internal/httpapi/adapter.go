@@ -148,9 +148,12 @@ func (a *api) write(ctx huma.Context, status int, body any) {
 // refuse answers with an error where a handler writes its answer itself.
 func (a *api) refuse(ctx huma.Context, err error) {
 	var refused huma.StatusError
-	if !errors.As(a.failed(err), &refused) {
+	if !errors.As(err, &refused) && !errors.As(a.failed(err), &refused) {
 		refused = huma.Error500InternalServerError("something failed in the server")
 	}
-	_, w := humago.Unwrap(ctx)
-	problem(w, refused.GetStatus(), refused.Error())
+	ctx.SetHeader("Content-Type", "application/problem+json")
+	ctx.SetStatus(refused.GetStatus())
+	if err := a.huma.Marshal(ctx.BodyWriter(), "application/json", refused); err != nil {
+		a.Logger.Debug("a reader has gone away", "error", err)
+	}
 }

@@ -103,7 +103,7 @@ type Fork struct {
 	Model  string
 	Title  string
 	Paused bool
-	Wishes []ponder.Event
+	Wishes []ponder.Event // inputs with their ids, runs and causes, to be appended as they are
 }
 
 // A Conversation is how to talk.

@@ -81,15 +81,18 @@ func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, a
 	if after > info.Head {
 		from = 0
 	}
-	a.send(w, r, info.ID, from, func(out *stream.Writer) {
+	watch := a.Hub.Watch(info.ID, from)
+	defer watch.Close()
+	a.send(w, r, watch, func(out *stream.Writer) {
 		if from != after {
 			out.Event(0, gapEvent, []byte(`{"after":0}`))
 		}
-	}, s.show)
+	}, s.show, func(*stream.Writer) {})
 }
 
-// send watches a thread for a client. Begin adds what comes before all events.
-func (a *api) send(w http.ResponseWriter, r *http.Request, id ponder.ThreadID, after ponder.Seq, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool)) {
+// send sends a client what it watches. Begin adds what comes before all events, end what
+// comes behind the last.
+func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool), end func(*stream.Writer)) {
 	out := stream.NewWriter(w)
 	if r.Method == http.MethodHead {
 		_ = out.Flush() // who has gone away needs nothing
@@ -99,18 +102,18 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, id ponder.ThreadID, a
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
-	watch := a.Hub.Watch(id, after)
-	defer watch.Close()
 	err := out.Send(ctx, watch, show)
 	switch {
-	case err == nil, r.Context().Err() != nil:
+	case r.Context().Err() != nil:
 		return
+	case err == nil:
+		end(out)
 	case gone(err):
 		out.Event(0, removedEvent, []byte(`{"reason":"the thread was removed"}`))
 	case a.gone.Err() != nil:
 		out.Event(0, closingEvent, []byte(`{"reason":"the server stops: come again with the last id"}`))
 	default:
-		a.Logger.Info("a stream has ended", "thread", id, "error", err)
+		a.Logger.Info("a stream has ended", "error", err)
 	}
 	_ = out.Flush() // likewise
 }

@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	"ponder/internal/access"
+)
+
+// A Thread is what is known of a thread.
+type Thread struct {
+	ponder.Info
+	Interrupted bool `json:"interrupted,omitempty"` // nobody works on it, though there is something to do
+}
+
+func (a *api) threadOf(info ponder.Info) Thread {
+	return Thread{info, interrupted(info, a.views.now())}
+}
+
+type threadPath struct {
+	ID string `path:"id" maxLength:"200" doc:"the id of the thread"`
+}
+
+// threads adds the routes of threads and conversations.
+func (a *api) threads() {
+	const all, one = "/api/threads", "/api/threads/{id}"
+	read, think := access.Read, access.Think
+	missing, wrong, state := http.StatusNotFound, http.StatusBadRequest, http.StatusConflict
+	op := func(scope access.Scope, method, path, id, summary string, errs ...int) huma.Operation {
+		return a.operation(scope, method, path, id, summary, tagThreads, errs...)
+	}
+	huma.Register(a.huma, op(read, http.MethodGet, all, "list-threads", "Threads, the newest first"), a.listThreads)
+	open := op(think, http.MethodPost, all, "open-conversation", "Begin a conversation", wrong, state)
+	open.DefaultStatus = http.StatusCreated
+	huma.Register(a.huma, open, a.openThread)
+	huma.Register(a.huma, op(read, http.MethodGet, one, "get-thread", "What is known of a thread", missing), a.getThread)
+	huma.Register(a.huma, op(think, http.MethodDelete, one, "delete-thread", "Erase a thread and all that belongs to it", missing, state), a.deleteThread)
+	events := op(read, http.MethodGet, one+"/events", "list-events", "The events of a thread, oldest first, or as they come", missing)
+	events = a.jsonOr(events, "200", reflect.TypeFor[manyEvents](), "ManyEvents", streamSays)
+	events.Responses["204"] = &huma.Response{Description: "of a stream: the thread has ended, and there is nothing behind the cursor"}
+	huma.Register(a.huma, events, a.listEvents)
+	say := op(think, http.MethodPost, one+"/messages", "post-message", "Say something in a conversation, and have it answered", wrong, missing, state)
+	say.DefaultStatus = http.StatusAccepted
+	say = a.jsonOr(say, "202", reflect.TypeFor[posted](), "Posted", "the events and deltas of the turn until it ends, and then an event named turn")
+	say.Responses["200"] = &huma.Response{Description: "with ?wait: the turn has ended", Content: say.Responses["202"].Content}
+	huma.Register(a.huma, say, a.postMessage)
+	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop what is being done on a thread, such as an answer that is being written", wrong, missing, state), a.stopThread)
+	huma.Register(a.huma, documented(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
+}
+
+type listThreads struct {
+	page
+	Kind   ponder.Kind   `query:"kind" enum:"conversation,session,research,subconscious" doc:"only those of a kind"`
+	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
+}
+
+type manyThreads struct {
+	Link string `header:"Link" doc:"where the next page is"`
+	Body struct {
+		Success bool     `json:"success"`
+		Count   int      `json:"thread_count"`
+		Threads []Thread `json:"threads"`
+		Next    string   `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+	}
+}
+
+func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, error) {
+	list, next, err := a.list(ctx, in.page, ponder.Filter{Kind: in.Kind, Status: in.Status}, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &manyThreads{}
+	out.Body.Success, out.Body.Count, out.Body.Threads, out.Body.Next = true, len(list), []Thread{}, next
+	for _, info := range list {
+		out.Body.Threads = append(out.Body.Threads, a.threadOf(info))
+	}
+	out.Link = linkTo("/api/threads", url.Values{"kind": {string(in.Kind)}, "status": {string(in.Status)}, "limit": {strconv.Itoa(in.Limit)}}, next)
+	return out, nil
+}
+
+type openThread struct {
+	onceKey
+	Body *struct {
+		Title string `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
+		Model string `json:"model,omitempty" maxLength:"200" doc:"provider/model that talks; as configured if missing"`
+	}
+}
+
+type oneThread struct {
+	Body struct {
+		Success bool            `json:"success"`
+		ID      ponder.ThreadID `json:"thread_id"`
+		Thread  Thread          `json:"thread"`
+	}
+}
+
+func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error) {
+	owner, c := access.CallerOf(ctx).Owner, Conversation{}
+	if in.Body != nil {
+		c.Title, c.Model = strings.Join(strings.Fields(in.Body.Title), " "), strings.TrimSpace(in.Body.Model)
+	}
+	id := in.thread(owner, "POST /api/threads")
+	err := a.Service.Open(ctx, owner, id, c)
+	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
+		return a.openedBefore(ctx, id, c)
+	}
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return a.getThread(ctx, &threadPath{string(id)})
+}
+
+// openedBefore answers a request that was answered already, unless it asks for something
+// else.
+func (a *api) openedBefore(ctx context.Context, id ponder.ThreadID, c Conversation) (*oneThread, error) {
+	info, err := a.owned(ctx, string(id), ponder.KindConversation)
+	if err != nil {
+		return nil, huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
+	}
+	fresh := info.Head == 0 // later, it may have got another title
+	if fresh && (!alike(c.Title, info.Title) || c.Title == "" && info.Title != "") || c.Model != "" && info.Model != "" && !strings.HasSuffix(info.Model, c.Model) {
+		return nil, otherWords()
+	}
+	return a.getThread(ctx, &threadPath{string(id)})
+}
+
+func (a *api) getThread(ctx context.Context, in *threadPath) (*oneThread, error) {
+	info, err := a.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &oneThread{}
+	out.Body.Success, out.Body.ID, out.Body.Thread = true, info.ID, a.threadOf(info)
+	return out, nil
+}
+
+// told is the answer to what tells a thread something.
+type told struct {
+	Body struct {
+		Success bool            `json:"success"`
+		ID      ponder.ThreadID `json:"thread_id"`
+		Message string          `json:"message"`
+	}
+}
+
+func toldOf(id ponder.ThreadID, message string) *told {
+	out := &told{}
+	out.Body.Success, out.Body.ID, out.Body.Message = true, id, message
+	return out
+}
+
+func (a *api) deleteThread(ctx context.Context, in *threadPath) (*told, error) {
+	info, err := a.owned(ctx, in.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Kind == ponder.KindSubconscious:
+		return nil, wrongState("the thread is the subconscious: have it forget what is on it one by one")
+	}
+	if err := a.remove(ctx, info); err != nil {
+		return nil, err
+	}
+	return toldOf(info.ID, "the thread and all that belongs to it is erased"), nil
+}
+
+type exportThread struct {
+	threadPath
+	Known string `header:"If-None-Match" doc:"the ETag of an export that you have"`
+}
+
+func (a *api) exportThread(ctx context.Context, in *exportThread) (*written, error) {
+	info, err := a.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := a.lines(ctx, info)
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return a.deliver(doc, in.Known), nil
+}

@@ -1,0 +1,219 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/stream"
+	"ponder/llm"
+)
+
+// A messageBody is what a user says.
+type messageBody struct {
+	Content string      `json:"content,omitempty" maxLength:"400000" doc:"what you say" example:"What have I forgotten?"`
+	Media   []llm.Media `json:"media,omitempty" maxItems:"20" doc:"images and other files for the model"`
+	Deep    bool        `json:"deep,omitempty" doc:"have it reflected on"`
+	Model   string      `json:"model,omitempty" maxLength:"200" doc:"provider/model that answers; as before if missing"`
+}
+
+type postMessage struct {
+	threadPath
+	onceKey
+	waiting
+	Body messageBody
+}
+
+// Resolve implements [huma.Resolver].
+func (in *postMessage) Resolve(huma.Context) []error {
+	wrong, b := in.waiting.check(), in.Body
+	if strings.TrimSpace(b.Content) == "" && len(b.Media) == 0 {
+		wrong = append(wrong, &huma.ErrorDetail{Location: "body.content", Message: "it is empty: say something, or send a file in media"})
+	}
+	for i, m := range b.Media {
+		where := fmt.Sprintf("body.media[%d]", i)
+		switch {
+		case len(m.Data) > 0 && m.URL != "", len(m.Data) == 0 && m.URL == "":
+			wrong = append(wrong, &huma.ErrorDetail{Location: where, Message: "expected either data, in base64, or url"})
+		case m.URL != "" && !strings.HasPrefix(m.URL, "https://") && !strings.HasPrefix(m.URL, "http://"):
+			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".url", Message: "expected an address that begins with https://"})
+		}
+		if !strings.Contains(m.Type, "/") {
+			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".type", Message: "expected a media type, such as image/png", Value: m.Type})
+		}
+	}
+	return wrong
+}
+
+// posted is the answer to a message.
+type posted struct {
+	Success bool            `json:"success"`
+	ID      ponder.ThreadID `json:"thread_id"`
+	Message Event           `json:"message"`
+	Turn    Turn            `json:"turn"`
+}
+
+func (a *api) postMessage(ctx context.Context, in *postMessage) (*written, error) {
+	info, err := a.owned(ctx, in.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Kind != ponder.KindConversation:
+		return nil, wrongState("the thread is no conversation but of the kind %s: messages go to conversations", info.Kind)
+	}
+	return &written{func(hc huma.Context) {
+		if r, w := humago.Unwrap(hc); wantsEvents(r) {
+			a.talk(hc, w, r, info, in)
+			return
+		}
+		message, err := a.sayOnce(ctx, info.ID, in)
+		if err != nil {
+			a.refuse(hc, err)
+			return
+		}
+		wait, _ := in.time(0) // it was checked
+		a.tellTurn(hc, message, wait)
+	}}, nil
+}
+
+// sayOnce appends a message, once if the request has a key.
+func (a *api) sayOnce(ctx context.Context, id ponder.ThreadID, in *postMessage) (ponder.Event, error) {
+	owner := access.CallerOf(ctx).Owner
+	cause := in.cause(owner, "message "+string(id))
+	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
+	if cause != "" {
+		if ev, err := a.saidBefore(ctx, id, cause, m); err != nil || ev.ID != "" {
+			return ev, err
+		}
+	}
+	ev, err := a.Service.Say(ctx, owner, id, cause, m)
+	if errors.Is(err, ponder.ErrTaken) && cause != "" {
+		return a.saidBefore(ctx, id, cause, m)
+	}
+	return ev, a.failed(err)
+}
+
+// saidBefore returns the message of a cause, or a zero event. It is an error if that says
+// something else.
+func (a *api) saidBefore(ctx context.Context, id ponder.ThreadID, cause string, m Message) (ponder.Event, error) {
+	sent, err := a.sent(ctx, id, cause)
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	for _, ev := range sent {
+		if b, ok := ev.Body.(ponder.UserMessage); ok {
+			if b.Content != m.Content || !reflect.DeepEqual(b.Media, m.Media) && len(b.Media)+len(m.Media) > 0 {
+				return ponder.Event{}, otherWords()
+			}
+			return ev, nil
+		}
+	}
+	return ponder.Event{}, nil
+}
+
+// tellTurn answers with a message and its turn, having waited so long for the end of that.
+func (a *api) tellTurn(hc huma.Context, message ponder.Event, wait time.Duration) {
+	t := turnOf(message)
+	ctx, cancel := context.WithTimeout(hc.Context(), wait)
+	defer cancel()
+	defer context.AfterFunc(a.gone, cancel)()
+	if err := a.followTurn(ctx, message, t); err != nil && ctx.Err() == nil {
+		a.refuse(hc, err)
+		return
+	}
+	shown, err := eventOf(message)
+	if err != nil {
+		a.refuse(hc, err)
+		return
+	}
+	status := http.StatusAccepted
+	if t.over() {
+		status = http.StatusOK
+	}
+	a.write(hc, status, posted{Success: t.Status != failed, ID: message.Thread, Message: shown, Turn: t.Turn})
+}
+
+// followTurn takes in what comes behind a message until its turn is over.
+func (a *api) followTurn(ctx context.Context, message ponder.Event, t *turn) error {
+	for ev, err := range ponder.Follow(ctx, a.Store, message.Thread, message.Seq) {
+		if err != nil {
+			return err
+		}
+		if t.see(ev) {
+			a.settleTurn(ctx, t, ev)
+		}
+		if t.over() {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// settleTurn ends a turn if no run is left that could answer.
+func (a *api) settleTurn(ctx context.Context, t *turn, end ponder.Event) {
+	info, err := a.Store.Thread(ctx, end.Thread)
+	if b, ok := end.Body.(ponder.RunFinished); ok && err == nil && info.Open == 0 && info.Status != ponder.Thinking {
+		t.end(false, b.Reason)
+	}
+}
+
+// talk says something, and sends what comes of it until the turn is over.
+func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in *postMessage) {
+	watch := a.Hub.Watch(info.ID, info.Head) // before anything is written
+	defer func() { watch.Close() }()
+	message, err := a.sayOnce(r.Context(), info.ID, in)
+	if err != nil {
+		a.refuse(hc, err)
+		return
+	}
+	if message.Seq <= info.Head { // it was said before
+		watch.Close()
+		watch = a.Hub.Watch(info.ID, message.Seq-1)
+	}
+	t := turnOf(message)
+	a.send(w, r, watch, func(*stream.Writer) {}, func(f stream.Frame) ([]byte, string, bool) {
+		if f.Seq == 0 {
+			if !t.writes(f.Key) {
+				return nil, "", false
+			}
+			return f.JSON, deltaEvent, false
+		}
+		if f.Seq < message.Seq {
+			return nil, "", false
+		}
+		a.seeFrame(r.Context(), t, f)
+		if f.Internal {
+			return nil, "", t.over()
+		}
+		return f.JSON, "", t.over()
+	}, func(out *stream.Writer) {
+		if js, err := json.Marshal(t.Turn); err == nil && t.over() {
+			out.Event(0, turnEvent, js)
+		}
+	})
+}
+
+// turnEvent is the name of the event that says how a turn has ended.
+const turnEvent = "turn"
+
+// seeFrame takes in an event as it is sent.
+func (a *api) seeFrame(ctx context.Context, t *turn, f stream.Frame) {
+	var ev ponder.Event
+	if err := json.Unmarshal(f.JSON, &ev); err != nil {
+		a.Logger.Error("an event can't be read", "seq", f.Seq, "error", err)
+		return
+	}
+	if t.see(ev) {
+		a.settleTurn(ctx, t, ev)
+	}
+}
