@@ -59,6 +59,7 @@ func TestNew(t *testing.T) {
 		"no place":      {Store: store},
 		"same sensors":  {Store: store, Place: pl, Sensors: []sensor.Sensor{s, s}},
 		"reserved":      {Store: store, Place: pl, Sensors: []sensor.Sensor{(&world{}).sensor("subconscious:x")}},
+		"looked up":     {Store: store, Place: pl, Sensors: []sensor.Sensor{(&world{}).sensor("lookup:librarian")}},
 		"no look":       {Store: store, Place: pl, Sensors: []sensor.Sensor{{Name: "x"}}},
 		"same channels": {Store: store, Place: pl, Channels: []notify.Channel{ch, ch}},
 		"colon":         {Store: store, Place: pl, Channels: []notify.Channel{(&postbox{}).channel("a:b")}},
