@@ -18,7 +18,7 @@ func four() []Role {
 	return []Role{
 		{Name: "watcher", Category: ActiveThreads, Types: map[string]Category{"pattern": Patterns}, Reads: []string{"*"}},
 		{Name: "librarian", Category: Patterns, Types: map[string]Category{"forgotten": ActiveThreads}, Reads: []string{"*"}},
-		{Name: "oracle", Category: ActiveThreads, Reads: []string{"*"}},
+		{Name: "oracle", Category: ActiveThreads, Reads: []string{"*"}, Looks: LooksMemory},
 		{Name: "dreamer", Category: Hunches, Reads: []string{"*"}},
 	}
 }

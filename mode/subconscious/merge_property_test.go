@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func (w *world) input(s State) Input {
 	var ids []string
 	for range w.IntN(8) {
 		w.n++
-		o := see(w.n, pick(w, []string{"mail", "system", "own:chat", "feed:news"}), pick(w, subjects), pick(w, verbs), w.text())
+		o := see(w.n, pick(w, []string{"mail", "system", "own:chat", "feed:news", LookUpSensor("oracle")}), pick(w, subjects), pick(w, verbs), w.text())
 		o.At, o.Untrusted = w.now, w.IntN(4) == 0
 		in.Seen[o.ID] = o
 		ids = append(ids, o.ID)
@@ -52,7 +53,7 @@ func (w *world) input(s State) Input {
 		}
 		r := Report{Role: role.Name, Journal: w.text(), Hints: map[string]string{pick(w, four()).Name: w.text()}}
 		if w.IntN(3) == 0 {
-			r.Escalate = w.text()
+			r.Escalate, r.LookUp = w.text(), w.text()
 		}
 		for range w.IntN(6) {
 			f := Finding{Type: pick(w, kinds), Summary: w.text(), Importance: w.IntN(14) - 2}
@@ -115,6 +116,9 @@ func bad(s State) string {
 				return fmt.Sprintf("%+v", e)
 			}
 		}
+	}
+	if len(s.Aside.Wanted) > maxWanted || len(s.Aside.Asked) > mostAsked || slices.ContainsFunc(s.Aside.Wanted, func(w Want) bool { return w.Role != "oracle" || w.Text != wantedText(w.Text) }) {
+		return fmt.Sprintf("%+v", s.Aside.Wanted)
 	}
 	for name, r := range s.ThreadState {
 		if r.NoveltyPressure < 0 || r.NoveltyPressure > MaxPressure || len(r.LastFindings) > lastTicks {
