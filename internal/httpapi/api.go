@@ -61,12 +61,11 @@ func New(ctx context.Context, c Config) http.Handler {
 	a.threads()
 	a.more()
 	a.health(mux)
+	a.docs(mux)
 	for pattern, h := range c.More {
 		mux.Handle(pattern, h)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		problem(w, http.StatusNotFound, "there is no "+clip(r.URL.Path, 80)+": see /docs")
-	})
+	mux.HandleFunc("/", notThere(mux))
 	return a.around(mux)
 }
 

@@ -27,9 +27,12 @@ func problem(w http.ResponseWriter, status int, detail string) {
 func (a *api) failed(err error) error {
 	var known *Error
 	var refused *llm.Error
+	var answered huma.StatusError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &answered):
+		return err
 	case errors.As(err, &known):
 		if known.Field == "" {
 			return huma.NewError(known.Status, known.Detail)

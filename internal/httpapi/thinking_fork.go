@@ -71,20 +71,22 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	if in.Key != "" {
-		if _, err := a.Store.Thread(ctx, id); err == nil {
-			return a.forkedBefore(ctx, id, b, wished)
+	_, err = a.onces.do(ctx, onceID{owner, route, in.Key}, words(b), func() (any, error) {
+		if in.Key != "" {
+			if _, err := a.Store.Thread(ctx, id); err == nil {
+				return nil, ponder.ErrTaken
+			}
 		}
-	}
-	switch {
-	case unfit != nil:
-		return nil, unfit
-	case b.At > int64(info.Head):
-		return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-			Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
-		})
-	}
-	err = a.Service.Fork(ctx, owner, info.ID, id, Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: wished})
+		switch {
+		case unfit != nil:
+			return nil, unfit
+		case b.At > int64(info.Head):
+			return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+				Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
+			})
+		}
+		return nil, a.Service.Fork(ctx, owner, info.ID, id, Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: wished})
+	})
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.forkedBefore(ctx, id, b, wished)
 	}

@@ -107,8 +107,9 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 	if in.Body != nil {
 		c.Title, c.Model = strings.Join(strings.Fields(in.Body.Title), " "), strings.TrimSpace(in.Body.Model)
 	}
-	id := in.thread(owner, "POST /api/threads")
-	err := a.Service.Open(ctx, owner, id, c)
+	const route = "POST /api/threads"
+	id := in.thread(owner, route)
+	_, err := a.onces.do(ctx, onceID{owner, route, in.Key}, words(c), func() (any, error) { return nil, a.Service.Open(ctx, owner, id, c) })
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.openedBefore(ctx, id, c)
 	}
