@@ -3,8 +3,10 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -28,7 +30,7 @@ func (a *api) completions() {
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "Server-sent events: `data: {chunk}` each, and `data: [DONE]` at the end.",
 		Content: map[string]*huma.MediaType{"text/event-stream": {
-			Schema: huma.SchemaFromType(a.huma.OpenAPI().Components.Schemas, typeOf[Chunk]()),
+			Schema: huma.SchemaFromType(a.huma.OpenAPI().Components.Schemas, reflect.TypeFor[Chunk]()),
 		}},
 	}}
 	huma.Register(a.huma, op, a.complete)
@@ -251,7 +253,11 @@ func (s *said) takeFiles(js json.RawMessage) (wrong string) {
 // complete is the handler.
 func (a *api) complete(ctx context.Context, in *completion) (*huma.StreamResponse, error) {
 	t, err := a.answering(ctx, in)
-	if err != nil {
+	var told huma.StatusError
+	switch {
+	case errors.As(err, &told):
+		return nil, err
+	case err != nil:
 		return nil, a.failed(inCompletion(err))
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {

@@ -23,8 +23,9 @@ type answer struct {
 	thread   ponder.ThreadID // that the answer is written on
 	watch    *stream.Watcher
 	tell     teller
-	fresh    bool   // the conversation begins with it
-	question string // what was asked
+	fresh    bool     // the conversation begins with it
+	question string   // what was asked
+	models   []string // of whom, as far as that is known
 }
 
 // clientThread returns the id of the conversation that an owner calls so.
@@ -138,7 +139,7 @@ func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer,
 		}
 	}
 	return &answer{
-		name: s.name, thread: id, watch: a.Hub.Watch(id, 0), fresh: !s.found, question: st.Question,
+		name: s.name, thread: id, watch: a.Hub.Watch(id, 0), fresh: !s.found, question: st.Question, models: given(in.model()),
 		tell: &researchTeller{models: given(in.model()), queries: make(map[string]string)},
 	}, nil
 }
@@ -208,9 +209,10 @@ func (a *api) talking(ctx context.Context, in *completion, s spot) (*answer, err
 		w.Close()
 		w = a.Hub.Watch(id, ev.Seq-1)
 	}
+	models := given(cmp.Or(in.model(), info.Model))
 	return &answer{
-		name: s.name, thread: id, watch: w, fresh: !s.found, question: in.question(),
-		tell: newTalkTeller(ev, deaf, given(cmp.Or(in.model(), info.Model)), !s.found),
+		name: s.name, thread: id, watch: w, fresh: !s.found, question: in.question(), models: models,
+		tell: newTalkTeller(ev, deaf, models, !s.found),
 	}, nil
 }
 

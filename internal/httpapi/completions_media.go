@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -56,6 +55,3 @@ func inCompletion(err error) error {
 	}
 	return err
 }
-
-// typeOf returns a type, for schemas.
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -69,7 +69,8 @@ const lastWords = 3 * time.Second
 type telling struct {
 	*api
 	*answer
-	out *stream.Writer
+	out    *stream.Writer
+	models []string // of the newest chunk that names any
 }
 
 // stream sends an answer until it is at its end, or the client is gone; the work goes on.
@@ -79,7 +80,7 @@ func (a *api) stream(ctx context.Context, w http.ResponseWriter, t *answer) {
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
 	w.Header().Set("X-Thread-Id", string(t.thread))
-	s := &telling{a, t, stream.NewWriter(w)}
+	s := &telling{api: a, answer: t, out: stream.NewWriter(w), models: t.models}
 	err := s.out.Flush()
 	if err == nil {
 		err = s.run(ctx)
@@ -179,9 +180,10 @@ func (s *telling) hear(f stream.Frame) ([]Chunk, error) {
 // put adds a chunk.
 func (s *telling) put(c Chunk) {
 	c.Conversation = s.name
-	if c.Models == nil {
-		c.Models = []string{}
+	if len(c.Models) > 0 {
+		s.models = c.Models
 	}
+	c.Models = s.models
 	js, err := json.Marshal(c)
 	if err != nil { // which what was read from JSON is not
 		s.Logger.Error("a chunk could not be written", "thread", s.thread, "type", c.Type, "error", err)

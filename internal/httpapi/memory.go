@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (m *memories) UnmarshalJSON(js []byte) error {
 
 // Schema implements [huma.SchemaProvider].
 func (memories) Schema(r huma.Registry) *huma.Schema {
-	one := r.Schema(typeOf[newMemory](), true, "NewMemory")
+	one := r.Schema(reflect.TypeFor[newMemory](), true, "NewMemory")
 	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
 }
 
@@ -84,7 +85,7 @@ func (in *remembering) Resolve(ctx huma.Context) []error {
 		return []error{&huma.ErrorDetail{Location: "body", Message: "expected 1 to " + strconv.Itoa(maxMemories) + " memories"}}
 	}
 	reg := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	schema := reg.Schema(typeOf[newMemory](), false, "")
+	schema := reg.Schema(reflect.TypeFor[newMemory](), false, "")
 	path, res := huma.NewPathBuffer(make([]byte, 0, 64), 0), &huma.ValidateResult{}
 	path.Push("body")
 	for i, one := range list {
