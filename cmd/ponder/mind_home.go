@@ -22,6 +22,7 @@ type mindHome struct {
 	*minder.Minder
 	cast    *mindCast
 	options subconscious.Options
+	actions *mindActions
 	ends    []func() error // the last is closed first
 }
 
@@ -49,7 +50,10 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 	if h.cast, err = a.mindCastOf(ctx); err != nil {
 		return err
 	}
-	h.options = a.mindOptions(h.cast)
+	if h.actions, err = a.mindActions(store); err != nil {
+		return err
+	}
+	h.options = h.actions.offer(a.mindOptions(h.cast))
 	look, err := a.mindSensors(ctx, store)
 	if err != nil {
 		return err
@@ -67,6 +71,7 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 	}
 	h.Minder, err = minder.New(mindConfig(a.cfg, minder.Config{
 		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels, LookUp: up.lookUp,
+		Elsewhere: h.actions.deeds.elsewhere,
 	}))
 	return err
 }
@@ -101,7 +106,8 @@ func (a *app) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (
 	keeper := a.keeper(store)
 	h.ends = append(h.ends, func() error { keeper.close(); return nil })
 	node := place.Self()
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), Node: node})
+	tools := append(memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), h.actions.tools...)
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: tools, Node: node})
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,10 @@ type Config struct {
 	TokensPerDay int
 	MoneyPerDay  ponder.Money
 
+	// Elsewhere, if set, returns what is spent of a day, or may be, on other threads: by
+	// what decisions have begun.
+	Elsewhere func(now time.Time) ponder.Cost
+
 	// LookUp, if set, looks up what a role wants, in a few words: it returns what was
 	// found, the best first, of which at most five are kept, with their Content, Source and
 	// Untrusted. It must return soon after ctx is done. It is called for each want once,

@@ -120,6 +120,9 @@ var nothing = ponder.Cost{Tokens: 1, Money: 1}
 // all. What runs that are open may still cost is not left.
 func (m *Minder) left() (left ponder.Cost, enough bool) {
 	spent := m.course.spent[day(m.Now())].Add(m.course.held())
+	if m.Elsewhere != nil {
+		spent = spent.Add(m.Elsewhere(m.Now()))
+	}
 	switch {
 	case m.TokensPerDay < 0:
 		return nothing, false
