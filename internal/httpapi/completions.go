@@ -65,7 +65,7 @@ type completionMessage struct {
 }
 
 type completion struct {
-	onceKey
+	OnceKey
 	Body completionBody
 
 	said []said // the messages, read by Resolve

@@ -64,7 +64,7 @@ func (a *api) spotOf(ctx context.Context, in *completion) (s spot, err error) {
 	case s.name != "":
 		s.id, s.key = clientThread(owner, s.name), cmp.Or(s.key, "first")
 	default:
-		s.id = onceKey{s.key}.thread(owner, completionsRoute)
+		s.id = OnceKey{s.key}.thread(owner, completionsRoute)
 		s.name, s.key = string(s.id), cmp.Or(s.key, "first")
 	}
 	info, err := a.Store.Thread(ctx, s.id)

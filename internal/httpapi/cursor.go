@@ -21,8 +21,8 @@ const (
 	maxPage  = 200
 )
 
-// A page is which part of a list is wanted.
-type page struct {
+// A Page is which part of a list is wanted.
+type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"how many at most"`
 	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the page before"`
 }
@@ -59,7 +59,7 @@ func (p place) before(info ponder.Info) bool {
 
 // list returns a page of the threads of whoever asks, the newest first, and the cursor
 // of the next page; empty if this is the last.
-func (a *api) list(ctx context.Context, in page, f ponder.Filter, want func(ponder.Info) bool) (list []ponder.Info, next string, err error) {
+func (a *api) list(ctx context.Context, in Page, f ponder.Filter, want func(ponder.Info) bool) (list []ponder.Info, next string, err error) {
 	var from place
 	if in.Cursor != "" {
 		if from, err = placeOf(in.Cursor); err != nil {

@@ -12,15 +12,15 @@ import (
 	"ponder"
 )
 
-// An onceKey is a header of requests that start work: a request that is sent again with
+// An OnceKey is a header of requests that start work: a request that is sent again with
 // the same key does what it did, once.
-type onceKey struct {
+type OnceKey struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
 }
 
 // thread returns the id of the thread that a request makes: a new one, or, if it has a
 // key, always the same for the owner, the route and the key.
-func (k onceKey) thread(owner, route string) ponder.ThreadID {
+func (k OnceKey) thread(owner, route string) ponder.ThreadID {
 	if k.Key == "" {
 		return ponder.ThreadID(ponder.NewID("thr"))
 	}
@@ -29,7 +29,7 @@ func (k onceKey) thread(owner, route string) ponder.ThreadID {
 
 // cause returns the cause of an event that a request appends, which the store takes
 // once; empty if the request has no key.
-func (k onceKey) cause(owner, route string) string {
+func (k OnceKey) cause(owner, route string) string {
 	if k.Key == "" {
 		return ""
 	}

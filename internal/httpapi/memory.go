@@ -65,7 +65,7 @@ func (memories) Schema(r huma.Registry) *huma.Schema {
 }
 
 type remembering struct {
-	onceKey
+	OnceKey
 	RawBody []byte
 	Body    memories
 }
@@ -150,7 +150,7 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 }
 
 type memoryPage struct {
-	page
+	Page
 	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only these kinds"`
 	Persona string   `query:"persona" maxLength:"100" doc:"only what is in the words of this persona"`
 }

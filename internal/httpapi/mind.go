@@ -74,7 +74,7 @@ type ticked struct {
 	}
 }
 
-func (a *api) tick(ctx context.Context, in *onceKey) (*ticked, error) {
+func (a *api) tick(ctx context.Context, in *OnceKey) (*ticked, error) {
 	owner := access.CallerOf(ctx).Owner
 	report, err := a.onces.do(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (any, error) {
 		return a.Service.Tick(ctx, owner)
@@ -89,7 +89,7 @@ func (a *api) tick(ctx context.Context, in *onceKey) (*ticked, error) {
 }
 
 type mindStream struct {
-	eventCursor
+	EventCursor
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
 }
 
@@ -237,7 +237,7 @@ const (
 )
 
 type resolving struct {
-	onceKey
+	OnceKey
 	Body struct {
 		Entry string `json:"entry,omitempty" maxLength:"100" doc:"the id of an entry"`
 		Text  string `json:"text,omitempty" maxLength:"500" doc:"or a topic, in your words"`
@@ -267,7 +267,7 @@ type settled struct {
 
 func (a *api) resolve(ctx context.Context, in *resolving) (*settled, error) {
 	said := ponder.Resolved{Content: strings.Join(strings.Fields(plain(in.Body.Text)), " ")}
-	if out, err := a.settledBefore(ctx, in.onceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
+	if out, err := a.settledBefore(ctx, in.OnceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
 		return out, err
 	}
 	entry, err := a.entry(ctx, in.Body.Entry, said.Content)
@@ -277,25 +277,25 @@ func (a *api) resolve(ctx context.Context, in *resolving) (*settled, error) {
 	if entry.ID != "" {
 		said.Content, said.Ref = entry.Summary, entry.ID
 	}
-	return a.settle(ctx, in.onceKey, resolveRoute, said)
+	return a.settle(ctx, in.OnceKey, resolveRoute, said)
 }
 
 type forgetting struct {
-	onceKey
+	OnceKey
 	Body struct {
 		Entry string `json:"entry" minLength:"1" maxLength:"100" doc:"the id of an entry"`
 	}
 }
 
 func (a *api) forgetEntry(ctx context.Context, in *forgetting) (*settled, error) {
-	if out, err := a.settledBefore(ctx, in.onceKey, forgetRoute, in.Body.Entry, ""); out != nil || err != nil {
+	if out, err := a.settledBefore(ctx, in.OnceKey, forgetRoute, in.Body.Entry, ""); out != nil || err != nil {
 		return out, err
 	}
 	entry, err := a.entry(ctx, in.Body.Entry, "")
 	if err != nil {
 		return nil, err
 	}
-	return a.settle(ctx, in.onceKey, forgetRoute, ponder.Resolved{Content: entry.Summary, Ref: entry.ID, As: asForgotten})
+	return a.settle(ctx, in.OnceKey, forgetRoute, ponder.Resolved{Content: entry.Summary, Ref: entry.ID, As: asForgotten})
 }
 
 // entry returns the entry of an id, or else that which says the text, if there is one.
@@ -326,7 +326,7 @@ func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
 }
 
 // settle tells the subconscious of whoever asks what he says of it.
-func (a *api) settle(ctx context.Context, key onceKey, route string, said ponder.Resolved) (*settled, error) {
+func (a *api) settle(ctx context.Context, key OnceKey, route string, said ponder.Resolved) (*settled, error) {
 	info, err := a.mindThread(ctx)
 	if err != nil {
 		return nil, err
@@ -345,7 +345,7 @@ func settledOf(said ponder.Resolved) *settled {
 }
 
 // settledBefore returns what was said with a key; nil if nothing was.
-func (a *api) settledBefore(ctx context.Context, key onceKey, route, entry, text string) (*settled, error) {
+func (a *api) settledBefore(ctx context.Context, key OnceKey, route, entry, text string) (*settled, error) {
 	if key.Key == "" {
 		return nil, nil
 	}

@@ -13,15 +13,15 @@ import (
 	"ponder/internal/stream"
 )
 
-// An eventCursor says behind which event a stream begins. A client that comes again has
+// An EventCursor says behind which event a stream begins. A client that comes again has
 // the header, which counts before the rest.
-type eventCursor struct {
+type EventCursor struct {
 	After    int64 `query:"after" minimum:"0" doc:"begin behind the event of this seq"`
 	Starting int64 `query:"starting_after" minimum:"0" doc:"the same as after"`
 	Last     int64 `header:"Last-Event-ID" minimum:"0" doc:"the same as after, and counts before it"`
 }
 
-func (c eventCursor) seq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
+func (c EventCursor) seq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
 
 // wantsEvents reports whether a request asks for server-sent events.
 func wantsEvents(r *http.Request) bool {

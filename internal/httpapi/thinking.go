@@ -54,7 +54,7 @@ type oneSession struct {
 	}
 }
 
-type sessionPath struct {
+type SessionPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of the session"`
 }
 
@@ -105,7 +105,7 @@ func (a *api) look(ctx context.Context, info ponder.Info, show func(session.View
 	return nil
 }
 
-func (a *api) getSession(ctx context.Context, in *sessionPath) (out *oneSession, err error) {
+func (a *api) getSession(ctx context.Context, in *SessionPath) (out *oneSession, err error) {
 	out = &oneSession{}
 	out.Body.Success = true
 	out.Body.Session, err = a.see(ctx, in.ID)
@@ -113,7 +113,7 @@ func (a *api) getSession(ctx context.Context, in *sessionPath) (out *oneSession,
 }
 
 type listSessions struct {
-	page
+	Page
 	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
 }
 
@@ -139,7 +139,7 @@ func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions
 		f.Status = ""
 		want = func(info ponder.Info) bool { return info.Status == ponder.Paused || interrupted(info, now) }
 	}
-	list, next, err := a.list(ctx, in.page, f, want)
+	list, next, err := a.list(ctx, in.Page, f, want)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ type deleted struct {
 	}
 }
 
-func (a *api) deleteSession(ctx context.Context, in *sessionPath) (*deleted, error) {
+func (a *api) deleteSession(ctx context.Context, in *SessionPath) (*deleted, error) {
 	info, err := a.owned(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err

@@ -17,9 +17,9 @@ import (
 // obeyTime is how long a request waits for a thread to do as it is told.
 const obeyTime = 5 * time.Second
 
-type actOn struct {
-	sessionPath
-	onceKey
+type ActOn struct {
+	SessionPath
+	OnceKey
 }
 
 // A target is a session that something is to be done with.
@@ -32,7 +32,7 @@ type target struct {
 
 // target returns the session that a request is about. It is an error if it has ended,
 // unless the request was answered before.
-func (a *api) target(ctx context.Context, id string, key onceKey, route string) (t target, err error) {
+func (a *api) target(ctx context.Context, id string, key OnceKey, route string) (t target, err error) {
 	if t.Info, err = a.owned(ctx, id, ponder.KindSession); err != nil {
 		return t, err
 	}
@@ -103,8 +103,8 @@ func (a *api) unheard(err error) error {
 	return nil
 }
 
-func (a *api) pauseSession(ctx context.Context, in *actOn) (*acted, error) {
-	t, err := a.target(ctx, in.ID, in.onceKey, "pause")
+func (a *api) pauseSession(ctx context.Context, in *ActOn) (*acted, error) {
+	t, err := a.target(ctx, in.ID, in.OnceKey, "pause")
 	switch {
 	case err != nil:
 		return nil, err
@@ -125,7 +125,7 @@ type goOnBody struct {
 }
 
 type resumeSession struct {
-	actOn
+	ActOn
 	Body *goOnBody
 }
 
@@ -134,7 +134,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 	if in.Body != nil {
 		model = in.Body.Model
 	}
-	t, err := a.target(ctx, in.ID, in.onceKey, "resume")
+	t, err := a.target(ctx, in.ID, in.OnceKey, "resume")
 	switch {
 	case err != nil:
 		return nil, err
@@ -157,8 +157,8 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 	return a.did(ctx, t.ID, "the session goes on")
 }
 
-func (a *api) cancelSession(ctx context.Context, in *actOn) (*acted, error) {
-	t, err := a.target(ctx, in.ID, in.onceKey, "cancel")
+func (a *api) cancelSession(ctx context.Context, in *ActOn) (*acted, error) {
+	t, err := a.target(ctx, in.ID, in.OnceKey, "cancel")
 	if err != nil {
 		return nil, err
 	}

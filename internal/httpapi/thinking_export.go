@@ -15,7 +15,7 @@ import (
 )
 
 type exportSession struct {
-	sessionPath
+	SessionPath
 	Format string `query:"format" enum:"json,markdown,jsonl" default:"json" doc:"json: all there is to it; markdown: a report; jsonl: its events, one a line"`
 	Known  string `header:"If-None-Match" doc:"the ETag of an export that you have"`
 }

@@ -19,7 +19,7 @@ type forkBody struct {
 	Model  string     `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
 	Title  string     `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
 	Paused bool       `json:"paused,omitempty" doc:"do not go on yet"`
-	Wishes []wishBody `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
+	Wishes []WishBody `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
 }
 
 func (b forkBody) wishes() (w wishes) {
@@ -30,7 +30,7 @@ func (b forkBody) wishes() (w wishes) {
 }
 
 type forkSession struct {
-	actOn
+	ActOn
 	Body *forkBody
 }
 

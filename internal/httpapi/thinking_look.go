@@ -26,7 +26,7 @@ func thoughtsOf(v session.View) []Thought {
 }
 
 type questionsOf struct {
-	sessionPath
+	SessionPath
 	Explored   bool `query:"explored_only" doc:"only those that were explored"`
 	Unexplored bool `query:"unexplored_only" doc:"only those that are still to be explored"`
 }
@@ -65,7 +65,7 @@ type manySyntheses struct {
 	}
 }
 
-func (a *api) getSyntheses(ctx context.Context, in *sessionPath) (*manySyntheses, error) {
+func (a *api) getSyntheses(ctx context.Context, in *SessionPath) (*manySyntheses, error) {
 	info, err := a.owned(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ type oneStats struct {
 	}
 }
 
-func (a *api) getStats(ctx context.Context, in *sessionPath) (*oneStats, error) {
+func (a *api) getStats(ctx context.Context, in *SessionPath) (*oneStats, error) {
 	info, err := a.owned(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err

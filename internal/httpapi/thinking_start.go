@@ -21,8 +21,8 @@ const (
 	mostQuestion  = 20_000 // bytes
 )
 
-// limits are how much a session may use, by the names of the contract.
-type limits struct {
+// Limits are how much a session may use, by the names of the contract.
+type Limits struct {
 	Minutes *float64 `json:"duration_minutes,omitempty" minimum:"1" maximum:"1440" doc:"how long to think, which may be a fraction; as configured, or 5, if missing" example:"30"`
 	Tokens  int      `json:"max_tokens,omitempty" minimum:"1" maximum:"1000000000" doc:"tokens to use at most"`
 	USD     *float64 `json:"max_cost_usd,omitempty" minimum:"0" exclusiveMinimum:"0" maximum:"1000000" doc:"US dollars to spend at most"`
@@ -30,7 +30,7 @@ type limits struct {
 }
 
 // budget returns the limits; what is not limited is zero.
-func (l limits) budget() (b ponder.Budget) {
+func (l Limits) budget() (b ponder.Budget) {
 	b.Tokens, b.Calls = l.Tokens, l.Calls
 	if l.Minutes != nil {
 		b.Time = time.Duration(*l.Minutes * float64(time.Minute))
@@ -48,11 +48,11 @@ type startBody struct {
 	Every    *float64 `json:"synthesis_interval_seconds,omitempty" minimum:"1" maximum:"86400" doc:"thinking time between two syntheses"`
 	Parallel int      `json:"parallel,omitempty" minimum:"1" maximum:"16" doc:"how many things are thought about at a time; 1 if missing"`
 	Title    string   `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
-	limits
+	Limits
 }
 
 type startSession struct {
-	onceKey
+	OnceKey
 	Body startBody
 }
 

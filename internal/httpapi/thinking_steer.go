@@ -16,14 +16,14 @@ import (
 
 // A steerBody is what a session is told: one thing, or several.
 type steerBody struct {
-	wishBody
-	Wishes []wishBody `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
+	WishBody
+	Wishes []WishBody `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
 }
 
 // wishes returns all that is wished for.
 func (b steerBody) wishes() (w wishes) {
 	if b.Order != "" || len(b.has()) > 0 {
-		w = wishes{[]wishBody{b.wishBody}, []string{"body"}}
+		w = wishes{[]WishBody{b.WishBody}, []string{"body"}}
 	}
 	for i, one := range b.Wishes {
 		w.list, w.at = append(w.list, one), append(w.at, "body.wishes["+strconv.Itoa(i)+"]")
@@ -32,14 +32,14 @@ func (b steerBody) wishes() (w wishes) {
 }
 
 type steerSession struct {
-	actOn
-	waiting
+	ActOn
+	Waiting
 	Body steerBody
 }
 
 // Resolve implements [huma.Resolver].
 func (in *steerSession) Resolve(ctx huma.Context) []error {
-	wrong := in.waiting.check()
+	wrong := in.Waiting.check()
 	w := in.Body.wishes()
 	for i, one := range w.list {
 		wrong = append(wrong, one.check(w.at[i])...)
@@ -50,8 +50,8 @@ func (in *steerSession) Resolve(ctx huma.Context) []error {
 	return wrong
 }
 
-// A waiting is how long a request may wait for its answer.
-type waiting struct {
+// A Waiting is how long a request may wait for its answer.
+type Waiting struct {
 	Wait string `query:"wait" maxLength:"20" doc:"how long to wait for what comes of it, such as 10s" example:"10s"`
 }
 
@@ -59,7 +59,7 @@ type waiting struct {
 const mostWait = 10 * time.Minute
 
 // check returns what is wrong with it.
-func (w waiting) check() []error {
+func (w Waiting) check() []error {
 	if _, err := w.time(0); err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.wait", Message: err.Error(), Value: w.Wait}}
 	}
@@ -67,7 +67,7 @@ func (w waiting) check() []error {
 }
 
 // time returns how long to wait.
-func (w waiting) time(without time.Duration) (time.Duration, error) {
+func (w Waiting) time(without time.Duration) (time.Duration, error) {
 	if w.Wait == "" {
 		return without, nil
 	}
@@ -100,7 +100,7 @@ type steered struct {
 }
 
 func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, error) {
-	t, err := a.target(ctx, in.ID, in.onceKey, "steer")
+	t, err := a.target(ctx, in.ID, in.OnceKey, "steer")
 	if err != nil {
 		return nil, err
 	}

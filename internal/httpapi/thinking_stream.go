@@ -12,8 +12,8 @@ import (
 )
 
 type streamOf struct {
-	sessionPath
-	eventCursor
+	SessionPath
+	EventCursor
 	Limit int `query:"limit" minimum:"1" maximum:"100000" doc:"of JSON: only the newest so many thoughts"`
 }
 

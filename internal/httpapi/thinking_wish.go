@@ -13,14 +13,14 @@ import (
 	"ponder/mode/session"
 )
 
-// A wishBody is something that a session is told.
-type wishBody struct {
+// A WishBody is something that a session is told.
+type WishBody struct {
 	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"what to do"`
 	Content  string `json:"content,omitempty" maxLength:"20000" doc:"of add_question the question, of correct the fact as it is"`
 	Question string `json:"question,omitempty" maxLength:"20000" doc:"of drop_question and rank_question: the id or the text of a question" example:"q3"`
 	Priority int    `json:"priority,omitempty" minimum:"1" maximum:"10" doc:"of add_question and rank_question"`
 	Source   string `json:"source,omitempty" maxLength:"4000" doc:"of pin_source and ban_source: a path, a URL, or the id of a quotation"`
-	limits
+	Limits
 }
 
 // An order is one that a session may be told, with the fields that it needs and those that
@@ -56,7 +56,7 @@ func orders(name string) order {
 }
 
 // has returns the names of the fields that are set.
-func (w wishBody) has() (names []string) {
+func (w WishBody) has() (names []string) {
 	for name, set := range map[string]bool{
 		"content": strings.TrimSpace(w.Content) != "", "question": strings.TrimSpace(w.Question) != "", "priority": w.Priority != 0,
 		"source": strings.TrimSpace(w.Source) != "", "duration_minutes": w.Minutes != nil, "max_tokens": w.Tokens != 0,
@@ -71,7 +71,7 @@ func (w wishBody) has() (names []string) {
 }
 
 // check returns what is wrong with a wish that the schema does not see.
-func (w wishBody) check(where string) (wrong []error) {
+func (w WishBody) check(where string) (wrong []error) {
 	say := func(field, format string, args ...any) {
 		wrong = append(wrong, &huma.ErrorDetail{Location: where + "." + field, Message: fmt.Sprintf(format, args...)})
 	}
@@ -99,7 +99,7 @@ func (w wishBody) check(where string) (wrong []error) {
 }
 
 // body returns the wish as it is written.
-func (w wishBody) body() (b ponder.Steer, err error) {
+func (w WishBody) body() (b ponder.Steer, err error) {
 	b = ponder.Steer{Do: orders(w.Order).do, Content: strings.TrimSpace(w.Content)}
 	if b.Do == ponder.SetBudget {
 		b.Args, err = json.Marshal(w.budget())
@@ -114,7 +114,7 @@ func (w wishBody) body() (b ponder.Steer, err error) {
 
 // wishes are what a session is told, in order.
 type wishes struct {
-	list []wishBody
+	list []WishBody
 	at   []string // where each stands in the body
 }
 

@@ -25,7 +25,7 @@ func (a *api) threadOf(info ponder.Info) Thread {
 	return Thread{info, interrupted(info, a.views.now())}
 }
 
-type threadPath struct {
+type ThreadPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of the thread"`
 }
 
@@ -57,7 +57,7 @@ func (a *api) threads() {
 }
 
 type listThreads struct {
-	page
+	Page
 	Kind   ponder.Kind   `query:"kind" enum:"conversation,session,research,subconscious" doc:"only those of a kind"`
 	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
 }
@@ -73,7 +73,7 @@ type manyThreads struct {
 }
 
 func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, error) {
-	list, next, err := a.list(ctx, in.page, ponder.Filter{Kind: in.Kind, Status: in.Status}, nil)
+	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: in.Kind, Status: in.Status}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, e
 }
 
 type openThread struct {
-	onceKey
+	OnceKey
 	Body *struct {
 		Title string `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
 		Model string `json:"model,omitempty" maxLength:"200" doc:"provider/model that talks; as configured if missing"`
@@ -116,7 +116,7 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	return a.getThread(ctx, &threadPath{string(id)})
+	return a.getThread(ctx, &ThreadPath{string(id)})
 }
 
 // openedBefore answers a request that was answered already, unless it asks for something
@@ -130,10 +130,10 @@ func (a *api) openedBefore(ctx context.Context, id ponder.ThreadID, c Conversati
 	if fresh && (!alike(c.Title, info.Title) || c.Title == "" && info.Title != "") || c.Model != "" && info.Model != "" && !strings.HasSuffix(info.Model, c.Model) {
 		return nil, otherWords()
 	}
-	return a.getThread(ctx, &threadPath{string(id)})
+	return a.getThread(ctx, &ThreadPath{string(id)})
 }
 
-func (a *api) getThread(ctx context.Context, in *threadPath) (*oneThread, error) {
+func (a *api) getThread(ctx context.Context, in *ThreadPath) (*oneThread, error) {
 	info, err := a.owned(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func toldOf(id ponder.ThreadID, message string) *told {
 	return out
 }
 
-func (a *api) deleteThread(ctx context.Context, in *threadPath) (*told, error) {
+func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*told, error) {
 	info, err := a.owned(ctx, in.ID)
 	switch {
 	case err != nil:
@@ -173,7 +173,7 @@ func (a *api) deleteThread(ctx context.Context, in *threadPath) (*told, error) {
 }
 
 type exportThread struct {
-	threadPath
+	ThreadPath
 	Known string `header:"If-None-Match" doc:"the ETag of an export that you have"`
 }
 

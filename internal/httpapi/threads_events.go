@@ -13,8 +13,8 @@ import (
 )
 
 type listEvents struct {
-	threadPath
-	eventCursor
+	ThreadPath
+	EventCursor
 	Cursor int64 `query:"cursor" minimum:"0" doc:"next_cursor of the page before; the same as after"`
 	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
 }

@@ -28,15 +28,15 @@ type messageBody struct {
 }
 
 type postMessage struct {
-	threadPath
-	onceKey
-	waiting
+	ThreadPath
+	OnceKey
+	Waiting
 	Body messageBody
 }
 
 // Resolve implements [huma.Resolver].
 func (in *postMessage) Resolve(huma.Context) []error {
-	wrong, b := in.waiting.check(), in.Body
+	wrong, b := in.Waiting.check(), in.Body
 	if strings.TrimSpace(b.Content) == "" && len(b.Media) == 0 {
 		wrong = append(wrong, &huma.ErrorDetail{Location: "body.content", Message: "it is empty: say something, or send a file in media"})
 	}

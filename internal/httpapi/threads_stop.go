@@ -8,8 +8,8 @@ import (
 )
 
 type stopThread struct {
-	threadPath
-	onceKey
+	ThreadPath
+	OnceKey
 	Body *struct {
 		Seen string `json:"seen,omitempty" maxLength:"400000" doc:"what you have been shown of the answer that is being written, which is what is kept of it"`
 	}
