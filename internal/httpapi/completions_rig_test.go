@@ -262,3 +262,16 @@ func sea(req *llm.Request) string {
 }
 
 const seaQuestion = "How deep is the sea on average, and why do sources differ?"
+
+func newRequest(path, body string) *http.Request {
+	r := httptest.NewRequestWithContext(context.Background(), "POST", "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer mine")
+	r.Header.Set("Content-Type", "application/json")
+	return r
+}
+
+func (d *desk) send(r *http.Request) (int, string) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
