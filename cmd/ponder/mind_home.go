@@ -59,8 +59,6 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 		return err
 	}
 	h.ends = append(h.ends, look.close)
-	up := a.mindLookUp(store, h.cast.roles)
-	h.ends = append(h.ends, up.close)
 	channels, err := a.mindChannels()
 	if err != nil {
 		return err
@@ -70,7 +68,7 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 		return err
 	}
 	h.Minder, err = minder.New(mindConfig(a.cfg, minder.Config{
-		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels, LookUp: up.lookUp,
+		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels, LookUp: a.mindLookUp(store, h.cast.roles).lookUp,
 		Elsewhere: h.actions.deeds.elsewhere,
 	}))
 	return err
@@ -81,6 +79,9 @@ func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
 	roles, err := a.mindRoles()
 	if err != nil {
 		return nil, err
+	}
+	if a.cfg.Mind.Web && !searchesWeb(a.cfg) {
+		a.note("mind.web is true, but %v", errNoSearch)
 	}
 	return a.mindCast(ctx, mindLooks(a.cfg, roles))
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"ponder"
@@ -20,16 +18,12 @@ import (
 	"ponder/web/search"
 )
 
-// A mindLookUp looks up what roles want: in what is remembered, or in the web. It opens
-// what it looks into when that is first wanted.
+// A mindLookUp looks up what roles want: in what is remembered, or in the web. That is so
+// seldom that it opens each time what it looks into.
 type mindLookUp struct {
 	a     *app
 	store *sqlite.Store
 	looks map[string]subconscious.Looks // by role
-
-	mu    sync.Mutex
-	shelf *shelf // nil before
-	net   *net   // nil before
 }
 
 // mindLookUp returns what looks up for roles.
@@ -39,19 +33,6 @@ func (a *app) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLo
 		l.looks[r.Name] = r.Looks
 	}
 	return l
-}
-
-// close gives up what it looks into.
-func (l *mindLookUp) close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.net != nil {
-		l.net.fetcher.Close()
-	}
-	if l.shelf != nil {
-		return l.shelf.close()
-	}
-	return nil
 }
 
 // mostLookedUp is how much is found at most.
@@ -85,13 +66,14 @@ func (l *mindLookUp) fault(shown, err error) error {
 // inMemory looks into what the user had remembered. What sessions came to is left out, and
 // what the subconscious had remembered itself: it would find itself.
 func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
-	s, err := l.library(ctx)
+	s, err := l.a.shelfToRead(ctx)
 	if errors.Is(err, errNothingKnown) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, l.fault(errMemoryLookUp, err)
 	}
+	defer s.close()
 	found, err := s.Search(ctx, text, recall.SearchOptions{N: mostLookedUp, Kinds: evidenceKinds(), Without: []string{mindSource}})
 	if err != nil {
 		return nil, l.fault(errMemoryLookUp, err)
@@ -100,16 +82,6 @@ func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.O
 		list = append(list, ponder.Observation{Content: recalledText(h), Source: where(h.Item), Untrusted: ofOthers(h.Item)})
 	}
 	return list, nil
-}
-
-// library opens the library to look into it.
-func (l *mindLookUp) library(ctx context.Context) (_ *shelf, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.shelf == nil {
-		l.shelf, err = l.a.shelfToRead(ctx)
-	}
-	return l.shelf, err
 }
 
 // recalledText says what was found, with what it is from and when that was.
@@ -137,6 +109,7 @@ func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Obse
 	if err != nil {
 		return nil, l.fault(errWebLookUp, err)
 	}
+	defer n.fetcher.Close()
 	found, err := n.searcher.Search(ctx, search.Query{Text: text, N: mostLookedUp})
 	if err != nil {
 		return nil, l.fault(errWebLookUp, err)
@@ -153,11 +126,6 @@ func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Obse
 
 // searches opens what searches the web.
 func (l *mindLookUp) searches(ctx context.Context) (*net, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.net != nil {
-		return l.net, nil
-	}
 	kept, err := archive.Open(ctx, l.store.SQL())
 	if err != nil {
 		return nil, err
@@ -168,9 +136,8 @@ func (l *mindLookUp) searches(ctx context.Context) (*net, error) {
 	}
 	if n.searcher == nil {
 		n.fetcher.Close()
-		return nil, fmt.Errorf("search the web: %w", search.ErrNoProvider)
+		return nil, errNoSearch
 	}
-	l.net = n
 	return n, nil
 }
 

@@ -44,7 +44,6 @@ func lookingApp(t *testing.T) (*app, *sqlite.Store) {
 func TestMindLookUp(t *testing.T) {
 	a, store := lookingApp(t)
 	l := a.mindLookUp(store, subconscious.DefaultRoles())
-	defer l.close()
 	if got, err := l.lookUp(t.Context(), owner, "librarian", "the lease of the flat"); len(got) != 0 || err != nil {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
@@ -96,7 +95,6 @@ func TestMindLookUpFails(t *testing.T) {
 	}
 	a.cfg = nil
 	l := a.mindLookUp(store, subconscious.DefaultRoles())
-	defer l.close()
 	if got, err := l.lookUp(t.Context(), owner, "dreamer", "ozone"); err == nil || err.Error() != errWebLookUp.Error() || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
