@@ -80,8 +80,11 @@ func (c *Client) post(ctx context.Context, path string, body, out any) error {
 	if body == nil {
 		body = struct{}{}
 	}
-	return c.do(ctx, call{method: http.MethodPost, path: path, body: body, key: rand.Text()}, out)
+	return c.do(ctx, call{method: http.MethodPost, path: path, body: body, key: newKey()}, out)
 }
+
+// newKey returns an Idempotency-Key.
+func newKey() string { return rand.Text() }
 
 // remove deletes something. If an answer was lost, what is not there any more was
 // deleted.

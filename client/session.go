@@ -222,9 +222,11 @@ func (c *Client) Pause(ctx context.Context, id string) (Session, error) {
 	return c.act(ctx, id, "pause", nil)
 }
 
-// Resume has a session go on.
-func (c *Client) Resume(ctx context.Context, id string) (Session, error) {
-	return c.act(ctx, id, "resume", nil)
+// Resume has a session go on, with another model unless that is empty.
+func (c *Client) Resume(ctx context.Context, id, model string) (Session, error) {
+	return c.act(ctx, id, "resume", struct {
+		Model string `json:"model_id,omitempty"`
+	}{model})
 }
 
 // Cancel ends a session without an answer.
@@ -236,6 +238,54 @@ func (c *Client) act(ctx context.Context, id, what string, body any) (Session, e
 	var out one
 	err := c.post(ctx, path(sessions, id, what), body, &out)
 	return out.Session, err
+}
+
+// A Wish is something that a session is told. Which fields an order has, docs/steering.md
+// and the server's /docs say.
+type Wish struct {
+	Order    string  `json:"order"`              // add_question, drop_question, rank_question, correct, pin_source, ban_source, budget, answer_now
+	Content  string  `json:"content,omitempty"`  // of add_question the question, of correct the fact
+	Question string  `json:"question,omitempty"` // of drop_question and rank_question: its id or its text
+	Priority int     `json:"priority,omitempty"` // 1 to 10
+	Source   string  `json:"source,omitempty"`   // of pin_source and ban_source
+	Minutes  float64 `json:"duration_minutes,omitempty"`
+	Tokens   int     `json:"max_tokens,omitempty"`
+	USD      float64 `json:"max_cost_usd,omitempty"`
+	Calls    int     `json:"max_calls,omitempty"`
+}
+
+// An Obeyed says what became of a wish.
+type Obeyed struct {
+	Order   string     `json:"order"`
+	Outcome string     `json:"outcome"`       // done, refused, or noted, which means that it takes effect when the session goes on
+	Effect  string     `json:"effect"`        // what the session did, or why not, in words
+	Seq     ponder.Seq `json:"effective_seq"` // of the event that says so
+}
+
+// Steer tells a session one thing or several, which it obeys in their order.
+func (c *Client) Steer(ctx context.Context, id string, wishes ...Wish) (Session, []Obeyed, error) {
+	var out struct {
+		one
+		Wishes []Obeyed `json:"wishes"`
+	}
+	err := c.post(ctx, path(sessions, id, "steer"), struct {
+		Wishes []Wish `json:"wishes"`
+	}{wishes}, &out)
+	return out.Session, out.Wishes, err
+}
+
+// A Fork is where a session goes another way, and how.
+type Fork struct {
+	At     ponder.Seq `json:"at,omitempty"`       // the last event that it shares; zero: the newest, or the newest before it began to conclude
+	Model  string     `json:"model_id,omitempty"` // goes on with this one
+	Title  string     `json:"title,omitempty"`
+	Paused bool       `json:"paused,omitempty"` // does not go on yet
+	Wishes []Wish     `json:"wishes,omitempty"` // that hold before it thinks anything
+}
+
+// Fork makes a session that begins as another did, and returns it.
+func (c *Client) Fork(ctx context.Context, id string, f Fork) (Session, error) {
+	return c.act(ctx, id, "fork", f)
 }
 
 // Delete erases a session and all that belongs to it.

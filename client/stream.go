@@ -9,17 +9,19 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"ponder"
 )
 
 // An Update is what a stream says at once: an event, a piece of what a model is writing,
-// or that the stream goes on elsewhere. One of the three is set.
+// that the stream goes on elsewhere, or how a turn has ended. One of them is set.
 type Update struct {
 	Event *ponder.Event
 	Piece *Piece
 	Gap   *Gap
+	Turn  *Turn
 }
 
 // A Piece is a part of what a model is writing at the moment. Pieces may be lost: what
@@ -43,12 +45,13 @@ const silence = 45 * time.Second
 // A follower is a stream over however many connections.
 type follower struct {
 	*Client
-	path  string
+	call  call
 	seen  ponder.Seq
-	alive time.Time // when something came last
-	fails int       // connections without anything new, since then
+	alive time.Time // when there was a connection last
+	fails int       // connections without anything new, since something was
 	pause time.Duration
 	ended bool // the last event was the end of a run
+	over  bool // there will be nothing more
 	yield func(Update, error) bool
 }
 
@@ -58,11 +61,16 @@ var errStop = errors.New("stopped")
 // follow returns what a stream says behind an event, until it is over, ctx is done, or
 // it stays broken for longer than patience. An error is the last that it yields.
 func (c *Client) follow(ctx context.Context, path string, after ponder.Seq) iter.Seq2[Update, error] {
+	return c.stream(ctx, call{method: http.MethodGet, path: path}, after)
+}
+
+// stream returns what comes of a request; see follow.
+func (c *Client) stream(ctx context.Context, r call, after ponder.Seq) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
-		f := &follower{Client: c, path: path, seen: after, alive: time.Now(), yield: yield}
+		f := &follower{Client: c, call: r, seen: after, alive: time.Now(), yield: yield}
 		for {
-			over, err := f.connect(ctx)
-			if over || errors.Is(err, errStop) {
+			err := f.connect(ctx)
+			if f.over || errors.Is(err, errStop) {
 				return
 			}
 			if ctx.Err() != nil {
@@ -73,7 +81,7 @@ func (c *Client) follow(ctx context.Context, path string, after ponder.Seq) iter
 			if err == nil {
 				err = io.ErrUnexpectedEOF
 			}
-			yield(Update{}, fmt.Errorf("watch %s: %w", path, err))
+			yield(Update{}, fmt.Errorf("%s %s: %w", r.method, r.path, err))
 			return
 		}
 	}
@@ -99,40 +107,44 @@ func (f *follower) wait(ctx context.Context, err error) bool {
 	return time.Since(f.alive)+d <= patience && sleep(ctx, d)
 }
 
-// connect reads from one connection until it ends. It reports whether there will be
-// nothing more.
-func (f *follower) connect(ctx context.Context) (over bool, err error) {
+// connect reads from one connection until it ends.
+func (f *follower) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	header := http.Header{"Accept": {"text/event-stream"}}
+	r := f.call
+	r.header = http.Header{"Accept": {"text/event-stream"}}
 	if f.seen > 0 {
-		header.Set("Last-Event-ID", strconv.FormatInt(int64(f.seen), 10))
+		r.header.Set("Last-Event-ID", strconv.FormatInt(int64(f.seen), 10))
 	}
-	resp, err := f.send(ctx, call{method: http.MethodGet, path: f.path, header: header})
+	resp, err := f.send(ctx, r)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNoContent {
-		return true, nil
+		f.over = true
+		return nil
 	}
-	f.alive = time.Now()
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return errors.New("the answer is no stream of events: is the address right?")
+	}
+	defer func() { f.alive = time.Now() }()
 	quiet := time.AfterFunc(silence, cancel)
 	defer quiet.Stop()
-	in := newEventReader(heard{resp.Body, func() { f.alive = time.Now(); quiet.Reset(silence) }})
+	in := newEventReader(heard{resp.Body, func() { quiet.Reset(silence) }})
 	for {
 		m, err := in.next()
 		f.pause = in.retry
 		switch {
 		case errors.Is(err, errLong):
-			return false, err
+			return err
 		case errors.Is(err, io.EOF):
-			return false, nil
+			return nil
 		case err != nil:
-			return false, lostError{err}
+			return lostError{err}
 		}
-		if err := f.take(m); err != nil {
-			return false, err
+		if err := f.take(m); err != nil || f.over {
+			return err
 		}
 	}
 }
@@ -152,7 +164,16 @@ func (f *follower) take(m message) error {
 			return fmt.Errorf("a gap cannot be read: %w", err)
 		}
 		f.seen = u.Gap.After
-	case m.id == "":
+	case m.name == "turn":
+		u.Turn, f.over = new(Turn), true
+		if err := json.Unmarshal(m.data, u.Turn); err != nil {
+			f.over = false
+			return fmt.Errorf("the end of a turn cannot be read: %w", err)
+		}
+	case m.name == "removed":
+		f.fails, f.ended = 0, true // the next connection says so
+		return nil
+	case m.name != "message" || m.id == "":
 		return nil
 	default:
 		var ev ponder.Event

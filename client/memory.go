@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+
+	"ponder"
+)
+
+// A Memory is something that is remembered.
+type Memory struct {
+	ID      string    `json:"id,omitempty"`
+	Kind    string    `json:"kind,omitempty"` // memory, document, post or journal
+	Title   string    `json:"title,omitempty"`
+	Text    string    `json:"text"`
+	Source  string    `json:"source,omitempty"` // an address, or a name
+	Persona string    `json:"persona,omitempty"`
+	Created time.Time `json:"created_at,omitzero"`
+}
+
+// A Hit is a passage that was found.
+type Hit struct {
+	Memory
+	Quote string  `json:"quote"`
+	Score float64 `json:"score"`
+}
+
+type memoryPage struct {
+	Memories []Memory `json:"memories"`
+	Next     string   `json:"next_cursor"`
+}
+
+// Remember has something remembered, and returns it with its id.
+func (c *Client) Remember(ctx context.Context, m Memory) (Memory, error) {
+	var out memoryPage
+	err := c.post(ctx, path("memory"), m, &out)
+	if err == nil && len(out.Memories) > 0 {
+		m = out.Memories[0]
+	}
+	return m, err
+}
+
+// Memories iterates over what is remembered, what was added last first. An error is the
+// last that it yields.
+func (c *Client) Memories(ctx context.Context) iter.Seq2[Memory, error] {
+	return pages(ctx, c, path("memory"), url.Values{}, func(p *memoryPage) ([]Memory, string) { return p.Memories, p.Next })
+}
+
+// Search finds what is remembered of something, the best first. A limit of zero is that of
+// the server.
+func (c *Client) Search(ctx context.Context, text string, limit int) ([]Hit, error) {
+	var out struct {
+		Hits []Hit `json:"hits"`
+	}
+	query := url.Values{"q": {text}}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	err := c.get(ctx, path("memory", "search"), query, &out)
+	return out.Hits, err
+}
+
+// Forget forgets a memory for good.
+func (c *Client) Forget(ctx context.Context, id string) error {
+	return c.remove(ctx, path("memory", id))
+}
+
+// Mind returns what is on the mind of the subconscious, in the form of subconscious.json.
+func (c *Client) Mind(ctx context.Context) (json.RawMessage, error) {
+	var js json.RawMessage
+	err := c.get(ctx, path("mind"), nil, &js)
+	return js, err
+}
+
+// Tick has the subconscious look and think now, and returns the report of that. It may
+// take minutes.
+func (c *Client) Tick(ctx context.Context) (json.RawMessage, error) {
+	var out struct {
+		Report json.RawMessage `json:"report"`
+	}
+	err := c.post(ctx, path("mind", "tick"), nil, &out)
+	return out.Report, err
+}
+
+// MindEvents follows what the subconscious notices, finds and tells, from behind an event.
+// It has no end but that of ctx. An error is the last that it yields.
+func (c *Client) MindEvents(ctx context.Context, after ponder.Seq) iter.Seq2[Update, error] {
+	return c.follow(ctx, path("mind", "events"), after)
+}
+
+// A UsageRow is what the calls of one key came to.
+type UsageRow struct {
+	Key      string  `json:"key"`
+	Calls    int     `json:"calls"`
+	Failed   int     `json:"failed_calls"`
+	Input    int     `json:"input_tokens"`
+	Output   int     `json:"output_tokens"`
+	Total    int     `json:"total_tokens"`
+	USD      float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced_calls"` // whose price is not known; not in USD
+}
+
+// Usage returns what models were asked and what that cost, summed up by a key, since a
+// time, which may be zero.
+func (c *Client) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]UsageRow, error) {
+	var out struct {
+		Rows []UsageRow `json:"rows"`
+	}
+	query := url.Values{"by": {string(by)}}
+	if !since.IsZero() {
+		query.Set("since", since.UTC().Format(time.RFC3339))
+	}
+	err := c.get(ctx, path("usage"), query, &out)
+	return out.Rows, err
+}

@@ -1,0 +1,208 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/httpapi"
+	"ponder/internal/stream"
+	"ponder/llm/llmtest"
+	"ponder/mode/session"
+	"ponder/pondertest"
+	"ponder/store/memory"
+)
+
+// A fault is what goes wrong with a request.
+type fault struct {
+	before error // it does not arrive
+	after  error // it does, and its answer does not
+	status int   // it is answered so, by somebody on the way
+	retry  string
+	cut    int // the answer breaks off behind so many bytes, if it is more than zero
+}
+
+// A wire leads to a handler in this process, and has faults. It keeps what was asked.
+type wire struct {
+	http.Handler
+	fault func(n int, r *http.Request) fault // n counts from 0; may be nil
+
+	mu    sync.Mutex
+	asked []*http.Request
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	n := len(w.asked)
+	w.asked = append(w.asked, r)
+	w.mu.Unlock()
+	var f fault
+	if w.fault != nil {
+		f = w.fault(n, r)
+	}
+	switch {
+	case f.before != nil:
+		return nil, f.before
+	case f.status != 0:
+		return &http.Response{StatusCode: f.status, Header: http.Header{"Retry-After": {f.retry}}, Body: http.NoBody}, nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	in, out := io.Pipe()
+	a := &answer{out: out, header: make(http.Header), begun: make(chan struct{}), left: f.cut, cut: f.cut > 0}
+	inner := r.Clone(ctx)
+	if inner.Body == nil {
+		inner.Body = http.NoBody
+	}
+	go func() {
+		defer cancel()
+		defer out.Close()
+		defer a.WriteHeader(http.StatusOK)
+		w.ServeHTTP(a, inner)
+	}()
+	context.AfterFunc(r.Context(), func() { in.CloseWithError(r.Context().Err()) })
+	<-a.begun
+	if f.after != nil {
+		io.Copy(io.Discard, in)
+		return nil, f.after
+	}
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: hangUp{in, cancel}, Request: r}, nil
+}
+
+// count returns how many requests there were.
+func (w *wire) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.asked)
+}
+
+// hangUp tells the handler that nobody reads any more.
+type hangUp struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+}
+
+func (h hangUp) Close() error { h.cancel(); return h.PipeReader.Close() }
+
+var errCut = errors.New("connection reset by peer")
+
+// An answer is what a handler writes.
+type answer struct {
+	out    *io.PipeWriter
+	header http.Header
+	status int
+	begun  chan struct{}
+	cut    bool
+	left   int
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status, a.header = status, a.header.Clone()
+		close(a.begun)
+	}
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	if a.cut && len(p) >= a.left {
+		a.out.Write(p[:a.left])
+		a.left = 0
+		a.out.CloseWithError(errCut)
+		return 0, errCut
+	}
+	a.left -= len(p)
+	return a.out.Write(p)
+}
+
+func (a *answer) Flush() {}
+
+func (a *answer) SetWriteDeadline(time.Time) error { return nil }
+
+func (a *answer) SetReadDeadline(time.Time) error { return nil }
+
+// A desk is an API over a store, and a client of it.
+type desk struct {
+	*Client
+	*wire
+	store ponder.Store
+	hub   *stream.Hub
+	stop  context.CancelFunc // of the server
+}
+
+// serve returns an API that is asked over a wire.
+func serve(t *testing.T) *desk {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	d := &desk{store: memory.New(), stop: stop}
+	d.hub = stream.New(d.store)
+	d.wire = &wire{Handler: httpapi.New(ctx, httpapi.Config{
+		Store: d.store, Hub: d.hub, Service: &service{store: d.store}, Logger: slog.New(slog.DiscardHandler),
+		Guard: access.New(access.Config{Tokens: []access.Token{{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}}}),
+	})}
+	d.Client = New("127.0.0.1:8744", "mine")
+	d.HTTP.Transport = d.wire
+	return d
+}
+
+// A service does what a test needs of one.
+type service struct {
+	httpapi.Service
+	store ponder.Store
+}
+
+func (s *service) Begin(ctx context.Context, owner string, id ponder.ThreadID, q httpapi.Start) error {
+	return s.store.Create(ctx, ponder.Thread{ID: id, Kind: q.Kind, Owner: owner, Title: q.Title},
+		ponder.Event{Run: ponder.RunID("run_" + id), Cause: q.Cause, Body: ponder.RunStarted{Mode: session.Name, Input: q.Question, Budget: q.Budget}})
+}
+
+func (s *service) Go(context.Context, ponder.ThreadID, string) error { return nil }
+
+func (s *service) Remove(ctx context.Context, id ponder.ThreadID) error {
+	return s.store.Remove(ctx, id)
+}
+
+func (s *service) Report(_ context.Context, id ponder.ThreadID, format string) (httpapi.Document, error) {
+	return httpapi.Document{Type: "text/markdown", Name: "report.md", Body: []byte(format + " of " + string(id))}, nil
+}
+
+// begin makes the thread that think thinks on.
+func (d *desk) begin(t *testing.T) {
+	t.Helper()
+	if err := d.store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession, Owner: "local"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// think has a session think to its end, in virtual time.
+func (d *desk) think(t *testing.T) {
+	t.Helper()
+	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}
+	mind := pondertest.Start(t, ponder.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: pondertest.Models(model, ponder.Price{})})
+	mind.Ask(session.Name, "Why does the pump fail?", nil, ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 12}})
+	mind.Stop()
+}
+
+// seen returns the seqs of the events that users are shown of a thread.
+func seen(t *testing.T, log ponder.Log, id ponder.ThreadID) (list []ponder.Seq) {
+	t.Helper()
+	for ev, err := range log.Events(t.Context(), id, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ev.Internal {
+			list = append(list, ev.Seq)
+		}
+	}
+	return list
+}
