@@ -21,6 +21,7 @@ import (
 	"ponder"
 	"ponder/internal/access"
 	"ponder/internal/stream"
+	"ponder/mode/session"
 )
 
 // A Config says what the API is made of. Store, Hub, Guard and Service are required.
@@ -34,6 +35,10 @@ type Config struct {
 
 	// Ready says why the server should not be sent work now, or nil.
 	Ready func(context.Context) error
+
+	// Calibration, if set, returns what claims of sessions of an owner are worth. It is
+	// asked for each session that is shown, so it should be kept for a while.
+	Calibration func(ctx context.Context, owner string) session.Calibration
 
 	// More are handlers beside those of the API, by pattern, behind the same guard.
 	More map[string]http.Handler

@@ -99,10 +99,13 @@ func (a *api) see(ctx context.Context, id string) (s Session, err error) {
 
 // look calls show with what a session has come to. See [views.look].
 func (a *api) look(ctx context.Context, info ponder.Info, show func(session.View)) error {
-	if err := a.views.look(ctx, info, show); err != nil {
-		return a.failed(err)
-	}
-	return nil
+	err := a.views.look(ctx, info, func(v session.View) {
+		if a.Calibration != nil {
+			v = v.Calibrate(a.Calibration(ctx, info.Owner))
+		}
+		show(v)
+	})
+	return a.failed(err)
 }
 
 func (a *api) getSession(ctx context.Context, in *SessionPath) (out *oneSession, err error) {
@@ -146,12 +149,12 @@ func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions
 	out := &manySessions{}
 	out.Body.Success, out.Body.Sessions, out.Body.Next = true, []Session{}, next
 	for _, info := range list {
-		err := a.views.look(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
-		if gone(err) {
+		err := a.look(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
+		if isMissing(err) {
 			continue // it was removed meanwhile
 		}
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, err
 		}
 	}
 	out.Body.Count = len(out.Body.Sessions)

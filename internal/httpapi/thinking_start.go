@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -156,3 +157,9 @@ func (a *api) did(ctx context.Context, id ponder.ThreadID, message string) (*act
 
 // gone reports whether an error says that a thread is not there.
 func gone(err error) bool { return errors.Is(err, ponder.ErrNoThread) }
+
+// isMissing reports whether an error is a 404.
+func isMissing(err error) bool {
+	var refused huma.StatusError
+	return errors.As(err, &refused) && refused.GetStatus() == http.StatusNotFound
+}

@@ -37,7 +37,7 @@ func (a *api) streamSession(ctx context.Context, in *streamOf) (*written, error)
 			a.events(w, r, info, in.seq())
 			return
 		}
-		err := a.views.look(ctx, info, func(v session.View) { many.Thoughts = thoughtsOf(v) })
+		err := a.look(ctx, info, func(v session.View) { many.Thoughts = thoughtsOf(v) })
 		if err != nil {
 			a.refuse(hc, err)
 			return

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -112,7 +114,7 @@ func (a *api) saidBefore(ctx context.Context, id ponder.ThreadID, cause string, 
 	}
 	for _, ev := range sent {
 		if b, ok := ev.Body.(ponder.UserMessage); ok {
-			if b.Content != m.Content || !reflect.DeepEqual(b.Media, m.Media) && len(b.Media)+len(m.Media) > 0 {
+			if lettersOf(b.Content) != lettersOf(m.Content) || !reflect.DeepEqual(b.Media, m.Media) && len(b.Media)+len(m.Media) > 0 {
 				return ponder.Event{}, otherWords()
 			}
 			return ev, nil
@@ -120,6 +122,19 @@ func (a *api) saidBefore(ctx context.Context, id ponder.ThreadID, cause string, 
 	}
 	return ponder.Event{}, nil
 }
+
+// lettersOf returns what is left of a text however it is tidied: its letters.
+func lettersOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return r
+		}
+		return -1
+	}, escapes.ReplaceAllString(text, ""))
+}
+
+// escapes are what terminals obey.
+var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // tellTurn answers with a message and its turn, having waited so long for the end of that.
 func (a *api) tellTurn(hc huma.Context, message ponder.Event, wait time.Duration) {

@@ -1,0 +1,264 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/access"
+	placement "ponder/internal/place"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/chat"
+	"ponder/mode/session"
+	"ponder/pondertest"
+	"ponder/store/memory"
+)
+
+// A house is an API with a service that begins sessions and talks, with a scripted model.
+// What it does not have of a service, it must not be asked.
+type house struct {
+	*desk
+	t     *testing.T
+	mind  *ponder.Mind
+	place *placement.Placement
+	close func() // tells streams that the server stops
+	Service
+}
+
+// newHouse returns one. In a synctest bubble, it thinks in virtual time.
+func newHouse(t *testing.T, m *llmtest.Model) *house {
+	t.Helper()
+	store := memory.New()
+	hub := stream.New(store)
+	mind, err := ponder.New(ponder.Config{
+		Store: store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
+		Models: pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mind.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &house{t: t, mind: mind, close: cancel}
+	h.place = placement.Memory(placement.Config{Store: store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
+	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+	t.Cleanup(func() {
+		cancel()
+		if err := h.place.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := mind.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func guardOf() *access.Guard {
+	return access.New(access.Config{Tokens: []access.Token{
+		{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
+		{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},
+		{Name: "eye", Owner: "local", Scopes: []access.Scope{access.Read}, Hash: access.HashOf("look")},
+	}})
+}
+
+func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error {
+	if s.Model == "none/none" {
+		return &Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: "there is no such model"}
+	}
+	js, err := json.Marshal(session.Options{SynthesisInterval: s.Every.Seconds(), Parallel: s.Parallel, ToTheEnd: true})
+	if err != nil {
+		return err
+	}
+	b := s.Budget
+	b.Time = cmp.Or(b.Time, 5*time.Minute)
+	run := ponder.RunID(ponder.NewID("run"))
+	err = h.store.Create(ctx, ponder.Thread{ID: id, Kind: s.Kind, Owner: owner, Title: cmp.Or(s.Title, s.Question)},
+		ponder.Event{Run: run, Cause: s.Cause, Body: ponder.RunStarted{Mode: session.Name, Input: s.Question, Budget: b, Options: js}})
+	if err != nil {
+		return err
+	}
+	return h.place.Start(ctx, id)
+}
+
+func (h *house) Go(ctx context.Context, id ponder.ThreadID, _ string) error {
+	return h.place.Start(ctx, id)
+}
+
+func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error {
+	info, err := h.store.Thread(ctx, from)
+	if err != nil {
+		return err
+	}
+	inputs := f.Wishes
+	if f.Paused {
+		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
+	}
+	if err := ponder.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), ponder.Thread{ID: id, Owner: owner, Title: f.Title}, inputs...); err != nil {
+		return err
+	}
+	return h.place.Start(ctx, id)
+}
+
+func (h *house) Remove(ctx context.Context, id ponder.ThreadID) error { return h.store.Remove(ctx, id) }
+
+func (h *house) Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error) {
+	v := session.NewView()
+	for ev, err := range h.store.Events(ctx, id, 0) {
+		if err != nil {
+			return Document{}, err
+		}
+		v = v.Apply(ev)
+	}
+	if format == "markdown" {
+		return Document{Type: "text/markdown; charset=utf-8", Name: string(id) + ".md", Body: []byte("# " + v.Session.Question + "\n\n" + v.Session.Final)}, nil
+	}
+	js, err := json.Marshal(v)
+	return Document{Type: "application/json", Name: string(id) + ".json", Body: js}, err
+}
+
+func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
+	return h.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
+}
+
+func (h *house) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m Message) (ponder.Event, error) {
+	list, err := h.store.Append(ctx, id, 0, ponder.Event{Cause: key, Body: m.UserMessage})
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	return list[0], h.place.Start(ctx, id)
+}
+
+// post sends a body with an Idempotency-Key, and decodes the answer.
+func (h *house) post(key, path, body string, into any) int {
+	h.t.Helper()
+	r := newRequest(path, body)
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	return h.decode(r, into)
+}
+
+// get asks for something, and decodes the answer.
+func (h *house) get(path string, into any) int {
+	h.t.Helper()
+	r := newRequest(path, "")
+	r.Method = http.MethodGet
+	return h.decode(r, into)
+}
+
+func (h *house) decode(r *http.Request, into any) int {
+	h.t.Helper()
+	code, body := h.send(r)
+	if into == nil {
+		return code
+	}
+	if err := json.Unmarshal([]byte(body), into); err != nil {
+		h.t.Fatalf("%s %s: %d %s (%v)", r.Method, r.URL, code, body, err)
+	}
+	return code
+}
+
+// start begins a session of so many minutes, and returns its id.
+func (h *house) start(minutes int) ponder.ThreadID {
+	h.t.Helper()
+	var out struct {
+		ID ponder.ThreadID `json:"session_id"`
+	}
+	if code := h.post("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":`+strconv.Itoa(minutes)+`}`, &out); code != http.StatusOK || out.ID == "" {
+		h.t.Fatalf("start: %d", code)
+	}
+	return out.ID
+}
+
+// slow is a model that takes some seconds for an answer.
+func slow() *llmtest.Model {
+	return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.3}, Between: llmtest.Delay{Mean: 100 * time.Millisecond}}
+}
+
+// says is a model that always says the same, in pieces.
+func says(text string) *llmtest.Model {
+	m := slow()
+	m.Deltas = 5
+	m.Answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, text), nil }
+	return m
+}
+
+// A frame is an event of a stream as a client gets it.
+type frame struct {
+	id         ponder.Seq
+	name, data string
+}
+
+// A reader takes in a stream, and breaks the connection behind so many events with an id.
+type reader struct {
+	*httptest.ResponseRecorder
+	cut   int
+	leave context.CancelFunc
+	rest  string
+	list  []frame
+	ids   int
+}
+
+func (r *reader) Write(b []byte) (int, error) {
+	r.rest += string(b)
+	for r.cut == 0 || r.ids < r.cut {
+		text, rest, ok := strings.Cut(r.rest, "\n\n")
+		if !ok {
+			break
+		}
+		r.rest = rest
+		r.take(text)
+	}
+	if r.cut > 0 && r.ids >= r.cut {
+		r.leave()
+	}
+	return len(b), nil
+}
+
+func (r *reader) take(text string) {
+	var f frame
+	for line := range strings.SplitSeq(text, "\n") {
+		switch name, value, _ := strings.Cut(line, ": "); name {
+		case "id":
+			n, _ := strconv.ParseInt(value, 10, 64)
+			f.id = ponder.Seq(n)
+			r.ids++
+		case "event":
+			f.name = value
+		case "data":
+			f.data = value
+		}
+	}
+	if f.data != "" {
+		r.list = append(r.list, f)
+	}
+}
+
+// watch reads a stream behind an event until it ends, ctx is done, or so many events have
+// come (0: all).
+func (d *desk) watch(ctx context.Context, path string, after ponder.Seq, cut int) (int, []frame) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1"+path, http.NoBody)
+	r.Header.Set("Authorization", "Bearer mine")
+	r.Header.Set("Accept", "text/event-stream")
+	if after > 0 {
+		r.Header.Set("Last-Event-ID", strconv.FormatInt(int64(after), 10))
+	}
+	w := &reader{ResponseRecorder: httptest.NewRecorder(), cut: cut, leave: cancel}
+	d.ServeHTTP(w, r)
+	return w.Code, w.list
+}
