@@ -249,3 +249,61 @@ func TestLookUpOpen(t *testing.T) {
 		}
 	})
 }
+
+// TestLookUpKilled kills the minder at each call of its store while something is to be
+// looked up, before and after it: another process answers it, once.
+func TestLookUpKilled(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		ended, n := false, 0
+		for ; n < 100 && !ended; n++ {
+			synctest.Test(t, func(t *testing.T) { ended = lookUpKilledAt(t, n+1, after) })
+		}
+		if t.Logf("killed at %d calls", n); !ended || n < 5 {
+			t.Error("the process is never through, or always")
+		}
+	}
+}
+
+// lookUpKilledAt kills a process at a call, and reports whether it was through before.
+func lookUpKilledAt(t *testing.T, n int, after bool) bool {
+	base, w, v := memory.New(), &world{}, wishful()
+	s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+		return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
+	}}
+	c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
+	w.add("room 1")
+	wants := open(t, base, v, c)
+	wants.tick(false)
+	wants.stop()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := c
+	store := &mortal{Store: base, left: n, after: after}
+	first.Store = store
+	r := open(t, base, v, first)
+	store.kill = func() {
+		cancel()
+		go r.place.Close(context.Background())
+	}
+	_, err := r.Tick(ctx, false)
+	synctest.Wait()
+	r.stop()
+
+	again := open(t, base, v, c)
+	for range 5 {
+		again.tick(false)
+		time.Sleep(time.Minute)
+	}
+	evs := events(t, base)
+	merged := 0
+	for _, ev := range evs {
+		if _, ok := ev.Body.(ponder.Subconscious); ok {
+			merged++
+		}
+	}
+	if got := lookedUp(evs); len(got) != 2 || merged != 2 || len(s.asked) > 2 {
+		t.Errorf("killed at %d: %d observations, %d ticks, asked %q\n%s", n, len(got), merged, s.asked, describe(evs))
+	}
+	return err == nil
+}
