@@ -15,16 +15,17 @@ const between = "\n\n"
 type prose struct {
 	sent  []byte // all that was said
 	round string // the key of the call that writes
-	base  int    // bytes of sent that are of rounds before it
+	base  int    // bytes of sent that the log has
 	from  int    // where it begins in sent; base, until it has said something
 	heard int    // bytes of its text that this attempt has come to
 	blank string // space that is said before the next word
 	deaf  bool   // nothing that is heard of it counts any more
 }
 
-// begin begins a round.
+// begin begins a round. What was said of the one before it and is not in the log came to
+// nothing: the round is like another attempt at it.
 func (p *prose) begin(round string) {
-	*p = prose{sent: p.sent, round: round, base: len(p.sent), from: len(p.sent)}
+	*p = prose{sent: p.sent, round: round, base: p.base, from: p.from}
 }
 
 // again begins another attempt at a round.
