@@ -64,6 +64,7 @@ var rules = []rule{
 	{packages: "tool/memory", ours: []string{".", "recall"}},
 	{packages: "tool/web", ours: []string{".", "document", "web", "web/*", "evidence"}},
 	{packages: "tool/think", ours: []string{".", "redact"}},
+	{packages: "tool/command", ours: []string{".", "llm"}},
 	{packages: "tool/*", ours: []string{"."}},
 	{packages: "sensor", ours: []string{"."}},
 	{packages: "sensor/mail", ours: []string{".", "sensor"}, theirs: []string{"github.com/emersion/", "golang.org/x/net/html"}},
