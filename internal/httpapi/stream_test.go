@@ -1,0 +1,241 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+)
+
+// shown returns the events of a thread that users are shown, as the log has them.
+func (h *house) shown(id ponder.ThreadID) (list []frame) {
+	h.t.Helper()
+	for ev, err := range h.store.Events(context.Background(), id, 0) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		js, err := ev.MarshalJSON()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if !ev.Internal {
+			list = append(list, frame{id: ev.Seq, data: string(js)})
+		}
+	}
+	return list
+}
+
+// numbered returns the frames that have an id.
+func numbered(list []frame) (rest []frame) {
+	for _, f := range list {
+		if f.id > 0 {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// sameFrames compares what was put together with what there is.
+func sameFrames(t *testing.T, what string, got, want []frame) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d events of %d", what, len(got), len(want))
+		return
+	}
+	for i, f := range want {
+		if got[i] != f {
+			t.Errorf("%s: event %d is %v, want %v", what, i, got[i], f)
+			return
+		}
+	}
+}
+
+// A connection that breaks behind any event of a run goes on with the next, on every
+// stream, and puts together what an unbroken one has.
+func TestReconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		id := h.start(3)
+		time.Sleep(10 * time.Minute)
+		want := h.shown(id)
+		for _, path := range []string{"/api/thinking/" + string(id) + "/stream", "/api/threads/" + string(id) + "/events"} {
+			code, whole := h.watch(t.Context(), path, 0, 0)
+			if code != http.StatusOK || len(whole) < 20 {
+				t.Fatalf("%s: %d, %d events", path, code, len(whole))
+			}
+			sameFrames(t, path, whole, want)
+			for cut := 1; cut < len(whole); cut++ {
+				_, first := h.watch(t.Context(), path, 0, cut)
+				_, rest := h.watch(t.Context(), path, first[len(first)-1].id, 0)
+				sameFrames(t, path, append(first[:len(first):len(first)], rest...), want)
+			}
+			last := want[len(want)-1].id
+			for _, after := range []ponder.Seq{last, last + 1000} {
+				if code, list := h.watch(t.Context(), path, after, 0); code != http.StatusNoContent || len(list) > 0 {
+					t.Errorf("behind the last event: %d, %d events", code, len(list))
+				}
+			}
+			for _, query := range []string{"?after=9", "?starting_after=9"} {
+				if _, list := h.watch(t.Context(), path+query, 0, 0); len(list) == 0 || list[0].id <= 9 || list[0].id > 12 {
+					t.Errorf("%s: %d events", query, len(list))
+				}
+				if _, list := h.watch(t.Context(), path+query, last-1, 0); len(list) != 1 {
+					t.Errorf("%s and a header: %d events", query, len(list))
+				}
+			}
+		}
+	})
+}
+
+// Those who look on while it thinks, over connections that break all the time, see what
+// there is to see, and the stream ends by itself.
+func TestReconnectLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		id := h.start(3)
+		path := "/api/thinking/" + string(id) + "/stream"
+		var all sync.WaitGroup
+		got := make([][]frame, 8)
+		for i := range got {
+			all.Go(func() {
+				for n := 0; ; n++ {
+					last := ponder.Seq(0)
+					if len(got[i]) > 0 {
+						last = got[i][len(got[i])-1].id
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(40))*time.Second)
+					code, list := h.watch(ctx, path, last, i) // 0 breaks by time alone
+					cancel()
+					got[i] = append(got[i], numbered(list)...)
+					if code == http.StatusNoContent || n > 10_000 {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		want := h.shown(id)
+		for i := range got {
+			sameFrames(t, "live", got[i], want)
+		}
+	})
+}
+
+// A turn is streamed with what the model writes to the user, and with nothing else; whoever
+// comes again goes on with the events of the thread.
+func TestTurnStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, says("The sea is salt, and that is all there is to it."))
+		var opened struct {
+			ID string `json:"thread_id"`
+		}
+		if code := h.post("", "/api/threads", `{"title":"Of the sea"}`, &opened); code != http.StatusCreated {
+			t.Fatal(code)
+		}
+		id := ponder.ThreadID(opened.ID)
+		path := "/api/threads/" + opened.ID
+		say := func(cut int) (int, []frame) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r := newRequest(path+"/messages", `{"content":"What is the sea?"}`).WithContext(ctx)
+			r.Header.Set("Accept", "text/event-stream")
+			r.Header.Set("Idempotency-Key", "once")
+			w := &reader{ResponseRecorder: httptest.NewRecorder(), cut: cut, leave: cancel}
+			h.ServeHTTP(w, r)
+			return w.Code, w.list
+		}
+		code, whole := say(0)
+		want := h.shown(id)
+		if code != http.StatusOK || len(whole) == 0 || whole[len(whole)-1].name != "turn" {
+			t.Fatalf("%d %v", code, whole)
+		}
+		sameFrames(t, "the turn", numbered(whole), want[:len(want)-1]) // the run ends behind it
+		var text strings.Builder
+		for _, f := range whole {
+			var piece struct{ Text string }
+			if f.name == deltaEvent && json.Unmarshal([]byte(f.data), &piece) == nil {
+				text.WriteString(piece.Text)
+			}
+		}
+		if text.String() != "The sea is salt, and that is all there is to it." {
+			t.Errorf("pieces %q", text.String())
+		}
+		var turn Turn
+		if err := json.Unmarshal([]byte(whole[len(whole)-1].data), &turn); err != nil || turn.Status != answered || turn.Answer != text.String() {
+			t.Errorf("turn %+v (%v)", turn, err)
+		}
+		for cut := 1; cut < len(want)-1; cut++ {
+			_, first := say(cut)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, rest := h.watch(ctx, path+"/events", first[len(first)-1].id, 0)
+			cancel()
+			sameFrames(t, "the turn and the thread", append(numbered(first), rest...), want)
+		}
+		if n := h.count(opened.ID, ponder.UserMessage{}); n != 1 {
+			t.Errorf("it was said %d times", n)
+		}
+	})
+}
+
+// Nothing that a model writes to itself is heard on the streams of a session.
+func TestNoPiecesOfThoughts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		id := h.start(2)
+		_, list := h.watch(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
+		for _, f := range list {
+			if f.id == 0 {
+				t.Errorf("heard %v", f)
+			}
+		}
+	})
+}
+
+func TestStreamEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(h *house, id ponder.ThreadID)
+		want string
+	}{
+		{"removed", func(h *house, id ponder.ThreadID) { h.ask("mine", "DELETE", "/api/thinking/"+string(id), "") }, removedEvent},
+		{"closing", func(h *house, _ ponder.ThreadID) { h.close() }, closingEvent},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t, slow())
+				id := h.start(60)
+				time.Sleep(time.Minute)
+				go func() {
+					time.Sleep(10 * time.Second)
+					tt.do(h, id)
+				}()
+				code, list := h.watch(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
+				if code != http.StatusOK || len(list) == 0 || list[len(list)-1].name != tt.want {
+					t.Errorf("%d %v", code, list[max(0, len(list)-1):])
+				}
+			})
+		})
+	}
+}
+
+// A cursor that the thread has not come to yet is of another one: all comes again, after a
+// word.
+func TestGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		id := h.start(60)
+		time.Sleep(time.Minute)
+		_, list := h.watch(t.Context(), "/api/thinking/"+string(id)+"/stream", 100_000, 3)
+		if len(list) != 4 || list[0].name != gapEvent || list[0].data != `{"after":0}` || list[1].id != 1 {
+			t.Errorf("got %v", list)
+		}
+	})
+}
