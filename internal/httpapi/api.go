@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -163,9 +164,13 @@ func (a *api) health(mux *http.ServeMux) {
 	})
 }
 
-// owned returns a thread of whoever asks. A thread of another owner is not there.
+// owned returns a thread of whoever asks, by its id or by what a client has called it: see
+// [completionBody]. A thread of another owner is not there.
 func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
 	info, err := a.Store.Thread(ctx, ponder.ThreadID(id))
+	if errors.Is(err, ponder.ErrNoThread) && !strings.HasPrefix(id, "thr_") {
+		info, err = a.Store.Thread(ctx, clientThread(access.CallerOf(ctx).Owner, id))
+	}
 	switch {
 	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != access.CallerOf(ctx).Owner, err == nil && !among(info.Kind, kinds):
 		return ponder.Info{}, huma.Error404NotFound("there is no thread " + clip(id, 40))

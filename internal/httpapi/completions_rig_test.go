@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -80,8 +81,9 @@ func newRig(t *testing.T, m llm.Model) *rig {
 func searches() []ponder.Tool {
 	tool := func(name string, takes time.Duration, result func(query string) string) ponder.Tool {
 		t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in struct{ Query, URL string }) (string, error) {
+			own := time.Duration(crc32.ChecksumIEEE([]byte(name+in.Query+in.URL))%997) * time.Millisecond // so that no two end at once
 			select {
-			case <-time.After(takes):
+			case <-time.After(takes + own):
 				return result(in.Query + in.URL), nil
 			case <-ctx.Done():
 				return "", ctx.Err()

@@ -132,6 +132,9 @@ func TestTalk(t *testing.T) {
 		if n := r.count(a.thread, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.AttachmentAdded); return ok }); n != 0 {
 			t.Error("what the conversation had heard was told it again")
 		}
+		if code, body := r.ask("mine", "GET", "/api/threads/c", ""); code != http.StatusOK || !strings.Contains(body, string(a.thread)) {
+			t.Errorf("by the name that the client gave it: %d %s", code, body)
+		}
 		if code, body := r.ask("hers", "POST", "/api/completions", `{"conversationUniqueId":"`+string(a.thread)+`","messages":[{"role":"user","content":"And?"}]}`); code != http.StatusNotFound {
 			t.Errorf("another owner: %d %s", code, body)
 		}
