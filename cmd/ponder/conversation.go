@@ -243,6 +243,11 @@ func (c *conversation) leave(ctx context.Context) {
 	if !left {
 		return
 	}
+	if len(c.talking.flags.docs) == 0 { // which a server would not look into
+		if _, ok := c.handToServer(ctx, c.store, c.id); ok {
+			return
+		}
+	}
 	_, worker, err := c.worker(ctx, c.id, c.talking.again(c.id)...)
 	if err == nil {
 		err = worker.Process.Release()

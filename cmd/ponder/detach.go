@@ -19,8 +19,12 @@ const (
 	lookEvery = 20 * time.Millisecond
 )
 
-// detach leaves a session to a process in the background, and prints the id.
+// detach leaves a session to `ponder serve`, or to a process in the background, and prints
+// the id.
 func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+	if done, err := a.detachToServer(ctx, store, id); done || err != nil {
+		return err
+	}
 	logFile, pid, err := a.launch(ctx, store, id)
 	if err != nil {
 		return err

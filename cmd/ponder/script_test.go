@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http/httptest"
 	"os/exec"
 	"strconv"
@@ -27,11 +28,17 @@ func TestMain(m *testing.M) {
 //	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
 //	forget                begins to count anew how often the server is asked
 //	asked N               waits until it has been asked N times
+//
+// and those of serveCommands.
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
 
 // scripts returns how the scripts of a folder are run: in a home of their own,
 // without a model but that of the simulated server.
 func scripts(dir string) testscript.Params {
+	cmds := serveCommands()
+	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
+		"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked,
+	})
 	return testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
@@ -45,9 +52,7 @@ func scripts(dir string) testscript.Params {
 			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked,
-		},
+		Cmds:                cmds,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ponder/internal/access"
@@ -10,14 +12,14 @@ import (
 	"ponder/internal/tui"
 )
 
-// printConfig prints what is configured, as TOML that could be a configuration, without
-// secrets. Behind each setting stands where it is set.
+// printConfig prints what is configured, a setting a line, without secrets. Behind each
+// stands where it is set.
 func (a *app) printConfig(guard access.Config) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", a.cfg.File)
 	row := func(name string) {
 		if value := a.cfg.Value(name); value != "" {
-			fmt.Fprintf(&b, "%s = %s # %s\n", name, config.Literal(name, value), a.cfg.Origin(name))
+			fmt.Fprintf(&b, "%s = %s # %s\n", name, printed(name, value), a.cfg.Origin(name))
 		}
 	}
 	for _, k := range config.Keys() {
@@ -45,4 +47,20 @@ func (a *app) printConfig(guard access.Config) error {
 	}
 	a.printf("%s", tui.Clean(b.String()))
 	return nil
+}
+
+// printed returns the value of a setting as it may be shown: of what lets somebody in
+// somewhere, only that it is set.
+func printed(name, value string) string {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch {
+	case last == "hash":
+		return `"set"`
+	case last == "url" || last == "caldav" || last == "base_url": // whose paths may be keys
+		if u, err := url.Parse(value); err == nil && u.Host != "" {
+			return strconv.Quote(u.Scheme + "://" + u.Host + "/...")
+		}
+		return `"set"`
+	}
+	return config.Literal(name, value)
 }

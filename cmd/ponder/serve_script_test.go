@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// serveCommands are the commands of scripts that ask a server:
+//
+//	serves                     waits for a server that was just started, which is $SERVE then
+//	ask CODE METHOD PATH [BODY] [HEADER: VALUE]...
+//	                           sends a request, checks the status, keeps the body in the file answer
+//	hears FILE PATH PATTERN [HEADER: VALUE]...
+//	                           reads a stream into a file until a line matches
+//	takes NAME FIELD           sets $NAME to a field of the answer, such as session.status
+//	until PATTERN METHOD PATH  asks until the answer matches
+//
+// $TOKEN, if set, is shown. A request that takes longer than askTime fails.
+func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"serves": serves, "ask": asks, "hears": hears, "takes": takes, "until": until,
+	}
+}
+
+const askTime = 30 * time.Second
+
+// serves waits until a server that is not the one before answers.
+func serves(ts *testscript.TestScript, _ bool, _ []string) {
+	dir := filepath.Join(ts.Getenv("HOME"), ".local", "state", "ponder")
+	for since := time.Now(); time.Since(since) < askTime; time.Sleep(20 * time.Millisecond) {
+		files, _ := filepath.Glob(filepath.Join(dir, "serve*.json"))
+		for _, file := range files {
+			s, err := readServing(file)
+			if err != nil || s.gone() || strings.Contains(ts.Getenv("SERVED"), s.Address) {
+				continue
+			}
+			if resp, err := http.Get(s.Address + "/healthz"); err == nil {
+				resp.Body.Close()
+				ts.Setenv("SERVE", s.Address)
+				ts.Setenv("SERVED", ts.Getenv("SERVED")+" "+s.Address)
+				return
+			}
+		}
+	}
+	ts.Fatalf("no server answers")
+}
+
+// request returns a request of a script: method, path, and then headers and a body.
+func request(ctx context.Context, ts *testscript.TestScript, method, path string, more []string) *http.Request {
+	body, header := "", http.Header{}
+	for _, arg := range more {
+		if name, value, ok := strings.Cut(arg, ": "); ok && !strings.ContainsAny(name, `{" `) {
+			header.Add(name, value)
+		} else {
+			body = arg
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, ts.Getenv("SERVE")+path, strings.NewReader(body))
+	ts.Check(err)
+	req.Header = header
+	if body != "" && header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if token := ts.Getenv("TOKEN"); token != "" && header.Get("Authorization") == "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	req.Host = header.Get("Host")
+	return req
+}
+
+// send sends a request, and keeps the answer.
+func send(ts *testscript.TestScript, method, path string, more []string) (status int, body string) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	resp, err := http.DefaultClient.Do(request(ctx, ts, method, path, more))
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), text, 0o600))
+	return resp.StatusCode, string(text)
+}
+
+func asks(ts *testscript.TestScript, _ bool, args []string) {
+	status, body := send(ts, args[1], args[2], args[3:])
+	if got := fmt.Sprint(status); got != args[0] {
+		ts.Fatalf("%s %s: status %s, want %s:\n%s", args[1], args[2], got, args[0], body)
+	}
+}
+
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	want, last := regexp.MustCompile(args[0]), ""
+	for since := time.Now(); time.Since(since) < askTime; time.Sleep(50 * time.Millisecond) {
+		if _, last = send(ts, args[1], args[2], args[3:]); want.MatchString(last) {
+			return
+		}
+	}
+	ts.Fatalf("%s %s: no answer matches %s:\n%s", args[1], args[2], args[0], last)
+}
+
+func takes(ts *testscript.TestScript, _ bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("answer")), &v))
+	for part := range strings.SplitSeq(args[1], ".") {
+		table, _ := v.(map[string]any)
+		v = table[part]
+	}
+	if v == nil {
+		ts.Fatalf("no %s in %s", args[1], ts.ReadFile("answer"))
+	}
+	ts.Setenv(args[0], fmt.Sprint(v))
+}
+
+func hears(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	resp, err := http.DefaultClient.Do(request(ctx, ts, "GET", args[1], append(args[3:], "Accept: text/event-stream")))
+	ts.Check(err)
+	defer resp.Body.Close()
+	var heard strings.Builder
+	in, want, found := bufio.NewScanner(resp.Body), regexp.MustCompile(args[2]), false
+	in.Buffer(nil, 1<<20)
+	for !found && in.Scan() {
+		heard.WriteString(in.Text() + "\n")
+		found = want.MatchString(in.Text())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(heard.String()), 0o600))
+	if !found {
+		ts.Fatalf("%s: the stream (%s) ended (%v) before %s:\n%s", args[1], resp.Status, in.Err(), args[2], heard.String())
+	}
+}
