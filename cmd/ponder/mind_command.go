@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,11 +44,12 @@ type mindLog struct {
 	seenAs map[string]ponder.Event // observations, by id
 	told   map[string]map[string]time.Time
 	spent  map[ponder.RunID]ponder.Cost
+	deeds  map[ponder.RunID][]mindDeed // of decisions
 }
 
 func newMindLog() *mindLog {
 	return &mindLog{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
-		spent: make(map[ponder.RunID]ponder.Cost)}
+		spent: make(map[ponder.RunID]ponder.Cost), deeds: make(map[ponder.RunID][]mindDeed)}
 }
 
 // apply takes in the next event.
@@ -67,6 +67,10 @@ func (m *mindLog) apply(ev ponder.Event) {
 		} else if b.Content != "" && b.Sensor != subconscious.Delivery {
 			m.seenAs[ev.ID] = ev
 		}
+	case ponder.ToolCall:
+		m.deeds[ev.Run] = append(m.deeds[ev.Run], mindDeed{Tool: b.Name, At: ev.Time, Reason: whyOf(b.Args), key: keyOf(ev)})
+	case ponder.ToolResult:
+		m.done(ev, b)
 	case ponder.Finding, ponder.Subconscious, ponder.Escalation, ponder.Resolved:
 		m.events = append(m.events, ev)
 	}
@@ -74,8 +78,7 @@ func (m *mindLog) apply(ev ponder.Event) {
 
 // deliveredBy returns the channel on which the user was told, if an observation says so.
 func deliveredBy(o ponder.Observation) (channel string, sent bool) {
-	channel, sent = strings.CutSuffix(o.State, ":sent")
-	return channel, sent && o.Sensor == subconscious.Delivery
+	return o.State, o.Sensor == subconscious.Delivery && o.State != ""
 }
 
 // mindID is the id of the thread of the subconscious.

@@ -23,7 +23,8 @@ type mindDeeds struct {
 
 	mu     sync.Mutex
 	head   ponder.Seq
-	about  map[ponder.RunID]string // by run of a decision: the escalation
+	raised map[string]string       // by escalation: the id of its event
+	about  map[ponder.RunID]string // by run of a decision: the same
 	did    []deedDone
 	budget map[ponder.ThreadID]ponder.Budget // of sessions
 }
@@ -41,7 +42,7 @@ const keepDeeds = 48 * time.Hour
 // read takes in what is new. The caller holds m.mu.
 func (m *mindDeeds) read(ctx context.Context) error {
 	if m.about == nil {
-		m.about, m.budget = make(map[ponder.RunID]string), make(map[ponder.ThreadID]ponder.Budget)
+		m.about, m.budget, m.raised = make(map[ponder.RunID]string), make(map[ponder.ThreadID]ponder.Budget), make(map[string]string)
 	}
 	for ev, err := range m.store.Events(ctx, m.thread, m.head) {
 		if errors.Is(err, ponder.ErrNoThread) {
@@ -52,21 +53,29 @@ func (m *mindDeeds) read(ctx context.Context) error {
 			return fmt.Errorf("read the subconscious: %w", err)
 		}
 		m.head = ev.Seq
-		if time.Since(ev.Time) > keepDeeds {
-			continue
-		}
-		switch b := ev.Body.(type) {
-		case ponder.RunStarted:
-			if b.Mode == subconscious.DecideMode {
-				m.about[ev.Run] = strings.TrimSpace(b.Input)
-			}
-		case ponder.ToolCall:
-			if m.about[ev.Run] != "" {
-				m.did = append(m.did, deedDone{b.Name, ev.Run, ev.Time})
-			}
+		if time.Since(ev.Time) <= keepDeeds {
+			m.apply(ev)
 		}
 	}
 	return nil
+}
+
+// apply takes in an event.
+func (m *mindDeeds) apply(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.Escalation:
+		if b.Outcome == "" {
+			m.raised[b.ID] = ev.ID
+		}
+	case ponder.RunStarted:
+		if b.Mode == subconscious.DecideMode {
+			m.about[ev.Run] = m.raised[strings.TrimSpace(b.Input)]
+		}
+	case ponder.ToolCall:
+		if m.about[ev.Run] != "" {
+			m.did = append(m.did, deedDone{b.Name, ev.Run, ev.Time})
+		}
+	}
 }
 
 // localDay returns the day of a time by the clock of the machine.
@@ -105,7 +114,7 @@ func (m *mindDeeds) allows(ctx context.Context, tool string, run ponder.RunID, m
 	return nil
 }
 
-// escalationOf returns what a run decides about.
+// escalationOf returns the id of the event of the escalation that a run decides about.
 func (m *mindDeeds) escalationOf(ctx context.Context, run ponder.RunID) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

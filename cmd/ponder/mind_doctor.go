@@ -30,7 +30,11 @@ func (a *app) mindFindings(ctx context.Context) []finding {
 	if len(well) > 0 {
 		found = append(found, finding{"sensors", fine, "can look: " + strings.Join(well, ", ")})
 	}
-	return append(found, a.notifyFinding())
+	m, err := a.mindLog(ctx)
+	if err != nil {
+		m = nil // it has not begun
+	}
+	return append(found, a.notifyFinding(), a.actionsFinding(m, time.Now()))
 }
 
 // notifyFinding says how the user is told of what the subconscious brings up.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/subconscious"
 )
 
 // eventText says what happened, in a line or more, or nothing of what says nothing to
@@ -62,14 +61,11 @@ func mindLines(text string) string {
 }
 
 func observationText(at string, ev ponder.Event, b ponder.Observation) string {
-	if b.Sensor == subconscious.Delivery {
-		if channel, sent := deliveredBy(b); sent {
-			return fmt.Sprintf("%s  told by %s\n", at, oneLine(channel))
-		}
-		if channel, failed := strings.CutSuffix(b.State, ":failed"); failed {
-			return fmt.Sprintf("%s  could not be told by %s: %s\n", at, oneLine(channel), oneLine(b.Content))
-		}
-		return ""
+	if channel, sent := deliveredBy(b); sent {
+		return fmt.Sprintf("%s  told by %s\n", at, oneLine(channel))
+	}
+	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == tellingSensor {
+		return fmt.Sprintf("%s  could not be told by %s: %s\n", at, oneLine(channel), oneLine(b.Content))
 	}
 	if ev.Internal || b.Content == "" {
 		return ""

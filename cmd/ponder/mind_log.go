@@ -66,6 +66,8 @@ func (a *app) mindLogShow(ctx context.Context, n int, since string, now time.Tim
 			return err
 		}
 	}
+	a.waitingNote(m, now)
+	a.actionsNote(m, now)
 	return nil
 }
 
@@ -98,6 +100,7 @@ type mindEscalation struct {
 	Told       string               `json:"told,omitempty"`    // what the user was told, or why it was dismissed
 	Model      string               `json:"model,omitempty"`
 	Decided    time.Time            `json:"decided_at,omitzero"`
+	Did        []mindDeed           `json:"did,omitempty"`
 	Tokens     int                  `json:"tokens,omitempty"` // of the decision
 	Money      int64                `json:"micro_usd,omitempty"`
 	Delivered  map[string]time.Time `json:"delivered,omitempty"` // by channel
@@ -143,7 +146,7 @@ func (m *mindLog) escalations() map[ponder.RunID][]mindEscalation {
 		if end, ok := decided[b.ID]; ok {
 			d := end.Body.(ponder.Escalation)
 			cost := m.spent[end.Run]
-			e.Outcome, e.Told, e.Model, e.Decided, e.Tokens, e.Money = d.Outcome, d.Content, d.Model, end.Time, cost.Tokens, int64(cost.Money)
+			e.Outcome, e.Told, e.Model, e.Decided, e.Tokens, e.Money, e.Did = d.Outcome, d.Content, d.Model, end.Time, cost.Tokens, int64(cost.Money), m.deeds[end.Run]
 		}
 		all[ev.Run] = append(all[ev.Run], e)
 	}

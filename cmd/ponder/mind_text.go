@@ -114,6 +114,9 @@ func (e mindEscalation) text() string {
 		by = "by " + e.Model + ", " + spentText(e.Tokens, ponder.Money(e.Money).USD())
 	}
 	fmt.Fprintf(&b, "    %s, %s, %s:\n%s", e.Decided.Local().Format(time.TimeOnly), oneLine(e.Outcome), oneLine(by), mindLines(e.Told))
+	for _, d := range e.Did {
+		b.WriteString(d.text())
+	}
 	for _, channel := range slices.Sorted(maps.Keys(e.Delivered)) {
 		fmt.Fprintf(&b, "    %s, told by %s\n", e.Delivered[channel].Local().Format(time.TimeOnly), oneLine(channel))
 	}

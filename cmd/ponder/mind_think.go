@@ -17,12 +17,12 @@ import (
 
 // Bounds of a session that the subconscious begins.
 const (
-	fewMinutes   = 5
-	mostMinutes  = 15
-	mostAbout = 1000   // bytes
-	leastTokens  = 10_000 // with less of the day left, none is begun
-	mostTokens   = 100_000
-	keptTokens   = 20_000 // of the day, for the decision to go on
+	fewMinutes  = 5
+	mostMinutes = 15
+	mostAbout   = 1000   // bytes
+	leastTokens = 10_000 // with less of the day left, none is begun
+	mostTokens  = 100_000
+	keptTokens  = 20_000 // of the day, for the decision to go on
 )
 
 // A thinkWish is the input of think_about.
@@ -41,8 +41,8 @@ const thinkSchema = `{"type":"object","properties":{` +
 	`"reason":{"type":"string","maxLength":300,"description":"Why it is worth it, in a sentence."}},` +
 	`"required":["question","reason"],"additionalProperties":false}`
 
-// mindSession is the thread of the session about an escalation. It follows from that, so
-// that there is never a second.
+// mindSession is the thread of the session about an escalation. It follows from the id of
+// its event, so that there is never a second.
 func mindSession(escalation string) ponder.ThreadID {
 	sum := sha256.Sum256([]byte("session about " + escalation))
 	const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

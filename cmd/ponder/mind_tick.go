@@ -65,6 +65,7 @@ func (a *app) mindTick(ctx context.Context, all bool) error {
 		return errors.Join(tickErr, err)
 	}
 	a.sensorTrouble(h)
+	a.waitingNote(t.log, time.Now())
 	if tickErr == nil && !a.flags.json {
 		a.printf("%s\n", reportText(report))
 	}
