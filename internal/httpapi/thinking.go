@@ -125,7 +125,7 @@ type manySessions struct {
 	Body struct {
 		Success  bool      `json:"success"`
 		Count    int       `json:"session_count"`
-		Sessions []Session `json:"sessions"`
+		Sessions []Session `json:"sessions" nullable:"false"`
 		Next     string    `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
 	}
 }

@@ -36,7 +36,7 @@ type manyQuestions struct {
 		Success   bool               `json:"success"`
 		ID        ponder.ThreadID    `json:"session_id"`
 		Count     int                `json:"question_count"`
-		Questions []session.Question `json:"questions"`
+		Questions []session.Question `json:"questions" nullable:"false"`
 	}
 }
 
@@ -61,7 +61,7 @@ type manySyntheses struct {
 		Success   bool                `json:"success"`
 		ID        ponder.ThreadID     `json:"session_id"`
 		Count     int                 `json:"synthesis_count"`
-		Syntheses []session.Synthesis `json:"syntheses"`
+		Syntheses []session.Synthesis `json:"syntheses" nullable:"false"`
 	}
 }
 
@@ -91,7 +91,7 @@ type Stats struct {
 	Sources    int             `json:"total_sources"`
 	Cited      int             `json:"cited_sources"`
 	Confidence Spread          `json:"confidence"` // of the thoughts
-	Evolution  []float64       `json:"confidence_evolution"`
+	Evolution  []float64       `json:"confidence_evolution" nullable:"false"`
 	Elapsed    float64         `json:"elapsed_seconds"`
 	Percentage float64         `json:"percentage"`
 	Calls      int             `json:"calls"`

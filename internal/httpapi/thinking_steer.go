@@ -94,7 +94,7 @@ type steered struct {
 		ID      ponder.ThreadID `json:"session_id"`
 		Status  ponder.Status   `json:"status"`
 		Message string          `json:"message"`
-		Wishes  []Outcome       `json:"wishes"`
+		Wishes  []Outcome       `json:"wishes" nullable:"false"`
 		Session Session         `json:"session"`
 	}
 }

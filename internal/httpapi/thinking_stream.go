@@ -22,7 +22,7 @@ type manyThoughts struct {
 	Success  bool            `json:"success"`
 	ID       ponder.ThreadID `json:"session_id"`
 	Count    int             `json:"thought_count"`
-	Thoughts []Thought       `json:"thoughts"`
+	Thoughts []Thought       `json:"thoughts" nullable:"false"`
 }
 
 func (a *api) streamSession(ctx context.Context, in *streamOf) (*written, error) {

@@ -67,7 +67,7 @@ type manyThreads struct {
 	Body struct {
 		Success bool     `json:"success"`
 		Count   int      `json:"thread_count"`
-		Threads []Thread `json:"threads"`
+		Threads []Thread `json:"threads" nullable:"false"`
 		Next    string   `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
 	}
 }

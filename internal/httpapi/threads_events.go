@@ -24,7 +24,7 @@ type manyEvents struct {
 	Success bool            `json:"success"`
 	ID      ponder.ThreadID `json:"thread_id"`
 	Count   int             `json:"event_count"`
-	Events  []Event         `json:"events"`
+	Events  []Event         `json:"events" nullable:"false"`
 	Next    string          `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
 }
 
