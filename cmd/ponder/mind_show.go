@@ -29,10 +29,14 @@ one object: active_threads, patterns, hunches, insights, escalation_history, thr
 }
 
 func (a *app) mindShow(ctx context.Context, now time.Time) error {
+	roles, err := a.mindRoles()
+	if err != nil {
+		return err
+	}
 	m, err := a.mindLog(ctx)
 	if errors.Is(err, errNoMind) {
 		if a.flags.json {
-			return a.mindObject(subconscious.NewState())
+			return a.mindObject(subconscious.NewState().Shown(roles...))
 		}
 		a.note("%v", errNoMind)
 		return nil
@@ -40,7 +44,7 @@ func (a *app) mindShow(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	state := m.State.At(now)
+	state := m.State.At(now).Shown(roles...)
 	if a.flags.json {
 		return a.mindObject(state)
 	}

@@ -9,8 +9,19 @@ import (
 )
 
 func TestNewStateHasNoNulls(t *testing.T) {
-	const want = `{"active_threads":[],"patterns":[],"hunches":[],"insights":[],"escalation_history":[],"thread_state":{}}`
-	for name, s := range map[string]State{"new": NewState(), "zero": State{}.At(noon), "merged": Aggregate(State{}, Input{}, noon, rules).State} {
+	const none = `{"active_threads":[],"patterns":[],"hunches":[],"insights":[],"escalation_history":[],"thread_state":{`
+	for name, s := range map[string]State{"new": NewState(), "zero": State{}.At(noon), "merged": Aggregate(State{}, Input{}, noon, rules).State, "shown": NewState().Shown(rules.Roles...)} {
+		want := none
+		for i, role := range []string{"dreamer", "librarian", "oracle", "watcher"} {
+			if name == "new" || name == "zero" {
+				break
+			}
+			if i > 0 {
+				want += ","
+			}
+			want += `"` + role + `":{"last_findings":[],"novelty_pressure":0,"focus_hint":""}`
+		}
+		want += "}}"
 		if js, err := s.MarshalMind(); err != nil || string(js) != want {
 			t.Errorf("%s: %s, %v", name, js, err)
 		}

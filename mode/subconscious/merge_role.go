@@ -83,21 +83,19 @@ func (m *merge) hint(h Hint) {
 	*list = last(append(*list, h), maxHints)
 }
 
-// focus shows each role the first of its hints. They queue, so that it is the turn of
-// each of the others.
+// focus shows each role the first of its hints, and so takes in roles that have not run
+// yet. Hints queue, so that it is the turn of each of the others.
 func (m *merge) focus() {
 	for name := range m.by {
 		first := ""
 		if at := slices.IndexFunc(m.state.Aside.Hints, func(h Hint) bool { return h.To == name }); at >= 0 {
 			first = m.state.Aside.Hints[at].Text
 		}
-		s, ok := m.state.ThreadState[name]
-		if s.FocusHint = first; ok || first != "" {
-			if s.LastFindings == nil {
-				s.LastFindings = []string{}
-			}
-			m.state.ThreadState[name] = s
+		s := m.state.ThreadState[name]
+		if s.FocusHint = first; s.LastFindings == nil {
+			s.LastFindings = []string{}
 		}
+		m.state.ThreadState[name] = s
 	}
 }
 

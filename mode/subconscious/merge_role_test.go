@@ -47,8 +47,8 @@ func TestPressure(t *testing.T) {
 	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != 0 || got.LastFindings[2] != "Or milk.; Try tea." {
 		t.Errorf("%+v", got)
 	}
-	if _, ok := s.ThreadState["oracle"]; ok {
-		t.Error("a role that did not run has a state")
+	if got, ok := s.ThreadState["oracle"]; !ok || got.LastFindings == nil || got.NoveltyPressure != 0 {
+		t.Errorf("a role that did not run: %+v", got)
 	}
 }
 
