@@ -121,7 +121,7 @@ func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer,
 			if err != nil {
 				return nil, err
 			}
-			if begun = same; !same && in.Key == "" && textOf(in.Body.MessageID) == "" {
+			if begun = same; !same && !in.keyed() {
 				return nil, otherConversation()
 			}
 		}
@@ -132,7 +132,7 @@ func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer,
 	if !begun {
 		err := a.Service.Begin(ctx, owner, id, st)
 		if errors.Is(err, ponder.ErrTaken) {
-			err = a.sameResearch(ctx, id, st.Cause)
+			err = a.sameResearch(ctx, in, id, st.Cause)
 		}
 		if err != nil {
 			return nil, err
@@ -146,13 +146,13 @@ func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer,
 
 // sameResearch makes sure that a research is that of the caller, and was asked for in
 // these words.
-func (a *api) sameResearch(ctx context.Context, id ponder.ThreadID, cause string) error {
+func (a *api) sameResearch(ctx context.Context, in *completion, id ponder.ThreadID, cause string) error {
 	if _, err := a.owned(ctx, string(id), ponder.KindResearch); err != nil {
 		return huma.Error409Conflict("what was begun under this key is something else, or was removed: choose a new one")
 	}
 	same, err := a.asks(ctx, id, cause)
 	if err == nil && !same {
-		err = otherWords()
+		err = in.otherWords()
 	}
 	return err
 }
@@ -168,6 +168,17 @@ func (a *api) asks(ctx context.Context, id ponder.ThreadID, cause string) (bool,
 		}
 	}
 	return false, nil
+}
+
+// keyed reports whether the caller says which message it is.
+func (in *completion) keyed() bool { return in.Key != "" || textOf(in.Body.MessageID) != "" }
+
+// otherWords is the error of a request that was made before in other words.
+func (in *completion) otherWords() error {
+	if in.keyed() {
+		return otherWords()
+	}
+	return otherConversation()
 }
 
 func otherConversation() error {
@@ -237,10 +248,7 @@ func (a *api) say(ctx context.Context, owner string, info ponder.Info, key strin
 			continue
 		}
 		if bare(b.Content) != bare(last.text) {
-			if in.Key == "" && textOf(in.Body.MessageID) == "" {
-				return ev, 0, otherConversation()
-			}
-			return ev, 0, otherWords()
+			return ev, 0, in.otherWords()
 		}
 		now, err := a.Store.Thread(ctx, info.ID)
 		return ev, max(now.Head, ev.Seq), err

@@ -86,14 +86,14 @@ func (a *api) stream(ctx context.Context, w http.ResponseWriter, t *answer) {
 		err = s.run(ctx)
 	}
 	switch {
+	case s.out.Flush() != nil, err != nil && ctx.Err() != nil && a.gone.Err() == nil:
+		return // nobody reads it
 	case err == nil:
 		s.end(ctx)
 	case a.gone.Err() != nil:
 		s.put(Chunk{Type: chunkError, Error: "the server stops; the work goes on: send the request again, with the same Idempotency-Key, messageId or newUniqueId"})
 	case errors.Is(err, ponder.ErrNoThread):
 		s.put(Chunk{Type: chunkError, Error: "the conversation was removed"})
-	case ctx.Err() != nil:
-		return // nobody reads it
 	default:
 		a.Logger.Error("an answer could not be streamed", "thread", t.thread, "error", err)
 		s.put(Chunk{Type: chunkError, Error: "something failed in the server: send the request again"})
