@@ -236,7 +236,9 @@ func TestNothingLeaks(t *testing.T) {
 		h := newHouse(t, m)
 		ids := h.furnish()
 		list := calls(t, h.desk, ids)
-		slices.SortStableFunc(list, func(a, b call) int { return slices.Index(methodOrder, a.op.method) - slices.Index(methodOrder, b.op.method) })
+		slices.SortStableFunc(list, func(a, b call) int {
+			return slices.Index(methodOrder, a.op.method) - slices.Index(methodOrder, b.op.method)
+		})
 		answers := 0
 		for _, c := range list {
 			for _, accept := range []string{"application/json", "text/event-stream"} {
