@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,39 +93,44 @@ const (
 	mostImage   = 5 << 20 // bytes
 )
 
-// Resolve implements [huma.ResolverWithPath]: it reads the messages.
+// Resolve implements [huma.Resolver]: it reads the messages.
 func (in *completion) Resolve(huma.Context) (errs []error) {
-	wrong := func(where, format string, args ...any) {
-		errs = append(errs, &huma.ErrorDetail{Location: where, Message: fmt.Sprintf(format, args...)})
-	}
 	in.said = nil
 	for i, m := range in.Body.Messages {
 		s, bad := m.read(i == len(in.Body.Messages)-1)
-		for field, why := range bad {
-			wrong(fmt.Sprintf("body.messages[%d].%s", i, field), "%s", why)
+		for _, field := range slices.Sorted(maps.Keys(bad)) {
+			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d].%s", i, field), Message: bad[field]})
 		}
 		in.said = append(in.said, s)
 	}
-	if len(in.said) == 0 || len(errs) > 0 {
-		return errs
-	}
-	where := fmt.Sprintf("body.messages[%d]", len(in.said)-1)
-	switch last := in.said[len(in.said)-1]; {
-	case last.role != roleUser:
-		wrong(where+".role", "the last message is the one to answer: expected the role user")
-	case strings.TrimSpace(last.text) == "" && len(last.media) == 0:
-		wrong(where, "expected a text")
-	case len(last.text) > mostMessage:
-		wrong(where, "it has more than %d bytes", mostMessage)
-	case in.deep() && len(last.media) > 0:
-		wrong(where, "research reads no images: leave it out, or isDeepThinkMode")
-	case in.deep() && (len(last.text) > mostQuestion || strings.TrimSpace(last.text) == ""):
-		wrong(where, "what is researched must be a question of at most %d bytes", mostQuestion)
+	if len(in.said) > 0 && len(errs) == 0 {
+		if field, why := in.unanswerable(); why != "" {
+			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d]%s", len(in.said)-1, field), Message: why})
+		}
 	}
 	if in.name() != "" && strings.TrimSpace(in.name()) == "" {
-		wrong("body.conversationUniqueId", "expected more than spaces")
+		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected more than spaces"})
 	}
 	return errs
+}
+
+// unanswerable says why the last message cannot be answered, or "".
+func (in *completion) unanswerable() (field, why string) {
+	last := in.last()
+	empty := strings.TrimSpace(last.text) == ""
+	switch {
+	case last.role != roleUser:
+		return ".role", "the last message is the one to answer: expected the role user"
+	case empty && len(last.media) == 0:
+		return "", "expected a text"
+	case len(last.text) > mostMessage:
+		return "", fmt.Sprintf("it has more than %d bytes", mostMessage)
+	case in.deep() && len(last.media) > 0:
+		return "", "research reads no images: leave it out, or isDeepThinkMode"
+	case in.deep() && (empty || len(last.text) > mostQuestion):
+		return "", fmt.Sprintf("what is researched must be a question of at most %d bytes", mostQuestion)
+	}
+	return "", ""
 }
 
 func (in *completion) deep() bool  { return in.Body.Deep != nil && *in.Body.Deep }

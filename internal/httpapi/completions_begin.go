@@ -108,29 +108,17 @@ func (a *api) answering(ctx context.Context, in *completion) (*answer, error) {
 // researching begins research on the last message: on the thread of the conversation, if
 // it begins with it, or else on one beside it.
 func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer, error) {
-	owner := access.CallerOf(ctx).Owner
 	st := Start{
 		Kind: ponder.KindResearch, Question: in.question(), Model: in.model(), NoWeb: in.noWeb(), Persona: textOf(in.Body.App),
 		Context: transcript(in.said[:len(in.said)-1], maxContext), Title: clip(in.question(), maxTitle),
 	}
 	st.Cause = words([]any{st.Question, st.NoWeb, st.Model, st.Persona})
-	id, begun := s.id, false
-	if s.kind != "" {
-		if s.kind == ponder.KindResearch && !s.found {
-			same, err := a.asks(ctx, id, st.Cause)
-			if err != nil {
-				return nil, err
-			}
-			if begun = same; !same && !in.keyed() {
-				return nil, otherConversation()
-			}
-		}
-		if !begun {
-			id = besides(s.id, "research", s.key)
-		}
+	id, begun, err := a.researchThread(ctx, in, s, st.Cause)
+	if err != nil {
+		return nil, err
 	}
 	if !begun {
-		err := a.Service.Begin(ctx, owner, id, st)
+		err = a.Service.Begin(ctx, access.CallerOf(ctx).Owner, id, st)
 		if errors.Is(err, ponder.ErrTaken) {
 			err = a.sameResearch(ctx, in, id, st.Cause)
 		}
@@ -138,10 +126,32 @@ func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer,
 			return nil, err
 		}
 	}
+	info, err := a.owned(ctx, string(id), ponder.KindResearch)
+	if err != nil {
+		return nil, err
+	}
+	models := given(cmp.Or(in.model(), info.Model))
 	return &answer{
-		name: s.name, thread: id, watch: a.Hub.Watch(id, 0), fresh: !s.found, question: st.Question, models: given(in.model()),
-		tell: &researchTeller{models: given(in.model()), queries: make(map[string]string)},
+		name: s.name, thread: id, watch: a.Hub.Watch(id, 0), fresh: !s.found, question: st.Question, models: models,
+		tell: &researchTeller{models: models, queries: make(map[string]string)},
 	}, nil
+}
+
+// researchThread returns the thread of a research, and whether it was begun before.
+func (a *api) researchThread(ctx context.Context, in *completion, s spot, cause string) (id ponder.ThreadID, begun bool, err error) {
+	switch {
+	case s.kind == "":
+		return s.id, false, nil
+	case s.kind == ponder.KindResearch && !s.found:
+		begun, err = a.asks(ctx, s.id, cause)
+		if err == nil && !begun && !in.keyed() {
+			err = otherConversation()
+		}
+		if begun || err != nil {
+			return s.id, begun, err
+		}
+	}
+	return besides(s.id, "research", s.key), false, nil
 }
 
 // sameResearch makes sure that a research is that of the caller, and was asked for in

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ponder"
 	"ponder/internal/stream"
@@ -137,24 +138,33 @@ func foundBy(b ponder.ToolResult, query string) ToolOutcome {
 		o.Result.Summary = "It failed: " + o.Result.Error
 		return o
 	}
-	var said struct {
-		Results, Hits, Sources []struct {
-			Title, URL, Source, Snippet, Quote, Text, Content, Memory string
-			Score                                                     float64
-		}
+	var said struct{ Results, Hits, Sources []found }
+	if json.Unmarshal([]byte(b.Result), &said) != nil {
+		said.Results = nil // which is as good as nothing
 	}
-	if json.Unmarshal([]byte(b.Result), &said) == nil {
-		all := slices.Concat(said.Results, said.Hits, said.Sources)
-		o.Result.Number = len(all)
-		for _, f := range all[:min(len(all), maxFound)] {
-			o.Result.Results = append(o.Result.Results, ToolFound{
-				Title: clip(f.Title, maxWhy), URL: clip(f.URL, maxContent), Source: clip(f.Source, maxContent), Score: f.Score,
-				Content: short(cmp.Or(f.Snippet, f.Quote, f.Content, f.Memory, f.Text), maxContent),
-			})
-		}
+	all := slices.Concat(said.Results, said.Hits, said.Sources)
+	o.Result.Number = len(all)
+	for _, f := range all[:min(len(all), maxFound)] {
+		o.Result.Results = append(o.Result.Results, f.shown())
+	}
+	if b.Name == research.SearchTool && !slices.ContainsFunc(all, func(f found) bool { return strings.HasPrefix(f.Source, "/") }) {
+		o.Tool = research.PersonaTool // what is remembered has no path
 	}
 	o.Result.Summary = fmt.Sprintf("Found %d items", o.Result.Number)
 	return o
+}
+
+// A found is one thing in the result of any of the tools.
+type found struct {
+	Title, URL, Source, Snippet, Quote, Text, Content, Memory string
+	Score                                                     float64
+}
+
+func (f found) shown() ToolFound {
+	return ToolFound{
+		Title: clip(f.Title, maxWhy), URL: clip(f.URL, maxContent), Source: clip(f.Source, maxContent), Score: f.Score,
+		Content: short(cmp.Or(f.Snippet, f.Quote, f.Content, f.Memory, f.Text), maxContent),
+	}
 }
 
 // short returns the beginning of a text of strangers.
