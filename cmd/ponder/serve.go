@@ -18,6 +18,7 @@ import (
 	"ponder"
 	"ponder/internal/access"
 	"ponder/internal/httpapi"
+	"ponder/internal/metric"
 	"ponder/internal/place"
 	"ponder/internal/stream"
 	"ponder/mode/title"
@@ -67,6 +68,8 @@ type server struct {
 	*app                          // of nobody in particular: see as
 	life          context.Context //nolint:containedctx // of the process
 	store         *sqlite.Store
+	meter         *metric.Meter
+	log           ponder.Store // that of store, and the meter sees what is appended
 	hub           *stream.Hub
 	books         *books
 	mind          *ponder.Mind // that others are made of
@@ -155,6 +158,10 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 	mine := *a
 	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife}
 	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store)}
+	if s.meter, err = newMeter(); err != nil {
+		return nil, err
+	}
+	s.log = s.meter.Store(store)
 	s.casts.list, s.undercurrents.list = make(map[ponder.ThreadID]*caster), make(map[string]*undercurrent)
 	s.outfits = &wardrobe{make: s.dress, list: make(map[string]*worn)}
 	s.shelves = &shelves{list: make(map[string]*shared), embed: s.embedModel, open: func(ctx context.Context, owner string) (*shelf, error) {
@@ -178,13 +185,13 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 // open begins to work on threads.
 func (s *server) open(ctx context.Context) (err error) {
 	node := place.Self()
-	if s.mind, err = ponder.New(ponder.Config{Store: s.store, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
+	if s.mind, err = ponder.New(ponder.Config{Store: s.log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
 		return err
 	}
 	if err := s.mind.Open(ctx); err != nil {
 		return fmt.Errorf("begin to think: %w", err)
 	}
-	c := place.Config{Store: s.store, DB: s.store.DB(), Node: node, Work: s.work, Serve: true}
+	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.work, Serve: true}
 	s.minds.ticks = place.Memory(c)
 	if s.place, err = place.Open(ctx, c); err != nil {
 		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))
@@ -209,6 +216,22 @@ func (s *server) close(ctx context.Context) {
 	}
 	s.outfits.close()
 	s.shelves.close()
+	if err := s.meter.Close(ctx); err != nil {
+		slog.Warn("traces are lost", "error", err)
+	}
+}
+
+// newMeter returns what counts, and makes traces if the environment wants them.
+func newMeter() (*metric.Meter, error) {
+	c := metric.Config{Version: thisBuild().Version}
+	traced, err := metric.TraceConfigOf(os.Getenv)
+	if err != nil {
+		return nil, failure{wrongUsage, err}
+	}
+	if traced != nil {
+		c.Traces = metric.NewTraces(*traced)
+	}
+	return metric.New(c), nil
 }
 
 // Times of the server.
@@ -283,8 +306,8 @@ func (s *server) greet(at string, token bool) error {
 // handler returns what answers requests.
 func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
 	return httpapi.New(ctx, httpapi.Config{
-		Store: s.store, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
-		Ready: s.ready, More: s.more(),
+		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
+		Ready: s.ready, Seen: s.meter.Request, More: s.more(),
 	})
 }
 

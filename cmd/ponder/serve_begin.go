@@ -56,7 +56,7 @@ func (s *server) begin(ctx context.Context, owner string, id ponder.ThreadID, st
 		return err
 	}
 	b.thread.Model, b.inner = p.name, s.innerFor(ctx, a, st, opts.WithoutModel)
-	_, err = b.session(ctx, s.store, opts)
+	_, err = b.session(ctx, s.log, opts)
 	return err
 }
 
@@ -84,7 +84,7 @@ func (s *server) beginResearch(ctx context.Context, a *app, b beginning, st http
 	if opts.Persona.Name == "" {
 		b.inner = s.innerFor(ctx, a, st, unaided)
 	}
-	_, err = b.research(ctx, s.store, researchStart{Options: opts})
+	_, err = b.research(ctx, s.log, researchStart{Options: opts})
 	return err
 }
 

@@ -78,7 +78,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	if err != nil {
 		return err
 	}
-	c := minder.Config{Store: m.s.store, Place: mindPlace{m.s.place, m.ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
+	c := minder.Config{Store: m.s.log, Place: mindPlace{m.s.place, m.ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
 	if who == owner {
 		look, err := a.mindSensors(ctx, m.s.store)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 // more returns what the server answers beside the API, by pattern.
 func (s *server) more() map[string]http.Handler {
 	return map[string]http.Handler{
+		"GET /metrics":             s.meter,
 		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),
 		"GET /debug/pprof/profile": admin(http.HandlerFunc(pprof.Profile)),
 		"GET /debug/pprof/trace":   admin(http.HandlerFunc(pprof.Trace)),

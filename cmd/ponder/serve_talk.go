@@ -43,7 +43,7 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(tui.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
 	}
 	return s.counted(ctx, id, nil, func() error {
-		if err := s.store.Create(ctx, thread); err != nil {
+		if err := s.log.Create(ctx, thread); err != nil {
 			return err
 		}
 		return s.books.wish(ctx, id, func(w *wishing) { *w = wishing{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona} })
@@ -111,7 +111,7 @@ func (s *server) appendWith(ctx context.Context, id ponder.ThreadID, before, lis
 	for i := range all {
 		all[i].ID = ponder.NewID("evt")
 	}
-	return s.store.Append(ctx, id, 0, all...)
+	return s.log.Append(ctx, id, 0, all...)
 }
 
 // Undercurrents are what conversations are told of the subconscious of owners. They are

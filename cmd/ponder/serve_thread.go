@@ -93,7 +93,7 @@ func (s *server) forkTalk(ctx context.Context, info ponder.Info, id ponder.Threa
 		at = info.Head
 	}
 	to := ponder.Thread{ID: id, Title: clip(oneLine(tui.Clean(f.Title)), maxTitle), Model: f.Model}
-	if err := ponder.Fork(ctx, s.store, info.ID, at, to, f.Wishes...); err != nil {
+	if err := ponder.Fork(ctx, s.log, info.ID, at, to, f.Wishes...); err != nil {
 		return noSuchEvent(err, at)
 	}
 	return s.wishAlike(ctx, info.ID, id, f.Model)
@@ -138,7 +138,7 @@ func (s *server) fork(ctx context.Context, a *app, info ponder.Info, id ponder.T
 		wishes = append(wishes, limitTo(seen.Usage.USD, most))
 	}
 	flags := forkFlags{paused: f.Paused, model: f.Model}
-	if err := ponder.Fork(ctx, s.store, info.ID, at, to, flags.begin(seen, wishes)...); err != nil {
+	if err := ponder.Fork(ctx, s.log, info.ID, at, to, flags.begin(seen, wishes)...); err != nil {
 		return noSuchEvent(err, at)
 	}
 	return s.wishAlike(ctx, info.ID, id, to.Model)
@@ -178,7 +178,7 @@ func (s *server) Remove(ctx context.Context, id ponder.ThreadID) error {
 			return err
 		}
 	}
-	if _, _, err := a.eraseThread(ctx, s.store, info); err != nil {
+	if _, _, err := a.eraseThread(ctx, s.store, info, s.log.Remove); err != nil {
 		return err
 	}
 	s.removeLog(id)

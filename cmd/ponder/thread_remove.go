@@ -92,7 +92,7 @@ func (a *app) confirm(list []ponder.Info) error {
 // eraseThread removes a thread and all that belongs to it, and returns how many items
 // were remembered of it and how many files were beside it. Those go first, for nobody
 // would find them without it.
-func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info) (forgotten, files int, err error) {
+func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info, remove func(context.Context, ponder.ThreadID) error) (forgotten, files int, err error) {
 	if err := cancelRuns(ctx, store, info); err != nil {
 		return 0, 0, err
 	}
@@ -102,12 +102,12 @@ func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.
 	if files, err = forgetFiles(ctx, store, info.ID); err != nil {
 		return forgotten, files, err
 	}
-	return forgotten, files, store.Remove(ctx, info.ID)
+	return forgotten, files, remove(ctx, info.ID)
 }
 
 // removeThread removes a thread, and says so.
 func (a *app) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
-	forgotten, files, err := a.eraseThread(ctx, store, info)
+	forgotten, files, err := a.eraseThread(ctx, store, info, store.Remove)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,10 @@ type Config struct {
 	// asked for each session that is shown, so it should be kept for a while.
 	Calibration func(ctx context.Context, owner string) session.Calibration
 
+	// Seen, if set, is told of each request that was answered: its route as a pattern, the
+	// status, and how long it took; zero for a stream.
+	Seen func(method, route string, status int, took time.Duration)
+
 	// More are handlers beside those of the API, by pattern, behind the same guard.
 	More map[string]http.Handler
 }
@@ -90,7 +94,7 @@ func settings(version string) huma.Config {
 // around lets in who may ask, and answers for handlers that fail.
 func (a *api) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun, seen := time.Now(), &status{ResponseWriter: w}
+		begun, seen, caller := time.Now(), &status{ResponseWriter: w}, access.Caller{}
 		id := ponder.NewID("req")
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -104,15 +108,23 @@ func (a *api) around(next http.Handler) http.Handler {
 					problem(seen, http.StatusInternalServerError, "something is wrong in the server: its log has more, by the id "+id)
 				}
 			}
-			a.Logger.Info("request", "id", id, "method", r.Method, "route", r.Pattern, "status", seen.code, "took", time.Since(begun).Round(time.Microsecond))
+			took := time.Since(begun)
+			a.Logger.Info("request", "id", id, "method", r.Method, "route", r.Pattern, "status", seen.code, "token", caller.Token, "took", took.Round(time.Microsecond))
+			if a.Seen != nil {
+				if strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+					took = 0
+				}
+				a.Seen(r.Method, r.Pattern, seen.code, took)
+			}
 		}()
-		caller, refused := a.Guard.Check(r)
-		if refused != nil {
+		var refused *access.Refusal
+		if caller, refused = a.Guard.Check(r); refused != nil {
 			refuse(seen, refused)
 			return
 		}
 		r.Body = http.MaxBytesReader(seen, r.Body, MaxBody)
-		next.ServeHTTP(seen, r.WithContext(access.With(r.Context(), caller)))
+		r = r.WithContext(access.With(r.Context(), caller)) // which is told its pattern
+		next.ServeHTTP(seen, r)
 	})
 }
 
