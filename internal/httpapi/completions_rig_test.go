@@ -35,6 +35,7 @@ type rig struct {
 	hub   *stream.Hub
 	mind  *ponder.Mind
 	place *placement.Placement
+	stop  func() // the server
 
 	mu     sync.Mutex
 	starts []Start
@@ -60,6 +61,7 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	}
 	r.mind, r.place = mind, placement.Memory(placement.Config{Store: store, Work: mind.Work})
 	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
 	r.desk = &desk{store, New(ctx, Config{Store: store, Hub: r.hub, Service: r, Logger: slog.New(slog.DiscardHandler), Guard: access.New(access.Config{Tokens: []access.Token{
 		{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
 		{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},

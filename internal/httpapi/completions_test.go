@@ -248,3 +248,67 @@ func TestTalkFails(t *testing.T) {
 		}
 	})
 }
+
+// A server that stops says so, and the answer is there when it comes back. Meanwhile there
+// are signs of life.
+func TestCompletionStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := thinker(func(*llm.Request) string { return "In the end." })
+		m.Latency.Mean = time.Minute
+		r := newRig(t, m)
+		body := `{"messages":[{"role":"user","content":"Why?"}]}`
+		go func() { time.Sleep(40 * time.Second); r.stop() }()
+		a := r.complete(t.Context(), "mine", "k", body)
+		if n := strings.Count(a.body, ": keep-alive"); n < 1 || !a.done || len(a.chunks) != 1 || !strings.Contains(a.chunks[0].Error, "the server stops") {
+			t.Errorf("%s", a.body)
+		}
+		time.Sleep(5 * time.Minute)
+		if got := r.stored(a.thread); got != "In the end." {
+			t.Errorf("stored %q", got)
+		}
+	})
+}
+
+// A conversation that is removed ends the stream.
+func TestCompletionRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := thinker(sea)
+		m.Latency.Mean = time.Minute
+		r := newRig(t, m)
+		go func() {
+			time.Sleep(10 * time.Second)
+			list, err := r.store.List(context.Background(), ponder.Filter{})
+			if err != nil || len(list) != 1 || r.store.Remove(context.Background(), list[0].ID) != nil {
+				t.Errorf("%v %v", list, err)
+			}
+		}()
+		a := r.complete(t.Context(), "mine", "k", `{"messages":[{"role":"user","content":"Why?"}]}`)
+		if !a.done || len(a.chunks) != 1 || !strings.Contains(a.chunks[0].Error, "removed") {
+			t.Errorf("%s", a.body)
+		}
+	})
+}
+
+// A turn that is stopped says so, after what there was of it.
+func TestTalkStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := thinker(sea)
+		m.Between.Mean = time.Second
+		r := newRig(t, m)
+		go func() {
+			time.Sleep(8 * time.Second)
+			list, err := r.store.List(context.Background(), ponder.Filter{})
+			if err != nil || len(list) != 1 {
+				t.Errorf("%v %v", list, err)
+				return
+			}
+			if _, err := r.store.Append(context.Background(), list[0].ID, 0, ponder.Event{Body: ponder.Steer{Do: ponder.Cancel, Content: "The sea"}}); err != nil {
+				t.Error(err)
+			}
+		}()
+		a := r.complete(t.Context(), "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`)
+		if types := strings.Join(a.types(), " "); types != "text error conversation-title" || !a.done || !strings.Contains(a.body, "cancelled") {
+			t.Errorf("%s", a.body)
+		}
+	})
+}
