@@ -90,6 +90,9 @@ func reportText(r minder.Report) string {
 	if r.Ran && r.Unaided {
 		text += "; by rules alone: what a day may cost is used up"
 	}
+	if r.Decided > 0 && !r.Ran {
+		text += fmt.Sprintf("; %s of before decided", counted(r.Decided, "escalation", "escalations"))
+	}
 	if r.Unsent > 0 {
 		text += fmt.Sprintf("; %s could not be sent, and will be tried again", counted(r.Unsent, "message", "messages"))
 	}
