@@ -34,6 +34,7 @@ func Aggregate(s State, in Input, now time.Time, rules Rules) Merged {
 	m.roles()
 	m.escalate()
 	m.fit()
+	m.state.Aside.Back = RolledBack{}
 	m.state.Aside.Tick = max(m.state.Aside.Tick, within(in.Tick, 0, maxNumber))
 	m.state = m.state.bounded()
 	return m.merged()

@@ -147,22 +147,3 @@ func (s *State) settle(t Settled, id string) {
 	drop(&s.Aside.Pending, func(p Pending) bool { return says(p.Summary) })
 	s.Aside.Settled = last(append(s.Aside.Settled, t), maxSettled)
 }
-
-// rollback returns the state of before a tick. What users and decisions were told since
-// stays so, and so does what roles have seen; what is on the mind fades from now on.
-func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
-	old, ok := ReadState(b.State)
-	if !ok {
-		return s
-	}
-	s = s.bounded()
-	a, now := &old.Aside, s.Aside
-	drop(&a.Pending, func(p Pending) bool {
-		return !slices.ContainsFunc(now.Pending, func(x Pending) bool { return x.Role == p.Role && x.Summary == p.Summary && x.At.Equal(p.At) })
-	})
-	a.Tick, a.Next, a.Raised = now.Tick, max(a.Next, now.Next), now.Raised
-	a.Read, a.Alerts, a.Settled, a.Undone = now.Read, now.Alerts, now.Settled, now.Undone
-	a.Wanted, a.Asked = now.Wanted, now.Asked
-	a.Decayed = plain(ev.Time)
-	return old
-}

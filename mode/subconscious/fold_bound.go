@@ -80,7 +80,7 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 		Tick: within(a.Tick, 0, maxNumber), Next: within(a.Next, 0, maxNumber),
 		Decayed: plain(a.Decayed), Raised: plain(a.Raised),
 		Read: make(map[string]int64), About: make(map[string]About), Journal: make(map[string][]string),
-		Exposure: a.Exposure.bounded(),
+		Exposure: a.Exposure.bounded(), Back: RolledBack{Tick: within(a.Back.Tick, 0, maxNumber), At: plain(a.Back.At)},
 	}
 	for _, name := range names(a.Read) {
 		out.Read[name] = max(0, a.Read[name])

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ponder"
 )
 
@@ -44,8 +46,17 @@ func TestRollback(t *testing.T) {
 	s = s.Apply(ponder.Event{Seq: 7, Body: ponder.Escalation{ID: "esc_9-1"}})
 	at := w.now.Add(24 * time.Hour)
 	got := s.Apply(ponder.Event{Time: at, Body: ponder.Resolved{As: "rolled_back", State: json.RawMessage(stored(t, old))}})
-	if stored(t, got.Mind) != stored(t, old.Mind) || stored(t, got.At(at).Mind) != stored(t, old.Mind) {
-		t.Errorf("%s\n%s", stored(t, got.At(at).Mind), stored(t, old.Mind))
+	if got.Aside.Back != (RolledBack{At: at}) {
+		t.Errorf("it says %+v", got.Aside.Back)
+	}
+	want, _ := ReadState(json.RawMessage(stored(t, old)))
+	for _, c := range categories {
+		for i := range *want.list(c) {
+			(*want.list(c))[i].Strength = 1 // a day has passed
+		}
+	}
+	if stored(t, got.Mind) != stored(t, want.Mind) || stored(t, got.At(at).Mind) != stored(t, want.Mind) {
+		t.Errorf("%s\n%s", stored(t, got.At(at).Mind), stored(t, want.Mind))
 	}
 	for what, pair := range map[string][2]any{
 		"alerts": {got.Aside.Alerts, s.Aside.Alerts}, "settled": {got.Aside.Settled, s.Aside.Settled}, "undecided": {got.Aside.Undone, s.Aside.Undone},
@@ -53,6 +64,44 @@ func TestRollback(t *testing.T) {
 	} {
 		if stored(t, pair[0]) != stored(t, pair[1]) {
 			t.Errorf("%s: %s, not %s", what, stored(t, pair[0]), stored(t, pair[1]))
+		}
+	}
+}
+
+// TestRollbackSettled sees that what was resolved or forgotten does not come back, unless
+// it had come up again since, and how strong is what does.
+func TestRollbackSettled(t *testing.T) {
+	s := Aggregate(NewState(), input(1, nil, found("watcher",
+		Finding{Summary: "The fridge is open.", Importance: 4}, Finding{Summary: "Anna waits for the lease.", Importance: 5})), noon, rules).State
+	old := json.RawMessage(stored(t, s))
+	back := func(s State, after time.Duration) State {
+		return s.Apply(ponder.Event{Time: noon.Add(after), Body: ponder.Resolved{Ref: "2", As: asRolledBack, State: old}})
+	}
+	for name, tt := range map[string]struct {
+		said  ponder.Resolved
+		at    time.Duration // when it was said
+		after time.Duration
+		want  []string
+	}{
+		"resolved":           {ponder.Resolved{Ref: "e2"}, time.Minute, 2 * time.Minute, []string{"Anna waits for the lease. 3"}},
+		"forgotten":          {ponder.Resolved{Ref: "e1", As: asForgotten}, time.Minute, 2 * time.Minute, []string{"The fridge is open. 3"}},
+		"in words":           {ponder.Resolved{Content: "the lease of Anna"}, time.Minute, 2 * time.Minute, []string{"The fridge is open. 3"}},
+		"before it came":     {ponder.Resolved{Content: "the fridge"}, -time.Minute, 2 * time.Minute, []string{"Anna waits for the lease. 3", "The fridge is open. 3"}},
+		"forgotten before":   {ponder.Resolved{Content: "fridge", As: asForgotten}, -time.Minute, 2 * time.Minute, []string{"Anna waits for the lease. 3"}},
+		"12 minutes ago":     {ponder.Resolved{Content: "x"}, time.Minute, 12 * time.Minute, []string{"Anna waits for the lease. 1", "The fridge is open. 1"}},
+		"6 minutes ago":      {ponder.Resolved{Content: "x"}, time.Minute, 6 * time.Minute, []string{"Anna waits for the lease. 2", "The fridge is open. 2"}},
+		"a very long time":   {ponder.Resolved{Content: "x"}, time.Minute, 90 * time.Hour, []string{"Anna waits for the lease. 1", "The fridge is open. 1"}},
+		"the clock set back": {ponder.Resolved{Content: "x"}, time.Minute, -time.Hour, []string{"Anna waits for the lease. 3", "The fridge is open. 3"}},
+	} {
+		got := back(s.Apply(ponder.Event{Time: noon.Add(tt.at), Body: tt.said}), tt.after)
+		if diff := cmp.Diff(tt.want, summaries(got.ActiveThreads)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if got.Aside.Back != (RolledBack{2, noon.Add(tt.after)}) || len(got.Aside.About) != len(tt.want) {
+			t.Errorf("%s: %+v, %+v", name, got.Aside.Back, got.Aside.About)
+		}
+		if now := Aggregate(got, input(3, nil), noon.Add(tt.after), rules).State; now.Aside.Back != (RolledBack{}) {
+			t.Errorf("%s: it still says %+v", name, now.Aside.Back)
 		}
 	}
 }

@@ -92,6 +92,8 @@ type Aside struct {
 
 	Wanted []Want  `json:"wanted,omitempty"` // of the last hour, the newest last, at most 8
 	Asked  []Asked `json:"asked,omitempty"`  // of the last day, at most 200
+
+	Back RolledBack `json:"rolled_back,omitzero"` // what was restored, until the next tick
 }
 
 // An About is what is known of an entry beside what is shown.
