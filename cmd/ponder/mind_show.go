@@ -68,7 +68,10 @@ func (a *app) mindObject(s subconscious.State) error {
 
 // mindHead says when it looked last, and what that has cost.
 func mindHead(m *mindLog, now time.Time) string {
-	if m.Last.IsZero() {
+	switch {
+	case m.Last.IsZero() && m.Open:
+		return "no tick yet, the first is at work\n\n"
+	case m.Last.IsZero():
 		return "no tick yet\n\n"
 	}
 	text := fmt.Sprintf("tick %d, %s", m.Aside.Tick, ago(m.Last, now))
