@@ -1,0 +1,316 @@
+package sensor
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder/words"
+)
+
+// Bounds of dates.
+const (
+	maxDated  = 8000 // bytes of a text that are read
+	mostDates = 50   // in a sentence
+	endOfWork = 18   // hour at which a day ends for what names no time
+	endOfEve  = 22   // and an evening
+	tooFar    = 366 * 24 * time.Hour
+	lately    = 300 * 24 * time.Hour // a day without a year that comes again so late is one that is past
+)
+
+// Due returns the first time to come by which something is to be done, as an English or
+// German text says: a date, a day of the week or a time of today behind a word such as by,
+// until, due or bis, or tomorrow and the like behind any. It goes by the clock and in the
+// zone of now. What names no time is due at 18:00, tonight at 22:00. Nothing is due in
+// the past, or in more than a year.
+func Due(text string, now time.Time) (at time.Time, ok bool) {
+	text = strings.ToValidUTF8(text[:min(len(text), maxDated)], "\uFFFD")
+	for _, s := range dated(text) {
+		list := datesIn(s)
+		for _, loc := range list {
+			f := found{sentence: s, loc: loc, now: now}
+			clock := f.group("clock") != ""
+			t, is := f.due()
+			if is && (!ok || t.Before(at)) && !(clock && hasDay(list)) {
+				at, ok = t, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// dated splits a text into sentences, and leaves dates and short forms whole.
+func dated(text string) (list []string) {
+	start := 0
+	for i := range len(text) {
+		end := text[i] == '\n' || text[i] == ';'
+		if next := text[i+1:]; strings.HasPrefix(next, " ") || strings.HasPrefix(next, "\n") {
+			end = end || text[i] == '!' || text[i] == '?' || text[i] == '.' && !shortForm.MatchString(text[max(start, i-6):i])
+		}
+		if end {
+			list, start = append(list, text[start:i+1]), i+1
+		}
+	}
+	return append(list, text[start:])
+}
+
+// shortForm matches what a point stands behind that ends no sentence.
+var shortForm = regexp.MustCompile(`(?i)(?:\d|\b(?:jan|feb|mar|mär|apr|jun|jul|aug|sept?|okt|oct|nov|de[cz]|mo|di|mi|do|fr|sa|so|mon|tue|wed|thu|fri|sat|sun|no|nr|[ap]|[ap]\.m))$`)
+
+const (
+	monthNames = `jan(?:uary|uar|\.)?|jänner|feb(?:ruary|ruar|\.)?|mar(?:ch|\.)?|märz|maerz|apr(?:il|\.)?|may|mai|june?|juni|july?|juli|aug(?:ust|\.)?|sept?(?:ember|\.)?|o[ck]t(?:ober|\.)?|nov(?:ember|\.)?|de[cz](?:ember|\.)?`
+	dayNames   = `(?:mon|tues|wednes|thurs|fri|satur|sun)day|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag`
+	clockNames = `\d{1,2}:\d\d|\d{1,2} ?[ap]\.?m\b\.?|\d{1,2}(?:[.:]\d\d)? uhr|noon|midnight|mittags?|mitternacht`
+)
+
+// datePattern has a group for each way to write a date.
+var datePattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:` +
+	`(?P<iso>\d{4}-\d\d-\d\d)` +
+	`|(?P<day>\d{1,2})(?:st|nd|rd|th|\.)? ?(?:of )?(?P<month>` + monthNames + `)(?:,? (?P<year>\d{4}))?` +
+	`|(?P<usmonth>` + monthNames + `) (?P<usday>\d{1,2})(?:st|nd|rd|th)?(?:,? (?P<usyear>\d{4}))?` +
+	`|(?P<point>\d{1,2}\. ?\d{1,2}\.(?: ?\d{4}|\d\d)?)` +
+	`|(?P<slash>\d{1,2}/\d{1,2}(?:/\d{4}|/\d\d)?)` +
+	`|(?P<weekday>` + dayNames + `)` +
+	`|(?P<relative>day after tomorrow|tomorrow|tonight|today|heute abend|heute|übermorgen|uebermorgen|morgen|end of (?:the )?(?:day|week|month)|ende der woche|ende des monats)` +
+	`|(?P<in>in|within|binnen|innerhalb von) (?P<count>\d{1,3}) (?P<unit>hours?|days?|weeks?|stunden?|tage?n?|wochen?)` +
+	`|(?P<clock>` + clockNames + `)` +
+	`)(?:$|[^\pL\pN/-])`)
+
+// datesIn returns where dates are in a sentence, as the pattern matches them.
+func datesIn(s string) (list [][]int) {
+	for start := 0; len(list) < mostDates; {
+		loc := datePattern.FindStringSubmatchIndex(s[start:])
+		if loc == nil {
+			break
+		}
+		for i := range loc {
+			if loc[i] >= 0 {
+				loc[i] += start
+			}
+		}
+		list = append(list, loc)
+		_, start = found{loc: loc}.span()
+	}
+	return list
+}
+
+// hasDay reports whether one of some dates is more than a time of the day.
+func hasDay(list [][]int) bool {
+	return slices.ContainsFunc(list, func(loc []int) bool { return loc[2*datePattern.SubexpIndex("clock")] < 0 })
+}
+
+// found is a date that was found in a sentence.
+type found struct {
+	sentence string
+	loc      []int
+	now      time.Time
+}
+
+// group returns what a group of the pattern matched.
+func (f found) group(name string) string {
+	i := 2 * datePattern.SubexpIndex(name)
+	if f.loc[i] < 0 {
+		return ""
+	}
+	return strings.ToLower(f.sentence[f.loc[i]:f.loc[i+1]])
+}
+
+// due returns when something is due by the date, if something is.
+func (f found) due() (time.Time, bool) {
+	day, exact, ok := f.day()
+	if !ok || !f.meant() {
+		return time.Time{}, false
+	}
+	at := day
+	if !exact {
+		at = f.at(day)
+		if end := midnight(day).AddDate(0, 0, 1).Add(-time.Minute); !at.After(f.now) && f.hour() == "" {
+			at = end
+		}
+	}
+	return at, at.After(f.now) && at.Sub(f.now) <= tooFar
+}
+
+// at returns the time of a day that the sentence names, or else its end.
+func (f found) at(day time.Time) time.Time {
+	hour, minute := endOfWork, 0
+	if r := f.group("relative"); r == "tonight" || r == "heute abend" {
+		hour = endOfEve
+	}
+	if s := f.hour(); s != "" {
+		hour, minute = clockOf(s)
+	}
+	y, m, d := day.Date()
+	return time.Date(y, m, d, hour, minute, 0, 0, day.Location())
+}
+
+// hour returns how the sentence writes a time of day, if it does.
+func (f found) hour() string {
+	if s := f.group("clock"); s != "" {
+		return s
+	}
+	if m := clockPattern.FindStringSubmatch(f.sentence); m != nil {
+		return strings.ToLower(m[1])
+	}
+	return ""
+}
+
+var clockPattern = regexp.MustCompile(`(?i)(?:^|[^\pL\pN:.])(` + clockNames + `)(?:$|[^\pL\pN])`)
+
+// clockOf reads a time of day.
+func clockOf(s string) (hour, minute int) {
+	switch {
+	case s == "noon" || strings.HasPrefix(s, "mittag"):
+		return 12, 0
+	case s == "midnight" || s == "mitternacht":
+		return 23, 59
+	}
+	digits := strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	hour = number(digits[0])
+	if len(digits) > 1 {
+		minute = number(digits[1])
+	}
+	switch pm := strings.Contains(s, "p"); {
+	case pm && hour < 12:
+		hour += 12
+	case !pm && strings.Contains(s, "a") && hour == 12:
+		hour = 0
+	}
+	return min(hour, 23), min(minute, 59)
+}
+
+// day returns the day that is named, or the time where that is said exactly.
+func (f found) day() (day time.Time, exact, ok bool) {
+	today := midnight(f.now)
+	switch {
+	case f.group("iso") != "":
+		day, err := time.ParseInLocation(time.DateOnly, f.group("iso"), f.now.Location())
+		return day, false, err == nil
+	case f.group("day") != "":
+		day, ok = f.date(f.group("year"), monthOf(f.group("month")), number(f.group("day")))
+	case f.group("usday") != "":
+		day, ok = f.date(f.group("usyear"), monthOf(f.group("usmonth")), number(f.group("usday")))
+	case f.group("point") != "":
+		p := numbers(f.group("point"))
+		day, ok = f.date(p[2], number(p[1]), number(p[0]))
+	case f.group("slash") != "":
+		p := numbers(f.group("slash"))
+		d, m := number(p[0]), number(p[1])
+		if m > 12 {
+			d, m = m, d
+		}
+		day, ok = f.date(p[2], m, d)
+		ok = ok && (d > 12 || d == m) // else nobody knows which is which
+	case f.group("weekday") != "":
+		left := (int(weekdayOf(f.group("weekday")))-int(today.Weekday())+6)%7 + 1
+		return today.AddDate(0, 0, left), false, true
+	case f.group("relative") != "":
+		return f.relative(today), false, true
+	case f.group("in") != "":
+		return f.after(number(f.group("count")))
+	default:
+		return today, false, true
+	}
+	return day, false, ok
+}
+
+// date returns a day of a year, or of the next time that there is one.
+func (f found) date(year string, month, day int) (time.Time, bool) {
+	y := f.now.Year()
+	if year != "" {
+		if y = number(year); y < 100 {
+			y += 2000
+		}
+	}
+	t := time.Date(y, time.Month(month), day, 0, 0, 0, 0, f.now.Location())
+	if year == "" && t.Before(midnight(f.now)) {
+		t = time.Date(y+1, time.Month(month), day, 0, 0, 0, 0, f.now.Location())
+		if t.Sub(f.now) > lately {
+			return t, false
+		}
+	}
+	return t, month >= 1 && month <= 12 && t.Day() == day
+}
+
+// relative returns the day that a word names.
+func (f found) relative(today time.Time) time.Time {
+	switch r := f.group("relative"); {
+	case strings.HasPrefix(r, "day after"), strings.HasSuffix(r, "bermorgen"):
+		return today.AddDate(0, 0, 2)
+	case r == "tomorrow" || r == "morgen":
+		return today.AddDate(0, 0, 1)
+	case strings.HasSuffix(r, "week"), strings.HasSuffix(r, "woche"):
+		return today.AddDate(0, 0, (int(time.Friday)-int(today.Weekday())+7)%7)
+	case strings.HasSuffix(r, "month"), strings.HasSuffix(r, "monats"):
+		return time.Date(today.Year(), today.Month()+1, 0, 0, 0, 0, 0, today.Location())
+	}
+	return today
+}
+
+// after returns the time after so many hours, or the day after so many days or weeks.
+func (f found) after(n int) (day time.Time, exact, ok bool) {
+	switch unit := f.group("unit"); {
+	case strings.HasPrefix(unit, "hour"), strings.HasPrefix(unit, "stunde"):
+		return f.now.Add(time.Duration(n) * time.Hour), true, true
+	case strings.HasPrefix(unit, "w"):
+		n *= 7
+	}
+	return midnight(f.now).AddDate(0, 0, n), false, true
+}
+
+func midnight(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+}
+
+// number reads a short number.
+func number(s string) int {
+	n, _ := strconv.Atoi(s) // it is one
+	return n
+}
+
+// numbers returns the three numbers of a date; the last may be missing.
+func numbers(s string) [3]string {
+	var out [3]string
+	copy(out[:], strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }))
+	return out
+}
+
+// monthOf returns the number of a month's name.
+func monthOf(name string) int {
+	name = words.Fold(strings.TrimSuffix(name, "."))
+	switch {
+	case name == "mai":
+		return 5
+	case strings.HasPrefix(name, "mae"):
+		return 3
+	case strings.HasPrefix(name, "ja"):
+		return 1
+	}
+	return 1 + slices.Index([]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"},
+		strings.NewReplacer("okt", "oct", "dez", "dec").Replace(name[:3]))
+}
+
+// weekdayOf returns the day of the week of a name.
+func weekdayOf(name string) time.Weekday {
+	switch name[:3] {
+	case "mon":
+		return time.Monday
+	case "tue", "die":
+		return time.Tuesday
+	case "wed", "mit":
+		return time.Wednesday
+	case "thu", "don":
+		return time.Thursday
+	case "fri", "fre":
+		return time.Friday
+	case "sat", "sam":
+		return time.Saturday
+	}
+	if name == "sonnabend" {
+		return time.Saturday
+	}
+	return time.Sunday
+}

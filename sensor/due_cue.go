@@ -1,0 +1,102 @@
+package sensor
+
+import (
+	"slices"
+	"strings"
+
+	"ponder/words"
+)
+
+// Words, folded, that make a deadline of a date.
+var (
+	before = strings.Fields("by until till before bis latest spatestens spaetestens than") // right before it
+	around = strings.Fields("due deadline deadlines expires expire submit overdue frist stichtag abgabe abgabetermin abgabefrist " +
+		"fallig faellig ablauft einzureichen einreichen closes reminder") // some words before it, or few behind
+	filling = strings.Fields("the next this coming end of on at zum zur am um der dem den kommenden nachsten naechsten ende noon midnight uhr pm late early") // between
+	morning = strings.Fields("guten gute guter jeden heute gestern am der den dieser diesem good every eines since seit")                                     // before "morgen"
+	waiting = strings.Fields("was were ago last letzten letzter letzte war waren since seit")                                                                 // say that it is past
+)
+
+// Numbers of words that may be between a date and what makes a deadline of it.
+const (
+	mostBefore = 9
+	mostBehind = 5
+)
+
+// folded returns the words of a text, folded.
+func folded(s string) (list []string) {
+	words.Tokens(s, func(t words.Token) { list = append(list, words.Fold(s[t.Start:t.End])) })
+	return list
+}
+
+// meant reports whether the sentence makes a deadline of the date.
+func (f found) meant() bool {
+	from, to := f.span()
+	ahead, behind := folded(f.sentence[:from]), folded(f.sentence[to:])
+	relative := f.group("relative")
+	if relative == "morgen" && f.isMorning(from, ahead) {
+		return false
+	}
+	near := ahead[max(0, len(ahead)-mostBefore):]
+	if slices.ContainsFunc(near[max(0, len(near)-3):], func(w string) bool { return slices.Contains(waiting, w) }) {
+		return false
+	}
+	if slices.ContainsFunc(append(slices.Clone(near), behind[:min(len(behind), mostBehind)]...), func(w string) bool { return slices.Contains(around, w) }) {
+		return f.group("clock") == "" || follows(near)
+	}
+	if follows(near) {
+		return true
+	}
+	switch relative {
+	case "tomorrow", "morgen", "day after tomorrow", "übermorgen", "uebermorgen", "tonight", "heute abend":
+		return !strings.HasSuffix(strings.TrimRight(f.sentence, " \"'”’)"), "?")
+	}
+	return false
+}
+
+// span returns where the date is in its sentence.
+func (f found) span() (from, to int) {
+	from, to = -1, f.loc[0]
+	for i := 2; i < len(f.loc); i += 2 {
+		if f.loc[i] >= 0 {
+			if from < 0 {
+				from = f.loc[i]
+			}
+			to = max(to, f.loc[i+1])
+		}
+	}
+	return from, to
+}
+
+// follows reports whether a date follows a word that makes a deadline of it, with nothing
+// in between but days, times and words that say little.
+func follows(ahead []string) bool {
+	for _, w := range slices.Backward(ahead) {
+		switch {
+		case slices.Contains(before, w):
+			return true
+		case slices.Contains(filling, w), w == "", w[0] >= '0' && w[0] <= '9', weekdays[w]:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// weekdays has the names of days, folded.
+var weekdays = func() map[string]bool {
+	set := make(map[string]bool)
+	for _, w := range strings.Fields("monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag") {
+		set[w] = true
+	}
+	return set
+}()
+
+// isMorning reports whether "morgen" is the morning, and not the next day: a noun within
+// a sentence, or behind a word that says so.
+func (f found) isMorning(from int, ahead []string) bool {
+	if len(ahead) == 0 {
+		return false
+	}
+	return f.sentence[from] == 'M' || slices.Contains(morning, ahead[len(ahead)-1])
+}
