@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ponder/words"
 )
 
 // Bounds of dates.
@@ -280,7 +278,7 @@ func numbers(s string) [3]string {
 
 // monthOf returns the number of a month's name.
 func monthOf(name string) int {
-	name = words.Fold(strings.TrimSuffix(name, "."))
+	name = unmarked.Replace(strings.TrimSuffix(name, "."))
 	switch {
 	case name == "mai":
 		return 5

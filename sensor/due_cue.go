@@ -3,8 +3,7 @@ package sensor
 import (
 	"slices"
 	"strings"
-
-	"ponder/words"
+	"unicode"
 )
 
 // Words, folded, that make a deadline of a date.
@@ -23,10 +22,12 @@ const (
 	mostBehind = 5
 )
 
-// folded returns the words of a text, folded.
-func folded(s string) (list []string) {
-	words.Tokens(s, func(t words.Token) { list = append(list, words.Fold(s[t.Start:t.End])) })
-	return list
+// unmarked takes the signs off the letters of German.
+var unmarked = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "ß", "ss")
+
+// folded returns the words of a text in lower letters without signs.
+func folded(s string) []string {
+	return strings.FieldsFunc(unmarked.Replace(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // meant reports whether the sentence makes a deadline of the date.
@@ -75,7 +76,7 @@ func follows(ahead []string) bool {
 		switch {
 		case slices.Contains(before, w):
 			return true
-		case slices.Contains(filling, w), w == "", w[0] >= '0' && w[0] <= '9', weekdays[w]:
+		case slices.Contains(filling, w), w[0] >= '0' && w[0] <= '9', weekdays[w]:
 		default:
 			return false
 		}
