@@ -15,8 +15,12 @@ const (
 	maxContext = 16 << 10 // bytes that research is told
 	maxBefore  = 64 << 10 // bytes that a conversation is told
 	readBefore = 4000     // newest events of a conversation that are looked at
+	mostBefore = 400      // newest messages of a client that are
 	maxTitle   = 80       // letters of a title, until there is a better one
 )
+
+// beforeName is the name of what is put beside a conversation of what was said elsewhere.
+const beforeName = "what was said before"
 
 // transcript returns what was said, the newest most bytes of it.
 func transcript(list []said, most int) string {
@@ -65,7 +69,7 @@ func tail(text string, most int) string {
 // conversation has not heard: of another conversation, or of research that the caller had
 // done in between.
 func (a *api) recallBefore(ctx context.Context, info ponder.Info, key string, list []said) error {
-	if len(list) == 0 {
+	if list = list[max(0, len(list)-mostBefore):]; len(list) == 0 {
 		return nil
 	}
 	heard, err := a.heard(ctx, info, key)
@@ -87,7 +91,7 @@ func (a *api) recallBefore(ctx context.Context, info ponder.Info, key string, li
 		return nil
 	}
 	_, err = a.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key, Body: ponder.AttachmentAdded{
-		Name: "what was said before", Media: "text/plain", Content: text, Bytes: int64(len(text)),
+		Name: beforeName, Media: "text/plain", Content: text, Bytes: int64(len(text)),
 	}})
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil
@@ -137,7 +141,9 @@ func (a *api) heard(ctx context.Context, info ponder.Info, key string) (*hearing
 			answer.WriteString(bare(b.Content))
 			h.texts[bare(b.Content)], h.texts[answer.String()] = true, true
 		case ponder.AttachmentAdded:
-			h.files = append(h.files, bare(b.Content))
+			if b.Name == beforeName {
+				h.files = append(h.files, bare(b.Content))
+			}
 		}
 	}
 	return h, nil

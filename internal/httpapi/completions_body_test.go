@@ -181,3 +181,16 @@ func (refusing) Begin(context.Context, string, ponder.ThreadID, Start) error {
 func (refusing) Open(context.Context, string, ponder.ThreadID, Conversation) error {
 	return fmt.Errorf("open: %w", ErrNotReady)
 }
+
+func TestTranscript(t *testing.T) {
+	list := []said{{role: "system", text: "Be short."}, {role: "user", text: " Why? "}, {role: "assistant", text: ""}, {role: "tool", text: "é" + strings.Repeat("x", 50)}}
+	if got, want := transcript(list, 1000), "system: Be short.\n\nuser: Why?\n\nother: é"+strings.Repeat("x", 50); got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	for most := range 80 {
+		got := transcript(list, most)
+		if len(got) > most+len("other: … ") || strings.ToValidUTF8(got, "") != got {
+			t.Errorf("of %d bytes: %d, %q", most, len(got), got)
+		}
+	}
+}
