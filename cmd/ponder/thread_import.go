@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/internal/place"
 	"ponder/mode/chat"
+	"ponder/mode/subconscious"
 	"ponder/mode/title"
 	"ponder/store/sqlite"
 	"ponder/transcript"
@@ -106,13 +107,19 @@ func (a *app) arrival(file string, anew bool) (*arrival, error) {
 	case err != nil:
 		return nil, usagef("%s: %w: nothing is imported", nameOf(file), err)
 	}
-	if tr.Thread.ID == "" || anew {
+	if tr.Thread.ID == "" || anew || a.wouldBeTheMind(tr.Thread) {
 		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
 	}
 	tr.Thread.Owner = a.who()
 	read := len(tr.Events) - tr.Filled
 	tr.Events = append(tr.Events, resting(tr)...)
 	return &arrival{file: file, Transcript: tr, read: read}, nil
+}
+
+// wouldBeTheMind reports whether a thread of a file would be taken for the subconscious,
+// which believes what its thread says: such a thread comes in as another, to look at.
+func (a *app) wouldBeTheMind(t ponder.Thread) bool {
+	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.who())
 }
 
 func nameOf(file string) string {
