@@ -106,7 +106,7 @@ func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID
 	if f.Paused {
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}
-	if err := ponder.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), ponder.Thread{ID: id, Owner: owner, Title: f.Title}, inputs...); err != nil {
+	if err := ponder.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), ponder.Thread{ID: id, Owner: owner, Title: f.Title}, inputs...); err != nil || f.Paused {
 		return err
 	}
 	return h.place.Start(ctx, id)

@@ -102,6 +102,13 @@ func (a *api) forked(ctx context.Context, id ponder.ThreadID, message string) (*
 	if err != nil {
 		return nil, a.failed(err)
 	}
+	if len(sent) > 0 { // also one that is paused says what it does about them
+		info, err := a.owned(ctx, string(id), ponder.KindSession)
+		if err != nil {
+			return nil, err
+		}
+		a.obey(ctx, info)
+	}
 	out, err := a.outcomes(ctx, id, sent, obeyTime)
 	if err == nil && len(sent) == 0 {
 		out.Body.Message = message
