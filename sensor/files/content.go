@@ -149,6 +149,9 @@ func secret(path string) bool {
 	return strings.HasPrefix(name, "id_") || strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "credential")
 }
 
+// between is what is told between lines.
+const between = " / "
+
 // says returns what is told of the content of a file: lines that are new in it, or how
 // it begins. Before is nil of a new file.
 func says(f file, content []byte, before *record) string {
@@ -162,7 +165,7 @@ func says(f file, content []byte, before *record) string {
 	if len(lines) == 0 {
 		return "(lines were taken out)"
 	}
-	return strings.Join(lines, " / ")
+	return strings.Join(lines, between)
 }
 
 // fresh returns the first lines of a text that it did not have before.

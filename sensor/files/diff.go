@@ -182,7 +182,12 @@ func (d *diff) observe() []ponder.Observation {
 	for _, c := range d.changes {
 		name := sensor.Line(d.short(c.path), 200)
 		text := map[string]string{stateNew: "New file " + name + ": ", stateChanged: "The file " + name + " changed: ", stateGone: "The file " + name + " is gone."}[c.state]
+		var due time.Time
+		if c.state != stateGone {
+			due, _ = sensor.Due(strings.ReplaceAll(c.text, between, "\n"), d.now.Local())
+		}
 		seen = append(seen, ponder.Observation{
+			Due:     due,
 			Content: sensor.Line(text+c.text, sensor.MaxText), Subject: sensor.Subject(c.path),
 			State: c.state + " " + c.id(), Source: sensor.Line(c.path, 500), Untrusted: !d.Trusted,
 		})

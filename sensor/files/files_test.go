@@ -98,6 +98,28 @@ func (tr *tree) expect(want ...string) {
 	}
 }
 
+// A file that names a deadline is due then.
+func TestDeadline(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.expect()
+	tr.write("thesis.md", "# Thesis\nDeadline: 24 November 2026 hand in the thesis\n")
+	tr.write("rent.txt", "Pay the rent by 5 March")
+	tr.write("past.txt", "Born on 5 March 1990")
+	due := map[string]string{}
+	for _, o := range tr.look() {
+		due[filepath.Base(o.Subject)] = o.Due.Format(time.DateOnly)
+	}
+	for name, want := range map[string]string{"thesis.md": "2026-11-24", "rent.txt": "2026-03-05", "past.txt": "0001-01-01"} {
+		if due[name] != want {
+			t.Errorf("%s is due %s, want %s", name, due[name], want)
+		}
+	}
+	tr.remove("rent.txt")
+	if seen := tr.look(); len(seen) != 1 || !seen[0].Due.IsZero() {
+		t.Errorf("seen %+v", seen)
+	}
+}
+
 func TestChanges(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.write("notes/a.md", "# Title\nfirst\nsecond\nthird\n")

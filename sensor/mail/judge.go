@@ -39,7 +39,7 @@ func (j judge) level(l *letter, flagged bool) int {
 		return levelBulk
 	case slices.Contains(j.own, from):
 		return levelNone
-	case l.urgent:
+	case l.urgent, saysUrgent(l.subject), saysUrgent(beginning(l.text)):
 		return levelImportant
 	case j.direct(l) && (question.MatchString(l.text+"\n"+l.subject) || deadline.MatchString(l.text+"\n"+l.subject)):
 		return levelAsked
@@ -56,7 +56,36 @@ func (j judge) direct(l *letter) bool {
 	return slices.ContainsFunc(l.to, func(to string) bool { return slices.Contains(j.own, to) })
 }
 
+// urgentLines is how many lines of a message are read for whether it says it is urgent.
+const urgentLines = 3
+
+// beginning returns the first lines of a text that are not empty.
+func beginning(text string) string {
+	var list []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+		if len(list) == urgentLines {
+			break
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// saysUrgent reports whether a text says that it is urgent, and not that it is not.
+func saysUrgent(text string) bool {
+	for _, at := range urgent.FindAllStringIndex(text, -1) {
+		if !denial.MatchString(text[:at[0]]) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
+	urgent   = regexp.MustCompile(`(?i)\b(?:urgent(?:ly)?|asap|as soon as possible|dringend(?:e[mnrs]?)?|eilt|eilig)\b`)
+	denial   = regexp.MustCompile(`(?i)(?:\b(?:not|nothing|no|non|less|never|nicht|nichts|kein\w*|weniger|nie)|n['’]t)[\s-]+(?:\pL+\s+)?$`)
 	question = regexp.MustCompile(`(?m)\pL["'’)\]]* ?[?？](?:[\s"'’)\]]|$)`)
 	deadline = regexp.MustCompile(`(?i)\b(?:deadline|due (?:by|on|date|today|tomorrow)|overdue|asap|as soon as possible|no later than|at the latest|expires? (?:on|in|today|tomorrow)|` +
 		`(?:by|until|before) (?:\w+ )?(?:today|tonight|tomorrow|noon|monday|tuesday|wednesday|thursday|friday|saturday|sunday|end of (?:day|week|month)|eod|the end of|next week|january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th|[:.]\d\d| ?[ap]m)\b|\d{4}-\d\d-\d\d)|` +

@@ -65,6 +65,16 @@ func (l *letter) says() string {
 	return sensor.Line(says, sensor.MaxText)
 }
 
+// deadline returns when the invitation in a message begins, or else by when it says that
+// something is to be done; what was sent to many names none.
+func (l *letter) deadline(sent time.Time) time.Time {
+	if !l.due.IsZero() || l.bulk || sent.IsZero() {
+		return l.due
+	}
+	at, _ := sensor.Due(l.subject+"\n"+l.text, sent.Local())
+	return at
+}
+
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
 // read takes a message apart, as far as it can be.

@@ -84,11 +84,36 @@ func TestLevel(t *testing.T) {
 		{"list", "From: a@b.c\nTo: ann@example.org\nList-Unsubscribe: <mailto:x@y>", "Deadline tomorrow?", 1},
 		{"automatic", "From: a@b.c\nTo: ann@example.org\nAuto-Submitted: auto-replied", "Who is it?", 1},
 		{"not automatic", "From: a@b.c\nTo: ann@example.org\nAuto-Submitted: no", "Who is it?", 5},
+		{"urgent in the subject", "From: a@b.c\nTo: x@y.z\nSubject: URGENT: the roof", "Come.", 6},
+		{"urgent in the first lines", "From: a@b.c\nTo: ann@example.org", "Hi,\n\nthis is urgent. Please call asap.", 6},
+		{"urgent in German", "From: a@b.c\nTo: ann@example.org", "Es ist dringend!", 6},
+		{"not urgent", "From: a@b.c\nTo: ann@example.org", "This is not urgent.\nNicht so dringend.", 0},
+		{"urgent far below", "From: a@b.c\nTo: ann@example.org", "One.\nTwo.\nThree.\nAn urgent matter.", 0},
+		{"urgent to many", "From: a@b.c\nTo: ann@example.org\nList-Id: <x>\nSubject: Urgent: buy", "asap", 1},
+		{"insurgents", "From: a@b.c\nTo: ann@example.org", "Insurgents.", 0},
 		{"one's own", "From: ann@example.org\nTo: ann@example.org", "Is it?", 0},
 	}
 	for _, tt := range tests {
 		if _, got := observed(t, tt.head+"\nSubject: s\n\n"+tt.text+"\n"); got != tt.want {
 			t.Errorf("%s: level %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A message says by when something is to be done, from the day on which it came.
+func TestDeadline(t *testing.T) {
+	sent := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
+	for message, want := range map[string]string{
+		"Subject: Roof\n\nWe need the signed roof quote by 24 November.\n":  "2026-11-24",
+		"Subject: Abgabe bis morgen\n\nHallo.\n":                            "2026-11-21",
+		"Subject: s\n\nYes.\n\n> by 24 November\n":                          "0001-01-01",
+		"Subject: s\nList-Id: <x>\n\nThe offer ends: due by 24 November.\n": "0001-01-01",
+		"Subject: s\n\nWe met on 24 November.\n":                            "0001-01-01",
+	} {
+		head, body := split([]byte("From: a@b.c\n" + message))
+		l := read(raw{head: head, body: body})
+		if got := l.deadline(sent).Format(time.DateOnly); got != want {
+			t.Errorf("%q is due %s, want %s", message, got, want)
 		}
 	}
 }

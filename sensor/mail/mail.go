@@ -133,6 +133,9 @@ func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage
 	var told []ponder.Observation
 	for _, r := range found {
 		if o, ok := m.observe(&c, r); ok {
+			if !o.Due.After(now) {
+				o.Due = time.Time{}
+			}
 			told = append(told, o)
 		}
 	}
@@ -163,7 +166,7 @@ func (m *mailbox) observe(c *cursor, r raw) (ponder.Observation, bool) {
 	c.Told = append(c.Told, subject+self)
 	return ponder.Observation{
 		Content: l.says(), Subject: sensor.Subject(name), State: "new", Level: m.judge.level(l, r.flagged),
-		Due: l.due, Source: sensor.Line(source, sensor.MaxText), Untrusted: true,
+		Due: l.deadline(r.date), Source: sensor.Line(source, sensor.MaxText), Untrusted: true,
 	}, true
 }
 
