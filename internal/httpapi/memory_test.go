@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"ponder"
 )
@@ -315,4 +318,28 @@ func last(t *testing.T, d *desk) (ev ponder.Event) {
 		ev = e
 	}
 	return ev
+}
+
+// The events of the subconscious go on behind the last one that was seen.
+func TestMindStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := serve(t, &wise{})
+		makeMind(t, d)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r := httptest.NewRequestWithContext(ctx, "GET", "http://127.0.0.1/api/mind/events", nil)
+		r.Header.Set("Authorization", "Bearer look")
+		r.Header.Set("Accept", "text/event-stream")
+		r.Header.Set("Last-Event-ID", "1")
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			if _, err := d.store.Append(ctx, "thr_mind_local", 0, ponder.Event{Body: ponder.Observation{Content: "toner", Sensor: "system"}}); err != nil {
+				t.Error(err)
+			}
+		}()
+		code, body := d.send(r)
+		if code != http.StatusOK || strings.Contains(body, "id: 1\n") || !strings.Contains(body, "id: 4\n") || !strings.Contains(body, "toner") || strings.Contains(body, canary) {
+			t.Errorf("%d %s", code, body)
+		}
+	})
 }
