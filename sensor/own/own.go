@@ -1,6 +1,7 @@
 // Package own is the sensor of Ponder's own threads and memories: what its user said in
-// conversations that promises or asks something, questions that stayed without an answer
-// for a day, what sessions and research that ended have come to, runs that failed or
+// conversations that promises something, asks for something in the future or names a date;
+// if there was such a thing of late, what the user said was done; questions that stayed
+// without an answer for a day, what sessions and research that ended have come to, runs that failed or
 // were paused and left alone for a day, and what was remembered.
 //
 // It reads neither the threads of the subconscious, nor what was put from there into
@@ -12,7 +13,8 @@
 // was read; of others, that they have not changed since. So a thread is read only when it
 // has grown, and from there on.
 //
-// Subjects are "message:ID/SEQ", "run:ID/SEQ" and "memory:ID"; states are said,
+// Each sentence of a message is told for itself; those after the first have a subject that
+// ends in "#2" and so on. Subjects are "message:ID/SEQ", "run:ID/SEQ" and "memory:ID"; states are said,
 // unanswered, answered, completed, failed, paused and new.
 package own
 
@@ -62,6 +64,7 @@ const (
 	forgotten  = 14 * 24 * time.Hour
 	maxThreads = 200
 	maxEvents  = 20_000 // that a look reads
+	maxParts   = 6      // of a message that are told each for itself
 	maxInsight = 3      // of a session that are told, and questions
 )
 
@@ -86,6 +89,8 @@ type cursor struct {
 	Upto    time.Time                `json:"upto,omitzero"` // threads that have changed since were not read
 	Threads map[ponder.ThreadID]mark `json:"threads,omitempty"`
 	Memory  string                   `json:"memory,omitempty"` // the newest that was told
+
+	Promised int64 `json:"promised,omitempty"` // when the user last said something that was told, in seconds
 }
 
 // format is the Format of cursors.
@@ -186,7 +191,7 @@ func (l *look) thread(info ponder.Info, m *mark, known bool) (whole bool, err er
 		l.since = l.cursor.Upto.Add(time.Nanosecond)
 	}
 	if info.Updated.Before(l.since) {
-		m.Head = info.Head // what is there is old
+		m.Head, m.Tainted = info.Head, true // what is there is old, and whose it is was not read
 	}
 	if m.Head > info.Head { // another thread of the same id
 		*m = mark{}
