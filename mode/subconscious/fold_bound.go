@@ -33,6 +33,7 @@ const (
 	maxTimes    = 20 // that a topic is counted
 	maxNumber   = 1_000_000_000
 	lastTicks   = 3
+	maxFound    = 24 // of a role in its last ticks
 	maxSources  = 8
 	maxQuotes   = 3
 	maxFindings = 20 // of a report
@@ -65,7 +66,7 @@ func (s State) bounded() State {
 	for _, name := range names(s.ThreadState) {
 		r := s.ThreadState[name]
 		out.ThreadState[name] = RoleState{
-			LastFindings:    lines(r.LastFindings, lastTicks, maxLine),
+			LastFindings:    lines(r.LastFindings, maxFound, maxLine),
 			NoveltyPressure: within(r.NoveltyPressure, 0, MaxPressure),
 			FocusHint:       clip(r.FocusHint, maxHint),
 		}
@@ -79,7 +80,7 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 	out := Aside{
 		Tick: within(a.Tick, 0, maxNumber), Next: within(a.Next, 0, maxNumber),
 		Decayed: plain(a.Decayed), Raised: plain(a.Raised),
-		Read: make(map[string]int64), About: make(map[string]About), Journal: make(map[string][]string),
+		Read: make(map[string]int64), About: make(map[string]About), Journal: make(map[string][]string), Found: make(map[string][]int),
 		Exposure: a.Exposure.bounded(), Back: RolledBack{Tick: within(a.Back.Tick, 0, maxNumber), At: plain(a.Back.At)},
 	}
 	for _, name := range names(a.Read) {
@@ -87,6 +88,11 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 	}
 	for _, name := range names(a.Journal) {
 		out.Journal[name] = lines(a.Journal[name], maxJournal, maxLine)
+	}
+	for _, name := range names(a.Found) {
+		for _, n := range last(a.Found[name], lastTicks) {
+			out.Found[name] = append(out.Found[name], within(n, 0, maxFound))
+		}
 	}
 	for id := range entries {
 		if about, ok := a.About[id]; ok {

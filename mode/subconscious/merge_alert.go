@@ -2,6 +2,8 @@ package subconscious
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"slices"
 	"strings"
@@ -219,7 +221,7 @@ func (m *merge) raise() {
 	a := &m.state.Aside
 	list := a.Pending
 	slices.SortStableFunc(list, func(x, y Pending) int { return cmp.Compare(y.Importance, x.Importance) })
-	e := ponder.Escalation{ID: fmt.Sprintf("esc_%d-%d", m.in.Tick, len(m.raised)+1), Importance: list[0].Importance, Unaided: true}
+	e := ponder.Escalation{ID: m.escalationID(len(m.raised) + 1), Importance: list[0].Importance, Unaided: true}
 	var reasons []string
 	for _, p := range list {
 		reasons = include(reasons, len(list), p.Reason)
@@ -248,6 +250,14 @@ func (m *merge) raise() {
 	}
 	a.Pending, a.Raised = nil, m.now
 	m.raised = append(m.raised, e)
+}
+
+// escalationID returns the id of the nth escalation of the tick: the same for the same
+// run, and another in every thread, for it is by their ids that receivers know them.
+func (m *merge) escalationID(n int) string {
+	const letters = 10
+	sum := sha256.Sum256([]byte(m.in.Run))
+	return fmt.Sprintf("esc_%s-%d-%d", strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:letters], within(m.in.Tick, 0, maxNumber), n)
 }
 
 // compile says what was found, what it is on the mind as, and what it rests on.

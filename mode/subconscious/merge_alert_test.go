@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,22 @@ func TestOneAlertForAState(t *testing.T) {
 		t.Fatalf("%d raised: %+v", len(raised), raised)
 	}
 	look(6, 7*time.Hour, "high", "The disk is nearly full.")
-	if len(raised) != 3 || raised[0].ID != "esc_1-1" || raised[2].ID != "esc_6-1" || len(s.EscalationHistory) != 3 {
+	if len(raised) != 3 || !strings.HasSuffix(raised[0].ID, "-1-1") || !strings.HasSuffix(raised[2].ID, "-6-1") || len(s.EscalationHistory) != 3 {
 		t.Errorf("%+v, %+v", raised, s.EscalationHistory)
+	}
+}
+
+// TestEscalationIDs sees that ids are the same for the same run, and for no other.
+func TestEscalationIDs(t *testing.T) {
+	o := see(1, "system", "disk", "full", "The disk is full.")
+	id := func(run string) string {
+		in := input(1, []Seen{o}, alarm(o, "The disk is full.", 8))
+		in.Run = run
+		return Aggregate(NewState(), in, noon, rules).Raised[0].ID
+	}
+	a, b := id("run_a"), id("run_b")
+	if a == b || a != id("run_a") || !regexp.MustCompile(`^esc_[a-z2-7]{10}-1-1$`).MatchString(a) {
+		t.Errorf("%s, %s, %s", a, b, id("run_a"))
 	}
 }
 

@@ -121,7 +121,7 @@ func bad(s State) string {
 		return fmt.Sprintf("%+v", s.Aside.Wanted)
 	}
 	for name, r := range s.ThreadState {
-		if r.NoveltyPressure < 0 || r.NoveltyPressure > MaxPressure || len(r.LastFindings) > lastTicks {
+		if r.NoveltyPressure < 0 || r.NoveltyPressure > MaxPressure || len(r.LastFindings) > maxFound {
 			return fmt.Sprintf("%s: %+v", name, r)
 		}
 	}

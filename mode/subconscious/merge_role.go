@@ -65,11 +65,19 @@ func (m *merge) remember(r Report) {
 	if news {
 		s.NoveltyPressure = 0
 	}
-	if len(found) == 0 {
-		found = []string{"nothing"}
-	}
-	s.LastFindings = lines(append(s.LastFindings, clip(strings.Join(found, "; "), maxLine)), lastTicks, maxLine)
+	s.LastFindings = m.lastFindings(r.Role, s.LastFindings, found)
 	m.state.ThreadState[r.Role] = s
+}
+
+// lastFindings returns what a role found in its last three ticks, this one among them.
+func (m *merge) lastFindings(role string, before, found []string) []string {
+	counts := last(append(slices.Clone(m.state.Aside.Found[role]), len(found)), lastTicks)
+	m.state.Aside.Found[role] = counts
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return lines(last(append(slices.Clone(before), found...), n), maxFound, maxLine)
 }
 
 // hint keeps a hint until its role runs, if the role is known and the hint did not come

@@ -40,12 +40,19 @@ func TestPressure(t *testing.T) {
 	for range 12 {
 		s = Aggregate(s, input(1, nil, found("dreamer")), noon, rules).State
 	}
-	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != MaxPressure || len(got.LastFindings) != 3 {
+	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != MaxPressure || len(got.LastFindings) != 0 {
 		t.Errorf("%+v", got)
 	}
 	s = Aggregate(s, input(1, nil, found("dreamer", Finding{Summary: "Try tea.", Importance: 3}, Finding{Summary: "Or milk.", Importance: 4})), noon, rules).State
-	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != 0 || got.LastFindings[2] != "Or milk.; Try tea." {
+	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != 0 || fmt.Sprintf("%q", got.LastFindings) != `["Or milk." "Try tea."]` {
 		t.Errorf("%+v", got)
+	}
+	for i, want := range []int{3, 3, 1, 0} { // of three ticks
+		list := []Finding{{Summary: "Or coffee.", Importance: 3}}
+		s = Aggregate(s, input(1, nil, found("dreamer", list[:max(0, 1-i)]...)), noon, rules).State
+		if got := s.ThreadState["dreamer"].LastFindings; len(got) != want {
+			t.Errorf("%d: %q", i, got)
+		}
 	}
 	if got, ok := s.ThreadState["oracle"]; !ok || got.LastFindings == nil || got.NoveltyPressure != 0 {
 		t.Errorf("a role that did not run: %+v", got)

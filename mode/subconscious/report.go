@@ -43,6 +43,7 @@ type Seen struct {
 // An Input is what a tick merges into a state.
 type Input struct {
 	Tick    int
+	Run     string           // names the tick among those of all threads: ids of escalations are made of it
 	Reports []Report         // of the roles that ran and were in time, in any order
 	Seen    map[string]Seen  // by id: what the findings may rest on
 	Given   map[string]int64 // by role that ran: the seq of the newest observation that it was shown

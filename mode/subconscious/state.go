@@ -42,7 +42,7 @@ type Escalated struct {
 
 // A RoleState is what is known of a role.
 type RoleState struct {
-	LastFindings    []string `json:"last_findings"`    // of its last three ticks, the newest last: summaries
+	LastFindings    []string `json:"last_findings"`    // of its last three ticks, the newest last: summaries, at most 24
 	NoveltyPressure int      `json:"novelty_pressure"` // 0 to 10
 	FocusHint       string   `json:"focus_hint"`       // what another role wants it to look for
 }
@@ -79,6 +79,7 @@ type Aside struct {
 	Read    map[string]int64     `json:"read_to,omitempty"`    // by role: the seq of the newest observation it was shown
 	About   map[string]About     `json:"about,omitempty"`      // by id of an entry
 	Journal map[string][]string  `json:"journal,omitempty"`    // by role: its notes to itself, the newest last, at most 5
+	Found   map[string][]int     `json:"found,omitempty"`      // by role: how much it found in its last three ticks
 	Hints   []Hint               `json:"hints,omitempty"`      // not yet given
 	Settled []Settled            `json:"settled,omitempty"`    // what is resolved or forgotten, at most 50
 	Topics  []Topic              `json:"topics,omitempty"`     // what roles have had, for habituation, at most 100

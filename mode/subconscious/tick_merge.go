@@ -11,7 +11,7 @@ import (
 // that order. It takes place at the time at which the tick began.
 func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 	at := t.run.Started
-	in := Input{Tick: base.State.Aside.Tick + 1, Seen: make(map[string]Seen), Given: make(map[string]int64)}
+	in := Input{Tick: base.State.Aside.Tick + 1, Run: string(t.run.ID), Seen: make(map[string]Seen), Given: make(map[string]int64)}
 	record := Tick{Number: in.Tick, At: at}
 	for _, s := range steps {
 		ran, l := t.ran(s, base)
