@@ -2,7 +2,9 @@ package own
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
+	"time"
 
 	"ponder/sensor"
 	"ponder/words"
@@ -11,20 +13,30 @@ import (
 //go:embed phrases.txt
 var phraseText string
 
-// phrases has the phrases of promises and dates, as words with spaces around.
-var phrases = func() (list []string) {
-	for line := range strings.Lines(phraseText) {
+//go:embed done.txt
+var doneText string
+
+// Phrases as words with spaces around: of promises and dates, and of what was done.
+var (
+	phrases     = phrasesOf(phraseText)
+	donePhrases = phrasesOf(doneText)
+)
+
+func phrasesOf(text string) (list []string) {
+	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			list = append(list, " "+line+" ")
 		}
 	}
 	return list
-}()
+}
 
 // Bounds of what is read of a message, and told of it, in bytes.
 const (
 	maxRead = 4000
 	maxTold = 400
+
+	leastDone = 3 // words of a sentence that says what was done
 )
 
 // asks reports whether a text ends in a question, or has one in its last lines.
@@ -44,35 +56,52 @@ func isQuestion(s string) bool {
 	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || strings.HasSuffix(s, "؟")
 }
 
-// worth returns the sentences of a message that promise or ask something, or "".
-func worth(text string) string {
-	if len(text) > maxRead {
-		text = sensor.Line(text, maxRead)
+// worth returns the sentences of a message that promise something, ask for something in
+// the future or name a date; with done, also those that say what was done.
+func worth(text string, at time.Time, done bool) (parts []string) {
+	for _, s := range sentences(read(text)) {
+		folded := foldedWords(s)
+		_, dated := sensor.Due(s, at)
+		if dated || has(folded, phrases) || done && strings.Count(folded, " ") > leastDone && has(folded, donePhrases) && !isQuestion(s) {
+			parts = append(parts, sensor.Line(s, maxTold))
+		}
 	}
+	return parts
+}
+
+// questions returns the sentences of a message that ask something.
+func questions(text string) string {
 	var parts []string
-	for _, s := range sentences(text) {
-		if isQuestion(s) || promises(s) {
+	for _, s := range sentences(read(text)) {
+		if isQuestion(s) {
 			parts = append(parts, s)
 		}
 	}
 	return sensor.Line(strings.Join(parts, " "), maxTold)
 }
 
-// promises reports whether a sentence has one of the phrases.
-func promises(s string) bool {
+// read returns what is read of a message.
+func read(text string) string {
+	if len(text) > maxRead {
+		return sensor.Line(text, maxRead)
+	}
+	return text
+}
+
+// foldedWords returns the words of a text, folded, with spaces around.
+func foldedWords(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
 	words.Tokens(s, func(t words.Token) {
 		b.WriteString(words.Fold(s[t.Start:t.End]))
 		b.WriteByte(' ')
 	})
-	folded := b.String()
-	for _, p := range phrases {
-		if strings.Contains(folded, p) {
-			return true
-		}
-	}
-	return false
+	return b.String()
+}
+
+// has reports whether folded words have one of some phrases.
+func has(folded string, list []string) bool {
+	return slices.ContainsFunc(list, func(p string) bool { return strings.Contains(folded, p) })
 }
 
 // sentences splits a text, where it has signs of their end before a space or lines.

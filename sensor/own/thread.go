@@ -2,6 +2,7 @@ package own
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,7 +85,8 @@ func untrusted(ev ponder.Event) bool {
 	return false
 }
 
-// said takes in what the user said. What promises or asks something is told.
+// said takes in what the user said. What promises something, asks
+// for something in the future or names a date is told.
 func (l *look) said(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMessage) {
 	if info.Kind != ponder.KindConversation {
 		return
@@ -93,11 +95,35 @@ func (l *look) said(info ponder.Info, m *mark, ev ponder.Event, b ponder.UserMes
 	if asks(b.Content) {
 		m.Asked, m.At = ev.Seq, ev.Time.Unix()
 	}
-	if part := worth(b.Content); part != "" && !ev.Time.Before(l.since) {
-		l.tell(ponder.Observation{
-			Content: part + " (The user said this" + in(info, m) + ".)", Subject: place("message", info.ID, ev.Seq), State: "said", Source: source(info.ID),
-		})
+	if !ev.Time.Before(l.since) {
+		l.tellParts(info, m, ev, worth(b.Content, ev.Time.Local(), l.promised(ev.Time)))
 	}
+}
+
+// tellParts tells what of a message is worth it, each sentence for itself, as far as
+// there is room.
+func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []string) {
+	if most := max(1, min(maxParts, sensor.MaxLook-len(l.out))); len(parts) > most {
+		parts = append(slices.Clone(parts[:most-1]), sensor.Line(strings.Join(parts[most-1:], " "), maxTold))
+	}
+	for i, part := range parts {
+		o := ponder.Observation{
+			Content: part + " (The user said this" + in(info, m) + ".)", Subject: place("message", info.ID, ev.Seq), State: "said", Source: source(info.ID),
+		}
+		if i > 0 {
+			o.Subject += "#" + strconv.Itoa(i+1)
+		}
+		if due, ok := sensor.Due(part, ev.Time.Local()); ok && due.After(l.now) {
+			o.Due = due
+		}
+		l.tell(o)
+		l.cursor.Promised = max(l.cursor.Promised, ev.Time.Unix())
+	}
+}
+
+// promised reports whether something was told of late that may be said to be done.
+func (l *look) promised(at time.Time) bool {
+	return l.cursor.Promised > 0 && at.Sub(time.Unix(l.cursor.Promised, 0)) < forgotten
 }
 
 // answered notes that somebody has spoken: what was asked before waits no more. If it
@@ -200,7 +226,7 @@ func (l *look) unanswered(info ponder.Info, m *mark) {
 	text := "A question of the user" + in(info, m) + " has had no answer for a day."
 	if ev, ok := l.at(info.ID, m.Asked); ok {
 		if b, ok := ev.Body.(ponder.UserMessage); ok {
-			text = worth(b.Content) + " (The user asked this" + in(info, m) + ", and has had no answer for a day.)"
+			text = questions(b.Content) + " (The user asked this" + in(info, m) + ", and has had no answer for a day.)"
 		}
 	}
 	l.tell(ponder.Observation{Content: text, Subject: place("message", info.ID, m.Asked), State: unanswered, Level: 4, Source: source(info.ID)})
