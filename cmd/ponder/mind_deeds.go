@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,8 @@ func (m *mindDeeds) apply(ev ponder.Event) {
 		}
 	case ponder.RunStarted:
 		if b.Mode == subconscious.DecideMode {
-			m.about[ev.Run] = m.raised[strings.TrimSpace(b.Input)]
+			id := strings.TrimSpace(b.Input)
+			m.about[ev.Run] = cmp.Or(m.raised[id], id) // the latter of what was raised long ago
 		}
 	case ponder.ToolCall:
 		if m.about[ev.Run] != "" {
