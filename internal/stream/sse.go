@@ -36,6 +36,7 @@ func NewWriter(w http.ResponseWriter) *Writer {
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	s := &Writer{w: w, ctl: http.NewResponseController(w)}
+	_ = s.ctl.SetReadDeadline(time.Time{}) // what can't do that has none
 	w.WriteHeader(http.StatusOK)
 	s.buf = append(s.buf, ": stream-open\nretry: "...)
 	s.buf = append(strconv.AppendInt(s.buf, retryMS, 10), "\n\n"...)
@@ -72,6 +73,7 @@ func (s *Writer) Flush() error {
 	if _, s.err = s.w.Write(s.buf); s.err == nil {
 		s.err = s.ctl.Flush()
 	}
+	_ = s.ctl.SetWriteDeadline(time.Time{}) // which in HTTP/2 ends streams that are silent for so long
 	if s.buf = s.buf[:0]; cap(s.buf) > maxBuffer {
 		s.buf = nil
 	}
