@@ -59,7 +59,7 @@ type sent struct {
 }
 
 // tellTime is for how long it is tried to tell the user something.
-const tellTime = 24 * time.Hour
+const tellTime = 7 * 24 * time.Hour
 
 func newCourse() course {
 	return course{

@@ -28,13 +28,13 @@ const (
 	sendTime   = 45 * time.Second // that a channel has for a message
 	claimTime  = 2 * time.Minute  // after which an attempt that nothing came of is made again
 	firstWait  = time.Minute      // after the first failure, and twice as long after each
-	longWait   = 2 * time.Hour
+	longWait   = 12 * time.Hour
 	maxTitle   = 100 // bytes
 	maxSends   = 20  // messages of a channel in a round
 )
 
 // Deliver tells the user, on each channel, what is decided to be told and was not yet.
-// What could not be sent is tried again, with ever longer waits, until a day after it was
+// What could not be sent is tried again, with ever longer waits, until a week after it was
 // decided; in quiet hours only what is urgent is told, and the rest when they are over.
 // Each attempt is noted before it is made, so that no two processes make it; one that a
 // process did not survive is made again two minutes later, with the same id, by which
@@ -83,7 +83,7 @@ func (m *Minder) dueOn(channel string) (list []due) {
 		if m.Quiet.Contain(now) && t.Importance < Urgent {
 			continue
 		}
-		if s.tries > 0 && now.Before(s.next()) {
+		if s.tries > 0 && now.Before(s.next()) && !now.Before(s.last) { // a clock may have been set back
 			continue
 		}
 		list = append(list, due{t, s.tries + 1})
