@@ -79,6 +79,7 @@ type server struct {
 	minds         *minds
 	casts         casts
 	undercurrents undercurrents
+	worths        worths
 	searches      bool       // the web can be searched
 	counting      sync.Mutex // held while is counted what a token may
 }
@@ -163,6 +164,7 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 	}
 	s.log = s.meter.Store(store)
 	s.casts.list, s.undercurrents.list = make(map[ponder.ThreadID]*caster), make(map[string]*undercurrent)
+	s.worths.list = make(map[string]reckoned)
 	s.outfits = &wardrobe{make: s.dress, list: make(map[string]*worn)}
 	s.shelves = &shelves{list: make(map[string]*shared), embed: s.embedModel, open: func(ctx context.Context, owner string) (*shelf, error) {
 		one := *s.app
@@ -307,7 +309,7 @@ func (s *server) greet(at string, token bool) error {
 func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
 	return httpapi.New(ctx, httpapi.Config{
 		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
-		Ready: s.ready, Seen: s.meter.Request, More: s.more(),
+		Ready: s.ready, Calibration: s.calibrated, Seen: s.meter.Request, More: s.more(),
 	})
 }
 

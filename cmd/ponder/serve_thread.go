@@ -260,7 +260,7 @@ func (a *app) sessionReport(ctx context.Context, s *server, info ponder.Info, fo
 	if err != nil {
 		return nil, err
 	}
-	v = v.Calibrate(a.calibration(ctx, s.store))
+	v = v.Calibrate(s.calibrated(ctx, info.Owner))
 	if isInterrupted(info) {
 		v.Session.Status = ponder.Paused
 	}
