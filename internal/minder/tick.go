@@ -99,7 +99,7 @@ func (m *Minder) think(ctx context.Context, force bool, r *Report) error {
 
 // startOf returns the beginning of a tick. All says that every role is to look.
 func (m *Minder) startOf(left ponder.Cost, enough, all bool) ponder.RunStarted {
-	options, _ := json.Marshal(subconscious.TickInput{All: all, Unaided: !enough})
+	options, _ := json.Marshal(subconscious.TickInput{All: all, Unaided: !enough, Upto: int64(m.course.head)})
 	return ponder.RunStarted{Mode: subconscious.Name, Budget: ponder.Budget{Cost: left, Time: TickTime}, Options: options}
 }
 

@@ -12,7 +12,7 @@ import (
 // roles with a pace of their own.
 func (v View) Due(o Options, now time.Time) (due bool, why string) {
 	var list []string
-	for _, s := range plan(o, v.knows, now, TickInput{}) {
+	for _, s := range plan(o, v.knows, now, TickInput{Upto: all}) {
 		if s.skip == "" {
 			list = append(list, s.role.Name+": "+s.why)
 		}

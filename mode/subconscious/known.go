@@ -1,7 +1,6 @@
 package subconscious
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -13,10 +12,10 @@ import (
 
 // Bounds of what a run knows of its thread.
 const (
-	maxNews   = 64             // observations that a role is shown at once
+	maxNews   = 64             // observations that rules are shown at once
 	newsAge   = 48 * time.Hour // older ones are no news
 	maxKept   = 2048           // observations that may still be needed
-	trimAbove = 256            // of them
+	trimEvery = 256            // of them
 	maxFails  = 3              // ticks in a row in which a role fails; then rules look
 	maxRaised = 200
 )
@@ -30,6 +29,8 @@ type knowledge struct {
 	Fails  map[string]int       `json:"fails,omitempty"`  // by role: ticks in a row in which it failed
 	Looked map[string]time.Time `json:"looked,omitempty"` // by role: the last tick in which it did not
 	Last   time.Time            `json:"last,omitzero"`    // the last tick
+	Left   map[string][]int64   `json:"left,omitempty"`   // by role: the seqs of what it was not shown of that up to which it has read
+	Lost   map[string]int       `json:"lost,omitempty"`   // by role: observations it was never shown, since it last looked
 
 	Exposed time.Time       `json:"exposed,omitzero"`  // when a model of a role was last shown what strangers wrote
 	Tainted map[string]bool `json:"tainted,omitempty"` // of the escalations in the history, those that strangers had a part in
@@ -47,7 +48,7 @@ func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
 			return k
 		}
 		k.News = append(slices.Clip(k.News), seenOf(ev, b))
-		if len(k.News) > trimAbove {
+		if len(k.News)%trimEvery == 0 {
 			k.trim(roles)
 		}
 	case ponder.Subconscious:
@@ -101,11 +102,25 @@ func (k *knowledge) ticked(b ponder.Subconscious) {
 		default:
 			delete(fails, r.Role)
 			looked[r.Role] = t.At
+			k.shown(r)
 		}
 	}
 	k.Fails, k.Looked, k.Last = fails, looked, t.At
 	if len(k.Fails) == 0 {
 		k.Fails = nil
+	}
+}
+
+// shown takes in what a role was not shown when it looked.
+func (k *knowledge) shown(r Ran) {
+	k.Left, k.Lost = maps.Clone(k.Left), maps.Clone(k.Lost)
+	delete(k.Left, r.Role)
+	delete(k.Lost, r.Role)
+	if len(r.Left) > 0 {
+		if k.Left == nil {
+			k.Left = make(map[string][]int64)
+		}
+		k.Left[r.Role] = slices.Sorted(slices.Values(last(r.Left, maxWaiting)))
 	}
 }
 
@@ -158,25 +173,45 @@ func (k *knowledge) trim(roles []Role) {
 	if len(k.News) == 0 {
 		return
 	}
-	var newest time.Time
-	for _, s := range k.News {
-		if s.At.After(newest) {
-			newest = s.At
-		}
-	}
+	newest := k.News[len(k.News)-1].At // by the clock as it is now
 	keep := k.rests()
 	for _, r := range roles {
-		for _, s := range k.unseen(r, newest) {
+		list, _ := k.unread(r, newest, all)
+		if len(list) > maxWaiting+maxNews {
+			list = byTurns(list, true)[:maxWaiting+maxNews]
+		}
+		for _, s := range list {
 			keep[s.ID] = true
 		}
 	}
 	news := make([]Seen, 0, len(k.News))
+	var gone []Seen
 	for _, s := range k.News {
 		if keep[s.ID] || len(roles) == 0 && newest.Sub(s.At) < newsAge {
 			news = append(news, s)
+		} else {
+			gone = append(gone, s)
 		}
 	}
 	k.News = last(news, maxKept)
+	k.lose(append(gone, news[:len(news)-len(k.News)]...), roles)
+}
+
+// lose takes in that observations are forgotten that roles may not have been shown.
+func (k *knowledge) lose(gone []Seen, roles []Role) {
+	lost := maps.Clone(k.Lost)
+	for _, r := range roles {
+		for _, s := range gone {
+			if k.State.Aside.Read[r.Name] == 0 || !k.waits(r, s) {
+				continue
+			}
+			if lost == nil {
+				lost = make(map[string]int)
+			}
+			lost[r.Name]++
+		}
+	}
+	k.Lost = lost
 }
 
 // rests returns the ids of the observations that something rests on which may still be
@@ -201,30 +236,6 @@ func (k knowledge) rests() map[string]bool {
 		}
 	}
 	return ids
-}
-
-// unread returns what of the news a role has not seen, the oldest first.
-func (k knowledge) unread(r Role, at time.Time) (list []Seen) {
-	read := k.State.Aside.Read[r.Name]
-	for _, s := range k.News {
-		if s.Seq > read && !s.At.After(at) && at.Sub(s.At) < newsAge && r.Sees(s.Observation) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// unseen returns what of that the role is shown: what the sensors make most of, and of
-// that the newest; the oldest first.
-func (k knowledge) unseen(r Role, at time.Time) []Seen {
-	list := k.unread(r, at)
-	if len(list) <= maxNews {
-		return list
-	}
-	slices.SortFunc(list, func(a, b Seen) int { return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(b.Seq, a.Seq)) })
-	list = list[:maxNews]
-	slices.SortFunc(list, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
-	return list
 }
 
 // observations returns those of ids that are still known.

@@ -18,6 +18,9 @@ const (
 	maxLabel     = 100  // bytes of a subject or a source
 )
 
+// longestLabel is a label of the longest that there are.
+const longestLabel = "o00"
+
 // A labelled is an observation as a role is shown it.
 type labelled struct {
 	label string // o1, o2, ...
@@ -38,9 +41,8 @@ func label(seen []Seen) (shown []labelled, left []Seen) {
 	})
 	size := 0
 	for _, i := range order {
-		// Labels of three bytes are the longest that there are.
-		l := labelled{frame: frame("o00", seen[i]), Seen: seen[i]}
-		if len(shown) == maxShown || size+len(l.frame) > maxShownSize {
+		l := labelled{frame: frame(longestLabel, seen[i]), Seen: seen[i]}
+		if len(shown) == maxShown || size+len(l.frame)+1 > maxShownSize {
 			left = append(left, seen[i])
 			continue
 		}

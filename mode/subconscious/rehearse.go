@@ -1,6 +1,7 @@
 package subconscious
 
 import (
+	"cmp"
 	"time"
 
 	"ponder"
@@ -34,6 +35,7 @@ func (r *Rehearsal) Apply(ev ponder.Event) { r.known = r.known.after(ev, r.o.Rol
 
 // Asks returns what each role would be asked by a tick that begins at a time.
 func (r *Rehearsal) Asks(at time.Time, in TickInput) []Ask {
+	in.Upto = cmp.Or(in.Upto, all)
 	steps := plan(r.o, r.known, at, in)
 	asks := make([]Ask, 0, len(steps))
 	for _, s := range steps {

@@ -16,6 +16,10 @@ type Report struct {
 	LookUp   string            `json:"look_up,omitempty"`  // a few words that it wants looked up
 	Unaided  bool              `json:"without_model,omitempty"`
 
+	// Unsaid has the ids of observations of which nothing is said, for that would be too
+	// much at once: the role is shown them again.
+	Unsaid []string `json:"unsaid,omitempty"`
+
 	// Untrusted says that whoever found this had been shown what strangers wrote, so
 	// that all of it may be theirs. Exposed has the ids of the observations of theirs.
 	Untrusted bool     `json:"untrusted,omitempty"`

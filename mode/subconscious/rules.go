@@ -93,12 +93,18 @@ func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
 	f.found = append(f.found, ruled{out, why})
 }
 
-// report returns what was found, what matters most first.
+// report returns what was found, what matters most first: all that is urgent, as far as a
+// report is read, and of the rest no more than a model would say.
 func (f *finder) report() Report {
 	r := Report{Role: f.role.Name, Findings: []Finding{}, Unaided: true}
 	slices.SortStableFunc(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
 	var whys []string
-	for _, one := range f.found[:min(len(f.found), mostFindings)] {
+	n := 0
+	for n < len(f.found) && n < maxFindings && (n < mostFindings || f.found[n].Importance >= escalated) {
+		n++
+	}
+	r.Unsaid = unsaid(f.found[:n], f.found[n:])
+	for _, one := range f.found[:n] {
 		r.Findings = append(r.Findings, one.Finding)
 		if one.why != "" && len(whys) < 3 {
 			whys = append(whys, one.why)
@@ -106,6 +112,24 @@ func (f *finder) report() Report {
 	}
 	r.Escalate = clip(strings.Join(whys, "; "), maxLine)
 	return r
+}
+
+// unsaid returns the ids of the observations that only findings rest on which are left out.
+func unsaid(said, left []ruled) (ids []string) {
+	told := make(map[string]bool)
+	for _, one := range said {
+		for _, id := range one.Rests {
+			told[id] = true
+		}
+	}
+	for _, one := range left {
+		for _, id := range one.Rests {
+			if !told[id] {
+				told[id], ids = true, append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 // thresholds finds what a sensor's own rule makes much of.

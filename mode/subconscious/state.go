@@ -186,16 +186,18 @@ type Tick struct {
 
 // A Ran is what became of a role in a tick.
 type Ran struct {
-	Role     string `json:"role"`
-	Skipped  string `json:"skipped,omitempty"` // why it was not run
-	Failed   string `json:"failed,omitempty"`
-	Unaided  bool   `json:"without_model,omitempty"`
-	New      int    `json:"new,omitempty"`     // observations it was shown
-	Exposed  bool   `json:"exposed,omitempty"` // a model was shown what strangers wrote
-	Findings int    `json:"findings,omitempty"`
-	Calls    int    `json:"calls,omitempty"`
-	Tokens   int    `json:"tokens,omitempty"`
-	Money    int64  `json:"micro_usd,omitempty"`
+	Role     string  `json:"role"`
+	Skipped  string  `json:"skipped,omitempty"` // why it was not run
+	Failed   string  `json:"failed,omitempty"`
+	Unaided  bool    `json:"without_model,omitempty"`
+	New      int     `json:"new,omitempty"`     // observations it was shown
+	Left     []int64 `json:"left,omitempty"`    // seqs of those that it is shown at the next ticks, for there were too many
+	Lost     int     `json:"lost,omitempty"`    // observations it will never be shown: there were far too many, or they waited for two days
+	Exposed  bool    `json:"exposed,omitempty"` // a model was shown what strangers wrote
+	Findings int     `json:"findings,omitempty"`
+	Calls    int     `json:"calls,omitempty"`
+	Tokens   int     `json:"tokens,omitempty"`
+	Money    int64   `json:"micro_usd,omitempty"`
 }
 
 // MarshalMind returns what users are shown of a state, with empty lists and no nulls.

@@ -46,6 +46,10 @@ type Options struct {
 type TickInput struct {
 	All     bool `json:"all,omitempty"`           // every role looks, though nothing is new to it
 	Unaided bool `json:"without_model,omitempty"` // no model is asked: rules look
+
+	// Upto is the seq of the last event before the tick: what came later is for the next.
+	// If zero, that goes by the time at which observations were made.
+	Upto int64 `json:"upto,omitempty"`
 }
 
 // roles returns the roles there are.

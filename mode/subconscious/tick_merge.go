@@ -51,34 +51,40 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 }
 
 // ran returns what became of a role, and what it came to if that is merged.
-func (t *tickRun) ran(s step, base knowledge) (Ran, *look) {
-	ran := Ran{Role: s.role.Name, Skipped: s.skip}
+func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
+	ran = Ran{Role: s.role.Name, Skipped: s.skip}
 	if s.skip != "" {
 		return ran, nil
 	}
 	ran.New = len(s.seen)
+	defer func() {
+		if l != nil {
+			left, over := leftOf(slices.Concat(s.left, of(s.seen, l.Report.Unsaid)))
+			ran.Left, ran.Lost = left, s.lost+over
+		}
+	}()
 	if s.unaided {
 		ran.Failed = s.failed
 		return t.unaided(ran, s, base)
 	}
-	l, ended := t.Looks[s.role.Name]
-	if !ended {
+	ended, ok := t.Looks[s.role.Name]
+	if !ok {
 		ran.Failed = "it was too late"
 		if t.Stop != "" {
 			ran.Failed = "it was too late: " + t.Stop
 		}
 		return ran, nil
 	}
-	ran.Calls, ran.Tokens, ran.Money = l.Spent.Calls, l.Spent.Tokens, int64(l.Spent.Money)
-	switch ran.Failed = l.Failed; {
-	case l.NoOne:
+	ran.Calls, ran.Tokens, ran.Money = ended.Spent.Calls, ended.Spent.Tokens, int64(ended.Spent.Money)
+	switch ran.Failed = ended.Failed; {
+	case ended.NoOne:
 		return t.unaided(ran, s, base)
-	case l.Failed != "":
+	case ended.Failed != "":
 		return ran, nil
 	}
-	ran.Exposed, ran.Findings = l.Report.Untrusted, len(l.Report.Findings)
-	l.Report.Role = s.role.Name
-	return ran, &l
+	ran.Exposed, ran.Findings = ended.Report.Untrusted, len(ended.Report.Findings)
+	ended.Report.Role = s.role.Name
+	return ran, &ended
 }
 
 // unaided has rules look in the place of a role.
@@ -87,6 +93,16 @@ func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
 	report.Role, report.Unaided = s.role.Name, true
 	ran.Unaided, ran.Findings = true, len(report.Findings)
 	return ran, &look{Report: report, Given: s.given}
+}
+
+// of returns those observations that have one of some ids.
+func of(seen []Seen, ids []string) (list []Seen) {
+	for _, o := range seen {
+		if slices.Contains(ids, o.ID) {
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 // exposed returns the ids of what strangers wrote of that a role was shown: observations,

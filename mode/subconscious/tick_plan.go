@@ -11,6 +11,8 @@ type step struct {
 	role    Role
 	seen    []Seen // what is new to it, the oldest first
 	given   int64  // up to where it has read then
+	left    []Seen // of that, what it is not shown
+	lost    int    // observations that it will never be shown
 	skip    string // why it does not look
 	why     string // why it looks
 	unaided bool   // rules look in its place
@@ -22,11 +24,12 @@ type step struct {
 func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 	var steps []step
 	for _, r := range o.roles() {
-		s := step{role: r, seen: k.unseen(r, at), given: k.State.Aside.Read[r.Name]}
-		for _, seen := range k.unread(r, at) {
+		unread, lost := k.unread(r, at, in.until(k, at))
+		s := step{role: r, given: k.State.Aside.Read[r.Name], lost: k.Lost[r.Name] + lost}
+		for _, seen := range unread {
 			s.given = max(s.given, seen.Seq)
 		}
-		s.skip, s.why = turn(k, r, telling(s.seen), at)
+		s.skip, s.why = turn(k, r, telling(unread), at)
 		if s.skip != "" && in.All {
 			s.skip, s.why = "", "it was asked for"
 		}
@@ -34,9 +37,23 @@ func plan(o Options, k knowledge, at time.Time, in TickInput) []step {
 		if !s.unaided && k.Fails[r.Name] >= maxFails {
 			s.unaided, s.failed = true, "it failed several times in a row"
 		}
+		s.seen, s.left = shownOf(unread, !s.unaided)
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// until returns up to where observations were there when the tick began.
+func (in TickInput) until(k knowledge, at time.Time) (seq int64) {
+	if in.Upto > 0 {
+		return in.Upto
+	}
+	for _, s := range k.News {
+		if !s.At.After(at) {
+			seq = max(seq, s.Seq)
+		}
+	}
+	return seq
 }
 
 // telling returns how many observations a role looks for: not for it that nothing was

@@ -131,7 +131,8 @@ func (v *View) ticked(ev ponder.Event, b ponder.Subconscious) {
 // wait counts what roles have not seen.
 func (v *View) wait() {
 	for _, r := range v.roles {
-		if v.Waiting[r.Name] = len(v.knows.unread(r, v.Last)); v.Waiting[r.Name] == 0 {
+		unread, _ := v.knows.unread(r, v.Last, all)
+		if v.Waiting[r.Name] = len(unread); v.Waiting[r.Name] == 0 {
 			delete(v.Waiting, r.Name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -135,37 +134,6 @@ func TestGathered(t *testing.T) {
 			t.Errorf("%d raised, %d calls more; due: %s", len(v.Undecided), allCalls(models)-calls, why)
 		}
 	})
-}
-
-// What a role is shown is bounded: the most important, of these the newest, the oldest
-// first; and what it has not been shown is not shown later.
-func TestUnseen(t *testing.T) {
-	k, r := newKnowledge(), DefaultRoles()[0]
-	for n := range 1000 {
-		o := ponder.Observation{Sensor: "mail", Subject: fmt.Sprint(n), State: "new", Content: strings.Repeat("x", 5000), Level: 1}
-		if n%100 == 0 {
-			o.Level = 9
-		}
-		if n%3 == 0 {
-			o.Sensor = "own:chat" // the watcher does not see it
-		}
-		k = k.after(ponder.Event{ID: fmt.Sprint(n), Seq: ponder.Seq(n + 1), Time: dawn.Add(time.Duration(n) * time.Second), Body: o}, []Role{r})
-	}
-	at := dawn.Add(time.Hour)
-	list := k.unseen(r, at)
-	if len(list) != maxNews || len(k.News) > trimAbove || list[0].ID != "100" || list[len(list)-1].ID != "998" {
-		t.Errorf("%d of %d, %s to %s", len(list), len(k.News), list[0].ID, list[len(list)-1].ID)
-	}
-	if !slices.IsSortedFunc(list, func(a, b Seen) int { return int(a.Seq - b.Seq) }) || len(list[0].Content) > 1000 {
-		t.Error("not in order, or too long")
-	}
-	if got := k.unseen(r, dawn.Add(newsAge+time.Hour)); len(got) != 0 {
-		t.Errorf("%d are news for ever", len(got))
-	}
-	steps := plan(Options{Roles: []Role{r}}, k, at, TickInput{})
-	if steps[0].given != 999 {
-		t.Errorf("read to %d", steps[0].given)
-	}
 }
 
 // What is told of an observation comes back as it was.
