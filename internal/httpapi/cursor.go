@@ -15,12 +15,6 @@ import (
 	"ponder/internal/access"
 )
 
-// Pages of lists.
-const (
-	pageSize = 20
-	maxPage  = 200
-)
-
 // A Page is which part of a list is wanted.
 type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"how many at most"`

@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
 	"ponder/llm"
 )
 
@@ -51,14 +50,6 @@ func (a *api) failed(err error) error {
 	}
 	a.Logger.Error("request failed", "error", err)
 	return huma.Error500InternalServerError("something failed in the server: its log says what")
-}
-
-// may checks that the caller may do what a scope is for.
-func may(ctx context.Context, s access.Scope) error {
-	if !access.CallerOf(ctx).May(s) {
-		return huma.Error403Forbidden("this token is not for that: it needs the scope " + string(s))
-	}
-	return nil
 }
 
 // clip shortens text of others, which may be long and odd, for a message.
