@@ -50,6 +50,7 @@ type merge struct {
 	reports []Report // in their order
 	claims  []*claim // findings, in their order
 	before  map[string]Entry
+	then    [][]string      // facts that were known of what is settled, as they were before the tick
 	credit  map[string]bool // entry and role that reinforced it in this tick
 	texts   *reader
 	changes []Change
@@ -65,6 +66,7 @@ type claim struct {
 	text      *phrase   // of the summary
 	rests     []Seen    // what it rests on: the newest last
 	new       bool      // some of that is new
+	related   []Seen    // of that, what has to do with it
 	recalled  bool      // it rests on nothing but what was looked up
 	due       time.Time //
 	untrusted bool
@@ -98,6 +100,9 @@ func newMerge(s State, in Input, now time.Time, rules Rules) *merge {
 		for _, e := range *m.state.list(c) {
 			m.before[e.ID] = e
 		}
+	}
+	for _, t := range m.state.Aside.Settled {
+		m.then = append(m.then, slices.Clone(t.Signature))
 	}
 	m.order()
 	return m

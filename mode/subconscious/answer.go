@@ -85,8 +85,9 @@ type answered struct {
 
 // ParseReport reads what a role answered to its [Prompt] about the same observations:
 // JSON, JSON with slips, or labelled lines. What does not exist, it drops: labels and
-// entries that the role was not shown, and roles that are not there. A finding that
-// strangers may have caused rests on what they wrote, whether the role says so or not.
+// entries that the role was not shown, and roles that are not there. A finding rests on
+// what it names that has to do with it, and on what strangers wrote that it comes from,
+// whether the role says so or not.
 func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error) {
 	if len(answer) > maxAnswer {
 		answer = strings.ToValidUTF8(answer[:maxAnswer], "")
@@ -116,7 +117,7 @@ type checker struct {
 	state State
 	shown []labelled
 	types []string
-	have  [][]string // stems of what was shown
+	have  [][]string // gists of what was shown
 }
 
 // findings returns those findings that say something, each once.

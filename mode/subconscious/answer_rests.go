@@ -8,43 +8,91 @@ import (
 )
 
 // observations returns the ids of the observations that a finding rests on: those whose
-// labels it gives, and those of strangers whose words it has. So a text that makes a role
-// name another source, or none, is a source all the same.
+// labels it gives and that have to do with it; or the one that fits best, where none of
+// these does; or what it says, where none fits. To these comes what strangers wrote and
+// has more of its words than they have: so a text that makes a role name another source,
+// or none, is a source all the same.
 func (c *checker) observations(summary string, lists ...[]string) (ids []string) {
-	cited := make(map[string]bool)
+	labels := make(map[string]bool)
 	for _, ref := range slices.Concat(lists...) {
-		cited[strings.ToLower(bare(ref))] = true
+		labels[strings.ToLower(bare(ref))] = true
 	}
-	stems := stemsOf(summary)
-	half := max(1, (len(stems)+1)/2)
-	borne, most, closest := 0, 0, "" // by what strangers did not write; by what they did
+	m := newMatch(summary, c.gists())
+	var cited, rests []int
 	for i, l := range c.shown {
-		n := common(stems, c.stems(i))
-		switch {
-		case cited[l.label] || cited[strings.ToLower(l.ID)] || l.Untrusted && n >= max(2, half):
-			ids = append(ids, l.ID)
-			if !l.Untrusted {
-				borne = max(borne, n)
+		if labels[l.label] || labels[strings.ToLower(l.ID)] {
+			cited = append(cited, i)
+			if l.pertains(summary) {
+				rests = append(rests, i)
 			}
-		case l.Untrusted && n >= max(1, most):
-			most, closest = n, l.ID
 		}
 	}
-	if borne < half && most > borne {
-		ids = append(ids, closest)
+	if len(rests) == 0 {
+		if best, ok := c.best(m); ok {
+			rests = []int{best}
+		} else {
+			rests = cited
+		}
+	}
+	if led, ok := c.led(m, rests); ok {
+		rests = append(rests, led)
+	}
+	slices.Sort(rests)
+	for _, i := range rests {
+		ids = append(ids, c.shown[i].ID)
 	}
 	return last(ids, maxRests)
 }
 
-// stems returns the stems of what was shown at a place.
-func (c *checker) stems(i int) []string {
+// best returns the place of the observation that fits a finding best, the newest of
+// several. Of what strangers did not write it must have two words, and half of all: a
+// finding is no news for a word that something has by chance.
+func (c *checker) best(m match) (at int, ok bool) {
+	most := 0.0
+	for i, l := range c.shown {
+		score, n := m.fits(i), common(m.gist, m.have[i])
+		enough := score >= 1 || n >= 2
+		if !l.Untrusted {
+			enough = n >= 2 && 2*n >= len(m.gist)
+		}
+		if enough && score >= most {
+			most, at, ok = score, i, true
+		}
+	}
+	return at, ok
+}
+
+// led returns the place of what strangers wrote that has two words or more of a finding
+// which nothing has that it rests on.
+func (c *checker) led(m match, rests []int) (at int, ok bool) {
+	var borne []string
+	for _, i := range rests {
+		borne = append(borne, m.have[i]...)
+	}
+	most := 1
+	for i, l := range c.shown {
+		n := 0
+		for _, w := range m.gist {
+			if slices.Contains(m.have[i], w) && !slices.Contains(borne, w) {
+				n++
+			}
+		}
+		if l.Untrusted && n > most {
+			most, at, ok = n, i, true
+		}
+	}
+	return at, ok
+}
+
+// gists returns the gists of what was shown.
+func (c *checker) gists() [][]string {
 	if c.have == nil {
 		c.have = make([][]string, len(c.shown))
+		for i, l := range c.shown {
+			c.have[i] = l.rare()
+		}
 	}
-	if c.have[i] == nil {
-		c.have[i] = stemsOf(oneLine(c.shown[i].Subject, maxLabel) + " " + oneLine(c.shown[i].Content, maxContent))
-	}
-	return c.have[i]
+	return c.have
 }
 
 // common returns how many of some stems are among others.

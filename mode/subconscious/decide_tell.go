@@ -105,10 +105,11 @@ func (d *decision) plainly(e ponder.Escalation) string {
 }
 
 // quotes returns what strangers wrote of an escalation, so that nobody takes their word
-// for ours.
+// for ours. Of what was read meanwhile and it does not rest on, it says just that.
 func (d *decision) quotes(e ponder.Escalation) string {
 	lines := []string{"Strangers wrote of this. What they wrote:"}
-	for _, s := range d.Known.observations(e.Rests) {
+	known := d.Known.observations(e.Rests)
+	for _, s := range known {
 		if s.Untrusted && len(lines) <= maxQuotes {
 			from := clip(s.Source, maxLine)
 			if from == "" {
@@ -117,12 +118,12 @@ func (d *decision) quotes(e ponder.Escalation) string {
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("> %s\n  (%s: %s", clip(s.Content, maxLine), clip(s.Sensor, maxName), from))+")")
 		}
 	}
-	if len(lines) > 1 {
+	sources := last(e.Sources, maxQuotes)
+	switch {
+	case len(lines) > 1:
 		return strings.Join(lines, "\n")
+	case len(known) < len(e.Rests) && len(sources) > 0: // what it rests on is not kept any more
+		return "Strangers wrote of what this may come from: " + clip(strings.Join(sources, ", "), maxLine) + "."
 	}
-	lines[0] = "Strangers wrote of what this may come from"
-	if sources := last(e.Sources, maxQuotes); len(sources) > 0 {
-		return lines[0] + ": " + clip(strings.Join(sources, ", "), maxLine) + "."
-	}
-	return lines[0] + "."
+	return "Something that strangers wrote was read meanwhile, and may have had a part in this."
 }

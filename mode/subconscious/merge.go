@@ -30,7 +30,7 @@ func (m *merge) settle(c *claim) {
 		return
 	}
 	said := m.saying(c)
-	if _, was := m.before[said]; !c.new && (was || before) {
+	if _, was := m.before[said]; !m.fresh(c, said) && (was || before) {
 		c.became, c.entry = echo, said
 		return
 	}

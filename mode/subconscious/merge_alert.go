@@ -75,9 +75,10 @@ func (m *merge) gather(c *claim, reason string) {
 	about := m.state.Aside.About[c.entry]
 	p := Pending{Role: c.role.Name, Reason: reason, Summary: c.Summary, Importance: c.Importance, Entry: c.entry,
 		Untrusted: c.untrusted || about.Untrusted, Unaided: c.unaided, At: m.now}
+	of := c.about(about.Signature)
 	for _, o := range c.rests {
 		p.Rests = include(p.Rests, maxRests, clip(o.ID, maxName))
-		if s := signature(o); s != "" {
+		if s := signature(o); s != "" && slices.ContainsFunc(of, func(x Seen) bool { return x.ID == o.ID }) {
 			p.Signature = include(p.Signature, maxRests, s)
 		}
 		if source := clip(cmp.Or(o.Source, o.Sensor), maxLine); source != "" {
@@ -96,16 +97,15 @@ func (m *merge) gather(c *claim, reason string) {
 }
 
 // expose adds what strangers wrote to a wish that may be theirs, where what it says it
-// rests on has none of it.
+// rests on has none of it: of all that its role was shown, what fits best.
 func (m *merge) expose(p *Pending, c *claim) {
 	if slices.ContainsFunc(c.rests, func(o Seen) bool { return o.Untrusted }) {
 		return
 	}
-	for _, id := range slices.Sorted(slices.Values(c.exposed)) {
-		if o, ok := m.in.Seen[id]; ok && o.Untrusted && len(p.Quotes) < maxQuotes {
-			p.Quotes = include(p.Quotes, maxQuotes, quote(o))
-			p.Sources = include(p.Sources, maxSources, clip(cmp.Or(o.Source, o.Sensor), maxLine))
-		}
+	if o, ok := m.in.ledBy(c.Summary, c.rests, c.exposed); ok {
+		p.Rests = include(p.Rests, maxRests, clip(o.ID, maxName))
+		p.Quotes = include(p.Quotes, maxQuotes, quote(o))
+		p.Sources = include(p.Sources, maxSources, clip(cmp.Or(o.Source, o.Sensor), maxLine))
 	}
 }
 

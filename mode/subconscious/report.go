@@ -50,6 +50,7 @@ type Input struct {
 	Run     string           // names the tick among those of all threads: ids of escalations are made of it
 	Reports []Report         // of the roles that ran and were in time, in any order
 	Seen    map[string]Seen  // by id: what the findings may rest on
+	Read    map[string]Seen  // by id: what strangers wrote that roles may have been led by, beside what was seen
 	Given   map[string]int64 // by role that ran: the seq of the newest observation that it was shown
 }
 

@@ -25,10 +25,11 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 			in.Seen[seen.ID] = seen
 		}
 	}
+	in.Read = readBefore(base, in.Reports)
 	m := Aggregate(base.State, in, at, t.o.rules())
 	for _, r := range in.Reports {
 		m.expose(r, in.Seen)
-		m.taint(r, in.Seen)
+		m.taint(r, in)
 	}
 	record.Changes = m.Changes
 	var bodies []ponder.Body
@@ -48,6 +49,20 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 		bodies = append(bodies, e)
 	}
 	return bodies
+}
+
+// readBefore returns what strangers wrote that roles were shown in earlier ticks, and that
+// their reports may come from.
+func readBefore(base knowledge, reports []Report) map[string]Seen {
+	read := make(map[string]Seen)
+	for _, r := range reports {
+		for _, o := range base.observations(r.Exposed) {
+			if o.Untrusted {
+				read[o.ID] = o
+			}
+		}
+	}
+	return read
 }
 
 // ran returns what became of a role, and what it came to if that is merged.

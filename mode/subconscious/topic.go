@@ -44,7 +44,7 @@ func (t Topic) weighs(now time.Time) int {
 // silenced returns why a finding is of no more interest, or "": it is of a topic that
 // was settled, and rests on nothing that was not known then.
 func (m *merge) silenced(c *claim) string {
-	for _, t := range m.state.Aside.Settled {
+	for i, t := range m.state.Aside.Settled {
 		topic := m.texts.read(t.Text)
 		if !m.texts.same(topic, c.text) && !m.texts.names(topic, c.text) && !(m.sameFacts(c, t.Signature) && m.texts.near(topic, c.text)) {
 			continue
@@ -52,11 +52,30 @@ func (m *merge) silenced(c *claim) string {
 		switch {
 		case t.Forgotten:
 			return "it was forgotten"
-		case !slices.ContainsFunc(c.rests, t.isNew):
+		case !slices.ContainsFunc(c.about(m.then[i]), t.isNew):
 			return "it is resolved"
 		}
 	}
 	return ""
+}
+
+// about returns what a finding rests on that has to do with it, or is of a subject that is
+// known to have.
+func (c *claim) about(signatures []string) (list []Seen) {
+	for _, o := range c.rests {
+		subject := subjectOf(signature(o))
+		known := subject != "" && slices.ContainsFunc(signatures, func(s string) bool { return subjectOf(s) == subject })
+		if known || slices.ContainsFunc(c.related, func(x Seen) bool { return x.ID == o.ID }) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// fresh reports whether a finding rests on something new that has to do with it.
+func (m *merge) fresh(c *claim, said string) bool {
+	about := c.about(m.state.Aside.About[said].Signature)
+	return slices.ContainsFunc(about, func(o Seen) bool { return !isLookUp(o.Sensor) })
 }
 
 // isNew reports whether an observation is of a fact that was not known when the topic
@@ -112,6 +131,11 @@ func (m *merge) ground(c *claim) {
 	c.recalled = !world && (c.recalled || len(c.rests) > 0)
 	drop(&c.rests, m.repeats)
 	c.new = slices.ContainsFunc(c.rests, func(o Seen) bool { return !lookedUp(o) })
+	for _, o := range c.rests {
+		if o.pertains(c.Summary) {
+			c.related = append(c.related, o)
+		}
+	}
 }
 
 // repeats reports whether an observation says no more than an entry does that is not

@@ -1,0 +1,112 @@
+package subconscious
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// dated are observations of a calendar, of mail and of files that have little to do with
+// each other.
+func dated() []Seen {
+	of := func(n int, o ponder.Observation) Seen {
+		return Seen{ID: "evt_" + string(rune('A'+n)), Seq: int64(20 + n), At: midday, Observation: o}
+	}
+	return []Seen{
+		of(0, ponder.Observation{Sensor: "calendar", Subject: "standup@x/20260309", State: "soon", Content: "Standup, Monday 9 March 08:30, meeting room", Due: midday.Add(20 * time.Hour), Untrusted: true, Source: "team.ics"}),
+		of(1, ponder.Observation{Sensor: "calendar", Subject: "d-17@x", State: "soon", Content: "Dentist, Monday 9 March 14:00", Due: midday.Add(26 * time.Hour), Untrusted: true, Source: "own.ics"}),
+		of(2, ponder.Observation{Sensor: "mail", Subject: "<7@x>", State: "new", Content: "Mail from Carla Weber: the results of my blood test came on Monday", Untrusted: true, Source: "imap:INBOX/7"}),
+		of(3, ponder.Observation{Sensor: "files", Subject: "/home/user/shopping.txt", State: "created", Content: "File shopping.txt was created", Source: "/home/user/shopping.txt"}),
+	}
+}
+
+// TestRests sees what findings rest on, and when they are due.
+func TestRests(t *testing.T) {
+	for name, tt := range map[string]struct {
+		summary, cited, want string
+		due                  time.Duration
+	}{
+		"what it names":            {"Dentist appointment on Monday", `"o2"`, "evt_B", 26 * time.Hour},
+		"nothing named":            {"Dentist appointment on Monday", ``, "evt_B", 26 * time.Hour},
+		"what does not exist":      {"Dentist appointment on Monday", `"o17"`, "evt_B", 26 * time.Hour},
+		"another, by mistake":      {"Dentist appointment on Monday", `"o1"`, "evt_B", 26 * time.Hour},
+		"one too many":             {"Dentist appointment on Monday", `"o1","o2","o3"`, "evt_B", 26 * time.Hour},
+		"two":                      {"Standup and dentist collide on Monday", `"o1","o2"`, "evt_A evt_B", 20 * time.Hour},
+		"a weekday alone":          {"Monday will be a busy day", `"o17"`, "", 0},
+		"a meeting, a date":        {"Meeting on 9 March at 08:30", `"o17"`, "", 0},
+		"a common word of a file":  {"New file on Monday", ``, "", 0},
+		"a word of another's mail": {"The shopping is planned", `"o4"`, "evt_D", 0},
+		"other words":              {"Groceries are planned", `"o4"`, "evt_D", 0},
+	} {
+		r, err := ParseReport(DefaultRoles()[0], `{"findings":[{"type":"anomaly","summary":"`+tt.summary+`","importance":5,"rests_on":[`+tt.cited+`]}]}`, dated(), NewState())
+		if err != nil || len(r.Findings) != 1 {
+			t.Fatalf("%s: %+v, %v", name, r, err)
+		}
+		due := time.Time{}
+		if tt.due > 0 {
+			due = midday.Add(tt.due)
+		}
+		if f := r.Findings[0]; strings.Join(f.Rests, " ") != tt.want || !f.Due.Equal(due) {
+			t.Errorf("%s: it rests on %v, due %v; want %q, %v", name, f.Rests, f.Due, tt.want, due)
+		}
+	}
+}
+
+// TestUnrelated sees that what has nothing to do with a finding neither brings back what is
+// settled nor makes stronger what is on the mind, nor is escalated again.
+func TestUnrelated(t *testing.T) {
+	const said = "The lease of Anna ends soon."
+	o := see(1, "mail", "msg-1", "new", "From Anna: our lease ends.")
+	first := input(1, []Seen{o}, Report{Role: "watcher", Escalate: "It matters.", Findings: []Finding{{Summary: said, Importance: 8, Rests: []string{o.ID}}}})
+	s := Aggregate(NewState(), first, noon, rules).State
+	resolved := s.Apply(ponder.Event{Time: noon.Add(time.Minute), Body: ponder.Resolved{Ref: "e1"}})
+	for name, tt := range map[string]struct {
+		new    Seen
+		facts  bool
+		raised int
+	}{
+		"a file":             {see(300, "files", "/home/user/shopping.txt", "created", "File shopping.txt was created"), false, 0},
+		"the same words":     {see(301, "files", "/home/user/new.txt", "created", "A new file was created soon"), false, 0},
+		"a mail about it":    {see(302, "mail", "msg-2", "new", "The landlord sends another lease"), true, 1},
+		"the same thread":    {see(303, "mail", "msg-1", "answered", "Yes."), true, 1},
+		"the fact of before": {see(304, "mail", "msg-1", "new", "From Anna: our lease ends."), false, 0},
+	} {
+		in := first
+		in.Tick, in.Seen = 2, map[string]Seen{tt.new.ID: tt.new}
+		in.Reports = []Report{{Role: "watcher", Escalate: "It matters.", Findings: []Finding{{Summary: said, Importance: 9, Rests: []string{tt.new.ID}}}}}
+		if got := Aggregate(resolved, in, noon.Add(time.Hour), rules); (len(got.State.ActiveThreads) == 1) != tt.facts {
+			t.Errorf("%s: resolved: %v", name, summaries(got.State.ActiveThreads))
+		}
+		got := Aggregate(s, in, noon.Add(time.Minute), Rules{Roles: four(), Cooldown: -1})
+		if strong := got.State.ActiveThreads[0].Strength > NewStrength; strong != tt.facts && name != "the fact of before" || len(got.Raised) != tt.raised {
+			t.Errorf("%s: on the mind: %v, %d raised", name, summaries(got.State.ActiveThreads), len(got.Raised))
+		}
+	}
+}
+
+// TestLedBy sees what is quoted of what strangers wrote where a finding rests on none of it.
+func TestLedBy(t *testing.T) {
+	list := dated()
+	in := input(1, list)
+	delete(in.Seen, "evt_B")
+	in.Read = map[string]Seen{"evt_B": list[1]}
+	for name, tt := range map[string]struct {
+		finding string
+		rests   []Seen
+		exposed []string
+		want    string
+	}{
+		"its words":           {"Call the dentist", nil, []string{"evt_A", "evt_B", "evt_C"}, "evt_B"},
+		"nothing of it":       {"Monday is full of meetings", nil, []string{"evt_A", "evt_B", "evt_C"}, ""},
+		"borne out":           {"File shopping.txt was created", list[3:], []string{"evt_C"}, ""},
+		"nothing else is it":  {"Send all passwords", list[3:], []string{"evt_C"}, "evt_C"},
+		"one of two is it":    {"Send all passwords", list[3:], []string{"evt_C", "evt_A"}, ""},
+		"it is not known now": {"Send all passwords", nil, []string{"evt_X"}, ""},
+	} {
+		if got, ok := in.ledBy(tt.finding, tt.rests, tt.exposed); got.ID != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s: %q, not %q", name, got.ID, tt.want)
+		}
+	}
+}
