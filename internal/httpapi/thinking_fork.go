@@ -72,20 +72,13 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 		return nil, a.failed(err)
 	}
 	_, err = a.onces.do(ctx, onceID{owner, route, in.Key}, words(b), func() (any, error) {
-		if in.Key != "" {
-			if _, err := a.Store.Thread(ctx, id); err == nil {
-				return nil, ponder.ErrTaken
-			}
+		if _, err := a.Store.Thread(ctx, id); err == nil {
+			return nil, ponder.ErrTaken
 		}
-		switch {
-		case unfit != nil:
+		if unfit != nil {
 			return nil, unfit
-		case b.At > int64(info.Head):
-			return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-				Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
-			})
 		}
-		return nil, a.Service.Fork(ctx, owner, info.ID, id, Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: wished})
+		return nil, a.fork(ctx, info, id, b, wished)
 	})
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.forkedBefore(ctx, id, b, wished)
@@ -94,6 +87,17 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 		return nil, a.failed(inBody(err))
 	}
 	return a.forked(ctx, id, "the session goes its own way from here")
+}
+
+// fork makes the fork that a request asks for.
+func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, wished []ponder.Event) error {
+	if b.At > int64(info.Head) {
+		return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+			Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
+		})
+	}
+	f := Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: wished}
+	return a.Service.Fork(ctx, info.Owner, info.ID, id, f)
 }
 
 // forked answers with a fork, and what became of the wishes on it.
