@@ -39,20 +39,28 @@ type knowledge struct {
 // newKnowledge returns what is known of a thread without events.
 func newKnowledge() knowledge { return knowledge{State: NewState()} }
 
-// after returns what is known after an event. Without roles it keeps what is not too old,
-// for those whom they are told later.
+// after returns what is known after an event.
 func (k knowledge) after(ev ponder.Event, roles []Role) knowledge {
+	k.News = slices.Clip(k.News)
+	return k.next(ev, roles)
+}
+
+// next does the same where what was known before is not used any more. Without roles it
+// keeps what is not too old, for those whom they are told later.
+func (k knowledge) next(ev ponder.Event, roles []Role) knowledge {
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
 		if own(b.Sensor) {
 			return k
 		}
-		k.News = append(slices.Clip(k.News), seenOf(ev, b))
+		k.News = append(k.News, seenOf(ev, b))
 		if len(k.News)%trimEvery == 0 {
 			k.trim(roles)
 		}
 	case ponder.Subconscious:
-		k.trim(roles) // by the state before it: what it merged may be raised yet
+		if len(roles) > 0 {
+			k.trim(roles) // by the state before it: what it merged may be raised yet
+		}
 		k.State = k.State.Apply(ev)
 		k.ticked(b)
 	case ponder.Escalation:

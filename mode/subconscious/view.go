@@ -59,7 +59,7 @@ func NewView(roles ...Role) View {
 
 // Apply returns the view after an event. The one before it is not to be used any more.
 func (v View) Apply(ev ponder.Event) View {
-	v.knows = v.knows.after(ev, nil)
+	v.knows = v.knows.next(ev, nil)
 	v.State = v.knows.State
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
