@@ -14,7 +14,7 @@
 // has grown, and from there on.
 //
 // Each sentence of a message is told for itself; those after the first have a subject that
-// ends in "#2" and so on. Subjects are "message:ID/SEQ", "run:ID/SEQ" and "memory:ID"; states are said,
+// ends in "#2" and so on. Subjects are "message:ID/SEQ", "run:ID/SEQ" and "memory:ID"; states are said, done,
 // unanswered, answered, completed, failed, paused and new.
 package own
 

@@ -218,7 +218,7 @@ func TestDue(t *testing.T) {
 	}
 	h.now = h.now.Add(time.Hour)
 	h.put("thr_2", ponder.KindConversation, said("I called the plumber. It is sunny."))
-	if told, _ = h.look(t, h.sensor(), c); len(told) != 1 || !strings.HasPrefix(told[0].Content, "I called the plumber. (") {
+	if told, _ = h.look(t, h.sensor(), c); len(told) != 1 || !strings.HasPrefix(told[0].Content, "I called the plumber. (") || told[0].State != "done" {
 		t.Errorf("told %+v", told)
 	}
 }

@@ -69,6 +69,13 @@ func worth(text string, at time.Time, done bool) (parts []string) {
 	return parts
 }
 
+// isDone reports whether a sentence that is told says no more than that something was done.
+func isDone(s string, at time.Time) bool {
+	_, dated := sensor.Due(s, at)
+	folded := foldedWords(s)
+	return !dated && !has(folded, phrases) && has(folded, donePhrases)
+}
+
 // questions returns the sentences of a message that ask something.
 func questions(text string) string {
 	var parts []string

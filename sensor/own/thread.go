@@ -110,6 +110,9 @@ func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []str
 		o := ponder.Observation{
 			Content: part + " (The user said this" + in(info, m) + ".)", Subject: place("message", info.ID, ev.Seq), State: "said", Source: source(info.ID),
 		}
+		if isDone(part, ev.Time.Local()) {
+			o.State = "done"
+		}
 		if i > 0 {
 			o.Subject += "#" + strconv.Itoa(i+1)
 		}
@@ -117,6 +120,9 @@ func (l *look) tellParts(info ponder.Info, m *mark, ev ponder.Event, parts []str
 			o.Due = due
 		}
 		l.tell(o)
+		if o.State == "done" {
+			continue
+		}
 		l.cursor.Promised = max(l.cursor.Promised, ev.Time.Unix())
 	}
 }
