@@ -39,7 +39,7 @@ func (m *mindLog) quietText(channels []string, quiet config.Hours, now time.Time
 	waiting, by := 0, make(map[string]bool)
 	for _, ev := range m.events {
 		b, ok := ev.Body.(ponder.Escalation)
-		if !ok || b.Outcome != subconscious.Messaged || b.Importance >= minder.Urgent || now.Sub(ev.Time) > waitingFor {
+		if !ok || b.Outcome != subconscious.Messaged || minder.IsUrgent(b) || now.Sub(ev.Time) > waitingFor {
 			continue
 		}
 		waits := false
@@ -62,6 +62,6 @@ func (m *mindLog) quietText(channels []string, quiet config.Hours, now time.Time
 		}
 	}
 	_, to := quiet.Ends()
-	return fmt.Sprintf("quiet hours (mind.quiet = %s): until %02d:%02d, %s to be told by %s; what has importance %d or more is told at once",
+	return fmt.Sprintf("quiet hours (mind.quiet = %s): until %02d:%02d, %s to be told by %s; what has importance %d or more and is not of strangers is told at once",
 		quiet, int(to.Hours())%24, int(to.Minutes())%60, counted(waiting, "message waits", "messages wait"), strings.Join(names, ", "), minder.Urgent)
 }

@@ -17,7 +17,8 @@ const decideCause = "decide:"
 // messageOutcome is that of an escalation of which the user is told.
 const messageOutcome = subconscious.Messaged
 
-// maxAsked is how often a decision is begun that fails; the last time without a model.
+// maxAsked is from which attempt on a decision is begun without a model: the user then is
+// told what was found.
 const maxAsked = 3
 
 // Decision returns the run of an attempt to decide an escalation; attempts count from 1.
@@ -27,14 +28,13 @@ func Decision(escalation string, attempt int) ponder.RunID {
 }
 
 // decide has each escalation decided that is not, one after the other, the oldest first,
-// and returns how many were. One whose decision fails is tried again at the next tick.
+// and returns how many were. One whose decision fails is tried again at the next tick, and
+// from the third attempt on it is told as it was found. Those cost nothing, and are made
+// until one comes to an end, whoever cancels them.
 // The caller holds m.mu.
 func (m *Minder) decide(ctx context.Context) (decided int, err error) {
 	for _, id := range slices.Clone(m.course.raised) {
 		if !slices.Contains(m.course.raised, id) || m.busy(id) {
-			continue
-		}
-		if m.course.asked[id] >= maxAsked {
 			continue
 		}
 		if err := m.decideOne(ctx, id); err != nil {
@@ -61,7 +61,7 @@ func (m *Minder) busy(id string) bool {
 func (m *Minder) decideOne(ctx context.Context, id string) error {
 	attempt := m.course.asked[id] + 1
 	left, enough := m.left()
-	if attempt == maxAsked {
+	if attempt >= maxAsked {
 		left = nothing
 	}
 	if err := m.sayCeiling(ctx, enough); err != nil {
@@ -84,8 +84,8 @@ func (m *Minder) decideOne(ctx context.Context, id string) error {
 	if err := m.work(ctx, run); err != nil {
 		return err
 	}
-	if slices.Contains(m.course.raised, id) && m.course.asked[id] >= maxAsked {
-		m.Logger.Error("an escalation could not be decided", "escalation", id, "attempts", maxAsked)
+	if slices.Contains(m.course.raised, id) && m.course.asked[id] >= maxAsked && !m.busy(id) {
+		m.Logger.Error("an escalation could not be decided, and will be tried again without a model", "escalation", id, "attempts", attempt)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (m *Minder) dueOn(channel string) (list []due) {
 		if s.done || now.Sub(t.at) > tellTime || len(list) == maxSends {
 			continue
 		}
-		if m.Quiet.Contain(now) && t.Importance < Urgent {
+		if m.Quiet.Contain(now) && !IsUrgent(t.Escalation) {
 			continue
 		}
 		if s.tries > 0 && now.Before(s.next()) && !now.Before(s.last) { // a clock may have been set back

@@ -71,8 +71,9 @@ func TestRecovers(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	for name, test := range map[string]struct {
 		importance int
+		untrusted  bool
 		held       bool
-	}{"important": {8, true}, "urgent": {9, false}} {
+	}{"important": {8, false, true}, "urgent": {9, false, false}, "strangers": {10, true, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			now := time.Now()
 			midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
@@ -84,7 +85,7 @@ func TestQuiet(t *testing.T) {
 			if got := r.tick(false); got.Decided != 1 {
 				t.Fatalf("report %+v", got)
 			}
-			r.course.told[0].Importance = test.importance
+			r.course.told[0].Importance, r.course.told[0].Untrusted = test.importance, test.untrusted
 			r.tick(false)
 			time.Sleep(2 * time.Hour)
 			r.tick(false)

@@ -1,6 +1,14 @@
 package minder
 
-import "time"
+import (
+	"time"
+
+	"ponder"
+)
+
+// IsUrgent reports whether the user is told something in quiet hours too: what matters
+// very much, and does not come from what strangers wrote.
+func IsUrgent(e ponder.Escalation) bool { return e.Importance >= Urgent && !e.Untrusted }
 
 // Hours are a part of each day by the clock of the machine: from one time since midnight
 // to another, past midnight if that is smaller. The zero value is none of it.

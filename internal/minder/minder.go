@@ -95,7 +95,7 @@ const (
 	DefaultEvery = 5 * time.Minute
 	TickTime     = 120 * time.Second // that a tick may take
 	NightPace    = 6                 // times as long between ticks at night
-	Urgent       = 9                 // importance that is told in quiet hours too
+	Urgent       = 9                 // importance that is told in quiet hours too, unless strangers wrote of it
 
 	workTime    = 10 * time.Minute // that a run is waited for
 	appendTime  = 10 * time.Second // for what must be kept although the process is to end

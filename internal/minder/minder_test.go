@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,8 +249,8 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestDecisionFails has a mind without the mode of decisions: it is tried three times, and
-// what was raised is kept.
+// TestDecisionFails has decisions that are cancelled: it is tried again, without a
+// model from the third attempt on, until it is told.
 func TestDecisionFails(t *testing.T) {
 	if a, b := Decision("esc_1", 1), Decision("esc_1", 2); a == b || a != Decision("esc_1", 1) || len(a) != 30 {
 		t.Errorf("runs are %s and %s", a, b)
@@ -258,17 +259,21 @@ func TestDecisionFails(t *testing.T) {
 		store, w, p := memory.New(), &world{}, &postbox{}
 		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}}
 		r := open(t, store, &voice{}, c)
-		stuck := &stuck{Place: r.place, store: store}
+		stuck := &stuck{Place: r.place, store: store, most: 2*maxAsked - 1}
 		r.Place = stuck
 		w.add("room 1")
-		for range 5 {
+		for range 8 {
 			if _, err := r.Tick(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
 		}
-		if raised, decided := escalations(events(t, store)); len(raised) != 1 || len(decided) != 0 || stuck.n != maxAsked {
+		raised, decided := escalations(events(t, store))
+		if len(raised) != 1 || len(decided) != 1 || stuck.n != stuck.most {
 			t.Errorf("raised %q, decided %v, after %d attempts", raised, decided, stuck.n)
+		}
+		if len(p.got) != 1 || !strings.Contains(p.got[0].Text, "far too warm") || !strings.Contains(p.got[0].Text, "No model decided") {
+			t.Errorf("told %+v", p.got)
 		}
 	})
 }
@@ -278,6 +283,7 @@ type stuck struct {
 	Place
 	store ponder.Store
 	n     int
+	most  int // that are cancelled
 }
 
 func (s *stuck) Start(ctx context.Context, thread ponder.ThreadID) error {
@@ -294,7 +300,7 @@ func (s *stuck) Start(ctx context.Context, thread ponder.ThreadID) error {
 		}
 	}
 	for run, decides := range open {
-		if decides {
+		if decides && s.n < s.most {
 			s.n++
 			if _, err := s.store.Append(ctx, thread, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
 				return err

@@ -45,6 +45,9 @@ func (d *decision) done(otherwise string) string {
 	return outcome
 }
 
+// undecided ends what the user is told as it was found.
+const undecided = "(No model decided about this: it is told as it was found.)"
+
 // decided returns the decision as it is written.
 func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 	e.Outcome, e.Model, e.Unaided = v.Outcome, v.Model, v.Unaided
@@ -62,6 +65,9 @@ func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 	}
 	if e.Untrusted && e.Outcome == Messaged {
 		parts = append(parts, d.quotes(e))
+	}
+	if v.Unaided {
+		parts = append(parts, undecided)
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	e.Content = unseen(strings.Join(parts, "\n\n"))
