@@ -210,3 +210,25 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
+
+// TestPruneTies sees that of entries that are as strong the least important goes, and of
+// these the one that was not seen for the longest time.
+func TestPruneTies(t *testing.T) {
+	var list []Finding
+	for i, what := range []string{"The boiler leaks.", "Tax papers are missing.", "Anna waits for the lease.", "A router was replaced.", "The garden needs rain."} {
+		list = append(list, Finding{Summary: what, Importance: 4 + i})
+	}
+	s := Aggregate(NewState(), input(1, nil, found("watcher", list...)), noon, rules).State
+	for importance, want := range map[int]string{3: "Passport expires.", 4: "The boiler leaks.", 9: "The boiler leaks."} {
+		got := Aggregate(s, input(2, nil, found("watcher", Finding{Summary: "Passport expires.", Importance: importance})), noon.Add(time.Second), rules)
+		pruned := ""
+		for _, c := range got.Changes {
+			if c.Did == "pruned" {
+				pruned += c.Summary
+			}
+		}
+		if pruned != want {
+			t.Errorf("importance %d: %q is pruned, not %q", importance, pruned, want)
+		}
+	}
+}

@@ -150,6 +150,7 @@ func (m *merge) keep(c *claim, id string) {
 	if !c.due.IsZero() {
 		about.Due = c.due
 	}
+	about.Importance = max(about.Importance, c.Importance)
 	about.Untrusted = about.Untrusted || c.untrusted
 	m.state.Aside.About[id] = about
 }
@@ -225,7 +226,7 @@ func (m *merge) prune() {
 // cut removes the weakest entry of a list.
 func (m *merge) cut(c Category, why string) {
 	list := m.state.list(c)
-	at := weakest(*list)
+	at := m.weakest(*list)
 	e := (*list)[at]
 	m.note(e, c, "pruned", "", why)
 	delete(m.state.Aside.About, e.ID)

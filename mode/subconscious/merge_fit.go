@@ -117,7 +117,7 @@ func (m *merge) fewerEntries() bool {
 	var least Entry
 	for _, c := range categories {
 		if list := *m.state.list(c); len(list) > 0 {
-			if e := list[weakest(list)]; from == "" || weaker(e, least) < 0 {
+			if e := list[m.weakest(list)]; from == "" || m.state.weaker(e, least) < 0 {
 				from, least = c, e
 			}
 		}

@@ -45,19 +45,21 @@ func (m *Mind) find(id string) (*Entry, Category) {
 // drop removes what is not wanted from a list that nobody else has.
 func drop[T any](list *[]T, unwanted func(T) bool) { *list = slices.DeleteFunc(*list, unwanted) }
 
-// weaker orders entries, those first that are pruned first: the weakest, of these those
-// that were not seen for the longest time, of these the oldest.
-func weaker(a, b Entry) int {
-	return cmp.Or(cmp.Compare(a.Strength, b.Strength), a.LastSeen.Compare(b.LastSeen), byID(a.ID, b.ID))
+// weaker orders entries, those first that are pruned first: the weakest, of these the
+// least important, of these those that were not seen for the longest time, of these the
+// oldest.
+func (s State) weaker(a, b Entry) int {
+	about := s.Aside.About
+	return cmp.Or(cmp.Compare(a.Strength, b.Strength), cmp.Compare(about[a.ID].Importance, about[b.ID].Importance), a.LastSeen.Compare(b.LastSeen), byID(a.ID, b.ID))
 }
 
 // byID orders ids with numbers in them by the numbers.
 func byID(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // weakest returns the place of the entry that is pruned first.
-func weakest(list []Entry) (at int) {
+func (m *merge) weakest(list []Entry) (at int) {
 	for i := range list {
-		if weaker(list[i], list[at]) < 0 {
+		if m.state.weaker(list[i], list[at]) < 0 {
 			at = i
 		}
 	}

@@ -166,7 +166,7 @@ func (s State) onMind(now time.Time) string {
 	size := 0
 	for _, c := range categories {
 		entries := slices.Clone(*s.list(c))
-		slices.SortStableFunc(entries, func(a, b Entry) int { return weaker(b, a) })
+		slices.SortStableFunc(entries, func(a, b Entry) int { return s.weaker(b, a) })
 		for i, e := range entries {
 			line := s.mindLine(e, now)
 			if size += len(line); size > maxMind {

@@ -99,12 +99,13 @@ type Aside struct {
 
 // An About is what is known of an entry beside what is shown.
 type About struct {
-	By        []string  `json:"by"`                   // the roles that saw it, in order
-	Due       time.Time `json:"due,omitzero"`         //
-	Rests     []string  `json:"rests_on,omitempty"`   // ids of the newest observations, at most 8
-	Signature []string  `json:"signatures,omitempty"` // of those, at most 8
-	Untrusted bool      `json:"untrusted,omitempty"`
-	Said      []string  `json:"said,omitempty"` // other wordings that were merged into it, at most 3
+	By         []string  `json:"by"`                   // the roles that saw it, in order
+	Due        time.Time `json:"due,omitzero"`         //
+	Rests      []string  `json:"rests_on,omitempty"`   // ids of the newest observations, at most 8
+	Signature  []string  `json:"signatures,omitempty"` // of those, at most 8
+	Untrusted  bool      `json:"untrusted,omitempty"`
+	Importance int       `json:"importance,omitempty"` // the most that a finding of it had, 1 to 10; 0 if it is not known
+	Said       []string  `json:"said,omitempty"`       // other wordings that were merged into it, at most 3
 }
 
 // A Hint is what a role wants another to look for.
