@@ -32,6 +32,7 @@ func Aggregate(s State, in Input, now time.Time, rules Rules) Merged {
 	m.sweep()
 	m.prune()
 	m.roles()
+	m.deadlines()
 	m.escalate()
 	m.fit()
 	m.state.Aside.Back = RolledBack{}

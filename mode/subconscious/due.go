@@ -20,6 +20,9 @@ func (v View) Due(o Options, now time.Time) (due bool, why string) {
 	if gathered(o, v.knows, now) {
 		list = append(list, count(len(v.Aside.Pending), "finding")+" waited to be escalated")
 	}
+	if n := len(v.knows.nearing(now)); n > 0 {
+		list = append(list, count(n, "date or promise")+" is to come up again")
+	}
 	if len(list) == 0 {
 		return false, "nothing is new"
 	}

@@ -108,6 +108,7 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 	a.boundTopics(&out)
 	a.boundAlerts(&out)
 	a.boundWanted(&out)
+	a.boundDeadlines(&out)
 	return out
 }
 

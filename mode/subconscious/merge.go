@@ -72,6 +72,9 @@ func (m *merge) named(c *claim) (list []string) {
 func (m *merge) saying(c *claim) string {
 	for _, list := range categories {
 		for _, e := range *m.state.list(list) {
+			if e.Strength <= 0 && c.comesUp() { // it has faded since it was found
+				continue
+			}
 			about := m.state.Aside.About[e.ID]
 			if m.texts.same(c.text, m.texts.read(e.Summary)) ||
 				slices.ContainsFunc(about.Said, func(s string) bool { return m.texts.same(c.text, m.texts.read(s)) }) ||

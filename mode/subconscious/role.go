@@ -89,7 +89,7 @@ func DefaultRoles() []Role {
 			Name: librarian, Doc: "Memory and conversations: what returns, what was forgotten, what belongs together, what has gone quiet.",
 			Prompt: librarianPrompt, Category: Patterns,
 			Reads: []string{"own"}, Looks: LooksMemory,
-			Types: map[string]Category{"pattern": Patterns, "forgotten": ActiveThreads, "connection": Patterns, "stale": ActiveThreads},
+			Types: map[string]Category{"pattern": Patterns, "promise": ActiveThreads, "forgotten": ActiveThreads, "connection": Patterns, "stale": ActiveThreads},
 		},
 		{
 			Name: oracle, Doc: "What is coming: the calendar, deadlines, and what patterns lead to.",
@@ -109,7 +109,7 @@ func DefaultRoles() []Role {
 // typeOrder has the types of findings; those that say least come first.
 var typeOrder = []string{
 	"observation", "anomaly", "pattern", "upcoming", "preparation", "risk",
-	"idea", "question", "challenge", "forgotten", "stale", "connection",
+	"idea", "question", "challenge", "promise", "forgotten", "stale", "connection",
 }
 
 // types returns the types of findings that a role gives, the one that it gives where

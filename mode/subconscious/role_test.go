@@ -19,7 +19,7 @@ func TestDefaultRoles(t *testing.T) {
 		}
 	}
 	want := []string{
-		"watcher observation anomaly pattern", "librarian pattern connection forgotten stale",
+		"watcher observation anomaly pattern", "librarian pattern connection promise forgotten stale",
 		"oracle upcoming preparation risk", "dreamer idea question challenge connection",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

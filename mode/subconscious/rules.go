@@ -13,7 +13,7 @@ const (
 	maxRuled       = 400 // observations that rules look at, the newest
 	noteworthy     = 5   // level from which an observation is found
 	escalated      = 8   // level from which it is escalated
-	promiseImport  = 5   // importance of a promise of one's own
+	promiseImport  = 5   // importance of a promise of one's own that nothing followed
 	strangerImport = 4   // of somebody else's
 	staleImport    = 4
 )

@@ -1,7 +1,6 @@
 package subconscious
 
 import (
-	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -42,62 +41,103 @@ func wordsOf(s string) (list []word) {
 	return list
 }
 
-// promises finds promises in what the user or those who write to them have said, that no
-// later observation of the same subject follows up.
+// promises notes promises in what the user or those who write to them have said, each for
+// itself, unless a later observation follows them up: quietly, for they come up again when
+// nothing has followed for a day.
 func (f *finder) promises() {
-	kind := f.first("forgotten", "observation")
+	kind := f.first("promise", "observation")
 	if kind == "" {
 		return
 	}
 	for i, o := range f.seen {
-		if !isOwn(o.Sensor) && sensorKind(o.Sensor) != "mail" {
-			continue
-		}
-		sentence := promise(o.Content)
-		if sentence == "" || isOver(o) || f.followed(o, f.seen[i+1:]) {
+		if !isOwn(o.Sensor) && sensorKind(o.Sensor) != "mail" || isOver(o) || f.has(o) {
 			continue
 		}
 		if o.Level > 0 && o.Level < LeastAdded { // everybody is promised that
 			continue
 		}
-		importance := promiseImport
-		if o.Untrusted {
-			importance = strangerImport
+		for _, sentence := range promisesOf(o.Content) {
+			if !f.followed(o, sentence, f.seen[i+1:]) {
+				f.say(kind, sentence, LeastAdded, o)
+			}
 		}
-		f.add(kind, sentence, f.why(o, o.Level, ""), cmp.Or(o.Level, importance), o)
 	}
 }
 
+// has reports whether an observation was found.
+func (f *finder) has(o Seen) bool {
+	return slices.ContainsFunc(f.found, func(r ruled) bool { return slices.Equal(r.Rests, []string{o.ID}) })
+}
+
+// say notes one of the findings that an observation has, unless it is noted.
+func (f *finder) say(kind, text string, importance int, o Seen) {
+	summary := Summary(text)
+	if kind == "" || !tells(summary) || slices.ContainsFunc(f.found, func(r ruled) bool { return r.Summary == summary }) {
+		return
+	}
+	f.found = append(f.found, ruled{Finding{Type: kind, Summary: summary, Importance: importance, Rests: []string{o.ID}, Due: plain(o.Due)}, ""})
+}
+
 // followed reports whether later observations of the subject of one say that it is over,
-// or promise anew.
-func (f *finder) followed(o Seen, later []Seen) bool {
-	return o.Subject != "" && slices.ContainsFunc(later, func(n Seen) bool {
-		return n.Subject == o.Subject && sensorKind(n.Sensor) == sensorKind(o.Sensor) && (isOver(n) || promise(n.Content) != "")
+// or promise anew; or what was promised is said to be done.
+func (f *finder) followed(o Seen, promised string, later []Seen) bool {
+	return slices.ContainsFunc(later, func(n Seen) bool {
+		if o.Subject != "" && n.Subject == o.Subject && sensorKind(n.Sensor) == sensorKind(o.Sensor) {
+			return isOver(n) || promise(n.Content) != ""
+		}
+		return isOwn(o.Sensor) && settles(n, promised)
 	})
 }
 
-// promise returns the part of a text that promises something: its first words, and the
+// mostPromises is how many promises of a text are found.
+const mostPromises = 6
+
+// promisesOf returns the parts of a text that promise something, one for each sentence.
+func promisesOf(content string) (list []string) {
+	content = oneLine(content, 2*maxLine)
+	for len(list) < mostPromises {
+		from, to := promiseIn(content)
+		if to == 0 {
+			break
+		}
+		part := content[from:to]
+		if len(list) == 0 {
+			part = opening(content[:from]) + part
+		}
+		list, content = append(list, part), strings.TrimSpace(content[to:])
+	}
+	return list
+}
+
+// promise returns the first part of a text that promises something: its first words, and the
 // sentence, from the promise on if all of it is too long. It is "" if there is none.
 func promise(content string) string {
-	content = oneLine(content, 2*maxLine)
+	if list := promisesOf(content); len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
+
+// promiseIn returns where a promise begins and ends in a text, twice 0 if there is none.
+func promiseIn(content string) (from, to int) {
 	list := wordsOf(content)
 	for i := range list {
 		for _, phrase := range promisePhrases {
-			end := matches(list[i:], phrase)
-			if end == 0 || denied(list[i+end:]) {
+			n := matches(list[i:], phrase)
+			if n == 0 || denied(list[i+n:]) {
 				continue
 			}
-			from, to := sentence(content, list[i].start, list[i+end-1].end)
+			from, to = sentence(content, list[i].start, list[i+n-1].end)
 			if strings.HasSuffix(content[from:to], "?") && phrase[0] != "remind" {
 				continue
 			}
 			if len(strings.Fields(content[from:to])) > MaxWords {
 				from = list[i].start
 			}
-			return opening(content[:from]) + content[from:to]
+			return from, to
 		}
 	}
-	return ""
+	return 0, 0
 }
 
 // opening returns the first words of what stands before a promise, for they say whose it

@@ -17,7 +17,8 @@ const (
 	placesTogether = 2 // sensors
 	daysTogether   = 3
 	rareLetters    = 4 // of a word that may be rare
-	snippetWords   = 6 // around the word
+	headWords      = 4 // of what is quoted of a place
+	mostShared     = 3 // words that are named
 	mostReturns    = 2 // findings
 	mostTermsOf    = 60
 )
@@ -146,7 +147,8 @@ func (f *finder) remember(r *returning) {
 
 func (r *returning) is(t term) bool { return t.stem == r.stem }
 
-// connect notes the finding of a word: where it was seen, in the words of two places.
+// connect notes the finding of a word in one sentence: the words that are shared, and the
+// two places that share them.
 func (f *finder) connect(r *returning) {
 	about, level := []Seen{}, 0
 	for _, i := range r.in {
@@ -154,26 +156,76 @@ func (f *finder) connect(r *returning) {
 		level = max(level, f.seen[i].Level)
 	}
 	one := about[len(about)-1]
-	summary := snippet(one.Content, r.stem) + " (" + where(one) + ")"
+	here, there, text := place(one, len(r.kinds) < placesTogether), "", ""
 	for _, o := range about {
 		if sensorKind(o.Sensor) != sensorKind(one.Sensor) || len(r.kinds) < placesTogether && day(o.At) != day(one.At) {
-			summary = snippet(o.Content, r.stem) + " (" + where(o) + "); " + summary
+			there, text = place(o, len(r.kinds) < placesTogether), o.Content
 			break
 		}
 	}
-	if r.entry != "" && !strings.Contains(summary, ";") {
-		summary = snippet(r.reads, r.stem) + "; " + summary
+	if there == "" && r.entry != "" {
+		there, text = "on its mind ("+headOf(r.reads)+")", r.reads
+	}
+	summary := r.sharedBy(one.Content, text) + " came up " + here
+	if there != "" {
+		summary = r.sharedBy(one.Content, text) + " came up " + there + " and " + here
 	}
 	importance := max(level, 1+len(r.kinds)+len(r.days)/daysTogether)
 	n := len(f.found)
-	f.add(r.kind, r.term+": "+summary, "", within(importance, LeastAdded, LeastInsight-1), about...) // words alone are no insight
+	f.add(r.kind, summary+".", "", within(importance, LeastAdded, LeastInsight-1), about...) // words alone are no insight
 	if r.entry != "" && len(f.found) > n {
 		f.found[n].Reinforces = []string{r.entry}
 	}
 }
 
-// where says where an observation was seen, and when.
-func where(o Seen) string { return oneLine(sensorKind(o.Sensor), maxName) + " " + day(o.At) }
+// sharedBy returns the word with others that two texts share, in words.
+func (r *returning) sharedBy(a, b string) string {
+	list, other := []string{r.term}, rare(b)
+	for _, t := range rare(a) {
+		if len(list) < mostShared && t.stem != r.stem && slices.ContainsFunc(other, func(o term) bool { return o.stem == t.stem }) {
+			list = append(list, t.term)
+		}
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// place says where something was seen, and when where that tells it from others, with its
+// first words.
+func place(o Seen, dated bool) string {
+	where := "in " + oneLine(sensorKind(o.Sensor), maxName)
+	if isOwn(o.Sensor) {
+		where = "in conversations"
+	}
+	if dated {
+		where += " on " + day(o.At)
+	}
+	if head := headOf(o.Content); head != "" {
+		where += " (" + head + ")"
+	}
+	return where
+}
+
+// headOf returns the first words of a text, up to where its first part ends.
+func headOf(s string) string {
+	s = oneLine(s, 2*maxLine)
+	if i := strings.IndexAny(s, "()\"“”"); i > 0 {
+		s = s[:i]
+	}
+	for i := range s {
+		if strings.IndexByte(".:;,!?", s[i]) >= 0 && (i+1 == len(s) || s[i+1] == ' ') && i > 0 {
+			s = s[:i]
+			break
+		}
+	}
+	list := strings.Fields(s)
+	if len(list) > headWords {
+		return clip(strings.Join(list[:headWords], " "), 60) + " …"
+	}
+	return clip(s, 60)
+}
 
 // A term is a word and its stem.
 type term struct{ term, stem string }
@@ -205,17 +257,4 @@ func mayBeRare(w string) bool {
 		}
 	}
 	return letters >= rareLetters
-}
-
-// snippet returns the words of a text around the one of a stem.
-func snippet(s, stem string) string {
-	s = oneLine(s, 2*maxLine)
-	list := wordsOf(s)
-	at := slices.IndexFunc(list, func(w word) bool { return stemOf(w.folded) == stem })
-	if at < 0 {
-		return clip(s, 60)
-	}
-	from := max(0, min(at-snippetWords/2, len(list)-snippetWords))
-	to := min(len(list), from+snippetWords)
-	return clip(s[list[from].start:list[to-1].end], 60)
 }

@@ -91,6 +91,8 @@ type Aside struct {
 
 	Exposure Exposure `json:"exposure,omitzero"` // what of strangers roles were shown
 
+	Deadlines []Deadline `json:"deadlines,omitempty"` // what is to come up again, at most 50
+
 	Wanted []Want  `json:"wanted,omitempty"` // of the last hour, the newest last, at most 8
 	Asked  []Asked `json:"asked,omitempty"`  // of the last day, at most 200
 

@@ -146,7 +146,7 @@ func (t *tickRun) Next(now ponder.Moment) []ponder.Action {
 	if asks := t.asks(steps); len(asks) > 0 && !late {
 		return append(asks, ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)})
 	}
-	if !busy(steps) && !gathered(t.o, base, t.run.Started) {
+	if !busy(steps) && !gathered(t.o, base, t.run.Started) && len(base.nearing(t.run.Started)) == 0 {
 		return []ponder.Action{ponder.Finish{Answer: "Nothing is new.", Reason: t.Stop}}
 	}
 	return []ponder.Action{ponder.Write{Key: mergeKey, Bodies: t.merge(base, steps)}}

@@ -25,6 +25,7 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 			in.Seen[seen.ID] = seen
 		}
 	}
+	remind(&in, &record, t.o.roles(), base.nearing(at), at)
 	in.Read = readBefore(base, in.Reports)
 	m := Aggregate(base.State, in, at, t.o.rules())
 	for _, r := range in.Reports {

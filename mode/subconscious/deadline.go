@@ -1,0 +1,239 @@
+package subconscious
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Deadline is something that was observed to be due, or promised, and is to come up again.
+type Deadline struct {
+	ID        string    `json:"id"` // of the observation
+	Seq       int64     `json:"seq"`
+	At        time.Time `json:"at"`
+	Sensor    string    `json:"sensor"`
+	Subject   string    `json:"subject,omitempty"`
+	State     string    `json:"state,omitempty"`
+	Source    string    `json:"source,omitempty"`
+	Text      string    `json:"text"`
+	Level     int       `json:"level,omitempty"`
+	Untrusted bool      `json:"untrusted,omitempty"`
+	Due       time.Time `json:"due,omitzero"`
+	Promise   bool      `json:"promise,omitempty"`
+	Told      int       `json:"told,omitempty"` // times of those at which it comes up that are over
+}
+
+// Bounds of deadlines.
+const (
+	maxDeadlines = 50
+	farthest     = 366 * 24 * time.Hour
+)
+
+// When deadlines come up before they are due; and promises, before they are due or, without
+// a date, after they were made.
+var (
+	dueAhead     = []time.Duration{72 * time.Hour, 24 * time.Hour, 2 * time.Hour}
+	promiseAhead = []time.Duration{24 * time.Hour, 2 * time.Hour}
+	promiseAfter = []time.Duration{24 * time.Hour, 72 * time.Hour}
+)
+
+// times returns when it comes up, the first time first.
+func (d Deadline) times() (list []time.Time) {
+	ahead := dueAhead
+	switch {
+	case d.Promise && d.Due.IsZero():
+		for _, after := range promiseAfter {
+			list = append(list, d.At.Add(after))
+		}
+		return list
+	case d.Promise:
+		ahead = promiseAhead
+	}
+	for _, before := range ahead {
+		list = append(list, d.Due.Add(-before))
+	}
+	return list
+}
+
+// next returns when it comes up next, if it does.
+func (d Deadline) next() (at time.Time, ok bool) {
+	list := d.times()
+	if d.Told >= len(list) {
+		return time.Time{}, false
+	}
+	return list[d.Told], true
+}
+
+// past returns a deadline of which the times up to now are over.
+func (d Deadline) past(now time.Time) Deadline {
+	for i, at := range d.times() {
+		if !at.After(now) {
+			d.Told = max(d.Told, i+1)
+		}
+	}
+	return d
+}
+
+// isNear reports whether it is time that it comes up.
+func (d Deadline) isNear(now time.Time) bool {
+	at, ok := d.next()
+	return ok && !at.After(now) && (d.Due.IsZero() || d.Due.After(now))
+}
+
+// seen returns the observation, in a state of its own for each time that it comes up.
+func (d Deadline) seen() Seen {
+	o := Seen{ID: d.ID, Seq: d.Seq, At: d.At}
+	o.Sensor, o.Subject, o.State, o.Source, o.Content = d.Sensor, d.Subject, d.State, d.Source, d.Text
+	o.Level, o.Untrusted, o.Due = d.Level, d.Untrusted, d.Due
+	return o
+}
+
+// bounded returns it within its bounds, and whether it is one.
+func (d Deadline) bounded() (Deadline, bool) {
+	d.ID, d.Sensor, d.State = clip(d.ID, maxName), clip(d.Sensor, maxName), clip(d.State, maxName)
+	d.Subject, d.Source, d.Text = clip(d.Subject, maxSign), clip(d.Source, maxSign), clip(d.Text, 2*maxLine)
+	d.Level, d.Told, d.Seq = within(d.Level, 0, 10), within(d.Told, 0, len(dueAhead)), max(0, d.Seq)
+	d.At, d.Due = plain(d.At), plain(d.Due)
+	return d, d.ID != "" && d.Text != "" && (d.Promise || !d.Due.IsZero())
+}
+
+// boundDeadlines returns deadlines within their bounds.
+func (a Aside) boundDeadlines(out *Aside) {
+	for _, d := range last(a.Deadlines, maxDeadlines) {
+		if d, ok := d.bounded(); ok {
+			out.Deadlines = append(out.Deadlines, d)
+		}
+	}
+}
+
+// deadlines keeps what is to come up again of what was seen, and forgets what is past,
+// done or settled, or came up as often as it does.
+func (m *merge) deadlines() {
+	seen := make([]Seen, 0, len(m.in.Seen))
+	for _, o := range m.in.Seen {
+		seen = append(seen, o)
+	}
+	slices.SortFunc(seen, bySeq)
+	list := &m.state.Aside.Deadlines
+	for _, o := range seen {
+		for i, d := range *list {
+			if d.ID == o.ID {
+				(*list)[i] = d.past(m.now)
+			}
+		}
+		drop(list, func(d Deadline) bool { return endedBy(d, o) })
+		m.later(o)
+	}
+	drop(list, func(d Deadline) bool {
+		_, more := d.next()
+		return !more || !d.Due.IsZero() && !d.Due.After(m.now) || m.isSettled(d)
+	})
+	slices.SortStableFunc(*list, soonest)
+	*list = (*list)[:min(len(*list), maxDeadlines)]
+}
+
+// soonest orders deadlines by who wrote them, and when they come up.
+func soonest(a, b Deadline) int {
+	x, _ := a.next()
+	y, _ := b.next()
+	if a.Untrusted != b.Untrusted {
+		if b.Untrusted {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(x.Compare(y), strings.Compare(a.ID, b.ID), strings.Compare(a.Text, b.Text))
+}
+
+// later keeps an observation that is due, and promises, unless that is done already.
+func (m *merge) later(o Seen) {
+	if slices.ContainsFunc(m.state.Aside.Deadlines, func(d Deadline) bool { return d.ID == o.ID }) {
+		return
+	}
+	for _, d := range deadlinesOf(o) {
+		d, ok := d.bounded()
+		list := &m.state.Aside.Deadlines
+		if !ok || !d.Due.IsZero() && (!d.Due.After(m.now) || d.Due.Sub(m.now) > farthest) || m.endedLater(d) {
+			continue
+		}
+		*list = append(*list, d.past(m.now))
+	}
+}
+
+// endedLater reports whether something that was seen ends a deadline.
+func (m *merge) endedLater(d Deadline) bool {
+	for _, o := range m.in.Seen {
+		if endedBy(d, o) {
+			return true
+		}
+	}
+	return false
+}
+
+// deadlinesOf returns what of an observation is to come up again. The calendar sees to
+// that itself.
+func deadlinesOf(o Seen) (list []Deadline) {
+	kind := sensorKind(o.Sensor)
+	if kind == "calendar" || isLookUp(o.Sensor) || own(o.Sensor) || isOver(o) || o.Level > 0 && o.Level < LeastAdded {
+		return nil
+	}
+	d := Deadline{ID: o.ID, Seq: o.Seq, At: o.At, Sensor: o.Sensor, Subject: o.Subject, State: o.State, Source: o.Source,
+		Text: oneLine(o.Content, 2*maxLine), Level: o.Level, Untrusted: o.Untrusted, Due: o.Due}
+	var promised []string
+	if kind == "own" || kind == "mail" {
+		promised = promisesOf(o.Content)
+	}
+	if !o.Due.IsZero() {
+		d.Promise = kind == "own" && len(promised) > 0
+		return []Deadline{d}
+	}
+	d.Level, d.Promise = 0, true
+	for _, d.Text = range promised {
+		list = append(list, d)
+	}
+	return list
+}
+
+// endedBy reports whether a later observation ends a deadline: its subject is over, or due
+// at another time, or a file has changed; or the user says that something was done with
+// its rare words.
+func endedBy(d Deadline, o Seen) bool {
+	if o.Seq <= d.Seq || o.ID == d.ID {
+		return false
+	}
+	if o.Sensor == d.Sensor && o.Subject == d.Subject && o.Subject != "" {
+		return isOver(o) || !o.Due.IsZero() || sensorKind(o.Sensor) == "files"
+	}
+	return settles(o, d.Text)
+}
+
+// settles reports whether the user says in an observation that something was done of which
+// a text speaks: the two share a rare word.
+func settles(o Seen, text string) bool {
+	if sensorKind(o.Sensor) != "own" || o.Untrusted || stateWord(o) != "done" {
+		return false
+	}
+	have := rare(saidOf(text))
+	return slices.ContainsFunc(rare(saidOf(o.Content)), func(t term) bool {
+		return slices.ContainsFunc(have, func(h term) bool { return h.stem == t.stem })
+	})
+}
+
+// saidOf returns what the user said, without where.
+func saidOf(text string) string {
+	said, _, _ := strings.Cut(text, " (The user said this")
+	return said
+}
+
+// isSettled reports whether the user settled the topic of a deadline since it was seen.
+func (m *merge) isSettled(d Deadline) bool {
+	text, sign := m.texts.read(Summary(d.Text)), signature(d.seen())
+	return slices.ContainsFunc(m.state.Aside.Settled, func(t Settled) bool {
+		if t.At.Before(d.At) && !t.Forgotten {
+			return false
+		}
+		topic := m.texts.read(t.Text)
+		return m.texts.same(topic, text) || m.texts.names(topic, text) || sign != "" && slices.Contains(t.Signature, sign) && m.texts.near(topic, text)
+	})
+}
