@@ -62,7 +62,7 @@ func ReadState(js json.RawMessage) (State, bool) {
 // after returns a state that replaces another: what was decided or said since it was
 // made stays so.
 func (s State) after(before State) State {
-	s.Aside.Undone = slices.Clone(before.Aside.Undone)
+	s.Aside.Undone, s.Aside.Told = slices.Clone(before.Aside.Undone), slices.Clone(before.Aside.Told)
 	for _, h := range before.EscalationHistory {
 		if at := slices.IndexFunc(s.EscalationHistory, func(x Escalated) bool { return x.ID == h.ID }); at >= 0 && s.EscalationHistory[at].Outcome == "" {
 			s.EscalationHistory[at].Outcome = h.Outcome
@@ -96,6 +96,9 @@ func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
 	h := &s.EscalationHistory[at]
 	again := h.Outcome != ""
 	h.Outcome = clip(b.Outcome, maxLine)
+	if b.Outcome == Messaged && !again {
+		s.Aside.Told = last(append(s.Aside.Told, plain(ev.Time)), maxTellings)
+	}
 	if b.Outcome != outcomeDismiss || again {
 		return
 	}
@@ -145,5 +148,5 @@ func (s *State) settle(t Settled, id string) {
 		})
 	}
 	drop(&s.Aside.Pending, func(p Pending) bool { return says(p.Summary) })
-	s.Aside.Settled = last(append(s.Aside.Settled, t), maxSettled)
+	s.Aside.Settled = fewerSettled(append(s.Aside.Settled, t))
 }

@@ -25,7 +25,8 @@ const (
 	maxSaid     = 3
 	maxJournal  = 5
 	maxHints    = 24
-	maxSettled  = 50
+	maxSettled  = 50  // resolved, beside what is forgotten
+	maxForgot   = 500 // forgotten
 	maxTopics   = 100
 	maxAlerts   = 200
 	maxPending  = 50
@@ -107,8 +108,10 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 	}
 	a.boundTopics(&out)
 	a.boundAlerts(&out)
+	for _, at := range last(a.Told, maxTellings) {
+		out.Told = append(out.Told, plain(at))
+	}
 	a.boundWanted(&out)
-	a.boundDeadlines(&out)
 	return out
 }
 
@@ -120,12 +123,40 @@ func (a Aside) boundTopics(out *Aside) {
 			out.Topics = append(out.Topics, t)
 		}
 	}
-	for _, t := range last(a.Settled, maxSettled) {
+	for _, t := range fewerSettled(a.Settled) {
 		if t.Text = clip(t.Text, maxLine); t.Text != "" || len(t.Signature) > 0 {
 			t.Signature, t.At = lines(t.Signature, maxRests, maxSign), plain(t.At)
 			out.Settled = append(out.Settled, t)
 		}
 	}
+}
+
+// fewerSettled returns what is kept of what was settled: the newest that was resolved, and
+// nearly all that was forgotten, for that is meant for good.
+func fewerSettled(list []Settled) []Settled {
+	var forgotten, resolved int
+	for _, t := range list {
+		if t.Forgotten {
+			forgotten++
+		} else {
+			resolved++
+		}
+	}
+	if forgotten <= maxForgot && resolved <= maxSettled {
+		return list
+	}
+	kept := make([]Settled, 0, maxForgot+maxSettled)
+	for _, t := range list {
+		left, most := &resolved, maxSettled
+		if t.Forgotten {
+			left, most = &forgotten, maxForgot
+		}
+		if *left <= most {
+			kept = append(kept, t)
+		}
+		*left = min(*left, max(*left-1, most))
+	}
+	return kept
 }
 
 // boundAlerts does it for what is escalated.
@@ -156,7 +187,7 @@ func (a Aside) boundAlerts(out *Aside) {
 
 func (a About) bounded() About {
 	a.By = lines(a.By, maxRoles, maxName)
-	a.Due, a.Importance = plain(a.Due), within(a.Importance, 0, 10)
+	a.Due = plain(a.Due)
 	a.Rests = lines(a.Rests, maxRests, maxName)
 	a.Signature = lines(a.Signature, maxRests, maxSign)
 	a.Said = lines(a.Said, maxSaid, maxSummary)

@@ -27,7 +27,7 @@ func (r Rules) RaisesAt(s State) (time.Time, bool) {
 	if len(s.Aside.Pending) == 0 {
 		return time.Time{}, false
 	}
-	return s.Aside.Raised.Add(r.cooldown()), true
+	return s.Aside.Raised.Add(r.pause(s)), true
 }
 
 // escalate gathers what roles want escalated, and raises it once the cooldown is over.

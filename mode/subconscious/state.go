@@ -81,7 +81,7 @@ type Aside struct {
 	Journal map[string][]string  `json:"journal,omitempty"`    // by role: its notes to itself, the newest last, at most 5
 	Found   map[string][]int     `json:"found,omitempty"`      // by role: how much it found in its last three ticks
 	Hints   []Hint               `json:"hints,omitempty"`      // not yet given
-	Settled []Settled            `json:"settled,omitempty"`    // what is resolved or forgotten, at most 50
+	Settled []Settled            `json:"settled,omitempty"`    // what is resolved, at most 50, or forgotten, at most 500
 	Topics  []Topic              `json:"topics,omitempty"`     // what roles have had, for habituation, at most 100
 	Alerts  []Alert              `json:"alerts,omitempty"`     // distinct states that were escalated, at most 200
 	Pending []Pending            `json:"pending,omitempty"`    // gathered, until the cooldown is over, at most 50
@@ -89,9 +89,9 @@ type Aside struct {
 	Undone  []UndecidedReference `json:"undecided,omitempty"`  // raised and not decided
 	Next    int                  `json:"next_entry,omitempty"` // number of the next entry
 
-	Exposure Exposure `json:"exposure,omitzero"` // what of strangers roles were shown
+	Told []time.Time `json:"told,omitempty"` // when it was decided to tell the user something, the newest last, at most 16
 
-	Deadlines []Deadline `json:"deadlines,omitempty"` // what is to come up again, at most 50
+	Exposure Exposure `json:"exposure,omitzero"` // what of strangers roles were shown
 
 	Wanted []Want  `json:"wanted,omitempty"` // of the last hour, the newest last, at most 8
 	Asked  []Asked `json:"asked,omitempty"`  // of the last day, at most 200
@@ -101,13 +101,12 @@ type Aside struct {
 
 // An About is what is known of an entry beside what is shown.
 type About struct {
-	By         []string  `json:"by"`                   // the roles that saw it, in order
-	Due        time.Time `json:"due,omitzero"`         //
-	Rests      []string  `json:"rests_on,omitempty"`   // ids of the newest observations, at most 8
-	Signature  []string  `json:"signatures,omitempty"` // of those, at most 8
-	Untrusted  bool      `json:"untrusted,omitempty"`
-	Importance int       `json:"importance,omitempty"` // the most that a finding of it had, 1 to 10; 0 if it is not known
-	Said       []string  `json:"said,omitempty"`       // other wordings that were merged into it, at most 3
+	By        []string  `json:"by"`                   // the roles that saw it, in order
+	Due       time.Time `json:"due,omitzero"`         //
+	Rests     []string  `json:"rests_on,omitempty"`   // ids of the newest observations, at most 8
+	Signature []string  `json:"signatures,omitempty"` // of those, at most 8
+	Untrusted bool      `json:"untrusted,omitempty"`
+	Said      []string  `json:"said,omitempty"` // other wordings that were merged into it, at most 3
 }
 
 // A Hint is what a role wants another to look for.
