@@ -41,6 +41,9 @@ var scenarios = []scenario{
 	{"100 conversations at once", talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
 	{"a day of the subconscious", dayOf},
 	{"research", researches(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},
+	{"serving: turns", servedTurns(turnLoad{20, 20, 20 * time.Millisecond, 2 * time.Millisecond})},
+	{"serving: 5000 watchers", servedWatchers(watchLoad{5000, 60, 300 * time.Millisecond})},
+	{"serving: requests", servedRequests(requestLoad{16, 10 * time.Second, 50})},
 }
 
 // measureOne measures a scenario in this process.

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ponder/client"
+	"ponder/llm/llmtest"
+)
+
+// A served is a real `ponder serve`, in a process of its own, with a database of its own
+// and the simulated server for a model.
+type served struct {
+	*client.Client
+	base string // http://address
+	sim  string // of the model
+	pid  int
+	stop func()
+}
+
+// startServe builds the program and starts it.
+func startServe(ctx context.Context, c llmtest.SimConfig) (s *served, err error) {
+	dir, err := os.MkdirTemp("", "ponder-bench")
+	if err != nil {
+		return nil, err
+	}
+	undo := []func(){func() { os.RemoveAll(dir) }}
+	stop := func() {
+		for i := len(undo) - 1; i >= 0; i-- {
+			undo[i]()
+		}
+	}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
+	program := filepath.Join(dir, "program")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/ponder")
+	build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("build the program: %w", err)
+	}
+	sim, stopSim, err := simulate(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	undo = append(undo, stopSim)
+	cmd := exec.CommandContext(ctx, program, "serve", "--json", "--listen", "127.0.0.1:0", "--db", filepath.Join(dir, "bench.db"))
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = []string{
+		"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "TMPDIR=" + dir,
+		"OPENAI_BASE_URL=" + sim + "/v1", "OPENAI_API_KEY=any", "PONDER_MODEL_FAST=openai/fast", "PONDER_MODEL_SLOW=openai/slow", "PONDER_MODEL_CHEAP=openai/cheap",
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start ponder serve: %w", err)
+	}
+	undo = append(undo, func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait() // the figures are there already
+	})
+	var at struct {
+		Address string `json:"address"`
+	}
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start ponder serve: %w", err)
+	}
+	return &served{client.New(at.Address, ""), at.Address, sim, cmd.Process.Pid, stop}, nil
+}
+
+// memory returns the resident memory of the process, in MiB.
+func (s *served) memory() float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.pid))
+	if err != nil {
+		return 0
+	}
+	var all, rss float64
+	if _, err := fmt.Sscan(string(text), &all, &rss); err != nil {
+		return 0
+	}
+	return rss * float64(os.Getpagesize()) / (1 << 20)
+}
+
+// cpu returns the CPU time of the process.
+func (s *served) cpu() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	const user, system, perSecond = 11, 12, 100
+	if len(fields) <= system {
+		return 0
+	}
+	var sum time.Duration
+	for _, f := range []string{fields[user], fields[system]} {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return 0
+		}
+		sum += time.Duration(n) * time.Second / perSecond
+	}
+	return sum
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ponder/client"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/llm/openai"
+)
+
+// A turnLoad is conversations over HTTP, one turn at a time.
+type turnLoad struct {
+	conversations, turns int
+	first, between       time.Duration // of the model, to the first token and to the next
+}
+
+// servedTurns measures what a turn over HTTP adds to the first token: beside each turn the
+// model is called directly, in the same process and through the same adapter.
+func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: l.first}, Token: llmtest.Delay{Mean: l.between}})
+		if err != nil {
+			return nil, err
+		}
+		defer s.stop()
+		model := openai.New(openai.Config{Name: "sim", BaseURL: s.sim + "/v1", Key: "any"}).Model("fast")
+		var turns, calls, added []time.Duration
+		for i := range l.conversations {
+			t, err := s.Open(ctx, fmt.Sprintf("conversation %d", i), "")
+			if err != nil {
+				return nil, err
+			}
+			for n := range l.turns {
+				turn, err := s.firstToken(ctx, string(t.ID), fmt.Sprintf("What comes after %d?", n))
+				if err != nil {
+					return nil, err
+				}
+				call, err := firstToken(ctx, model, fmt.Sprintf("What comes after %d in conversation %d?", n, i))
+				if err != nil {
+					return nil, err
+				}
+				if i > 0 { // the first opens what is needed
+					turns, calls, added = append(turns, turn), append(calls, call), append(added, turn-call)
+				}
+			}
+		}
+		turn, call := quantile(turns, 0.5), quantile(calls, 0.5)
+		return []figure{
+			{Name: "first token of a turn, added to that of a call, p50", Value: turn - call, Unit: "ms", Goal: 2},
+			{Name: "added to the call beside it, p90", Value: quantile(added, 0.9), Unit: "ms"},
+			{Name: "first token of a turn, p50", Value: turn, Unit: "ms"},
+			{Name: "first token of a call, p50", Value: call, Unit: "ms"},
+			{Name: "the disk alone: a durable write of 8 KiB, p50", Value: syncTime(), Unit: "ms"},
+			{Name: "turns", Value: float64(len(turns))},
+		}, nil
+	}
+}
+
+// firstToken returns how long the first token of a turn takes, and waits for its end.
+func (s *served) firstToken(ctx context.Context, id, text string) (time.Duration, error) {
+	began, first := time.Now(), time.Duration(0)
+	for u, err := range s.Talk(ctx, id, client.Message{Content: text}) {
+		switch {
+		case err != nil:
+			return 0, err
+		case u.Piece != nil && first == 0:
+			first = time.Since(began)
+		case u.Turn != nil && u.Turn.Error != "":
+			return 0, errors.New(u.Turn.Error)
+		}
+	}
+	if first == 0 {
+		return 0, errors.New("a turn had no pieces")
+	}
+	return first, nil
+}
+
+// firstToken returns how long the first token of a call takes, and waits for its end.
+func firstToken(ctx context.Context, m llm.Model, text string) (time.Duration, error) {
+	began, first := time.Now(), time.Duration(0)
+	for d, err := range m.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: 1000}) {
+		if err != nil {
+			return 0, err
+		}
+		if d.Text != "" && first == 0 {
+			first = time.Since(began)
+		}
+	}
+	return first, nil
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ponder"
+	"ponder/client"
+	"ponder/llm/llmtest"
+)
+
+// A watchLoad is many who watch one session, over a connection each.
+type watchLoad struct {
+	watchers int
+	calls    int // of the session
+	call     time.Duration
+}
+
+// servedWatchers measures whether all see all of it, and what that takes.
+func servedWatchers(l watchLoad) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 4, FirstToken: llmtest.Delay{Mean: l.call}})
+		if err != nil {
+			return nil, err
+		}
+		defer s.stop()
+		before := s.memory()
+		session, err := s.Start(ctx, client.Question{Question: "What makes a good question?", Minutes: 60, Calls: l.calls})
+		if err != nil {
+			return nil, err
+		}
+		most := s.peak(ctx)
+		began, cpu := time.Now(), s.cpu()
+		w := l.watch(ctx, s, session.ID)
+		if err := errors.Join(w.errs...); err != nil {
+			return nil, err
+		}
+		peak, used := most(), s.cpu()-cpu
+		want, err := s.events(ctx, session.ID)
+		if err != nil {
+			return nil, err
+		}
+		complete, sent := 0, 0
+		for _, got := range w.seen {
+			if slices.Equal(got, want) {
+				complete++
+			}
+			sent += len(got)
+		}
+		slices.SortFunc(w.ended, time.Time.Compare)
+		return []figure{
+			{Name: "watchers who saw every event, in order and once", Value: float64(complete), Goal: float64(l.watchers), Least: true},
+			{Name: "resident memory of the server, at most", Value: peak, Unit: "MiB", Goal: 1024},
+			{Name: "resident memory before", Value: before, Unit: "MiB"},
+			{Name: "until all watched", Value: w.all.Load().(time.Time).Sub(began).Seconds(), Unit: "s"},
+			{Name: "from the first who saw the end to the last", Value: ms(w.ended[len(w.ended)-1].Sub(w.ended[0])), Unit: "ms"},
+			{Name: "CPU of the server for an event that is sent", Value: 1000 * ms(used) / float64(max(1, sent)), Unit: "µs"},
+			{Name: "events of the session", Value: float64(len(want))},
+			{Name: "events that were sent", Value: float64(sent)},
+		}, nil
+	}
+}
+
+// A watched is what watchers saw.
+type watched struct {
+	seen  [][]ponder.Seq
+	ended []time.Time
+	errs  []error
+	all   atomic.Value // when the last of them saw its first event, a time.Time
+}
+
+// dialing is how many connections are opened at a time.
+const dialing = 64
+
+// watch has all watch a session to its end. They read no more than the numbers of events,
+// so that the machine is left to the server.
+func (l watchLoad) watch(ctx context.Context, s *served, id string) *watched {
+	w := &watched{seen: make([][]ponder.Seq, l.watchers), ended: make([]time.Time, l.watchers), errs: make([]error, l.watchers)}
+	w.all.Store(time.Now())
+	slots := make(chan struct{}, dialing)
+	var begun atomic.Int64
+	var wg sync.WaitGroup
+	for i := range l.watchers {
+		slots <- struct{}{}
+		wg.Go(func() {
+			first := sync.OnceFunc(func() {
+				<-slots
+				if begun.Add(1) == int64(l.watchers) {
+					w.all.Store(time.Now())
+				}
+			})
+			defer first()
+			for over := false; !over && w.errs[i] == nil; {
+				over, w.errs[i] = s.numbers(ctx, id, &w.seen[i], first)
+			}
+			w.ended[i] = time.Now()
+		})
+	}
+	wg.Wait()
+	return w
+}
+
+// numbers reads the numbers of the events behind the last one from one connection. It
+// reports whether there will be no more.
+func (s *served) numbers(ctx context.Context, id string, seen *[]ponder.Seq, first func()) (over bool, err error) {
+	host := strings.TrimPrefix(s.base, "http://")
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	from := ponder.Seq(0)
+	if n := len(*seen); n > 0 {
+		from = (*seen)[n-1]
+	}
+	fmt.Fprintf(conn, "GET /api/thinking/%s/stream HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nLast-Event-ID: %d\r\n\r\n", id, host, from)
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		if resp.StatusCode == http.StatusNoContent {
+			return true, nil
+		}
+		return false, fmt.Errorf("answered %s", resp.Status)
+	}
+	lines := bufio.NewReader(resp.Body)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue // of a long line, which is data
+		}
+		if err != nil {
+			return false, ctx.Err() // it comes again
+		}
+		if number, ok := bytes.CutPrefix(line, []byte("id: ")); ok {
+			n, err := strconv.Atoi(string(bytes.TrimSpace(number)))
+			if err != nil {
+				return false, err
+			}
+			*seen = append(*seen, ponder.Seq(n))
+			first()
+		}
+	}
+}
+
+// peak measures memory until what it returns is called, which returns the most there was.
+func (s *served) peak(ctx context.Context) func() float64 {
+	ctx, cancel := context.WithCancel(ctx)
+	most := make(chan float64, 1)
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		highest := 0.0
+		for {
+			highest = max(highest, s.memory())
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				most <- highest
+				return
+			}
+		}
+	}()
+	return func() float64 { cancel(); return <-most }
+}
+
+// events returns the numbers of all events of a session that users are shown.
+func (s *served) events(ctx context.Context, id string) (list []ponder.Seq, err error) {
+	file, err := s.Export(ctx, id, "jsonl")
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(file) {
+		var ev struct {
+			Seq ponder.Seq `json:"seq"`
+		}
+		if err := json.Unmarshal(line, &ev); err != nil {
+			return nil, fmt.Errorf("read the export: %w", err)
+		}
+		if ev.Seq > 0 { // the first line is about the thread
+			list = append(list, ev.Seq)
+		}
+	}
+	return list, nil
+}
