@@ -111,8 +111,9 @@ type Minder struct {
 	mu     sync.Mutex // held during a round
 	view   subconscious.View
 	course course
-	looked time.Time // when the last tick was considered
-	made   bool      // the thread is there
+	looked time.Time  // when the last tick was considered
+	made   bool       // the thread is there
+	kept   ponder.Seq // up to where it is kept what is known
 
 	watch watchers
 }
@@ -221,6 +222,7 @@ func (m *Minder) read(ctx context.Context) error {
 	if err := m.make(ctx); err != nil {
 		return err
 	}
+	m.load(ctx)
 	for ev, err := range m.Store.Events(ctx, m.thread, m.course.head) {
 		if err != nil {
 			if errors.Is(err, ponder.ErrNoThread) {
@@ -231,12 +233,13 @@ func (m *Minder) read(ctx context.Context) error {
 		m.view = m.view.Apply(ev)
 		m.course.apply(ev)
 	}
+	m.save(ctx)
 	return nil
 }
 
 // forget begins anew: the thread was removed.
 func (m *Minder) forget() {
-	m.view, m.course, m.made = subconscious.NewView(m.Options.Roles...), newCourse(), false
+	m.view, m.course, m.kept, m.made = subconscious.NewView(m.Options.Roles...), newCourse(), 0, false
 }
 
 // note appends an observation of the minder's own, and returns false if it is there
