@@ -112,6 +112,7 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 		out.Told = append(out.Told, plain(at))
 	}
 	a.boundWanted(&out)
+	a.boundDeadlines(&out)
 	return out
 }
 
@@ -187,7 +188,7 @@ func (a Aside) boundAlerts(out *Aside) {
 
 func (a About) bounded() About {
 	a.By = lines(a.By, maxRoles, maxName)
-	a.Due = plain(a.Due)
+	a.Due, a.Importance = plain(a.Due), within(a.Importance, 0, 10)
 	a.Rests = lines(a.Rests, maxRests, maxName)
 	a.Signature = lines(a.Signature, maxRests, maxSign)
 	a.Said = lines(a.Said, maxSaid, maxSummary)

@@ -33,6 +33,7 @@ func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
 	old.weaken(at)
 	a.Tick, a.Next, a.Raised = now.Tick, max(a.Next, now.Next), now.Raised
 	a.Read, a.Alerts, a.Settled, a.Undone = now.Read, now.Alerts, now.Settled, now.Undone
+	a.Deadlines = now.Deadlines
 	a.Wanted, a.Asked, a.Told = now.Wanted, now.Asked, now.Told
 	a.Decayed = at
 	tick, _ := strconv.Atoi(b.Ref) // zero if it is not said

@@ -93,6 +93,8 @@ type Aside struct {
 
 	Exposure Exposure `json:"exposure,omitzero"` // what of strangers roles were shown
 
+	Deadlines []Deadline `json:"deadlines,omitempty"` // what is to come up again, at most 50
+
 	Wanted []Want  `json:"wanted,omitempty"` // of the last hour, the newest last, at most 8
 	Asked  []Asked `json:"asked,omitempty"`  // of the last day, at most 200
 
@@ -101,12 +103,13 @@ type Aside struct {
 
 // An About is what is known of an entry beside what is shown.
 type About struct {
-	By        []string  `json:"by"`                   // the roles that saw it, in order
-	Due       time.Time `json:"due,omitzero"`         //
-	Rests     []string  `json:"rests_on,omitempty"`   // ids of the newest observations, at most 8
-	Signature []string  `json:"signatures,omitempty"` // of those, at most 8
-	Untrusted bool      `json:"untrusted,omitempty"`
-	Said      []string  `json:"said,omitempty"` // other wordings that were merged into it, at most 3
+	By         []string  `json:"by"`                   // the roles that saw it, in order
+	Due        time.Time `json:"due,omitzero"`         //
+	Rests      []string  `json:"rests_on,omitempty"`   // ids of the newest observations, at most 8
+	Signature  []string  `json:"signatures,omitempty"` // of those, at most 8
+	Untrusted  bool      `json:"untrusted,omitempty"`
+	Importance int       `json:"importance,omitempty"` // the most that a finding of it had, 1 to 10; 0 if it is not known
+	Said       []string  `json:"said,omitempty"`       // other wordings that were merged into it, at most 3
 }
 
 // A Hint is what a role wants another to look for.
