@@ -21,6 +21,7 @@ import (
 type MailOptions struct {
 	Name        string   // of the channel; "mail" if empty
 	Server      string   // host:port
+	Plain       bool     // no encryption, to a server on this machine; as Security "none"
 	Security    string   // "tls" from the first byte, "starttls", or "none" to a server on this machine; by the port if empty: 465 is tls, others starttls
 	User        string   // who signs in; nobody if empty
 	PasswordEnv string   // the variable with the password
@@ -61,12 +62,18 @@ func newPostman(o MailOptions) (*postman, error) {
 		return nil, fmt.Errorf("server %q must be host:port", o.Server)
 	}
 	p.host = host
+	if p.Plain && p.Security != "" && p.Security != "none" {
+		return nil, fmt.Errorf("plain is true, and security is %q: take one of them out", p.Security)
+	}
+	if p.Plain {
+		p.Security = "none"
+	}
 	if p.Security == "" {
 		p.Security = map[bool]string{true: "tls", false: "starttls"}[port == "465"]
 	}
 	switch {
 	case p.Security == "none" && !loopback(host):
-		return nil, errors.New(`security "none" is for a server on this machine only: use "tls" or "starttls"`)
+		return nil, errors.New(`plain = true (security "none") is for a server on this machine only: use "tls" or "starttls"`)
 	case p.Security != "none" && p.Security != "tls" && p.Security != "starttls":
 		return nil, fmt.Errorf(`security %q must be "tls" or "starttls"`, p.Security)
 	}
@@ -175,7 +182,7 @@ func (p *postman) deliver(ctx context.Context, text []byte) error {
 	}
 	if p.Security == "starttls" {
 		if ok, _ := c.Extension("STARTTLS"); !ok {
-			return errors.New("the server has no STARTTLS")
+			return errors.New("the server has no STARTTLS: use security = \"tls\", or plain = true for a server on this machine")
 		}
 		if err := c.StartTLS(p.tls()); err != nil {
 			return err

@@ -38,7 +38,7 @@ func (a *app) mindChannels() (list []notify.Channel, err error) {
 	for name, e := range sorted(c.Email) {
 		add("mind.notify.email", name, e.Off, func() (notify.Channel, error) {
 			return notify.Mail(notify.MailOptions{
-				Name: "email-" + name, Server: e.Server, Security: e.Security, User: e.User, PasswordEnv: e.PasswordEnv, From: e.From, To: e.To,
+				Name: "email-" + name, Server: e.Server, Security: e.Security, Plain: e.Plain, User: e.User, PasswordEnv: e.PasswordEnv, From: e.From, To: e.To,
 			})
 		})
 	}

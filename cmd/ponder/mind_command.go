@@ -45,11 +45,13 @@ type mindLog struct {
 	told   map[string]map[string]time.Time
 	spent  map[ponder.RunID]ponder.Cost
 	deeds  map[ponder.RunID][]mindDeed // of decisions
+
+	failures map[string]mindFailure // by channel: those that were not made up for
 }
 
 func newMindLog() *mindLog {
 	return &mindLog{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
-		spent: make(map[ponder.RunID]ponder.Cost), deeds: make(map[ponder.RunID][]mindDeed)}
+		spent: make(map[ponder.RunID]ponder.Cost), deeds: make(map[ponder.RunID][]mindDeed), failures: make(map[string]mindFailure)}
 }
 
 // apply takes in the next event.
@@ -59,12 +61,13 @@ func (m *mindLog) apply(ev ponder.Event) {
 	case ponder.RunFinished:
 		m.spent[ev.Run] = b.Spent
 	case ponder.Observation:
+		m.failed(ev, b)
 		if channel, sent := deliveredBy(b); sent {
 			if m.told[b.Subject] == nil {
 				m.told[b.Subject] = make(map[string]time.Time)
 			}
 			m.told[b.Subject][channel] = ev.Time
-		} else if b.Content != "" && b.Sensor != subconscious.Delivery {
+		} else if b.Content != "" && !ev.Internal && b.Sensor != subconscious.Delivery {
 			m.seenAs[ev.ID] = ev
 		}
 	case ponder.ToolCall:

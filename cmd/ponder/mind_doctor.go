@@ -34,7 +34,13 @@ func (a *app) mindFindings(ctx context.Context) []finding {
 	if err != nil {
 		m = nil // it has not begun
 	}
-	return append(found, a.notifyFinding(), a.actionsFinding(m, time.Now()))
+	found = append(found, a.notifyFinding(), a.actionsFinding(m, time.Now()))
+	if m != nil {
+		for _, line := range m.unsentText(time.Now()) {
+			found = append(found, finding{"notify", lacking, line})
+		}
+	}
+	return found
 }
 
 // notifyFinding says how the user is told of what the subconscious brings up.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,8 @@ func (a *app) mindLogShow(ctx context.Context, n int, since string, now time.Tim
 		}
 	}
 	a.waitingNote(m, now)
+	a.cooldownNote(m, now)
+	a.unsentNote(m, now)
 	a.actionsNote(m, now)
 	return nil
 }
@@ -158,6 +161,10 @@ func saidRow(ev ponder.Event, b ponder.Resolved) mindRow {
 	r := mindRow{Kind: b.As, Seq: ev.Seq, At: ev.Time, Entry: b.Ref, Text: b.Content}
 	if r.Kind == "" {
 		r.Kind = "resolved"
+	}
+	if r.Kind == asRolledBack {
+		r.Tick, _ = strconv.Atoi(b.Ref) // as the kind says, the one that was undone
+		r.Entry = ""
 	}
 	return r
 }

@@ -19,6 +19,7 @@ type mindCast struct {
 	models  map[ponder.Role][]ponder.Model
 	names   map[string]string // of models: by role, and of config.Decisions
 	without []string          // why models are left out
+	off     bool              // the user lets no model be asked
 	decides bool              // there is a model for decisions
 	same    func(a, b string) bool
 }
@@ -33,7 +34,7 @@ func (a *app) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCas
 	if err := knownRoles(l.cfg, roles); err != nil {
 		return nil, err
 	}
-	c := &mindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), names: make(map[string]string)}
+	c := &mindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), names: make(map[string]string), off: l.cfg.Mind.Tokens() == 0}
 	for i, r := range c.roles {
 		err := c.take(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
 		if err != nil {
@@ -117,6 +118,9 @@ func affordable(full string, price ponder.Price, cfg *config.Config) error {
 
 // says says who thinks, in a line: those with the same model together.
 func (c *mindCast) says() string {
+	if c.off {
+		return "mind.tokens_per_day is 0, which turns models off, so rules look"
+	}
 	if c.none() {
 		return "no model is asked, so rules look (`ponder doctor` says how to have one)"
 	}

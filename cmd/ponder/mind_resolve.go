@@ -110,12 +110,34 @@ func (a *app) mindResolve(ctx context.Context, what string, now time.Time) error
 		said.Content, said.Ref = e.Summary, e.ID
 	case len(said.Content) < 3 || looksLikeEntry(said.Content):
 		return err
+	case !subconscious.IsTopic(said.Content):
+		return usagef("%q says too little: write what it is about, as in \"the invoice of the printer\"", clip(said.Content, 20))
 	case len(said.Content) > maxTopic:
 		return usagef("the topic has %s bytes, and may have %s", number(len(said.Content)), number(maxTopic))
 	default:
 		said.Ref = m.sameAs(said.Content, now)
 	}
-	return a.mindSay(ctx, said)
+	if err := a.mindSay(ctx, said); err != nil || a.flags.json {
+		return err
+	}
+	return a.mindRemoved(ctx, m, now)
+}
+
+// mindRemoved prints which entries are not on its mind any more that were before.
+func (a *app) mindRemoved(ctx context.Context, before *mindLog, now time.Time) error {
+	m, err := a.mindLog(ctx)
+	if err != nil {
+		return err
+	}
+	left := m.entries(now)
+	for _, l := range listsOf(before.State.At(now)) {
+		for _, e := range l.list {
+			if left[e.ID].list == "" {
+				a.printf("removed %s %s\n", e.ID, oneLine(e.Summary))
+			}
+		}
+	}
+	return nil
 }
 
 // sameAs returns the id of the entry that says the same as a text, or "".

@@ -53,6 +53,7 @@ func (a *app) mindShow(ctx context.Context, now time.Time) error {
 	if !a.flags.quiet {
 		a.printf("%s", m.waitingText())
 	}
+	a.cooldownNote(m, now)
 	return nil
 }
 
@@ -80,6 +81,9 @@ func mindHead(m *mindLog, now time.Time) string {
 	}
 	if calls := m.Spent.Calls; calls > 0 {
 		text += fmt.Sprintf("; in all %s, %s", counted(calls, "call", "calls"), spentText(m.Spent.Tokens, m.Spent.Money.USD()))
+	}
+	if back := m.Aside.Back; !back.At.IsZero() {
+		text += fmt.Sprintf("; rolled back to before tick %d, %s", back.Tick, ago(back.At, now))
 	}
 	return text + "\n\n"
 }

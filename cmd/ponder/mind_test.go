@@ -71,14 +71,27 @@ func TestReportText(t *testing.T) {
 		want   string
 	}{
 		{minder.Report{Why: "nothing is new"}, "no tick: nothing is new"},
-		{minder.Report{Ran: true, Why: "watcher: 1 new observation", Unaided: true}, "ticked: watcher: 1 new observation; by rules alone: what a day may cost is used up"},
+		{minder.Report{Ran: true, Why: "watcher: 1 new observation"}, ""},
 		{minder.Report{Ran: true, Why: "x", Unsent: 1, Spent: ponder.Cost{Calls: 2, Tokens: 3000, Money: 20_000}},
-			"ticked: x; 1 message could not be sent, and will be tried again; today 2 calls, 3,000 tokens, $0.02"},
+			"1 message could not be sent, and will be tried again; today 2 calls, 3,000 tokens, $0.02"},
 	}
 	for _, tt := range tests {
 		if got := reportText(tt.report); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
+	}
+}
+
+// TestUnaidedText says what is left, not that it is used up, and who turned models off.
+func TestUnaidedText(t *testing.T) {
+	a := &app{cfg: &config.Config{Mind: config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}}}
+	r := minder.Report{Ran: true, Unaided: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
+	if got := a.unaidedText(r); !strings.Contains(got, "might not fit") || !strings.Contains(got, "left today: 100 tokens") {
+		t.Errorf("%q", got)
+	}
+	a.cfg.Mind.TokensPerDay = new(0)
+	if got := a.unaidedText(r); !strings.Contains(got, "turns models off") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,10 +67,45 @@ func (a *app) mindTick(ctx context.Context, all bool) error {
 	}
 	a.sensorTrouble(h)
 	a.waitingNote(t.log, time.Now())
-	if tickErr == nil && !a.flags.json {
-		a.printf("%s\n", reportText(report))
+	a.cooldownNote(t.log, time.Now())
+	a.unsentNote(t.log, time.Now())
+	if tickErr != nil {
+		return tickErr
 	}
-	return tickErr
+	if a.flags.json {
+		if report.Ran {
+			return nil
+		}
+		return a.object(noTick{Why: report.Why})
+	}
+	text := reportText(report)
+	if text != "" {
+		a.printf("%s\n", text)
+	}
+	if report.Ran && report.Unaided {
+		a.note("%s", a.unaidedText(report))
+	}
+	return nil
+}
+
+// A noTick is what --json prints where there was no tick.
+type noTick struct {
+	Tick bool   `json:"tick"`
+	Why  string `json:"why"`
+}
+
+// unaidedText says why a tick asked no model.
+func (a *app) unaidedText(r minder.Report) string {
+	m := a.cfg.Mind
+	if m.Tokens() == 0 {
+		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
+	}
+	tokens := max(0, m.Tokens()-r.Spent.Tokens)
+	text := fmt.Sprintf("left today: %s", counted(tokens, "token", "tokens"))
+	if m.Dollars() > 0 {
+		text += ", " + usd(max(0, m.Dollars()-r.Spent.Money.USD()), 0, 0)
+	}
+	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
 }
 
 // sensorTrouble says which sensors cannot look.
@@ -81,25 +117,22 @@ func (a *app) sensorTrouble(h *mindHome) {
 	}
 }
 
-// reportText says what a tick came to.
+// reportText says what a tick came to, beside what the log says of it.
 func reportText(r minder.Report) string {
-	text := "no tick: " + r.Why
-	if r.Ran {
-		text = "ticked: " + r.Why
-	}
-	if r.Ran && r.Unaided {
-		text += "; by rules alone: what a day may cost is used up"
+	var parts []string
+	if !r.Ran {
+		parts = append(parts, "no tick: "+r.Why)
 	}
 	if r.Decided > 0 && !r.Ran {
-		text += fmt.Sprintf("; %s of before decided", counted(r.Decided, "escalation", "escalations"))
+		parts = append(parts, counted(r.Decided, "escalation", "escalations")+" of before decided")
 	}
 	if r.Unsent > 0 {
-		text += fmt.Sprintf("; %s could not be sent, and will be tried again", counted(r.Unsent, "message", "messages"))
+		parts = append(parts, counted(r.Unsent, "message", "messages")+" could not be sent, and will be tried again")
 	}
 	if r.Spent.Calls > 0 {
-		text += fmt.Sprintf("; today %s, %s", counted(r.Spent.Calls, "call", "calls"), spentText(r.Spent.Tokens, r.Spent.Money.USD()))
+		parts = append(parts, "today "+counted(r.Spent.Calls, "call", "calls")+", "+spentText(r.Spent.Tokens, r.Spent.Money.USD()))
 	}
-	return oneLine(text)
+	return oneLine(strings.Join(parts, "; "))
 }
 
 // A teller tells what happens on the thread of the subconscious, as it happens.

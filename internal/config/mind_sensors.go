@@ -103,6 +103,7 @@ type Webhook struct {
 type Email struct {
 	Off         bool     `toml:"off"`
 	Server      string   `toml:"server"`   // of SMTP, with a port
+	Plain       bool     `toml:"plain"`    // not encrypted: only on this machine
 	Security    string   `toml:"security"` // tls, starttls or none; by the port if empty
 	User        string   `toml:"user"`
 	PasswordEnv string   `toml:"password_env"`
@@ -168,7 +169,7 @@ func mindTables() []tableOf {
 		{"mind.actions.*", actionKeys()},
 		{"mind.notify.webhook.*", []Key{{"url", "where to send it", link}, {"secret_env", "the variable that has the secret", variable}}},
 		{"mind.notify.email.*", []Key{
-			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOf("tls", "starttls", "none")}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},
+			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOf("tls", "starttls", "none")}, {"plain", "do not encrypt, on this machine: true or false", boolean}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},
 		}},
 	}
 }
