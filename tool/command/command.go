@@ -192,7 +192,7 @@ func (o Options) run(ctx context.Context, args []string, stdin string) (string, 
 	case limited.Err() != nil:
 		return "", fmt.Errorf("%s was not done after %v, and was ended. %s", o.Name, o.Limit, said)
 	case errors.As(err, &exit):
-		return "", fmt.Errorf("%s failed (%s). %s", o.Name, exit, said)
+		return "", fmt.Errorf("%s failed (%s). %s", o.Name, exit.ProcessState, said)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // of which what was printed is known
 		return "", fmt.Errorf("%s: %w", o.Name, err)
 	case said == "":
