@@ -245,7 +245,7 @@ func TestMailHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() // it takes connections, and says nothing
-	ch, err := Mail(MailOptions{Server: l.Addr().String(), Security: "none", From: "a@b.example", To: []string{"c@d.example"}})
+	ch, err := Mail(MailOptions{Server: l.Addr().String(), Plain: true, From: "a@b.example", To: []string{"c@d.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,6 +265,8 @@ func TestMailOptions(t *testing.T) {
 		"good":        {func(*MailOptions) {}, ""},
 		"no port":     {func(o *MailOptions) { o.Server = "mail.example.org" }, "host:port"},
 		"none":        {func(o *MailOptions) { o.Security = "none" }, "this machine"},
+		"plain":       {func(o *MailOptions) { o.Plain = true }, "this machine"},
+		"plain, tls":  {func(o *MailOptions) { o.Plain, o.Security = true, "tls" }, "take one of them out"},
 		"ssl":         {func(o *MailOptions) { o.Security = "ssl" }, "starttls"},
 		"password":    {func(o *MailOptions) { o.User, o.PasswordEnv = "u", "NOTIFY_TEST_UNSET" }, "NOTIFY_TEST_UNSET"},
 		"from":        {func(o *MailOptions) { o.From = "nobody" }, "from"},

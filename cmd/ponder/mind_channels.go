@@ -25,18 +25,24 @@ func (a *app) mindChannels() (list []notify.Channel, err error) {
 			channel, err = build()
 		}
 		if err != nil {
-			err = usagef("%s.%s in %s: %w", table, name, cfg.File, err)
+			err = failure{codeOfMind(err), fmt.Errorf("%s.%s in %s: %w", table, name, cfg.File, err)}
 			return
 		}
 		list = append(list, channel)
 	}
 	for name, w := range sorted(c.Webhook) {
 		add("mind.notify.webhook", name, w.Off, func() (notify.Channel, error) {
+			if _, err := cfg.Secret(w.SecretEnv); err != nil {
+				return notify.Channel{}, err
+			}
 			return notify.Webhook(notify.WebhookOptions{Name: "webhook-" + name, URL: w.URL, SecretEnv: w.SecretEnv})
 		})
 	}
 	for name, e := range sorted(c.Email) {
 		add("mind.notify.email", name, e.Off, func() (notify.Channel, error) {
+			if _, err := cfg.Secret(e.PasswordEnv); err != nil {
+				return notify.Channel{}, err
+			}
 			return notify.Mail(notify.MailOptions{
 				Name: "email-" + name, Server: e.Server, Security: e.Security, Plain: e.Plain, User: e.User, PasswordEnv: e.PasswordEnv, From: e.From, To: e.To,
 			})

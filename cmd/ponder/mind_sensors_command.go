@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,7 +46,11 @@ func (a *app) mindTry(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	failed := 0
 	for _, t := range list {
+		if t.Error != "" {
+			failed++
+		}
 		if a.flags.json {
 			if err := a.object(t); err != nil {
 				return err
@@ -60,6 +65,9 @@ func (a *app) mindTry(ctx context.Context, now time.Time) error {
 		for _, line := range t.Lines {
 			a.printf("  %s\n", line)
 		}
+	}
+	if failed > 0 && ctx.Err() == nil {
+		return fmt.Errorf("%s cannot look", counted(failed, "sensor", "sensors"))
 	}
 	return ctx.Err()
 }
