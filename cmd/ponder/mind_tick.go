@@ -38,7 +38,48 @@ role would be asked, and how long that is.`,
 	return cmd
 }
 
+// How long a tick waits for another that a command has begun, and how often it looks.
+const (
+	tickPatience = 3 * time.Minute
+	tickLook     = 200 * time.Millisecond
+)
+
+// oneTick waits until no other command has the subconscious tick, so that the world is
+// not looked at twice.
+func (a *app) oneTick(ctx context.Context) (unlock func(), err error) {
+	if _, err := a.config(); err != nil {
+		return nil, err
+	}
+	file, err := a.mindLock()
+	if err != nil {
+		return nil, err
+	}
+	for begun, said := time.Now(), false; ; said = true {
+		unlock, other, err := lockFile(file + ".tick")
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("tick: %w", err)
+		case unlock != nil:
+			return unlock, nil
+		case time.Since(begun) > tickPatience:
+			return nil, fmt.Errorf("another tick (process %s) does not end: look with `ponder mind log`", other)
+		case !said:
+			a.note("another tick (process %s) is at work: waiting for it", other)
+		}
+		select {
+		case <-time.After(tickLook):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 func (a *app) mindTick(ctx context.Context, all bool) error {
+	unlock, err := a.oneTick(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	store, err := a.store(ctx)
 	if err != nil {
 		return err
