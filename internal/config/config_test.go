@@ -218,3 +218,17 @@ func TestOllamaURL(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainly(t *testing.T) {
+	for message, want := range map[string]string{
+		"incompatible types: TOML value has type string; destination has type slice":    `it must be a list in brackets, such as ["a", "b"], not text in quotes`,
+		"incompatible types: TOML value has type string; destination has type float":    "it must be a number without quotes, not text in quotes",
+		"incompatible types: TOML value has type integer; destination has type boolean": "it must be true or false, not a number without quotes",
+		"type mismatch for config.Web: expected table but found string":                 "it must be a table, not text in quotes",
+		"duration is odd": "duration is odd",
+	} {
+		if got := plainly(message); got != want {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -204,7 +205,7 @@ func tomlError(shown string, err error) error {
 			return fmt.Errorf("%s: %s", shown, message)
 		}
 		_, message, _ = strings.Cut(message, "): ")
-		return fmt.Errorf("%s:%d: %s: %s", shown, line, key, message)
+		return fmt.Errorf("%s:%d: %s: %s", shown, line, key, plainly(message))
 	}
 	message := parse.Message
 	if message == "" {
@@ -214,6 +215,33 @@ func tomlError(shown string, err error) error {
 		message = parse.LastKey + ": " + message
 	}
 	return fmt.Errorf("%s:%d: %s", shown, parse.Position.Line, message)
+}
+
+// mismatch is how the TOML library says that a value is of the wrong type.
+var mismatch = regexp.MustCompile(`TOML value has type (\w+); destination has type (\w+)|expected (table) but found (\w+)`)
+
+// plainly says that in the words of a file.
+func plainly(message string) string {
+	m := mismatch.FindStringSubmatch(message)
+	if m == nil {
+		return message
+	}
+	words := func(kind string) string {
+		switch kind = strings.ToLower(kind); {
+		case kind == "string":
+			return "text in quotes"
+		case kind == "slice", kind == "array":
+			return `a list in brackets, such as ["a", "b"]`
+		case strings.HasPrefix(kind, "bool"):
+			return "true or false"
+		case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "float"):
+			return "a number without quotes"
+		case kind == "map", kind == "struct", kind == "table":
+			return "a table"
+		}
+		return "something else"
+	}
+	return "it must be " + words(m[2]+m[3]) + ", not " + words(m[1]+m[4])
 }
 
 // check looks at values of a file that decode but make no sense.
