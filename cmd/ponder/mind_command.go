@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,13 +46,15 @@ type mindLog struct {
 	told   map[string]map[string]time.Time
 	spent  map[ponder.RunID]ponder.Cost
 	deeds  map[ponder.RunID][]mindDeed // of decisions
+	broken map[ponder.RunID]int        // calls of ticks that failed
 
 	failures map[string]mindFailure // by channel: those that were not made up for
 }
 
 func newMindLog() *mindLog {
 	return &mindLog{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
-		spent: make(map[ponder.RunID]ponder.Cost), deeds: make(map[ponder.RunID][]mindDeed), failures: make(map[string]mindFailure)}
+		spent: make(map[ponder.RunID]ponder.Cost), deeds: make(map[ponder.RunID][]mindDeed), failures: make(map[string]mindFailure),
+		broken: make(map[ponder.RunID]int)}
 }
 
 // apply takes in the next event.
@@ -69,6 +72,11 @@ func (m *mindLog) apply(ev ponder.Event) {
 			m.told[b.Subject][channel] = ev.Time
 		} else if b.Content != "" && !ev.Internal && b.Sensor != subconscious.Delivery {
 			m.seenAs[ev.ID] = ev
+		}
+	case ponder.CallFinished:
+		if b.Error != "" && !b.Dropped && !b.Refused {
+			root, _, _ := strings.Cut(string(ev.Run), "/")
+			m.broken[ponder.RunID(root)]++
 		}
 	case ponder.ToolCall:
 		m.deeds[ev.Run] = append(m.deeds[ev.Run], mindDeed{Tool: b.Name, At: ev.Time, Reason: whyOf(b.Args), key: keyOf(ev)})

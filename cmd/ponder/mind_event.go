@@ -19,7 +19,7 @@ func (m *mindLog) eventText(ev ponder.Event) string {
 		if n := len(m.Ticks); n > 0 && m.Ticks[n-1].Seq == ev.Seq {
 			t := m.Ticks[n-1]
 			return mindRow{Kind: "tick", At: t.At, Tick: t.Number, Roles: t.Roles, Changes: t.Changes,
-				Calls: t.Spent.Calls, Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}.text()
+				Calls: t.Spent.Calls, Broken: m.broken[t.Run], Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}.text()
 		}
 	case ponder.Escalation:
 		if b.Outcome == "" {

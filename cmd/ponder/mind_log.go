@@ -86,6 +86,7 @@ type mindRow struct {
 	Entry     string                `json:"entry,omitempty"` // that the user spoke of
 	Text      string                `json:"text,omitempty"`
 	Calls     int                   `json:"calls"`
+	Broken    int                   `json:"failed_calls,omitempty"` // of them
 	Tokens    int                   `json:"tokens"`
 	Money     int64                 `json:"micro_usd"`
 }
@@ -118,7 +119,7 @@ func (m *mindLog) rows() []mindRow {
 			continue // it is among the words of the user
 		}
 		r := mindRow{Kind: "tick", Seq: t.Seq, At: t.At, Tick: t.Number, Roles: t.Roles, Changes: t.Changes, Escalated: raised[t.Run],
-			Calls: t.Spent.Calls, Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}
+			Calls: t.Spent.Calls, Broken: m.broken[t.Run], Tokens: t.Spent.Tokens, Money: int64(t.Spent.Money)}
 		rows = append(rows, r)
 	}
 	for _, ev := range m.events {

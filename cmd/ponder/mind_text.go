@@ -56,7 +56,11 @@ func (r mindRow) cost() string {
 	if r.Calls == 0 {
 		return "no model asked"
 	}
-	return counted(r.Calls, "call", "calls") + ", " + spentText(r.Tokens, ponder.Money(r.Money).USD())
+	calls := counted(r.Calls, "call", "calls")
+	if r.Broken > 0 {
+		calls += fmt.Sprintf(" (%d failed)", r.Broken)
+	}
+	return calls + ", " + spentText(r.Tokens, ponder.Money(r.Money).USD())
 }
 
 // ranText says what became of a role.
