@@ -43,6 +43,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	n := len(w.asked)
 	w.asked = append(w.asked, r)
+	to := w.Handler
 	w.mu.Unlock()
 	var f fault
 	if w.fault != nil {
@@ -65,7 +66,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer cancel()
 		defer out.Close()
 		defer a.WriteHeader(http.StatusOK)
-		w.ServeHTTP(a, inner)
+		to.ServeHTTP(a, inner)
 	}()
 	context.AfterFunc(r.Context(), func() { in.CloseWithError(r.Context().Err()) })
 	<-a.begun
@@ -74,6 +75,13 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, f.after
 	}
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: hangUp{in, cancel}, Request: r}, nil
+}
+
+// lead leads the wire to another handler.
+func (w *wire) lead(to http.Handler) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Handler = to
 }
 
 // count returns how many requests there were.

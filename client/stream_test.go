@@ -113,7 +113,7 @@ func TestWatchOverARestart(t *testing.T) {
 					}
 					return fault{}
 				}
-				time.AfterFunc(time.Minute, func() { d.stop(); d.wire.Handler = next.wire.Handler })
+				time.AfterFunc(time.Minute, func() { d.stop(); d.wire.lead(next.wire.Handler) })
 				var err error
 				var last ponder.Seq
 				for u, e := range d.Watch(t.Context(), id, 0) {
