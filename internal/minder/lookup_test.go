@@ -134,6 +134,7 @@ func TestLookUpFails(t *testing.T) {
 					time.Sleep(5 * time.Minute)
 				}
 				got := lookedUp(events(t, store))
+				synctest.Wait()
 				if len(got) != 1 || got[0].Content != tt.want || got[0].State != "nothing" || len(s.asked) != 1 || v.count() != 1 {
 					t.Errorf("asked %q, %d calls, %+v", s.asked, v.count(), got)
 				}

@@ -166,6 +166,7 @@ func TestPace(t *testing.T) {
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait()
 		if byHour[0] < 6 || byHour[1] > 3 || byHour[2] != 2 {
 			t.Errorf("looks by the hour: %v, want 6 or more in the first and 2 in the last", byHour)
 		}

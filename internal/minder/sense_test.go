@@ -73,6 +73,7 @@ func TestSensorsMisbehave(t *testing.T) {
 		for range 6 {
 			r.sense()
 		}
+		synctest.Wait()
 		if looks != 1 {
 			t.Errorf("a sensor that hangs is asked %d times", looks)
 		}
