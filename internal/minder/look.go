@@ -93,9 +93,10 @@ func (m *Minder) look(ctx context.Context, s sensor.Sensor, from json.RawMessage
 	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
 	result := make(chan glance, 1)
 	go func() {
-		defer m.watch.end(s.Name)
 		defer cancel()
-		result <- guarded(ctx, s, m.Now(), from)
+		g := guarded(ctx, s, m.Now(), from)
+		m.watch.end(s.Name) // before anybody hears of it, who may look again at once
+		result <- g
 	}()
 	select {
 	case g := <-result:
