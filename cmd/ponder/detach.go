@@ -57,7 +57,7 @@ func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 			if err != nil {
 				return "", 0, fmt.Errorf("look after %s: %w", id, err)
 			}
-			if info.Held || info.Status.Ended() {
+			if hasBegun(info) {
 				return logFile, worker.Process.Pid, nil
 			}
 		case <-ended:
@@ -68,6 +68,12 @@ func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 			return "", 0, ctx.Err()
 		}
 	}
+}
+
+// hasBegun reports whether a process thinks about a session, or has. Who still holds one
+// that is paused is about to let go of it.
+func hasBegun(info ponder.Info) bool {
+	return info.Held && info.Status == ponder.Thinking || info.Status.Ended()
 }
 
 // worker starts a process that outlives this one, and does for a thread what the

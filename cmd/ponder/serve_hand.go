@@ -52,7 +52,7 @@ func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (boo
 		if err != nil {
 			return false, fmt.Errorf("look after %s: %w", id, err)
 		}
-		if info.Held || info.Status.Ended() {
+		if hasBegun(info) {
 			return true, nil
 		}
 		select {

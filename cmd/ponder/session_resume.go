@@ -77,6 +77,9 @@ func (a *app) resumeHere(ctx context.Context, w *viewing, info ponder.Info, stor
 	}
 	defer t.close(ctx)
 	if info.Status == ponder.Paused {
+		if err := w.waitFor(ctx, letGo); err != nil {
+			return err
+		}
 		if err := w.wish(ctx, "resume", ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
 			return err
 		}
@@ -92,6 +95,10 @@ func (a *app) resumeHere(ctx context.Context, w *viewing, info ponder.Info, stor
 	w.keep(ctx, store)
 	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
 }
+
+// letGo reports whether a session can be gone on with: who held it when it was paused
+// has let go of it, or it is thought about again.
+func letGo(info ponder.Info) bool { return !info.Held || info.Status != ponder.Paused }
 
 // lookOn shows what another process thinks.
 func (w *viewing) lookOn(ctx context.Context) error {

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"testing"
+
+	"ponder"
+)
+
+// Who pauses a session holds it for a moment more: that is neither another that has
+// begun, nor one that can be gone on with yet.
+func TestHolderOfPausedSession(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		info         ponder.Info
+		begun, letGo bool
+	}{
+		{"thinking", ponder.Info{Status: ponder.Thinking, Held: true}, true, true},
+		{"interrupted", ponder.Info{Status: ponder.Thinking}, false, true},
+		{"being paused", ponder.Info{Status: ponder.Paused, Held: true}, false, false},
+		{"paused", ponder.Info{Status: ponder.Paused}, false, true},
+		{"ended", ponder.Info{Status: ponder.Completed}, true, true},
+	} {
+		if got := hasBegun(tt.info); got != tt.begun {
+			t.Errorf("%s: has begun: %t", tt.name, got)
+		}
+		if got := letGo(tt.info); got != tt.letGo {
+			t.Errorf("%s: can be gone on with: %t", tt.name, got)
+		}
+	}
+}
