@@ -50,13 +50,14 @@ type Source interface {
 type Hub struct {
 	log Source
 
-	mu    sync.Mutex
-	feeds map[ponder.ThreadID]*feed
+	mu       sync.Mutex
+	feeds    map[ponder.ThreadID]*feed
+	watchers map[*Watcher]struct{}
 }
 
 // New returns a hub of what is in a log.
 func New(log Source) *Hub {
-	return &Hub{log: log, feeds: make(map[ponder.ThreadID]*feed)}
+	return &Hub{log: log, feeds: make(map[ponder.ThreadID]*feed), watchers: make(map[*Watcher]struct{})}
 }
 
 // A feed is a thread that is watched.
@@ -68,6 +69,7 @@ type feed struct {
 	kept    []Frame    // without a gap, the oldest first
 	size    int        // bytes of them
 	from    ponder.Seq // all events after this one are kept; beyond all before it is known
+	head    ponder.Seq // the newest event; zero before it is known
 	pieces  [maxDeltas]Frame
 	piece   int           // how many there ever were
 	changed chan struct{} // closed when something comes
@@ -89,13 +91,18 @@ func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
 	f.users++
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece}
+	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece}
+	w.done.Store(int64(after))
+	h.watchers[w] = struct{}{}
+	return w
 }
 
-// leave gives up a feed that nobody watches any more.
-func (h *Hub) leave(thread ponder.ThreadID, f *feed) {
+// leave takes a watcher off the list, and gives up a feed that nobody watches any more.
+func (h *Hub) leave(w *Watcher) {
+	thread, f := w.thread, w.feed
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	delete(h.watchers, w)
 	if f.users--; f.users > 0 {
 		return
 	}
@@ -148,8 +155,8 @@ func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID) {
 	defer stop()
 	info, err := h.log.Thread(ctx, thread)
 	f.mu.Lock()
-	if f.from = info.Head; err != nil {
-		f.from = math.MaxInt64
+	if f.from, f.head = info.Head, info.Head; err != nil {
+		f.from, f.head = math.MaxInt64, 0
 	}
 	f.wake()
 	f.mu.Unlock()
@@ -231,7 +238,7 @@ func FrameOf(ev ponder.Event) (Frame, error) {
 // keep adds a frame, and drops the oldest where there are too many. The caller holds
 // f.mu.
 func (f *feed) keep(frame Frame) {
-	f.kept, f.size = append(f.kept, frame), f.size+len(frame.JSON)
+	f.kept, f.size, f.head = append(f.kept, frame), f.size+len(frame.JSON), frame.Seq
 	if len(f.kept) <= maxKept && f.size <= maxBytes {
 		return
 	}

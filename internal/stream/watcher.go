@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"ponder"
 )
@@ -16,6 +17,7 @@ type Watcher struct {
 	seen   ponder.Seq
 	piece  int
 	lost   int
+	done   atomic.Int64 // what was seen when Next was called last
 }
 
 // Seen returns the cursor: the number of the newest event that Next has returned.
@@ -29,6 +31,7 @@ func (w *Watcher) Lost() int { return w.lost }
 // without a gap, or pieces of what is written at the moment. It returns the error of
 // ctx, or of the store.
 func (w *Watcher) Next(ctx context.Context) ([]Frame, error) {
+	w.done.Store(int64(w.seen))
 	for {
 		frames, behind, changed, err := w.take()
 		switch {
@@ -90,4 +93,4 @@ func (w *Watcher) read(ctx context.Context) (frames []Frame, err error) {
 }
 
 // Close ends the watching.
-func (w *Watcher) Close() { w.hub.leave(w.thread, w.feed) }
+func (w *Watcher) Close() { w.hub.leave(w) }
