@@ -73,6 +73,20 @@ func (k *keeper) queues() []string {
 
 // queued returns the threads that wait in the queue.
 func (k *keeper) queued(ctx context.Context) (map[ponder.ThreadID]bool, error) {
+	list, err := k.enqueued(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queued := make(map[ponder.ThreadID]bool)
+	for _, thread := range list {
+		queued[thread] = true
+	}
+	return queued, nil
+}
+
+// enqueued returns them as they stand in the queue; one that was enqueued twice is there
+// twice.
+func (k *keeper) enqueued(ctx context.Context) (threads []ponder.ThreadID, err error) {
 	d, err := k.wait(ctx)
 	if err != nil {
 		return nil, err
@@ -82,11 +96,10 @@ func (k *keeper) queued(ctx context.Context) (map[ponder.ThreadID]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the queue: %w", err)
 	}
-	queued := make(map[ponder.ThreadID]bool)
 	for _, w := range list {
-		queued[threadOf(w.ID)] = true
+		threads = append(threads, threadOf(w.ID))
 	}
-	return queued, nil
+	return threads, nil
 }
 
 // threadOf undoes newID.
