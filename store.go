@@ -1,6 +1,7 @@
 package ponder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -88,7 +89,8 @@ type Threads interface {
 	// Thread returns what is known of a thread, or ErrNoThread.
 	Thread(ctx context.Context, id ThreadID) (Info, error)
 
-	// List returns threads, the newest first.
+	// List returns threads, the newest first, and of those that were made at the same time
+	// the one with the greatest ID.
 	List(ctx context.Context, filter Filter) ([]Info, error)
 
 	// Remove erases a thread: its events, the bodies in its ledger, its
@@ -115,6 +117,7 @@ const (
 	KindSession      Kind = "session"
 	KindResearch     Kind = "research"
 	KindSubconscious Kind = "subconscious"
+	KindExchange     Kind = "exchange" // one request of a program that keeps the conversation itself
 )
 
 // Info is a thread and a few folds over it that lists need.
@@ -168,7 +171,34 @@ type Filter struct {
 	Status Status
 	Owner  string
 	Prefix string // of the ID
+
+	// Idle, if set, is when a thread that has something to do is given up: one that
+	// nobody holds and that has not grown since counts as [Paused], not as [Thinking],
+	// where Status asks for either.
+	Idle time.Time
+
+	// Before leaves out what stands in the list up to a position, so that a long list is
+	// read in parts, each at the cost of the first, while threads come and go.
+	Before Position
 	Limit  int
+}
+
+// A Position is where a thread stands in lists, whether it is there or not.
+type Position struct {
+	Created time.Time
+	ID      ThreadID
+}
+
+// Position returns where the thread stands in lists.
+func (t Thread) Position() Position { return Position{t.Created, t.ID} }
+
+// IsZero reports whether the position is none.
+func (p Position) IsZero() bool { return p.ID == "" && p.Created.IsZero() }
+
+// Compare returns a negative number if p stands before q in lists, which begin with the
+// newest thread, and a positive one if it stands behind.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(q.Created.Compare(p.Created), cmp.Compare(q.ID, p.ID))
 }
 
 // Nodes knows which processes are at work. Times are those of the store's own
