@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -83,13 +82,14 @@ func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, 
 	defer s.mu.Unlock()
 	var found []ponder.Info
 	for _, t := range s.threads {
-		if !t.removed && rule.Matches(filter, t.info) {
-			found = append(found, s.info(t))
+		if t.removed {
+			continue
+		}
+		if info := s.info(t); rule.Matches(filter, info) {
+			found = append(found, info)
 		}
 	}
-	slices.SortFunc(found, func(a, b ponder.Info) int {
-		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
-	})
+	slices.SortFunc(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
 	if filter.Limit > 0 && filter.Limit < len(found) {
 		found = found[:filter.Limit]
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,8 +63,8 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 }
 
 // infos reads infos. Its first argument is the oldest beat of a node that is alive.
-const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.open, coalesce(b.last, 0), coalesce(nullif(b.time, 0), t.created),
-	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
+const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t.status, t.open, coalesce(b.last, 0) AS head, coalesce(nullif(b.time, 0), t.created) AS updated,
+	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?) AS held
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE NOT t.removed`
 
 // oldestBeat returns the newest beat of nodes that are just not alive any more.
@@ -90,6 +91,38 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 
 // List implements [ponder.Threads].
 func (s *Store) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error) {
+	query, args := listQuery(f)
+	infos, err := s.infos(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return infos, nil
+}
+
+// newestFirst is the order of lists. An index has it for each of what they are mostly
+// asked for, so that no more is read than is listed.
+const newestFirst = ` ORDER BY created DESC, id DESC`
+
+// listQuery returns the query of a list, and its arguments. Where threads of two statuses
+// are asked for, it merges two lists, each in the order of an index.
+func listQuery(f ponder.Filter) (string, []any) {
+	if f.Idle.IsZero() || f.Status != ponder.Thinking && f.Status != ponder.Paused {
+		return onlyQuery(f, "")
+	}
+	idle, since := f, micros(f.Idle.Add(time.Microsecond-1)) // rounded up
+	idle.Status = ponder.Thinking
+	if f.Status == ponder.Thinking {
+		return onlyQuery(idle, " AND (held OR updated >= ?)", since)
+	}
+	paused, args := onlyQuery(f, "")
+	left, more := onlyQuery(idle, " AND NOT held AND updated < ?", since)
+	query := "SELECT * FROM (" + paused + ") AS p UNION ALL SELECT * FROM (" + left + ") AS q" + newestFirst
+	return limited(query, slices.Concat(args, more), f.Limit)
+}
+
+// onlyQuery returns the query of a list of threads for which a condition holds too, and
+// its arguments.
+func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 	var query strings.Builder
 	query.WriteString(selectInfo)
 	args := []any{oldestBeat()}
@@ -103,16 +136,21 @@ func (s *Store) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error
 	where(f.Status != "", "t.status = ?", string(f.Status))
 	where(f.Owner != "", "t.owner = ?", f.Owner)
 	where(f.Prefix != "", "t.id >= ? AND substr(t.id, 1, length(?)) = ?", f.Prefix, f.Prefix, f.Prefix)
-	query.WriteString(" ORDER BY t.created DESC, t.id DESC")
-	if f.Limit > 0 {
-		query.WriteString(" LIMIT ?")
-		args = append(args, f.Limit)
+	where(!f.Before.IsZero(), "(t.created, t.id) < (?, ?)", micros(f.Before.Created), string(f.Before.ID))
+	text := query.String()
+	if also != "" {
+		text = "SELECT * FROM (" + text + ") AS i WHERE true" + also
+		args = append(args, more...)
 	}
-	infos, err := s.infos(ctx, query.String(), args...)
-	if err != nil {
-		return nil, fmt.Errorf("list threads: %w", err)
+	return limited(text+newestFirst, args, f.Limit)
+}
+
+// limited returns a query that returns at most so many rows, or all if that is zero.
+func limited(query string, args []any, most int) (string, []any) {
+	if most > 0 {
+		return query + " LIMIT ?", append(args, most)
 	}
-	return infos, nil
+	return query, args
 }
 
 func (s *Store) infos(ctx context.Context, query string, args ...any) (infos []ponder.Info, err error) {

@@ -15,6 +15,8 @@ var threadChecks = []check{
 	{"Create", checkCreate},
 	{"Info", checkInfo},
 	{"List", checkList},
+	{"Pages", checkPages},
+	{"Idle", checkIdle},
 	{"Remove", checkRemove},
 	{"Checkpoint", checkCheckpoint},
 }

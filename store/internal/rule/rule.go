@@ -117,9 +117,18 @@ func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 // Matches reports whether a filter lets a thread through, but for the limit.
 func Matches(f ponder.Filter, info ponder.Info) bool {
 	return (f.Kind == "" || f.Kind == info.Kind) &&
-		(f.Status == "" || f.Status == info.Status) &&
+		(f.Status == "" || f.Status == statusFor(f, info)) &&
 		(f.Owner == "" || f.Owner == info.Owner) &&
+		(f.Before.IsZero() || f.Before.Compare(info.Position()) < 0) &&
 		len(info.ID) >= len(f.Prefix) && string(info.ID[:len(f.Prefix)]) == f.Prefix
+}
+
+// statusFor returns what a filter takes the status of a thread to be.
+func statusFor(f ponder.Filter, info ponder.Info) ponder.Status {
+	if !f.Idle.IsZero() && info.Status == ponder.Thinking && !info.Held && info.Updated.Before(f.Idle) {
+		return ponder.Paused
+	}
+	return info.Status
 }
 
 // Header returns the header of a thread as it is stored, or an error if it

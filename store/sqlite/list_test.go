@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// manyThreads is a store with threads of two owners, of all kinds and statuses: n of the
+// one that is called local.
+func manyThreads(tb testing.TB, n int) *Store {
+	tb.Helper()
+	s, err := Open(tb.Context(), filepath.Join(tb.TempDir(), "ponder.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { s.Close() })
+	tx, err := s.write.BeginTx(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer tx.Rollback()
+	kinds := []ponder.Kind{ponder.KindSession, ponder.KindConversation}
+	statuses := []ponder.Status{ponder.Completed, ponder.Thinking, ponder.Paused}
+	day := time.Date(2026, 5, 17, 12, 30, 45, 0, time.UTC)
+	for i := range 2 * n {
+		_, err := tx.ExecContext(tb.Context(), `INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, open, fence, node, base, clock, removed)
+			VALUES (?, ?, 'a title', ?, '', ?, ?, 0, 0, '', 0, 0, 0)`,
+			fmt.Sprintf("thr_%06d", i), kinds[i/2%2], []string{"local", "anna"}[i%2], micros(day)+int64(i/6), statuses[i/4%3])
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// lists are what owners are shown.
+func lists() map[string]ponder.Filter {
+	idle := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	return map[string]ponder.Filter{
+		"all":                {Owner: "local"},
+		"kind":               {Owner: "local", Kind: ponder.KindSession},
+		"status":             {Owner: "local", Status: ponder.Completed},
+		"kind and status":    {Owner: "local", Kind: ponder.KindSession, Status: ponder.Completed},
+		"paused or given up": {Owner: "local", Kind: ponder.KindSession, Status: ponder.Paused, Idle: idle},
+	}
+}
+
+// plan returns how a query is done, a step a line.
+func (s *Store) plan(t *testing.T, query string, args ...any) (steps []string) {
+	t.Helper()
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
+// TestListPlans checks that a page of a list is read from where the page before ended, in
+// the order of an index: nothing is sorted, and nothing that is not shown is gone through.
+// So it is in a database that was made anew and in one that was migrated.
+func TestListPlans(t *testing.T) {
+	old, err := Open(t.Context(), oldDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { old.Close() })
+	for from, s := range map[string]*Store{"new": manyThreads(t, 0), "old": old} {
+		for name, f := range lists() {
+			f.Limit, f.Before = 20, ponder.Position{Created: time.Now(), ID: "thr_1"}
+			query, args := listQuery(f)
+			steps := s.plan(t, query, args...)
+			found := 0
+			for i, step := range steps {
+				sorts := strings.Contains(step, "TEMP B-TREE") && steps[i-1] != "SCAN p" && steps[i-1] != "SCAN q" // which are no longer than a page
+				if sorts || strings.HasPrefix(step, "SCAN ponder") || strings.HasPrefix(step, "SCAN t") {
+					t.Errorf("%s, %s: %s", from, name, step)
+				}
+				if strings.HasPrefix(step, "SEARCH t ") {
+					found++
+					if !strings.Contains(step, "USING INDEX ponder_thread_owner") || !strings.Contains(step, "(created,id)<(?,?)") {
+						t.Errorf("%s, %s: %s", from, name, step)
+					}
+				}
+			}
+			if want := 1 + strings.Count(query, "UNION ALL"); found != want {
+				t.Errorf("%s, %s: %q", from, name, steps)
+			}
+		}
+	}
+}
+
+// TestListPages reads 20,000 threads page by page.
+func TestListPages(t *testing.T) {
+	const most = 100
+	s := manyThreads(t, 20_000)
+	for name, f := range lists() {
+		all, err := s.List(t.Context(), f)
+		if err != nil || len(all) < 3000 {
+			t.Fatalf("%s: %d threads (%v)", name, len(all), err)
+		}
+		f.Limit = most
+		var got []ponder.Info
+		for range len(all)/most + 1 {
+			page, err := s.List(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got, f.Before = append(got, page...), page[len(page)-1].Position()
+		}
+		if !slices.Equal(got, all) {
+			t.Errorf("%s: %d threads in pages, %d at once", name, len(got), len(all))
+		}
+	}
+}
+
+// BenchmarkListPage reads the first page of the lists of 20,000 threads, and the last of a
+// hundred.
+func BenchmarkListPage(b *testing.B) {
+	const most = 20
+	s := manyThreads(b, 20_000)
+	for name, f := range lists() {
+		f.Limit = 100 * most
+		all, err := s.List(b.Context(), f)
+		if err != nil || len(all) != f.Limit {
+			b.Fatalf("%d threads: %v", len(all), err)
+		}
+		f.Limit = most
+		for page, before := range map[string]ponder.Position{"page=1": {}, "page=100": all[99*most-1].Position()} {
+			b.Run(name+"/"+page, func(b *testing.B) {
+				for b.Loop() {
+					f.Before = before
+					if list, err := s.List(b.Context(), f); err != nil || len(list) != most {
+						b.Fatalf("%d threads: %v", len(list), err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// listed returns the ids of the threads that a filter lets through, in their order.
+func listed(t *testing.T, s ponder.Store, f ponder.Filter) (ids []ponder.ThreadID) {
+	t.Helper()
+	for _, info := range must(s.List(t.Context(), f))(t) {
+		ids = append(ids, info.ID)
+	}
+	return ids
+}
+
+// checkPages reads lists in parts, each of which begins behind the last.
+func checkPages(t *testing.T, s ponder.Store) {
+	for i := range 20 {
+		header := ponder.Thread{ID: ponder.ThreadID(fmt.Sprintf("thr_%02d", i)), Kind: ponder.KindSession, Owner: "ann", Created: day.Add(time.Duration(i/4) * time.Microsecond)}
+		if i%5 == 4 {
+			header.Owner = "bob"
+		}
+		if i%3 == 2 {
+			header.Kind = ponder.KindResearch
+		}
+		var events []ponder.Event
+		if i%2 == 0 {
+			events = []ponder.Event{of(root, "", ponder.RunStarted{Mode: "m"})}
+		}
+		fails(t, "create", s.Create(t.Context(), header, events...), nil)
+	}
+	for _, f := range []ponder.Filter{
+		{}, {Owner: "ann"}, {Owner: "ann", Kind: ponder.KindSession}, {Owner: "ann", Status: ponder.Thinking}, {Status: ponder.Created},
+		{Owner: "ann", Kind: ponder.KindSession, Status: ponder.Thinking}, {Prefix: "thr_1"}, {Owner: "carl"},
+	} {
+		all := listed(t, s, f)
+		for most := 1; most <= 7; most += 2 {
+			part := f
+			part.Limit = most
+			var got []ponder.ThreadID
+			for page, n := must(s.List(t.Context(), part))(t), 0; len(page) > 0 && n < 30; n++ {
+				for _, info := range page {
+					got = append(got, info.ID)
+				}
+				part.Before = page[len(page)-1].Position()
+				page = must(s.List(t.Context(), part))(t)
+			}
+			same(t, fmt.Sprintf("%+v in parts of %d", f, most), got, all)
+		}
+	}
+	between := ponder.Position{Created: day.Add(2 * time.Microsecond), ID: "thr_09x"} // where none stands
+	same(t, "behind a position", listed(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_08", "thr_07"})
+	fails(t, "remove", s.Remove(t.Context(), "thr_08"), nil)
+	create(t, s, "thr_new")
+	fails(t, "create", s.Create(t.Context(), ponder.Thread{ID: "thr_newest", Created: day.Add(time.Hour)}), nil)
+	same(t, "after threads have come and gone", listed(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_07", "thr_06"})
+}
+
+// checkIdle has threads at work, threads that were given up, and threads at rest.
+func checkIdle(t *testing.T, s ponder.Store) {
+	started := of(root, "", ponder.RunStarted{Mode: "m"})
+	paused := of(root, "", ponder.RunPaused{})
+	at := func(id ponder.ThreadID, n int, events ...ponder.Event) {
+		t.Helper()
+		for i := range events {
+			events[i].Time = day.Add(time.Duration(n) * time.Minute)
+		}
+		header := ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: "ann", Created: day.Add(time.Duration(n) * time.Second)}
+		fails(t, "create", s.Create(t.Context(), header, events...), nil)
+	}
+	at("thr_left", 1, started)
+	at("thr_paused", 2, started, paused)
+	at("thr_held", 3, started)
+	at("thr_left_too", 4, started)
+	at("thr_fresh", 5, started)
+	at("thr_none", 6)
+	hold(t, s, "thr_held")
+	idle := day.Add(5 * time.Minute)
+	for _, c := range []struct {
+		status ponder.Status
+		idle   time.Time
+		want   []ponder.ThreadID
+	}{
+		{ponder.Thinking, time.Time{}, []ponder.ThreadID{"thr_fresh", "thr_left_too", "thr_held", "thr_left"}},
+		{ponder.Paused, time.Time{}, []ponder.ThreadID{"thr_paused"}},
+		{ponder.Thinking, idle, []ponder.ThreadID{"thr_fresh", "thr_held"}},
+		{ponder.Paused, idle, []ponder.ThreadID{"thr_left_too", "thr_paused", "thr_left"}},
+		{ponder.Created, idle, []ponder.ThreadID{"thr_none"}},
+		{"", idle, []ponder.ThreadID{"thr_none", "thr_fresh", "thr_left_too", "thr_held", "thr_paused", "thr_left"}},
+	} {
+		for _, f := range []ponder.Filter{{}, {Owner: "ann"}, {Kind: ponder.KindSession, Owner: "ann"}} {
+			f.Status, f.Idle = c.status, c.idle
+			same(t, fmt.Sprintf("%+v", f), listed(t, s, f), c.want)
+			f.Limit = 1
+			var got []ponder.ThreadID
+			for range c.want {
+				page := must(s.List(t.Context(), f))(t)
+				if len(page) != 1 {
+					break
+				}
+				got, f.Before = append(got, page[0].ID), page[0].Position()
+			}
+			same(t, fmt.Sprintf("%+v, one by one", f), got, c.want)
+		}
+	}
+	if ids := listed(t, s, ponder.Filter{Status: ponder.Paused, Idle: idle, Prefix: "thr_left"}); !slices.Equal(ids, []ponder.ThreadID{"thr_left_too", "thr_left"}) {
+		t.Errorf("with a prefix: %v", ids)
+	}
+}
