@@ -26,9 +26,9 @@ import (
 type Config struct {
 	Version string
 
-	Queue    func() int // threads that wait for their turn
-	Watchers func() int // open streams of events
-	Lag      func() int // events that the slowest of them is behind
+	Queue    func() (n int, known bool) // threads that wait to be worked on
+	Watchers func() int                 // open streams of events
+	Lag      func() int                 // events that the slowest of them is behind
 
 	// Traces, if set, is told of calls and runs.
 	Traces *Traces
@@ -113,7 +113,7 @@ func (m *Meter) live() []gauge {
 	}
 	list := []gauge{
 		{"ponder_leases_held", "Threads that this process holds.", false, of(m.leases)},
-		{"ponder_queue_length", "Threads that wait for their turn.", false, of(m.cfg.Queue)},
+		{"ponder_queue_length", "Threads that wait to be worked on: those in the queue, and those that were left.", false, m.queue},
 		{"ponder_stream_watchers", "Open streams of events.", false, of(m.cfg.Watchers)},
 		{"ponder_stream_lag_events", "Events that the slowest open stream is behind.", false, of(m.cfg.Lag)},
 		{"go_goroutines", "Goroutines that exist.", false, of(runtime.NumGoroutine)},
@@ -124,6 +124,15 @@ func (m *Meter) live() []gauge {
 			gauge{"ponder_spans_dropped_total", "Spans that were lost: there were too many, or no collector took them.", true, func() (float64, bool) { return float64(t.dropped.Load()), true }})
 	}
 	return append(list, process()...)
+}
+
+// queue returns how many threads wait.
+func (m *Meter) queue() (float64, bool) {
+	if m.cfg.Queue == nil {
+		return 0, false
+	}
+	n, known := m.cfg.Queue()
+	return float64(n), known
 }
 
 // leases returns how many threads are held.

@@ -92,7 +92,7 @@ func think(t *testing.T, c Config) *Meter {
 
 func TestOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := think(t, Config{Version: "1.2", Queue: func() int { return 3 }})
+		m := think(t, Config{Version: "1.2", Queue: func() (int, bool) { return 3, true }})
 		got := scrape(t, m)
 		calls, input, took := 0.0, 0.0, 0.0
 		for name, x := range got {

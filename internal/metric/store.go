@@ -21,6 +21,9 @@ func (m *Meter) Store(s ponder.Store) ponder.Store { return &store{s, m} }
 func (s *store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
 	began := s.meter.now()
 	stamped, err := s.Store.Append(ctx, id, fence, events...)
+	if err == nil {
+		s.meter.cfg.Traces.note(ctx, id, stamped)
+	}
 	s.meter.appended(s.Store, id, fence, stamped, began, err)
 	return stamped, err
 }
@@ -29,6 +32,7 @@ func (s *store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 func (s *store) Create(ctx context.Context, t ponder.Thread, events ...ponder.Event) error {
 	err := s.Store.Create(ctx, t, events...)
 	if err == nil {
+		s.meter.cfg.Traces.note(ctx, t.ID, events)
 		s.meter.created(t.ID, events)
 	}
 	return err

@@ -19,7 +19,9 @@ import (
 // spans never waits: what does not fit in the queue is dropped, and counted.
 //
 // The ids of spans follow from the ids of runs and causes. So a run that one process
-// began and another ended is one trace, in which every span is there once.
+// began and another ended is one trace, in which every span is there once. Only runs that
+// a request with a traceparent began are in the trace of that, as long as the process
+// lasts: see trace_parent.go.
 type Traces struct {
 	cfg     TraceConfig
 	queue   chan span
@@ -29,6 +31,7 @@ type Traces struct {
 	sent    atomic.Int64
 	dropped atomic.Int64
 	failed  bool // the last batch; of the sender alone
+	from    remotes
 }
 
 // Sizes of what is sent.
@@ -76,10 +79,11 @@ func (t *Traces) put(s span) {
 type span struct {
 	thread     ponder.ThreadID
 	run        ponder.RunID // that it is of, or is
+	trace      string
 	id         string
 	parent     string
 	name       string
-	client     bool // it asks another program
+	kind       int // internal if zero
 	failed     bool
 	began, end time.Time // began may be zero: see log
 	attributes []attribute
@@ -119,10 +123,12 @@ func spanOfRun(thread ponder.ThreadID, run ponder.RunID) string {
 
 // action returns the span of something that a run did.
 func (t *Traces) action(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
-	return span{
+	s := span{
 		thread: thread, run: ev.Run, id: idOf(spanSize, "action", string(thread), string(ev.Run), ev.Cause), parent: spanOfRun(thread, ev.Run),
 		began: began, end: ev.Time,
 	}
+	t.place(&s, false)
+	return s
 }
 
 // call makes the span of an attempt at a call.
@@ -132,7 +138,7 @@ func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	}
 	s := t.action(thread, ev, ev.Time.Add(-time.Duration(b.Took)*time.Millisecond))
 	provider, model := providerOf(b.Model)
-	s.name, s.client, s.failed = "chat "+model, true, b.Error != ""
+	s.name, s.kind, s.failed = "chat "+model, kindClient, b.Error != ""
 	s.add("gen_ai.operation.name", "chat")
 	s.add("gen_ai.provider.name", provider)
 	s.add("gen_ai.request.model", model)
@@ -193,6 +199,7 @@ func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r 
 		thread: thread, run: ev.Run, id: spanOfRun(thread, ev.Run), parent: spanOfRun(thread, ev.Run.Parent()), name: "invoke_agent", failed: b.Status == ponder.Failed,
 		began: r.began, end: ev.Time, log: log,
 	}
+	t.place(&s, true)
 	s.add("gen_ai.operation.name", "invoke_agent")
 	s.add("gen_ai.conversation.id", string(thread))
 	s.add("ponder.run_id", string(ev.Run))

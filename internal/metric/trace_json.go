@@ -58,6 +58,7 @@ type (
 // Numbers of OTLP.
 const (
 	kindInternal = 1
+	kindServer   = 2
 	kindClient   = 3
 	codeError    = 2
 )
@@ -68,11 +69,8 @@ func (t *Traces) document(batch []span) otlpDocument {
 	scope.Scope.Name, scope.Scope.Version = "ponder", t.cfg.Version
 	for i, s := range batch {
 		one := otlpSpan{
-			Trace: traceOf(s.thread, s.run), ID: s.id, Parent: s.parent, Name: s.name, Kind: kindInternal,
+			Trace: s.trace, ID: s.id, Parent: s.parent, Name: s.name, Kind: cmp.Or(s.kind, kindInternal),
 			Start: nanos(s.began), End: nanos(s.end), Attributes: attributesOf(s.attributes),
-		}
-		if s.client {
-			one.Kind = kindClient
 		}
 		if s.failed {
 			one.Status.Code = codeError

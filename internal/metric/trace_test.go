@@ -267,7 +267,7 @@ func TestCollectorInTrouble(t *testing.T) {
 				c := &collector{t: t, answers: tt.answers}
 				traces := c.traces(nil)
 				for range 3 {
-					traces.put(span{thread: "thr_1", run: "run_1", id: idOf(8, "x"), name: "x", began: time.Now(), end: time.Now()})
+					traces.put(span{trace: traceOf("thr_1", "run_1"), id: idOf(8, "x"), name: "x", began: time.Now(), end: time.Now()})
 				}
 				began := time.Now()
 				for traces.sent.Load()+traces.dropped.Load() < 3 {
@@ -295,7 +295,7 @@ func TestTracesNeverWait(t *testing.T) {
 		began := time.Now()
 		const n = 3 * maxQueue
 		for range n {
-			traces.put(span{id: "0000000000000001", name: "x", began: began, end: began})
+			traces.put(span{trace: traceOf("thr_1", "run_1"), id: "0000000000000001", name: "x", began: began, end: began})
 			synctest.Wait()
 		}
 		if time.Since(began) != 0 {
@@ -341,7 +341,7 @@ func TestTracesOverTheWire(t *testing.T) {
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	send := func() {
 		traces := NewTraces(*cfg)
-		traces.put(span{thread: "thr_1", run: "run_1", id: "0000000000000001", name: "x", began: time.Now(), end: time.Now()})
+		traces.put(span{trace: traceOf("thr_1", "run_1"), id: "0000000000000001", name: "x", began: time.Now(), end: time.Now()})
 		traces.Close(t.Context())
 	}
 	send()
