@@ -159,7 +159,7 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 	mine := *a
 	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife}
 	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store)}
-	if s.meter, err = newMeter(); err != nil {
+	if s.meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}
 	s.log = s.meter.Store(store)
@@ -224,16 +224,25 @@ func (s *server) close(ctx context.Context) {
 }
 
 // newMeter returns what counts, and makes traces if the environment wants them.
-func newMeter() (*metric.Meter, error) {
-	c := metric.Config{Version: thisBuild().Version}
+func (s *server) newMeter() (*metric.Meter, error) {
+	c := metric.Config{Version: thisBuild().Version, Queue: s.waiting, Watchers: s.hub.Watchers, Lag: s.hub.Lag}
 	traced, err := metric.TraceConfigOf(os.Getenv)
 	if err != nil {
 		return nil, failure{wrongUsage, err}
 	}
 	if traced != nil {
+		traced.Version = c.Version
 		c.Traces = metric.NewTraces(*traced)
 	}
 	return metric.New(c), nil
+}
+
+// waiting returns how many threads wait to be worked on, if the database says so in time.
+func (s *server) waiting() (n int, known bool) {
+	ctx, cancel := context.WithTimeout(s.life, readyTime)
+	defer cancel()
+	n, err := s.place.Waiting(ctx)
+	return n, err == nil
 }
 
 // Times of the server.
@@ -307,10 +316,10 @@ func (s *server) greet(at string, token bool) error {
 
 // handler returns what answers requests.
 func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
-	return httpapi.New(ctx, httpapi.Config{
+	return s.meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
 		Ready: s.ready, Calibration: s.calibrated, Seen: s.meter.Request, More: s.more(),
-	})
+	}))
 }
 
 // readyTime is how long the database may take to answer for the server to be ready.
