@@ -34,6 +34,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -43,6 +44,7 @@ import (
 
 	"ponder"
 	"ponder/store/internal/watch"
+	"ponder/store/sqldb"
 )
 
 // A Store is a [ponder.Store] in a SQLite file. Besides what that promises, a
@@ -51,7 +53,7 @@ type Store struct {
 	file  string
 	write *sql.DB // one connection; nil if the store is read-only
 	read  *sql.DB
-	pages func() (*sql.Stmt, error) // readPage, which is read so often that parsing it would take a fifth of the time
+	known sqldb.Statements // what is asked of read again and again
 	hub   watch.Hub
 
 	batches batches
@@ -121,7 +123,6 @@ func newStore(file string) *Store {
 		grown:   make(chan struct{}, 1),
 	}
 	s.poll.store = s
-	s.pages = sync.OnceValues(func() (*sql.Stmt, error) { return s.read.PrepareContext(context.Background(), readPage) })
 	return s
 }
 
@@ -137,6 +138,23 @@ func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
 	s.read = db
 	close(s.stopped)
 	return s, nil
+}
+
+// first reads the first row that a query finds. It returns [sql.ErrNoRows] if there is
+// none.
+func (s *Store) first(ctx context.Context, dest []any, query string, args ...any) error {
+	rows, err := s.known.Query(ctx, s.read, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), sql.ErrNoRows)
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return err
+	}
+	return rows.Close()
 }
 
 // DB returns the connection that writes, for others who keep tables in the same

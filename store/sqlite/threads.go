@@ -67,6 +67,8 @@ const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t
 	EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?) AS held
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE NOT t.removed`
 
+const selectThread = selectInfo + ` AND t.id = ?`
+
 // oldestBeat returns the newest beat of nodes that are just not alive any more.
 func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
 
@@ -79,7 +81,7 @@ func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 
 // Thread implements [ponder.Threads].
 func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
-	infos, err := s.infos(ctx, selectInfo+` AND t.id = ?`, oldestBeat(), string(id))
+	infos, err := s.infos(ctx, selectThread, oldestBeat(), string(id))
 	if err == nil && len(infos) == 0 {
 		err = ponder.ErrNoThread
 	}
@@ -154,7 +156,7 @@ func limited(query string, args []any, most int) (string, []any) {
 }
 
 func (s *Store) infos(ctx context.Context, query string, args ...any) (infos []ponder.Info, err error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	rows, err := s.known.Query(ctx, s.read, query, args...)
 	if err != nil {
 		return nil, explain(err)
 	}

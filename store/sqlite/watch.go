@@ -43,7 +43,7 @@ func (p *poll) begin() {
 		return
 	}
 	var pos int64
-	if err := p.store.read.QueryRowContext(context.Background(), newestPos).Scan(&pos); err == nil {
+	if err := p.store.first(context.Background(), []any{&pos}, newestPos); err == nil {
 		p.told = max(p.told, pos)
 	}
 	stop := make(chan struct{})
