@@ -24,7 +24,12 @@ type desk struct {
 
 func serve(t *testing.T, service Service) *desk {
 	t.Helper()
-	store := memory.New()
+	return serveWith(t, memory.New(), service)
+}
+
+// serveWith returns an API over a store.
+func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
+	t.Helper()
 	return &desk{store, New(t.Context(), Config{
 		Store: store, Hub: stream.New(store), Service: service,
 		Guard: access.New(access.Config{Tokens: []access.Token{

@@ -21,64 +21,42 @@ type Page struct {
 	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the page before"`
 }
 
-// A place is that of a thread in a list, the newest first.
-type place struct {
-	created time.Time
-	id      ponder.ThreadID
+// cursorOf returns a position as a cursor, of which callers need not know the form.
+func cursorOf(p ponder.Position) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Created.UnixMicro(), 10) + " " + string(p.ID)))
 }
 
-// String returns the place as a cursor, of which callers need not know the form.
-func (p place) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.created.UnixMicro(), 10) + " " + string(p.id)))
-}
-
-// placeOf reads a cursor.
-func placeOf(cursor string) (place, error) {
+// positionOf reads a cursor.
+func positionOf(cursor string) (ponder.Position, error) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	at, id, ok := strings.Cut(string(text), " ")
 	micros, errAt := strconv.ParseInt(at, 10, 64)
-	if err != nil || errAt != nil || !ok {
-		return place{}, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: cursor})
+	if err != nil || errAt != nil || !ok || id == "" {
+		return ponder.Position{}, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: cursor})
 	}
-	return place{time.UnixMicro(micros), ponder.ThreadID(id)}, nil
-}
-
-// before reports whether a thread stands behind the place in a list.
-func (p place) before(info ponder.Info) bool {
-	if c := info.Created.UnixMicro() - p.created.UnixMicro(); c != 0 {
-		return c < 0
-	}
-	return info.ID < p.id
+	return ponder.Position{Created: time.UnixMicro(micros).UTC(), ID: ponder.ThreadID(id)}, nil
 }
 
 // list returns a page of the threads of whoever asks, the newest first, and the cursor
 // of the next page; empty if this is the last.
-func (a *api) list(ctx context.Context, in Page, f ponder.Filter, want func(ponder.Info) bool) (list []ponder.Info, next string, err error) {
-	var from place
+func (a *api) list(ctx context.Context, in Page, f ponder.Filter) (list []ponder.Info, next string, err error) {
 	if in.Cursor != "" {
-		if from, err = placeOf(in.Cursor); err != nil {
+		if f.Before, err = positionOf(in.Cursor); err != nil {
 			return nil, "", err
 		}
 	}
-	f.Owner = access.CallerOf(ctx).Owner
-	if in.Cursor == "" && want == nil {
-		f.Limit = in.Limit + 1
+	if f.Owner = access.CallerOf(ctx).Owner; f.Owner == "" { // to a filter, that is everybody
+		return nil, "", nil
 	}
-	all, err := a.Store.List(ctx, f)
-	if err != nil {
+	f.Limit = in.Limit + 1
+	if list, err = a.Store.List(ctx, f); err != nil {
 		return nil, "", a.failed(err)
 	}
-	for _, info := range all {
-		if info.Owner != f.Owner || in.Cursor != "" && !from.before(info) || want != nil && !want(info) {
-			continue
-		}
-		if len(list) == in.Limit {
-			last := list[len(list)-1]
-			return list, place{last.Created, last.ID}.String(), nil
-		}
-		list = append(list, info)
+	if len(list) > in.Limit {
+		list = list[:in.Limit]
+		next = cursorOf(list[in.Limit-1].Position())
 	}
-	return list, "", nil
+	return list, next, nil
 }
 
 // linkTo returns the header that leads to the next page, or "".

@@ -132,17 +132,8 @@ type manySessions struct {
 
 func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions, error) {
 	now := a.views.now()
-	f, want := ponder.Filter{Kind: ponder.KindSession, Status: in.Status}, func(ponder.Info) bool { return true }
-	switch in.Status {
-	case "":
-		want = nil
-	case ponder.Thinking: // of which some are interrupted, which is paused to whoever asks
-		want = func(info ponder.Info) bool { return !interrupted(info, now) }
-	case ponder.Paused:
-		f.Status = ""
-		want = func(info ponder.Info) bool { return info.Status == ponder.Paused || interrupted(info, now) }
-	}
-	list, next, err := a.list(ctx, in.Page, f, want)
+	// What is interrupted is paused to whoever asks.
+	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-restTime)})
 	if err != nil {
 		return nil, err
 	}

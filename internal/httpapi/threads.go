@@ -53,6 +53,7 @@ func (a *api) threads() {
 	say.Responses["200"] = &huma.Response{Description: "with ?wait: the turn has ended", Content: say.Responses["202"].Content}
 	huma.Register(a.huma, say, a.postMessage)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop what is being done on a thread, such as an answer that is being written", wrong, missing, state), a.stopThread)
+	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Have what is left to do on a thread done, such as of one that a command has made", wrong, missing, state), a.workOnThread)
 	huma.Register(a.huma, documented(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
 }
 
@@ -73,7 +74,7 @@ type manyThreads struct {
 }
 
 func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, error) {
-	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: in.Kind, Status: in.Status}, nil)
+	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: in.Kind, Status: in.Status})
 	if err != nil {
 		return nil, err
 	}

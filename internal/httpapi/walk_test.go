@@ -172,7 +172,7 @@ func queriesOf(op docsOperation) []string {
 		case s.Type == huma.TypeBoolean:
 			value = "true"
 		case s.Type == huma.TypeString && param.Name == "cursor":
-			value = place{time.Now(), "thr_z"}.String()
+			value = cursorOf(ponder.Position{Created: time.Now(), ID: "thr_z"})
 		case s.Type == huma.TypeString:
 			value = "1s"
 		}

@@ -80,18 +80,27 @@ func (s *Store) info(t *thread) ponder.Info {
 func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []ponder.Info
+	var found []ponder.Info // in their order, no more than are wanted
 	for _, t := range s.threads {
 		if t.removed {
 			continue
 		}
-		if info := s.info(t); rule.Matches(filter, info) {
+		info := s.info(t)
+		if !rule.Matches(filter, info) {
+			continue
+		}
+		if filter.Limit <= 0 {
 			found = append(found, info)
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(found, info.Position(), func(f ponder.Info, p ponder.Position) int { return f.Position().Compare(p) })
+		if i < filter.Limit {
+			found = slices.Insert(found, i, info)
+			found = found[:min(len(found), filter.Limit)]
 		}
 	}
-	slices.SortFunc(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
-	if filter.Limit > 0 && filter.Limit < len(found) {
-		found = found[:filter.Limit]
+	if filter.Limit <= 0 {
+		slices.SortFunc(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
 	}
 	return found, ctx.Err()
 }
