@@ -244,7 +244,7 @@ func (c *conversation) leave(ctx context.Context) {
 		return
 	}
 	if len(c.talking.flags.docs) == 0 { // which a server would not look into
-		if _, ok := c.handToServer(ctx, c.store, c.id); ok {
+		if c.handToServer(ctx, c.store, c.id, "") != nil {
 			return
 		}
 	}

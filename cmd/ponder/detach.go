@@ -19,28 +19,65 @@ const (
 	lookEvery = 20 * time.Millisecond
 )
 
+// An elsewhere is where a session goes on without this process.
+type elsewhere struct {
+	server *serving // nil: in a process of its own
+	pid    int
+	log    string // that the process writes
+}
+
 // detach leaves a session to `ponder serve`, or to a process in the background, and prints
 // the id.
 func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
-	if done, err := a.detachToServer(ctx, store, id); done || err != nil {
-		return err
-	}
-	logFile, pid, err := a.launch(ctx, store, id)
+	e, err := a.leaveTo(ctx, store, id, "")
 	if err != nil {
 		return err
 	}
+	return a.sayWhere(id, e)
+}
+
+// leaveTo leaves a session that is to go on to `ponder serve`, if that takes it, or to a
+// process in the background. A model, unless it is empty, thinks from now on.
+func (a *app) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e elsewhere, err error) {
+	if s := a.handToServer(ctx, store, id, model); s != nil {
+		return elsewhere{server: s, pid: s.PID}, nil
+	}
+	if ctx.Err() != nil {
+		return e, context.Cause(ctx)
+	}
+	e.log, e.pid, err = a.launch(ctx, store, id, model)
+	return e, err
+}
+
+// sayWhere prints the id of a session that goes on elsewhere, and says how to look on.
+func (a *app) sayWhere(id ponder.ThreadID, e elsewhere) error {
 	if a.flags.json {
-		return a.object(map[string]any{"id": id, "log": logFile, "pid": pid})
+		o := map[string]any{"id": id, "pid": e.pid}
+		if e.server != nil {
+			o["server"] = e.server.Address
+		} else {
+			o["log"] = e.log
+		}
+		return a.object(o)
 	}
 	a.printf("%s\n", id)
+	if e.server != nil {
+		a.note("`ponder serve` (process %d) thinks about it; to look on: %s", e.pid, a.command("session watch", id))
+		return nil
+	}
 	a.note("thinking in the background; to look on: %s", a.command("session watch", id))
 	return nil
 }
 
-// launch starts a process that works on a session and outlives this one, and waits
-// until it has begun. It returns where the process writes its log, and its number.
-func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID) (logFile string, pid int, err error) {
-	logFile, worker, err := a.worker(ctx, id, "session", "resume", string(id), "--quiet")
+// launch starts a process that works on a session and outlives this one, with a model
+// unless that is empty, and waits until it has begun. It returns where the process writes
+// its log, and its number.
+func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
+	line := []string{"session", "resume", string(id), "--quiet"}
+	if model != "" {
+		line = append(line, "--model", model)
+	}
+	logFile, worker, err := a.worker(ctx, id, line...)
 	if err != nil {
 		return "", 0, fmt.Errorf("start a worker for %s: %w", id, err)
 	}

@@ -203,7 +203,8 @@ func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
 	return false, nil
 }
 
-// resume goes on: here, or if another process thought, in the background.
+// resume goes on: here, or if another process thought, at the server or in the
+// background.
 func (l *live) resume(ctx context.Context) {
 	if l.worked != nil {
 		l.remark(tui.Quiet, "it is still pausing")
@@ -215,9 +216,14 @@ func (l *live) resume(ctx context.Context) {
 		}
 		return
 	}
-	launched := make(chan error, 1)
+	store, err := l.desk(ctx)
+	if err != nil {
+		l.remark(tui.Alarm, whyNot(err))
+		return
+	}
+	launched, run := make(chan error, 1), l.view.Session.Run
 	go func() {
-		_, _, err := l.launch(ctx, l.store, l.id)
+		_, err := l.goOnElsewhere(ctx, store, run, "")
 		launched <- err
 	}()
 	l.launched, l.state = launched, starting

@@ -75,7 +75,7 @@ func (a *app) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 		case info.Held || info.Status.Ended():
 			return "session " + string(id) + " thinks about it already", nil
 		}
-		if _, _, err := a.launch(ctx, store, id); err != nil {
+		if _, err := a.leaveTo(ctx, store, id, ""); err != nil {
 			return "", fmt.Errorf("think_about: session %s waits for `ponder session resume %s`: %w", id, id, err)
 		}
 		return fmt.Sprintf("session %s thinks about it for %s: %s", id, counted(w.Minutes, "minute", "minutes"), clip(question, 120)), nil

@@ -68,6 +68,7 @@ type server struct {
 	*app                          // of nobody in particular: see as
 	life          context.Context //nolint:containedctx // of the process
 	store         *sqlite.Store
+	file          dataFile // of the store
 	meter         *metric.Meter
 	log           ponder.Store // that of store, and the meter sees what is appended
 	hub           *stream.Hub
@@ -119,13 +120,16 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	defer store.Close()
 	s, err := a.server(ctx, store)
 	if err != nil {
-		return err
+		return errors.Join(err, store.Close())
 	}
-	defer s.close(ctx)
-	return s.answer(ctx, listener, guard, f)
+	err = s.answer(ctx, listener, guard, f)
+	s.close(ctx)
+	if errors.Is(err, errLost) {
+		return err // closing the store would remove the log of what is there now
+	}
+	return errors.Join(err, store.Close())
 }
 
 // listenOn begins to listen.
@@ -159,6 +163,9 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 	mine := *a
 	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife}
 	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store)}
+	if s.file, err = dataFileAt(s.databasePath()); err != nil {
+		return nil, err
+	}
 	if s.meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}
@@ -259,14 +266,15 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	at := "http://" + l.Addr().String()
+	id := ponder.NewID("srv")
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Handler: s.handler(serving, guard), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: named(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
-	undo, err := s.announce(at)
+	undo, err := s.announce(id, at)
 	if err != nil {
 		s.say("warning: other commands do not find this server: %v", err)
 	} else {
@@ -277,18 +285,24 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer stop()
+	lost := make(chan error, 1)
+	work.Go(func() { lost <- s.file.watch(serving, fileEvery) })
 	work.Go(func() { s.tidying(serving) })
 	if s.cfg.Serve.Mind != nil && *s.cfg.Serve.Mind && !f.noMind {
 		work.Go(func() { s.minds.keep(serving) })
 	}
 	rest := make(chan struct{})
 	defer s.brake.toRest(func() { close(rest) })()
+	defer s.hangUp()()
 	if err := s.greet(at, len(guard.Tokens) > 0); err != nil {
 		return err
 	}
+	defer s.managed(serving, at)()
+	var failed error
 	select {
 	case err := <-ended:
 		return fmt.Errorf("answer at %s: %w", at, err)
+	case failed = <-lost:
 	case <-rest:
 	case <-ctx.Done():
 	}
@@ -298,7 +312,7 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	if err := srv.Shutdown(drain); err != nil {
 		srv.Close()
 	}
-	return nil
+	return failed
 }
 
 // greet says where the server is, and how to ask it.
@@ -320,19 +334,6 @@ func (s *server) handler(ctx context.Context, guard access.Config) http.Handler 
 		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
 		Ready: s.ready, Calibration: s.calibrated, Seen: s.meter.Request, More: s.more(),
 	}))
-}
-
-// readyTime is how long the database may take to answer for the server to be ready.
-const readyTime = 2 * time.Second
-
-// ready says why the server should be sent no work.
-func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	if _, err := s.store.AllNodes(ctx); err != nil {
-		return fmt.Errorf("the database does not answer: %w", err)
-	}
-	return nil
 }
 
 // tidying does now and then what keeps the server small.

@@ -4,25 +4,160 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
 	"time"
 
 	"ponder"
+	"ponder/client"
 	"ponder/internal/place"
 	"ponder/store/sqlite"
 )
 
-// takeTime is how long a server may take to begin with what is left to it.
-const takeTime = 5 * time.Second
+// Times of what is asked of a server by the commands.
+const (
+	probeTime = 2 * time.Second  // to say that it is there
+	giveTime  = 20 * time.Second // to find what a thread is thought about with
+	takeTime  = 5 * time.Second  // to begin with what is left to it in the queue
+)
 
-// handToServer leaves a thread to `ponder serve`, if that runs on the database, and
-// reports whether it does.
-func (a *app) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID) (serving, bool) {
-	s, ok := a.served()
-	file, is := store.(*sqlite.Store)
-	if !ok || !is {
-		return s, false
+// A partner is the server of the command's database, and a client of it.
+type partner struct {
+	serving
+	*client.Client
+	token bool // it is shown one
+}
+
+// served returns the server of the command's database, if one runs and says that it is
+// the one that is looked for. Only then it is shown the token of PONDER_TOKEN.
+func (a *app) served(ctx context.Context) (*partner, bool) {
+	db := a.databasePath()
+	for _, s := range a.servings() {
+		if db == "" || s.Database != db || !s.answers(ctx) {
+			continue
+		}
+		token := os.Getenv("PONDER_TOKEN")
+		p := &partner{serving: s, Client: client.New(s.reach(), token), token: token != ""}
+		p.HTTP.Transport = direct
+		p.Patience = -1 // there is another way
+		return p, true
 	}
-	return s, a.enqueue(ctx, file, id) == nil
+	return nil, false
+}
+
+// direct leads to servers of this machine, past any proxy.
+var direct = &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: idleTime}
+
+// reach returns the address that the server is reached by from this machine.
+func (s serving) reach() string {
+	u, err := url.Parse(s.Address)
+	if err != nil {
+		return s.Address
+	}
+	at, err := netip.ParseAddrPort(u.Host)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return s.Address
+	}
+	u.Host = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
+	return u.String()
+}
+
+// answers reports whether the server is there, and says that it is this one: by the name
+// that it has put down in its file.
+func (s serving) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.reach()+"/healthz", nil)
+	if err != nil || s.ID == "" {
+		return false
+	}
+	resp, err := direct.RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.Header.Get(serverHeader) == s.ID
+}
+
+// handToServer leaves a thread to `ponder serve`, if that runs on the database and takes
+// it, and returns who has it: nil if nobody. A model, unless it is empty, thinks from now
+// on.
+//
+// The server is asked, so that it begins at once or says why not. If it is not for who
+// asks, for want of the right token, the thread is put into the queue of those that
+// serve, which takes no token and no model.
+func (a *app) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *serving {
+	s, ok := a.served(ctx)
+	if !ok {
+		return nil
+	}
+	short, cancel := context.WithTimeout(ctx, giveTime)
+	defer cancel()
+	err := s.Work(short, string(id), model)
+	if err == nil {
+		return &s.serving
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	if !isStranger(err) {
+		a.note("`ponder serve` (process %d) does not take it: %s", s.PID, reasonWhy(err))
+		return nil
+	}
+	if s.token {
+		a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
+	}
+	if model == "" && a.enqueued(ctx, store, id) {
+		return &s.serving
+	}
+	return nil
+}
+
+// isStranger reports whether a server has refused for who asks, not for what is asked:
+// the token is missing, wrong, of another owner, not for that, or used too often.
+func isStranger(err error) bool {
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		return false
+	}
+	switch p.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusPaymentRequired:
+		return true
+	}
+	return false
+}
+
+// whyStranger says why a server refuses a token.
+func whyStranger(err error) string {
+	switch {
+	case errors.Is(err, &client.Problem{Status: http.StatusUnauthorized}):
+		return "it knows none like that"
+	case errors.Is(err, &client.Problem{Status: http.StatusNotFound}):
+		return "what the commands make is not of its owner"
+	}
+	return reasonWhy(err)
+}
+
+// reasonWhy returns what a server says in a refusal, without how it was asked.
+func reasonWhy(err error) string {
+	var p *client.Problem
+	if errors.As(err, &p) {
+		return clip(oneLine(p.Error()), 200)
+	}
+	return clip(oneLine(reasonOf(err).Error()), 200)
+}
+
+// enqueued has a thread worked on by a process that serves, and reports whether one does
+// before long. What is left to do on a conversation is only put into the queue.
+func (a *app) enqueued(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
+	file, is := store.(*sqlite.Store)
+	if !is || a.enqueue(ctx, file, id) != nil {
+		return false
+	}
+	taken, err := takenOn(ctx, store, id)
+	return taken && err == nil
 }
 
 // enqueue has a thread worked on by a process that serves.
@@ -52,7 +187,7 @@ func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (boo
 		if err != nil {
 			return false, fmt.Errorf("look after %s: %w", id, err)
 		}
-		if hasBegun(info) {
+		if hasBegun(info) || info.Kind == ponder.KindConversation {
 			return true, nil
 		}
 		select {
@@ -65,19 +200,19 @@ func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (boo
 	}
 }
 
-// detachToServer leaves a session to `ponder serve`, if that takes it, and says so.
-func (a *app) detachToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID) (done bool, err error) {
-	s, ok := a.handToServer(ctx, store, id)
-	if !ok {
-		return false, nil
+// fits makes sure that there is what a thread is to be worked on with, such as its model.
+func (s *server) fits(ctx context.Context, info ponder.Info) error {
+	if info.Kind == ponder.KindSubconscious {
+		return nil
 	}
-	if done, err = takenOn(ctx, store, id); !done {
-		return false, err
+	o, err := s.outfitOf(ctx, info)
+	if err != nil {
+		return err
 	}
-	if a.flags.json {
-		return true, a.object(map[string]any{"id": id, "server": s.Address, "pid": s.PID})
+	_, leave, err := s.outfits.wear(ctx, o)
+	if err != nil {
+		return err
 	}
-	a.printf("%s\n", id)
-	a.note("`ponder serve` (process %d) thinks about it; to look on: %s", s.PID, a.command("session watch", id))
-	return true, nil
+	leave()
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +15,7 @@ import (
 // A serving is a server of this machine, as other commands find it: in serve.json of the
 // folder for state, or, if another server has that, in serve-PID.json.
 type serving struct {
+	ID       string    `json:"id"`       // a name of its own, which it says in every answer
 	Address  string    `json:"address"`  // to ask, such as http://127.0.0.1:8744
 	PID      int       `json:"pid"`      // of the process
 	Database string    `json:"database"` // its absolute path
@@ -52,17 +54,6 @@ func readServing(file string) (s serving, err error) {
 	return s, err
 }
 
-// served returns the server of the command's database, if one runs.
-func (a *app) served() (serving, bool) {
-	db := a.databasePath()
-	for _, s := range a.servings() {
-		if s.Database == db && db != "" {
-			return s, true
-		}
-	}
-	return serving{}, false
-}
-
 // databasePath returns the path of the database, the same from wherever it is named; or
 // "" if there is none.
 func (a *app) databasePath() string {
@@ -76,8 +67,21 @@ func (a *app) databasePath() string {
 	return db
 }
 
-// announce writes where the server is to be found, and returns what takes that away.
-func (a *app) announce(address string) (undo func(), err error) {
+// serverHeader is the header in which a server says its name, so that a command which
+// finds its file is sure whom it asks.
+const serverHeader = "Ponder-Server"
+
+// named has a server say its name in every answer.
+func named(id string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(serverHeader, id)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// announce writes where the server of a name is to be found, and returns what takes that
+// away.
+func (a *app) announce(id, address string) (undo func(), err error) {
 	dir, err := a.cfg.StateDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
@@ -91,7 +95,7 @@ func (a *app) announce(address string) (undo func(), err error) {
 	}
 	self := place.Self()
 	js, err := json.MarshalIndent(serving{
-		Address: address, PID: self.PID, Database: a.databasePath(), Since: time.Now(), Host: self.Host, Boot: self.Boot, Start: self.Start,
+		ID: id, Address: address, PID: self.PID, Database: a.databasePath(), Since: time.Now(), Host: self.Host, Boot: self.Boot, Start: self.Start,
 	}, "", "  ")
 	if err != nil {
 		return nil, err

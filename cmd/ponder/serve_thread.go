@@ -30,6 +30,9 @@ func (s *server) Go(ctx context.Context, id ponder.ThreadID, model string) error
 			return toCaller(err, true)
 		}
 	}
+	if err := s.fits(ctx, info); err != nil {
+		return toCaller(err, model != "")
+	}
 	return s.counted(ctx, id, nil, func() error { return s.place.Start(ctx, id) })
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +18,10 @@ func (a *app) sessionResumeCommand() *cobra.Command {
 		Use:   "resume ID",
 		Short: "Go on with a session that is paused or was interrupted",
 		Long: `Go on with a session that is paused or was interrupted, with the model it began
-with. If another process thinks already, look on. -o writes the report of a research.`,
-		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2",
+with. If another process thinks already, look on. -o writes the report of a research.
+With --detach, ` + "`ponder serve`" + ` goes on with it, if that runs, or else a process in the
+background.`,
+		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2\nponder session resume last --detach",
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionResume(cmd.Context(), args[0], f)
@@ -26,14 +29,15 @@ with. If another process thinks already, look on. -o writes the report of a rese
 	}
 	cmd.Flags().StringVar(&f.model, "model", "", "go on with `provider/model`")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "of research: write a report to this `file`: .md, .json or .html")
+	cmd.Flags().BoolVar(&f.detach, "detach", false, "go on in the background, and print the id")
 	cmd.Flags().BoolVar(&f.internal, "internal", false, "with --json: internal events too")
 	return cmd
 }
 
 // resumeFlags are what `ponder session resume` is told beside the id.
 type resumeFlags struct {
-	model, output string
-	internal      bool
+	model, output    string
+	detach, internal bool
 }
 
 func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) error {
@@ -50,18 +54,71 @@ func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	case s.Run == "":
 		return usagef("session %s has no question to think about", w.id)
 	}
-	if f.output != "" {
-		if w.looked == nil {
-			return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.id, w.id)
-		}
-		if err := checkReportFile(f.output); err != nil {
+	if err := w.checkOutput(f); err != nil {
+		return err
+	}
+	switch held := info.Status == ponder.Thinking && info.Held; {
+	case held && f.model != "":
+		return usagef("session %s is being thought about, and goes on with the model that it has: to change that, pause it first: %s", w.id, a.command("session pause", w.id))
+	case held && f.detach:
+		return w.goesOnAlready()
+	case held:
+		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
+	case f.detach:
+		e, err := w.goOnElsewhere(ctx, store, s.Run, f.model)
+		if err != nil {
 			return err
 		}
-	}
-	if info.Status == ponder.Thinking && info.Held {
-		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
+		return a.sayWhere(w.id, e)
 	}
 	return a.resumeHere(ctx, w, info, store, f)
+}
+
+// checkOutput makes sure that the report which -o wants can be written.
+func (w *viewing) checkOutput(f resumeFlags) error {
+	switch {
+	case f.output == "":
+		return nil
+	case w.looked == nil:
+		return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.id, w.id)
+	case f.detach:
+		return usagef("-o: with --detach there is no report yet; afterwards: ponder session export %s -o FILE", w.id)
+	}
+	return checkReportFile(f.output)
+}
+
+// goesOnAlready says that a session need not be left to anybody.
+func (w *viewing) goesOnAlready() error {
+	if w.flags.json {
+		return w.object(map[string]any{"id": w.id})
+	}
+	w.printf("%s\n", w.id)
+	w.note("another process thinks about it already; to look on: %s", w.command("session watch", w.id))
+	return nil
+}
+
+// goOnElsewhere goes on with a session, whose run is given, that is paused or was
+// interrupted: at the server, or else in the background. If nobody can, it is paused as it
+// was.
+func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e elsewhere, err error) {
+	info, err := store.Thread(ctx, w.id)
+	if err != nil {
+		return e, fmt.Errorf("look after %s: %w", w.id, err)
+	}
+	if info.Status != ponder.Paused {
+		return w.leaveTo(ctx, store, w.id, model)
+	}
+	if err := w.waitFor(ctx, letGo); err != nil {
+		return e, err
+	}
+	if _, err := ponder.Wish(ctx, store, w.id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
+		return e, fmt.Errorf("resume %s: %w", w.id, err)
+	}
+	if e, err = w.leaveTo(ctx, store, w.id, model); err != nil {
+		back := ponder.Event{Run: run, Body: ponder.RunPaused{Reason: "it could not go on"}}
+		_, _ = ponder.Wish(context.WithoutCancel(ctx), store, w.id, back) // or else it is interrupted, which is as good
+	}
+	return e, err
 }
 
 // resumeHere goes on in this process.
