@@ -111,3 +111,11 @@ func (c *Client) Events(ctx context.Context, id string, after ponder.Seq) iter.S
 func (c *Client) Stop(ctx context.Context, id string) error {
 	return c.post(ctx, path(threads, id, "stop"), nil, nil)
 }
+
+// Work has the server do what is left to do on a thread, such as one that was made by a
+// command on its database, with another model unless that is empty.
+func (c *Client) Work(ctx context.Context, id, model string) error {
+	return c.post(ctx, path(threads, id, "work"), struct {
+		Model string `json:"model,omitempty"`
+	}{model}, nil)
+}

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// What was made beside the server is worked on by it, if there is something to do.
+func TestWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		budget := ponder.Budget{Time: time.Minute}
+		ev := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: budget}}
+		if err := h.store.Create(t.Context(), ponder.Thread{ID: "thr_made", Kind: ponder.KindSession, Owner: "local"}, ev); err != nil {
+			t.Fatal(err)
+		}
+		const path = "/api/threads/thr_made/work"
+		if code := h.post("", "/api/threads/thr_none/work", "", nil); code != http.StatusNotFound {
+			t.Errorf("a thread that is not there: %d", code)
+		}
+		for _, key := range []string{"k", "k", ""} {
+			if code := h.post(key, path, "", nil); code != http.StatusOK {
+				t.Errorf("work: %d", code)
+			}
+		}
+		synctest.Wait()
+		if info, err := h.store.Thread(t.Context(), "thr_made"); err != nil || !info.Held {
+			t.Errorf("nobody works on it: %+v (%v)", info, err)
+		}
+		h.post("", "/api/thinking/thr_made/pause", "", nil)
+		if code := h.post("", path, `{"model":"test/model"}`, nil); code != http.StatusConflict {
+			t.Errorf("a session that is paused: %d", code)
+		}
+		h.post("", "/api/thinking/thr_made/cancel", "", nil)
+		if code := h.post("", path, "", nil); code != http.StatusConflict {
+			t.Errorf("a session that has ended: %d", code)
+		}
+	})
+}
+
+// A message that was put into a conversation beside the server is answered.
+func TestWorkOnConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, says("It is salt."))
+		id := h.open("a")
+		if _, err := h.store.Append(t.Context(), ponder.ThreadID(id), 0, ponder.Event{Body: ponder.UserMessage{Content: "What is the sea?"}}); err != nil {
+			t.Fatal(err)
+		}
+		if code := h.post("", "/api/threads/"+id+"/work", "", nil); code != http.StatusOK {
+			t.Errorf("work: %d", code)
+		}
+		time.Sleep(time.Minute)
+		if n := h.count(id, ponder.AssistantMessage{}); n != 1 {
+			t.Errorf("%d answers", n)
+		}
+	})
+}
