@@ -5,13 +5,15 @@
 //	go run ./bench                 everything
 //	go run ./bench -only 1000      the scenarios whose names contain 1000
 //	go run ./bench -json out.json
+//	go run ./bench -only "serving: an hour" -for 10m
 //
 // The files: scenario.go has what is measured, load.go runs sessions, meter.go
 // counts, sim.go starts the server. Of what is remembered: data.go reads test
 // collections, which lie beside the project and without which a scenario says so;
 // ranking.go ranks them, conversing.go finds in conversations, extraction.go reads pages,
 // and remembering.go measures how fast it is. Of what is looked up: conflicts.go has
-// sources that disagree, copies.go copies of one text.
+// sources that disagree, copies.go copies of one text. Of `ponder serve`: serving.go
+// starts one, serving_*.go ask it.
 package main
 
 import (
@@ -25,6 +27,7 @@ import (
 	"os/signal"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"ponder/internal/heap"
 )
@@ -40,6 +43,8 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
+	var lasts time.Duration
+	fs.DurationVar(&lasts, "for", time.Hour, "how `long` what runs by hand alone lasts: name it whole with -only")
 	only := fs.String("only", "", "measure only what has `text` in its name")
 	out := fs.String("json", "", "write the figures to `file` too")
 	one := fs.String("one", "", "measure one scenario in this process and print JSON (for bench itself)")
@@ -53,9 +58,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case *sim:
 		err = serve(ctx, os.Stdin, stdout)
 	case *one != "":
-		err = measureOne(ctx, *one, *profile, stdout)
+		err = measureOne(ctx, *one, *profile, lasts, stdout)
 	default:
-		err = all(ctx, *only, *out, *profile, stdout, stderr)
+		err = all(ctx, *only, *out, *profile, lasts, stdout, stderr)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "bench: %v\n", err)
@@ -65,14 +70,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // all measures each scenario in a process of its own.
-func all(ctx context.Context, only, out, profile string, stdout, stderr io.Writer) error {
+func all(ctx context.Context, only, out, profile string, lasts time.Duration, stdout, stderr io.Writer) error {
 	var results []result
 	for _, s := range scenarios {
-		if !strings.Contains(s.name, only) {
+		if !strings.Contains(s.name, only) || s.long != nil && s.name != only {
 			continue
 		}
 		fmt.Fprintf(stderr, "%s...\n", s.name)
-		cmd := exec.CommandContext(ctx, os.Args[0], "-one", s.name, "-cpuprofile", profile)
+		cmd := exec.CommandContext(ctx, os.Args[0], "-one", s.name, "-cpuprofile", profile, "-for", lasts.String())
 		cmd.Stderr = stderr
 		js, err := cmd.Output()
 		if err != nil {

@@ -21,14 +21,27 @@ import (
 // and the simulated server for a model.
 type served struct {
 	*client.Client
-	base string // http://address
-	sim  string // of the model
-	pid  int
-	stop func()
+	base  string // http://address
+	token string // of all that may be done; empty if none is needed
+	dir   string // where all its files are
+	sim   string // of the model
+	pid   int
+	stop  func()
+}
+
+// A setting is how a server is configured.
+type setting struct {
+	token string // PONDER_TOKEN
+	file  string // of the user's configuration
 }
 
 // startServe builds the program and starts it.
-func startServe(ctx context.Context, c llmtest.SimConfig) (s *served, err error) {
+func startServe(ctx context.Context, c llmtest.SimConfig) (*served, error) {
+	return startServeWith(ctx, c, setting{})
+}
+
+// startServeWith builds the program and starts it with a configuration.
+func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *served, err error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
 		return nil, err
@@ -55,11 +68,15 @@ func startServe(ctx context.Context, c llmtest.SimConfig) (s *served, err error)
 		return nil, err
 	}
 	undo = append(undo, stopSim)
+	if err := set.write(dir); err != nil {
+		return nil, err
+	}
 	cmd := exec.CommandContext(ctx, program, "serve", "--json", "--listen", "127.0.0.1:0", "--db", filepath.Join(dir, "bench.db"))
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Env = []string{
 		"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "TMPDIR=" + dir,
 		"OPENAI_BASE_URL=" + sim + "/v1", "OPENAI_API_KEY=any", "PONDER_MODEL_FAST=openai/fast", "PONDER_MODEL_SLOW=openai/slow", "PONDER_MODEL_CHEAP=openai/cheap",
+		"PONDER_TOKEN=" + set.token,
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	stdout, err := cmd.StdoutPipe()
@@ -83,7 +100,18 @@ func startServe(ctx context.Context, c llmtest.SimConfig) (s *served, err error)
 	if err != nil {
 		return nil, fmt.Errorf("start ponder serve: %w", err)
 	}
-	return &served{client.New(at.Address, ""), at.Address, sim, cmd.Process.Pid, stop}, nil
+	return &served{client.New(at.Address, set.token), at.Address, set.token, dir, sim, cmd.Process.Pid, stop}, nil
+}
+
+// write writes the configuration to where a server looks whose files are in a folder.
+func (s setting) write(dir string) error {
+	if s.file == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "ponder"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "ponder", "config.toml"), []byte(s.file), 0o600)
 }
 
 // memory returns the resident memory of the process, in MiB.

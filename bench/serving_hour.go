@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder/llm/llmtest"
+)
+
+// servedLong measures whether a server that is used for so long stays as it was: its
+// memory, its goroutines, its files and how fast it answers. What it is asked is mixed, and
+// what is made is deleted again, so that it has as much to keep at any time.
+func servedLong(ctx context.Context, lasts time.Duration) ([]figure, error) {
+	s, err := startServeWith(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: 400 * time.Millisecond, Jitter: 0.5}}, setting{token: benchToken})
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	h := &hour{served: s, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	if err := h.furnish(ctx); err != nil {
+		return nil, err
+	}
+	loaded, stop := context.WithCancel(ctx)
+	defer stop()
+	var work sync.WaitGroup
+	for i, does := range h.workers() {
+		work.Go(func() { does(loaded, rand.New(rand.NewPCG(hourSeed, uint64(i)))) })
+	}
+	samples, err := h.samples(ctx, lasts)
+	stop()
+	work.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return h.verdict(samples), nil
+}
+
+const (
+	benchToken = "bench-token"
+	hourSeed   = 1
+)
+
+// An hour is a load of many sorts.
+type hour struct {
+	*served
+	http *http.Client
+
+	mu       sync.Mutex
+	sessions []string // that are there, the oldest first
+	memories []string
+	gets     []time.Duration // since the last sample
+	posts    []time.Duration
+	requests int
+	failed   map[string]int // what was not to be answered
+}
+
+// How much there is at a time, and how often something is done.
+const (
+	keptSessions = 30
+	keptMemories = 300
+	watchedOf    = 6 // of the newest sessions
+
+	startEvery    = 5 * time.Second
+	actEvery      = 3 * time.Second
+	lookEvery     = 150 * time.Millisecond
+	rememberEvery = 2 * time.Second
+	turnEvery     = 2 * time.Second
+	longestWatch  = 20 * time.Second
+	turnsOfTalk   = 12
+)
+
+// workers returns those who ask at the same time, until their context is done.
+func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
+	add := func(n int, every time.Duration, do func(context.Context, *rand.Rand)) {
+		for range n {
+			list = append(list, func(ctx context.Context, r *rand.Rand) {
+				for rest(ctx, r, every) {
+					do(ctx, r)
+				}
+			})
+		}
+	}
+	add(1, startEvery, h.begin)
+	add(1, actEvery, h.act)
+	add(16, time.Second, h.watch)
+	add(4, turnEvery, h.talk)
+	add(4, lookEvery, h.look)
+	add(1, rememberEvery, h.remember)
+	return list
+}
+
+// rest waits for a time that is every on the average, and reports whether to go on.
+func rest(ctx context.Context, r *rand.Rand, every time.Duration) bool {
+	t := time.NewTimer(time.Duration(2 * r.Float64() * float64(every)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// begin begins a session, and deletes the oldest if there are many.
+func (h *hour) begin(ctx context.Context, r *rand.Rand) {
+	var out struct {
+		ID string `json:"session_id"`
+	}
+	body := fmt.Sprintf(`{"question":"What makes question %d a good one?","duration_minutes":60,"max_calls":%d,"parallel":%d}`, r.IntN(1000), 20+r.IntN(60), 1+r.IntN(2))
+	if h.json(ctx, http.MethodPost, "/api/thinking/start", body, &out) {
+		h.keepSession(ctx, out.ID)
+	}
+}
+
+// keepSession notes a session, and deletes the oldest if there are many.
+func (h *hour) keepSession(ctx context.Context, id string) {
+	h.mu.Lock()
+	h.sessions = append(h.sessions, id)
+	oldest := ""
+	if len(h.sessions) > keptSessions {
+		oldest, h.sessions = h.sessions[0], h.sessions[1:]
+	}
+	h.mu.Unlock()
+	if oldest != "" {
+		h.json(ctx, http.MethodDelete, "/api/thinking/"+oldest, "", nil)
+	}
+}
+
+// session returns one of so many of the newest sessions; "" if there is none.
+func (h *hour) session(r *rand.Rand, newest int) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.sessions) == 0 {
+		return ""
+	}
+	return h.sessions[max(0, len(h.sessions)-1-r.IntN(newest))]
+}
+
+// act tells a session something. That it has ended meanwhile is no failure.
+func (h *hour) act(ctx context.Context, r *rand.Rand) {
+	id := h.session(r, watchedOf)
+	if id == "" {
+		return
+	}
+	one := "/api/thinking/" + id
+	switch r.IntN(4) {
+	case 0:
+		h.json(ctx, http.MethodPost, one+"/pause", "{}", nil)
+		if rest(ctx, r, time.Second) {
+			h.json(ctx, http.MethodPost, one+"/resume", "{}", nil)
+		}
+	case 1:
+		h.json(ctx, http.MethodPost, one+"/steer?wait=0s", `{"order":"add_question","content":"What does it cost?"}`, nil)
+	case 2:
+		h.json(ctx, http.MethodPost, one+"/cancel", "{}", nil)
+	default:
+		var out struct {
+			ID string `json:"session_id"`
+		}
+		if h.json(ctx, http.MethodPost, one+"/fork", fmt.Sprintf(`{"paused":%t}`, r.IntN(2) == 0), &out) && out.ID != "" {
+			h.keepSession(ctx, out.ID)
+		}
+	}
+}
+
+// watch looks on at a session for a while.
+func (h *hour) watch(ctx context.Context, r *rand.Rand) {
+	id := h.session(r, watchedOf)
+	if id == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Float64()*float64(longestWatch)))
+	defer cancel()
+	h.stream(ctx, http.MethodGet, "/api/thinking/"+id+"/stream", "")
+}
+
+// talk holds a conversation, which it deletes at the end.
+func (h *hour) talk(ctx context.Context, r *rand.Rand) {
+	var out struct {
+		ID string `json:"thread_id"`
+	}
+	if !h.json(ctx, http.MethodPost, "/api/threads", `{"title":"a talk"}`, &out) {
+		return
+	}
+	one := "/api/threads/" + out.ID
+	for range turnsOfTalk {
+		h.stream(ctx, http.MethodPost, one+"/messages", fmt.Sprintf(`{"content":"What comes after %d?"}`, r.IntN(100)))
+		if !rest(ctx, r, turnEvery) {
+			return
+		}
+	}
+	h.json(ctx, http.MethodGet, one+"/export", "", nil)
+	h.json(ctx, http.MethodDelete, one, "", nil)
+}
+
+// look asks a question that is answered at once.
+func (h *hour) look(ctx context.Context, r *rand.Rand) {
+	paths := []string{"/api/thinking/", "/api/threads", "/api/memory/search?q=pumps+in+winter", "/api/usage?by=day", "/readyz", "/metrics"}
+	if id := h.session(r, keptSessions); id != "" {
+		one := "/api/thinking/" + id
+		paths = append(paths, one, one, one, one+"/stats", one+"/questions", one+"/syntheses", one+"/stream?limit=10", one+"/export?format=markdown", "/api/threads/"+id+"/events?limit=50")
+	}
+	h.json(ctx, http.MethodGet, paths[r.IntN(len(paths))], "", nil)
+}
+
+// memoryOf returns something to remember, as JSON.
+func memoryOf(r *rand.Rand) string {
+	return fmt.Sprintf(`{"text":"Pump %d of plant %d stood still in winter because of valve %d."}`, r.IntN(1000), r.IntN(1000), r.IntN(1000))
+}
+
+// A remembered is what is answered to memories.
+type remembered struct {
+	Memories []struct {
+		ID string `json:"id"`
+	} `json:"memories"`
+}
+
+// furnish has as much remembered as there will be.
+func (h *hour) furnish(ctx context.Context) error {
+	r, list := rand.New(rand.NewPCG(hourSeed, keptMemories)), make([]string, keptMemories)
+	for i := range list {
+		list[i] = memoryOf(r)
+	}
+	var out remembered
+	if !h.json(ctx, http.MethodPost, "/api/memory", "["+strings.Join(list, ",")+"]", &out) {
+		return errors.New("nothing is remembered")
+	}
+	for _, m := range out.Memories {
+		h.memories = append(h.memories, m.ID)
+	}
+	return nil
+}
+
+// remember has something remembered, and forgets the oldest if there is much.
+func (h *hour) remember(ctx context.Context, r *rand.Rand) {
+	var out remembered
+	if !h.json(ctx, http.MethodPost, "/api/memory", memoryOf(r), &out) || len(out.Memories) == 0 {
+		return
+	}
+	h.mu.Lock()
+	h.memories = append(h.memories, out.Memories[0].ID)
+	oldest := ""
+	if len(h.memories) > keptMemories {
+		oldest, h.memories = h.memories[0], h.memories[1:]
+	}
+	h.mu.Unlock()
+	if oldest != "" {
+		h.json(ctx, http.MethodDelete, "/api/memory/"+oldest, "", nil)
+	}
+}
+
+// json asks, notes how long the answer took, reads it into out unless that is nil, and
+// reports whether it was a good one.
+func (h *hour) json(ctx context.Context, method, path, body string, out any) bool {
+	resp, began, ok := h.send(ctx, method, path, body, "application/json")
+	if !ok {
+		return false
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.fails(ctx, method, path, err.Error())
+		return false
+	}
+	h.took(method, time.Since(began))
+	return resp.StatusCode < http.StatusMultipleChoices && (out == nil || json.Unmarshal(text, out) == nil)
+}
+
+// stream asks for a stream, notes how long it took to begin, and reads it to its end, or
+// until ctx is done.
+func (h *hour) stream(ctx context.Context, method, path, body string) {
+	resp, began, ok := h.send(ctx, method, path, body, "text/event-stream")
+	if !ok {
+		return
+	}
+	defer resp.Body.Close()
+	h.took(method, time.Since(began))
+	_, _ = io.Copy(io.Discard, resp.Body) // it ends when it ends
+}
+
+// send sends a request. It reports whether there is an answer; the caller closes it.
+func (h *hour) send(ctx context.Context, method, path, body, accept string) (resp *http.Response, began time.Time, ok bool) {
+	req, err := request(ctx, h.served, method, path, body, accept)
+	if err != nil {
+		h.fails(ctx, method, path, err.Error())
+		return nil, began, false
+	}
+	began = time.Now()
+	if resp, err = h.http.Do(req); err != nil {
+		h.fails(ctx, method, path, err.Error())
+		return nil, began, false
+	}
+	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusUnprocessableEntity {
+		h.fails(ctx, method, path, resp.Status)
+	}
+	return resp, began, true
+}
+
+func (h *hour) took(method string, d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests++
+	switch method {
+	case http.MethodGet:
+		h.gets = append(h.gets, d)
+	case http.MethodPost:
+		h.posts = append(h.posts, d)
+	}
+}
+
+// fails notes what was not to be, unless whoever asks has gone away.
+func (h *hour) fails(ctx context.Context, method, path, why string) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failed == nil {
+		h.failed = make(map[string]int)
+	}
+	h.failed[why]++
+	fmt.Fprintf(os.Stderr, "%s %s: %s\n", method, path, why)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// request returns a request to a server.
+func request(ctx context.Context, s *served, method, path, body, accept string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Accept", accept)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// A sample is how a server was at a time.
+type sample struct {
+	at     time.Duration // since the first
+	values []float64     // by measures
+}
+
+// measures are what a sample has, with what is printed of it.
+var measures = []struct{ name, unit, short string }{
+	{"resident memory", "MiB", "rss"},
+	{"heap after a collection", "MiB", "heap"},
+	{"goroutines", "", "goroutines"},
+	{"open files", "", "files"},
+	{"a GET, p50", "ms", "GET p50"},
+	{"a GET, p99", "ms", "GET p99"},
+	{"a POST, p50", "ms", "POST p50"},
+	{"a POST, p99", "ms", "POST p99"},
+	{"database", "MiB", "database"},
+	{"log of the database", "MiB", "wal"},
+	{"CPU, of one core", "%", "cpu %"},
+	{"requests of a second", "", "requests/s"},
+	{"load of the machine", "", "load"},
+}
+
+// samples samples a server until the time is up, after a while in which it gets what it
+// will have.
+func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample, err error) {
+	every := min(max(lasts/60, 5*time.Second), time.Minute)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	warm := min(max(lasts/20, 20*time.Second), 3*time.Minute)
+	fmt.Fprintf(os.Stderr, "process %d, after %v of warming up, every %v:\n%8s", h.pid, warm, every, "minute")
+	for _, m := range measures {
+		fmt.Fprintf(os.Stderr, "%12s", m.short)
+	}
+	fmt.Fprintln(os.Stderr)
+	began, seen, spent, first := time.Now(), time.Now(), h.cpu(), time.Time{}
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		now, used := time.Now(), h.cpu()
+		one, err := h.sample(ctx, now.Sub(seen), used-spent)
+		if err != nil {
+			return nil, err
+		}
+		seen, spent = now, used
+		if now.Sub(began) < warm {
+			continue
+		}
+		if first.IsZero() {
+			first = now
+		}
+		one.at = now.Sub(first)
+		list = append(list, one)
+		fmt.Fprintf(os.Stderr, "%8.1f", one.at.Minutes())
+		for _, v := range one.values {
+			fmt.Fprintf(os.Stderr, "%12.2f", v)
+		}
+		fmt.Fprintln(os.Stderr)
+		if one.at >= lasts {
+			return list, nil
+		}
+	}
+}
+
+// sample measures a server, and what was asked of it since the last time.
+func (h *hour) sample(ctx context.Context, since, cpu time.Duration) (one sample, err error) {
+	h.mu.Lock()
+	gets, posts, n := h.gets, h.posts, h.requests
+	h.gets, h.posts, h.requests = nil, nil, 0
+	h.mu.Unlock()
+	rss := h.memory() // before the garbage is collected
+	p, err := h.profile(ctx)
+	if err != nil {
+		return one, err
+	}
+	db, log := h.disk()
+	one.values = []float64{
+		rss, p.heap, float64(p.goroutines), float64(h.files()),
+		quantile(gets, 0.5), quantile(gets, 0.99), quantile(posts, 0.5), quantile(posts, 0.99),
+		db, log, 100 * cpu.Seconds() / since.Seconds(), float64(n) / since.Seconds(), machineLoad(),
+	}
+	return one, nil
+}
+
+// verdict compares the first third of the samples with the last, and says how steep the
+// straight line through all of them is.
+func (h *hour) verdict(list []sample) (figures []figure) {
+	third := len(list) / 3
+	if third == 0 {
+		return []figure{{Name: "samples", Value: float64(len(list))}}
+	}
+	for i, m := range measures {
+		var x, y []float64
+		for _, s := range list {
+			x, y = append(x, s.at.Hours()), append(y, s.values[i])
+		}
+		first, _ := mean(y[:third])
+		last, _ := mean(y[len(y)-third:])
+		figures = append(figures,
+			figure{Name: m.name + ": first third", Value: first, Unit: m.unit},
+			figure{Name: m.name + ": last third", Value: last, Unit: m.unit},
+			figure{Name: m.name + ": slope", Value: slope(x, y), Unit: strings.TrimSpace(m.unit + " an hour")},
+		)
+	}
+	failed := 0
+	for _, n := range h.failed {
+		failed += n
+	}
+	return append(figures, figure{Name: "samples", Value: float64(len(list))}, figure{Name: "requests that were refused for no reason, or failed", Value: float64(failed)})
+}
+
+// slope returns how much y grows with x, by least squares.
+func slope(x, y []float64) float64 {
+	mx, _ := mean(x)
+	my, _ := mean(y)
+	var xy, xx float64
+	for i := range x {
+		xy += (x[i] - mx) * (y[i] - my)
+		xx += (x[i] - mx) * (x[i] - mx)
+	}
+	if xx == 0 {
+		return 0
+	}
+	return xy / xx
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver, to count rows with
+)
+
+// A profile is what profiles of a server say of it.
+type profile struct {
+	goroutines int
+	stacks     map[string]int // how many goroutines are where, by the functions that they are in
+	heap       float64        // what lives after a collection, in MiB
+}
+
+// profile collects the server's garbage and reads its profiles, over a connection that is
+// not kept.
+func (s *served) profile(ctx context.Context) (p profile, err error) {
+	text, err := s.plainly(ctx, "/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		return p, err
+	}
+	p.goroutines, p.stacks = stacksOf(text)
+	if text, err = s.plainly(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
+		return p, err
+	}
+	_, rest, _ := strings.Cut(text, "# HeapAlloc = ")
+	number, _, _ := strings.Cut(rest, "\n")
+	bytes, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return p, fmt.Errorf("read the profile of the heap: %w", err)
+	}
+	p.heap = bytes / (1 << 20)
+	return p, nil
+}
+
+// stacksOf reads a profile of goroutines.
+func stacksOf(text string) (all int, stacks map[string]int) {
+	stacks = make(map[string]int)
+	for group := range strings.SplitSeq(text, "\n\n") {
+		n, where := 0, ""
+		for line := range strings.Lines(group) {
+			if rest, ok := strings.CutPrefix(line, "goroutine profile: total "); ok {
+				all, _ = strconv.Atoi(strings.TrimSpace(rest)) // what is no number is none
+			} else if number, _, ok := strings.Cut(line, " @ "); ok {
+				n, _ = strconv.Atoi(number)
+			} else if f := strings.Fields(line); len(f) > 2 {
+				name, _, _ := strings.Cut(f[2], "+0x")
+				where += name + " "
+			}
+		}
+		stacks[where] += n
+	}
+	return all, stacks
+}
+
+// grown returns where there are more goroutines than before, and how many.
+func (p profile) grown(before profile) (list []string) {
+	for where, n := range p.stacks {
+		if more := n - before.stacks[where]; more > 0 {
+			list = append(list, fmt.Sprintf("%d more in %s", more, where))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// plainly asks for a text.
+func (s *served) plainly(ctx context.Context, path string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return "", errors.Join(err, fmt.Errorf("GET %s: answered %s", path, resp.Status))
+	}
+	return string(text), nil
+}
+
+// files returns how many files and connections the server has open.
+func (s *served) files() int {
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
+	if err != nil {
+		return 0
+	}
+	return len(list)
+}
+
+// database is the file that the server keeps everything in.
+func (s *served) database() string { return filepath.Join(s.dir, "bench.db") }
+
+// disk returns how many MiB the database takes, and its log beside it.
+func (s *served) disk() (db, log float64) {
+	size := func(file string) float64 {
+		info, err := os.Stat(file)
+		if err != nil {
+			return 0
+		}
+		return float64(info.Size()) / (1 << 20)
+	}
+	return size(s.database()), size(s.database() + "-wal")
+}
+
+// Rows are how many rows the tables have.
+type rows map[string]int
+
+// rows counts the rows of all tables, and what of them is more than a trace of what was
+// removed. The subconscious of owners, which cannot be deleted, is left out.
+func (s *served) rows(ctx context.Context) (rows, error) {
+	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	names, err := db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+	if err != nil {
+		return nil, err
+	}
+	defer names.Close()
+	n := make(rows)
+	for names.Next() {
+		var name string
+		if err := names.Scan(&name); err != nil {
+			return nil, err
+		}
+		n[name] = 0
+	}
+	if err := names.Err(); err != nil {
+		return nil, err
+	}
+	const beneath = "(SELECT num FROM ponder_thread WHERE removed = 0 AND kind = 'subconscious')"
+	queries := map[string]string{
+		threadsThere: "SELECT count(*) FROM ponder_thread WHERE removed = 0 AND num NOT IN " + beneath,
+		leasesHeld:   "SELECT count(*) FROM ponder_thread WHERE node <> ''",
+		linesThere:   "SELECT count(*) FROM ponder_batch WHERE length(lines) > 0 AND num NOT IN " + beneath,
+	}
+	for name := range n {
+		queries[name] = `SELECT count(*) FROM "` + name + `"`
+		if slices.Contains(byThread, name) {
+			queries[name] += " WHERE num NOT IN " + beneath
+		}
+	}
+	for name, query := range queries {
+		var count int
+		if err := db.QueryRowContext(ctx, query).Scan(&count); err != nil {
+			return nil, fmt.Errorf("count %s: %w", name, err)
+		}
+		n[name] = count
+	}
+	return n, nil
+}
+
+// byThread are the tables whose rows belong to a thread.
+var byThread = []string{"ponder_thread", "ponder_batch", "ponder_key", "ponder_usage", "ponder_fold"}
+
+// Names of what is counted beside tables.
+const (
+	threadsThere = "threads that are there"
+	leasesHeld   = "leases that are held"
+	linesThere   = "writes with events in them"
+)
+
+// machineLoad returns how many processes of the machine wanted to run, of the last minute:
+// what latencies are to be read beside.
+func machineLoad() float64 {
+	f, err := os.Open("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	words := bufio.NewScanner(f)
+	words.Split(bufio.ScanWords)
+	words.Scan()
+	load, err := strconv.ParseFloat(words.Text(), 64)
+	if err != nil {
+		return 0
+	}
+	return load
+}
