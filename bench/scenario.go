@@ -19,35 +19,40 @@ import (
 type scenario struct {
 	name    string
 	measure func(context.Context) ([]figure, error)
+
+	// long, of what is measured by hand alone, measures for so long.
+	long func(context.Context, time.Duration) ([]figure, error)
 }
 
 var scenarios = []scenario{
-	{"one session, 20 ms a call", pace(load{1, 300, 20 * time.Millisecond, 0}, goals{ratio: 1.10})},
-	{"1000 sessions, 1 s a call", pace(load{1000, 40, time.Second, 0.5}, goals{1.02, 0.5, 20, 0.4, 64})},
-	{"one session of 5000 thoughts", long(longLoad)},
-	{"a conversation of 100000 events", opening(100_000)},
-	{"10000 sessions, 20 s a call", size(load{10_000, 3, 20 * time.Second, 0.5})},
-	{"worlds", worlds},
-	{"ranking of cranfield", ranking("cranfield", bars{0.384, 0.329})},
-	{"ranking of cisi", ranking("cisi", bars{0.368, 0.242})},
-	{"evidence in conversations", conversing("locomo-dev.json", 0.769)},
-	{"evidence in meetings", conversing("qmsum-val.json", 0)},
-	{"text of pages", extraction},
-	{"claims", claims},
-	{"conflicts", conflicts},
-	{"copies", copies},
-	{"findings", findings},
-	{"200000 passages", remembering(200_000)},
-	{"100 conversations at once", talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
-	{"a day of the subconscious", dayOf},
-	{"research", researches(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},
-	{"serving: turns", servedTurns(turnLoad{20, 20, 20 * time.Millisecond, 2 * time.Millisecond})},
-	{"serving: 5000 watchers", servedWatchers(watchLoad{5000, 60, 300 * time.Millisecond})},
-	{"serving: requests", servedRequests(requestLoad{16, 10 * time.Second, 50})},
+	{name: "one session, 20 ms a call", measure: pace(load{1, 300, 20 * time.Millisecond, 0}, goals{ratio: 1.10})},
+	{name: "1000 sessions, 1 s a call", measure: pace(load{1000, 40, time.Second, 0.5}, goals{1.02, 0.5, 20, 0.4, 64})},
+	{name: "one session of 5000 thoughts", measure: long(longLoad)},
+	{name: "a conversation of 100000 events", measure: opening(100_000)},
+	{name: "10000 sessions, 20 s a call", measure: size(load{10_000, 3, 20 * time.Second, 0.5})},
+	{name: "worlds", measure: worlds},
+	{name: "ranking of cranfield", measure: ranking("cranfield", bars{0.384, 0.329})},
+	{name: "ranking of cisi", measure: ranking("cisi", bars{0.368, 0.242})},
+	{name: "evidence in conversations", measure: conversing("locomo-dev.json", 0.769)},
+	{name: "evidence in meetings", measure: conversing("qmsum-val.json", 0)},
+	{name: "text of pages", measure: extraction},
+	{name: "claims", measure: claims},
+	{name: "conflicts", measure: conflicts},
+	{name: "copies", measure: copies},
+	{name: "findings", measure: findings},
+	{name: "200000 passages", measure: remembering(200_000)},
+	{name: "100 conversations at once", measure: talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
+	{name: "a day of the subconscious", measure: dayOf},
+	{name: "research", measure: researches(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},
+	{name: "serving: turns", measure: servedTurns(turnLoad{20, 20, 20 * time.Millisecond, 2 * time.Millisecond})},
+	{name: "serving: 5000 watchers", measure: servedWatchers(watchLoad{5000, 60, 300 * time.Millisecond})},
+	{name: "serving: a random client", measure: servedRandomly(randomLoad{clients: 12, lasts: time.Minute, warm: 10 * time.Second, seed: 1})},
+	{name: "serving: an hour", long: servedLong},
+	{name: "serving: requests", measure: servedRequests(requestLoad{16, 10 * time.Second, 50})},
 }
 
-// measureOne measures a scenario in this process.
-func measureOne(ctx context.Context, name, profile string, out io.Writer) error {
+// measureOne measures a scenario in this process; one that is measured by hand, for so long.
+func measureOne(ctx context.Context, name, profile string, lasts time.Duration, out io.Writer) error {
 	for _, s := range scenarios {
 		if s.name != name {
 			continue
@@ -62,6 +67,9 @@ func measureOne(ctx context.Context, name, profile string, out io.Writer) error 
 				return err
 			}
 			defer pprof.StopCPUProfile()
+		}
+		if s.long != nil {
+			s.measure = func(ctx context.Context) ([]figure, error) { return s.long(ctx, lasts) }
 		}
 		figures, err := s.measure(ctx)
 		if err != nil {

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder/client"
+)
+
+// A holding is what a server that has nothing to do holds.
+type holding struct {
+	profile
+	files int
+	rows  rows
+	took  time.Duration // until it held no more
+}
+
+// restTime is how long a server may take to let go of what it keeps for a while.
+const restTime = 3 * time.Minute
+
+// atRest waits until a server holds no more than it did, or, if that is not known, until
+// that does not change any more.
+func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) {
+	began, same, last := time.Now(), 0, (*holding)(nil)
+	for {
+		h, err := s.holds(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if same++; last == nil || last.goroutines != h.goroutines || last.files != h.files {
+			same = 0
+		}
+		last, h.took = h, time.Since(began)
+		enough := same >= 60
+		if before != nil {
+			enough = h.goroutines <= before.goroutines && h.files <= before.files && h.rows[leasesHeld] == 0
+		}
+		if enough || time.Since(began) > restTime {
+			return h, nil
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// holds returns what a server holds.
+func (s *served) holds(ctx context.Context) (h *holding, err error) {
+	h = &holding{}
+	if h.profile, err = s.profile(ctx); err != nil {
+		return nil, err
+	}
+	h.files = s.files()
+	h.rows, err = s.rows(ctx)
+	return h, err
+}
+
+// What is kept on purpose when a thread is removed: its fence and the place of its
+// removal, a row each; what it cost, a row an attempt; and how much tokens have begun, a
+// row a token and day.
+var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day"}
+
+// compared says what is held that was not before.
+func (h *holding) compared(before *holding) []figure {
+	list := []figure{
+		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: none},
+		{Name: "open files beyond those before", Value: float64(h.files - before.files), Goal: none},
+		{Name: "until there were no more of both", Value: h.took.Seconds(), Unit: "s"},
+	}
+	left := 0
+	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
+		more := h.rows[name] - before.rows[name]
+		switch {
+		case slices.Contains(keptRows, name):
+			list = append(list, figure{Name: "rows of " + name + ", which are kept", Value: float64(more)})
+		case name == leasesHeld:
+			list = append(list, figure{Name: name, Value: float64(h.rows[name]), Goal: none})
+		case more > 0:
+			left += more
+			fmt.Fprintf(os.Stderr, "left: %d of %s\n", more, name)
+		}
+	}
+	if h.goroutines > before.goroutines {
+		fmt.Fprintln(os.Stderr, strings.Join(h.grown(before.profile), "\n"))
+	}
+	return append(list,
+		figure{Name: "rows that are left", Value: float64(left), Goal: none},
+		figure{Name: "heap beyond that before", Value: h.heap - before.heap, Unit: "MiB"},
+		figure{Name: "goroutines before", Value: float64(before.goroutines)},
+		figure{Name: "open files before", Value: float64(before.files)},
+	)
+}
+
+// clearOnce deletes all that can be deleted, and returns how much that was.
+func (o *owner) clearOnce(ctx context.Context) (n int, err error) {
+	threads, err := o.list(ctx, "/api/threads?limit=100")
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range threads {
+		if t.Kind == "subconscious" {
+			continue // which cannot be deleted
+		}
+		if err := o.erase(ctx, "/api/threads/"+t.Thread); err != nil {
+			return n, err
+		}
+		n++
+	}
+	memories, err := o.list(ctx, "/api/memory?limit=100")
+	if err != nil {
+		return n, err
+	}
+	for _, m := range memories {
+		if err := o.erase(ctx, "/api/memory/"+m.ID); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// A listed is a thread or a memory.
+type listed struct {
+	Thread string `json:"thread_id"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+}
+
+// list returns the first page of a list.
+func (o *owner) list(ctx context.Context, path string) ([]listed, error) {
+	text, err := o.plainly(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var page struct {
+		Threads  []listed `json:"threads"`
+		Memories []listed `json:"memories"`
+	}
+	if err := json.Unmarshal([]byte(text), &page); err != nil {
+		return nil, err
+	}
+	return slices.Concat(page.Threads, page.Memories), nil
+}
+
+// erase deletes something, which may be gone already.
+func (o *owner) erase(ctx context.Context, path string) error {
+	req, err := request(ctx, o.served, http.MethodDelete, path, "", "application/json")
+	if err != nil {
+		return err
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotFound {
+		return errors.Join(errors.New("something cannot be deleted"), fmt.Errorf("DELETE %s: %w", path, &client.Problem{Status: resp.StatusCode}))
+	}
+	return nil
+}
