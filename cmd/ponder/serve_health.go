@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"ponder"
+	"ponder/internal/place"
+)
+
+// Bounds of a server that is well.
+const (
+	readyTime = 2 * time.Second // for the database to answer
+	minFree   = 16 << 20        // bytes beside the database: what its write-ahead log may come to
+	fileEvery = 2 * time.Second // how often is made sure that the database is still the file that it was
+)
+
+// ready says why the server should be sent no work.
+func (s *server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	nodes, err := s.store.AllNodes(ctx)
+	if err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	if !beats(nodes, place.Self(), time.Now()) {
+		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
+	}
+	if free, known := freeSpace(filepath.Dir(s.file.path)); known && free < minFree {
+		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", size(free), size(minFree))
+	}
+	return s.file.check()
+}
+
+// beats reports whether a process has written not long ago that it lives.
+func beats(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
+	for _, n := range nodes {
+		if n.Host == self.Host && n.PID == self.PID && n.Start == self.Start && now.Sub(n.Beat) < ponder.DeadAfter {
+			return true
+		}
+	}
+	return false
+}
+
+// A dataFile is the file of a database that is open.
+type dataFile struct {
+	path string
+	info os.FileInfo
+}
+
+// dataFileAt returns the file at a path.
+func dataFileAt(path string) (dataFile, error) {
+	info, err := os.Stat(path)
+	return dataFile{path, info}, err
+}
+
+// errLost is the error of a server whose database is not there any more.
+var errLost = errors.New("was removed or replaced while it was served, so that what is written now would be lost")
+
+// check returns errLost if the file is not there any more, or is another one.
+func (f dataFile) check() error {
+	now, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(f.info, now) {
+		return fmt.Errorf("%s %w", f.path, errLost)
+	}
+	return nil
+}
+
+// watch returns nil when ctx is done, or errLost when the file has been lost for a while.
+func (f dataFile) watch(ctx context.Context, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for gone := 0; ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		err := f.check()
+		if err == nil {
+			gone = 0
+		} else if gone++; gone > 1 {
+			return err
+		}
+	}
+}
+
+// hangUp has the server end in order when its terminal goes away, unless whoever started
+// it does not want that (nohup), and go on when nobody reads its log any more.
+func (s *server) hangUp() (undo func()) {
+	pipe, hung := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // so that writing fails; what it starts is not told to ignore it
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(hung, syscall.SIGHUP)
+	}
+	go func() {
+		for range hung {
+			s.brake.press()
+		}
+	}()
+	return func() {
+		signal.Stop(pipe)
+		signal.Stop(hung)
+		close(hung)
+	}
+}
