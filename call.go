@@ -42,7 +42,7 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 	var resp *llm.Response
 	err := error(&llm.Error{Class: llm.NotFound, Model: c.Model, Message: "is not configured any more"})
 	if ok {
-		resp, err = h.ask(c, model)
+		resp, err = h.ask(c, cause, model)
 	}
 	var failure *llm.Error
 	switch {
@@ -92,7 +92,7 @@ func served(err error) bool {
 // ask makes the request and reads the answer. What goes far beyond what was held
 // is cut off, and what is silent for longer than patience, or takes four times
 // as long.
-func (h *holder) ask(c *attempted, m Model) (resp *llm.Response, err error) {
+func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, err error) {
 	w := c.watch(m.Name())
 	defer w.timer.Stop()
 	defer func() {
@@ -109,7 +109,7 @@ func (h *holder) ask(c *attempted, m Model) (resp *llm.Response, err error) {
 		}
 		w.heard.Store(int64(time.Since(w.began)))
 		if h.OnDelta != nil {
-			h.OnDelta(Delta{h.thread, c.run, c.key, d})
+			h.OnDelta(Delta{h.thread, c.run, c.key, cause, d})
 		}
 		if d.Done != nil {
 			c.wrote = max(c.wrote, d.Done.Message.Size())

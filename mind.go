@@ -34,6 +34,7 @@ type Delta struct {
 	Thread ThreadID
 	Run    RunID
 	Key    string // of the action
+	Cause  string // of the events of the attempt at it, each of which begins anew
 	llm.Delta
 }
 
