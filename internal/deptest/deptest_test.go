@@ -91,7 +91,7 @@ var rules = []rule{
 	{packages: "internal/minder", ours: []string{".", "mode/subconscious", "sensor", "notify"}},
 	{packages: "internal/access"},
 	{packages: "internal/service", ours: []string{".", "llm"}},
-	{packages: "internal/dialect", ours: []string{".", "llm", "mode/chat", "mode/relay", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service"}},
+	{packages: "internal/dialect", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/relay", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service"}},
 	{packages: "internal/dialect/*", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/*"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "transcript", "mode/chat", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service", "internal/dialect"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/stream", ours: []string{"."}},

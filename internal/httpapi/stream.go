@@ -58,15 +58,15 @@ func endless(kind ponder.Kind) bool {
 // A showing is what a client sees of a thread.
 type showing struct {
 	*api
-	thread ponder.ThreadID
-	kind   ponder.Kind
-	ctx    context.Context //nolint:containedctx // of the request
-	until  ponder.Seq      // the last event, once it is known
+	watch *stream.Watcher
+	kind  ponder.Kind
+	ctx   context.Context //nolint:containedctx // of the request
+	until ponder.Seq      // the last event, once it is known
 }
 
 // events sends the events of a thread behind one, as they come.
 func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, after ponder.Seq) {
-	s := &showing{api: a, thread: info.ID, kind: info.Kind, ctx: r.Context()}
+	s := &showing{api: a, kind: info.Kind, ctx: r.Context()}
 	if info.Status.Ended() && !endless(info.Kind) {
 		s.until = info.Head
 		if more, err := a.visible(r.Context(), info.ID, after); err != nil {
@@ -81,8 +81,13 @@ func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, a
 	if after > info.Head {
 		from = 0
 	}
-	watch := a.Hub.Watch(info.ID, from)
+	look := a.Hub.Watch
+	if heardKeys(info.Kind) == "" {
+		look = a.Hub.WatchEvents
+	}
+	watch := look(info.ID, from)
 	defer watch.Close()
+	s.watch = watch
 	a.send(w, r, watch, func(out *stream.Writer) {
 		if from != after {
 			out.Event(0, gapEvent, []byte(`{"after":0}`))
@@ -121,13 +126,13 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 // show says how a frame is sent. See [stream.Writer.Send].
 func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
 	if f.Seq == 0 {
-		if keys := heardKeys(s.kind); keys == "" || !strings.HasPrefix(f.Key, keys) {
+		if keys := heardKeys(s.kind); f.Muse || keys == "" || !strings.HasPrefix(f.Key, keys) {
 			return nil, "", false
 		}
 		return f.JSON, deltaEvent, false
 	}
 	if f.End && s.until == 0 && !endless(s.kind) {
-		if info, err := s.Store.Thread(s.ctx, s.thread); err == nil && info.Status.Ended() {
+		if info, err := s.watch.Thread(s.ctx); err == nil && info.Status.Ended() {
 			s.until = info.Head
 		}
 	}

@@ -88,19 +88,17 @@ func (a *api) postMessage(ctx context.Context, in *postMessage) (*written, error
 	}}, nil
 }
 
-// sayOnce appends a message, once if the request has a key.
+// sayOnce appends a message, once if the request has a key. Whether it came before is
+// looked for only if it is refused: the whole thread is read for that.
 func (a *api) sayOnce(ctx context.Context, id ponder.ThreadID, in *postMessage) (ponder.Event, error) {
 	owner := access.CallerOf(ctx).Owner
 	cause := in.cause(owner, "message "+string(id))
 	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
-	if cause != "" {
-		if ev, err := a.saidBefore(ctx, id, cause, m); err != nil || ev.ID != "" {
-			return ev, err
-		}
-	}
 	ev, err := a.Service.Say(ctx, owner, id, cause, m)
-	if errors.Is(err, ponder.ErrTaken) && cause != "" {
-		return a.saidBefore(ctx, id, cause, m)
+	if err != nil && cause != "" {
+		if before, err := a.saidBefore(ctx, id, cause, m); err != nil || before.ID != "" {
+			return before, err
+		}
 	}
 	return ev, a.failed(err)
 }
@@ -198,7 +196,7 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 	t := turnOf(message)
 	a.send(w, r, watch, func(*stream.Writer) {}, func(f stream.Frame) ([]byte, string, bool) {
 		if f.Seq == 0 {
-			if !t.writes(f.Key) {
+			if f.Muse || !t.writes(f.Key) {
 				return nil, "", false
 			}
 			return f.JSON, deltaEvent, false

@@ -96,7 +96,7 @@ type Start struct {
 	NoWeb    bool
 	Persona  string // of research
 	Rounds   int    // of research; zero: as configured
-	Context  string // of research: what was said before in the conversation
+	Context  string // what was said before in the conversation
 	Cause    string // of the run_started: what tells the request from another one of the same id
 }
 
@@ -115,6 +115,7 @@ type Conversation struct {
 	Model   string
 	NoWeb   bool   // the web is not looked into
 	Persona string // who answers
+	System  string // what the program that a user speaks through says of how to answer
 }
 
 // A Message is what a user says.
@@ -123,6 +124,8 @@ type Message struct {
 	Deep  bool // it is to be reflected on
 	Model string
 	NoWeb bool // the web is not looked into for the answer
+
+	System string // as in [Conversation], from now on; empty: as before
 }
 
 // A Memory is something to remember, or that is remembered.

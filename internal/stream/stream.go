@@ -7,7 +7,9 @@
 // that may be lost. sse.go writes what a watcher sees as server-sent events.
 //
 // Nobody waits for a watcher: one that is slow reads from the store what the hub does
-// not keep any more.
+// not keep any more (page.go). Many watchers are told of what is new in groups, one after
+// the other, so that thinking gets its turn between them (rouse.go). A reader that takes
+// nothing is given up (patience.go).
 package stream
 
 import (
@@ -27,7 +29,6 @@ const (
 	maxKept   = 1024    // events
 	maxBytes  = 1 << 20 // of them
 	maxDeltas = 256     // pieces of what models write
-	pageSize  = 200     // events that a watcher which is behind reads at a time
 )
 
 // A Frame is an event, or a piece of what a model writes, as it is sent. Its bytes are
@@ -38,6 +39,7 @@ type Frame struct {
 	Internal bool
 	End      bool   // the run that the thread is about has finished
 	Key      string // of a piece: that of the action which writes it
+	Muse     bool   // a piece of a model's own reasoning, which not all who look on are shown
 }
 
 // A Source is where the threads are.
@@ -48,7 +50,8 @@ type Source interface {
 
 // A Hub knows the threads that are watched. It is safe for concurrent use.
 type Hub struct {
-	log Source
+	log   Source
+	pages pages
 
 	mu       sync.Mutex
 	feeds    map[ponder.ThreadID]*feed
@@ -65,33 +68,51 @@ type feed struct {
 	stop  context.CancelFunc
 	users int // of Hub.mu
 
-	mu      sync.RWMutex
-	kept    []Frame    // without a gap, the oldest first
-	size    int        // bytes of them
-	from    ponder.Seq // all events after this one are kept; beyond all before it is known
-	head    ponder.Seq // the newest event; zero before it is known
-	pieces  [maxDeltas]Frame
-	piece   int           // how many there ever were
-	changed chan struct{} // closed when something comes
-	err     error         // why nothing comes any more
+	mu     sync.RWMutex
+	kept   []Frame    // without a gap, the oldest first
+	size   int        // bytes of them
+	from   ponder.Seq // all events after this one are kept; beyond all before it is known
+	head   ponder.Seq // the newest event; zero before it is known
+	pieces [maxDeltas]Frame
+	piece  int // how many there ever were
+	heard  int // how many watchers want pieces
+	groups []*group
+	err    error         // why nothing comes any more
+	news   chan struct{} // holds something when watchers are to be told
+
+	asking sync.Mutex  // holds what follows, and is held while the store is asked
+	info   ponder.Info // of the thread, as it was last asked for
 }
 
 // Watch returns a watcher of a thread from behind an event on. It returns
 // [ponder.ErrNoThread] from Next if there is none. Close it.
 func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
+	return h.watch(thread, after, true)
+}
+
+// WatchEvents is Watch for whoever wants no pieces, and is not woken by them.
+func (h *Hub) WatchEvents(thread ponder.ThreadID, after ponder.Seq) *Watcher {
+	return h.watch(thread, after, false)
+}
+
+func (h *Hub) watch(thread ponder.ThreadID, after ponder.Seq, hears bool) *Watcher {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feeds[thread]
 	if f == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		f = &feed{stop: stop, from: math.MaxInt64, changed: make(chan struct{})}
+		f = &feed{stop: stop, from: math.MaxInt64, news: make(chan struct{}, 1)}
 		h.feeds[thread] = f
 		go h.follow(ctx, f, thread)
+		go f.rouse(ctx)
 	}
 	f.users++
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, hears: hears, group: f.join()}
+	if hears {
+		f.heard++
+	}
 	w.done.Store(int64(after))
 	h.watchers[w] = struct{}{}
 	return w
@@ -103,6 +124,12 @@ func (h *Hub) leave(w *Watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.watchers, w)
+	f.mu.Lock()
+	w.group.members--
+	if w.hears {
+		f.heard--
+	}
+	f.mu.Unlock()
 	if f.users--; f.users > 0 {
 		return
 	}
@@ -117,16 +144,16 @@ func (h *Hub) Delta(d ponder.Delta) {
 	h.mu.Lock()
 	f := h.feeds[d.Thread]
 	h.mu.Unlock()
-	if f == nil || d.Text == "" {
+	if f == nil || d.Text == "" && d.Reasoning == "" || !f.isHeard() {
 		return
 	}
-	js, err := json.Marshal(Piece{d.Run, d.Key, d.Text})
+	js, err := json.Marshal(Piece{Run: d.Run, Key: d.Key, Text: d.Text, Reasoning: d.Reasoning})
 	if err != nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key}
+	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key, Muse: d.Text == ""}
 	f.piece++
 	f.wake()
 }
@@ -136,12 +163,8 @@ type Piece struct {
 	Run  ponder.RunID `json:"run_id"`
 	Key  string       `json:"key"` // of the action
 	Text string       `json:"text"`
-}
 
-// wake tells watchers that something has come. The caller holds f.mu.
-func (f *feed) wake() {
-	close(f.changed)
-	f.changed = make(chan struct{})
+	Reasoning string `json:"reasoning,omitempty"` // of the model itself, before its text
 }
 
 // lookEvery is how often it is made sure that a thread is still there: one that another
@@ -208,6 +231,7 @@ func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan ti
 
 // read keeps what a thread has behind an event, and returns the newest.
 func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, seen ponder.Seq) (ponder.Seq, error) {
+	defer f.wake() // once for all of them
 	for ev, err := range log.Events(ctx, thread, seen) {
 		frame := Frame{}
 		if err == nil {
@@ -218,7 +242,6 @@ func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, see
 		}
 		f.mu.Lock()
 		f.keep(frame)
-		f.wake()
 		f.mu.Unlock()
 		seen = ev.Seq
 	}

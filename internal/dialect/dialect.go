@@ -1,0 +1,368 @@
+// Package dialect is what the languages of other clients have in common. A language
+// (internal/dialect/NAME) reads a request into an [Ask], has the [Desk] begin it in the
+// words of package service, and dresses the [Part]s that come of it in frames of its own.
+//
+// What comes of a request is a fold over the log of its thread, so that whoever comes
+// again is told the same: a text is cut at the same places, and stands at the same place
+// among the other parts, whether it was heard while it was being written or is read from
+// the log. Only where a model broke off and was asked again in the middle of a text has
+// one who listened been told more than the log has.
+//
+// The files: model.go says what is asked, desk.go begins it, find.go finds the
+// conversation that it goes on with, once.go knows requests that are sent again; feed.go
+// tells what comes of it, by the folds of talk.go and think.go (rounds.go, prose.go and
+// cut.go are below them); http.go is what the handlers of all languages need.
+package dialect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/service"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/mode/relay"
+)
+
+// A Desk begins and finds what clients ask for. Its fields are required, save Logger. It
+// is safe for concurrent use.
+type Desk struct {
+	Store   ponder.Store
+	Hub     *stream.Hub
+	Service service.Dialects
+	Aliases map[string]string // names of models that stand for others
+	Gone    context.Context   //nolint:containedctx // done when streams must end
+	Logger  *slog.Logger
+
+	retries retries
+}
+
+// An Ask is what a client asks.
+type Ask struct {
+	Owner       string
+	Model       Model
+	System      string        // what the client says of how to answer
+	Messages    []llm.Message // the oldest first; the last one is answered. Results of tools are parts of user messages.
+	Tools       []llm.Tool    // of the client, which it uses itself
+	ToolChoice  string        // as in [llm.Request]
+	Schema      *llm.Schema   // of the answer
+	MaxTokens   int
+	Temperature *float64
+	Effort      string // how hard to think: see [Effort]
+	Budget      ponder.Budget
+	NoWeb       bool
+	NoMemory    bool
+	Persona     string
+	Chat        string // what the client calls the conversation; empty: it is found by what was said
+	Key         string // of the request: the same one is done once
+	After       string // the id of the [Work] that it goes on behind; empty: see Chat
+	Apart       bool   // it stands alone: no conversation is gone on with, and none is kept for later
+}
+
+// A Work is what was begun for an Ask. Its ID names it for good.
+type Work struct {
+	Thread  ponder.ThreadID
+	Way     Way
+	After   ponder.Seq // its events are behind this one; of Chat, the next one is the message
+	Message string     // of Chat: the id of the event that is answered
+	Model   string     // provider/model, as far as it is known
+	Begun   time.Time
+	Fresh   bool // a conversation begins with it
+
+	watch *stream.Watcher // that has listened from before it was begun
+	deaf  ponder.Seq
+}
+
+// ID returns the name of a work: that of its thread, and the place of the message. It has
+// letters, digits and, of Chat, a dash.
+func (w Work) ID() string {
+	id := strings.TrimPrefix(string(w.Thread), "thr_")
+	if w.Way == Chat {
+		id += "-" + strconv.FormatInt(int64(w.After+1), 10)
+	}
+	return id
+}
+
+// notThere is the error of a work, a thread or a model that is not there.
+func notThere(what string) error {
+	return &service.Error{Status: http.StatusNotFound, Detail: "there is no " + what}
+}
+
+// Work returns the work of an owner by its ID.
+func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
+	thread, place, placed := strings.Cut(id, "-")
+	info, err := d.thread(ctx, owner, ponder.ThreadID("thr_"+thread))
+	if err != nil {
+		return Work{}, err
+	}
+	w := Work{Thread: info.ID, Model: info.Model, Begun: info.Created, Way: wayOf(info.Kind)}
+	if w.Way != Chat {
+		if placed || w.Way == "" {
+			return Work{}, notThere(clip(id, 60))
+		}
+		return w, nil
+	}
+	seq, err := strconv.ParseInt(place, 10, 64)
+	if err != nil || seq < 1 {
+		return Work{}, notThere(clip(id, 60))
+	}
+	for ev, err := range d.Store.Events(ctx, info.ID, ponder.Seq(seq-1)) {
+		if err != nil {
+			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); !ok {
+			break
+		}
+		w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
+		return w, nil
+	}
+	return Work{}, notThere(clip(id, 60))
+}
+
+// thread returns a thread of an owner. That of another is not there.
+func (d *Desk) thread(ctx context.Context, owner string, id ponder.ThreadID) (ponder.Info, error) {
+	info, err := d.Store.Thread(ctx, id)
+	switch {
+	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != owner:
+		return ponder.Info{}, notThere(clip(string(id), 60))
+	case err != nil:
+		return ponder.Info{}, fmt.Errorf("look for %s: %w", id, err)
+	}
+	return info, nil
+}
+
+// Begin begins what is asked for. It returns a [service.Error] for what the client can
+// mend. What is begun goes on though ctx ends.
+func (d *Desk) Begin(ctx context.Context, a Ask) (Work, error) {
+	ctx = context.WithoutCancel(ctx) // what is begun is not left half done by one who goes away
+	if err := a.check(); err != nil {
+		return Work{}, err
+	}
+	switch way := a.way(); way {
+	case Exchange:
+		return d.exchange(ctx, a)
+	case Chat:
+		return d.talk(ctx, a)
+	default:
+		return d.think(ctx, a, way)
+	}
+}
+
+// way returns the way in which an Ask is answered. A conversation cannot use tools of a
+// client, or answer by a schema, or go on without what the client says was said.
+func (a Ask) way() Way {
+	if a.Model.Way == Chat && (a.Apart || len(a.Tools) > 0 || a.Schema != nil || a.uses()) {
+		return Exchange
+	}
+	return a.Model.Way
+}
+
+// uses reports whether tools were used in what was said.
+func (a Ask) uses() bool {
+	for _, m := range a.Messages {
+		for _, p := range m.Parts {
+			if p.Call != nil || p.Result != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check returns what is wrong with what is asked.
+func (a Ask) check() error {
+	if len(a.Messages) == 0 {
+		return &service.Error{Status: http.StatusBadRequest, Field: "messages", Detail: "there is nothing to answer: at least one message is needed"}
+	}
+	if way := a.way(); way != Exchange && strings.TrimSpace(a.question()) == "" && (way != Chat || len(media(a.last())) == 0) {
+		return &service.Error{Status: http.StatusBadRequest, Field: "messages", Detail: "the last message is the one to answer: expected one of the user, with a text"}
+	}
+	return nil
+}
+
+func (a Ask) last() llm.Message { return a.Messages[len(a.Messages)-1] }
+
+// question returns the text of the last message, if that is the user's.
+func (a Ask) question() string {
+	if m := a.last(); m.Role == llm.User {
+		return m.Text()
+	}
+	return ""
+}
+
+func media(m llm.Message) (list []llm.Media) {
+	for _, p := range m.Parts {
+		if p.Media != nil {
+			list = append(list, *p.Media)
+		}
+	}
+	return list
+}
+
+// newThread returns the id of the thread that an Ask makes: a new one or, if it has a key,
+// always the same.
+func (a Ask) newThread() ponder.ThreadID {
+	if a.Key == "" {
+		return ponder.ThreadID(ponder.NewID("thr"))
+	}
+	return threadOf(a.Owner, "dialect", a.Key)
+}
+
+// exchange has a model asked just what the client asks.
+func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
+	x := service.Exchange{
+		Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget,
+		Own: len(a.Tools) == 0 && a.Schema == nil,
+		Request: llm.Request{
+			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
+			Temperature: a.Temperature, Effort: modelEffort(a.Effort),
+		},
+	}
+	x.Cause = words(x)
+	id := a.newThread()
+	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Begun: time.Now(), Fresh: true, watch: d.Hub.Watch(id, 0)}
+	err := d.Service.Relay(ctx, a.Owner, id, x)
+	if errors.Is(err, ponder.ErrTaken) {
+		w.watch.Close()
+		return d.same(ctx, a, id, x.Cause)
+	}
+	if err != nil {
+		w.watch.Close()
+		return Work{}, err
+	}
+	return w, nil
+}
+
+// think begins a session or research on the last message.
+func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
+	question := strings.TrimSpace(a.question())
+	st := service.Start{
+		Kind: ponder.KindSession, Question: question, Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Persona: a.Persona,
+		Context: transcript(a.before(), maxContext), Title: clip(question, maxTitle), Budget: a.budget(),
+	}
+	if way == Research {
+		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)
+	}
+	st.Cause = words(st)
+	id := a.newThread()
+	err := d.Service.Begin(ctx, a.Owner, id, st)
+	if errors.Is(err, ponder.ErrTaken) {
+		return d.same(ctx, a, id, st.Cause)
+	}
+	if err != nil {
+		return Work{}, err
+	}
+	return Work{Thread: id, Way: way, Model: a.Model.Model, Begun: time.Now(), Fresh: true}, nil
+}
+
+// same returns the work of a key that was used before, if it was for the same words.
+func (d *Desk) same(ctx context.Context, a Ask, id ponder.ThreadID, cause string) (Work, error) {
+	for ev, err := range d.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return Work{}, fmt.Errorf("read %s: %w", id, err)
+		}
+		if _, ok := ev.Body.(ponder.RunStarted); ok {
+			if ev.Cause == cause {
+				return d.Work(ctx, a.Owner, strings.TrimPrefix(string(id), "thr_"))
+			}
+			break
+		}
+	}
+	return Work{}, otherWords()
+}
+
+func otherWords() error {
+	return &service.Error{Status: http.StatusUnprocessableEntity, Field: "Idempotency-Key", Detail: "this key was used for another request: choose a new one"}
+}
+
+// talk says the last message in a conversation.
+func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
+	info, fresh, err := d.conversation(ctx, a)
+	if err != nil {
+		return Work{}, err
+	}
+	key := "post-" + hexOf(a.Owner, string(info.ID), cmp.Or(a.Key, ponder.NewID("key")))
+	if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
+		return Work{}, err
+	}
+	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Begun: time.Now(), Fresh: fresh, watch: d.Hub.Watch(info.ID, info.Head)}
+	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System}
+	if a.Model.Model != info.Model {
+		m.Model = a.Model.Model
+	}
+	ev, err := d.Service.Say(ctx, a.Owner, info.ID, key, m)
+	if errors.Is(err, ponder.ErrTaken) {
+		w.watch.Close()
+		return d.saidBefore(ctx, info, key, m)
+	}
+	if err != nil {
+		w.watch.Close()
+		return Work{}, err
+	}
+	w.After, w.Message = ev.Seq-1, ev.ID
+	if err := d.note(ctx, a, info.ID); err != nil {
+		d.log().Warn("the conversation will not be found by what was said", "thread", info.ID, "error", err)
+	}
+	return w, nil
+}
+
+// saidBefore returns the work of a message that is there already.
+func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m service.Message) (Work, error) {
+	for ev, err := range d.Store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		b, ok := ev.Body.(ponder.UserMessage)
+		if !ok || ev.Cause != key {
+			continue
+		}
+		if bare(b.Content) != bare(m.Content) {
+			break
+		}
+		return Work{Thread: info.ID, Way: Chat, Model: info.Model, Begun: ev.Time, After: ev.Seq - 1, Message: ev.ID}, nil
+	}
+	return Work{}, otherWords()
+}
+
+// Cancel ends a work, as far as it has not ended.
+func (d *Desk) Cancel(ctx context.Context, w Work) error {
+	run, err := d.run(ctx, w)
+	if err != nil || run == "" {
+		return err
+	}
+	if _, err := ponder.Wish(ctx, d.Store, w.Thread, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil && !errors.Is(err, ponder.ErrEnded) {
+		return fmt.Errorf("cancel %s: %w", w.Thread, err)
+	}
+	return d.Service.Go(ctx, w.Thread, "")
+}
+
+// run returns the run that works, or "" if it has ended.
+func (d *Desk) run(ctx context.Context, w Work) (run ponder.RunID, err error) {
+	want := map[Way]string{Chat: "chat", Session: "session", Research: "research", Exchange: relay.Name}[w.Way]
+	for ev, err := range d.Store.Events(ctx, w.Thread, 0) {
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", w.Thread, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			if b.Mode == want && ev.Run.Parent() == "" {
+				run = ev.Run
+			}
+		case ponder.RunFinished:
+			if ev.Run == run {
+				run = ""
+			}
+		}
+	}
+	return run, nil
+}
+
+func (d *Desk) log() *slog.Logger { return cmp.Or(d.Logger, slog.Default()) }

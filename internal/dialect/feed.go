@@ -1,0 +1,169 @@
+package dialect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"ponder"
+	"ponder/internal/stream"
+	"ponder/mode/research"
+	"ponder/mode/session"
+)
+
+// lastWords is how long is waited for what may still come behind an answer.
+const lastWords = 3 * time.Second
+
+// ErrQuiet is returned by [Feed.Next] if nothing has come for a while: a sign of life is
+// due.
+var ErrQuiet = errors.New("nothing has come")
+
+// A Feed tells what comes of a work, from its beginning. It is for one goroutine.
+type Feed struct {
+	desk  *Desk
+	work  Work
+	watch *stream.Watcher
+	tell  teller
+	until time.Time // when nothing more is waited for
+	ended bool
+}
+
+// teller returns a new fold over a work. Deaf is as in [newTalkTeller].
+func (w Work) teller(deaf ponder.Seq, titled bool) teller {
+	switch w.Way {
+	case Research:
+		return newThinkTeller(research.Name)
+	case Session:
+		return newThinkTeller(session.Name)
+	case Exchange:
+		return newRelayTeller(deaf)
+	}
+	return newTalkTeller(w.Message, w.After+1, deaf, titled)
+}
+
+// Feed returns what tells of a work, with a title of the conversation if that is wanted.
+// The caller closes it.
+func (d *Desk) Feed(w Work, titled bool) *Feed {
+	f := &Feed{desk: d, work: w, tell: w.teller(w.deaf, titled), watch: w.watch}
+	if f.watch == nil {
+		f.watch = d.Hub.Watch(w.Thread, w.After)
+	}
+	return f
+}
+
+// Close ends the telling; the work goes on.
+func (f *Feed) Close() { f.watch.Close() }
+
+// Next returns what comes next, at least one part. The last one has an End, and behind it
+// comes [io.EOF]. It returns [ErrQuiet] where nothing has come for [stream.Heartbeat],
+// and [ponder.ErrNoThread] if the thread was removed.
+func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
+	for len(list) == 0 {
+		if f.ended {
+			return nil, io.EOF
+		}
+		over, last := f.tell.over()
+		wait := stream.Heartbeat
+		if last {
+			if f.until.IsZero() {
+				f.until = time.Now().Add(lastWords)
+			}
+			wait = min(wait, time.Until(f.until))
+		}
+		if over || wait <= 0 {
+			return f.end(), nil
+		}
+		if list, err = f.step(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	if over, _ := f.tell.over(); over {
+		list = append(list, f.end()...)
+	}
+	return list, nil
+}
+
+// end returns the last parts.
+func (f *Feed) end() []Part {
+	f.ended = true
+	list := f.tell.close()
+	e := f.tell.end()
+	return append(list, Part{Kind: Ended, End: &e})
+}
+
+// step takes in what comes next.
+func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err error) {
+	before := f.watch.Lost()
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	frames, err := f.watch.Next(waiting)
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		if _, last := f.tell.over(); last {
+			return nil, nil
+		}
+		return nil, ErrQuiet
+	case err != nil:
+		return nil, err
+	}
+	missed := f.watch.Lost() > before
+	for _, fr := range frames {
+		if fr.Seq == 0 && missed { // events come before pieces
+			f.tell.missed()
+			missed = false
+		}
+		parts, err := f.hear(fr)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, parts...)
+		if over, _ := f.tell.over(); over {
+			break
+		}
+	}
+	return list, nil
+}
+
+// hear takes in a frame.
+func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
+	if fr.Seq == 0 {
+		var p stream.Piece
+		if err := json.Unmarshal(fr.JSON, &p); err != nil {
+			return nil, fmt.Errorf("read a piece: %w", err)
+		}
+		return f.tell.piece(p), nil
+	}
+	var ev ponder.Event
+	if err := json.Unmarshal(fr.JSON, &ev); err != nil {
+		return nil, fmt.Errorf("read event %d: %w", fr.Seq, err)
+	}
+	return f.tell.event(ev), nil
+}
+
+// Result returns what has come of a work so far, and how it stands: an End that is last,
+// whose Status says whether it has ended.
+func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err error) {
+	t := w.teller(0, false)
+	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
+		if err != nil {
+			return nil, End{}, fmt.Errorf("read %s: %w", w.Thread, err)
+		}
+		list = append(list, t.event(ev)...)
+		if over, last := t.over(); over || last {
+			return append(list, t.close()...), t.end(), nil
+		}
+	}
+	end = t.end()
+	if !end.Status.Ended() || end.Status == ponder.Completed { // the fold of a turn does not know
+		end.Status = ponder.Thinking
+		if info, err := d.Store.Thread(ctx, w.Thread); err == nil && info.Status == ponder.Paused {
+			end.Status = ponder.Paused
+		}
+	}
+	return list, end, nil
+}

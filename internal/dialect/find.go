@@ -1,0 +1,357 @@
+package dialect
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/internal/service"
+	"ponder/llm"
+)
+
+// Bounds of what is taken over of what was said before.
+const (
+	maxContext = 16 << 10 // bytes that research and sessions are told
+	maxBefore  = 64 << 10 // bytes that a conversation is told
+	readBefore = 4000     // newest events of a conversation that are looked at
+	mostBefore = 400      // newest messages of a client that are
+	maxTitle   = 80       // bytes of a title, until there is a better one
+)
+
+// beforeName is the name of what is put beside a conversation of what was said elsewhere.
+const beforeName = "what was said before"
+
+// before returns what was said before the message that is answered.
+func (a Ask) before() []llm.Message { return a.Messages[:len(a.Messages)-1] }
+
+// transcript returns what was said, the newest most bytes of it.
+func transcript(list []llm.Message, most int) string {
+	var lines []string
+	size := 0
+	for i := len(list) - 1; i >= 0 && size < most; i-- {
+		text := strings.TrimSpace(list[i].Text())
+		if text == "" {
+			continue
+		}
+		line := string(list[i].Role) + ": " + text
+		if over := size + len(line) - most; over > 0 {
+			line = string(list[i].Role) + ": … " + tail(text, max(0, len(text)-over))
+		}
+		lines = append(lines, line)
+		size += len(line) + 2
+	}
+	var b strings.Builder
+	for i := len(lines) - 1; i >= 0; i-- {
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(lines[i])
+	}
+	return b.String()
+}
+
+// tail returns the last bytes of a text, without a letter that is cut.
+func tail(text string, most int) string {
+	text = text[len(text)-most:]
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// conversation returns the conversation that an Ask goes on with, or makes one: by the
+// work that it comes behind, by what the client calls it, or by what was said.
+func (d *Desk) conversation(ctx context.Context, a Ask) (info ponder.Info, fresh bool, err error) {
+	id := a.newThread()
+	switch {
+	case a.After != "":
+		return d.behind(ctx, a)
+	case a.Chat != "":
+		id = threadOf(a.Owner, "chat", a.Chat)
+	case len(a.before()) > 0:
+		if found, err := d.found(ctx, a); err != nil || found.ID != "" {
+			return found, false, err
+		}
+	}
+	info, err = d.Store.Thread(ctx, id)
+	if errors.Is(err, ponder.ErrNoThread) {
+		fresh = true
+		c := service.Conversation{Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
+		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
+			return info, false, err
+		}
+	}
+	info, err = d.thread(ctx, a.Owner, id)
+	if err == nil && info.Kind != ponder.KindConversation {
+		err = otherWords()
+	}
+	return info, fresh, err
+}
+
+// behind returns the conversation of a work, as far as that went: if it has gone on since,
+// a fork of it.
+func (d *Desk) behind(ctx context.Context, a Ask) (info ponder.Info, fresh bool, err error) {
+	w, err := d.Work(ctx, a.Owner, a.After)
+	if err != nil {
+		return info, false, err
+	}
+	if w.Way != Chat {
+		return d.beside(ctx, a, w)
+	}
+	last := w.After + 1
+	for ev, err := range d.Store.Events(ctx, w.Thread, w.After+1) {
+		if err != nil {
+			return info, false, fmt.Errorf("read %s: %w", w.Thread, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok {
+			to := a.newThread()
+			if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, service.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
+				return info, false, err
+			}
+			info, err = d.thread(ctx, a.Owner, to)
+			return info, false, err
+		}
+		last = ev.Seq
+	}
+	info, err = d.thread(ctx, a.Owner, w.Thread)
+	return info, false, err
+}
+
+// beside returns a new conversation about what a session, research or an exchange has come
+// to.
+func (d *Desk) beside(ctx context.Context, a Ask, w Work) (info ponder.Info, fresh bool, err error) {
+	_, end, err := d.Result(ctx, w)
+	if err != nil {
+		return info, false, err
+	}
+	asked, err := d.asked(ctx, w)
+	if err != nil {
+		return info, false, err
+	}
+	a.After = ""
+	if a.Key == "" {
+		a.Key = ponder.NewID("key")
+	}
+	if info, fresh, err = d.conversation(ctx, a); err != nil {
+		return info, fresh, err
+	}
+	return info, fresh, d.recallBefore(ctx, info, "post-"+hexOf(string(info.ID), "behind", string(w.Thread)), []llm.Message{
+		llm.Say(llm.User, asked), llm.Say(llm.Assistant, end.Text),
+	})
+}
+
+// asked returns what a work was asked.
+func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
+	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", w.Thread, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			return b.Content, nil
+		case ponder.RunStarted:
+			return b.Input, nil
+		}
+	}
+	return "", nil
+}
+
+// found returns the conversation in which all was said that the client says was said, and
+// nothing since; a zero Info if there is none.
+func (d *Desk) found(ctx context.Context, a Ask) (info ponder.Info, err error) {
+	before := a.before()
+	said := before
+	for len(said) > 0 && said[len(said)-1].Role != llm.User {
+		said = said[:len(said)-1]
+	}
+	if len(said) == 0 {
+		return info, nil
+	}
+	id, err := d.Service.FindChat(ctx, a.Owner, saidDigest(said))
+	if err != nil || id == "" {
+		return info, err
+	}
+	if info, err = d.Store.Thread(ctx, id); err != nil || info.Owner != a.Owner || info.Kind != ponder.KindConversation {
+		if errors.Is(err, ponder.ErrNoThread) {
+			err = nil
+		}
+		return ponder.Info{}, err
+	}
+	last, answer, err := d.lastTurn(ctx, info)
+	if err != nil {
+		return ponder.Info{}, err
+	}
+	var theirs strings.Builder
+	for _, m := range before[len(said):] {
+		theirs.WriteString(m.Text())
+	}
+	if bare(last) != bare(said[len(said)-1].Text()) || !strings.HasSuffix(bare(answer), bare(theirs.String())) {
+		return ponder.Info{}, nil
+	}
+	return info, nil
+}
+
+// lastTurn returns the last message of a conversation, and its answer.
+func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
+	for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return "", "", fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			said, answer = b.Content, ""
+		case ponder.AssistantMessage:
+			answer += "\n" + b.Content
+		}
+	}
+	return said, answer, nil
+}
+
+// note has a conversation found by those who say what was said in it.
+func (d *Desk) note(ctx context.Context, a Ask, id ponder.ThreadID) error {
+	return d.Service.NoteChat(ctx, a.Owner, saidDigest(a.Messages), id)
+}
+
+// saidDigest returns what is the same for the same messages.
+func saidDigest(list []llm.Message) string {
+	parts := make([]string, 0, 2*len(list))
+	for _, m := range list {
+		parts = append(parts, string(m.Role), bare(m.Text()))
+	}
+	return hexOf(parts...)
+}
+
+// recallBefore puts beside a conversation what a client says was said before and the
+// conversation has not heard: of another conversation, or of research that the caller had
+// done in between.
+func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, list []llm.Message) error {
+	if list = list[max(0, len(list)-mostBefore):]; len(list) == 0 {
+		return nil
+	}
+	heard, err := d.heard(ctx, info, key)
+	if err != nil || heard == nil {
+		return err
+	}
+	from := len(list)
+	for from > 0 && !heard.has(list[from-1].Text()) {
+		from--
+	}
+	var news []llm.Message
+	for _, m := range list[from:] {
+		if !heard.has(m.Text()) {
+			news = append(news, m)
+		}
+	}
+	text := transcript(news, maxBefore)
+	if text == "" {
+		return nil
+	}
+	_, err = d.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key, Body: ponder.AttachmentAdded{
+		Name: beforeName, Media: "text/plain", Content: text, Bytes: int64(len(text)),
+	}})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return fmt.Errorf("take over what was said before: %w", err)
+	}
+	return nil
+}
+
+// A hearing is what a conversation has heard.
+type hearing struct {
+	texts map[string]bool
+	files []string
+}
+
+// has reports whether a text was heard.
+func (h *hearing) has(text string) bool {
+	text = bare(text)
+	if text == "" || h.texts[text] {
+		return true
+	}
+	for _, f := range h.files {
+		if strings.Contains(f, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// heard reads what a conversation has heard; nil if the message of a key is among that.
+func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearing, error) {
+	h := &hearing{texts: make(map[string]bool)}
+	var answer strings.Builder
+	for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			if ev.Cause == key {
+				return nil, nil
+			}
+			h.texts[bare(b.Content)] = true
+			answer.Reset()
+		case ponder.AssistantMessage:
+			answer.WriteString(bare(b.Content))
+			h.texts[bare(b.Content)], h.texts[answer.String()] = true, true
+		case ponder.AttachmentAdded:
+			if b.Name == beforeName {
+				h.files = append(h.files, bare(b.Content))
+			}
+		}
+	}
+	return h, nil
+}
+
+// bare returns the letters and digits of a text: what is left of it however it is cleaned.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// words returns what tells a request from another one with the same key.
+func words(of any) string {
+	js, err := json.Marshal(of)
+	if err != nil { // which what was read from JSON cannot be
+		return ""
+	}
+	return "post-" + hexOf(string(js))
+}
+
+// hexOf returns the first 128 bits of a sum over texts.
+func hexOf(parts ...string) string {
+	sum := digest(parts...)
+	return hex.EncodeToString(sum[:16])
+}
+
+func digest(parts ...string) [sha256.Size]byte {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// threadOf returns the id of a thread that is always the same for the same words, in the
+// form of a ULID.
+func threadOf(parts ...string) ponder.ThreadID {
+	sum := digest(parts...)
+	n := new(big.Int).SetBytes(sum[:16])
+	text := strings.Map(func(r rune) rune {
+		const plain, ours = "0123456789abcdefghijklmnopqrstuv", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+		return rune(ours[strings.IndexRune(plain, r)])
+	}, n.Text(32))
+	const letters = 26
+	return ponder.ThreadID("thr_" + strings.Repeat("0", max(0, letters-len(text))) + text)
+}

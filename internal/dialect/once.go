@@ -1,0 +1,114 @@
+package dialect
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Clients that time out send a request again, mostly without saying so. A request whose
+// client has gone away before it was answered is therefore remembered for a while, and so
+// is one that a client says it sends again: what comes then with the same words gets the
+// work that was begun.
+const (
+	retryTime   = 10 * time.Minute
+	mostRetries = 4096
+)
+
+// Retries are the requests that may be sent again. The zero value is ready.
+type retries struct {
+	mu   sync.Mutex
+	list map[string]*sent
+}
+
+// A sent is a request that was sent.
+type sent struct {
+	begun    chan struct{} // closed when work and err are known
+	work     Work
+	err      error
+	at       time.Time
+	answered bool            // whole, to a client that was there
+	client   context.Context //nolint:containedctx // of the request; done when the client has gone
+}
+
+// Once begins what is asked for, unless the same request of the owner was sent before by a
+// client that has gone away unanswered, or that says that it sends it again: then it
+// returns the work of that. The caller calls answered once the client has all of the
+// answer.
+func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(), err error) {
+	if a.Key != "" { // the store knows
+		w, err = d.Begin(r.Context(), a)
+		return w, func() {}, err
+	}
+	s, first := d.retries.enter(hexOf(a.Owner, r.Method+r.URL.Path, string(body)), r)
+	if first {
+		s.work, s.err = d.Begin(r.Context(), a)
+		close(s.begun)
+	} else {
+		select {
+		case <-s.begun:
+		case <-r.Context().Done():
+			return Work{}, func() {}, r.Context().Err()
+		}
+	}
+	w, answered = s.work, func() { d.retries.answered(s) }
+	if !first {
+		w.watch, w.deaf = nil, 0 // another one's
+	}
+	return w, answered, s.err
+}
+
+// enter returns what is known of a request, and whether it is the first of its kind.
+func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if s = l.list[key]; s != nil && now.Sub(s.at) < retryTime && s.isWanted(r) {
+		s.client = r.Context()
+		return s, false
+	}
+	if l.list == nil {
+		l.list = make(map[string]*sent)
+	}
+	l.tidy(now)
+	s = &sent{begun: make(chan struct{}), at: now, client: r.Context()}
+	l.list[key] = s
+	return s, true
+}
+
+// isWanted reports whether a request asks for what another one like it has begun.
+func (s *sent) isWanted(r *http.Request) bool {
+	select {
+	case <-s.begun:
+		if s.err != nil {
+			return false
+		}
+	default:
+	}
+	if n := r.Header.Get("X-Stainless-Retry-Count"); n != "" && n != "0" {
+		return true
+	}
+	return !s.answered && s.client.Err() != nil
+}
+
+func (l *retries) answered(s *sent) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.answered = s.client.Err() == nil
+}
+
+// tidy drops what is old, and half of the rest if that is too much. The caller holds l.mu.
+func (l *retries) tidy(now time.Time) {
+	for key, s := range l.list {
+		if now.Sub(s.at) >= retryTime {
+			delete(l.list, key)
+		}
+	}
+	for key := range l.list {
+		if len(l.list) < mostRetries {
+			return
+		}
+		delete(l.list, key)
+	}
+}

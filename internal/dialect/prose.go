@@ -1,0 +1,112 @@
+package dialect
+
+import (
+	"strings"
+	"unicode"
+)
+
+// between stands between the texts of two rounds of an answer.
+const between = "\n\n"
+
+// A prose is an answer while it is being written. It makes of the pieces that a model
+// writes, and of the texts that the log has in the end, one text that is only added to; if
+// the log has other words than were heard, because a model was asked again or pieces were
+// lost, all of it is said once more. The zero prose has said nothing.
+type prose struct {
+	sent  []byte // all that was said
+	round string // the key of the call that writes
+	base  int    // bytes of sent that the log has
+	from  int    // where it begins in sent; base, until it has said something
+	heard int    // bytes of its text that this attempt has come to
+	blank string // space that is said before the next word
+	deaf  bool   // nothing that is heard of it counts any more
+}
+
+// begin begins a round. What was said of the one before it and is not in the log came to
+// nothing: the round is like another attempt at it.
+func (p *prose) begin(round string) {
+	*p = prose{sent: p.sent, round: round, base: p.base, from: p.from}
+}
+
+// again begins another attempt at a round.
+func (p *prose) again(round string) {
+	if round == p.round {
+		p.heard, p.blank, p.deaf = 0, "", false
+	}
+}
+
+// miss says that something of the round was not heard.
+func (p *prose) miss() { p.deaf = true }
+
+// hear takes in a piece, and returns what is to be said. Space at the beginning and the
+// end of a round is left out.
+func (p *prose) hear(round, text string) string {
+	if round != p.round {
+		p.begin(round)
+	}
+	if p.deaf {
+		return ""
+	}
+	if p.heard == 0 {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	}
+	word := strings.TrimRightFunc(text, unicode.IsSpace)
+	if word == "" {
+		p.blank += text
+		return ""
+	}
+	said := p.blank + word
+	p.blank = text[len(word):]
+	old := p.sent[p.from:]
+	old = old[min(len(old), p.heard):]
+	n := min(len(old), len(said))
+	if string(old[:n]) != said[:n] {
+		p.deaf = true
+		return ""
+	}
+	p.heard += len(said)
+	return p.say(said[n:])
+}
+
+// say adds to the round.
+func (p *prose) say(text string) string {
+	if text == "" {
+		return ""
+	}
+	start := len(p.sent)
+	if p.from == start && start > 0 {
+		p.sent = append(p.sent, between...)
+		p.from = len(p.sent)
+	}
+	p.sent = append(p.sent, text...)
+	return string(p.sent[start:])
+}
+
+// settle takes in what the log has of a round, and returns what is to be said of it that
+// was not; replace says that it is to stand in the place of all that was said before.
+func (p *prose) settle(round, text string) (say string, replace bool) {
+	if round != p.round {
+		p.begin(round)
+	}
+	text = strings.TrimSpace(text)
+	rest, ok := strings.CutPrefix(text, string(p.sent[p.from:]))
+	if !ok {
+		p.sent, p.from, replace = p.sent[:p.base], p.base, true
+		rest = text
+	}
+	say = p.say(rest)
+	if replace {
+		say = string(p.sent)
+	}
+	p.deaf, p.base, p.from = true, len(p.sent), len(p.sent)
+	return say, replace
+}
+
+// dangling reports whether something was said that the log does not have.
+func (p *prose) dangling() bool { return len(p.sent) > p.base }
+
+// settled returns what the log has of all that was said, and drops the rest.
+func (p *prose) settled() string {
+	p.sent, p.from = p.sent[:p.base], p.base
+	return string(p.sent)
+}

@@ -1,0 +1,274 @@
+package dialect
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"ponder"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/mode/relay"
+	"ponder/mode/title"
+)
+
+// A teller makes parts of the events of a thread: a fold.
+type teller interface {
+	event(ev ponder.Event) []Part
+	// piece takes in what a model writes at the moment.
+	piece(p stream.Piece) []Part
+	// missed says that pieces were lost, before those that come next.
+	missed()
+	// over reports whether the answer is at its end. Last says that nothing is waited for
+	// any more but what may still come of itself, such as a title.
+	over() (over, last bool)
+	// close returns what is left at the end, without the end itself.
+	close() []Part
+	end() End
+}
+
+// The keys of the mode chat: see its package.
+const (
+	turnKey = "turn-"
+	sayKey  = "say-"
+)
+
+// A talkTeller tells of a turn of a conversation.
+type talkTeller struct {
+	*rounds
+	message string // the id of the event that is answered
+	mine    string // begins the numbers of the rounds of the turn: "N-"
+	titled  bool   // a title is wanted
+
+	uses   uses
+	run    ponder.RunID // that answers; empty until it is known
+	ended  bool         // the turn
+	done   bool         // the run
+	failed string       // why there is no answer
+	status ponder.Status
+	naming ponder.RunID // the run that makes a title, while it goes on
+	named  string       // the title
+}
+
+// newTalkTeller returns the teller of the turn of a message. Deaf is the newest event that
+// there was before it began to listen, or zero if it has listened all along.
+func newTalkTeller(message string, seq, deaf ponder.Seq, titled bool) *talkTeller {
+	mine := strconv.FormatInt(int64(seq), 10) + "-"
+	return &talkTeller{rounds: newRounds(turnKey+mine, deaf), message: message, mine: mine, titled: titled, status: ponder.Completed}
+}
+
+// event implements [teller].
+func (t *talkTeller) event(ev ponder.Event) []Part {
+	t.seen = max(t.seen, ev.Seq)
+	key := keyOf(ev)
+	switch b := ev.Body.(type) {
+	case ponder.CallStarted:
+		if _, ok := t.number(key); ok {
+			t.run = ev.Run
+			return t.started(ev.Seq, key)
+		}
+	case ponder.CallFinished:
+		if _, ok := t.number(key); ok {
+			return t.finished(key, b)
+		}
+	case ponder.ToolCall, ponder.ToolResult:
+		if strings.HasPrefix(key, "use-"+t.mine) && !ev.Internal {
+			return t.beside(t.uses.event(ev, key))
+		}
+	case ponder.AssistantMessage:
+		rest, ok := strings.CutPrefix(key, sayKey+t.mine)
+		if n, err := strconv.Atoi(rest); ok && err == nil {
+			t.run, t.model = ev.Run, cmp.Or(b.Model, t.model)
+			return t.said(n, b.Content)
+		}
+	case ponder.Progress:
+		t.progress(ev.Run, b)
+	case ponder.RunStarted:
+		t.runs(ev.Run, b)
+	case ponder.TitleGenerated:
+		t.named = b.Content
+		if t.titled {
+			return t.beside([]Part{{Kind: Title, Text: b.Content}})
+		}
+	case ponder.RunFinished:
+		t.over1(ev.Run, b)
+	}
+	return nil
+}
+
+func (t *talkTeller) progress(run ponder.RunID, b ponder.Progress) {
+	if b.Stage != chat.TurnEnded || b.Ref != t.message {
+		return
+	}
+	t.ended, t.run = true, run
+	if b.Refused {
+		t.failed = "no answer: the model could not be asked, or said nothing" // the run says more
+	}
+}
+
+// runs takes in that a run begins that may answer, or make a title.
+func (t *talkTeller) runs(run ponder.RunID, b ponder.RunStarted) {
+	switch {
+	case b.Mode == title.Name && t.named == "":
+		t.naming = run
+	case b.Mode == chat.Name && t.run == "":
+		t.run = run
+	}
+}
+
+// over1 takes in that a run is over: the one that answers, or the one that makes a title.
+func (t *talkTeller) over1(run ponder.RunID, b ponder.RunFinished) {
+	if run == t.naming {
+		t.naming = ""
+	}
+	if run != t.run || run == "" {
+		return
+	}
+	t.done = true
+	if b.Status != ponder.Completed && (!t.ended || t.failed != "") {
+		t.failed, t.status = whyEnded(b), b.Status
+	}
+}
+
+// over implements [teller]. A title comes in its own time, and so does the reason of a
+// failure.
+func (t *talkTeller) over() (over, last bool) {
+	switch {
+	case t.done && (!t.ended || t.failed != ""):
+		return true, true
+	case !t.ended:
+		return false, false
+	case t.failed != "":
+		return false, true
+	case !t.titled || t.named != "":
+		return true, true
+	}
+	return t.done && t.naming == "", true
+}
+
+// end implements [teller].
+func (t *talkTeller) end() End {
+	e := End{Status: t.status, Finish: cmp.Or(t.finish, llm.FinishStop), Usage: t.usage, Model: t.model, Text: t.text}
+	if t.failed != "" {
+		e.Reason = t.failed
+		if e.Status == ponder.Completed {
+			e.Status = ponder.Failed
+		}
+	}
+	if e.Finish == llm.FinishTools { // of ours: the last round had none
+		e.Finish = llm.FinishStop
+	}
+	return e
+}
+
+// A relayTeller tells of one request of a program that keeps the conversation itself.
+type relayTeller struct {
+	*rounds
+	uses uses
+	run  ponder.RunID
+	own  map[string]bool // names of tools of ours that were used
+	last []llm.ToolCall
+	fin  *ponder.RunFinished
+}
+
+func newRelayTeller(deaf ponder.Seq) *relayTeller {
+	return &relayTeller{rounds: newRounds(relay.AskKey, deaf), own: make(map[string]bool)}
+}
+
+// event implements [teller].
+func (t *relayTeller) event(ev ponder.Event) []Part {
+	t.seen = max(t.seen, ev.Seq)
+	key := keyOf(ev)
+	n, mine := t.number(key)
+	switch b := ev.Body.(type) {
+	case ponder.RunStarted:
+		if b.Mode == relay.Name && ev.Run.Parent() == "" {
+			t.run = ev.Run
+		}
+	case ponder.CallStarted:
+		if mine {
+			return t.started(ev.Seq, key)
+		}
+	case ponder.CallFinished:
+		if mine {
+			return t.answered(n, key, b)
+		}
+	case ponder.ToolCall:
+		t.own[b.Name] = true
+		return t.beside(t.uses.event(ev, key))
+	case ponder.ToolResult:
+		return t.beside(t.uses.event(ev, key))
+	case ponder.RunFinished:
+		if ev.Run == t.run && t.run != "" {
+			t.fin = &b
+			return t.calls()
+		}
+	}
+	return nil
+}
+
+// answered takes in a round.
+func (t *relayTeller) answered(n int, key string, b ponder.CallFinished) []Part {
+	list := t.finished(key, b)
+	if b.Error != "" {
+		return list
+	}
+	t.last = b.Message.Calls()
+	if text := b.Message.Text(); strings.TrimSpace(text) != "" {
+		list = append(list, t.said(n, text)...)
+	}
+	return list
+}
+
+// calls returns the tools of the client that the last round called.
+func (t *relayTeller) calls() (list []Part) {
+	if t.fin.Status != ponder.Completed {
+		return nil
+	}
+	for _, c := range t.last {
+		if !t.own[c.Name] {
+			list = append(list, Part{Kind: Call, Item: c.ID, Call: &c})
+		}
+	}
+	return list
+}
+
+// over implements [teller].
+func (t *relayTeller) over() (over, last bool) { return t.fin != nil, t.fin != nil }
+
+// end implements [teller].
+func (t *relayTeller) end() End {
+	e := End{Finish: cmp.Or(t.finish, llm.FinishStop), Usage: t.usage, Model: t.model, Text: t.text}
+	if t.fin == nil {
+		e.Status = ponder.Thinking
+		return e
+	}
+	e.Status = t.fin.Status
+	if e.Status != ponder.Completed {
+		e.Reason = whyEnded(*t.fin)
+	}
+	if e.Finish == llm.FinishTools && len(t.calls()) == 0 {
+		e.Finish = llm.FinishStop
+	}
+	return e
+}
+
+// maxWhy is how much is said of why something failed, in bytes.
+const maxWhy = 400
+
+// whyEnded says why a run has no answer, or not all of one.
+func whyEnded(b ponder.RunFinished) string {
+	if b.Status == ponder.Cancelled {
+		return "it was cancelled"
+	}
+	return "no answer: " + clip(cmp.Or(b.Reason, "it failed"), maxWhy)
+}
+
+// clip returns at most n bytes of a text, cut between letters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
