@@ -106,7 +106,7 @@ var rules = []rule{
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
-	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura"}},
+	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "modernc.org/sqlite"}},
 }
 
 // The test reads the sources itself, rather than ask "go list", so that the go
