@@ -59,6 +59,7 @@ type hour struct {
 	memories []string
 	gets     []time.Duration // since the last sample
 	posts    []time.Duration
+	bare     []time.Duration // of a server that does next to nothing: what the machine does to all
 	requests int
 	failed   map[string]int // what was not to be answered
 }
@@ -210,6 +211,26 @@ func (h *hour) look(ctx context.Context, r *rand.Rand) {
 		paths = append(paths, one, one, one, one+"/stats", one+"/questions", one+"/syntheses", one+"/stream?limit=10", one+"/export?format=markdown", "/api/threads/"+id+"/events?limit=50")
 	}
 	h.json(ctx, http.MethodGet, paths[r.IntN(len(paths))], "", nil)
+	h.yardstick(ctx)
+}
+
+// yardstick asks the simulated server, in a process of its own, what it answers at once.
+func (h *hour) yardstick(ctx context.Context) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.sim+"/sim/config", nil)
+	if err != nil {
+		return
+	}
+	began := time.Now()
+	resp, err := h.http.Do(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.bare = append(h.bare, time.Since(began))
+	}
 }
 
 // memoryOf returns something to remember, as JSON.

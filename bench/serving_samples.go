@@ -39,6 +39,8 @@ var measures = []struct{ name, unit, short string }{
 	{"a GET, p99", "ms", "GET p99"},
 	{"a POST, p50", "ms", "POST p50"},
 	{"a POST, p99", "ms", "POST p99"},
+	{"a GET of a bare server, p50", "ms", "bare p50"},
+	{"a GET of a bare server, p99", "ms", "bare p99"},
 	{"database", "MiB", "database"},
 	{"log of the database", "MiB", "wal"},
 	{"CPU, of one core", "%", "cpu %"},
@@ -93,8 +95,8 @@ func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample,
 // sample measures a server, and what was asked of it since the last time.
 func (h *hour) sample(ctx context.Context, since, cpu time.Duration) (one sample, err error) {
 	h.mu.Lock()
-	gets, posts, n := h.gets, h.posts, h.requests
-	h.gets, h.posts, h.requests = nil, nil, 0
+	gets, posts, bare, n := h.gets, h.posts, h.bare, h.requests
+	h.gets, h.posts, h.bare, h.requests = nil, nil, nil, 0
 	h.mu.Unlock()
 	rss := h.memory() // before the garbage is collected
 	p, err := h.profile(ctx)
@@ -104,7 +106,7 @@ func (h *hour) sample(ctx context.Context, since, cpu time.Duration) (one sample
 	db, log := h.disk()
 	one.values = []float64{
 		rss, p.heap, float64(p.goroutines), float64(h.files()),
-		quantile(gets, 0.5), quantile(gets, 0.99), quantile(posts, 0.5), quantile(posts, 0.99),
+		quantile(gets, 0.5), quantile(gets, 0.99), quantile(posts, 0.5), quantile(posts, 0.99), quantile(bare, 0.5), quantile(bare, 0.99),
 		db, log, 100 * cpu.Seconds() / since.Seconds(), float64(n) / since.Seconds(), machineLoad(),
 	}
 	return one, nil
