@@ -81,6 +81,13 @@ type Work struct {
 	deaf  ponder.Seq
 }
 
+// Forget says that nobody listens to a work from here on; what has no Feed needs it.
+func (w Work) Forget() {
+	if w.watch != nil {
+		w.watch.Close()
+	}
+}
+
 // ID returns the name of a work: that of its thread, and the place of the message. It has
 // letters, digits and, of Chat, a dash.
 func (w Work) ID() string {

@@ -47,10 +47,14 @@ func (w Work) teller(deaf ponder.Seq, titled bool) teller {
 // Feed returns what tells of a work, with a title of the conversation if that is wanted.
 // The caller closes it.
 func (d *Desk) Feed(w Work, titled bool) *Feed {
-	f := &Feed{desk: d, work: w, tell: w.teller(w.deaf, titled), watch: w.watch}
-	if f.watch == nil {
+	f := &Feed{desk: d, work: w, watch: w.watch}
+	if f.watch == nil { // it was not listened to from its beginning
 		f.watch = d.Hub.Watch(w.Thread, w.After)
+		if info, err := d.Store.Thread(context.WithoutCancel(d.Gone), w.Thread); err == nil {
+			w.deaf = max(info.Head, w.After+1)
+		}
 	}
+	f.tell = w.teller(w.deaf, titled)
 	return f
 }
 
@@ -166,4 +170,32 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 		}
 	}
 	return list, end, nil
+}
+
+// Wait hands each part of a work to each until it has ended, and returns how. Quiet is
+// called where a sign of life is due; it may be nil. An error of either ends it.
+func (d *Desk) Wait(ctx context.Context, w Work, each func(Part) error, quiet func() error) (End, error) {
+	f := d.Feed(w, false)
+	defer f.Close()
+	for {
+		list, err := f.Next(ctx)
+		if errors.Is(err, ErrQuiet) {
+			if quiet != nil {
+				err = quiet()
+			} else {
+				err = nil
+			}
+		}
+		for _, p := range list {
+			if p.Kind == Ended {
+				return *p.End, nil
+			}
+			if err == nil {
+				err = each(p)
+			}
+		}
+		if err != nil {
+			return End{}, err
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 // work that was begun.
 const (
 	retryTime   = 10 * time.Minute
+	leaveTime   = 20 * time.Second // after which an exchange that nobody waits for is cancelled
 	mostRetries = 4096
 )
 
@@ -45,6 +46,9 @@ func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(
 	if first {
 		s.work, s.err = d.Begin(r.Context(), a)
 		close(s.begun)
+		if s.err == nil && s.work.Way == Exchange {
+			context.AfterFunc(r.Context(), func() { time.AfterFunc(leaveTime, func() { d.leave(s) }) })
+		}
 	} else {
 		select {
 		case <-s.begun:
@@ -96,6 +100,21 @@ func (l *retries) answered(s *sent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.answered = s.client.Err() == nil
+}
+
+// leave cancels an exchange whose client has gone away and not come again.
+func (d *Desk) leave(s *sent) {
+	d.retries.mu.Lock()
+	gone := !s.answered && s.client.Err() != nil
+	d.retries.mu.Unlock()
+	if !gone || d.Gone.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(d.Gone, leaveTime)
+	defer cancel()
+	if err := d.Cancel(ctx, s.work); err != nil {
+		d.log().Warn("what nobody waits for goes on", "thread", s.work.Thread, "error", err)
+	}
 }
 
 // tidy drops what is old, and half of the rest if that is too much. The caller holds l.mu.

@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"ponder"
 	"ponder/llm"
@@ -87,4 +89,24 @@ type End struct {
 	Usage  llm.Usage     // of all calls
 	Model  string        // that answered
 	Text   string        // the whole answer
+}
+
+// Thinking returns what a part tells of how the answer is come to, as languages show it
+// that have one text for that; "" if it tells nothing of it.
+func (p Part) Thinking() string {
+	switch p.Kind {
+	case Reasoning:
+		return p.Text
+	case Thought:
+		return p.Text + "\n\n"
+	case Question:
+		return "Question: " + p.Text + "\n\n"
+	case Interim:
+		return "So far: " + p.Text + "\n\n"
+	case Progress:
+		return strings.TrimSpace(p.Progress.Message) + "\n\n"
+	case Searching:
+		return "Looking for: " + cmp.Or(p.Search.Query, p.Search.URL, p.Search.Tool) + "\n\n"
+	}
+	return ""
 }
