@@ -1,10 +1,12 @@
 package dialect
 
 import (
+	"context"
 	"strings"
 	"time"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // A Way is how a request is answered.
@@ -148,3 +150,49 @@ func modelEffort(effort string) string {
 
 // deepEffort reports whether a message of a conversation is to be reflected on.
 func deepEffort(effort string) bool { return effort == "high" || effort == "xhigh" || effort == "max" }
+
+// Names returns what an owner may name as a model: the ways of thinking, and conversations
+// with each model that is configured.
+func (d *Desk) Names(ctx context.Context, owner string) ([]string, error) {
+	names := Names()
+	models, err := d.Service.Models(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range models {
+		names = append(names, prefix+m)
+	}
+	return names, nil
+}
+
+// Bounds of what is embedded at once.
+const (
+	mostTexts = 2048
+	mostEmbed = 1 << 20 // bytes of all
+)
+
+// Embed returns a vector for each text. The model is named as in [Desk.Model], or as none
+// for the one that is configured.
+func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([][]float32, llm.Usage, error) {
+	model, size := "", 0
+	for i, text := range texts {
+		if size += len(text); text == "" {
+			return nil, llm.Usage{}, Wrong("input", "input[%d] is empty", i)
+		}
+	}
+	switch {
+	case len(texts) == 0:
+		return nil, llm.Usage{}, Wrong("input", "input: expected at least one text")
+	case len(texts) > mostTexts || size > mostEmbed:
+		return nil, llm.Usage{}, Wrong("input", "input: at most %d texts, of %d bytes in all", mostTexts, mostEmbed)
+	}
+	if name != "" && name != "ponder/embed" {
+		m, ok := d.Model(name)
+		if !ok || m.Way == "" {
+			return nil, llm.Usage{}, notThere("model " + clip(name, 100))
+		}
+		model = m.Model
+	}
+	vectors, usage, _, err := d.Service.Embed(ctx, owner, model, texts)
+	return vectors, usage, err
+}

@@ -1,0 +1,281 @@
+package ollama
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/dialect"
+	"ponder/llm"
+)
+
+// A chunk is a line of an answer.
+type chunk struct {
+	Model    string   `json:"model"`
+	Created  string   `json:"created_at"`
+	Message  *message `json:"message,omitempty"`  // of /api/chat
+	Response *string  `json:"response,omitempty"` // of /api/generate
+	Thinking string   `json:"thinking,omitempty"` // likewise
+	Done     bool     `json:"done"`
+	Reason   string   `json:"done_reason,omitempty"`
+	*counts
+}
+
+// Counts stand on the last line. Times are in nanoseconds.
+type counts struct {
+	Total  int64 `json:"total_duration"`
+	Load   int64 `json:"load_duration"`
+	Read   int   `json:"prompt_eval_count"`
+	ReadNS int64 `json:"prompt_eval_duration"`
+	Wrote  int   `json:"eval_count"`
+	EvalNS int64 `json:"eval_duration"`
+}
+
+// chat answers a conversation.
+func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in chatBody
+	body, err := dialect.Read(r, &in)
+	if err != nil {
+		return err
+	}
+	if len(in.Messages) == 0 && in.Model != "" { // a client has the model loaded, which it always is
+		if _, err := a.model(in.Model); err != nil {
+			return err
+		}
+		t := &telling{w: w, model: in.Model}
+		t.line(chunk{Message: &message{Role: "assistant"}, Done: true, Reason: "load", counts: &counts{}})
+		return nil
+	}
+	return a.tell(w, r, owner, &in, body, false)
+}
+
+// generate answers a prompt.
+func (a *api) generate(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in chatBody
+	body, err := dialect.Read(r, &in)
+	if err != nil {
+		return err
+	}
+	if in.Prompt == "" && in.Model != "" {
+		if _, err := a.model(in.Model); err != nil {
+			return err
+		}
+		t := &telling{w: w, model: in.Model}
+		t.line(chunk{Response: new(string), Done: true, Reason: "load", counts: &counts{}})
+		return nil
+	}
+	in.Messages, in.Tools = []message{{Role: "user", Content: in.Prompt, Images: in.Images}}, nil
+	return a.tell(w, r, owner, &in, body, true)
+}
+
+// tell begins what is asked for, and tells what comes of it.
+func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *chatBody, body []byte, prompt bool) error {
+	ask, err := a.ask(owner, in)
+	if err != nil {
+		return err
+	}
+	ask.Key, ask.Chat = r.Header.Get("Idempotency-Key"), r.Header.Get("X-OpenWebUI-Chat-Id")
+	ask.Apart = prompt
+	work, answered, err := a.desk.Once(r, body, ask)
+	if err != nil {
+		return err
+	}
+	t := &telling{w: w, model: in.Model, prompt: prompt, begun: time.Now(), quiet: string(in.Think) == "false"}
+	if in.Stream == nil || *in.Stream {
+		return a.stream(r, work, t, answered)
+	}
+	var thinking strings.Builder
+	var calls []call
+	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
+		thinking.WriteString(t.thinking(p))
+		if p.Kind == dialect.Call {
+			calls = append(calls, callOf(*p.Call))
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		return err
+	}
+	if end.Status != ponder.Completed {
+		return &dialect.Fault{Status: http.StatusBadGateway, Detail: end.Reason}
+	}
+	c := t.last(end)
+	c.put(prompt, end.Text, strings.TrimSpace(thinking.String()), calls)
+	t.line(c)
+	answered()
+	return t.err
+}
+
+// A telling writes the lines of an answer.
+type telling struct {
+	w      http.ResponseWriter
+	model  string
+	prompt bool // of /api/generate
+	quiet  bool // no thinking is shown
+	begun  time.Time
+	said   bool // something of the text
+	err    error
+}
+
+// stream tells of a work as it goes.
+func (a *api) stream(r *http.Request, work dialect.Work, t *telling, answered func()) error {
+	ctl := http.NewResponseController(t.w)
+	_ = ctl.SetWriteDeadline(time.Time{}) // a server without limits needs none lifted
+	t.w.Header().Set("Content-Type", "application/x-ndjson")
+	t.w.Header().Set("Cache-Control", "no-cache, no-transform")
+	t.w.Header().Set("X-Accel-Buffering", "no")
+	t.w.WriteHeader(http.StatusOK)
+	flush := func() error {
+		if t.err == nil {
+			t.err = ctl.Flush()
+		}
+		return t.err
+	}
+	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
+		if t.part(p) {
+			return flush()
+		}
+		return nil
+	}, func() error {
+		t.put("", "", nil)
+		return flush()
+	})
+	switch {
+	case r.Context().Err() != nil:
+		return nil // nobody reads it
+	case err != nil:
+		t.line(map[string]string{"error": a.desk.FaultOf(err).Detail})
+	case end.Status != ponder.Completed:
+		t.line(map[string]string{"error": end.Reason})
+	default:
+		c := t.last(end)
+		c.put(t.prompt, "", "", nil)
+		t.line(c)
+	}
+	if flush() == nil {
+		answered()
+	}
+	return nil
+}
+
+// part writes a part, if it is one that is told.
+func (t *telling) part(p dialect.Part) bool {
+	switch p.Kind {
+	case dialect.Text:
+		text := p.Text
+		if p.Again && t.said {
+			text = "\n\n" + text
+		}
+		t.said = true
+		t.put(text, "", nil)
+	case dialect.Call:
+		t.put("", "", []call{callOf(*p.Call)})
+	default:
+		text := t.thinking(p)
+		if text == "" {
+			return false
+		}
+		t.put("", text, nil)
+	}
+	return true
+}
+
+func (t *telling) thinking(p dialect.Part) string {
+	if t.quiet {
+		return ""
+	}
+	return p.Thinking()
+}
+
+func callOf(c llm.ToolCall) call {
+	out := call{ID: c.ID}
+	out.Function.Name, out.Function.Args = c.Name, c.Input
+	if !json.Valid(c.Input) || len(c.Input) == 0 || c.Input[0] != '{' {
+		out.Function.Args = json.RawMessage(`{}`)
+	}
+	return out
+}
+
+// put writes a line with some of the answer.
+func (t *telling) put(text, thinking string, calls []call) {
+	c := chunk{}
+	c.put(t.prompt, text, thinking, calls)
+	t.line(c)
+}
+
+func (c *chunk) put(prompt bool, text, thinking string, calls []call) {
+	if prompt {
+		c.Response, c.Thinking = &text, thinking
+		return
+	}
+	c.Message = &message{Role: "assistant", Content: text, Thinking: thinking, Calls: calls}
+}
+
+// last returns the last line, without a text.
+func (t *telling) last(end dialect.End) chunk {
+	took := time.Since(t.begun).Nanoseconds()
+	c := chunk{Done: true, Reason: "stop", counts: &counts{
+		Total: took, Read: end.Usage.Input + end.Usage.CacheRead + end.Usage.CacheWrite, Wrote: end.Usage.Output, EvalNS: took,
+	}}
+	if end.Finish == llm.FinishLength {
+		c.Reason = "length"
+	}
+	return c
+}
+
+// line writes a line.
+func (t *telling) line(v any) {
+	if c, ok := v.(chunk); ok {
+		c.Model, c.Created = t.model, time.Now().UTC().Format(time.RFC3339Nano)
+		v = c
+		if t.w.Header().Get("Content-Type") == "" {
+			t.w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		}
+	}
+	if t.err == nil {
+		t.err = json.NewEncoder(t.w).Encode(v)
+	}
+}
+
+// embed answers with vectors of texts.
+func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in struct {
+		Model string          `json:"model"`
+		Input json.RawMessage `json:"input"`
+	}
+	if _, err := dialect.Read(r, &in); err != nil {
+		return err
+	}
+	var texts []string
+	var one string
+	if json.Unmarshal(in.Input, &one) == nil {
+		texts = []string{one}
+	} else if json.Unmarshal(in.Input, &texts) != nil {
+		return dialect.Wrong("input", "input: expected a text or a list of texts")
+	}
+	begun := time.Now()
+	vectors, usage, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), texts)
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, map[string]any{
+		"model": in.Model, "embeddings": vectors, "total_duration": time.Since(begun).Nanoseconds(), "load_duration": 0, "prompt_eval_count": usage.Total(),
+	})
+	return nil
+}
+
+// embedOne is embed as it was once.
+func (a *api) embedOne(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in struct{ Model, Prompt string }
+	if _, err := dialect.Read(r, &in); err != nil {
+		return err
+	}
+	vectors, _, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), []string{in.Prompt})
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, map[string]any{"embedding": vectors[0]})
+	return nil
+}
