@@ -150,17 +150,27 @@ type desk struct {
 // serve returns an API that is asked over a wire.
 func serve(t *testing.T) *desk {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
-	d := &desk{store: memory.New(), stop: stop}
+	d := &desk{store: memory.New(), wire: &wire{}}
 	d.hub = stream.New(d.store)
-	d.wire = &wire{Handler: httpapi.New(ctx, httpapi.Config{
-		Store: d.store, Hub: d.hub, Service: &service{store: d.store}, Logger: slog.New(slog.DiscardHandler),
-		Guard: access.New(access.Config{Tokens: []access.Token{{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}}}),
-	})}
+	d.open(t, &service{store: d.store})
 	d.Client = New("127.0.0.1:8744", "mine")
 	d.HTTP.Transport = d.wire
 	return d
+}
+
+// open has the wire lead to an API of a service, until stop.
+func (d *desk) open(t *testing.T, s httpapi.Service) {
+	t.Helper()
+	if d.stop != nil {
+		d.stop()
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	d.stop = stop
+	d.lead(httpapi.New(ctx, httpapi.Config{
+		Store: d.store, Hub: d.hub, Service: s, Logger: slog.New(slog.DiscardHandler),
+		Guard: access.New(access.Config{Tokens: []access.Token{{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}}}),
+	}))
 }
 
 // A service does what a test needs of one.

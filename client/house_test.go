@@ -1,0 +1,150 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/httpapi"
+	"ponder/internal/place"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/chat"
+	"ponder/mode/session"
+	"ponder/pondertest"
+)
+
+// A house is a service that thinks and remembers.
+type house struct {
+	service
+	place    *place.Placement
+	memories []httpapi.Memory // what was added last first
+	ticks    int
+}
+
+// move has an API, whose model says what it is given to all questions, think and
+// remember. It is for synctest bubbles.
+func move(t *testing.T, says string) *desk {
+	t.Helper()
+	d := serve(t)
+	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}, Deltas: 5}
+	if says != "" {
+		model.Answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, says), nil }
+	}
+	d.hub = stream.New(d.store)
+	mind, err := ponder.New(ponder.Config{
+		Store: d.store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: d.hub.Delta,
+		Models: pondertest.Models(model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err == nil {
+		err = mind.Open(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{service: service{store: d.store}}
+	h.place = place.Memory(place.Config{Store: d.store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
+	d.open(t, h)
+	t.Cleanup(func() {
+		d.stop()
+		for _, closeIt := range []func(context.Context) error{h.place.Close, mind.Close} {
+			if err := closeIt(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return d
+}
+
+func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, q httpapi.Start) error {
+	if err := h.service.Begin(ctx, owner, id, q); err != nil {
+		return err
+	}
+	return h.place.Start(ctx, id)
+}
+
+func (h *house) Go(ctx context.Context, id ponder.ThreadID, _ string) error { return h.place.Start(ctx, id) }
+
+func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f httpapi.Fork) error {
+	info, err := h.store.Thread(ctx, from)
+	if err != nil {
+		return err
+	}
+	inputs := f.Wishes
+	if f.Paused {
+		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
+	}
+	to := ponder.Thread{ID: id, Owner: owner, Title: f.Title, Model: f.Model}
+	return ponder.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), to, inputs...)
+}
+
+func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c httpapi.Conversation) error {
+	return h.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
+}
+
+func (h *house) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
+	list, err := h.store.Append(ctx, id, 0, ponder.Event{Cause: key, Body: m.UserMessage})
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	return list[0], h.place.Start(ctx, id)
+}
+
+func (h *house) Remember(_ context.Context, _ string, list ...httpapi.Memory) ([]httpapi.Memory, error) {
+	for i := range list {
+		list[i].ID, list[i].Created = fmt.Sprintf("mem_%d", len(h.memories)), time.Now()
+		h.memories = slices.Insert(h.memories, 0, list[i])
+	}
+	return list, nil
+}
+
+func (h *house) Search(_ context.Context, _ string, q httpapi.Query) (hits []httpapi.Hit, err error) {
+	for _, m := range h.memories {
+		if strings.Contains(m.Text, q.Text) && (q.Limit == 0 || len(hits) < q.Limit) {
+			hits = append(hits, httpapi.Hit{Memory: m, Quote: m.Text, Score: 0.5})
+		}
+	}
+	return hits, nil
+}
+
+func (h *house) Memories(_ context.Context, _ string, q httpapi.Query, after string) ([]httpapi.Memory, error) {
+	from := 1 + slices.IndexFunc(h.memories, func(m httpapi.Memory) bool { return m.ID == after })
+	return h.memories[from:min(len(h.memories), from+q.Limit)], nil
+}
+
+func (h *house) Forget(_ context.Context, _, id string) error {
+	n := len(h.memories)
+	h.memories = slices.DeleteFunc(h.memories, func(m httpapi.Memory) bool { return m.ID == id })
+	if len(h.memories) == n {
+		return &httpapi.Error{Status: http.StatusNotFound, Detail: "nothing of that id is remembered"}
+	}
+	return nil
+}
+
+// mindThread is that of the subconscious, which ticks notes.
+const mindThread ponder.ThreadID = "thr_mind"
+
+func (h *house) Thread(string) ponder.ThreadID { return mindThread }
+
+func (h *house) Mind(context.Context, string) (json.RawMessage, error) {
+	return fmt.Appendf(nil, `{"ticks":%d}`, h.ticks), nil
+}
+
+func (h *house) Tick(ctx context.Context, owner string) (json.RawMessage, error) {
+	if h.ticks++; h.ticks == 1 {
+		if err := h.store.Create(ctx, ponder.Thread{ID: mindThread, Kind: ponder.KindSubconscious, Owner: owner}); err != nil {
+			return nil, err
+		}
+	}
+	_, err := h.store.Append(ctx, mindThread, 0, ponder.Event{Body: ponder.Observation{Sensor: "own", Content: fmt.Sprint("look ", h.ticks)}})
+	return fmt.Appendf(nil, `{"ran":true,"observations":%d}`, h.ticks), err
+}
