@@ -21,6 +21,7 @@ import (
 	"ponder/internal/metric"
 	"ponder/internal/place"
 	"ponder/internal/stream"
+	"ponder/mode/session"
 	"ponder/mode/title"
 	"ponder/store/sqlite"
 )
@@ -79,10 +80,11 @@ type server struct {
 	shelves       *shelves
 	minds         *minds
 	casts         casts
+	writings      session.Writings
 	undercurrents undercurrents
 	worths        worths
-	searches      bool       // the web can be searched
-	counting      sync.Mutex // held while is counted what a token may
+	searches      bool // the web can be searched
+	purses        purses
 }
 
 // lineupLife is how long it is taken for granted which models there are.
@@ -178,7 +180,7 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 		one.user = owner
 		return one.shelfIn(ctx, store)
 	}}
-	s.minds = &minds{s: s, list: make(map[string]*keptMind), logs: make(map[string]*keptLog)}
+	s.minds = newMinds(s)
 	n, err := s.web(nil)
 	if err != nil {
 		return nil, err
@@ -201,7 +203,7 @@ func (s *server) open(ctx context.Context) (err error) {
 		return fmt.Errorf("begin to think: %w", err)
 	}
 	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.work, Serve: true}
-	s.minds.ticks = place.Memory(c)
+	s.minds.placed = c
 	if s.place, err = place.Open(ctx, c); err != nil {
 		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))
 	}
@@ -217,7 +219,7 @@ func (s *server) open(ctx context.Context) (err error) {
 func (s *server) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	err := errors.Join(s.minds.ticks.Close(ctx), s.place.Close(ctx))
+	err := s.place.Close(ctx)
 	s.minds.close()
 	if err = errors.Join(err, s.mind.Close(ctx)); err != nil {
 		slog.Warn("not all work has ended in order", "error", err)
@@ -289,7 +291,7 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	work.Go(func() { lost <- s.file.watch(serving, fileEvery) })
 	work.Go(func() { s.tidying(serving) })
 	if s.cfg.Serve.Mind != nil && *s.cfg.Serve.Mind && !f.noMind {
-		work.Go(func() { s.minds.keep(serving) })
+		work.Go(func() { s.minds.keepAll(serving, mindOwners(guard)) })
 	}
 	rest := make(chan struct{})
 	defer s.brake.toRest(func() { close(rest) })()

@@ -22,7 +22,8 @@ func (s *server) Begin(ctx context.Context, owner string, id ponder.ThreadID, st
 	if _, err := s.store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
 	}
-	return s.counted(ctx, id, &st.Budget, func() error {
+	st.Budget.Money = cmp.Or(st.Budget.Money, money(s.cfg.Budgets.Cost))
+	return s.begun(ctx, id, &st.Budget, func() error {
 		if err := s.begin(ctx, owner, id, st); err != nil {
 			return toCaller(err, st.Model != "")
 		}

@@ -20,7 +20,10 @@ var serveSchema embed.FS
 // Books are what the server keeps of threads beside their logs: with which model they
 // are to go on, and what tokens have begun. They keep the tables serve_thread and
 // serve_day. They are safe for concurrent use.
-type books struct{ db sqldb.DB }
+type books struct {
+	db    sqldb.DB
+	known sqldb.Statements // what is asked of db.Read again and again
+}
 
 // A wishing is what a thread was asked for through the server.
 type wishing struct {
@@ -35,13 +38,13 @@ func openBooks(ctx context.Context, db sqldb.DB) (*books, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &books{db}, db.Migrate(ctx, "serve", scripts)
+	return &books{db: db}, db.Migrate(ctx, "serve", scripts)
 }
 
 // wishes returns what a thread was asked for.
 func (b *books) wishes(ctx context.Context, id ponder.ThreadID) (w wishing, err error) {
 	var js string
-	err = b.db.Read.QueryRowContext(ctx, b.db.Bind(`SELECT wishes FROM serve_thread WHERE thread = ?`), string(id)).Scan(&js)
+	err = b.known.First(ctx, b.db.Read, []any{&js}, b.db.Bind(`SELECT wishes FROM serve_thread WHERE thread = ?`), string(id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return w, nil
 	}
@@ -75,52 +78,113 @@ func (b *books) wish(ctx context.Context, id ponder.ThreadID, change func(*wishi
 	})
 }
 
-// begun notes that a token has begun a thread.
-func (b *books) begun(ctx context.Context, token string, id ponder.ThreadID, now time.Time) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes) VALUES (?, ?, '{}')
-			ON CONFLICT (thread) DO UPDATE SET token = excluded.token`), string(id), token)
+// A day is what a token has done on a day.
+type day struct {
+	token string
+	date  string       // 2006-01-02
+	begun int          // threads
+	gone  ponder.Money // what threads had cost that were removed
+	turn  int          // how much was granted
+}
+
+// today returns the day of a token.
+func (b *books) today(ctx context.Context, token string, now time.Time) (d day, err error) {
+	d = day{token: token, date: now.Format(time.DateOnly)}
+	err = b.db.Read.QueryRowContext(ctx, b.db.Bind(`SELECT begun, micro_usd, turn FROM serve_day WHERE token = ? AND day = ?`),
+		token, d.date).Scan(&d.begun, &d.gone, &d.turn)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return d, err
+}
+
+// A grant is what a thread may cost, in the sense of the column held, and how many threads
+// are begun with it.
+type grant struct {
+	thread ponder.ThreadID
+	held   ponder.Money
+	begun  int
+}
+
+// grant notes what a token was granted, and reports whether nothing else was granted
+// since the day was read, by whichever process. A thread belongs to the token that was
+// granted something for it first.
+func (b *books) grant(ctx context.Context, d day, g grant, now time.Time) (ok bool, err error) {
+	err = b.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, 0)
+			ON CONFLICT (token, day) DO NOTHING`), d.token, d.date)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 1, 0)
-			ON CONFLICT (token, day) DO UPDATE SET begun = serve_day.begun + 1`), token, now.Format(time.DateOnly))
+		res, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_day SET turn = turn + 1, begun = begun + ? WHERE token = ? AND day = ? AND turn = ?`),
+			g.begun, d.token, d.date, d.turn)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if ok = n == 1; err != nil || !ok {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, held, since) VALUES (?, ?, '{}', ?, ?)
+			ON CONFLICT (thread) DO UPDATE SET held = excluded.held, since = excluded.since,
+			token = CASE serve_thread.token WHEN '' THEN excluded.token ELSE serve_thread.token END`),
+			string(g.thread), d.token, int64(g.held), now.Unix())
+		return err
+	})
+	return ok && err == nil, err
+}
+
+// ungrant takes back what a thread was granted that was not begun.
+func (b *books) ungrant(ctx context.Context, d day, g grant) error {
+	return b.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_day SET begun = begun - ? WHERE token = ? AND day = ?`), g.begun, d.token, d.date)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = 0 WHERE thread = ?`), string(g.thread))
 		return err
 	})
 }
 
-// today returns how many threads a token has begun today, and what those of its threads
-// had cost today that are removed.
-func (b *books) today(ctx context.Context, token string, now time.Time) (begun int, cost ponder.Money, err error) {
-	err = b.db.Read.QueryRowContext(ctx, b.db.Bind(`SELECT begun, micro_usd FROM serve_day WHERE token = ? AND day = ?`),
-		token, now.Format(time.DateOnly)).Scan(&begun, &cost)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return begun, cost, err
+// hold changes what a thread may cost from an amount to another, unless it is not that
+// any more.
+func (b *books) hold(ctx context.Context, id ponder.ThreadID, from, to ponder.Money) error {
+	return b.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = ? WHERE thread = ? AND held = ?`), int64(to), string(id), int64(from))
+		return err
+	})
 }
 
-// threads returns the threads that a token has begun.
-func (b *books) threads(ctx context.Context, token string) (map[string]bool, error) {
-	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread FROM serve_thread WHERE token = ?`), token)
+// A holding is what a thread may cost, by the books.
+type holding struct {
+	held  ponder.Money
+	since time.Time
+}
+
+// holdings returns the threads of a token that may cost something.
+func (b *books) holdings(ctx context.Context, token string) (map[ponder.ThreadID]holding, error) {
+	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread, held, since FROM serve_thread WHERE token = ? AND held > 0`), token)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	all := make(map[string]bool)
+	all := make(map[ponder.ThreadID]holding)
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var id ponder.ThreadID
+		var h holding
+		var since int64
+		if err := rows.Scan(&id, &h.held, &since); err != nil {
 			return nil, err
 		}
-		all[id] = true
+		h.since = time.Unix(since, 0)
+		all[id] = h
 	}
 	return all, rows.Err()
 }
 
 // token returns the token that has begun a thread, or "".
 func (b *books) token(ctx context.Context, id ponder.ThreadID) (token string, err error) {
-	err = b.db.Read.QueryRowContext(ctx, b.db.Bind(`SELECT token FROM serve_thread WHERE thread = ?`), string(id)).Scan(&token)
+	err = b.known.First(ctx, b.db.Read, []any{&token}, b.db.Bind(`SELECT token FROM serve_thread WHERE thread = ?`), string(id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -131,8 +195,9 @@ func (b *books) token(ctx context.Context, id ponder.ThreadID) (token string, er
 func (b *books) remove(ctx context.Context, id ponder.ThreadID, token string, cost ponder.Money, now time.Time) error {
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
 		if token != "" && cost > 0 {
-			_, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_day SET micro_usd = micro_usd + ? WHERE token = ? AND day = ?`),
-				int64(cost), token, now.Format(time.DateOnly))
+			_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, ?)
+				ON CONFLICT (token, day) DO UPDATE SET micro_usd = serve_day.micro_usd + excluded.micro_usd`),
+				token, now.Format(time.DateOnly), int64(cost))
 			if err != nil {
 				return err
 			}

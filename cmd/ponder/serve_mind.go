@@ -234,7 +234,8 @@ func (s *server) Tick(ctx context.Context, who string) (json.RawMessage, error) 
 		return nil, toCaller(err, false)
 	}
 	var report minder.Report
-	err = s.counted(ctx, minder.Thread(who), nil, func() error {
+	thread := ponder.Info{Thread: ponder.Thread{ID: minder.Thread(who), Kind: ponder.KindSubconscious, Owner: who}}
+	err = s.goesOn(ctx, thread, func() error {
 		report, err = k.Minder.Tick(ctx, false)
 		return err
 	})

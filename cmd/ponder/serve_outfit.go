@@ -22,6 +22,9 @@ type outfit struct {
 	Memory  bool        `json:"memory,omitempty"`
 	Web     bool        `json:"web,omitempty"`
 	Persona string      `json:"persona,omitempty"`
+
+	// Payer is the thread, if it is a conversation whose token may cost so much in a day.
+	Payer ponder.ThreadID `json:"payer,omitempty"`
 }
 
 // key is the same for outfits that are the same.
@@ -194,6 +197,11 @@ func (s *server) outfitOf(ctx context.Context, info ponder.Info) (outfit, error)
 	switch info.Kind {
 	case ponder.KindConversation:
 		o.Model, o.Persona = asked.Model, asked.Persona
+		if _, _, limited, err := s.payerOf(ctx, info.ID); err != nil {
+			return o, err
+		} else if limited {
+			o.Payer = info.ID
+		}
 		o.Memory, o.Web, err = s.looks(ctx, info.Owner, false, asked.NoWeb)
 		return o, err
 	case ponder.KindResearch:

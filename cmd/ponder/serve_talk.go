@@ -42,7 +42,7 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 	thread := ponder.Thread{
 		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(tui.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
 	}
-	return s.counted(ctx, id, nil, func() error {
+	return s.goesOn(ctx, ponder.Info{Thread: thread}, func() error {
 		if err := s.log.Create(ctx, thread); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key 
 		return ponder.Event{}, err
 	}
 	var said ponder.Event
-	err = s.counted(ctx, id, nil, func() error {
+	err = s.goesOn(ctx, info, func() error {
 		if said, err = s.append(ctx, owner, id, key, m); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
 	"ponder/internal/tui"
+	"ponder/mode/session"
 	"ponder/transcript"
 )
 
@@ -33,7 +35,7 @@ func (s *server) Go(ctx context.Context, id ponder.ThreadID, model string) error
 	if err := s.fits(ctx, info); err != nil {
 		return toCaller(err, model != "")
 	}
-	return s.counted(ctx, id, nil, func() error { return s.place.Start(ctx, id) })
+	return s.goesOn(ctx, info, func() error { return s.place.Start(ctx, id) })
 }
 
 // change has a thread thought about with another model from now on, having made sure that
@@ -73,7 +75,7 @@ func (s *server) Fork(ctx context.Context, owner string, from, id ponder.ThreadI
 		return err
 	}
 	limit := ponder.Budget{}
-	return s.counted(ctx, id, &limit, func() error {
+	return s.begun(ctx, id, &limit, func() error {
 		if info.Kind == ponder.KindConversation {
 			err = s.forkTalk(ctx, info, id, f)
 		} else {
@@ -137,7 +139,7 @@ func (s *server) fork(ctx context.Context, a *app, info ponder.Info, id ponder.T
 		}
 	}
 	wishes := f.Wishes
-	if most > 0 {
+	if most > 0 && !within(seen, wishes, most) {
 		wishes = append(wishes, limitTo(seen.Usage.USD, most))
 	}
 	flags := forkFlags{paused: f.Paused, model: f.Model}
@@ -154,6 +156,29 @@ func limitTo(spent float64, more ponder.Money) ponder.Event {
 		panic(err)
 	}
 	return ponder.Event{Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
+}
+
+// within reports whether a fork of a session with such wishes may cost no more than an
+// amount anyway.
+func within(seen session.Session, wishes []ponder.Event, most ponder.Money) bool {
+	limit := money(seen.Budget.USD)
+	for _, ev := range wishes {
+		limit = cmp.Or(moneyOfWish(ev), limit)
+	}
+	return limit > 0 && limit <= money(seen.Usage.USD)+most
+}
+
+// moneyOfWish returns what a run is to cost at most by a wish, or zero if it does not say.
+func moneyOfWish(ev ponder.Event) ponder.Money {
+	b, ok := ev.Body.(ponder.Steer)
+	if !ok || b.Do != ponder.SetBudget {
+		return 0
+	}
+	set, err := ponder.Budget{}.With(b.Args)
+	if err != nil {
+		return 0
+	}
+	return set.Money
 }
 
 // noSuchEvent explains that a fork is not possible at an event.
@@ -177,7 +202,7 @@ func (s *server) Remove(ctx context.Context, id ponder.ThreadID) error {
 	}
 	var spent ponder.Money
 	if token != "" {
-		if spent, err = s.spentToday(ctx, id, now); err != nil {
+		if spent, err = s.spentToday(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,8 @@ func (s *server) work(ctx context.Context, id ponder.ThreadID) error {
 	defer leave()
 	if info.Kind == ponder.KindConversation {
 		defer s.casts.open(ctx, s.app, id)()
+		defer s.atRest(context.WithoutCancel(ctx), id)
+		s.atRest(ctx, id) // another process that had it was killed
 	}
 	err = mind.Work(ctx, id)
 	s.worked(context.WithoutCancel(ctx), info)
@@ -90,6 +92,9 @@ func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if t.models, err = s.paid(ctx, o, t.models); err != nil {
+		return nil, nil, err
+	}
 	c, end, err := a.equip(context.WithoutCancel(ctx), s.store, t)
 	if err != nil {
 		return nil, nil, err
@@ -142,35 +147,23 @@ func (a *app) talkingIn(ctx context.Context, o outfit) (talking, error) {
 	return t, nil
 }
 
-// answerKeys are the beginnings of the keys of the calls whose words are for the user, by
-// the kind of the thread.
-func answerKeys(kind ponder.Kind) []string {
-	switch kind {
-	case ponder.KindConversation:
-		return []string{turnKey}
-	case ponder.KindResearch:
-		return []string{writeKey}
-	case ponder.KindSession:
-		return []string{finalKey, synthesisKey}
-	}
-	return nil
-}
-
-// synthesisKey begins the keys of the calls that sum up a session.
-const synthesisKey = "synthesis"
-
 // heard returns what takes in what models write on threads of a kind: only words that
 // are for the user are told.
 func (s *server) heard(kind ponder.Kind) func(ponder.Delta) {
-	keys := answerKeys(kind)
 	return func(d ponder.Delta) {
-		for _, key := range keys {
-			if strings.HasPrefix(d.Key, key) {
+		switch kind {
+		case ponder.KindConversation:
+			if strings.HasPrefix(d.Key, turnKey) {
 				s.hub.Delta(d)
-				if kind == ponder.KindConversation {
-					s.casts.add(d)
-				}
-				return
+				s.casts.add(d)
+			}
+		case ponder.KindResearch:
+			if strings.HasPrefix(d.Key, writeKey) {
+				s.hub.Delta(d)
+			}
+		case ponder.KindSession: // of which models write JSON
+			if shown, ok := s.writings.Hear(d); ok {
+				s.hub.Delta(shown)
 			}
 		}
 	}
@@ -182,9 +175,16 @@ type casts struct {
 	list map[ponder.ThreadID]*caster
 }
 
-// open begins to tell what is written on a conversation, until close.
+// open begins to tell what is written on a conversation, until close. Work does not wait
+// for the socket.
 func (c *casts) open(ctx context.Context, a *app, id ponder.ThreadID) (closeIt func()) {
-	one := a.cast(ctx, id)
+	one, listening := &caster{subs: make(map[chan casting]bool)}, make(chan struct{})
+	go func() {
+		defer close(listening)
+		if l := a.castOn(ctx, id); l != nil {
+			one.begin(l)
+		}
+	}()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list[id] = one
@@ -192,6 +192,7 @@ func (c *casts) open(ctx context.Context, a *app, id ponder.ThreadID) (closeIt f
 		c.mu.Lock()
 		delete(c.list, id)
 		c.mu.Unlock()
+		<-listening // the next may listen at the same place
 		one.close()
 	}
 }
