@@ -1,0 +1,103 @@
+// Package anthropic speaks the language of Anthropic's Messages API: /v1/messages, with
+// thinking blocks and tools of the client, and the counting of tokens.
+//
+// anthropic.go has the routes and errors, ask.go reads requests, answer.go makes messages
+// of what comes, and stream.go sends them as they come.
+package anthropic
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/dialect"
+	"ponder/llm"
+)
+
+// An api is the handlers.
+type api struct{ desk *dialect.Desk }
+
+// New returns the handlers by their patterns.
+func New(desk *dialect.Desk) map[string]http.Handler {
+	a := &api{desk}
+	return map[string]http.Handler{
+		"POST /v1/messages":              a.handle(access.Think, a.messages),
+		"POST /v1/messages/count_tokens": a.handle(access.Read, a.count),
+	}
+}
+
+// A handler answers for an owner. An error before anything was written is told the client.
+type handler func(w http.ResponseWriter, r *http.Request, owner string) error
+
+// handle returns a handler that checks what the caller may do.
+func (a *api) handle(s access.Scope, h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := ponder.NewID("req")
+		w.Header().Set("Request-Id", id)
+		owner, err := dialect.May(r, s)
+		if err == nil {
+			err = h(w, r, owner)
+		}
+		if err != nil {
+			fault := a.desk.FaultOf(err)
+			Refuse(w, fault.Status, fault.Detail)
+		}
+	})
+}
+
+// Refuse answers with an error as Anthropic does.
+func Refuse(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]any{
+		"type": "error", "error": failure{kindOf(status), detail}, "request_id": w.Header().Get("Request-Id"),
+	})
+}
+
+// A failure is why there is no answer.
+type failure struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// kindOf returns the type of the error of a status.
+func kindOf(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusRequestEntityTooLarge:
+		return "request_too_large"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusServiceUnavailable:
+		return "overloaded_error"
+	}
+	if status >= http.StatusInternalServerError {
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+// count answers how many tokens a request has, about.
+func (a *api) count(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in body
+	if _, err := dialect.Read(r, &in); err != nil {
+		return err
+	}
+	ask, err := a.ask(owner, &in)
+	if err != nil {
+		return err
+	}
+	req := llm.Request{System: ask.System, Messages: ask.Messages, Tools: ask.Tools}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]int{"input_tokens": (req.Size() + bytesOfToken - 1) / bytesOfToken})
+	return nil
+}
+
+// bytesOfToken is about how many bytes of English a token has.
+const bytesOfToken = 4
