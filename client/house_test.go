@@ -72,7 +72,9 @@ func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, q h
 	return h.place.Start(ctx, id)
 }
 
-func (h *house) Go(ctx context.Context, id ponder.ThreadID, _ string) error { return h.place.Start(ctx, id) }
+func (h *house) Go(ctx context.Context, id ponder.ThreadID, _ string) error {
+	return h.place.Start(ctx, id)
+}
 
 func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f httpapi.Fork) error {
 	info, err := h.store.Thread(ctx, from)

@@ -65,6 +65,8 @@ func (w *viewing) live(ctx context.Context, t *thinker) error {
 	}
 	if t != nil {
 		l.start(ctx)
+	} else if _, ok := l.show.(*screenShow); ok {
+		defer l.hear(ctx, l.seen)()
 	}
 	err := l.loop(ctx)
 	// What was written is shown, even if the command is being stopped.

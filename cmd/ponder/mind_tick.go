@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +23,8 @@ func (a *app) mindTickCommand() *cobra.Command {
 		Short: "Have the subconscious look once, now",
 		Long: `Have the subconscious look once, now: sensors look, roles to which something is new think
 about it, what they find is merged, and what was escalated is decided and delivered. Says
-what ran, what it cost, what changed and why; with --json, prints the events.
+what ran, what it cost, what changed and why; with --json, prints the events. Where a
+` + "`ponder serve`" + ` keeps the subconscious, it is that which looks, unless --all is given.
 
 With --dry-run sensors look too, but no model is asked and nothing is kept: shows what each
 role would be asked, and how long that is.`,
@@ -75,6 +79,11 @@ func (a *app) oneTick(ctx context.Context) (unlock func(), err error) {
 }
 
 func (a *app) mindTick(ctx context.Context, all bool) error {
+	if !all { // which the API cannot say
+		if ticked, err := a.tickAtServer(ctx); ticked || err != nil {
+			return err
+		}
+	}
 	unlock, err := a.oneTick(ctx)
 	if err != nil {
 		return err
@@ -91,40 +100,104 @@ func (a *app) mindTick(ctx context.Context, all bool) error {
 	}
 	defer h.close()
 	a.note("%s", h.cast.says())
-	before, err := readMind(ctx, store)
-	if errors.Is(err, errNoMind) {
-		before, err = newMindLog(), nil
-	}
+	t, err := a.tellerFromNow(ctx, store)
 	if err != nil {
 		return err
 	}
 	report, tickErr := h.Tick(ctx, all)
+	return t.ticked(ctx, store, tickReport{report, troubleOf(h.Status())}, tickErr)
+}
+
+// tickAtServer has the `ponder serve` tick that keeps the subconscious, since its sensors
+// know what they saw before, and tells what has come of that. It reports false if none
+// keeps it, or is not for who asks.
+func (a *app) tickAtServer(ctx context.Context) (ticked bool, err error) {
+	if _, err := a.config(); err != nil {
+		return false, err
+	}
+	s, ok := a.served(ctx)
+	if !ok || !a.mindKeptBy(s.PID) {
+		return false, nil
+	}
+	if s.token { // which may be that of another owner
+		if _, err := s.Thread(ctx, string(mindID())); err != nil {
+			if isStranger(err) {
+				a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
+			}
+			return false, nil
+		}
+	}
+	store, err := a.lookup(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer store.Close()
+	t, err := a.tellerFromNow(ctx, store)
+	if err != nil {
+		return false, err
+	}
+	js, err := s.Tick(ctx)
+	var r tickReport
+	switch {
+	case err != nil && isStranger(err):
+		return false, nil
+	case err != nil && ctx.Err() == nil:
+		err = fmt.Errorf("`ponder serve` (process %d), which keeps the subconscious, could not tick: %s", s.PID, reasonWhy(err))
+	case err == nil:
+		a.note("`ponder serve` (process %d) keeps the subconscious: it has looked", s.PID)
+		if err := json.Unmarshal(js, &r); err != nil {
+			return true, fmt.Errorf("read the report of a tick: %w", err)
+		}
+	}
+	return true, t.ticked(ctx, store, r, err)
+}
+
+// A tickReport says what a tick came to, and why sensors cannot look, by their names.
+type tickReport struct {
+	minder.Report
+	Trouble map[string]string `json:"trouble,omitempty"`
+}
+
+// troubleOf returns why sensors cannot look.
+func troubleOf(list []minder.Watched) map[string]string {
+	trouble := make(map[string]string)
+	for _, w := range list {
+		if w.Error != "" {
+			trouble[w.Sensor] = oneLine(w.Error)
+		}
+	}
+	return trouble
+}
+
+// ticked tells what a tick has come to.
+func (t *teller) ticked(ctx context.Context, log ponder.Log, r tickReport, tickErr error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t := &teller{app: a, log: before}
-	if err := t.catchUp(ctx, store); err != nil {
+	if err := t.catchUp(ctx, log); err != nil {
 		return errors.Join(tickErr, err)
 	}
-	a.sensorTrouble(h)
-	a.waitingNote(t.log, time.Now())
-	a.cooldownNote(t.log, time.Now())
-	a.unsentNote(t.log, time.Now())
+	for _, name := range slices.Sorted(maps.Keys(r.Trouble)) {
+		t.say("sensor %s cannot look: %s", name, r.Trouble[name])
+	}
+	now := time.Now()
+	t.waitingNote(t.log, now)
+	t.cooldownNote(t.log, now)
+	t.unsentNote(t.log, now)
 	if tickErr != nil {
 		return tickErr
 	}
-	if a.flags.json {
-		if report.Ran {
+	if t.flags.json {
+		if r.Ran {
 			return nil
 		}
-		return a.object(noTick{Why: report.Why})
+		return t.object(noTick{Why: r.Why})
 	}
-	text := reportText(report)
-	if text != "" {
-		a.printf("%s\n", text)
+	if text := reportText(r.Report); text != "" {
+		t.printf("%s\n", text)
 	}
-	if report.Ran && report.Unaided {
-		a.note("%s", a.unaidedText(report))
+	if r.Ran && r.Unaided {
+		t.note("%s", t.unaidedText(r.Report))
 	}
 	return nil
 }
@@ -147,15 +220,6 @@ func (a *app) unaidedText(r minder.Report) string {
 		text += ", " + usd(max(0, m.Dollars()-r.Spent.Money.USD()), 0, 0)
 	}
 	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
-}
-
-// sensorTrouble says which sensors cannot look.
-func (a *app) sensorTrouble(h *mindHome) {
-	for _, w := range h.Status() {
-		if w.Error != "" {
-			a.say("sensor %s cannot look: %s", w.Sensor, oneLine(w.Error))
-		}
-	}
 }
 
 // reportText says what a tick came to, beside what the log says of it.

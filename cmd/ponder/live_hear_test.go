@@ -1,0 +1,35 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"ponder"
+	"ponder/client"
+)
+
+// What is heard of a research is shown line by line, as where it is made.
+func TestHearer(t *testing.T) {
+	w := &viewing{}
+	h := hearer{take: w.onDelta}
+	piece := func(key, text string) client.Update { return client.Update{Piece: &client.Piece{Key: key, Text: text}} }
+	event := func(b ponder.Body) client.Update { return client.Update{Event: &ponder.Event{Body: b}} }
+	for _, u := range []client.Update{
+		piece("write-1", "The sea is salt.\nIt h"), piece("write-1", "as been "), event(ponder.Thought{Content: "?"}), piece("write-1", "so"),
+	} {
+		h.update(u)
+	}
+	if got := w.draft.take(); !slices.Equal(got, []string{"The sea is salt."}) {
+		t.Errorf("%q before it has ended", got)
+	}
+	h.update(event(ponder.Progress{Stage: "verify"}))
+	h.update(piece("write-2", "Anew"))
+	h.update(piece("final-1", "no draft"))
+	h.update(event(ponder.RunFinished{}))
+	if got := w.draft.take(); !slices.Equal(got, []string{"It has been so", "Anew"}) {
+		t.Errorf("%q", got)
+	}
+	if n := w.writing.Load(); n == 0 {
+		t.Error("nobody is seen to write")
+	}
+}
