@@ -251,4 +251,3 @@ func clip(text string, n int) string {
 	}
 	return text
 }
-
