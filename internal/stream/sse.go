@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"ponder"
@@ -14,7 +16,6 @@ import (
 // Times of a connection.
 const (
 	Heartbeat = 15 * time.Second // between signs of life
-	patience  = 10 * time.Second // that a reader may take for what it is sent
 	retryMS   = 1000             // after which a client comes again
 )
 
@@ -23,65 +24,94 @@ const (
 type Writer struct {
 	w   http.ResponseWriter
 	ctl *http.ResponseController
-	buf []byte
+	dog watchdog
+	buf *[]byte // what was added, of buffers; nil if there is nothing
 	err error
 }
 
-// NewWriter begins a stream: its first bytes are sent at once. The limits that the
-// server has set on writing do not hold for it; a reader that takes nothing for 10 s is
-// given up instead.
+// buffers are shared by all who write: between two events nobody has one.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBuffer is how large a buffer is that is used again.
+const maxBuffer = 64 << 10
+
+// NewWriter begins a stream: its first bytes are sent at once. The limits of time that the
+// server has set do not hold for it; a reader that takes nothing for 10 s is given up
+// instead.
 func NewWriter(w http.ResponseWriter) *Writer {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	s := &Writer{w: w, ctl: http.NewResponseController(w)}
-	_ = s.ctl.SetReadDeadline(time.Time{}) // what can't do that has none
+	s.dog.giveUp = func() { _ = s.ctl.SetWriteDeadline(time.Unix(1, 0)) } // what can't do that never waits
+	_ = s.ctl.SetReadDeadline(time.Time{})                                // nor has limits
+	_ = s.ctl.SetWriteDeadline(time.Time{})                               // which in HTTP/2 would end what is silent for so long
 	w.WriteHeader(http.StatusOK)
-	s.buf = append(s.buf, ": stream-open\nretry: "...)
-	s.buf = append(strconv.AppendInt(s.buf, retryMS, 10), "\n\n"...)
+	buf := s.buffer()
+	*buf = append(*buf, ": stream-open\nretry: "...)
+	*buf = append(strconv.AppendInt(*buf, retryMS, 10), "\n\n"...)
 	return s
+}
+
+// buffer returns where to add to.
+func (s *Writer) buffer() *[]byte {
+	if s.buf == nil {
+		s.buf = buffers.Get().(*[]byte)
+	}
+	return s.buf
 }
 
 // Event adds an event: with an id unless that is zero, and a name unless that is empty.
 // The data must be without line breaks, as JSON is.
 func (s *Writer) Event(id ponder.Seq, name string, data []byte) {
+	to := s.buffer()
+	buf := *to
 	if id != 0 {
-		s.buf = append(s.buf, "id: "...)
-		s.buf = append(strconv.AppendInt(s.buf, int64(id), 10), '\n')
+		buf = append(buf, "id: "...)
+		buf = append(strconv.AppendInt(buf, int64(id), 10), '\n')
 	}
 	if name != "" {
-		s.buf = append(append(append(s.buf, "event: "...), name...), '\n')
+		buf = append(append(append(buf, "event: "...), name...), '\n')
 	}
-	s.buf = append(append(append(s.buf, "data: "...), data...), "\n\n"...)
+	*to = append(append(append(buf, "data: "...), data...), "\n\n"...)
 }
 
 // Comment adds a sign of life.
 func (s *Writer) Comment(text string) {
-	s.buf = append(append(append(s.buf, ": "...), text...), "\n\n"...)
+	buf := s.buffer()
+	*buf = append(append(append(*buf, ": "...), text...), "\n\n"...)
 }
 
 // Flush sends what was added.
 func (s *Writer) Flush() error {
-	if s.err != nil || len(s.buf) == 0 {
+	if s.buf == nil {
 		return s.err
 	}
-	if err := s.ctl.SetWriteDeadline(time.Now().Add(patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		s.err = err
-		return s.err
+	for rest := range slices.Chunk(*s.buf, pieceSize) {
+		if s.err == nil {
+			s.err = s.write(rest)
+		}
 	}
-	if _, s.err = s.w.Write(s.buf); s.err == nil {
-		s.err = s.ctl.Flush()
+	if *s.buf = (*s.buf)[:0]; cap(*s.buf) <= maxBuffer {
+		buffers.Put(s.buf)
 	}
-	_ = s.ctl.SetWriteDeadline(time.Time{}) // which in HTTP/2 ends streams that are silent for so long
-	if s.buf = s.buf[:0]; cap(s.buf) > maxBuffer {
-		s.buf = nil
-	}
+	s.buf = nil
 	return s.err
 }
 
-// maxBuffer is how much of a buffer is kept between two sendings.
-const maxBuffer = 64 << 10
+// write sends a piece, or fails when the reader does not take it.
+func (s *Writer) write(piece []byte) error {
+	s.dog.begin()
+	defer s.dog.end()
+	if _, err := s.w.Write(piece); err != nil {
+		return err
+	}
+	return s.ctl.Flush()
+}
+
+// full reports whether so much was added that it should be sent.
+func (s *Writer) full() bool { return s.buf != nil && len(*s.buf) >= pieceSize }
 
 // Send writes what a watcher sees until show says that it is over, ctx is done, or the
 // reader is gone. show returns the data of a frame, nil to leave it out, and whether it
@@ -90,14 +120,14 @@ func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []
 	if err := s.Flush(); err != nil {
 		return err
 	}
+	beat := time.NewTimer(Heartbeat)
+	defer beat.Stop()
 	for {
-		wait, cancel := context.WithTimeout(ctx, Heartbeat)
-		frames, err := w.Next(wait)
-		cancel()
+		frames, err := w.next(ctx, beat.C)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, errQuiet):
 			s.Comment("keep-alive")
 		case err != nil:
 			return fmt.Errorf("stream: %w", err)
@@ -110,6 +140,12 @@ func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []
 			if last {
 				return s.Flush()
 			}
+			if s.full() && s.Flush() != nil {
+				return s.err
+			}
+		}
+		if s.buf != nil || err != nil {
+			beat.Reset(Heartbeat)
 		}
 		if err := s.Flush(); err != nil {
 			return err

@@ -80,8 +80,8 @@ type feed struct {
 	err    error         // why nothing comes any more
 	news   chan struct{} // holds something when watchers are to be told
 
-	asking sync.Mutex  // holds what follows, and is held while the store is asked
-	info   ponder.Info // of the thread, as it was last asked for
+	asking chan struct{} // holds something while the store is asked for what follows
+	info   ponder.Info   // of the thread, as it was last asked for
 }
 
 // Watch returns a watcher of a thread from behind an event on. It returns
@@ -101,7 +101,7 @@ func (h *Hub) watch(thread ponder.ThreadID, after ponder.Seq, hears bool) *Watch
 	f := h.feeds[thread]
 	if f == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		f = &feed{stop: stop, from: math.MaxInt64, news: make(chan struct{}, 1)}
+		f = &feed{stop: stop, from: math.MaxInt64, news: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 		h.feeds[thread] = f
 		go h.follow(ctx, f, thread)
 		go f.rouse(ctx)

@@ -284,31 +284,6 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// No limit of time is left behind on a connection: between two events there may be a long
-// silence.
-func TestNoDeadlineStays(t *testing.T) {
-	c := &limited{ResponseRecorder: httptest.NewRecorder(), read: time.Now(), write: time.Now()}
-	w := NewWriter(c)
-	w.Comment("keep-alive")
-	if err := w.Flush(); err != nil || !c.read.IsZero() || !c.write.IsZero() || !c.had {
-		t.Errorf("reads until %v, writes until %v (%v)", c.read, c.write, err)
-	}
-}
-
-// A limited connection has limits of time.
-type limited struct {
-	*httptest.ResponseRecorder
-	read, write time.Time
-	had         bool // a limit when something was written
-}
-
-func (c *limited) SetReadDeadline(t time.Time) error  { c.read = t; return nil }
-func (c *limited) SetWriteDeadline(t time.Time) error { c.write = t; return nil }
-func (c *limited) Write(b []byte) (int, error) {
-	c.had = !c.write.IsZero()
-	return c.ResponseRecorder.Write(b)
-}
-
 type failing struct {
 	*httptest.ResponseRecorder
 	err error

@@ -2,9 +2,11 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"ponder"
 )
@@ -16,7 +18,10 @@ type Watcher struct {
 	thread ponder.ThreadID
 	seen   ponder.Seq
 	piece  int
+	hears  bool // pieces
 	lost   int
+	group  *group
+	few    [8]Frame     // room for what Next returns
 	done   atomic.Int64 // what was seen when Next was called last
 }
 
@@ -28,9 +33,12 @@ func (w *Watcher) Seen() ponder.Seq { return w.seen }
 func (w *Watcher) Lost() int { return w.lost }
 
 // Next waits for what comes behind the cursor, and returns it: events in their order
-// without a gap, or pieces of what is written at the moment. It returns the error of
-// ctx, or of the store.
-func (w *Watcher) Next(ctx context.Context) ([]Frame, error) {
+// without a gap, or pieces of what is written at the moment. They are there until it is
+// called again, and must not be changed. It returns the error of ctx, or of the store.
+func (w *Watcher) Next(ctx context.Context) ([]Frame, error) { return w.next(ctx, nil) }
+
+// next is Next, and returns errQuiet when beat comes before anything else.
+func (w *Watcher) next(ctx context.Context, beat <-chan time.Time) ([]Frame, error) {
 	w.done.Store(int64(w.seen))
 	for {
 		frames, behind, changed, err := w.take()
@@ -40,17 +48,26 @@ func (w *Watcher) Next(ctx context.Context) ([]Frame, error) {
 		case err != nil:
 			return nil, err
 		case behind:
-			if frames, err = w.read(ctx); err != nil || len(frames) > 0 {
-				return frames, err
+			if frames, err = w.hub.page(ctx, w.feed, w.thread, w.seen); err != nil {
+				return nil, err
+			}
+			if len(frames) > 0 {
+				w.seen = frames[len(frames)-1].Seq
+				return frames, nil
 			}
 		}
 		select {
 		case <-changed:
+		case <-beat:
+			return nil, errQuiet
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
+
+// errQuiet says that nothing has come for a while.
+var errQuiet = errors.New("nothing has come")
 
 // take returns what the hub has for the watcher, or that the hub does not keep what
 // comes next; and what is closed when more comes.
@@ -59,37 +76,45 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if w.seen < f.from {
-		return nil, true, f.changed, f.err
+		return nil, true, w.group.changed, f.err
 	}
 	i, _ := slices.BinarySearchFunc(f.kept, w.seen+1, func(fr Frame, seq ponder.Seq) int { return int(fr.Seq - seq) })
-	if frames = slices.Clone(f.kept[i:]); len(frames) > 0 {
+	if frames = append(w.few[:0], f.kept[i:]...); len(frames) > 0 {
 		w.seen = frames[len(frames)-1].Seq
+	}
+	if !w.hears {
+		w.piece = f.piece
 	}
 	gap := max(0, f.piece-maxDeltas-w.piece)
 	w.lost += gap
 	for w.piece += gap; w.piece < f.piece; w.piece++ {
 		frames = append(frames, f.pieces[w.piece%maxDeltas])
 	}
-	return frames, false, f.changed, f.err
+	return frames, false, w.group.changed, f.err
 }
 
-// read returns the next events from the store.
-func (w *Watcher) read(ctx context.Context) (frames []Frame, err error) {
-	for ev, err := range w.hub.log.Events(ctx, w.thread, w.seen) {
-		if err != nil {
-			return nil, fmt.Errorf("watch %s: %w", w.thread, err)
-		}
-		frame, err := FrameOf(ev)
-		if err != nil {
-			return nil, err
-		}
-		frames = append(frames, frame)
-		w.seen = ev.Seq
-		if len(frames) == pageSize {
-			break
-		}
+// Thread returns what is known of the thread, as it was at the newest event that the hub has
+// read, or later. Many who ask at the same time ask the store once.
+func (w *Watcher) Thread(ctx context.Context) (ponder.Info, error) {
+	f := w.feed
+	f.mu.RLock()
+	head := f.head
+	f.mu.RUnlock()
+	select {
+	case f.asking <- struct{}{}:
+		defer func() { <-f.asking }()
+	case <-ctx.Done():
+		return ponder.Info{}, ctx.Err()
 	}
-	return frames, nil
+	if f.info.ID == w.thread && f.info.Head >= max(head, w.seen) {
+		return f.info, nil
+	}
+	info, err := w.hub.log.Thread(ctx, w.thread)
+	if err != nil {
+		return info, fmt.Errorf("watch %s: %w", w.thread, err)
+	}
+	f.info = info
+	return info, nil
 }
 
 // Close ends the watching.

@@ -1,0 +1,117 @@
+package stream
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A limited connection has limits of time. Each write of its reader takes a while.
+type limited struct {
+	*httptest.ResponseRecorder
+	takes time.Duration
+
+	mu          sync.Mutex
+	read, write time.Time
+	over        chan struct{} // closed when the limit of writing has passed
+}
+
+func connection(takes time.Duration) *limited {
+	return &limited{ResponseRecorder: httptest.NewRecorder(), takes: takes, read: time.Now(), write: time.Now(), over: make(chan struct{})}
+}
+
+func (c *limited) SetReadDeadline(t time.Time) error { c.read = t; return nil }
+
+func (c *limited) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.write = t; !t.IsZero() && t.Before(time.Now()) {
+		close(c.over)
+	}
+	return nil
+}
+
+func (c *limited) Write(b []byte) (int, error) {
+	select {
+	case <-time.After(c.takes):
+		return c.ResponseRecorder.Write(b)
+	case <-c.over:
+		return 0, os.ErrDeadlineExceeded
+	}
+}
+
+// A reader that takes nothing is given up after a while; one that is slow but goes on
+// taking is not, however long an event is.
+func TestPatience(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration // for a piece
+		gone  bool
+	}{
+		{"at once", 0, false},
+		{"slowly", patience - time.Second, false},
+		{"never", time.Hour, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := connection(tt.takes)
+				w, began, data := NewWriter(c), time.Now(), bytes.Repeat([]byte("x"), 5*pieceSize)
+				w.Event(1, "", data)
+				err := w.Flush()
+				if gone := err != nil; gone != tt.gone {
+					t.Fatalf("after %v: %v", time.Since(began), err)
+				}
+				if tt.gone && time.Since(began) != patience {
+					t.Errorf("it was waited for %v", time.Since(began))
+				}
+				if !tt.gone && !strings.Contains(c.Body.String(), string(data)) {
+					t.Error("not all has come")
+				}
+			})
+		})
+	}
+}
+
+// No limit of time stays on a connection: between two events there may be a long silence.
+func TestNoDeadlineStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connection(patience / 2)
+		w := NewWriter(c)
+		for range 3 {
+			w.Comment("keep-alive")
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * patience)
+		}
+		if !c.read.IsZero() || !c.write.IsZero() {
+			t.Errorf("reads until %v, writes until %v", c.read, c.write)
+		}
+	})
+}
+
+// A process that stood still gives its readers their time again.
+func TestLateWatchdog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		given := 0
+		d := &watchdog{giveUp: func() { given++ }}
+		d.begin()
+		d.due = d.due.Add(-patience - 2*lateness) // the timer comes late by so much
+		time.Sleep(patience)
+		synctest.Wait()
+		if given > 0 {
+			t.Error("it was the reader's fault")
+		}
+		time.Sleep(patience)
+		synctest.Wait()
+		if given != 1 {
+			t.Errorf("given up %d times", given)
+		}
+		d.end()
+	})
+}
