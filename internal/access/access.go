@@ -129,21 +129,34 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 
 // token returns the token that a request shows. It takes as long whichever it is.
 func (g *Guard) token(r *http.Request) (found Token, ok bool) {
-	list := r.Header.Values("Authorization")
-	if len(list) != 1 {
+	secret := shown(r)
+	if secret == "" {
 		return Token{}, false
 	}
-	kind, secret, _ := strings.Cut(list[0], " ")
-	if !strings.EqualFold(kind, "Bearer") || secret == "" {
-		return Token{}, false
-	}
-	hash := HashOf(strings.TrimSpace(secret))
+	hash := HashOf(secret)
 	for _, t := range g.cfg.Tokens {
 		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 {
 			found, ok = t, true
 		}
 	}
 	return found, ok
+}
+
+// shown returns the token that a request shows: as bearer or, as clients of Anthropic do,
+// as a key; empty if it shows none, or several.
+func shown(r *http.Request) string {
+	list, keys := r.Header.Values("Authorization"), r.Header.Values("X-Api-Key")
+	switch {
+	case len(list) == 1:
+		kind, secret, _ := strings.Cut(list[0], " ")
+		if !strings.EqualFold(kind, "Bearer") {
+			return ""
+		}
+		return strings.TrimSpace(secret)
+	case len(list) == 0 && len(keys) == 1:
+		return strings.TrimSpace(keys[0])
+	}
+	return ""
 }
 
 // hostIsOurs reports whether a request is for this server: by an address, which no name

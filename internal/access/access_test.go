@@ -81,6 +81,10 @@ func TestTokens(t *testing.T) {
 		{"a longer one", "", []string{"Authorization", "Bearer s3cret2"}, 401},
 		{"an empty one", "", []string{"Authorization", "Bearer "}, 401},
 		{"of another kind", "", []string{"Authorization", "Basic s3cret"}, 401},
+		{"as a key", "anna", []string{"X-Api-Key", "other"}, 200},
+		{"a wrong key", "", []string{"X-Api-Key", "othe"}, 401},
+		{"two keys", "", []string{"X-Api-Key", "other", "X-Api-Key", "s3cret"}, 401},
+		{"both, which is one", "local", []string{"Authorization", "Bearer s3cret", "X-Api-Key", "other"}, 200},
 		{"two", "", []string{"Authorization", "Bearer s3cret", "Authorization", "Bearer other"}, 401},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
