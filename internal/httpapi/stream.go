@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/stream"
+	"ponder/mode/session"
 )
 
 // An EventCursor says behind which event a stream begins. A client that comes again has
@@ -38,16 +39,19 @@ const (
 	closingEvent = "closing" // the server stops: come again
 )
 
-// heardKeys begin the keys of actions that write what a user is told, by the kinds of
-// threads. What models write elsewhere is for the programs that asked them.
-func heardKeys(kind ponder.Kind) string {
+// isHeard reports whether a piece with a key is of what a user is told, on a thread of a
+// kind. What models write elsewhere is for the programs that asked them; of sessions, only
+// what [session.Writings] has found in it may be shown, whose key is that of an attempt.
+func isHeard(kind ponder.Kind, key string) bool {
 	switch kind {
 	case ponder.KindConversation:
-		return turnKey
+		return strings.HasPrefix(key, turnKey)
 	case ponder.KindResearch:
-		return "write"
+		return strings.HasPrefix(key, "write")
+	case ponder.KindSession:
+		return session.IsShown(key) && strings.Contains(key, "#")
 	}
-	return ""
+	return false
 }
 
 // endless reports whether there may always be more on a thread.
@@ -82,7 +86,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, a
 		from = 0
 	}
 	look := a.Hub.Watch
-	if heardKeys(info.Kind) == "" {
+	if info.Kind == ponder.KindSubconscious {
 		look = a.Hub.WatchEvents
 	}
 	watch := look(info.ID, from)
@@ -126,7 +130,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 // show says how a frame is sent. See [stream.Writer.Send].
 func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
 	if f.Seq == 0 {
-		if keys := heardKeys(s.kind); f.Muse || keys == "" || !strings.HasPrefix(f.Key, keys) {
+		if f.Muse || !isHeard(s.kind, f.Key) {
 			return nil, "", false
 		}
 		return f.JSON, deltaEvent, false
