@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"ponder"
+	"ponder/internal/access"
 	"ponder/internal/httpapi"
 	"ponder/internal/minder"
 	"ponder/internal/place"
@@ -23,8 +26,10 @@ import (
 // Minds are the subconscious of the owners. That of the user sees what is configured,
 // those of others only their own threads and memories. They are safe for concurrent use.
 type minds struct {
-	s     *server
-	ticks *place.Placement // that calls on schedule
+	s      *server
+	placed place.Config                                          // of what calls on schedule
+	make   func(context.Context, string, *keptMind) error        // makes that of an owner of what it wants
+	thinks func(ctx context.Context, who string) (string, error) // says who would think in it now
 
 	mu   sync.Mutex
 	list map[string]*keptMind
@@ -36,8 +41,13 @@ type minds struct {
 // A keptMind is a subconscious, ready to tick.
 type keptMind struct {
 	*minder.Minder
-	mind *ponder.Mind
-	ends []func() error
+	mind   *ponder.Mind
+	thinks string // who thinks in it
+	ends   []func() error
+
+	users  int
+	looked time.Time // whether others would think in it now
+	old    bool      // they would
 }
 
 // A keptLog is what is known of the thread of a subconscious.
@@ -46,20 +56,76 @@ type keptLog struct {
 	made time.Time
 }
 
-// of returns the subconscious of an owner.
-func (m *minds) of(ctx context.Context, who string) (*keptMind, error) {
+func newMinds(s *server) *minds {
+	m := &minds{s: s, list: make(map[string]*keptMind), logs: make(map[string]*keptLog)}
+	m.make = m.furnish
+	m.thinks = func(ctx context.Context, who string) (string, error) {
+		cast, err := s.as(who).mindCastOf(ctx)
+		if err != nil {
+			return "", err
+		}
+		return cast.says(), nil
+	}
+	return m
+}
+
+// of lends the subconscious of an owner, until back. If others would think in it now, such
+// as a model that was not there when it was made, it is made anew when nobody uses it.
+func (m *minds) of(ctx context.Context, who string) (k *keptMind, back func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.list[who]; k != nil {
-		return k, nil
+	k = m.list[who]
+	if k != nil && k.users == 0 && m.isOld(ctx, who, k) {
+		delete(m.list, who)
+		if err := k.close(); err != nil {
+			slog.Warn("close the subconscious", "owner", who, "error", err)
+		}
+		k = nil
 	}
-	k := &keptMind{}
-	if err := m.furnish(context.WithoutCancel(ctx), who, k); err != nil {
-		k.close()
-		return nil, err
+	if k == nil {
+		k = &keptMind{looked: time.Now()}
+		if err := m.make(context.WithoutCancel(ctx), who, k); err != nil {
+			return nil, nil, errors.Join(err, k.close())
+		}
+		m.list[who] = k
 	}
-	m.list[who] = k
-	return k, nil
+	k.users++
+	return k, sync.OnceFunc(func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		k.users--
+	}), nil
+}
+
+// isOld reports whether others would think in a subconscious now than when it was made.
+// The caller holds m.mu.
+func (m *minds) isOld(ctx context.Context, who string, k *keptMind) bool {
+	if k.old || time.Since(k.looked) < mindLife {
+		return k.old
+	}
+	k.looked = time.Now()
+	now, err := m.thinks(ctx, who)
+	k.old = err == nil && now != k.thinks
+	return k.old
+}
+
+// untilOld waits until a subconscious is old, or ctx is done.
+func (m *minds) untilOld(ctx context.Context, who string, k *keptMind) {
+	tick := time.NewTicker(mindLife)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		m.mu.Lock()
+		old := m.isOld(ctx, who, k)
+		m.mu.Unlock()
+		if old {
+			return
+		}
+	}
 }
 
 // furnish makes a subconscious of what it wants.
@@ -69,7 +135,10 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	if err != nil {
 		return err
 	}
+	k.thinks = cast.says()
 	options := a.mindOptions(cast)
+	ticks := place.Memory(m.placed)
+	k.ends = append(k.ends, func() error { return closing(ticks.Close) })
 	keep := a.keeper(m.s.store)
 	k.ends = append(k.ends, func() error { keep.close(); return nil })
 	k.mind, err = m.s.mind.With(ponder.Config{
@@ -78,7 +147,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	if err != nil {
 		return err
 	}
-	c := minder.Config{Store: m.s.log, Place: mindPlace{m.s.place, m.ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
+	c := minder.Config{Store: m.s.log, Place: mindPlace{m.s.place, ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
 	if who == owner {
 		look, err := a.mindSensors(ctx, m.s.store)
 		if err != nil {
@@ -135,10 +204,11 @@ func (m *minds) work(ctx context.Context, info ponder.Info) error {
 	if info.ID != minder.Thread(info.Owner) {
 		return fmt.Errorf("%s is not taken: it is the subconscious of nobody here", info.ID)
 	}
-	k, err := m.of(ctx, info.Owner)
+	k, back, err := m.of(ctx, info.Owner)
 	if err != nil {
 		return fmt.Errorf("%s is not taken: %w", info.ID, err)
 	}
+	defer back()
 	return k.mind.Work(ctx, info.ID)
 }
 
@@ -146,18 +216,39 @@ func (m *minds) work(ctx context.Context, info ponder.Info) error {
 // subconscious.
 const retryMind = time.Minute
 
-// keep keeps the subconscious of the user going until ctx is done, unless another process
+// mindOwners returns whose subconscious is kept going: that of the user, and those of
+// tokens that may think.
+func mindOwners(guard access.Config) []string {
+	list := []string{owner}
+	for _, t := range guard.Tokens {
+		if slices.Contains(t.Scopes, access.Think) && !slices.Contains(list, t.Owner) {
+			list = append(list, t.Owner)
+		}
+	}
+	return list
+}
+
+// keepAll keeps the subconscious of owners going until ctx is done.
+func (m *minds) keepAll(ctx context.Context, owners []string) {
+	var all sync.WaitGroup
+	for _, who := range owners {
+		all.Go(func() { m.keep(ctx, who) })
+	}
+	all.Wait()
+}
+
+// keep keeps the subconscious of an owner going until ctx is done, unless another process
 // does.
-func (m *minds) keep(ctx context.Context) {
+func (m *minds) keep(ctx context.Context, who string) {
 	said := ""
 	for ctx.Err() == nil {
-		err := m.run(ctx)
+		err := m.run(ctx, who)
 		if err == nil || ctx.Err() != nil {
-			return
+			continue
 		}
 		if text := oneLine(err.Error()); text != said {
 			said = text
-			m.s.say("the subconscious does not tick here: %s", text)
+			m.s.say("the subconscious of %s does not tick here: %s", who, text)
 		}
 		select {
 		case <-time.After(retryMind):
@@ -166,17 +257,53 @@ func (m *minds) keep(ctx context.Context) {
 	}
 }
 
-func (m *minds) run(ctx context.Context) error {
-	unlock, err := m.s.onlyMind()
+// run keeps the subconscious of an owner going as long as the same models think in it. A
+// tick that is at work when they change is finished with the others.
+func (m *minds) run(ctx context.Context, who string) error {
+	unlock, err := m.only(who)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	k, err := m.of(ctx, owner)
+	k, back, err := m.of(ctx, who)
 	if err != nil {
 		return err
 	}
+	defer back()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer stop()
+		m.untilOld(ctx, who, k)
+	}()
 	return k.Run(ctx)
+}
+
+// only makes sure that no other process keeps the subconscious of an owner going, until
+// unlock.
+func (m *minds) only(who string) (unlock func(), err error) {
+	if who == owner {
+		return m.s.onlyMind()
+	}
+	file, err := m.s.mindLock()
+	if err != nil {
+		return nil, err
+	}
+	unlock, other, err := lockFile(strings.TrimSuffix(file, ".lock") + "-" + shortHash(who) + ".lock")
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("keep the subconscious: %w", err)
+	case unlock == nil:
+		return nil, fmt.Errorf("another process (%s) keeps it going already", other)
+	}
+	return unlock, nil
+}
+
+// closing closes something that may take a while.
+func closing(end func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return end(ctx)
 }
 
 // close closes all. None may be at work.
@@ -229,10 +356,11 @@ func (s *server) Mind(ctx context.Context, who string) (json.RawMessage, error) 
 
 // Tick implements [httpapi.Minder].
 func (s *server) Tick(ctx context.Context, who string) (json.RawMessage, error) {
-	k, err := s.minds.of(ctx, who)
+	k, back, err := s.minds.of(ctx, who)
 	if err != nil {
 		return nil, toCaller(err, false)
 	}
+	defer back()
 	var report minder.Report
 	thread := ponder.Info{Thread: ponder.Thread{ID: minder.Thread(who), Kind: ponder.KindSubconscious, Owner: who}}
 	err = s.goesOn(ctx, thread, func() error {
@@ -242,7 +370,7 @@ func (s *server) Tick(ctx context.Context, who string) (json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	js, err := json.Marshal(report)
+	js, err := json.Marshal(tickReport{report, troubleOf(k.Status())})
 	if err != nil {
 		return nil, fmt.Errorf("report a tick: %w", err)
 	}
