@@ -1,0 +1,442 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/subconscious"
+	"ponder/store/sqlite"
+)
+
+// Marks of what must not come out of a server. The last of them is the owner's own, who is
+// shown it, and in no log, metric or trace.
+const (
+	leakInner   = "INNERMARK"  // what models thought and did not say
+	leakAnna    = "ANNAMARK"   // what is another owner's
+	leakPrompt  = "PROMPTMARK" // what models are told
+	leakKey     = "sk-proj-KEYMARK0123456789abcdefghij"
+	leakToken   = "TOKENMARK0123456789"
+	leakHers    = "HERSMARK0123456789"
+	leakTraces  = "TRACESMARK0123456789"
+	leakContent = "CONTENTMARK"
+)
+
+// leakSecrets are in no answer at all, leakHidden in none to the user.
+var (
+	leakSecrets = []string{leakKey, leakToken, leakHers, leakTraces}
+	leakHidden  = append([]string{leakInner, leakAnna, leakPrompt}, leakSecrets...)
+)
+
+// A leaky is a real server that has everything there is to leak.
+type leaky struct {
+	t      *testing.T
+	base   string
+	log    *syncBuffer
+	traces *syncBuffer
+	sim    *llmtest.Sim
+	seen   int // answers with what is the owner's own
+}
+
+// A syncBuffer is what several write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// serveLeaky starts one. It ends with the test, or with stop.
+func serveLeaky(t *testing.T) (l *leaky, stop func()) {
+	t.Helper()
+	l = &leaky{t: t, log: &syncBuffer{}, traces: &syncBuffer{}, sim: llmtest.NewSim(llmtest.SimConfig{Seed: 1, Chunks: 3})}
+	models := httptest.NewServer(l.sim)
+	t.Cleanup(models.Close)
+	collector := httptest.NewServer(http.HandlerFunc(l.collect))
+	t.Cleanup(collector.Close)
+	dir := t.TempDir()
+	for name, value := range map[string]string{
+		"XDG_DATA_HOME": dir, "XDG_CONFIG_HOME": dir, "XDG_CACHE_HOME": dir, "XDG_STATE_HOME": dir, "XDG_RUNTIME_DIR": dir,
+		"OPENAI_BASE_URL": models.URL + "/v1", "OPENAI_API_KEY": leakKey, "OLLAMA_HOST": "http://127.0.0.1:1",
+		"PONDER_MODEL_FAST": "openai/fast", "PONDER_MODEL_SLOW": "openai/slow", "PONDER_MODEL_CHEAP": "openai/cheap",
+		"PONDER_TOKEN": leakToken, "ANNA_TOKEN": leakHers, "PONDER_CONFIG": "", "PONDER_DB": "",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=" + leakTraces,
+	} {
+		t.Setenv(name, value)
+	}
+	config := "[serve.tokens.anna]\ntoken_env = \"ANNA_TOKEN\"\nowner = \"anna\"\n[prompts]\nchat = \"Never repeat " + leakPrompt + ".\"\n"
+	if err := os.MkdirAll(filepath.Join(dir, "ponder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ponder", "config.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(dir, "leak.db")
+	leakFurnish(t, db)
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"serve", "--json", "--listen", "127.0.0.1:0", "--db", db, "--log-level", "debug"}, strings.NewReader(""), in, l.log)
+		in.Close()
+	}()
+	var at struct {
+		Address string `json:"address"`
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil || json.Unmarshal(line, &at) != nil {
+		t.Fatalf("it does not serve: %s %v %s", line, err, l.log)
+	}
+	l.base = at.Address
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	t.Cleanup(stop)
+	return l, stop
+}
+
+// collect takes in traces.
+func (l *leaky) collect(w http.ResponseWriter, r *http.Request) {
+	var body io.Reader = r.Body
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			l.t.Error(err)
+			return
+		}
+		body = z
+	}
+	if _, err := io.Copy(l.traces, body); err != nil {
+		l.t.Error(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte("{}"))
+}
+
+// leakThreads are the threads that are there from the beginning: four of each owner.
+func leakThreads() (list []ponder.Thread) {
+	for _, who := range []string{owner, "anna"} {
+		for _, kind := range []ponder.Kind{ponder.KindSession, ponder.KindConversation, ponder.KindResearch, ponder.KindSubconscious} {
+			id := ponder.ThreadID(fmt.Sprintf("thr_%s_%s", kind, who))
+			if kind == ponder.KindSubconscious {
+				id = subconscious.ThreadOf(who)
+			}
+			list = append(list, ponder.Thread{ID: id, Kind: kind, Owner: who, Title: leakOwn(who), Model: "openai/slow"})
+		}
+	}
+	return list
+}
+
+// leakOwn is in all that an owner may see.
+func leakOwn(who string) string {
+	if who == owner {
+		return leakContent
+	}
+	return leakAnna
+}
+
+// leakFurnish fills a database with threads of two owners, with internal events of all
+// sorts.
+func leakFurnish(t *testing.T, db string) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, thread := range leakThreads() {
+		if err := store.Create(t.Context(), thread, leakEvents(thread)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// leakEvents returns events of a thread whose run has ended.
+func leakEvents(thread ponder.Thread) (list []ponder.Event) {
+	const run ponder.RunID = "run_leak"
+	own := leakOwn(thread.Owner)
+	if thread.Kind == ponder.KindSession || thread.Kind == ponder.KindResearch {
+		list = append(list, ponder.Event{Run: run, Body: ponder.RunStarted{Mode: string(thread.Kind), Input: "What is " + own + "?"}})
+	}
+	asked := &llm.Request{System: leakPrompt, Messages: []llm.Message{llm.Say(llm.User, leakInner)}}
+	list = append(list,
+		ponder.Event{Run: run, Cause: "call#1", Body: ponder.CallStarted{Role: ponder.Slow, Model: "openai/slow", Request: asked}},
+		ponder.Event{Run: run, Cause: "call#1", Body: ponder.CallFinished{Message: llm.Say(llm.Assistant, leakInner), Model: "openai/slow", Spent: ponder.Cost{Calls: 1, Tokens: 10}}},
+	)
+	for i, b := range []ponder.Body{
+		ponder.InnerMonologue{Content: leakInner}, ponder.Thought{Content: leakInner, Kind: "think"}, ponder.Progress{Content: leakInner, Stage: "deep_think"},
+		ponder.Observation{Content: leakInner, Sensor: "mail"}, ponder.ToolResult{Name: "look", Result: leakInner}, ponder.Summary{Content: leakInner, From: 1, To: 2},
+		ponder.SystemNote{Content: leakInner}, ponder.Synthesis{Content: leakInner}, ponder.SubQuestion{Content: leakInner, ID: "q9"},
+		ponder.Evidence{Content: leakInner, ID: "e9"}, ponder.Finding{Content: leakInner}, ponder.AssistantMessage{Content: leakInner},
+	} {
+		list = append(list, ponder.Event{Run: run, Cause: fmt.Sprintf("hidden-%d/1.1", i), Internal: true, Body: b})
+	}
+	for i, b := range []ponder.Body{
+		ponder.Thought{Content: own, Kind: "insight"}, ponder.SubQuestion{Content: own, ID: "q1", Priority: 3}, ponder.Synthesis{Content: own}, ponder.AssistantMessage{Content: own},
+	} {
+		list = append(list, ponder.Event{Run: run, Cause: fmt.Sprintf("shown-%d/1.1", i), Body: b})
+	}
+	switch thread.Kind {
+	case ponder.KindSession, ponder.KindResearch:
+		list = append(list, ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed}})
+	case ponder.KindSubconscious:
+		if thread.Owner != owner { // what is on its mind is for its owner alone
+			list = append(list, ponder.Event{Internal: true, Body: stateWith(own)})
+		}
+	}
+	return list
+}
+
+// leakStream is how long a stream is read that does not end.
+const leakStream = 700 * time.Millisecond
+
+// ask makes a request as the user, and looks through all that comes of it. A path that
+// names another owner's thread must not be answered.
+func (l *leaky) ask(method, path, body, accept string) (status int, all string) {
+	l.t.Helper()
+	most := time.Minute
+	if accept != "application/json" && method == http.MethodGet {
+		most = leakStream
+	}
+	ctx, cancel := context.WithTimeout(l.t.Context(), most)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+leakToken)
+	req.Header.Set("Accept", accept)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.t.Errorf("%s %s: %v", method, path, err)
+		}
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body) // a stream ends when it is left
+	all = fmt.Sprint(string(text), resp.Header)
+	hidden := leakHidden
+	if strings.HasSuffix(path, "/backup") { // the whole database, for who may have it
+		hidden = leakSecrets
+	}
+	for _, mark := range hidden {
+		if i := strings.Index(all, mark); i >= 0 {
+			l.t.Errorf("%s %s (%s): %s comes out: %d ...%s", method, path, accept, mark, resp.StatusCode, all[max(0, i-200):i+len(mark)])
+		}
+	}
+	foreign := strings.Contains(path, "_anna") || strings.Contains(path, string(subconscious.ThreadOf("anna"))) && subconscious.ThreadOf("anna") != subconscious.ThreadOf(owner)
+	switch {
+	case foreign && resp.StatusCode < http.StatusBadRequest:
+		l.t.Errorf("%s %s: of another owner: %d", method, path, resp.StatusCode)
+	case resp.StatusCode == http.StatusInternalServerError:
+		l.t.Errorf("%s %s: %d %.300s", method, path, resp.StatusCode, text)
+	case strings.Contains(all, leakContent):
+		l.seen++
+	}
+	return resp.StatusCode, string(text)
+}
+
+// leakBodies are bodies of the operations that have one, by their ids.
+var leakBodies = map[string]string{
+	"create-completion": `{"messages":[{"role":"user","content":"What is CONTENTMARK?"}]}`,
+	"remember":          `{"text":"CONTENTMARK is remembered."}`,
+	"forget-entry":      `{"entry":"e1"}`,
+	"resolve":           `{"entry":"e1","text":"CONTENTMARK"}`,
+	"start-session":     `{"question":"What is CONTENTMARK?","max_calls":3}`,
+	"steer-session":     `{"order":"correct","content":"CONTENTMARK is salt."}`,
+	"fork-session":      `{"paused":true}`,
+	"open-conversation": `{"title":"CONTENTMARK"}`,
+	"post-message":      `{"content":"CONTENTMARK?"}`,
+}
+
+// operations returns the operations that a server describes, those that erase last.
+func (l *leaky) operations() (list []leakOperation) {
+	_, js := l.ask(http.MethodGet, "/openapi.json", "", "application/json")
+	var doc struct {
+		Paths map[string]map[string]leakOperation `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(js), &doc); err != nil {
+		l.t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			op.method, op.path = strings.ToUpper(method), path
+			list = append(list, op)
+		}
+	}
+	order := []string{http.MethodGet, http.MethodPost, http.MethodDelete}
+	slices.SortFunc(list, func(a, b leakOperation) int {
+		if d := slices.Index(order, a.method) - slices.Index(order, b.method); d != 0 {
+			return d
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	return list
+}
+
+// A leakOperation is an operation as it is described.
+type leakOperation struct {
+	ID         string `json:"operationId"`
+	Parameters []struct {
+		Name     string `json:"name"`
+		In       string `json:"in"`
+		Required bool   `json:"required"`
+	} `json:"parameters"`
+	Body *struct {
+		Required bool `json:"required"`
+	} `json:"requestBody"`
+	method, path string
+}
+
+// targets returns paths of an operation: for each thread, without parameters and with.
+func (op leakOperation) targets(ids []string) (list []string) {
+	least, formats := "", []string{""}
+	for _, p := range op.Parameters {
+		switch {
+		case p.In == "query" && p.Required:
+			least = "?" + p.Name + "=CONTENTMARK"
+		case p.Name == "format":
+			formats = []string{"", "?format=json", "?format=markdown", "?format=html", "?format=jsonl", "?format=none"}
+		case p.Name == "after":
+			formats = []string{"", "?after=999999"}
+		}
+	}
+	for _, id := range ids {
+		for _, f := range formats {
+			path := strings.ReplaceAll(op.path, "{id}", id) + least + f
+			if !slices.Contains(list, path) {
+				list = append(list, path)
+			}
+		}
+	}
+	return list
+}
+
+// Neither what is internal, nor what is another owner's, nor a secret comes out of any
+// route of a real server, whatever becomes of the request; and its log, its metrics and its
+// traces have none of what it is about.
+func TestServeLeaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of requests, which the race detector makes slow: the long run has them")
+	}
+	l, stop := serveLeaky(t)
+	ids := l.live()
+	for _, thread := range leakThreads() {
+		ids = append(ids, string(thread.ID))
+	}
+	for _, op := range l.operations() {
+		body := leakBodies[op.ID]
+		if op.Body != nil && op.Body.Required && body == "" {
+			t.Errorf("%s %s (%s) has no body here", op.method, op.path, op.ID)
+		}
+		if op.method == http.MethodPost && body == "" {
+			body = "{}"
+		}
+		for _, path := range op.targets(ids) {
+			for _, accept := range []string{"application/json", "text/event-stream"} {
+				l.ask(op.method, path, body, accept)
+			}
+		}
+	}
+	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/docs", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/symbol", "/none"} {
+		l.ask(http.MethodGet, path, "", "application/json")
+	}
+	l.ask(http.MethodPost, "/api/backup", "", "application/json")
+	l.refused()
+	if l.seen < 40 {
+		t.Errorf("only %d answers had anything in them", l.seen)
+	}
+	_, metrics := l.ask(http.MethodGet, "/metrics", "", "text/plain")
+	stop()
+	for name, text := range map[string]string{"the log": l.log.String(), "metrics": metrics, "traces": l.traces.String()} {
+		if len(text) < 1000 {
+			t.Errorf("%s: only %q", name, text)
+		}
+		for _, mark := range append([]string{leakContent}, leakHidden...) {
+			if i := strings.Index(text, mark); i >= 0 {
+				t.Errorf("%s: %s comes out: ...%s", name, mark, text[max(0, i-300):i+len(mark)])
+			}
+		}
+	}
+}
+
+// live has everything made through the server that can be, and returns the threads of it.
+func (l *leaky) live() (ids []string) {
+	take := func(field, method, path, body string) string {
+		status, text := l.ask(method, path, body, "application/json")
+		var out map[string]any
+		if err := json.Unmarshal([]byte(text), &out); status >= 300 || err != nil {
+			l.t.Fatalf("%s %s: %d %s", method, path, status, text)
+		}
+		id, _ := out[field].(string)
+		ids = append(ids, id)
+		return id
+	}
+	id := take("session_id", http.MethodPost, "/api/thinking/start", leakBodies["start-session"])
+	talk := take("thread_id", http.MethodPost, "/api/threads", leakBodies["open-conversation"])
+	l.ask(http.MethodPost, "/api/threads/"+talk+"/messages", `{"content":"CONTENTMARK?","deep":true}`, "text/event-stream")
+	l.ask(http.MethodPost, "/api/threads/"+talk+"/messages?wait=20s", leakBodies["post-message"], "application/json")
+	l.ask(http.MethodPost, "/api/completions", `{"messages":[{"role":"user","content":"What is CONTENTMARK, and why?"}],"isDeepThinkMode":true}`, "text/event-stream")
+	l.ask(http.MethodPost, "/api/memory", leakBodies["remember"], "application/json")
+	l.ask(http.MethodPost, "/api/mind/tick", "{}", "application/json")
+	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.base+"/api/memory", strings.NewReader(`{"text":"ANNAMARK of CONTENTMARK is hers."}`))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+leakHers)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusCreated {
+		l.t.Fatalf("%v %v", resp, err)
+	}
+	resp.Body.Close()
+	l.ask(http.MethodPost, "/api/thinking/"+id+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
+	return ids
+}
+
+// refused looks at what comes of calls that the provider refuses, in words that have the
+// key in them.
+func (l *leaky) refused() {
+	l.sim.Configure(llmtest.SimConfig{Seed: 1, Key: "another"})
+	_, text := l.ask(http.MethodPost, "/api/thinking/start", `{"question":"What is CONTENTMARK now?","max_calls":3}`, "application/json")
+	var out struct {
+		ID string `json:"session_id"`
+	}
+	_ = json.Unmarshal([]byte(text), &out) // refused or not
+	l.ask(http.MethodPost, "/api/completions", leakBodies["create-completion"], "text/event-stream")
+	if out.ID != "" {
+		l.ask(http.MethodPost, "/api/thinking/"+out.ID+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
+		for _, path := range []string{"", "/stream", "/export?format=jsonl", "/export"} {
+			l.ask(http.MethodGet, "/api/thinking/"+out.ID+path, "", "application/json")
+		}
+	}
+}
