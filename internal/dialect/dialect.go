@@ -23,6 +23,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"ponder"
@@ -77,16 +79,30 @@ type Work struct {
 	Begun   time.Time
 	Fresh   bool // a conversation begins with it
 
-	watch *stream.Watcher // that has listened from before it was begun
-	deaf  ponder.Seq
+	ear *ear // that has listened from before it was begun; nil: there is none
 }
 
-// Forget says that nobody listens to a work from here on; what has no Feed needs it.
-func (w Work) Forget() {
-	if w.watch != nil {
-		w.watch.Close()
+// An ear listens to a work, for whoever tells of it.
+type ear struct {
+	*stream.Watcher
+	once  sync.Once
+	taken atomic.Bool // by a Feed
+}
+
+func (d *Desk) listen(id ponder.ThreadID, after ponder.Seq) *ear {
+	return &ear{Watcher: d.Hub.Watch(id, after)}
+}
+
+// Close ends the listening. Doing so twice does no harm.
+func (e *ear) Close() {
+	if e != nil {
+		e.once.Do(e.Watcher.Close)
 	}
 }
+
+// Forget says that nobody listens to a work from here on; what has no Feed needs it. A
+// work of [Desk.Once] is forgotten with its request.
+func (w Work) Forget() { w.ear.Close() }
 
 // ID returns the name of a work: that of its thread, and the place of the message. It has
 // letters, digits and, of Chat, a dash.
@@ -235,17 +251,17 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	}
 	x.Cause = words(x)
 	id := a.newThread()
-	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Begun: time.Now(), Fresh: true, watch: d.Hub.Watch(id, 0)}
+	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Begun: time.Now(), Fresh: true}
+	x.Made = func() { w.ear = d.listen(id, 0) }
 	err := d.Service.Relay(ctx, a.Owner, id, x)
+	if err == nil {
+		return w, nil
+	}
+	w.Forget()
 	if errors.Is(err, ponder.ErrTaken) {
-		w.watch.Close()
 		return d.same(ctx, a, id, x.Cause)
 	}
-	if err != nil {
-		w.watch.Close()
-		return Work{}, err
-	}
-	return w, nil
+	return Work{}, err
 }
 
 // think begins a session or research on the last message.
@@ -300,18 +316,19 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
 		return Work{}, err
 	}
-	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Begun: time.Now(), Fresh: fresh, watch: d.Hub.Watch(info.ID, info.Head)}
+	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Begun: time.Now(), Fresh: fresh, ear: d.listen(info.ID, info.Head)}
 	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
 	}
 	ev, err := d.Service.Say(ctx, a.Owner, info.ID, key, m)
+	if err != nil {
+		w.Forget()
+	}
 	if errors.Is(err, ponder.ErrTaken) {
-		w.watch.Close()
 		return d.saidBefore(ctx, info, key, m)
 	}
 	if err != nil {
-		w.watch.Close()
 		return Work{}, err
 	}
 	w.After, w.Message = ev.Seq-1, ev.ID

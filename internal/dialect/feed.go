@@ -25,7 +25,7 @@ var ErrQuiet = errors.New("nothing has come")
 type Feed struct {
 	desk  *Desk
 	work  Work
-	watch *stream.Watcher
+	watch *ear
 	tell  teller
 	until time.Time // when nothing more is waited for
 	ended bool
@@ -47,14 +47,15 @@ func (w Work) teller(deaf ponder.Seq, titled bool) teller {
 // Feed returns what tells of a work, with a title of the conversation if that is wanted.
 // The caller closes it.
 func (d *Desk) Feed(w Work, titled bool) *Feed {
-	f := &Feed{desk: d, work: w, watch: w.watch}
-	if f.watch == nil { // it was not listened to from its beginning
-		f.watch = d.Hub.Watch(w.Thread, w.After)
+	f := &Feed{desk: d, work: w, watch: w.ear}
+	var deaf ponder.Seq
+	if f.watch == nil || f.watch.taken.Swap(true) { // it was not listened to from its beginning
+		f.watch, deaf = d.listen(w.Thread, w.After), w.After+1
 		if info, err := d.Store.Thread(context.WithoutCancel(d.Gone), w.Thread); err == nil {
-			w.deaf = max(info.Head, w.After+1)
+			deaf = max(info.Head, deaf)
 		}
 	}
-	f.tell = w.teller(w.deaf, titled)
+	f.tell = w.teller(deaf, titled)
 	return f
 }
 

@@ -58,7 +58,9 @@ func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(
 	}
 	w, answered = s.work, func() { d.retries.answered(s) }
 	if !first {
-		w.watch, w.deaf = nil, 0 // another one's
+		w.ear = nil // another one's
+	} else if w.ear != nil {
+		context.AfterFunc(r.Context(), w.Forget)
 	}
 	return w, answered, s.err
 }

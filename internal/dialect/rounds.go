@@ -19,6 +19,7 @@ type rounds struct {
 	settle int                   // the newest round that is in the log
 	begun  map[string]ponder.Seq // by key: where the newest attempt begins
 	held   []stream.Piece        // of calls that are not known to have begun
+	still  map[string]bool       // by key: the newest attempt has ended
 	deafTo ponder.Seq            // of calls that began up to here, not all was heard
 	seen   ponder.Seq            // the newest event
 	open   string                // the key of the call that writes
@@ -42,7 +43,7 @@ type musing struct {
 const maxHeld = 1000
 
 func newRounds(ask string, deaf ponder.Seq) *rounds {
-	return &rounds{ask: ask, deafTo: deaf, begun: make(map[string]ponder.Seq), mind: make(map[string]*musing)}
+	return &rounds{ask: ask, deafTo: deaf, begun: make(map[string]ponder.Seq), still: make(map[string]bool), mind: make(map[string]*musing)}
 }
 
 // number returns the number of a round from the key of its call.
@@ -65,6 +66,7 @@ func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 		r.prose.again(key)
 	}
 	r.begun[key], r.open = seq, key
+	delete(r.still, key)
 	held := r.held
 	r.held = nil
 	for _, p := range held {
@@ -75,6 +77,7 @@ func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 
 // finished takes in what a call has come to. A call that said nothing is closed.
 func (r *rounds) finished(key string, b ponder.CallFinished) (list []Part) {
+	r.still[key] = true
 	if b.Error != "" {
 		r.prose.again(key)
 		if b.RetryAt.IsZero() {
@@ -168,7 +171,7 @@ func (r *rounds) tell(key, text string, again bool) (list []Part) {
 // piece takes in what a model writes at the moment.
 func (r *rounds) piece(p stream.Piece) []Part {
 	n, ok := r.number(p.Key)
-	if !ok || n <= r.settle || p.Run.Parent() != "" {
+	if !ok || n <= r.settle || r.still[p.Key] || p.Run.Parent() != "" {
 		return nil
 	}
 	begun, known := r.begun[p.Key]

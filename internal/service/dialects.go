@@ -56,4 +56,5 @@ type Exchange struct {
 	NoMemory bool
 	Budget   ponder.Budget
 	Cause    string `json:"-"` // of the run_started: what tells the request from another one of the same id
+	Made     func() `json:"-"` // if set, it is called once the thread is there, and before it is worked on
 }

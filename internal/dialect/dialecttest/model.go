@@ -1,0 +1,176 @@
+package dialecttest
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"ponder/llm"
+	"ponder/llm/llmtest"
+)
+
+// A Model is a model that answers as a test says. Set its fields before it is asked.
+type Model struct {
+	ID string // full name; test/model if empty
+
+	// Answer says what is answered to the nth request, from 0. It is called by one
+	// goroutine at a time. If it is nil, or its answer is zero, what is answered is
+	// plausible: sessions and research go on with it.
+	Answer func(req *llm.Request, n int) Answer
+
+	mu    sync.Mutex
+	asked []*llm.Request
+}
+
+// An Answer is what a [Model] says, and how.
+type Answer struct {
+	Reasoning string // which comes first
+	Text      string
+	Calls     []llm.ToolCall
+	Finish    llm.Finish // if empty, as the calls need it
+	Usage     llm.Usage  // if zero, one that is counted from the words
+
+	Wait  time.Duration // before the first piece
+	Pause time.Duration // before each one after it
+	Piece int           // letters of a piece; 12 if zero
+	Cut   func(text string) []string
+
+	Err   error // it fails,
+	After int   // behind so many pieces, or before the end
+}
+
+// Plain is an answer that is but a text.
+func Plain(text string) Answer { return Answer{Text: text} }
+
+// Says returns a model that always says the same.
+func Says(text string) *Model {
+	return &Model{Answer: func(*llm.Request, int) Answer { return Plain(text) }}
+}
+
+// Asked returns what the model was asked so far.
+func (m *Model) Asked() []*llm.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.asked)
+}
+
+// Name implements [llm.Model].
+func (m *Model) Name() string { return cmp.Or(m.ID, "test/model") }
+
+// Generate implements [llm.Model].
+func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		a, err := m.answer(req)
+		if err != nil {
+			yield(llm.Delta{}, err)
+			return
+		}
+		a.play(ctx, m.Name(), req, yield)
+	}
+}
+
+// answer returns what is said to a request.
+func (m *Model) answer(req *llm.Request) (a Answer, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(m.asked)
+	m.asked = append(m.asked, req)
+	if m.Answer != nil {
+		a = m.Answer(req, n)
+	}
+	if a.Text != "" || a.Reasoning != "" || len(a.Calls) > 0 || a.Err != nil || a.Finish != "" {
+		return a, nil
+	}
+	msg, err := llmtest.Plausible(0)(req)
+	a.Text, a.Calls = msg.Text(), msg.Calls()
+	return a, err
+}
+
+// pieces returns what is yielded before the end.
+func (a Answer) pieces() (list []llm.Delta) {
+	cut := a.Cut
+	if cut == nil {
+		cut = func(text string) (list []string) {
+			for piece := range slices.Chunk([]rune(text), max(1, cmp.Or(a.Piece, 12))) {
+				list = append(list, string(piece))
+			}
+			return list
+		}
+	}
+	for _, text := range cut(a.Reasoning) {
+		list = append(list, llm.Delta{Reasoning: text})
+	}
+	for _, text := range cut(a.Text) {
+		list = append(list, llm.Delta{Text: text})
+	}
+	return list
+}
+
+// play yields an answer.
+func (a Answer) play(ctx context.Context, name string, req *llm.Request, yield func(llm.Delta, error) bool) {
+	wait := a.Wait
+	for i, d := range a.pieces() {
+		if a.Err != nil && a.After > 0 && i == a.After {
+			break
+		}
+		if !rest(ctx, wait) {
+			yield(llm.Delta{}, ctx.Err())
+			return
+		}
+		if wait = a.Pause; !yield(d, nil) {
+			return
+		}
+	}
+	if !rest(ctx, wait) {
+		a.Err = ctx.Err()
+	}
+	if a.Err != nil {
+		yield(llm.Delta{}, a.Err)
+		return
+	}
+	yield(llm.Delta{Done: a.response(name, req)}, nil)
+}
+
+// rest waits; false if ctx is done before.
+func rest(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// response returns the whole answer.
+func (a Answer) response(name string, req *llm.Request) *llm.Response {
+	msg := llm.Message{Role: llm.Assistant}
+	if a.Reasoning != "" {
+		msg.Parts = append(msg.Parts, llm.Part{Reasoning: a.Reasoning})
+	}
+	if a.Text != "" {
+		msg.Parts = append(msg.Parts, llm.Part{Text: a.Text})
+	}
+	for _, c := range a.Calls {
+		msg.Parts = append(msg.Parts, llm.Part{Call: &c})
+	}
+	finish := llm.FinishStop
+	if len(a.Calls) > 0 {
+		finish = llm.FinishTools
+	}
+	use := a.Usage
+	if use.Total() == 0 {
+		const letters = 4 // of a token
+		use.Output, use.Reasoning = (len(a.Reasoning)+len(a.Text))/letters+1, len(a.Reasoning)/letters
+		use.Input = len(req.System)/letters + 1
+		for _, m := range req.Messages {
+			use.Input += len(m.Text()) / letters
+		}
+	}
+	return &llm.Response{Message: msg, Finish: cmp.Or(a.Finish, finish), Model: name, Usage: use}
+}

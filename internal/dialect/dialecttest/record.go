@@ -1,0 +1,157 @@
+package dialecttest
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+// Request returns a request with the token [Mine], and JSON if it has a body.
+func Request(ctx context.Context, method, path, body string) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+Mine)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// Do returns the whole answer to a request.
+func (r *Rig) Do(req *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r.Handler.ServeHTTP(w, req)
+	return w
+}
+
+// Post sends a body.
+func (r *Rig) Post(path, body string) *httptest.ResponseRecorder {
+	return r.Do(Request(context.Background(), http.MethodPost, path, body))
+}
+
+// Get asks for something.
+func (r *Rig) Get(path string) *httptest.ResponseRecorder {
+	return r.Do(Request(context.Background(), http.MethodGet, path, ""))
+}
+
+// An Event is one of a stream of server-sent events.
+type Event struct {
+	ID, Name, Data string
+}
+
+// A Stream is what a client was streamed.
+type Stream struct {
+	Code   int
+	Header http.Header
+	Body   string
+}
+
+// Events returns the events of a stream, without comments.
+func (s Stream) Events() []Event { return Events(s.Body) }
+
+// Lines returns the lines of a stream of JSON, without those that are empty.
+func (s Stream) Lines() (list []string) {
+	for line := range strings.SplitSeq(s.Body, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// Events returns the whole events of a stream, without comments.
+func Events(body string) (list []Event) {
+	for {
+		block, rest, ok := strings.Cut(body, "\n\n")
+		if !ok {
+			return list
+		}
+		body = rest
+		var e Event
+		some := false
+		for line := range strings.SplitSeq(block, "\n") {
+			name, value, _ := strings.Cut(line, ":")
+			value = strings.TrimPrefix(value, " ")
+			switch name {
+			case "id":
+				e.ID, some = value, true
+			case "event":
+				e.Name, some = value, true
+			case "data":
+				if e.Data != "" {
+					e.Data += "\n"
+				}
+				e.Data, some = e.Data+value, true
+			}
+		}
+		if some {
+			list = append(list, e)
+		}
+	}
+}
+
+// Stream returns what is answered to a request up to its end, or until the client has so
+// many events, or lines of JSON, and goes away. Zero is all.
+func (r *Rig) Stream(req *http.Request, most int) Stream {
+	ctx, leave := context.WithCancel(req.Context())
+	defer leave()
+	w := &reader{header: make(http.Header), most: most, leave: leave}
+	r.Handler.ServeHTTP(w, req.WithContext(ctx))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Stream{Code: w.code, Header: w.header, Body: w.body.String()}
+}
+
+// A reader takes in a stream, and goes away behind so many of its events.
+type reader struct {
+	header http.Header
+	most   int
+	leave  context.CancelFunc
+
+	mu   sync.Mutex
+	code int
+	body bytes.Buffer
+	gone bool
+}
+
+// Header implements [http.ResponseWriter].
+func (r *reader) Header() http.Header { return r.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (r *reader) WriteHeader(code int) {
+	if r.code == 0 {
+		r.code = code
+	}
+}
+
+// Flush implements [http.Flusher].
+func (*reader) Flush() {}
+
+// Write implements [http.ResponseWriter].
+func (r *reader) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.WriteHeader(http.StatusOK)
+	if r.gone {
+		return 0, context.Canceled
+	}
+	for i := range b {
+		r.body.WriteByte(b[i])
+		if b[i] == '\n' && r.most > 0 && r.has() >= r.most {
+			r.gone = true
+			r.leave()
+			return i + 1, context.Canceled
+		}
+	}
+	return len(b), nil
+}
+
+// has returns how many events, or lines, there are.
+func (r *reader) has() int {
+	if strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
+		return len(Events(r.body.String()))
+	}
+	return strings.Count(r.body.String(), "\n")
+}

@@ -1,0 +1,237 @@
+// Package dialecttest is a rig for tests of the languages of clients: a desk over a store
+// in memory, an engine that really thinks, with a model that answers as a test says, and
+// handlers behind the guard, as `ponder serve` has them.
+//
+// In a testing/synctest bubble, thinking takes no time; there, use [Rig.Do] and
+// [Rig.Stream]. Outside of one, [Rig.Server] is for real clients.
+package dialecttest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/access"
+	"ponder/internal/dialect"
+	"ponder/internal/place"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/mode/relay"
+	"ponder/mode/research"
+	"ponder/mode/session"
+	"ponder/mode/title"
+	"ponder/store/memory"
+)
+
+// The tokens that a rig knows.
+const (
+	Mine = "mine" // of the owner local, for all
+	Hers = "hers" // of the owner anna, for all
+	Look = "look" // of the owner local, to read only
+)
+
+// Owner is whose [Mine] is.
+const Owner = "local"
+
+// An Options says what a rig is made of. The zero value has a plausible model and no
+// tools.
+type Options struct {
+	Model   *Model
+	Others  []llm.Model       // that may be named beside it
+	Tools   []ponder.Tool     // of ours: [Lookups] are some
+	Aliases map[string]string // names of models that stand for others
+	Retry   llm.Policy        // of the engine
+
+	// Routes returns the handlers of a language, by pattern.
+	Routes func(*dialect.Desk) map[string]http.Handler
+	// Refuse, if set, answers for the guard, as in httpapi.Config: it reports whether it did.
+	Refuse func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool
+}
+
+// A Rig is all that a language needs, at work.
+type Rig struct {
+	*Service
+	Desk    *dialect.Desk
+	Handler http.Handler // of the routes, behind the guard
+	Stop    func()       // tells streams that the server stops
+
+	t *testing.T
+}
+
+// New returns a rig, which ends with the test.
+func New(t *testing.T, o Options) *Rig {
+	t.Helper()
+	if o.Model == nil {
+		o.Model = &Model{}
+	}
+	store := memory.New()
+	hub := stream.New(store)
+	s := newService(store, o)
+	mind, relays := newMinds(t, store, hub, o)
+	work := func(ctx context.Context, id ponder.ThreadID) error {
+		if info, err := store.Thread(ctx, id); err == nil && info.Kind == ponder.KindExchange {
+			return relays.Work(ctx, id)
+		}
+		return mind.Work(ctx, id)
+	}
+	s.place = place.Memory(place.Config{Store: store, Work: work, Logger: slog.New(slog.DiscardHandler)})
+	gone, stop := context.WithCancel(context.Background())
+	r := &Rig{Service: s, Stop: stop, t: t}
+	r.Desk = &dialect.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	mux := http.NewServeMux()
+	if o.Routes != nil {
+		for pattern, h := range o.Routes(r.Desk) {
+			mux.Handle(pattern, h)
+		}
+	}
+	r.Handler = guarded(mux, o)
+	t.Cleanup(func() {
+		stop()
+		if err := s.place.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := mind.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// newMinds returns an engine, with the modes that answer, and one for exchanges.
+func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *ponder.Mind) {
+	t.Helper()
+	specs := make([]llm.Tool, 0, len(o.Tools))
+	for _, tool := range o.Tools {
+		specs = append(specs, tool.Tool)
+	}
+	chain := []ponder.Model{{Model: o.Model, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}}}
+	c := ponder.Config{
+		Store: store, Tools: o.Tools, OnDelta: hub.Delta, Retry: o.Retry, Logger: slog.New(slog.DiscardHandler),
+		Models: map[ponder.Role][]ponder.Model{ponder.Fast: chain, ponder.Slow: chain, ponder.Cheap: chain, ponder.Frontier: chain},
+		Modes:  []ponder.Mode{chat.New(chat.Options{Tools: specs}), session.New(), research.New(), title.New()},
+	}
+	mind, err := ponder.New(c)
+	if err == nil {
+		err = mind.Open(context.Background())
+	}
+	if err == nil {
+		c.Modes = []ponder.Mode{relay.New(relay.Config{Tools: specs})} // no more: they need no title
+		relays, err = mind.With(c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mind, relays
+}
+
+// guarded lets in who may ask, as internal/httpapi does.
+func guarded(next http.Handler, o Options) http.Handler {
+	guard := access.New(access.Config{Tokens: []access.Token{
+		{Name: "local", Owner: Owner, Scopes: access.Scopes(), Hash: access.HashOf(Mine)},
+		{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf(Hers)},
+		{Name: "eye", Owner: Owner, Scopes: []access.Scope{access.Read}, Hash: access.HashOf(Look)},
+	}})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, refused := guard.Check(r)
+		if refused == nil {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), caller)))
+			return
+		}
+		if refused.Retry > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(refused.Retry/time.Second)+1))
+		}
+		if o.Refuse == nil || !o.Refuse(w, r, refused) {
+			http.Error(w, refused.Detail, refused.Status)
+		}
+	})
+}
+
+const maxBody = 8 << 20 // as of internal/httpapi
+
+// Server returns a server of the rig on an address of this machine. It is not for a
+// synctest bubble.
+func (r *Rig) Server() *httptest.Server {
+	s := httptest.NewServer(r.Handler)
+	r.t.Cleanup(func() {
+		r.Stop()
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// Hear returns all that comes of a work, heard by a feed of its own.
+func (r *Rig) Hear(w dialect.Work, titled bool) (list []dialect.Part) {
+	r.t.Helper()
+	f := r.Desk.Feed(w, titled)
+	defer f.Close()
+	return r.Rest(f)
+}
+
+// Rest returns what a feed still tells.
+func (r *Rig) Rest(f *dialect.Feed) (list []dialect.Part) {
+	r.t.Helper()
+	for {
+		more, err := f.Next(context.Background())
+		switch {
+		case err == dialect.ErrQuiet: //nolint:errorlint // as it is returned
+			continue
+		case err != nil:
+			r.t.Fatalf("a feed ended behind %d parts: %v", len(list), err)
+		}
+		if list = append(list, more...); list[len(list)-1].Kind == dialect.Ended {
+			return list
+		}
+	}
+}
+
+// Start begins what is asked for, of [Owner] if it does not say whose it is.
+func (r *Rig) Start(a dialect.Ask) dialect.Work {
+	r.t.Helper()
+	if a.Owner == "" {
+		a.Owner = Owner
+	}
+	w, err := r.Desk.Begin(context.Background(), a)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return w
+}
+
+// Events returns the log of a thread.
+func (r *Rig) Events(id ponder.ThreadID) (list []ponder.Event) {
+	r.t.Helper()
+	for ev, err := range r.Store.Events(context.Background(), id, 0) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		list = append(list, ev)
+	}
+	return list
+}
+
+// Threads returns the threads of an owner, by their ids.
+func (r *Rig) Threads(owner string) []ponder.Info {
+	r.t.Helper()
+	list, err := r.Store.List(context.Background(), ponder.Filter{Owner: owner})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	slices.SortFunc(list, func(a, b ponder.Info) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Tool returns a description of a tool, as clients send it.
+func Tool(name string) llm.Tool {
+	return llm.Tool{Name: name, Doc: name, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
+}
