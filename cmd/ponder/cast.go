@@ -22,12 +22,11 @@ import (
 // the thread and the process, and sends a JSON object a line: {"key", "piece"}, first
 // what the call that goes on has written so far.
 type caster struct {
-	listener sockets.Listener
-
-	mu   sync.Mutex
-	now  casting // what the call that goes on has written
-	subs map[chan casting]bool
-	over bool
+	mu       sync.Mutex
+	listener sockets.Listener // nil until others may hear
+	now      casting          // what the call that goes on has written
+	subs     map[chan casting]bool
+	over     bool
 }
 
 // A casting is a piece of what a call writes.
@@ -53,6 +52,18 @@ func (a *app) liveDir() (string, error) {
 // cast begins to tell what is written on a thread. Where that cannot be, it returns
 // nil, which tells nothing.
 func (a *app) cast(ctx context.Context, id ponder.ThreadID) *caster {
+	l := a.castOn(ctx, id)
+	if l == nil {
+		return nil
+	}
+	c := &caster{subs: make(map[chan casting]bool)}
+	c.begin(l)
+	return c
+}
+
+// castOn listens for those who want to hear what is written on a thread. Where that
+// cannot be, it returns nil.
+func (a *app) castOn(ctx context.Context, id ponder.ThreadID) sockets.Listener {
 	dir, err := a.liveDir()
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return nil
@@ -65,9 +76,19 @@ func (a *app) cast(ctx context.Context, id ponder.ThreadID) *caster {
 	if err != nil {
 		return nil
 	}
-	c := &caster{listener: l, subs: make(map[chan casting]bool)}
-	go c.serve()
-	return c
+	return l
+}
+
+// begin lets others hear from now on, unless it is over.
+func (c *caster) begin(l sockets.Listener) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		l.Close()
+		return
+	}
+	c.listener = l
+	go c.serve(l)
 }
 
 // add takes in what a model writes. It does not wait.
@@ -92,9 +113,9 @@ func (c *caster) add(d ponder.Delta) {
 }
 
 // serve lets others hear.
-func (c *caster) serve() {
+func (c *caster) serve(l sockets.Listener) {
 	for {
-		conn, err := c.listener.Accept()
+		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
@@ -131,10 +152,12 @@ func (c *caster) close() {
 	if c == nil {
 		return
 	}
-	c.listener.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
+	if c.listener != nil {
+		c.listener.Close()
+	}
 	for sub := range c.subs {
 		close(sub)
 		delete(c.subs, sub)

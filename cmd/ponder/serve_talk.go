@@ -61,12 +61,7 @@ func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key 
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	if m.Model != "" {
-		if err := s.change(ctx, a, info, m.Model); err != nil {
-			return ponder.Event{}, toCaller(err, true)
-		}
-	}
-	if err := s.books.wish(ctx, id, func(w *wishing) { w.NoWeb = m.NoWeb }); err != nil {
+	if err := s.wishOf(ctx, a, info, key, m); err != nil {
 		return ponder.Event{}, err
 	}
 	var said ponder.Event
@@ -77,6 +72,39 @@ func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key 
 		return s.place.Start(ctx, id)
 	})
 	return said, err
+}
+
+// wishOf notes what a message asks for beside an answer, unless it was said before.
+func (s *server) wishOf(ctx context.Context, a *app, info ponder.Info, key string, m httpapi.Message) error {
+	before, err := s.books.wishes(ctx, info.ID)
+	if err != nil || m.Model == "" && m.NoWeb == before.NoWeb {
+		return err
+	}
+	if err := s.unsaid(ctx, info.ID, key); err != nil {
+		return err
+	}
+	if m.Model != "" {
+		if err := s.change(ctx, a, info, m.Model); err != nil {
+			return toCaller(err, true)
+		}
+	}
+	return s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb = m.NoWeb })
+}
+
+// unsaid returns [ponder.ErrTaken] if a message of a key is on a thread already.
+func (s *server) unsaid(ctx context.Context, id ponder.ThreadID, key string) error {
+	if key == "" {
+		return nil
+	}
+	for ev, err := range s.store.Events(ctx, id, 0) {
+		if err != nil {
+			return err
+		}
+		if ev.IsInput() && ev.Cause == key {
+			return ponder.ErrTaken
+		}
+	}
+	return nil
 }
 
 func sayWhy(err error) string {

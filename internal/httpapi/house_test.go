@@ -32,6 +32,7 @@ type house struct {
 	mind  *ponder.Mind
 	place *placement.Placement
 	close func() // tells streams that the server stops
+	deny  error  // of Say
 	Service
 }
 
@@ -134,6 +135,9 @@ func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c Co
 }
 
 func (h *house) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m Message) (ponder.Event, error) {
+	if h.deny != nil {
+		return ponder.Event{}, h.deny
+	}
 	list, err := h.store.Append(ctx, id, 0, ponder.Event{Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err

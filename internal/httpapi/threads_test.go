@@ -78,6 +78,28 @@ func TestMessages(t *testing.T) {
 	})
 }
 
+// A message that was said is answered as it was, whatever is refused by now.
+func TestMessageAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, says("It is salt."))
+		path := "/api/threads/" + h.open("Of the sea") + "/messages"
+		var first, again postedDoc
+		if code := h.post("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &first); code != http.StatusOK {
+			t.Errorf("%d %+v", code, first)
+		}
+		h.deny = &Error{Status: http.StatusPaymentRequired, Detail: "that is enough for today"}
+		if code := h.post("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &again); code != http.StatusOK || again != first {
+			t.Errorf("%d %+v, want %+v", code, again, first)
+		}
+		if code := h.post("k", path, `{"content":"And why?"}`, nil); code != 422 {
+			t.Errorf("other words: %d", code)
+		}
+		if code := h.post("l", path, `{"content":"And why?"}`, nil); code != http.StatusPaymentRequired {
+			t.Errorf("another message: %d", code)
+		}
+	})
+}
+
 // A turn that fails is said to.
 func TestTurnFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

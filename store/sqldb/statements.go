@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"sync"
@@ -27,6 +28,23 @@ func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args .
 		return db.QueryContext(ctx, query, args...)
 	}
 	return stmt.QueryContext(ctx, args...)
+}
+
+// First reads the first row that a query finds. It returns [sql.ErrNoRows] if there is
+// none.
+func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query string, args ...any) error {
+	rows, err := s.Query(ctx, db, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), sql.ErrNoRows)
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return err
+	}
+	return rows.Close()
 }
 
 // stmt returns the prepared query, or nil if it is not to be kept.

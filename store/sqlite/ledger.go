@@ -20,7 +20,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 	h := hash(startKey(run, cause))
 	var line int
 	var asked []byte
-	err := s.first(ctx, []any{&line, &asked}, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
+	err := s.known.First(ctx, s.read, []any{&line, &asked}, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
 		WHERE t.id = ? AND k.turn = ? AND k.hash = ?`, chunkLines-1, lineBits, string(id), turn(cause), h[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -117,7 +117,7 @@ func dayOf(quarters string) (string, error) {
 
 // LoadCheckpoint implements [ponder.Checkpoints].
 func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string) (seq ponder.Seq, state []byte, err error) {
-	err = s.first(ctx, []any{&seq, &state}, `SELECT f.seq, f.state FROM ponder_thread t JOIN ponder_fold f USING (num)
+	err = s.known.First(ctx, s.read, []any{&seq, &state}, `SELECT f.seq, f.state FROM ponder_thread t JOIN ponder_fold f USING (num)
 		WHERE t.id = ? AND f.fold = ? AND f.version = ?`, string(id), fold, version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil, nil

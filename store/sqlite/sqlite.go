@@ -34,7 +34,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -138,23 +137,6 @@ func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
 	s.read = db
 	close(s.stopped)
 	return s, nil
-}
-
-// first reads the first row that a query finds. It returns [sql.ErrNoRows] if there is
-// none.
-func (s *Store) first(ctx context.Context, dest []any, query string, args ...any) error {
-	rows, err := s.known.Query(ctx, s.read, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return cmp.Or(rows.Err(), sql.ErrNoRows)
-	}
-	if err := rows.Scan(dest...); err != nil {
-		return err
-	}
-	return rows.Close()
 }
 
 // DB returns the connection that writes, for others who keep tables in the same

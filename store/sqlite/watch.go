@@ -18,6 +18,7 @@ type poll struct {
 
 	mu     sync.Mutex
 	told   int64         // pos up to which all has been hinted at
+	looked time.Time     // when told was last found to be about the newest
 	users  int           // calls of Watch that have not been stopped
 	stop   chan struct{} // closed to stop the goroutine; nil if none runs
 	closed bool
@@ -42,10 +43,23 @@ func (p *poll) begin() {
 	if p.users > 1 || p.closed {
 		return
 	}
-	var pos int64
-	if err := p.store.first(context.Background(), []any{&pos}, newestPos); err == nil {
-		p.told = max(p.told, pos)
+	if time.Since(p.looked) < freshFor {
+		p.start()
+		return
 	}
+	var pos int64
+	if err := p.store.known.First(context.Background(), p.store.read, []any{&pos}, newestPos); err == nil {
+		p.told, p.looked = max(p.told, pos), time.Now()
+	}
+	p.start()
+}
+
+// freshFor is how long a poll that has ended may be gone on with where it was: others
+// have not appended much since.
+const freshFor = 10 * time.Second
+
+// start starts the goroutine. The caller holds p.mu.
+func (p *poll) start() {
 	stop := make(chan struct{})
 	p.stop = stop
 	p.done.Go(func() { p.run(stop) })
@@ -143,8 +157,11 @@ func (p *poll) look(ctx context.Context, conn *sql.Conn, seen int64) (version in
 		p.store.hub.Hint(id, head)
 		newest = max(newest, pos)
 	}
+	if err := rows.Err(); err != nil {
+		return version, err
+	}
 	p.mu.Lock()
-	p.told = max(p.told, newest)
-	p.mu.Unlock()
-	return version, rows.Err()
+	defer p.mu.Unlock()
+	p.told, p.looked = max(p.told, newest), time.Now()
+	return version, nil
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"ponder"
+	"ponder/internal/httpapi"
+	"ponder/store/sqlite"
+)
+
+// A message that comes again changes nothing of what was asked for since.
+func TestMessageAgainWishesNothing(t *testing.T) {
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := &server{store: store}
+	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
+		t.Fatal(err)
+	}
+	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: owner}}
+	said := ponder.Event{Cause: "said", Body: ponder.UserMessage{Content: "What is the sea?"}}
+	if err := store.Create(ctx, info.Thread, said); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb = true }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key   string
+		model string
+		taken bool
+		noWeb bool
+	}{
+		{"said", "", true, true},
+		{"said", "other/model", true, true},
+		{"new", "", false, false},
+		{"", "", false, false},
+	} {
+		err := s.wishOf(ctx, nil, info, c.key, httpapi.Message{Model: c.model})
+		w, werr := s.books.wishes(context.WithoutCancel(ctx), info.ID)
+		if errors.Is(err, ponder.ErrTaken) != c.taken || err != nil && !c.taken || w != (wishing{NoWeb: c.noWeb}) || werr != nil {
+			t.Errorf("%+v: %v, and %+v is asked for (%v)", c, err, w, werr)
+		}
+	}
+}
