@@ -251,11 +251,12 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	}
 	x.Cause = words(x)
 	id := a.newThread()
-	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Begun: time.Now(), Fresh: true}
+	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Fresh: true}
 	x.Made = func() { w.ear = d.listen(id, 0) }
 	err := d.Service.Relay(ctx, a.Owner, id, x)
 	if err == nil {
-		return w, nil
+		w.Begun, err = d.made(ctx, id)
+		return w, err
 	}
 	w.Forget()
 	if errors.Is(err, ponder.ErrTaken) {
@@ -283,7 +284,14 @@ func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
-	return Work{Thread: id, Way: way, Model: a.Model.Model, Begun: time.Now(), Fresh: true}, nil
+	begun, err := d.made(ctx, id)
+	return Work{Thread: id, Way: way, Model: a.Model.Model, Begun: begun, Fresh: true}, err
+}
+
+// made returns when a thread was made, as all who come again are told.
+func (d *Desk) made(ctx context.Context, id ponder.ThreadID) (time.Time, error) {
+	info, err := d.Store.Thread(ctx, id)
+	return info.Created, err
 }
 
 // same returns the work of a key that was used before, if it was for the same words.
@@ -316,7 +324,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
 		return Work{}, err
 	}
-	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Begun: time.Now(), Fresh: fresh, ear: d.listen(info.ID, info.Head)}
+	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: fresh, ear: d.listen(info.ID, info.Head)}
 	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
@@ -331,7 +339,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
-	w.After, w.Message = ev.Seq-1, ev.ID
+	w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
 	if err := d.note(ctx, a, info.ID); err != nil {
 		d.log().Warn("the conversation will not be found by what was said", "thread", info.ID, "error", err)
 	}

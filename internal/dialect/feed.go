@@ -29,6 +29,7 @@ type Feed struct {
 	tell  teller
 	until time.Time // when nothing more is waited for
 	ended bool
+	at    time.Time // when the work was known to be through, by the log
 }
 
 // teller returns a new fold over a work. Deaf is as in [newTalkTeller].
@@ -96,6 +97,7 @@ func (f *Feed) end() []Part {
 	f.ended = true
 	list := f.tell.close()
 	e := f.tell.end()
+	e.At = f.at
 	return append(list, Part{Kind: Ended, End: &e})
 }
 
@@ -147,7 +149,11 @@ func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 	if err := json.Unmarshal(fr.JSON, &ev); err != nil {
 		return nil, fmt.Errorf("read event %d: %w", fr.Seq, err)
 	}
-	return f.tell.event(ev), nil
+	list := f.tell.event(ev)
+	if _, last := f.tell.over(); last && f.at.IsZero() {
+		f.at = ev.Time
+	}
+	return list, nil
 }
 
 // Result returns what has come of a work so far, and how it stands: an End that is last,
@@ -160,7 +166,9 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 		}
 		list = append(list, t.event(ev)...)
 		if over, last := t.over(); over || last {
-			return append(list, t.close()...), t.end(), nil
+			end = t.end()
+			end.At = ev.Time
+			return append(list, t.close()...), end, nil
 		}
 	}
 	end = t.end()
