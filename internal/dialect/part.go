@@ -90,6 +90,7 @@ type End struct {
 	Usage  llm.Usage     // of all calls
 	Model  string        // that answered
 	Text   string        // the whole answer
+	At     time.Time     // when, by the log
 }
 
 // Thinking returns what a part tells of how the answer is come to, as languages show it
