@@ -167,10 +167,11 @@ func (i Info) After(ev Event) Info {
 
 // A Filter says which threads to list. Zero fields do not matter.
 type Filter struct {
-	Kind   Kind
-	Status Status
-	Owner  string
-	Prefix string // of the ID
+	Kind    Kind
+	Without Kind // leaves out those of a kind
+	Status  Status
+	Owner   string
+	Prefix  string // of the ID
 
 	// Idle, if set, is when a thread that has something to do is given up: one that
 	// nobody holds and that has not grown since counts as [Paused], not as [Thinking],

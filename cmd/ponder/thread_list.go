@@ -23,16 +23,16 @@ func (a *app) threadListCommand() *cobra.Command {
 			return a.threadList(cmd.Context(), ponder.Kind(kind), limit)
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "only those of a kind: conversation, session, research or subconscious")
+	cmd.Flags().StringVar(&kind, "kind", "", "only those of a kind: conversation, session, research, subconscious, or exchange, which are not listed otherwise")
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most so many")
 	return cmd
 }
 
 func (a *app) threadList(ctx context.Context, kind ponder.Kind, limit int) error {
 	switch kind {
-	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious:
+	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious, ponder.KindExchange:
 	default:
-		return usagef("--kind: %q is none of conversation, session, research, subconscious", clip(string(kind), 20))
+		return usagef("--kind: %q is none of conversation, session, research, subconscious, exchange", clip(string(kind), 20))
 	}
 	if limit < 1 {
 		return usagef("--limit: must be 1 or more")
@@ -46,7 +46,11 @@ func (a *app) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 		return err
 	}
 	defer store.Close()
-	list, err := store.List(ctx, ponder.Filter{Kind: kind, Limit: limit})
+	filter := ponder.Filter{Kind: kind, Limit: limit}
+	if kind == "" {
+		filter.Without = ponder.KindExchange
+	}
+	list, err := store.List(ctx, filter)
 	if err != nil {
 		return fmt.Errorf("list threads: %w", err)
 	}

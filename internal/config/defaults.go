@@ -17,6 +17,7 @@ func defaults() map[string]string {
 		"deep_think.after":        "5",
 		"deep_think.per_hour":     "12",
 		"deep_think.limit":        "2m",
+		"serve.keep_exchanges":    "24h",
 
 		"research.maxRounds":              "5",
 		"research.maxItemsPerSource":      "10",

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 )
 
 // Serve says how Ponder is asked by programs. What is not set is as the constants below
@@ -21,12 +23,32 @@ type Serve struct {
 	Origins []string         `toml:"origins"` // of pages that may ask: "https://desk.example"
 	Mind    *bool            `toml:"mind"`    // whether the subconscious runs inside; it does not if nil
 	Tokens  map[string]Token `toml:"tokens"`  // by name
+
+	// Aliases are names of models that clients may use, and what they stand for: a name of
+	// Ponder's own, such as ponder/chat, or a model. One that ends in * is for all names
+	// that begin so.
+	Aliases map[string]string `toml:"aliases"`
+
+	// KeepExchanges is how long a single request of another program is kept once it is
+	// answered; [KeepExchanges] if nil, and no longer than it is needed if zero.
+	KeepExchanges *Keeping `toml:"keep_exchanges"`
+}
+
+// KeepFor returns how long exchanges are kept once they have ended.
+func (s Serve) KeepFor() time.Duration {
+	if s.KeepExchanges == nil {
+		return KeepExchanges
+	}
+	return time.Duration(*s.KeepExchanges)
 }
 
 // What holds where nothing is set.
 const (
 	ServeListen = "127.0.0.1:8744"
-	ServeToken  = "PONDER_TOKEN" // the variable with the token of the user, which may do everything
+
+	KeepExchanges = 24 * time.Hour
+
+	ServeToken = "PONDER_TOKEN" // the variable with the token of the user, which may do everything
 )
 
 // A Token lets a program in, as an owner. The token itself is in the environment, or only
@@ -92,6 +114,8 @@ func serveKeys() []Key {
 		{"serve.hosts", "names that the server is reached by, such as ponder.lan", hosts},
 		{"serve.origins", "pages that may ask the server, such as https://desk.example", origins},
 		{"serve.mind", "keep the subconscious going inside of ponder serve: true or false", boolean},
+		{"serve.aliases.*", "what a name of a model stands for that clients use: ponder/chat, ponder/research, ponder/session or provider/model", alias},
+		{"serve.keep_exchanges", "how long single requests of other programs are kept, like 24h; 0 keeps none", keeping},
 		{t + "token_env", "the variable that has the token", variable},
 		{t + "hash", "sha256: and the SHA-256 of the token in hex, instead of token_env", digest},
 		{t + "owner", "whose threads and memories it is for", ownerName},
@@ -124,6 +148,49 @@ func origins(v string) (string, error) {
 		list = append(list, quote(u.Scheme+"://"+u.Host))
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
+}
+
+// maxAlias is how long what an alias stands for may be.
+const maxAlias = 200
+
+// alias checks what an alias stands for. Whether there is such a model is found when it is
+// asked.
+func alias(v string) (string, error) {
+	v = strings.TrimSpace(v)
+	if provider, model, ok := strings.Cut(v, "/"); !ok || provider == "" || model == "" || len(v) > maxAlias || strings.ContainsFunc(v, unicode.IsSpace) {
+		return "", fmt.Errorf("%q is no model: write ponder/chat, ponder/research, ponder/session, or provider/model", clip(v, 40))
+	}
+	return quote(v), nil
+}
+
+// A Keeping is for how long something is kept: a length of time, or "0".
+type Keeping time.Duration
+
+// UnmarshalText reads what [ParseDuration] does, and 0.
+func (k *Keeping) UnmarshalText(text []byte) error {
+	if *k = 0; strings.TrimSpace(string(text)) == "0" {
+		return nil
+	}
+	d, err := ParseDuration(string(text))
+	*k = Keeping(d)
+	return err
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (k Keeping) MarshalText() ([]byte, error) {
+	if k == 0 {
+		return []byte("0"), nil
+	}
+	return Duration(k).MarshalText()
+}
+
+func keeping(v string) (string, error) {
+	var k Keeping
+	if err := k.UnmarshalText([]byte(v)); err != nil {
+		return "", fmt.Errorf("%w, or 0 to keep none", err)
+	}
+	text, err := k.MarshalText()
+	return quote(string(text)), err
 }
 
 func digest(v string) (string, error) {

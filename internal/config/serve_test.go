@@ -6,6 +6,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/BurntSushi/toml"
 )
 
 func TestServe(t *testing.T) {
@@ -33,6 +36,16 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// What is kept can be none, which is not the same as not being said.
+func TestKeepFor(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": KeepExchanges, "[serve]\nkeep_exchanges = \"0\"\n": 0, "[serve]\nkeep_exchanges = \"2h\"\n": 2 * time.Hour} {
+		var c struct{ Serve Serve }
+		if _, err := toml.Decode(text, &c); err != nil || c.Serve.KeepFor() != want {
+			t.Errorf("%q: %s, %v", text, c.Serve.KeepFor(), err)
+		}
+	}
+}
+
 func TestServeKeys(t *testing.T) {
 	for _, tt := range []struct{ name, value, want string }{
 		{"serve.listen", "127.0.0.1:1", `"127.0.0.1:1"`},
@@ -46,6 +59,14 @@ func TestServeKeys(t *testing.T) {
 		{"serve.tokens.anna.owner", "an na", ""},
 		{"serve.tokens.anna.hash", "hers", ""},
 		{"serve.tokens.anna.token_env", "not a name", ""},
+		{`serve.aliases."gpt-4.1"`, "ponder/chat", `"ponder/chat"`},
+		{`serve.aliases.claude-*`, "anthropic/claude-x", `"anthropic/claude-x"`},
+		{"serve.aliases.gpt", "gpt", ""},
+		{"serve.aliases.gpt", "a/ b", ""},
+		{"serve.keep_exchanges", "90m", `"1h30m"`},
+		{"serve.keep_exchanges", "0", `"0"`},
+		{"serve.keep_exchanges", "-1h", ""},
+		{"serve.keep_exchanges", "soon", ""},
 	} {
 		k, ok := find(tt.name)
 		if !ok {

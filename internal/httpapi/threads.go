@@ -59,7 +59,7 @@ func (a *api) threads() {
 
 type listThreads struct {
 	Page
-	Kind   ponder.Kind   `query:"kind" enum:"conversation,session,research,subconscious" doc:"only those of a kind"`
+	Kind   ponder.Kind   `query:"kind" enum:"conversation,session,research,subconscious,exchange" doc:"only those of a kind; exchanges, which are single requests of other programs, are listed if they are asked for"`
 	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
 }
 
@@ -74,7 +74,11 @@ type manyThreads struct {
 }
 
 func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, error) {
-	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: in.Kind, Status: in.Status})
+	filter := ponder.Filter{Kind: in.Kind, Status: in.Status}
+	if in.Kind == "" {
+		filter.Without = ponder.KindExchange
+	}
+	list, next, err := a.list(ctx, in.Page, filter)
 	if err != nil {
 		return nil, err
 	}

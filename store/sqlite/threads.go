@@ -135,6 +135,7 @@ func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 		}
 	}
 	where(f.Kind != "", "t.kind = ?", string(f.Kind))
+	where(f.Without != "", "t.kind <> ?", string(f.Without))
 	where(f.Status != "", "t.status = ?", string(f.Status))
 	where(f.Owner != "", "t.owner = ?", f.Owner)
 	where(f.Prefix != "", "t.id >= ? AND substr(t.id, 1, length(?)) = ?", f.Prefix, f.Prefix, f.Prefix)

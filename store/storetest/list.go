@@ -36,7 +36,7 @@ func checkPages(t *testing.T, s ponder.Store) {
 	}
 	for _, f := range []ponder.Filter{
 		{}, {Owner: "ann"}, {Owner: "ann", Kind: ponder.KindSession}, {Owner: "ann", Status: ponder.Thinking}, {Status: ponder.Created},
-		{Owner: "ann", Kind: ponder.KindSession, Status: ponder.Thinking}, {Prefix: "thr_1"}, {Owner: "carl"},
+		{Owner: "ann", Kind: ponder.KindSession, Status: ponder.Thinking}, {Prefix: "thr_1"}, {Owner: "carl"}, {Owner: "ann", Without: ponder.KindResearch},
 	} {
 		all := listed(t, s, f)
 		for most := 1; most <= 7; most += 2 {

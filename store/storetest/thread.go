@@ -118,6 +118,7 @@ func checkList(t *testing.T, s ponder.Store) {
 		{"limit", ponder.Filter{Limit: 2}, []ponder.ThreadID{"thr_01A", "thr_01AC"}},
 		{"large limit", ponder.Filter{Limit: 100}, []ponder.ThreadID{"thr_01A", "thr_01AC", "thr_01AB", "thr_02", "thr_01a%"}},
 		{"kind", ponder.Filter{Kind: ponder.KindSession}, []ponder.ThreadID{"thr_01AC", "thr_01AB", "thr_01a%"}},
+		{"without a kind", ponder.Filter{Without: ponder.KindSession}, []ponder.ThreadID{"thr_01A", "thr_02"}},
 		{"owner", ponder.Filter{Owner: "bob"}, []ponder.ThreadID{"thr_01AC", "thr_01a%"}},
 		{"status", ponder.Filter{Status: ponder.Thinking}, []ponder.ThreadID{"thr_01AB", "thr_01a%"}},
 		{"prefix", ponder.Filter{Prefix: "thr_01A"}, []ponder.ThreadID{"thr_01A", "thr_01AC", "thr_01AB"}},

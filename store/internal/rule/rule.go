@@ -116,7 +116,7 @@ func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 
 // Matches reports whether a filter lets a thread through, but for the limit.
 func Matches(f ponder.Filter, info ponder.Info) bool {
-	return (f.Kind == "" || f.Kind == info.Kind) &&
+	return (f.Kind == "" || f.Kind == info.Kind) && (f.Without == "" || f.Without != info.Kind) &&
 		(f.Status == "" || f.Status == statusFor(f, info)) &&
 		(f.Owner == "" || f.Owner == info.Owner) &&
 		(f.Before.IsZero() || f.Before.Compare(info.Position()) < 0) &&
