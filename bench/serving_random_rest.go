@@ -23,23 +23,32 @@ type holding struct {
 	took  time.Duration // until it held no more
 }
 
-// restTime is how long a server may take to let go of what it keeps for a while.
-const restTime = 3 * time.Minute
+const (
+	restTime  = 4 * time.Minute   // that a server may take to let go of what it keeps for a while
+	keptWhile = 100 * time.Second // that it keeps connections to models, and minds, that nobody uses
+)
 
 // atRest waits until a server holds no more than it did, or, if that is not known, until
-// that does not change any more.
+// that has not become less for a while. The least that it held is what it holds: who looks
+// has a connection, too.
 func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) {
-	began, same, last := time.Now(), 0, (*holding)(nil)
+	began, since, least := time.Now(), time.Now(), (*holding)(nil)
 	for {
 		h, err := s.holds(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if same++; last == nil || last.goroutines != h.goroutines || last.files != h.files {
-			same = 0
+		if least == nil || h.goroutines < least.goroutines || h.files < least.files {
+			since = time.Now()
 		}
-		last, h.took = h, time.Since(began)
-		enough := same >= 60
+		if least != nil {
+			h.files = min(h.files, least.files)
+			if h.goroutines > least.goroutines {
+				h.profile = least.profile
+			}
+		}
+		least, h.took = h, time.Since(began)
+		enough := time.Since(since) > keptWhile
 		if before != nil {
 			enough = h.goroutines <= before.goroutines && h.files <= before.files && h.rows[leasesHeld] == 0
 		}
@@ -62,9 +71,10 @@ func (s *served) holds(ctx context.Context) (h *holding, err error) {
 }
 
 // What is kept on purpose when a thread is removed: its fence and the place of its
-// removal, a row each; what it cost, a row an attempt; and how much tokens have begun, a
-// row a token and day.
-var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day"}
+// removal, a row each; what it cost, a row an attempt; how much tokens have begun, a row a
+// token and day, for a week; and, for a while, the keys of requests, so that one that comes
+// again is not begun twice.
+var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_once"}
 
 // compared says what is held that was not before.
 func (h *holding) compared(before *holding) []figure {
