@@ -96,13 +96,21 @@ func (s *served) plainly(ctx context.Context, path string) (string, error) {
 	return string(text), nil
 }
 
-// files returns how many files and connections the server has open.
-func (s *served) files() int {
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
+// files returns how many files and connections the server has open, but those of the pools
+// of its database, which open one when all are in use, up to a bound.
+func (s *served) files() (n int) {
+	dir := fmt.Sprintf("/proc/%d/fd", s.pid)
+	list, err := os.ReadDir(dir)
 	if err != nil {
 		return 0
 	}
-	return len(list)
+	for _, f := range list {
+		to, err := os.Readlink(filepath.Join(dir, f.Name()))
+		if err == nil && !strings.HasPrefix(to, s.database()) { // else it was closed meanwhile
+			n++
+		}
+	}
+	return n
 }
 
 // database is the file that the server keeps everything in.
