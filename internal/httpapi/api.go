@@ -41,6 +41,10 @@ type Config struct {
 	// asked for each session that is shown, so it should be kept for a while.
 	Calibration func(ctx context.Context, owner string) session.Calibration
 
+	// Requests, if set, keep the Idempotency-Keys of requests that append nothing; without
+	// it, they are known as long as the process lives.
+	Requests Requests
+
 	// Seen, if set, is told of each request that was answered: its route as a pattern, the
 	// status, and how long it took; zero for a stream.
 	Seen func(method, route string, status int, took time.Duration)

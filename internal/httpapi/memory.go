@@ -139,16 +139,23 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 			list[i].Created = *m.Created
 		}
 	}
-	said := words(in.Body)
-	if _, err := a.onces.do(ctx, onceID{owner, "POST /api/memory", in.Key}, said, func() (any, error) { return nil, nil }); err != nil {
-		return nil, err
+	var kept []Memory
+	remember := func() (err error) {
+		kept, err = a.Service.Remember(context.WithoutCancel(ctx), owner, list...)
+		return err
 	}
-	kept, err := a.Service.Remember(context.WithoutCancel(ctx), owner, list...)
+	_, err := a.once(ctx, onceID{owner, "POST /api/memory", in.Key}, words(in.Body), func() (string, error) { return wasRemembered, remember() })
+	if err == nil && kept == nil { // it was done before: no words are kept beside the memory itself, which says it again
+		err = remember()
+	}
 	if err != nil {
 		return nil, a.failed(err)
 	}
 	return rememberedOf(kept), nil
 }
+
+// wasRemembered is what is kept as the answer to a request to remember.
+const wasRemembered = `"remembered"`
 
 type memoryPage struct {
 	Page

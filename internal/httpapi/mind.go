@@ -74,15 +74,16 @@ type ticked struct {
 
 func (a *api) tick(ctx context.Context, in *OnceKey) (*ticked, error) {
 	owner := access.CallerOf(ctx).Owner
-	report, err := a.onces.do(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (any, error) {
-		return a.Service.Tick(ctx, owner)
+	report, err := a.once(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (string, error) {
+		js, err := a.Service.Tick(ctx, owner)
+		return string(js), err
 	})
 	if err != nil {
 		return nil, a.failed(err)
 	}
 	out := &ticked{}
 	out.Body.Success = true
-	out.Body.Report, _ = report.(json.RawMessage)
+	out.Body.Report = json.RawMessage(report)
 	return out, nil
 }
 

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/hex"
+)
+
+// Requests keep which requests were made with an Idempotency-Key that is in no event of a
+// thread, for a week at least. They are safe for concurrent use, by several processes.
+type Requests interface {
+	// Enter notes a request, and returns what is known of it if it was made before. The id
+	// stands for the owner, the route and the key, words for what is asked for.
+	Enter(ctx context.Context, id, words string) (before Request, known bool, err error)
+	// Answer notes what a request came to, as JSON.
+	Answer(ctx context.Context, id, answer string) error
+	// Leave forgets a request that came to nothing.
+	Leave(ctx context.Context, id string) error
+}
+
+// A Request is one that was made.
+type Request struct {
+	Words  string
+	Answer string // empty if it is not answered yet, or whoever was to answer was killed
+}
+
+// once does a request once, also where another process of the same database has done it,
+// and returns what that came to. What was begun and never answered is done again.
+func (a *api) once(ctx context.Context, id onceID, words string, what func() (string, error)) (string, error) {
+	answer, err := a.onces.do(ctx, id, words, func() (any, error) {
+		if id.key == "" || a.Requests == nil {
+			return what()
+		}
+		sum := digest(id.owner, id.route, id.key)
+		key := hex.EncodeToString(sum[:])
+		before, known, err := a.Requests.Enter(ctx, key, words)
+		switch {
+		case err != nil:
+			return nil, err
+		case known && before.Words != words:
+			return nil, otherWords()
+		case known && before.Answer != "":
+			return before.Answer, nil
+		}
+		answer, err := what()
+		ctx := context.WithoutCancel(ctx)
+		if err != nil {
+			if left := a.Requests.Leave(ctx, key); left != nil {
+				a.Logger.Warn("a request that failed stays noted", "error", left)
+			}
+			return nil, err
+		}
+		return answer, a.Requests.Answer(ctx, key, answer)
+	})
+	if err != nil {
+		return "", err
+	}
+	text, _ := answer.(string)
+	return text, nil
+}

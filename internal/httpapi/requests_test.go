@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ponder/internal/stream"
+	"ponder/store/memory"
+)
+
+// A notebook keeps requests beside the process.
+type notebook map[string]Request
+
+func (n notebook) Enter(_ context.Context, id, words string) (Request, bool, error) {
+	before, known := n[id]
+	if !known {
+		n[id] = Request{Words: words}
+	}
+	return before, known, nil
+}
+
+func (n notebook) Answer(_ context.Context, id, answer string) error {
+	n[id] = Request{n[id].Words, answer}
+	return nil
+}
+
+func (n notebook) Leave(_ context.Context, id string) error { delete(n, id); return nil }
+
+// A ticker counts its ticks, of which the first fails.
+type ticker struct {
+	library
+	ticks int
+}
+
+func (k *ticker) Tick(context.Context, string) (json.RawMessage, error) {
+	if k.ticks++; k.ticks == 1 {
+		return nil, errors.New("no sensor works")
+	}
+	return json.RawMessage(`{"tick":` + strconv.Itoa(k.ticks) + `}`), nil
+}
+
+// A request is done once, whichever process gets it, and whenever it comes again.
+func TestRequestsAfterRestart(t *testing.T) {
+	service, notes, store := &ticker{library: library{owners: make(map[string][]Memory)}}, notebook{}, memory.New()
+	for i, tt := range []struct {
+		token, key, path, body string
+		status                 int
+		want                   string
+	}{
+		{"mine", "k", "/api/mind/tick", "", 500, ""},
+		{"mine", "k", "/api/mind/tick", "", 200, `"tick":2`}, // what failed is done again
+		{"mine", "k", "/api/mind/tick", "", 200, `"tick":2`},
+		{"hers", "k", "/api/mind/tick", "", 200, `"tick":3`},
+		{"mine", "k2", "/api/mind/tick", "", 200, `"tick":4`},
+		{"mine", "", "/api/mind/tick", "", 200, `"tick":5`},
+		{"mine", "", "/api/mind/tick", "", 200, `"tick":6`},
+		{"mine", "k", "/api/memory", `{"text":"a","title":"bad"}`, 422, "body.title"},
+		{"mine", "k", "/api/memory", `{"text":"a"}`, 201, `"mem_local_0"`},
+		{"mine", "k", "/api/memory", `{"text":"a"}`, 201, `"mem_local_0"`},
+		{"mine", "k", "/api/memory", `{"text":"b"}`, 422, "header.Idempotency-Key"},
+		{"hers", "k", "/api/memory", `{"text":"b"}`, 201, `"mem_anna_0"`},
+	} { // each by a process of its own
+		d := &desk{store, New(t.Context(), Config{Store: store, Hub: stream.New(store), Service: service, Guard: guardOf(), Requests: notes})}
+		r := newRequest(tt.path, tt.body)
+		r.Header.Set("Authorization", "Bearer "+tt.token)
+		r.Header.Set("Idempotency-Key", tt.key)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%d: %d %s", i, w.Code, w.Body)
+		}
+	}
+	if n := len(service.owners["local"]); n != 1 {
+		t.Errorf("%d memories", n)
+	}
+	for id, r := range notes {
+		if strings.Contains(id+r.Words+r.Answer, "mem_") {
+			t.Errorf("what is remembered is kept beside the memory: %s %+v", id, r)
+		}
+	}
+}
