@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+)
+
+// A stuck reader takes so many pieces from its connection, and then nothing.
+type stuck struct {
+	reader
+	takes int
+	over  chan struct{} // closed when it is given up
+}
+
+func (s *stuck) SetWriteDeadline(t time.Time) error {
+	if !t.IsZero() && t.Before(time.Now()) {
+		close(s.over)
+	}
+	return nil
+}
+
+func (s *stuck) Write(b []byte) (int, error) {
+	if s.takes--; s.takes < 0 {
+		<-s.over
+		return 0, os.ErrDeadlineExceeded
+	}
+	return s.reader.Write(b)
+}
+
+// Readers that take nothing slow no thinking: it takes as long as it does when nobody reads.
+// They are given up, and see all when they come again.
+func TestSlowReadersSlowNothing(t *testing.T) {
+	think := func(readers int) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			m := slow()
+			m.Latency.Jitter = 0
+			h := newHouse(t, m)
+			id := h.start(3)
+			var all sync.WaitGroup
+			got := make([][]frame, readers)
+			for i := range readers {
+				all.Go(func() { got[i] = h.stumble(t.Context(), id, 1+i%7) })
+			}
+			for {
+				info, err := h.store.Thread(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if info.Status.Ended() {
+					took = info.Updated.Sub(info.Created)
+					break
+				}
+				time.Sleep(time.Second)
+			}
+			all.Wait()
+			want := h.shown(id)
+			for i := range got {
+				sameFrames(t, "reader "+strconv.Itoa(i), got[i], want)
+			}
+		})
+		return took
+	}
+	if alone, watched := think(0), think(40); alone != watched || alone == 0 {
+		t.Errorf("it took %v, and %v with readers that take nothing", alone, watched)
+	}
+}
+
+// stumble reads a session over connections that take so many pieces each.
+func (h *house) stumble(ctx context.Context, id ponder.ThreadID, takes int) (got []frame) {
+	for {
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/api/thinking/"+string(id)+"/stream", http.NoBody)
+		r.Header.Set("Authorization", "Bearer mine")
+		r.Header.Set("Accept", "text/event-stream")
+		if n := len(got); n > 0 {
+			r.Header.Set("Last-Event-ID", strconv.FormatInt(int64(got[n-1].id), 10))
+		}
+		w := &stuck{reader: reader{ResponseRecorder: httptest.NewRecorder(), leave: func() {}}, takes: 1 + takes, over: make(chan struct{})}
+		began := time.Now()
+		h.ServeHTTP(w, r)
+		got = append(got, numbered(w.list)...)
+		switch {
+		case w.Code == http.StatusNoContent:
+			return got
+		case w.takes < 0 && time.Since(began) < 10*time.Second:
+			h.t.Error("it was given up at once")
+		}
+	}
+}
