@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	sockets "net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+)
+
+// ok ends a test at an error.
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhoHasNotWrittenIsNotReady(t *testing.T) {
+	now := time.Now()
+	self := ponder.Node{Host: "here", PID: 7, Start: "100"}
+	beat := func(n ponder.Node, ago time.Duration) ponder.Node {
+		n.Beat = now.Add(-ago)
+		return n
+	}
+	other := ponder.Node{Host: "here", PID: 7, Start: "50"}
+	tests := []struct {
+		name  string
+		nodes []ponder.Node
+		want  bool
+	}{
+		{"nobody", nil, false},
+		{"just now", []ponder.Node{beat(self, time.Second)}, true},
+		{"long ago", []ponder.Node{beat(self, ponder.DeadAfter)}, false},
+		{"as an earlier node, too", []ponder.Node{beat(self, time.Hour), beat(self, time.Second)}, true},
+		{"only another process", []ponder.Node{beat(other, 0)}, false},
+		{"before the clock was set back", []ponder.Node{beat(self, -time.Hour)}, true},
+	}
+	for _, tt := range tests {
+		if got := beats(tt.nodes, self, now); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestDatabaseThatIsLost(t *testing.T) {
+	for name, lose := range map[string]func(t *testing.T, file string){
+		"removed": func(t *testing.T, file string) { ok(t, os.Remove(file)) },
+		"replaced": func(t *testing.T, file string) {
+			ok(t, os.WriteFile(file+".new", nil, 0o600))
+			ok(t, os.Rename(file+".new", file))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ponder.db")
+			ok(t, os.WriteFile(path, nil, 0o600))
+			file, err := dataFileAt(path)
+			ok(t, err)
+			ok(t, os.WriteFile(path, []byte("more"), 0o600)) // which is still the same file
+			ok(t, file.check())
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan error, 1)
+				go func() { ended <- file.watch(t.Context(), fileEvery) }()
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if len(ended) > 0 {
+					t.Fatalf("it is lost before: %v", <-ended)
+				}
+				lose(t, path)
+				time.Sleep(2 * fileEvery)
+				synctest.Wait()
+				if err := <-ended; !errors.Is(err, errLost) || !strings.Contains(err.Error(), path) {
+					t.Errorf("got %v", err)
+				}
+			})
+			if err := file.check(); !errors.Is(err, errLost) {
+				t.Errorf("check says %v", err)
+			}
+		})
+	}
+}
+
+func TestDatabaseThatIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ponder.db")
+	ok(t, os.WriteFile(path, nil, 0o600))
+	file, err := dataFileAt(path)
+	ok(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ok(t, file.watch(ctx, time.Hour))
+}
+
+func TestServiceManagerIsTold(t *testing.T) {
+	ok(t, tellManager(t.Context(), "READY=1")) // nobody wants to know
+	name := filepath.Join(t.TempDir(), "notify")
+	conn, err := sockets.ListenUnixgram("unixgram", &sockets.UnixAddr{Net: "unixgram", Name: name})
+	if err != nil {
+		t.Skipf("this machine has no such sockets: %v", err)
+	}
+	defer conn.Close()
+	t.Setenv("NOTIFY_SOCKET", name)
+	heard := func() string {
+		b := make([]byte, 100)
+		n, err := conn.Read(b)
+		ok(t, err)
+		return string(b[:n])
+	}
+	undo := new(server).managed(t.Context(), "http://127.0.0.1:1")
+	if got := heard(); got != "READY=1" {
+		t.Errorf("it says %q when it begins", got)
+	}
+	undo()
+	if got := heard(); got != "STOPPING=1" {
+		t.Errorf("it says %q when it ends", got)
+	}
+	t.Setenv("NOTIFY_SOCKET", name+".other")
+	if err := tellManager(t.Context(), "READY=1"); err == nil {
+		t.Error("it is told where nobody listens")
+	}
+}
+
+func TestSignOfLife(t *testing.T) {
+	for _, tt := range []struct {
+		limit, pid string
+		want       time.Duration
+	}{
+		{"", "", 0},
+		{"nonsense", "", 0},
+		{"-5", "", 0},
+		{"60000000", "", 30 * time.Second},
+		{"60000000", strconv.Itoa(os.Getpid()), 30 * time.Second},
+		{"60000000", "1", 0},
+	} {
+		t.Setenv("WATCHDOG_USEC", tt.limit)
+		t.Setenv("WATCHDOG_PID", tt.pid)
+		if got := signOfLife(); got != tt.want {
+			t.Errorf("%+v: got %s", tt, got)
+		}
+	}
+}
+
+func TestOnlyWhoAnswersLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		said, well := 0, true
+		go liveTold(ctx, time.Second, func() bool { return well }, func(string) { said++ })
+		time.Sleep(3500 * time.Millisecond)
+		synctest.Wait()
+		if said != 3 {
+			t.Errorf("it was told %d times in 3.5 s", said)
+		}
+		well = false
+		time.Sleep(5 * time.Second)
+		cancel()
+		synctest.Wait()
+		if said != 3 {
+			t.Errorf("it was told though nothing answers")
+		}
+	})
+}
