@@ -221,6 +221,7 @@ func (s *server) close(ctx context.Context) {
 	defer cancel()
 	err := s.place.Close(ctx)
 	s.minds.close()
+	s.worths.close()
 	if err = errors.Join(err, s.mind.Close(ctx)); err != nil {
 		slog.Warn("not all work has ended in order", "error", err)
 		return // what is at work still uses the rest
