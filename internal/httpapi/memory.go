@@ -94,13 +94,13 @@ func (in *remembering) Resolve(ctx huma.Context) []error {
 			path.PushIndex(i)
 		}
 		huma.Validate(reg, schema, path, huma.ModeWriteToServer, one, res)
+		if m, ok := one.(map[string]any); ok {
+			if text, _ := m["text"].(string); text != "" && strings.TrimSpace(text) == "" {
+				res.Add(path, "", "expected more than spaces in text")
+			}
+		}
 		if many {
 			path.Pop()
-		}
-		if text, ok := one.(map[string]any); ok && len(res.Errors) == 0 {
-			if t, _ := text["text"].(string); strings.TrimSpace(t) == "" {
-				res.Add(path, t, "expected more than spaces in text")
-			}
 		}
 	}
 	if len(res.Errors) == 0 && in.Body == nil {

@@ -469,8 +469,15 @@ func TestExport(t *testing.T) {
 		h := newHouse(t, slow())
 		id := string(h.start(2))
 		time.Sleep(5 * time.Minute)
-		for format, kind := range map[string]string{"json": "application/json", "markdown": "text/markdown", "jsonl": "application/x-ndjson"} {
-			r := newRequest("/api/thinking/"+id+"/export?format="+format, "")
+		for format, kind := range map[string]string{"json": "application/json", "markdown": "text/markdown", "jsonl": "application/x-ndjson", "of a thread": "application/x-ndjson"} {
+			path := "/api/thinking/" + id + "/export?format=" + format
+			if format == "of a thread" {
+				path = "/api/threads/" + id + "/export"
+			}
+			r := newRequest(path, "")
+			r.Method = http.MethodHead
+			head := httptest.NewRecorder()
+			h.ServeHTTP(head, r)
 			r.Method = http.MethodGet
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
@@ -480,6 +487,9 @@ func TestExport(t *testing.T) {
 			}
 			if format == "jsonl" && (strings.Contains(w.Body.String(), `"internal":true`) || strings.Count(w.Body.String(), "\n") < 10) {
 				t.Errorf("lines: %.300s", w.Body.String())
+			}
+			if head.Code != 200 || head.Header().Get("ETag") != tag {
+				t.Errorf("HEAD of %s: %d %v", format, head.Code, head.Header())
 			}
 			r.Header.Set("If-None-Match", `"other", W/`+tag)
 			again := httptest.NewRecorder()
