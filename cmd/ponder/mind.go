@@ -10,6 +10,7 @@ import (
 	"ponder/internal/place"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
+	"ponder/mode/relay"
 	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/mode/title"
@@ -19,6 +20,9 @@ import (
 // modes are the ways of thinking there are. Conversations are held as t says, with
 // the tools.
 func modes(t talking, tools []ponder.Tool) []ponder.Mode {
+	if t.relays {
+		return []ponder.Mode{relay.New(relay.Config{Tools: offered(tools)})} // alone: what is handed on gets no title
+	}
 	return []ponder.Mode{session.New(), research.New(), chat.New(t.chat(tools)), deep.New(t.deep(tools)), title.New()}
 }
 
@@ -66,7 +70,9 @@ func (a *app) equip(ctx context.Context, store *sqlite.Store, t talking) (c pond
 	if err != nil {
 		return c, nil, err
 	}
-	tools = append(tools, t.own()...)
+	if !t.relays {
+		tools = append(tools, t.own()...)
+	}
 	if t.remembers() {
 		k := a.keeper(store)
 		tools = append(tools, k.tools()...)

@@ -335,7 +335,7 @@ func (s *server) greet(at string, token bool) error {
 func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
 	return s.meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
-		Ready: s.ready, Calibration: s.calibrated, Requests: s.books, Seen: s.meter.Request, More: s.more(),
+		Ready: s.ready, Calibration: s.calibrated, Requests: s.books, Seen: s.meter.Request, More: s.more(ctx),
 	}))
 }
 
@@ -347,7 +347,8 @@ func (s *server) tidying(ctx context.Context) {
 		select {
 		case <-tick.C:
 			s.outfits.rest()
-			if err := errors.Join(s.books.tidy(ctx, time.Now()), s.books.tidyOnces(ctx, time.Now())); err != nil && ctx.Err() == nil {
+			s.forgetExchanges(ctx, time.Now())
+			if err := s.books.tidyAll(ctx, time.Now()); err != nil && ctx.Err() == nil {
 				slog.Warn("old days are kept for now", "error", err)
 			}
 		case <-ctx.Done():

@@ -30,6 +30,8 @@ type wishing struct {
 	Model   string `json:"model,omitempty"`
 	NoWeb   bool   `json:"no_web,omitempty"`
 	Persona string `json:"persona,omitempty"`
+	System  string `json:"system,omitempty"` // what the program that a user speaks through says of how to answer
+	Keep    bool   `json:"keep,omitempty"`   // an exchange is not removed once it is old
 }
 
 // openBooks returns the books in a database.
@@ -195,12 +197,12 @@ func (b *books) token(ctx context.Context, id ponder.ThreadID) (token string, er
 func (b *books) remove(ctx context.Context, id ponder.ThreadID, token string, cost ponder.Money, now time.Time) error {
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
 		if token != "" && cost > 0 {
-			_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, ?)
-				ON CONFLICT (token, day) DO UPDATE SET micro_usd = serve_day.micro_usd + excluded.micro_usd`),
-				token, now.Format(time.DateOnly), int64(cost))
-			if err != nil {
+			if err := b.spend(ctx, tx, token, cost, now); err != nil {
 				return err
 			}
+		}
+		if _, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_chat WHERE thread = ?`), string(id)); err != nil {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_thread WHERE thread = ?`), string(id))
 		return err

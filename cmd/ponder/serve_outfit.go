@@ -22,6 +22,7 @@ type outfit struct {
 	Memory  bool        `json:"memory,omitempty"`
 	Web     bool        `json:"web,omitempty"`
 	Persona string      `json:"persona,omitempty"`
+	System  string      `json:"system,omitempty"` // of conversations: what the program says that the user speaks through
 
 	// Payer is the thread, if it is a conversation whose token may cost so much in a day.
 	Payer ponder.ThreadID `json:"payer,omitempty"`
@@ -196,13 +197,16 @@ func (s *server) outfitOf(ctx context.Context, info ponder.Info) (outfit, error)
 	}
 	switch info.Kind {
 	case ponder.KindConversation:
-		o.Model, o.Persona = asked.Model, asked.Persona
+		o.Model, o.Persona, o.System = asked.Model, asked.Persona, asked.System
 		if _, _, limited, err := s.payerOf(ctx, info.ID); err != nil {
 			return o, err
 		} else if limited {
 			o.Payer = info.ID
 		}
 		o.Memory, o.Web, err = s.looks(ctx, info.Owner, false, asked.NoWeb)
+		return o, err
+	case ponder.KindExchange:
+		err := s.exchangeOutfit(ctx, info, &o)
 		return o, err
 	case ponder.KindResearch:
 		v, _, err := foldResearch(ctx, s.store, info.ID)

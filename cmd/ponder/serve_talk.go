@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -39,6 +40,9 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 			return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "persona", Detail: oneLine(err.Error())}
 		}
 	}
+	if c.System, err = cleanSystem(c.System); err != nil {
+		return err
+	}
 	thread := ponder.Thread{
 		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(tui.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
 	}
@@ -46,7 +50,9 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 		if err := s.log.Create(ctx, thread); err != nil {
 			return err
 		}
-		return s.books.wish(ctx, id, func(w *wishing) { *w = wishing{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona} })
+		return s.books.wish(ctx, id, func(w *wishing) {
+			*w = wishing{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona, System: c.System}
+		})
 	})
 }
 
@@ -77,8 +83,15 @@ func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key 
 // wishOf notes what a message asks for beside an answer, unless it was said before.
 func (s *server) wishOf(ctx context.Context, a *app, info ponder.Info, key string, m httpapi.Message) error {
 	before, err := s.books.wishes(ctx, info.ID)
-	if err != nil || m.Model == "" && m.NoWeb == before.NoWeb {
+	if err != nil {
 		return err
+	}
+	if m.System, err = cleanSystem(m.System); err != nil {
+		return err
+	}
+	m.System = cmp.Or(m.System, before.System)
+	if m.Model == "" && m.NoWeb == before.NoWeb && m.System == before.System {
+		return nil
 	}
 	if err := s.unsaid(ctx, info.ID, key); err != nil {
 		return err
@@ -88,7 +101,7 @@ func (s *server) wishOf(ctx context.Context, a *app, info ponder.Info, key strin
 			return toCaller(err, true)
 		}
 	}
-	return s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb = m.NoWeb })
+	return s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb, w.System = m.NoWeb, m.System })
 }
 
 // unsaid returns [ponder.ErrTaken] if a message of a key is on a thread already.

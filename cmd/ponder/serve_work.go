@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/mode/chat"
+	"ponder/mode/relay"
 	"ponder/retention"
 )
 
@@ -52,6 +53,7 @@ func (s *server) worked(ctx context.Context, before ponder.Info) {
 	switch {
 	case now.Kind == ponder.KindConversation:
 		s.forgetThoughts(ctx, now.ID, before.Head)
+	case now.Kind == ponder.KindExchange: // it is nothing to remember
 	case now.Status == ponder.Completed && before.Status != ponder.Completed:
 		a := s.as(now.Owner)
 		w := a.viewing(s.store, now.ID)
@@ -86,6 +88,8 @@ func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
 	switch {
 	case o.Kind == ponder.KindConversation:
 		t, err = a.talkingIn(ctx, o)
+	case o.Kind == ponder.KindExchange:
+		t, err = a.relayingIn(ctx, o)
 	case !o.Alone:
 		t.models, err = a.thinkingModels(ctx, o)
 	}
@@ -131,19 +135,24 @@ func (a *app) talkingIn(ctx context.Context, o outfit) (talking, error) {
 		return t, err
 	}
 	t.sight = o.sight()
-	if o.Persona == "" {
+	says := []string{t.cfg.Prompts[chat.Name]}
+	if o.Persona != "" {
+		voice, err := a.voiceOf(ctx, o.Persona)
+		if err != nil {
+			return t, err
+		}
+		says = append(says, "You answer as "+oneLine(voice.Name)+", without saying that you play a role. Their voice:\n"+voice.Voice)
+	}
+	if o.System != "" {
+		says = append(says, saysOfSystem(o.System))
+	}
+	if len(says) == 1 {
 		return t, nil
 	}
-	voice, err := a.voiceOf(ctx, o.Persona)
-	if err != nil {
-		return t, err
-	}
-	t.cfg.Prompts = maps.Clone(t.cfg.Prompts)
-	if t.cfg.Prompts == nil {
+	if t.cfg.Prompts = maps.Clone(t.cfg.Prompts); t.cfg.Prompts == nil {
 		t.cfg.Prompts = make(map[string]string)
 	}
-	says := "You answer as " + oneLine(voice.Name) + ", without saying that you play a role. Their voice:\n" + voice.Voice
-	t.cfg.Prompts[chat.Name] = strings.TrimSpace(t.cfg.Prompts[chat.Name] + "\n\n" + says)
+	t.cfg.Prompts[chat.Name] = strings.TrimSpace(strings.Join(says, "\n\n"))
 	return t, nil
 }
 
@@ -156,6 +165,10 @@ func (s *server) heard(kind ponder.Kind) func(ponder.Delta) {
 			if strings.HasPrefix(d.Key, turnKey) {
 				s.hub.Delta(d)
 				s.casts.add(d)
+			}
+		case ponder.KindExchange:
+			if strings.HasPrefix(d.Key, relay.AskKey) {
+				s.hub.Delta(d)
 			}
 		case ponder.KindResearch:
 			if strings.HasPrefix(d.Key, writeKey) {

@@ -29,6 +29,7 @@ type talking struct {
 	rules  string // for that
 	plan   bool   // it shows a plan before it changes anything
 	sight  sight
+	relays bool // what clients ask is handed on, and nothing else done
 	redact *redact.Redactor
 	cfg    config.Config
 	check  func(context.Context) error // says why no model will answer, if that is certain

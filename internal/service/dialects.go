@@ -55,6 +55,7 @@ type Exchange struct {
 	NoWeb    bool
 	NoMemory bool
 	Budget   ponder.Budget
+	Keep     bool   // it is kept until it is removed
 	Cause    string `json:"-"` // of the run_started: what tells the request from another one of the same id
 	Made     func() `json:"-"` // if set, it is called once the thread is there, and before it is worked on
 }
