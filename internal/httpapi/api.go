@@ -51,6 +51,11 @@ type Config struct {
 
 	// More are handlers beside those of the API, by pattern, behind the same guard.
 	More map[string]http.Handler
+
+	// Refuse, if set, answers requests that the guard refuses, where they are for a handler
+	// of More with errors of another shape: it reports whether it did. Headers that belong
+	// to the refusal are set.
+	Refuse func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool
 }
 
 // MaxBody is the size of a request's body, in bytes.
@@ -123,7 +128,7 @@ func (a *api) around(next http.Handler) http.Handler {
 		}()
 		var refused *access.Refusal
 		if caller, refused = a.Guard.Check(r); refused != nil {
-			refuse(seen, refused)
+			a.refused(seen, r, refused)
 			return
 		}
 		r.Body = http.MaxBytesReader(seen, r.Body, MaxBody)
@@ -132,15 +137,17 @@ func (a *api) around(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers a request that is not let in.
-func refuse(w http.ResponseWriter, r *access.Refusal) {
-	if r.Status == http.StatusUnauthorized {
+// refused answers a request that is not let in.
+func (a *api) refused(w http.ResponseWriter, r *http.Request, why *access.Refusal) {
+	if why.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ponder"`)
 	}
-	if r.Retry > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(r.Retry/time.Second)+1))
+	if why.Retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(why.Retry/time.Second)+1))
 	}
-	problem(w, r.Status, r.Detail)
+	if a.Refuse == nil || !a.Refuse(w, r, why) {
+		problem(w, why.Status, why.Detail)
+	}
 }
 
 // A status notes what was answered.

@@ -110,3 +110,27 @@ func TestProblems(t *testing.T) {
 		})
 	}
 }
+
+// A handler of another language has its own shape for what the guard refuses.
+func TestRefuse(t *testing.T) {
+	store := memory.New()
+	api := New(t.Context(), Config{
+		Store: store, Hub: stream.New(store), Guard: guardOf(),
+		More: map[string]http.Handler{"GET /other": http.NotFoundHandler()},
+		Refuse: func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool {
+			if r.URL.Path != "/other" {
+				return false
+			}
+			w.WriteHeader(why.Status)
+			w.Write([]byte("no: " + why.Detail))
+			return true
+		},
+	})
+	for path, want := range map[string]string{"/other": "no: ", "/api/threads": `{"`} {
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+path, http.NoBody))
+		if w.Code != http.StatusUnauthorized || !strings.HasPrefix(w.Body.String(), want) || w.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
