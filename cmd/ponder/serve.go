@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	sockets "net"
 	"net/http"
 	"os"
@@ -333,9 +334,11 @@ func (s *server) greet(at string, token bool) error {
 
 // handler returns what answers requests.
 func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
+	more, refuse := mounted(s.languages(ctx))
+	maps.Copy(more, s.more())
 	return s.meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
-		Ready: s.ready, Calibration: s.calibrated, Requests: s.books, Seen: s.meter.Request, More: s.more(ctx),
+		Ready: s.ready, Calibration: s.calibrated, Requests: s.books, Seen: s.meter.Request, More: more, Refuse: refuse,
 	}))
 }
 

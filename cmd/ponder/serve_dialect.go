@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"net/http"
 
+	"ponder/internal/access"
 	"ponder/internal/dialect"
 	"ponder/internal/dialect/aisdk"
 	"ponder/internal/dialect/anthropic"
@@ -16,18 +16,46 @@ import (
 
 var _ service.Dialects = (*server)(nil)
 
-// languages returns what the server answers in the languages of other clients, by
-// pattern, until ctx is done.
-func (s *server) languages(ctx context.Context) map[string]http.Handler {
+// A language is how some clients ask: handlers by pattern, and the shape of what they are
+// refused with.
+type language struct {
+	routes map[string]http.Handler
+	refuse func(w http.ResponseWriter, status int, detail string)
+}
+
+// languages returns what the server answers in the languages of other clients, until ctx
+// is done.
+func (s *server) languages(ctx context.Context) []language {
 	desk := &dialect.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: ctx, Logger: slog.Default()}
-	all := make(map[string]http.Handler)
-	for _, routes := range []map[string]http.Handler{
-		openai.New(desk),
-		aisdk.New(desk),
-		ollama.New(desk),
-		anthropic.New(desk),
-	} {
-		maps.Copy(all, routes)
+	return []language{
+		{openai.New(desk), func(w http.ResponseWriter, status int, detail string) {
+			openai.Refuse(w, &dialect.Fault{Status: status, Detail: detail})
+		}},
+		{aisdk.New(desk), aisdk.Refuse},
+		{ollama.New(desk), ollama.Refuse},
+		{anthropic.New(desk), anthropic.Refuse},
 	}
-	return all
+}
+
+// mounted returns the handlers of languages, and what answers for the guard on their
+// routes.
+func mounted(list []language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *access.Refusal) bool) {
+	routes = make(map[string]http.Handler)
+	mux, of := http.NewServeMux(), make(map[string]language)
+	for _, l := range list {
+		for pattern, h := range l.routes {
+			if _, taken := routes[pattern]; !taken {
+				mux.Handle(pattern, h)
+				routes[pattern], of[pattern] = h, l
+			}
+		}
+	}
+	return routes, func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool {
+		_, pattern := mux.Handler(r)
+		l, ok := of[pattern]
+		if ok {
+			l.refuse(w, why.Status, why.Detail)
+		}
+		return ok
+	}
 }

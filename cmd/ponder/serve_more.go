@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/pprof"
 	"os"
@@ -16,10 +14,9 @@ import (
 	"ponder/store/sqlite"
 )
 
-// more returns what the server answers beside the API, by pattern, until ctx is done.
-func (s *server) more(ctx context.Context) map[string]http.Handler {
-	all := s.languages(ctx)
-	maps.Copy(all, map[string]http.Handler{
+// more returns what the server answers beside the API, by pattern.
+func (s *server) more() map[string]http.Handler {
+	return map[string]http.Handler{
 		"GET /metrics":             s.meter,
 		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),
 		"GET /debug/pprof/profile": admin(http.HandlerFunc(pprof.Profile)),
@@ -28,8 +25,7 @@ func (s *server) more(ctx context.Context) map[string]http.Handler {
 		"POST /debug/pprof/symbol": admin(http.HandlerFunc(pprof.Symbol)),
 		"GET /debug/pprof/cmdline": admin(http.HandlerFunc(pprof.Cmdline)),
 		"POST /api/backup":         admin(http.HandlerFunc(s.backupTo)),
-	})
-	return all
+	}
 }
 
 // admin lets in those who may look after the server.
