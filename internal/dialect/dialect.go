@@ -63,10 +63,13 @@ type Ask struct {
 	NoWeb       bool
 	NoMemory    bool
 	Persona     string
-	Chat        string // what the client calls the conversation; empty: it is found by what was said
-	Key         string // of the request: the same one is done once
-	After       string // the id of the [Work] that it goes on behind; empty: see Chat
-	Apart       bool   // it stands alone: no conversation is gone on with, and none is kept for later
+	Chat        string          // what the client calls the conversation; empty: it is found by what was said
+	Key         string          // of the request: the same one is done once
+	After       string          // the id of the [Work] that it goes on behind; empty: see Chat
+	Apart       bool            // it stands alone: no conversation is gone on with, and none is kept for later
+	Keep        bool            // an exchange is kept until it is removed
+	Stay        bool            // an exchange goes on though its client goes away
+	Thread      ponder.ThreadID // the conversation that it goes on with, which is there; empty: see After
 }
 
 // A Work is what was begun for an Ask. Its ID names it for good.
@@ -145,9 +148,29 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 			break
 		}
 		w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
-		return w, nil
+		w.Fresh, err = d.isFirst(ctx, info.ID, ev.Seq)
+		return w, err
 	}
 	return Work{}, notThere(clip(id, 60))
+}
+
+// firstEvents is before which event the first message of a conversation is.
+const firstEvents = 60
+
+// isFirst reports whether a message is the first of its conversation.
+func (d *Desk) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) (bool, error) {
+	if seq > firstEvents {
+		return false, nil
+	}
+	for ev, err := range d.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", id, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok {
+			return ev.Seq == seq, nil
+		}
+	}
+	return false, nil
 }
 
 // thread returns a thread of an owner. That of another is not there.
@@ -242,7 +265,7 @@ func (a Ask) newThread() ponder.ThreadID {
 // exchange has a model asked just what the client asks.
 func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	x := service.Exchange{
-		Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget,
+		Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
 		Own: len(a.Tools) == 0 && a.Schema == nil,
 		Request: llm.Request{
 			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,

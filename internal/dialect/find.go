@@ -72,6 +72,12 @@ func tail(text string, most int) string {
 func (d *Desk) conversation(ctx context.Context, a Ask) (info ponder.Info, fresh bool, err error) {
 	id := a.newThread()
 	switch {
+	case a.Thread != "":
+		info, err = d.thread(ctx, a.Owner, a.Thread)
+		if err == nil && info.Kind != ponder.KindConversation {
+			err = notThere(clip(string(a.Thread), 60))
+		}
+		return info, false, err
 	case a.After != "":
 		return d.behind(ctx, a)
 	case a.Chat != "":

@@ -46,7 +46,7 @@ func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(
 	if first {
 		s.work, s.err = d.Begin(r.Context(), a)
 		close(s.begun)
-		if s.err == nil && s.work.Way == Exchange {
+		if s.err == nil && s.work.Way == Exchange && !a.Stay {
 			context.AfterFunc(r.Context(), func() { time.AfterFunc(leaveTime, func() { d.leave(s) }) })
 		}
 	} else {

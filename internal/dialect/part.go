@@ -49,6 +49,7 @@ const (
 	TextEnd   Kind = "text_end"  // a round of the answer is whole: Text is all of it
 	Call      Kind = "call"      // a tool of the client is to be used: Call
 	Title     Kind = "title"     // of the conversation: Text
+	Steered   Kind = "steered"   // a user wishes something of a session or research: Text; Item is the cause of the wish
 	Ended     Kind = "end"       // there is no more: End
 )
 

@@ -24,8 +24,19 @@ func AddQuestion(text string) ponder.Steer {
 // urgent is the priority of what a user asks while it is thought, of 1 to 10.
 const urgent = 9
 
+// Correction returns the wish that a fact be taken as a user says that it is.
+func Correction(text string) ponder.Steer {
+	return ponder.Steer{Content: strings.TrimSpace(text), Do: session.Correct}
+}
+
 // Steer sends a wish to a session or research that goes on.
 func (d *Desk) Steer(ctx context.Context, w Work, wish ponder.Steer) error {
+	return d.SteerAs(ctx, w, "", wish)
+}
+
+// SteerAs is [Desk.Steer] with a cause, by which the wish is known, and sent once. Empty
+// is one of its own.
+func (d *Desk) SteerAs(ctx context.Context, w Work, cause string, wish ponder.Steer) error {
 	run, err := d.run(ctx, w)
 	if err != nil {
 		return err
@@ -33,7 +44,7 @@ func (d *Desk) Steer(ctx context.Context, w Work, wish ponder.Steer) error {
 	if run == "" || w.Way != Session && w.Way != Research {
 		return &Fault{http.StatusConflict, "", "it has ended, or cannot be steered"}
 	}
-	if _, err := ponder.Wish(ctx, d.Store, w.Thread, ponder.Event{Run: run, Body: wish}); err != nil {
+	if _, err := ponder.Wish(ctx, d.Store, w.Thread, ponder.Event{Run: run, Cause: cause, Body: wish}); err != nil {
 		if errors.Is(err, ponder.ErrEnded) {
 			return &Fault{http.StatusConflict, "", "it has ended"}
 		}

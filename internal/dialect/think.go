@@ -65,6 +65,8 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 		if !b.Final {
 			return append(list, Part{Kind: Interim, Item: ev.ID, Text: b.Content})
 		}
+	case ponder.Steer:
+		return append(list, Part{Kind: Steered, Item: ev.Cause, Text: b.Content})
 	case ponder.BudgetSpent:
 		if b.What != "time" { // which is how thinking ends
 			t.cut = "the limit of " + clip(plain(b.What), 20) + " was reached"
