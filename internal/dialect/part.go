@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"time"
 
@@ -85,13 +86,28 @@ type Citation struct {
 
 // An End is how the work has ended.
 type End struct {
-	Status ponder.Status // Completed, Failed or Cancelled
-	Finish llm.Finish    // of what was completed: FinishLength if limits cut it short, FinishTools if tools of the client are to be used
-	Reason string        // why it failed, or what cut it short
-	Usage  llm.Usage     // of all calls
-	Model  string        // that answered
-	Text   string        // the whole answer
-	At     time.Time     // when, by the log
+	Status  ponder.Status // Completed, Failed or Cancelled
+	Finish  llm.Finish    // of what was completed: FinishLength if limits cut it short, FinishTools if tools of the client are to be used
+	Reason  string        // why it failed, or what cut it short
+	Trouble llm.Class     // what came between a request and its answer, if that is why it failed
+	Usage   llm.Usage     // of all calls
+	Model   string        // that answered
+	Text    string        // the whole answer
+	At      time.Time     // when, by the log
+}
+
+// Fault returns why there is no answer, as an error; nil if there is one. The request is at
+// fault where no other one of its kind would fare better.
+func (e End) Fault() *Fault {
+	if e.Status == ponder.Completed {
+		return nil
+	}
+	f := &Fault{Status: http.StatusBadGateway, Detail: e.Reason}
+	switch e.Trouble {
+	case llm.TooLong, llm.Filtered, llm.BadRequest:
+		f.Status, f.Field = http.StatusBadRequest, "messages"
+	}
+	return f
 }
 
 // Thinking returns what a part tells of how the answer is come to, as languages show it

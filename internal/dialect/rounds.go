@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -14,22 +15,23 @@ import (
 // in the log. While a call writes, other parts wait, so that a text stands at the place of
 // its call however it is read.
 type rounds struct {
-	ask    string // begins the keys of the calls; a number follows
-	prose  prose
-	settle int                   // the newest round that is in the log
-	begun  map[string]ponder.Seq // by key: where the newest attempt begins
-	held   []stream.Piece        // of calls that are not known to have begun
-	still  map[string]bool       // by key: the newest attempt has ended
-	deafTo ponder.Seq            // of calls that began up to here, not all was heard
-	seen   ponder.Seq            // the newest event
-	open   string                // the key of the call that writes
-	behind []Part                // that wait until it has
-	voice  cutter                // of the text
-	mind   map[string]*musing    // by key
-	usage  llm.Usage
-	model  string
-	finish llm.Finish
-	text   string // of all rounds
+	ask     string // begins the keys of the calls; a number follows
+	prose   prose
+	settle  int                   // the newest round that is in the log
+	begun   map[string]ponder.Seq // by key: where the newest attempt begins
+	held    []stream.Piece        // of calls that are not known to have begun
+	still   map[string]bool       // by key: the newest attempt has ended
+	deafTo  ponder.Seq            // of calls that began up to here, not all was heard
+	seen    ponder.Seq            // the newest event
+	open    string                // the key of the call that writes
+	behind  []Part                // that wait until it has
+	voice   cutter                // of the text
+	mind    map[string]*musing    // by key
+	usage   llm.Usage
+	model   string
+	finish  llm.Finish
+	trouble llm.Class // of the newest call, if it failed for good
+	text    string    // of all rounds
 }
 
 // A musing is a model's own reasoning in a call.
@@ -77,7 +79,7 @@ func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 
 // finished takes in what a call has come to. A call that said nothing is closed.
 func (r *rounds) finished(key string, b ponder.CallFinished) (list []Part) {
-	r.still[key] = true
+	r.still[key], r.trouble = true, troubleOf(b)
 	if b.Error != "" {
 		r.prose.again(key)
 		if b.RetryAt.IsZero() {
@@ -92,6 +94,14 @@ func (r *rounds) finished(key string, b ponder.CallFinished) (list []Part) {
 		list = append(list, r.release()...)
 	}
 	return list
+}
+
+// troubleOf returns the class of the error of a call that is not made again.
+func troubleOf(b ponder.CallFinished) llm.Class {
+	if b.Error == "" || !b.RetryAt.IsZero() || b.Dropped || b.Refused {
+		return ""
+	}
+	return cmp.Or(b.Class, llm.Transient)
 }
 
 // addUsage returns the sum.

@@ -104,6 +104,9 @@ func (t *talkTeller) progress(run ponder.RunID, b ponder.Progress) {
 	t.ended, t.run = true, run
 	if b.Refused {
 		t.failed = "no answer: the model could not be asked, or said nothing" // the run says more
+		if t.trouble != "" {
+			t.failed = whyEnded(ponder.RunFinished{Status: ponder.Failed}, t.trouble)
+		}
 	}
 }
 
@@ -127,7 +130,7 @@ func (t *talkTeller) over1(run ponder.RunID, b ponder.RunFinished) {
 	}
 	t.done = true
 	if b.Status != ponder.Completed && (!t.ended || t.failed != "") {
-		t.failed, t.status = whyEnded(b), b.Status
+		t.failed, t.status = whyEnded(b, t.trouble), b.Status
 	}
 }
 
@@ -151,7 +154,7 @@ func (t *talkTeller) over() (over, last bool) {
 func (t *talkTeller) end() End {
 	e := End{Status: t.status, Finish: cmp.Or(t.finish, llm.FinishStop), Usage: t.usage, Model: t.model, Text: t.text}
 	if t.failed != "" {
-		e.Reason = t.failed
+		e.Reason, e.Trouble = t.failed, t.trouble
 		if e.Status == ponder.Completed {
 			e.Status = ponder.Failed
 		}
@@ -246,7 +249,7 @@ func (t *relayTeller) end() End {
 	}
 	e.Status = t.fin.Status
 	if e.Status != ponder.Completed {
-		e.Reason = whyEnded(*t.fin)
+		e.Reason, e.Trouble = whyEnded(*t.fin, t.trouble), t.trouble
 	}
 	if e.Finish == llm.FinishTools && len(t.calls()) == 0 {
 		e.Finish = llm.FinishStop
@@ -257,12 +260,31 @@ func (t *relayTeller) end() End {
 // maxWhy is how much is said of why something failed, in bytes.
 const maxWhy = 400
 
-// whyEnded says why a run has no answer, or not all of one.
-func whyEnded(b ponder.RunFinished) string {
-	if b.Status == ponder.Cancelled {
+// whyEnded says why a run has no answer, or not all of one. What a provider said of it
+// is for the log alone; trouble is the class of that, or empty.
+func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
+	switch {
+	case b.Status == ponder.Cancelled:
 		return "it was cancelled"
+	case trouble != "":
+		return "no answer: " + cmp.Or(troubles[trouble], "the model could not be asked") + "; the log of the thread says more"
 	}
 	return "no answer: " + clip(cmp.Or(b.Reason, "it failed"), maxWhy)
+}
+
+// troubles say what came between a request and its answer.
+var troubles = map[llm.Class]string{
+	llm.Transient:   "the model is overloaded, or broke off",
+	llm.RateLimited: "the model takes no more requests now",
+	llm.Truncated:   "the model broke off",
+	llm.Unreachable: "the model cannot be reached",
+	llm.Auth:        "the provider of the model rejects the key",
+	llm.Payment:     "the account at the provider of the model has nothing left",
+	llm.NotFound:    "the provider does not have the model",
+	llm.TooLong:     "the request is too long for the model",
+	llm.Filtered:    "the provider of the model refuses the content of the request",
+	llm.BadRequest:  "the provider of the model does not take the request",
+	llm.Malformed:   "what the model sent was no answer",
 }
 
 // clip returns at most n bytes of a text, cut between letters.

@@ -17,16 +17,17 @@ import (
 type thinkTeller struct {
 	mode string // research.Name or session.Name
 
-	run    ponder.RunID
-	refs   research.References
-	uses   uses
-	cited  map[string]ponder.Evidence // by id
-	usage  llm.Usage
-	models []string
-	model  string
-	cut    string // what ended it before it was through, or ""
-	paused bool
-	fin    *ponder.RunFinished
+	run     ponder.RunID
+	refs    research.References
+	uses    uses
+	cited   map[string]ponder.Evidence // by id
+	usage   llm.Usage
+	models  []string
+	model   string
+	cut     string // what ended it before it was through, or ""
+	paused  bool
+	trouble llm.Class // of the newest call, if it failed for good
+	fin     *ponder.RunFinished
 }
 
 func newThinkTeller(mode string) *thinkTeller {
@@ -44,8 +45,8 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 	if t.mode == research.Name {
 		list = t.refsOf(ev)
 	}
-	if b, ok := ev.Body.(ponder.CallFinished); ok && ev.Run.Within(t.run) && b.Error == "" {
-		t.usage, t.model = addUsage(t.usage, b.Usage), cmp.Or(b.Model, t.model)
+	if b, ok := ev.Body.(ponder.CallFinished); ok && ev.Run.Within(t.run) {
+		t.called(b)
 	}
 	if ev.Run != t.run || t.run == "" || ev.Internal {
 		return list
@@ -77,6 +78,14 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 		return append(list, t.finished(ev, b)...)
 	}
 	return list
+}
+
+// called takes in what a call has come to.
+func (t *thinkTeller) called(b ponder.CallFinished) {
+	t.trouble = troubleOf(b)
+	if b.Error == "" {
+		t.usage, t.model = addUsage(t.usage, b.Usage), cmp.Or(b.Model, t.model)
+	}
 }
 
 // refsOf returns what the seed streams of an event.
@@ -166,7 +175,7 @@ func (t *thinkTeller) end() End {
 	e.Status, e.Text = t.fin.Status, t.fin.Answer
 	switch {
 	case e.Status != ponder.Completed:
-		e.Reason = whyEnded(*t.fin)
+		e.Reason, e.Trouble = whyEnded(*t.fin, t.trouble), t.trouble
 	case t.cut != "":
 		e.Finish, e.Reason = llm.FinishLength, t.cut
 	}
