@@ -160,16 +160,27 @@ func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 // whose Status says whether it has ended.
 func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err error) {
 	t := w.teller(0, false)
+	through := func() ([]Part, End, error) {
+		left := t.close()
+		last := t.end()
+		last.At = end.At
+		return append(list, left...), last, nil
+	}
 	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
 		if err != nil {
 			return nil, End{}, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
 		list = append(list, t.event(ev)...)
-		if over, last := t.over(); over || last {
-			end = t.end()
+		over, last := t.over()
+		if last && end.At.IsZero() {
 			end.At = ev.Time
-			return append(list, t.close()...), end, nil
 		}
+		if over {
+			return through()
+		}
+	}
+	if _, last := t.over(); last {
+		return through()
 	}
 	end = t.end()
 	if !end.Status.Ended() || end.Status == ponder.Completed { // the fold of a turn does not know

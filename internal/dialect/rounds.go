@@ -37,6 +37,7 @@ type rounds struct {
 // A musing is a model's own reasoning in a call.
 type musing struct {
 	said string // so far
+	deaf bool   // it is being said anew, and told from the log
 	over bool   // the text has begun
 	cut  cutter
 }
@@ -66,6 +67,7 @@ func keyOf(ev ponder.Event) string {
 func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 	if r.begun[key] != 0 {
 		r.prose.again(key)
+		r.musing(key).deaf = true
 	}
 	r.begun[key], r.open = seq, key
 	delete(r.still, key)
@@ -122,7 +124,8 @@ func (r *rounds) reasoned(key string, m llm.Message) (list []Part) {
 		whole += p.Reasoning
 	}
 	one := r.musing(key)
-	if rest, ok := strings.CutPrefix(whole, one.said); ok && !one.over {
+	if !one.over {
+		rest, _ := strings.CutPrefix(whole, one.said) // if it is another one, all of it is told
 		list = r.muse(one, key, rest)
 	}
 	one.over = true
@@ -198,7 +201,7 @@ func (r *rounds) piece(p stream.Piece) []Part {
 	r.open = p.Key
 	one := r.musing(p.Key)
 	if p.Text == "" {
-		if one.over {
+		if one.over || one.deaf {
 			return nil
 		}
 		return r.muse(one, p.Key, p.Reasoning)
@@ -212,9 +215,6 @@ func (r *rounds) piece(p stream.Piece) []Part {
 func (r *rounds) missed() {
 	r.deafTo, r.held = max(r.deafTo, r.seen, 1), nil
 	r.prose.miss()
-	for _, one := range r.mind {
-		one.over = true
-	}
 }
 
 // beside returns parts of other events, now or once the call that writes has written.

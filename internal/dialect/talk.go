@@ -86,6 +86,8 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 		t.progress(ev.Run, b)
 	case ponder.RunStarted:
 		t.runs(ev.Run, b)
+	case ponder.UserMessage: // another turn
+		t.done = t.done || t.ended && t.failed != ""
 	case ponder.TitleGenerated:
 		t.named = b.Content
 		if t.titled {
