@@ -29,13 +29,14 @@ func TestMain(m *testing.M) {
 //	forget                begins to count anew how often the server is asked
 //	asked N               waits until it has been asked N times
 //
-// and those of serveCommands.
+// and those of serveCommands and figureCommands.
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
 
 // scripts returns how the scripts of a folder are run: in a home of their own,
 // without a model but that of the simulated server.
 func scripts(dir string) testscript.Params {
 	cmds := serveCommands()
+	maps.Copy(cmds, figureCommands())
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked,
 	})
@@ -45,6 +46,7 @@ func scripts(dir string) testscript.Params {
 			s := newSimulated()
 			env.Defer(s.server.Close)
 			env.Values[simKey{}] = s
+			env.Values[collectorKey{}] = &traceCollector{}
 			for name, value := range map[string]string{
 				"HOME": env.WorkDir, "SIM": s.server.URL, "OLLAMA_HOST": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1", "TZ": "UTC",
 			} {

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// figureCommands are the commands of scripts that look at how a server is doing:
+//
+//	collects                 begins to collect traces, where OTEL_EXPORTER_OTLP_ENDPOINT says
+//	traced TRACE PARENT      waits until a trace has arrived whose request has this parent,
+//	                         and below that a run, and below that a call of a model
+//	figures [NAME VALUE]...  checks that /metrics is well-formed, tells the same calls,
+//	                         tokens and money as /api/usage, and has these values
+//	retry PATH               asks until it is refused with 429, and checks Retry-After
+func figureCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){"collects": collects, "traced": traced, "figures": figures, "retry": retries}
+}
+
+// answerTo returns the answer to a request, which must be 200.
+func answerTo(ts *testscript.TestScript, path string) string {
+	status, body := send(ts, http.MethodGet, path, nil)
+	if status != http.StatusOK {
+		ts.Fatalf("%s: status %d:\n%s", path, status, body)
+	}
+	return body
+}
+
+func figures(ts *testscript.TestScript, _ bool, args []string) {
+	text := answerTo(ts, "/metrics")
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	ts.Check(err)
+	sum := make(map[string]float64)
+	for name, f := range families {
+		for _, m := range f.GetMetric() {
+			key := name
+			for _, l := range m.GetLabel() {
+				if l.GetValue() == "refused" { // and never made
+					key += " refused"
+				}
+				if l.GetName() == "kind" {
+					key += " " + l.GetValue()
+				}
+			}
+			sum[key] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	var usage struct {
+		Total struct {
+			Calls  int     `json:"calls"`
+			Input  int     `json:"input_tokens"`
+			Output int     `json:"output_tokens"`
+			USD    float64 `json:"cost_usd"`
+		} `json:"total"`
+	}
+	ts.Check(json.Unmarshal([]byte(answerTo(ts, "/api/usage")), &usage))
+	want := map[string]float64{
+		"ponder_calls_total": float64(usage.Total.Calls), "ponder_call_duration_seconds": float64(usage.Total.Calls),
+		"ponder_tokens_total output": float64(usage.Total.Output), "ponder_spent_usd_total": usage.Total.USD,
+	}
+	sum["input"] = sum["ponder_tokens_total input"] + sum["ponder_tokens_total cache_read"] + sum["ponder_tokens_total cache_write"]
+	want["input"] = float64(usage.Total.Input)
+	for i := 0; i+1 < len(args); i += 2 {
+		want[args[i]], err = strconv.ParseFloat(args[i+1], 64)
+		ts.Check(err)
+	}
+	for name, x := range want {
+		if got, ok := sum[name]; !ok || math.Abs(got-x) > 1e-9 {
+			ts.Fatalf("%s is %v, want %v:\n%s", name, got, x, text)
+		}
+	}
+	if usage.Total.Calls == 0 || usage.Total.USD == 0 {
+		ts.Fatalf("nothing was used: %+v", usage)
+	}
+}
+
+type collectorKey struct{}
+
+// A traceCollector takes traces by OTLP over HTTP.
+type traceCollector struct {
+	mu    sync.Mutex
+	spans []tracedSpan
+	text  bytes.Buffer
+}
+
+type tracedSpan struct {
+	Trace  string `json:"traceId"`
+	ID     string `json:"spanId"`
+	Parent string `json:"parentSpanId"`
+	Name   string `json:"name"`
+}
+
+func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var doc struct {
+		Resources []struct {
+			Scopes []struct {
+				Spans []tracedSpan `json:"spans"`
+			} `json:"scopeSpans"`
+		} `json:"resourceSpans"`
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &doc)
+	}
+	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text.Write(body)
+	for _, one := range doc.Resources {
+		for _, scope := range one.Scopes {
+			c.spans = append(c.spans, scope.Spans...)
+		}
+	}
+}
+
+// below returns the id of a span of a trace below another, whose name begins so, or "".
+func (c *traceCollector) below(trace, parent, name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if s.Trace == trace && s.Parent == parent && strings.HasPrefix(s.Name, name) {
+			return s.ID
+		}
+	}
+	return ""
+}
+
+func collects(ts *testscript.TestScript, _ bool, _ []string) {
+	c := ts.Value(collectorKey{}).(*traceCollector)
+	server := httptest.NewServer(c)
+	ts.Defer(server.Close)
+	ts.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	ts.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
+}
+
+func traced(ts *testscript.TestScript, _ bool, args []string) {
+	c := ts.Value(collectorKey{}).(*traceCollector)
+	for since := time.Now(); time.Since(since) < askTime; time.Sleep(20 * time.Millisecond) {
+		request := c.below(args[0], args[1], "POST")
+		run := c.below(args[0], request, "invoke_agent")
+		if request != "" && run != "" && c.below(args[0], run, "chat llama3.1") != "" {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			ts.Check(os.WriteFile(ts.MkAbs("traces"), c.text.Bytes(), 0o600))
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ts.Fatalf("no such trace has come, but %+v", c.spans)
+}
+
+func retries(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		resp, err := http.DefaultClient.Do(request(context.Background(), ts, http.MethodGet, args[0], nil))
+		ts.Check(err)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusTooManyRequests {
+			continue
+		}
+		if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err != nil || n < 1 || n > 60 {
+			ts.Fatalf("Retry-After: %q", resp.Header.Get("Retry-After"))
+		}
+		return
+	}
+	ts.Fatalf("it is never refused")
+}
