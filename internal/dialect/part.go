@@ -20,6 +20,8 @@ type Part struct {
 	Text  string
 	Again bool // of Text: it stands in the place of all text before it, which came to nothing
 
+	Refused bool // of Steered: it comes too late, or means nothing
+
 	Models    []string // provider/model of those that answer, as far as it is known
 	Stage     string   // of Thought: its type, as thoughts of a session have it
 	Priority  int      // of Question: 1 to 10
@@ -50,7 +52,7 @@ const (
 	TextEnd   Kind = "text_end"  // a round of the answer is whole: Text is all of it
 	Call      Kind = "call"      // a tool of the client is to be used: Call
 	Title     Kind = "title"     // of the conversation: Text
-	Steered   Kind = "steered"   // a user wishes something of a session or research: Text; Item is the cause of the wish
+	Steered   Kind = "steered"   // a wish of a user is obeyed by a session or research: Text, Refused; Item is the cause of the wish
 	Ended     Kind = "end"       // there is no more: End
 )
 

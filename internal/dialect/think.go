@@ -21,6 +21,7 @@ type thinkTeller struct {
 	refs    research.References
 	uses    uses
 	cited   map[string]ponder.Evidence // by id
+	wishes  map[string]Part            // of the user, by event, until it is known what becomes of them
 	usage   llm.Usage
 	models  []string
 	model   string
@@ -31,7 +32,7 @@ type thinkTeller struct {
 }
 
 func newThinkTeller(mode string) *thinkTeller {
-	return &thinkTeller{mode: mode, cited: make(map[string]ponder.Evidence)}
+	return &thinkTeller{mode: mode, cited: make(map[string]ponder.Evidence), wishes: make(map[string]Part)}
 }
 
 // event implements [teller].
@@ -67,7 +68,13 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 			return append(list, Part{Kind: Interim, Item: ev.ID, Text: b.Content})
 		}
 	case ponder.Steer:
-		return append(list, Part{Kind: Steered, Item: ev.Cause, Text: b.Content})
+		t.wishes[ev.ID] = Part{Kind: Steered, Item: ev.Cause, Text: b.Content}
+	case ponder.Progress:
+		if p, ok := t.wishes[b.Ref]; ok && b.Stage == "steered" {
+			delete(t.wishes, b.Ref)
+			p.Refused = b.Refused
+			return append(list, p)
+		}
 	case ponder.BudgetSpent:
 		if b.What != "time" { // which is how thinking ends
 			t.cut = "the limit of " + clip(plain(b.What), 20) + " was reached"
@@ -128,6 +135,9 @@ func (t *thinkTeller) finished(ev ponder.Event, b ponder.RunFinished) (list []Pa
 // markers are how answers cite: [e7], or several in one pair of brackets.
 var markers = regexp.MustCompile(`\[(?:[A-Za-z]+\d+)(?:\s*,\s*[A-Za-z]+\d+)*\]`)
 
+// earlier begins the sources that are sessions of the same owner.
+const earlier = "thread:thr_"
+
 // maxCitations is how many are told at most.
 const maxCitations = 200
 
@@ -145,7 +155,7 @@ func (t *thinkTeller) citations(answer string) (list []Citation) {
 				Title: clip(plain(e.Title), maxWhy), Quote: clip(plain(e.Content), maxContent),
 			}
 			if c.URL == "" {
-				c.File = clip(plain(e.Source), maxContent)
+				c.File = clip(plain(strings.Replace(e.Source, earlier, "session ", 1)), maxContent)
 			}
 			list = append(list, c)
 		}
