@@ -55,9 +55,7 @@ func (w *viewing) live(ctx context.Context, t *thinker) error {
 		default: // as many are waiting already
 		}
 	}
-	if t != nil {
-		defer w.brake.toRest(func() { press(tui.Press{Key: tui.Interrupt}) })()
-	}
+	defer w.brake.toRest(func() { press(tui.Press{Key: tui.Interrupt}) })()
 	l.show = w.show(t != nil, press)
 	defer l.show.close()
 	if err := w.drain(ctx, l.show); err != nil { // what a wish is about must be known
