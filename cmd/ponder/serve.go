@@ -338,7 +338,7 @@ func (s *server) handler(ctx context.Context, guard access.Config) http.Handler 
 	maps.Copy(more, s.more())
 	return s.meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
-		Ready: s.ready, Calibration: s.calibrated, Requests: s.books, Seen: s.meter.Request, More: more, Refuse: refuse,
+		Ready: s.ready, Calibration: s.calibrated, Afford: s.costsMore, Requests: s.books, Seen: s.meter.Request, More: more, Refuse: refuse,
 	}))
 }
 

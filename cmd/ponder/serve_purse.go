@@ -222,7 +222,8 @@ func (s *server) mayCost(ctx context.Context, info ponder.Info) (ponder.Money, e
 	if v.Session.Budget.USD == 0 {
 		return math.MaxInt64, nil
 	}
-	return max(0, money(v.Session.Budget.USD)-money(v.Session.Usage.USD)), nil
+	told, err := s.unheard(ctx, info.ID, v)
+	return max(0, max(money(v.Session.Budget.USD), told)-money(v.Session.Usage.USD)), err
 }
 
 // budgeted reports whether threads of a kind have a budget in their log.

@@ -306,3 +306,40 @@ func TestCallsWithoutAPrice(t *testing.T) {
 		}
 	}
 }
+
+// A session may be told to cost more only as far as the day of its token pays for it; what
+// it was told and has not heard of is held.
+func TestGrantsMoreToWhatThinks(t *testing.T) {
+	l := newTill(t, config.Token{Cost: 1})
+	if m, err := l.begin(l.serve(), "thr_1", 500_000); err != nil || m != 500_000 {
+		t.Fatal(m, err)
+	}
+	l.does("thr_1", costs(200_000)...)
+	info, err := l.store.Thread(l.ctx, "thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.serve()
+	told := 0
+	tell := func(most ponder.Money) error {
+		return s.costsMore(l.ctx, info, most, func() error {
+			told++
+			wish := limitTo(0, most)
+			wish.Run = "run_1"
+			_, err := ponder.Wish(l.ctx, l.store, "thr_1", wish)
+			return err
+		})
+	}
+	err = tell(1_100_000)
+	l.refuses(402, err)
+	if told != 0 || err == nil || !strings.Contains(err.Error(), "limited to $1.00") {
+		t.Errorf("told %d times: %v", told, err)
+	}
+	if err := tell(900_000); err != nil || told != 1 {
+		t.Errorf("told %d times: %v", told, err)
+	}
+	if m, err := l.begin(l.serve(), "thr_2", 500_000); err != nil || m != 100_000 {
+		t.Errorf("another is granted %d: %v", m, err)
+	}
+	l.refuses(402, tell(950_000))
+}

@@ -41,6 +41,10 @@ type Config struct {
 	// asked for each session that is shown, so it should be kept for a while.
 	Calibration func(ctx context.Context, owner string) session.Calibration
 
+	// Afford, if set, does what tells a session that it may cost as much as an amount in
+	// all, or returns an [Error] if nobody pays for that.
+	Afford func(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error
+
 	// Requests, if set, keep the Idempotency-Keys of requests that append nothing; without
 	// it, they are known as long as the process lives.
 	Requests Requests

@@ -54,7 +54,7 @@ func newHouse(t *testing.T, m *llmtest.Model) *house {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &house{t: t, mind: mind, close: cancel}
 	h.place = placement.Memory(placement.Config{Store: store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
-	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Guard: guardOf(), Afford: h.affords, Logger: slog.New(slog.DiscardHandler)})}
 	t.Cleanup(func() {
 		cancel()
 		if err := h.place.Close(context.Background()); err != nil {
@@ -73,6 +73,14 @@ func guardOf() *access.Guard {
 		{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},
 		{Name: "eye", Owner: "local", Scopes: []access.Scope{access.Read}, Hash: access.HashOf("look")},
 	}})
+}
+
+// affords refuses what costs more than four dollars.
+func (h *house) affords(_ context.Context, _ ponder.Info, most ponder.Money, do func() error) error {
+	if most > 4_000_000 {
+		return &Error{Status: http.StatusPaymentRequired, Detail: "nobody pays for that"}
+	}
+	return do()
 }
 
 func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error {

@@ -83,7 +83,7 @@ func (a *api) thinking() {
 	huma.Register(a.huma, post(one+"/pause", "pause-session", "Let a session come to rest", http.StatusNotFound, http.StatusConflict), a.pauseSession)
 	huma.Register(a.huma, post(one+"/resume", "resume-session", "Go on with a session that is paused or was interrupted", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
 	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "End a session without an answer", http.StatusNotFound, http.StatusConflict), a.cancelSession)
-	huma.Register(a.huma, post(one+"/steer", "steer-session", "Tell a session what to think about, what is wrong, or to answer now", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.steerSession)
+	huma.Register(a.huma, post(one+"/steer", "steer-session", "Tell a session what to think about, what is wrong, or to answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
 	huma.Register(a.huma, post(one+"/fork", "fork-session", "Think on from within a session, another way", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
 	huma.Register(a.huma, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
 }

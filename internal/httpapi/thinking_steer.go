@@ -120,13 +120,45 @@ func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, err
 	case unfit != nil:
 		return nil, unfit
 	default:
-		if sent, err = a.wish(ctx, t.ID, wished...); err != nil {
-			return nil, err
+		err := a.afford(ctx, t.Info, w.most(), func() (err error) {
+			sent, err = a.wish(ctx, t.ID, wished...)
+			return err
+		})
+		if err != nil {
+			return nil, a.failed(err)
 		}
 	}
 	a.obey(ctx, t.Info)
 	wait, _ := in.time(obeyTime) // it was checked
 	return a.outcomes(ctx, t.ID, sent, wait)
+}
+
+// most returns the most that a session is to cost by wishes, or zero if they do not say.
+func (w wishes) most() (most ponder.Money) {
+	for _, one := range w.list {
+		if one.USD != nil {
+			most = max(most, one.budget().Money)
+		}
+	}
+	return most
+}
+
+// afford does what lets a session cost so much, if that is paid for.
+func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error {
+	if most == 0 || a.Afford == nil {
+		return do()
+	}
+	if err := a.look(ctx, info, func(v session.View) {
+		if limit := v.Session.Budget.USD; limit > 0 && most.USD() <= limit {
+			most = 0 // it may cost that already
+		}
+	}); err != nil {
+		return err
+	}
+	if most == 0 {
+		return do()
+	}
+	return a.Afford(ctx, info, most, do)
 }
 
 // outcomes waits for what becomes of wishes that were sent, and says it.
