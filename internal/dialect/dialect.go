@@ -97,15 +97,15 @@ func (d *Desk) listen(id ponder.ThreadID, after ponder.Seq) *ear {
 }
 
 // Close ends the listening. Doing so twice does no harm.
-func (e *ear) Close() {
-	if e != nil {
-		e.once.Do(e.Watcher.Close)
+func (e *ear) Close() { e.once.Do(e.Watcher.Close) }
+
+// Forget says that nobody listens to a work from here on; what has no Feed needs it, and
+// a Feed of it does not mind. A work of [Desk.Once] is forgotten with its request.
+func (w Work) Forget() {
+	if w.ear != nil && !w.ear.taken.Swap(true) {
+		w.ear.Close()
 	}
 }
-
-// Forget says that nobody listens to a work from here on; what has no Feed needs it. A
-// work of [Desk.Once] is forgotten with its request.
-func (w Work) Forget() { w.ear.Close() }
 
 // ID returns the name of a work: that of its thread, and the place of the message. It has
 // letters, digits and, of Chat, a dash.

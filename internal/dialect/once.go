@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type sent struct {
 	err      error
 	at       time.Time
 	answered bool            // whole, to a client that was there
+	left     bool            // cancelled, since its client did not come again
 	client   context.Context //nolint:containedctx // of the request; done when the client has gone
 }
 
@@ -38,14 +40,14 @@ type sent struct {
 // returns the work of that. The caller calls answered once the client has all of the
 // answer.
 func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(), err error) {
+	defer func() { context.AfterFunc(r.Context(), w.Forget) }()
 	if a.Key != "" { // the store knows
 		w, err = d.Begin(r.Context(), a)
 		return w, func() {}, err
 	}
 	s, first := d.retries.enter(hexOf(a.Owner, r.Method+r.URL.Path, string(body)), r)
 	if first {
-		s.work, s.err = d.Begin(r.Context(), a)
-		close(s.begun)
+		d.begin(s, r, a)
 		if s.err == nil && s.work.Way == Exchange && !a.Stay {
 			context.AfterFunc(r.Context(), func() { time.AfterFunc(leaveTime, func() { d.leave(s) }) })
 		}
@@ -59,10 +61,15 @@ func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(
 	w, answered = s.work, func() { d.retries.answered(s) }
 	if !first {
 		w.ear = nil // another one's
-	} else if w.ear != nil {
-		context.AfterFunc(r.Context(), w.Forget)
 	}
 	return w, answered, s.err
+}
+
+// begin begins what a request asks for. Whatever happens, those who wait for it are told.
+func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
+	defer close(s.begun)
+	s.err = errors.New("the beginning failed")
+	s.work, s.err = d.Begin(r.Context(), a)
 }
 
 // enter returns what is known of a request, and whether it is the first of its kind.
@@ -87,7 +94,7 @@ func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
 func (s *sent) isWanted(r *http.Request) bool {
 	select {
 	case <-s.begun:
-		if s.err != nil {
+		if s.err != nil || s.left {
 			return false
 		}
 	default:
@@ -107,9 +114,10 @@ func (l *retries) answered(s *sent) {
 // leave cancels an exchange whose client has gone away and not come again.
 func (d *Desk) leave(s *sent) {
 	d.retries.mu.Lock()
-	gone := !s.answered && s.client.Err() != nil
+	gone := !s.answered && s.client.Err() != nil && d.Gone.Err() == nil
+	s.left = s.left || gone
 	d.retries.mu.Unlock()
-	if !gone || d.Gone.Err() != nil {
+	if !gone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(d.Gone, leaveTime)

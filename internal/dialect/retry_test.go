@@ -31,6 +31,11 @@ func ask(r *dialecttest.Rig, model string, said ...string) dialect.Ask {
 	return a
 }
 
+// slowly answers in some seconds.
+func slowly(*llm.Request, int) dialecttest.Answer {
+	return dialecttest.Answer{Text: "The sea is deep, and the lake is not.", Wait: time.Second, Pause: time.Second}
+}
+
 // A text is told while it is being written.
 func TestLive(t *testing.T) {
 	for _, apart := range []bool{false, true} {

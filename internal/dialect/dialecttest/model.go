@@ -17,8 +17,9 @@ type Model struct {
 	ID string // full name; test/model if empty
 
 	// Answer says what is answered to the nth request, from 0. It is called by one
-	// goroutine at a time. If it is nil, or its answer is zero, what is answered is
-	// plausible: sessions and research go on with it.
+	// goroutine at a time. If its answer has no words, what is answered is plausible:
+	// sessions and research go on with it. If it is nil, that takes half a second, for
+	// whatever takes no time is thought about very often in a minute.
 	Answer func(req *llm.Request, n int) Answer
 
 	mu    sync.Mutex
@@ -80,6 +81,8 @@ func (m *Model) answer(req *llm.Request) (a Answer, err error) {
 	m.asked = append(m.asked, req)
 	if m.Answer != nil {
 		a = m.Answer(req, n)
+	} else {
+		a.Wait = time.Second / 2
 	}
 	if a.Text != "" || a.Reasoning != "" || len(a.Calls) > 0 || a.Err != nil || a.Finish != "" {
 		return a, nil
