@@ -205,6 +205,7 @@ func (r *Rig) Start(a dialect.Ask) dialect.Work {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.t.Cleanup(w.Forget)
 	return w
 }
 
