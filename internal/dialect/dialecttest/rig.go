@@ -15,6 +15,8 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +52,9 @@ type Options struct {
 	Tools   []ponder.Tool     // of ours: [Lookups] are some
 	Aliases map[string]string // names of models that stand for others
 	Retry   llm.Policy        // of the engine
+	Hosts   llm.Provider      // has the models that are named host/NAME
+	Bare    bool              // no model is configured: nothing is thought but by those of Hosts
+	Store   ponder.Store      // of a rig before; nil: a new one
 
 	// Routes returns the handlers of a language, by pattern.
 	Routes func(*dialect.Desk) map[string]http.Handler
@@ -63,6 +68,7 @@ type Rig struct {
 	Desk    *dialect.Desk
 	Handler http.Handler // of the routes, behind the guard
 	Stop    func()       // tells streams that the server stops
+	Close   func()       // ends all work where it stands; a test that ends does so
 
 	t *testing.T
 }
@@ -73,13 +79,24 @@ func New(t *testing.T, o Options) *Rig {
 	if o.Model == nil {
 		o.Model = &Model{}
 	}
-	store := memory.New()
+	store := o.Store
+	if store == nil {
+		store = memory.New()
+	}
 	hub := stream.New(store)
 	s := newService(store, o)
-	mind, relays := newMinds(t, store, hub, o)
+	mind, relays, of := newMinds(t, store, hub, o)
 	work := func(ctx context.Context, id ponder.ThreadID) error {
-		if info, err := store.Thread(ctx, id); err == nil && info.Kind == ponder.KindExchange {
+		info, err := store.Thread(ctx, id)
+		switch name, hosted := strings.CutPrefix(info.Model, hostPrefix); {
+		case err == nil && info.Kind == ponder.KindExchange:
 			return relays.Work(ctx, id)
+		case err == nil && hosted && o.Hosts != nil:
+			theirs, err := of(o.Hosts.Model(name))
+			if err != nil {
+				return err
+			}
+			return theirs.Work(ctx, id)
 		}
 		return mind.Work(ctx, id)
 	}
@@ -94,7 +111,7 @@ func New(t *testing.T, o Options) *Rig {
 		}
 	}
 	r.Handler = guarded(mux, o)
-	t.Cleanup(func() {
+	r.Close = sync.OnceFunc(func() {
 		stop()
 		if err := s.place.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -103,34 +120,48 @@ func New(t *testing.T, o Options) *Rig {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(r.Close)
 	return r
 }
 
-// newMinds returns an engine, with the modes that answer, and one for exchanges.
-func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *ponder.Mind) {
+// hostPrefix begins the names of models of Options.Hosts.
+const hostPrefix = "host/"
+
+// newMinds returns an engine, with the modes that answer, one for exchanges, and what makes
+// one of another model.
+func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *ponder.Mind, of func(llm.Model) (*ponder.Mind, error)) {
 	t.Helper()
 	specs := make([]llm.Tool, 0, len(o.Tools))
 	for _, tool := range o.Tools {
 		specs = append(specs, tool.Tool)
 	}
-	chain := []ponder.Model{{Model: o.Model, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}}}
+	models := func(m llm.Model, price ponder.Price) map[ponder.Role][]ponder.Model {
+		chain := []ponder.Model{{Model: m, Price: price}}
+		return map[ponder.Role][]ponder.Model{ponder.Fast: chain, ponder.Slow: chain, ponder.Cheap: chain, ponder.Frontier: chain}
+	}
 	c := ponder.Config{
 		Store: store, Tools: o.Tools, OnDelta: hub.Delta, Retry: o.Retry, Logger: slog.New(slog.DiscardHandler),
-		Models: map[ponder.Role][]ponder.Model{ponder.Fast: chain, ponder.Slow: chain, ponder.Cheap: chain, ponder.Frontier: chain},
+		Models: models(o.Model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 		Modes:  []ponder.Mode{chat.New(chat.Options{Tools: specs}), session.New(), research.New(), title.New()},
 	}
 	mind, err := ponder.New(c)
 	if err == nil {
 		err = mind.Open(context.Background())
 	}
+	of = func(m llm.Model) (*ponder.Mind, error) {
+		other := c
+		other.Models = models(m, ponder.Price{Source: ponder.PriceLocal})
+		return mind.With(other)
+	}
 	if err == nil {
-		c.Modes = []ponder.Mode{relay.New(relay.Config{Tools: specs})} // no more: they need no title
-		relays, err = mind.With(c)
+		exchanges := c
+		exchanges.Modes = []ponder.Mode{relay.New(relay.Config{Tools: specs})} // no more: they need no title
+		relays, err = mind.With(exchanges)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mind, relays
+	return mind, relays, of
 }
 
 // guarded lets in who may ask, as internal/httpapi does.

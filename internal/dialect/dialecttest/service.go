@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"net/http"
@@ -32,6 +33,8 @@ type Service struct {
 	// is that of the method.
 	Fail func(method string) error
 
+	hosts bool // there are models of Options.Hosts
+	bare  bool // and no others
 	place *place.Placement
 	tools []string
 	names []string // of models
@@ -54,7 +57,7 @@ type Asked struct {
 }
 
 func newService(store ponder.Store, o Options) *Service {
-	s := &Service{Store: store, Model: o.Model, chats: make(map[string]ponder.ThreadID), memories: make(map[string][]service.Memory)}
+	s := &Service{Store: store, Model: o.Model, hosts: o.Hosts != nil, bare: o.Bare, chats: make(map[string]ponder.ThreadID), memories: make(map[string][]service.Memory)}
 	for _, t := range o.Tools {
 		s.tools = append(s.tools, t.Name)
 	}
@@ -90,7 +93,12 @@ func (s *Service) note(method string, keep func(*Asked)) error {
 
 // known refuses models that are not there.
 func (s *Service) known(name string) error {
-	if name == "" || slices.Contains(s.names, name) {
+	switch {
+	case s.hosts && strings.HasPrefix(name, hostPrefix):
+		return nil
+	case s.bare:
+		return fmt.Errorf("no model: %w", service.ErrNotReady)
+	case name == "" || slices.Contains(s.names, name):
 		return nil
 	}
 	return &service.Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: "there is no model " + name}
@@ -368,6 +376,9 @@ func vector(text string) []float32 {
 
 // Models implements [service.Lister].
 func (s *Service) Models(context.Context, string) ([]string, error) {
+	if s.bare {
+		return nil, nil
+	}
 	return append(slices.Clone(s.names), "test/embed"), s.note("Models", func(*Asked) {})
 }
 
