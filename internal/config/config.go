@@ -41,6 +41,7 @@ type Config struct {
 	Research       Research            `toml:"research"`
 	Mind           Mind                `toml:"mind"`
 	Serve          Serve               `toml:"serve"`
+	MCP            MCP                 `toml:"mcp"`
 
 	Search Search `toml:"-"` // from the environment alone
 	Token  Secret `toml:"-"` // that requests to a server must carry

@@ -58,7 +58,7 @@ func Keys() []Key {
 		{"web.allow", "hosts and networks to read though they are private, such as wiki.lan, 10.1.0.0/16", hosts},
 		{"web.folder", "folder of pages to search as the web is searched", text},
 		{"prompts.*", "what a mode is told beside its own prompt", text},
-	}, researchKeys(), mindKeys(), serveKeys())
+	}, researchKeys(), mindKeys(), serveKeys(), mcpKeys())
 }
 
 // find returns the setting of a name without stars.
