@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"ponder"
 	"ponder/internal/dialect"
 	"ponder/internal/dialect/openai"
 	"ponder/llm"
@@ -77,7 +79,7 @@ func (a *api) ask(ctx context.Context, owner string, in *request) (ask dialect.A
 	if err != nil {
 		return ask, err
 	}
-	ask = dialect.Ask{Owner: owner, Model: m, Temperature: in.Temperature}
+	ask = dialect.Ask{Owner: owner, Model: m, Temperature: in.Temperature, Keep: in.stored(), Stay: in.Background, Apart: !in.stored()}
 	if in.MaxOutput != nil {
 		ask.MaxTokens = *in.MaxOutput
 	}
@@ -109,10 +111,14 @@ func (a *api) ask(ctx context.Context, owner string, in *request) (ask dialect.A
 	return ask, nil
 }
 
+// stored reports whether the client wants a response to be kept. One that is not stands
+// alone: nothing of it stays.
+func (in *request) stored() bool { return in.Store == nil || *in.Store }
+
 // check returns what is wrong with fields that are taken as they are.
 func (in *request) check() error {
 	switch {
-	case in.Background && in.Store != nil && !*in.Store:
+	case in.Background && !in.stored():
 		return dialect.Wrong("store", "store: background responses must be stored: leave it out, or set it to true")
 	case in.MaxOutput != nil && *in.MaxOutput < 1:
 		return dialect.Wrong("max_output_tokens", "max_output_tokens: expected at least 1")
@@ -120,14 +126,21 @@ func (in *request) check() error {
 		return dialect.Wrong("max_tool_calls", "max_tool_calls: expected at least 1")
 	case in.Reasoning != nil && !dialect.IsEffort(in.Reasoning.Effort):
 		return dialect.Wrong("reasoning.effort", "reasoning.effort: expected none, minimal, low, medium, high, xhigh or max")
-	case len(in.Metadata) > mostPairs:
-		return dialect.Wrong("metadata", "metadata: at most %d pairs", mostPairs)
-	case in.Previous != "" && len(in.Conversation) > 0 && string(in.Conversation) != "null":
+	case in.Previous != "" && conversationOf(in.Conversation) != "":
 		return dialect.Wrong("previous_response_id", "previous_response_id: not beside conversation")
+	case !in.stored() && conversationOf(in.Conversation) != "":
+		return dialect.Wrong("store", "store: what a conversation goes on with must be stored: leave it out, or set it to true")
 	}
-	for k, v := range in.Metadata {
-		if len(k) > mostKey || len(v) > mostValue {
-			return dialect.Wrong("metadata", "metadata: keys of at most %d bytes, and values of at most %d", mostKey, mostValue)
+	return checkPairs(in.Metadata)
+}
+
+func checkPairs(pairs map[string]string) error {
+	if len(pairs) > mostPairs {
+		return dialect.Wrong("metadata", "metadata: at most %d pairs", mostPairs)
+	}
+	for k, v := range pairs {
+		if utf8.RuneCountInString(k) > mostKey || utf8.RuneCountInString(v) > mostValue {
+			return dialect.Wrong("metadata", "metadata: keys of at most %d letters, and values of at most %d", mostKey, mostValue)
 		}
 	}
 	return nil
@@ -206,7 +219,9 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 
 // behind finds what a request goes on with.
 func (a *api) behind(ctx context.Context, ask *dialect.Ask, in *request) error {
-	ask.Chat = conversationOf(in.Conversation)
+	if id := conversationOf(in.Conversation); id != "" {
+		return a.within(ctx, ask, id)
+	}
 	if in.Previous == "" {
 		return nil
 	}
@@ -217,55 +232,36 @@ func (a *api) behind(ctx context.Context, ask *dialect.Ask, in *request) error {
 		}
 		return err
 	}
-	if j.work.Way == dialect.Exchange { // whose messages are all there is of it
-		return a.before(ctx, ask, j, 0)
+	if j.work.Way != dialect.Exchange && ask.Model.Way == dialect.Chat && !ask.Apart && len(ask.Tools) == 0 && ask.Schema == nil {
+		ask.After = j.work.ID() // a conversation goes on with it, or begins behind it
+		return nil
 	}
-	ask.After = j.work.ID()
-	return nil
+	list, err := a.chain(ctx, j, 0)
+	if err != nil {
+		return err
+	}
+	return say(ask, list)
 }
 
-// mostBefore is how many exchanges one may go on behind.
+// mostBefore is how many responses one may go on behind.
 const mostBefore = 200
 
-// before puts what was said in an exchange, and in those before it, before the messages.
-func (a *api) before(ctx context.Context, ask *dialect.Ask, j job, depth int) error {
+// chain returns what was said in a response, and in those before it.
+func (a *api) chain(ctx context.Context, j job, depth int) (list []entry, err error) {
+	if j.work.Way == dialect.Chat {
+		return a.entries(ctx, j.owner, ponder.Info{Thread: ponder.Thread{ID: j.work.Thread}}, j.work.After+1)
+	}
 	if j.note.Previous != "" && depth < mostBefore {
-		first, err := a.job(ctx, ask.Owner, j.note.Previous)
-		if err == nil && first.work.Way == dialect.Exchange {
-			err = a.before(ctx, ask, first, depth+1)
+		first, err := a.job(ctx, j.owner, j.note.Previous)
+		if err == nil {
+			list, err = a.chain(ctx, first, depth+1)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	items, err := itemsOf(j.note.Input)
-	if err != nil {
-		return err
-	}
-	r := reader{ask: &dialect.Ask{}, names: make(map[string]string)}
-	for i, it := range items {
-		if err := r.item(fmt.Sprintf("input[%d]", i), it); err != nil {
-			return err
+		if err != nil && !a.missing(err) { // it was removed
+			return nil, err
 		}
 	}
-	parts, end, err := a.desk.Result(ctx, j.work)
-	if err != nil {
-		return err
-	}
-	said := llm.Message{Role: llm.Assistant}
-	if end.Text != "" {
-		said.Parts = append(said.Parts, llm.Part{Text: end.Text})
-	}
-	for _, p := range parts {
-		if p.Kind == dialect.Call {
-			said.Parts = append(said.Parts, llm.Part{Call: p.Call})
-		}
-	}
-	ask.Messages = append(ask.Messages, r.ask.Messages...)
-	if len(said.Parts) > 0 {
-		ask.Messages = append(ask.Messages, said)
-	}
-	return nil
+	more, err := a.itemsOf(ctx, j)
+	return append(list, more...), err
 }
 
 func conversationOf(js json.RawMessage) string {
@@ -290,6 +286,8 @@ type item struct {
 	Name    string          `json:"name"`
 	Args    string          `json:"arguments"`
 	Output  json.RawMessage `json:"output"`
+
+	Encrypted string `json:"encrypted_content"` // of a compaction
 }
 
 // itemsOf reads the input: a text, or items.
@@ -331,7 +329,9 @@ func (r *reader) item(where string, it item) error {
 			return err
 		}
 		r.user(llm.Part{Result: &llm.ToolResult{ID: it.CallID, Name: name, Text: llm.Message{Parts: parts}.Text()}})
-	case "item_reference", "reasoning", "web_search_call", "file_search_call", "compaction":
+	case "compaction":
+		return r.compacted(where, it.Encrypted)
+	case "item_reference", "reasoning", "web_search_call", "file_search_call":
 	default:
 		if !strings.Contains(it.Type, ":") && !strings.HasSuffix(it.Type, "_call") && !strings.HasSuffix(it.Type, "_output") {
 			return dialect.Wrong("input", "%s.type: %q is not known", where, clip(it.Type))

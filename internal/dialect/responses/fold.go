@@ -1,10 +1,13 @@
 package responses
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"ponder/internal/dialect"
 )
@@ -51,6 +54,8 @@ type fold struct {
 	put    func(event)
 	number int
 
+	settled  int              // bytes of the answer that whole messages have
+	skip     int              // bytes of it that are told once more, and are there already
 	thinking *open            // a reasoning item that is open
 	speaking *open            // a message that is open
 	searches map[string]*open // by the parts' item
@@ -71,6 +76,8 @@ type open struct {
 	parts int             // of reasoning: those so far
 	inner bool            // of reasoning: one is open
 	of    string          // what the text belongs to
+	phase string          // of a message
+	cut   int             // characters of space that a message does not begin with
 }
 
 func newFold(r *response, w wants, put func(event)) *fold {
@@ -101,7 +108,7 @@ func (f *fold) snapshot() *response {
 
 // add begins an item. What stands in the output is replaced when it is whole.
 func (f *fold) add(kind string, item func(id string) any) *open {
-	o := &open{index: len(f.r.Output), id: fmt.Sprintf("%s_%s_%d", kind, strings.TrimPrefix(f.r.ID, "resp_"), len(f.r.Output))}
+	o := &open{index: len(f.r.Output), id: fmt.Sprintf("%s_%s_%d", kind, strings.ReplaceAll(strings.TrimPrefix(f.r.ID, prefix), ".", "_"), len(f.r.Output))}
 	it := item(o.id)
 	f.r.Output = append(f.r.Output, it)
 	f.emit(event{Type: "response.output_item.added", Index: &o.index, Item: it})
@@ -120,23 +127,27 @@ func (f *fold) part(p dialect.Part) {
 	case dialect.Reasoning:
 		f.muse(p.Item, p.Text)
 	case dialect.Thought, dialect.Progress:
-		f.endMusing()
-		f.muse(p.Item, strings.TrimSpace(p.Thinking()))
-		f.endMusing()
+		if text := strings.TrimSpace(p.Thinking()); text != "" {
+			f.endMusing()
+			f.muse(p.Item, text)
+			f.endMusing()
+		}
 	case dialect.Question:
 		if f.wants.questions {
 			f.whole("pq", func(id string) any { return questionItem{id, "ponder:question", completed, p.Text, p.Priority} })
 		}
 	case dialect.Interim:
 		f.message(p.Item, "commentary", p.Text)
-		f.endMessage(completed, "commentary", nil)
+		f.endMessage(completed, nil)
 	case dialect.Text:
 		if p.Again {
-			f.endMessage(incompleted, "final_answer", nil)
+			f.takeBack()
 		}
-		f.message(p.Item, "final_answer", p.Text)
+		skipped := min(f.skip, len(p.Text))
+		f.skip -= skipped
+		f.message(p.Item, "final_answer", p.Text[skipped:])
 	case dialect.TextEnd:
-		f.endMessage(completed, "final_answer", annotations(p.Citations))
+		f.answered(p)
 	case dialect.Searching:
 		f.search(p)
 	case dialect.Found:
@@ -200,21 +211,58 @@ func (f *fold) endThinking() {
 	f.thinking = nil
 }
 
-// message adds to a message.
+// message adds to a message. One does not begin with space, nor without words.
 func (f *fold) message(of, phase, more string) {
 	if f.speaking != nil && f.speaking.of != of {
-		f.endMessage(completed, phase, nil)
+		f.endMessage(completed, nil)
 	}
-	zero, logs := 0, []struct{}{}
+	cut := 0
+	if f.speaking == nil || f.speaking.text.Len() == 0 {
+		word := strings.TrimLeftFunc(more, unicode.IsSpace)
+		cut, more = utf8.RuneCountInString(more[:len(more)-len(word)]), word
+	}
+	if more == "" {
+		return
+	}
+	zero := 0
 	if f.speaking == nil {
 		f.endThinking()
 		f.speaking = f.add("msg", func(id string) any { return messageItem{id, "message", "assistant", inProgress, phase, []text{}} })
-		f.speaking.of = of
+		f.speaking.of, f.speaking.phase, f.speaking.cut = of, phase, cut
 		f.emit(event{Type: "response.content_part.added", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Part: textOf("", nil)})
 	}
 	f.speaking.text.WriteString(more)
-	f.emit(event{Type: "response.output_text.delta", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Delta: &more, Logs: &logs})
+	f.emit(event{Type: "response.output_text.delta", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Delta: &more, Logs: noLogs()})
 }
+
+// takeBack ends a message whose words came to nothing: it stays in its place, without
+// them. What follows says all of the answer once more, of which the messages that are
+// whole are left out.
+func (f *fold) takeBack() {
+	if o := f.speaking; o != nil {
+		f.endMessage(incompleted, nil)
+		it := f.r.Output[o.index].(messageItem)
+		it.Content = []text{}
+		f.r.Output[o.index] = it
+	}
+	f.skip = f.settled
+}
+
+// answered ends a round of the answer.
+func (f *fold) answered(p dialect.Part) {
+	if f.settled > 0 {
+		f.settled += len(between)
+	}
+	f.settled += len(p.Text)
+	if f.speaking != nil {
+		f.endMessage(completed, annotations(p.Citations, f.speaking.cut))
+	}
+}
+
+// between stands between two rounds of an answer that is one text.
+const between = "\n\n"
+
+func noLogs() *[]struct{} { return &[]struct{}{} }
 
 func textOf(s string, notes []annotation) text {
 	if notes == nil {
@@ -224,27 +272,31 @@ func textOf(s string, notes []annotation) text {
 }
 
 // endMessage ends the message that is open.
-func (f *fold) endMessage(status, phase string, notes []annotation) {
+func (f *fold) endMessage(status string, notes []annotation) {
 	o := f.speaking
 	if o == nil {
 		return
 	}
-	zero, logs, said := 0, []struct{}{}, o.text.String()
+	zero, said := 0, o.text.String()
 	for i := range notes {
 		f.emit(event{Type: "response.output_text.annotation.added", ItemID: o.id, Index: &o.index, Content: &zero, AtNote: &i, Annotation: &notes[i]})
 	}
 	whole := textOf(said, notes)
-	f.emit(event{Type: "response.output_text.done", ItemID: o.id, Index: &o.index, Content: &zero, Text: &said, Logs: &logs})
+	f.emit(event{Type: "response.output_text.done", ItemID: o.id, Index: &o.index, Content: &zero, Text: &said, Logs: noLogs()})
 	f.emit(event{Type: "response.content_part.done", ItemID: o.id, Index: &o.index, Content: &zero, Part: whole})
-	f.done(o, messageItem{o.id, "message", "assistant", status, phase, []text{whole}})
+	f.done(o, messageItem{o.id, "message", "assistant", status, o.phase, []text{whole}})
 	f.speaking = nil
 }
 
-func annotations(list []dialect.Citation) (notes []annotation) {
+// annotations returns what a text rests on. Places count characters as Unicode does, and
+// clients of Python: a letter outside of the basic plane is one, though JavaScript has two
+// units for it. Cut is how many the text lacks at its beginning.
+func annotations(list []dialect.Citation, cut int) (notes []annotation) {
 	for _, c := range list {
-		n := annotation{Type: "url_citation", Start: &c.Start, End: &c.End, URL: c.URL, Title: c.Title}
+		start, end := max(0, c.Start-cut), max(0, c.End-cut)
+		n := annotation{Type: "url_citation", Start: &start, End: &end, URL: c.URL, Title: cmp.Or(c.Title, c.URL)}
 		if c.URL == "" {
-			n = annotation{Type: "file_citation", Index: &c.Start, FileID: c.File, Filename: c.File}
+			n = annotation{Type: "file_citation", Index: &start, FileID: c.File, Filename: c.File}
 		}
 		notes = append(notes, n)
 	}
@@ -339,7 +391,7 @@ func (f *fold) call(p dialect.Part) {
 // end ends what is open, and makes the last events. A response that is cancelled has none.
 func (f *fold) end(end dialect.End, at int64) {
 	f.endThinking()
-	f.endMessage(incompleted, "final_answer", nil)
+	f.endMessage(incompleted, nil)
 	left := slices.Collect(maps.Values(f.searches))
 	slices.SortFunc(left, func(a, b *open) int { return a.index - b.index })
 	for _, o := range left {

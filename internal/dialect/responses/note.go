@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ponder"
 	"ponder/internal/dialect"
-	"ponder/internal/dialect/openai"
 )
 
 // A note is what a response says of its request. It is kept on the thread of the response,
@@ -37,7 +38,8 @@ type note struct {
 	Background   bool              `json:"background,omitempty"`
 	Safety       *string           `json:"safety_identifier,omitempty"`
 	CacheKey     *string           `json:"prompt_cache_key,omitempty"`
-	Gone         bool              `json:"gone,omitempty"` // the client has removed it
+	Created      int64             `json:"created_at,omitempty"` // zero: when its work began
+	Gone         bool              `json:"gone,omitempty"`       // the client has removed it
 }
 
 // note returns what a response will say of a request.
@@ -62,32 +64,44 @@ func (n note) wants() wants {
 	}
 }
 
-// noted is the reason of remarks that are notes.
+// noted is the sensor of observations that are notes.
 const noted = "openai.response"
 
 // cause returns that of the note of a response, so that it is kept once.
 func (j job) cause(what string) string { return what + "-" + j.id() }
 
-// keep keeps the note of a response.
+// keep keeps the note of a response, and that it is of its conversation.
 func (a *api) keep(ctx context.Context, j job) error {
-	return a.append(ctx, j, j.cause("note"), j.note)
+	if err := a.appendNote(ctx, j, j.cause("note"), j.note); err != nil {
+		return err
+	}
+	name, ok := strings.CutPrefix(j.note.Conversation, conversationPrefix)
+	if id := ponder.ThreadID("thr_" + name); ok && id != j.work.Thread {
+		return a.remark(ctx, id, j.cause("work"), workNoted, j.id())
+	}
+	return nil
 }
 
 // forget has a response be gone, though its conversation is not.
 func (a *api) forget(ctx context.Context, j job) error {
-	return a.append(ctx, j, j.cause("gone"), note{Gone: true})
+	return a.appendNote(ctx, j, j.cause("gone"), note{Gone: true})
 }
 
-func (a *api) append(ctx context.Context, j job, cause string, n note) error {
+func (a *api) appendNote(ctx context.Context, j job, cause string, n note) error {
 	js, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("keep a response: %w", err)
 	}
-	_, err = a.desk.Store.Append(ctx, j.work.Thread, 0, ponder.Event{
-		ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: ponder.SystemNote{Content: string(js), Reason: noted},
+	return a.append(ctx, j.work.Thread, cause, noted, js)
+}
+
+// append keeps a remark on a thread, once for each cause.
+func (a *api) append(ctx context.Context, id ponder.ThreadID, cause, reason string, js []byte) error {
+	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{
+		ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: ponder.Observation{Content: string(js), Sensor: reason},
 	})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("keep a response: %w", err)
+		return fmt.Errorf("keep a remark: %w", err)
 	}
 	return nil
 }
@@ -96,12 +110,17 @@ func (a *api) append(ctx context.Context, j job, cause string, n note) error {
 // that was begun elsewhere has none, and is a response all the same.
 func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 	j.note = note{Model: "ponder/" + string(j.work.Way), Store: true, Background: true}
+	if j.segment > 0 {
+		if is, err := a.isParted(ctx, *j); err != nil || !is {
+			return false, err
+		}
+	}
 	for ev, err := range a.desk.Store.Events(ctx, j.work.Thread, j.work.After) {
 		if err != nil {
 			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
 		}
-		b, ok := ev.Body.(ponder.SystemNote)
-		if !ok || b.Reason != noted {
+		b, ok := ev.Body.(ponder.Observation)
+		if !ok || b.Sensor != noted {
 			continue
 		}
 		switch ev.Cause {
@@ -117,6 +136,23 @@ func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 	return true, nil
 }
 
+// shared reports whether a conversation has more than a response.
+func (a *api) shared(ctx context.Context, j job) (bool, error) {
+	if j.note.Conversation != "" {
+		return true, nil
+	}
+	said := 0
+	for ev, err := range a.desk.Store.Events(ctx, j.work.Thread, 0) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok || ev.Cause == conversationCause {
+			said++
+		}
+	}
+	return said > 1, nil
+}
+
 // Bounds of a page of items.
 const (
 	pageItems = 20
@@ -129,12 +165,15 @@ func (a *api) inputs(w http.ResponseWriter, r *http.Request, owner string) error
 	if err != nil {
 		return err
 	}
-	list := inputItems(j)
-	q := r.URL.Query()
-	limit := pageItems
+	return page(w, r, inputItems(j))
+}
+
+// paged returns what of a list, the oldest first, a query asks for.
+func paged(q url.Values, list []map[string]any) (rest []map[string]any, limit int, err error) {
+	limit = pageItems
 	if text := q.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostItems {
-			return dialect.Wrong("limit", "limit: expected a number from 1 to %d", mostItems)
+			return nil, 0, dialect.Wrong("limit", "limit: expected a number from 1 to %d", mostItems)
 		}
 	}
 	switch q.Get("order") {
@@ -142,17 +181,16 @@ func (a *api) inputs(w http.ResponseWriter, r *http.Request, owner string) error
 		slices.Reverse(list)
 	case "asc":
 	default:
-		return dialect.Wrong("order", "order: expected asc or desc")
+		return nil, 0, dialect.Wrong("order", "order: expected asc or desc")
 	}
 	if after := q.Get("after"); after != "" {
 		i := slices.IndexFunc(list, func(it map[string]any) bool { return it["id"] == after })
 		if i < 0 {
-			return dialect.Wrong("after", "after: there is no such item")
+			return nil, 0, dialect.Wrong("after", "after: there is no such item")
 		}
 		list = list[i+1:]
 	}
-	openai.Reply(w, http.StatusOK, pageOf(list, limit))
-	return nil
+	return list, limit, nil
 }
 
 // pageOf returns a list as clients page through it.
@@ -175,9 +213,20 @@ func inputItems(j job) (list []map[string]any) {
 	} else if json.Unmarshal(j.note.Input, &list) != nil {
 		return []map[string]any{}
 	}
+	fillItems(list, "in_"+j.work.ID())
+	return list
+}
+
+// fillItems gives items what they lack: an id, a type, a status, and parts. Of what is no
+// object nothing is left.
+func fillItems(list []map[string]any, name string) {
 	for i, it := range list {
+		if it == nil {
+			it = map[string]any{}
+			list[i] = it
+		}
 		if s, _ := it["id"].(string); s == "" {
-			it["id"] = fmt.Sprintf("in_%s_%d", j.work.ID(), i)
+			it["id"] = fmt.Sprintf("%s_%d", name, i)
 		}
 		if it["type"] == nil {
 			it["type"] = "message"
@@ -193,5 +242,4 @@ func inputItems(j job) (list []map[string]any) {
 			it["status"] = completed
 		}
 	}
-	return list
 }

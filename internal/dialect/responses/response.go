@@ -166,6 +166,9 @@ type (
 	}
 )
 
+// steered is how a response ends whose successor goes on with what a user said in between.
+const steered llm.Finish = "steered"
+
 // The statuses of a response.
 const (
 	queued      = "queued"
@@ -195,6 +198,8 @@ func (r *response) stand(end dialect.End, at int64) {
 		switch end.Finish {
 		case llm.FinishLength:
 			r.Status, r.Incomplete = incompleted, &incomplete{"max_output_tokens"}
+		case steered:
+			r.Status, r.Incomplete = incompleted, &incomplete{string(steered)}
 		case llm.FinishFilter:
 			r.Status, r.Incomplete = incompleted, &incomplete{"content_filter"}
 		}
@@ -216,3 +221,51 @@ func (r *response) note(key, value string) {
 	}
 	r.Metadata = all
 }
+
+// response returns what a response says of its request, before anything has come.
+func (j job) response() *response {
+	n := j.note
+	r := &response{
+		ID: j.id(), Object: "response", Created: j.work.Begun.Unix(), Status: queued, Model: n.Model, Output: []any{},
+		Instructions: orNull(n.Instructions), Tools: n.Tools, ToolChoice: or(n.ToolChoice, `"auto"`), Truncation: "disabled",
+		Parallel: true, Text: or(n.Text, `{"format":{"type":"text"}}`), TopP: 1, Temperature: 1, Store: n.Store, Background: n.Background,
+		Tier: "default", Metadata: n.Metadata, MaxOutput: n.MaxOutput, MaxTools: n.MaxTools, Safety: n.Safety, CacheKey: n.CacheKey,
+	}
+	if n.Previous != "" {
+		r.Previous = &n.Previous
+	}
+	if n.Conversation != "" {
+		r.Conversation = &conversationRef{n.Conversation}
+	}
+	if n.Temperature != nil {
+		r.Temperature = *n.Temperature
+	}
+	if n.TopP != nil {
+		r.TopP = *n.TopP
+	}
+	if n.Effort != "" {
+		r.Reasoning.Effort = &n.Effort
+	}
+	if n.Summary != "" {
+		r.Reasoning.Summary = &n.Summary
+	}
+	if n.Created != 0 {
+		r.Created = n.Created
+	}
+	if r.Tools == nil {
+		r.Tools = []tool{}
+	}
+	if r.Metadata == nil {
+		r.Metadata = map[string]string{}
+	}
+	return r
+}
+
+func or(js json.RawMessage, otherwise string) json.RawMessage {
+	if len(js) == 0 || string(js) == "null" {
+		return json.RawMessage(otherwise)
+	}
+	return js
+}
+
+func orNull(js json.RawMessage) json.RawMessage { return or(js, "null") }

@@ -1,38 +1,66 @@
 // Package responses speaks the language of OpenAI's Responses API and of Open Responses:
 // answers that go on in the background, are polled, cancelled and gone on with, and whose
-// streams are taken up at any event.
+// streams are taken up at any event; conversations, webhooks and the WebSocket mode.
 //
 // responses.go has the routes, ask.go reads requests, note.go keeps what a response says of
 // its request, response.go has the shapes, fold.go makes items and events of what comes,
-// and stream.go sends them. What a stream sends depends on nothing but the log.
+// stream.go sends them, and segment.go parts a run that was steered. What a stream sends
+// depends on nothing but the log. conversation.go, hooks.go, socket.go and compact.go are
+// what their names say.
 package responses
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"ponder/internal/access"
 	"ponder/internal/dialect"
 	"ponder/internal/dialect/openai"
+	"ponder/internal/service"
 )
 
 // An api is the handlers.
-type api struct{ desk *dialect.Desk }
+type api struct {
+	desk  *dialect.Desk
+	hooks *Hooks // nil: there are none
+}
 
-// New returns the handlers by their patterns.
-func New(desk *dialect.Desk) map[string]http.Handler {
-	a := &api{desk}
-	handle := func(s access.Scope, h openai.Handler) http.Handler { return openai.Handle(desk, s, h) }
-	return map[string]http.Handler{
-		"POST /v1/responses":                 handle(access.Think, a.create),
-		"GET /v1/responses/{id}":             handle(access.Read, a.get),
-		"POST /v1/responses/{id}/cancel":     handle(access.Think, a.cancel),
-		"DELETE /v1/responses/{id}":          handle(access.Think, a.remove),
-		"GET /v1/responses/{id}/input_items": handle(access.Read, a.inputs),
+// New returns the handlers by their patterns. Without hooks there are no webhooks.
+func New(desk *dialect.Desk, hooks *Hooks) map[string]http.Handler {
+	a := &api{desk, hooks}
+	if hooks != nil {
+		hooks.api = a
 	}
+	all := make(map[string]http.Handler)
+	handle := func(s access.Scope, routes map[string]openai.Handler) {
+		for pattern, h := range routes {
+			all[pattern] = openai.Handle(desk, s, h)
+		}
+	}
+	handle(access.Think, map[string]openai.Handler{
+		"POST /v1/responses":             a.create,
+		"GET /v1/responses":              a.socket,
+		"POST /v1/responses/{id}/cancel": a.cancel,
+		"DELETE /v1/responses/{id}":      a.remove,
+		"POST /v1/responses/compact":     a.compact,
+	})
+	handle(access.Read, map[string]openai.Handler{
+		"GET /v1/responses/{id}":             a.get,
+		"GET /v1/responses/{id}/input_items": a.inputs,
+		"POST /v1/responses/input_tokens":    a.tokens,
+	})
+	handle(access.Think, a.changeConversations())
+	handle(access.Read, a.readConversations())
+	if hooks != nil {
+		handle(access.Think, hooks.changes())
+		handle(access.Read, hooks.reads())
+	}
+	return all
 }
 
 // prefix begins the ids of responses. The rest is that of the work.
@@ -40,12 +68,19 @@ const prefix = "resp_"
 
 // A job is a response, and the work that it is of.
 type job struct {
-	work  dialect.Work
-	owner string
-	note  note
+	work    dialect.Work
+	owner   string
+	note    note
+	segment int // of a run that was steered: how often it was before
 }
 
-func (j job) id() string { return prefix + j.work.ID() }
+func (j job) id() string {
+	id := prefix + j.work.ID()
+	if j.segment > 0 {
+		id += "." + strconv.Itoa(j.segment)
+	}
+	return id
+}
 
 // create begins a response.
 func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error {
@@ -73,20 +108,16 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 		return nil
 	}
 	res := j.response()
-	f := newFold(res, j.note.wants(), func(event) {})
-	f.begin()
-	end, err := a.desk.Wait(r.Context(), j.work, func(p dialect.Part) error {
-		f.part(p)
-		return nil
-	}, nil)
-	if err != nil {
+	if err := a.fold(r.Context(), j, newFold(res, j.note.wants(), func(event) {}), nothing, nil); err != nil {
+		a.dropLater(j)
 		return err
 	}
-	f.end(end, end.At.Unix())
 	openai.Reply(w, http.StatusOK, res)
 	answered()
 	return a.drop(r.Context(), j)
 }
+
+func nothing() error { return nil }
 
 // begin begins the work of a response, once, and keeps what it says of its request.
 func (a *api) begin(r *http.Request, owner string, in *request, js []byte) (j job, answered func(), err error) {
@@ -97,7 +128,7 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte) (j jo
 	ask.Key = r.Header.Get("Idempotency-Key")
 	work, answered, err := a.desk.Once(r, js, ask)
 	if err != nil {
-		return j, nil, err
+		return j, nil, ours(err)
 	}
 	j = job{work: work, owner: owner, note: in.note()}
 	ctx := context.WithoutCancel(r.Context())
@@ -105,7 +136,21 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte) (j jo
 		work.Forget()
 		return j, nil, err
 	}
+	if a.hooks != nil && j.note.Background {
+		if err := a.hooks.expect(ctx, j); err != nil {
+			a.desk.FaultOf(err) // which logs it: the client has its response
+		}
+	}
 	return j, answered, nil
+}
+
+// ours names the field of a fault as this language does.
+func ours(err error) error {
+	var known *service.Error
+	if errors.As(err, &known) && known.Field == "messages" {
+		return &dialect.Fault{Status: known.Status, Field: "input", Detail: known.Detail}
+	}
+	return err
 }
 
 // now returns a response as it stands.
@@ -113,7 +158,7 @@ func (a *api) now(ctx context.Context, j job) (*response, error) {
 	res := j.response()
 	f := newFold(res, j.note.wants(), func(event) {})
 	f.begin()
-	parts, end, err := a.desk.Result(ctx, j.work)
+	parts, end, err := a.result(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +178,41 @@ func (a *api) drop(ctx context.Context, j job) error {
 	if j.note.Store {
 		return nil
 	}
-	if j.work.Way == dialect.Chat && !j.work.Fresh {
-		return a.forget(ctx, j)
+	err := a.desk.Service.Remove(context.WithoutCancel(ctx), j.work.Thread)
+	if a.missing(err) {
+		return nil
 	}
-	return a.desk.Service.Remove(context.WithoutCancel(ctx), j.work.Thread)
+	return err
+}
+
+// missing reports whether an error says that something is not there.
+func (a *api) missing(err error) bool {
+	return err != nil && a.desk.FaultOf(err).Status == http.StatusNotFound
+}
+
+// waitDropped is how long what is not to be kept waits for a client that went away.
+const waitDropped = 10 * time.Minute
+
+// dropLater removes what is not to be kept of a client that went away: not at once, since
+// it may send its request again.
+func (a *api) dropLater(j job) {
+	if j.note.Store {
+		return
+	}
+	go func() {
+		ctx := a.desk.Gone
+		if err := a.fold(ctx, j, newFold(j.response(), wants{}, func(event) {}), nothing, nil); err != nil {
+			return
+		}
+		select {
+		case <-time.After(waitDropped):
+		case <-ctx.Done():
+			return
+		}
+		if err := a.drop(ctx, j); err != nil {
+			a.desk.FaultOf(err) // which logs it
+		}
+	}()
 }
 
 // job returns a response of an owner by its id.
@@ -146,16 +222,21 @@ func (a *api) job(ctx context.Context, owner, id string) (j job, err error) {
 	if !ok {
 		return j, missing
 	}
-	work, err := a.desk.Work(ctx, owner, name)
-	if err != nil {
-		if a.desk.FaultOf(err).Status == http.StatusNotFound {
+	name, number, parted := strings.Cut(name, ".")
+	if parted {
+		if j.segment, err = strconv.Atoi(number); err != nil || j.segment < 1 || strconv.Itoa(j.segment) != number {
+			return j, missing
+		}
+	}
+	j.owner = owner
+	if j.work, err = a.desk.Work(ctx, owner, name); err != nil {
+		if a.missing(err) {
 			err = missing
 		}
 		return j, err
 	}
-	j = job{work: work, owner: owner}
 	found, err := a.read(ctx, &j)
-	if err == nil && !found {
+	if err == nil && (!found || !j.note.Store) {
 		err = missing
 	}
 	return j, err
@@ -204,7 +285,7 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 	if !j.note.Background {
 		return dialect.Wrong("", "Cannot cancel a synchronous response.")
 	}
-	_, end, err := a.desk.Result(r.Context(), j.work)
+	_, end, err := a.result(r.Context(), j)
 	if err != nil {
 		return err
 	}
@@ -212,7 +293,7 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 		if err := a.desk.Cancel(r.Context(), j.work); err != nil {
 			return err
 		}
-		if _, err := a.desk.Wait(r.Context(), j.work, func(dialect.Part) error { return nil }, nil); err != nil {
+		if _, err := a.tell(r.Context(), j, func(dialect.Part) error { return nil }, nil); err != nil {
 			return err
 		}
 	}
@@ -224,14 +305,20 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 	return nil
 }
 
-// remove removes a response: a thread of its own as a whole; of a conversation, which may
-// have gone on, only what is known of it as a response.
+// remove removes a response: a thread of its own as a whole; of a conversation that has
+// more, only what is known of it as a response.
 func (a *api) remove(w http.ResponseWriter, r *http.Request, owner string) error {
 	j, err := a.job(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if j.work.Way == dialect.Chat {
+	shared := j.work.Way == dialect.Chat
+	if shared {
+		if shared, err = a.shared(r.Context(), j); err != nil {
+			return err
+		}
+	}
+	if shared {
 		err = a.forget(r.Context(), j)
 	} else {
 		err = a.desk.Service.Remove(r.Context(), j.work.Thread)
@@ -250,47 +337,5 @@ func clip(text string) string {
 	return text
 }
 
-// response returns what a response says of its request, before anything has come.
-func (j job) response() *response {
-	n := j.note
-	r := &response{
-		ID: j.id(), Object: "response", Created: j.work.Begun.Unix(), Status: queued, Model: n.Model, Output: []any{},
-		Instructions: orNull(n.Instructions), Tools: n.Tools, ToolChoice: or(n.ToolChoice, `"auto"`), Truncation: "disabled",
-		Parallel: true, Text: or(n.Text, `{"format":{"type":"text"}}`), TopP: 1, Temperature: 1, Store: n.Store, Background: n.Background,
-		Tier: "default", Metadata: n.Metadata, MaxOutput: n.MaxOutput, MaxTools: n.MaxTools, Safety: n.Safety, CacheKey: n.CacheKey,
-	}
-	if n.Previous != "" {
-		r.Previous = &n.Previous
-	}
-	if n.Conversation != "" {
-		r.Conversation = &conversationRef{n.Conversation}
-	}
-	if n.Temperature != nil {
-		r.Temperature = *n.Temperature
-	}
-	if n.TopP != nil {
-		r.TopP = *n.TopP
-	}
-	if n.Effort != "" {
-		r.Reasoning.Effort = &n.Effort
-	}
-	if n.Summary != "" {
-		r.Reasoning.Summary = &n.Summary
-	}
-	if r.Tools == nil {
-		r.Tools = []tool{}
-	}
-	if r.Metadata == nil {
-		r.Metadata = map[string]string{}
-	}
-	return r
-}
-
-func or(js json.RawMessage, otherwise string) json.RawMessage {
-	if len(js) == 0 || string(js) == "null" {
-		return json.RawMessage(otherwise)
-	}
-	return js
-}
-
-func orNull(js json.RawMessage) json.RawMessage { return or(js, "null") }
+// errGone says that the server stops.
+var errGone = errors.New("the server stops")

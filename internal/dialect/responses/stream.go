@@ -3,7 +3,6 @@ package responses
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"ponder"
@@ -11,10 +10,13 @@ import (
 	"ponder/internal/stream"
 )
 
-// stream sends the events of a response behind a number, as they come.
+// stream sends the events of a response behind a number, as they come. A stream that ends
+// without [DONE] was cut off: the client comes again.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, answered func()) {
+	ctx, cancel := a.untilGone(r.Context())
+	defer cancel()
 	out := stream.NewWriter(w)
-	err := a.run(r.Context(), j, func(e event) {
+	f := newFold(j.response(), j.note.wants(), func(e event) {
 		if e.Number <= after {
 			return
 		}
@@ -22,17 +24,17 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, a
 		if err == nil { // what was read from JSON can be written
 			out.Event(ponder.Seq(e.Number), e.Type, js)
 		}
-	}, out.Flush, func() error {
+	})
+	err := a.fold(ctx, j, f, out.Flush, func() error {
 		out.Comment("keep-alive")
 		return out.Flush()
 	})
-	if r.Context().Err() != nil || err != nil && out.Flush() != nil {
+	if ctx.Err() != nil || err != nil && out.Flush() != nil {
+		a.dropLater(j)
 		return // nobody reads it
 	}
-	if err != nil && !errors.Is(err, context.Canceled) { // the server stops, or fails: the client comes again
-		fault := a.desk.FaultOf(err)
-		js, err := json.Marshal(event{Type: "error", Code: "server_error", Message: fault.Detail, Error: &problem{"server_error", "server_error", fault.Detail, nil}})
-		if err == nil {
+	if err != nil {
+		if js, err := json.Marshal(errorOf(a.desk.FaultOf(err), max(f.number, after+1))); err == nil {
 			out.Event(0, "error", js)
 		}
 	}
@@ -45,16 +47,33 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, a
 	}
 }
 
-// run makes the events of a response from its beginning until it has ended. Flush is
+// errorOf returns the event of a fault in the server.
+func errorOf(fault *dialect.Fault, number int) event {
+	return event{
+		Type: "error", Number: number, Code: "server_error", Message: fault.Detail,
+		Error: &problem{"server_error", "server_error", fault.Detail, nil},
+	}
+}
+
+// untilGone returns a context that ends when the server stops, too.
+func (a *api) untilGone(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := context.AfterFunc(a.desk.Gone, func() { cancel(errGone) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// fold makes the events of a response from its beginning until it has ended. Flush is
 // called where all that there is was made, quiet where a sign of life is due.
-func (a *api) run(ctx context.Context, j job, put func(event), flush, quiet func() error) error {
-	f := newFold(j.response(), j.note.wants(), put)
+func (a *api) fold(ctx context.Context, j job, f *fold, flush, quiet func() error) error {
 	f.begin()
 	if err := flush(); err != nil {
 		j.work.Forget()
 		return err
 	}
-	end, err := a.desk.Wait(ctx, j.work, func(p dialect.Part) error {
+	end, err := a.tell(ctx, j, func(p dialect.Part) error {
 		f.part(p)
 		return flush()
 	}, quiet)
