@@ -193,8 +193,12 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 }
 
 // Wait hands each part of a work to each until it has ended, and returns how. Quiet is
-// called where a sign of life is due; it may be nil. An error of either ends it.
+// called where a sign of life is due; it may be nil. An error of either ends it, and so does
+// the end of Gone.
 func (d *Desk) Wait(ctx context.Context, w Work, each func(Part) error, quiet func() error) (End, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(d.Gone, cancel)()
+	defer cancel()
 	f := d.Feed(w, false)
 	defer f.Close()
 	for {

@@ -39,6 +39,16 @@ const maxBuffer = 64 << 10
 // server has set do not hold for it; a reader that takes nothing for 10 s is given up
 // instead.
 func NewWriter(w http.ResponseWriter) *Writer {
+	s := NewPlainWriter(w)
+	buf := s.buffer()
+	*buf = append((*buf)[:len(*buf)-1], "retry: "...)
+	*buf = append(strconv.AppendInt(*buf, retryMS, 10), "\n\n"...)
+	return s
+}
+
+// NewPlainWriter is NewWriter for clients that take all but comments for an event with
+// data: nothing is said of when to come again.
+func NewPlainWriter(w http.ResponseWriter) *Writer {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
@@ -48,9 +58,7 @@ func NewWriter(w http.ResponseWriter) *Writer {
 	_ = s.ctl.SetReadDeadline(time.Time{})                                // nor has limits
 	_ = s.ctl.SetWriteDeadline(time.Time{})                               // which in HTTP/2 would end what is silent for so long
 	w.WriteHeader(http.StatusOK)
-	buf := s.buffer()
-	*buf = append(*buf, ": stream-open\nretry: "...)
-	*buf = append(strconv.AppendInt(*buf, retryMS, 10), "\n\n"...)
+	s.Comment("stream-open")
 	return s
 }
 

@@ -79,8 +79,9 @@ func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) err
 	if err != nil {
 		return err
 	}
-	if end.Status != ponder.Completed {
-		return &dialect.Fault{Status: http.StatusInternalServerError, Detail: end.Reason}
+	if fault := end.Fault(); fault != nil {
+		answered()
+		return fault
 	}
 	out.Content, out.Usage = b.pieces(end), usageOf(end.Usage)
 	out.Stop = stopOf(end)
@@ -151,7 +152,7 @@ type telling struct {
 
 // stream sends an answer as it comes.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, out answer, answered func()) {
-	t := &telling{out: stream.NewWriter(w)}
+	t := &telling{out: stream.NewPlainWriter(w)}
 	t.event("message_start", map[string]any{"message": out})
 	t.event("ping", map[string]any{})
 	if t.out.Flush() != nil {
@@ -173,7 +174,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, 
 		fault := a.desk.FaultOf(err)
 		t.event("error", map[string]any{"error": failure{kindOf(fault.Status), fault.Detail}})
 	case end.Status != ponder.Completed:
-		t.event("error", map[string]any{"error": failure{"api_error", end.Reason}})
+		fault := end.Fault()
+		t.event("error", map[string]any{"error": failure{kindOf(fault.Status), fault.Detail}})
 	default:
 		t.event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stopOf(end), "stop_sequence": nil}, "usage": usageOf(end.Usage)})
 		t.event("message_stop", map[string]any{})
@@ -198,6 +200,9 @@ func (t *telling) part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
 		text := p.Text
+		if text == "" {
+			return // all of it is taken back, which cannot be told
+		}
 		if p.Again && t.said {
 			text = "\n\n" + text
 		}

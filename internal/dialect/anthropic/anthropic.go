@@ -33,8 +33,7 @@ type handler func(w http.ResponseWriter, r *http.Request, owner string) error
 // handle returns a handler that checks what the caller may do.
 func (a *api) handle(s access.Scope, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := ponder.NewID("req")
-		w.Header().Set("Request-Id", id)
+		w.Header().Set("Request-Id", ponder.NewID("req"))
 		owner, err := dialect.May(r, s)
 		if err == nil {
 			err = h(w, r, owner)
@@ -48,10 +47,17 @@ func (a *api) handle(s access.Scope, h handler) http.Handler {
 
 // Refuse answers with an error as Anthropic does.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	w.Header().Set("Content-Type", "application/json")
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if h.Get("Request-Id") == "" {
+		h.Set("Request-Id", ponder.NewID("req"))
+	}
+	if status == http.StatusBadGateway {
+		h.Set("X-Should-Retry", "false") // of what a model failed at, the same request is told the same
+	}
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]any{
-		"type": "error", "error": failure{kindOf(status), detail}, "request_id": w.Header().Get("Request-Id"),
+		"type": "error", "error": failure{kindOf(status), detail}, "request_id": h.Get("Request-Id"),
 	})
 }
 

@@ -25,8 +25,10 @@ type body struct {
 		Budget int    `json:"budget_tokens"`
 	} `json:"thinking"`
 	Output *struct {
-		Effort string          `json:"effort"`
-		Format json.RawMessage `json:"format"`
+		Effort string `json:"effort"`
+		Format *struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
 	} `json:"output_config"`
 	Metadata struct {
 		User string `json:"user_id"`
@@ -81,6 +83,9 @@ func (a *api) ask(owner string, in *body) (ask dialect.Ask, err error) {
 	if !ok {
 		return ask, &dialect.Fault{Status: 404, Field: "model", Detail: "model: " + clip(in.Model, 100)}
 	}
+	if t := in.Temperature; t != nil && (*t < 0 || *t > 1) {
+		return ask, dialect.Wrong("temperature", "temperature: Input should be from 0 to 1")
+	}
 	ask = dialect.Ask{Owner: owner, Model: m, Temperature: in.Temperature}
 	if in.MaxTokens != nil {
 		if *in.MaxTokens < 1 {
@@ -113,13 +118,12 @@ func (in *body) effort(ask *dialect.Ask) error {
 			return dialect.Wrong("output_config.effort", "output_config.effort: expected low, medium, high, xhigh or max")
 		}
 		ask.Effort = in.Output.Effort
-		if text := strings.TrimSpace(string(in.Output.Format)); strings.HasPrefix(text, "{") {
-			var f struct {
-				Schema json.RawMessage `json:"schema"`
+		if f := in.Output.Format; f != nil {
+			js, ok := dialect.SchemaOf(f.Schema)
+			if !ok || js == nil {
+				return dialect.Wrong("output_config.format", "output_config.format.schema: Input should be an object")
 			}
-			if json.Unmarshal(in.Output.Format, &f) == nil && len(f.Schema) > 0 {
-				ask.Schema = &llm.Schema{Name: "answer", JSON: f.Schema}
-			}
+			ask.Schema = &llm.Schema{Name: "answer", JSON: js}
 		}
 	}
 	if in.Thinking == nil || ask.Effort != "" {
@@ -152,7 +156,11 @@ func (in *body) tools(ask *dialect.Ask) error {
 		if t.Name == "" {
 			return dialect.Wrong("tools", "tools.%d.name: Field required", i)
 		}
-		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Name, Doc: t.Doc, Schema: t.Schema})
+		schema, ok := dialect.SchemaOf(t.Schema)
+		if !ok {
+			return dialect.Wrong("tools", "tools.%d.input_schema: Input should be an object", i)
+		}
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Name, Doc: t.Doc, Schema: schema})
 	}
 	if in.ToolChoice == nil {
 		return nil
@@ -167,7 +175,7 @@ func (in *body) tools(ask *dialect.Ask) error {
 	default:
 		return dialect.Wrong("tool_choice.type", "tool_choice.type: expected auto, any, tool or none")
 	}
-	return nil
+	return ask.CheckChoice("tool_choice")
 }
 
 // textOf reads a text, or a list of blocks of text.
@@ -258,10 +266,14 @@ func (r *reader) part(where string, b block) (*llm.Part, error) {
 			return nil, dialect.Wrong(where, "%s: tool_use needs id and name", where)
 		}
 		r.names[b.ID] = b.Name
-		if len(b.Input) == 0 {
-			b.Input = json.RawMessage(`{}`)
+		input, ok := dialect.SchemaOf(b.Input)
+		switch {
+		case !ok:
+			return nil, dialect.Wrong(where, "%s.input: Input should be an object", where)
+		case input == nil:
+			input = json.RawMessage(`{}`)
 		}
-		return &llm.Part{Call: &llm.ToolCall{ID: b.ID, Name: b.Name, Input: b.Input}}, nil
+		return &llm.Part{Call: &llm.ToolCall{ID: b.ID, Name: b.Name, Input: input}}, nil
 	case "tool_result":
 		if r.names[b.UseID] == "" {
 			return nil, dialect.Wrong(where, "%s: tool_use_id %q has no tool_use before it", where, clip(b.UseID, 60))

@@ -45,7 +45,7 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 			return err
 		}
 		t := &telling{w: w, model: in.Model}
-		t.line(chunk{Message: &message{Role: "assistant"}, Done: true, Reason: "load", counts: &counts{}})
+		t.line(chunk{Message: &message{Role: "assistant"}, Done: true, Reason: in.load(), counts: &counts{}})
 		return nil
 	}
 	return a.tell(w, r, owner, &in, body, false)
@@ -63,7 +63,7 @@ func (a *api) generate(w http.ResponseWriter, r *http.Request, owner string) err
 			return err
 		}
 		t := &telling{w: w, model: in.Model}
-		t.line(chunk{Response: new(string), Done: true, Reason: "load", counts: &counts{}})
+		t.line(chunk{Response: new(string), Done: true, Reason: in.load(), counts: &counts{}})
 		return nil
 	}
 	in.Messages, in.Tools = []message{{Role: "user", Content: in.Prompt, Images: in.Images}}, nil
@@ -98,8 +98,9 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 	if err != nil {
 		return err
 	}
-	if end.Status != ponder.Completed {
-		return &dialect.Fault{Status: http.StatusBadGateway, Detail: end.Reason}
+	if fault := end.Fault(); fault != nil {
+		answered()
+		return fault
 	}
 	c := t.last(end)
 	c.put(prompt, end.Text, strings.TrimSpace(thinking.String()), calls)
@@ -133,6 +134,10 @@ func (a *api) stream(r *http.Request, work dialect.Work, t *telling, answered fu
 		}
 		return t.err
 	}
+	if flush() != nil { // so that a client knows that it is heard
+		work.Forget()
+		return nil
+	}
 	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
 		if t.part(p) {
 			return flush()
@@ -165,6 +170,9 @@ func (t *telling) part(p dialect.Part) bool {
 	switch p.Kind {
 	case dialect.Text:
 		text := p.Text
+		if text == "" {
+			return false // all of it is taken back, which cannot be told
+		}
 		if p.Again && t.said {
 			text = "\n\n" + text
 		}
@@ -191,10 +199,8 @@ func (t *telling) thinking(p dialect.Part) string {
 
 func callOf(c llm.ToolCall) call {
 	out := call{ID: c.ID}
-	out.Function.Name, out.Function.Args = c.Name, c.Input
-	if !json.Valid(c.Input) || len(c.Input) == 0 || c.Input[0] != '{' {
-		out.Function.Args = json.RawMessage(`{}`)
-	}
+	out.Function.Name = c.Name
+	out.Function.Args = argsOf(c.Input)
 	return out
 }
 

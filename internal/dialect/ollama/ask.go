@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ type chatBody struct {
 	Think    json.RawMessage `json:"think"`
 	Format   json.RawMessage `json:"format"`
 	Options  options         `json:"options"`
+	Keep     json.RawMessage `json:"keep_alive"`
 
 	Prompt string   `json:"prompt"`
 	System string   `json:"system"`
@@ -29,7 +31,7 @@ type chatBody struct {
 // Options are those that mean something here.
 type options struct {
 	Temperature *float64 `json:"temperature"`
-	Predict     int      `json:"num_predict"`
+	Predict     float64  `json:"num_predict"` // tokens; negative: no limit
 }
 
 // A message is one of a conversation.
@@ -68,7 +70,7 @@ func (a *api) ask(owner string, in *chatBody) (ask dialect.Ask, err error) {
 		return ask, err
 	}
 	ask = dialect.Ask{
-		Owner: owner, Model: m, System: in.System, MaxTokens: max(0, in.Options.Predict), Temperature: in.Options.Temperature,
+		Owner: owner, Model: m, System: in.System, MaxTokens: int(min(max(0, in.Options.Predict), maxPredict)), Temperature: in.Options.Temperature,
 	}
 	if ask.Effort, err = effortOf(in.Think); err != nil {
 		return ask, err
@@ -80,7 +82,11 @@ func (a *api) ask(owner string, in *chatBody) (ask dialect.Ask, err error) {
 		if t.Function.Name == "" {
 			return ask, dialect.Wrong("tools", "tools[%d].function.name is required", i)
 		}
-		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: t.Function.Args})
+		schema, ok := dialect.SchemaOf(t.Function.Args)
+		if !ok {
+			return ask, dialect.Wrong("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
+		}
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: schema})
 	}
 	r := reader{ask: &ask, names: make(map[string]string)}
 	for i, m := range in.Messages {
@@ -89,6 +95,17 @@ func (a *api) ask(owner string, in *chatBody) (ask dialect.Ask, err error) {
 		}
 	}
 	return ask, nil
+}
+
+const maxPredict = 1 << 30
+
+// load returns what is done with a model that is asked nothing: it is loaded, or let go.
+func (in *chatBody) load() string {
+	switch strings.Trim(string(in.Keep), `"`) {
+	case "0", "0s", "0m":
+		return "unload"
+	}
+	return "load"
 }
 
 // effortOf reads how hard to think: true, false, or a word.
@@ -144,7 +161,7 @@ func (r *reader) message(i int, m message) error {
 	case "assistant":
 		r.assistant(i, m)
 	case "tool":
-		r.result(m)
+		return r.result(i, m)
 	default:
 		return dialect.Wrong("messages", "messages[%d].role: expected system, user, assistant or tool", i)
 	}
@@ -162,14 +179,14 @@ func (r *reader) assistant(i int, m message) {
 			c.ID = fmt.Sprintf("call_%d_%d", i, j)
 		}
 		r.names[c.ID], r.last = c.Function.Name, append(r.last, c.ID)
-		msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: c.Function.Args}})
+		msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: argsOf(c.Function.Args)}})
 	}
 	r.add(msg)
 }
 
 // result adds what a tool has come to: of the call it names, else of the first that has
 // its name, else of the first.
-func (r *reader) result(m message) {
+func (r *reader) result(i int, m message) error {
 	id := m.CallID
 	if id == "" {
 		for i, open := range r.last {
@@ -179,17 +196,30 @@ func (r *reader) result(m message) {
 			}
 		}
 	}
-	name := m.ToolName
-	if name == "" {
-		name = r.names[id]
+	name := cmp.Or(r.names[id], m.ToolName)
+	if id == "" || name == "" {
+		return dialect.Wrong("messages", "messages[%d]: it is the result of no tool call before it", i)
 	}
 	part := llm.Part{Result: &llm.ToolResult{ID: id, Name: name, Text: m.Content}}
 	list := r.ask.Messages
 	if n := len(list); n > 0 && list[n-1].Role == llm.User && list[n-1].Parts[0].Result != nil {
 		list[n-1].Parts = append(list[n-1].Parts, part)
-		return
+		return nil
 	}
 	r.add(llm.Message{Role: llm.User, Parts: []llm.Part{part}})
+	return nil
+}
+
+// argsOf returns the arguments of a call, which are an object; a text may have it in it.
+func argsOf(js json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(js, &text) == nil {
+		js = json.RawMessage(text)
+	}
+	if object, ok := dialect.SchemaOf(js); ok && object != nil {
+		return object
+	}
+	return json.RawMessage(`{}`)
 }
 
 func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }

@@ -23,10 +23,17 @@ type completion struct {
 
 type choice struct {
 	Index   int     `json:"index"`
-	Message *said   `json:"message,omitempty"`
+	Message *whole  `json:"message,omitempty"`
 	Delta   *said   `json:"delta,omitempty"`
 	Finish  *string `json:"finish_reason"`
 	Logs    any     `json:"logprobs"`
+}
+
+// A whole is an answer. Clients count on some fields being there.
+type whole struct {
+	said
+	Content *string `json:"content"`
+	Refusal *string `json:"refusal"`
 }
 
 // A said is an answer, or what is added to it. Reasoning has no place in OpenAI's own form;
@@ -35,7 +42,6 @@ type said struct {
 	Role        string       `json:"role,omitempty"`
 	Content     *string      `json:"content,omitempty"`
 	Reasoning   string       `json:"reasoning_content,omitempty"`
-	Refusal     *string      `json:"refusal,omitempty"`
 	Calls       []call       `json:"tool_calls,omitempty"`
 	Annotations []annotation `json:"annotations,omitempty"`
 }
@@ -112,14 +118,16 @@ func (a *api) complete(w http.ResponseWriter, r *http.Request, owner string, eve
 	if err != nil {
 		return err
 	}
-	if end.Status != ponder.Completed {
-		return &dialect.Fault{Status: http.StatusBadGateway, Detail: end.Reason}
+	if fault := end.Fault(); fault != nil {
+		answered()
+		return fault
 	}
 	msg.Reasoning = strings.TrimSpace(thinking.String())
+	out := &whole{said: *msg}
 	if end.Text != "" || len(msg.Calls) == 0 {
-		msg.Content = &end.Text
+		out.Content = &end.Text
 	}
-	c.Choices, c.Usage = []choice{{Message: msg, Finish: finishOf(end)}}, usageOf(end.Usage)
+	c.Choices, c.Usage = []choice{{Message: out, Finish: finishOf(end)}}, usageOf(end.Usage)
 	for i := range msg.Calls {
 		msg.Calls[i].Index = nil
 	}
@@ -173,7 +181,7 @@ type telling struct {
 
 // stream sends an answer as it comes. Signs of life are comments.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, t *telling, answered func()) {
-	t.out = stream.NewWriter(w)
+	t.out = stream.NewPlainWriter(w)
 	empty := ""
 	t.delta(said{Role: "assistant", Content: &empty}, nil)
 	if t.out.Flush() != nil {
@@ -193,7 +201,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, 
 	case err != nil:
 		t.object(map[string]Failure{"error": FailureOf(a.desk.FaultOf(err))})
 	case end.Status == ponder.Failed:
-		t.object(map[string]Failure{"error": FailureOf(&dialect.Fault{Status: http.StatusBadGateway, Detail: end.Reason})})
+		t.object(map[string]Failure{"error": FailureOf(end.Fault())})
 	case end.Status == ponder.Completed:
 		t.delta(said{}, finishOf(end))
 		if t.usage {
@@ -216,6 +224,9 @@ func (t *telling) part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
 		text := p.Text
+		if text == "" {
+			return // all of it is taken back, which cannot be told
+		}
 		if p.Again && t.text {
 			text = "\n\n" + text
 		}

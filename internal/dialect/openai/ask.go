@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -21,12 +22,11 @@ type body struct {
 	Options    struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	MaxTokens     int             `json:"max_tokens"`
-	MaxCompletion int             `json:"max_completion_tokens"`
-	Temperature   *float64        `json:"temperature"`
-	Effort        string          `json:"reasoning_effort"`
-	N             *int            `json:"n"`
-	Web           json.RawMessage `json:"web_search_options"`
+	MaxTokens     int      `json:"max_tokens"`
+	MaxCompletion int      `json:"max_completion_tokens"`
+	Temperature   *float64 `json:"temperature"`
+	Effort        string   `json:"reasoning_effort"`
+	N             *int     `json:"n"`
 }
 
 // A message is one of a conversation.
@@ -82,20 +82,13 @@ func (a *api) ask(owner string, in *body) (ask dialect.Ask, err error) {
 		return ask, dialect.Wrong("n", "n: only one answer is given: leave it out, or set it to 1")
 	case in.MaxTokens < 0 || in.MaxCompletion < 0:
 		return ask, dialect.Wrong("max_completion_tokens", "max_completion_tokens: expected at least 1")
+	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > maxTemperature):
+		return ask, dialect.Wrong("temperature", "temperature: expected 0 to %d", maxTemperature)
 	case !dialect.IsEffort(in.Effort):
 		return ask, dialect.Wrong("reasoning_effort", "reasoning_effort: expected none, minimal, low, medium, high, xhigh or max")
 	}
 	ask = dialect.Ask{Owner: owner, Model: m, MaxTokens: max(in.MaxTokens, in.MaxCompletion), Temperature: in.Temperature, Effort: in.Effort}
-	for i, t := range in.Tools {
-		if t.Type != "function" && t.Type != "" {
-			return ask, dialect.Wrong("tools", "tools[%d].type: expected function", i)
-		}
-		if t.Function == nil || t.Function.Name == "" {
-			return ask, dialect.Wrong("tools", "tools[%d].function.name is required", i)
-		}
-		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: t.Function.Schema})
-	}
-	if ask.ToolChoice, err = ChoiceOf(in.ToolChoice); err != nil {
+	if err := in.tools(&ask); err != nil {
 		return ask, err
 	}
 	if ask.Schema, err = in.Format.schema(); err != nil {
@@ -108,6 +101,29 @@ func (a *api) ask(owner string, in *body) (ask dialect.Ask, err error) {
 		}
 	}
 	return ask, nil
+}
+
+const maxTemperature = 2
+
+// tools reads the tools of the client, and which are to be called.
+func (in *body) tools(ask *dialect.Ask) (err error) {
+	for i, t := range in.Tools {
+		if t.Type != "function" && t.Type != "" {
+			return dialect.Wrong("tools", "tools[%d].type: expected function", i)
+		}
+		if t.Function == nil || t.Function.Name == "" {
+			return dialect.Wrong("tools", "tools[%d].function.name is required", i)
+		}
+		schema, ok := dialect.SchemaOf(t.Function.Schema)
+		if !ok {
+			return dialect.Wrong("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
+		}
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: schema})
+	}
+	if ask.ToolChoice, err = ChoiceOf(in.ToolChoice); err != nil {
+		return err
+	}
+	return ask.CheckChoice("tool_choice")
 }
 
 // ChoiceOf reads which tools are to be called: a word, or an object that names one.
@@ -144,8 +160,10 @@ func (f *format) schema() (*llm.Schema, error) {
 		return nil, nil
 	case f.Type == "json_object":
 		return &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"object"}`)}, nil
-	case f.Type == "json_schema" && f.Schema != nil && len(f.Schema.Schema) > 0:
-		return &llm.Schema{Name: f.Schema.Name, JSON: f.Schema.Schema}, nil
+	case f.Type == "json_schema" && f.Schema != nil:
+		if js, ok := dialect.SchemaOf(f.Schema.Schema); ok && js != nil {
+			return &llm.Schema{Name: cmp.Or(f.Schema.Name, "answer"), JSON: js}, nil
+		}
 	}
 	return nil, dialect.Wrong("response_format", "response_format: expected text, json_object, or json_schema with a schema")
 }

@@ -90,7 +90,9 @@ func FailureOf(f *dialect.Fault) Failure {
 
 // Refuse answers with an error.
 func Refuse(w http.ResponseWriter, f *dialect.Fault) {
-	if f.Status < http.StatusInternalServerError && f.Status != http.StatusTooManyRequests && f.Status != http.StatusConflict {
+	again := f.Status > http.StatusBadGateway || f.Status == http.StatusInternalServerError ||
+		f.Status == http.StatusTooManyRequests || f.Status == http.StatusConflict
+	if !again { // of what a model failed at, the same request is told the same
 		w.Header().Set("X-Should-Retry", "false")
 	}
 	Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})

@@ -15,7 +15,7 @@ import (
 func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, answered func()) {
 	ctx, cancel := a.untilGone(r.Context())
 	defer cancel()
-	out := stream.NewWriter(w)
+	out := stream.NewPlainWriter(w)
 	f := newFold(j.response(), j.note.wants(), func(e event) {
 		if e.Number <= after {
 			return
