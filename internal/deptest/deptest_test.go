@@ -65,6 +65,7 @@ var rules = []rule{
 	{packages: "tool/web", ours: []string{".", "document", "web", "web/*", "evidence"}},
 	{packages: "tool/think", ours: []string{".", "redact"}},
 	{packages: "tool/command", ours: []string{".", "llm"}},
+	{packages: "tool/mcp", ours: []string{".", "llm"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/"}},
 	{packages: "tool/*", ours: []string{"."}},
 	{packages: "sensor", ours: []string{"."}},
 	{packages: "sensor/mail", ours: []string{".", "sensor"}, theirs: []string{"github.com/emersion/", "golang.org/x/net/html"}},

@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errNoStart is in the error of a program that cannot be started.
+var errNoStart = errors.New("it cannot be started")
+
+// A transport is a way to a server that can be cut off.
+type transport struct {
+	sdk.Transport
+	end  func()
+	said func() string // what was printed beside, of late
+}
+
+// transport returns a new one.
+func (l *link) transport() (transport, error) {
+	if l.URL != "" {
+		return l.web(), nil
+	}
+	return l.program()
+}
+
+// web returns that to an address.
+func (l *link) web() transport {
+	via := l.config.Client
+	if via == nil {
+		via = http.DefaultTransport
+	}
+	client := &http.Client{
+		Transport: guarded{via, l.Header},
+		// A redirection would take what is secret elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("it redirects to another address: configure that one if you trust it")
+		},
+	}
+	return transport{&sdk.StreamableClientTransport{Endpoint: l.URL, HTTPClient: client, MaxEventSize: MostMessage}, func() {}, func() string { return "" }}
+}
+
+// A guarded adds headers to requests, and bounds answers.
+type guarded struct {
+	via    http.RoundTripper
+	header map[string]string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, value := range g.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := g.via.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server: %w", err)
+	}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // of which each event is bounded
+		resp.Body = &bound{resp.Body, MostMessage}
+	}
+	return resp, nil
+}
+
+// errTooLong is the error of a message that is too long.
+var errTooLong = fmt.Errorf("what it said is longer than %d MB", MostMessage>>20)
+
+// A bound fails after so many bytes.
+type bound struct {
+	io.ReadCloser
+	left int
+}
+
+// Read implements [io.Reader].
+func (b *bound) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// secrets returns what must not be told.
+func (l *link) secrets() (list []string) {
+	for _, value := range l.Header {
+		for _, word := range append(strings.Fields(value), value) {
+			if len(word) >= 8 {
+				list = append(list, word)
+			}
+		}
+	}
+	for _, name := range l.Env {
+		if value := os.Getenv(name); len(value) >= 8 {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// program starts the program of a server.
+func (l *link) program() (transport, error) {
+	cmd := exec.Command(l.Command[0], l.Command[1:]...) //nolint:gosec,noctx // the user's own; it ends with the session
+	cmd.Dir, cmd.Env = l.Dir, l.environment()
+	said := &tail{}
+	cmd.Stderr, cmd.WaitDelay = said, termTime
+	group(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return transport{}, fmt.Errorf("%w: %w", errNoStart, err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return transport{}, fmt.Errorf("%w: %w", errNoStart, err)
+	}
+	if err := cmd.Start(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			return transport{}, fmt.Errorf("%w: there is no such program or folder: check command and dir", errNoStart)
+		}
+		return transport{}, errNoStart // the error may have arguments in it
+	}
+	p := &process{cmd: cmd, in: in}
+	return transport{&sdk.IOTransport{Reader: out, Writer: p, MaxLineLength: MostMessage}, func() { _ = p.Close() }, said.String}, nil
+}
+
+// environment returns the variables that a program is given.
+func (l *link) environment() (env []string) {
+	for _, name := range append([]string{"PATH", "HOME", "LANG"}, l.Env...) {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// A process is the program of a server: what is written to it is its standard input, and
+// closing it ends it.
+type process struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	once sync.Once
+}
+
+// Write implements [io.Writer].
+func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+// maxTail is how much is kept of what a program prints beside, in bytes.
+const maxTail = 300
+
+// A tail is the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements [io.Writer].
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b[max(0, len(b)-maxTail):]...)
+	t.text = t.text[max(0, len(t.text)-maxTail):]
+	return len(b), nil
+}
+
+// String returns it as a line.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return line(string(t.text), maxTail)
+}
+
+// How long a program may take to end by itself, and then if it is told to.
+const (
+	endTime  = 500 * time.Millisecond
+	termTime = 2 * time.Second
+)
+
+// Close ends the program, and all that it has started.
+func (p *process) Close() error {
+	p.once.Do(func() {
+		_ = p.in.Close() // which tells it to end
+		ended := make(chan struct{})
+		go func() {
+			_ = p.cmd.Wait() // how it ends says nothing
+			close(ended)
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
+		defer cancel()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			terminate(p.cmd)
+			select {
+			case <-ended:
+			case <-time.After(termTime):
+			}
+		}
+		kill(p.cmd)
+		<-ended
+	})
+	return nil
+}

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxSilent is how many calls in a row may stay without an answer before the session is
+// taken to be dead.
+const maxSilent = 2
+
+// errFailed is how a tool failed that says no more.
+var errFailed = errors.New("the tool failed and does not say why")
+
+// use uses a tool of the server. A call that was cut off by the end of the session is made
+// again if it only looks.
+func (l *link) use(ctx context.Context, tool string, changes bool, input json.RawMessage) (string, error) {
+	arguments := bytes.TrimSpace(input)
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	if arguments[0] != '{' || !json.Valid(arguments) {
+		return "", fmt.Errorf("%s: the input must be a JSON object", tool)
+	}
+	limited, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	r, err := l.call(limited, tool, arguments)
+	if err != nil && !changes && limited.Err() == nil && broken(err) {
+		r, err = l.call(limited, tool, arguments)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil && limited.Err() != nil:
+		return "", fmt.Errorf("the MCP server %s did not answer in %v", l.Name, l.Timeout)
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", line(tool, MostName), l.plain(err))
+	}
+	said := textOf(r)
+	if r.IsError {
+		if said == "" {
+			return "", errFailed
+		}
+		return "", errors.New(said)
+	}
+	if said == "" {
+		said = "Done. It returned nothing."
+	}
+	return said, nil
+}
+
+// call calls a tool once.
+func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	session, err := l.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := within(ctx, func() (*sdk.CallToolResult, error) {
+		return session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	}, func(*sdk.CallToolResult) { l.drop(session) })
+	if err != nil && ctx.Err() == nil && broken(err) {
+		l.drop(session)
+	}
+	l.heard(session, errors.Is(ctx.Err(), context.DeadlineExceeded))
+	if err == nil && r == nil {
+		err = errFailed
+	}
+	return r, err
+}
+
+// broken reports whether an error is none that a server has answered with: nothing more
+// is to be expected of the session.
+func broken(err error) bool {
+	var answer *jsonrpc.Error
+	return !errors.As(err, &answer)
+}
+
+// heard counts calls that are not answered. After some the session is dropped.
+func (l *link) heard(session *talk, silent bool) {
+	l.mu.Lock()
+	if l.silent++; !silent {
+		l.silent = 0
+	}
+	dead := l.silent >= maxSilent
+	if dead {
+		l.silent = 0
+	}
+	l.mu.Unlock()
+	if dead {
+		l.drop(session)
+	}
+}
+
+// textOf returns what a tool returned, as a text of at most [MostResult] bytes.
+func textOf(r *sdk.CallToolResult) string {
+	var b strings.Builder
+	add := func(s string) {
+		if s = visible(s); s != "" && b.Len() <= MostResult {
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(s)
+		}
+	}
+	for _, c := range r.Content {
+		add(partOf(c))
+	}
+	if b.Len() == 0 && r.StructuredContent != nil {
+		if js, err := json.Marshal(r.StructuredContent); err == nil {
+			add(string(js))
+		}
+	}
+	return text(b.String(), MostResult)
+}
+
+// partOf returns a part of a result as text.
+func partOf(c sdk.Content) string {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		return bounded(c.Text)
+	case *sdk.ImageContent:
+		return leftOut("image", c.MIMEType, len(c.Data))
+	case *sdk.AudioContent:
+		return leftOut("audio", c.MIMEType, len(c.Data))
+	case *sdk.ResourceLink:
+		return "[" + line(c.Name, MostName) + "](" + line(c.URI, maxTheirs) + ")"
+	case *sdk.EmbeddedResource:
+		if c.Resource == nil {
+			return ""
+		}
+		if c.Resource.Text != "" {
+			return line(c.Resource.URI, maxTheirs) + ":\n" + bounded(c.Resource.Text)
+		}
+		return leftOut("data", c.Resource.MIMEType, len(c.Resource.Blob))
+	}
+	return ""
+}
+
+// bounded returns the beginning of a text, with one byte more than is shown, so that what
+// follows sees that it was longer.
+func bounded(s string) string { return s[:min(len(s), 2*MostResult)] }
+
+// leftOut says that something is left out which is no text.
+func leftOut(what, media string, n int) string {
+	return fmt.Sprintf("[%s %s, %d bytes: left out]", what, line(media, MostName), n)
+}
+
+// maxError bounds an error of a server, in bytes.
+const maxError = 400
+
+// plain returns an error of a session as one line, without what is secret, and without an
+// address, which may have a key in it.
+func (l *link) plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("it does not answer")
+	}
+	var address *url.Error
+	says := err.Error()
+	if errors.As(err, &address) {
+		says = address.Err.Error()
+	}
+	for _, secret := range l.secrets() {
+		says = strings.ReplaceAll(says, secret, "…")
+	}
+	return plainError{line(says, maxError), err}
+}
+
+// A plainError says something else of an error.
+type plainError struct {
+	says  string
+	cause error
+}
+
+func (e plainError) Error() string { return e.says }
+
+func (e plainError) Unwrap() error { return e.cause }
