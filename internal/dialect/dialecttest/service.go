@@ -170,7 +170,7 @@ func (s *Service) start(ctx context.Context, thread ponder.Thread, cause string,
 // Go implements [service.Thinker].
 func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
 	err := s.note("Go", func(a *Asked) { a.Went = append(a.Went, id) })
-	if err == nil {
+	if err == nil && model != "" {
 		err = s.known(model)
 	}
 	if err != nil {

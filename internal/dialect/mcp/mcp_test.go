@@ -154,7 +154,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 		for _, m := range modes {
-			text, out, failed := use(t, s, m.name, args{"question": "Why is the sea blue?", "max_calls": 6})
+			text, out, failed := use(t, s, m.name, args{"question": "Why is the sea blue?", "max_calls": 3})
 			if failed || out["status"] != "completed" || out["answer"] == "" || !strings.Contains(text, fmt.Sprint(out["session"])) {
 				t.Errorf("%s: %s %v", m.name, text, out)
 			}
@@ -184,7 +184,19 @@ func TestSession(t *testing.T) {
 		if failed || id == "" {
 			t.Fatalf("start: %v", out)
 		}
-		for out["status"] == "thinking" {
+		for _, one := range []args{{"action": "pause"}, {"action": "resume"}} {
+			one["session"] = id
+			if text, _, failed := use(t, s, "ponder_session", one); failed {
+				t.Errorf("%v: %s", one, text)
+			}
+		}
+		for _, one := range []args{{"text": "And the sky?"}, {"action": "tell", "text": "It is about light."}, {"action": "answer_now"}} {
+			one["session"] = id
+			if text, _, failed := use(t, s, "ponder_steer", one); failed {
+				t.Errorf("%v: %s", one, text)
+			}
+		}
+		for out["status"] == "thinking" || out["status"] == "paused" {
 			_, out, _ = use(t, s, "ponder_session", args{"action": "status", "session": id})
 		}
 		if out["status"] != "completed" || out["answer"] == "" || out["question"] != "Why is the sea blue?" {
@@ -259,16 +271,16 @@ func bare() dialecttest.Options { return dialecttest.Options{Bare: true} }
 
 func TestStep(t *testing.T) {
 	inEras(t, bare, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
-		_, out, failed := use(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
+		text, out, failed := use(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
 		n := 0
 		for ; !failed && out["status"] == "needs_answer"; n++ {
 			if n > 20 {
 				t.Fatal("there is no end")
 			}
-			_, out, failed = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+			text, out, failed = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
 		}
 		if failed || n < 2 || n > 5 || out["status"] != "completed" || out["answer"] == "" {
-			t.Errorf("after %d steps: %v", n, out)
+			t.Errorf("after %d steps: %s %v", n, text, out)
 		}
 		if _, again, _ := use(t, s, "ponder_step", args{"session": out["session"]}); again["answer"] != out["answer"] {
 			t.Errorf("asked again: %v, not %v", again, out)

@@ -177,8 +177,13 @@ func (h *hosting) answered(ctx context.Context, tell func(string), step, answer 
 // that was answered, or empty.
 func (h *hosting) next(ctx context.Context, tell func(string), before string) (outcome, error) {
 	until := time.Now().Add(stepWait)
-	for {
+	for first := before == ""; ; first = false {
 		a, _, news := h.Hosts.pending(h.name)
+		if a == nil && first { // it may rest, or nobody may work on it
+			if err := h.awake(ctx); err != nil {
+				return outcome{}, err
+			}
+		}
 		if a != nil {
 			out := h.prompt(a)
 			if a.id == before {
