@@ -95,6 +95,7 @@ var rules = []rule{
 	{packages: "internal/dialect", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/relay", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service"}},
 	{packages: "internal/dialect/dialecttest", ours: []string{".", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/relay", "mode/session", "mode/research", "store/memory", "internal/place", "internal/access", "internal/stream", "internal/service", "internal/dialect"}},
 	{packages: "internal/dialect/mcp", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/"}},
+	{packages: "internal/dialect/responses", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/openai"}, theirs: []string{"github.com/coder/websocket"}},
 	{packages: "internal/dialect/*", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/*"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "transcript", "mode/chat", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service", "internal/dialect"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/stream", ours: []string{"."}},
@@ -108,7 +109,7 @@ var rules = []rule{
 
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest"}},
-	{packages: "cmd/ponder", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
+	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "internal/dialect/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
 	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "modernc.org/sqlite"}},
 }
 

@@ -89,7 +89,7 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 	if err != nil {
 		return err
 	}
-	j, answered, err := a.begin(r, owner, &in, js)
+	j, answered, err := a.begin(r, owner, &in, js, nil)
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,14 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 
 func nothing() error { return nil }
 
-// begin begins the work of a response, once, and keeps what it says of its request.
-func (a *api) begin(r *http.Request, owner string, in *request, js []byte) (j job, answered func(), err error) {
+// begin begins the work of a response behind what was said, once, and keeps what it says
+// of its request.
+func (a *api) begin(r *http.Request, owner string, in *request, js []byte, before []entry) (j job, answered func(), err error) {
 	ask, err := a.ask(r.Context(), owner, in)
 	if err != nil {
+		return j, nil, err
+	}
+	if err := say(&ask, before); err != nil {
 		return j, nil, err
 	}
 	ask.Key = r.Header.Get("Idempotency-Key")

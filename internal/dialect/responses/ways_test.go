@@ -37,12 +37,17 @@ func looking(text string) func() *dialecttest.Model {
 			}
 			if used == 0 && len(req.Tools) > 1 {
 				return dialecttest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
-					{ID: "c1", Name: "search_memory", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
+					{ID: "c1", Name: "knowledge_search", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
 				}}
 			}
 			return dialecttest.Answer{Reasoning: "So it is.", Text: text, Pause: time.Second}
 		}}
 	}
+}
+
+// slow answers plausibly, in its time, so that not too much is thought.
+func slow() *dialecttest.Model {
+	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 7 * time.Second} }}
 }
 
 var ways = []way{
@@ -54,9 +59,9 @@ var ways = []way{
 			}}
 		}, "Let me see."},
 	{"session", `"model":"ponder/session","reasoning":{"effort":"minimal"},"include":["ponder.events","web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
-		func() *dialecttest.Model { return &dialecttest.Model{} }, ""},
+		slow, ""},
 	{"research", `"model":"ponder-research","reasoning":{"effort":"minimal"},"include":["web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
-		func() *dialecttest.Model { return &dialecttest.Model{} }, ""},
+		slow, ""},
 }
 
 func (w way) rig(t *testing.T) *dialecttest.Rig {
