@@ -35,7 +35,7 @@ func looking(text string) func() *dialecttest.Model {
 					}
 				}
 			}
-			if used == 0 && len(req.Tools) > 1 {
+			if used == 0 && len(req.Tools) > 0 {
 				return dialecttest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
 					{ID: "c1", Name: "knowledge_search", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
 				}}
@@ -47,7 +47,7 @@ func looking(text string) func() *dialecttest.Model {
 
 // slow answers plausibly, in its time, so that not too much is thought.
 func slow() *dialecttest.Model {
-	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 7 * time.Second} }}
+	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Second} }}
 }
 
 var ways = []way{
