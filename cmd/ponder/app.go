@@ -34,6 +34,8 @@ type app struct {
 	lineups *lineups             // see lineup
 	known   *session.Calibration // see calibration
 
+	servers *mcpServers // see outside
+
 	user string // owner of what is thought and remembered; see who
 	lent lender // of libraries, if they are shared
 }

@@ -68,6 +68,7 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	if err != nil {
 		return err
 	}
+	t.sight.patience = oncePatience
 	if t.quotes {
 		a.note("no model is configured: what is found is quoted; `ponder doctor` says how to have one")
 	}

@@ -94,6 +94,17 @@ func (c *conversation) change(ctx context.Context, t talking) error {
 	return c.work(ctx)
 }
 
+// renew takes in that MCP servers have other tools than when the last turn began.
+func (c *conversation) renew(ctx context.Context) error {
+	if c.working || c.thinker.outer == c.servers.changed() {
+		return nil
+	}
+	if err := c.thinker.close(ctx); err != nil {
+		return err
+	}
+	return c.open(ctx)
+}
+
 // put adds inputs to the thread, and makes it if there is none, under a title. It
 // returns them as they are stored.
 func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Event) ([]ponder.Event, error) {
@@ -134,6 +145,9 @@ func (c *conversation) say(ctx context.Context, m message) (ponder.Event, error)
 		if _, err := keepFile(ctx, c.store, c.thread(), f, m.raw[i]); err != nil {
 			return ponder.Event{}, err
 		}
+	}
+	if err := c.renew(ctx); err != nil {
+		return ponder.Event{}, err
 	}
 	before, raised := c.inner(ctx, m.text)
 	stored, err := c.put(ctx, m.name(), append(before, m.events()...)...)

@@ -31,6 +31,7 @@ type thinker struct {
 	mind  *ponder.Mind
 	place *place.Placement
 	tools func() // ends their use
+	outer uint64 // see mcpServers.changed
 	ended bool   // closed
 }
 
@@ -43,7 +44,7 @@ func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponde
 
 // talker returns a thinker that holds conversations as t says.
 func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelta func(ponder.Delta)) (*thinker, error) {
-	equipped, end, err := a.equip(ctx, store, t)
+	equipped, end, err := a.equip(ctx, store, &t)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +61,22 @@ func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
-	return &thinker{mind: mind, place: p, tools: end}, nil
+	return &thinker{mind: mind, place: p, tools: end, outer: t.outer}, nil
 }
 
 // equip returns the modes, models and tools of a mind that holds conversations as t says,
 // and what ends the use of the tools.
-func (a *app) equip(ctx context.Context, store *sqlite.Store, t talking) (c ponder.Config, end func(), err error) {
+func (a *app) equip(ctx context.Context, store *sqlite.Store, t *talking) (c ponder.Config, end func(), err error) {
 	tools, end, err := a.tools(ctx, store, t.sight)
 	if err != nil {
 		return c, nil, err
 	}
+	others, err := a.othersFor(ctx, t)
+	if err != nil {
+		end()
+		return c, nil, err
+	}
+	tools = append(tools, others...)
 	if !t.relays {
 		tools = append(tools, t.own()...)
 	}
@@ -79,7 +86,7 @@ func (a *app) equip(ctx context.Context, store *sqlite.Store, t talking) (c pond
 		look := end
 		end = func() { look(); k.close() }
 	}
-	return ponder.Config{Modes: modes(t, tools), Models: t.models, Tools: tools}, end, nil
+	return ponder.Config{Modes: modes(*t, tools), Models: t.models, Tools: tools}, end, nil
 }
 
 // work works on a thread until nothing is left to do, and returns nil; or until

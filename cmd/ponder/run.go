@@ -16,7 +16,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	log := &logSink{out: stderr}
-	a := &app{in: stdin, out: stdout, log: log, brake: &brake{stop: cancel, last: log.close}}
+	a := &app{in: stdin, out: stdout, log: log, brake: &brake{stop: cancel, last: log.close}, servers: &mcpServers{}}
+	defer a.servers.close()
 	defer a.listen()()
 	root := newRoot(a)
 	root.SetArgs(args)

@@ -24,6 +24,9 @@ type outfit struct {
 	Persona string      `json:"persona,omitempty"`
 	System  string      `json:"system,omitempty"` // of conversations: what the program says that the user speaks through
 
+	Others bool   `json:"others,omitempty"` // tools of MCP servers are there, too
+	Outer  uint64 `json:"outer,omitempty"`  // which: see mcpServers.changed
+
 	// Payer is the thread, if it is a conversation whose token may cost so much in a day.
 	Payer ponder.ThreadID `json:"payer,omitempty"`
 }
@@ -40,7 +43,7 @@ func (o outfit) key() string {
 // sight returns what is looked into.
 func (o outfit) sight() sight {
 	research := o.Kind == ponder.KindResearch
-	s := sight{docs: o.Docs, memory: o.Memory, web: o.Web, researches: research}
+	s := sight{docs: o.Docs, memory: o.Memory, web: o.Web, others: o.Others, researches: research}
 	if research {
 		s.persona = o.Persona
 	}
@@ -190,7 +193,7 @@ func (w *wardrobe) close() {
 // outfitOf returns the outfit of a thread: what it began with, and the model that it was
 // given since.
 func (s *server) outfitOf(ctx context.Context, info ponder.Info) (outfit, error) {
-	o := outfit{Kind: info.Kind, Owner: info.Owner}
+	o := outfit{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.servers.changed()}
 	asked, err := s.books.wishes(ctx, info.ID)
 	if err != nil {
 		return o, err

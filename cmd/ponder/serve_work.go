@@ -99,7 +99,7 @@ func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
 	if t.models, err = s.paid(ctx, o, t.models); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := a.equip(context.WithoutCancel(ctx), s.store, t)
+	c, end, err := a.equip(context.WithoutCancel(ctx), s.store, &t)
 	if err != nil {
 		return nil, nil, err
 	}

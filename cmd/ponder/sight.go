@@ -31,6 +31,9 @@ type sight struct {
 	memory bool     // what the user had remembered
 	web    bool
 
+	others   bool          // tools of MCP servers are there, too
+	patience time.Duration // for these; chatPatience if zero
+
 	researches bool   // by a mode that uses the memory of a persona
 	persona    string // whose; empty is that of the owner
 }

@@ -60,7 +60,7 @@ func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool
 	}
 	t.plan, t.flags = f.plan, *f
 	t.flags.docs, t.flags.knowledge = docs, nil
-	t.sight = sight{docs: docs, memory: memory, web: web}
+	t.sight = sight{docs: docs, memory: memory, web: web, others: true}
 	return t, nil
 }
 

@@ -29,6 +29,8 @@ type talking struct {
 	rules  string // for that
 	plan   bool   // it shows a plan before it changes anything
 	sight  sight
+	others []gate.Tool // of MCP servers; see othersFor
+	outer  uint64      // see mcpServers.changed
 	relays bool // what clients ask is handed on, and nothing else done
 	redact *redact.Redactor
 	cfg    config.Config
@@ -80,7 +82,7 @@ func (t talking) allow(u chat.Use) string {
 	for _, r := range u.Used {
 		last.Used = append(last.Used, gate.Used{Tool: r.Name, Failed: r.Failed})
 	}
-	return gate.Gate{Tools: gate.Ours(), Plan: t.plan}.Check(w)
+	return gate.Gate{Tools: append(gate.Ours(), t.others...), Plan: t.plan}.Check(w)
 }
 
 // remembers reports whether the model may have something remembered: it talks, and the
