@@ -8,11 +8,11 @@ import (
 // between stands between the texts of two rounds of an answer.
 const between = "\n\n"
 
-// A prose is an answer while it is being written. It makes of the pieces that a model
+// A Prose is an answer while it is being written. It makes of the pieces that a model
 // writes, and of the texts that the log has in the end, one text that is only added to; if
 // the log has other words than were heard, because a model was asked again or pieces were
-// lost, all of it is said once more. The zero prose has said nothing.
-type prose struct {
+// lost, all of it is said once more. The zero Prose has said nothing.
+type Prose struct {
 	sent  []byte // all that was said
 	round string // the key of the call that writes
 	base  int    // bytes of sent that the log has
@@ -24,23 +24,23 @@ type prose struct {
 
 // begin begins a round. What was said of the one before it and is not in the log came to
 // nothing: the round is like another attempt at it.
-func (p *prose) begin(round string) {
-	*p = prose{sent: p.sent, round: round, base: p.base, from: p.from}
+func (p *Prose) begin(round string) {
+	*p = Prose{sent: p.sent, round: round, base: p.base, from: p.from}
 }
 
-// again begins another attempt at a round.
-func (p *prose) again(round string) {
+// Again begins another attempt at a round.
+func (p *Prose) Again(round string) {
 	if round == p.round {
 		p.heard, p.blank, p.deaf = 0, "", false
 	}
 }
 
-// miss says that something of the round was not heard.
-func (p *prose) miss() { p.deaf = true }
+// Miss says that something of the round was not heard.
+func (p *Prose) Miss() { p.deaf = true }
 
-// hear takes in a piece, and returns what is to be said. Space at the beginning and the
+// Hear takes in a piece, and returns what is to be said. Space at the beginning and the
 // end of a round is left out.
-func (p *prose) hear(round, text string) string {
+func (p *Prose) Hear(round, text string) string {
 	if round != p.round {
 		p.begin(round)
 	}
@@ -69,7 +69,7 @@ func (p *prose) hear(round, text string) string {
 }
 
 // say adds to the round.
-func (p *prose) say(text string) string {
+func (p *Prose) say(text string) string {
 	if text == "" {
 		return ""
 	}
@@ -82,9 +82,9 @@ func (p *prose) say(text string) string {
 	return string(p.sent[start:])
 }
 
-// settle takes in what the log has of a round, and returns what is to be said of it that
+// Settle takes in what the log has of a round, and returns what is to be said of it that
 // was not; replace says that it is to stand in the place of all that was said before.
-func (p *prose) settle(round, text string) (say string, replace bool) {
+func (p *Prose) Settle(round, text string) (say string, replace bool) {
 	if round != p.round {
 		p.begin(round)
 	}
@@ -102,11 +102,11 @@ func (p *prose) settle(round, text string) (say string, replace bool) {
 	return say, replace
 }
 
-// dangling reports whether something was said that the log does not have.
-func (p *prose) dangling() bool { return len(p.sent) > p.base }
+// Dangling reports whether something was said that the log does not have.
+func (p *Prose) Dangling() bool { return len(p.sent) > p.base }
 
-// settled returns what the log has of all that was said, and drops the rest.
-func (p *prose) settled() string {
+// Settled returns what the log has of all that was said, and drops the rest.
+func (p *Prose) Settled() string {
 	p.sent, p.from = p.sent[:p.base], p.base
 	return string(p.sent)
 }

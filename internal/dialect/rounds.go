@@ -16,7 +16,7 @@ import (
 // its call however it is read.
 type rounds struct {
 	ask     string // begins the keys of the calls; a number follows
-	prose   prose
+	prose   Prose
 	settle  int                   // the newest round that is in the log
 	begun   map[string]ponder.Seq // by key: where the newest attempt begins
 	held    []stream.Piece        // of calls that are not known to have begun
@@ -66,7 +66,7 @@ func keyOf(ev ponder.Event) string {
 // started takes in that a round begins, or begins anew.
 func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 	if r.begun[key] != 0 {
-		r.prose.again(key)
+		r.prose.Again(key)
 		r.musing(key).deaf = true
 	}
 	r.begun[key], r.open = seq, key
@@ -83,7 +83,7 @@ func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 func (r *rounds) finished(key string, b ponder.CallFinished) (list []Part) {
 	r.still[key], r.trouble = true, troubleOf(b)
 	if b.Error != "" {
-		r.prose.again(key)
+		r.prose.Again(key)
 		if b.RetryAt.IsZero() {
 			list = r.release()
 		}
@@ -155,7 +155,7 @@ func mused(key string, texts []string) (list []Part) {
 func (r *rounds) said(n int, text string) []Part {
 	r.settle = max(r.settle, n)
 	key := r.ask + strconv.Itoa(n)
-	more, again := r.prose.settle(key, text)
+	more, again := r.prose.Settle(key, text)
 	list := r.tell(key, more, again)
 	for _, piece := range r.voice.end() {
 		list = append(list, Part{Kind: Text, Item: key, Text: piece})
@@ -208,13 +208,13 @@ func (r *rounds) piece(p stream.Piece) []Part {
 	}
 	one.over = true
 	list := mused(p.Key, one.cut.end())
-	return append(list, r.tell(p.Key, r.prose.hear(p.Key, p.Text), false)...)
+	return append(list, r.tell(p.Key, r.prose.Hear(p.Key, p.Text), false)...)
 }
 
 // missed says that pieces were lost: of what goes on now, not all was heard.
 func (r *rounds) missed() {
 	r.deafTo, r.held = max(r.deafTo, r.seen, 1), nil
-	r.prose.miss()
+	r.prose.Miss()
 }
 
 // beside returns parts of other events, now or once the call that writes has written.
@@ -236,9 +236,9 @@ func (r *rounds) release() []Part {
 // close returns what is left when there is no more: what was heard and came to nothing is
 // taken back.
 func (r *rounds) close() (list []Part) {
-	if r.prose.dangling() {
+	if r.prose.Dangling() {
 		key := r.open
-		list = append(list, Part{Kind: Text, Item: key, Text: r.prose.settled(), Again: true})
+		list = append(list, Part{Kind: Text, Item: key, Text: r.prose.Settled(), Again: true})
 	}
 	r.voice = cutter{}
 	return append(list, r.release()...)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/dialect"
 	"ponder/internal/stream"
 )
 
@@ -24,7 +25,7 @@ type talkTeller struct {
 	mine    string // begins the numbers of the rounds of the turn: "N-"
 	fresh   bool   // a title is wanted
 
-	prose   prose
+	prose   dialect.Prose
 	settled int                   // the newest round that is in the log
 	begun   map[string]ponder.Seq // by key of a call of the turn: where its newest attempt begins
 	held    []stream.Piece        // of calls that are not known to have begun
@@ -77,7 +78,7 @@ func (t *talkTeller) event(ev ponder.Event) []Chunk {
 		}
 	case ponder.CallFinished:
 		if _, ok := t.round(key, turnKey); ok && b.Error != "" {
-			t.prose.again(key)
+			t.prose.Again(key)
 		}
 	case ponder.AssistantMessage:
 		if n, ok := t.round(key, sayKey); ok {
@@ -118,7 +119,7 @@ func (t *talkTeller) asked(ev ponder.Event, key, model string) (list []Chunk) {
 		t.models = []string{model}
 	}
 	if t.begun[key] != 0 {
-		t.prose.again(key)
+		t.prose.Again(key)
 	}
 	t.begun[key] = ev.Seq
 	held := t.held
@@ -135,7 +136,7 @@ func (t *talkTeller) said(n int, b ponder.AssistantMessage) []Chunk {
 		t.models = []string{b.Model}
 	}
 	t.settled = max(t.settled, n)
-	text, replace := t.prose.settle(turnKey+t.mine+strconv.Itoa(n), b.Content)
+	text, replace := t.prose.Settle(turnKey+t.mine+strconv.Itoa(n), b.Content)
 	return t.text(text, replace)
 }
 
@@ -180,13 +181,13 @@ func (t *talkTeller) piece(p stream.Piece) []Chunk {
 		}
 		return nil
 	}
-	return t.text(t.prose.hear(p.Key, p.Text), false)
+	return t.text(t.prose.Hear(p.Key, p.Text), false)
 }
 
 // missed implements [teller]: of what goes on now, not all was heard.
 func (t *talkTeller) missed() {
 	t.deafTo, t.held = max(t.deafTo, t.seen, 1), nil
-	t.prose.miss()
+	t.prose.Miss()
 }
 
 // over implements [teller]. A title comes in its own time, and so does the reason of a
@@ -210,8 +211,8 @@ func (t *talkTeller) title() string { return t.named }
 // close implements [teller]: what was heard and came to nothing is taken back, and why
 // there is no answer is said.
 func (t *talkTeller) close() (list []Chunk) {
-	if t.prose.dangling() && t.ended {
-		c := textChunk(t.prose.settled(), true)
+	if t.prose.Dangling() && t.ended {
+		c := textChunk(t.prose.Settled(), true)
 		c.Models = t.models
 		list = append(list, c)
 	}

@@ -23,37 +23,6 @@ func (l *listener) add(text string, replace bool) {
 	l.text += text
 }
 
-func TestProse(t *testing.T) {
-	var p prose
-	var l listener
-	for _, text := range []string{" \n", " Hel", "lo ", " ", "there.", " \n"} {
-		l.add(p.hear("a", text), false)
-	}
-	if l.text != "Hello  there." {
-		t.Errorf("said %q", l.text)
-	}
-	l.add(p.settle("a", " Hello  there. And more. \n"))
-	l.add(p.hear("a", "late"), false)
-	l.add(p.hear("b", "\n\nNext"), false)
-	p.again("b")
-	l.add(p.hear("b", "Ne"), false)
-	l.add(p.hear("b", "xt one"), false)
-	if l.text != "Hello  there. And more.\n\nNext one" || l.replaced > 0 {
-		t.Errorf("said %q", l.text)
-	}
-	p.again("b")
-	l.add(p.hear("b", "No"), false)
-	l.add(p.hear("b", " more"), false)
-	l.add(p.settle("b", "No more of it"))
-	if l.text != "Hello  there. And more.\n\nNo more of it" || l.replaced != 1 {
-		t.Errorf("said %q", l.text)
-	}
-	l.add(p.settle("c", "Unheard."))
-	if l.text != "Hello  there. And more.\n\nNo more of it\n\nUnheard." || p.dangling() {
-		t.Errorf("said %q", l.text)
-	}
-}
-
 // However a turn goes, and whatever of it is heard, the text is that of the log in the
 // end; and it is never taken back unless a model was asked again or pieces were lost.
 func TestTalkTellerProperty(t *testing.T) {
