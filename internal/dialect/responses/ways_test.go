@@ -26,16 +26,8 @@ type way struct {
 // looking answers with a look into the memory and the web first.
 func looking(text string) func() *dialecttest.Model {
 	return func() *dialecttest.Model {
-		return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
-			used := 0
-			for _, m := range req.Messages {
-				for _, p := range m.Parts {
-					if p.Result != nil {
-						used++
-					}
-				}
-			}
-			if used == 0 && len(req.Tools) > 0 {
+		return &dialecttest.Model{Answer: func(req *llm.Request, n int) dialecttest.Answer {
+			if n == 0 && len(req.Tools) > 0 {
 				return dialecttest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
 					{ID: "c1", Name: "knowledge_search", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
 				}}
