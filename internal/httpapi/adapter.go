@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -16,12 +13,7 @@ import (
 	"ponder/internal/access"
 )
 
-// bodyTime is how long the body of a request may take to arrive.
-const bodyTime = 30 * time.Second
-
-// An adapter has the operations of huma on a mux. It reads bodies itself: what is wrong
-// with one is the caller's error, and the time that is given to it must not end a stream
-// that comes after it.
+// An adapter has the operations of huma on a mux. Bodies have been read: see [takeBody].
 type adapter struct{ mux *http.ServeMux }
 
 // ServeHTTP implements [huma.Adapter].
@@ -30,34 +22,10 @@ func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.Serve
 // Handle implements [huma.Adapter]. A path is the same with a slash at its end.
 func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
-	serve := func(w http.ResponseWriter, r *http.Request) {
-		if op.RequestBody != nil && !readBody(w, r) {
-			return
-		}
-		handler(humago.NewContext(op, r, w))
-	}
+	serve := func(w http.ResponseWriter, r *http.Request) { handler(humago.NewContext(op, r, w)) }
 	pattern := strings.ToUpper(op.Method) + " " + strings.TrimSuffix(op.Path, "/")
 	a.mux.HandleFunc(pattern, serve)
 	a.mux.HandleFunc(pattern+"/{$}", serve)
-}
-
-// readBody takes in the body of a request, or answers what is wrong with it.
-func readBody(w http.ResponseWriter, r *http.Request) bool {
-	ctl := http.NewResponseController(w)
-	_ = ctl.SetReadDeadline(time.Now().Add(bodyTime)) // what cannot do that is no connection
-	body, err := io.ReadAll(r.Body)
-	r.Body.Close()
-	_ = ctl.SetReadDeadline(time.Time{})
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		problem(w, http.StatusRequestEntityTooLarge, "the body has more than "+strconv.FormatInt(large.Limit, 10)+" bytes")
-	case err != nil:
-		problem(w, http.StatusBadRequest, "the body of the request did not arrive as a whole")
-	default:
-		r.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	return err == nil
 }
 
 // Groups of routes.

@@ -135,7 +135,10 @@ func (a *api) around(next http.Handler) http.Handler {
 			a.refused(seen, r, refused)
 			return
 		}
-		r.Body = http.MaxBytesReader(seen, r.Body, MaxBody)
+		if refused = takeBody(seen, r); refused != nil {
+			a.refused(seen, r, refused)
+			return
+		}
 		r = r.WithContext(access.With(r.Context(), caller)) // which is told its pattern
 		next.ServeHTTP(seen, r)
 	})
@@ -143,6 +146,7 @@ func (a *api) around(next http.Handler) http.Handler {
 
 // refused answers a request that is not let in.
 func (a *api) refused(w http.ResponseWriter, r *http.Request, why *access.Refusal) {
+	dismiss(w, r)
 	if why.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ponder"`)
 	}
