@@ -26,8 +26,10 @@ type way struct {
 // looking answers with a look into the memory and the web first.
 func looking(text string) func() *dialecttest.Model {
 	return func() *dialecttest.Model {
-		return &dialecttest.Model{Answer: func(req *llm.Request, n int) dialecttest.Answer {
-			if n == 0 && len(req.Tools) > 0 {
+		looked := false
+		return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+			if !looked && len(req.Tools) > 0 {
+				looked = true
 				return dialecttest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
 					{ID: "c1", Name: "knowledge_search", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
 				}}
