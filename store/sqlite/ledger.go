@@ -64,21 +64,31 @@ const quarter = 15 * time.Minute
 
 // Usage implements [ponder.Ledger].
 func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
-	rows, err := s.usage(ctx, by, since)
+	rows, err := s.usage(ctx, by, "", sinceMicros(since))
 	if err != nil {
 		return nil, fmt.Errorf("usage by %s: %w", by, explain(err))
 	}
 	return rows, nil
 }
 
-func (s *Store) usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+// UsageOf is [Store.Usage] of the threads of an owner, also of those that were removed.
+func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	rows, err := s.usage(ctx, by, " AND (t.owner = ? OR t.removed AND t.former = ?)", sinceMicros(since), owner, owner)
+	if err != nil {
+		return nil, fmt.Errorf("usage of %s by %s: %w", owner, by, explain(err))
+	}
+	return rows, nil
+}
+
+// usage returns sums over what satisfies a condition beside.
+func (s *Store) usage(ctx context.Context, by ponder.GroupBy, condition string, args ...any) ([]ponder.UsageRow, error) {
 	group, ok := groups[by]
 	if !ok {
 		return nil, errors.New("no such group")
 	}
 	rows, err := s.read.QueryContext(ctx, `SELECT `+group+`, count(*), sum(u.failed), sum(u.money), sum(u.price = 'unknown'),
 			sum(u.input), sum(u.cache_read), sum(u.cache_write), sum(u.output), sum(u.reasoning), sum(u.cost), max(u.estimated)
-		FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ? GROUP BY 1`, sinceMicros(since))
+		FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`+condition+` GROUP BY 1`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 			VALUES (?, '', '', '', '', 0, '', 0, 0, '', 0, 0, 1)`, id)
 		t = tx.thread(header.ID)
 	}
-	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, open = 0, removed = 0 WHERE id = ?`,
+	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, open = 0, removed = 0, former = '' WHERE id = ?`,
 		string(header.Kind), header.Title, header.Owner, header.Model, micros(header.Created), string(ponder.Created), id)
 	if tx.err != nil {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole
@@ -191,7 +191,7 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 		`DELETE FROM ponder_key WHERE num = ?`,
 		`DELETE FROM ponder_batch WHERE num = ?`,
 		`DELETE FROM ponder_fold WHERE num = ?`,
-		`UPDATE ponder_thread SET kind = '', title = '', owner = '', model = '', created = 0, status = '', open = 0,
+		`UPDATE ponder_thread SET kind = '', title = '', former = owner, owner = '', model = '', created = 0, status = '', open = 0,
 			fence = fence + 1, node = '', base = 0, clock = 0, removed = 1 WHERE num = ?`,
 	} {
 		tx.exec(query, t.num)
