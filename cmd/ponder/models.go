@@ -18,6 +18,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/dialect/mcp"
 	"ponder/llm"
 	"ponder/llm/anthropic"
 	"ponder/llm/gemini"
@@ -47,7 +48,8 @@ type exchange struct {
 // Lineups are those that were found, by the model that the user named. They are safe for
 // concurrent use.
 type lineups struct {
-	life time.Duration // of one, after which it is found anew; zero: as long as the process
+	life  time.Duration // of one, after which it is found anew; zero: as long as the process
+	hosts *mcp.Hosts    // the models of clients; nil: there are none
 
 	mu       sync.Mutex
 	list     map[string]dated
@@ -89,6 +91,9 @@ func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
 	}
 	if all.exchange == nil {
 		all.exchange = &exchange{cfg: cfg, life: all.life, providers: make(map[string]provider), willing: make(map[string]time.Time)}
+		if all.hosts != nil {
+			all.exchange.providers[mcp.Host] = provider{Provider: all.hosts, check: all.hosts, local: true}
+		}
 	}
 	l, err := a.findLineup(ctx, model, all.exchange)
 	if err != nil {

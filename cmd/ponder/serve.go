@@ -18,6 +18,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect/mcp"
 	"ponder/internal/httpapi"
 	"ponder/internal/metric"
 	"ponder/internal/place"
@@ -74,6 +75,7 @@ type server struct {
 	meter         *metric.Meter
 	log           ponder.Store // that of store, and the meter sees what is appended
 	hub           *stream.Hub
+	hosts         *mcp.Hosts // the models of clients
 	books         *books
 	mind          *ponder.Mind // that others are made of
 	place         *place.Placement
@@ -123,7 +125,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.server(ctx, store)
+	s, err := a.server(ctx, store, true)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -161,11 +163,12 @@ func reasonOf(err error) error {
 	return err
 }
 
-// server returns one that works on threads. The caller closes it.
-func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err error) {
-	mine := *a
-	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife}
-	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store)}
+// server returns one that works on threads: if it serves, on those that others leave to
+// it, too. The caller closes it.
+func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *server, err error) {
+	mine, hosts := *a, &mcp.Hosts{}
+	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife, hosts: hosts}
+	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store), hosts: hosts}
 	if s.file, err = dataFileAt(s.databasePath()); err != nil {
 		return nil, err
 	}
@@ -191,11 +194,11 @@ func (a *app) server(ctx context.Context, store *sqlite.Store) (s *server, err e
 	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
 		return nil, err
 	}
-	return s, s.open(ctx)
+	return s, s.open(ctx, serves)
 }
 
 // open begins to work on threads.
-func (s *server) open(ctx context.Context) (err error) {
+func (s *server) open(ctx context.Context, serves bool) (err error) {
 	node := place.Self()
 	if s.mind, err = ponder.New(ponder.Config{Store: s.log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
 		return err
@@ -203,10 +206,13 @@ func (s *server) open(ctx context.Context) (err error) {
 	if err := s.mind.Open(ctx); err != nil {
 		return fmt.Errorf("begin to think: %w", err)
 	}
-	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.work, Serve: true}
+	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.work, Serve: serves}
 	s.minds.placed = c
 	if s.place, err = place.Open(ctx, c); err != nil {
 		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))
+	}
+	if !serves {
+		return nil
 	}
 	go func() {
 		if _, err := s.place.Recover(s.life); err != nil && ctx.Err() == nil {

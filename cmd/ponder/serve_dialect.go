@@ -9,6 +9,7 @@ import (
 	"ponder/internal/dialect"
 	"ponder/internal/dialect/aisdk"
 	"ponder/internal/dialect/anthropic"
+	"ponder/internal/dialect/mcp"
 	"ponder/internal/dialect/ollama"
 	"ponder/internal/dialect/openai"
 	"ponder/internal/service"
@@ -34,6 +35,7 @@ func (s *server) languages(ctx context.Context) []language {
 		{aisdk.New(desk), aisdk.Refuse},
 		{ollama.New(desk), ollama.Refuse},
 		{anthropic.New(desk), anthropic.Refuse},
+		{mcp.New(mcp.Config{Desk: desk, Hosts: s.hosts, Version: thisBuild().Version}).Routes(), mcp.Refuse},
 	}
 }
 

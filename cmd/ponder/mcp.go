@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"ponder/internal/access"
+	"ponder/internal/dialect"
+	"ponder/internal/dialect/mcp"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Be the tools of an editor or a chat, over the Model Context Protocol",
+		Long: `Be the tools of an editor or a chat, over the Model Context Protocol, on standard input
+and output, until standard input is closed. The program that has the tools starts it.
+What is being thought then is paused where it stands, and goes on with the next serve, or
+with ponder session resume.
+
+Without a model, the tool ponder_step thinks with the model of the program that asks. All
+other commands work beside it, on the same database. ponder serve answers in the same
+protocol at /mcp.`,
+		Example: `claude mcp add ponder -- ponder mcp
+ponder mcp --log-level info 2> ponder-mcp.log`,
+		GroupID: groupSetUp,
+		Args:    takeNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.mcp(cmd.Context())
+		},
+	}
+}
+
+// mcp is the command.
+func (a *app) mcp(ctx context.Context) error {
+	if _, err := a.config(); err != nil {
+		return err
+	}
+	store, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := a.server(ctx, store, false)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	gone, stop := context.WithCancel(ctx)
+	desk := &dialect.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: gone, Logger: slog.Default()}
+	tools := mcp.New(mcp.Config{Desk: desk, Hosts: s.hosts, Version: thisBuild().Version})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- tools.Talk(gone, access.Caller{Owner: a.who(), Scopes: access.Scopes()}, io.NopCloser(a.in), output{a.out})
+	}()
+	select {
+	case err = <-ended:
+	case <-ctx.Done(): // who reads standard input cannot be told
+	}
+	stop()
+	s.close(ctx)
+	return errors.Join(err, store.Close())
+}
+
+// An output is not closed, for it is not ours.
+type output struct{ io.Writer }
+
+func (output) Close() error { return nil }
