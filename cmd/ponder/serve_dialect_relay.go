@@ -166,5 +166,18 @@ func (s *server) forgetExchange(ctx context.Context, info ponder.Info, until tim
 	if asked, err := s.books.wishes(ctx, info.ID); err != nil || asked.Keep {
 		return false, err
 	}
-	return true, s.Remove(ctx, info.ID)
+	token, err := s.books.token(ctx, info.ID)
+	if err != nil {
+		return false, err
+	}
+	var spent ponder.Money
+	if token != "" {
+		if spent, err = s.spentToday(ctx, info.ID); err != nil {
+			return false, err
+		}
+	}
+	if err := s.log.Remove(ctx, info.ID); err != nil { // there is nothing else of it: it is not remembered
+		return false, err
+	}
+	return true, s.books.remove(ctx, info.ID, token, spent, time.Now())
 }
