@@ -73,7 +73,7 @@ func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) (
 
 // UsageOf is [Store.Usage] of the threads of an owner, also of those that were removed.
 func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
-	rows, err := s.usage(ctx, by, " AND (t.owner = ? OR t.removed AND t.former = ?)", sinceMicros(since), owner, owner)
+	rows, err := s.usage(ctx, by, " AND CASE t.removed WHEN 0 THEN t.owner ELSE t.former END = ?", sinceMicros(since), owner)
 	if err != nil {
 		return nil, fmt.Errorf("usage of %s by %s: %w", owner, by, explain(err))
 	}
