@@ -59,6 +59,7 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 		return err
 	}
 	found = append(append(found, models...), docsFinding(ctx, docs), a.memoryFinding(ctx), a.webFinding())
+	found = append(found, a.outsideFindings(ctx)...)
 	found = append(append(found, a.mindFindings(ctx)...), a.terminalFinding())
 	sick := false
 	for _, f := range found {

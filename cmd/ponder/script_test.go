@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ponder": main})
+	testscript.Main(m, map[string]func(){"ponder": main, "mcp-notes": serveNotes})
 }
 
 // TestScripts runs testdata/script/*.txt. Beside testscript's own commands, there are
