@@ -357,8 +357,9 @@ func (s *server) tidying(ctx context.Context) {
 		case <-tick.C:
 			s.outfits.rest()
 			s.forgetExchanges(ctx, time.Now())
-			if err := s.books.tidyAll(ctx, time.Now()); err != nil && ctx.Err() == nil {
-				slog.Warn("old days are kept for now", "error", err)
+			now := time.Now()
+			if err := errors.Join(s.books.tidyAll(ctx, now), s.tidyThreads(ctx, now.Add(-bookedTime))); err != nil && ctx.Err() == nil {
+				slog.Warn("what is old is kept for now", "error", err)
 			}
 		case <-ctx.Done():
 			return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -59,6 +60,11 @@ func (s *server) worked(ctx context.Context, before ponder.Info) {
 		w := a.viewing(s.store, now.ID)
 		if err := w.load(ctx); err == nil {
 			w.keep(ctx, s.store)
+		}
+		if _, err := s.store.Thread(ctx, now.ID); errors.Is(err, ponder.ErrNoThread) { // removed meanwhile
+			if _, err := a.forgetThread(ctx, s.store, now.ID); err != nil {
+				slog.Warn("a session that is removed is remembered", "thread", now.ID, "error", err)
+			}
 		}
 	}
 }
