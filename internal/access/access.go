@@ -120,6 +120,9 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if !ok {
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "a token is needed: send Authorization: Bearer and one that is set for this server"}
 	}
+	if !isPaced(r) {
+		return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
+	}
 	if wait := g.wait(t); wait > 0 {
 		return Caller{}, &Refusal{Status: http.StatusTooManyRequests, Retry: wait,
 			Detail: fmt.Sprintf("this token may be used for %d requests a minute", t.PerMinute)}
@@ -185,7 +188,7 @@ func (g *Guard) foreign(r *http.Request) string {
 	}
 	if len(origins) == 1 {
 		origin := strings.ToLower(origins[0])
-		if slices.ContainsFunc(g.cfg.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) }) {
+		if g.named(origin) {
 			return ""
 		}
 		if u, err := url.Parse(origin); err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host) {
@@ -193,6 +196,24 @@ func (g *Guard) foreign(r *http.Request) string {
 		}
 	}
 	return refused
+}
+
+// named reports whether pages of an origin may ask.
+func (g *Guard) named(origin string) bool {
+	return slices.ContainsFunc(g.cfg.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) })
+}
+
+// HasPages reports whether there are pages that may ask, so that answers differ by Origin.
+func (g *Guard) HasPages() bool { return len(g.cfg.Origins) > 0 }
+
+// Page returns the origin of the page of another site that sends a request, if it is one
+// that may ask.
+func (g *Guard) Page(r *http.Request) (origin string, ok bool) {
+	origins := r.Header.Values("Origin")
+	if len(origins) != 1 || !g.hostIsOurs(r.Host) || !g.named(origins[0]) {
+		return "", false
+	}
+	return origins[0], true
 }
 
 // Loopback reports whether an address to listen on is reached from this machine alone.

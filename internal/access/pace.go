@@ -1,16 +1,31 @@
 package access
 
-import "time"
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// unpaced are paths that are asked for by what looks after the server, or looks it up: they
+// count in no pace.
+var unpaced = []string{"/healthz", "/readyz", "/metrics", "/docs"}
+
+// isPaced reports whether a request counts in the pace of its token.
+func isPaced(r *http.Request) bool { return !slices.Contains(unpaced, r.URL.Path) }
 
 // A pace is how many requests a token has left: a bucket that fills at its pace, and
-// holds what comes in ten seconds of it, or one (a token bucket).
+// holds a minute of it up to mostBurst requests, or ten seconds of it if those are more (a
+// token bucket).
 type pace struct {
 	left float64
 	at   time.Time
 }
 
-// burstShare of a minute is how much a bucket holds.
-const burstShare = 6
+// How much a bucket holds.
+const (
+	mostBurst  = 60 // requests of a slow pace
+	burstShare = 6  // of a minute, at a fast one
+)
 
 // wait takes one request from the pace of a token, and returns zero; or returns after
 // how long there will be one.
@@ -20,7 +35,8 @@ func (g *Guard) wait(t Token) time.Duration {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now, most := g.cfg.Now(), max(1, float64(t.PerMinute)/burstShare)
+	now := g.cfg.Now()
+	most := max(min(float64(t.PerMinute), mostBurst), float64(t.PerMinute)/burstShare)
 	p := g.paces[t.Name]
 	if p == nil {
 		p = &pace{left: most, at: now}

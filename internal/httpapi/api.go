@@ -130,6 +130,9 @@ func (a *api) around(next http.Handler) http.Handler {
 				a.Seen(r.Method, r.Pattern, seen.code, took)
 			}
 		}()
+		if a.page(seen, r) {
+			return
+		}
 		var refused *access.Refusal
 		if caller, refused = a.Guard.Check(r); refused != nil {
 			a.refused(seen, r, refused)
@@ -167,6 +170,9 @@ type status struct {
 func (s *status) WriteHeader(code int) {
 	if s.code == 0 {
 		s.code = code
+	}
+	if h := s.Header(); code == http.StatusTooManyRequests && h.Get("Retry-After") == "" { // a day's worth, not a pace
+		h.Set("Retry-After", strconv.Itoa(int(untilTomorrow(time.Now())/time.Second)+1))
 	}
 	s.ResponseWriter.WriteHeader(code)
 }
