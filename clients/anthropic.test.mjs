@@ -127,7 +127,7 @@ test('a model that fails', async () => {
   const patient = new Anthropic({ baseURL: url, apiKey: token, maxRetries: 2 })
   await check.rejects(patient.messages.create(ask('Say a forbidden thing, Claude.')), (e) => {
     clean(e.error)
-    return e instanceof Anthropic.InternalServerError && e.error.error.type === 'api_error'
+    return e instanceof Anthropic.BadRequestError && e.error.error.type === 'invalid_request_error'
   })
   const stream = client.messages.stream(ask('Say a forbidden thing, Claude.'))
   await check.rejects(stream.finalMessage(), /no answer/)

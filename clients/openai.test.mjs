@@ -156,7 +156,7 @@ for (const [name, OpenAI] of [['openai 6', OpenAI6], ['openai 7', OpenAI7]]) {
     const began = Date.now()
     await check.rejects(patient.chat.completions.create(forbidden), (e) => {
       clean(e.error)
-      return e instanceof OpenAI.InternalServerError && e.type === 'server_error'
+      return e instanceof OpenAI.BadRequestError && e.type === 'invalid_request_error'
     })
     check.ok(Date.now() - began < 20_000, 'it is not tried again and again')
     const stream = await client.chat.completions.create({ ...forbidden, stream: true })
