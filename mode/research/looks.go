@@ -48,6 +48,9 @@ type look struct {
 	Use   int    `json:"use,omitempty"`  // the call of the model that wants it, from 1
 	Ref   string `json:"ref,omitempty"`  // the question that it is for
 
+	Tool string          `json:"tool,omitempty"` // of [Options.Tools]
+	Args json.RawMessage `json:"args,omitempty"` // for it
+
 	Page *hits.Hit `json:"page,omitempty"` // what a search has of the page to read
 
 	Begun bool   `json:"begun,omitempty"`
@@ -69,6 +72,8 @@ func (l look) tool() string {
 		return WebFetchTool
 	case inPersona:
 		return PersonaTool
+	case inOthers:
+		return l.Tool
 	}
 	return SearchTool
 }
@@ -178,6 +183,9 @@ func (s *state) look(key string) int {
 
 // use returns the use of the tool of a look.
 func (s *state) use(l look) ponder.Action {
+	if l.Kind == inOthers {
+		return l.useOther()
+	}
 	args := map[string]any{"query": l.Query}
 	switch l.Kind {
 	case inPersona:
@@ -241,6 +249,8 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 		list = hits.ReadPassages(b.Result, *l.Page, pageHits)
 	case inPersona:
 		list = hits.ReadRemembered(b.Result, l.Most)
+	case inOthers:
+		list = l.readOther(b.Result)
 	default:
 		list = hits.ReadFound(b.Result, l.Most).Hits
 	}

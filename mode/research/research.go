@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/llm"
 	"ponder/mode/internal/hits"
 )
 
@@ -96,6 +97,10 @@ type Options struct {
 	// Web says that things are looked up on the web, too. What is looked up goes to
 	// the providers of the search.
 	Web bool `json:"web,omitempty"`
+
+	// Tools are tools of others that the model may use while it writes; the mind must
+	// have them, and they only look. What they return is cited as what strangers wrote.
+	Tools []llm.Tool `json:"tools,omitempty"`
 
 	// Effort is "trivial", "normal" or "deep"; as the question needs if empty.
 	Effort string `json:"effort,omitempty"`

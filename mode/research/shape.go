@@ -88,6 +88,7 @@ type Setup struct {
 	Docs      []string        `json:"docs,omitempty"`
 	Memory    bool            `json:"memory,omitempty"`        // is looked into
 	Web       bool            `json:"web,omitempty"`           // likewise
+	Others    bool            `json:"others_tools,omitempty"`  // tools of others are used
 	Unaided   bool            `json:"without_model,omitempty"` // as it was wished
 	Since     ponder.ThreadID `json:"since,omitempty"`         // of the report that is brought up to date
 }

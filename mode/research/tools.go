@@ -48,6 +48,7 @@ func (s *state) tools() []llm.Tool {
 	if s.searches() {
 		list = append(list, llm.Tool{Name: memoryTool, Doc: "Query the personal knowledge base: memories, posts and documents. Returns passages with ids to cite.", Schema: querySchema})
 	}
+	list = append(list, s.opts.Tools...)
 	if len(list) == 1 {
 		return nil // nothing to report of
 	}
@@ -95,6 +96,14 @@ func (s *state) grant(c llm.ToolCall, i int) (says string, err error) {
 		return "", fmt.Errorf("%s: the arguments are not a JSON object", c.Name)
 	case c.Name == progressTool:
 		return "Noted.", s.noted(input)
+	}
+	if s.isOther(c.Name) {
+		args := othersArgs(input)
+		if args == nil {
+			return "", fmt.Errorf("%s: the arguments have more than %d bytes", c.Name, maxOthersArgs)
+		}
+		s.lookOther(c, args, i)
+		return "", nil
 	}
 	query, most, err := readQuery(c.Name, input)
 	if err != nil {

@@ -154,7 +154,7 @@ func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	r.Persona = Persona{Name: text.Line(o.Persona.Name), Voice: text.Clean(o.Persona.Voice)}
 	r.Setup = Setup{
 		MaxRounds: o.MaxRounds, MaxItems: o.MaxItemsPerSource, Parallel: o.MaxParallelQueries, ForceWeb: o.ForceWebSearch, Strategy: o.SynthesisStrategy,
-		Docs: lines(o.Docs), Memory: o.Memory, Web: o.Web, Unaided: o.WithoutModel,
+		Docs: lines(o.Docs), Memory: o.Memory, Web: o.Web, Others: len(o.Tools) > 0, Unaided: o.WithoutModel,
 	}
 	if o.Since != nil {
 		r.Setup.Since = o.Since.Thread

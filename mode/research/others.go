@@ -1,0 +1,84 @@
+package research
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/internal/hits"
+	"ponder/mode/internal/text"
+)
+
+// inOthers is the kind of looks with [Options.Tools].
+const inOthers = "others"
+
+// Bounds on what others' tools are asked and return.
+const (
+	maxOthersArgs = 8 << 10 // bytes
+	othersPiece   = 1500    // bytes of a passage
+)
+
+// isOther reports whether a tool is one of [Options.Tools].
+func (s *state) isOther(name string) bool {
+	return slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+// lookOther begins a look that the ith call of the model is for.
+func (s *state) lookOther(c llm.ToolCall, args []byte, i int) {
+	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: text.Clip(text.Line(hits.Tame(string(args))), maxQuery), Use: i + 1})
+}
+
+// useOther returns the use of the tool of a look with others' tools.
+func (l look) useOther() ponder.Action { return ponder.Do{Key: l.key(), Tool: l.Tool, Args: l.Args} }
+
+// readOther returns what such a tool has returned as passages, which strangers wrote. Its
+// source is the tool with these arguments.
+func (l look) readOther(result string) (list []hits.Hit) {
+	sum := sha256.Sum256([]byte(l.Tool + "\x00" + string(l.Args)))
+	source := "tool:" + l.Tool + "#" + hex.EncodeToString(sum[:4])
+	all := sha256.Sum256([]byte(result))
+	for start := 0; start < len(result) && len(list) < l.Most; {
+		end := start + cut(result[start:])
+		if quote := result[start:end]; strings.TrimSpace(quote) != "" {
+			list = append(list, hits.Hit{
+				Source: source, Title: l.Tool, Quote: quote, Start: start, End: end, Hash: hex.EncodeToString(all[:]), Score: 1,
+				Origin: hits.Origin{Kind: "tool", Untrusted: true},
+			})
+		}
+		start = end
+	}
+	return list
+}
+
+// cut returns how much of a text is a passage: up to the end of a paragraph or a line, if
+// that is not too short.
+func cut(s string) int {
+	if len(s) <= othersPiece {
+		return len(s)
+	}
+	for _, end := range []string{"\n\n", "\n", ". "} {
+		if i := strings.LastIndex(s[:othersPiece], end); i > othersPiece/2 {
+			return i + len(end)
+		}
+	}
+	n := othersPiece
+	for back := range utf8.UTFMax {
+		if utf8.RuneStart(s[n-back]) {
+			return n - back
+		}
+	}
+	return n
+}
+
+// othersArgs returns the arguments of a call as they are kept, or nil if they are too long.
+func othersArgs(input []byte) json.RawMessage {
+	if len(input) > maxOthersArgs {
+		return nil
+	}
+	return slices.Clone(input)
+}
