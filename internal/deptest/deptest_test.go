@@ -110,6 +110,7 @@ var rules = []rule{
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "internal/dialect/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
+	{packages: "clients"}, // tests alone, which start the programs; clients/go is a module of its own
 	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "modernc.org/sqlite"}},
 }
 
@@ -135,7 +136,7 @@ func sources(t *testing.T) (files []string) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && d.Name() != ".") {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && d.Name() != ".") {
 			return fs.SkipDir
 		}
 		if !d.IsDir() && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
