@@ -273,6 +273,18 @@ func (s *Service) Remember(_ context.Context, owner string, list ...service.Memo
 	return list, nil
 }
 
+// Remembered implements [service.Rememberer].
+func (s *Service) Remembered(_ context.Context, owner string, ids ...string) (list []service.Memory, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.memories[owner] {
+		if slices.Contains(ids, m.ID) {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
 // Search implements [service.Rememberer]: it finds what has the words of the query in it.
 func (s *Service) Search(_ context.Context, owner string, q service.Query) (list []service.Hit, err error) {
 	if err := s.note("Search", func(*Asked) {}); err != nil {
