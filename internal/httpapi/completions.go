@@ -60,8 +60,8 @@ type completionBody struct {
 // A completionMessage is a message in the forms that there are: with a text, or with parts.
 type completionMessage struct {
 	_       struct{}        `additionalProperties:"true"`
-	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system"`
-	Content json.RawMessage `json:"content,omitempty" doc:"a text, or a list of parts"`
+	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
+	Content json.RawMessage `json:"content,omitempty" doc:"a text, or a list of parts" example:"\"Why do large projects run late?\""`
 	Parts   json.RawMessage `json:"parts,omitempty" doc:"a list of parts; those of the type text are read, and files with images"`
 	Files   json.RawMessage `json:"experimental_attachments,omitempty" doc:"a list of files"`
 }

@@ -74,7 +74,7 @@ func docsPage(doc *huma.OpenAPI) []byte {
 	p := pageWriter{schemas: doc.Components.Schemas}
 	p.text("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>", doc.Info.Title, "</title><style>")
 	p.WriteString(docsStyle)
-	p.text("</style></head><body>\n<h1>", doc.Info.Title, " "+doc.Info.Version, "</h1>\n<p>", doc.Info.Description, "</p>\n")
+	p.text("</style></head><body>\n<h1>", doc.Info.Title+" "+doc.Info.Version, "</h1>\n<p>", doc.Info.Description, "</p>\n")
 	p.WriteString(`<p>The same for programs: <a href="/openapi.json">/openapi.json</a>. Errors are problem documents (RFC 9457) that name every field that is wrong. ` +
 		`If the server has tokens, each request needs <code>Authorization: Bearer</code> and one of them.</p>` + "\n<nav><ul>\n")
 	groups := operationsOf(doc)
@@ -90,8 +90,23 @@ func docsPage(doc *huma.OpenAPI) []byte {
 			p.operation(op)
 		}
 	}
+	p.table("Other routes", otherRoutes())
 	p.WriteString("</body></html>\n")
 	return p.Bytes()
+}
+
+// otherRoutes are those that are not of the native API.
+func otherRoutes() []docsRow {
+	return []docsRow{
+		{"GET /healthz, /readyz", "no token", "whether the server lives, and whether it takes work"},
+		{"GET /metrics", "read", "figures for Prometheus"},
+		{"GET /debug/pprof/", "admin", "profiles, as Go has them"},
+		{"POST /api/backup", "admin", "a copy of the whole database as it is now"},
+		{"/v1/...", "", "the languages of OpenAI (chat completions, responses, embeddings, models) and Anthropic (messages)"},
+		{"/api/chat, /api/generate, /api/tags, ...", "", "the language of Ollama"},
+		{"/ai/chat", "", "the language of the AI SDK"},
+		{"/mcp", "", "the Model Context Protocol"},
+	}
 }
 
 // A pageWriter writes HTML.

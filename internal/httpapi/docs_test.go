@@ -125,6 +125,9 @@ func TestDocs(t *testing.T) {
 			t.Errorf("the page leads to %s", m[1])
 		}
 	}
+	if !regexp.MustCompile(`<h1>Ponder [^<]*</h1>\n<p>`).MatchString(page) || regexp.MustCompile(`&lt;/?[a-z]|default 0x`).MatchString(page) {
+		t.Error("what is markup is shown as text")
+	}
 	_, js := d.ask("mine", "GET", "/openapi.json", "")
 	for _, g := range operationsOf(docOf(t, js)) {
 		for _, op := range g.list {
@@ -135,6 +138,29 @@ func TestDocs(t *testing.T) {
 	}
 	if n := strings.Count(page, "curl -sS"); n < 20 || !strings.Contains(page, "&#34;question&#34;:&#34;Why do large projects run late?&#34;") {
 		t.Errorf("%d examples", n)
+	}
+}
+
+// What the page gives as an example of a body is taken.
+func TestDocsExamples(t *testing.T) {
+	d := serve(t, nil)
+	_, js := d.ask("mine", "GET", "/openapi.json", "")
+	doc := docOf(t, js)
+	p := pageWriter{schemas: doc.Components.Schemas}
+	for _, g := range operationsOf(doc) {
+		for _, op := range g.list {
+			if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+				continue
+			}
+			body, err := json.Marshal(p.example(op.RequestBody.Content["application/json"].Schema, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, said := d.ask("mine", op.method, strings.NewReplacer("{id}", "thr_1").Replace(op.path), string(body))
+			if code == 400 || code == 422 {
+				t.Errorf("%s %s with %s: %s", op.method, op.path, body, said)
+			}
+		}
 	}
 }
 

@@ -172,8 +172,8 @@ func kindOf(s *huma.Schema) string {
 		}
 		words = append(words, fmt.Sprint(v))
 	}
-	if s.Default != nil {
-		words = append(words, fmt.Sprintf("default %v", s.Default))
+	if js, err := json.Marshal(s.Default); s.Default != nil && err == nil {
+		words = append(words, "default "+string(js))
 	}
 	return strings.Join(words, " ")
 }
@@ -221,6 +221,8 @@ func (p *pageWriter) example(s *huma.Schema, depth int) any {
 		return s.Examples[0]
 	case len(s.Enum) > 0:
 		return s.Enum[0]
+	case len(s.OneOf) > 0:
+		return p.example(s.OneOf[0], depth)
 	case s.Type == huma.TypeArray:
 		return []any{p.example(s.Items, depth+1)}
 	case s.Type == huma.TypeString:

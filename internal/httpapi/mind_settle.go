@@ -30,7 +30,7 @@ type resolving struct {
 	OnceKey
 	Body struct {
 		Entry string `json:"entry,omitempty" maxLength:"100" doc:"the id of an entry"`
-		Text  string `json:"text,omitempty" maxLength:"500" doc:"or a topic, in your words"`
+		Text  string `json:"text,omitempty" maxLength:"500" doc:"or a topic, in your words" example:"the bill of the dentist"`
 	}
 }
 

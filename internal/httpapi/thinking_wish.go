@@ -15,9 +15,9 @@ import (
 
 // A WishBody is something that a session is told.
 type WishBody struct {
-	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"what to do"`
+	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"what to do" example:"budget"`
 	Content  string `json:"content,omitempty" maxLength:"20000" doc:"of add_question the question, of correct the fact as it is"`
-	Question string `json:"question,omitempty" maxLength:"20000" doc:"of drop_question and rank_question: the id or the text of a question" example:"q3"`
+	Question string `json:"question,omitempty" maxLength:"20000" doc:"of drop_question and rank_question: the id, such as q3, or the text of a question"`
 	Priority int    `json:"priority,omitempty" minimum:"1" maximum:"10" doc:"of add_question and rank_question"`
 	Source   string `json:"source,omitempty" maxLength:"4000" doc:"of pin_source and ban_source: a path, a URL, or the id of a quotation"`
 	Limits

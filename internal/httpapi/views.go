@@ -13,7 +13,7 @@ import (
 // Bounds of what is kept of sessions that are looked at.
 const (
 	maxViews = 256
-	viewLife = 10 * time.Second // then it is read anew, since contents may have been erased
+	viewLife = 5 * time.Minute // then it is read anew: another process may have erased contents, which nothing does of sessions
 )
 
 // Views keep what sessions look like, so that asking again reads only what is new. They
