@@ -161,9 +161,11 @@ func (p *Pool) Look(ctx context.Context) (list []Report) {
 // Close ends all sessions, and the programs that were started for them.
 func (p *Pool) Close() {
 	p.end()
+	var all sync.WaitGroup
 	for _, l := range p.links {
-		l.close()
+		all.Go(l.close)
 	}
+	all.Wait()
 	p.ended.Wait()
 }
 

@@ -157,11 +157,13 @@ func do(t *testing.T, tools []Tool, name, input string) (string, error) {
 
 func TestResults(t *testing.T) {
 	s := stdio(t, "plain")
-	s.Reads = []string{"echo"}
+	s.Reads, s.Env = []string{"echo"}, append(s.Env, "PONDER_TEST_KEY")
+	t.Setenv("PONDER_TEST_KEY", "geheimgeheim")
 	p := open(t, Config{Servers: []Server{s}})
 	tools := p.Tools(patient(t), nil)
 	tests := []struct{ tool, input, want, fails string }{
 		{"echo", `{"text":"hello"}`, "hello", ""},
+		{"echo", `{"text":"my key is geheimgeheim"}`, "my key is …", ""},
 		{"echo", `[]`, "", "must be a JSON object"},
 		{"echo", ``, "<nil>", ""},
 		{"fail", `{}`, "", "no such[2J file"},

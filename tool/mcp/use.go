@@ -44,7 +44,7 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", line(tool, MostName), l.plain(err))
 	}
-	said := textOf(r)
+	said := l.hide(textOf(r))
 	if r.IsError {
 		if said == "" {
 			return "", errFailed
@@ -170,10 +170,15 @@ func (l *link) plain(err error) error {
 	if errors.As(err, &address) {
 		says = address.Err.Error()
 	}
+	return plainError{line(l.hide(says), maxError), err}
+}
+
+// hide returns a text without what the server was given that is secret.
+func (l *link) hide(s string) string {
 	for _, secret := range l.secrets() {
-		says = strings.ReplaceAll(says, secret, "…")
+		s = strings.ReplaceAll(s, secret, "…")
 	}
-	return plainError{line(says, maxError), err}
+	return s
 }
 
 // A plainError says something else of an error.
