@@ -36,8 +36,9 @@ type app struct {
 
 	servers *mcpServers // see outside
 
-	user string // owner of what is thought and remembered; see who
-	lent lender // of libraries, if they are shared
+	user string    // owner of what is thought and remembered; see who
+	lent lender    // of libraries, if they are shared
+	pays paymaster // for vectors of what is remembered, if that has to be paid for
 }
 
 // owner owns what is thought and remembered, as long as one user has the database.

@@ -28,6 +28,9 @@ type shelf struct {
 // A lender lends a shelf that others use too. Who borrows it gives it back with done.
 type lender func(context.Context) (*shelf, error)
 
+// A paymaster returns what makes vectors for an owner, and has them paid for.
+type paymaster func(l *lineup, owner string, e vector.Embedder) vector.Embedder
+
 // close closes the shelf and the database with it, unless others use it too.
 func (s *shelf) close() error {
 	if s.back != nil {
@@ -95,9 +98,13 @@ func (a *app) shelfIn(ctx context.Context, store *sqlite.Store) (*shelf, error) 
 	if err != nil {
 		return nil, err
 	}
+	pays := func(e vector.Embedder) vector.Embedder { return e }
+	if a.pays != nil {
+		pays = func(e vector.Embedder) vector.Embedder { return a.pays(l, a.who(), e) }
+	}
 	lib, err := recall.Open(ctx, recall.Config{
-		DB: store.SQL(), Archive: originals, Embedder: l.embedder(), Owner: a.who(),
-		Earlier: func(model string) vector.Embedder { return l.embedderOf(model) },
+		DB: store.SQL(), Archive: originals, Embedder: pays(l.embedder()), Owner: a.who(),
+		Earlier: func(model string) vector.Embedder { return pays(l.embedderOf(model)) },
 	})
 	if err != nil {
 		return nil, err

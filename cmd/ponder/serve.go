@@ -181,7 +181,7 @@ func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 	s.outfits = &wardrobe{make: s.dress, list: make(map[string]*worn)}
 	s.shelves = &shelves{list: make(map[string]*shared), embed: s.embedModel, open: func(ctx context.Context, owner string) (*shelf, error) {
 		one := *s.app
-		one.user = owner
+		one.user, one.pays = owner, s.payFor
 		return one.shelfIn(ctx, store)
 	}}
 	s.minds = newMinds(s)

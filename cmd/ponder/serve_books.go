@@ -106,6 +106,7 @@ type grant struct {
 	thread ponder.ThreadID
 	held   ponder.Money
 	begun  int
+	waits  bool // the thread thinks only once it is told to go on
 }
 
 // grant notes what a token was granted, and reports whether nothing else was granted
@@ -127,6 +128,9 @@ func (b *books) grant(ctx context.Context, d day, g grant, now time.Time) (ok bo
 		if ok = n == 1; err != nil || !ok {
 			return err
 		}
+		if g.waits {
+			now = now.Add(time.Second) // after all that was done with it before: since has whole seconds
+		}
 		_, err = tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, held, since) VALUES (?, ?, '{}', ?, ?)
 			ON CONFLICT (thread) DO UPDATE SET held = excluded.held, since = excluded.since,
 			token = CASE serve_thread.token WHEN '' THEN excluded.token ELSE serve_thread.token END`),
@@ -143,9 +147,21 @@ func (b *books) ungrant(ctx context.Context, d day, g grant) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = 0 WHERE thread = ?`), string(g.thread))
-		return err
+		return b.rest(ctx, tx, g.thread)
 	})
+}
+
+// atRest holds nothing any more for a thread, and forgets one that is not there.
+func (b *books) atRest(ctx context.Context, id ponder.ThreadID) error {
+	return b.db.Tx(ctx, func(tx *sql.Tx) error { return b.rest(ctx, tx, id) })
+}
+
+func (b *books) rest(ctx context.Context, tx *sql.Tx, id ponder.ThreadID) error {
+	if _, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = 0 WHERE thread = ?`), string(id)); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_thread WHERE thread = ? AND `+noThread), string(id))
+	return err
 }
 
 // hold changes what a thread may cost from an amount to another, unless it is not that
@@ -207,6 +223,39 @@ func (b *books) remove(ctx context.Context, id ponder.ThreadID, token string, co
 		_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_thread WHERE thread = ?`), string(id))
 		return err
 	})
+}
+
+// noThread is the condition that there is no thread of a row of serve_thread.
+const noThread = `NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = serve_thread.thread AND NOT t.removed)`
+
+// spent returns what the threads of a token that are there have cost since a time.
+func (b *books) spent(ctx context.Context, token string, since time.Time) (map[ponder.ThreadID]ponder.Money, error) {
+	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT t.id, sum(u.money) FROM ponder_usage u JOIN ponder_thread t USING (num)
+		JOIN serve_thread s ON s.thread = t.id WHERE u.tool = '' AND u.time >= ? AND s.token = ? GROUP BY t.id`), since.UnixMicro(), token)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s has cost: %w", token, err)
+	}
+	defer rows.Close()
+	sums := make(map[ponder.ThreadID]ponder.Money)
+	for rows.Next() {
+		var id ponder.ThreadID
+		var sum ponder.Money
+		if err := rows.Scan(&id, &sum); err != nil {
+			return nil, err
+		}
+		sums[id] = sum
+	}
+	return sums, rows.Err()
+}
+
+// spentBy returns what a thread has cost since a time.
+func (b *books) spentBy(ctx context.Context, id ponder.ThreadID, since time.Time) (sum ponder.Money, err error) {
+	err = b.known.First(ctx, b.db.Read, []any{&sum}, b.db.Bind(`SELECT coalesce(sum(u.money), 0) FROM ponder_usage u JOIN ponder_thread t USING (num)
+		WHERE u.tool = '' AND u.time >= ? AND t.id = ?`), since.UnixMicro(), string(id))
+	if err != nil {
+		return 0, fmt.Errorf("read what %s has cost: %w", id, err)
+	}
+	return sum, nil
 }
 
 // keptDays is how long days are kept.

@@ -64,11 +64,6 @@ func (b *books) tidyAll(ctx context.Context, now time.Time) error {
 	return errors.Join(b.tidy(ctx, now), b.tidyOnces(ctx, now), b.tidyChats(ctx, now, mostChats))
 }
 
-// charge counts what a token has cost today beside threads.
-func (b *books) charge(ctx context.Context, token string, cost ponder.Money, now time.Time) error {
-	return b.db.Tx(ctx, func(tx *sql.Tx) error { return b.spend(ctx, tx, token, cost, now) })
-}
-
 // spend adds to what a token has cost on a day beside threads that are there.
 func (b *books) spend(ctx context.Context, tx *sql.Tx, token string, cost ponder.Money, now time.Time) error {
 	_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, ?)

@@ -6,10 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"ponder"
-	"ponder/internal/config"
 	"ponder/internal/service"
 	"ponder/llm"
 )
@@ -34,8 +32,7 @@ func (s *server) Models(ctx context.Context, owner string) (list []string, err e
 // errNoVectors is the error of a server without a model that makes vectors.
 var errNoVectors = notConfigured{errors.New("no model makes vectors: set models.embed, or PONDER_EMBED_MODEL; `ponder doctor` says more")}
 
-// Embed implements [service.Embedder]. What it costs counts in the day of a token that is
-// limited.
+// Embed implements [service.Embedder]. The day of a token that is limited pays for it.
 func (s *server) Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error) {
 	l, err := s.as(owner).lineup(ctx, "")
 	if err != nil {
@@ -48,63 +45,20 @@ func (s *server) Embed(ctx context.Context, owner, model string, texts []string)
 		}
 		name = models[0]
 	}
-	provider, id, err := config.SplitModel(name)
+	m, err := l.vectorsOf(name)
 	if err != nil {
 		return nil, usage, name, noSuchModel(err)
 	}
-	p, err := l.provider(provider)
-	if err != nil {
-		return nil, usage, name, noSuchModel(err)
-	}
-	price := l.price(name, p)
-	if err := s.affords(ctx, price, name); err != nil {
-		return nil, usage, name, err
-	}
-	vectors, usage, err = p.Embed(ctx, id, texts)
-	var refused *llm.Error
-	if errors.As(err, &refused) {
-		usage = refused.Usage
-	}
+	token, _, _ := s.limitOf(ctx)
+	vectors, usage, err = s.embedFor(ctx, owner, token, m, texts)
 	if err == nil && len(vectors) != len(texts) {
 		err = &llm.Error{Class: llm.Malformed, Model: name, Message: "it made another number of vectors than there are texts"}
 	}
-	return vectors, usage, name, errors.Join(toCaller(err, model != ""), s.charge(ctx, price, usage))
+	return vectors, usage, name, toCaller(err, model != "")
 }
 
 func noSuchModel(err error) error {
 	return &service.Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: withoutFlags(oneLine(err.Error()))}
-}
-
-// affords refuses what is asked beside threads if nothing is left of the day of the
-// caller's token.
-func (s *server) affords(ctx context.Context, price ponder.Price, name string) error {
-	token, limit, limited := s.limitOf(ctx)
-	if !limited || limit.Cost == 0 || price.Source == ponder.PriceLocal {
-		return nil
-	}
-	if price.Source == "" || price.Source == ponder.PriceUnknown {
-		return &service.Error{Status: http.StatusPaymentRequired, Detail: "this token is limited in what it may cost, and the price of " + name + " is not known: add it to models.price"}
-	}
-	now := time.Now()
-	d, err := s.books.today(ctx, token, now)
-	if err == nil {
-		_, err = s.left(ctx, d, limit, "", now)
-	}
-	return err
-}
-
-// charge counts what was used beside threads in the day of the caller's token, if that is
-// limited.
-func (s *server) charge(ctx context.Context, price ponder.Price, usage llm.Usage) error {
-	token, limit, limited := s.limitOf(ctx)
-	cost := price.Of(usage)
-	if usage.Cost != nil && *usage.Cost > 0 {
-		cost = ponder.Money(*usage.Cost)
-	}
-	if !limited || limit.Cost == 0 || cost <= 0 {
-		return nil
-	}
-	return s.books.charge(context.WithoutCancel(ctx), token, cost, time.Now())
 }
 
 // cleanSystem returns what a client says of how to answer, as it is kept.

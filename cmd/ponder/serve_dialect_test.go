@@ -12,8 +12,6 @@ import (
 	"ponder"
 	"ponder/internal/access"
 	"ponder/internal/config"
-	"ponder/internal/service"
-	"ponder/llm"
 	"ponder/mode/relay"
 )
 
@@ -107,33 +105,6 @@ func TestChats(t *testing.T) {
 	}
 	find("anna", "d1", "")
 	find("local", "d1", "thr_3")
-}
-
-// What is asked beside threads counts in the day of a limited token, which is refused once
-// that is spent.
-func TestCharge(t *testing.T) {
-	till := newTill(t, config.Token{Cost: 1})
-	s := till.serve()
-	price := ponder.Price{Source: ponder.PriceTable, Input: 2}
-	if err := s.affords(till.ctx, price, "a/b"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.charge(till.ctx, price, llm.Usage{Input: 600_000}); err != nil {
-		t.Fatal(err)
-	}
-	var wrong *service.Error
-	if err := s.affords(till.ctx, price, "a/b"); !errors.As(err, &wrong) || wrong.Status != http.StatusPaymentRequired {
-		t.Errorf("more than the day has: %v", err)
-	}
-	if err := s.affords(till.ctx, ponder.Price{Source: ponder.PriceLocal}, "a/b"); err != nil {
-		t.Errorf("what costs nothing: %v", err)
-	}
-	if err := s.affords(till.ctx, ponder.Price{Source: ponder.PriceUnknown}, "a/b"); !errors.As(err, &wrong) {
-		t.Errorf("a price that is not known: %v", err)
-	}
-	if err := s.affords(t.Context(), price, "a/b"); err != nil {
-		t.Errorf("another one: %v", err)
-	}
 }
 
 func TestCleanSystem(t *testing.T) {

@@ -123,20 +123,14 @@ func (s *server) left(ctx context.Context, d day, limit config.Token, but ponder
 	if err != nil {
 		return 0, err
 	}
-	rows, err := s.store.Usage(ctx, ponder.ByThread, midnight(now)) // behind the logs: what is charged meanwhile counts twice, not never
+	sums, err := s.books.spent(ctx, d.token, midnight(now)) // behind the logs: what is charged meanwhile counts twice, not never
 	if err != nil {
 		return 0, err
 	}
 	spent := d.gone
-	for _, r := range rows {
-		token, err := s.books.token(ctx, ponder.ThreadID(r.Key))
-		if err != nil {
-			return 0, err
-		}
-		if token == d.token {
-			spent += max(r.Money, rise[ponder.ThreadID(r.Key)])
-		}
-		delete(rise, ponder.ThreadID(r.Key))
+	for id, m := range sums {
+		spent += max(m, rise[id])
+		delete(rise, id)
 	}
 	for _, m := range rise {
 		held += m
@@ -152,7 +146,7 @@ func (s *server) left(ctx context.Context, d day, limit config.Token, but ponder
 	return all - spent - held, nil
 }
 
-// bookedTime is how long a thread may take to be begun, until what it was granted is free
+// bookedTime is how long a thread may take to be begun, or to go on, until what it was granted is free
 // again: its process has been killed.
 const bookedTime = 2 * time.Minute
 
@@ -188,6 +182,8 @@ func (s *server) heldFor(ctx context.Context, token string, limit config.Token, 
 			sum += h.held
 		case err != nil && !errors.Is(err, ponder.ErrNoThread):
 			return 0, nil, err
+		case err == nil && budgeted(info.Kind) && info.Status == ponder.Paused && !info.Held && h.since.After(info.Updated) && now.Sub(h.since) < bookedTime:
+			sum += h.held // it is about to go on
 		case err != nil, info.Status != ponder.Thinking && !info.Held:
 			if err := s.books.hold(ctx, id, h.held, 0); err != nil {
 				return 0, nil, err
@@ -244,6 +240,14 @@ func (s *server) thought(ctx context.Context, info ponder.Info) (session.View, e
 // token is limited may cost no more than what is left of its day: if it might, its budget
 // is cut.
 func (s *server) goesOn(ctx context.Context, info ponder.Info, do func() error) error {
+	if budgeted(info.Kind) && info.Status != ponder.Thinking {
+		return do() // it is told something, and costs nothing
+	}
+	return s.granted(ctx, info, do)
+}
+
+// granted is goesOn of a thread that is going to think by what is done, if it does not yet.
+func (s *server) granted(ctx context.Context, info ponder.Info, do func() error) error {
 	token, limit, limited, err := s.payerOf(ctx, info.ID)
 	if err != nil {
 		return err
@@ -251,11 +255,9 @@ func (s *server) goesOn(ctx context.Context, info ponder.Info, do func() error) 
 	if !limited {
 		return do()
 	}
-	if budgeted(info.Kind) && info.Status != ponder.Thinking {
-		return do() // it is told something, and costs nothing
-	}
 	var cut ponder.Money
-	_, _, err = s.grant(ctx, token, limit, grant{thread: info.ID}, func(left ponder.Money) (ponder.Money, error) {
+	waits := budgeted(info.Kind) && info.Status != ponder.Thinking
+	_, _, err = s.grant(ctx, token, limit, grant{thread: info.ID, waits: waits}, func(left ponder.Money) (ponder.Money, error) {
 		if !budgeted(info.Kind) {
 			return s.heldBy(ctx, info.ID)
 		}
@@ -273,13 +275,15 @@ func (s *server) goesOn(ctx context.Context, info ponder.Info, do func() error) 
 		if err != nil {
 			return err
 		}
-		wish := limitTo(v.Session.Usage.USD, cut)
-		wish.ID, wish.Run = ponder.NewID("evt"), v.Session.Run
-		if _, err := ponder.Wish(ctx, s.log, info.ID, wish); err != nil {
+		if _, err := ponder.Wish(ctx, s.log, info.ID, limitTo(v.Session, cut)); err != nil {
 			return err
 		}
 	}
-	return do()
+	err = do()
+	if err != nil && (waits || errors.Is(err, ponder.ErrNoThread)) {
+		err = errors.Join(err, s.books.atRest(context.WithoutCancel(ctx), info.ID))
+	}
+	return err
 }
 
 // heldBy returns what is held for a thread, by the books.

@@ -169,11 +169,7 @@ func (p dayPurse) back(rest ponder.Money) {
 func (s *server) atRest(ctx context.Context, id ponder.ThreadID) {
 	s.purses.granting.Lock()
 	defer s.purses.granting.Unlock()
-	held, err := s.heldBy(ctx, id)
-	if err == nil && held > 0 {
-		err = s.books.hold(ctx, id, held, 0)
-	}
-	if err != nil {
+	if err := s.books.atRest(ctx, id); err != nil {
 		slog.Warn("something is held for a conversation that is at rest", "thread", id, "error", err)
 	}
 }

@@ -324,9 +324,7 @@ func TestGrantsMoreToWhatThinks(t *testing.T) {
 	tell := func(most ponder.Money) error {
 		return s.costsMore(l.ctx, info, most, func() error {
 			told++
-			wish := limitTo(0, most)
-			wish.Run = "run_1"
-			_, err := ponder.Wish(l.ctx, l.store, "thr_1", wish)
+			_, err := ponder.Wish(l.ctx, l.store, "thr_1", limitTo(session.Session{Run: "run_1"}, most))
 			return err
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ponder"
@@ -23,19 +24,40 @@ import (
 
 // Go implements [httpapi.Thinker].
 func (s *server) Go(ctx context.Context, id ponder.ThreadID, model string) error {
-	a, info, err := s.whose(ctx, id)
+	info, err := s.goes(ctx, id, model)
 	if err != nil {
 		return err
 	}
+	return s.goesOn(ctx, info, func() error { return s.place.Start(ctx, id) })
+}
+
+// Resume implements [service.Resumer].
+func (s *server) Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error {
+	info, err := s.goes(ctx, id, model)
+	if err != nil {
+		return err
+	}
+	return s.granted(ctx, info, func() error {
+		if err := tell(); err != nil {
+			return err
+		}
+		return s.place.Start(ctx, id)
+	})
+}
+
+// goes returns a thread that is to go on, having made sure that it can, with another model
+// if that is named.
+func (s *server) goes(ctx context.Context, id ponder.ThreadID, model string) (ponder.Info, error) {
+	a, info, err := s.whose(ctx, id)
+	if err != nil {
+		return info, err
+	}
 	if model != "" {
 		if err := s.change(ctx, a, info, model); err != nil {
-			return toCaller(err, true)
+			return info, toCaller(err, true)
 		}
 	}
-	if err := s.fits(ctx, info); err != nil {
-		return toCaller(err, model != "")
-	}
-	return s.goesOn(ctx, info, func() error { return s.place.Start(ctx, id) })
+	return info, toCaller(s.fits(ctx, info), model != "")
 }
 
 // change has a thread thought about with another model from now on, having made sure that
@@ -140,7 +162,7 @@ func (s *server) fork(ctx context.Context, a *app, info ponder.Info, id ponder.T
 	}
 	wishes := f.Wishes
 	if most > 0 && !within(seen, wishes, most) {
-		wishes = append(wishes, limitTo(seen.Usage.USD, most))
+		wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
 	}
 	flags := forkFlags{paused: f.Paused, model: f.Model}
 	if err := ponder.Fork(ctx, s.log, info.ID, at, to, flags.begin(seen, wishes)...); err != nil {
@@ -149,13 +171,13 @@ func (s *server) fork(ctx context.Context, a *app, info ponder.Info, id ponder.T
 	return s.wishAlike(ctx, info.ID, id, to.Model)
 }
 
-// limitTo returns the wish that what has cost so much may cost so much more.
-func limitTo(spent float64, more ponder.Money) ponder.Event {
-	args, err := json.Marshal(ponder.Budget{Cost: ponder.Cost{Money: money(spent) + more}})
+// limitTo returns the wish that a session may cost so much more than it has.
+func limitTo(seen session.Session, more ponder.Money) ponder.Event {
+	args, err := json.Marshal(ponder.Budget{Cost: ponder.Cost{Money: money(seen.Usage.USD) + more}})
 	if err != nil { // which numbers cannot be
 		panic(err)
 	}
-	return ponder.Event{Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
+	return ponder.Event{ID: ponder.NewID("evt"), Run: seen.Run, Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
 }
 
 // within reports whether a fork of a session with such wishes may cost no more than an

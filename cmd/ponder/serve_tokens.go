@@ -58,13 +58,7 @@ func scopesOf(t config.Token) (list []access.Scope) {
 
 // spentToday returns what a thread has cost today.
 func (s *server) spentToday(ctx context.Context, id ponder.ThreadID) (ponder.Money, error) {
-	rows, err := s.store.Usage(ctx, ponder.ByThread, midnight(time.Now()))
-	for _, r := range rows {
-		if r.Key == string(id) {
-			return r.Money, err
-		}
-	}
-	return 0, err
+	return s.books.spentBy(ctx, id, midnight(time.Now()))
 }
 
 // midnight returns when the day began.

@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/service"
 	"ponder/mode/session"
 )
 
@@ -143,18 +144,29 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 	case t.Status == ponder.Thinking && t.Held:
 		return nil, wrongState("the session is thinking already")
 	case t.Status == ponder.Paused:
-		if err := a.tell(ctx, t, ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
-			return nil, err
-		}
+		err = a.goOn(ctx, t, model)
+	default:
+		err = a.Service.Go(ctx, t.ID, model)
 	}
-	if err := a.Service.Go(ctx, t.ID, model); err != nil {
-		if t.Status == ponder.Paused { // it is as it was
-			_, again := ponder.Wish(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Body: ponder.RunPaused{Reason: "it could not go on"}})
-			err = errors.Join(err, again)
-		}
+	if err != nil {
 		return nil, a.failed(inBody(err))
 	}
 	return a.did(ctx, t.ID, "the session goes on")
+}
+
+// goOn has a paused session go on. It is told nothing if that is refused.
+func (a *api) goOn(ctx context.Context, t target, model string) error {
+	told := false
+	err := service.Resume(ctx, a.Service, t.ID, model, func() error {
+		err := a.tell(ctx, t, ponder.RunResumed{Reason: "resumed by the user"})
+		told = err == nil
+		return err
+	})
+	if err != nil && told { // it is as it was
+		_, again := ponder.Wish(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Body: ponder.RunPaused{Reason: "it could not go on"}})
+		err = errors.Join(err, again)
+	}
+	return err
 }
 
 func (a *api) cancelSession(ctx context.Context, in *ActOn) (*acted, error) {

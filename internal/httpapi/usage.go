@@ -15,12 +15,13 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/service"
 )
 
 // usage adds the route of what models have cost.
 func (a *api) usage() {
 	op := a.operation(access.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
-	op.Description = "Only of your own threads. Where several owners share the database, threads that were removed are not in it."
+	op.Description = "What you have ever used: also on threads that were removed, and for vectors, which are of the role embed and of no thread, run or mode."
 	huma.Register(a.huma, op, a.getUsage)
 }
 
@@ -115,8 +116,9 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 	})
 }
 
-// usageRows returns sums of an owner. The ledger knows no owners: if there is only one,
-// its sums are his; else what is not by thread is summed up from his logs.
+// usageRows returns sums of an owner. Where nobody knows what owners have used but the
+// ledger, which knows no owners: if there is only one, its sums are his; else what is not
+// by thread is summed up from his logs.
 func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	all, err := a.Store.List(ctx, ponder.Filter{})
 	if err != nil {
@@ -124,6 +126,10 @@ func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, si
 	}
 	own := slices.DeleteFunc(slices.Clone(all), func(i ponder.Info) bool { return i.Owner != owner })
 	alone := len(a.Guard.Owners()) == 1 && len(own) == len(all)
+	if acc, ok := a.Service.(service.Accountant); ok {
+		rows, err := acc.Used(ctx, owner, alone, by, since)
+		return merged(rows), a.failed(err)
+	}
 	if !alone && by != ponder.ByThread {
 		return a.sumUp(ctx, own, by, since)
 	}
@@ -139,6 +145,18 @@ func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, si
 		his[string(i.ID)] = true
 	}
 	return slices.DeleteFunc(rows, func(r ponder.UsageRow) bool { return !his[r.Key] }), nil
+}
+
+// merged returns the sums of rows of the same key, by their keys.
+func merged(rows []ponder.UsageRow) []ponder.UsageRow {
+	sums := make(map[string]ponder.UsageRow)
+	for _, r := range rows {
+		if sum, ok := sums[r.Key]; ok {
+			r = added(sum, r)
+		}
+		sums[r.Key] = r
+	}
+	return slices.SortedFunc(maps.Values(sums), func(x, y ponder.UsageRow) int { return strings.Compare(x.Key, y.Key) })
 }
 
 // maxSummed is how many events are read at most to sum up usage.
@@ -164,7 +182,7 @@ func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, s
 			sums[key] = added(r, sums[key])
 		}
 	}
-	return slices.SortedFunc(maps.Values(sums), func(x, y ponder.UsageRow) int { return strings.Compare(x.Key, y.Key) }), nil
+	return merged(slices.Collect(maps.Values(sums))), nil
 }
 
 // A callID names an attempt at a call on a thread.

@@ -32,6 +32,22 @@ type (
 		Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error)
 	}
 
+	// A Resumer has threads go on that are paused. A [Thinker] may be one.
+	Resumer interface {
+		// Resume has a paused session or research worked on, as [Thinker.Go] does. What may
+		// refuse that is asked before tell is called, which tells it to go on; the error of
+		// tell is returned.
+		Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error
+	}
+
+	// An Accountant knows what owners have used. A [Service] may be one.
+	Accountant interface {
+		// Used returns sums of what an owner has used since a time, also on threads that
+		// were removed, and beside threads; of a key there may be several. All says that
+		// nobody else uses the database.
+		Used(ctx context.Context, owner string, all bool, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error)
+	}
+
 	// A Talker holds conversations.
 	Talker interface {
 		// Open makes a conversation of the id.
@@ -159,4 +175,16 @@ type Document struct {
 	Type string // media type
 	Name string // of a file
 	Body []byte
+}
+
+// Resume has a paused thread told to go on by tell, and worked on. If s is a [Resumer],
+// it is not told before all that may refuse it was asked.
+func Resume(ctx context.Context, s Thinker, id ponder.ThreadID, model string, tell func() error) error {
+	if r, ok := s.(Resumer); ok {
+		return r.Resume(ctx, id, model, tell)
+	}
+	if err := tell(); err != nil {
+		return err
+	}
+	return s.Go(ctx, id, model)
 }

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+)
+
+// A poor service has nobody pay for what goes on.
+type poor struct{ *house }
+
+func (poor) Resume(context.Context, ponder.ThreadID, string, func() error) error {
+	return &Error{Status: http.StatusPaymentRequired, Detail: "nobody pays for that"}
+}
+
+// Used has what is summed up of two places.
+func (poor) Used(_ context.Context, owner string, _ bool, _ ponder.GroupBy, _ time.Time) ([]ponder.UsageRow, error) {
+	return []ponder.UsageRow{{Key: "slow", Calls: 1, Money: 2}, {Key: "embed", Calls: 3, Money: 4}, {Key: "slow", Calls: 5, Money: 6}}, nil
+}
+
+// A session that may not go on is not told to.
+func TestResumeIsPaidForFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		id := h.start(1)
+		path := "/api/thinking/" + string(id)
+		if code := h.post("", path+"/pause", "", nil); code != http.StatusOK {
+			t.Fatal(code)
+		}
+		synctest.Wait()
+		before, err := h.store.Thread(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Service: poor{h}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+		if code := h.post("", path+"/resume", "", nil); code != http.StatusPaymentRequired {
+			t.Errorf("it goes on: %d", code)
+		}
+		after, err := h.store.Thread(t.Context(), id)
+		if err != nil || after.Head != before.Head || after.Status != ponder.Paused {
+			t.Errorf("it is %s with %d events, and was with %d: %v", after.Status, after.Head, before.Head, err)
+		}
+	})
+}
+
+// What an owner has used is said by who knows it, a row for each key.
+func TestUsageIsThatOfTheOwner(t *testing.T) {
+	var keys []string
+	rows, err := poor{}.Used(t.Context(), "anna", false, ponder.ByRole, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range merged(rows) {
+		keys = append(keys, r.Key)
+		if r.Key == "slow" && (r.Calls != 6 || r.Money != 8) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := strings.Join(keys, " "); got != "embed slow" {
+		t.Error(got)
+	}
+}
