@@ -108,6 +108,8 @@ func (e End) Fault() *Fault {
 	switch e.Trouble {
 	case llm.TooLong, llm.Filtered, llm.BadRequest:
 		f.Status, f.Field = http.StatusBadRequest, "messages"
+	case llm.Payment: // it would not be paid the next moment either
+		f.Status = http.StatusPaymentRequired
 	}
 	return f
 }

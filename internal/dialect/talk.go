@@ -281,7 +281,7 @@ var troubles = map[llm.Class]string{
 	llm.Truncated:   "the model broke off",
 	llm.Unreachable: "the model cannot be reached",
 	llm.Auth:        "the provider of the model rejects the key",
-	llm.Payment:     "the account at the provider of the model has nothing left",
+	llm.Payment:     "nothing is left that pays for it, of the day of this token or of the account at the provider of the model",
 	llm.NotFound:    "the provider does not have the model",
 	llm.TooLong:     "the request is too long for the model",
 	llm.Filtered:    "the provider of the model refuses the content of the request",

@@ -3,7 +3,7 @@ package aisdk
 import (
 	"cmp"
 	"encoding/base64"
-	"fmt"
+	"errors"
 	"strings"
 
 	"ponder/internal/dialect"
@@ -103,10 +103,10 @@ func fileOf(p uiPart) (*llm.Media, error) {
 			return &llm.Media{Type: cmp.Or(p.MediaType, strings.TrimPrefix(head, "data:")), Data: bytes, Name: p.Filename}, nil
 		}
 	}
-	if strings.HasPrefix(p.URL, "https://") || strings.HasPrefix(p.URL, "http://") {
+	if dialect.IsPublic(p.URL) {
 		return &llm.Media{Type: cmp.Or(p.MediaType, "image/*"), URL: p.URL, Name: p.Filename}, nil
 	}
-	return nil, fmt.Errorf("expected an address that begins with https:// or data:TYPE;base64,")
+	return nil, errors.New("expected data:TYPE;base64, or " + dialect.Elsewhere)
 }
 
 func clip(text string) string {

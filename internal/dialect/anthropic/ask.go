@@ -314,7 +314,7 @@ func mediaOf(where string, b block) (*llm.Part, error) {
 	case s == nil:
 	case s.Type == "text":
 		return &llm.Part{Text: s.Data}, nil
-	case s.Type == "url" && (strings.HasPrefix(s.URL, "https://") || strings.HasPrefix(s.URL, "http://")):
+	case s.Type == "url" && dialect.IsPublic(s.URL):
 		return &llm.Part{Media: &llm.Media{Type: cmp.Or(s.Media, "image/*"), URL: s.URL, Name: b.Title}}, nil
 	case s.Type == "base64" && s.Media != "":
 		data, err := base64.StdEncoding.DecodeString(s.Data)
@@ -322,5 +322,5 @@ func mediaOf(where string, b block) (*llm.Part, error) {
 			return &llm.Part{Media: &llm.Media{Type: s.Media, Data: data, Name: b.Title}}, nil
 		}
 	}
-	return nil, dialect.Wrong(where, "%s.source: expected base64 with media_type and data, or url", where)
+	return nil, dialect.Wrong(where, "%s.source: expected base64 with media_type and data, or a url: %s", where, dialect.Elsewhere)
 }

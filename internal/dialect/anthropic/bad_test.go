@@ -16,6 +16,7 @@ func TestBad(t *testing.T) {
 	list := []dialecttest.Bad{
 		{Path: at, Body: ``, Why: "not JSON"},
 		{Path: at, Body: `[]`, Why: "expected"},
+		{Path: at, Body: `{"model":"ponder","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://192.168.1.5/"}}]}]}`, Why: "public internet"},
 		{Path: at, Body: `{"max_tokens":9,` + hello + `}`, Why: "model: Field required"},
 		{Path: at, Body: `{"model":"ponder",` + hello + `}`, Why: "max_tokens: Field required"},
 		{Path: at, Body: `{"model":"ponder","max_tokens":0,` + hello + `}`, Why: "max_tokens"},

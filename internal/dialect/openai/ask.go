@@ -312,8 +312,8 @@ func mediaAt(where, url, kind, name string) (llm.Part, error) {
 			return llm.Part{Media: &llm.Media{Type: strings.TrimPrefix(head, "data:"), Data: bytes, Name: name}}, nil
 		}
 	}
-	if strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
+	if dialect.IsPublic(url) {
 		return llm.Part{Media: &llm.Media{Type: kind, URL: url, Name: name}}, nil
 	}
-	return llm.Part{}, dialect.Wrong("messages", "%s: expected an address that begins with https:// or data:TYPE;base64,", where)
+	return llm.Part{}, dialect.Wrong("messages", "%s: expected data:TYPE;base64, or %s", where, dialect.Elsewhere)
 }

@@ -30,6 +30,7 @@ func TestBad(t *testing.T) {
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"smell"}]}]}`, Why: "messages[0].content[0].type"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}]}`, Why: "https://"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"image_url","image_url":"data:image/png;base64,???"}]}]}`, Why: "https://"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://127.0.0.1:8744/metrics"}}]}]}`, Why: "public internet"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file_1"}}]}]}`, Why: "https://"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"assistant","content":"x"}]}`, Why: "one of the user"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"tool","tool_call_id":"x","content":"y"}]}`, Why: "no call before it"},
