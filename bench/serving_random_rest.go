@@ -72,9 +72,9 @@ func (s *served) holds(ctx context.Context) (h *holding, err error) {
 
 // What is kept on purpose when a thread is removed: its fence and the place of its
 // removal, a row each; what it cost, a row an attempt; how much tokens have begun, a row a
-// token and day, for a week; and, for a while, the keys of requests, so that one that comes
+// token and day, for a week; what vectors used, a row an owner, model and quarter of an hour; and, for a while, the keys of requests, so that one that comes
 // again is not begun twice.
-var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_once"}
+var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_used", "serve_once"}
 
 // compared says what is held that was not before.
 func (h *holding) compared(before *holding) []figure {
