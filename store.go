@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -86,7 +87,8 @@ type Threads interface {
 	// is not counted again in its sums.
 	Create(ctx context.Context, thread Thread, events ...Event) error
 
-	// Thread returns what is known of a thread, or ErrNoThread.
+	// Thread returns what is known of a thread, or ErrNoThread: ErrRemoved, which is one too,
+	// if there was one with the ID.
 	Thread(ctx context.Context, id ThreadID) (Info, error)
 
 	// List returns threads, the newest first, and of those that were made at the same time
@@ -326,4 +328,6 @@ var (
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("database is read-only")
 	ErrNewer    = errors.New("database was made by a newer version")
+
+	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)
 )

@@ -41,6 +41,26 @@ func (s *server) Remember(ctx context.Context, owner string, list ...httpapi.Mem
 	return out, nil
 }
 
+// Remembered implements [httpapi.Rememberer].
+func (s *server) Remembered(ctx context.Context, owner string, ids ...string) (list []httpapi.Memory, err error) {
+	lib, err := s.shelves.lender(owner)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.done()
+	for _, id := range ids {
+		it, err := lib.Item(ctx, id)
+		switch {
+		case errors.Is(err, recall.ErrNone), errors.Is(err, recall.ErrMany), err == nil && it.ID != id:
+		case err != nil:
+			return nil, err
+		default:
+			list = append(list, memoryOf(it))
+		}
+	}
+	return list, nil
+}
+
 // memoryKind reads the name of a kind.
 func memoryKind(name string) (recall.Kind, error) {
 	k, err := kindOf(name)

@@ -192,6 +192,9 @@ func (d *Desk) Begin(ctx context.Context, a Ask) (Work, error) {
 	if err := a.check(); err != nil {
 		return Work{}, err
 	}
+	if err := d.unspent(ctx, a); err != nil {
+		return Work{}, err
+	}
 	switch way := a.way(); way {
 	case Exchange:
 		return d.exchange(ctx, a)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"ponder"
 )
 
 // Clients that time out send a request again, mostly without saying so. A request whose
@@ -63,6 +65,17 @@ func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(
 		w.ear = nil // another one's
 	}
 	return w, answered, s.err
+}
+
+// unspent refuses a key that has made a thread which was removed since.
+func (d *Desk) unspent(ctx context.Context, a Ask) error {
+	if a.Key == "" {
+		return nil
+	}
+	if _, err := d.Store.Thread(ctx, a.newThread()); errors.Is(err, ponder.ErrRemoved) {
+		return &Fault{http.StatusConflict, "", "what this Idempotency-Key was used for was removed: choose a new one"}
+	}
+	return nil
 }
 
 // begin begins what a request asks for. Whatever happens, those who wait for it are told.

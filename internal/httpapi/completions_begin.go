@@ -46,13 +46,14 @@ type spot struct {
 	kind  ponder.Kind     // of its thread; empty if there is none yet
 	key   string          // of the message
 	found bool            // the conversation had to be there
+	once  string          // of the request, where it is to be made in the same words only
 }
 
 // spotOf finds the conversation of a request, as far as there is one.
 func (a *api) spotOf(ctx context.Context, in *completion) (s spot, err error) {
 	owner := access.CallerOf(ctx).Owner
 	s.name, s.found = in.name(), in.goesOn()
-	s.key = cmp.Or(in.Key, textOf(in.Body.MessageID))
+	s.key, s.once = cmp.Or(in.Key, textOf(in.Body.MessageID)), in.Key
 	switch {
 	case s.found:
 		info, err := a.conversation(ctx, s.name)
@@ -65,7 +66,10 @@ func (a *api) spotOf(ctx context.Context, in *completion) (s spot, err error) {
 		s.id, s.key = clientThread(owner, s.name), cmp.Or(s.key, "first")
 	default:
 		s.id = OnceKey{s.key}.thread(owner, completionsRoute)
-		s.name, s.key = string(s.id), cmp.Or(s.key, "first")
+		if err := a.unspent(ctx, s.key, s.id); err != nil {
+			return s, err
+		}
+		s.name, s.once, s.key = string(s.id), s.key, cmp.Or(s.key, "first")
 	}
 	info, err := a.Store.Thread(ctx, s.id)
 	if errors.Is(err, ponder.ErrNoThread) {
@@ -98,11 +102,27 @@ func (a *api) answering(ctx context.Context, in *completion) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // what is begun is not left half done by one who goes away
-	if in.deep() {
-		return a.researching(ctx, in, s)
+	whole := context.WithoutCancel(ctx) // what is begun is not left half done by one who goes away
+	begin := func() (*answer, error) {
+		if in.deep() {
+			return a.researching(whole, in, s)
+		}
+		return a.talking(whole, in, s)
 	}
-	return a.talking(ctx, in, s)
+	var begun *answer
+	id := onceID{access.CallerOf(ctx).Owner, completionsRoute, s.once}
+	_, err = a.once(ctx, id, words([]any{in.deep(), s.id, bare(in.last().text)}), func() (string, error) {
+		got, err := begin()
+		if err != nil {
+			return "", err
+		}
+		begun = got
+		return words(got.thread), nil
+	})
+	if err == nil && begun == nil { // it was begun before: its threads know what it was
+		return begin()
+	}
+	return begun, err
 }
 
 // researching begins research on the last message: on the thread of the conversation, if

@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"strings"
 
@@ -25,6 +27,23 @@ func (k OnceKey) thread(owner, route string) ponder.ThreadID {
 		return ponder.ThreadID(ponder.NewID("thr"))
 	}
 	return ponder.ThreadID("thr_" + crockford(digest(owner, route, k.Key)))
+}
+
+// spent is the error of a key that was used for something that is not there any more.
+func spent() error {
+	return huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
+}
+
+// unspent refuses a key that has made a thread which was removed since: what its owner has
+// removed is not done again because a request comes late.
+func (a *api) unspent(ctx context.Context, key string, id ponder.ThreadID) error {
+	if key == "" {
+		return nil
+	}
+	if _, err := a.Store.Thread(ctx, id); errors.Is(err, ponder.ErrRemoved) {
+		return spent()
+	}
+	return nil
 }
 
 // cause returns the cause of an event that a request appends, which the store takes

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -36,7 +37,7 @@ func (a *api) memory() {
 type newMemory struct {
 	Kind    string     `json:"kind,omitempty" enum:"memory,document,post,journal" doc:"memory, if missing"`
 	Title   string     `json:"title,omitempty" maxLength:"300" doc:"the beginning of the text, if missing"`
-	Text    string     `json:"text" minLength:"1" maxLength:"1000000"`
+	Text    string     `json:"text" minLength:"1" maxLength:"1000000" doc:"what to remember" example:"The bridge was closed in 1931."`
 	Source  string     `json:"source,omitempty" maxLength:"500" doc:"where it is from: an address, or a name"`
 	Persona string     `json:"persona,omitempty" maxLength:"100" doc:"whose words it is in"`
 	Created *time.Time `json:"created_at,omitempty" doc:"when it was written or happened; now, if missing"`
@@ -140,13 +141,14 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 		}
 	}
 	var kept []Memory
-	remember := func() (err error) {
-		kept, err = a.Service.Remember(context.WithoutCancel(ctx), owner, list...)
-		return err
-	}
-	_, err := a.once(ctx, onceID{owner, "POST /api/memory", in.Key}, words(in.Body), func() (string, error) { return wasRemembered, remember() })
-	if err == nil && kept == nil { // it was done before: no words are kept beside the memory itself, which says it again
-		err = remember()
+	ids, err := a.once(ctx, onceID{owner, "POST /api/memory", in.Key}, words(in.Body), func() (ids string, err error) {
+		if kept, err = a.Service.Remember(context.WithoutCancel(ctx), owner, list...); err != nil {
+			return "", err
+		}
+		return idsOf(kept)
+	})
+	if err == nil && kept == nil { // it was done before: no words are kept beside the memories themselves
+		kept, err = a.remembered(ctx, owner, ids)
 	}
 	if err != nil {
 		return nil, a.failed(err)
@@ -154,8 +156,29 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 	return rememberedOf(kept), nil
 }
 
-// wasRemembered is what is kept as the answer to a request to remember.
-const wasRemembered = `"remembered"`
+// idsOf returns what is kept as the answer to a request to remember.
+func idsOf(list []Memory) (string, error) {
+	ids := make([]string, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	js, err := json.Marshal(ids)
+	return string(js), err
+}
+
+// remembered returns what a request was answered with before. What was forgotten since is
+// not brought back.
+func (a *api) remembered(ctx context.Context, owner, answer string) ([]Memory, error) {
+	var ids []string
+	if err := json.Unmarshal([]byte(answer), &ids); err != nil {
+		return nil, fmt.Errorf("read what was answered: %w", err)
+	}
+	list, err := a.Service.Remembered(ctx, owner, ids...)
+	if err == nil && len(list) < len(ids) {
+		err = spent()
+	}
+	return list, err
+}
 
 type memoryPage struct {
 	Page

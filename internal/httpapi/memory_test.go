@@ -61,6 +61,15 @@ func (l *library) Search(_ context.Context, owner string, q Query) (list []Hit, 
 	return list, nil
 }
 
+func (l *library) Remembered(_ context.Context, owner string, ids ...string) (list []Memory, err error) {
+	for _, m := range l.owners[owner] {
+		if slices.Contains(ids, m.ID) {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
 func (l *library) Forget(_ context.Context, owner, id string) error {
 	n := len(l.owners[owner])
 	l.owners[owner] = slices.DeleteFunc(l.owners[owner], func(m Memory) bool { return m.ID == id })

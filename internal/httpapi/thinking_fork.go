@@ -53,6 +53,9 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	}
 	owner, route, b := access.CallerOf(ctx).Owner, "fork "+string(info.ID), *in.Body
 	id := in.thread(owner, route)
+	if err := a.unspent(ctx, in.Key, id); err != nil {
+		return nil, err
+	}
 	var run ponder.RunID
 	var unfit error
 	w := b.wishes()
@@ -143,7 +146,7 @@ func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.
 func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, wished []ponder.Event) (*steered, error) {
 	info, err := a.owned(ctx, string(id), ponder.KindSession)
 	if err != nil {
-		return nil, huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
+		return nil, spent()
 	}
 	sent, at, err := a.ownWishes(ctx, id)
 	if err != nil {

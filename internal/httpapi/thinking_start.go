@@ -95,6 +95,9 @@ func (a *api) startSession(ctx context.Context, in *startSession) (*acted, error
 		if _, err := a.Store.Thread(ctx, id); err == nil {
 			return a.startedBefore(ctx, id, cause)
 		}
+		if err := a.unspent(ctx, in.Key, id); err != nil {
+			return nil, err
+		}
 	}
 	s := Start{
 		Kind: ponder.KindSession, Question: strings.TrimSpace(b.Question), Model: b.Model, Budget: b.budget(), Parallel: b.Parallel, Title: b.Title, Cause: cause,
@@ -126,7 +129,7 @@ func inBody(err error) error {
 // what it began, unless it asks for something else.
 func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause string) (*acted, error) {
 	if _, err := a.owned(ctx, string(id), ponder.KindSession); err != nil {
-		return nil, huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
+		return nil, spent()
 	}
 	same := false
 	for ev, err := range a.Store.Events(ctx, id, 0) {

@@ -114,6 +114,9 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 	}
 	const route = "POST /api/threads"
 	id := in.thread(owner, route)
+	if err := a.unspent(ctx, in.Key, id); err != nil {
+		return nil, err
+	}
 	_, err := a.onces.do(ctx, onceID{owner, route, in.Key}, words(c), func() (any, error) { return nil, a.Service.Open(ctx, owner, id, c) })
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.openedBefore(ctx, id, c)
@@ -129,7 +132,7 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 func (a *api) openedBefore(ctx context.Context, id ponder.ThreadID, c Conversation) (*oneThread, error) {
 	info, err := a.owned(ctx, string(id), ponder.KindConversation)
 	if err != nil {
-		return nil, huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
+		return nil, spent()
 	}
 	fresh := info.Head == 0 // later, it may have got another title
 	if fresh && (!alike(c.Title, info.Title) || c.Title == "" && info.Title != "") || c.Model != "" && info.Model != "" && !strings.HasSuffix(info.Model, c.Model) {

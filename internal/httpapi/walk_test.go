@@ -42,6 +42,10 @@ func (h *house) Remember(_ context.Context, owner string, list ...Memory) ([]Mem
 	return list, nil
 }
 
+func (h *house) Remembered(_ context.Context, owner string, _ ...string) ([]Memory, error) {
+	return []Memory{{ID: "mem_" + owner, Text: markOf(owner)}}, nil
+}
+
 func (h *house) Search(_ context.Context, owner string, _ Query) ([]Hit, error) {
 	return []Hit{{Memory: Memory{ID: "mem_" + owner, Text: markOf(owner)}, Quote: markOf(owner)}}, nil
 }

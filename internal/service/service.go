@@ -62,6 +62,8 @@ type (
 		// Remember keeps all or, on an error, none, and returns them as they are kept, in
 		// their order. What says the same as something that is remembered takes its place.
 		Remember(ctx context.Context, owner string, list ...Memory) ([]Memory, error)
+		// Remembered returns those of the ids that are still remembered, in their order.
+		Remembered(ctx context.Context, owner string, ids ...string) ([]Memory, error)
 		Search(ctx context.Context, owner string, q Query) ([]Hit, error)
 		// Memories returns what is remembered, what was added last first: at most q.Limit,
 		// and only what was added before the item of the id after, unless that is empty.

@@ -62,11 +62,14 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
-	if t == nil {
+	switch t := s.threads[id]; {
+	case t == nil:
 		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, ponder.ErrNoThread)
+	case t.removed:
+		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, ponder.ErrRemoved)
+	default:
+		return s.info(t), ctx.Err()
 	}
-	return s.info(t), ctx.Err()
 }
 
 // info returns what is known of a thread. The caller holds s.mu.

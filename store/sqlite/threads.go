@@ -83,7 +83,7 @@ func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
 	infos, err := s.infos(ctx, selectThread, oldestBeat(), string(id))
 	if err == nil && len(infos) == 0 {
-		err = ponder.ErrNoThread
+		err = s.missing(ctx, id)
 	}
 	if err != nil {
 		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, err)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -148,6 +149,10 @@ func checkRemove(t *testing.T, s ponder.Store) {
 	fails(t, "remove", s.Remove(t.Context(), thr), nil)
 	_, err := s.Thread(t.Context(), thr)
 	fails(t, "thread", err, ponder.ErrNoThread)
+	fails(t, "thread that there was", err, ponder.ErrRemoved)
+	if _, err := s.Thread(t.Context(), "thr_never"); errors.Is(err, ponder.ErrRemoved) {
+		t.Error("a thread that there never was counts as removed")
+	}
 	for _, err := range s.Events(t.Context(), thr, 0) {
 		fails(t, "events", err, ponder.ErrNoThread)
 	}
