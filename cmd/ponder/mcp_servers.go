@@ -148,7 +148,7 @@ func looking(list []mcp.Tool) []mcp.Tool {
 // tells t of them. Where no user is asked, as in research and in exchanges, there are only
 // those that look.
 func (a *app) othersFor(ctx context.Context, t *talking) (tools []ponder.Tool, err error) {
-	if !t.sight.others {
+	if !t.sight.others || t.quotes {
 		return nil, nil
 	}
 	list, changed, err := a.othersTools(ctx, t.sight.patience)

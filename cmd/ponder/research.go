@@ -84,6 +84,11 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 		return err
 	}
 	opts.WithoutModel = unaided
+	if !unaided {
+		if opts.Tools, err = a.lookingTools(ctx, oncePatience); err != nil {
+			return err
+		}
+	}
 	store, err := a.store(ctx)
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ func researchRoles() []ponder.Role { return []ponder.Role{ponder.Fast, ponder.Sl
 
 // sightFor returns what research looks into.
 func sightFor(o research.Options) sight {
-	return sight{docs: o.Docs, memory: o.Memory, web: o.Web, researches: true, persona: o.Persona.Name}
+	return sight{docs: o.Docs, memory: o.Memory, web: o.Web, others: len(o.Tools) > 0, patience: oncePatience, researches: true, persona: o.Persona.Name}
 }
 
 // A researchStart is what research is started with: the options of its mode, and what

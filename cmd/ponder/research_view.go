@@ -136,7 +136,7 @@ func (w *viewing) asReport() *report.Research {
 // sightForAgain returns what a research that has begun looks into.
 func sightForAgain(v research.View) sight {
 	s := v.Research.Setup
-	return sight{docs: s.Docs, memory: s.Memory, web: s.Web, researches: true, persona: v.Research.Persona.Name}
+	return sight{docs: s.Docs, memory: s.Memory, web: s.Web, others: s.Others, patience: oncePatience, researches: true, persona: v.Research.Persona.Name}
 }
 
 // soFar says how far it has come, in a word or two.

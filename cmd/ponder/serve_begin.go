@@ -81,6 +81,11 @@ func (s *server) beginResearch(ctx context.Context, a *app, b beginning, st http
 		return err
 	}
 	opts.WithoutModel = unaided
+	if !unaided {
+		if opts.Tools, err = a.lookingTools(ctx, chatPatience); err != nil {
+			return err
+		}
+	}
 	b.thread.Model = p.name
 	if opts.Persona.Name == "" {
 		b.inner = s.innerFor(ctx, a, st, unaided)

@@ -54,6 +54,13 @@ func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 			return err
 		}
 		opts.Own = ownTools(memory, web)
+		others, err := a.lookingTools(ctx, chatPatience)
+		if err != nil {
+			return err
+		}
+		for _, t := range others {
+			opts.Own = append(opts.Own, t.Name)
+		}
 	}
 	js, err := json.Marshal(opts)
 	if err != nil {
@@ -108,6 +115,7 @@ func (s *server) exchangeOutfit(ctx context.Context, info ponder.Info, o *outfit
 		return err
 	}
 	o.Memory, o.Web = slices.Contains(own, knowledge.Name), slices.Contains(own, webtool.SearchName)
+	o.Others = slices.ContainsFunc(own, func(name string) bool { return !slices.Contains(ownTools(true, true), name) })
 	l, err := s.lineup(ctx, "")
 	if err != nil {
 		return err

@@ -217,7 +217,7 @@ func (s *server) outfitOf(ctx context.Context, info ponder.Info) (outfit, error)
 			return o, err
 		}
 		look := sightForAgain(v)
-		o.Docs, o.Memory, o.Web, o.Persona = look.docs, look.memory, look.web, look.persona
+		o.Docs, o.Memory, o.Web, o.Persona, o.Others = look.docs, look.memory, look.web, look.persona, look.others
 		o.Alone = info.Model == "" && asSession(v).Session.Metadata.WithoutModel
 	default:
 		opts, err := s.sessionOptions(ctx, info.ID)

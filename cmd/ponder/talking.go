@@ -31,7 +31,7 @@ type talking struct {
 	sight  sight
 	others []gate.Tool // of MCP servers; see othersFor
 	outer  uint64      // see mcpServers.changed
-	relays bool // what clients ask is handed on, and nothing else done
+	relays bool        // what clients ask is handed on, and nothing else done
 	redact *redact.Redactor
 	cfg    config.Config
 	check  func(context.Context) error // says why no model will answer, if that is certain
