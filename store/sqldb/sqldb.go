@@ -29,6 +29,9 @@ type DB struct {
 	// Committed, if set, is called after each transaction of Tx that was written.
 	Committed func()
 
+	// Explain, if set, returns the errors of Tx by what they mean, such as a full disk.
+	Explain func(error) error
+
 	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
 	Numbered bool
 }
@@ -69,6 +72,14 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
+	err := db.tx(ctx, do)
+	if err != nil && db.Explain != nil {
+		err = db.Explain(err)
+	}
+	return err
+}
+
+func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	tx, err := db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
