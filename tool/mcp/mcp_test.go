@@ -409,3 +409,49 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// A server that answers late holds nobody up, and its tools are there for who comes next.
+func TestComesLater(t *testing.T) {
+	server := newServer("late")
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	opened := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-opened:
+			handler.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(web.Close)
+	p := open(t, Config{Servers: []Server{{Name: "web", URL: web.URL}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if tools := p.Tools(ctx, nil); len(tools) != 0 || p.Changed() != 0 {
+		t.Errorf("%d tools", len(tools))
+	}
+	close(opened)
+	if tools := p.Tools(patient(t), nil); len(tools) == 0 || p.Changed() == 0 {
+		t.Errorf("%d tools, %d changes", len(tools), p.Changed())
+	}
+}
+
+// However many pages a server has, an end is made of them.
+func TestEndlessPages(t *testing.T) {
+	asked := 0
+	server := newServer("pages")
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method != "tools/list" {
+				return next(ctx, method, r)
+			}
+			asked++
+			return &sdk.ListToolsResult{NextCursor: "again", Tools: []*sdk.Tool{{Name: fmt.Sprint("t", asked), InputSchema: anything}}}, nil
+		}
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	p := open(t, Config{Servers: []Server{{Name: "web", URL: web.URL}}})
+	if tools := p.Tools(patient(t), nil); len(tools) != maxPages || asked != maxPages {
+		t.Errorf("%d tools of %d pages", len(tools), asked)
+	}
+}
