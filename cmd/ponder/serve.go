@@ -19,6 +19,7 @@ import (
 	"ponder"
 	"ponder/internal/access"
 	"ponder/internal/dialect/mcp"
+	"ponder/internal/dialect/responses"
 	"ponder/internal/httpapi"
 	"ponder/internal/metric"
 	"ponder/internal/place"
@@ -77,7 +78,8 @@ type server struct {
 	hub           *stream.Hub
 	hosts         *mcp.Hosts // the models of clients
 	books         *books
-	mind          *ponder.Mind // that others are made of
+	hooks         *responses.Hooks // that tell how responses have ended
+	mind          *ponder.Mind     // that others are made of
 	place         *place.Placement
 	outfits       *wardrobe
 	shelves       *shelves
@@ -298,6 +300,11 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	lost := make(chan error, 1)
 	work.Go(func() { lost <- s.file.watch(serving, fileEvery) })
 	work.Go(func() { s.tidying(serving) })
+	work.Go(func() {
+		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
+			slog.Error("webhooks are not delivered", "error", err)
+		}
+	})
 	if s.cfg.Serve.Mind != nil && *s.cfg.Serve.Mind && !f.noMind {
 		work.Go(func() { s.minds.keepAll(serving, mindOwners(guard)) })
 	}

@@ -12,6 +12,7 @@ import (
 	"ponder/internal/dialect/mcp"
 	"ponder/internal/dialect/ollama"
 	"ponder/internal/dialect/openai"
+	"ponder/internal/dialect/responses"
 	"ponder/internal/service"
 )
 
@@ -28,10 +29,13 @@ type language struct {
 // is done.
 func (s *server) languages(ctx context.Context) []language {
 	desk := &dialect.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: ctx, Logger: slog.Default()}
+	s.hooks = &responses.Hooks{Book: s.books}
+	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
+		openai.Refuse(w, &dialect.Fault{Status: status, Detail: detail})
+	}
 	return []language{
-		{openai.New(desk), func(w http.ResponseWriter, status int, detail string) {
-			openai.Refuse(w, &dialect.Fault{Status: status, Detail: detail})
-		}},
+		{openai.New(desk), openaiRefuse},
+		{responses.New(desk, s.hooks), openaiRefuse},
 		{aisdk.New(desk), aisdk.Refuse},
 		{ollama.New(desk), ollama.Refuse},
 		{anthropic.New(desk), anthropic.Refuse},
