@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -296,7 +297,7 @@ func TestNeverAnswers(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := find(t, tools, "echo").Do(ctx, json.RawMessage(`{}`)); err != context.Canceled { //nolint:errorlint // as it is
+	if _, err := find(t, tools, "echo").Do(ctx, json.RawMessage(`{}`)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
