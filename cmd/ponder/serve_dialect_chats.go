@@ -64,10 +64,11 @@ func (b *books) tidyAll(ctx context.Context, now time.Time) error {
 	return errors.Join(b.tidy(ctx, now), b.tidyOnces(ctx, now), b.tidyChats(ctx, now, mostChats))
 }
 
-// spend adds to what a token has cost on a day beside threads that are there.
+// spend adds to what a token has cost on a day beside threads that are there. It is a turn
+// of the day: who has counted what is left before counts again.
 func (b *books) spend(ctx context.Context, tx *sql.Tx, token string, cost ponder.Money, now time.Time) error {
 	_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, ?)
-		ON CONFLICT (token, day) DO UPDATE SET micro_usd = serve_day.micro_usd + excluded.micro_usd`),
+		ON CONFLICT (token, day) DO UPDATE SET micro_usd = serve_day.micro_usd + excluded.micro_usd, turn = serve_day.turn + 1`),
 		token, now.Format(time.DateOnly), int64(cost))
 	return err
 }
