@@ -65,28 +65,18 @@ func tail(text string, most int) string {
 	return text
 }
 
-// recallBefore puts beside a conversation what a client says was said before and the
-// conversation has not heard: of another conversation, or of research that the caller had
-// done in between.
-func (a *api) recallBefore(ctx context.Context, info ponder.Info, key string, list []said) error {
-	if list = list[max(0, len(list)-mostBefore):]; len(list) == 0 {
+// recallBefore puts beside a conversation what it has not heard of what is known to have
+// been said beside it, and of what a client says was said before: in another conversation,
+// or by research that the caller had done in between.
+func (a *api) recallBefore(ctx context.Context, info ponder.Info, key string, known, list []said) error {
+	if list = list[max(0, len(list)-mostBefore):]; len(list)+len(known) == 0 {
 		return nil
 	}
 	heard, err := a.heard(ctx, info, key)
 	if err != nil || heard == nil {
 		return err
 	}
-	from := len(list)
-	for from > 0 && !(list[from-1].role != roleSystem && heard.has(list[from-1].text)) {
-		from--
-	}
-	var news []said
-	for _, s := range list[from:] {
-		if !heard.has(s.text) {
-			news = append(news, s)
-		}
-	}
-	text := transcript(news, maxBefore)
+	text := transcript(heard.news(known, list), maxBefore)
 	if text == "" {
 		return nil
 	}
@@ -120,6 +110,30 @@ func (h *hearing) has(text string) bool {
 		}
 	}
 	return false
+}
+
+// news returns what was not heard of what is known, and of what a client says behind the
+// last of it that was.
+func (h *hearing) news(known, list []said) (news []said) {
+	from := len(list)
+	for from > 0 && !(list[from-1].role != roleSystem && h.has(list[from-1].text)) {
+		from--
+	}
+	told := make(map[string]bool)
+	for _, s := range list[from:] {
+		told[bare(s.text)] = true
+	}
+	for _, s := range known {
+		if !h.has(s.text) && !told[bare(s.text)] {
+			news = append(news, s)
+		}
+	}
+	for _, s := range list[from:] {
+		if !h.has(s.text) {
+			news = append(news, s)
+		}
+	}
+	return news
 }
 
 // heard reads what a conversation has heard; nil if the message of a key is among that.

@@ -33,12 +33,6 @@ func clientThread(owner, name string) ponder.ThreadID {
 	return ponder.ThreadID("thr_" + crockford(digest(owner, "newUniqueId", name)))
 }
 
-// besides returns the id of a thread that belongs to a conversation, always the same for
-// the same use.
-func besides(conversation ponder.ThreadID, use, key string) ponder.ThreadID {
-	return ponder.ThreadID("thr_" + crockford(digest(string(conversation), use, key)))
-}
-
 // A place in a conversation is where a message belongs.
 type spot struct {
 	id    ponder.ThreadID // of the conversation
@@ -130,7 +124,7 @@ func (a *api) answering(ctx context.Context, in *completion) (*answer, error) {
 func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer, error) {
 	st := Start{
 		Kind: ponder.KindResearch, Question: in.question(), Model: in.model(), NoWeb: in.noWeb(), Persona: textOf(in.Body.App),
-		Context: transcript(in.said[:len(in.said)-1], maxContext), Title: clip(in.question(), maxTitle),
+		Title: clip(in.question(), maxTitle),
 	}
 	st.Cause = words([]any{st.Question, st.NoWeb, st.Model, st.Persona})
 	id, begun, err := a.researchThread(ctx, in, s, st.Cause)
@@ -138,6 +132,9 @@ func (a *api) researching(ctx context.Context, in *completion, s spot) (*answer,
 		return nil, err
 	}
 	if !begun {
+		if st.Context, err = a.contextOf(ctx, in, s); err != nil {
+			return nil, err
+		}
 		err = a.Service.Begin(ctx, access.CallerOf(ctx).Owner, id, st)
 		if errors.Is(err, ponder.ErrTaken) {
 			err = a.sameResearch(ctx, in, id, st.Cause)
@@ -237,7 +234,11 @@ func (a *api) talking(ctx context.Context, in *completion, s spot) (*answer, err
 		return nil, err
 	}
 	key := causeOf(owner, id, s.key)
-	if err := a.recallBefore(ctx, info, key, in.said[:len(in.said)-1]); err != nil {
+	known, err := a.saidBeside(ctx, owner, s.id, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.recallBefore(ctx, info, key, known, in.said[:len(in.said)-1]); err != nil {
 		return nil, err
 	}
 	w := a.Hub.Watch(id, info.Head)

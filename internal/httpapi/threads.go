@@ -104,6 +104,8 @@ type oneThread struct {
 		Success bool            `json:"success"`
 		ID      ponder.ThreadID `json:"thread_id"`
 		Thread  Thread          `json:"thread"`
+
+		Beside []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation: what was researched or said beside this one, the oldest first; they are deleted with it"`
 	}
 }
 
@@ -148,7 +150,8 @@ func (a *api) getThread(ctx context.Context, in *ThreadPath) (*oneThread, error)
 	}
 	out := &oneThread{}
 	out.Body.Success, out.Body.ID, out.Body.Thread = true, info.ID, a.threadOf(info)
-	return out, nil
+	out.Body.Beside, err = a.idsBeside(ctx, info)
+	return out, err
 }
 
 // told is the answer to what tells a thread something.
@@ -174,8 +177,14 @@ func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*told, error) {
 	case info.Kind == ponder.KindSubconscious:
 		return nil, wrongState("the thread is the subconscious: have it forget what is on it one by one")
 	}
-	if err := a.remove(ctx, info); err != nil {
+	also, err := a.beside(ctx, info.Owner, info.ID)
+	if err != nil {
 		return nil, err
+	}
+	for _, one := range append(also, info) { // itself last, so that it is found again if one cannot be
+		if err := a.remove(ctx, one); err != nil {
+			return nil, err
+		}
 	}
 	return toldOf(info.ID, "the thread and all that belongs to it is erased"), nil
 }
@@ -190,9 +199,20 @@ func (a *api) exportThread(ctx context.Context, in *exportThread) (*written, err
 	if err != nil {
 		return nil, err
 	}
+	ids, err := a.idsBeside(ctx, info)
+	if err != nil {
+		return nil, err
+	}
 	doc, err := a.lines(ctx, info)
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	return a.deliver(doc, in.Known), nil
+	deliver := a.deliver(doc, in.Known)
+	if len(ids) == 0 {
+		return deliver, nil
+	}
+	return &written{func(hc huma.Context) {
+		hc.SetHeader("Link", linksTo(ids, "export"))
+		deliver.Body(hc)
+	}}, nil
 }

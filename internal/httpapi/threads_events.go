@@ -26,6 +26,8 @@ type manyEvents struct {
 	Count   int             `json:"event_count"`
 	Events  []Event         `json:"events" nullable:"false"`
 	Next    string          `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+
+	Beside []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation, whose events are lists of their own"`
 }
 
 func (a *api) listEvents(ctx context.Context, in *listEvents) (*written, error) {
@@ -41,6 +43,9 @@ func (a *api) listEvents(ctx context.Context, in *listEvents) (*written, error) 
 			return
 		}
 		page, err := a.eventsAfter(ctx, info.ID, after, in.Limit)
+		if err == nil {
+			page.Beside, err = a.idsBeside(ctx, info)
+		}
 		if err != nil {
 			a.refuse(hc, err)
 			return

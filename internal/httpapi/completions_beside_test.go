@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// What was researched is known in the conversation that goes on, also if the client does
+// not say it again; and what was said, to research.
+func TestConversationOfThreads(t *testing.T) {
+	for _, deepFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, thinker(func(req *llm.Request) string {
+				if req.Schema == nil && !deepFirst {
+					return "The coast is long [e2]."
+				}
+				return sea(req)
+			}))
+			ask := func(name string, deep bool, question string) talked {
+				a := r.complete(t.Context(), "mine", "", fmt.Sprintf(`{%q:"conv-10","isDeepThinkMode":%v,"messages":[{"role":"user","content":%q}]}`, name, deep, question))
+				if a.code != http.StatusOK || a.text() == "" {
+					t.Fatalf("%d %s", a.code, a.body)
+				}
+				return a
+			}
+			first := ask("newUniqueId", deepFirst, seaQuestion)
+			second := ask("conversationUniqueId", !deepFirst, "And what about the lakes of the north?")
+			third := ask("conversationUniqueId", deepFirst, "And what of the rivers in the south?")
+			if first.thread == second.thread {
+				t.Fatal("one thread")
+			}
+			if deepFirst {
+				told := func(ev ponder.Event) bool {
+					f, ok := ev.Body.(ponder.AttachmentAdded)
+					return ok && strings.Contains(f.Content, "user: "+seaQuestion) && strings.Contains(f.Content, "assistant: The sea is 4,001")
+				}
+				if n := r.count(second.thread, told); n != 1 {
+					t.Errorf("told %d times what was researched", n)
+				}
+				if c := r.starts[1].Context; !strings.Contains(c, seaQuestion) || !strings.Contains(c, "lakes of the north") {
+					t.Errorf("research is told %q", c)
+				}
+			} else if c := r.starts[0].Context; !strings.Contains(c, seaQuestion) || !strings.Contains(c, "The coast is long") {
+				t.Errorf("research is told %q", c)
+			}
+			r.checkBeside(first, second, third)
+		})
+	}
+}
+
+// checkBeside checks that the threads of a conversation are found and deleted with it.
+func (r *rig) checkBeside(first, second, third talked) {
+	r.t.Helper()
+	for _, path := range []string{"", "/events", "/export"} {
+		if code, body := r.ask("mine", "GET", "/api/threads/conv-10"+path, ""); code != http.StatusOK || path != "/export" && !strings.Contains(body, `"`+string(second.thread)+`"`) {
+			r.t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	if code, body := r.ask("hers", "GET", "/api/threads/"+string(second.thread), ""); code != http.StatusNotFound {
+		r.t.Errorf("another owner: %d %s", code, body)
+	}
+	if code, body := r.ask("mine", "DELETE", "/api/threads/conv-10", ""); code != http.StatusOK {
+		r.t.Fatalf("delete: %d %s", code, body)
+	}
+	for _, a := range []talked{first, second, third} {
+		if code, body := r.ask("mine", "GET", "/api/threads/"+string(a.thread), ""); code != http.StatusNotFound {
+			r.t.Errorf("left behind: %d %s", code, body)
+		}
+	}
+}
+
+func (r *rig) Remove(ctx context.Context, id ponder.ThreadID) error { return r.store.Remove(ctx, id) }
