@@ -185,6 +185,11 @@ func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kin
 			filter.Prefix = named
 		}
 	}
+	if err == nil && len(list) > 1 && filter.Prefix != "" { // the ids of threads beside a conversation begin with its own
+		if info, missing := threads.Thread(ctx, ponder.ThreadID(filter.Prefix)); missing == nil {
+			list = []ponder.Info{info}
+		}
+	}
 	switch {
 	case err == nil && len(list) == 0 && filter.Prefix == "" && !strings.EqualFold(name, "last"):
 		return ponder.Info{}, usagef("%q is no id: `ponder %s list` shows them", clip(oneLine(name), 40), listOf(kind))
@@ -240,9 +245,10 @@ func listOf(kind ponder.Kind) string {
 // prefixOf returns the beginning of an id as it is stored, or "" if no id begins
 // like that.
 func prefixOf(name string) string {
+	const mostLetters = 36 // of an id of a thread beside a conversation: see package httpapi
 	name = strings.ToUpper(strings.TrimSpace(name))
 	name = strings.TrimPrefix(name, "THR_")
-	if name == "" || len(name) > 26 || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
+	if name == "" || len(name) > mostLetters || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
 		return ""
 	}
 	return "thr_" + name

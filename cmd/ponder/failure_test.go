@@ -99,7 +99,7 @@ func FuzzPrefix(f *testing.F) {
 	f.Add("thr_01m7")
 	f.Add("last")
 	f.Fuzz(func(t *testing.T, name string) {
-		if got := prefixOf(name); got != "" && (!strings.HasPrefix(got, "thr_") || len(got) > 30) {
+		if got := prefixOf(name); got != "" && (!strings.HasPrefix(got, "thr_") || len(got) > 40) {
 			t.Errorf("%q: %q", name, got)
 		}
 		if _, err := countOf(name, 100); err == nil && strings.TrimSpace(name) == "" {
