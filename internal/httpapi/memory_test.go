@@ -352,3 +352,17 @@ func TestMindStream(t *testing.T) {
 		}
 	})
 }
+
+type lost struct{ Service }
+
+func (lost) Tick(context.Context, string) (json.RawMessage, error) {
+	return json.RawMessage(`{"ran":true,"failed_roles":{"watcher":"it breaks off"},"all_failed":true}`), nil
+}
+
+// A tick in which every role has failed is no success.
+func TestTickFails(t *testing.T) {
+	code, body := serve(t, lost{}).ask("mine", http.MethodPost, "/api/mind/tick", "")
+	if code != http.StatusOK || !strings.Contains(body, `"success":false`) || !strings.Contains(body, "it breaks off") {
+		t.Errorf("%d %s", code, body)
+	}
+}

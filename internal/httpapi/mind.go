@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"time"
@@ -67,7 +68,7 @@ func (a *api) getMind(ctx context.Context, _ *struct{}) (*rawJSON, error) {
 
 type ticked struct {
 	Body struct {
-		Success bool            `json:"success"`
+		Success bool            `json:"success" doc:"false if every role that looked has failed; failed_roles of the report says why"`
 		Report  json.RawMessage `json:"report"`
 	}
 }
@@ -81,9 +82,14 @@ func (a *api) tick(ctx context.Context, in *OnceKey) (*ticked, error) {
 	if err != nil {
 		return nil, a.failed(err)
 	}
+	var r struct {
+		AllFailed bool `json:"all_failed"`
+	}
+	if err := json.Unmarshal([]byte(report), &r); err != nil {
+		return nil, a.failed(fmt.Errorf("read the report of a tick: %w", err))
+	}
 	out := &ticked{}
-	out.Body.Success = true
-	out.Body.Report = json.RawMessage(report)
+	out.Body.Success, out.Body.Report = !r.AllFailed, json.RawMessage(report)
 	return out, nil
 }
 

@@ -22,6 +22,27 @@ type Report struct {
 	Sent         int          `json:"sent"`                    // messages, for each channel
 	Unsent       int          `json:"unsent"`                  // that could not be sent, and will be tried again
 	Spent        ponder.Cost  `json:"spent"`                   // today
+
+	Failed    map[string]string `json:"failed_roles,omitempty"` // why roles came to nothing, by their names
+	AllFailed bool              `json:"all_failed,omitempty"`   // there were such, and no other role that looked
+}
+
+// failures notes which roles of a tick came to nothing.
+func (r *Report) failures(t subconscious.Tick) {
+	looked := 0
+	for _, role := range t.Roles {
+		switch {
+		case role.Skipped != "":
+			continue
+		case role.Failed != "" && !role.Unaided:
+			if r.Failed == nil {
+				r.Failed = make(map[string]string)
+			}
+			r.Failed[role.Role] = role.Failed
+		}
+		looked++
+	}
+	r.AllFailed = looked > 0 && len(r.Failed) == looked
 }
 
 // Tick looks at the world, has looked up what roles want, ticks if there is something to do, or if it is forced, has
@@ -85,7 +106,13 @@ func (m *Minder) think(ctx context.Context, force bool, r *Report) error {
 		run, err := m.start(ctx, m.startOf(left, enough, !due))
 		if err == nil {
 			r.Ran, r.Run, r.Unaided = true, run, !enough
-			return errors.Join(m.sayCeiling(ctx, enough), m.work(ctx, run))
+			err = errors.Join(m.sayCeiling(ctx, enough), m.work(ctx, run))
+			for _, t := range m.view.Ticks {
+				if t.Run == run {
+					r.failures(t.Tick)
+				}
+			}
+			return err
 		}
 		if !errors.Is(err, ponder.ErrStale) {
 			return fmt.Errorf("begin a tick: %w", err)
