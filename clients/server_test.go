@@ -66,7 +66,7 @@ func start(t *testing.T, token string) *serving {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	sim := launch(t, dir, nil, filepath.Join(bin, "ponder-sim"), "--script", answers)
+	sim := launch(t, dir, nil, filepath.Join(bin, "ponder-sim"), "--script", answers, "--token-delay", "10ms")
 	at := regexp.MustCompile(`http://\S+`).FindString(sim)
 	if at == "" {
 		t.Fatalf("ponder-sim says %q", sim)
