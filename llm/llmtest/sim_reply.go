@@ -95,7 +95,7 @@ func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 	w := mimic.New(mix(x.config.Seed, a.hash), mimic.Prompt{
 		System: a.system, Text: a.last, Schema: a.schema, JSON: a.json,
 		Stretch:        max(x.config.Stretch, 1) * stretch(met),
-		FalseCitations: met.has(FalseCitations),
+		FalseCitations: met.has(FalseCitations), Most: bytesWithin(a.max, met),
 	})
 	r := &reply{created: time.Now(), model: a.model, finish: llm.FinishStop, conduct: met}
 	id := mix(x.config.Seed, a.hash)
@@ -124,6 +124,18 @@ func (x *exchange) write(a *ask, line *Line, met conduct) *reply {
 		r.use = *line.Usage
 	}
 	return r
+}
+
+// bytesPerPiece is how many bytes a token of an answer has at least, on average.
+const bytesPerPiece = 3
+
+// bytesWithin returns how many bytes an answer may have that is to keep within so many
+// tokens; zero if it does not keep to that.
+func bytesWithin(tokens int, met conduct) int {
+	if tokens <= 0 || met.has(Overlong) || met.has(Endless) {
+		return 0
+	}
+	return tokens * bytesPerPiece
 }
 
 func stretch(met conduct) int {

@@ -17,17 +17,26 @@ const (
 	maxLength = 4000    // characters that a schema can ask for
 	maxValue  = 1 << 20 // bytes after which only what must be is written
 	mostValue = 8 << 20 // bytes after which lists are empty
+	tersest   = 3       // only what must be is written
 )
 
 // Fill writes a JSON value of a schema. Properties stand in the schema's order.
-func (w *Writer) Fill(schema json.RawMessage) []byte {
+func (w *Writer) Fill(schema json.RawMessage) []byte { return w.fillWithin(schema, 0) }
+
+// fillWithin is Fill for a value of so many bytes, or the shortest that it can write; zero
+// is no bound.
+func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
 	root, err := compile(schema)
 	if err != nil {
 		return []byte("{}")
 	}
-	f := filler{w: w, root: root}
-	f.value(root, "", 0)
-	return f.buf
+	for terse := 0; ; terse++ {
+		f := filler{w: w, root: root, terse: terse}
+		f.value(root, "", 0)
+		if most <= 0 || len(f.buf) <= most || terse == tersest {
+			return f.buf
+		}
+	}
 }
 
 // Input writes the input of a tool: as Fill, save that texts and numbers are
@@ -49,6 +58,7 @@ type filler struct {
 	w       *Writer
 	root    *schema
 	buf     []byte
+	terse   int      // 0..tersest: how short it is to be
 	literal bool     // from the words of the prompt
 	numbers []string // of the prompt, not used yet
 }
@@ -100,7 +110,7 @@ func (f *filler) object(s *schema, depth int) {
 	first := true
 	for _, p := range s.Properties {
 		must := slices.Contains(s.Required, p.name)
-		if !must && (depth > fullDepth || len(f.buf) > maxValue || f.w.rng.IntN(5) == 0) {
+		if !must && (depth > fullDepth || f.terse > 1 || len(f.buf) > maxValue || f.w.rng.IntN(5) == 0) {
 			continue
 		}
 		if !first {
@@ -128,6 +138,12 @@ func (f *filler) array(s *schema, name string, depth int) {
 	if refs(name) {
 		f.references(s, lo)
 		return
+	}
+	if f.terse > 0 {
+		lo, hi = count(s.MinItems, 1), max(1, count(s.MinItems, 1))
+	}
+	if f.terse == tersest {
+		lo, hi = count(s.MinItems, 0), count(s.MinItems, 0)
 	}
 	if depth > fullDepth || len(f.buf) > maxValue {
 		lo, hi = count(s.MinItems, 0), count(s.MinItems, 0)
@@ -279,7 +295,7 @@ func (f *filler) text(s *schema, name string) string {
 	if f.literal {
 		text = f.w.topic()
 	} else {
-		text = f.w.named(name, 2)
+		text = f.w.named(name, max(1, 2-f.terse))
 	}
 	return f.fit(s, text)
 }

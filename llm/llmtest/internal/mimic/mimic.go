@@ -32,6 +32,10 @@ type Prompt struct {
 	// Stretch multiplies the length of the answer. Zero is 1.
 	Stretch int
 
+	// Most is how many bytes an answer of a schema may have; what has more is written
+	// again, shorter, as far as the schema lets it. Zero is no bound.
+	Most int
+
 	// FalseCitations cites passages that the prompt does not have.
 	FalseCitations bool
 }
@@ -74,7 +78,7 @@ func (w *Writer) Answer() string {
 	}
 	switch {
 	case len(p.Schema) > 0:
-		return string(w.Fill(p.Schema))
+		return string(w.fillWithin(p.Schema, p.Most))
 	case p.JSON:
 		return string(w.Fill(json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string"}}}`)))
 	}
