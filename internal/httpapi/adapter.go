@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,10 +25,27 @@ func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.Serve
 // Handle implements [huma.Adapter]. A path is the same with a slash at its end.
 func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
-	serve := func(w http.ResponseWriter, r *http.Request) { handler(humago.NewContext(op, r, w)) }
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		if op.RequestBody == nil && !emptyOrJSON(r) {
+			problem(w, http.StatusBadRequest, "the body is no JSON, and none is needed here: leave it out")
+			return
+		}
+		handler(humago.NewContext(op, r, w))
+	}
 	pattern := strings.ToUpper(op.Method) + " " + strings.TrimSuffix(op.Path, "/")
 	a.mux.HandleFunc(pattern, serve)
 	a.mux.HandleFunc(pattern+"/{$}", serve)
+}
+
+// emptyOrJSON reports whether the body of a request, which is in memory, has nothing in it
+// that is no JSON.
+func emptyOrJSON(r *http.Request) bool {
+	if !hasBody(r) {
+		return true
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && (len(bytes.TrimSpace(body)) == 0 || json.Valid(body))
 }
 
 // Groups of routes.
@@ -121,7 +141,11 @@ func (a *api) refuse(ctx huma.Context, err error) {
 	}
 	ctx.SetHeader("Content-Type", "application/problem+json")
 	ctx.SetStatus(refused.GetStatus())
-	if err := a.huma.Marshal(ctx.BodyWriter(), "application/json", refused); err != nil {
+	doc, err := plainly(ctx, "", refused)
+	if err == nil {
+		err = a.huma.Marshal(ctx.BodyWriter(), "application/json", doc)
+	}
+	if err != nil {
 		a.Logger.Debug("a reader has gone away", "error", err)
 	}
 }

@@ -26,7 +26,7 @@ const (
 type Limits struct {
 	Minutes *float64 `json:"duration_minutes,omitempty" minimum:"1" maximum:"1440" doc:"how long to think, which may be a fraction; as configured, or 5, if missing" example:"30"`
 	Tokens  int      `json:"max_tokens,omitempty" minimum:"1" maximum:"1000000000" doc:"tokens to use at most"`
-	USD     *float64 `json:"max_cost_usd,omitempty" minimum:"0" exclusiveMinimum:"0" maximum:"1000000" doc:"US dollars to spend at most"`
+	USD     *float64 `json:"max_cost_usd,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"US dollars to spend at most"`
 	Calls   int      `json:"max_calls,omitempty" minimum:"1" maximum:"1000000" doc:"calls of models to make at most"`
 }
 
@@ -66,6 +66,7 @@ func (in *startSession) Resolve(huma.Context) []error {
 func checkQuestion(where, text string) []error {
 	clean := strings.TrimSpace(text)
 	switch {
+	case utf8.RuneCountInString(text) > mostQuestion: // which the schema says
 	case len(text) > mostQuestion:
 		return []error{&huma.ErrorDetail{Location: where, Message: fmt.Sprintf("it has more than %d bytes", mostQuestion)}}
 	case utf8.RuneCountInString(text) >= leastQuestion && utf8.RuneCountInString(clean) < leastQuestion:

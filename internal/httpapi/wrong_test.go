@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// What is wrong is said once.
+func TestViolationsOnce(t *testing.T) {
+	d := serve(t, nil)
+	for name, body := range map[string]string{
+		"cost":     `{"question":"Why is it so?","max_cost_usd":-1}`,
+		"no cost":  `{"question":"Why is it so?","max_cost_usd":0}`,
+		"long":     `{"question":"` + strings.Repeat("a", 20_001) + `"}`,
+		"in bytes": `{"question":"` + strings.Repeat("é", 10_001) + `"}`,
+	} {
+		code, text := d.ask("mine", http.MethodPost, "/api/thinking/start", body)
+		var doc huma.ErrorModel
+		if err := json.Unmarshal([]byte(text), &doc); err != nil || code != http.StatusUnprocessableEntity || len(doc.Errors) != 1 {
+			t.Errorf("%s: %d %s (%v)", name, code, text, err)
+		}
+	}
+}
+
+// A body that is no JSON is refused also where none is needed.
+func TestBodyOfNoUse(t *testing.T) {
+	d := serve(t, nil)
+	for body, want := range map[string]int{"{": http.StatusBadRequest, "pause": http.StatusBadRequest, "": http.StatusNotFound, " ": http.StatusNotFound, "{}": http.StatusNotFound} {
+		if code, text := d.ask("mine", http.MethodPost, "/api/thinking/thr_none/pause", body); code != want {
+			t.Errorf("%q: %d %s", body, code, text)
+		}
+	}
+}
+
+// A key that was used for other words is named, whichever route answers.
+func TestKeyIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, slow())
+		var made struct {
+			ID string `json:"thread_id"`
+		}
+		if code := h.post("", "/api/threads", `{}`, &made); code != http.StatusCreated {
+			t.Fatal(code)
+		}
+		say := func(content string) (int, string) {
+			r := newRequest("/api/threads/"+made.ID+"/messages", `{"content":"`+content+`"}`)
+			r.Header.Set("Idempotency-Key", "k")
+			return h.send(r)
+		}
+		if code, body := say("a"); code != http.StatusAccepted {
+			t.Fatalf("%d %s", code, body)
+		}
+		if code, body := say("b"); code != http.StatusUnprocessableEntity || !strings.Contains(body, `"detail":"header.Idempotency-Key: `) {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+}
