@@ -29,7 +29,7 @@ func (a *app) printConfig(guard access.Config) error {
 				row(name)
 			}
 		case k.Name == "serve.listen":
-			fmt.Fprintf(&b, "serve.listen = %q\n", a.cfg.Serve.Address())
+			fmt.Fprintf(&b, "serve.listen = %q # %s\n", a.cfg.Serve.Address(), a.cfg.Origin(k.Name))
 		default:
 			row(k.Name)
 		}

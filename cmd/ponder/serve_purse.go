@@ -138,10 +138,10 @@ func (s *server) left(ctx context.Context, d day, limit config.Token, but ponder
 	all := money(limit.Cost)
 	switch {
 	case spent >= all:
-		return 0, &httpapi.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf("this token may cost $%.2f a day, and has: come again tomorrow", limit.Cost)}
+		return 0, &httpapi.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf("this token may cost %s a day, and has: come again tomorrow", dollars(limit.Cost))}
 	case spent+held >= all:
 		return 0, &httpapi.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf(
-			"this token may cost $%.2f a day, and what is left of that is held for what it has begun: wait until that ends, or pause or cancel it", limit.Cost)}
+			"this token may cost %s a day, and what is left of that is held for what it has begun: wait until that ends, or pause or cancel it", dollars(limit.Cost))}
 	}
 	return all - spent - held, nil
 }
@@ -294,4 +294,13 @@ func (s *server) heldBy(ctx context.Context, id ponder.ThreadID) (ponder.Money, 
 	}
 	list, err := s.books.holdings(ctx, token)
 	return list[id].held, err
+}
+
+// dollars returns an amount in US dollars: with cents, or as exactly as it is set if it has
+// parts of one.
+func dollars(usd float64) string {
+	if cents := math.Round(usd * 100); math.Abs(usd*100-cents) < 1e-9 {
+		return fmt.Sprintf("$%.2f", usd)
+	}
+	return "$" + strconv.FormatFloat(usd, 'f', -1, 64)
 }

@@ -40,7 +40,7 @@ func TestIsPublic(t *testing.T) {
 		"http://router.home.arpa/":          false,
 		"http://intranet/":                  false,
 		"http://user:pass@desk.example/":    false,
-		"http://１２７.0.0.1/":                false,
+		"http://１２７.0.0.1/":                 false,
 		"http:///etc/passwd":                false,
 		"file:///etc/passwd":                false,
 		"https://":                          false,

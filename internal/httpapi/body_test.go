@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -124,7 +125,7 @@ func TestSlowBodies(t *testing.T) {
 				}
 				body, _ := io.ReadAll(resp.Body)
 				if tt.status != http.StatusOK { // and then the connection is closed
-					if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+					if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 						t.Errorf("the connection: %v", err)
 					}
 				}

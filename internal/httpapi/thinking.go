@@ -35,6 +35,9 @@ func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	if s.ID == "" { // nothing has been started on the thread
 		s.ID, s.Question, s.Status, s.Created = info.ID, info.Title, info.Status, &info.Created
 	}
+	if s.Model == "" { // none has answered yet
+		s.Model = info.Model
+	}
 	if interrupted(info, now) {
 		s.Status, s.Interrupted = ponder.Paused, true
 	}

@@ -173,7 +173,7 @@ func (s *Server) Talk(ctx context.Context, caller access.Caller, in io.ReadClose
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
 	err := server.Run(ctx, &sdk.IOTransport{Reader: r, Writer: out, MaxLineLength: maxBody})
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) && ctx.Err() != nil || errors.Is(err, sdk.ErrConnectionClosed) {
-		return nil
+		return nil //nolint:nilerr // that is how it ends
 	}
 	return err
 }

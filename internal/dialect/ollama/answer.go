@@ -136,7 +136,7 @@ func (a *api) stream(r *http.Request, work dialect.Work, t *telling, answered fu
 	}
 	if flush() != nil { // so that a client knows that it is heard
 		work.Forget()
-		return nil
+		return nil //nolint:nilerr // nobody reads it
 	}
 	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
 		if t.part(p) {
@@ -149,7 +149,7 @@ func (a *api) stream(r *http.Request, work dialect.Work, t *telling, answered fu
 	})
 	switch {
 	case r.Context().Err() != nil:
-		return nil // nobody reads it
+		return nil //nolint:nilerr // likewise
 	case err != nil:
 		t.line(map[string]string{"error": a.desk.FaultOf(err).Detail})
 	case end.Status != ponder.Completed:

@@ -112,7 +112,7 @@ func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) 
 	case itemsNoted:
 		var items []map[string]any
 		if json.Unmarshal([]byte(b.Content), &items) != nil {
-			return nil, nil // it was erased
+			return nil, nil //nolint:nilerr // it was erased
 		}
 		for _, it := range items {
 			list = append(list, entry{item: it})
@@ -120,7 +120,7 @@ func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) 
 	case workNoted:
 		var id string
 		if json.Unmarshal([]byte(b.Content), &id) != nil {
-			return nil, nil
+			return nil, nil //nolint:nilerr // likewise
 		}
 		j, err := a.job(ctx, owner, id)
 		if err != nil {
