@@ -295,12 +295,3 @@ func (s *server) heldBy(ctx context.Context, id ponder.ThreadID) (ponder.Money, 
 	list, err := s.books.holdings(ctx, token)
 	return list[id].held, err
 }
-
-// dollars returns an amount in US dollars: with cents, or as exactly as it is set if it has
-// parts of one.
-func dollars(usd float64) string {
-	if cents := math.Round(usd * 100); math.Abs(usd*100-cents) < 1e-9 {
-		return fmt.Sprintf("$%.2f", usd)
-	}
-	return "$" + strconv.FormatFloat(usd, 'f', -1, 64)
-}

@@ -6,8 +6,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"ponder"
+	"ponder/mode/session"
 )
 
 // What is wrong is said once.
@@ -59,4 +63,12 @@ func TestKeyIsNamed(t *testing.T) {
 			t.Errorf("%d %s", code, body)
 		}
 	})
+}
+
+// A session has the model of its thread until one has answered.
+func TestModelBeforeAnswers(t *testing.T) {
+	s := sessionOf(ponder.Info{Thread: ponder.Thread{ID: "thr_1", Model: "p/m"}}, session.NewView(), time.Now())
+	if s.Model != "p/m" {
+		t.Errorf("the model is %q", s.Model)
+	}
 }
