@@ -44,7 +44,7 @@ func TestExamples(t *testing.T) {
 					t.Skip("what runs it is not installed")
 				}
 				code = strings.ReplaceAll(code, address, server.url)
-				code = strings.ReplaceAll(code, "from 'openai'", "from 'openai7'")
+				code = strings.NewReplacer("from 'openai'", "from 'openai7'", "from 'ai'", "from 'ai7'").Replace(code)
 				if out := server.run(t, ".", code, args...); strings.TrimSpace(out) == "" {
 					t.Error("it prints nothing")
 				}
