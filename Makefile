@@ -33,7 +33,7 @@ unit:
 # The race detector wants a C compiler. It makes programs ten times as slow, and has
 # nothing to find where one thing goes on at a time: in parsers and statistics, and in
 # tests that fold and decide without an engine.
-ALONE_IN := /(claim|document|calibration|eval|same|web/extract)$$
+ALONE_IN := /(claim|clients|document|calibration|eval|same|web/extract)$$
 ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^FuzzReports|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^FuzzRequests
 
 race:
