@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,19 +99,19 @@ func TestNoDeadlineStays(t *testing.T) {
 // A process that stood still gives its readers their time again.
 func TestLateWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		given := 0
-		d := &watchdog{giveUp: func() { given++ }}
+		var given atomic.Int32
+		d := &watchdog{giveUp: func() { given.Add(1) }}
 		d.begin()
 		d.due = d.due.Add(-patience - 2*lateness) // the timer comes late by so much
 		time.Sleep(patience)
 		synctest.Wait()
-		if given > 0 {
+		if given.Load() > 0 {
 			t.Error("it was the reader's fault")
 		}
 		time.Sleep(patience)
 		synctest.Wait()
-		if given != 1 {
-			t.Errorf("given up %d times", given)
+		if given.Load() != 1 {
+			t.Errorf("given up %d times", given.Load())
 		}
 		d.end()
 	})
