@@ -67,6 +67,19 @@ func (w writer) words(n int) string {
 	return b.String()
 }
 
+// A shared source is one for several goroutines.
+type shared struct {
+	mu sync.Mutex
+	of rand.Source
+}
+
+// Uint64 implements [rand.Source].
+func (s *shared) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of.Uint64()
+}
+
 // cut returns what cuts a text at random places.
 func (w writer) cut() func(text string) []string {
 	own := rand.New(rand.NewPCG(2, w.Uint64()))
@@ -227,7 +240,7 @@ func TestSame(t *testing.T) {
 			}
 			for seed := range uint64(times) {
 				synctest.Test(t, func(t *testing.T) {
-					rng := writer{rand.New(rand.NewPCG(seed, 7))}
+					rng := writer{rand.New(&shared{of: rand.NewPCG(seed, 7)})}
 					o := dialecttest.Options{Tools: dialecttest.Lookups(3 * time.Second)}
 					model, rounds := "ponder/chat", 1+rng.IntN(4)
 					if strings.HasPrefix(name, "ponder/") {

