@@ -28,7 +28,7 @@ lint:
 	$(GO) run $(LINT) run
 
 unit:
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 # The race detector wants a C compiler. It makes programs ten times as slow, and has
 # nothing to find where one thing goes on at a time: in parsers and statistics, and in
