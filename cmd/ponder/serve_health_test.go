@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,18 +150,20 @@ func TestSignOfLife(t *testing.T) {
 func TestOnlyWhoAnswersLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		said, well := 0, true
-		go liveTold(ctx, time.Second, func() bool { return well }, func(string) { said++ })
+		var said atomic.Int32
+		var well atomic.Bool
+		well.Store(true)
+		go liveTold(ctx, time.Second, well.Load, func(string) { said.Add(1) })
 		time.Sleep(3500 * time.Millisecond)
 		synctest.Wait()
-		if said != 3 {
-			t.Errorf("it was told %d times in 3.5 s", said)
+		if said.Load() != 3 {
+			t.Errorf("it was told %d times in 3.5 s", said.Load())
 		}
-		well = false
+		well.Store(false)
 		time.Sleep(5 * time.Second)
 		cancel()
 		synctest.Wait()
-		if said != 3 {
+		if said.Load() != 3 {
 			t.Errorf("it was told though nothing answers")
 		}
 	})

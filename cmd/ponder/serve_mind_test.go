@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,8 +83,9 @@ func TestMindThatCannotBeMadeIsMadeLater(t *testing.T) {
 
 func TestMindIsWatchedUntilItIsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := "rules"
-		m := aMinds(func() (string, error) { return model, nil })
+		var model atomic.Value
+		model.Store("rules")
+		m := aMinds(func() (string, error) { return model.Load().(string), nil })
 		k, back, err := m.of(t.Context(), owner)
 		ok(t, err)
 		defer back()
@@ -92,7 +94,7 @@ func TestMindIsWatchedUntilItIsOld(t *testing.T) {
 		go func() { m.untilOld(t.Context(), owner, k); over <- time.Now() }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		model = "llama"
+		model.Store("llama")
 		if took := (<-over).Sub(begun); took < time.Hour || took > time.Hour+2*mindLife {
 			t.Errorf("it is old after %s", took)
 		}
