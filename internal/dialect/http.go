@@ -86,3 +86,20 @@ func May(r *http.Request, s access.Scope) (owner string, err error) {
 	}
 	return c.Owner, nil
 }
+
+// A Handler answers for an owner. An error before anything was written is told the client.
+type Handler func(w http.ResponseWriter, r *http.Request, owner string) error
+
+// Handle returns a handler that checks what the caller may do, and has refuse tell errors
+// in the form of its language.
+func (d *Desk) Handle(s access.Scope, h Handler, refuse func(http.ResponseWriter, *Fault)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		owner, err := May(r, s)
+		if err == nil {
+			err = h(w, r, owner)
+		}
+		if err != nil {
+			refuse(w, d.FaultOf(err))
+		}
+	})
+}

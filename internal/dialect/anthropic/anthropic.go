@@ -27,22 +27,13 @@ func New(desk *dialect.Desk) map[string]http.Handler {
 	}
 }
 
-// A handler answers for an owner. An error before anything was written is told the client.
-type handler func(w http.ResponseWriter, r *http.Request, owner string) error
-
-// handle returns a handler that checks what the caller may do.
-func (a *api) handle(s access.Scope, h handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// handle returns a handler that checks what the caller may do. Each answer has an id.
+func (a *api) handle(s access.Scope, h dialect.Handler) http.Handler {
+	named := func(w http.ResponseWriter, r *http.Request, owner string) error {
 		w.Header().Set("Request-Id", ponder.NewID("req"))
-		owner, err := dialect.May(r, s)
-		if err == nil {
-			err = h(w, r, owner)
-		}
-		if err != nil {
-			fault := a.desk.FaultOf(err)
-			Refuse(w, fault.Status, fault.Detail)
-		}
-	})
+		return h(w, r, owner)
+	}
+	return a.desk.Handle(s, named, func(w http.ResponseWriter, f *dialect.Fault) { Refuse(w, f.Status, f.Detail) })
 }
 
 // Refuse answers with an error as Anthropic does.

@@ -44,21 +44,9 @@ func New(desk *dialect.Desk) map[string]http.Handler {
 	}
 }
 
-// A handler answers for an owner. An error before anything was written is told the client.
-type handler func(w http.ResponseWriter, r *http.Request, owner string) error
-
 // handle returns a handler that checks what the caller may do.
-func (a *api) handle(s access.Scope, h handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		owner, err := dialect.May(r, s)
-		if err == nil {
-			err = h(w, r, owner)
-		}
-		if err != nil {
-			fault := a.desk.FaultOf(err)
-			Refuse(w, fault.Status, fault.Detail)
-		}
-	})
+func (a *api) handle(s access.Scope, h dialect.Handler) http.Handler {
+	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *dialect.Fault) { Refuse(w, f.Status, f.Detail) })
 }
 
 // Refuse answers with an error as Ollama does.

@@ -36,21 +36,10 @@ func New(desk *dialect.Desk) map[string]http.Handler {
 	}
 }
 
-// A Handler answers for an owner. An error before anything was written is told the client.
-type Handler func(w http.ResponseWriter, r *http.Request, owner string) error
-
 // Handle returns a handler that checks what the caller may do, and tells errors as OpenAI
 // does.
-func Handle(desk *dialect.Desk, s access.Scope, h Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		owner, err := dialect.May(r, s)
-		if err == nil {
-			err = h(w, r, owner)
-		}
-		if err != nil {
-			Refuse(w, desk.FaultOf(err))
-		}
-	})
+func Handle(desk *dialect.Desk, s access.Scope, h dialect.Handler) http.Handler {
+	return desk.Handle(s, h, Refuse)
 }
 
 // A Failure is why there is no answer, in OpenAI's form.

@@ -36,8 +36,8 @@ type conversation struct {
 	Metadata map[string]string `json:"metadata"`
 }
 
-func (a *api) changeConversations() map[string]openai.Handler {
-	return map[string]openai.Handler{
+func (a *api) changeConversations() map[string]dialect.Handler {
+	return map[string]dialect.Handler{
 		"POST /v1/conversations":                     a.newConversation,
 		"POST /v1/conversations/{id}":                a.changeConversation,
 		"DELETE /v1/conversations/{id}":              a.removeConversation,
@@ -46,8 +46,8 @@ func (a *api) changeConversations() map[string]openai.Handler {
 	}
 }
 
-func (a *api) readConversations() map[string]openai.Handler {
-	return map[string]openai.Handler{
+func (a *api) readConversations() map[string]dialect.Handler {
+	return map[string]dialect.Handler{
 		"GET /v1/conversations/{id}":              a.getConversation,
 		"GET /v1/conversations/{id}/items":        a.listItems,
 		"GET /v1/conversations/{id}/items/{item}": a.getItem,

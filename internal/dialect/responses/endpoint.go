@@ -116,8 +116,8 @@ func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) erro
 // hookPaths are where endpoints are: as clients ask, and as OpenAI first documented it.
 var hookPaths = []string{"/v1/webhook_endpoints", "/v1/webhooks"}
 
-func (h *Hooks) changes() map[string]openai.Handler {
-	all := make(map[string]openai.Handler)
+func (h *Hooks) changes() map[string]dialect.Handler {
+	all := make(map[string]dialect.Handler)
 	for _, path := range hookPaths {
 		all["POST "+path] = h.create
 		all["POST "+path+"/{id}"] = h.update
@@ -128,8 +128,8 @@ func (h *Hooks) changes() map[string]openai.Handler {
 	return all
 }
 
-func (h *Hooks) reads() map[string]openai.Handler {
-	all := map[string]openai.Handler{"GET /v1/webhook_event_types": h.types}
+func (h *Hooks) reads() map[string]dialect.Handler {
+	all := map[string]dialect.Handler{"GET /v1/webhook_event_types": h.types}
 	for _, path := range hookPaths {
 		all["GET "+path] = h.list
 		all["GET "+path+"/{id}"] = h.get

@@ -37,19 +37,19 @@ func New(desk *dialect.Desk, hooks *Hooks) map[string]http.Handler {
 		hooks.api = a
 	}
 	all := make(map[string]http.Handler)
-	handle := func(s access.Scope, routes map[string]openai.Handler) {
+	handle := func(s access.Scope, routes map[string]dialect.Handler) {
 		for pattern, h := range routes {
 			all[pattern] = openai.Handle(desk, s, h)
 		}
 	}
-	handle(access.Think, map[string]openai.Handler{
+	handle(access.Think, map[string]dialect.Handler{
 		"POST /v1/responses":             a.create,
 		"GET /v1/responses":              a.socket,
 		"POST /v1/responses/{id}/cancel": a.cancel,
 		"DELETE /v1/responses/{id}":      a.remove,
 		"POST /v1/responses/compact":     a.compact,
 	})
-	handle(access.Read, map[string]openai.Handler{
+	handle(access.Read, map[string]dialect.Handler{
 		"GET /v1/responses/{id}":             a.get,
 		"GET /v1/responses/{id}/input_items": a.inputs,
 		"POST /v1/responses/input_tokens":    a.tokens,
