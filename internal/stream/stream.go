@@ -40,6 +40,8 @@ type Frame struct {
 	End      bool   // the run that the thread is about has finished
 	Key      string // of a piece: that of the action which writes it
 	Muse     bool   // a piece of a model's own reasoning, which not all who look on are shown
+
+	after ponder.Seq // of a piece: the newest event that was known when it came
 }
 
 // A Source is where the threads are.
@@ -153,7 +155,7 @@ func (h *Hub) Delta(d ponder.Delta) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key, Muse: d.Text == ""}
+	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key, Muse: d.Text == "", after: f.head}
 	f.piece++
 	f.wake()
 }

@@ -196,6 +196,33 @@ func TestPieces(t *testing.T) {
 	})
 }
 
+// A piece comes before the event that says what it all came to, however late the watcher
+// looks, and behind those that were there.
+func TestPiecesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := makeThread(t, 3)
+		hub := New(store)
+		w := hub.Watch(thread, 3)
+		defer w.Close()
+		synctest.Wait()
+		for _, text := range []string{"a", "b"} {
+			say(t, store, 2)
+			synctest.Wait()
+			hub.Delta(piece(text))
+		}
+		say(t, store, 1)
+		synctest.Wait()
+		frames, err := w.Next(t.Context())
+		order := ""
+		for _, f := range frames {
+			order += fmt.Sprintf(" %d", f.Seq)
+		}
+		if err != nil || order != " 4 5 0 6 7 0 8" {
+			t.Errorf("%s, %v", order, err)
+		}
+	})
+}
+
 func piece(text string) ponder.Delta {
 	return ponder.Delta{Thread: thread, Delta: llm.Delta{Text: text}}
 }

@@ -79,18 +79,24 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 		return nil, true, w.group.changed, f.err
 	}
 	i, _ := slices.BinarySearchFunc(f.kept, w.seen+1, func(fr Frame, seq ponder.Seq) int { return int(fr.Seq - seq) })
-	if frames = append(w.few[:0], f.kept[i:]...); len(frames) > 0 {
-		w.seen = frames[len(frames)-1].Seq
+	events := f.kept[i:]
+	if len(events) > 0 {
+		w.seen = events[len(events)-1].Seq
 	}
 	if !w.hears {
 		w.piece = f.piece
 	}
 	gap := max(0, f.piece-maxDeltas-w.piece)
 	w.lost += gap
-	for w.piece += gap; w.piece < f.piece; w.piece++ {
-		frames = append(frames, f.pieces[w.piece%maxDeltas])
+	frames = w.few[:0]
+	for w.piece += gap; w.piece < f.piece; w.piece++ { // before the event that says what it all came to
+		p := f.pieces[w.piece%maxDeltas]
+		for len(events) > 0 && events[0].Seq <= p.after {
+			frames, events = append(frames, events[0]), events[1:]
+		}
+		frames = append(frames, p)
 	}
-	return frames, false, w.group.changed, f.err
+	return append(frames, events...), false, w.group.changed, f.err
 }
 
 // Thread returns what is known of the thread, as it was at the newest event that the hub has

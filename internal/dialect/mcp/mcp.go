@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -172,7 +173,8 @@ func (s *Server) Talk(ctx context.Context, caller access.Caller, in io.ReadClose
 	r := &ending{ReadCloser: in, ended: make(chan struct{})}
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
 	err := server.Run(ctx, &sdk.IOTransport{Reader: r, Writer: out, MaxLineLength: maxBody})
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) && ctx.Err() != nil || errors.Is(err, sdk.ErrConnectionClosed) {
+	gone := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
+	if gone || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil //nolint:nilerr // that is how it ends
 	}
 	return err
