@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ponder/llm/llmtest"
 )
@@ -123,6 +124,7 @@ func TestInterruptEndsHangingRequests(t *testing.T) {
 		}
 	}()
 	for stats(t, s.base).Active == 0 {
+		time.Sleep(time.Millisecond)
 	}
 	if code := s.stop(); code != done {
 		t.Errorf("exit code %d", code)

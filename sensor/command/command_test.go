@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -155,7 +154,7 @@ func (s *script) pid() int {
 // waitDead waits until a process that was killed has ended.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
-	for until := time.Now().Add(10 * time.Second); !dead(pid); runtime.Gosched() {
+	for until := time.Now().Add(time.Minute); !dead(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("process %d is still there", pid)
 		}

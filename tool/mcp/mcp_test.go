@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -353,7 +352,7 @@ func TestListChanges(t *testing.T) {
 		if t.Context().Err() != nil {
 			t.Fatal("the change was not heard of")
 		}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	find(t, p.Tools(patient(t), nil), "grown")
 }

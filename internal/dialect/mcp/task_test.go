@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ponder"
 	"ponder/internal/access"
 	"ponder/internal/dialect/dialecttest"
 	"ponder/llm"
@@ -68,13 +69,9 @@ func task(t *testing.T, r *rig, token string, calls string) string {
 func TestTask(t *testing.T) {
 	r := newRig(t, plain())
 	id := task(t, r, dialecttest.Mine, "3")
-	var res map[string]any
-	for {
-		_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
-		if res, _ = answer["result"].(map[string]any); res["status"] != "working" {
-			break
-		}
-	}
+	howEnded(t, r)
+	_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
+	res, _ := answer["result"].(map[string]any)
 	result, _ := res["result"].(map[string]any)
 	out, _ := result["structuredContent"].(map[string]any)
 	if res["status"] != "completed" || res["resultType"] != "complete" || out["answer"] == "" || out["session"] != id {
@@ -98,14 +95,29 @@ func TestTaskCancelled(t *testing.T) {
 	if _, answer := post(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
 		t.Fatal(answer)
 	}
-	for {
-		_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
-		if res, _ := answer["result"].(map[string]any); res["status"] == "cancelled" {
-			return
-		} else if res["status"] != "working" {
-			t.Fatal(answer)
+	howEnded(t, r)
+	_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
+	if res, _ := answer["result"].(map[string]any); res["status"] != "cancelled" {
+		t.Error(answer)
+	}
+}
+
+// howEnded waits until the one thread of the owner has ended, and returns how.
+func howEnded(t *testing.T, r *rig) ponder.Status {
+	t.Helper()
+	list := r.Threads(dialecttest.Owner)
+	if len(list) != 1 {
+		t.Fatalf("%d threads", len(list))
+	}
+	for ev, err := range ponder.Follow(t.Context(), r.Store, list[0].ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fin, ok := ev.Body.(ponder.RunFinished); ok && ev.Run.Parent() == "" {
+			return fin.Status
 		}
 	}
+	return ""
 }
 
 func TestProgressAndCancel(t *testing.T) {
@@ -149,14 +161,8 @@ func TestProgressAndCancel(t *testing.T) {
 		if err := <-ended; err == nil {
 			t.Error("a call that was cancelled has a result")
 		}
-		for {
-			list := r.Threads(dialecttest.Owner)
-			if len(list) == 1 && list[0].Status.Ended() {
-				if list[0].Status != "cancelled" {
-					t.Errorf("it ended as %s", list[0].Status)
-				}
-				break
-			}
+		if got := howEnded(t, r); got != ponder.Cancelled {
+			t.Errorf("it ended as %s", got)
 		}
 	})
 }
@@ -167,19 +173,17 @@ func slow(*llm.Request, int) dialecttest.Answer {
 }
 
 func TestLeftAlone(t *testing.T) {
-	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slow}})
+	asked := make(chan struct{}, 100)
+	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, n int) dialecttest.Answer {
+		asked <- struct{}{}
+		return slow(req, n)
+	}}})
 	s := r.talk(t, "", me(), nil)
 	go s.CallTool(context.Background(), &sdk.CallToolParams{Name: "ponder_think", Arguments: args{"question": "Why is the sea blue?", "max_calls": 4}})
-	for len(r.Threads(dialecttest.Owner)) == 0 {
-	}
+	<-asked
 	s.Close()
-	for {
-		if list := r.Threads(dialecttest.Owner); list[0].Status.Ended() {
-			if list[0].Status != "completed" {
-				t.Errorf("what a client left ended as %s", list[0].Status)
-			}
-			return
-		}
+	if got := howEnded(t, r); got != ponder.Completed {
+		t.Errorf("what a client left ended as %s", got)
 	}
 }
 
