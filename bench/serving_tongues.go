@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"ponder/llm/llmtest"
+)
+
+// A dialogue is a conversation in one language.
+type dialogue struct {
+	*served
+	chat string   // what the client calls it
+	id   string   // what the server does, where the client needs that
+	said []string // the user's turn and the answer, one after the other
+}
+
+// A tongue is a language that is spoken with a server.
+type tongue struct {
+	name    string
+	streams bool // text, as it comes
+	request func(t *dialogue, stream bool) (path string, body any)
+}
+
+type object = map[string]any
+
+// tongues are the languages. The first one is that of the native API.
+var tongues = []tongue{
+	{"native", true, nativeTurn},
+	{"openai", true, func(t *dialogue, stream bool) (string, any) {
+		return "/v1/chat/completions", object{"model": "ponder/chat", "stream": stream, "messages": t.messages()}
+	}},
+	{"responses", true, func(t *dialogue, stream bool) (string, any) {
+		body := object{"model": "ponder/chat", "stream": stream, "input": t.said[len(t.said)-1]}
+		if t.id != "" {
+			body["previous_response_id"] = t.id
+		}
+		return "/v1/responses", body
+	}},
+	{"ollama", true, func(t *dialogue, stream bool) (string, any) {
+		return "/api/chat", object{"model": "ponder/chat", "stream": stream, "messages": t.messages()}
+	}},
+	{"anthropic", true, func(t *dialogue, stream bool) (string, any) {
+		return "/v1/messages", object{"model": "ponder/chat", "stream": stream, "max_tokens": 4000, "messages": t.messages()}
+	}},
+	{"aisdk", true, func(t *dialogue, _ bool) (string, any) { // which always streams
+		var list []object
+		for _, m := range t.messages() {
+			list = append(list, object{"role": m["role"], "parts": []object{{"type": "text", "text": m["content"]}}})
+		}
+		return "/ai/chat", object{"id": t.chat, "messages": list}
+	}},
+	{"mcp", false, func(t *dialogue, _ bool) (string, any) {
+		return "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{
+			"name": mcpTool, "arguments": object{"question": t.said[len(t.said)-1], "conversation": t.chat},
+			"_meta": object{"io.modelcontextprotocol/protocolVersion": mcpVersion, "io.modelcontextprotocol/clientCapabilities": object{}},
+		}}
+	}},
+}
+
+const (
+	mcpVersion = "2026-07-28"
+	mcpTool    = "ponder_chat"
+)
+
+func nativeTurn(t *dialogue, stream bool) (string, any) {
+	if t.id == "" {
+		return "/api/threads", object{"title": t.said[0]}
+	}
+	path := "/api/threads/" + t.id + "/messages"
+	if !stream {
+		path += "?wait=20s"
+	}
+	return path, object{"content": t.said[len(t.said)-1]}
+}
+
+// messages returns what was said, as most languages have it.
+func (t *dialogue) messages() (list []object) {
+	for i, text := range t.said {
+		role := "user"
+		if i%2 == 1 {
+			role = "assistant"
+		}
+		list = append(list, object{"role": role, "content": text})
+	}
+	return list
+}
+
+// A heard is what came of a request.
+type heard struct {
+	took   time.Duration
+	events int // of a stream
+}
+
+// turn has the last message answered.
+func (t *dialogue) turn(ctx context.Context, of tongue, stream bool) (h heard, err error) {
+	if of.name == tongues[0].name && t.id == "" {
+		if h, err = t.send(ctx, of, false); err != nil {
+			return h, err
+		}
+	}
+	more, err := t.send(ctx, of, stream)
+	return heard{h.took + more.took, more.events}, err
+}
+
+// ids of what a client goes on with.
+var ids = regexp.MustCompile(`"(?:thread_id|id)":"((?:thr|resp)_[^"]+)"`)
+
+// send sends a request, and reads all of the answer.
+func (t *dialogue) send(ctx context.Context, of tongue, stream bool) (h heard, err error) {
+	path, body := of.request(t, stream)
+	js, err := json.Marshal(body)
+	if err != nil {
+		return h, err
+	}
+	accept := "application/json"
+	if stream || of.name == "mcp" {
+		accept += ", text/event-stream"
+	}
+	if stream && of.name == tongues[0].name {
+		accept = "text/event-stream"
+	}
+	req, err := request(ctx, t.served, http.MethodPost, path, string(js), accept)
+	if err != nil {
+		return h, err
+	}
+	if of.name == "mcp" {
+		for name, value := range map[string]string{"Mcp-Protocol-Version": mcpVersion, "Mcp-Method": "tools/call", "Mcp-Name": mcpTool} {
+			req.Header.Set(name, value)
+		}
+	}
+	began := time.Now()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return h, err
+	}
+	defer resp.Body.Close()
+	var text bytes.Buffer
+	lines := bufio.NewReader(resp.Body)
+	for err == nil {
+		var line []byte
+		line, err = lines.ReadBytes('\n')
+		text.Write(line)
+		if of.name == "ollama" && len(line) > 0 || bytes.HasPrefix(line, []byte("data:")) {
+			h.events++
+		}
+	}
+	h.took = time.Since(began)
+	if resp.StatusCode >= http.StatusMultipleChoices || strings.Contains(path, "/messages") && !bytes.Contains(text.Bytes(), []byte("next")) {
+		return h, errors.New(fmt.Sprint(resp.Status, " ", text.String()))
+	}
+	if found := ids.FindSubmatch(text.Bytes()); found != nil && (t.id == "" || strings.HasPrefix(t.id, "resp_")) {
+		t.id = string(found[1])
+	}
+	return h, nil
+}
+
+// What the model says.
+const shortAnswer = "It is the next one."
+
+var longAnswer = strings.Repeat("And then comes the next one of them, as they all do. ", 42) + "That is all."
+
+func answerOf(stream bool) string {
+	if stream {
+		return longAnswer
+	}
+	return shortAnswer
+}
+
+// languageSim says one thing, piece by piece.
+func languageSim(text string, between time.Duration) llmtest.SimConfig {
+	reply, err := json.Marshal(text)
+	if err != nil { // which a text cannot be
+		panic(err)
+	}
+	return llmtest.SimConfig{Seed: 1, Token: llmtest.Delay{Mean: between}, Script: llmtest.Script{{Reply: reply}}}
+}
