@@ -50,7 +50,7 @@ func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) 
 		least, h.took = h, time.Since(began)
 		enough := time.Since(since) > keptWhile
 		if before != nil {
-			enough = h.goroutines <= before.goroutines && h.files <= before.files && h.rows[leasesHeld] == 0
+			enough = h.goroutines <= before.goroutines && h.files <= before.files && h.rows[leasesHeld] == 0 && h.rowsLeft(before, nil) == 0
 		}
 		if enough || time.Since(began) > restTime {
 			return h, nil
@@ -83,19 +83,15 @@ func (h *holding) compared(before *holding) []figure {
 		{Name: "open files beyond those before", Value: float64(h.files - before.files), Goal: none},
 		{Name: "until there were no more of both", Value: h.took.Seconds(), Unit: "s"},
 	}
-	left := 0
 	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
-		more := h.rows[name] - before.rows[name]
 		switch {
 		case slices.Contains(keptRows, name):
-			list = append(list, figure{Name: "rows of " + name + ", which are kept", Value: float64(more)})
+			list = append(list, figure{Name: "rows of " + name + ", which are kept", Value: float64(h.rows[name] - before.rows[name])})
 		case name == leasesHeld:
 			list = append(list, figure{Name: name, Value: float64(h.rows[name]), Goal: none})
-		case more > 0:
-			left += more
-			fmt.Fprintf(os.Stderr, "left: %d of %s\n", more, name)
 		}
 	}
+	left := h.rowsLeft(before, func(name string, more int) { fmt.Fprintf(os.Stderr, "left: %d of %s\n", more, name) })
 	if h.goroutines > before.goroutines {
 		fmt.Fprintln(os.Stderr, strings.Join(h.grown(before.profile), "\n"))
 	}
@@ -105,6 +101,22 @@ func (h *holding) compared(before *holding) []figure {
 		figure{Name: "goroutines before", Value: float64(before.goroutines)},
 		figure{Name: "open files before", Value: float64(before.files)},
 	)
+}
+
+// rowsLeft returns how many rows there are beyond those before, of tables that keep none
+// on purpose, and says of which.
+func (h *holding) rowsLeft(before *holding, say func(name string, more int)) (left int) {
+	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
+		more := h.rows[name] - before.rows[name]
+		if more <= 0 || name == leasesHeld || slices.Contains(keptRows, name) {
+			continue
+		}
+		left += more
+		if say != nil {
+			say(name, more)
+		}
+	}
+	return left
 }
 
 // clearOnce deletes all that can be deleted, and returns how much that was.

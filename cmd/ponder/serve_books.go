@@ -59,7 +59,7 @@ func (b *books) wishes(ctx context.Context, id ponder.ThreadID) (w wishing, err 
 	return w, nil
 }
 
-// wish changes what a thread is asked for.
+// wish changes what a thread is asked for. One that has been removed is asked for nothing.
 func (b *books) wish(ctx context.Context, id ponder.ThreadID, change func(*wishing)) error {
 	w, err := b.wishes(ctx, id)
 	if err != nil {
@@ -74,8 +74,9 @@ func (b *books) wish(ctx context.Context, id ponder.ThreadID, change func(*wishi
 		return err
 	}
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, since) VALUES (?, '', ?, ?)
-			ON CONFLICT (thread) DO UPDATE SET wishes = excluded.wishes`), string(id), string(js), time.Now().Unix())
+		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, since) SELECT ?, '', ?, ?
+			WHERE NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = ? AND t.removed = 1)
+			ON CONFLICT (thread) DO UPDATE SET wishes = excluded.wishes`), string(id), string(js), time.Now().Unix(), string(id))
 		return err
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -35,7 +36,10 @@ func (s *server) costsMore(ctx context.Context, info ponder.Info, most ponder.Mo
 	if err != nil {
 		return err
 	}
-	return do()
+	if err = do(); errors.Is(err, ponder.ErrNoThread) {
+		err = errors.Join(err, s.books.atRest(context.WithoutCancel(ctx), info.ID))
+	}
+	return err
 }
 
 // unheard returns the most that a session is to cost by what it was told and has not heard

@@ -211,12 +211,13 @@ func noSuchEvent(err error, at ponder.Seq) error {
 	return err
 }
 
-// Remove implements [httpapi.Thinker].
+// Remove implements [httpapi.Thinker]. What it has begun it does, though the caller goes away.
 func (s *server) Remove(ctx context.Context, id ponder.ThreadID) error {
 	a, info, err := s.whose(ctx, id)
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx)
 	now := time.Now()
 	token, err := s.books.token(ctx, id)
 	if err != nil {

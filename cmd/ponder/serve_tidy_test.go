@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"ponder"
+	"ponder/archive"
 	"ponder/internal/config"
+	"ponder/recall"
 )
 
 // What is kept of threads that are gone is forgotten, but not what they have cost, nor
@@ -25,22 +29,110 @@ func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 	if err := s.books.wish(l.ctx, "thr_3", func(w *wishing) { w.NoWeb = true }); err != nil { // after its deletion
 		t.Fatal(err)
 	}
-	kept := func() (n int) {
-		t.Helper()
-		if err := s.books.db.Read.QueryRowContext(l.ctx, `SELECT count(*) FROM serve_thread`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
 	for _, tidy := range []struct {
 		before time.Time
 		kept   int
 	}{{time.Now().Add(-bookedTime), 3}, {time.Now().Add(time.Minute), 1}} {
-		if err := s.tidyThreads(l.ctx, tidy.before); err != nil || kept() != tidy.kept {
-			t.Errorf("%d are kept, want %d: %v", kept(), tidy.kept, err)
+		if err := s.tidyThreads(l.ctx, tidy.before); err != nil || l.kept(s) != tidy.kept {
+			t.Errorf("%d are kept, want %d: %v", l.kept(s), tidy.kept, err)
 		}
 	}
 	if m, err := l.begin(s, "thr_4", 1_000_000); err != nil || m != 500_000 { // of 1 - 0.2 - 0.3
 		t.Errorf("another is granted %d: %v", m, err)
 	}
+}
+
+// What is asked for of a thread that was removed meanwhile is not kept, nor what a session
+// may cost that was.
+func TestBooksKeepNothingOfRemoved(t *testing.T) {
+	l := newTill(t, config.Token{Cost: 1})
+	s := l.serveShelves()
+	if _, err := l.begin(s, "thr_1", 300_000); err != nil {
+		t.Fatal(err)
+	}
+	info, err := l.store.Thread(l.ctx, "thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// as for a request that found it before
+	err = s.costsMore(l.ctx, info, 400_000, func() error {
+		if err := s.Remove(l.ctx, "thr_1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.books.wish(l.ctx, "thr_1", func(w *wishing) { w.NoWeb = true }); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := s.grant(l.ctx, "anna", l.limit, grant{thread: "thr_1"}, func(ponder.Money) (ponder.Money, error) { return 1, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ponder.ErrNoThread
+	})
+	if !errors.Is(err, ponder.ErrNoThread) {
+		t.Error(err)
+	}
+	if err := s.books.wish(l.ctx, "thr_1", func(w *wishing) { w.NoWeb = true }); err != nil {
+		t.Error(err)
+	}
+	if n := l.kept(s); n != 0 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+// A leaving is a log whose callers go away as soon as a thread is removed.
+type leaving struct {
+	ponder.Store
+	leave func()
+}
+
+func (l leaving) Remove(ctx context.Context, id ponder.ThreadID) error {
+	defer l.leave()
+	return l.Store.Remove(ctx, id)
+}
+
+// Who goes away while a thread is removed leaves nothing of it behind.
+func TestRemoveToTheEnd(t *testing.T) {
+	l := newTill(t, config.Token{Cost: 1})
+	s := l.serveShelves()
+	if _, err := l.begin(s, "thr_1", 300_000); err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(l.ctx)
+	s.log = leaving{s.log, leave}
+	if err := s.Remove(ctx, "thr_1"); err != nil {
+		t.Error(err)
+	}
+	if n := l.kept(s); n != 0 || ctx.Err() == nil {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+// kept returns of how many threads something is kept.
+func (t *till) kept(s *server) (n int) {
+	t.Helper()
+	if err := s.books.db.Read.QueryRowContext(t.ctx, `SELECT count(*) FROM serve_thread`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// serveShelves is serve of a server that has libraries.
+func (t *till) serveShelves() *server {
+	s, home := t.serve(), t.TempDir()
+	cfg, err := config.Load(config.Source{Env: func(name string) string { return map[string]string{"HOME": home}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Serve = s.cfg.Serve
+	s.cfg = cfg
+	s.shelves = &shelves{list: make(map[string]*shared), embed: func(context.Context) string { return "" }, open: func(ctx context.Context, owner string) (*shelf, error) {
+		originals, err := archive.Open(ctx, t.store.SQL())
+		if err != nil {
+			return nil, err
+		}
+		lib, err := recall.Open(ctx, recall.Config{DB: t.store.SQL(), Archive: originals, Owner: owner})
+		return &shelf{lib, originals, t.store, nil}, err
+	}}
+	t.Cleanup(s.shelves.close)
+	return s
 }
