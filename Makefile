@@ -8,11 +8,15 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 MOST    := 54525952 # bytes of the binary: 50.5 MB since it speaks the languages of other clients, MCP among them, and room; docs/dependencies.md has its parts
 
+# All is compiled once, as the program is, and once more for the race detector.
+export CGO_ENABLED := 0
+export GOFLAGS     := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS 2>/dev/null)) -trimpath
+
 .PHONY: build test check lint unit race size bench fuzz clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ponder ./cmd/ponder
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ponder-sim ./cmd/ponder-sim
+	$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ponder ./cmd/ponder
+	$(GO) build -ldflags '-s -w' -o bin/ponder-sim ./cmd/ponder-sim
 
 test:
 	@scripts/need
@@ -22,22 +26,27 @@ test:
 check:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
 	$(GO) mod verify
-	$(GO) vet ./...
 
-lint:
+lint: # go vet is a part of it
 	$(GO) run $(LINT) run
 
+# What takes longest comes first, so that the rest goes on beside it.
+FIRST := ./cmd/ponder
+
 unit:
-	$(GO) test -timeout 30m ./...
+	$(GO) test -vet=off -timeout 30m $(FIRST) ./...
 
 # The race detector wants a C compiler. It makes programs ten times as slow, and has
 # nothing to find where one thing goes on at a time: in parsers and statistics, and in
 # tests that fold and decide without an engine.
-ALONE_IN := /(claim|clients|document|calibration|eval|same|web/extract)$$
-ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^FuzzReports|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^FuzzRequests|^TestListPages
+ALONE_IN := /(claim|clients|document|calibration|eval|evidence|gate|redact|same|sensor|words|web/extract|recall/query|tool/think|internal/(report|deptest)|mode/internal/[a-z]+|llm/llmtest/internal/mimic)$$
+ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^FuzzReports|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^FuzzRequests|^TestListPages|^TestPromiseComesUp|^TestDeadlineComesUp|^TestHostileCalendars|^TestExpandAsOthers|^TestStates$$
+
+# Scripts in which one command follows the other.
+IN_TURN := ask|badinput|compare|detach|fork|gate|mcp-late|mind|mind-actions|mind-lookup|mind-quiet|misc|models|nomodel|remember|research|research-pause|resolve|settings|think|thinking|thread|web
 
 race:
-	@scripts/race -skip '$(ALONE)' $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
+	@scripts/race -skip '$(ALONE)|^TestScripts$$/^($(IN_TURN))$$' $(FIRST) $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
 
 size: build
 	@n=$$(wc -c < bin/ponder); echo "bin/ponder: $$n bytes"; test $$n -le $(MOST) || { echo "that is more than $(MOST)"; exit 1; }
