@@ -17,6 +17,10 @@ import (
 // Clients that begin, steer, pause, fork, erase and go away at random get answers that make
 // sense, and leave nothing behind: the bubble ends only if no goroutine is left.
 func TestRandomClients(t *testing.T) {
+	long := 2 * time.Minute
+	if testing.Short() {
+		long = 45 * time.Second
+	}
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
 		var mu sync.Mutex
@@ -25,7 +29,7 @@ func TestRandomClients(t *testing.T) {
 		for n := range 8 {
 			all.Go(func() {
 				r := rand.New(rand.NewPCG(7, uint64(n)))
-				for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+				for end := time.Now().Add(long); time.Now().Before(end); {
 					time.Sleep(time.Duration(r.IntN(5000)) * time.Millisecond)
 					mu.Lock()
 					id := "thr_none"

@@ -180,8 +180,12 @@ func TestTalkAfterResearch(t *testing.T) {
 
 // A client that is cut off comes again, and gets the whole answer; nothing is asked twice.
 func TestCompletionAttach(t *testing.T) {
+	step := 650
+	if testing.Short() {
+		step *= 3
+	}
 	for _, deep := range []bool{false, true} {
-		for ms := 100; ms < 14_000; ms += 650 {
+		for ms := 100; ms < 14_000; ms += step {
 			synctest.Test(t, func(t *testing.T) {
 				m := thinker(sea)
 				r := newRig(t, m)
