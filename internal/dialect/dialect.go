@@ -82,7 +82,8 @@ type Work struct {
 	Begun   time.Time
 	Fresh   bool // a conversation begins with it
 
-	ear *ear // that has listened from before it was begun; nil: there is none
+	ear    *ear    // that has listened from before it was begun; nil: there is none
+	noting *noting // has the conversation found by what was said; nil: it need not be
 }
 
 // An ear listens to a work, for whoever tells of it.
@@ -102,6 +103,7 @@ func (e *ear) Close() { e.once.Do(e.Watcher.Close) }
 // Forget says that nobody listens to a work from here on; what has no Feed needs it, and
 // a Feed of it does not mind. A work of [Desk.Once] is forgotten with its request.
 func (w Work) Forget() {
+	w.noting.begin()
 	if w.ear != nil && !w.ear.taken.Swap(true) {
 		w.ear.Close()
 	}
@@ -342,15 +344,17 @@ func otherWords() error {
 
 // talk says the last message in a conversation.
 func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
-	info, fresh, err := d.conversation(ctx, a)
+	at, err := d.conversation(ctx, a)
 	if err != nil {
 		return Work{}, err
 	}
-	key := "post-" + hexOf(a.Owner, string(info.ID), cmp.Or(a.Key, ponder.NewID("key")))
-	if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
-		return Work{}, err
+	info, key := at.Info, a.messageKey(at.ID)
+	if !at.told {
+		if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
+			return Work{}, err
+		}
 	}
-	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: fresh, ear: d.listen(info.ID, info.Head)}
+	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, ear: d.listen(info.ID, info.Head)}
 	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
@@ -366,10 +370,15 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		return Work{}, err
 	}
 	w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
-	if err := d.note(ctx, a, info.ID); err != nil {
-		d.log().Warn("the conversation will not be found by what was said", "thread", info.ID, "error", err)
+	if !a.isNamed() {
+		w.noting = d.note(ctx, a, info.ID)
 	}
 	return w, nil
+}
+
+// messageKey returns the key of the message that an Ask says in a conversation.
+func (a Ask) messageKey(id ponder.ThreadID) string {
+	return "post-" + hexOf(a.Owner, string(id), cmp.Or(a.Key, ponder.NewID("key")))
 }
 
 // saidBefore returns the work of a message that is there already.

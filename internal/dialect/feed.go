@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,7 @@ const lastWords = 3 * time.Second
 
 // ErrQuiet is returned by [Feed.Next] if nothing has come for a while: a sign of life is
 // due.
-var ErrQuiet = errors.New("nothing has come")
+var ErrQuiet = stream.ErrQuiet
 
 // A Feed tells what comes of a work, from its beginning. It is for one goroutine.
 type Feed struct {
@@ -29,6 +28,7 @@ type Feed struct {
 	tell  teller
 	until time.Time // when nothing more is waited for
 	ended bool
+	beat  *time.Timer
 	at    time.Time // when the work was known to be through, by the log
 }
 
@@ -61,7 +61,13 @@ func (d *Desk) Feed(w Work, titled bool) *Feed {
 }
 
 // Close ends the telling; the work goes on.
-func (f *Feed) Close() { f.watch.Close() }
+func (f *Feed) Close() {
+	f.watch.Close()
+	f.work.noting.begin()
+	if f.beat != nil {
+		f.beat.Stop()
+	}
+}
 
 // Next returns what comes next, at least one part. The last one has an End, and behind it
 // comes [io.EOF]. It returns [ErrQuiet] where nothing has come for [stream.Heartbeat],
@@ -80,37 +86,44 @@ func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
 			wait = min(wait, time.Until(f.until))
 		}
 		if over || wait <= 0 {
-			return f.end(), nil
+			return f.end(ctx)
 		}
 		if list, err = f.step(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 	if over, _ := f.tell.over(); over {
-		list = append(list, f.end()...)
+		last, err := f.end(ctx)
+		return append(list, last...), err
 	}
 	return list, nil
 }
 
-// end returns the last parts.
-func (f *Feed) end() []Part {
+// end returns the last parts, once the conversation can be found again.
+func (f *Feed) end(ctx context.Context) ([]Part, error) {
+	if err := f.work.noting.wait(ctx); err != nil {
+		return nil, err
+	}
 	f.ended = true
 	list := f.tell.close()
 	e := f.tell.end()
 	e.At = f.at
-	return append(list, Part{Kind: Ended, End: &e})
+	return append(list, Part{Kind: Ended, End: &e}), nil
 }
 
 // step takes in what comes next.
 func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err error) {
 	before := f.watch.Lost()
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	frames, err := f.watch.Next(waiting)
-	cancel()
+	if f.beat == nil {
+		f.beat = time.NewTimer(wait)
+	} else {
+		f.beat.Reset(wait)
+	}
+	frames, err := f.watch.NextBy(ctx, f.beat.C)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrQuiet):
 		if _, last := f.tell.over(); last {
 			return nil, nil
 		}
@@ -139,15 +152,14 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 // hear takes in a frame.
 func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 	if fr.Seq == 0 {
-		var p stream.Piece
-		if err := json.Unmarshal(fr.JSON, &p); err != nil {
-			return nil, fmt.Errorf("read a piece: %w", err)
-		}
-		return f.tell.piece(p), nil
+		return f.tell.piece(*fr.Piece), nil
 	}
 	var ev ponder.Event
-	if err := json.Unmarshal(fr.JSON, &ev); err != nil {
+	if err := ev.UnmarshalJSON(fr.JSON); err != nil {
 		return nil, fmt.Errorf("read event %d: %w", fr.Seq, err)
+	}
+	if _, ok := ev.Body.(ponder.CallStarted); ok {
+		f.work.noting.begin() // while the model thinks, nobody waits for it
 	}
 	list := f.tell.event(ev)
 	if _, last := f.tell.over(); last && f.at.IsZero() {
@@ -190,36 +202,4 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 		}
 	}
 	return list, end, nil
-}
-
-// Wait hands each part of a work to each until it has ended, and returns how. Quiet is
-// called where a sign of life is due; it may be nil. An error of either ends it, and so does
-// the end of Gone.
-func (d *Desk) Wait(ctx context.Context, w Work, each func(Part) error, quiet func() error) (End, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer context.AfterFunc(d.Gone, cancel)()
-	defer cancel()
-	f := d.Feed(w, false)
-	defer f.Close()
-	for {
-		list, err := f.Next(ctx)
-		if errors.Is(err, ErrQuiet) {
-			if quiet != nil {
-				err = quiet()
-			} else {
-				err = nil
-			}
-		}
-		for _, p := range list {
-			if p.Kind == Ended {
-				return *p.End, nil
-			}
-			if err == nil {
-				err = each(p)
-			}
-		}
-		if err != nil {
-			return End{}, err
-		}
-	}
 }

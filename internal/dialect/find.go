@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,6 +22,7 @@ import (
 const (
 	maxContext = 16 << 10 // bytes that research and sessions are told
 	maxBefore  = 64 << 10 // bytes that a conversation is told
+	readTurn   = 16       // newest events in which the last turn mostly is
 	readBefore = 4000     // newest events of a conversation that are looked at
 	mostBefore = 400      // newest messages of a client that are
 	maxTitle   = 80       // bytes of a title, until there is a better one
@@ -67,47 +69,57 @@ func tail(text string, most int) string {
 	return text
 }
 
+// A spot is a conversation in which something is to be said.
+type spot struct {
+	ponder.Info
+	fresh bool // it was made for that
+	told  bool // it has heard all that the client says was said
+}
+
+// isNamed reports whether the client has an id for the conversation.
+func (a Ask) isNamed() bool { return a.Thread != "" || a.After != "" || a.Chat != "" }
+
 // conversation returns the conversation that an Ask goes on with, or makes one: by the
 // work that it comes behind, by what the client calls it, or by what was said.
-func (d *Desk) conversation(ctx context.Context, a Ask) (info ponder.Info, fresh bool, err error) {
+func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	id := a.newThread()
 	switch {
 	case a.Thread != "":
-		info, err = d.thread(ctx, a.Owner, a.Thread)
-		if err == nil && info.Kind != ponder.KindConversation {
+		at.Info, err = d.thread(ctx, a.Owner, a.Thread)
+		if err == nil && at.Kind != ponder.KindConversation {
 			err = notThere(clip(string(a.Thread), 60))
 		}
-		return info, false, err
+		return at, err
 	case a.After != "":
 		return d.behind(ctx, a)
 	case a.Chat != "":
 		id = threadOf(a.Owner, "chat", a.Chat)
 	case len(a.before()) > 0:
-		if found, err := d.found(ctx, a); err != nil || found.ID != "" {
-			return found, false, err
+		if at.Info, err = d.found(ctx, a); err != nil || at.ID != "" {
+			at.told = true
+			return at, err
 		}
 	}
-	info, err = d.Store.Thread(ctx, id)
-	if errors.Is(err, ponder.ErrNoThread) {
-		fresh = true
+	if _, err = d.Store.Thread(ctx, id); errors.Is(err, ponder.ErrNoThread) {
+		at.fresh = true
 		c := service.Conversation{Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
 		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
-			return info, false, err
+			return at, err
 		}
 	}
-	info, err = d.thread(ctx, a.Owner, id)
-	if err == nil && info.Kind != ponder.KindConversation {
+	at.Info, err = d.thread(ctx, a.Owner, id)
+	if err == nil && at.Kind != ponder.KindConversation {
 		err = otherWords()
 	}
-	return info, fresh, err
+	return at, err
 }
 
 // behind returns the conversation of a work, as far as that went: if it has gone on since,
 // a fork of it.
-func (d *Desk) behind(ctx context.Context, a Ask) (info ponder.Info, fresh bool, err error) {
+func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	w, err := d.Work(ctx, a.Owner, a.After)
 	if err != nil {
-		return info, false, err
+		return at, err
 	}
 	if w.Way != Chat {
 		return d.beside(ctx, a, w)
@@ -115,41 +127,41 @@ func (d *Desk) behind(ctx context.Context, a Ask) (info ponder.Info, fresh bool,
 	last := w.After + 1
 	for ev, err := range d.Store.Events(ctx, w.Thread, w.After+1) {
 		if err != nil {
-			return info, false, fmt.Errorf("read %s: %w", w.Thread, err)
+			return at, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); ok {
 			to := a.newThread()
 			if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, service.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
-				return info, false, err
+				return at, err
 			}
-			info, err = d.thread(ctx, a.Owner, to)
-			return info, false, err
+			at.Info, err = d.thread(ctx, a.Owner, to)
+			return at, err
 		}
 		last = ev.Seq
 	}
-	info, err = d.thread(ctx, a.Owner, w.Thread)
-	return info, false, err
+	at.Info, err = d.thread(ctx, a.Owner, w.Thread)
+	return at, err
 }
 
 // beside returns a new conversation about what a session, research or an exchange has come
 // to.
-func (d *Desk) beside(ctx context.Context, a Ask, w Work) (info ponder.Info, fresh bool, err error) {
+func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
 	_, end, err := d.Result(ctx, w)
 	if err != nil {
-		return info, false, err
+		return at, err
 	}
 	asked, err := d.asked(ctx, w)
 	if err != nil {
-		return info, false, err
+		return at, err
 	}
 	a.After = ""
 	if a.Key == "" {
 		a.Key = ponder.NewID("key")
 	}
-	if info, fresh, err = d.conversation(ctx, a); err != nil {
-		return info, fresh, err
+	if at, err = d.conversation(ctx, a); err != nil {
+		return at, err
 	}
-	return info, fresh, d.recallBefore(ctx, info, "post-"+hexOf(string(info.ID), "behind", string(w.Thread)), []llm.Message{
+	return at, d.recallBefore(ctx, at.Info, "post-"+hexOf(string(at.ID), "behind", string(w.Thread)), []llm.Message{
 		llm.Say(llm.User, asked), llm.Say(llm.Assistant, end.Text),
 	})
 }
@@ -207,23 +219,69 @@ func (d *Desk) found(ctx context.Context, a Ask) (info ponder.Info, err error) {
 
 // lastTurn returns the last message of a conversation, and its answer.
 func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
-	for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
-		if err != nil {
-			return "", "", fmt.Errorf("read %s: %w", info.ID, err)
+	for _, most := range []ponder.Seq{readTurn, readBefore} {
+		begun := false
+		for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-most)) {
+			if err != nil {
+				return "", "", fmt.Errorf("read %s: %w", info.ID, err)
+			}
+			switch b := ev.Body.(type) {
+			case ponder.UserMessage:
+				said, answer, begun = b.Content, "", true
+			case ponder.AssistantMessage:
+				answer += "\n" + b.Content
+			}
 		}
-		switch b := ev.Body.(type) {
-		case ponder.UserMessage:
-			said, answer = b.Content, ""
-		case ponder.AssistantMessage:
-			answer += "\n" + b.Content
+		if begun || info.Head <= most {
+			break
 		}
+		answer = ""
 	}
 	return said, answer, nil
 }
 
-// note has a conversation found by those who say what was said in it.
-func (d *Desk) note(ctx context.Context, a Ask, id ponder.ThreadID) error {
-	return d.Service.NoteChat(ctx, a.Owner, saidDigest(a.Messages), id)
+// note has a conversation found by those who say what was said in it, once that is begun.
+func (d *Desk) note(ctx context.Context, a Ask, id ponder.ThreadID) *noting {
+	return &noting{done: make(chan struct{}), note: func() {
+		if err := d.Service.NoteChat(ctx, a.Owner, saidDigest(a.Messages), id); err != nil {
+			d.log().Warn("the conversation will not be found by what was said", "thread", id, "error", err)
+		}
+	}}
+}
+
+// A noting is a note that is written while a model thinks, and is there before the answer
+// is whole: only then can somebody go on with it. A nil one has nothing to note.
+type noting struct {
+	note func()
+	once sync.Once
+	done chan struct{}
+}
+
+// begin has it written, if nobody has yet.
+func (n *noting) begin() {
+	if n == nil {
+		return
+	}
+	n.once.Do(func() {
+		go func() {
+			defer close(n.done)
+			n.note()
+		}()
+	})
+}
+
+// wait waits until it is written, or ctx is done.
+func (n *noting) wait(ctx context.Context) error {
+	if n == nil {
+		return nil
+	}
+	n.begin()
+	select {
+	case <-n.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // saidDigest returns what is the same for the same messages.

@@ -131,11 +131,11 @@ func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []
 	beat := time.NewTimer(Heartbeat)
 	defer beat.Stop()
 	for {
-		frames, err := w.next(ctx, beat.C)
+		frames, err := w.NextBy(ctx, beat.C)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errQuiet):
+		case errors.Is(err, ErrQuiet):
 			s.Comment("keep-alive")
 		case err != nil:
 			return fmt.Errorf("stream: %w", err)

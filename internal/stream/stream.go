@@ -40,6 +40,7 @@ type Frame struct {
 	End      bool   // the run that the thread is about has finished
 	Key      string // of a piece: that of the action which writes it
 	Muse     bool   // a piece of a model's own reasoning, which not all who look on are shown
+	Piece    *Piece // what JSON says, of a piece
 
 	after ponder.Seq // of a piece: the newest event that was known when it came
 }
@@ -149,13 +150,14 @@ func (h *Hub) Delta(d ponder.Delta) {
 	if f == nil || d.Text == "" && d.Reasoning == "" || !f.isHeard() {
 		return
 	}
-	js, err := json.Marshal(Piece{Run: d.Run, Key: d.Key, Text: d.Text, Reasoning: d.Reasoning})
+	p := &Piece{Run: d.Run, Key: d.Key, Text: d.Text, Reasoning: d.Reasoning}
+	js, err := json.Marshal(p)
 	if err != nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key, Muse: d.Text == "", after: f.head}
+	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key, Muse: d.Text == "", Piece: p, after: f.head}
 	f.piece++
 	f.wake()
 }

@@ -35,10 +35,10 @@ func (w *Watcher) Lost() int { return w.lost }
 // Next waits for what comes behind the cursor, and returns it: events in their order
 // without a gap, or pieces of what is written at the moment. They are there until it is
 // called again, and must not be changed. It returns the error of ctx, or of the store.
-func (w *Watcher) Next(ctx context.Context) ([]Frame, error) { return w.next(ctx, nil) }
+func (w *Watcher) Next(ctx context.Context) ([]Frame, error) { return w.NextBy(ctx, nil) }
 
-// next is Next, and returns errQuiet when beat comes before anything else.
-func (w *Watcher) next(ctx context.Context, beat <-chan time.Time) ([]Frame, error) {
+// NextBy is [Watcher.Next] that returns [ErrQuiet] when beat comes before anything else.
+func (w *Watcher) NextBy(ctx context.Context, beat <-chan time.Time) ([]Frame, error) {
 	w.done.Store(int64(w.seen))
 	for {
 		frames, behind, changed, err := w.take()
@@ -59,15 +59,15 @@ func (w *Watcher) next(ctx context.Context, beat <-chan time.Time) ([]Frame, err
 		select {
 		case <-changed:
 		case <-beat:
-			return nil, errQuiet
+			return nil, ErrQuiet
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// errQuiet says that nothing has come for a while.
-var errQuiet = errors.New("nothing has come")
+// ErrQuiet says that nothing has come for a while.
+var ErrQuiet = errors.New("nothing has come")
 
 // take returns what the hub has for the watcher, or that the hub does not keep what
 // comes next; and what is closed when more comes.

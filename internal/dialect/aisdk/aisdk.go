@@ -62,13 +62,21 @@ func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
 		return err
 	}
 	if in.ID != "" {
-		if err := a.desk.Service.NoteChat(context.WithoutCancel(r.Context()), owner, active(in.ID), work.Thread); err != nil {
+		if err := a.activate(context.WithoutCancel(r.Context()), owner, in.ID, work.Thread); err != nil {
 			work.Forget()
 			return err
 		}
 	}
 	a.stream(w, r, work, answered)
 	return nil
+}
+
+// activate notes the thread of the newest work of a chat, unless it is the same as before.
+func (a *api) activate(ctx context.Context, owner, chat string, id ponder.ThreadID) error {
+	if before, err := a.desk.Service.FindChat(ctx, owner, active(chat)); err != nil || before == id {
+		return err
+	}
+	return a.desk.Service.NoteChat(ctx, owner, active(chat), id)
 }
 
 // active is what the work of a chat is noted under.
@@ -153,25 +161,10 @@ func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error 
 // stream sends a work from its beginning.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, answered func()) {
 	w.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	t := &telling{out: stream.NewWriter(w)}
+	t := &telling{Writer: stream.NewWriter(w)}
 	t.put(part{"type": "start", "messageId": "msg_" + work.ID()})
 	t.put(part{"type": "start-step"})
-	if t.out.Flush() != nil {
-		work.Forget()
-		return
-	}
-	end, err := t.run(a.desk, r.Context(), work)
-	t.close()
-	switch {
-	case r.Context().Err() != nil:
-		return // nobody reads it
-	case err != nil:
-		t.put(part{"type": "error", "errorText": a.desk.FaultOf(err).Detail})
-	default:
-		t.end(end)
-	}
-	t.out.Event(0, "", []byte("[DONE]"))
-	if t.out.Flush() == nil {
+	if a.desk.Tell(r.Context(), work, work.Fresh, t) {
 		answered()
 	}
 }

@@ -1,7 +1,6 @@
 package aisdk
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -18,7 +17,7 @@ type part map[string]any
 
 // A telling sends an answer as it comes.
 type telling struct {
-	out   *stream.Writer
+	*stream.Writer
 	open  string // "text" or "reasoning", if one is open
 	id    string // its id
 	count int    // of those so far
@@ -30,36 +29,14 @@ func (t *telling) put(p part) {
 	if err != nil { // which what was read from JSON cannot be
 		return
 	}
-	t.out.Event(0, "", js)
+	t.Event(0, "", js)
 }
 
-// run sends what comes until it is over.
-func (t *telling) run(desk *dialect.Desk, ctx context.Context, work dialect.Work) (dialect.End, error) {
-	f := desk.Feed(work, work.Fresh)
-	defer f.Close()
-	for {
-		list, err := f.Next(ctx)
-		if err == dialect.ErrQuiet { //nolint:errorlint // it is returned as it is
-			t.out.Comment("keep-alive")
-			err = nil
-		}
-		if err != nil {
-			return dialect.End{}, err
-		}
-		for _, p := range list {
-			if p.Kind == dialect.Ended {
-				return *p.End, nil
-			}
-			t.part(p)
-		}
-		if err := t.out.Flush(); err != nil {
-			return dialect.End{}, err
-		}
-	}
-}
+// Quiet implements [dialect.Telling].
+func (t *telling) Quiet() { t.Comment("keep-alive") }
 
-// part adds a part, if it is one that is told.
-func (t *telling) part(p dialect.Part) {
+// Part implements [dialect.Telling].
+func (t *telling) Part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
 		if p.Again {
@@ -162,8 +139,20 @@ func (t *telling) close() {
 	t.open = ""
 }
 
-// end tells how the work has ended.
-func (t *telling) end(end dialect.End) {
+// Fail implements [dialect.Telling].
+func (t *telling) Fail(f *dialect.Fault) { t.fail(f.Detail) }
+
+func (t *telling) fail(detail string) {
+	t.close()
+	t.put(part{"type": "error", "errorText": detail})
+	t.done()
+}
+
+func (t *telling) done() { t.Event(0, "", []byte("[DONE]")) }
+
+// End implements [dialect.Telling].
+func (t *telling) End(end dialect.End) {
+	t.close()
 	switch end.Status {
 	case ponder.Completed:
 		finish := "stop"
@@ -180,6 +169,8 @@ func (t *telling) end(end dialect.End) {
 	case ponder.Cancelled:
 		t.put(part{"type": "abort"})
 	default:
-		t.put(part{"type": "error", "errorText": end.Reason})
+		t.fail(end.Reason)
+		return
 	}
+	t.done()
 }

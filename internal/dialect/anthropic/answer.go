@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ponder"
 	"ponder/internal/dialect"
 	"ponder/internal/stream"
 	"ponder/llm"
@@ -75,7 +74,7 @@ func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) err
 	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
 		b.add(p)
 		return nil
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -144,7 +143,7 @@ func inputOf(c llm.ToolCall) json.RawMessage {
 
 // A telling sends an answer as it comes: blocks, one after the other.
 type telling struct {
-	out   *stream.Writer
+	*stream.Writer
 	index int    // of the block that is open, or of the next one
 	open  string // its type; empty if none is
 	said  bool   // something of the text
@@ -152,37 +151,32 @@ type telling struct {
 
 // stream sends an answer as it comes.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, out answer, answered func()) {
-	t := &telling{out: stream.NewPlainWriter(w)}
+	t := &telling{Writer: stream.NewPlainWriter(w)}
 	t.event("message_start", map[string]any{"message": out})
-	t.event("ping", map[string]any{})
-	if t.out.Flush() != nil {
-		work.Forget()
-		return
-	}
-	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
-		t.part(p)
-		return t.out.Flush()
-	}, func() error {
-		t.event("ping", map[string]any{})
-		return t.out.Flush()
-	})
-	t.close()
-	switch {
-	case r.Context().Err() != nil:
-		return // nobody reads it
-	case err != nil:
-		fault := a.desk.FaultOf(err)
-		t.event("error", map[string]any{"error": failure{kindOf(fault.Status), fault.Detail}})
-	case end.Status != ponder.Completed:
-		fault := end.Fault()
-		t.event("error", map[string]any{"error": failure{kindOf(fault.Status), fault.Detail}})
-	default:
-		t.event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stopOf(end), "stop_sequence": nil}, "usage": usageOf(end.Usage)})
-		t.event("message_stop", map[string]any{})
-	}
-	if t.out.Flush() == nil {
+	t.Quiet()
+	if a.desk.Tell(r.Context(), work, false, t) {
 		answered()
 	}
+}
+
+// Quiet implements [dialect.Telling].
+func (t *telling) Quiet() { t.event("ping", map[string]any{}) }
+
+// Fail implements [dialect.Telling].
+func (t *telling) Fail(f *dialect.Fault) {
+	t.close()
+	t.event("error", map[string]any{"error": failure{kindOf(f.Status), f.Detail}})
+}
+
+// End implements [dialect.Telling].
+func (t *telling) End(end dialect.End) {
+	if f := end.Fault(); f != nil {
+		t.Fail(f)
+		return
+	}
+	t.close()
+	t.event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stopOf(end), "stop_sequence": nil}, "usage": usageOf(end.Usage)})
+	t.event("message_stop", map[string]any{})
 }
 
 // event adds an event, whose type is its name.
@@ -192,11 +186,11 @@ func (t *telling) event(name string, data map[string]any) {
 	if err != nil { // which what was read from JSON cannot be
 		return
 	}
-	t.out.Event(0, name, js)
+	t.Event(0, name, js)
 }
 
-// part adds a part, if it is one that is told.
-func (t *telling) part(p dialect.Part) {
+// Part implements [dialect.Telling].
+func (t *telling) Part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
 		text := p.Text

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,6 +127,15 @@ func (h *Hosts) pending(name string) (a *asking, number int, news <-chan struct{
 		a = one.asks[0]
 	}
 	return a, len(one.asks), one.news
+}
+
+// waiting returns all calls that wait. A client is there.
+func (h *Hosts) waiting(name string) []*asking {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one := h.of(name)
+	one.seen = time.Now()
+	return slices.Clone(one.asks)
 }
 
 // answer answers a call, and reports whether there is one of that step.

@@ -3,9 +3,9 @@
 // the protocol. Without a key for a model, the host's own model thinks: step by step
 // ([Hosts]), or asked through the host where that offers it.
 //
-// mcp.go has the transports, server.go what a caller is offered, tool.go and think.go the
-// tools, step.go and host.go thinking by the host's model, sample.go asking it, task.go
-// long work, resource.go and prompt.go the rest.
+// mcp.go has the transports, server.go what a caller is offered, think.go, session.go and
+// memory.go the tools, step.go and host.go thinking by the host's model, sample.go asking
+// it, task.go long work and task_desk.go ours, resource.go and prompt.go the rest.
 package mcp
 
 import (
@@ -47,6 +47,15 @@ type Config struct {
 	Desk    *dialect.Desk
 	Hosts   *Hosts // the models of clients; nil: their models do not think
 	Version string // of the program
+	Extra   Extra
+}
+
+// An Extra is what is offered beside Ponder's own: suites that test servers ask for tools
+// of theirs.
+type Extra struct {
+	Options func(*sdk.ServerOptions) // changes what servers are made with; may be nil
+	Add     func(*sdk.Server)        // adds tools, prompts and resources; may be nil
+	Task    func(id string) Task     // returns a task of one of the tools, or nil; may be nil
 }
 
 // A Server speaks the protocol. It is safe for concurrent use.
@@ -102,6 +111,7 @@ func (s *Server) hall(c access.Caller) *hall {
 		get := func(*http.Request) *sdk.Server { return h.server }
 		h.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 			MaxRequestBodyBytes: maxBody, SessionTimeout: idleTime, DisableLocalhostProtection: true, // the guard looks at hosts
+			EventStore: sdk.NewMemoryEventStore(nil), // a client whose stream breaks off comes again with the id of the last event
 		})
 		h.requests = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true,
@@ -120,6 +130,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	h := s.hall(c)
 	if r.Header.Get("Mcp-Protocol-Version") >= modern {
+		if !sameTask(w, r) {
+			return
+		}
 		h.requests.ServeHTTP(w, r)
 		return
 	}
@@ -160,10 +173,15 @@ func (h *hall) heard(id string) bool {
 
 // Refuse answers a request that is not let in, as the protocol has it.
 func Refuse(w http.ResponseWriter, status int, detail string) {
+	refuse(w, status, nil, jsonrpc.CodeInvalidRequest, detail)
+}
+
+// refuse answers the request of an id with an error.
+func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, detail string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]any{
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": detail},
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": detail},
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ponder"
 	"ponder/internal/dialect"
 	"ponder/llm"
 )
@@ -29,8 +30,11 @@ func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a dialect
 	}
 	switch {
 	case !sampling(req):
+		// Its user is told what to do: a task could only wait.
 		out, err := h.next(ctx, teller(ctx, req), "")
 		return shown(out), out, err
+	case AsTask(ctx, &deskTask{c, h.work}):
+		return nil, outcome{Session: h.work.ID(), Status: string(ponder.Thinking)}, nil
 	case req.ProtocolVersion() >= modern:
 		return h.round(ctx, req, 1)
 	}
@@ -103,6 +107,17 @@ func textOf(list ...sdk.Content) string {
 	return b.String()
 }
 
+// saidBy returns what a client's model said, if an answer of a client is that.
+func saidBy(answer sdk.InputResponse) (text string, ok bool) {
+	switch r := answer.(type) {
+	case *sdk.CreateMessageResult:
+		return textOf(r.Content), true
+	case *sdk.CreateMessageWithToolsResult:
+		return textOf(r.Content...), true
+	}
+	return "", false
+}
+
 // A state is what a client hands back with what its model said.
 type state struct {
 	Session string `json:"s"`
@@ -140,13 +155,8 @@ func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.Ca
 	if err != nil {
 		return nil, outcome{}, err
 	}
-	var text string
-	switch r := req.Params.InputResponses[st.Step].(type) {
-	case *sdk.CreateMessageResult:
-		text = textOf(r.Content)
-	case *sdk.CreateMessageWithToolsResult:
-		text = textOf(r.Content...)
-	default:
+	text, ok := saidBy(req.Params.InputResponses[st.Step])
+	if !ok {
 		return nil, outcome{}, badParams("inputResponses has no message for %s", st.Step)
 	}
 	if err := h.awake(ctx); err != nil {

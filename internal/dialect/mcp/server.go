@@ -20,10 +20,14 @@ ponder_recall finds what was remembered, ponder_remember keeps something.`
 func (s *Server) serverFor(c *client) *sdk.Server {
 	caps := &sdk.ServerCapabilities{}
 	caps.AddExtension(tasks, nil)
-	server := sdk.NewServer(&sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.version()}, &sdk.ServerOptions{
+	o := &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), Capabilities: caps,
 		SetCacheable: func(_ context.Context, _ sdk.Request, a *sdk.Cacheable) { a.CacheScope = "private" },
-	})
+	}
+	if s.Extra.Options != nil {
+		s.Extra.Options(o)
+	}
+	server := sdk.NewServer(&sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.version()}, o)
 	c.addModes(server)
 	c.addStep(server)
 	c.addSession(server)
@@ -31,6 +35,9 @@ func (s *Server) serverFor(c *client) *sdk.Server {
 	c.addResources(server)
 	c.addPrompts(server)
 	c.addTasks(server)
+	if s.Extra.Add != nil {
+		s.Extra.Add(server)
+	}
 	server.AddReceivingMiddleware(c.guarding, c.tasking, c.listing)
 	return server
 }

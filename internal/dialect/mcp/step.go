@@ -229,7 +229,7 @@ func (h *hosting) ending(ctx context.Context) (ended <-chan struct{}, stop func(
 	ctx, stop = context.WithCancel(ctx)
 	c := make(chan struct{})
 	go func() {
-		_, err := h.Desk.Wait(ctx, h.work, func(dialect.Part) error { return nil }, nil)
+		_, err := h.Desk.Wait(ctx, h.work, func(dialect.Part) error { return nil }, nil, nil)
 		if err == nil {
 			close(c)
 		}
@@ -272,7 +272,7 @@ func (s *Server) letRest(name string) {
 		}
 		var work dialect.Work
 		if work, err = s.Desk.Work(ctx, info.Owner, strings.TrimPrefix(string(info.ID), "thr_")); err == nil {
-			err = s.Desk.Pause(ctx, work, "waits for its client")
+			err = s.Desk.Pause(ctx, work, awaits)
 		}
 		break
 	}
@@ -280,6 +280,9 @@ func (s *Server) letRest(name string) {
 		s.log().Warn("a session waits on for its client", "error", err)
 	}
 }
+
+// awaits is why what is thought by the model of a client rests.
+const awaits = "waits for its client"
 
 // mostResting is among how many threads, the newest, one is looked for.
 const mostResting = 1000

@@ -1,48 +1,122 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"ponder"
 	"ponder/internal/access"
-	"ponder/internal/dialect"
 )
 
-// tasks is the name of the extension for long work. A task is a work of the desk: it is
-// in the log, and outlives clients and servers.
+// tasks is the name of the extension for long work.
 const tasks = "io.modelcontextprotocol/tasks"
+
+// What is asked about tasks.
+const (
+	methodGet    = "tasks/get"
+	methodUpdate = "tasks/update"
+	methodCancel = "tasks/cancel"
+)
 
 // pollEvery is how often clients are to ask how a task stands, in milliseconds.
 const pollEvery = 2000
 
-// Errors of requests about tasks, as the protocol numbers them.
-const codeHeader = -32020 // a header says something else than the body
+// ErrNeedsTasks is the error of what only clients can ask for that know tasks.
+var ErrNeedsTasks = &jsonrpc.Error{
+	Code: sdk.CodeMissingRequiredClientCapabilities, Message: "the client has to declare the extension " + tasks,
+	Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + tasks + `":{}}}}`),
+}
+
+// A Task is long work that outlives the call of the tool that began it: its client asks how
+// it stands. It is safe for concurrent use.
+type Task interface {
+	ID() string
+	Begun() time.Time
+	// Stands returns how it stands, for a client that can do so much.
+	Stands(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error)
+	// Answer takes answers to what it asks, by the keys of Asks. Others come to nothing.
+	Answer(ctx context.Context, answers sdk.InputResponseMap) error
+	// Cancel ends it. Where it has ended, nothing happens.
+	Cancel(ctx context.Context) error
+}
+
+// A TaskStatus says what of a task goes on.
+type TaskStatus string
+
+// The ways that a task may stand. The last three are ends.
+const (
+	TaskWorking   TaskStatus = "working"
+	TaskAsks      TaskStatus = "input_required"
+	TaskCompleted TaskStatus = "completed" // also where a tool has failed
+	TaskFailed    TaskStatus = "failed"    // in the protocol, which is no result
+	TaskCancelled TaskStatus = "cancelled"
+)
+
+// A TaskState says how a task stands.
+type TaskState struct {
+	Status  TaskStatus
+	Message string // to people
+	Updated time.Time
+	Result  *sdk.CallToolResult // of what is completed
+	Error   *jsonrpc.Error      // of what failed
+	Asks    sdk.InputRequestMap // of what asks its client
+}
+
+// AsTask has the call of a tool answered with a task, and reports whether its client knows
+// tasks: if so, what the tool returns is not sent.
+func AsTask(ctx context.Context, t Task) bool {
+	slot, _ := ctx.Value(taskKey{}).(*taskSlot)
+	if slot != nil {
+		slot.task = t
+	}
+	return slot != nil
+}
+
+// A taskSlot is where a tool leaves a task.
+type taskSlot struct{ task Task }
+
+type taskKey struct{}
 
 // A taskParams names a task.
 type taskParams struct {
 	sdk.ParamsBase
-	TaskID    string          `json:"taskId"`
-	Responses json.RawMessage `json:"inputResponses,omitempty"` // to nothing: no task asks
+	TaskID    string                     `json:"taskId"`
+	Responses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 }
 
-// A taskState says how a task stands.
-type taskState struct {
+// answers returns those that have a form which is known.
+func (p *taskParams) answers() sdk.InputResponseMap {
+	list := make(sdk.InputResponseMap)
+	for key, raw := range p.Responses {
+		js, err := json.Marshal(map[string]json.RawMessage{key: raw})
+		var one sdk.InputResponseMap
+		if err == nil && json.Unmarshal(js, &one) == nil {
+			list[key] = one[key]
+		}
+	}
+	return list
+}
+
+// A taskReply says how a task stands, on the wire.
+type taskReply struct {
 	sdk.ResultBase
-	ResultType string    `json:"resultType"`
-	TaskID     string    `json:"taskId"`
-	Status     string    `json:"status"`
-	Message    string    `json:"statusMessage,omitempty"`
-	Created    time.Time `json:"createdAt"`
-	Updated    time.Time `json:"lastUpdatedAt"`
-	TTL        *int      `json:"ttlMs"` // null: it stays
-	Poll       int       `json:"pollIntervalMs,omitempty"`
-	Result     any       `json:"result,omitempty"`
+	ResultType string              `json:"resultType"`
+	TaskID     string              `json:"taskId"`
+	Status     TaskStatus          `json:"status"`
+	Message    string              `json:"statusMessage,omitempty"`
+	Created    time.Time           `json:"createdAt"`
+	Updated    time.Time           `json:"lastUpdatedAt"`
+	TTL        *int                `json:"ttlMs"` // null: it stays
+	Poll       int                 `json:"pollIntervalMs,omitempty"`
+	Result     *sdk.CallToolResult `json:"result,omitempty"`
+	Error      *jsonrpc.Error      `json:"error,omitempty"`
+	Asks       sdk.InputRequestMap `json:"inputRequests,omitempty"`
 }
 
 // An ack says that a request was taken.
@@ -51,119 +125,108 @@ type ack struct {
 	ResultType string `json:"resultType"`
 }
 
-// A taskSlot is where a tool leaves the work that is to be a task.
-type taskSlot struct{ work *dialect.Work }
-
-type taskKey struct{}
-
-// taskOf returns where to leave work that is to be a task; nil if it is not to be one.
-func taskOf(ctx context.Context) *taskSlot {
-	slot, _ := ctx.Value(taskKey{}).(*taskSlot)
-	return slot
-}
-
-// tasking makes tasks of the work that tools begin, for clients that know tasks.
+// tasking makes tasks of the work that tools begin, for clients that know tasks, and has
+// others ask nothing about them.
 func (c *client) tasking(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		call, ok := req.(*sdk.CallToolRequest)
-		if !ok {
-			if err := sameName(req); err != nil {
-				return nil, err
+		if about, ok := req.(*sdk.ServerRequest[*taskParams]); ok {
+			if !declares(about.ClientCapabilities(), tasks) {
+				return nil, ErrNeedsTasks
 			}
-			return next(ctx, method, req)
+			return next(context.WithValue(ctx, capsKey{}, about.ClientCapabilities()), method, req)
 		}
-		if call.ProtocolVersion() < modern || !declares(call.ClientCapabilities(), tasks) {
+		call, ok := req.(*sdk.CallToolRequest)
+		if !ok || call.ProtocolVersion() < modern || !declares(call.ClientCapabilities(), tasks) {
 			return next(ctx, method, req)
 		}
 		slot := &taskSlot{}
 		res, err := next(context.WithValue(ctx, taskKey{}, slot), method, req)
-		if err != nil || slot.work == nil {
+		if err != nil || slot.task == nil {
 			return res, err
 		}
-		return &taskState{
-			ResultType: "task", TaskID: slot.work.ID(), Status: "working", Message: "thinking",
-			Created: slot.work.Begun.UTC(), Updated: slot.work.Begun.UTC(), Poll: pollEvery,
-		}, nil
+		at := slot.task.Begun().UTC()
+		return &taskReply{ResultType: "task", TaskID: slot.task.ID(), Status: TaskWorking, Created: at, Updated: at, Poll: pollEvery}, nil
 	}
 }
 
-// sameName refuses a request about a task whose header names another one.
-func sameName(req sdk.Request) error {
-	p, ok := req.GetParams().(*taskParams)
-	if !ok || p == nil || req.GetExtra() == nil || req.GetExtra().Header == nil {
-		return nil
+// capsKey is where a request about a task has what its client can do.
+type capsKey struct{}
+
+// sameTask reports whether the header of a request about a task names that task. If not, it
+// has answered.
+func sameTask(w http.ResponseWriter, r *http.Request) bool {
+	switch r.Header.Get("Mcp-Method") {
+	case methodGet, methodUpdate, methodCancel:
+	default:
+		return true
 	}
-	h := req.GetExtra().Header
-	if h.Get("Mcp-Protocol-Version") >= modern && h.Get("Mcp-Name") != p.TaskID {
-		return &jsonrpc.Error{Code: codeHeader, Message: "the header Mcp-Name is not the taskId of the body"}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+	var asks struct {
+		ID     json.RawMessage `json:"id"`
+		Params struct {
+			TaskID string `json:"taskId"`
+		} `json:"params"`
 	}
-	return nil
+	if err != nil || json.Unmarshal(body, &asks) != nil || r.Header.Get("Mcp-Name") == asks.Params.TaskID {
+		return true // what is no request is refused by who reads it
+	}
+	refuse(w, http.StatusBadRequest, asks.ID, sdk.CodeHeaderMismatch, "the header Mcp-Name is not the taskId of the body")
+	return false
 }
 
 // addTasks answers requests about tasks.
 func (c *client) addTasks(server *sdk.Server) {
-	add := func(method string, do func(ctx context.Context, p *taskParams) (sdk.Result, error)) {
+	add := func(method string, need access.Scope, do func(ctx context.Context, t Task, p *taskParams) (sdk.Result, error)) {
 		err := sdk.AddReceivingCustomMethod(server, method, func(ctx context.Context, _ *sdk.ServerSession, p *taskParams) (sdk.Result, error) {
 			if p == nil {
 				p = &taskParams{}
 			}
-			return do(ctx, p)
+			t, err := c.task(ctx, p.TaskID, need)
+			if err != nil {
+				return nil, err
+			}
+			return do(ctx, t, p)
 		})
 		if err != nil { // the method is one of the protocol's own, which it is not
 			panic(err)
 		}
 	}
-	add("tasks/get", c.getTask)
-	add("tasks/update", func(ctx context.Context, p *taskParams) (sdk.Result, error) {
-		_, err := c.task(ctx, p, access.Think)
-		return &ack{ResultType: "complete"}, err
+	add(methodGet, access.Read, c.getTask)
+	add(methodUpdate, access.Think, func(ctx context.Context, t Task, p *taskParams) (sdk.Result, error) {
+		return &ack{ResultType: "complete"}, c.told(t.Answer(ctx, p.answers()))
 	})
-	add("tasks/cancel", func(ctx context.Context, p *taskParams) (sdk.Result, error) {
-		work, err := c.task(ctx, p, access.Think)
-		if err == nil {
-			err = c.told(c.Desk.Cancel(ctx, work))
-		}
-		return &ack{ResultType: "complete"}, err
+	add(methodCancel, access.Think, func(ctx context.Context, t Task, _ *taskParams) (sdk.Result, error) {
+		return &ack{ResultType: "complete"}, c.told(t.Cancel(ctx))
 	})
 }
 
-// task returns the work of a task.
-func (c *client) task(ctx context.Context, p *taskParams, s access.Scope) (dialect.Work, error) {
-	if err := c.may(s); err != nil {
-		return dialect.Work{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: c.told(err).Error()}
+// task returns a task of the caller.
+func (c *client) task(ctx context.Context, id string, need access.Scope) (Task, error) {
+	if err := c.may(need); err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: c.told(err).Error()}
 	}
-	work, err := c.work(ctx, p.TaskID)
-	switch {
-	case err != nil && c.Desk.FaultOf(err).Status < http.StatusInternalServerError, err == nil && work.Way == dialect.Exchange:
-		return work, badParams("there is no task %q", clip(p.TaskID, 60))
-	case err != nil:
-		return work, c.told(err)
+	if c.Extra.Task != nil {
+		if t := c.Extra.Task(id); t != nil {
+			return t, nil
+		}
 	}
-	return work, nil
+	return c.deskTask(ctx, id)
 }
 
 // getTask says how a task stands.
-func (c *client) getTask(ctx context.Context, p *taskParams) (sdk.Result, error) {
-	work, err := c.task(ctx, p, access.Read)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.stands(ctx, work)
+func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result, error) {
+	caps, _ := ctx.Value(capsKey{}).(*sdk.ClientCapabilities)
+	st, err := t.Stands(ctx, caps)
 	if err != nil {
 		return nil, c.told(err)
 	}
-	st := &taskState{ResultType: "complete", TaskID: work.ID(), Status: "working", Message: out.Status, Created: work.Begun.UTC(), Updated: work.Begun.UTC(), Poll: pollEvery}
-	if info, err := c.Desk.Store.Thread(ctx, work.Thread); err == nil {
-		st.Updated = info.Updated.UTC()
+	r := &taskReply{
+		ResultType: "complete", TaskID: t.ID(), Status: st.Status, Message: st.Message, Created: t.Begun().UTC(), Updated: st.Updated.UTC(),
+		Result: st.Result, Error: st.Error, Asks: st.Asks,
 	}
-	switch ponder.Status(out.Status) {
-	case ponder.Completed, ponder.Failed:
-		st.Status, st.Poll = "completed", 0
-		res := shown(out.outcome)
-		res.StructuredContent = out.outcome
-		st.Result = res
-	case ponder.Cancelled:
-		st.Status, st.Poll = "cancelled", 0
+	if st.Status == TaskWorking || st.Status == TaskAsks {
+		r.Poll = pollEvery
 	}
-	return st, nil
+	return r, nil
 }

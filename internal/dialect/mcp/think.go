@@ -116,9 +116,8 @@ func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in
 	if err != nil {
 		return nil, outcome{}, err
 	}
-	if slot := taskOf(ctx); slot != nil && m.long {
+	if m.long && AsTask(ctx, &deskTask{c, work}) {
 		work.Forget()
-		slot.work = &work
 		return nil, outcome{Session: work.ID(), Status: string(ponder.Thinking)}, nil
 	}
 	return c.wait(ctx, req, work)
@@ -181,7 +180,7 @@ func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work dialec
 			tell(p.Thinking())
 		}
 		return nil
-	}, func() error {
+	}, nil, func() error {
 		tell("still thinking")
 		return nil
 	})

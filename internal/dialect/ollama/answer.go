@@ -94,7 +94,7 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 			calls = append(calls, callOf(*p.Call))
 		}
 		return nil
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -112,6 +112,7 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 // A telling writes the lines of an answer.
 type telling struct {
 	w      http.ResponseWriter
+	ctl    *http.ResponseController
 	model  string
 	prompt bool // of /api/generate
 	quiet  bool // no thinking is shown
@@ -128,50 +129,45 @@ func (a *api) stream(r *http.Request, work dialect.Work, t *telling, answered fu
 	t.w.Header().Set("Cache-Control", "no-cache, no-transform")
 	t.w.Header().Set("X-Accel-Buffering", "no")
 	t.w.WriteHeader(http.StatusOK)
-	flush := func() error {
-		if t.err == nil {
-			t.err = ctl.Flush()
-		}
-		return t.err
-	}
-	if flush() != nil { // so that a client knows that it is heard
-		work.Forget()
-		return nil //nolint:nilerr // nobody reads it
-	}
-	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
-		if t.part(p) {
-			return flush()
-		}
-		return nil
-	}, func() error {
-		t.put("", "", nil)
-		return flush()
-	})
-	switch {
-	case r.Context().Err() != nil:
-		return nil //nolint:nilerr // likewise
-	case err != nil:
-		t.line(map[string]string{"error": a.desk.FaultOf(err).Detail})
-	case end.Status != ponder.Completed:
-		t.line(map[string]string{"error": end.Reason})
-	default:
-		c := t.last(end)
-		c.put(t.prompt, "", "", nil)
-		t.line(c)
-	}
-	if flush() == nil {
+	t.ctl = ctl
+	if a.desk.Tell(r.Context(), work, false, t) {
 		answered()
 	}
 	return nil
 }
 
-// part writes a part, if it is one that is told.
-func (t *telling) part(p dialect.Part) bool {
+// Quiet implements [dialect.Telling].
+func (t *telling) Quiet() { t.put("", "", nil) }
+
+// Fail implements [dialect.Telling].
+func (t *telling) Fail(f *dialect.Fault) { t.line(map[string]string{"error": f.Detail}) }
+
+// End implements [dialect.Telling].
+func (t *telling) End(end dialect.End) {
+	if end.Status != ponder.Completed {
+		t.line(map[string]string{"error": end.Reason})
+		return
+	}
+	c := t.last(end)
+	c.put(t.prompt, "", "", nil)
+	t.line(c)
+}
+
+// Flush implements [dialect.Telling].
+func (t *telling) Flush() error {
+	if t.err == nil {
+		t.err = t.ctl.Flush()
+	}
+	return t.err
+}
+
+// Part implements [dialect.Telling].
+func (t *telling) Part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
 		text := p.Text
 		if text == "" {
-			return false // all of it is taken back, which cannot be told
+			return // all of it is taken back, which cannot be told
 		}
 		if p.Again && t.said {
 			text = "\n\n" + text
@@ -181,13 +177,10 @@ func (t *telling) part(p dialect.Part) bool {
 	case dialect.Call:
 		t.put("", "", []call{callOf(*p.Call)})
 	default:
-		text := t.thinking(p)
-		if text == "" {
-			return false
+		if text := t.thinking(p); text != "" {
+			t.put("", text, nil)
 		}
-		t.put("", text, nil)
 	}
-	return true
 }
 
 func (t *telling) thinking(p dialect.Part) string {

@@ -114,7 +114,7 @@ func (a *api) complete(w http.ResponseWriter, r *http.Request, owner string, eve
 		thinking.WriteString(p.Thinking())
 		msg.take(p)
 		return nil
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func finishOf(end dialect.End) *string {
 
 // A telling sends an answer as it comes.
 type telling struct {
-	out    *stream.Writer
+	*stream.Writer
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
@@ -179,30 +179,31 @@ type telling struct {
 	msg    said // calls and sources so far
 }
 
-// stream sends an answer as it comes. Signs of life are comments.
+// stream sends an answer as it comes.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, t *telling, answered func()) {
-	t.out = stream.NewPlainWriter(w)
+	t.Writer = stream.NewPlainWriter(w)
 	empty := ""
 	t.delta(said{Role: "assistant", Content: &empty}, nil)
-	if t.out.Flush() != nil {
-		work.Forget()
-		return
+	if a.desk.Tell(r.Context(), work, false, t) {
+		answered()
 	}
-	end, err := a.desk.Wait(r.Context(), work, func(p dialect.Part) error {
-		t.part(p)
-		return t.out.Flush()
-	}, func() error {
-		t.out.Comment("keep-alive")
-		return t.out.Flush()
-	})
-	switch {
-	case r.Context().Err() != nil:
-		return // nobody reads it
-	case err != nil:
-		t.object(map[string]Failure{"error": FailureOf(a.desk.FaultOf(err))})
-	case end.Status == ponder.Failed:
+}
+
+// Quiet implements [dialect.Telling].
+func (t *telling) Quiet() { t.Comment("keep-alive") }
+
+// Fail implements [dialect.Telling].
+func (t *telling) Fail(f *dialect.Fault) {
+	t.object(map[string]Failure{"error": FailureOf(f)})
+	t.done()
+}
+
+// End implements [dialect.Telling].
+func (t *telling) End(end dialect.End) {
+	switch end.Status {
+	case ponder.Failed:
 		t.object(map[string]Failure{"error": FailureOf(end.Fault())})
-	case end.Status == ponder.Completed:
+	case ponder.Completed:
 		t.delta(said{}, finishOf(end))
 		if t.usage {
 			last := t.c
@@ -210,14 +211,13 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, 
 			t.object(last)
 		}
 	}
-	t.out.Event(0, "", []byte("[DONE]"))
-	if t.out.Flush() == nil {
-		answered()
-	}
+	t.done()
 }
 
-// part adds a part, if it is one that is told.
-func (t *telling) part(p dialect.Part) {
+func (t *telling) done() { t.Event(0, "", []byte("[DONE]")) }
+
+// Part implements [dialect.Telling].
+func (t *telling) Part(p dialect.Part) {
 	if t.events {
 		t.event(p)
 	}
@@ -281,5 +281,5 @@ func (t *telling) object(v any) {
 	if err != nil { // which what was read from JSON cannot be
 		return
 	}
-	t.out.Event(0, "", js)
+	t.Event(0, "", js)
 }

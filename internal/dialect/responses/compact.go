@@ -69,7 +69,7 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 			a.desk.FaultOf(err) // which logs it
 		}
 	}()
-	end, err := a.desk.Wait(ctx, work, func(dialect.Part) error { return nil }, nil)
+	end, err := a.desk.Wait(ctx, work, func(dialect.Part) error { return nil }, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func (h *Hooks) told(ctx context.Context, owner, id string) error {
 	j, err := h.api.job(ctx, owner, id)
 	if err == nil {
 		var end dialect.End
-		if end, err = h.api.tell(ctx, j, func(dialect.Part) error { return nil }, nil); err == nil {
+		if end, err = h.api.tell(ctx, j, func(dialect.Part) error { return nil }, nil, nil); err == nil {
 			err = h.announce(ctx, j, end)
 		}
 	}

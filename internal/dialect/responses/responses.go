@@ -297,7 +297,7 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 		if err := a.desk.Cancel(r.Context(), j.work); err != nil {
 			return err
 		}
-		if _, err := a.tell(r.Context(), j, func(dialect.Part) error { return nil }, nil); err != nil {
+		if _, err := a.tell(r.Context(), j, func(dialect.Part) error { return nil }, nil, nil); err != nil {
 			return err
 		}
 	}

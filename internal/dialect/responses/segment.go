@@ -24,7 +24,7 @@ func parts(p dialect.Part) bool {
 var errSteered = errors.New("steered")
 
 // tell hands the parts of a response to each until it has ended, and returns how.
-func (a *api) tell(ctx context.Context, j job, each func(dialect.Part) error, quiet func() error) (dialect.End, error) {
+func (a *api) tell(ctx context.Context, j job, each func(dialect.Part) error, flush, quiet func() error) (dialect.End, error) {
 	at := 0
 	end, err := a.desk.Wait(ctx, j.work, func(p dialect.Part) error {
 		switch {
@@ -36,7 +36,7 @@ func (a *api) tell(ctx context.Context, j job, each func(dialect.Part) error, qu
 			return each(p)
 		}
 		return nil
-	}, quiet)
+	}, flush, quiet)
 	if errors.Is(err, errSteered) {
 		return dialect.End{Status: ponder.Completed, Finish: steered}, nil
 	}

@@ -75,8 +75,8 @@ func (a *api) fold(ctx context.Context, j job, f *fold, flush, quiet func() erro
 	}
 	end, err := a.tell(ctx, j, func(p dialect.Part) error {
 		f.part(p)
-		return flush()
-	}, quiet)
+		return nil
+	}, flush, quiet)
 	if err != nil {
 		return err
 	}
