@@ -301,8 +301,9 @@ const (
 // A UsageRow is a sum over attempts.
 type UsageRow struct {
 	Key     string    `json:"key"`
-	Calls   int       `json:"calls"`  // finished
-	Failed  int       `json:"failed"` // of them; those that were interrupted are none
+	Thread  ThreadID  `json:"thread_id,omitempty"` // by run: a fork goes on with runs of the same ids, in a row of its own
+	Calls   int       `json:"calls"`               // finished
+	Failed  int       `json:"failed"`              // of them; those that were interrupted are none
 	Usage   llm.Usage `json:"usage"`
 	Money   Money     `json:"micro_usd"`
 	Unknown int       `json:"unpriced_calls"` // calls whose price is not known; not in Money

@@ -95,6 +95,7 @@ func (c *Client) MindEvents(ctx context.Context, after ponder.Seq) iter.Seq2[Upd
 // A UsageRow is what the calls of one key came to.
 type UsageRow struct {
 	Key      string  `json:"key"`
+	Thread   string  `json:"thread_id"` // by run: a fork has runs of the same ids
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
 	Input    int     `json:"input_tokens"`

@@ -186,9 +186,16 @@ func (l *lineup) vectorsOf(full string) (m vectorModel, err error) {
 	}}, nil
 }
 
-// Used implements [service.Accountant].
-func (s *server) Used(ctx context.Context, owner string, all bool, by ponder.GroupBy, since time.Time) (rows []ponder.UsageRow, err error) {
-	if all {
+// Used implements [service.Accountant]. Of an owner who is alone, and whose are all the
+// threads, is all that the ledger has.
+func (s *server) Used(ctx context.Context, owner string, alone bool, by ponder.GroupBy, since time.Time) (rows []ponder.UsageRow, err error) {
+	others := !alone
+	if alone {
+		if others, err = s.store.HasOthers(ctx, owner); err != nil {
+			return nil, err
+		}
+	}
+	if !others {
 		rows, err = s.store.Usage(ctx, by, since)
 	} else {
 		rows, err = s.store.UsageOf(ctx, owner, by, since)

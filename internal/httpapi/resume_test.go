@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -52,17 +53,21 @@ func TestResumeIsPaidForFirst(t *testing.T) {
 // What an owner has used is said by who knows it, a row for each key.
 func TestUsageIsThatOfTheOwner(t *testing.T) {
 	var keys []string
-	rows, err := poor{}.Used(t.Context(), "anna", false, ponder.ByRole, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range merged(rows) {
+	d := &desk{nil, New(t.Context(), Config{Store: unlisted{}, Service: poor{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+	for _, r := range d.used(t, "mine", "by=role").Rows {
 		keys = append(keys, r.Key)
-		if r.Key == "slow" && (r.Calls != 6 || r.Money != 8) {
+		if r.Key == "slow" && (r.Calls != 6 || r.Micros != 8) {
 			t.Errorf("%+v", r)
 		}
 	}
 	if got := strings.Join(keys, " "); got != "embed slow" {
 		t.Error(got)
 	}
+}
+
+// Unlisted threads are too many to be listed for what was used.
+type unlisted struct{ ponder.Store }
+
+func (unlisted) List(context.Context, ponder.Filter) ([]ponder.Info, error) {
+	return nil, errors.New("all threads are listed")
 }

@@ -33,6 +33,7 @@ type usageOf struct {
 // A UsageRow is a sum over calls of models.
 type UsageRow struct {
 	Key      string  `json:"key"`
+	Thread   string  `json:"thread_id,omitempty" doc:"by run: of which thread, since a fork has the ids of the runs that it goes on with"`
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
 	Input    int     `json:"input_tokens"` // read, from caches too
@@ -78,7 +79,7 @@ func (a *api) getUsage(ctx context.Context, in *usageOf) (*usageSums, error) {
 
 func usageRowOf(r ponder.UsageRow) UsageRow {
 	return UsageRow{
-		Key: plain(r.Key), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
+		Key: plain(r.Key), Thread: plain(string(r.Thread)), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
 		Micros: int64(r.Money), USD: r.Money.USD(), Unpriced: r.Unknown,
 	}
 }
@@ -120,16 +121,17 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 // ledger, which knows no owners: if there is only one, its sums are his; else what is not
 // by thread is summed up from his logs.
 func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	alone := len(a.Guard.Owners()) == 1
+	if acc, ok := a.Service.(service.Accountant); ok {
+		rows, err := acc.Used(ctx, owner, alone, by, since)
+		return merged(rows), a.failed(err)
+	}
 	all, err := a.Store.List(ctx, ponder.Filter{})
 	if err != nil {
 		return nil, a.failed(err)
 	}
 	own := slices.DeleteFunc(slices.Clone(all), func(i ponder.Info) bool { return i.Owner != owner })
-	alone := len(a.Guard.Owners()) == 1 && len(own) == len(all)
-	if acc, ok := a.Service.(service.Accountant); ok {
-		rows, err := acc.Used(ctx, owner, alone, by, since)
-		return merged(rows), a.failed(err)
-	}
+	alone = alone && len(own) == len(all)
 	if !alone && by != ponder.ByThread {
 		return a.sumUp(ctx, own, by, since)
 	}
@@ -147,16 +149,27 @@ func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, si
 	return slices.DeleteFunc(rows, func(r ponder.UsageRow) bool { return !his[r.Key] }), nil
 }
 
-// merged returns the sums of rows of the same key, by their keys.
+// A rowID is what a row is a sum of.
+type rowID struct {
+	key    string
+	thread ponder.ThreadID
+}
+
+func idOf(r ponder.UsageRow) rowID { return rowID{r.Key, r.Thread} }
+
+// merged returns the sums of rows of the same key, and of the same thread where they have
+// one, in the order of both.
 func merged(rows []ponder.UsageRow) []ponder.UsageRow {
-	sums := make(map[string]ponder.UsageRow)
+	sums := make(map[rowID]ponder.UsageRow)
 	for _, r := range rows {
-		if sum, ok := sums[r.Key]; ok {
+		if sum, ok := sums[idOf(r)]; ok {
 			r = added(sum, r)
 		}
-		sums[r.Key] = r
+		sums[idOf(r)] = r
 	}
-	return slices.SortedFunc(maps.Values(sums), func(x, y ponder.UsageRow) int { return strings.Compare(x.Key, y.Key) })
+	return slices.SortedFunc(maps.Values(sums), func(x, y ponder.UsageRow) int {
+		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Thread, y.Thread))
+	})
 }
 
 // maxSummed is how many events are read at most to sum up usage.
@@ -172,17 +185,20 @@ func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, s
 	if events > maxSummed {
 		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("several owners share this database, so that what is not by thread is summed up from the logs, and yours have %d events: ask for less with since, or by=thread", events))
 	}
-	sums := make(map[string]ponder.UsageRow)
+	var all []ponder.UsageRow
 	for _, i := range own {
 		rows, err := a.sumUpThread(ctx, i.ID, by, since)
 		if err != nil {
 			return nil, a.failed(err)
 		}
-		for key, r := range rows {
-			sums[key] = added(r, sums[key])
+		for _, r := range rows {
+			if by == ponder.ByRun {
+				r.Thread = i.ID
+			}
+			all = append(all, r)
 		}
 	}
-	return merged(slices.Collect(maps.Values(sums))), nil
+	return merged(all), nil
 }
 
 // A callID names an attempt at a call on a thread.

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,6 +49,23 @@ func spend(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, a
 	}
 }
 
+// fork has a fork of a thread call a model once more.
+func fork(t *testing.T, store ponder.Store) {
+	t.Helper()
+	if err := ponder.Fork(t.Context(), store, "thr_1", 3, ponder.Thread{ID: "thr_fork"}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := store.Take(t.Context(), "thr_fork", "nod_thr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []ponder.Body{ponder.CallStarted{Model: "a/one", Role: ponder.Fast, Mode: "session"}, ponder.CallFinished{Model: "a/one", Spent: ponder.Cost{Money: 7}, Price: ponder.PriceTable}} {
+		if _, err := store.Append(t.Context(), "thr_fork", lease.Fence, ponder.Event{Run: "run_thr_1", Cause: "more#1", Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 type usageAnswer struct {
 	Success bool
 	Rows    []UsageRow
@@ -85,6 +104,17 @@ func TestUsage(t *testing.T) {
 			if want.Total.Calls < 5 || want.Total.Input == 0 || want.Total.Failed != 1 || want.Total.Unpriced != 1 {
 				t.Errorf("by %s since %q: %s", by, since, w)
 			}
+		}
+	}
+	for _, d := range []*desk{shared, single} {
+		fork(t, d.store)
+		runs := d.used(t, "mine", "by=run").Rows
+		var got []string
+		for _, r := range runs {
+			got = append(got, fmt.Sprint(r.Key, " ", r.Thread, " ", r.Calls))
+		}
+		if want := []string{"run_thr_1 thr_1 5", "run_thr_1 thr_fork 1", "run_thr_2 thr_2 1"}; !slices.Equal(got, want) {
+			t.Errorf("by run: %q, want %q", got, want)
 		}
 	}
 	if hers := shared.used(t, "hers", "by=model"); len(hers.Rows) != 1 || hers.Rows[0].Key != "a/hers" || hers.Total.Micros != 7 {

@@ -43,9 +43,9 @@ type (
 	// An Accountant knows what owners have used. A [Service] may be one.
 	Accountant interface {
 		// Used returns sums of what an owner has used since a time, also on threads that
-		// were removed, and beside threads; of a key there may be several. All says that
-		// nobody else uses the database.
-		Used(ctx context.Context, owner string, all bool, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error)
+		// were removed, and beside threads; of a key there may be several. Alone says that
+		// nobody else may ask.
+		Used(ctx context.Context, owner string, alone bool, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error)
 	}
 
 	// A Talker holds conversations.

@@ -41,9 +41,14 @@ func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) (
 		if err != nil {
 			return nil, err
 		}
-		if r.Tool == "" && !r.Time.Before(since) {
-			tally.Add(r.Row(key))
+		if r.Tool != "" || r.Time.Before(since) {
+			continue
 		}
+		row := r.Row(key)
+		if by == ponder.ByRun {
+			row.Thread = r.thread
+		}
+		tally.Add(row)
 	}
 	return tally.Rows(), ctx.Err()
 }

@@ -80,15 +80,33 @@ func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, si
 	return rows, nil
 }
 
+// HasOthers reports whether there is a thread of anybody but an owner.
+func (s *Store) HasOthers(ctx context.Context, owner string) (there bool, err error) {
+	err = s.known.First(ctx, s.read, []any{&there}, `SELECT EXISTS (SELECT 1 FROM ponder_thread WHERE owner > ?)
+		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner > '' AND owner < ?)
+		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner = '' AND owner <> ? AND created > 0 AND NOT removed)`, owner, owner, owner)
+	if err != nil {
+		return false, fmt.Errorf("look for owners beside %s: %w", owner, explain(err))
+	}
+	return there, nil
+}
+
 // usage returns sums over what satisfies a condition beside.
 func (s *Store) usage(ctx context.Context, by ponder.GroupBy, condition string, args ...any) ([]ponder.UsageRow, error) {
 	group, ok := groups[by]
 	if !ok {
 		return nil, errors.New("no such group")
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT `+group+`, count(*), sum(u.failed), sum(u.money), sum(u.price = 'unknown'),
+	thread, from := "''", "ponder_usage u"
+	if by == ponder.ByRun {
+		thread = "t.id"
+	}
+	if by == ponder.ByRun || by == ponder.ByThread || condition != "" {
+		from += " JOIN ponder_thread t USING (num)"
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT `+group+`, `+thread+`, count(*), sum(u.failed), sum(u.money), sum(u.price = 'unknown'),
 			sum(u.input), sum(u.cache_read), sum(u.cache_write), sum(u.output), sum(u.reasoning), sum(u.cost), max(u.estimated)
-		FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`+condition+` GROUP BY 1`, args...)
+		FROM `+from+` WHERE u.tool = '' AND u.time >= ?`+condition+` GROUP BY 1, 2`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +115,7 @@ func (s *Store) usage(ctx context.Context, by ponder.GroupBy, condition string, 
 	for rows.Next() {
 		var r ponder.UsageRow
 		u := &r.Usage
-		if err := rows.Scan(&r.Key, &r.Calls, &r.Failed, &r.Money, &r.Unknown,
+		if err := rows.Scan(&r.Key, &r.Thread, &r.Calls, &r.Failed, &r.Money, &r.Unknown,
 			&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning, &u.Cost, &u.Estimated); err != nil {
 			return nil, err
 		}

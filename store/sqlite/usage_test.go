@@ -64,6 +64,27 @@ func TestUsageOfAnOwner(t *testing.T) {
 	}
 	equal(t, "of one whose id is another's now", uses("anna", ponder.ByRole, time.Time{}), "slow 1 10")
 
+	for _, c := range []struct {
+		owner  string
+		others bool
+	}{{"anna", true}, {"ben", true}, {"", true}} {
+		if there, err := s.HasOthers(ctx, c.owner); err != nil || there != c.others {
+			t.Errorf("beside %q: %t %v", c.owner, there, err)
+		}
+	}
+	if err := s.Remove(ctx, "thr_0"); err != nil {
+		t.Fatal(err)
+	}
+	if there, err := s.HasOthers(ctx, "ben"); err != nil || there {
+		t.Errorf("beside ben are threads that were removed: %v", err)
+	}
+	if err := s.Create(ctx, ponder.Thread{ID: "thr_3"}); err != nil {
+		t.Fatal(err)
+	}
+	if there, err := s.HasOthers(ctx, "ben"); err != nil || !there {
+		t.Errorf("beside ben is no thread of nobody: %v", err)
+	}
+
 	steps := strings.Join(s.plan(t, `SELECT sum(money) FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`, 1), "; ")
 	if !strings.Contains(steps, "USING INDEX ponder_usage_time") {
 		t.Errorf("all that was ever used is read: %s", steps)

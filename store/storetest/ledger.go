@@ -104,8 +104,9 @@ func checkUsage(t *testing.T, s ponder.Store) {
 			{Key: "thr_b", Calls: 1, Usage: full, Money: 2},
 		},
 		ponder.ByRun: {
-			{Key: string(root), Calls: 4, Usage: sum(sum(sum(full, full), full), full), Money: 43, Unknown: 1},
-			{Key: string(child), Calls: 1, Failed: 1, Usage: broken, Money: 3},
+			{Key: string(root), Thread: thr, Calls: 3, Usage: sum(sum(full, full), full), Money: 41, Unknown: 1},
+			{Key: string(root), Thread: "thr_b", Calls: 1, Usage: full, Money: 2},
+			{Key: string(child), Thread: thr, Calls: 1, Failed: 1, Usage: broken, Money: 3},
 		},
 		ponder.ByRole: {
 			{Key: "cheap", Calls: 1, Usage: full, Money: 1},

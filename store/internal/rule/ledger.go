@@ -119,14 +119,21 @@ func (r Result) Row(key string) ponder.UsageRow {
 	return row
 }
 
-// A Tally sums usage rows by key.
-type Tally map[string]ponder.UsageRow
+// A Tally sums usage rows by key, and by thread where they have one.
+type Tally map[tallied]ponder.UsageRow
+
+// Tallied is what a row is a sum of.
+type tallied struct {
+	key    string
+	thread ponder.ThreadID
+}
 
 // Add adds a row to that of the same key.
 func (t Tally) Add(row ponder.UsageRow) {
-	sum, ok := t[row.Key]
+	of := tallied{row.Key, row.Thread}
+	sum, ok := t[of]
 	if !ok {
-		t[row.Key] = row
+		t[of] = row
 		return
 	}
 	sum.Calls += row.Calls
@@ -134,7 +141,7 @@ func (t Tally) Add(row ponder.UsageRow) {
 	sum.Money += row.Money
 	sum.Unknown += row.Unknown
 	sum.Usage = plus(sum.Usage, row.Usage)
-	t[row.Key] = sum
+	t[of] = sum
 }
 
 func plus(a, b llm.Usage) llm.Usage {
@@ -153,7 +160,9 @@ func plus(a, b llm.Usage) llm.Usage {
 	return a
 }
 
-// Rows returns the rows, sorted by key.
+// Rows returns the rows, sorted by key and thread.
 func (t Tally) Rows() []ponder.UsageRow {
-	return slices.SortedFunc(maps.Values(t), func(a, b ponder.UsageRow) int { return cmp.Compare(a.Key, b.Key) })
+	return slices.SortedFunc(maps.Values(t), func(a, b ponder.UsageRow) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Thread, b.Thread))
+	})
 }
