@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"ponder"
@@ -44,16 +43,44 @@ const (
 	seedMemory = "personaMemorySearch"
 )
 
-// seedTool returns what the seed calls a tool that found something. What is remembered
-// has neither a path nor an address.
-func seedTool(tool, source string) string {
-	switch {
-	case tool == "web_search" || tool == "web_fetch" || tool == seedWeb:
+// seedTool returns what the seed calls a tool. Its memory has documents, too.
+func seedTool(tool string) string {
+	switch tool {
+	case WebSearchTool, WebFetchTool:
 		return seedWeb
-	case tool == "knowledge_search" && !strings.HasPrefix(source, "/"):
+	case SearchTool:
 		return seedMemory
 	}
 	return tool
+}
+
+// seedMeta returns what a progress says beside, an object, with the seed's names of tools:
+// of the tool that was used, and of those that are counted.
+func seedMeta(object map[string]json.RawMessage) json.RawMessage {
+	var tool string
+	if json.Unmarshal(object["tool"], &tool) == nil && tool != "" {
+		object["tool"] = jsonOf(seedTool(tool))
+	}
+	var sum map[string]json.RawMessage
+	var counts map[string]int
+	if json.Unmarshal(object["referenceSummary"], &sum) == nil && json.Unmarshal(sum["toolBreakdown"], &counts) == nil && counts != nil {
+		named := make(map[string]int)
+		for tool, n := range counts {
+			named[seedTool(tool)] += n
+		}
+		sum["toolBreakdown"] = jsonOf(named)
+		object["referenceSummary"] = jsonOf(sum)
+	}
+	return jsonOf(object)
+}
+
+// jsonOf returns JSON of what was made of JSON.
+func jsonOf(v any) json.RawMessage {
+	js, err := json.Marshal(v)
+	if err != nil { // which cannot be
+		panic(err)
+	}
+	return js
 }
 
 // A Chunk is what the seed streams of an event.
@@ -197,7 +224,7 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 
 // referenceOf returns a passage as a source that is new.
 func referenceOf(b ponder.Evidence) Reference {
-	tool := seedTool(text.Clip(text.Line(cmp.Or(b.Found.Tool, b.Tool)), maxTool), b.Source)
+	tool := seedTool(text.Clip(text.Line(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
 	score := bound(b.Score, 1)
 	ref := Reference{
 		ID: text.Line(b.ID), Relevance: score, Tool: tool, FoundBy: union(nil, []string{tool}), Best: score, New: true,
@@ -225,7 +252,7 @@ func Payload(b ponder.Progress) ProgressPayload {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(b.Meta, &object) == nil && len(object) > 0 {
-		p.Metadata = slices.Clone(b.Meta)
+		p.Metadata = seedMeta(object)
 	}
 	return p
 }

@@ -54,13 +54,13 @@ func TestReferences(t *testing.T) {
 		{"e1", "webSearch", "webSearch", 0.7, 0.7, false, false, 1, 2, 1},
 		{"e1", "personaMemorySearch", "webSearch personaMemorySearch", 0.2, 0.7, false, true, 1, 3, 0},
 		{"e5", "personaMemorySearch", "personaMemorySearch", 0.85, 0.85, true, true, 2, 4, 1},
-		{"e6", "knowledge_search", "knowledge_search", 1, 1, true, false, 3, 5, 2},
+		{"e6", "personaMemorySearch", "personaMemorySearch", 1, 1, true, true, 3, 5, 2},
 		{"e7", "personaMemorySearch", "personaMemorySearch", 0.1, 0.1, true, true, 4, 6, 3},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	sum := Summary{Unique: 4, Sent: 6, Execution: 2, New: 3, Tools: map[string]int{"webSearch": 1, "personaMemorySearch": 2, "knowledge_search": 1}}
+	sum := Summary{Unique: 4, Sent: 6, Execution: 2, New: 3, Tools: map[string]int{"webSearch": 1, "personaMemorySearch": 3}}
 	if diff := cmp.Diff(sum, r.Summary()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
@@ -106,6 +106,10 @@ func TestPayload(t *testing.T) {
 		{"a stage of ours", ponder.Progress{Stage: ponder.Steered, Content: "done"}, ProgressPayload{Stage: "note", Message: "done"}},
 		{"not sure", ponder.Progress{Stage: stageNote, Confidence: 0.1}, ProgressPayload{Stage: "note", Confidence: "low"}},
 		{"rather sure", ponder.Progress{Stage: stageAnalysis, Confidence: 0.5}, ProgressPayload{Stage: "analysis", Confidence: "medium"}},
+		{"names of tools", ponder.Progress{Stage: stageResearch, Meta: json.RawMessage(`{"tool":"knowledge_search","new":2,"referenceSummary":{"totalUnique":7,"toolBreakdown":{"web_search":1,"web_fetch":2,"knowledge_search":3,"mail.find":1}}}`)},
+			ProgressPayload{Stage: "research", Metadata: json.RawMessage(`{"new":2,"referenceSummary":{"toolBreakdown":{"mail.find":1,"personaMemorySearch":3,"webSearch":3},"totalUnique":7},"tool":"personaMemorySearch"}`)}},
+		{"metadata of a model", ponder.Progress{Stage: stageNote, Meta: json.RawMessage(`{"tool":["x"],"referenceSummary":{"toolBreakdown":"many"},"a<b":null}`)},
+			ProgressPayload{Stage: "note", Metadata: json.RawMessage(`{"a\u003cb":null,"referenceSummary":{"toolBreakdown":"many"},"tool":["x"]}`)}},
 		{"metadata that is no object", ponder.Progress{Stage: stageSynthesis, Meta: json.RawMessage(`[1]`)}, ProgressPayload{Stage: "synthesis"}},
 		{"metadata that can't be read", ponder.Progress{Stage: stageReflection, Meta: json.RawMessage(`{`), Step: -1}, ProgressPayload{Stage: "reflection"}},
 	} {
