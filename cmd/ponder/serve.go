@@ -71,6 +71,7 @@ ponder serve --print-config`,
 type server struct {
 	*app                          // of nobody in particular: see as
 	life          context.Context //nolint:containedctx // of the process
+	since         time.Time       // when it was begun
 	store         *sqlite.Store
 	file          dataFile // of the store
 	meter         *metric.Meter
@@ -196,6 +197,7 @@ func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
 		return nil, err
 	}
+	s.since = time.Now() // before anything is worked on
 	return s, s.open(ctx, serves)
 }
 

@@ -42,6 +42,7 @@ type Desk struct {
 	Service service.Dialects
 	Aliases map[string]string // names of models that stand for others
 	Gone    context.Context   //nolint:containedctx // done when streams must end
+	Since   time.Time         // when the server was begun, so that requests are known that were sent to it before; zero: they are not
 	Logger  *slog.Logger
 
 	retries retries
@@ -269,15 +270,7 @@ func (a Ask) newThread() ponder.ThreadID {
 
 // exchange has a model asked just what the client asks.
 func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
-	x := service.Exchange{
-		Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
-		Own: len(a.Tools) == 0 && a.Schema == nil,
-		Request: llm.Request{
-			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
-			Temperature: a.Temperature, Effort: modelEffort(a.Effort),
-		},
-	}
-	x.Cause = words(x)
+	x := a.exchange()
 	id := a.newThread()
 	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Fresh: true}
 	x.Made = func() { w.ear = d.listen(id, 0) }
@@ -293,17 +286,23 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	return Work{}, err
 }
 
+// exchange returns what a model is asked.
+func (a Ask) exchange() service.Exchange {
+	x := service.Exchange{
+		Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
+		Own: len(a.Tools) == 0 && a.Schema == nil,
+		Request: llm.Request{
+			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
+			Temperature: a.Temperature, Effort: modelEffort(a.Effort),
+		},
+	}
+	x.Cause = words(x)
+	return x
+}
+
 // think begins a session or research on the last message.
 func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
-	question := strings.TrimSpace(a.question())
-	st := service.Start{
-		Kind: ponder.KindSession, Question: question, Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Persona: a.Persona,
-		Context: transcript(a.before(), maxContext), Title: clip(question, maxTitle), Budget: a.budget(),
-	}
-	if way == Research {
-		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)
-	}
-	st.Cause = words(st)
+	st := a.start(way)
 	id := a.newThread()
 	err := d.Service.Begin(ctx, a.Owner, id, st)
 	if errors.Is(err, ponder.ErrTaken) {
@@ -314,6 +313,20 @@ func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
 	}
 	begun, err := d.made(ctx, id)
 	return Work{Thread: id, Way: way, Model: a.Model.Model, Begun: begun, Fresh: true}, err
+}
+
+// start returns what a session or research is to think about.
+func (a Ask) start(way Way) service.Start {
+	question := strings.TrimSpace(a.question())
+	st := service.Start{
+		Kind: ponder.KindSession, Question: question, Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Persona: a.Persona,
+		Context: transcript(a.before(), maxContext), Title: clip(question, maxTitle), Budget: a.budget(),
+	}
+	if way == Research {
+		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)
+	}
+	st.Cause = words(st)
+	return st
 }
 
 // made returns when a thread was made, as all who come again are told.

@@ -95,8 +95,7 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	case a.Chat != "":
 		id = threadOf(a.Owner, "chat", a.Chat)
 	case len(a.before()) > 0:
-		if at.Info, err = d.found(ctx, a); err != nil || at.ID != "" {
-			at.told = true
+		if at.Info, at.told, err = d.known(ctx, a); err != nil || at.ID != "" {
 			return at, err
 		}
 	}
@@ -180,6 +179,22 @@ func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// known returns the conversation of the key of an Ask or, if that has none, the one in
+// which all was said that the client says was said; and whether that is known. The key of
+// an Ask that goes on with a conversation is noted before anything is said there.
+func (d *Desk) known(ctx context.Context, a Ask) (info ponder.Info, told bool, err error) {
+	if a.Key != "" {
+		if info, err = d.keyed(ctx, a); err != nil || info.ID != "" {
+			return info, false, err
+		}
+	}
+	info, err = d.found(ctx, a)
+	if err == nil && info.ID != "" && a.Key != "" {
+		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), info.ID)
+	}
+	return info, true, err
 }
 
 // found returns the conversation in which all was said that the client says was said, and

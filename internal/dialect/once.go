@@ -24,6 +24,9 @@ const (
 type retries struct {
 	mu   sync.Mutex
 	list map[string]*sent
+
+	lookup sync.Mutex
+	causes map[string]map[string]ponder.ThreadID // see Desk.causes
 }
 
 // A sent is a request that was sent.
@@ -82,7 +85,12 @@ func (d *Desk) unspent(ctx context.Context, a Ask) error {
 func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
 	defer close(s.begun)
 	s.err = errors.New("the beginning failed")
-	s.work, s.err = d.Begin(r.Context(), a)
+	ctx := context.WithoutCancel(r.Context())
+	if w, found, err := d.lost(ctx, r, a); found || err != nil {
+		s.work, s.err = w, err
+		return
+	}
+	s.work, s.err = d.Begin(ctx, a)
 }
 
 // enter returns what is known of a request, and whether it is the first of its kind.
@@ -112,10 +120,13 @@ func (s *sent) isWanted(r *http.Request) bool {
 		}
 	default:
 	}
-	if n := r.Header.Get("X-Stainless-Retry-Count"); n != "" && n != "0" {
-		return true
-	}
-	return !s.answered && s.client.Err() != nil
+	return saysAgain(r) || !s.answered && s.client.Err() != nil
+}
+
+// saysAgain reports whether a client says that it has sent a request before.
+func saysAgain(r *http.Request) bool {
+	n := r.Header.Get("X-Stainless-Retry-Count")
+	return n != "" && n != "0"
 }
 
 func (l *retries) answered(s *sent) {

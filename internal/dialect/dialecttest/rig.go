@@ -103,7 +103,7 @@ func New(t *testing.T, o Options) *Rig {
 	s.place = place.Memory(place.Config{Store: store, Work: work, Logger: slog.New(slog.DiscardHandler)})
 	gone, stop := context.WithCancel(context.Background())
 	r := &Rig{Service: s, Stop: stop, t: t}
-	r.Desk = &dialect.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	r.Desk = &dialect.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Since: time.Now(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	mux := http.NewServeMux()
 	if o.Routes != nil {
 		for pattern, h := range o.Routes(r.Desk) {
