@@ -32,6 +32,10 @@ type DB struct {
 	// Explain, if set, returns the errors of Tx by what they mean, such as a full disk.
 	Explain func(error) error
 
+	// Busy, if set, reports whether a transaction could not begin because another process
+	// writes. Tx tries again then, until its context is done.
+	Busy func(error) bool
+
 	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
 	Numbered bool
 }
@@ -81,6 +85,9 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 
 func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	tx, err := db.Write.BeginTx(ctx, nil)
+	for err != nil && db.Busy != nil && db.Busy(err) && ctx.Err() == nil {
+		tx, err = db.Write.BeginTx(ctx, nil)
+	}
 	if err != nil {
 		return err
 	}
