@@ -90,7 +90,10 @@ func serveLeaky(t *testing.T) (l *leaky, stop func()) {
 	} {
 		t.Setenv(name, value)
 	}
-	config := "[serve.tokens.anna]\ntoken_env = \"ANNA_TOKEN\"\nowner = \"anna\"\n[prompts]\nchat = \"Never repeat " + leakPrompt + ".\"\n"
+	config := "[serve.tokens.anna]\ntoken_env = \"ANNA_TOKEN\"\nowner = \"anna\"\n[prompts]\n"
+	for _, mode := range []string{"chat", "session", "research"} {
+		config += mode + " = \"Never repeat " + leakPrompt + ".\"\n"
+	}
 	if err := os.MkdirAll(filepath.Join(dir, "ponder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +184,9 @@ func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 	const run ponder.RunID = "run_leak"
 	own := leakOwn(thread.Owner)
 	if thread.Kind == ponder.KindSession || thread.Kind == ponder.KindResearch {
-		list = append(list, ponder.Event{Run: run, Body: ponder.RunStarted{Mode: string(thread.Kind), Input: "What is " + own + "?"}})
+		list = append(list, ponder.Event{Run: run, Body: ponder.RunStarted{
+			Mode: string(thread.Kind), Input: "What is " + own + "?", Options: json.RawMessage(`{"prompt":"` + leakPrompt + `","parallel":1}`),
+		}})
 	}
 	asked := &llm.Request{System: leakPrompt, Messages: []llm.Message{llm.Say(llm.User, leakInner)}}
 	list = append(list,

@@ -17,6 +17,7 @@ import (
 	"ponder"
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
+	"ponder/internal/stream"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 	"ponder/transcript"
@@ -280,7 +281,7 @@ func (s *server) Report(ctx context.Context, id ponder.ThreadID, format string) 
 // lines returns a thread as JSON Lines.
 func (s *server) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	var out bytes.Buffer
-	if err := transcript.Write(&out, info.Thread, s.store.Events(ctx, info.ID, 0), false); err != nil {
+	if err := transcript.Write(&out, info.Thread, stream.ShownAll(s.store.Events(ctx, info.ID, 0)), false); err != nil {
 		return nil, fmt.Errorf("export %s: %w", info.ID, err)
 	}
 	return out.Bytes(), nil

@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/stream"
 )
 
 // An Event is an event of a thread as it is stored.
@@ -13,7 +14,7 @@ type Event json.RawMessage
 
 // eventOf returns an event as it is shown.
 func eventOf(ev ponder.Event) (Event, error) {
-	js, err := ev.MarshalJSON()
+	js, err := stream.Shown(ev).MarshalJSON()
 	return Event(js), err
 }
 

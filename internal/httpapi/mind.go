@@ -14,6 +14,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/stream"
 )
 
 // tagMind is the group of these routes.
@@ -144,7 +145,7 @@ func (a *api) readMind(ctx context.Context, info ponder.Info, in *mindStream, ma
 		if many.After = ev.Seq; ev.Internal {
 			continue
 		}
-		js, err := ev.MarshalJSON()
+		js, err := stream.Shown(ev).MarshalJSON()
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/stream"
 	jsonl "ponder/transcript"
 )
 
@@ -40,7 +41,7 @@ func (a *api) exportSession(ctx context.Context, in *exportSession) (*written, e
 // lines returns a thread as JSON Lines, without what is internal.
 func (a *api) lines(ctx context.Context, info ponder.Info) (Document, error) {
 	var b bytes.Buffer
-	if err := jsonl.Write(&b, info.Thread, a.Store.Events(ctx, info.ID, 0), false); err != nil {
+	if err := jsonl.Write(&b, info.Thread, stream.ShownAll(a.Store.Events(ctx, info.ID, 0)), false); err != nil {
 		return Document{}, err
 	}
 	return Document{Type: "application/x-ndjson", Name: string(info.ID) + ".jsonl", Body: b.Bytes()}, nil

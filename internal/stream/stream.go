@@ -254,7 +254,7 @@ func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, see
 
 // FrameOf returns an event as it is sent.
 func FrameOf(ev ponder.Event) (Frame, error) {
-	js, err := ev.MarshalJSON()
+	js, err := Shown(ev).MarshalJSON()
 	if err != nil {
 		return Frame{}, fmt.Errorf("send event %d: %w", ev.Seq, err)
 	}

@@ -1,0 +1,36 @@
+package stream
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"ponder"
+)
+
+// What the operator has models told is in no event that an owner is shown; all else is.
+func TestShown(t *testing.T) {
+	for _, tt := range []struct{ options, want string }{
+		{`{"prompt":"SECRET","parallel":2}`, `{"parallel":2}`},
+		{`{"prompt":"SECRET"}`, ``},
+		{`{"Prompt":"SECRET","PROMPT":"SECRET","web":true}`, `{"web":true}`},
+		{`{"docs":["/a"],"parallel":2}`, `{"docs":["/a"],"parallel":2}`},
+		{`["prompt"]`, `["prompt"]`},
+		{``, ``},
+	} {
+		ev := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: "Why?", Options: json.RawMessage(tt.options)}}
+		before := string(tt.options)
+		b := Shown(ev).Body.(ponder.RunStarted)
+		if string(b.Options) != tt.want || b.Input != "Why?" || string(ev.Body.(ponder.RunStarted).Options) != before {
+			t.Errorf("%s: %s, want %s", tt.options, b.Options, tt.want)
+		}
+		frame, err := FrameOf(ev)
+		if err != nil || strings.Contains(string(frame.JSON), "SECRET") {
+			t.Errorf("%s: %s %v", tt.options, frame.JSON, err)
+		}
+	}
+	said := ponder.Event{Body: ponder.UserMessage{Content: "prompt"}}
+	if got := Shown(said); got.Body.(ponder.UserMessage).Content != "prompt" {
+		t.Errorf("%+v", got)
+	}
+}
