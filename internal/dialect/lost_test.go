@@ -66,12 +66,16 @@ func TestOnceOverRestart(t *testing.T) {
 				if tt.body != "" {
 					a.Messages = []llm.Message{llm.Say(llm.User, tt.body)}
 				}
-				two, _, err := sends(t.Context(), again, "body", tt.retry, a)
+				two, answered, err := sends(t.Context(), again, "body", tt.retry, a)
 				if err != nil || (two.ID() == one.ID()) != tt.same {
 					t.Fatalf("%s, then %s, %v", one.ID(), two.ID(), err)
 				}
 				if list := again.Hear(two, false); list[len(list)-1].End.Status != ponder.Completed {
 					t.Errorf("ended %+v", list[len(list)-1].End)
+				}
+				answered()
+				if three, _, err := sends(t.Context(), again, "body", "", a); err != nil || three.ID() == two.ID() {
+					t.Errorf("asked anew: %s, then %s, %v", two.ID(), three.ID(), err)
 				}
 			})
 		})

@@ -36,6 +36,7 @@ type sent struct {
 	err      error
 	at       time.Time
 	answered bool            // whole, to a client that was there
+	known    bool            // another one like it was sent to this server
 	left     bool            // cancelled, since its client did not come again
 	client   context.Context //nolint:containedctx // of the request; done when the client has gone
 }
@@ -86,9 +87,11 @@ func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
 	defer close(s.begun)
 	s.err = errors.New("the beginning failed")
 	ctx := context.WithoutCancel(r.Context())
-	if w, found, err := d.lost(ctx, r, a); found || err != nil {
-		s.work, s.err = w, err
-		return
+	if !s.known {
+		if w, found, err := d.lost(ctx, r, a); found || err != nil {
+			s.work, s.err = w, err
+			return
+		}
 	}
 	s.work, s.err = d.Begin(ctx, a)
 }
@@ -106,7 +109,7 @@ func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
 		l.list = make(map[string]*sent)
 	}
 	l.tidy(now)
-	s = &sent{begun: make(chan struct{}), at: now, client: r.Context()}
+	s = &sent{begun: make(chan struct{}), at: now, client: r.Context(), known: s != nil}
 	l.list[key] = s
 	return s, true
 }
