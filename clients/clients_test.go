@@ -3,8 +3,8 @@
 // is pinned.
 //
 // A client's script is NAME.test.mjs for Node, or NAME.test.py for Python; it finds the
-// server by PONDER_URL and PONDER_TOKEN, prints "checks: N" at its end, and exits with an
-// error if one fails. All of them are run, with what package-lock.json and
+// server by PONDER_URL and PONDER_TOKEN, prints "checks: N" at its end, with what else is to
+// be told as "note: ...", and exits with an error if one fails. All of them are run, with what package-lock.json and
 // requirements.txt say; the folder go is a module of its own. The pages of ../examples
 // are run too.
 //
@@ -42,6 +42,7 @@ type tool struct {
 var tools = []tool{{"*.test.mjs", node}, {"*.test.py", python}}
 
 func TestClients(t *testing.T) {
+	t.Parallel()
 	server := start(t, "secret-of-the-clients")
 	var checks atomic.Int64
 	t.Cleanup(func() { t.Logf("%d checks in all", checks.Load()) })
@@ -82,6 +83,9 @@ func (s *serving) checks(t *testing.T, dir string, args ...string) int64 {
 		t.Fatalf("checks: %s", found[1])
 	}
 	t.Logf("%d checks", n)
+	for _, line := range regexp.MustCompile(`(?m)^note: (.*)$`).FindAllStringSubmatch(out, -1) {
+		t.Log(line[1])
+	}
 	return n
 }
 
@@ -93,6 +97,7 @@ func (s *serving) run(t *testing.T, dir, stdin string, args ...string) string {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = dir, strings.NewReader(stdin), time.Second
 	cmd.Env = append(os.Environ(), "PONDER_URL="+s.url, "PONDER_TOKEN="+s.token, "FORCE_COLOR=0", "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, s.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s\nthe server said:\n%s", strings.Join(args, " "), err, out, s.said())

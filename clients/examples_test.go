@@ -17,6 +17,7 @@ const address = "http://127.0.0.1:8744"
 var fence = regexp.MustCompile("(?ms)^(?:<!-- not run: ([^\n]+) -->\n)?```(\\w+)\n(.*?)^```$")
 
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join("..", "examples", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no examples: %v", err)

@@ -18,7 +18,8 @@ import (
 // A serving is a server at work.
 type serving struct {
 	url, token string
-	log        string // file
+	log        string   // file; empty: it is none of its own
+	env        []string // of scripts that ask it, beside where it is
 }
 
 // said returns the end of what the server has said on standard error.
@@ -83,7 +84,7 @@ func start(t *testing.T, token string) *serving {
 	if err := json.Unmarshal([]byte(line), &greeting); err != nil {
 		t.Fatalf("ponder serve says %q: %v", line, err)
 	}
-	return &serving{greeting.Address, token, filepath.Join(dir, "ponder.log")}
+	return &serving{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log")}
 }
 
 // launch starts a program that ends with the test, and returns the first line that it

@@ -18,7 +18,9 @@ ponder_recall finds what was remembered, ponder_remember keeps something.`
 
 // serverFor returns what a client is offered.
 func (s *Server) serverFor(c *client) *sdk.Server {
-	caps := &sdk.ServerCapabilities{}
+	caps := &sdk.ServerCapabilities{ // nothing says when lists change
+		Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+	}
 	caps.AddExtension(tasks, nil)
 	o := &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), Capabilities: caps,

@@ -27,9 +27,15 @@ func post(t *testing.T, r *rig, token, method, name, params string) (code int, a
 	if err := json.Unmarshal([]byte(params), &p); err != nil {
 		t.Fatal(err)
 	}
+	return postAs(t, r, token, map[string]any{"extensions": map[string]any{tasks: map[string]any{}}}, method, name, p)
+}
+
+// postAs does the same for a client that can do so much.
+func postAs(t *testing.T, r *rig, token string, able map[string]any, method, name string, p map[string]any) (code int, answer map[string]any) {
+	t.Helper()
 	p["_meta"] = map[string]any{
 		"io.modelcontextprotocol/protocolVersion": modern, "io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"},
-		"io.modelcontextprotocol/clientCapabilities": map[string]any{"extensions": map[string]any{tasks: map[string]any{}}},
+		"io.modelcontextprotocol/clientCapabilities": able,
 	}
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": p})
 	if err != nil {
