@@ -39,7 +39,12 @@ type house struct {
 // newHouse returns one. In a synctest bubble, it thinks in virtual time.
 func newHouse(t *testing.T, m *llmtest.Model) *house {
 	t.Helper()
-	store := memory.New()
+	return newHouseOn(t, m, memory.New())
+}
+
+// newHouseOn is newHouse on a store.
+func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
+	t.Helper()
 	hub := stream.New(store)
 	mind, err := ponder.New(ponder.Config{
 		Store: store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
@@ -53,7 +58,11 @@ func newHouse(t *testing.T, m *llmtest.Model) *house {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &house{t: t, mind: mind, close: cancel}
-	h.place = placement.Memory(placement.Config{Store: store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
+	h.place = placement.Memory(placement.Config{Store: store, Logger: slog.New(slog.DiscardHandler), Work: func(ctx context.Context, id ponder.ThreadID) error {
+		err := mind.Work(ctx, id)
+		hub.Trouble(id, err)
+		return err
+	}})
 	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Guard: guardOf(), Afford: h.affords, Logger: slog.New(slog.DiscardHandler)})}
 	t.Cleanup(func() {
 		cancel()

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strings"
@@ -37,6 +38,7 @@ const (
 	gapEvent     = "gap"     // the cursor is of no use; the stream goes on behind "after"
 	removedEvent = "removed" // the thread is not there any more
 	closingEvent = "closing" // the server stops: come again
+	troubleEvent = "trouble" // nothing can be written now: more comes once that is mended
 )
 
 // isHeard reports whether a piece with a key is of what a user is told, on a thread of a
@@ -96,12 +98,25 @@ func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, a
 		if from != after {
 			out.Event(0, gapEvent, []byte(`{"after":0}`))
 		}
-	}, s.show, func(*stream.Writer) {})
+	}, s.show, sayTrouble, func(*stream.Writer) {})
+}
+
+// noRoom is what owners are told while nothing can be written.
+const noRoom = "the server cannot write to its database now: what was said is kept, and is gone on with once there is room"
+
+// sayTrouble adds that nothing can be written. Who looks on at a thread stays: it goes on.
+func sayTrouble(out *stream.Writer) (stays bool) {
+	js, err := json.Marshal(map[string]string{"reason": noRoom})
+	if err == nil {
+		out.Event(0, troubleEvent, js)
+	}
+	return err == nil
 }
 
 // send sends a client what it watches. Begin adds what comes before all events, end what
-// comes behind the last.
-func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool), end func(*stream.Writer)) {
+// comes behind the last. Trouble adds what is said when nothing can be written, and reports
+// whether the client stays.
+func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool), trouble func(*stream.Writer) bool, end func(*stream.Writer)) {
 	out := stream.NewWriter(w)
 	if r.Method == http.MethodHead {
 		_ = out.Flush() // who has gone away needs nothing
@@ -112,10 +127,13 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
 	err := out.Send(ctx, watch, show)
+	for stream.IsTrouble(err) && trouble(out) {
+		err = out.Send(ctx, watch, show)
+	}
 	switch {
 	case r.Context().Err() != nil:
 		return
-	case err == nil:
+	case err == nil, stream.IsTrouble(err):
 		end(out)
 	case gone(err):
 		out.Event(0, removedEvent, []byte(`{"reason":"the thread was removed"}`))
@@ -180,7 +198,7 @@ func (a *api) jsonOr(op huma.Operation, status string, body reflect.Type, hint, 
 var streamType = &huma.MediaType{
 	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events: each without a name is an event of the thread as JSON, with its seq as id. " +
 		"Named delta, without an id: a piece of what a model writes to the user, which may be lost. Named gap: the cursor is of no use, and what follows is behind \"after\". " +
-		"Named removed or closing: the thread is gone, or the server stops."},
+		"Named removed or closing: the thread is gone, or the server stops. Named trouble: nothing can be written now, such as with a full disk; more comes once that is mended."},
 	Example: "id: 12\ndata: {\"event_id\":\"evt_01\",\"thread_id\":\"thr_01\",\"seq\":12,\"type\":\"thought\",\"content\":\"...\"}\n\n",
 }
 

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -77,13 +76,7 @@ func (a *api) postMessage(ctx context.Context, in *postMessage) (*written, error
 			a.talk(hc, w, r, info, in)
 			return
 		}
-		message, err := a.sayOnce(ctx, info.ID, in)
-		if err != nil {
-			a.refuse(hc, err)
-			return
-		}
-		wait, _ := in.time(0) // it was checked
-		a.tellTurn(hc, message, wait)
+		a.answerTurn(hc, info, in)
 	}}, nil
 }
 
@@ -133,13 +126,36 @@ func lettersOf(text string) string {
 // escapes are what terminals obey.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
-// tellTurn answers with a message and its turn, having waited so long for the end of that.
-func (a *api) tellTurn(hc huma.Context, message ponder.Event, wait time.Duration) {
+// sayWatched is sayOnce, with a watcher of what comes of the message.
+func (a *api) sayWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
+	watch := a.Hub.Watch(info.ID, info.Head) // before anything is written
+	message, err := a.sayOnce(ctx, info.ID, in)
+	if err != nil {
+		watch.Close()
+		return message, nil, err
+	}
+	if message.Seq <= info.Head { // it was said before
+		watch.Close()
+		watch = a.Hub.Watch(info.ID, message.Seq-1)
+	}
+	return message, watch, nil
+}
+
+// answerTurn says something, and answers with the message and its turn, having waited for
+// the end of that as long as is asked for.
+func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
+	message, watch, err := a.sayWatched(hc.Context(), info, in)
+	if err != nil {
+		a.refuse(hc, err)
+		return
+	}
+	defer watch.Close()
+	wait, _ := in.time(0) // it was checked
 	t := turnOf(message)
 	ctx, cancel := context.WithTimeout(hc.Context(), wait)
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
-	if err := a.followTurn(ctx, message, t); err != nil && ctx.Err() == nil {
+	if err := a.followTurn(ctx, watch, t, message); err != nil && ctx.Err() == nil {
 		a.refuse(hc, err)
 		return
 	}
@@ -156,19 +172,23 @@ func (a *api) tellTurn(hc huma.Context, message ponder.Event, wait time.Duration
 }
 
 // followTurn takes in what comes behind a message until its turn is over.
-func (a *api) followTurn(ctx context.Context, message ponder.Event, t *turn) error {
-	for ev, err := range ponder.Follow(ctx, a.Store, message.Thread, message.Seq) {
+func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, t *turn, message ponder.Event) error {
+	for !t.over() {
+		frames, err := watch.Next(ctx)
+		if stream.IsTrouble(err) {
+			t.end(false, noRoom)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		if t.see(ev) {
-			a.settleTurn(ctx, t, ev)
-		}
-		if t.over() {
-			return nil
+		for _, f := range frames {
+			if f.Seq > message.Seq && !t.over() {
+				a.seeFrame(ctx, t, f)
+			}
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // settleTurn ends a turn if no run is left that could answer.
@@ -181,17 +201,12 @@ func (a *api) settleTurn(ctx context.Context, t *turn, end ponder.Event) {
 
 // talk says something, and sends what comes of it until the turn is over.
 func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in *postMessage) {
-	watch := a.Hub.Watch(info.ID, info.Head) // before anything is written
-	defer func() { watch.Close() }()
-	message, err := a.sayOnce(r.Context(), info.ID, in)
+	message, watch, err := a.sayWatched(r.Context(), info, in)
 	if err != nil {
 		a.refuse(hc, err)
 		return
 	}
-	if message.Seq <= info.Head { // it was said before
-		watch.Close()
-		watch = a.Hub.Watch(info.ID, message.Seq-1)
-	}
+	defer watch.Close()
 	t := turnOf(message)
 	a.send(w, r, watch, func(*stream.Writer) {}, func(f stream.Frame) ([]byte, string, bool) {
 		if f.Seq == 0 {
@@ -208,6 +223,9 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 			return nil, "", t.over()
 		}
 		return f.JSON, "", t.over()
+	}, func(*stream.Writer) bool {
+		t.end(false, noRoom)
+		return false
 	}, func(out *stream.Writer) {
 		if js, err := json.Marshal(t.Turn); err == nil && t.over() {
 			out.Event(0, turnEvent, js)

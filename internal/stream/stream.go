@@ -80,8 +80,12 @@ type feed struct {
 	piece  int // how many there ever were
 	heard  int // how many watchers want pieces
 	groups []*group
-	err    error         // why nothing comes any more
-	news   chan struct{} // holds something when watchers are to be told
+	err    error // why nothing comes any more
+
+	trouble  error // why work has ended last, if nothing could be written
+	troubles int   // how often it has
+
+	news chan struct{} // holds something when watchers are to be told
 
 	asking chan struct{} // holds something while the store is asked for what follows
 	info   ponder.Info   // of the thread, as it was last asked for
@@ -112,7 +116,7 @@ func (h *Hub) watch(thread ponder.ThreadID, after ponder.Seq, hears bool) *Watch
 	f.users++
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, hears: hears, group: f.join()}
+	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, hears: hears, group: f.join(), troubles: f.troubles}
 	if hears {
 		f.heard++
 	}

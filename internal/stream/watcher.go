@@ -21,8 +21,11 @@ type Watcher struct {
 	hears  bool // pieces
 	lost   int
 	group  *group
-	few    [8]Frame     // room for what Next returns
-	done   atomic.Int64 // what was seen when Next was called last
+
+	troubles int // that it was told of
+
+	few  [8]Frame     // room for what Next returns
+	done atomic.Int64 // what was seen when Next was called last
 }
 
 // Seen returns the cursor: the number of the newest event that Next has returned.
@@ -96,7 +99,10 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 		}
 		frames = append(frames, p)
 	}
-	return append(frames, events...), false, w.group.changed, f.err
+	if frames = append(frames, events...); len(frames) > 0 || f.err != nil {
+		return frames, false, w.group.changed, f.err
+	}
+	return nil, false, w.group.changed, w.troubled()
 }
 
 // Thread returns what is known of the thread, as it was at the newest event that the hub has
