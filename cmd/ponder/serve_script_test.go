@@ -21,8 +21,8 @@ import (
 //	serves                     waits for a server that was just started, which is $SERVE then
 //	ask CODE METHOD PATH [BODY] [HEADER: VALUE]...
 //	                           sends a request, checks the status (2.. is any of them), keeps the body in the file answer
-//	hears FILE PATH PATTERN [HEADER: VALUE]...
-//	                           reads a stream into a file until a line matches
+//	hears FILE PATH PATTERN [BODY] [HEADER: VALUE]...
+//	                           reads a stream into a file until a line matches, and goes away
 //	takes NAME FIELD           sets $NAME to a field of the answer, such as session.status
 //	until PATTERN METHOD PATH  asks until the answer matches
 //
@@ -125,7 +125,11 @@ func takes(ts *testscript.TestScript, _ bool, args []string) {
 func hears(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	resp, err := http.DefaultClient.Do(request(ctx, ts, "GET", args[1], append(args[3:], "Accept: text/event-stream")))
+	req := request(ctx, ts, http.MethodGet, args[1], append(args[3:], "Accept: text/event-stream"))
+	if req.ContentLength > 0 {
+		req.Method = http.MethodPost
+	}
+	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
 	var heard strings.Builder
