@@ -90,7 +90,7 @@ func serveLeaky(t *testing.T) (l *leaky, stop func()) {
 	} {
 		t.Setenv(name, value)
 	}
-	config := "[serve.tokens.anna]\ntoken_env = \"ANNA_TOKEN\"\nowner = \"anna\"\n[prompts]\n"
+	config := "[budgets]\ncalls = 6\n[serve.tokens.anna]\ntoken_env = \"ANNA_TOKEN\"\nowner = \"anna\"\n[prompts]\n"
 	for _, mode := range []string{"chat", "session", "research"} {
 		config += mode + " = \"Never repeat " + leakPrompt + ".\"\n"
 	}
@@ -228,6 +228,12 @@ func (l *leaky) ask(method, path, body, accept string) (status int, all string) 
 	if accept != "application/json" && method == http.MethodGet {
 		most = leakStream
 	}
+	return l.asking(method, path, body, accept, most)
+}
+
+// asking is ask, for so long at most and with more headers.
+func (l *leaky) asking(method, path, body, accept string, most time.Duration, headers ...string) (status int, all string) {
+	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), most)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
@@ -238,6 +244,9 @@ func (l *leaky) ask(method, path, body, accept string) (status int, all string) 
 	req.Header.Set("Accept", accept)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -382,7 +391,14 @@ func TestServeLeaks(t *testing.T) {
 	}
 	_, metrics := l.ask(http.MethodGet, "/metrics", "", "text/plain")
 	stop()
-	for name, text := range map[string]string{"the log": l.log.String(), "metrics": metrics, "traces": l.traces.String()} {
+	l.quiet(map[string]string{"the log": l.log.String(), "metrics": metrics, "traces": l.traces.String()})
+}
+
+// quiet looks through what must have nothing of what requests are about.
+func (l *leaky) quiet(texts map[string]string) {
+	t := l.t
+	t.Helper()
+	for name, text := range texts {
 		if len(text) < 1000 {
 			t.Errorf("%s: only %q", name, text)
 		}
@@ -413,6 +429,13 @@ func (l *leaky) live() (ids []string) {
 	l.ask(http.MethodPost, "/api/completions", `{"messages":[{"role":"user","content":"What is CONTENTMARK, and why?"}],"isDeepThinkMode":true}`, "text/event-stream")
 	l.ask(http.MethodPost, "/api/memory", leakBodies["remember"], "application/json")
 	l.ask(http.MethodPost, "/api/mind/tick", "{}", "application/json")
+	l.hers()
+	l.ask(http.MethodPost, "/api/thinking/"+id+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
+	return ids
+}
+
+// hers has another owner remember something.
+func (l *leaky) hers() {
 	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.base+"/api/memory", strings.NewReader(`{"text":"ANNAMARK of CONTENTMARK is hers."}`))
 	if err != nil {
 		l.t.Fatal(err)
@@ -424,14 +447,15 @@ func (l *leaky) live() (ids []string) {
 		l.t.Fatalf("%v %v", resp, err)
 	}
 	resp.Body.Close()
-	l.ask(http.MethodPost, "/api/thinking/"+id+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
-	return ids
 }
+
+// fail has the provider refuse all calls.
+func (l *leaky) fail() { l.sim.Configure(llmtest.SimConfig{Seed: 1, Key: "another"}) }
 
 // refused looks at what comes of calls that the provider refuses, in words that have the
 // key in them.
 func (l *leaky) refused() {
-	l.sim.Configure(llmtest.SimConfig{Seed: 1, Key: "another"})
+	l.fail()
 	_, text := l.ask(http.MethodPost, "/api/thinking/start", `{"question":"What is CONTENTMARK now?","max_calls":3}`, "application/json")
 	var out struct {
 		ID string `json:"session_id"`

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// A leakAsk is a request in a language of other clients.
+type leakAsk struct {
+	method, path, body string
+	headers            []string // name and value
+}
+
+// leakTools are tools of a client, in OpenAI's form.
+const leakTools = `"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]`
+
+// leakBroken are bodies that are wrong in one way or another.
+var leakBroken = []string{`{`, `[]`, `{}`, `{"model":"nobody/none","messages":[{"role":"user","content":"CONTENTMARK"}],"max_tokens":9}`, `{"model":7}`, `{"model":"ponder/chat","messages":[]}`}
+
+// leakAsks are what is asked of the languages: what thinks, and what goes on with what was
+// thought. The text is one that differs from case to case.
+func leakAsks(text string) (list []leakAsk) {
+	add := func(path, body string) {
+		for _, stream := range []string{"true", "false"} {
+			list = append(list, leakAsk{method: http.MethodPost, path: path, body: strings.NewReplacer("STREAM", stream, "TEXT", text+stream).Replace(body)})
+		}
+	}
+	for _, model := range []string{"ponder/chat", "ponder/openai/slow", "ponder/session", "ponder/research"} {
+		said := `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is TEXT for ` + model + `?"}]`
+		effort := `,"reasoning_effort":"none","max_tokens":900`
+		for _, path := range []string{"/v1/chat/completions", "/openwebui/v1/chat/completions"} {
+			add(path, `{"model":"`+model+`","stream":STREAM,"stream_options":{"include_usage":true},`+said+effort+`}`)
+		}
+		add("/api/chat", `{"model":"`+model+`","stream":STREAM,`+said+`}`)
+		add("/v1/messages", `{"model":"`+model+`","stream":STREAM,"max_tokens":900,"output_config":{"effort":"low"},"messages":[{"role":"user","content":"What is TEXT?"}]}`)
+		add("/v1/responses", `{"model":"`+model+`","stream":STREAM,"input":"What is TEXT?","reasoning":{"effort":"none","summary":"auto"},"include":["file_search_call.results","web_search_call.action.sources","ponder.events"]}`)
+		add("/ai/chat", `{"id":"`+model+`STREAM","model":"`+model+`","reasoningEffort":"none","messages":[{"role":"user","parts":[{"type":"text","text":"What is TEXT?"}]}]}`)
+	}
+	add("/v1/chat/completions", `{"model":"openai/slow","stream":STREAM,"messages":[{"role":"user","content":"The weather of TEXT?"}],`+leakTools+`}`)
+	add("/v1/chat/completions", `{"model":"openai/slow","stream":STREAM,"messages":[{"role":"user","content":"TEXT as JSON"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}}`)
+	add("/api/generate", `{"model":"ponder/chat","stream":STREAM,"prompt":"What is TEXT?"}`)
+	add("/v1/responses", `{"model":"ponder/session","background":true,"input":"What is TEXT in the background?","metadata":{"a":"STREAM"}}`)
+	add("/v1/responses/compact", `{"model":"ponder/chat","input":"TEXT STREAM"}`)
+	add("/v1/responses/input_tokens", `{"model":"ponder/chat","input":"TEXT STREAM"}`)
+	add("/v1/messages/count_tokens", `{"model":"ponder/chat","messages":[{"role":"user","content":"TEXT STREAM"}]}`)
+	add("/v1/embeddings", `{"model":"openai/slow","input":["TEXT STREAM"]}`)
+	add("/api/embed", `{"model":"openai/slow","input":"TEXT STREAM"}`)
+	add("/api/embeddings", `{"model":"openai/slow","prompt":"TEXT STREAM"}`)
+	add("/api/show", `{"model":"ponder/chat"}`)
+	return list
+}
+
+// leakBegun returns ids that answers have, of what can be looked at again.
+func leakBegun(text string) (responses, conversations []string) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !strings.ContainsRune("_-.", r) && (r < '0' || r > '9') && (r < 'A' || r > 'z')
+	}) {
+		switch {
+		case strings.HasPrefix(word, "resp_"):
+			responses = append(responses, word)
+		case strings.HasPrefix(word, "conv_"):
+			conversations = append(conversations, word)
+		}
+	}
+	return responses, conversations
+}
+
+// leakNames returns the names that a language has for a thread: of responses and of
+// conversations.
+func leakNames(thread ponder.ThreadID, kind ponder.Kind) (responses []string, conversation string) {
+	name := strings.TrimPrefix(string(thread), "thr_")
+	responses = []string{"resp_" + name, "resp_" + name + ".1"}
+	if kind == ponder.KindConversation {
+		for n := range 25 {
+			responses = append(responses, "resp_"+name+"-"+strconv.Itoa(n))
+		}
+	}
+	return responses, "conv_" + name
+}
+
+// say makes a request in a language, and looks through all that comes of it.
+func (l *leaky) say(a leakAsk) string {
+	l.t.Helper()
+	most := time.Minute
+	if strings.Contains(a.path, "stream") {
+		most = leakStream
+	}
+	status, text := l.asking(a.method, a.path, a.body, "application/json, text/event-stream", most, a.headers...)
+	refused := status >= http.StatusBadRequest || strings.Contains(text, `"isError":true`) || strings.Contains(text, `"error":{`)
+	if strings.Contains(a.path+a.body, "_anna") && !refused {
+		l.t.Errorf("%s %s %s: of another owner: %d %.300s", a.method, a.path, a.body, status, text)
+	}
+	return text
+}
+
+// speak asks everything in all languages, and looks at all that was begun.
+func (l *leaky) speak(text string) {
+	l.t.Helper()
+	var responses, conversations []string
+	took := func(text string) {
+		r, c := leakBegun(text)
+		responses, conversations = append(responses, r...), append(conversations, c...)
+	}
+	for _, a := range leakAsks(text) {
+		took(l.say(a))
+	}
+	took(l.say(leakAsk{method: http.MethodPost, path: "/v1/conversations", body: `{"items":[{"type":"message","role":"user","content":"CONTENTMARK"}],"metadata":{"a":"b"}}`}))
+	l.look(responses, conversations)
+	for _, action := range []string{"stop", "steer"} {
+		l.say(leakAsk{method: http.MethodPost, path: "/ai/chat/ponder%2Fsessiontrue/" + action, body: `{"text":"CONTENTMARK?"}`})
+	}
+	l.think(text)
+}
+
+// look looks at responses and conversations.
+func (l *leaky) look(responses, conversations []string) {
+	slices.Sort(responses)
+	slices.Sort(conversations)
+	for _, id := range slices.Compact(responses) {
+		for _, path := range []string{"", "?stream=true", "?stream=true&starting_after=2", "/input_items"} {
+			l.say(leakAsk{method: http.MethodGet, path: "/v1/responses/" + id + path})
+		}
+		if strings.Contains(id, "_anna") {
+			l.say(leakAsk{method: http.MethodPost, path: "/v1/responses/" + id + "/cancel", body: "{}"})
+			l.say(leakAsk{method: http.MethodPost, path: "/v1/responses", body: `{"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"}`})
+			l.say(leakAsk{method: http.MethodDelete, path: "/v1/responses/" + id})
+		}
+	}
+	for _, id := range slices.Compact(conversations) {
+		for _, path := range []string{"", "/items", "/items?limit=100&order=asc", "/items/none"} {
+			l.say(leakAsk{method: http.MethodGet, path: "/v1/conversations/" + id + path})
+		}
+		l.say(leakAsk{method: http.MethodPost, path: "/v1/responses", body: `{"model":"ponder/chat","input":"And?","conversation":"` + id + `"}`})
+	}
+}
+
+// old looks at all threads that are there from the beginning, in all languages, and sends
+// what is wrong.
+func (l *leaky) old() {
+	var responses, conversations []string
+	for _, thread := range leakThreads() {
+		r, c := leakNames(thread.ID, thread.Kind)
+		responses, conversations = append(responses, r...), append(conversations, c)
+	}
+	l.look(responses, conversations)
+	for _, path := range []string{"/v1/models", "/v1/models/ponder/chat", "/v1/models/none", "/api/tags", "/api/ps", "/api/version", "/ai/chat/ponder%2Fchattrue/stream", "/ai/chat/none/stream", "/v1/webhooks"} {
+		l.say(leakAsk{method: http.MethodGet, path: path})
+	}
+	for _, path := range []string{"/v1/chat/completions", "/openwebui/v1/chat/completions", "/v1/responses", "/v1/responses/compact", "/v1/conversations", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens", "/api/chat", "/api/generate", "/api/show", "/api/embed", "/ai/chat", "/mcp", "/v1/webhooks"} {
+		for _, body := range leakBroken {
+			l.say(leakAsk{method: http.MethodPost, path: path, body: body})
+		}
+	}
+}
+
+// rpc asks in the language of MCP.
+func (l *leaky) rpc(method, name string, params map[string]any) string {
+	l.t.Helper()
+	params = maps.Clone(params)
+	params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{}}
+	js, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return l.say(leakAsk{http.MethodPost, "/mcp", string(js), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name}})
+}
+
+// use uses a tool.
+func (l *leaky) use(tool string, args map[string]any) string {
+	l.t.Helper()
+	return l.rpc("tools/call", tool, map[string]any{"name": tool, "arguments": args})
+}
+
+type leakArgs = map[string]any
+
+// think uses the tools of MCP that think, remember and find.
+func (l *leaky) think(text string) {
+	for _, tool := range []string{"ponder_think", "ponder_deep_think", "ponder_research", "ponder_chat"} {
+		l.use(tool, leakArgs{"question": "What is " + text + " for " + tool + "?", "max_calls": 3, "effort": "none"})
+		l.use(tool, leakArgs{"question": "", "max_calls": -1})
+	}
+	l.use("ponder_chat", leakArgs{"question": "What is " + text + "?", "conversation": "c"})
+	l.use("ponder_session", leakArgs{"action": "start", "question": "What is " + text + " there?", "max_calls": 3})
+	l.use("ponder_session", leakArgs{"action": "list"})
+	l.use("ponder_remember", leakArgs{"text": "CONTENTMARK is salt."})
+	for _, query := range []string{"CONTENTMARK", "what is hers"} {
+		l.use("ponder_recall", leakArgs{"query": query})
+	}
+	l.use("ponder_mind", leakArgs{})
+	l.use("none", leakArgs{})
+	list := l.rpc("resources/list", "", leakArgs{})
+	for _, m := range regexp.MustCompile(`"uri":"([^"]+)"`).FindAllStringSubmatch(list, -1) {
+		l.rpc("resources/read", m[1], leakArgs{"uri": m[1]})
+	}
+}
+
+// offered looks at all that MCP offers of threads that are there from the beginning.
+func (l *leaky) offered() {
+	if list := l.rpc("tools/list", "", leakArgs{}); !strings.Contains(list, "ponder_think") {
+		l.t.Errorf("no tools: %.300s", list)
+	}
+	for _, method := range []string{"server/discover", "resources/templates/list", "prompts/list", "none"} {
+		l.rpc(method, "", leakArgs{})
+	}
+	for _, uri := range []string{"ponder://none", "file:///etc/passwd"} {
+		l.rpc("resources/read", uri, leakArgs{"uri": uri})
+	}
+	for _, thread := range leakThreads() {
+		id := strings.TrimPrefix(string(thread.ID), "thr_")
+		for _, action := range []string{"status", "export", "pause", "resume", "cancel"} {
+			l.use("ponder_session", leakArgs{"session": id, "action": action})
+		}
+		l.use("ponder_steer", leakArgs{"session": string(thread.ID), "text": "CONTENTMARK"})
+		l.use("ponder_step", leakArgs{"session": id})
+		for _, tail := range []string{"", "/thoughts", "/report"} {
+			uri := "ponder://sessions/" + id + tail
+			l.rpc("resources/read", uri, leakArgs{"uri": uri})
+		}
+		for _, method := range []string{"tasks/get", "tasks/cancel"} {
+			l.rpc(method, id, leakArgs{"taskId": id})
+		}
+	}
+}
+
+// Neither what is internal, nor what is another owner's, nor a secret comes out in any
+// language of other clients, whether the model answers, is out of order or does not let
+// the server in.
+func TestDialectLeaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of requests, which the race detector makes slow: the long run has them")
+	}
+	l, stop := serveLeaky(t)
+	l.hers()
+	l.speak("CONTENTMARK")
+	l.old()
+	l.offered()
+	if l.seen < 50 {
+		t.Errorf("only %d answers had anything in them", l.seen)
+	}
+	l.fail()
+	l.speak("CONTENTMARK now")
+	stop()
+	l.quiet(map[string]string{"the log": l.log.String(), "traces": l.traces.String()})
+}
