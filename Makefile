@@ -43,7 +43,7 @@ ALONE_IN := /(claim|clients|document|calibration|eval|evidence|gate|redact|same|
 ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^Fuzz|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^TestListPages|^TestPromiseComesUp|^TestDeadlineComesUp|^TestHostileCalendars|^TestExpandAsOthers|^TestStates$$|^TestFadeProperties|^TestEchoProperty|^TestFindProperties|^TestTwelveStates|^TestShownTo|^TestRace$$|^TestOpenAtOnce|^TestTwoProcesses|^TestHostileItems|^TestFormats|^TestManyItems
 
 # Scripts in which one command follows the other.
-IN_TURN := ask|badinput|compare|detach|fork|gate|mcp-late|mind|mind-actions|mind-lookup|mind-quiet|misc|models|nomodel|remember|research|research-pause|resolve|settings|think|thinking|thread|web
+IN_TURN := ask|badinput|compare|detach|fork|gate|mcp-late|mind|mind-actions|mind-lookup|mind-quiet|misc|models|nomodel|pause|remember|research|research-pause|resolve|serve-beside|serve-beside-queue|settings|think|thinking|thread|web
 
 race:
 	@scripts/race -skip '$(ALONE)|^TestScripts$$/^($(IN_TURN))$$' $(FIRST) $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
