@@ -31,6 +31,7 @@ type house struct {
 	t     *testing.T
 	mind  *ponder.Mind
 	place *placement.Placement
+	hub   *stream.Hub
 	close func() // tells streams that the server stops
 	deny  error  // of Say
 	Service
@@ -57,7 +58,7 @@ func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &house{t: t, mind: mind, close: cancel}
+	h := &house{t: t, mind: mind, hub: hub, close: cancel}
 	h.place = placement.Memory(placement.Config{Store: store, Logger: slog.New(slog.DiscardHandler), Work: func(ctx context.Context, id ponder.ThreadID) error {
 		err := mind.Work(ctx, id)
 		hub.Trouble(id, err)

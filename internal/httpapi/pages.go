@@ -10,7 +10,7 @@ import (
 // no cookies are asked for or sent.
 const (
 	pageMethods = "GET, POST, DELETE"
-	pageReads   = "Content-Disposition, Link, Mcp-Session-Id, Ponder-Server, Request-Id, Retry-After, WWW-Authenticate, " +
+	pageReads   = "Content-Disposition, ETag, Link, Mcp-Session-Id, Ponder-Server, Request-Id, Retry-After, WWW-Authenticate, " +
 		"X-Request-Id, X-Should-Retry, X-Thread-Id, X-Vercel-AI-UI-Message-Stream"
 	pageKeeps = "600" // seconds that a browser takes this for granted
 )

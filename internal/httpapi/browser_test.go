@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"ponder/internal/access"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+)
+
+// browsers are names of programs that are a Chromium.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
+
+// asking is a page that asks the server at API for a list, and talks to it in a stream, and
+// tells what it could read.
+const asking = `<!doctype html><title>asks</title><script>
+const api = %q, talk = %q, out = {};
+const head = {Authorization: "Bearer mine"};
+const tries = async (name, does) => { try { out[name] = await does(); } catch (e) { out[name] = "refused"; } };
+(async () => {
+	await tries("list", async () => (await (await fetch(api + "/api/threads", {headers: head})).json()).threads[0].thread_id);
+	await tries("tag", async () => (await fetch(api + "/api/threads/" + talk + "/export", {headers: head})).headers.get("ETag") ? "read" : "hidden");
+	await tries("stream", async () => {
+		const r = await fetch(api + "/api/threads/" + talk + "/messages", {
+			method: "POST", headers: {...head, "Content-Type": "application/json", Accept: "text/event-stream", "Idempotency-Key": location.port},
+			body: JSON.stringify({content: "What is the sea?"}),
+		});
+		const parts = r.body.pipeThrough(new TextDecoderStream()).getReader();
+		for (let text = ""; ;) {
+			const {done, value} = await parts.read();
+			if (done) return text.includes("event: turn") && text.includes("It is salt.") ? "answered" : text;
+			text += value;
+		}
+	});
+	await tries("token", async () => { await fetch(api + "/api/threads"); return "read"; });
+	await fetch("/told", {method: "POST", body: JSON.stringify(out)});
+})();
+</script>`
+
+// A page is a server of a page that asks, in the browser that shows it.
+type page struct {
+	*httptest.Server
+	api, talk string
+	told      chan map[string]string
+}
+
+func newPage() *page {
+	p := &page{told: make(chan map[string]string, 1)}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost && r.URL.Path == "/told":
+			var out map[string]string
+			if js, err := io.ReadAll(r.Body); err == nil && json.Unmarshal(js, &out) == nil && len(p.told) == 0 {
+				p.told <- out
+			}
+		case r.URL.Path == "/":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprintf(w, asking, p.api, p.talk)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	return p
+}
+
+// browserTime is how long a browser may take to start, and a page to ask: all of it for
+// machines that do much else.
+const browserTime = 3 * time.Minute
+
+// show has a browser show the page, and returns what that tells.
+func (p *page) show(t *testing.T, browser string) map[string]string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the browser's helpers may write in it still
+	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
+	defer cancel()
+	var says bytes.Buffer
+	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--no-proxy-server", "--user-data-dir="+dir, "--remote-debugging-port=0", p.URL+"/")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
+	cmd.Stderr, cmd.WaitDelay = &says, 10*time.Second
+	if err := cmd.Start(); err != nil {
+		t.Skipf("%s does not start here: %v", browser, err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	select {
+	case out := <-p.told:
+		return out
+	case <-ended:
+		t.Skipf("%s shows no page here: %.500s", browser, says.String())
+	case <-ctx.Done():
+		t.Skipf("%s has shown no page in %s", browser, browserTime)
+	}
+	return nil
+}
+
+// In a real browser, a page of a site that is named may ask, and read what is streamed; one
+// of another may not.
+func TestPagesInABrowser(t *testing.T) {
+	browser := ""
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil && browser == "" {
+			browser = path
+		}
+	}
+	if browser == "" {
+		t.Skip("no Chromium is installed, which shows pages of other sites: install chromium to have it tried")
+	}
+	good, bad := newPage(), newPage()
+	defer good.Close()
+	defer bad.Close()
+	m := &llmtest.Model{Deltas: 5, Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is salt."), nil }}
+	h := newHouse(t, m)
+	guard := access.New(access.Config{Origins: []string{good.URL}, Tokens: []access.Token{{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}}})
+	h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Hub: h.hub, Service: h, Guard: guard, Logger: slog.New(slog.DiscardHandler)})}
+	server := httptest.NewServer(h.desk)
+	defer server.Close()
+	talk := h.open("a")
+	for _, p := range []*page{good, bad} {
+		p.api, p.talk = server.URL, talk
+	}
+	for _, c := range []struct {
+		name string
+		*page
+		want map[string]string
+	}{
+		{"a page that is named", good, map[string]string{"list": talk, "tag": "read", "stream": "answered", "token": "read"}},
+		{"a page of another site", bad, map[string]string{"list": "refused", "tag": "refused", "stream": "refused", "token": "refused"}},
+	} {
+		if got := c.show(t, browser); fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
