@@ -30,11 +30,12 @@ check:
 lint: # go vet is a part of it
 	$(GO) run $(LINT) run
 
-# What takes longest comes first, so that the rest goes on beside it.
-FIRST := ./cmd/ponder
+# What takes longest, and waits for others most of that time, comes first, so that the
+# rest goes on beside it.
+FIRST := ./cmd/ponder ./clients
 
 unit:
-	$(GO) test -vet=off -timeout 30m $(FIRST) ./...
+	$(GO) test -vet=off -p 3 -timeout 30m $(FIRST) ./...
 
 # The race detector wants a C compiler. It makes programs ten times as slow, and has
 # nothing to find where one thing goes on at a time: in parsers and statistics, and in
@@ -46,7 +47,7 @@ ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBou
 IN_TURN := ask|badinput|compare|detach|fork|gate|mcp-late|mind|mind-actions|mind-lookup|mind-quiet|misc|models|nomodel|pause|remember|research|research-pause|resolve|serve-beside|serve-beside-queue|settings|think|thinking|thread|web
 
 race:
-	@scripts/race -skip '$(ALONE)|^TestScripts$$/^($(IN_TURN))$$' $(FIRST) $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
+	@scripts/race -p 3 -skip '$(ALONE)|^TestScripts$$/^($(IN_TURN))$$' ./cmd/ponder $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
 
 size: build
 	@n=$$(wc -c < bin/ponder); echo "bin/ponder: $$n bytes"; test $$n -le $(MOST) || { echo "that is more than $(MOST)"; exit 1; }
