@@ -38,16 +38,13 @@ unit:
 	$(GO) test -vet=off -p 3 -timeout 30m $(FIRST) ./...
 
 # The race detector wants a C compiler. It makes programs ten times as slow, and has
-# nothing to find where one thing goes on at a time: in parsers and statistics, and in
-# tests that fold and decide without an engine.
+# nothing to find where one thing goes on at a time: in parsers and statistics, in tests
+# that fold and decide without an engine, and in those of processes that meet in a file.
 ALONE_IN := /(claim|clients|document|calibration|eval|evidence|gate|redact|same|sensor|words|web/extract|recall/query|tool/think|internal/(report|deptest)|mode/internal/[a-z]+|llm/llmtest/internal/mimic)$$
 ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^Fuzz|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^TestListPages|^TestPromiseComesUp|^TestDeadlineComesUp|^TestHostileCalendars|^TestExpandAsOthers|^TestStates$$|^TestFadeProperties|^TestEchoProperty|^TestFindProperties|^TestTwelveStates|^TestShownTo|^TestRace$$|^TestOpenAtOnce|^TestTwoProcesses|^TestLatePages|^TestBadArguments|^TestLongAnswersAreCut|^TestTooLong|^TestPlanFails|^TestSynthesisOnly|^TestRefusedWishes|^TestHostileFolder|^TestLongThread|^TestHostileItems|^TestFormats|^TestManyItems
 
-# Scripts in which one command follows the other.
-IN_TURN := ask|badinput|compare|detach|fork|gate|mcp-late|mind|mind-actions|mind-lookup|mind-quiet|misc|models|nomodel|pause|remember|research|research-pause|resolve|serve-beside|serve-beside-queue|settings|think|thinking|thread|web
-
 race:
-	@scripts/race -p 3 -skip '$(ALONE)|^TestScripts$$/^($(IN_TURN))$$' ./cmd/ponder $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
+	@scripts/race -p 3 -skip '$(ALONE)' ./cmd/ponder $$($(GO) list ./... | grep -vE '$(ALONE_IN)')
 
 size: build
 	@n=$$(wc -c < bin/ponder); echo "bin/ponder: $$n bytes"; test $$n -le $(MOST) || { echo "that is more than $(MOST)"; exit 1; }
