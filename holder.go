@@ -25,6 +25,7 @@ type holder struct {
 	saved     Seq     // of the newest checkpoint
 	shown     Seq     // events of before that were read for a run since then
 	batch     []Event // folded, not in the log yet
+	heard     []heard // in the batch
 
 	performers sync.WaitGroup
 	flight     map[string]*flight // by intent; of loop alone
@@ -98,6 +99,9 @@ func (h *holder) round() (wake time.Time, err error) {
 			return wake, err
 		}
 	}
+	if err := h.hear(); err != nil {
+		return wake, err
+	}
 	h.collect()
 	h.settle()
 	var d *decision
@@ -146,7 +150,12 @@ func (h *holder) elapsed() time.Duration {
 
 // fold stamps events with their places and folds them, ahead of the log.
 func (h *holder) fold(events ...Event) error {
-	now, elapsed := time.Now().Truncate(time.Microsecond), h.elapsed().Truncate(time.Millisecond)
+	h.stamp(h.elapsed().Truncate(time.Millisecond), events...)
+	return h.recall()
+}
+
+func (h *holder) stamp(elapsed time.Duration, events ...Event) {
+	now := time.Now().Truncate(time.Microsecond)
 	h.batch = slices.Grow(h.batch, len(events))
 	for _, ev := range events {
 		ev.After, ev.Elapsed = h.committed, elapsed
@@ -155,7 +164,6 @@ func (h *holder) fold(events ...Event) error {
 		h.batch = append(h.batch, ev)
 		h.warn(ev)
 	}
-	return h.recall()
 }
 
 // warn logs that a run failed.
@@ -175,8 +183,10 @@ func (h *holder) commit() error {
 	h.batch = nil
 	if err := h.append(batch); err != nil {
 		h.line = nil
+		h.answer(nil)
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
 	}
+	h.answer(batch)
 	h.committed, h.results = h.line.head, nil
 	h.checkpoint(false)
 	return nil
@@ -256,7 +266,7 @@ func (h *holder) recall() error {
 // idle reports whether there is nothing left to do and nothing to wait for but
 // what others may append.
 func (h *holder) idle(wake time.Time) bool {
-	return len(h.flight) == 0 && len(h.line.open) == 0 && wake.IsZero()
+	return len(h.flight) == 0 && len(h.line.open) == 0 && wake.IsZero() && !h.letters.waits(h.thread)
 }
 
 func (h *holder) release() error {

@@ -11,10 +11,11 @@ import (
 
 // A life is what a process is to its store: a node that beats.
 type life struct {
-	store  Nodes
-	config Node // who the process is
-	logger *slog.Logger
-	clock  awake
+	store   Nodes
+	config  Node // who the process is
+	logger  *slog.Logger
+	clock   awake
+	letters office
 
 	mu     sync.Mutex
 	node   NodeID

@@ -143,6 +143,8 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	}
 	heads, stop := m.Store.Watch(thread)
 	defer stop()
+	defer h.letters.listen(thread, h.ring)()
+	defer func() { h.answer(nil) }() // what is not in the log is not
 	h.heads = heads
 	h.line, h.saved = m.shelf.take(thread, lease.Fence)
 	if h.line != nil && h.read() != nil {

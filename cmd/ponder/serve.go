@@ -210,7 +210,7 @@ func (s *server) open(ctx context.Context, serves bool) (err error) {
 	if err := s.mind.Open(ctx); err != nil {
 		return fmt.Errorf("begin to think: %w", err)
 	}
-	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.workTold, Serve: serves}
+	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.workTold, Ended: s.mind.Return, Serve: serves}
 	s.minds.placed = c
 	if s.place, err = place.Open(ctx, c); err != nil {
 		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))

@@ -72,10 +72,8 @@ func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key 
 	}
 	var said ponder.Event
 	err = s.goesOn(ctx, info, func() error {
-		if said, err = s.append(ctx, owner, id, key, m); err != nil {
-			return err
-		}
-		return s.place.Start(ctx, id)
+		said, err = s.tell(ctx, owner, id, key, m)
+		return err
 	})
 	return said, err
 }
@@ -127,18 +125,18 @@ func sayWhy(err error) string {
 	return oneLine(err.Error())
 }
 
-// append appends a message, with what is on the owner's mind of it.
-func (s *server) append(ctx context.Context, owner string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
+// tell tells a thread a message, with what is on the owner's mind of it.
+func (s *server) tell(ctx context.Context, owner string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
 	before, told := s.undercurrents.before(ctx, s, owner, id, m.Content)
 	var list []ponder.Event
 	if m.Deep {
 		list = append(list, ponder.Event{Internal: true, Body: ponder.Observation{Content: m.Content, Sensor: chat.DeepAsked}})
 	}
 	list = append(list, ponder.Event{Cause: key, Body: m.UserMessage})
-	stored, err := s.appendWith(ctx, id, before, list)
+	stored, err := s.tellWith(ctx, id, before, list)
 	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
 		told = nil
-		stored, err = s.appendWith(ctx, id, nil, list)
+		stored, err = s.tellWith(ctx, id, nil, list)
 	}
 	if err != nil {
 		return ponder.Event{}, err
@@ -147,12 +145,12 @@ func (s *server) append(ctx context.Context, owner string, id ponder.ThreadID, k
 	return stored[len(stored)-1], nil
 }
 
-func (s *server) appendWith(ctx context.Context, id ponder.ThreadID, before, list []ponder.Event) ([]ponder.Event, error) {
+func (s *server) tellWith(ctx context.Context, id ponder.ThreadID, before, list []ponder.Event) ([]ponder.Event, error) {
 	all := slices.Concat(before, list)
 	for i := range all {
 		all[i].ID = ponder.NewID("evt")
 	}
-	return s.log.Append(ctx, id, 0, all...)
+	return s.mind.Tell(ctx, id, func(ctx context.Context) error { return s.place.Start(ctx, id) }, all...)
 }
 
 // Undercurrents are what conversations are told of the subconscious of owners. They are

@@ -38,7 +38,9 @@ func (s *server) work(ctx context.Context, id ponder.ThreadID) error {
 	if info.Kind == ponder.KindConversation {
 		defer s.casts.open(ctx, s.app, id)()
 		defer s.atRest(context.WithoutCancel(ctx), id)
-		s.atRest(ctx, id) // another process that had it was killed
+		if o.Payer != "" {
+			s.atRest(ctx, id) // another process that had it was killed
+		}
 	}
 	err = mind.Work(ctx, id)
 	s.worked(context.WithoutCancel(ctx), info)

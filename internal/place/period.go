@@ -103,6 +103,9 @@ func (p *Placement) run(pd *period) {
 		}
 	}
 	p.report(pd)
+	if p.Ended != nil {
+		p.Ended(pd.thread)
+	}
 	close(pd.over)
 }
 

@@ -69,6 +69,9 @@ type Config struct {
 	// that may have been held by a process that was killed, it calls [Bury] first.
 	Serve bool
 
+	// Ended, if set, is told of each thread on which no work is done any more.
+	Ended func(ponder.ThreadID)
+
 	// PerOwner is how many threads of one owner are taken from the queue at
 	// once, in all processes together; DefaultPerOwner if 0.
 	PerOwner int

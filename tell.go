@@ -1,0 +1,164 @@
+package ponder
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A letter is what somebody in this process tells a thread, before it is in the log.
+type letter struct {
+	events []Event
+	state  atomic.Int32
+	done   chan []Event // gets the events as they are stored, or nil: not taken; has room for it
+}
+
+// The states of a letter.
+const (
+	posted    int32 = iota
+	opened          // its writer will be told what became of it
+	withdrawn       // it is nobody's any more
+)
+
+func (l *letter) open() bool     { return l.state.CompareAndSwap(posted, opened) }
+func (l *letter) withdraw() bool { return l.state.CompareAndSwap(posted, withdrawn) }
+
+// An office has what the threads of a process are told. It is safe for concurrent use; its
+// zero value is ready.
+type office struct {
+	mu    sync.Mutex
+	boxes map[ThreadID][]*letter
+	rings map[ThreadID]chan struct{} // of those who work on a thread
+}
+
+func (o *office) put(thread ThreadID, l *letter) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.boxes == nil {
+		o.boxes = make(map[ThreadID][]*letter)
+	}
+	o.boxes[thread] = append(o.boxes[thread], l)
+	if ring := o.rings[thread]; ring != nil {
+		wake(ring)
+	}
+}
+
+// take returns the letters to a thread, opened.
+func (o *office) take(thread ThreadID) []*letter {
+	o.mu.Lock()
+	list := o.boxes[thread]
+	delete(o.boxes, thread)
+	o.mu.Unlock()
+	return slices.DeleteFunc(list, func(l *letter) bool { return !l.open() })
+}
+
+// waits reports whether there are letters to a thread.
+func (o *office) waits(thread ThreadID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.boxes[thread]) > 0
+}
+
+// listen has a ring rung when there is a letter to a thread, until the caller calls leave.
+func (o *office) listen(thread ThreadID, ring chan struct{}) (leave func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rings == nil {
+		o.rings = make(map[ThreadID]chan struct{})
+	}
+	o.rings[thread] = ring
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.rings[thread] == ring {
+			delete(o.rings, thread)
+		}
+	}
+}
+
+func wake(ring chan struct{}) {
+	select {
+	case ring <- struct{}{}:
+	default:
+	}
+}
+
+// Tell appends inputs to a thread and has it worked on: start does, such as
+// [Placement.Start]. Whoever works on the thread in this process writes them in one
+// transaction with what is decided on them, so that the call that answers a message waits
+// for the disk once and not twice. Where nobody can, they are appended as
+// [Log.Append] does, before start is called again. What Tell returns is durable; after an
+// error nothing was appended, unless the error is that of start. A crash leaves both
+// the inputs and what was decided, or neither.
+//
+// Whoever has [Mind.Work] called for such a thread calls [Mind.Return] when that is over,
+// or could not be done.
+func (m *Mind) Tell(ctx context.Context, thread ThreadID, start func(context.Context) error, events ...Event) ([]Event, error) {
+	for _, ev := range events {
+		if !ev.IsInput() {
+			return nil, ErrNotInput
+		}
+	}
+	l := &letter{events: events, done: make(chan []Event, 1)}
+	m.letters.put(thread, l)
+	if err := start(ctx); err != nil && l.withdraw() {
+		return nil, err
+	}
+	var stored []Event
+	select {
+	case stored = <-l.done:
+	case <-ctx.Done():
+		if l.withdraw() {
+			return nil, ctx.Err()
+		}
+		stored = <-l.done
+	}
+	if stored != nil {
+		return stored, nil
+	}
+	stored, err := m.Store.Append(ctx, thread, 0, events...)
+	if err != nil {
+		return nil, err
+	}
+	return stored, start(ctx)
+}
+
+// Return gives back what a thread was told and nobody has taken: see [Mind.Tell].
+func (m *Mind) Return(thread ThreadID) {
+	for _, l := range m.letters.take(thread) {
+		l.done <- nil
+	}
+}
+
+// A heard letter stands in the batch at a place.
+type heard struct {
+	*letter
+	at int
+}
+
+// hear folds what the thread is told. On an empty thread nothing says that it was still
+// empty when that is written: there it is not taken.
+func (h *holder) hear() error {
+	if h.committed == 0 {
+		h.Return(h.thread)
+		return nil
+	}
+	for _, l := range h.letters.take(h.thread) {
+		h.heard = append(h.heard, heard{l, len(h.batch)})
+		h.stamp(0, l.events...)
+	}
+	return h.recall()
+}
+
+// answer tells those who were heard what is in the log now: the batch, or nothing of it.
+func (h *holder) answer(batch []Event) {
+	for _, l := range h.heard {
+		var own []Event
+		if batch != nil {
+			own = slices.Clone(batch[l.at : l.at+len(l.events)])
+		}
+		l.done <- own
+	}
+	h.heard = nil
+}
