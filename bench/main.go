@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := fs.String("json", "", "write the figures to `file` too")
 	one := fs.String("one", "", "measure one scenario in this process and print JSON (for bench itself)")
 	sim := fs.Bool("sim", false, "be the simulated server (for bench itself)")
+	relay := fs.Bool("relay", false, "be the server that only hands on (for bench itself)")
 	profile := fs.String("cpuprofile", "", "write a CPU profile of each scenario to `file`")
 	if err := fs.Parse(args); err != nil {
 		return 2
@@ -57,6 +58,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case *sim:
 		err = serve(ctx, os.Stdin, stdout)
+	case *relay:
+		err = handOn(ctx, os.Stdin, stdout)
 	case *one != "":
 		err = measureOne(ctx, *one, *profile, lasts, stdout)
 	default:

@@ -28,7 +28,12 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 		}
 		defer s.stop()
 		model := openai.New(openai.Config{Name: "sim", BaseURL: s.sim + "/v1", Key: "any"}).Model("fast")
-		var turns, calls, added []time.Duration
+		relay, stop, err := spawn(ctx, "-relay", relaying{Model: s.sim, Dir: s.dir})
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		var turns, calls, added, handed []time.Duration
 		for i := range l.conversations {
 			t, err := s.Open(ctx, fmt.Sprintf("conversation %d", i), "")
 			if err != nil {
@@ -43,14 +48,19 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 				if err != nil {
 					return nil, err
 				}
+				hand, err := firstHanded(ctx, relay, fmt.Sprintf("What comes after %d in conversation %d?", n, i))
+				if err != nil {
+					return nil, err
+				}
 				if i > 0 { // the first opens what is needed
-					turns, calls, added = append(turns, turn), append(calls, call), append(added, turn-call)
+					turns, calls, added, handed = append(turns, turn), append(calls, call), append(added, turn-call), append(handed, hand)
 				}
 			}
 		}
-		turn, call := quantile(turns, 0.5), quantile(calls, 0.5)
+		turn, call, hand := quantile(turns, 0.5), quantile(calls, 0.5), quantile(handed, 0.5)
 		return []figure{
 			{Name: "first token of a turn, added to that of a call, p50", Value: turn - call, Unit: "ms", Goal: 2},
+			{Name: "the ideal: added by a server that writes once and hands on, p50", Value: hand - call, Unit: "ms"},
 			{Name: "added to the call beside it, p90", Value: quantile(added, 0.9), Unit: "ms"},
 			{Name: "first token of a turn, p50", Value: turn, Unit: "ms"},
 			{Name: "first token of a call, p50", Value: call, Unit: "ms"},

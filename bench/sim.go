@@ -16,24 +16,33 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// serve is the simulated server: it reads its configuration as a line of JSON,
-// says where it listens, and ends with its input.
+// serve is the simulated server.
 func serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return answer(ctx, in, out, func(c llmtest.SimConfig) (http.Handler, error) { return llmtest.NewSim(c), nil })
+}
+
+// answer is a server in a process of its own: it reads its configuration as a line of
+// JSON, says where it listens, and ends with its input.
+func answer[C any](ctx context.Context, in io.Reader, out io.Writer, handler func(C) (http.Handler, error)) error {
 	r := bufio.NewReader(in)
 	line, err := r.ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	var c llmtest.SimConfig
+	var c C
 	if err := json.Unmarshal(line, &c); err != nil {
 		return fmt.Errorf("read configuration: %w", err)
+	}
+	h, err := handler(c)
+	if err != nil {
+		return err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "http://%s\n", l.Addr())
-	server := &http.Server{Handler: llmtest.NewSim(c)}
+	server := &http.Server{Handler: h}
 	go func() {
 		_, _ = io.Copy(io.Discard, r)
 		server.Close()
@@ -44,9 +53,14 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// simulate starts a server in a process of its own, and returns where it is.
+// simulate starts a simulated server in a process of its own, and returns where it is.
 func simulate(ctx context.Context, c llmtest.SimConfig) (base string, stop func(), err error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "-sim")
+	return spawn(ctx, "-sim", c)
+}
+
+// spawn starts a server that this program is with a flag.
+func spawn(ctx context.Context, role string, config any) (base string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], role)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -57,13 +71,13 @@ func simulate(ctx context.Context, c llmtest.SimConfig) (base string, stop func(
 		return "", nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", nil, fmt.Errorf("start the simulated server: %w", err)
+		return "", nil, fmt.Errorf("start bench %s: %w", role, err)
 	}
 	stop = func() {
 		stdin.Close()
 		_ = cmd.Wait()
 	}
-	js, err := json.Marshal(c)
+	js, err := json.Marshal(config)
 	if err == nil {
 		_, err = stdin.Write(append(js, '\n'))
 	}
@@ -72,7 +86,7 @@ func simulate(ctx context.Context, c llmtest.SimConfig) (base string, stop func(
 	}
 	if err != nil {
 		stop()
-		return "", nil, fmt.Errorf("start the simulated server: %w", err)
+		return "", nil, fmt.Errorf("start bench %s: %w", role, err)
 	}
 	return strings.TrimSpace(base), stop, nil
 }
