@@ -4,6 +4,7 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client'
 import { check, clean, token, url } from './check.mjs'
+import { stepped } from './mcp.mjs'
 
 const info = { name: 'test', version: '1.0.0' }
 const at = new URL('/mcp', url)
@@ -26,31 +27,6 @@ const clients = {
     await c.connect(new Transport2(at, headers))
     return { c, call: (name, args, options) => c.callTool({ name, arguments: args }, { ...patient, ...options }) }
   },
-}
-
-// fill returns a value of a schema.
-function fill(schema) {
-  if (schema.enum) return schema.enum[0]
-  const type = Array.isArray(schema.type) ? schema.type.find((t) => t !== 'null') : schema.type
-  switch (type) {
-    case 'object':
-      return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([k, v]) => [k, fill(v)]))
-    case 'array':
-      return [fill(schema.items ?? {})]
-    case 'number':
-      return 0.5
-    case 'integer':
-      return 5
-    case 'boolean':
-      return true
-  }
-  return `Water takes in red light and scatters blue light (${Math.random()}).`
-}
-
-// think answers a prompt as a host's model would.
-function think(prompt) {
-  const schema = prompt.split('and nothing else:\n')[1]
-  return schema ? JSON.stringify(fill(JSON.parse(schema))) : 'Water takes in red light, and so the sea is blue.'
 }
 
 for (const [name, connect] of Object.entries(clients)) {
@@ -78,12 +54,8 @@ for (const [name, connect] of Object.entries(clients)) {
     })
 
     await t.test('step by step', async () => {
-      let { structuredContent: out } = await call('ponder_step', { question: 'Why is the sea blue?', steps: 4 })
-      let n = 0
-      for (; out.status === 'needs_answer' && n < 20; n++) {
-        clean(out.answer ?? '')
-        ;({ structuredContent: out } = await call('ponder_step', { session: out.session, step: out.step, answer: think(out.prompt) }))
-      }
+      const { out, n } = await stepped(call, 'Why is the sea blue?', 4)
+      clean(out.answer ?? '')
       check.equal(out.status, 'completed')
       check.ok(out.answer && n >= 2)
       const report = await c.readResource({ uri: `ponder://sessions/${out.session}/report` })

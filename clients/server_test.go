@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -72,10 +73,11 @@ func start(t *testing.T, token string) *serving {
 	if at == "" {
 		t.Fatalf("ponder-sim says %q", sim)
 	}
-	env := []string{"OPENAI_BASE_URL=" + at + "/v1", "OPENAI_API_KEY=any", "PONDER_TOKEN=" + token}
+	models := []string{"OPENAI_BASE_URL=" + at + "/v1", "OPENAI_API_KEY=any"}
 	for _, name := range []string{"FAST", "SLOW", "CHEAP", "EMBED"} {
-		env = append(env, "PONDER_MODEL_"+name+"=openai/"+strings.ToLower(name))
+		models = append(models, "PONDER_MODEL_"+name+"=openai/"+strings.ToLower(name))
 	}
+	env := append(slices.Clone(models), "PONDER_TOKEN="+token)
 	for _, name := range []string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"} {
 		env = append(env, name+"="+dir)
 	}
@@ -84,7 +86,8 @@ func start(t *testing.T, token string) *serving {
 	if err := json.Unmarshal([]byte(line), &greeting); err != nil {
 		t.Fatalf("ponder serve says %q: %v", line, err)
 	}
-	return &serving{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log")}
+	models = append(models, "PONDER_COMMAND="+filepath.Join(bin, "ponder")) // for those that start one of their own
+	return &serving{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log"), env: models}
 }
 
 // launch starts a program that ends with the test, and returns the first line that it

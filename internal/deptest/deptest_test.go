@@ -94,7 +94,7 @@ var rules = []rule{
 	{packages: "internal/service", ours: []string{".", "llm"}},
 	{packages: "internal/dialect", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/relay", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service"}},
 	{packages: "internal/dialect/dialecttest", ours: []string{".", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/relay", "mode/session", "mode/research", "store/memory", "internal/place", "internal/access", "internal/stream", "internal/service", "internal/dialect"}},
-	{packages: "internal/dialect/mcp", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/"}},
+	{packages: "internal/dialect/mcp", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/", "github.com/google/jsonschema-go/"}},
 	{packages: "internal/dialect/responses", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/openai"}, theirs: []string{"github.com/coder/websocket"}},
 	{packages: "internal/dialect/*", ours: []string{".", "llm", "internal/access", "internal/stream", "internal/service", "internal/dialect", "internal/dialect/*"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "transcript", "mode/chat", "mode/session", "mode/research", "internal/access", "internal/stream", "internal/service", "internal/dialect"}, theirs: []string{"github.com/danielgtaylor/huma/"}},

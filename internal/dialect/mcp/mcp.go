@@ -5,7 +5,8 @@
 //
 // mcp.go has the transports, server.go what a caller is offered, think.go, session.go and
 // memory.go the tools, step.go and host.go thinking by the host's model, sample.go asking
-// it, task.go long work and task_desk.go ours, resource.go and prompt.go the rest.
+// it, task.go long work and task_desk.go ours, lines.go what comes over a stream,
+// resource.go and prompt.go the rest.
 package mcp
 
 import (
@@ -190,7 +191,8 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, det
 func (s *Server) Talk(ctx context.Context, caller access.Caller, in io.ReadCloser, out io.WriteCloser) error {
 	r := &ending{ReadCloser: in, ended: make(chan struct{})}
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
-	err := server.Run(ctx, &sdk.IOTransport{Reader: r, Writer: out, MaxLineLength: maxBody})
+	to := &shared{WriteCloser: out}
+	err := server.Run(ctx, &sdk.IOTransport{Reader: newLines(r, to, maxBody), Writer: to, MaxLineLength: maxBody + 1})
 	gone := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
 	if gone || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil //nolint:nilerr // that is how it ends

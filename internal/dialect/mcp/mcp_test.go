@@ -136,10 +136,10 @@ func inEras(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOpt
 	}
 }
 
-func plain() dialecttest.Options { return dialecttest.Options{} }
+func usual() dialecttest.Options { return dialecttest.Options{} }
 
 func TestTools(t *testing.T) {
-	inEras(t, plain, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		list, err := s.ListTools(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestTools(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	inEras(t, plain, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		if _, out, failed := use(t, s, "ponder_remember", args{"text": "The sea is deep."}); failed || out["id"] == "" {
 			t.Errorf("remember: %v", out)
 		}
@@ -178,7 +178,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestSession(t *testing.T) {
-	inEras(t, plain, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		_, out, failed := use(t, s, "ponder_session", args{"action": "start", "question": "Why is the sea blue?"})
 		id, _ := out["session"].(string)
 		if failed || id == "" {
@@ -238,7 +238,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	inEras(t, plain, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		res, err := s.GetPrompt(context.Background(), &sdk.GetPromptParams{Name: "deep_think", Arguments: map[string]string{"question": "Why %s?"}})
 		if err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ const (
 func (c *client) addSession(server *sdk.Server) {
 	closed := false
 	hints := &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed}
-	sdk.AddTool(server, &sdk.Tool{
+	addTool(server, &sdk.Tool{
 		Name: "ponder_session", Title: "Sessions",
 		Description: `Start a session or research in the background and return at once (action "start"), see how it stands ("status"), "pause", "resume" or "cancel" it, "export" its report, or "list" what there is.`,
 		Annotations: hints,
@@ -64,7 +64,7 @@ func (c *client) addSession(server *sdk.Server) {
 		}
 		return stood(out), out, nil
 	})
-	sdk.AddTool(server, &sdk.Tool{
+	addTool(server, &sdk.Tool{
 		Name: "ponder_steer", Title: "Steer",
 		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), or have it answer with what it has ("answer_now").`,
 		Annotations: hints,

@@ -114,9 +114,26 @@ type taskReply struct {
 	Updated    time.Time           `json:"lastUpdatedAt"`
 	TTL        *int                `json:"ttlMs"` // null: it stays
 	Poll       int                 `json:"pollIntervalMs,omitempty"`
-	Result     *sdk.CallToolResult `json:"result,omitempty"`
+	Result     *taskResult         `json:"result,omitempty"`
 	Error      *jsonrpc.Error      `json:"error,omitempty"`
 	Asks       sdk.InputRequestMap `json:"inputRequests,omitempty"`
+}
+
+// A taskResult is what a tool came to, as it would have been sent without a task.
+type taskResult struct{ *sdk.CallToolResult }
+
+// MarshalJSON says of a result that it is whole, which else who sends it does.
+func (r taskResult) MarshalJSON() ([]byte, error) {
+	js, err := json.Marshal(r.CallToolResult)
+	if err != nil {
+		return nil, err
+	}
+	whole := map[string]json.RawMessage{}
+	if err := json.Unmarshal(js, &whole); err != nil {
+		return nil, err
+	}
+	whole["resultType"] = json.RawMessage(`"complete"`)
+	return json.Marshal(whole)
 }
 
 // An ack says that a request was taken.
@@ -223,7 +240,10 @@ func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result
 	}
 	r := &taskReply{
 		ResultType: "complete", TaskID: t.ID(), Status: st.Status, Message: st.Message, Created: t.Begun().UTC(), Updated: st.Updated.UTC(),
-		Result: st.Result, Error: st.Error, Asks: st.Asks,
+		Error: st.Error, Asks: st.Asks,
+	}
+	if st.Result != nil {
+		r.Result = &taskResult{st.Result}
 	}
 	if st.Status == TaskWorking || st.Status == TaskAsks {
 		r.Poll = pollEvery

@@ -84,7 +84,7 @@ func promptOf(t *testing.T, req map[string]any) string {
 
 // Who does not say that it knows tasks asks nothing about them, and gets none.
 func TestTaskUndeclared(t *testing.T) {
-	r := newRig(t, plain())
+	r := newRig(t, usual())
 	id := task(t, r, dialecttest.Mine, "3")
 	for _, method := range []string{methodGet, methodUpdate, methodCancel} {
 		code, answer := postAs(t, r, dialecttest.Mine, map[string]any{}, method, id, map[string]any{"taskId": id})
@@ -101,7 +101,7 @@ func TestTaskUndeclared(t *testing.T) {
 // A client of the era of sessions whose stream broke off has the rest of it, from wherever
 // it was.
 func TestResume(t *testing.T) {
-	r := newRig(t, plain())
+	r := newRig(t, usual())
 	url := r.Server().URL + Path
 	send := func(method, body, session, after string) *http.Response {
 		t.Helper()

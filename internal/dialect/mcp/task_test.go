@@ -73,14 +73,14 @@ func task(t *testing.T, r *rig, token string, calls string) string {
 }
 
 func TestTask(t *testing.T) {
-	r := newRig(t, plain())
+	r := newRig(t, usual())
 	id := task(t, r, dialecttest.Mine, "3")
 	howEnded(t, r)
 	_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
 	res, _ := answer["result"].(map[string]any)
 	result, _ := res["result"].(map[string]any)
 	out, _ := result["structuredContent"].(map[string]any)
-	if res["status"] != "completed" || res["resultType"] != "complete" || out["answer"] == "" || out["session"] != id {
+	if res["status"] != "completed" || res["resultType"] != "complete" || result["resultType"] != "complete" || out["answer"] == "" || out["session"] != id {
 		t.Errorf("the task is %v", res)
 	}
 	if _, answer := post(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
@@ -222,7 +222,7 @@ func TestOwnersApart(t *testing.T) {
 }
 
 func TestHostile(t *testing.T) {
-	inEras(t, plain, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		long := strings.Repeat("x", 1<<20)
 		for _, one := range []struct {
 			tool string

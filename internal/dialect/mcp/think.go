@@ -84,7 +84,7 @@ type source struct {
 func (c *client) addModes(server *sdk.Server) {
 	for _, m := range modes {
 		open := true
-		sdk.AddTool(server, &sdk.Tool{
+		addTool(server, &sdk.Tool{
 			Name: m.name, Title: m.title, Description: m.doc,
 			Annotations: &sdk.ToolAnnotations{Title: m.title, DestructiveHint: new(bool), OpenWorldHint: &open},
 		}, func(ctx context.Context, req *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, outcome, error) {

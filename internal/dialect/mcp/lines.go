@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// Lines hand on what a client sends over a stream, a message a line, and answer what is
+// none themselves: a wrong line is no reason to end the connection. It is for one reader.
+type lines struct {
+	io.Closer
+	in    *bufio.Reader
+	reply io.Writer
+	most  int    // bytes of a line
+	rest  []byte // of a line that is handed on
+}
+
+func newLines(in io.ReadCloser, reply io.Writer, most int) *lines {
+	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, most: most}
+}
+
+// Read implements [io.Reader].
+func (l *lines) Read(b []byte) (int, error) {
+	for len(l.rest) == 0 {
+		line, long, err := l.line()
+		if err != nil {
+			return 0, err
+		}
+		if why := wrong(line, long); why != nil {
+			if err := l.refuse(line, why); err != nil {
+				return 0, err
+			}
+		} else if len(line) > 0 {
+			l.rest = append(line, '\n')
+		}
+	}
+	n := copy(b, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// line returns the next line, trimmed, or that it was too long. The last one may lack its
+// end.
+func (l *lines) line() (line []byte, long bool, err error) {
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if long = long || len(line)+len(part) > l.most; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && (len(line) == 0 && !long || !errors.Is(err, io.EOF)):
+			return nil, false, err
+		default:
+			return bytes.TrimSpace(line), long, nil
+		}
+	}
+}
+
+// wrong returns why a line is no message; nil if it is one, or empty.
+func wrong(line []byte, long bool) *jsonrpc.Error {
+	switch {
+	case long:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message is too long"}
+	case len(line) == 0:
+		return nil
+	case !json.Valid(line):
+		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "this is not JSON: one message is wanted, in one line"}
+	case line[0] != '{':
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "one JSON-RPC message is wanted in each line"}
+	}
+	if _, err := jsonrpc.DecodeMessage(line); err != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this is no JSON-RPC 2.0 message"}
+	}
+	return nil
+}
+
+// refuse answers a line that is no message.
+func (l *lines) refuse(line []byte, why *jsonrpc.Error) error {
+	var asked struct {
+		ID any `json:"id"`
+	}
+	_ = json.Unmarshal(line, &asked) // an id that cannot be read is null
+	switch asked.ID.(type) {
+	case string, float64:
+	default:
+		asked.ID = nil
+	}
+	js, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": asked.ID, "error": why})
+	if err == nil {
+		_, err = l.reply.Write(append(js, '\n'))
+	}
+	return err
+}
+
+// A shared writer is written to by several, a message at a time.
+type shared struct {
+	io.WriteCloser
+	mu sync.Mutex
+}
+
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.WriteCloser.Write(b)
+}
