@@ -362,6 +362,11 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		return Work{}, err
 	}
 	info, key := at.Info, a.messageKey(at.ID)
+	if !at.told && !at.fresh {
+		if at.told, err = d.isLast(ctx, info, a.before()); err != nil {
+			return Work{}, err
+		}
+	}
 	if !at.told {
 		if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
 			return Work{}, err

@@ -194,17 +194,13 @@ func (d *Desk) known(ctx context.Context, a Ask) (info ponder.Info, told bool, e
 	if err == nil && info.ID != "" && a.Key != "" {
 		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), info.ID)
 	}
-	return info, true, err
+	return info, info.ID != "", err
 }
 
 // found returns the conversation in which all was said that the client says was said, and
 // nothing since; a zero Info if there is none.
 func (d *Desk) found(ctx context.Context, a Ask) (info ponder.Info, err error) {
-	before := a.before()
-	said := before
-	for len(said) > 0 && said[len(said)-1].Role != llm.User {
-		said = said[:len(said)-1]
-	}
+	said := toLastUser(a.before())
 	if len(said) == 0 {
 		return info, nil
 	}
@@ -218,18 +214,36 @@ func (d *Desk) found(ctx context.Context, a Ask) (info ponder.Info, err error) {
 		}
 		return ponder.Info{}, err
 	}
-	last, answer, err := d.lastTurn(ctx, info)
-	if err != nil {
+	if is, err := d.isLast(ctx, info, a.before()); err != nil || !is {
 		return ponder.Info{}, err
 	}
+	return info, nil
+}
+
+// toLastUser returns messages up to the last one of the user.
+func toLastUser(list []llm.Message) []llm.Message {
+	for len(list) > 0 && list[len(list)-1].Role != llm.User {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// isLast reports whether the last turn of a list of messages is that of a conversation. Who
+// had it answered there has said then what was said before.
+func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message) (bool, error) {
+	said := toLastUser(list)
+	if len(said) == 0 {
+		return len(list) == 0, nil
+	}
+	last, answer, err := d.lastTurn(ctx, info)
+	if err != nil {
+		return false, err
+	}
 	var theirs strings.Builder
-	for _, m := range before[len(said):] {
+	for _, m := range list[len(said):] {
 		theirs.WriteString(m.Text())
 	}
-	if bare(last) != bare(said[len(said)-1].Text()) || !strings.HasSuffix(bare(answer), bare(theirs.String())) {
-		return ponder.Info{}, nil
-	}
-	return info, nil
+	return bare(last) == bare(said[len(said)-1].Text()) && strings.HasSuffix(bare(answer), bare(theirs.String())), nil
 }
 
 // lastTurn returns the last message of a conversation, and its answer.

@@ -105,11 +105,7 @@ func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, er
 	case a.Chat != "":
 		return []ponder.ThreadID{threadOf(a.Owner, "chat", a.Chat)}, nil
 	}
-	said := a.before()
-	for len(said) > 0 && said[len(said)-1].Role != llm.User {
-		said = said[:len(said)-1]
-	}
-	for _, messages := range [][]llm.Message{a.Messages, said} {
+	for _, messages := range [][]llm.Message{a.Messages, toLastUser(a.before())} {
 		id, err := d.Service.FindChat(ctx, a.Owner, saidDigest(messages))
 		if err != nil {
 			return nil, err
