@@ -81,7 +81,7 @@ type Work struct {
 	Message string     // of Chat: the id of the event that is answered
 	Model   string     // provider/model, as far as it is known
 	Begun   time.Time
-	Fresh   bool // a conversation begins with it
+	Fresh   bool // a conversation begins with it; not said of one that is found by its ID
 
 	ear    *ear    // that has listened from before it was begun; nil: there is none
 	noting *noting // has the conversation found by what was said; nil: it need not be
@@ -151,8 +151,7 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 			break
 		}
 		w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
-		w.Fresh, err = d.isFirst(ctx, info.ID, ev.Seq)
-		return w, err
+		return w, nil
 	}
 	return Work{}, notThere(clip(id, 60))
 }

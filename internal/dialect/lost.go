@@ -76,7 +76,8 @@ func (d *Desk) lostTurn(ctx context.Context, a Ask) (w Work, found bool, err err
 		return w, false, gone(err)
 	}
 	for _, id := range list {
-		if id == "" {
+		info, err := d.Store.Thread(ctx, id)
+		if err != nil || !info.Created.Before(d.Since) { // such as no thread
 			continue
 		}
 		w, err := d.Newest(ctx, a.Owner, id)

@@ -72,5 +72,9 @@ func (d *Desk) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Wo
 			last = ev.Seq
 		}
 	}
-	return d.Work(ctx, owner, fmt.Sprintf("%s-%d", name, last))
+	w, err := d.Work(ctx, owner, fmt.Sprintf("%s-%d", name, last))
+	if err == nil {
+		w.Fresh, err = d.isFirst(ctx, id, last)
+	}
+	return w, err
 }
