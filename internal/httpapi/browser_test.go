@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"testing"
@@ -22,10 +23,10 @@ import (
 // browsers are names of programs that are a Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
 
-// asking is a page that asks the server at API for a list, and talks to it in a stream, and
-// tells what it could read.
+// asking is a page that asks a server for a list, and talks to it in a stream, as its
+// parameters say, and tells what it could read.
 const asking = `<!doctype html><title>asks</title><script>
-const api = %q, talk = %q, out = {};
+const asked = new URLSearchParams(location.search), api = asked.get("api"), talk = asked.get("talk"), out = {};
 const head = {Authorization: "Bearer mine"};
 const tries = async (name, does) => { try { out[name] = await does(); } catch (e) { out[name] = "refused"; } };
 (async () => {
@@ -51,8 +52,7 @@ const tries = async (name, does) => { try { out[name] = await does(); } catch (e
 // A page is a server of a page that asks, in the browser that shows it.
 type page struct {
 	*httptest.Server
-	api, talk string
-	told      chan map[string]string
+	told chan map[string]string
 }
 
 func newPage() *page {
@@ -61,12 +61,16 @@ func newPage() *page {
 		switch {
 		case r.Method == http.MethodPost && r.URL.Path == "/told":
 			var out map[string]string
-			if js, err := io.ReadAll(r.Body); err == nil && json.Unmarshal(js, &out) == nil && len(p.told) == 0 {
-				p.told <- out
+			if js, err := io.ReadAll(r.Body); err != nil || json.Unmarshal(js, &out) != nil {
+				return
+			}
+			select {
+			case p.told <- out:
+			default: // it was told before
 			}
 		case r.URL.Path == "/":
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			fmt.Fprintf(w, asking, p.api, p.talk)
+			_, _ = io.WriteString(w, asking)
 		default:
 			http.NotFound(w, r)
 		}
@@ -78,8 +82,9 @@ func newPage() *page {
 // machines that do much else.
 const browserTime = 3 * time.Minute
 
-// show has a browser show the page, and returns what that tells.
-func (p *page) show(t *testing.T, browser string) map[string]string {
+// show has a browser show the page, which asks a server about a conversation, and returns
+// what that tells.
+func (p *page) show(t *testing.T, browser, api, talk string) map[string]string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "browser")
 	if err != nil {
@@ -90,7 +95,7 @@ func (p *page) show(t *testing.T, browser string) map[string]string {
 	defer cancel()
 	var says bytes.Buffer
 	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--no-proxy-server", "--user-data-dir="+dir, "--remote-debugging-port=0", p.URL+"/")
+		"--disable-background-networking", "--no-proxy-server", "--user-data-dir="+dir, "--remote-debugging-port=0", p.URL+"/?"+url.Values{"api": {api}, "talk": {talk}}.Encode())
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
 	cmd.Stderr, cmd.WaitDelay = &says, 10*time.Second
 	if err := cmd.Start(); err != nil {
@@ -132,9 +137,6 @@ func TestPagesInABrowser(t *testing.T) {
 	server := httptest.NewServer(h.desk)
 	defer server.Close()
 	talk := h.open("a")
-	for _, p := range []*page{good, bad} {
-		p.api, p.talk = server.URL, talk
-	}
 	for _, c := range []struct {
 		name string
 		*page
@@ -143,7 +145,7 @@ func TestPagesInABrowser(t *testing.T) {
 		{"a page that is named", good, map[string]string{"list": talk, "tag": "read", "stream": "answered", "token": "read"}},
 		{"a page of another site", bad, map[string]string{"list": "refused", "tag": "refused", "stream": "refused", "token": "refused"}},
 	} {
-		if got := c.show(t, browser); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := c.show(t, browser, server.URL, talk); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
