@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 //	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
 //	forget                begins to count anew how often the server is asked
 //	asked N               waits until it has been asked N times
+//	talks FILE            says the lines of FILE to ponder mcp, and has what it hears in the file answers
 //
 // and those of serveCommands and figureCommands.
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
@@ -38,7 +39,7 @@ func scripts(dir string) testscript.Params {
 	cmds := serveCommands()
 	maps.Copy(cmds, figureCommands())
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked,
+		"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked, "talks": talks,
 	})
 	return testscript.Params{
 		Dir: dir,
