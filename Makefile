@@ -40,7 +40,7 @@ unit:
 # The race detector wants a C compiler. It makes programs ten times as slow, and has
 # nothing to find where one thing goes on at a time: in parsers and statistics, in tests
 # that fold and decide without an engine, and in those of processes that meet in a file.
-ALONE_IN := /(claim|clients|document|calibration|eval|evidence|gate|redact|same|sensor|words|web/extract|recall/query|tool/think|internal/(report|deptest)|mode/internal/[a-z]+|llm/llmtest/internal/mimic)$$
+ALONE_IN := /(archive|bench|claim|clients|document|calibration|eval|evidence|gate|redact|retention|same|sensor|sensor/(calendar|feed|git|mail|own|system)|transcript|words|web/extract|recall/query|tool/(think|memory|thread)|internal/(report|deptest)|mode/internal/[a-z]+|llm/llmtest/internal/mimic)$$
 ALONE    := AlwaysEnds|CutA|Linear$$|Quick$$|Quality$$|EvidenceRecall|StateIsBounded|^TestDoneSet|^TestShapeAgrees|^TestRepair|^TestReference|^TestPrefixes|^TestView|^TestTorn|^TestRows|^TestReadOfLong|^TestEval|^TestCalibrated|^TestGateForgets|^TestKill|^TestRecoverMany|^TestZombie|^Fuzz|^TestInjections|^TestTwelveChanges|^TestMergeProperties|^TestAnyWorld|^TestPromptBounds|^TestLookUpSeldom|^TestRetry$$|^TestWantedBounds|^TestListPages|^TestPromiseComesUp|^TestDeadlineComesUp|^TestHostileCalendars|^TestExpandAsOthers|^TestStates$$|^TestFadeProperties|^TestEchoProperty|^TestFindProperties|^TestTwelveStates|^TestShownTo|^TestRace$$|^TestOpenAtOnce|^TestTwoProcesses|^TestLatePages|^TestBadArguments|^TestLongAnswersAreCut|^TestTooLong|^TestPlanFails|^TestSynthesisOnly|^TestRefusedWishes|^TestHostileFolder|^TestLongThread|^TestHostileItems|^TestFormats|^TestManyItems
 
 race:
