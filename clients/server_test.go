@@ -3,6 +3,7 @@ package clients
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -48,6 +49,10 @@ var programs = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil { // clients wait more than they work
+		panic(err)
+	}
 	code := m.Run()
 	if dir, err := programs(); err == nil && os.Getenv("PONDER_BIN") == "" {
 		os.RemoveAll(dir)
