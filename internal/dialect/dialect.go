@@ -71,6 +71,9 @@ type Ask struct {
 	Keep        bool            // an exchange is kept until it is removed
 	Stay        bool            // an exchange goes on though its client goes away
 	Thread      ponder.ThreadID // the conversation that it goes on with, which is there; empty: see After
+	At          ponder.ThreadID // where it is thought or talked, which is made if it is not there; empty: see Thread
+	Cause       string          // of what is begun, by which the same request is known; empty: of Key, or of the words
+	Known       []llm.Message   // what is known to have been said beside the conversation
 }
 
 // A Work is what was begun for an Ask. Its ID names it for good.
@@ -135,13 +138,13 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 	w := Work{Thread: info.ID, Model: info.Model, Begun: info.Created, Way: wayOf(info.Kind)}
 	if w.Way != Chat {
 		if placed || w.Way == "" {
-			return Work{}, notThere(clip(id, 60))
+			return Work{}, notThere(Clip(id, 60))
 		}
 		return w, nil
 	}
 	seq, err := strconv.ParseInt(place, 10, 64)
 	if err != nil || seq < 1 {
-		return Work{}, notThere(clip(id, 60))
+		return Work{}, notThere(Clip(id, 60))
 	}
 	for ev, err := range d.Store.Events(ctx, info.ID, ponder.Seq(seq-1)) {
 		if err != nil {
@@ -153,7 +156,7 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 		w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
 		return w, nil
 	}
-	return Work{}, notThere(clip(id, 60))
+	return Work{}, notThere(Clip(id, 60))
 }
 
 // firstEvents is before which event the first message of a conversation is.
@@ -180,7 +183,7 @@ func (d *Desk) thread(ctx context.Context, owner string, id ponder.ThreadID) (po
 	info, err := d.Store.Thread(ctx, id)
 	switch {
 	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != owner:
-		return ponder.Info{}, notThere(clip(string(id), 60))
+		return ponder.Info{}, notThere(Clip(string(id), 60))
 	case err != nil:
 		return ponder.Info{}, fmt.Errorf("look for %s: %w", id, err)
 	}
@@ -258,10 +261,13 @@ func media(m llm.Message) (list []llm.Media) {
 	return list
 }
 
-// newThread returns the id of the thread that an Ask makes: a new one or, if it has a key,
-// always the same.
+// newThread returns the id of the thread that an Ask makes: the one that it names, a new one
+// or, if it has a key, always the same.
 func (a Ask) newThread() ponder.ThreadID {
-	if a.Key == "" {
+	switch {
+	case a.At != "":
+		return a.At
+	case a.Key == "":
 		return ponder.ThreadID(ponder.NewID("thr"))
 	}
 	return threadOf(a.Owner, "dialect", a.Key)
@@ -275,7 +281,8 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 	x.Made = func() { w.ear = d.listen(id, 0) }
 	err := d.Service.Relay(ctx, a.Owner, id, x)
 	if err == nil {
-		w.Begun, err = d.made(ctx, id)
+		info, err := d.Store.Thread(ctx, id)
+		w.Begun = info.Created // as all who come again are told
 		return w, err
 	}
 	w.Forget()
@@ -288,7 +295,7 @@ func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
 // exchange returns what a model is asked.
 func (a Ask) exchange() service.Exchange {
 	x := service.Exchange{
-		Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
+		Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
 		Own: len(a.Tools) == 0 && a.Schema == nil,
 		Request: llm.Request{
 			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
@@ -310,8 +317,8 @@ func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
-	begun, err := d.made(ctx, id)
-	return Work{Thread: id, Way: way, Model: a.Model.Model, Begun: begun, Fresh: true}, err
+	info, err := d.Store.Thread(ctx, id)
+	return Work{Thread: id, Way: way, Model: cmp.Or(a.Model.Model, info.Model), Begun: info.Created, Fresh: true}, err
 }
 
 // start returns what a session or research is to think about.
@@ -319,19 +326,13 @@ func (a Ask) start(way Way) service.Start {
 	question := strings.TrimSpace(a.question())
 	st := service.Start{
 		Kind: ponder.KindSession, Question: question, Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Persona: a.Persona,
-		Context: transcript(a.before(), maxContext), Title: clip(question, maxTitle), Budget: a.budget(),
+		Context: a.context(), Title: Clip(question, maxTitle), Budget: a.budget(),
 	}
 	if way == Research {
 		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)
 	}
-	st.Cause = words(st)
+	st.Cause = cmp.Or(a.Cause, words(st))
 	return st
-}
-
-// made returns when a thread was made, as all who come again are told.
-func (d *Desk) made(ctx context.Context, id ponder.ThreadID) (time.Time, error) {
-	info, err := d.Store.Thread(ctx, id)
-	return info.Created, err
 }
 
 // same returns the work of a key that was used before, if it was for the same words.
@@ -367,7 +368,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		}
 	}
 	if !at.told {
-		if err := d.recallBefore(ctx, info, key, a.before()); err != nil {
+		if err := d.recallBefore(ctx, info, key, a.Known, a.before()); err != nil {
 			return Work{}, err
 		}
 	}
@@ -395,7 +396,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 
 // messageKey returns the key of the message that an Ask says in a conversation.
 func (a Ask) messageKey(id ponder.ThreadID) string {
-	return "post-" + hexOf(a.Owner, string(id), cmp.Or(a.Key, ponder.NewID("key")))
+	return cmp.Or(a.Cause, "post-"+hexOf(a.Owner, string(id), cmp.Or(a.Key, ponder.NewID("key"))))
 }
 
 // saidBefore returns the work of a message that is there already.
@@ -408,7 +409,7 @@ func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m s
 		if !ok || ev.Cause != key {
 			continue
 		}
-		if bare(b.Content) != bare(m.Content) {
+		if Bare(b.Content) != Bare(m.Content) {
 			break
 		}
 		return Work{Thread: info.ID, Way: Chat, Model: info.Model, Begun: ev.Time, After: ev.Seq - 1, Message: ev.ID}, nil

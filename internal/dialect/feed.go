@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type Feed struct {
 	until time.Time // when nothing more is waited for
 	ended bool
 	beat  *time.Timer
+	quiet time.Duration // after which nothing has come; zero: [stream.Heartbeat]
+	list  []Part        // that came first, and then
+	err   error
 	at    time.Time // when the work was known to be through, by the log
 }
 
@@ -73,12 +77,16 @@ func (f *Feed) Close() {
 // comes [io.EOF]. It returns [ErrQuiet] where nothing has come for [stream.Heartbeat],
 // and [ponder.ErrNoThread] if the thread was removed.
 func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
+	if list, err = f.list, f.err; len(list) > 0 || err != nil {
+		f.list, f.err = nil, nil
+		return list, err
+	}
 	for len(list) == 0 {
 		if f.ended {
 			return nil, io.EOF
 		}
 		over, last := f.tell.over()
-		wait := stream.Heartbeat
+		wait := cmp.Or(f.quiet, stream.Heartbeat)
 		if last {
 			if f.until.IsZero() {
 				f.until = time.Now().Add(lastWords)
@@ -97,6 +105,20 @@ func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
 		return append(list, last...), err
 	}
 	return list, nil
+}
+
+// First returns what comes first, which Next returns again; nothing, if that takes longer
+// than a while.
+func (f *Feed) First(ctx context.Context, while time.Duration) []Part {
+	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(f.desk.Gone, cancel)()
+	defer cancel()
+	f.quiet = while
+	f.list, f.err = f.Next(ctx)
+	if f.quiet = 0; errors.Is(f.err, ErrQuiet) {
+		f.err = nil
+	}
+	return f.list
 }
 
 // end returns the last parts, once the conversation can be found again.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"sync"
 	"unicode"
@@ -31,8 +30,21 @@ const (
 // beforeName is the name of what is put beside a conversation of what was said elsewhere.
 const beforeName = "what was said before"
 
+// System is who says, in a message among the others, how to answer.
+const System llm.Role = "system"
+
 // before returns what was said before the message that is answered.
 func (a Ask) before() []llm.Message { return a.Messages[:len(a.Messages)-1] }
+
+// context returns what research and sessions are told of that or, if a client says
+// nothing, of what is known.
+func (a Ask) context() string {
+	before := a.before()
+	if len(before) == 0 {
+		before = a.Known
+	}
+	return transcript(before, maxContext)
+}
 
 // transcript returns what was said, the newest most bytes of it.
 func transcript(list []llm.Message, most int) string {
@@ -77,7 +89,7 @@ type spot struct {
 }
 
 // isNamed reports whether the client has an id for the conversation.
-func (a Ask) isNamed() bool { return a.Thread != "" || a.After != "" || a.Chat != "" }
+func (a Ask) isNamed() bool { return a.At != "" || a.Thread != "" || a.After != "" || a.Chat != "" }
 
 // conversation returns the conversation that an Ask goes on with, or makes one: by the
 // work that it comes behind, by what the client calls it, or by what was said.
@@ -87,21 +99,21 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 	case a.Thread != "":
 		at.Info, err = d.thread(ctx, a.Owner, a.Thread)
 		if err == nil && at.Kind != ponder.KindConversation {
-			err = notThere(clip(string(a.Thread), 60))
+			err = notThere(Clip(string(a.Thread), 60))
 		}
 		return at, err
 	case a.After != "":
 		return d.behind(ctx, a)
 	case a.Chat != "":
 		id = threadOf(a.Owner, "chat", a.Chat)
-	case len(a.before()) > 0:
+	case len(a.before()) > 0 && a.At == "":
 		if at.Info, at.told, err = d.known(ctx, a); err != nil || at.ID != "" {
 			return at, err
 		}
 	}
 	if _, err = d.Store.Thread(ctx, id); errors.Is(err, ponder.ErrNoThread) {
 		at.fresh = true
-		c := service.Conversation{Title: clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
+		c := service.Conversation{Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
 		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
 			return at, err
 		}
@@ -160,7 +172,7 @@ func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
 	if at, err = d.conversation(ctx, a); err != nil {
 		return at, err
 	}
-	return at, d.recallBefore(ctx, at.Info, "post-"+hexOf(string(at.ID), "behind", string(w.Thread)), []llm.Message{
+	return at, d.recallBefore(ctx, at.Info, "post-"+hexOf(string(at.ID), "behind", string(w.Thread)), nil, []llm.Message{
 		llm.Say(llm.User, asked), llm.Say(llm.Assistant, end.Text),
 	})
 }
@@ -243,7 +255,7 @@ func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message)
 	for _, m := range list[len(said):] {
 		theirs.WriteString(m.Text())
 	}
-	return bare(last) == bare(said[len(said)-1].Text()) && strings.HasSuffix(bare(answer), bare(theirs.String())), nil
+	return Bare(last) == Bare(said[len(said)-1].Text()) && strings.HasSuffix(Bare(answer), Bare(theirs.String())), nil
 }
 
 // lastTurn returns the last message of a conversation, and its answer.
@@ -317,33 +329,23 @@ func (n *noting) wait(ctx context.Context) error {
 func saidDigest(list []llm.Message) string {
 	parts := make([]string, 0, 2*len(list))
 	for _, m := range list {
-		parts = append(parts, string(m.Role), bare(m.Text()))
+		parts = append(parts, string(m.Role), Bare(m.Text()))
 	}
 	return hexOf(parts...)
 }
 
-// recallBefore puts beside a conversation what a client says was said before and the
-// conversation has not heard: of another conversation, or of research that the caller had
-// done in between.
-func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, list []llm.Message) error {
-	if list = list[max(0, len(list)-mostBefore):]; len(list) == 0 {
+// recallBefore puts beside a conversation what it has not heard of what is known to have
+// been said beside it, and of what a client says was said before: in another conversation,
+// or by research that the caller had done in between.
+func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, known, list []llm.Message) error {
+	if list = list[max(0, len(list)-mostBefore):]; len(list)+len(known) == 0 {
 		return nil
 	}
 	heard, err := d.heard(ctx, info, key)
 	if err != nil || heard == nil {
 		return err
 	}
-	from := len(list)
-	for from > 0 && !heard.has(list[from-1].Text()) {
-		from--
-	}
-	var news []llm.Message
-	for _, m := range list[from:] {
-		if !heard.has(m.Text()) {
-			news = append(news, m)
-		}
-	}
-	text := transcript(news, maxBefore)
+	text := transcript(heard.news(known, list), maxBefore)
 	if text == "" {
 		return nil
 	}
@@ -364,7 +366,7 @@ type hearing struct {
 
 // has reports whether a text was heard.
 func (h *hearing) has(text string) bool {
-	text = bare(text)
+	text = Bare(text)
 	if text == "" || h.texts[text] {
 		return true
 	}
@@ -374,6 +376,30 @@ func (h *hearing) has(text string) bool {
 		}
 	}
 	return false
+}
+
+// news returns what was not heard of what is known, and of what a client says behind the
+// last of it that was.
+func (h *hearing) news(known, list []llm.Message) (news []llm.Message) {
+	from := len(list)
+	for from > 0 && (list[from-1].Role == System || !h.has(list[from-1].Text())) {
+		from--
+	}
+	told := make(map[string]bool)
+	for _, m := range list[from:] {
+		told[Bare(m.Text())] = true
+	}
+	for _, m := range known {
+		if !h.has(m.Text()) && !told[Bare(m.Text())] {
+			news = append(news, m)
+		}
+	}
+	for _, m := range list[from:] {
+		if !h.has(m.Text()) {
+			news = append(news, m)
+		}
+	}
+	return news
 }
 
 // heard reads what a conversation has heard; nil if the message of a key is among that.
@@ -389,22 +415,22 @@ func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearin
 			if ev.Cause == key {
 				return nil, nil
 			}
-			h.texts[bare(b.Content)] = true
+			h.texts[Bare(b.Content)] = true
 			answer.Reset()
 		case ponder.AssistantMessage:
-			answer.WriteString(bare(b.Content))
-			h.texts[bare(b.Content)], h.texts[answer.String()] = true, true
+			answer.WriteString(Bare(b.Content))
+			h.texts[Bare(b.Content)], h.texts[answer.String()] = true, true
 		case ponder.AttachmentAdded:
 			if b.Name == beforeName {
-				h.files = append(h.files, bare(b.Content))
+				h.files = append(h.files, Bare(b.Content))
 			}
 		}
 	}
 	return h, nil
 }
 
-// bare returns the letters and digits of a text: what is left of it however it is cleaned.
-func bare(text string) string {
+// Bare returns the letters and digits of a text: what is left of it however it is cleaned.
+func Bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) {
 			return r
@@ -439,12 +465,5 @@ func digest(parts ...string) [sha256.Size]byte {
 // threadOf returns the id of a thread that is always the same for the same words, in the
 // form of a ULID.
 func threadOf(parts ...string) ponder.ThreadID {
-	sum := digest(parts...)
-	n := new(big.Int).SetBytes(sum[:16])
-	text := strings.Map(func(r rune) rune {
-		const plain, ours = "0123456789abcdefghijklmnopqrstuv", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-		return rune(ours[strings.IndexRune(plain, r)])
-	}, n.Text(32))
-	const letters = 26
-	return ponder.ThreadID("thr_" + strings.Repeat("0", max(0, letters-len(text))) + text)
+	return ponder.ThreadID("thr_" + service.Letters(digest(parts...)))
 }

@@ -50,7 +50,7 @@ func (d *Desk) FaultOf(err error) *Fault {
 	case errors.Is(err, ponder.ErrFull), errors.Is(err, ponder.ErrReadOnly):
 		return &Fault{http.StatusInsufficientStorage, "", "the database cannot be written to now: free some space, or make it writable"}
 	case errors.Is(err, service.ErrNotReady), errors.As(err, &refused):
-		return &Fault{http.StatusServiceUnavailable, "", clip(plain(err.Error()), maxWhy)}
+		return &Fault{http.StatusServiceUnavailable, "", Clip(Plain(err.Error()), maxWhy)}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Fault{http.StatusServiceUnavailable, "", "the server stops, or was too slow: try again"}
 	}
@@ -73,7 +73,7 @@ func Read(r *http.Request, into any) ([]byte, error) {
 	case errors.As(err, &misfit):
 		return nil, Wrong(misfit.Field, "%s: expected %s, not %s", misfit.Field, misfit.Type, misfit.Value)
 	case err != nil:
-		return nil, Wrong("", "the body cannot be read: %s", clip(plain(err.Error()), maxWhy))
+		return nil, Wrong("", "the body cannot be read: %s", Clip(Plain(err.Error()), maxWhy))
 	}
 	return body, nil
 }

@@ -83,7 +83,7 @@ func (d *Desk) lostTurn(ctx context.Context, a Ask) (w Work, found bool, err err
 		w, err := d.Newest(ctx, a.Owner, id)
 		if err == nil && w.Way == Chat {
 			var asked string
-			if asked, err = d.asked(ctx, w); err == nil && bare(asked) == bare(a.question()) {
+			if asked, err = d.asked(ctx, w); err == nil && Bare(asked) == Bare(a.question()) {
 				return w, true, nil
 			}
 		}
@@ -114,7 +114,7 @@ func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, er
 		list = append(list, id)
 	}
 	first, err := d.causes(ctx, a.Owner, ponder.KindConversation)
-	return append(list, first[bare(a.question())]), err
+	return append(list, first[Bare(a.question())]), err
 }
 
 // gone returns an error, unless it says that something is not there.
@@ -170,7 +170,7 @@ func toldBy(kind ponder.Kind, ev ponder.Event) string {
 			return ev.Cause
 		}
 	case ponder.UserMessage:
-		return bare(b.Content)
+		return Bare(b.Content)
 	}
 	return ""
 }

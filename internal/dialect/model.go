@@ -189,7 +189,7 @@ func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([
 	if name != "" && name != "ponder/embed" {
 		m, ok := d.Model(name)
 		if !ok || m.Way == "" {
-			return nil, llm.Usage{}, notThere("model " + clip(name, 100))
+			return nil, llm.Usage{}, notThere("model " + Clip(name, 100))
 		}
 		model = m.Model
 	}

@@ -29,6 +29,7 @@ type rounds struct {
 	mind    map[string]*musing    // by key
 	usage   llm.Usage
 	model   string
+	models  []string // of whom the newest round was asked
 	finish  llm.Finish
 	trouble llm.Class // of the newest call, if it failed for good
 	text    string    // of all rounds
@@ -64,7 +65,8 @@ func keyOf(ev ponder.Event) string {
 }
 
 // started takes in that a round begins, or begins anew.
-func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
+func (r *rounds) started(seq ponder.Seq, key, model string) (list []Part) {
+	r.asked(model)
 	if r.begun[key] != 0 {
 		r.prose.Again(key)
 		r.musing(key).deaf = true
@@ -77,6 +79,12 @@ func (r *rounds) started(seq ponder.Seq, key string) (list []Part) {
 		list = append(list, r.piece(p)...)
 	}
 	return list
+}
+
+func (r *rounds) asked(model string) {
+	if model != "" {
+		r.models = []string{model}
+	}
 }
 
 // finished takes in what a call has come to. A call that said nothing is closed.
@@ -158,7 +166,7 @@ func (r *rounds) said(n int, text string) []Part {
 	more, again := r.prose.Settle(key, text)
 	list := r.tell(key, more, again)
 	for _, piece := range r.voice.end() {
-		list = append(list, Part{Kind: Text, Item: key, Text: piece})
+		list = append(list, Part{Kind: Text, Item: key, Text: piece, Models: r.models})
 	}
 	r.text = string(r.prose.sent)
 	list = append(list, Part{Kind: TextEnd, Item: key, Text: strings.TrimSpace(text)})
@@ -171,11 +179,11 @@ func (r *rounds) tell(key, text string, again bool) (list []Part) {
 		r.voice = cutter{}
 	}
 	for _, piece := range r.voice.add(text) {
-		list = append(list, Part{Kind: Text, Item: key, Text: piece, Again: again})
+		list = append(list, Part{Kind: Text, Item: key, Text: piece, Again: again, Models: r.models})
 		again = false
 	}
 	if again && r.voice.rest != "" {
-		list = append(list, Part{Kind: Text, Item: key, Text: r.voice.rest, Again: true})
+		list = append(list, Part{Kind: Text, Item: key, Text: r.voice.rest, Again: true, Models: r.models})
 		r.voice = cutter{}
 	}
 	return list
@@ -191,7 +199,7 @@ func (r *rounds) piece(p stream.Piece) []Part {
 	switch {
 	case known && begun <= r.deafTo:
 		return nil
-	case !known && (n > 1 || r.deafTo > 0):
+	case !known:
 		if r.held = append(r.held, p); len(r.held) > maxHeld {
 			r.held = nil
 			r.missed()
@@ -238,7 +246,7 @@ func (r *rounds) release() []Part {
 func (r *rounds) close() (list []Part) {
 	if r.prose.Dangling() {
 		key := r.open
-		list = append(list, Part{Kind: Text, Item: key, Text: r.prose.Settled(), Again: true})
+		list = append(list, Part{Kind: Text, Item: key, Text: r.prose.Settled(), Again: true, Models: r.models})
 	}
 	r.voice = cutter{}
 	return append(list, r.release()...)

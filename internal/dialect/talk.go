@@ -66,7 +66,7 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 	case ponder.CallStarted:
 		if _, ok := t.number(key); ok {
 			t.run = ev.Run
-			return t.started(ev.Seq, key)
+			return t.started(ev.Seq, key, b.Model)
 		}
 	case ponder.CallFinished:
 		if _, ok := t.number(key); ok {
@@ -80,6 +80,7 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 		rest, ok := strings.CutPrefix(key, sayKey+t.mine)
 		if n, err := strconv.Atoi(rest); ok && err == nil {
 			t.run, t.model = ev.Run, cmp.Or(b.Model, t.model)
+			t.asked(b.Model)
 			return t.said(n, b.Content)
 		}
 	case ponder.Progress:
@@ -91,7 +92,7 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 	case ponder.TitleGenerated:
 		t.named = b.Content
 		if t.titled {
-			return t.beside([]Part{{Kind: Title, Text: b.Content}})
+			return t.beside([]Part{{Kind: Title, Text: Plain(b.Content)}})
 		}
 	case ponder.RunFinished:
 		t.over1(ev.Run, b)
@@ -193,7 +194,7 @@ func (t *relayTeller) event(ev ponder.Event) []Part {
 		}
 	case ponder.CallStarted:
 		if mine {
-			return t.started(ev.Seq, key)
+			return t.started(ev.Seq, key, b.Model)
 		}
 	case ponder.CallFinished:
 		if mine {
@@ -271,7 +272,7 @@ func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	case trouble != "":
 		return "no answer: " + cmp.Or(troubles[trouble], "the model could not be asked") + "; the log of the thread says more"
 	}
-	return "no answer: " + clip(cmp.Or(b.Reason, "it failed"), maxWhy)
+	return "no answer: " + Clip(cmp.Or(b.Reason, "it failed"), maxWhy)
 }
 
 // troubles say what came between a request and its answer.
@@ -289,8 +290,8 @@ var troubles = map[llm.Class]string{
 	llm.Malformed:   "what the model sent was no answer",
 }
 
-// clip returns at most n bytes of a text, cut between letters.
-func clip(text string, n int) string {
+// Clip returns at most n bytes of a text, cut between letters.
+func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

@@ -57,7 +57,12 @@ func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
 		w.Forget()
 		return false
 	}
-	end, err := d.wait(ctx, d.Feed(w, titled), func(p Part) error {
+	return d.Feed(w, titled).Tell(ctx, t)
+}
+
+// Tell is [Desk.Tell] where a Feed is there already, which it closes.
+func (f *Feed) Tell(ctx context.Context, t Telling) bool {
+	end, err := f.desk.wait(ctx, f, func(p Part) error {
 		t.Part(p)
 		return nil
 	}, t.Flush, func() error {
@@ -68,7 +73,7 @@ func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
 	case ctx.Err() != nil: // nobody reads it
 		return false
 	case err != nil:
-		t.Fail(d.FaultOf(err))
+		t.Fail(f.desk.FaultOf(err))
 	default:
 		t.End(end)
 	}

@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -67,6 +68,9 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 		if !b.Final {
 			return append(list, Part{Kind: Interim, Item: ev.ID, Text: b.Content})
 		}
+		if b.Model != "" && !slices.Contains(t.models, b.Model) {
+			t.models = append(slices.Clip(t.models), b.Model)
+		}
 	case ponder.Steer:
 		t.wishes[ev.ID] = Part{Kind: Steered, Item: ev.Cause, Text: b.Content}
 	case ponder.Progress:
@@ -77,7 +81,7 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 		}
 	case ponder.BudgetSpent:
 		if b.What != "time" { // which is how thinking ends
-			t.cut = "the limit of " + clip(plain(b.What), 20) + " was reached"
+			t.cut = "the limit of " + Clip(Plain(b.What), 20) + " was reached"
 		}
 	case ponder.RunPaused, ponder.RunResumed:
 		_, t.paused = b.(ponder.RunPaused)
@@ -127,7 +131,7 @@ func (t *thinkTeller) finished(ev ponder.Event, b ponder.RunFinished) (list []Pa
 	}
 	var c cutter
 	for _, text := range append(c.add(b.Answer), c.end()...) {
-		list = append(list, Part{Kind: Text, Item: ev.ID, Text: text})
+		list = append(list, Part{Kind: Text, Item: ev.ID, Text: text, Models: t.models})
 	}
 	return append(list, Part{Kind: TextEnd, Item: ev.ID, Text: b.Answer, Citations: t.citations(b.Answer)})
 }
@@ -152,10 +156,10 @@ func (t *thinkTeller) citations(answer string) (list []Citation) {
 			start := utf8.RuneCountInString(answer[:at[0]])
 			c := Citation{
 				Start: start, End: start + utf8.RuneCountInString(answer[at[0]:at[1]]), URL: e.URL,
-				Title: clip(plain(e.Title), maxWhy), Quote: clip(plain(e.Content), maxContent),
+				Title: Clip(Plain(e.Title), maxWhy), Quote: Clip(Plain(e.Content), maxContent),
 			}
 			if c.URL == "" {
-				c.File = clip(plain(strings.Replace(e.Source, earlier, "session ", 1)), maxContent)
+				c.File = Clip(Plain(strings.Replace(e.Source, earlier, "session ", 1)), maxContent)
 			}
 			list = append(list, c)
 		}

@@ -32,5 +32,5 @@ func (a Ask) CheckChoice(field string) error {
 			return nil
 		}
 	}
-	return Wrong(field, "%s: there is no tool %q among the tools", field, clip(a.ToolChoice, 60))
+	return Wrong(field, "%s: there is no tool %q among the tools", field, Clip(a.ToolChoice, 60))
 }

@@ -32,7 +32,7 @@ func (u *uses) event(ev ponder.Event, key string) []Part {
 		s := &Search{Tool: b.Name, Args: b.Args}
 		var in struct{ Query, URL string }
 		if json.Unmarshal(b.Args, &in) == nil {
-			s.Query, s.URL = clip(plain(in.Query), maxWhy), clip(plain(in.URL), maxContent)
+			s.Query, s.URL = Clip(Plain(in.Query), maxWhy), Clip(Plain(in.URL), maxContent)
 		}
 		(*u)[key] = s
 		return []Part{{Kind: Searching, Item: string(ev.Run) + "/" + key, Search: s}}
@@ -43,7 +43,7 @@ func (u *uses) event(ev ponder.Event, key string) []Part {
 		}
 		delete(*u, key)
 		found := *s
-		found.Error = clip(plain(b.Error), maxWhy)
+		found.Error = Clip(Plain(b.Error), maxWhy)
 		if b.Error == "" {
 			found.Results, found.Number = resultsOf(b.Result)
 		}
@@ -65,17 +65,18 @@ func resultsOf(text string) (list []Result, all int) {
 	hits := slices.Concat(said.Results, said.Hits, said.Sources)
 	for _, f := range hits[:min(len(hits), maxFound)] {
 		list = append(list, Result{
-			Title: clip(plain(f.Title), maxWhy), URL: clip(plain(f.URL), maxContent), Source: clip(plain(f.Source), maxContent), Score: f.Score,
-			Content: clip(plain(cmp.Or(f.Snippet, f.Quote, f.Content, f.Memory, f.Text)), maxContent),
+			Title: Clip(Plain(f.Title), maxWhy), URL: Clip(Plain(f.URL), maxContent), Source: Clip(Plain(f.Source), maxContent), Score: f.Score,
+			Content: Clip(Plain(cmp.Or(f.Snippet, f.Quote, f.Content, f.Memory, f.Text)), maxContent),
 		})
 	}
 	return list, len(hits)
 }
 
-// plain returns a text of strangers without what terminals obey.
-func plain(text string) string {
+// Plain returns a text of strangers without what terminals obey, or what turns the
+// direction of letters.
+func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u2028' || r == '\u2029' || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 {
 			return -1
 		}
 		return r

@@ -1,7 +1,7 @@
 // Package httpapi is the native API of Ponder: what `ponder serve` answers to programs.
 //
 // Each group of routes has a file: thinking.go (sessions), threads.go (threads and
-// conversations), completions.go (research as a stream of chunks), memory.go, mind.go
+// conversations), completions.go (answers as streams of chunks: see internal/dialect/completions), memory.go, mind.go
 // and usage.go. A handler checks, asks a fold or an interface of service.go, and
 // answers; api.go is what all have in common. Errors are problem documents (RFC 9457)
 // that name every field that is wrong. Streams are those of package stream.
@@ -21,6 +21,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect/completions"
 	"ponder/internal/stream"
 	"ponder/mode/session"
 )
@@ -202,26 +203,14 @@ func (a *api) health(mux *http.ServeMux) {
 }
 
 // owned returns a thread of whoever asks, by its id or by what a client has called it: see
-// [completionBody]. A thread of another owner is not there.
+// package completions. A thread of another owner is not there.
 func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
-	info, err := a.Store.Thread(ctx, ponder.ThreadID(id))
-	if errors.Is(err, ponder.ErrNoThread) && !strings.HasPrefix(id, "thr_") {
-		info, err = a.Store.Thread(ctx, clientThread(access.CallerOf(ctx).Owner, id))
-	}
+	info, err := completions.Find(ctx, a.Store, access.CallerOf(ctx).Owner, id, kinds...)
 	switch {
-	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != access.CallerOf(ctx).Owner, err == nil && !among(info.Kind, kinds):
+	case errors.Is(err, ponder.ErrNoThread):
 		return ponder.Info{}, huma.Error404NotFound("there is no thread " + clip(id, 40))
 	case err != nil:
 		return ponder.Info{}, a.failed(err)
 	}
 	return info, nil
-}
-
-func among(kind ponder.Kind, kinds []ponder.Kind) bool {
-	for _, k := range kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return len(kinds) == 0
 }

@@ -134,3 +134,19 @@ func TestRefuse(t *testing.T) {
 		}
 	}
 }
+
+func newRequest(path, body string) *http.Request {
+	r := httptest.NewRequestWithContext(context.Background(), "POST", "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer mine")
+	r.Header.Set("Content-Type", "application/json")
+	return r
+}
+
+func (d *desk) send(r *http.Request) (int, string) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// canary marks what nobody may see.
+const canary = "CANARY-7f3"

@@ -2,273 +2,47 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"reflect"
-	"slices"
+	"net/url"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
+	"ponder"
 	"ponder/internal/access"
-	"ponder/llm"
+	"ponder/internal/dialect"
+	"ponder/internal/dialect/completions"
 )
 
-// tagCompletions is the group of this route.
-const tagCompletions = "completions"
-
-const completionsRoute = "POST /api/completions"
-
-// completions adds the route of answers as streams of chunks.
+// completions adds the route of answers as streams of chunks, which is a language.
 func (a *api) completions() {
-	op := a.operation(access.Think, http.MethodPost, "/api/completions", "create-completion", "Answer the last message, as a stream of chunks", tagCompletions,
+	op := a.operation(access.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
 		http.StatusNotFound, http.StatusUnprocessableEntity)
-	op.Description = completionsDoc
-	op.Responses = map[string]*huma.Response{"200": {
-		Description: "Server-sent events: `data: {chunk}` each, and `data: [DONE]` at the end.",
-		Content: map[string]*huma.MediaType{"text/event-stream": {
-			Schema: huma.SchemaFromType(a.huma.OpenAPI().Components.Schemas, reflect.TypeFor[Chunk]()),
-		}},
-	}}
-	huma.Register(a.huma, op, a.complete)
+	completions.Register(a.huma, op, completions.Config{
+		Desk: &dialect.Desk{Store: a.Store, Hub: a.Hub, Service: a.Service, Gone: a.gone, Logger: a.Logger},
+		Once: func(ctx context.Context, owner, route, key, words string, do func() (string, error)) error {
+			_, err := a.once(ctx, onceID{owner, route, key}, words, do)
+			return err
+		},
+	})
 }
 
-const completionsDoc = "With `isDeepThinkMode` the last message is researched, and what was said before is the context; else it is a turn of a conversation. " +
-	"The conversation exists before the first chunk, whose `conversationUniqueId` names it. Whoever is cut off sends the same request again, with the same `Idempotency-Key`, " +
-	"`messageId` or `newUniqueId`, and gets the same answer from its beginning; nothing is asked twice. The `content` of the chunks of the type `text` is, put together, the answer as it is stored; " +
-	"a chunk with `replace` stands in the place of all text before it."
-
-// A completionBody is a request. Fields that are not known are ignored, since clients
-// send them.
-type completionBody struct {
-	_            struct{}            `additionalProperties:"true"`
-	Messages     []completionMessage `json:"messages" minItems:"1" maxItems:"5000" nullable:"false" doc:"what was said, the oldest first; the last is answered"`
-	Deep         *bool               `json:"isDeepThinkMode,omitempty" nullable:"true" doc:"whether it is researched"`
-	Web          *bool               `json:"isWebSearchEnabled,omitempty" nullable:"true" default:"true" doc:"whether the web may be looked into"`
-	Models       []string            `json:"models,omitempty" maxItems:"20" doc:"provider/model; the first that is named answers, and as configured if none is"`
-	App          *string             `json:"app,omitempty" nullable:"true" maxLength:"200" doc:"the persona that answers"`
-	Conversation *string             `json:"conversationUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"the conversation to go on with"`
-	New          *string             `json:"newUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"what a new conversation is to be called"`
-	MessageID    *string             `json:"messageId,omitempty" nullable:"true" maxLength:"200" doc:"what the caller calls the last message; it is answered once"`
+// idsBeside returns the ids of the threads beside a conversation: see package completions.
+func (a *api) idsBeside(ctx context.Context, info ponder.Info) (ids []ponder.ThreadID, err error) {
+	list, err := completions.Beside(ctx, a.Store, info.Owner, info.ID)
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	for _, i := range list {
+		ids = append(ids, i.ID)
+	}
+	return ids, nil
 }
 
-// A completionMessage is a message in the forms that there are: with a text, or with parts.
-type completionMessage struct {
-	_       struct{}        `additionalProperties:"true"`
-	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
-	Content json.RawMessage `json:"content,omitempty" doc:"a text, or a list of parts" example:"\"Why do large projects run late?\""`
-	Parts   json.RawMessage `json:"parts,omitempty" doc:"a list of parts; those of the type text are read, and files with images"`
-	Files   json.RawMessage `json:"experimental_attachments,omitempty" doc:"a list of files"`
-}
-
-type completion struct {
-	OnceKey
-	Body completionBody
-
-	said []said // the messages, read by Resolve
-}
-
-// A said is a message as it was read.
-type said struct {
-	role  string
-	text  string
-	media []llm.Media
-}
-
-// Roles of messages.
-const (
-	roleUser      = "user"
-	roleAssistant = "assistant"
-	roleSystem    = "system"
-)
-
-// Bounds of a message.
-const (
-	mostMessage = 4 << 20 // bytes
-	mostImage   = 5 << 20 // bytes
-)
-
-// Resolve implements [huma.Resolver]: it reads the messages.
-func (in *completion) Resolve(huma.Context) (errs []error) {
-	in.said = nil
-	for i, m := range in.Body.Messages {
-		s, bad := m.read(i == len(in.Body.Messages)-1)
-		for _, field := range slices.Sorted(maps.Keys(bad)) {
-			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d].%s", i, field), Message: bad[field]})
-		}
-		in.said = append(in.said, s)
+// linksTo returns the header that leads to what there is of threads beside, or "".
+func linksTo(ids []ponder.ThreadID, what string) string {
+	var links []string
+	for _, id := range ids {
+		links = append(links, fmt.Sprintf(`</api/threads/%s/%s>; rel="related"`, url.PathEscape(string(id)), what))
 	}
-	if len(in.said) > 0 && len(errs) == 0 {
-		if field, why := in.unanswerable(); why != "" {
-			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d]%s", len(in.said)-1, field), Message: why})
-		}
-	}
-	if in.name() != "" && strings.TrimSpace(in.name()) == "" {
-		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected more than spaces"})
-	}
-	return errs
-}
-
-// unanswerable says why the last message cannot be answered, or "".
-func (in *completion) unanswerable() (field, why string) {
-	last := in.last()
-	empty := strings.TrimSpace(last.text) == ""
-	switch {
-	case last.role != roleUser:
-		return ".role", "the last message is the one to answer: expected the role user"
-	case empty && len(last.media) == 0:
-		return "", "expected a text"
-	case len(last.text) > mostMessage:
-		return "", fmt.Sprintf("it has more than %d bytes", mostMessage)
-	case in.deep() && len(last.media) > 0:
-		return "", "research reads no images: leave it out, or isDeepThinkMode"
-	case in.deep() && (empty || len(last.text) > mostQuestion):
-		return "", fmt.Sprintf("what is researched must be a question of at most %d bytes", mostQuestion)
-	}
-	return "", ""
-}
-
-func (in *completion) deep() bool  { return in.Body.Deep != nil && *in.Body.Deep }
-func (in *completion) noWeb() bool { return in.Body.Web != nil && !*in.Body.Web }
-func (in *completion) last() said  { return in.said[len(in.said)-1] }
-
-// question returns the text of the last message.
-func (in *completion) question() string { return strings.TrimSpace(in.last().text) }
-
-// name returns what the caller calls the conversation, or "".
-func (in *completion) name() string {
-	if id := in.Body.Conversation; id != nil && *id != "" {
-		return *id
-	}
-	return textOf(in.Body.New)
-}
-
-// goesOn reports whether the conversation must be there.
-func (in *completion) goesOn() bool { return textOf(in.Body.Conversation) != "" }
-
-// model returns the first model that is named, or "".
-func (in *completion) model() string {
-	for _, m := range in.Body.Models {
-		if m = strings.TrimSpace(m); m != "" {
-			return m
-		}
-	}
-	return ""
-}
-
-func textOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// A part is a piece of a message in any of the forms that clients send.
-type part struct {
-	Type      string `json:"type"`
-	Text      any    `json:"text"`
-	URL       any    `json:"url"`
-	Image     any    `json:"image"`
-	ImageURL  any    `json:"image_url"`
-	Data      any    `json:"data"`
-	MediaType string `json:"mediaType"`
-	Mime      string `json:"mimeType"`
-	Kind      string `json:"contentType"`
-	Filename  string `json:"filename"`
-	Name      string `json:"name"`
-}
-
-// read returns the message, and what is wrong with it by field. Of messages but the last,
-// files are left out.
-func (m completionMessage) read(last bool) (s said, bad map[string]string) {
-	bad = make(map[string]string)
-	s.role = strings.ToLower(strings.TrimSpace(m.Role))
-	if s.role == "developer" {
-		s.role = roleSystem
-	}
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		s.text = text
-	} else if err := s.take(m.Content, last); err != "" {
-		bad["content"] = err
-	}
-	before := s.text
-	if err := s.take(m.Parts, last); err != "" {
-		bad["parts"] = err
-	} else if s.text != before && before != "" { // clients send the text twice
-		s.text = strings.TrimPrefix(s.text, before)
-	}
-	if last && len(m.Files) > 0 {
-		if err := s.takeFiles(m.Files); err != "" {
-			bad["experimental_attachments"] = err
-		}
-	}
-	if !utf8.ValidString(s.text) {
-		s.text = strings.ToValidUTF8(s.text, "\ufffd")
-	}
-	return s, bad
-}
-
-// take adds the parts of a list, and says what is wrong with it.
-func (s *said) take(js json.RawMessage, last bool) (wrong string) {
-	if len(js) == 0 || string(js) == "null" {
-		return ""
-	}
-	var parts []part
-	if err := json.Unmarshal(js, &parts); err != nil {
-		return "expected a text or a list of parts"
-	}
-	for _, p := range parts {
-		switch p.Type {
-		case "text", "input_text", "output_text", "":
-			if text, ok := p.Text.(string); ok {
-				s.text += text
-			}
-		case "file", "image", "image_url", "input_image":
-			if !last {
-				continue
-			}
-			if wrong := s.takeFile(p); wrong != "" {
-				return wrong
-			}
-		}
-	}
-	return ""
-}
-
-func (s *said) takeFiles(js json.RawMessage) (wrong string) {
-	var files []part
-	if string(js) == "null" {
-		return ""
-	}
-	if err := json.Unmarshal(js, &files); err != nil {
-		return "expected a list of files"
-	}
-	for _, f := range files {
-		if wrong := s.takeFile(f); wrong != "" {
-			return wrong
-		}
-	}
-	return ""
-}
-
-// complete is the handler.
-func (a *api) complete(ctx context.Context, in *completion) (*huma.StreamResponse, error) {
-	t, err := a.answering(ctx, in)
-	var told huma.StatusError
-	switch {
-	case errors.As(err, &told):
-		return nil, err
-	case err != nil:
-		return nil, a.failed(inCompletion(err))
-	}
-	return &huma.StreamResponse{Body: func(hctx huma.Context) {
-		_, w := humago.Unwrap(hctx)
-		a.stream(hctx.Context(), w, t)
-	}}, nil
+	return strings.Join(links, ", ")
 }

@@ -2,16 +2,14 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"math/big"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/service"
 )
 
 // An OnceKey is a header of requests that start work: a request that is sent again with
@@ -26,7 +24,7 @@ func (k OnceKey) thread(owner, route string) ponder.ThreadID {
 	if k.Key == "" {
 		return ponder.ThreadID(ponder.NewID("thr"))
 	}
-	return ponder.ThreadID("thr_" + crockford(digest(owner, route, k.Key)))
+	return ponder.ThreadID("thr_" + service.Letters(service.Sum(owner, route, k.Key)))
 }
 
 // spent is the error of a key that was used for something that is not there any more.
@@ -52,7 +50,7 @@ func (k OnceKey) cause(owner, route string) string {
 	if k.Key == "" {
 		return ""
 	}
-	sum := digest(owner, route, k.Key)
+	sum := service.Sum(owner, route, k.Key)
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
@@ -62,29 +60,8 @@ func words(body any) string {
 	if err != nil { // which bodies that were read from JSON cannot be
 		return ""
 	}
-	sum := digest(string(js))
+	sum := service.Sum(string(js))
 	return "post-" + hex.EncodeToString(sum[:16])
-}
-
-func digest(parts ...string) [sha256.Size]byte {
-	h := sha256.New()
-	for _, p := range parts {
-		size := len(p)
-		h.Write([]byte{byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size)})
-		h.Write([]byte(p))
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// crockford returns the first 128 bits of a sum in the form of a ULID.
-func crockford(sum [sha256.Size]byte) string {
-	n := new(big.Int).SetBytes(sum[:16])
-	text := strings.Map(func(r rune) rune {
-		const plain, ours = "0123456789abcdefghijklmnopqrstuv", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-		return rune(ours[strings.IndexRune(plain, r)])
-	}, n.Text(32))
-	const letters = 26
-	return strings.Repeat("0", max(0, letters-len(text))) + text
 }
 
 // otherWords is the error of a key that was used for another request.

@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect"
 )
 
 // What is said of a topic of the subconscious. In the log, what is resolved has no other
@@ -56,7 +57,7 @@ type settled struct {
 }
 
 func (a *api) resolve(ctx context.Context, in *resolving) (*settled, error) {
-	said := ponder.Resolved{Content: strings.Join(strings.Fields(plain(in.Body.Text)), " ")}
+	said := ponder.Resolved{Content: strings.Join(strings.Fields(dialect.Plain(in.Body.Text)), " ")}
 	if out, err := a.settledBefore(ctx, in.OnceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
 		return out, err
 	}

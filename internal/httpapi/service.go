@@ -8,7 +8,7 @@ type (
 	Talker       = service.Talker
 	Rememberer   = service.Rememberer
 	Minder       = service.Minder
-	Service      = service.Service
+	Service      = service.Dialects
 	Error        = service.Error
 	Start        = service.Start
 	Fork         = service.Fork

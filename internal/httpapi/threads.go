@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect/completions"
 )
 
 // A Thread is what is known of a thread.
@@ -177,9 +178,9 @@ func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*told, error) {
 	case info.Kind == ponder.KindSubconscious:
 		return nil, wrongState("the thread is the subconscious: have it forget what is on it one by one")
 	}
-	also, err := a.beside(ctx, info.Owner, info.ID)
+	also, err := completions.Beside(ctx, a.Store, info.Owner, info.ID)
 	if err != nil {
-		return nil, err
+		return nil, a.failed(err)
 	}
 	for _, one := range append(also, info) { // itself last, so that it is found again if one cannot be
 		if err := a.remove(ctx, one); err != nil {

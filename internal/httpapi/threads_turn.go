@@ -8,9 +8,12 @@ import (
 	"ponder/mode/chat"
 )
 
-// turnKey begins the keys of the calls that write what a user is answered: see package
-// chat.
-const turnKey = "turn-"
+// The keys of the calls that write what a user is answered, and of what they have written,
+// begin so: see package chat.
+const (
+	turnKey = "turn-"
+	sayKey  = "say-"
+)
 
 // A Turn is how far the answer to a message has come.
 type Turn struct {

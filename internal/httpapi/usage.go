@@ -15,6 +15,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect"
 	"ponder/internal/service"
 )
 
@@ -79,7 +80,7 @@ func (a *api) getUsage(ctx context.Context, in *usageOf) (*usageSums, error) {
 
 func usageRowOf(r ponder.UsageRow) UsageRow {
 	return UsageRow{
-		Key: plain(r.Key), Thread: plain(string(r.Thread)), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
+		Key: dialect.Plain(r.Key), Thread: dialect.Plain(string(r.Thread)), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
 		Micros: int64(r.Money), USD: r.Money.USD(), Unpriced: r.Unknown,
 	}
 }

@@ -1,17 +1,20 @@
-package httpapi
+package completions
 
 import (
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strings"
 
+	"ponder/internal/dialect"
 	"ponder/llm"
 )
 
 // imageTypes are those that models read.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// mostName is how much is kept of the name of a file, in bytes.
+const mostName = 100
 
 // takeFile adds an image, or says why it cannot be taken.
 func (s *said) takeFile(p part) (wrong string) {
@@ -41,17 +44,6 @@ func (s *said) takeFile(p part) (wrong string) {
 	if err != nil || len(raw) == 0 {
 		return "the image is not in base64"
 	}
-	s.media = append(s.media, llm.Media{Type: kind, Data: raw, Name: clip(cmp.Or(p.Filename, p.Name), 100)})
+	s.media = append(s.media, llm.Part{Media: &llm.Media{Type: kind, Data: raw, Name: dialect.Clip(dialect.Plain(cmp.Or(p.Filename, p.Name)), mostName)}})
 	return ""
-}
-
-// inCompletion returns the error of a field by the name that it has in the bodies of
-// completions.
-func inCompletion(err error) error {
-	var known *Error
-	names := map[string]string{"model": "models", "persona": "app", "question": "messages", "content": "messages"}
-	if errors.As(err, &known) && names[known.Field] != "" {
-		return &Error{Status: known.Status, Field: names[known.Field], Detail: known.Detail}
-	}
-	return err
 }

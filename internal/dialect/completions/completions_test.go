@@ -1,4 +1,4 @@
-package httpapi
+package completions_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/dialect/completions"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -87,12 +88,12 @@ func checkSources(t *testing.T, a talked) {
 			if c.Summary == nil || c.Summary.Sent != sources || c.Summary.Unique < 1 || len(c.Summary.Tools) == 0 {
 				t.Errorf("source %d: %+v", sources, c.Summary)
 			}
-		case chunkTools:
+		case "tool-results":
 			tools++
 			if c.Tools[0].Tool == "" || c.Tools[0].Result.Query == "" || c.Tools[0].Result.Number != len(c.Tools[0].Result.Results) {
 				t.Errorf("tool %+v", c.Tools)
 			}
-		case chunkTitle:
+		case "conversation-title":
 			if c.Title == "" {
 				t.Error("an empty title")
 			}
@@ -111,6 +112,9 @@ func TestTalk(t *testing.T) {
 		a := r.complete(t.Context(), "mine", "", `{"newUniqueId":"c","messages":[{"role":"user","parts":[{"type":"step-start"},{"type":"text","text":"Why is the sky "},{"type":"text","text":"blue?"}]}]}`)
 		if a.code != http.StatusOK || !a.done || a.text() != strings.TrimSpace(said) || a.text() != r.stored(a.thread) {
 			t.Fatalf("%d %s\n%q", a.code, a.body, r.stored(a.thread))
+		}
+		if n := strings.Count(a.body, `"models":["test/model"]`); n != len(a.chunks) {
+			t.Errorf("%d of %d chunks name the model", n, len(a.chunks))
 		}
 		if n := strings.Count(a.body, `"type":"text"`); n < 10 {
 			t.Errorf("%d chunks of text", n)
@@ -241,9 +245,9 @@ func TestTalkFails(t *testing.T) {
 		m := &llmtest.Model{ID: "test/model", Failures: 1000, Failure: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "the key is wrong"}}
 		r := newRig(t, m)
 		a := r.complete(t.Context(), "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`)
-		last := Chunk{}
+		last := completions.Chunk{}
 		for _, c := range a.chunks {
-			if c.Type == chunkError {
+			if c.Type == "error" {
 				last = c
 			}
 		}

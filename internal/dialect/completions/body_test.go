@@ -1,4 +1,4 @@
-package httpapi
+package completions_test
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect/completions"
+	"ponder/internal/httpapi"
+	"ponder/internal/service"
 	"ponder/internal/stream"
-	"ponder/mode/chat"
-	"ponder/mode/research"
-	"ponder/mode/title"
 	"ponder/store/memory"
 )
 
@@ -86,63 +87,6 @@ func TestCompletionForms(t *testing.T) {
 	})
 }
 
-// The names of stages, keys and modes are those of the modes.
-func TestCompletionNames(t *testing.T) {
-	if modeChat != chat.Name || modeTitle != title.Name || turnEnded != chat.TurnEnded {
-		t.Error("the mode chat has other names")
-	}
-}
-
-// canary marks what nobody may see.
-const canary = "CANARY-7f3"
-
-// Nothing of an internal event comes out, whatever it is.
-func TestCompletionLeaks(t *testing.T) {
-	inner := []ponder.Event{
-		{Run: "run_1", Cause: "turn-1-1#1", Body: ponder.CallStarted{Model: "test/model", Mode: "chat"}},
-		{Run: "run_1", Cause: "think-1-1/1.1", Internal: true, Body: ponder.Thought{Content: canary, Kind: "think"}},
-		{Run: "run_1", Internal: true, Body: ponder.InnerMonologue{Content: canary, Reason: canary}},
-		{Run: "run_1", Internal: true, Body: ponder.Observation{Content: canary, Sensor: "subconscious"}},
-		{Run: "run_1", Cause: "use-1-1-0#1", Internal: true, Body: ponder.ToolCall{Name: "web_search", Args: json.RawMessage(`{"query":"` + canary + `"}`)}},
-		{Run: "run_1", Cause: "use-1-1-0#1", Internal: true, Body: ponder.ToolResult{Name: "web_search", Result: `{"results":[{"url":"` + canary + `"}]}`}},
-		{Run: "run_1", Internal: true, Body: ponder.Evidence{Content: canary, ID: "e1", Source: canary}},
-		{Run: "run_1", Internal: true, Body: ponder.Progress{Content: canary, Stage: "note", Label: canary}},
-		{Run: "run_1", Internal: true, Body: ponder.Synthesis{Content: canary}},
-		{Run: "run_1", Internal: true, Body: ponder.Summary{Content: canary}},
-		{Run: "run_1", Cause: "turn-1-1#1", Body: ponder.CallFinished{Model: "test/model", Outcome: ponder.Outcome{Error: canary}}},
-		{Run: "run_1", Internal: true, Cause: "end-1/1.1", Body: ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_1", Refused: true, Content: canary}},
-		{Run: "run_1", Body: ponder.RunFinished{Status: ponder.Completed, Answer: "That is all."}},
-	}
-	for name, tell := range map[string]func() (teller, string){
-		"chat": func() (teller, string) {
-			return newTalkTeller(ponder.Event{ID: "evt_1", Seq: 1}, 0, nil, false), chat.Name
-		},
-		"research": func() (teller, string) { return &researchTeller{queries: make(map[string]string)}, research.Name },
-	} {
-		t.Run(name, func(t *testing.T) {
-			teller, mode := tell()
-			var all []Chunk
-			all = append(all, teller.event(ponder.Event{Seq: 2, Run: "run_1", Body: ponder.RunStarted{Mode: mode, Input: "Why?"}})...)
-			for i, ev := range inner {
-				ev.Seq = ponder.Seq(3 + i)
-				all = append(all, teller.event(ev.Stamp("thr_1", ev.Seq, ev.Time))...)
-				for _, key := range []string{"muse-1", "summed-1", "plan", "turn-9-1", "write-1"} {
-					all = append(all, teller.piece(stream.Piece{Run: "run_1", Key: key, Text: canary})...)
-				}
-				all = append(all, teller.piece(stream.Piece{Run: "run_1/muse-1", Key: "turn-1-1", Text: canary})...)
-			}
-			all = append(all, teller.close()...)
-			js, err := json.Marshal(all)
-			if err != nil || strings.Contains(string(js), canary) {
-				t.Errorf("%s (%v)", js, err)
-			}
-			if over, _ := teller.over(); !over {
-				t.Error("it is not over")
-			}
-		})
-	}
-}
-
 // Whatever is sent, the server itself does not fail.
 func FuzzCompletion(f *testing.F) {
 	for _, body := range []string{
@@ -154,13 +98,15 @@ func FuzzCompletion(f *testing.F) {
 		f.Add("", body)
 	}
 	store := memory.New()
-	d := &desk{store, New(f.Context(), Config{
+	d := &desk{store, httpapi.New(f.Context(), httpapi.Config{
 		Store: store, Hub: stream.New(store), Service: refusing{}, Guard: access.New(access.Config{Owner: "local"}), Logger: slog.New(slog.DiscardHandler),
 	})}
 	f.Fuzz(func(t *testing.T, key, body string) {
-		r := newRequest("/api/completions", body)
+		r := newRequest("mine", http.MethodPost, completions.Path, body)
 		r.Header["Idempotency-Key"] = []string{key}
-		code, text := d.send(r)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		code, text := w.Code, w.Body.String()
 		if code >= http.StatusInternalServerError && code != http.StatusServiceUnavailable {
 			t.Errorf("%d %s", code, text)
 		}
@@ -172,25 +118,12 @@ func FuzzCompletion(f *testing.F) {
 }
 
 // A refusing service does nothing: it is not configured.
-type refusing struct{ Service }
+type refusing struct{ service.Dialects }
 
-func (refusing) Begin(context.Context, string, ponder.ThreadID, Start) error {
-	return fmt.Errorf("begin: %w", ErrNotReady)
+func (refusing) Begin(context.Context, string, ponder.ThreadID, service.Start) error {
+	return fmt.Errorf("begin: %w", service.ErrNotReady)
 }
 
-func (refusing) Open(context.Context, string, ponder.ThreadID, Conversation) error {
-	return fmt.Errorf("open: %w", ErrNotReady)
-}
-
-func TestTranscript(t *testing.T) {
-	list := []said{{role: "system", text: "Be short."}, {role: "user", text: " Why? "}, {role: "assistant", text: ""}, {role: "tool", text: "é" + strings.Repeat("x", 50)}}
-	if got, want := transcript(list, 1000), "system: Be short.\n\nuser: Why?\n\nother: é"+strings.Repeat("x", 50); got != want {
-		t.Errorf("%q, not %q", got, want)
-	}
-	for most := range 80 {
-		got := transcript(list, most)
-		if len(got) > most+len("other: … ") || strings.ToValidUTF8(got, "") != got {
-			t.Errorf("of %d bytes: %d, %q", most, len(got), got)
-		}
-	}
+func (refusing) Open(context.Context, string, ponder.ThreadID, service.Conversation) error {
+	return fmt.Errorf("open: %w", service.ErrNotReady)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package completions_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package httpapi
+package completions_test
 
 import (
 	"bufio"
@@ -17,7 +17,10 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/dialect/completions"
+	"ponder/internal/httpapi"
 	placement "ponder/internal/place"
+	"ponder/internal/service"
 	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -27,6 +30,26 @@ import (
 	"ponder/pondertest"
 	"ponder/store/memory"
 )
+
+// A desk is an API over a store.
+type desk struct {
+	store ponder.Store
+	http.Handler
+}
+
+// ask sends a request with a token and returns the status and the body.
+func (d *desk) ask(token, method, path, body string) (int, string) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, newRequest(token, method, path, body))
+	return w.Code, w.Body.String()
+}
+
+func newRequest(token, method, path, body string) *http.Request {
+	r := httptest.NewRequestWithContext(context.Background(), method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	return r
+}
 
 // A rig is an API whose threads are thought about, by scripted models.
 type rig struct {
@@ -38,10 +61,10 @@ type rig struct {
 	stop  func() // the server
 
 	mu     sync.Mutex
-	starts []Start
-	opened []Conversation
-	said   []Message
-	Service
+	starts []service.Start
+	opened []service.Conversation
+	said   []service.Message
+	service.Dialects
 }
 
 // newRig returns one. It is for synctest.
@@ -62,7 +85,7 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	r.mind, r.place = mind, placement.Memory(placement.Config{Store: store, Work: mind.Work})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	r.desk = &desk{store, New(ctx, Config{Store: store, Hub: r.hub, Service: r, Logger: slog.New(slog.DiscardHandler), Guard: access.New(access.Config{Tokens: []access.Token{
+	r.desk = &desk{store, httpapi.New(ctx, httpapi.Config{Store: store, Hub: r.hub, Service: r, Logger: slog.New(slog.DiscardHandler), Guard: access.New(access.Config{Tokens: []access.Token{
 		{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
 		{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},
 		{Name: "eye", Owner: "local", Scopes: []access.Scope{access.Read}, Hash: access.HashOf("look")},
@@ -109,12 +132,12 @@ func searches() []ponder.Tool {
 	}
 }
 
-func (r *rig) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error {
+func (r *rig) Begin(ctx context.Context, owner string, id ponder.ThreadID, s service.Start) error {
 	r.mu.Lock()
 	r.starts = append(r.starts, s)
 	r.mu.Unlock()
 	if s.Model == "none/none" {
-		return &Error{Status: 422, Field: "model", Detail: "there is no such model"}
+		return &service.Error{Status: 422, Field: "model", Detail: "there is no such model"}
 	}
 	js, err := json.Marshal(research.Options{Memory: true, Web: !s.NoWeb, MaxRounds: 1})
 	if err != nil {
@@ -128,14 +151,14 @@ func (r *rig) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Sta
 	return r.place.Start(ctx, id)
 }
 
-func (r *rig) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
+func (r *rig) Open(ctx context.Context, owner string, id ponder.ThreadID, c service.Conversation) error {
 	r.mu.Lock()
 	r.opened = append(r.opened, c)
 	r.mu.Unlock()
 	return r.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
 }
 
-func (r *rig) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m Message) (ponder.Event, error) {
+func (r *rig) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m service.Message) (ponder.Event, error) {
 	r.mu.Lock()
 	r.said = append(r.said, m)
 	r.mu.Unlock()
@@ -150,7 +173,7 @@ func (r *rig) Say(ctx context.Context, _ string, id ponder.ThreadID, key string,
 type talked struct {
 	code   int
 	body   string
-	chunks []Chunk
+	chunks []completions.Chunk
 	done   bool
 	thread ponder.ThreadID
 }
@@ -158,7 +181,7 @@ type talked struct {
 // text returns the answer as a client puts it together.
 func (a talked) text() (text string) {
 	for _, c := range a.chunks {
-		if c.Type != chunkText {
+		if c.Type != "text" {
 			continue
 		}
 		if c.Replace {
@@ -183,9 +206,7 @@ func (a talked) types() (list []string) {
 
 // complete sends a request and reads the answer, until ctx is done.
 func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) {
-	req := httptest.NewRequestWithContext(ctx, "POST", "http://127.0.0.1/api/completions", strings.NewReader(body))
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
+	req := newRequest(token, http.MethodPost, completions.Path, body).WithContext(ctx)
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
@@ -203,7 +224,7 @@ func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) 
 			a.done = true
 			continue
 		}
-		var c Chunk
+		var c completions.Chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil || a.done {
 			r.t.Errorf("a chunk is %s: %v", data, err)
 		}
@@ -266,16 +287,3 @@ func sea(req *llm.Request) string {
 }
 
 const seaQuestion = "How deep is the sea on average, and why do sources differ?"
-
-func newRequest(path, body string) *http.Request {
-	r := httptest.NewRequestWithContext(context.Background(), "POST", "http://127.0.0.1"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer mine")
-	r.Header.Set("Content-Type", "application/json")
-	return r
-}
-
-func (d *desk) send(r *http.Request) (int, string) {
-	w := httptest.NewRecorder()
-	d.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
-}

@@ -1,0 +1,94 @@
+package completions_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// A poor model has nobody who pays for an answer, which is found out a while after what it
+// says.
+type poor struct {
+	after time.Duration
+	says  string
+}
+
+func (poor) Name() string { return "test/poor" }
+
+func (m poor) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		if m.says == "" || yield(llm.Delta{Text: m.says}, nil) {
+			select {
+			case <-time.After(m.after):
+			case <-ctx.Done():
+			}
+			yield(llm.Delta{}, &llm.Error{Class: llm.Payment, Model: m.Name(), Message: "the day of this token is spent"})
+		}
+	}
+}
+
+// Where the day of a token is spent before anything is said, the status says so; the
+// conversation is there, as it is before each first chunk.
+func TestTalkUnpaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, poor{})
+		const body = `{"newUniqueId":"c","messages":[{"role":"user","content":"Why?"}]}`
+		begun := time.Now()
+		for range 2 { // also whoever asks again
+			a := r.complete(t.Context(), "mine", "", body)
+			var doc struct {
+				Status int
+				Detail string
+			}
+			if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.code != http.StatusPaymentRequired || doc.Status != a.code || !strings.Contains(doc.Detail, "of the day of this token") {
+				t.Fatalf("%d %s (%v)", a.code, a.body, err)
+			}
+			if n := r.count(a.thread, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }); n != 1 {
+				t.Errorf("said %d times on %q", n, a.thread)
+			}
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if code, body := r.ask("mine", "GET", "/api/threads/c", ""); code != http.StatusOK {
+			t.Errorf("the conversation: %d %s", code, body)
+		}
+	})
+}
+
+// A stream that has begun ends with why there is no more.
+func TestTalkUnpaidLate(t *testing.T) {
+	for name, m := range map[string]poor{"late": {after: time.Minute}, "said": {after: time.Second, says: "Because it is. "}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, m)
+				a := r.complete(t.Context(), "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`)
+				if types := strings.Join(a.types(), " "); a.code != http.StatusOK || !a.done || !strings.HasSuffix(types, "error conversation-title") || a.text() != "" {
+					t.Errorf("%d %s", a.code, a.body)
+				}
+			})
+		})
+	}
+}
+
+// What comes slowly begins to be streamed soon, with signs of life.
+func TestStreamBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := thinker(sea)
+		m.Latency.Mean = time.Hour
+		r := newRig(t, m)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if a := r.complete(ctx, "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`); a.code != http.StatusOK || a.thread == "" || !strings.HasPrefix(a.body, ":") {
+			t.Errorf("%d %q on %q", a.code, a.body, a.thread)
+		}
+	})
+}
