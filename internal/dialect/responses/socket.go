@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -49,6 +51,7 @@ type flight struct {
 	answered func()
 	before   []entry      // of a predecessor that only the connection knows
 	steers   []submission // that were accepted
+	told     atomic.Bool  // the client hears of its end
 	err      error
 	end      *response
 }
@@ -238,6 +241,9 @@ func (s *socket) start(ctx context.Context, f *flight) {
 	go func() {
 		res := f.job.response()
 		fold := newFold(res, f.job.note.wants(), func(e event) {
+			if slices.Contains(hookTypes, e.Type) {
+				f.told.Store(true)
+			}
 			if f.err == nil {
 				f.err = s.write(ctx, e)
 			}

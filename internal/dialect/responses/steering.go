@@ -29,8 +29,8 @@ func (s *socket) steer(ctx context.Context, js json.RawMessage) {
 	}
 	f := s.fly
 	switch {
-	case f == nil || f.job.id() != in.To:
-		if s.past[in.To] {
+	case f == nil || f.job.id() != in.To || f.told.Load():
+		if s.past[in.To] || f != nil && f.job.id() == in.To {
 			s.steerFailed(ctx, in, "response_already_completed", "the response has ended")
 		} else {
 			s.steerFailed(ctx, in, "response_not_found", "no such response is answered on this connection")
