@@ -100,6 +100,9 @@ func (m *Mind) Tell(ctx context.Context, thread ThreadID, start func(context.Con
 			return nil, ErrNotInput
 		}
 	}
+	if len(events) == 0 {
+		return nil, start(ctx)
+	}
 	l := &letter{events: events, done: make(chan []Event, 1)}
 	m.letters.put(thread, l)
 	if err := start(ctx); err != nil && l.withdraw() {

@@ -166,6 +166,9 @@ func TestTell(t *testing.T) {
 		if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
 			t.Errorf("%q, %d answers", said, answers)
 		}
+		if list, err := w.Tell(t.Context(), talk, func(context.Context) error { return nil }); len(list) > 0 || err != nil {
+			t.Errorf("told nothing: %v, %v", list, err)
+		}
 		if _, err := w.Tell(t.Context(), talk, nil, ponder.Event{Body: ponder.RunFinished{}}); !errors.Is(err, ponder.ErrNotInput) {
 			t.Errorf("told what is no input: %v", err)
 		}
