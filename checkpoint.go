@@ -88,6 +88,11 @@ func (m *Mind) foldVersion() string {
 
 // open reads the thread.
 func (h *holder) open() error {
+	if !h.taken {
+		if err := h.take(); err != nil {
+			return err
+		}
+	}
 	h.line, h.batch = newLine(h.modes, h.Models), nil
 	seq, js, err := h.Store.LoadCheckpoint(h.ctx, h.thread, lineFold, h.foldVersion())
 	if err != nil {

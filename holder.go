@@ -15,7 +15,9 @@ import (
 type holder struct {
 	*Mind
 	thread ThreadID
+	node   NodeID
 	lease  Lease
+	taken  bool            // else lease is what it will be, if nobody was there meanwhile
 	ctx    context.Context // done when the holder has to stop
 	start  time.Duration   // the process's clock when the lease was taken
 	heads  <-chan Seq
@@ -195,7 +197,7 @@ func (h *holder) commit() error {
 // append waits out a failing store for as long as the lease may last.
 func (h *holder) append(batch []Event) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		_, err := h.Store.Append(h.ctx, h.thread, h.lease.Fence, batch...)
+		err := h.write(batch)
 		if err == nil || final(err) || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
 				return context.Cause(h.ctx)
@@ -209,9 +211,39 @@ func (h *holder) append(batch []Event) error {
 	}
 }
 
+// take takes the lease. A line of which that shows that it is not what the thread is any
+// more is dropped.
+func (h *holder) take() error {
+	lease, err := h.Store.Take(h.ctx, h.thread, h.node)
+	if err != nil {
+		return fmt.Errorf("take %s: %w", h.thread, err)
+	}
+	known := h.lease
+	h.lease, h.taken, h.start = lease, true, h.clock.total(time.Now())
+	if h.line == nil || known.Fence != lease.Fence {
+		h.line, h.committed = nil, lease.Head
+		return nil
+	}
+	if h.committed = h.line.head; h.committed < lease.Head && h.read() != nil {
+		h.line, h.committed = nil, lease.Head // the loop reads the thread from its beginning, and says what is wrong
+	}
+	return nil
+}
+
+// write writes a batch. The first takes the lease, if nothing was to be read for it.
+func (h *holder) write(batch []Event) (err error) {
+	if h.taken {
+		_, err = h.Store.Append(h.ctx, h.thread, h.lease.Fence, batch...)
+		return err
+	}
+	_, err = h.Store.Retake(h.ctx, h.thread, h.node, h.lease, batch...)
+	h.taken = err == nil
+	return err
+}
+
 // final reports whether a store's answer will not change.
 func final(err error) bool {
-	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrNoThread, ErrNotInput, ErrFull, ErrReadOnly, ErrNewer} {
+	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrFull, ErrReadOnly, ErrNewer} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -270,8 +302,13 @@ func (h *holder) idle(wake time.Time) bool {
 }
 
 func (h *holder) release() error {
+	if !h.taken {
+		h.lease.Fence-- // as it was
+		return nil
+	}
 	h.checkpoint(true)
-	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, h.elapsed())
+	h.lease.Elapsed = h.elapsed()
+	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, h.lease.Elapsed)
 	if err != nil && h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
 	}

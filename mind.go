@@ -110,7 +110,7 @@ func (m *Mind) Fold(ctx context.Context, thread ThreadID) error {
 	if err != nil {
 		return fmt.Errorf("take %s: %w", thread, err)
 	}
-	h := &holder{Mind: m, thread: thread, lease: lease, committed: lease.Head, ctx: ctx, start: m.clock.total(time.Now())}
+	h := &holder{Mind: m, thread: thread, lease: lease, taken: true, committed: lease.Head, ctx: ctx, start: m.clock.total(time.Now())}
 	err = h.open()
 	for err == nil {
 		if err = h.release(); err == nil || !errors.Is(err, ErrStale) {
@@ -131,41 +131,44 @@ func (m *Mind) Fold(ctx context.Context, thread ThreadID) error {
 // lease can last.
 func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	node, dead := m.self()
-	lease, err := m.Store.Take(ctx, thread, node)
-	if err != nil {
-		return fmt.Errorf("take %s: %w", thread, err)
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(dead, func() { cancel(context.Cause(dead)) })()
 	h := &holder{
-		Mind: m, thread: thread, lease: lease, committed: lease.Head, ctx: ctx, start: m.clock.total(time.Now()),
+		Mind: m, thread: thread, node: node, ctx: ctx, start: m.clock.total(time.Now()),
 		flight: make(map[string]*flight), ring: make(chan struct{}, 1),
+	}
+	h.line, h.saved, h.lease = m.shelf.take(thread)
+	h.committed = h.lease.Head
+	if h.line == nil || !m.letters.waits(thread) { // else the lease is taken with what is decided on them
+		if err := h.take(); err != nil {
+			cancel(err)
+			return err
+		}
 	}
 	heads, stop := m.Store.Watch(thread)
 	defer stop()
 	defer h.letters.listen(thread, h.ring)()
 	defer func() { h.answer(nil) }() // what is not in the log is not
 	h.heads = heads
-	h.line, h.saved = m.shelf.take(thread, lease.Fence)
-	if h.line != nil && h.read() != nil {
-		h.line = nil // the loop reads the thread from its beginning, and says what is wrong
-	}
-	err = h.loop()
+	err := h.loop()
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		err = context.Cause(ctx) // whatever it did at that moment
 	}
 	cancel(err)
 	h.land()
 	if errors.Is(err, errIdle) {
-		m.shelf.put(thread, shelved{h.line, h.saved, lease.Fence})
+		m.shelf.put(thread, shelved{h.line, h.saved, h.lease})
 		return nil
+	}
+	if !h.taken {
+		return err
 	}
 	// What is left of the lease is given up, so that others need not wait for it.
 	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), BeatEvery)
 	defer rcancel()
 	if !errors.Is(err, ErrFenced) {
 		h.leave(rctx)
-		m.Store.Release(rctx, thread, lease.Fence, h.committed, h.elapsed())
+		m.Store.Release(rctx, thread, h.lease.Fence, h.committed, h.elapsed())
 	}
 	return err
 }

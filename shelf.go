@@ -18,7 +18,7 @@ type shelf struct {
 type shelved struct {
 	line  *line
 	saved Seq   // of the newest checkpoint
-	fence Fence // of that lease
+	lease Lease // as it was released
 }
 
 // maxShelved is how many lines are kept. Each is as big as what a mode carries on:
@@ -44,21 +44,19 @@ func (s *shelf) put(thread ThreadID, l shelved) {
 	}
 }
 
-// take returns the line of a thread and the seq of its checkpoint, if nobody has
-// held the thread, or erased anything of it, between the lease with which the line
-// was left and the one with that fence. It is not on the shelf any more.
-func (s *shelf) take(thread ThreadID, fence Fence) (*line, Seq) {
+// take returns the line of a thread, the seq of its checkpoint, and the next lease: the
+// line is what the thread is if Take returns that, or one of its fence with a newer head.
+// Nobody has held the thread then, or erased anything of it, since the line was put here.
+// It is not on the shelf any more.
+func (s *shelf) take(thread ThreadID) (*line, Seq, Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.lines[thread]
 	if !ok {
-		return nil, 0
+		return nil, 0, Lease{}
 	}
 	s.drop(thread)
-	if l.fence+1 != fence {
-		return nil, 0
-	}
-	return l.line, l.saved
+	return l.line, l.saved, Lease{l.lease.Fence + 1, l.line.head, l.lease.Elapsed}
 }
 
 func (s *shelf) drop(thread ThreadID) {

@@ -252,6 +252,12 @@ type Leases interface {
 	// alive; ErrNoThread. A lease lasts as long as its node beats.
 	Take(ctx context.Context, thread ThreadID, node NodeID) (Lease, error)
 
+	// Retake takes a thread as Take does, and appends events with the lease as
+	// [Log.Append] does, in one transaction. It is for whoever knows the thread as
+	// it was released: if Take would not return a lease of that fence and head, it
+	// returns ErrStale; else the errors of both. After an error nothing has changed.
+	Retake(ctx context.Context, thread ThreadID, node NodeID, want Lease, events ...Event) ([]Event, error)
+
 	// Release ends a lease whose holder has read up to head and counted so much
 	// thinking time in all. It returns ErrStale, and the lease goes on, if the
 	// thread has grown since; ErrFenced if the lease is not in force.

@@ -49,7 +49,12 @@ func handOn(ctx context.Context, in io.Reader, out io.Writer) error {
 				return
 			}
 			w.Header().Set("Content-Type", "text/event-stream")
-			for d, err := range model.Generate(r.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, string(text))}, MaxTokens: 1000}) {
+			var said []llm.Message
+			if err := json.Unmarshal(text, &said); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			for d, err := range model.Generate(r.Context(), &llm.Request{Messages: said, MaxTokens: 1000}) {
 				if err != nil {
 					return
 				}
@@ -65,27 +70,39 @@ func handOn(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// firstHanded returns how long the first token takes through a relay, and waits for the
-// end of the answer.
-func firstHanded(ctx context.Context, relay, text string) (first time.Duration, err error) {
+// firstHanded returns how long the first token takes through a relay that is sent what was
+// said, and what is answered.
+func firstHanded(ctx context.Context, relay string, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
 	began := time.Now()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, relay, bytes.NewReader([]byte(text)))
+	body, err := json.Marshal(said)
 	if err != nil {
-		return 0, err
+		return 0, answer, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, relay, bytes.NewReader(body))
+	if err != nil {
+		return 0, answer, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, err
+		return 0, answer, err
 	}
 	defer resp.Body.Close()
+	var text strings.Builder
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if first == 0 && strings.HasPrefix(lines.Text(), "data: ") {
-			first = time.Since(began)
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if first == 0 {
+				first = time.Since(began)
+			}
+			var piece string
+			if err := json.Unmarshal([]byte(data), &piece); err != nil {
+				return 0, answer, err
+			}
+			text.WriteString(piece)
 		}
 	}
 	if first == 0 {
 		err = errors.New("a relay handed nothing on")
 	}
-	return first, errors.Join(err, lines.Err())
+	return first, llm.Say(llm.Assistant, text.String()), errors.Join(err, lines.Err())
 }

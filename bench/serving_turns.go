@@ -39,19 +39,25 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 			if err != nil {
 				return nil, err
 			}
+			var direct, handing []llm.Message // the same conversation, held without a server, and through the relay
 			for n := range l.turns {
-				turn, err := s.firstToken(ctx, string(t.ID), fmt.Sprintf("What comes after %d?", n))
+				text := fmt.Sprintf("What comes after %d in conversation %d?", n, i)
+				turn, err := s.firstToken(ctx, string(t.ID), text)
 				if err != nil {
 					return nil, err
 				}
-				call, err := firstToken(ctx, model, fmt.Sprintf("What comes after %d in conversation %d?", n, i))
+				direct = append(direct, llm.Say(llm.User, text))
+				call, said, err := firstToken(ctx, model, direct)
 				if err != nil {
 					return nil, err
 				}
-				hand, err := firstHanded(ctx, relay, fmt.Sprintf("What comes after %d in conversation %d?", n, i))
+				direct = append(direct, said)
+				handing = append(handing, llm.Say(llm.User, text))
+				hand, said, err := firstHanded(ctx, relay, handing)
 				if err != nil {
 					return nil, err
 				}
+				handing = append(handing, said)
 				if i > 0 { // the first opens what is needed
 					turns, calls, added, handed = append(turns, turn), append(calls, call), append(added, turn-call), append(handed, hand)
 				}
@@ -89,16 +95,20 @@ func (s *served) firstToken(ctx context.Context, id, text string) (time.Duration
 	return first, nil
 }
 
-// firstToken returns how long the first token of a call takes, and waits for its end.
-func firstToken(ctx context.Context, m llm.Model, text string) (time.Duration, error) {
-	began, first := time.Now(), time.Duration(0)
-	for d, err := range m.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: 1000}) {
+// firstToken returns how long the first token takes of a call in a conversation, and what
+// is answered.
+func firstToken(ctx context.Context, m llm.Model, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
+	began := time.Now()
+	for d, err := range m.Generate(ctx, &llm.Request{Messages: said, MaxTokens: 1000}) {
 		if err != nil {
-			return 0, err
+			return 0, answer, err
 		}
 		if d.Text != "" && first == 0 {
 			first = time.Since(began)
 		}
+		if d.Done != nil {
+			answer = d.Done.Message
+		}
 	}
-	return first, nil
+	return first, answer, nil
 }

@@ -93,12 +93,12 @@ func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c ht
 	return h.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
 }
 
-func (h *house) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
-	list, err := h.store.Append(ctx, id, 0, ponder.Event{Cause: key, Body: m.UserMessage})
+func (h *house) Say(ctx context.Context, in ponder.Info, key string, m httpapi.Message) (ponder.Event, error) {
+	list, err := h.store.Append(ctx, in.ID, 0, ponder.Event{Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	return list[0], h.place.Start(ctx, id)
+	return list[0], h.place.Start(ctx, in.ID)
 }
 
 func (h *house) Remember(_ context.Context, _ string, list ...httpapi.Memory) ([]httpapi.Memory, error) {

@@ -39,8 +39,14 @@ type Gap struct {
 	After ponder.Seq `json:"after"`
 }
 
-// silence is how long a stream may say nothing; a server gives signs of life every 15 s.
-const silence = 45 * time.Second
+const (
+	// silence is how long a stream may say nothing; a server gives signs of life every 15 s.
+	silence = 45 * time.Second
+
+	// farewell is how long the end of a connection may take on which all is said. One that
+	// is read to its end is used again.
+	farewell = 100 * time.Millisecond
+)
 
 // A follower is a stream over however many connections.
 type follower struct {
@@ -131,20 +137,29 @@ func (f *follower) connect(ctx context.Context) error {
 	defer func() { f.alive = time.Now() }()
 	quiet := time.AfterFunc(silence, cancel)
 	defer quiet.Stop()
-	in := newEventReader(heard{resp.Body, func() { quiet.Reset(silence) }})
+	in := newEventReader(heard{resp.Body, func() {
+		if !f.over {
+			quiet.Reset(silence)
+		}
+	}})
 	for {
 		m, err := in.next()
 		f.pause = in.retry
 		switch {
+		case f.over && err != nil, errors.Is(err, io.EOF):
+			return nil
 		case errors.Is(err, errLong):
 			return err
-		case errors.Is(err, io.EOF):
-			return nil
 		case err != nil:
 			return lostError{err}
+		case f.over:
+			continue
 		}
-		if err := f.take(m); err != nil || f.over {
+		if err := f.take(m); err != nil {
 			return err
+		}
+		if f.over {
+			quiet.Reset(farewell)
 		}
 	}
 }

@@ -83,6 +83,7 @@ type server struct {
 	mind          *ponder.Mind     // that others are made of
 	place         *place.Placement
 	outfits       *wardrobe
+	briefs        sync.Map // of threads that are being started, by their ids
 	shelves       *shelves
 	minds         *minds
 	casts         casts

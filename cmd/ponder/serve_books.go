@@ -43,20 +43,32 @@ func openBooks(ctx context.Context, db sqldb.DB) (*books, error) {
 	return &books{db: db}, db.Migrate(ctx, "serve", scripts)
 }
 
-// wishes returns what a thread was asked for.
-func (b *books) wishes(ctx context.Context, id ponder.ThreadID) (w wishing, err error) {
+// An entry is what the books have of a thread.
+type entry struct {
+	wishing
+	token string // that has begun it, or ""
+}
+
+// entry returns what there is of a thread, nothing if nothing is there.
+func (b *books) entry(ctx context.Context, id ponder.ThreadID) (e entry, err error) {
 	var js string
-	err = b.known.First(ctx, b.db.Read, []any{&js}, b.db.Bind(`SELECT wishes FROM serve_thread WHERE thread = ?`), string(id))
+	err = b.known.First(ctx, b.db.Read, []any{&e.token, &js}, b.db.Bind(`SELECT token, wishes FROM serve_thread WHERE thread = ?`), string(id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return w, nil
+		return e, nil
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(js), &w)
+		err = json.Unmarshal([]byte(js), &e.wishing)
 	}
 	if err != nil {
-		return w, fmt.Errorf("read what %s is asked for: %w", id, err)
+		return e, fmt.Errorf("read what %s is asked for: %w", id, err)
 	}
-	return w, nil
+	return e, nil
+}
+
+// wishes returns what a thread was asked for.
+func (b *books) wishes(ctx context.Context, id ponder.ThreadID) (wishing, error) {
+	e, err := b.entry(ctx, id)
+	return e.wishing, err
 }
 
 // wish changes what a thread is asked for. One that has been removed is asked for nothing.
@@ -158,7 +170,7 @@ func (b *books) atRest(ctx context.Context, id ponder.ThreadID) error {
 }
 
 func (b *books) rest(ctx context.Context, tx *sql.Tx, id ponder.ThreadID) error {
-	if _, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = 0 WHERE thread = ?`), string(id)); err != nil {
+	if _, err := tx.ExecContext(ctx, b.db.Bind(`UPDATE serve_thread SET held = 0 WHERE thread = ? AND held <> 0`), string(id)); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_thread WHERE thread = ? AND `+noThread), string(id))
@@ -202,12 +214,9 @@ func (b *books) holdings(ctx context.Context, token string) (map[ponder.ThreadID
 }
 
 // token returns the token that has begun a thread, or "".
-func (b *books) token(ctx context.Context, id ponder.ThreadID) (token string, err error) {
-	err = b.known.First(ctx, b.db.Read, []any{&token}, b.db.Bind(`SELECT token FROM serve_thread WHERE thread = ?`), string(id))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return token, err
+func (b *books) token(ctx context.Context, id ponder.ThreadID) (string, error) {
+	e, err := b.entry(ctx, id)
+	return e.token, err
 }
 
 // remove forgets a thread, which has cost so much today.

@@ -205,7 +205,11 @@ func (s *server) fits(ctx context.Context, info ponder.Info) error {
 	if info.Kind == ponder.KindSubconscious {
 		return nil
 	}
-	o, err := s.outfitOf(ctx, info)
+	e, err := s.books.entry(ctx, info.ID)
+	if err != nil {
+		return err
+	}
+	o, err := s.outfitOf(ctx, brief{info: info, entry: e})
 	if err != nil {
 		return err
 	}

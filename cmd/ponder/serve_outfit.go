@@ -192,18 +192,13 @@ func (w *wardrobe) close() {
 
 // outfitOf returns the outfit of a thread: what it began with, and the model that it was
 // given since.
-func (s *server) outfitOf(ctx context.Context, info ponder.Info) (outfit, error) {
-	o := outfit{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.servers.changed()}
-	asked, err := s.books.wishes(ctx, info.ID)
-	if err != nil {
-		return o, err
-	}
+func (s *server) outfitOf(ctx context.Context, known brief) (o outfit, err error) {
+	info, asked := known.info, known.wishing
+	o = outfit{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.servers.changed()}
 	switch info.Kind {
 	case ponder.KindConversation:
 		o.Model, o.Persona, o.System = asked.Model, asked.Persona, asked.System
-		if _, _, limited, err := s.payerOf(ctx, info.ID); err != nil {
-			return o, err
-		} else if limited {
+		if _, _, limited := s.payer(ctx, known.token); limited {
 			o.Payer = info.ID
 		}
 		o.Memory, o.Web, err = s.looks(ctx, info.Owner, false, asked.NoWeb)

@@ -248,16 +248,22 @@ func (s *server) goesOn(ctx context.Context, info ponder.Info, do func() error) 
 
 // granted is goesOn of a thread that is going to think by what is done, if it does not yet.
 func (s *server) granted(ctx context.Context, info ponder.Info, do func() error) error {
-	token, limit, limited, err := s.payerOf(ctx, info.ID)
+	token, err := s.books.token(ctx, info.ID)
 	if err != nil {
 		return err
 	}
+	return s.grantedTo(ctx, token, info, do)
+}
+
+// grantedTo is granted of a thread that a token has begun, or none.
+func (s *server) grantedTo(ctx context.Context, begun string, info ponder.Info, do func() error) error {
+	token, limit, limited := s.payer(ctx, begun)
 	if !limited {
 		return do()
 	}
 	var cut ponder.Money
 	waits := budgeted(info.Kind) && info.Status != ponder.Thinking
-	_, _, err = s.grant(ctx, token, limit, grant{thread: info.ID, waits: waits}, func(left ponder.Money) (ponder.Money, error) {
+	_, _, err := s.grant(ctx, token, limit, grant{thread: info.ID, waits: waits}, func(left ponder.Money) (ponder.Money, error) {
 		if !budgeted(info.Kind) {
 			return s.heldBy(ctx, info.ID)
 		}

@@ -27,12 +27,18 @@ func (s *server) payerOf(ctx context.Context, id ponder.ThreadID) (token string,
 	if token, err = s.books.token(ctx, id); err != nil {
 		return "", limit, false, err
 	}
-	if token == "" {
+	token, limit, limited = s.payer(ctx, token)
+	return token, limit, limited, nil
+}
+
+// payer is payerOf a thread that a token has begun, or none.
+func (s *server) payer(ctx context.Context, begun string) (token string, limit config.Token, limited bool) {
+	if token = begun; token == "" {
 		token, limit, limited = s.limitOf(ctx)
-		return token, limit, limited && limit.Cost > 0, nil
+	} else {
+		limit, limited = s.cfg.Serve.Tokens[token]
 	}
-	limit, limited = s.cfg.Serve.Tokens[token]
-	return token, limit, limited && limit.Cost > 0, nil
+	return token, limit, limited && limit.Cost > 0
 }
 
 // paid returns the models of an outfit, paid from the day of a token if that is limited.

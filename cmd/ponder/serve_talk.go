@@ -57,49 +57,51 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 }
 
 // Say implements [httpapi.Talker].
-func (s *server) Say(ctx context.Context, owner string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
+func (s *server) Say(ctx context.Context, info ponder.Info, key string, m httpapi.Message) (ponder.Event, error) {
 	text, err := saying(m.Content)
 	if err != nil || text == "" && len(m.Media) == 0 {
 		return ponder.Event{}, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "content", Detail: sayWhy(err)}
 	}
 	m.Content = text
-	a, info, err := s.whose(ctx, id)
-	if err != nil {
+	known := brief{info: info}
+	if known.entry, err = s.books.entry(ctx, info.ID); err != nil {
 		return ponder.Event{}, err
 	}
-	if err := s.wishOf(ctx, a, info, key, m); err != nil {
+	if known.wishing, err = s.wishOf(ctx, known, key, m); err != nil {
 		return ponder.Event{}, err
 	}
 	var said ponder.Event
-	err = s.goesOn(ctx, info, func() error {
-		said, err = s.tell(ctx, owner, id, key, m)
+	err = s.grantedTo(ctx, known.token, info, func() error {
+		said, err = s.tell(ctx, known, key, m)
 		return err
 	})
 	return said, err
 }
 
-// wishOf notes what a message asks for beside an answer, unless it was said before.
-func (s *server) wishOf(ctx context.Context, a *app, info ponder.Info, key string, m httpapi.Message) error {
-	before, err := s.books.wishes(ctx, info.ID)
+// wishOf notes what a message asks for beside an answer, unless it was said before. It
+// returns all that the thread is asked for then.
+func (s *server) wishOf(ctx context.Context, known brief, key string, m httpapi.Message) (wishing, error) {
+	before, info := known.wishing, known.info
+	system, err := cleanSystem(m.System)
 	if err != nil {
-		return err
+		return before, err
 	}
-	if m.System, err = cleanSystem(m.System); err != nil {
-		return err
-	}
-	m.System = cmp.Or(m.System, before.System)
-	if m.Model == "" && m.NoWeb == before.NoWeb && m.System == before.System {
-		return nil
+	system = cmp.Or(system, before.System)
+	if m.Model == "" && m.NoWeb == before.NoWeb && system == before.System {
+		return before, nil
 	}
 	if err := s.unsaid(ctx, info.ID, key); err != nil {
-		return err
+		return before, err
 	}
 	if m.Model != "" {
-		if err := s.change(ctx, a, info, m.Model); err != nil {
-			return toCaller(err, true)
+		if err := s.change(ctx, s.as(info.Owner), info, m.Model); err != nil {
+			return before, toCaller(err, true)
 		}
 	}
-	return s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb, w.System = m.NoWeb, m.System })
+	if err := s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
+		return before, err
+	}
+	return s.books.wishes(ctx, info.ID)
 }
 
 // unsaid returns [ponder.ErrTaken] if a message of a key is on a thread already.
@@ -126,17 +128,18 @@ func sayWhy(err error) string {
 }
 
 // tell tells a thread a message, with what is on the owner's mind of it.
-func (s *server) tell(ctx context.Context, owner string, id ponder.ThreadID, key string, m httpapi.Message) (ponder.Event, error) {
+func (s *server) tell(ctx context.Context, known brief, key string, m httpapi.Message) (ponder.Event, error) {
+	owner, id := known.info.Owner, known.info.ID
 	before, told := s.undercurrents.before(ctx, s, owner, id, m.Content)
 	var list []ponder.Event
 	if m.Deep {
 		list = append(list, ponder.Event{Internal: true, Body: ponder.Observation{Content: m.Content, Sensor: chat.DeepAsked}})
 	}
 	list = append(list, ponder.Event{Cause: key, Body: m.UserMessage})
-	stored, err := s.tellWith(ctx, id, before, list)
+	stored, err := s.tellWith(ctx, known, before, list)
 	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
 		told = nil
-		stored, err = s.tellWith(ctx, id, nil, list)
+		stored, err = s.tellWith(ctx, known, nil, list)
 	}
 	if err != nil {
 		return ponder.Event{}, err
@@ -145,12 +148,12 @@ func (s *server) tell(ctx context.Context, owner string, id ponder.ThreadID, key
 	return stored[len(stored)-1], nil
 }
 
-func (s *server) tellWith(ctx context.Context, id ponder.ThreadID, before, list []ponder.Event) ([]ponder.Event, error) {
+func (s *server) tellWith(ctx context.Context, known brief, before, list []ponder.Event) ([]ponder.Event, error) {
 	all := slices.Concat(before, list)
 	for i := range all {
 		all[i].ID = ponder.NewID("evt")
 	}
-	return s.mind.Tell(ctx, id, func(ctx context.Context) error { return s.place.Start(ctx, id) }, all...)
+	return s.mind.Tell(ctx, known.info.ID, func(ctx context.Context) error { return s.start(ctx, known) }, all...)
 }
 
 // Undercurrents are what conversations are told of the subconscious of owners. They are

@@ -42,7 +42,11 @@ func TestMessageAgainWishesNothing(t *testing.T) {
 		{"new", "", false, false},
 		{"", "", false, false},
 	} {
-		err := s.wishOf(ctx, nil, info, c.key, httpapi.Message{Model: c.model})
+		known := brief{info: info}
+		if known.entry, err = s.books.entry(ctx, info.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.wishOf(ctx, known, c.key, httpapi.Message{Model: c.model})
 		w, werr := s.books.wishes(context.WithoutCancel(ctx), info.ID)
 		if errors.Is(err, ponder.ErrTaken) != c.taken || err != nil && !c.taken || w != (wishing{NoWeb: c.noWeb}) || werr != nil {
 			t.Errorf("%+v: %v, and %+v is asked for (%v)", c, err, w, werr)

@@ -19,14 +19,15 @@ import (
 
 // work works on a thread: the Work of the server's placement.
 func (s *server) work(ctx context.Context, id ponder.ThreadID) error {
-	info, err := s.store.Thread(ctx, id)
+	known, err := s.briefed(ctx, id)
+	info := known.info
 	if err != nil {
 		return err
 	}
 	if info.Kind == ponder.KindSubconscious {
 		return s.minds.work(ctx, info)
 	}
-	o, err := s.outfitOf(ctx, info)
+	o, err := s.outfitOf(ctx, known)
 	if err != nil {
 		return fmt.Errorf("%s is not taken: %w", id, err)
 	}

@@ -377,7 +377,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
 	}
-	ev, err := d.Service.Say(ctx, a.Owner, info.ID, key, m)
+	ev, err := d.Service.Say(ctx, info, key, m)
 	if err != nil {
 		w.Forget()
 	}

@@ -152,15 +152,15 @@ func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c Co
 	return h.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
 }
 
-func (h *house) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m Message) (ponder.Event, error) {
+func (h *house) Say(ctx context.Context, in ponder.Info, key string, m Message) (ponder.Event, error) {
 	if h.deny != nil {
 		return ponder.Event{}, h.deny
 	}
-	list, err := h.store.Append(ctx, id, 0, ponder.Event{Cause: key, Body: m.UserMessage})
+	list, err := h.store.Append(ctx, in.ID, 0, ponder.Event{Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	return list[0], h.place.Start(ctx, id)
+	return list[0], h.place.Start(ctx, in.ID)
 }
 
 // post sends a body with an Idempotency-Key, and decodes the answer.

@@ -14,7 +14,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder"
-	"ponder/internal/access"
 	"ponder/internal/stream"
 	"ponder/llm"
 )
@@ -82,13 +81,12 @@ func (a *api) postMessage(ctx context.Context, in *postMessage) (*written, error
 
 // sayOnce appends a message, once if the request has a key. Whether it came before is
 // looked for only if it is refused: the whole thread is read for that.
-func (a *api) sayOnce(ctx context.Context, id ponder.ThreadID, in *postMessage) (ponder.Event, error) {
-	owner := access.CallerOf(ctx).Owner
-	cause := in.cause(owner, "message "+string(id))
+func (a *api) sayOnce(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, error) {
+	cause := in.cause(info.Owner, "message "+string(info.ID))
 	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
-	ev, err := a.Service.Say(ctx, owner, id, cause, m)
+	ev, err := a.Service.Say(ctx, info, cause, m)
 	if err != nil && cause != "" {
-		if before, err := a.saidBefore(ctx, id, cause, m); err != nil || before.ID != "" {
+		if before, err := a.saidBefore(ctx, info.ID, cause, m); err != nil || before.ID != "" {
 			return before, err
 		}
 	}
@@ -129,7 +127,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 // sayWatched is sayOnce, with a watcher of what comes of the message.
 func (a *api) sayWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
 	watch := a.Hub.Watch(info.ID, info.Head) // before anything is written
-	message, err := a.sayOnce(ctx, info.ID, in)
+	message, err := a.sayOnce(ctx, info, in)
 	if err != nil {
 		watch.Close()
 		return message, nil, err

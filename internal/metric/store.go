@@ -56,6 +56,18 @@ func (s *store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 	return lease, err
 }
 
+// Retake implements [ponder.Leases].
+func (s *store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
+	began := s.meter.now()
+	stamped, err := s.Store.Retake(ctx, id, node, want, events...)
+	if err == nil {
+		s.meter.took(id)
+		s.meter.cfg.Traces.note(ctx, id, stamped)
+	}
+	s.meter.appended(s.Store, id, want.Fence, stamped, began, err)
+	return stamped, err
+}
+
 // Release implements [ponder.Leases].
 func (s *store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
 	err := s.Store.Release(ctx, id, fence, head, elapsed)

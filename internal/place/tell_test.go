@@ -24,6 +24,7 @@ const talk ponder.ThreadID = "thr_talk"
 func replies() ponder.Mode {
 	return ponder.Mode{
 		Name: "replies", Start: func(ponder.Run) ponder.State { return reply{} }, History: true,
+		Carry: func(_ ponder.Run, last ponder.State) ponder.State { return last },
 		Wakes: func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok },
 	}
 }
@@ -53,16 +54,32 @@ type appends struct {
 	ponder.Store
 	mu      sync.Mutex
 	batches [][]ponder.Event
+	takes   int
 	refuse  func(fence ponder.Fence, events []ponder.Event) error
 }
 
 func (a *appends) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
+	return a.note(fence, events, func() ([]ponder.Event, error) { return a.Store.Append(ctx, id, fence, events...) })
+}
+
+func (a *appends) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
+	return a.note(want.Fence, events, func() ([]ponder.Event, error) { return a.Store.Retake(ctx, id, node, want, events...) })
+}
+
+func (a *appends) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+	a.mu.Lock()
+	a.takes++
+	a.mu.Unlock()
+	return a.Store.Take(ctx, id, node)
+}
+
+func (a *appends) note(fence ponder.Fence, events []ponder.Event, do func() ([]ponder.Event, error)) ([]ponder.Event, error) {
 	if a.refuse != nil {
 		if err := a.refuse(fence, events); err != nil {
 			return nil, err
 		}
 	}
-	stored, err := a.Store.Append(ctx, id, fence, events...)
+	stored, err := do()
 	if err == nil {
 		a.mu.Lock()
 		a.batches = append(a.batches, stored)
@@ -173,6 +190,82 @@ func TestTell(t *testing.T) {
 			t.Errorf("told what is no input: %v", err)
 		}
 	})
+}
+
+// Who was the last to hold a thread takes it with what is decided, unless somebody was
+// there since.
+func TestTellAgain(t *testing.T) {
+	in := func(t *testing.T, w *teller) {
+		t.Helper()
+		if _, err := w.log.Store.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "Me first."}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		since  func(*testing.T, *teller)
+		alone  bool
+		others int // messages
+	}{
+		{"nobody", func(*testing.T, *teller) {}, true, 0},
+		{"a message", in, false, 1},
+		{"another holder", func(t *testing.T, w *teller) {
+			other := newTeller(t, w.log, "nod_2")
+			if _, err := other.say(t.Context(), "", "Me first."); err != nil {
+				t.Fatal(err)
+			}
+			if err := other.place.Wait(t.Context(), talk); err != nil {
+				t.Fatal(err)
+			}
+		}, false, 1},
+		{"who is still there", func(t *testing.T, w *teller) {
+			if _, err := newTeller(t, w.log, "nod_2").say(t.Context(), "", "Me first."); err != nil {
+				t.Fatal(err)
+			}
+		}, false, 1},
+		{"an erasure", func(t *testing.T, w *teller) {
+			if err := w.log.Erase(t.Context(), talk, 2); err != nil {
+				t.Fatal(err)
+			}
+		}, false, 0},
+		{"a full disk", func(t *testing.T, w *teller) {
+			w.log.refuse = func(fence ponder.Fence, _ []ponder.Event) error {
+				w.log.refuse = nil
+				return ponder.ErrFull
+			}
+		}, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			telling(t, func(t *testing.T, w *teller) {
+				if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.place.Wait(t.Context(), talk); err != nil {
+					t.Fatal(err)
+				}
+				w.log.takes = 0
+				c.since(t, w)
+				w.log.batches = nil
+				stored, err := w.say(t.Context(), "two", "And?")
+				if err != nil || len(stored) != 1 || stored[0].Cause != "two" {
+					t.Errorf("%+v, %v", stored, err)
+				}
+				if c.alone && types(w.log.batches[0]) != "user_message run_started call_started" {
+					t.Errorf("first %s", types(w.log.batches[0]))
+				}
+				time.Sleep(time.Minute)
+				if (w.log.takes == 0) != c.alone {
+					t.Errorf("taken %d times", w.log.takes)
+				}
+				if said, answers := w.heard(t); len(said) != 2+c.others || answers < 2 {
+					t.Errorf("%q, %d answers", said, answers)
+				}
+				if _, err := w.say(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
+					t.Errorf("a key that is taken: %v", err)
+				}
+			})
+		})
+	}
 }
 
 // Whatever goes wrong, what is told is in the log once, or the teller knows that it is not.

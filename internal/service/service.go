@@ -52,9 +52,10 @@ type (
 	Talker interface {
 		// Open makes a conversation of the id.
 		Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error
-		// Say appends a message, keyed, and has it answered. The cause of its event is the
-		// key; ErrTaken says that there is one already.
-		Say(ctx context.Context, owner string, id ponder.ThreadID, key string, m Message) (ponder.Event, error)
+		// Say appends a message to a conversation as it was found just now, keyed, and has
+		// it answered. The cause of its event is the key; ErrTaken says that there is one
+		// already.
+		Say(ctx context.Context, conversation ponder.Info, key string, m Message) (ponder.Event, error)
 	}
 
 	// A Rememberer keeps and finds what an owner had remembered.

@@ -17,6 +17,7 @@ import (
 const (
 	Heartbeat = 15 * time.Second // between signs of life
 	retryMS   = 1000             // after which a client comes again
+	opening   = time.Millisecond // in which what comes goes out with what a stream begins with
 )
 
 // A Writer writes server-sent events. It is for one goroutine. The first error is kept,
@@ -125,16 +126,18 @@ func (s *Writer) full() bool { return s.buf != nil && len(*s.buf) >= pieceSize }
 // reader is gone. show returns the data of a frame, nil to leave it out, and whether it
 // is the last.
 func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []byte, name string, last bool)) error {
-	if err := s.Flush(); err != nil {
-		return err
+	if s.err != nil {
+		return s.err
 	}
-	beat := time.NewTimer(Heartbeat)
+	beat := time.NewTimer(opening)
 	defer beat.Stop()
 	for {
+		begun := s.buf != nil
 		frames, err := w.NextBy(ctx, beat.C)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, ErrQuiet) && begun:
 		case errors.Is(err, ErrQuiet):
 			s.Comment("keep-alive")
 		case err != nil:

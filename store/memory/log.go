@@ -13,17 +13,15 @@ import (
 
 // Append implements [ponder.Log].
 func (s *Store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
-	added, err := s.append(ctx, id, fence, events)
+	added, err := s.add(ctx, id, events, func(keys []string) ([]ponder.Event, error) { return s.append(id, fence, keys, events) })
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", id, err)
-	}
-	if len(added) > 0 {
-		s.hub.Hint(id, added[len(added)-1].Seq)
 	}
 	return added, nil
 }
 
-func (s *Store) append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events []ponder.Event) ([]ponder.Event, error) {
+// add has events added by a function, which is told their keys.
+func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Event, do func(keys []string) ([]ponder.Event, error)) ([]ponder.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -32,7 +30,16 @@ func (s *Store) append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	added, err := do(keys)
+	s.mu.Unlock()
+	if len(added) > 0 {
+		s.hub.Hint(id, added[len(added)-1].Seq)
+	}
+	return added, err
+}
+
+// append appends events. The caller holds s.mu.
+func (s *Store) append(id ponder.ThreadID, fence ponder.Fence, keys []string, events []ponder.Event) ([]ponder.Event, error) {
 	t := s.threads[id]
 	if t == nil || t.removed && fence == 0 {
 		return nil, ponder.ErrNoThread

@@ -84,23 +84,58 @@ func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.thread(id)
+	next, err := s.next(t, node)
+	if err != nil {
+		return ponder.Lease{}, err
+	}
+	t.lease = next
+	return ponder.Lease{Fence: t.lease.Fence, Head: t.info.Head, Elapsed: t.lease.Base}, nil
+}
+
+// next returns the lease that a node gets on a thread.
+func (s *Store) next(t *thread, node ponder.NodeID) (rule.Lease, error) {
 	switch {
 	case t == nil:
-		return ponder.Lease{}, ponder.ErrNoThread
+		return rule.Lease{}, ponder.ErrNoThread
 	case !s.alive(node):
-		return ponder.Lease{}, ponder.ErrFenced
+		return rule.Lease{}, ponder.ErrFenced
 	case s.alive(t.lease.Node):
-		return ponder.Lease{}, ponder.ErrHeld
+		return rule.Lease{}, ponder.ErrHeld
 	}
 	var clock time.Duration
 	if dead := s.nodes[t.lease.Node]; dead != nil {
 		clock = dead.clock
 	}
+	last := t.lease
 	if t.isTainted() {
-		t.lease.Fence++ // see [ponder.Lease]
+		last.Fence++ // see [ponder.Lease]
 	}
-	t.lease = t.lease.Take(node, s.nodes[node].clock, clock)
-	return ponder.Lease{Fence: t.lease.Fence, Head: t.info.Head, Elapsed: t.lease.Base}, nil
+	return last.Take(node, s.nodes[node].clock, clock), nil
+}
+
+// Retake implements [ponder.Leases].
+func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
+	added, err := s.add(ctx, id, events, func(keys []string) ([]ponder.Event, error) {
+		t := s.thread(id)
+		next, err := s.next(t, node)
+		switch {
+		case err != nil:
+			return nil, err
+		case next.Fence != want.Fence || t.info.Head != want.Head:
+			return nil, ponder.ErrStale
+		}
+		last := t.lease
+		t.lease = next
+		added, err := s.append(id, next.Fence, keys, events)
+		if err != nil {
+			t.lease = last
+		}
+		return added, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take %s and append: %w", id, err)
+	}
+	return added, nil
 }
 
 // Release implements [ponder.Leases].

@@ -13,17 +13,26 @@ import (
 
 // Append implements [ponder.Log].
 func (s *Store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
-	b, err := s.batches.encode(id, events)
+	added, err := s.add(ctx, id, events, func(tx *tx, b *batch) (ponder.Seq, error) { return tx.append(id, fence, b) })
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", id, err)
 	}
+	return added, nil
+}
+
+// add has events added by a function that returns the head before them.
+func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Event, do func(*tx, *batch) (ponder.Seq, error)) ([]ponder.Event, error) {
+	b, err := s.batches.encode(id, events)
+	if err != nil {
+		return nil, err
+	}
 	var head ponder.Seq
 	err = s.submit(ctx, b.size(), func(tx *tx) (err error) {
-		head, err = tx.append(id, fence, b)
+		head, err = do(tx, b)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("append to %s: %w", id, err)
+		return nil, err
 	}
 	added := b.events
 	s.batches.give(b)

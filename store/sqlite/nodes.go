@@ -102,20 +102,63 @@ func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 
 func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
 	t := tx.thread(id)
+	next, err := tx.next(t, node)
+	if err != nil {
+		return ponder.Lease{}, err
+	}
+	t.lease = next
+	tx.saveLease(t)
+	return leaseOf(t), nil
+}
+
+// next returns the lease that a node gets on a thread.
+func (tx *tx) next(t *thread, node ponder.NodeID) (rule.Lease, error) {
 	switch {
 	case t == nil || t.removed:
-		return ponder.Lease{}, ponder.ErrNoThread
+		return rule.Lease{}, ponder.ErrNoThread
 	case !tx.alive(node):
-		return ponder.Lease{}, ponder.ErrFenced
+		return rule.Lease{}, ponder.ErrFenced
 	case tx.alive(t.lease.Node):
-		return ponder.Lease{}, ponder.ErrHeld
+		return rule.Lease{}, ponder.ErrHeld
 	}
+	last := t.lease
 	if t.isTainted() {
-		t.lease.Fence++ // see [ponder.Lease]
+		last.Fence++ // see [ponder.Lease]
 	}
-	t.lease = t.lease.Take(node, tx.node(node).clock, tx.node(t.lease.Node).clock)
+	return last.Take(node, tx.node(node).clock, tx.node(last.Node).clock), nil
+}
+
+func leaseOf(t *thread) ponder.Lease {
+	return ponder.Lease{Fence: t.lease.Fence, Head: t.head, Elapsed: t.lease.Base}
+}
+
+// Retake implements [ponder.Leases].
+func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
+	added, err := s.add(ctx, id, events, func(tx *tx, b *batch) (ponder.Seq, error) { return tx.retake(id, node, want, b) })
+	if err != nil {
+		return nil, fmt.Errorf("take %s and append: %w", id, err)
+	}
+	return added, nil
+}
+
+func (tx *tx) retake(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, b *batch) (ponder.Seq, error) {
+	t := tx.thread(id)
+	next, err := tx.next(t, node)
+	switch {
+	case err != nil:
+		return 0, err
+	case next.Fence != want.Fence || t.head != want.Head:
+		return 0, ponder.ErrStale
+	}
+	last := t.lease
+	t.lease = next
+	head, err := tx.append(id, next.Fence, b)
+	if err != nil {
+		t.lease = last
+		return 0, err
+	}
 	tx.saveLease(t)
-	return ponder.Lease{Fence: t.lease.Fence, Head: t.head, Elapsed: t.lease.Base}, nil
+	return head, nil
 }
 
 // Release implements [ponder.Leases].

@@ -17,6 +17,7 @@ var leaseChecks = []timedCheck{
 	{"Zombie", checkZombie},
 	{"Buried", checkBuried},
 	{"Release", checkRelease},
+	{"Retake", checkRetake},
 	{"Elapsed", checkElapsed},
 	{"ElapsedOfEvents", checkElapsedOfEvents},
 	{"Abandoned", checkAbandoned},
@@ -161,6 +162,53 @@ func checkRelease(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	refuse(t, s, thr, lease.Fence, ponder.ErrFenced, of(root, "b", ponder.Thought{Content: "x"}))
 	again := take(t, s, thr, "nod_1")
 	same(t, "next lease", again, ponder.Lease{Fence: lease.Fence + 1, Head: 3, Elapsed: time.Second})
+}
+
+// checkRetake has a holder come back that knows the thread as it left it.
+func checkRetake(t *testing.T, s ponder.Store, _ func(time.Duration)) {
+	create(t, s, thr, say("1"))
+	join(t, s, "nod_1")
+	first := take(t, s, thr, "nod_1")
+	want := ponder.Lease{Fence: first.Fence + 1, Head: 1}
+	retake := func(what string, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, err error, events ...ponder.Event) {
+		t.Helper()
+		_, got := s.Retake(t.Context(), id, node, want, events...)
+		fails(t, what, got, err)
+	}
+	thought := of(root, "a", ponder.Thought{Content: "x"})
+	retake("of no thread", "thr_none", "nod_1", want, ponder.ErrNoThread, thought)
+	retake("for a node that never joined", thr, "nod_2", want, ponder.ErrFenced, thought)
+	retake("what is held", thr, "nod_1", want, ponder.ErrHeld, thought)
+	fails(t, "release", s.Release(t.Context(), thr, first.Fence, 1, time.Second), nil)
+	retake("after another fence", thr, "nod_1", ponder.Lease{Fence: first.Fence, Head: 1}, ponder.ErrStale, thought)
+	retake("after another head", thr, "nod_1", ponder.Lease{Fence: want.Fence}, ponder.ErrStale, thought)
+
+	late := thought
+	late.After = 7
+	retake("with an event that comes too late", thr, "nod_1", want, ponder.ErrStale, late)
+	retake("with a key twice", thr, "nod_1", want, ponder.ErrTaken, thought, thought)
+	same(t, "held after what was refused", must(s.Thread(t.Context(), thr))(t).Held, false)
+
+	heads, stop := s.Watch(thr)
+	defer stop()
+	got, err := s.Retake(t.Context(), thr, "nod_1", want, say("2"), thought)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "seqs", seqsOf(got), seqs(2, 3))
+	same(t, "hint", <-heads, 3)
+	same(t, "held", must(s.Thread(t.Context(), thr))(t).Held, true)
+	retake("again", thr, "nod_1", ponder.Lease{Fence: want.Fence + 1, Head: 3}, ponder.ErrHeld, of(root, "b", ponder.Thought{Content: "y"}))
+	refuse(t, s, thr, first.Fence, ponder.ErrFenced, of(root, "b", ponder.Thought{Content: "y"}))
+	add(t, s, thr, want.Fence, of(root, "b", ponder.Thought{Content: "y"}))
+	fails(t, "release", s.Release(t.Context(), thr, want.Fence, 4, 2*time.Second), nil)
+
+	fails(t, "erase", s.Erase(t.Context(), thr, 2), nil)
+	next := ponder.Lease{Fence: want.Fence + 1, Head: 4}
+	retake("after an erasure", thr, "nod_1", next, ponder.ErrStale, of(root, "c", ponder.Thought{Content: "z"}))
+	same(t, "elapsed", take(t, s, thr, "nod_1").Elapsed, 2*time.Second)
+	fails(t, "remove", s.Remove(t.Context(), thr), nil)
+	retake("of a thread that was removed", thr, "nod_1", next, ponder.ErrNoThread, thought)
 }
 
 // checkElapsed counts thinking time over holders that released and that died.

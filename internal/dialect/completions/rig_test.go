@@ -158,15 +158,15 @@ func (r *rig) Open(ctx context.Context, owner string, id ponder.ThreadID, c serv
 	return r.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
 }
 
-func (r *rig) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m service.Message) (ponder.Event, error) {
+func (r *rig) Say(ctx context.Context, in ponder.Info, key string, m service.Message) (ponder.Event, error) {
 	r.mu.Lock()
 	r.said = append(r.said, m)
 	r.mu.Unlock()
-	list, err := r.store.Append(ctx, id, 0, ponder.Event{Cause: key, Body: m.UserMessage})
+	list, err := r.store.Append(ctx, in.ID, 0, ponder.Event{Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	return list[0], r.place.Start(ctx, id)
+	return list[0], r.place.Start(ctx, in.ID)
 }
 
 // A talked is what a client was streamed.

@@ -243,7 +243,7 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 }
 
 // Say implements [service.Talker].
-func (s *Service) Say(ctx context.Context, _ string, id ponder.ThreadID, key string, m service.Message) (ponder.Event, error) {
+func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m service.Message) (ponder.Event, error) {
 	err := s.note("Say", func(a *Asked) { a.Said = append(a.Said, m) })
 	if err == nil {
 		err = s.known(m.Model)
@@ -251,11 +251,11 @@ func (s *Service) Say(ctx context.Context, _ string, id ponder.ThreadID, key str
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	list, err := s.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: key, Body: m.UserMessage})
+	list, err := s.Store.Append(ctx, in.ID, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	return list[0], s.place.Start(ctx, id)
+	return list[0], s.place.Start(ctx, in.ID)
 }
 
 // Remember implements [service.Rememberer].
