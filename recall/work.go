@@ -233,7 +233,7 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now, k
 			return err
 		}
 		if m.step.full() {
-			if err := m.partly(now, &change); err != nil {
+			if err := m.partly(ctx, &now, &change); err != nil {
 				return err
 			}
 		}
@@ -244,15 +244,22 @@ func (m *maker) changed(ctx context.Context, f document.File, raw []byte, now, k
 			m.step.originals, now.original = m.step.originals[:len(m.step.originals)-1], ""
 		}
 	}
-	return m.rest(f, now, known, change, old)
+	return m.rest(ctx, f, now, known, change, old)
 }
 
-// partly emits what there is of a file that goes on.
-func (m *maker) partly(now file, change *int64) error {
-	now.state = filePart
-	m.step.files = append(m.step.files, write{now, *change})
+// partly emits what there is of a file that goes on. Each part is a change of its own, so
+// that another process that takes the file sees whether it has seen them all.
+func (m *maker) partly(ctx context.Context, now *file, change *int64) error {
+	part := *now
+	part.state = filePart
+	m.step.files = append(m.step.files, write{part, *change})
 	*change = now.change
-	return m.flush()
+	if err := m.flush(); err != nil {
+		return err
+	}
+	next, err := m.p.l.numbers.take(ctx)
+	now.change = next
+	return err
 }
 
 // add adds an entry, in the place of an item that was there before, if there was
@@ -274,12 +281,12 @@ func (m *maker) add(ctx context.Context, e *entry, before stored) error {
 }
 
 // rest removes what is left of what a file had before, and ends the file.
-func (m *maker) rest(f document.File, now, known file, change int64, old map[string]stored) error {
+func (m *maker) rest(ctx context.Context, f document.File, now, known file, change int64, old map[string]stored) error {
 	for _, s := range old {
 		m.step.forget(s)
 		m.step.was(s, known.original)
 		if m.step.full() {
-			if err := m.partly(now, &change); err != nil {
+			if err := m.partly(ctx, &now, &change); err != nil {
 				return err
 			}
 		}
@@ -399,7 +406,7 @@ func (m *maker) gone(ctx context.Context, f file) error {
 		m.step.forget(s)
 		m.step.was(s, f.original)
 		if m.step.full() {
-			if err := m.partly(f, &change); err != nil {
+			if err := m.partly(ctx, &f, &change); err != nil {
 				return err
 			}
 		}
