@@ -106,7 +106,9 @@ var rules = []rule{
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "claim", "same"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/heap"},
 	{packages: "internal/deptest"},
-	{packages: "internal/dateparser"}, // a module of its own
+	{packages: "internal/dateparser"},                                        // a module of its own
+	{packages: "internal/pgx", theirs: []string{"github.com/jackc/pgx/v5/"}}, // another
+	{packages: "internal/pgx/*", theirs: []string{"github.com/jackc/pgx/v5"}},
 
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest"}},
