@@ -1,65 +1,114 @@
 package document
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	_ "embed" // for PDFium
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/klippa-app/go-pdfium"
-	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/emscripten"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
 // Bounds on the PDF engine.
 const (
-	pdfTime   = 20 * time.Second       // for a file
-	pdfPage   = 100 * time.Millisecond // more, for each page that could be read
-	pdfMost   = 2 * time.Minute        // for a file of however many pages
-	pdfMemory = 256 << 20              // bytes of an engine's own memory, the file included
-	pdfAtOnce = 1                      // engines that run beside each other
-	pdfLarge  = 64 << 20               // bytes of memory that are given back at once
-	pdfLate   = 1000                   // files that are known to take too long
+	pdfTime     = 20 * time.Second       // for a file
+	pdfPage     = 100 * time.Millisecond // more, for each page that could be read
+	pdfMost     = 2 * time.Minute        // for a file of however many pages
+	pdfMemory   = 256 << 20              // bytes of an engine's own memory, the file included
+	pdfLarge    = 64 << 20               // bytes of memory that are given back at once
+	pdfUnpacked = 4 << 20                // bytes of PDFium, and room
+	pdfLate     = 1000                   // files that are known to take too long
 )
+
+// pdfium is PDFium as WebAssembly, compressed. The module go-pdfium has compiled it;
+// pdfium_test.go says which, and takes a newer one.
+//
+//go:embed pdfium.wasm.gz
+var pdfium []byte
 
 // startPDFs starts what engines are made of: PDFium as WebAssembly, which can
 // touch neither files nor the network. It costs a second or two on the first PDF
 // of all, which the cache folder of the user saves the next process, and nothing
 // before.
 var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
-	pool, err := startPool()
-	return &pdfEngines{pool: pool, slow: map[[sha256.Size]byte]error{}}, err
-})
-
-func startPool() (pdfium.Pool, error) {
+	wasm, err := unpackPDFium()
+	if err != nil {
+		return nil, fmt.Errorf("unpack the PDF engine: %w", err)
+	}
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemory >> 16)
 	if dir, err := os.UserCacheDir(); err == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "ponder", "wasm")); err == nil {
-			if pool, err := newPDFs(config.WithCompilationCache(cache)); err == nil {
-				return pool, nil
+			if engines, err := newPDFs(config.WithCompilationCache(cache), wasm); err == nil {
+				return engines, nil
 			}
 		}
 	}
-	return newPDFs(config) // the folder is full, or not ours
+	return newPDFs(config, wasm) // the folder is full, or not ours
+})
+
+func unpackPDFium() ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(pdfium))
+	if err != nil {
+		return nil, err
+	}
+	wasm := bytes.NewBuffer(make([]byte, 0, pdfUnpacked))
+	_, err = wasm.ReadFrom(r)
+	return wasm.Bytes(), err
 }
 
-func newPDFs(config wazero.RuntimeConfig) (pdfium.Pool, error) {
-	pool, err := webassembly.Init(webassembly.Config{
-		MaxTotal: pdfAtOnce, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("start the PDF engine: %w", err)
+// newPDFs compiles PDFium, and gives it what it asks of its surroundings.
+func newPDFs(config wazero.RuntimeConfig, wasm []byte) (_ *pdfEngines, err error) {
+	ctx := context.Background()
+	runtime := wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("start the PDF engine: %w", err), runtime.Close(ctx))
+		}
+	}()
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
+		return nil, err
 	}
-	return pool, nil
+	compiled, err := runtime.CompileModule(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	if err := surround(ctx, runtime, compiled); err != nil {
+		return nil, err
+	}
+	return &pdfEngines{runtime: runtime, compiled: compiled, slow: map[[sha256.Size]byte]error{}}, nil
+}
+
+// surround gives PDFium what it was compiled to find: long jumps, and functions that a
+// program may set so as to be called back, which we never do.
+func surround(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule) error {
+	const module = "env"
+	env := runtime.NewHostModuleBuilder(module)
+	for _, f := range compiled.ImportedFunctions() {
+		if from, name, _ := f.Import(); from == module {
+			never := api.GoFunc(func(context.Context, []uint64) { panic(name + " was called back") })
+			env.NewFunctionBuilder().WithGoFunction(never, f.ParamTypes(), f.ResultTypes()).Export(name)
+		}
+	}
+	jumps, err := emscripten.NewFunctionExporterForModule(compiled)
+	if err != nil {
+		return err
+	}
+	jumps.ExportFunctions(env) // in place of some of those
+	_, err = env.Instantiate(ctx)
+	return err
 }
 
 // A pdfEngine is PDFium with a fresh memory, for one file. It calls the exported
@@ -85,7 +134,9 @@ func (e *pdfEngine) extend(d time.Duration) {
 
 // pdfEngines are what PDFs are read with, one at a time.
 type pdfEngines struct {
-	pool pdfium.Pool
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+	turn     sync.Mutex // of the engine that runs
 
 	mu   sync.Mutex
 	slow map[[sha256.Size]byte]error // files that took too long, and why they are not read again
@@ -109,19 +160,33 @@ func (p *pdfEngines) note(sum [sha256.Size]byte, err error) {
 
 var errSlow = errors.New("it takes too long to read")
 
+// fresh returns PDFium with a memory of its own.
+func (p *pdfEngines) fresh(ctx context.Context) (api.Module, error) {
+	mod, err := p.runtime.InstantiateModule(ctx, p.compiled, wazero.NewModuleConfig().
+		WithName("").WithStartFunctions("_initialize").WithRandSource(rand.Reader))
+	if err != nil {
+		return nil, err
+	}
+	start := mod.ExportedFunction("FPDF_InitLibrary")
+	if start == nil {
+		return nil, errors.Join(errors.New("there is no FPDF_InitLibrary"), mod.Close(ctx))
+	}
+	if _, err := start.Call(ctx); err != nil {
+		return nil, errors.Join(err, mod.Close(ctx))
+	}
+	return mod, nil
+}
+
 // with calls f with an engine. When the time is up the engine is ended, whatever
 // it is doing, with an error that is errSlow.
 func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
-	instance, err := p.pool.GetInstanceWithContext(context.Background())
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	mod, err := p.fresh(context.Background())
 	if err != nil {
 		return fmt.Errorf("start the PDF engine: %w", err)
 	}
-	mod, err := moduleOf(instance)
-	if err != nil {
-		_ = instance.Close() // it is thrown away
-		return err
-	}
-	defer end(instance, mod)
+	defer end(mod)
 	late := make(chan struct{})
 	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit}
 	e.timer = time.AfterFunc(limit, func() {
@@ -141,26 +206,12 @@ func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
 
 // end throws an engine away. One that was large is given back to the system now:
 // the next would grow beside it otherwise.
-func end(instance pdfium.Pdfium, mod api.Module) {
+func end(mod api.Module) {
 	large := mod.Memory().Size() > pdfLarge
-	_ = instance.Close()
+	_ = mod.Close(context.Background())
 	if large {
 		debug.FreeOSMemory()
 	}
-}
-
-// moduleOf returns the module that an instance runs in, which is a field of what
-// it calls its implementation.
-func moduleOf(instance pdfium.Pdfium) (api.Module, error) {
-	v := reflect.ValueOf(instance.GetImplementation())
-	if v.Kind() == reflect.Pointer {
-		if f := v.Elem().FieldByName("Module"); f.IsValid() && f.CanInterface() {
-			if mod, ok := f.Interface().(api.Module); ok {
-				return mod, nil
-			}
-		}
-	}
-	return nil, errors.New("start the PDF engine: it has no module")
 }
 
 // call calls a function of PDFium.
