@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ponder/client"
 	"ponder/llm/llmtest"
@@ -127,25 +127,13 @@ func (s *served) memory() float64 {
 	return rss * float64(os.Getpagesize()) / (1 << 20)
 }
 
-// cpu returns the CPU time of the process.
+// cpu returns the CPU time of the process, by the clock that the system has of it: its
+// statistics count in hundredths of a second.
 func (s *served) cpu() time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
-	if err != nil {
+	const scheduled = 2 // which time: all that it ran
+	var t unix.Timespec
+	if unix.ClockGettime(int32(^s.pid<<3|scheduled), &t) != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	const user, system, perSecond = 11, 12, 100
-	if len(fields) <= system {
-		return 0
-	}
-	var sum time.Duration
-	for _, f := range []string{fields[user], fields[system]} {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return 0
-		}
-		sum += time.Duration(n) * time.Second / perSecond
-	}
-	return sum
+	return time.Duration(t.Nano())
 }

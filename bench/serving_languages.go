@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
-// A languageLoad is conversations that are held in the native API and, turn by turn beside
-// it, in each language of other clients.
+// A languageLoad is conversations that are held in each language of other clients and,
+// turn by turn beside each of them, in the native API.
 type languageLoad struct {
 	talks, turns   int           // requests that are answered as a whole
 	streams, heard int           // conversations and their turns, as streams
@@ -17,7 +18,7 @@ type languageLoad struct {
 }
 
 // servedLanguages measures what a language costs beside the native API: the same turns of
-// the same model, in conversations as long, whose requests take their turns.
+// the same model, in conversations as long.
 func servedLanguages(l languageLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		whole, err := l.whole(ctx)
@@ -32,29 +33,51 @@ func servedLanguages(l languageLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// talking holds conversations, one turn of each language after the other, and hands each
-// turn to took: of which language it is, and which turn. Which language comes first goes
-// round.
-func talking(ctx context.Context, s *served, talks, turns int, stream bool, took func(lang, turn int, h heard)) error {
+// A beside is a turn of a language, and the native one beside it.
+type beside struct{ native, own heard }
+
+// How long nothing is asked between two turns: what comes behind one is not part of
+// the next. A streamed turn has its own CPU in it, and rests longer.
+const (
+	restWhole  = 20 * time.Millisecond
+	restStream = 100 * time.Millisecond
+)
+
+// talking holds conversations in each language, and native ones beside them, and returns
+// the pairs of turns of each by the number of the turn. Which one of a pair comes first
+// takes its turns, and so does which language does.
+func talking(ctx context.Context, s *served, talks, turns int, stream bool) (pairs [][][]beside, err error) {
+	pairs = make([][][]beside, len(tongues))
+	for i := range pairs {
+		pairs[i] = make([][]beside, turns)
+	}
 	for i := range talks {
-		list := make([]dialogue, len(tongues))
+		list := make([][2]dialogue, len(tongues))
 		for j := range list {
-			list[j] = dialogue{served: s, chat: fmt.Sprintf("%d-%d-%t", i, j, stream), said: []string{fmt.Sprintf("What comes after %d%c?", i, 'a'+j)}}
+			for k, name := range []string{"native", "own"} {
+				list[j][k] = dialogue{served: s, chat: fmt.Sprintf("%d-%d-%t", i, j, stream), said: []string{fmt.Sprintf("What comes after %d%c, %s?", i, 'a'+j, name)}}
+			}
 		}
 		for n := range turns {
 			for j := range tongues {
 				lang := (i + n + j) % len(tongues)
-				t := &list[lang]
-				h, err := t.turn(ctx, tongues[lang], stream)
-				if err != nil {
-					return fmt.Errorf("%s, turn %d: %w", tongues[lang].name, n, err)
+				if lang == 0 || stream && !tongues[lang].streams {
+					continue
 				}
-				took(lang, n, h)
-				t.said = append(t.said, answerOf(stream), fmt.Sprintf("And what comes after %d?", n))
+				var both [2]heard
+				for k := range both {
+					k = (k + i + n) % len(both)
+					t := &list[lang][k]
+					if both[k], err = t.turn(ctx, tongues[lang*k], stream); err != nil {
+						return nil, fmt.Errorf("%s, turn %d: %w", tongues[lang].name, n, err)
+					}
+					t.said = append(t.said, answerOf(stream), fmt.Sprintf("And what comes after %d?", n))
+				}
+				pairs[lang][n] = append(pairs[lang][n], beside{both[0], both[1]})
 			}
 		}
 	}
-	return nil
+	return pairs, nil
 }
 
 // whole measures requests that are answered as a whole.
@@ -64,75 +87,79 @@ func (l languageLoad) whole(ctx context.Context) (figures []figure, err error) {
 		return nil, err
 	}
 	defer s.stop()
-	first, later := make([][]time.Duration, len(tongues)), make([][]time.Duration, len(tongues))
-	if err := talking(ctx, s, l.talks, l.turns, false, func(lang, turn int, h heard) {
-		if turn == 0 {
-			first[lang] = append(first[lang], h.took)
-		} else {
-			later[lang] = append(later[lang], h.took)
+	pairs, err := talking(ctx, s, l.talks, l.turns, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.oneEach(ctx, 2*l.talks*(len(tongues)-1)); err != nil {
+		return nil, err
+	}
+	took := func(h heard) time.Duration { return h.took }
+	var first, later []beside
+	for i, t := range tongues {
+		if i == 0 {
+			continue
 		}
-	}); err != nil {
-		return nil, err
-	}
-	if err := s.oneEach(ctx, l.talks*len(tongues)); err != nil {
-		return nil, err
-	}
-	figures = append(figures,
-		figure{Name: "native: a turn, p50", Value: quantile(later[0], 0.5), Unit: "ms"},
-		figure{Name: "native: a conversation and its first turn, p50", Value: quantile(first[0], 0.5), Unit: "ms"})
-	for i, t := range tongues[1:] {
+		own := slices.Concat(pairs[i][1:]...)
+		first, later = append(first, pairs[i][0]...), append(later, own...)
 		figures = append(figures,
-			figure{Name: t.name + ": a turn, added to the native one beside it, p50", Value: quantile(minus(later[i+1], later[0]), 0.5), Unit: "ms", Goal: 0.2},
-			figure{Name: t.name + ": the first turn, likewise", Value: quantile(minus(first[i+1], first[0]), 0.5), Unit: "ms"})
+			figure{Name: t.name + ": a turn, added to the native one beside it, p50", Value: added(own, took), Unit: "ms", Goal: 0.2},
+			figure{Name: t.name + ": the first turn, likewise", Value: added(pairs[i][0], took), Unit: "ms"})
 	}
-	return figures, nil
+	return append([]figure{
+		{Name: "native: a turn, p50", Value: native(later, took), Unit: "ms"},
+		{Name: "native: a conversation and its first turn, p50", Value: native(first, took), Unit: "ms"},
+	}, figures...), nil
 }
 
-// minus returns the differences, one by one.
-func minus(a, b []time.Duration) (list []time.Duration) {
-	for i := range a {
-		list = append(list, a[i]-b[i])
+// added returns what a language adds to the native turns beside its own, p50 in ms.
+func added(list []beside, of func(heard) time.Duration) float64 {
+	var all []time.Duration
+	for _, b := range list {
+		all = append(all, of(b.own)-of(b.native))
 	}
-	return list
+	return quantile(all, 0.5)
 }
 
-// streamed measures what is streamed: the CPU of the server, from a turn to the next.
+// native returns what native turns take, p50 in ms.
+func native(list []beside, of func(heard) time.Duration) float64 {
+	var all []time.Duration
+	for _, b := range list {
+		all = append(all, of(b.native))
+	}
+	return quantile(all, 0.5)
+}
+
+// streamed measures what is streamed: the CPU of the server for a turn, and what comes
+// behind it.
 func (l languageLoad) streamed(ctx context.Context) (figures []figure, err error) {
 	s, err := startServe(ctx, languageSim(longAnswer, l.between))
 	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
-	spent, events := make([]time.Duration, len(tongues)), make([]int, len(tongues))
-	took := make([][]time.Duration, len(tongues))
-	before := s.cpu()
-	if err := talking(ctx, s, l.streams, l.heard, true, func(lang, turn int, h heard) {
-		time.Sleep(100 * time.Millisecond) // what comes behind a turn is of the turn
-		now := s.cpu()
-		if turn > 0 {
-			spent[lang] += now - before
-			events[lang] += h.events
-			took[lang] = append(took[lang], h.took)
-		}
-		before = s.cpu()
-	}); err != nil {
+	pairs, err := talking(ctx, s, l.streams, l.heard, true)
+	if err != nil {
 		return nil, err
 	}
-	turns := float64(l.streams * (l.heard - 1))
-	figures = append(figures,
-		figure{Name: "native: CPU of the server for a streamed turn", Value: ms(spent[0]) / turns, Unit: "ms"},
-		figure{Name: "native: events of a streamed turn", Value: float64(events[0]) / turns},
-		figure{Name: "native: a streamed turn, p50", Value: quantile(took[0], 0.5), Unit: "ms"})
+	took, cpu := func(h heard) time.Duration { return h.took }, func(h heard) time.Duration { return h.cpu }
+	var all []beside
 	for i, t := range tongues {
 		if !t.streams || i == 0 {
 			continue
 		}
+		own := slices.Concat(pairs[i][1:]...)
+		all = append(all, own...)
 		figures = append(figures,
-			figure{Name: t.name + ": CPU of a streamed event, beyond that of the native turn", Value: 1000 * ms(spent[i]-spent[0]) / float64(events[i]), Unit: "µs", Goal: 20},
-			figure{Name: t.name + ": events of a streamed turn", Value: float64(events[i]) / turns},
-			figure{Name: t.name + ": a streamed turn, added to the native one beside it, p50", Value: quantile(minus(took[i], took[0]), 0.5), Unit: "ms"})
+			figure{Name: t.name + ": CPU of a streamed event, beyond that of the native turn, p50", Value: 1000 * added(own, cpu) / float64(own[0].own.events), Unit: "µs", Goal: 20},
+			figure{Name: t.name + ": events of a streamed turn", Value: float64(own[0].own.events)},
+			figure{Name: t.name + ": a streamed turn, added to the native one beside it, p50", Value: added(own, took), Unit: "ms"})
 	}
-	return figures, nil
+	return append([]figure{
+		{Name: "native: CPU of the server for a streamed turn, p50", Value: native(all, cpu), Unit: "ms"},
+		{Name: "native: events of a streamed turn", Value: float64(all[0].native.events)},
+		{Name: "native: a streamed turn, p50", Value: native(all, took), Unit: "ms"},
+	}, figures...), nil
 }
 
 // oneEach checks that each conversation is one.

@@ -97,18 +97,25 @@ func (t *dialogue) messages() (list []object) {
 // A heard is what came of a request.
 type heard struct {
 	took   time.Duration
-	events int // of a stream
+	cpu    time.Duration // of the server, with what came behind
+	events int           // of a stream
 }
 
-// turn has the last message answered.
+// turn has the last message answered, and lets the server rest.
 func (t *dialogue) turn(ctx context.Context, of tongue, stream bool) (h heard, err error) {
+	before := t.cpu()
 	if of.name == tongues[0].name && t.id == "" {
 		if h, err = t.send(ctx, of, false); err != nil {
 			return h, err
 		}
 	}
 	more, err := t.send(ctx, of, stream)
-	return heard{h.took + more.took, more.events}, err
+	if stream {
+		time.Sleep(restStream)
+	} else {
+		time.Sleep(restWhole)
+	}
+	return heard{h.took + more.took, t.cpu() - before, more.events}, err
 }
 
 // ids of what a client goes on with.
