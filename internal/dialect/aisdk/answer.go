@@ -18,9 +18,11 @@ type part map[string]any
 // A telling sends an answer as it comes.
 type telling struct {
 	*stream.Writer
-	open  string // "text" or "reasoning", if one is open
-	id    string // its id
-	count int    // of those so far
+	open  string        // "text" or "reasoning", if one is open
+	id    string        // its id
+	count int           // of those so far
+	more  dialect.Mould // of parts that add to it
+	js    []byte
 	cited map[string]bool
 }
 
@@ -127,8 +129,10 @@ func (t *telling) delta(kind, text string) {
 		t.count++
 		t.open, t.id = kind, fmt.Sprintf("%s-%d", kind, t.count)
 		t.put(part{"type": kind + "-start", "id": t.id})
+		t.more = dialect.NewMould(part{"type": kind + "-delta", "id": t.id, "delta": dialect.Gap})
 	}
-	t.put(part{"type": kind + "-delta", "id": t.id, "delta": text})
+	t.js = t.more.Append(t.js[:0], text)
+	t.Event(0, "", t.js)
 }
 
 // close closes what is open.

@@ -147,6 +147,9 @@ type telling struct {
 	index int    // of the block that is open, or of the next one
 	open  string // its type; empty if none is
 	said  bool   // something of the text
+
+	more dialect.Mould // of events that add to the block that is open
+	js   []byte
 }
 
 // stream sends an answer as it comes.
@@ -201,33 +204,43 @@ func (t *telling) Part(p dialect.Part) {
 			text = "\n\n" + text
 		}
 		t.said = true
-		t.begin("text", map[string]any{"type": "text", "text": ""})
-		t.delta(map[string]any{"type": "text_delta", "text": text})
+		t.begin("text", map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": dialect.Gap})
+		t.add(text)
 	case dialect.Call:
 		t.close()
-		t.begin("tool_use", map[string]any{"type": "tool_use", "id": p.Call.ID, "name": p.Call.Name, "input": map[string]any{}})
-		t.delta(map[string]any{"type": "input_json_delta", "partial_json": string(inputOf(*p.Call))})
+		t.begin("tool_use", map[string]any{"type": "tool_use", "id": p.Call.ID, "name": p.Call.Name, "input": map[string]any{}},
+			map[string]any{"type": "input_json_delta", "partial_json": dialect.Gap})
+		t.add(string(inputOf(*p.Call)))
 		t.close()
 	default:
 		if text := p.Thinking(); text != "" {
-			t.begin("thinking", map[string]any{"type": "thinking", "thinking": "", "signature": ""})
-			t.delta(map[string]any{"type": "thinking_delta", "thinking": text})
+			t.begin("thinking", map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": dialect.Gap})
+			t.add(text)
 		}
 	}
 }
 
-// begin opens a block, unless one of its type is open.
-func (t *telling) begin(kind string, block map[string]any) {
+// begin opens a block, unless one of its type is open. More is how it is added to.
+func (t *telling) begin(kind string, block, more map[string]any) {
 	if t.open == kind {
 		return
 	}
 	t.close()
 	t.open = kind
 	t.event("content_block_start", map[string]any{"index": t.index, "content_block": block})
+	t.more = dialect.NewMould(t.delta(more))
 }
 
-func (t *telling) delta(delta map[string]any) {
-	t.event("content_block_delta", map[string]any{"index": t.index, "delta": delta})
+const deltaEvent = "content_block_delta"
+
+func (t *telling) delta(delta map[string]any) map[string]any {
+	return map[string]any{"type": deltaEvent, "index": t.index, "delta": delta}
+}
+
+// add adds to the block that is open.
+func (t *telling) add(text string) {
+	t.js = t.more.Append(t.js[:0], text)
+	t.Event(0, deltaEvent, t.js)
 }
 
 // close closes the block that is open.
@@ -236,7 +249,7 @@ func (t *telling) close() {
 		return
 	}
 	if t.open == "thinking" {
-		t.delta(map[string]any{"type": "signature_delta", "signature": signature})
+		t.event(deltaEvent, t.delta(map[string]any{"type": "signature_delta", "signature": signature}))
 	}
 	t.event("content_block_stop", map[string]any{"index": t.index})
 	t.index, t.open = t.index+1, ""

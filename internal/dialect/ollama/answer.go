@@ -119,6 +119,9 @@ type telling struct {
 	begun  time.Time
 	said   bool // something of the text
 	err    error
+
+	words, thoughts dialect.Mould // of lines that have some of the text, or of the thinking
+	js              []byte
 }
 
 // stream tells of a work as it goes.
@@ -130,6 +133,7 @@ func (a *api) stream(r *http.Request, work dialect.Work, t *telling, answered fu
 	t.w.Header().Set("X-Accel-Buffering", "no")
 	t.w.WriteHeader(http.StatusOK)
 	t.ctl = ctl
+	t.words, t.thoughts = t.mould(dialect.Gap, ""), t.mould("", dialect.Gap)
 	if a.desk.Tell(r.Context(), work, false, t) {
 		answered()
 	}
@@ -173,12 +177,12 @@ func (t *telling) Part(p dialect.Part) {
 			text = "\n\n" + text
 		}
 		t.said = true
-		t.put(text, "", nil)
+		t.add(t.words, text)
 	case dialect.Call:
 		t.put("", "", []call{callOf(*p.Call)})
 	default:
 		if text := t.thinking(p); text != "" {
-			t.put("", text, nil)
+			t.add(t.thoughts, text)
 		}
 	}
 }
@@ -204,6 +208,23 @@ func (t *telling) put(text, thinking string, calls []call) {
 	t.line(c)
 }
 
+// mould returns that of lines which have some of the answer, and the time.
+func (t *telling) mould(text, thinking string) dialect.Mould {
+	c := chunk{Model: t.model, Created: dialect.Gap}
+	c.put(t.prompt, text, thinking, nil)
+	return dialect.NewMould(c)
+}
+
+// add writes a line of a mould.
+func (t *telling) add(m dialect.Mould, text string) {
+	t.js = append(m.Append(t.js[:0], now(), text), '\n')
+	if t.err == nil {
+		_, t.err = t.w.Write(t.js)
+	}
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
 func (c *chunk) put(prompt bool, text, thinking string, calls []call) {
 	if prompt {
 		c.Response, c.Thinking = &text, thinking
@@ -227,7 +248,7 @@ func (t *telling) last(end dialect.End) chunk {
 // line writes a line.
 func (t *telling) line(v any) {
 	if c, ok := v.(chunk); ok {
-		c.Model, c.Created = t.model, time.Now().UTC().Format(time.RFC3339Nano)
+		c.Model, c.Created = t.model, now()
 		v = c
 		if t.w.Header().Get("Content-Type") == "" {
 			t.w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -177,12 +177,16 @@ type telling struct {
 	usage  bool
 	text   bool // something of it was said
 	msg    said // calls and sources so far
+
+	words, thoughts dialect.Mould // of chunks that have some of the text, or of the reasoning
+	js              []byte
 }
 
 // stream sends an answer as it comes.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, work dialect.Work, t *telling, answered func()) {
 	t.Writer = stream.NewPlainWriter(w)
-	empty := ""
+	empty, gap := "", dialect.Gap
+	t.words, t.thoughts = dialect.NewMould(t.chunk(said{Content: &gap}, nil)), dialect.NewMould(t.chunk(said{Reasoning: gap}, nil))
 	t.delta(said{Role: "assistant", Content: &empty}, nil)
 	if a.desk.Tell(r.Context(), work, false, t) {
 		answered()
@@ -231,7 +235,7 @@ func (t *telling) Part(p dialect.Part) {
 			text = "\n\n" + text
 		}
 		t.text = true
-		t.delta(said{Content: &text}, nil)
+		t.add(t.words, text)
 	case dialect.Call:
 		t.msg.take(p)
 		t.delta(said{Calls: t.msg.Calls[len(t.msg.Calls)-1:]}, nil)
@@ -242,7 +246,7 @@ func (t *telling) Part(p dialect.Part) {
 		}
 	default:
 		if text := p.Thinking(); text != "" {
-			t.delta(said{Reasoning: text}, nil)
+			t.add(t.thoughts, text)
 		}
 	}
 }
@@ -270,10 +274,18 @@ func (t *telling) event(p dialect.Part) {
 }
 
 // delta adds a chunk.
-func (t *telling) delta(s said, finish *string) {
+func (t *telling) delta(s said, finish *string) { t.object(t.chunk(s, finish)) }
+
+func (t *telling) chunk(s said, finish *string) completion {
 	c := t.c
 	c.Choices = []choice{{Delta: &s, Finish: finish}}
-	t.object(c)
+	return c
+}
+
+// add adds a chunk of a mould.
+func (t *telling) add(m dialect.Mould, text string) {
+	t.js = m.Append(t.js[:0], text)
+	t.Event(0, "", t.js)
 }
 
 func (t *telling) object(v any) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"ponder"
 	"ponder/internal/dialect"
@@ -15,13 +16,12 @@ import (
 func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, answered func()) {
 	ctx, cancel := a.untilGone(r.Context())
 	defer cancel()
-	out := stream.NewPlainWriter(w)
+	out, pen := stream.NewPlainWriter(w), pen{}
 	f := newFold(j.response(), j.note.wants(), func(e event) {
 		if e.Number <= after {
 			return
 		}
-		js, err := json.Marshal(e)
-		if err == nil { // what was read from JSON can be written
+		if js := pen.write(e); js != nil {
 			out.Event(ponder.Seq(e.Number), e.Type, js)
 		}
 	})
@@ -45,6 +45,42 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, a
 			a.desk.FaultOf(err) // which logs it
 		}
 	}
+}
+
+// A pen writes events as JSON. Those that add to the same text differ in nothing but what
+// they add and their number. The zero pen is ready.
+type pen struct {
+	like event // the one before, if it added to a text
+	head string
+	rest dialect.Mould // behind the number
+	js   []byte
+}
+
+// write returns an event, until it is called again; nil if it cannot be written, which is
+// not so of what was read from JSON.
+func (p *pen) write(e event) []byte {
+	if e.Delta == nil {
+		js, err := json.Marshal(e)
+		if err != nil {
+			return nil
+		}
+		return js
+	}
+	if !p.like.addsAs(e) {
+		gap, blank := dialect.Gap, e
+		blank.Number, blank.Delta = 0, &gap
+		p.like, p.head = e, `{"type":"`+e.Type+`","sequence_number":`
+		p.rest = dialect.NewMould(blank).Without(p.head + "0")
+	}
+	p.js = strconv.AppendInt(append(p.js[:0], p.head...), int64(e.Number), 10)
+	p.js = p.rest.Append(p.js, *e.Delta)
+	return p.js
+}
+
+// addsAs reports whether two events add to the same text.
+func (e event) addsAs(other event) bool {
+	same := func(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
+	return e.Delta != nil && e.Type == other.Type && e.ItemID == other.ItemID && same(e.Index, other.Index) && same(e.Content, other.Content) && same(e.Summary, other.Summary)
 }
 
 // errorOf returns the event of a fault in the server.

@@ -1,0 +1,33 @@
+package dialect_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"ponder/internal/dialect"
+)
+
+// A mould makes what json.Marshal does.
+func FuzzMould(f *testing.F) {
+	for _, text := range []string{"", "Yes, it is.", "a \"quote\" \\ <b>&amp;", "line\nline\t\x00\x1b", "ö 漢 \U0001f30a", "\u2028 \xff\xfe", dialect.Gap} {
+		f.Add(text, "7")
+	}
+	type value struct {
+		Model string         `json:"model"`
+		At    string         `json:"at,omitempty"`
+		More  map[string]any `json:"more"`
+	}
+	of := func(at, text string) value {
+		return value{"m <1> \"é\"", at, map[string]any{"z": text, "a": []int{1}, "b": nil}}
+	}
+	mould := dialect.NewMould(of(dialect.Gap, dialect.Gap))
+	f.Fuzz(func(t *testing.T, text, at string) {
+		want, err := json.Marshal(of(at, text))
+		if err != nil || at == "" {
+			t.Skip()
+		}
+		if got := mould.Append([]byte("x"), at, text); string(got) != "x"+string(want) {
+			t.Errorf("%s, not %s", got, want)
+		}
+	})
+}
