@@ -163,7 +163,11 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, parts...)
+		if list == nil { // as mostly
+			list = parts
+		} else {
+			list = append(list, parts...)
+		}
 		if over, _ := f.tell.over(); over {
 			break
 		}

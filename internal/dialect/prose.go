@@ -73,13 +73,12 @@ func (p *Prose) say(text string) string {
 	if text == "" {
 		return ""
 	}
-	start := len(p.sent)
-	if p.from == start && start > 0 {
-		p.sent = append(p.sent, between...)
-		p.from = len(p.sent)
+	if start := len(p.sent); p.from == start && start > 0 {
+		p.from += len(between)
+		text = between + text
 	}
 	p.sent = append(p.sent, text...)
-	return string(p.sent[start:])
+	return text
 }
 
 // Settle takes in what the log has of a round, and returns what is to be said of it that

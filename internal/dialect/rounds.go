@@ -37,7 +37,7 @@ type rounds struct {
 
 // A musing is a model's own reasoning in a call.
 type musing struct {
-	said string // so far
+	said []byte // so far
 	deaf bool   // it is being said anew, and told from the log
 	over bool   // the text has begun
 	cut  cutter
@@ -133,7 +133,7 @@ func (r *rounds) reasoned(key string, m llm.Message) (list []Part) {
 	}
 	one := r.musing(key)
 	if !one.over {
-		rest, _ := strings.CutPrefix(whole, one.said) // if it is another one, all of it is told
+		rest, _ := strings.CutPrefix(whole, string(one.said)) // if it is another one, all of it is told
 		list = r.muse(one, key, rest)
 	}
 	one.over = true
@@ -148,7 +148,7 @@ func (r *rounds) musing(key string) *musing {
 }
 
 func (r *rounds) muse(one *musing, key, text string) []Part {
-	one.said += text
+	one.said = append(one.said, text...)
 	return mused(key, one.cut.add(text))
 }
 
@@ -182,8 +182,8 @@ func (r *rounds) tell(key, text string, again bool) (list []Part) {
 		list = append(list, Part{Kind: Text, Item: key, Text: piece, Again: again, Models: r.models})
 		again = false
 	}
-	if again && r.voice.rest != "" {
-		list = append(list, Part{Kind: Text, Item: key, Text: r.voice.rest, Again: true, Models: r.models})
+	if again && len(r.voice.rest) > 0 {
+		list = append(list, Part{Kind: Text, Item: key, Text: string(r.voice.rest), Again: true, Models: r.models})
 		r.voice = cutter{}
 	}
 	return list
