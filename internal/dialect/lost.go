@@ -30,6 +30,9 @@ func (d *Desk) lost(ctx context.Context, r *http.Request, a Ask) (w Work, found 
 	if d.Since.IsZero() || now.Sub(d.Since) > retryTime || a.check() != nil {
 		return w, false, nil //nolint:nilerr // what is wrong with it, who begins it says
 	}
+	if busy, err := d.wasBusy(ctx, a.Owner); err != nil || !busy {
+		return w, false, err
+	}
 	if a.way() == Chat {
 		w, found, err = d.lostTurn(ctx, a)
 	} else {
@@ -47,6 +50,26 @@ func (d *Desk) lost(ctx context.Context, r *http.Request, a Ask) (w Work, found 
 		return Work{}, false, nil
 	}
 	return w, true, nil
+}
+
+// wasBusy reports whether anything of an owner may have been going on shortly before the
+// server was begun. It is looked up once.
+func (d *Desk) wasBusy(ctx context.Context, owner string) (bool, error) {
+	d.retries.lookup.Lock()
+	defer d.retries.lookup.Unlock()
+	if busy, ok := d.retries.busy[owner]; ok {
+		return busy, nil
+	}
+	threads, err := d.Store.List(ctx, ponder.Filter{Owner: owner, Before: ponder.Position{Created: d.Since}, Limit: mostLost})
+	if err != nil {
+		return false, fmt.Errorf("look for what was begun before: %w", err)
+	}
+	busy := len(threads) == mostLost || slices.ContainsFunc(threads, func(t ponder.Info) bool { return d.Since.Sub(t.Updated) < retryTime })
+	if d.retries.busy == nil {
+		d.retries.busy = make(map[string]bool)
+	}
+	d.retries.busy[owner] = busy
+	return busy, nil
 }
 
 // lostThread returns what was begun for the same words on a thread of its own.

@@ -26,6 +26,7 @@ type retries struct {
 	list map[string]*sent
 
 	lookup sync.Mutex
+	busy   map[string]bool                       // by owner: see Desk.wasBusy
 	causes map[string]map[string]ponder.ThreadID // see Desk.causes
 }
 
