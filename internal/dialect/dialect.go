@@ -181,6 +181,11 @@ func (d *Desk) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) 
 // thread returns a thread of an owner. That of another is not there.
 func (d *Desk) thread(ctx context.Context, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	info, err := d.Store.Thread(ctx, id)
+	return owned(info, err, owner, id)
+}
+
+// owned returns what was found of a thread, if that is of an owner.
+func owned(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	switch {
 	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != owner:
 		return ponder.Info{}, notThere(Clip(string(id), 60))

@@ -111,14 +111,16 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 			return at, err
 		}
 	}
-	if _, err = d.Store.Thread(ctx, id); errors.Is(err, ponder.ErrNoThread) {
+	info, err := d.Store.Thread(ctx, id)
+	if errors.Is(err, ponder.ErrNoThread) {
 		at.fresh = true
 		c := service.Conversation{Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
 		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
 			return at, err
 		}
+		info, err = d.Store.Thread(ctx, id)
 	}
-	at.Info, err = d.thread(ctx, a.Owner, id)
+	at.Info, err = owned(info, err, a.Owner, id)
 	if err == nil && at.Kind != ponder.KindConversation {
 		err = otherWords()
 	}
