@@ -9,9 +9,10 @@
 // one who listened been told more than the log has.
 //
 // The files: model.go says what is asked, desk.go begins it, find.go finds the
-// conversation that it goes on with, once.go knows requests that are sent again; feed.go
-// tells what comes of it, by the folds of talk.go and think.go (rounds.go, prose.go and
-// cut.go are below them); http.go is what the handlers of all languages need.
+// conversation that it goes on with, recent.go remembers it, once.go knows
+// requests that are sent again; feed.go tells what comes of it, by the folds of talk.go and
+// think.go (rounds.go, prose.go and cut.go are below them); http.go is what the handlers of
+// all languages need, mould.go what their streams do.
 package dialect
 
 import (
@@ -19,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -46,6 +48,7 @@ type Desk struct {
 	Logger  *slog.Logger
 
 	retries retries
+	recent  recent
 }
 
 // An Ask is what a client asks.
@@ -66,7 +69,7 @@ type Ask struct {
 	Persona     string
 	Chat        string          // what the client calls the conversation; empty: it is found by what was said
 	Key         string          // of the request: the same one is done once
-	After       string          // the id of the [Work] that it goes on behind; empty: see Chat
+	After       Work            // what it goes on behind; zero: see Chat
 	Apart       bool            // it stands alone: no conversation is gone on with, and none is kept for later
 	Keep        bool            // an exchange is kept until it is removed
 	Stay        bool            // an exchange goes on though its client goes away
@@ -88,6 +91,9 @@ type Work struct {
 
 	ear    *ear    // that has listened from before it was begun; nil: there is none
 	noting *noting // has the conversation found by what was said; nil: it need not be
+
+	info ponder.Info    // of the thread, if it was looked for; and then
+	log  []ponder.Event // of Chat, all that is behind After; nil: it is too much
 }
 
 // An ear listens to a work, for whoever tells of it.
@@ -128,14 +134,20 @@ func notThere(what string) error {
 	return &service.Error{Status: http.StatusNotFound, Detail: "there is no " + what}
 }
 
+// maxLog is how many events of a conversation a Work has at most.
+const maxLog = 128
+
 // Work returns the work of an owner by its ID.
 func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 	thread, place, placed := strings.Cut(id, "-")
-	info, err := d.thread(ctx, owner, ponder.ThreadID("thr_"+thread))
-	if err != nil {
-		return Work{}, err
+	info, known := d.recent.of(owner, ponder.ThreadID("thr_"+thread))
+	if !known {
+		var err error
+		if info, err = d.thread(ctx, owner, ponder.ThreadID("thr_"+thread)); err != nil {
+			return Work{}, err
+		}
 	}
-	w := Work{Thread: info.ID, Model: info.Model, Begun: info.Created, Way: wayOf(info.Kind)}
+	w := Work{Thread: info.ID, Model: info.Model, Begun: info.Created, Way: wayOf(info.Kind), info: info}
 	if w.Way != Chat {
 		if placed || w.Way == "" {
 			return Work{}, notThere(Clip(id, 60))
@@ -147,16 +159,42 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 		return Work{}, notThere(Clip(id, 60))
 	}
 	for ev, err := range d.Store.Events(ctx, info.ID, ponder.Seq(seq-1)) {
+		if errors.Is(err, ponder.ErrNoThread) {
+			return Work{}, notThere(Clip(id, 60))
+		}
 		if err != nil {
 			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
 		}
-		if _, ok := ev.Body.(ponder.UserMessage); !ok {
-			break
+		if _, ok := ev.Body.(ponder.UserMessage); !ok && w.Message == "" {
+			return Work{}, notThere(Clip(id, 60))
 		}
-		w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
-		return w, nil
+		if w.Message == "" {
+			w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
+		}
+		if w.log = append(w.log, ev); len(w.log) > maxLog {
+			w.log = nil
+			return w, nil
+		}
 	}
-	return Work{}, notThere(Clip(id, 60))
+	if w.Message == "" {
+		return Work{}, notThere(Clip(id, 60))
+	}
+	return w, nil
+}
+
+// Events iterates over what is behind the beginning of a work. What a conversation had when
+// the work was looked for is not read again.
+func (d *Desk) Events(ctx context.Context, w Work) iter.Seq2[ponder.Event, error] {
+	if w.log == nil {
+		return d.Store.Events(ctx, w.Thread, w.After)
+	}
+	return func(yield func(ponder.Event, error) bool) {
+		for _, ev := range w.log {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
 }
 
 // firstEvents is before which event the first message of a conversation is.
@@ -393,8 +431,11 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		return Work{}, err
 	}
 	w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
-	if !a.isNamed() {
-		w.noting = d.note(ctx, a, info.ID)
+	t := turn{info: info, seq: ev.Seq, message: ev.ID}
+	if a.isNamed() {
+		d.recent.note(t)
+	} else {
+		w.noting = d.note(ctx, a, t)
 	}
 	return w, nil
 }

@@ -89,7 +89,9 @@ type spot struct {
 }
 
 // isNamed reports whether the client has an id for the conversation.
-func (a Ask) isNamed() bool { return a.At != "" || a.Thread != "" || a.After != "" || a.Chat != "" }
+func (a Ask) isNamed() bool {
+	return a.At != "" || a.Thread != "" || a.After.Thread != "" || a.Chat != ""
+}
 
 // conversation returns the conversation that an Ask goes on with, or makes one: by the
 // work that it comes behind, by what the client calls it, or by what was said.
@@ -102,10 +104,13 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 			err = notThere(Clip(string(a.Thread), 60))
 		}
 		return at, err
-	case a.After != "":
+	case a.After.Thread != "":
 		return d.behind(ctx, a)
 	case a.Chat != "":
 		id = threadOf(a.Owner, "chat", a.Chat)
+		if info, err := d.lately(ctx, a.Owner, id, a.before()); err != nil || info.ID != "" {
+			return spot{Info: info, told: true}, err
+		}
 	case len(a.before()) > 0 && a.At == "":
 		if at.Info, at.told, err = d.known(ctx, a); err != nil || at.ID != "" {
 			return at, err
@@ -130,19 +135,23 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 // behind returns the conversation of a work, as far as that went: if it has gone on since,
 // a fork of it.
 func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
-	w, err := d.Work(ctx, a.Owner, a.After)
-	if err != nil {
+	w := a.After
+	info := w.info
+	if info.ID == "" {
+		info, err = d.Store.Thread(ctx, w.Thread)
+	}
+	if info, err = owned(info, err, a.Owner, w.Thread); err != nil {
 		return at, err
 	}
 	if w.Way != Chat {
 		return d.beside(ctx, a, w)
 	}
 	last := w.After + 1
-	for ev, err := range d.Store.Events(ctx, w.Thread, w.After+1) {
+	for ev, err := range d.Events(ctx, w) {
 		if err != nil {
 			return at, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
-		if _, ok := ev.Body.(ponder.UserMessage); ok {
+		if _, ok := ev.Body.(ponder.UserMessage); ok && ev.Seq > w.After+1 {
 			to := a.newThread()
 			if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, service.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
 				return at, err
@@ -152,8 +161,8 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 		}
 		last = ev.Seq
 	}
-	at.Info, err = d.thread(ctx, a.Owner, w.Thread)
-	return at, err
+	info.Head = max(info.Head, last)
+	return spot{Info: info}, nil
 }
 
 // beside returns a new conversation about what a session, research or an exchange has come
@@ -167,7 +176,7 @@ func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
 	if err != nil {
 		return at, err
 	}
-	a.After = ""
+	a.After = Work{}
 	if a.Key == "" {
 		a.Key = ponder.NewID("key")
 	}
@@ -218,7 +227,13 @@ func (d *Desk) found(ctx context.Context, a Ask) (info ponder.Info, err error) {
 	if len(said) == 0 {
 		return info, nil
 	}
-	id, err := d.Service.FindChat(ctx, a.Owner, saidDigest(said))
+	digest := saidDigest(said)
+	if id := d.recent.chat(a.Owner, digest); id != "" {
+		if info, err = d.lately(ctx, a.Owner, id, a.before()); err != nil || info.ID != "" {
+			return info, err
+		}
+	}
+	id, err := d.Service.FindChat(ctx, a.Owner, digest)
 	if err != nil || id == "" {
 		return info, err
 	}
@@ -245,19 +260,11 @@ func toLastUser(list []llm.Message) []llm.Message {
 // isLast reports whether the last turn of a list of messages is that of a conversation. Who
 // had it answered there has said then what was said before.
 func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message) (bool, error) {
-	said := toLastUser(list)
-	if len(said) == 0 {
+	if len(toLastUser(list)) == 0 {
 		return len(list) == 0, nil
 	}
-	last, answer, err := d.lastTurn(ctx, info)
-	if err != nil {
-		return false, err
-	}
-	var theirs strings.Builder
-	for _, m := range list[len(said):] {
-		theirs.WriteString(m.Text())
-	}
-	return Bare(last) == Bare(said[len(said)-1].Text()) && strings.HasSuffix(Bare(answer), Bare(theirs.String())), nil
+	said, answer, err := d.lastTurn(ctx, info)
+	return err == nil && isTurn(list, said, answer), err
 }
 
 // lastTurn returns the last message of a conversation, and its answer.
@@ -284,10 +291,13 @@ func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer str
 }
 
 // note has a conversation found by those who say what was said in it, once that is begun.
-func (d *Desk) note(ctx context.Context, a Ask, id ponder.ThreadID) *noting {
+func (d *Desk) note(ctx context.Context, a Ask, t turn) *noting {
 	return &noting{done: make(chan struct{}), note: func() {
-		if err := d.Service.NoteChat(ctx, a.Owner, saidDigest(a.Messages), id); err != nil {
-			d.log().Warn("the conversation will not be found by what was said", "thread", id, "error", err)
+		digest := saidDigest(a.Messages)
+		t.chat = chatKey(a.Owner, digest)
+		d.recent.note(t)
+		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID); err != nil {
+			d.log().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
 		}
 	}}
 }

@@ -114,7 +114,7 @@ func TestBehind(t *testing.T) {
 		one, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea"))
 		behind := func(after dialect.Work, text string) dialect.Ask {
 			a := ask(r, "ponder/chat", text)
-			a.After = after.ID()
+			a.After = after
 			return a
 		}
 		two, _ := tells(t, r, behind(one, "How deep?"))
@@ -155,7 +155,7 @@ func TestBeside(t *testing.T) {
 			}
 			one, _ := tells(t, r, first)
 			a := ask(r, "ponder/chat", "Tell me more")
-			a.After = one.ID()
+			a.After = one
 			two, _ := tells(t, r, a)
 			if two.Thread == one.Thread {
 				t.Fatal("it is the same thread")

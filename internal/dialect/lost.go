@@ -49,6 +49,7 @@ func (d *Desk) lost(ctx context.Context, r *http.Request, a Ask) (w Work, found 
 	if answered && (!saysAgain(r) || end.Status != ponder.Completed) {
 		return Work{}, false, nil
 	}
+	w.info, w.log = ponder.Info{}, nil // it is kept
 	return w, true, nil
 }
 
@@ -123,9 +124,8 @@ func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, er
 	switch {
 	case a.Thread != "":
 		return []ponder.ThreadID{a.Thread}, nil
-	case a.After != "":
-		w, err := d.Work(ctx, a.Owner, a.After)
-		return []ponder.ThreadID{w.Thread}, err
+	case a.After.Thread != "":
+		return []ponder.ThreadID{a.After.Thread}, nil
 	case a.Chat != "":
 		return []ponder.ThreadID{threadOf(a.Owner, "chat", a.Chat)}, nil
 	}

@@ -233,7 +233,7 @@ func (a *api) behind(ctx context.Context, ask *dialect.Ask, in *request) error {
 		return err
 	}
 	if j.work.Way != dialect.Exchange && ask.Model.Way == dialect.Chat && !ask.Apart && len(ask.Tools) == 0 && ask.Schema == nil {
-		ask.After = j.work.ID() // a conversation goes on with it, or begins behind it
+		ask.After = j.work // a conversation goes on with it, or begins behind it
 		return nil
 	}
 	list, err := a.chain(ctx, j, 0)

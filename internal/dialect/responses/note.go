@@ -115,7 +115,7 @@ func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 			return false, err
 		}
 	}
-	for ev, err := range a.desk.Store.Events(ctx, j.work.Thread, j.work.After) {
+	for ev, err := range a.desk.Events(ctx, j.work) {
 		if err != nil {
 			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
 		}

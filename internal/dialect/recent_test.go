@@ -1,0 +1,75 @@
+package dialect_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"ponder"
+	"ponder/internal/dialect/dialecttest"
+)
+
+// What is known of a conversation that was talked in here is made sure of: it is not gone
+// on with if something was said or erased since, or if it was made anew.
+func TestRecent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		chat string
+		do   func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID)
+		same bool
+	}{
+		"nothing": {"", func(*testing.T, *dialecttest.Rig, ponder.ThreadID) {}, true},
+		"said": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			if _, err := r.Desk.Store.Append(t.Context(), id, 0, ponder.Event{Body: ponder.UserMessage{Content: "And?"}}); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"erased": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			for _, ev := range r.Events(id) {
+				if _, ok := ev.Body.(ponder.AssistantMessage); !ok {
+					continue
+				}
+				if err := r.Desk.Store.Erase(t.Context(), id, ev.Seq); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, false},
+		"removed": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			if err := r.Desk.Store.Remove(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"made anew": {"name", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			info, err := r.Desk.Store.Thread(t.Context(), id)
+			if err == nil {
+				err = r.Desk.Store.Remove(t.Context(), id)
+			}
+			if err == nil {
+				err = r.Desk.Store.Create(t.Context(), info.Thread)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
+				first := ask(r, "ponder/chat", "Hello, sea")
+				first.Chat = tt.chat
+				one, answer := tells(t, r, first)
+				synctest.Wait()
+				tt.do(t, r, one.Thread)
+				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
+				next.Chat = tt.chat
+				two, _ := tells(t, r, next)
+				taken := false // of what was said before
+				for _, ev := range r.Events(two.Thread) {
+					_, is := ev.Body.(ponder.AttachmentAdded)
+					taken = taken || is
+				}
+				if same := one.Thread == two.Thread && !taken; same != tt.same {
+					t.Errorf("%s, then %s; told what was said before: %t", one.ID(), two.ID(), taken)
+				}
+			})
+		})
+	}
+}
