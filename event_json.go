@@ -1,6 +1,7 @@
 package ponder
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -140,9 +141,17 @@ type flat struct {
 // does not know becomes an [Unknown], and loses nothing.
 func (ev *Event) UnmarshalJSON(js []byte) error {
 	var f flat
-	if err := json.Unmarshal(js, &f); err != nil {
-		return fmt.Errorf("decode event: %w", err)
+	if !f.quick(js) {
+		f = flat{}
+		if err := json.Unmarshal(js, &f); err != nil {
+			return fmt.Errorf("decode event: %w", err)
+		}
 	}
+	return ev.decode(&f)
+}
+
+// decode makes the event of what was read.
+func (ev *Event) decode(f *flat) error {
 	if f.Type == "" {
 		return fmt.Errorf("decode event %d: it has no type", f.Seq)
 	}
@@ -163,7 +172,7 @@ func (ev *Event) UnmarshalJSON(js []byte) error {
 		if ev.Erased {
 			f.Data = nil
 		}
-		ev.Body = Unknown{Name: f.Type, Head: f.head, Data: f.Data}
+		ev.Body = Unknown{Name: f.Type, Head: f.head, Data: bytes.Clone(f.Data)}
 		return nil
 	}
 	data, err := ev.takeAside(f.Data)

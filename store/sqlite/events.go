@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -96,7 +95,7 @@ func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq)
 	for line := range bytes.Lines(r.lines) {
 		if seq > after {
 			var ev ponder.Event
-			if err := json.Unmarshal(line, &ev); err != nil {
+			if err := ev.UnmarshalJSON(line); err != nil {
 				return nil, fmt.Errorf("event %d: %w", seq, err)
 			}
 			ev.Thread, ev.Seq = id, seq
