@@ -183,6 +183,9 @@ func (h *holder) commit() error {
 	}
 	batch := h.batch
 	h.batch = nil
+	if len(h.heard) > 0 { // somebody waits
+		h.prepare(batch)
+	}
 	if err := h.append(batch); err != nil {
 		h.line = nil
 		h.answer(nil)

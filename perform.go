@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ponder/llm"
 )
 
 // Bounds on what is in flight.
@@ -21,6 +23,19 @@ func (h *holder) act() {
 	for id, in := range h.line.open {
 		if h.flight[id] == nil && !in.late {
 			h.begin(in)
+		}
+	}
+}
+
+// prepare has the calls that a batch begins made ready to send while the disk is waited for.
+func (h *holder) prepare(batch []Event) {
+	for _, ev := range batch {
+		b, ok := ev.Body.(CallStarted)
+		if m, known := h.models[b.Model]; ok && known && b.Request != nil {
+			go func() {
+				defer func() { _ = recover() }() // an adapter that panics is met again when it is asked
+				llm.Prepare(m.Model, b.Request)
+			}()
 		}
 	}
 }

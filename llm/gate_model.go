@@ -29,6 +29,9 @@ type gatedModel struct {
 	gate *Gate
 }
 
+// Prepare implements [Preparer].
+func (m gatedModel) Prepare(req *Request) { Prepare(m.Model, req) }
+
 // Generate implements [Model]. The place is given back before the last delta or
 // the error is handed on, so that whoever gets it may ask again from there.
 func (m gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {

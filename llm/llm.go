@@ -33,6 +33,20 @@ type Model interface {
 	Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
+// A Preparer is a [Model] that can make a request ready to be sent before it may be sent.
+type Preparer interface {
+	// Prepare is called with a request that Generate may be called with soon, in
+	// whatever goroutine, or never. It sends nothing.
+	Prepare(req *Request)
+}
+
+// Prepare has a model make a request ready, if it can.
+func Prepare(m Model, req *Request) {
+	if p, ok := m.(Preparer); ok {
+		p.Prepare(req)
+	}
+}
+
 // A Provider makes models. It is safe for concurrent use.
 type Provider interface {
 	// Model returns a model by the provider's own name for it. It does no I/O.

@@ -114,7 +114,7 @@ var rules = []rule{
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "web/search/searchtest"}},
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "internal/dialect/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
 	{packages: "clients"}, // tests alone, which start the programs; clients/go is a module of its own
-	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "modernc.org/sqlite"}},
+	{packages: "bench", ours: []string{".", "*", "*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "golang.org/x/sys/unix", "modernc.org/sqlite"}},
 }
 
 // The test reads the sources itself, rather than ask "go list", so that the go

@@ -425,7 +425,7 @@ func TestTellMany(t *testing.T) {
 				})
 			}
 			all.Wait()
-			time.Sleep(time.Minute)
+			time.Sleep(2 * time.Minute) // 2 s for each answer
 			said, answers := w.heard(t)
 			for _, text := range said {
 				told[text]--

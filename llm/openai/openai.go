@@ -208,12 +208,15 @@ type model struct {
 	id     string
 	name   string // full
 	traits traits
+	ready  wire.Ready[*plan]
 }
 
 // A plan is a request ready to send.
 type plan struct {
 	url    string
-	body   any
+	body   any     // nil once it is in data
+	data   []byte  // as it is sent
+	lacks  feature // that it does without
 	uses   feature // of what a server may refuse
 	answer string  // name of the tool whose input is the answer, or ""
 	fold   wire.Fold
@@ -287,10 +290,17 @@ func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	return drop
 }
 
-// send plans and sends a request. The plan is nil if there could be none.
-func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
+// Prepare implements [llm.Preparer].
+func (m *model) Prepare(req *llm.Request) {
+	if p, err := m.plan(req, m.without(m.id, req)); err == nil { // else Generate says what is wrong
+		m.ready.Put(req, p)
+	}
+}
+
+// plan plans a request without some features, ready to send.
+func (m *model) plan(req *llm.Request, without feature) (*plan, error) {
 	if m.baseErr != nil {
-		return nil, nil, m.baseErr
+		return nil, m.baseErr
 	}
 	plan := m.planChat
 	if m.responses {
@@ -298,13 +308,26 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	}
 	p, err := plan(req, without)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	body, err := encode(p.body)
-	if err != nil {
-		return nil, nil, err
+	p.lacks = without
+	p.data, err = encode(p.body)
+	p.body = nil
+	return p, err
+}
+
+// send plans and sends a request, unless it is planned already. The plan is nil if there
+// could be none.
+func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
+	p, ok := m.ready.Take(req)
+	if !ok || p.lacks != without {
+		var err error
+		if p, err = m.plan(req, without); err != nil {
+			return nil, nil, err
+		}
 	}
-	p.body = nil // it is not needed while the answer comes
-	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, body)
+	data := p.data
+	p.data = nil // it is not needed while the answer comes
+	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, data)
 	return p, resp, err
 }
