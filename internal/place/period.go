@@ -139,7 +139,7 @@ func (p *Placement) work(thread ponder.ThreadID) error {
 func (p *Placement) finish(pd *period, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pd.again && p.ctx.Err() == nil && (err == nil || errors.Is(err, ponder.ErrHeld)) {
+	if pd.again && p.ctx.Err() == nil { // whoever asked may have mended what was wrong
 		pd.again = false
 		return false
 	}
