@@ -24,7 +24,8 @@ import (
 type caster struct {
 	mu       sync.Mutex
 	listener sockets.Listener // nil until others may hear
-	now      casting          // what the call that goes on has written
+	key      string           // of the call that goes on
+	written  []byte           // by it
 	subs     map[chan casting]bool
 	over     bool
 }
@@ -98,11 +99,11 @@ func (c *caster) add(d ponder.Delta) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d.Key != c.now.Key {
-		c.now = casting{Key: d.Key}
+	if d.Key != c.key {
+		c.key, c.written = d.Key, c.written[:0]
 	}
-	if len(c.now.Piece) < maxCast {
-		c.now.Piece += d.Text
+	if len(c.written) < maxCast {
+		c.written = append(c.written, d.Text...)
 	}
 	for sub := range c.subs {
 		select {
@@ -126,7 +127,7 @@ func (c *caster) serve(l sockets.Listener) {
 			conn.Close()
 			return
 		}
-		sub <- c.now
+		sub <- casting{c.key, string(c.written)}
 		c.subs[sub] = true
 		c.mu.Unlock()
 		go c.tell(conn, sub)
