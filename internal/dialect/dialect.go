@@ -415,7 +415,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 			return Work{}, err
 		}
 	}
-	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, ear: d.listen(info.ID, info.Head)}
+	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, ear: &ear{Watcher: d.Hub.WatchOn(info)}}
 	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model

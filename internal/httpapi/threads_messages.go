@@ -126,7 +126,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // sayWatched is sayOnce, with a watcher of what comes of the message.
 func (a *api) sayWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
-	watch := a.Hub.Watch(info.ID, info.Head) // before anything is written
+	watch := a.Hub.WatchOn(info) // before anything is written
 	message, err := a.sayOnce(ctx, info, in)
 	if err != nil {
 		watch.Close()

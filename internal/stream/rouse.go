@@ -11,6 +11,7 @@ const (
 	groupSize = 64                   // that are told at a time
 	restOfOne = 5 * time.Microsecond // after all were told, for each of them
 	leastRest = time.Millisecond     // a shorter one is none
+	few       = 4                    // that are told at once, by whoever has something new
 )
 
 // A group is watchers that are told together that something has come. Its fields are those
@@ -40,8 +41,13 @@ func (f *feed) isHeard() bool {
 	return f.heard > 0
 }
 
-// wake has watchers told that something has come. It never waits.
+// wake tells watchers that something has come, or has many of them told. It never waits.
+// The caller holds f.mu.
 func (f *feed) wake() {
+	if len(f.groups) == 1 && f.groups[0].members <= few {
+		f.groups[0].tell()
+		return
+	}
 	select {
 	case f.news <- struct{}{}:
 	default: // they will be
@@ -81,10 +87,14 @@ func (f *feed) tell(i int) (members int, ok bool) {
 	if i >= len(f.groups) {
 		return 0, false
 	}
-	g := f.groups[i]
+	f.groups[i].tell()
+	return f.groups[i].members, true
+}
+
+// tell tells those of a group. The caller holds f.mu.
+func (g *group) tell() {
 	if g.members > 0 {
 		close(g.changed)
 		g.changed = make(chan struct{})
 	}
-	return g.members, true
 }

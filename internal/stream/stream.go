@@ -94,15 +94,22 @@ type feed struct {
 // Watch returns a watcher of a thread from behind an event on. It returns
 // [ponder.ErrNoThread] from Next if there is none. Close it.
 func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
-	return h.watch(thread, after, true)
+	return h.watch(thread, after, unknown, true)
 }
+
+// WatchOn is Watch from behind the newest event on, for whoever has just looked up which
+// that is.
+func (h *Hub) WatchOn(info ponder.Info) *Watcher { return h.watch(info.ID, info.Head, info.Head, true) }
 
 // WatchEvents is Watch for whoever wants no pieces, and is not woken by them.
 func (h *Hub) WatchEvents(thread ponder.ThreadID, after ponder.Seq) *Watcher {
-	return h.watch(thread, after, false)
+	return h.watch(thread, after, unknown, false)
 }
 
-func (h *Hub) watch(thread ponder.ThreadID, after ponder.Seq, hears bool) *Watcher {
+// unknown is the newest event of a thread that was not looked at.
+const unknown ponder.Seq = -1
+
+func (h *Hub) watch(thread ponder.ThreadID, after, head ponder.Seq, hears bool) *Watcher {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feeds[thread]
@@ -110,7 +117,7 @@ func (h *Hub) watch(thread ponder.ThreadID, after ponder.Seq, hears bool) *Watch
 		ctx, stop := context.WithCancel(context.Background())
 		f = &feed{stop: stop, from: math.MaxInt64, news: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 		h.feeds[thread] = f
-		go h.follow(ctx, f, thread)
+		go h.follow(ctx, f, thread, head)
 		go f.rouse(ctx)
 	}
 	f.users++
@@ -181,19 +188,24 @@ const lookEvery = 15 * time.Second
 
 // follow reads a thread into a feed, from its end on, until ctx is done or the thread is
 // gone. Who watches then is told; who comes later gets another feed.
-func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID) {
+func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head ponder.Seq) {
 	heads, stop := h.log.Watch(thread)
 	defer stop()
-	info, err := h.log.Thread(ctx, thread)
+	var err error
+	if head == unknown {
+		var info ponder.Info
+		info, err = h.log.Thread(ctx, thread)
+		head = info.Head
+	}
 	f.mu.Lock()
-	if f.from, f.head = info.Head, info.Head; err != nil {
+	if f.from, f.head = head, head; err != nil {
 		f.from, f.head = math.MaxInt64, 0
 	}
 	f.wake()
 	f.mu.Unlock()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for seen := info.Head; err == nil; {
+	for seen := head; err == nil; {
 		if seen, err = f.read(ctx, h.log, thread, seen); err == nil {
 			err = h.await(ctx, heads, look.C, thread, seen)
 		}
@@ -239,7 +251,11 @@ func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan ti
 
 // read keeps what a thread has behind an event, and returns the newest.
 func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, seen ponder.Seq) (ponder.Seq, error) {
-	defer f.wake() // once for all of them
+	defer func() { // once for all of them
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.wake()
+	}()
 	for ev, err := range log.Events(ctx, thread, seen) {
 		frame := Frame{}
 		if err == nil {
