@@ -9,6 +9,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +36,10 @@ type DB struct {
 	// Busy, if set, reports whether a transaction could not begin because another process
 	// writes. Tx tries again then, until its context is done.
 	Busy func(error) bool
+
+	// Unsynced and Synced, if set, have the connection that writes not wait for the disk,
+	// and wait for it again.
+	Unsynced, Synced string
 
 	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
 	Numbered bool
@@ -76,17 +81,48 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
-	err := db.tx(ctx, do)
+	return db.explained(db.tx(ctx, db.Write, do))
+}
+
+// Pass is Tx that does not wait for the disk: what it writes may be gone after a power
+// failure, but then nothing is there that was written later.
+func (db DB) Pass(ctx context.Context, do func(tx *sql.Tx) error) error {
+	if db.Write == nil || db.Unsynced == "" {
+		return db.Tx(ctx, do)
+	}
+	return db.explained(db.pass(ctx, do))
+}
+
+func (db DB) pass(ctx context.Context, do func(tx *sql.Tx) error) error {
+	conn, err := db.Write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer func() {
+		if _, err := conn.ExecContext(context.WithoutCancel(ctx), db.Synced); err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody uses it any more
+		}
+	}()
+	if _, err := conn.ExecContext(ctx, db.Unsynced); err != nil {
+		return err
+	}
+	return db.tx(ctx, conn, do)
+}
+
+func (db DB) explained(err error) error {
 	if err != nil && db.Explain != nil {
-		err = db.Explain(err)
+		return db.Explain(err)
 	}
 	return err
 }
 
-func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
-	tx, err := db.Write.BeginTx(ctx, nil)
+func (db DB) tx(ctx context.Context, on interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}, do func(tx *sql.Tx) error) error {
+	tx, err := on.BeginTx(ctx, nil)
 	for err != nil && db.Busy != nil && db.Busy(err) && ctx.Err() == nil {
-		tx, err = db.Write.BeginTx(ctx, nil)
+		tx, err = on.BeginTx(ctx, nil)
 	}
 	if err != nil {
 		return err
