@@ -75,6 +75,12 @@ func (h *holder) loop() error {
 			return err
 		}
 		conflicts = 0
+		if !h.taken { // who was heard has gone away: is there anything else?
+			if err := h.take(); err != nil {
+				return err
+			}
+			continue
+		}
 		if h.idle(wake) {
 			err := h.release()
 			if errors.Is(err, ErrStale) {
@@ -305,10 +311,6 @@ func (h *holder) idle(wake time.Time) bool {
 }
 
 func (h *holder) release() error {
-	if !h.taken {
-		h.lease.Fence-- // as it was
-		return nil
-	}
 	h.checkpoint(true)
 	h.lease.Elapsed = h.elapsed()
 	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, h.lease.Elapsed)

@@ -281,6 +281,32 @@ func TestTellAgain(t *testing.T) {
 	}
 }
 
+// Who goes away at once leaves nothing undone that others have asked for.
+func TestTellAndGo(t *testing.T) {
+	telling(t, func(t *testing.T, w *teller) {
+		if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.place.Wait(t.Context(), talk); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.log.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "By another process."}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := w.Tell(ctx, talk, func(context.Context) error { return w.place.Start(t.Context(), talk) },
+			ponder.Event{Body: ponder.UserMessage{Content: "I am gone."}})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if said, answers := w.heard(t); answers != len(said) || len(said) < 2 {
+			t.Errorf("%q, %d answers", said, answers)
+		}
+	})
+}
+
 // Whatever goes wrong, what is told is in the log once, or the teller knows that it is not.
 func TestTellTrouble(t *testing.T) {
 	broken := errors.New("broken")
