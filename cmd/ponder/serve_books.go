@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"ponder"
@@ -23,6 +24,7 @@ var serveSchema embed.FS
 type books struct {
 	db    sqldb.DB
 	known sqldb.Statements // what is asked of db.Read again and again
+	turn  atomic.Int64     // counts the changes of entries in this process
 }
 
 // A wishing is what a thread was asked for through the server.
@@ -47,11 +49,13 @@ func openBooks(ctx context.Context, db sqldb.DB) (*books, error) {
 type entry struct {
 	wishing
 	token string // that has begun it, or ""
+	turn  int64  // of the books, before it was read
 }
 
 // entry returns what there is of a thread, nothing if nothing is there.
 func (b *books) entry(ctx context.Context, id ponder.ThreadID) (e entry, err error) {
 	var js string
+	e.turn = b.turn.Load()
 	err = b.known.First(ctx, b.db.Read, []any{&e.token, &js}, b.db.Bind(`SELECT token, wishes FROM serve_thread WHERE thread = ?`), string(id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, nil
@@ -85,6 +89,7 @@ func (b *books) wish(ctx context.Context, id ponder.ThreadID, change func(*wishi
 	if err != nil {
 		return err
 	}
+	defer b.turn.Add(1)
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_thread (thread, token, wishes, since) SELECT ?, '', ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = ? AND t.removed = 1)
@@ -126,6 +131,7 @@ type grant struct {
 // since the day was read, by whichever process. A thread belongs to the token that was
 // granted something for it first.
 func (b *books) grant(ctx context.Context, d day, g grant, now time.Time) (ok bool, err error) {
+	defer b.turn.Add(1)
 	err = b.db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, 0, 0)
 			ON CONFLICT (token, day) DO NOTHING`), d.token, d.date)

@@ -11,7 +11,7 @@ import (
 type brief struct {
 	info ponder.Info
 	entry
-	since time.Time
+	since time.Time // when it was looked at
 }
 
 // briefLife is how long a brief is as good as looking again.
@@ -20,7 +20,6 @@ const briefLife = time.Second
 // start has a thread worked on that was looked at just now, so that it need not be looked
 // at once more before a message is answered.
 func (s *server) start(ctx context.Context, known brief) error {
-	known.since = time.Now()
 	s.briefs.Store(known.info.ID, known)
 	return s.place.Start(ctx, known.info.ID)
 }
@@ -28,7 +27,7 @@ func (s *server) start(ctx context.Context, known brief) error {
 // briefed returns what is known of a thread that is worked on now.
 func (s *server) briefed(ctx context.Context, id ponder.ThreadID) (brief, error) {
 	if v, ok := s.briefs.LoadAndDelete(id); ok {
-		if known := v.(brief); time.Since(known.since) < briefLife {
+		if known := v.(brief); known.turn == s.books.turn.Load() && time.Since(known.since) < briefLife {
 			return known, nil
 		}
 	}

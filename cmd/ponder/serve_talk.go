@@ -63,11 +63,11 @@ func (s *server) Say(ctx context.Context, info ponder.Info, key string, m httpap
 		return ponder.Event{}, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "content", Detail: sayWhy(err)}
 	}
 	m.Content = text
-	known := brief{info: info}
+	known := brief{info: info, since: time.Now()}
 	if known.entry, err = s.books.entry(ctx, info.ID); err != nil {
 		return ponder.Event{}, err
 	}
-	if known.wishing, err = s.wishOf(ctx, known, key, m); err != nil {
+	if known.entry, err = s.wishOf(ctx, known, key, m); err != nil {
 		return ponder.Event{}, err
 	}
 	var said ponder.Event
@@ -79,9 +79,9 @@ func (s *server) Say(ctx context.Context, info ponder.Info, key string, m httpap
 }
 
 // wishOf notes what a message asks for beside an answer, unless it was said before. It
-// returns all that the thread is asked for then.
-func (s *server) wishOf(ctx context.Context, known brief, key string, m httpapi.Message) (wishing, error) {
-	before, info := known.wishing, known.info
+// returns what the books have of the thread then.
+func (s *server) wishOf(ctx context.Context, known brief, key string, m httpapi.Message) (entry, error) {
+	before, info := known.entry, known.info
 	system, err := cleanSystem(m.System)
 	if err != nil {
 		return before, err
@@ -101,7 +101,7 @@ func (s *server) wishOf(ctx context.Context, known brief, key string, m httpapi.
 	if err := s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
 		return before, err
 	}
-	return s.books.wishes(ctx, info.ID)
+	return s.books.entry(ctx, info.ID)
 }
 
 // unsaid returns [ponder.ErrTaken] if a message of a key is on a thread already.

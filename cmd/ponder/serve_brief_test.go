@@ -1,0 +1,53 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// What was found out of a thread is good for one work on it, unless it may have changed.
+func TestBriefed(t *testing.T) {
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := &server{store: store}
+	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
+		t.Fatal(err)
+	}
+	const id = "thr_1"
+	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: "as it is"}); err != nil {
+		t.Fatal(err)
+	}
+	look := func(title string) {
+		t.Helper()
+		got, err := s.briefed(ctx, id)
+		if err != nil || got.info.Title != title {
+			t.Errorf("%q, %v; want %q", got.info.Title, err, title)
+		}
+	}
+	tell := func(age time.Duration) {
+		t.Helper()
+		e, err := s.books.entry(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.briefs.Store(ponder.ThreadID(id), brief{info: ponder.Info{Thread: ponder.Thread{ID: id, Title: "as told"}}, entry: e, since: time.Now().Add(-age)})
+	}
+	tell(0)
+	look("as told")
+	look("as it is")
+	tell(time.Hour)
+	look("as it is")
+	tell(0)
+	if err := s.books.wish(ctx, id, func(w *wishing) { w.Model = "other/model" }); err != nil {
+		t.Fatal(err)
+	}
+	look("as it is")
+}
