@@ -21,10 +21,14 @@ func NewMould(of any) Mould {
 	return Mould{bytes.Split(js, []byte(`"\u0000"`))}
 }
 
-// Append appends the value with texts in its gaps, as [json.Marshal] writes it.
+// Append appends the value with texts in its gaps, as [json.Marshal] writes it. A gap too
+// many stays what it is: a client may have named something so.
 func (m Mould) Append(b []byte, texts ...string) []byte {
 	for i, part := range m.parts {
-		if i > 0 {
+		switch {
+		case i > len(texts):
+			b = appendText(b, Gap)
+		case i > 0:
 			b = appendText(b, texts[i-1])
 		}
 		b = append(b, part...)

@@ -31,3 +31,11 @@ func FuzzMould(f *testing.F) {
 		}
 	})
 }
+
+// Whoever calls something by the name of a gap gets JSON all the same.
+func TestMouldGaps(t *testing.T) {
+	mould := dialect.NewMould(map[string]string{"model": dialect.Gap, "text": dialect.Gap})
+	if js := mould.Append(nil, "Yes."); !json.Valid(js) {
+		t.Errorf("%s", js)
+	}
+}
