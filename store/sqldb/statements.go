@@ -30,10 +30,19 @@ func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args .
 	return stmt.QueryContext(ctx, args...)
 }
 
-// First reads the first row that a query finds. It returns [sql.ErrNoRows] if there is
-// none.
+// Short is Query for what takes less time than to look out for the end of ctx, for which a
+// driver starts a goroutine with each query: once it has begun, it is not interrupted.
+func (s *Statements) Short(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.Query(context.WithoutCancel(ctx), db, query, args...)
+}
+
+// First reads the first row that a short query finds. It returns [sql.ErrNoRows] if there
+// is none.
 func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query string, args ...any) error {
-	rows, err := s.Query(ctx, db, query, args...)
+	rows, err := s.Short(ctx, db, query, args...)
 	if err != nil {
 		return err
 	}

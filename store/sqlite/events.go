@@ -64,7 +64,7 @@ const readPage = `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
 	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
 
 func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, err error) {
-	rows, err := s.known.Query(ctx, s.read, readPage, int64(after), string(id), pageRows)
+	rows, err := s.known.Short(ctx, s.read, readPage, int64(after), string(id), pageRows)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // missing returns the error of a thread that is not there: whether it ever was.
 func (s *Store) missing(ctx context.Context, id ponder.ThreadID) error {
-	rows, err := s.known.Query(ctx, s.read, `SELECT 1 FROM ponder_thread WHERE id = ? AND removed`, string(id))
+	rows, err := s.known.Short(ctx, s.read, `SELECT 1 FROM ponder_thread WHERE id = ? AND removed`, string(id))
 	if err != nil {
 		return explain(err)
 	}

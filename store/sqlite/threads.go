@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,12 +82,24 @@ func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 
 // Thread implements [ponder.Threads].
 func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
-	infos, err := s.infos(ctx, selectThread, oldestBeat(), string(id))
+	info, err := s.info(ctx, id)
+	if err != nil {
+		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, err)
+	}
+	return info, nil
+}
+
+func (s *Store) info(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
+	rows, err := s.known.Short(ctx, s.read, selectThread, oldestBeat(), string(id))
+	if err != nil {
+		return ponder.Info{}, explain(err)
+	}
+	infos, err := readInfos(rows)
 	if err == nil && len(infos) == 0 {
 		err = s.missing(ctx, id)
 	}
 	if err != nil {
-		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, err)
+		return ponder.Info{}, err
 	}
 	return infos[0], nil
 }
@@ -156,11 +169,16 @@ func limited(query string, args []any, most int) (string, []any) {
 	return query, args
 }
 
-func (s *Store) infos(ctx context.Context, query string, args ...any) (infos []ponder.Info, err error) {
+func (s *Store) infos(ctx context.Context, query string, args ...any) ([]ponder.Info, error) {
 	rows, err := s.known.Query(ctx, s.read, query, args...)
 	if err != nil {
 		return nil, explain(err)
 	}
+	return readInfos(rows)
+}
+
+// readInfos reads all that there is.
+func readInfos(rows *sql.Rows) (infos []ponder.Info, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		info, err := scanInfo(rows.Scan)
