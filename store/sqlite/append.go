@@ -80,6 +80,7 @@ func (tx *tx) add(t *thread, b *batch, held bool) error {
 		tx.addChunk(t, events[:c.n], b.lines.Bytes()[from.lines:c.lines], b.asked.Bytes()[from.asked:c.asked], held)
 		events = events[c.n:]
 	}
+	tx.save(t)
 	t.open(b.starts)
 	return nil
 }
@@ -94,7 +95,7 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 		n := min(len(rest), len(insertKeys)-1)
 		args, num := tx.many[:0], driver.Value(t.num)
 		for i, k := range rest[:n] {
-			args = append(args, num, k.turn, rest[i].hash[:], k.at(tx.pos))
+			args = append(args, num, k.number[t.keys], rest[i].hash[:], k.at(tx.pos))
 		}
 		tx.many = args
 		taken = tx.exec(insertKeys[n], args...) < n
@@ -104,7 +105,7 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
 	for _, k := range b.keys {
-		tx.exec(`DELETE FROM ponder_key WHERE num = ? AND turn = ? AND hash = ? AND at = ?`, t.num, k.turn, k.hash[:], k.at(tx.pos))
+		tx.exec(`DELETE FROM ponder_key WHERE num = ? AND turn = ? AND hash = ? AND at = ?`, t.num, k.number[t.keys], k.hash[:], k.at(tx.pos))
 	}
 	return tx.whichTaken(t, b)
 }
@@ -114,7 +115,7 @@ func (tx *tx) whichTaken(t *thread, b *batch) error {
 	for i, ev := range b.events {
 		key := ev.Key()
 		h := hash(key)
-		if _, ok := tx.number(findKey, t.num, turn(ev.Cause), h[:]); ok && key != "" {
+		if _, ok := tx.number(findKey, t.num, t.keys.number(ev.Run, ev.Cause), h[:]); ok && key != "" {
 			return fmt.Errorf("%w: event %d: %s", ponder.ErrTaken, i+1, key)
 		}
 	}
@@ -149,7 +150,16 @@ func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, he
 	tx.exec(insertBatch, tx.pos, t.num, int64(first), int64(last), micros(info.Updated), int64(t.lease.Seen), lines, asked)
 	t.head = last
 	if info.Status != t.status || info.Open != t.roots || info.Title != t.title {
-		tx.exec(`UPDATE ponder_thread SET status = ?, open = ?, title = ? WHERE num = ?`, string(info.Status), int64(info.Open), info.Title, t.num)
-		t.status, t.roots, t.title = info.Status, info.Open, info.Title
+		t.status, t.roots, t.title, t.changed = info.Status, info.Open, info.Title, true
 	}
+}
+
+// save writes the row of a thread if that has changed.
+func (tx *tx) save(t *thread) {
+	if !t.changed {
+		return
+	}
+	t.changed = false
+	tx.exec(`UPDATE ponder_thread SET status = ?, open = ?, title = ?, fence = ?, node = ?, base = ?, clock = ? WHERE num = ?`,
+		string(t.status), int64(t.roots), t.title, int64(t.lease.Fence), string(t.lease.Node), int64(t.lease.Base), int64(t.lease.Clock), t.num)
 }

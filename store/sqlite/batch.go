@@ -28,8 +28,8 @@ type place struct{ chunk, line int }
 
 type key struct {
 	place
-	turn int64
-	hash [hashSize]byte
+	number [byTurn + 1]int64 // by each numbering
+	hash   [hashSize]byte
 }
 
 // Bounds of a chunk.
@@ -135,7 +135,8 @@ func (b *batch) ask(ev ponder.Event, line int) error {
 // note keeps what an event means beside the log.
 func (b *batch) note(ev ponder.Event, k string, at place) {
 	if k != "" {
-		b.keys = append(b.keys, key{at, turn(ev.Cause), hash(k)})
+		numbers := [...]int64{byCause: byCause.number(ev.Run, ev.Cause), byTurn: byTurn.number(ev.Run, ev.Cause)}
+		b.keys = append(b.keys, key{at, numbers, hash(k)})
 	}
 	if s, ok := rule.Started(ev); ok {
 		b.starts = append(b.starts, s)

@@ -35,7 +35,7 @@ func (tx *tx) began(t *thread, r rule.Result) rule.Start {
 		}
 	}
 	h := hash(startKey(r.Run, r.Cause))
-	at, ok := tx.number(findKey, t.num, turn(r.Cause), h[:])
+	at, ok := tx.number(findKey, t.num, t.keys.number(r.Run, r.Cause), h[:])
 	if !ok {
 		return rule.Start{}
 	}

@@ -106,7 +106,7 @@ func (e *erasing) event(to *ponder.EventEncoder, line []byte) error {
 // request erases what a call asked, wherever it began.
 func (e *erasing) request(ev ponder.Event) {
 	h := hash(startKey(ev.Run, ev.Cause))
-	at, ok := e.number(findKey, e.num, turn(ev.Cause), h[:])
+	at, ok := e.number(findKey, e.num, e.keys.number(ev.Run, ev.Cause), h[:])
 	if !ok {
 		return
 	}
@@ -154,15 +154,15 @@ func (e *erasing) write() {
 	e.exec(`DELETE FROM ponder_fold WHERE num = ?`, e.num)
 	if e.tainted = 0; e.lease.Node == "" {
 		e.lease.Fence++ // see [ponder.Lease]
-		e.saveLease(e.thread)
+		e.changed = true
 	} else {
 		e.tainted = e.lease.Fence
 		e.exec(`INSERT INTO ponder_fold (num, fold, version, seq, state) VALUES (?, ?, '', ?, ?)`, e.num, taint, int64(e.lease.Fence), []byte{})
 	}
 	if e.title != e.thread.title {
-		e.exec(`UPDATE ponder_thread SET title = ? WHERE num = ?`, e.title, e.num)
-		e.thread.title = e.title
+		e.thread.title, e.changed = e.title, true
 	}
+	e.save(e.thread)
 }
 
 // taint is the name of a row of ponder_fold that is no checkpoint: its seq is the

@@ -21,7 +21,8 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 	var line int
 	var asked []byte
 	err := s.known.First(ctx, s.read, []any{&line, &asked}, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
-		WHERE t.id = ? AND k.turn = ? AND k.hash = ?`, chunkLines-1, lineBits, string(id), turn(cause), h[:])
+		WHERE t.id = ? AND k.turn = CASE t.numbered WHEN ? THEN ? ELSE ? END AND k.hash = ?`, chunkLines-1, lineBits, string(id),
+		int64(byCause), byCause.number(run, cause), byTurn.number(run, cause), h[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

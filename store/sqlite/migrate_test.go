@@ -205,17 +205,6 @@ func TestPassing(t *testing.T) {
 	wg.Wait()
 }
 
-func TestTurn(t *testing.T) {
-	for cause, want := range map[string]int64{
-		"": 0, "k": 0, "think-12": 12, "think-12#3": 12, "thoughts-7/2.4": 7, "a-1-2#1": 2, "12": 12, "12#1": 12, "-": 0,
-		"k-99999999999999999999": 0, "k--5": 5, "01ARZ3NDEKTSV4RRFFQ69G5FAV": 0, "k-1e3": 0, "k-+1": 0,
-	} {
-		if got := turn(cause); got != want {
-			t.Errorf("turn of %q is %d, want %d", cause, got, want)
-		}
-	}
-}
-
 // TestWALBeginsAnew has the writer make room in the log.
 func TestWALBeginsAnew(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))

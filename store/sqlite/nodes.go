@@ -106,8 +106,7 @@ func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error)
 	if err != nil {
 		return ponder.Lease{}, err
 	}
-	t.lease = next
-	tx.saveLease(t)
+	tx.grant(t, next)
 	return leaseOf(t), nil
 }
 
@@ -151,13 +150,13 @@ func (tx *tx) retake(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, 
 		return 0, ponder.ErrStale
 	}
 	last := t.lease
-	t.lease = next
+	t.lease, t.changed = next, true // and written with what is appended
 	head, err := tx.append(id, next.Fence, b)
 	if err != nil {
-		t.lease = last
+		t.lease, t.changed = last, false
 		return 0, err
 	}
-	tx.saveLease(t)
+	tx.save(t)
 	return head, nil
 }
 
@@ -179,14 +178,14 @@ func (tx *tx) release(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, e
 	case t.head != head:
 		return ponder.ErrStale
 	}
-	t.lease = t.lease.Release(elapsed)
-	tx.saveLease(t)
+	tx.grant(t, t.lease.Release(elapsed))
 	return nil
 }
 
-func (tx *tx) saveLease(t *thread) {
-	tx.exec(`UPDATE ponder_thread SET fence = ?, node = ?, base = ?, clock = ? WHERE num = ?`,
-		int64(t.lease.Fence), string(t.lease.Node), int64(t.lease.Base), int64(t.lease.Clock), t.num)
+// grant writes another lease of a thread.
+func (tx *tx) grant(t *thread, l rule.Lease) {
+	t.lease, t.changed = l, true
+	tx.save(t)
 }
 
 // Abandoned implements [ponder.Leases].
@@ -198,10 +197,12 @@ func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 	return ids, nil
 }
 
+const selectAbandoned = `SELECT t.id FROM ponder_thread t WHERE t.status = 'thinking'
+	AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
+	ORDER BY t.created, t.id`
+
 func (s *Store) abandoned(ctx context.Context) (ids []ponder.ThreadID, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT t.id FROM ponder_thread t WHERE t.status = 'thinking'
-		AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
-		ORDER BY t.created, t.id`, oldestBeat())
+	rows, err := s.read.QueryContext(ctx, selectAbandoned, oldestBeat())
 	if err != nil {
 		return nil, err
 	}

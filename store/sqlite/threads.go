@@ -47,8 +47,8 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	}
 	id := string(header.ID)
 	if t == nil {
-		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, open, fence, node, base, clock, removed)
-			VALUES (?, '', '', '', '', 0, '', 0, 0, '', 0, 0, 1)`, id)
+		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, open, fence, node, base, clock, removed, numbered)
+			VALUES (?, '', '', '', '', 0, '', 0, 0, '', 0, 0, 1, 1)`, id)
 		t = tx.thread(header.ID)
 	}
 	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, open = 0, removed = 0, former = '' WHERE id = ?`,
@@ -147,10 +147,19 @@ func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 			args = append(args, more...)
 		}
 	}
-	where(f.Kind != "", "t.kind = ?", string(f.Kind))
+	of := "t." // the index to use
+	switch {
+	case f.Status == ponder.Thinking:
+		where(true, "t.status = 'thinking'")
+		of = "+t." // that of what is worked on, which is not by owner
+	case f.Status != "":
+		where(true, "t.status = ? AND t.status <> 'thinking'", string(f.Status))
+		where(f.Status != ponder.Completed, "t.status NOT IN ('thinking', 'completed')")
+	}
+	where(f.Kind != "", of+"kind = ?", string(f.Kind))
+	where(f.Kind != "" && f.Kind != ponder.KindConversation, "t.kind <> 'conversation'")
 	where(f.Without != "", "t.kind <> ?", string(f.Without))
-	where(f.Status != "", "t.status = ?", string(f.Status))
-	where(f.Owner != "", "t.owner = ?", f.Owner)
+	where(f.Owner != "", of+"owner = ?", f.Owner)
 	where(f.Prefix != "", "t.id >= ? AND substr(t.id, 1, length(?)) = ?", f.Prefix, f.Prefix, f.Prefix)
 	where(!f.Before.IsZero(), "(t.created, t.id) < (?, ?)", micros(f.Before.Created), string(f.Before.ID))
 	text := query.String()

@@ -2,11 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,6 +46,8 @@ type thread struct {
 	lease   rule.Lease
 	tainted ponder.Fence // of a lease whose holder has read what was erased since
 	calls   []rule.Start // those that have not ended, as far as they are known
+	keys    numbering
+	changed bool // its row is to be written
 }
 
 // node is what the writer knows of a node. A node that is not there is buried.
@@ -204,7 +204,7 @@ func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
 }
 
 const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.title, t.fence, t.node, t.base, t.clock, coalesce(b.seen, 0), t.kind, t.open,
-	coalesce((SELECT seq FROM ponder_fold WHERE num = t.num AND fold = '` + taint + `'), 0)
+	coalesce((SELECT seq FROM ponder_fold WHERE num = t.num AND fold = '` + taint + `'), 0), t.numbered
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.pos = ` + lastBatch + ` WHERE t.id = ?`
 
 // lastBatch is the newest row of a thread t.
@@ -216,7 +216,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 	if t := tx.threads[id]; t != nil {
 		return t
 	}
-	row := make([]driver.Value, 13)
+	row := make([]driver.Value, 14)
 	if !tx.row(row, readThread, string(id)) {
 		return nil
 	}
@@ -229,6 +229,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		kind:    ponder.Kind(row[10].(string)),
 		roots:   int(row[11].(int64)),
 		tainted: ponder.Fence(row[12].(int64)),
+		keys:    numbering(row[13].(int64)),
 		lease: rule.Lease{
 			Fence: ponder.Fence(row[5].(int64)),
 			Node:  ponder.NodeID(row[6].(string)),
@@ -270,27 +271,4 @@ func (tx *tx) alive(id ponder.NodeID) bool {
 // inForce reports whether fence is a lease on a thread that is in force.
 func (tx *tx) inForce(t *thread, fence ponder.Fence) bool {
 	return fence != 0 && fence == t.lease.Fence && tx.alive(t.lease.Node)
-}
-
-// hashSize is how much of the SHA-256 of a key is kept: none can be found that
-// collide.
-const hashSize = 16
-
-func hash(key string) (h [hashSize]byte) {
-	sum := sha256.Sum256([]byte(key))
-	copy(h[:], sum[:])
-	return h
-}
-
-// turn returns the number that an action's key ends in, after a "-", or zero.
-// Sessions count their actions so.
-func turn(cause string) int64 {
-	if i := strings.IndexAny(cause, "#/"); i >= 0 {
-		cause = cause[:i]
-	}
-	n, err := strconv.ParseUint(cause[strings.LastIndexByte(cause, '-')+1:], 10, 31)
-	if err != nil {
-		return 0
-	}
-	return int64(n)
 }
