@@ -197,16 +197,19 @@ type casts struct {
 	list map[ponder.ThreadID]*caster
 }
 
+// castAfter is when a socket is made: what is done before a model is asked goes first.
+const castAfter = 2 * time.Millisecond
+
 // open begins to tell what is written on a conversation, until close. Work does not wait
 // for the socket.
 func (c *casts) open(ctx context.Context, a *app, id ponder.ThreadID) (closeIt func()) {
 	one, listening := &caster{subs: make(map[chan casting]bool)}, make(chan struct{})
-	go func() {
+	soon := time.AfterFunc(castAfter, func() {
 		defer close(listening)
 		if l := a.castOn(ctx, id); l != nil {
 			one.begin(l)
 		}
-	}()
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list[id] = one
@@ -214,7 +217,9 @@ func (c *casts) open(ctx context.Context, a *app, id ponder.ThreadID) (closeIt f
 		c.mu.Lock()
 		delete(c.list, id)
 		c.mu.Unlock()
-		<-listening // the next may listen at the same place
+		if !soon.Stop() {
+			<-listening // the next may listen at the same place
+		}
 		one.close()
 	}
 }

@@ -117,7 +117,8 @@ func (h *Hub) watch(thread ponder.ThreadID, after, head ponder.Seq, hears bool) 
 		ctx, stop := context.WithCancel(context.Background())
 		f = &feed{stop: stop, from: math.MaxInt64, news: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 		h.feeds[thread] = f
-		go h.follow(ctx, f, thread, head)
+		heads, unwatch := h.log.Watch(thread)
+		go h.follow(ctx, f, thread, head, heads, unwatch)
 		go f.rouse(ctx)
 	}
 	f.users++
@@ -186,12 +187,16 @@ type Piece struct {
 // process has removed says nothing any more.
 const lookEvery = 15 * time.Second
 
+// soon is how long, at most, is waited for what is about to be written before the store is
+// asked for what was written meanwhile.
+const soon = 5 * time.Millisecond
+
 // follow reads a thread into a feed, from its end on, until ctx is done or the thread is
 // gone. Who watches then is told; who comes later gets another feed.
-func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head ponder.Seq) {
-	heads, stop := h.log.Watch(thread)
-	defer stop()
+func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head ponder.Seq, heads <-chan ponder.Seq, unwatch func()) {
+	defer unwatch()
 	var err error
+	known := head != unknown
 	if head == unknown {
 		var info ponder.Info
 		info, err = h.log.Thread(ctx, thread)
@@ -205,6 +210,13 @@ func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head 
 	f.mu.Unlock()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	if known { // who knows the newest is about to write
+		select {
+		case <-heads:
+		case <-time.After(soon):
+		case <-ctx.Done():
+		}
+	}
 	for seen := head; err == nil; {
 		if seen, err = f.read(ctx, h.log, thread, seen); err == nil {
 			err = h.await(ctx, heads, look.C, thread, seen)

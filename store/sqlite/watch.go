@@ -97,7 +97,7 @@ func (p *poll) committed(from, pos int64) {
 	}
 }
 
-// run looks until it is stopped.
+// run looks until it is stopped, and first after a while: by then told was the newest.
 func (p *poll) run(stop <-chan struct{}) {
 	ctx := context.Background() // nothing here takes long: see [sqldb.Statements.Short]
 	tick := time.NewTicker(pollEvery)
@@ -105,6 +105,14 @@ func (p *poll) run(stop <-chan struct{}) {
 	var conn *sql.Conn
 	seen := int64(-1) // version of the data on conn
 	for {
+		select {
+		case <-stop:
+			if conn != nil {
+				conn.Close()
+			}
+			return
+		case <-tick.C:
+		}
 		if conn == nil {
 			conn, _ = p.store.read.Conn(ctx)
 		}
@@ -115,14 +123,6 @@ func (p *poll) run(stop <-chan struct{}) {
 				conn.Close()
 				conn, seen = nil, -1
 			}
-		}
-		select {
-		case <-stop:
-			if conn != nil {
-				conn.Close()
-			}
-			return
-		case <-tick.C:
 		}
 	}
 }

@@ -255,11 +255,11 @@ func (w *writer) run() {
 	}
 	w.leave()
 	w.store.poll.committed(w.from, w.pos)
-	w.store.noteGrowth()
 	for i, r := range w.batch {
 		r.done <- outcomes[i]
 	}
 	clear(w.batch)
+	w.store.noteGrowth()
 }
 
 // abort ends a transaction that failed.
