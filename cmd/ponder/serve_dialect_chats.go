@@ -41,11 +41,8 @@ func (b *books) chat(ctx context.Context, owner, digest string) (id ponder.Threa
 // noteChat has a conversation found under a digest. It does not wait for the disk: what is
 // said in it, or answered, is not there without the notes of before.
 func (b *books) noteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, now time.Time) error {
-	return b.db.Pass(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.db.Bind(`INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
-			ON CONFLICT (owner, digest) DO UPDATE SET thread = excluded.thread, noted = excluded.noted`), owner, digest, string(id), now.UnixMilli())
-		return err
-	})
+	return b.db.Along(ctx, `INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
+		ON CONFLICT (owner, digest) DO UPDATE SET thread = excluded.thread, noted = excluded.noted`, owner, digest, string(id), now.UnixMilli())
 }
 
 // tidyChats forgets what was noted long ago, and the oldest of what is too much.

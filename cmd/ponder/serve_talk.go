@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/internal/httpapi"
+	"ponder/internal/service"
 	"ponder/internal/tui"
 	"ponder/mode/chat"
 )
@@ -136,6 +137,10 @@ func (s *server) tell(ctx context.Context, known brief, key string, m httpapi.Me
 		list = append(list, ponder.Event{Internal: true, Body: ponder.Observation{Content: m.Content, Sensor: chat.DeepAsked}})
 	}
 	list = append(list, ponder.Event{Cause: key, Body: m.UserMessage})
+	behind := 0
+	if m.Note != nil {
+		list, behind = append(list, ponder.Event{Cause: service.NoteCause(key), Internal: true, Body: *m.Note}), 1
+	}
 	stored, err := s.tellWith(ctx, known, before, list)
 	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
 		told = nil
@@ -145,7 +150,7 @@ func (s *server) tell(ctx context.Context, known brief, key string, m httpapi.Me
 		return ponder.Event{}, err
 	}
 	s.undercurrents.noteTold(ctx, s, owner, told)
-	return stored[len(stored)-1], nil
+	return stored[len(stored)-1-behind], nil
 }
 
 func (s *server) tellWith(ctx context.Context, known brief, before, list []ponder.Event) ([]ponder.Event, error) {

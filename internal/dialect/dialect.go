@@ -77,6 +77,8 @@ type Ask struct {
 	At          ponder.ThreadID // where it is thought or talked, which is made if it is not there; empty: see Thread
 	Cause       string          // of what is begun, by which the same request is known; empty: of Key, or of the words
 	Known       []llm.Message   // what is known to have been said beside the conversation
+
+	Note *ponder.Observation // of Chat: kept with the message, if that is said now: see [service.Message]
 }
 
 // A Work is what was begun for an Ask. Its ID names it for good.
@@ -88,6 +90,7 @@ type Work struct {
 	Model   string     // provider/model, as far as it is known
 	Begun   time.Time
 	Fresh   bool // a conversation begins with it; not said of one that is found by its ID
+	Noted   bool // the note of the Ask is kept
 
 	ear    *ear    // that has listened from before it was begun; nil: there is none
 	noting *noting // has the conversation found by what was said; nil: it need not be
@@ -416,7 +419,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		}
 	}
 	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, ear: &ear{Watcher: d.Hub.WatchOn(info)}}
-	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System}
+	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System, Note: a.Note}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
 	}
@@ -430,7 +433,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
-	w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
+	w.After, w.Message, w.Begun, w.Noted = ev.Seq-1, ev.ID, ev.Time, a.Note != nil
 	t := turn{info: info, seq: ev.Seq, message: ev.ID}
 	if a.isNamed() {
 		d.recent.note(t)
@@ -447,9 +450,14 @@ func (a Ask) messageKey(id ponder.ThreadID) string {
 
 // saidBefore returns the work of a message that is there already.
 func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m service.Message) (Work, error) {
+	w := Work{Thread: info.ID, Way: Chat, Model: info.Model}
 	for ev, err := range d.Store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if w.Message != "" { // a note would be the next
+			w.Noted = ev.Cause == service.NoteCause(key)
+			break
 		}
 		b, ok := ev.Body.(ponder.UserMessage)
 		if !ok || ev.Cause != key {
@@ -458,9 +466,12 @@ func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m s
 		if Bare(b.Content) != Bare(m.Content) {
 			break
 		}
-		return Work{Thread: info.ID, Way: Chat, Model: info.Model, Begun: ev.Time, After: ev.Seq - 1, Message: ev.ID}, nil
+		w.Begun, w.After, w.Message = ev.Time, ev.Seq-1, ev.ID
 	}
-	return Work{}, otherWords()
+	if w.Message == "" {
+		return Work{}, otherWords()
+	}
+	return w, nil
 }
 
 // Cancel ends a work, as far as it has not ended.

@@ -145,7 +145,12 @@ type Message struct {
 	NoWeb bool // the web is not looked into for the answer
 
 	System string // as in [Conversation], from now on; empty: as before
+
+	Note *ponder.Observation // kept behind the message and with it, internally, by [NoteCause]; nil: none
 }
+
+// NoteCause returns the cause of the note of a message of a key.
+func NoteCause(key string) string { return "note-" + key }
 
 // A Memory is something to remember, or that is remembered.
 type Memory struct {

@@ -9,7 +9,6 @@ package sqldb
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,9 +36,8 @@ type DB struct {
 	// writes. Tx tries again then, until its context is done.
 	Busy func(error) bool
 
-	// Unsynced and Synced, if set, have the connection that writes not wait for the disk,
-	// and wait for it again.
-	Unsynced, Synced string
+	// Join, if set, does one statement with what else is written next, or soon.
+	Join func(ctx context.Context, query string, args ...any) error
 
 	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
 	Numbered bool
@@ -81,33 +79,23 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
-	return db.explained(db.tx(ctx, db.Write, do))
+	return db.explained(db.tx(ctx, do))
 }
 
-// Pass is Tx that does not wait for the disk: what it writes may be gone after a power
-// failure, but then nothing is there that was written later.
-func (db DB) Pass(ctx context.Context, do func(tx *sql.Tx) error) error {
-	if db.Write == nil || db.Unsynced == "" {
-		return db.Tx(ctx, do)
+// Along does one statement, with what else is written next or after some milliseconds. It
+// does not wait for the disk by itself: what it writes may be gone after a power failure,
+// but then nothing is there that was written later.
+func (db DB) Along(ctx context.Context, query string, args ...any) error {
+	if db.Write == nil {
+		return ErrReadOnly
 	}
-	return db.explained(db.pass(ctx, do))
-}
-
-func (db DB) pass(ctx context.Context, do func(tx *sql.Tx) error) error {
-	conn, err := db.Write.Conn(ctx)
-	if err != nil {
+	if db.Join != nil {
+		return db.explained(db.Join(ctx, db.Bind(query), args...))
+	}
+	return db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, db.Bind(query), args...)
 		return err
-	}
-	defer conn.Close()
-	defer func() {
-		if _, err := conn.ExecContext(context.WithoutCancel(ctx), db.Synced); err != nil {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody uses it any more
-		}
-	}()
-	if _, err := conn.ExecContext(ctx, db.Unsynced); err != nil {
-		return err
-	}
-	return db.tx(ctx, conn, do)
+	})
 }
 
 func (db DB) explained(err error) error {
@@ -117,12 +105,10 @@ func (db DB) explained(err error) error {
 	return err
 }
 
-func (db DB) tx(ctx context.Context, on interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-}, do func(tx *sql.Tx) error) error {
-	tx, err := on.BeginTx(ctx, nil)
+func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := db.Write.BeginTx(ctx, nil)
 	for err != nil && db.Busy != nil && db.Busy(err) && ctx.Err() == nil {
-		tx, err = on.BeginTx(ctx, nil)
+		tx, err = db.Write.BeginTx(ctx, nil)
 	}
 	if err != nil {
 		return err

@@ -14,12 +14,10 @@ import (
 func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for {
-			page, err := s.page(ctx, id, after)
+			grew := s.grew.Load()
+			page, more, err := s.page(ctx, id, after)
 			if err != nil {
 				yield(ponder.Event{}, fmt.Errorf("read %s: %w", id, explain(err)))
-				return
-			}
-			if len(page) == 0 {
 				return
 			}
 			for _, ev := range page {
@@ -27,6 +25,9 @@ func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 					return
 				}
 				after = ev.Seq
+			}
+			if !more && s.grew.Load() == grew {
+				return
 			}
 		}
 	}
@@ -44,36 +45,36 @@ type row struct {
 	lines       []byte
 }
 
-// page reads some events of a thread after one; none if there are none.
-func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
-	rows, err := s.pageRows(ctx, id, max(0, after))
+// page reads some events of a thread after one, none if there are none, and reports
+// whether there were more.
+func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []ponder.Event, more bool, err error) {
+	rows, more, err := s.pageRows(ctx, id, max(0, after))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var page []ponder.Event
 	for _, r := range rows {
 		if page, err = r.decode(page, id, after); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return page, nil
+	return page, more, nil
 }
 
 const readPage = `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.num = t.num AND b.last > ?
 	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
 
-func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, err error) {
+func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, more bool, err error) {
 	rows, err := s.known.Short(ctx, s.read, readPage, int64(after), string(id), pageRows)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer rows.Close()
-	found := false
-	for bytes := 0; bytes < pageBytes && rows.Next(); found = true {
+	found, bytes := false, 0
+	for ; bytes < pageBytes && rows.Next(); found = true {
 		var r row
 		if err := rows.Scan(&r.first, &r.last, &r.lines); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if r.last > 0 {
 			page = append(page, r)
@@ -81,12 +82,12 @@ func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.S
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !found {
-		return nil, ponder.ErrNoThread
+		return nil, false, ponder.ErrNoThread
 	}
-	return page, nil
+	return page, bytes >= pageBytes || len(page) == pageRows, nil
 }
 
 // decode appends the events of a row that come after one.

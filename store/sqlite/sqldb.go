@@ -1,11 +1,34 @@
 package sqlite
 
-import "ponder/store/sqldb"
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"ponder/store/sqldb"
+)
 
 // SQL returns the database for parts that keep tables of their own in the same
 // file. It can only be read if the store is read-only.
 func (s *Store) SQL() sqldb.DB {
-	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.noteGrowth, Explain: explainOwn, Busy: isBusy, Unsynced: unsynced, Synced: synced}
+	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.noteGrowth, Explain: explainOwn, Busy: isBusy, Join: s.join}
+}
+
+// join has a statement done in the next transaction of the log or, if there is none for a
+// while, in one of its own that does not wait for the disk.
+func (s *Store) join(ctx context.Context, query string, args ...any) error {
+	values := make([]driver.Value, len(args))
+	for i, arg := range args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
+			return fmt.Errorf("argument %d: %w", i+1, err)
+		}
+		values[i] = v
+	}
+	return s.send(ctx, &request{passing: true, patient: true, do: func(tx *tx) error {
+		tx.exec(query, values...)
+		return nil
+	}})
 }
 
 // explainOwn is explain of what may be an error of others, too, which it leaves alone.

@@ -62,6 +62,7 @@ type Store struct {
 	once    sync.Once
 	work    sync.WaitGroup
 
+	grew    atomic.Int64  // how often this process has appended to a thread
 	grown   chan struct{} // has something if there is something to backfill
 	walFull atomic.Bool   // the writer is to make room in the log
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"ponder"
 )
@@ -21,6 +22,9 @@ type request struct {
 	// holds anything. It is written without waiting for the disk, and what is
 	// written later is never there without it.
 	passing bool
+
+	// patient says that it may be written with what comes next, for a while.
+	patient bool
 
 	state atomic.Int32
 	done  chan error // gets the outcome; has room for it
@@ -92,18 +96,24 @@ func (s *Store) writer() {
 	for {
 		select {
 		case r := <-s.queue:
-			w.serve(r)
+			w.take(r)
 			continue
 		default:
 		}
 		select {
 		case r := <-s.queue:
-			w.serve(r)
+			w.take(r)
+		case <-w.due:
+			w.serve()
 		case <-s.closing:
+			w.serve()
 			return
 		}
 	}
 }
+
+// patience is how long what is patient waits for what it can be written with.
+const patience = 5 * time.Millisecond
 
 func (s *Store) isClosing() bool {
 	select {
@@ -117,9 +127,10 @@ func (s *Store) isClosing() bool {
 // A writer is what the one goroutine that writes has.
 type writer struct {
 	store   *Store
-	pending []*request // not begun
-	alone   []*request // to be tried alone, after a transaction of theirs failed
-	batch   []*request // begun
+	pending []*request       // not begun
+	due     <-chan time.Time // when what is patient has waited long enough; nil if nothing waits
+	alone   []*request       // to be tried alone, after a transaction of theirs failed
+	batch   []*request       // begun
 
 	unsynced bool // the connection does not wait for the disk, and should
 	tx
@@ -131,9 +142,19 @@ const (
 	maxBytes = 8 << 20
 )
 
-// serve writes r and whatever waits by the time that it can be written.
-func (w *writer) serve(r *request) {
+// take has r written, at once unless it is patient.
+func (w *writer) take(r *request) {
 	w.pending = append(w.pending, r)
+	if !r.patient {
+		w.serve()
+	} else if w.due == nil {
+		w.due = time.After(patience)
+	}
+}
+
+// serve writes what is pending and whatever waits by the time that it can be written.
+func (w *writer) serve() {
+	w.due = nil
 	for len(w.pending)+len(w.alone) > 0 {
 		w.useConn()
 	}
@@ -254,6 +275,9 @@ func (w *writer) run() {
 		return
 	}
 	w.leave()
+	if w.pos != w.from {
+		w.store.grew.Add(1)
+	}
 	w.store.poll.committed(w.from, w.pos)
 	for i, r := range w.batch {
 		r.done <- outcomes[i]

@@ -251,7 +251,11 @@ func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m service
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	list, err := s.Store.Append(ctx, in.ID, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: key, Body: m.UserMessage})
+	said := []ponder.Event{{ID: ponder.NewID("evt"), Cause: key, Body: m.UserMessage}}
+	if m.Note != nil {
+		said = append(said, ponder.Event{ID: ponder.NewID("evt"), Cause: service.NoteCause(key), Internal: true, Body: *m.Note})
+	}
+	list, err := s.Store.Append(ctx, in.ID, 0, said...)
 	if err != nil {
 		return ponder.Event{}, err
 	}

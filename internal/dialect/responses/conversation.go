@@ -77,7 +77,7 @@ func (a *api) remark(ctx context.Context, id ponder.ThreadID, cause, reason stri
 	if err != nil {
 		return fmt.Errorf("keep what is of a conversation: %w", err)
 	}
-	return a.append(ctx, id, cause, reason, js)
+	return a.append(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
 }
 
 // A posted is what is said of a conversation.

@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/dialect"
+	"ponder/internal/service"
 )
 
 // A note is what a response says of its request. It is kept on the thread of the response,
@@ -70,10 +71,22 @@ const noted = "openai.response"
 // cause returns that of the note of a response, so that it is kept once.
 func (j job) cause(what string) string { return what + "-" + j.id() }
 
-// keep keeps the note of a response, and that it is of its conversation.
+// observation returns a note as it is kept.
+func (n note) observation() (ponder.Observation, error) {
+	js, err := json.Marshal(n)
+	if err != nil {
+		return ponder.Observation{}, fmt.Errorf("keep a response: %w", err)
+	}
+	return ponder.Observation{Content: string(js), Sensor: noted}, nil
+}
+
+// keep keeps the note of a response, unless it is kept with the message that it answers,
+// and that it is of its conversation.
 func (a *api) keep(ctx context.Context, j job) error {
-	if err := a.appendNote(ctx, j, j.cause("note"), j.note); err != nil {
-		return err
+	if !j.work.Noted || j.segment > 0 {
+		if err := a.appendNote(ctx, j, j.cause("note"), j.note); err != nil {
+			return err
+		}
 	}
 	name, ok := strings.CutPrefix(j.note.Conversation, conversationPrefix)
 	if id := ponder.ThreadID("thr_" + name); ok && id != j.work.Thread {
@@ -88,18 +101,16 @@ func (a *api) forget(ctx context.Context, j job) error {
 }
 
 func (a *api) appendNote(ctx context.Context, j job, cause string, n note) error {
-	js, err := json.Marshal(n)
+	remark, err := n.observation()
 	if err != nil {
-		return fmt.Errorf("keep a response: %w", err)
+		return err
 	}
-	return a.append(ctx, j.work.Thread, cause, noted, js)
+	return a.append(ctx, j.work.Thread, cause, remark)
 }
 
 // append keeps a remark on a thread, once for each cause.
-func (a *api) append(ctx context.Context, id ponder.ThreadID, cause, reason string, js []byte) error {
-	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{
-		ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: ponder.Observation{Content: string(js), Sensor: reason},
-	})
+func (a *api) append(ctx context.Context, id ponder.ThreadID, cause string, remark ponder.Observation) error {
+	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: remark})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
 		return fmt.Errorf("keep a remark: %w", err)
 	}
@@ -115,16 +126,20 @@ func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
 			return false, err
 		}
 	}
+	with := "" // the cause of a note that was kept with the message
 	for ev, err := range a.desk.Events(ctx, j.work) {
 		if err != nil {
 			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
+		}
+		if ev.Seq == j.work.After+1 && j.work.Way == dialect.Chat && j.segment == 0 {
+			with = service.NoteCause(ev.Cause)
 		}
 		b, ok := ev.Body.(ponder.Observation)
 		if !ok || b.Sensor != noted {
 			continue
 		}
 		switch ev.Cause {
-		case j.cause("note"):
+		case j.cause("note"), with:
 			n := note{}
 			if err := json.Unmarshal([]byte(b.Content), &n); err == nil {
 				j.note = n

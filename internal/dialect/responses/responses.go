@@ -130,11 +130,17 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte, befor
 		return j, nil, err
 	}
 	ask.Key = r.Header.Get("Idempotency-Key")
+	j.note = in.note()
+	kept, err := j.note.observation()
+	if err != nil {
+		return j, nil, err
+	}
+	ask.Note = &kept
 	work, answered, err := a.desk.Once(r, js, ask)
 	if err != nil {
 		return j, nil, ours(err)
 	}
-	j = job{work: work, owner: owner, note: in.note()}
+	j.work, j.owner = work, owner
 	ctx := context.WithoutCancel(r.Context())
 	if err := a.keep(ctx, j); err != nil {
 		work.Forget()

@@ -1,0 +1,73 @@
+package sqldb_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// What is written along is there once Along returns, whether or not something else is
+// written, and an error is that of its own statement alone.
+func TestAlong(t *testing.T) {
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	db := store.SQL()
+	err = db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `CREATE TABLE part_a (x INTEGER NOT NULL)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func() (n int) {
+		t.Helper()
+		if err := db.Read.QueryRowContext(ctx, `SELECT count(*) FROM part_a`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if err := db.Along(ctx, `INSERT INTO part_a VALUES (?)`, 1); err != nil || rows() != 1 {
+		t.Errorf("alone: %d rows, %v", rows(), err)
+	}
+	if err := store.Create(ctx, ponder.Thread{ID: "thr_1"}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := db.Along(ctx, `INSERT INTO part_a VALUES (?)`, 2); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if err := db.Along(ctx, `INSERT INTO part_a VALUES (?)`, nil); err == nil || !strings.Contains(err.Error(), "NOT NULL") {
+				t.Errorf("what is wrong: %v", err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := store.Append(ctx, "thr_1", 0, ponder.Event{Body: ponder.UserMessage{Content: "hello"}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	info, err := store.Thread(ctx, "thr_1")
+	if err != nil || info.Head != 20 || rows() != 21 {
+		t.Errorf("%d events, %d rows, %v", info.Head, rows(), err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Along(ctx, `INSERT INTO part_a VALUES (3)`); err == nil {
+		t.Error("a store that is closed writes")
+	}
+}
