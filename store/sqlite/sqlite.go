@@ -64,6 +64,7 @@ type Store struct {
 
 	grew    atomic.Int64  // how often this process has appended to a thread
 	grown   chan struct{} // has something if there is something to backfill
+	summing atomic.Bool   // usage is being summed up
 	walFull atomic.Bool   // the writer is to make room in the log
 
 	poll poll

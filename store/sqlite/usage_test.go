@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,5 +89,146 @@ func TestUsageOfAnOwner(t *testing.T) {
 	steps := strings.Join(s.plan(t, `SELECT sum(money) FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`, 1), "; ")
 	if !strings.Contains(steps, "USING INDEX ponder_usage_time") {
 		t.Errorf("all that was ever used is read: %s", steps)
+	}
+}
+
+// manyUsed is a store with n rows of usage of two owners, in three days.
+func manyUsed(tb testing.TB, n int) *Store {
+	tb.Helper()
+	s := manyThreads(tb, 10)
+	tx, err := s.write.BeginTx(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer tx.Rollback()
+	stmt, err := tx.PrepareContext(tb.Context(), `INSERT INTO ponder_usage (num, time, run, cause, tool, role, mode, model, failed,
+		input, cache_read, cache_write, output, reasoning, cost, estimated, money, price) VALUES (?, ?, ?, 'c#1', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer stmt.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		var cost any
+		if random.IntN(3) == 0 {
+			cost = random.IntN(100)
+		}
+		some := func(of ...string) string { return of[random.IntN(len(of))] }
+		_, err := stmt.ExecContext(tb.Context(), 1+random.IntN(20), micros(usedSince)+random.Int64N(3*24*3600*1e6), some("run_1", "run_2"), some("", "", "", "look"),
+			some("fast", "slow"), some("chat", "session"), some("p/a", "p/b", "p/c"), random.IntN(2),
+			random.IntN(1000), random.IntN(10), random.IntN(10), random.IntN(100), random.IntN(10), cost, random.IntN(2), random.IntN(500), some("table", "unknown"))
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+var usedSince = time.Date(2026, 5, 17, 0, 0, 0, 0, time.UTC)
+
+// TestSums checks that sums are the same however much of what they are of was summed up.
+func TestSums(t *testing.T) {
+	const n = 2500
+	s := manyUsed(t, n)
+	if err := s.Remove(t.Context(), "thr_000003"); err != nil {
+		t.Fatal(err)
+	}
+	anna, nobody := "anna", "nobody"
+	type asked struct {
+		by    ponder.GroupBy
+		owner *string
+		since time.Time
+	}
+	var all []asked
+	for by := range groups {
+		for _, owner := range []*string{nil, &anna, &nobody} {
+			for _, since := range []time.Time{{}, usedSince, usedSince.Add(30 * time.Hour), usedSince.Add(31*time.Hour + 7*time.Minute + 1), usedSince.Add(100 * time.Hour)} {
+				all = append(all, asked{by, owner, since})
+			}
+		}
+	}
+	s.summing.Store(true) // only as is done below
+	read := func() (got [][]ponder.UsageRow) {
+		t.Helper()
+		for _, a := range all {
+			rows, err := s.usage(t.Context(), a.by, a.owner, sinceMicros(a.since))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, rows)
+		}
+		return got
+	}
+	want := read()
+	for i, a := range all {
+		calls := 0
+		for _, r := range want[i] {
+			calls += r.Calls
+		}
+		if some := a.owner != &nobody && !a.since.After(usedSince.Add(72*time.Hour)); (calls > 0) != some {
+			t.Errorf("%s since %v: %d calls", a.by, a.since, calls)
+		}
+	}
+	steps := 0
+	for more := true; more; steps++ {
+		if err := s.pass(t.Context(), func(tx *tx) error {
+			more = tx.sumUp()
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if steps == 1 || !more {
+			for i, got := range read() {
+				equal(t, fmt.Sprintf("%s since %v after %d", all[i].by, all[i].since, steps), got, want[i])
+			}
+		}
+	}
+	equal(t, "transactions", steps, n/sumChunk)
+	var left int
+	err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_usage WHERE rowid > (SELECT upto FROM ponder_summed)`).Scan(&left)
+	equal(t, "rows that are left", left, 0, err)
+}
+
+// TestSumsByThemselves has rows summed up because somebody asked.
+func TestSumsByThemselves(t *testing.T) {
+	s := manyUsed(t, sumEvery*2)
+	want, err := s.Usage(t.Context(), ponder.ByModel, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for left := 1; left > 0; {
+		got, err := s.Usage(t.Context(), ponder.ByModel, time.Time{})
+		equal(t, "while they are summed up", got, want, err)
+		err = s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_usage WHERE rowid > (SELECT upto FROM ponder_summed)`).Scan(&left)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkUsage sums up what 100,000 calls used, by day.
+func BenchmarkUsage(b *testing.B) {
+	s := manyUsed(b, 100_000)
+	owner := "anna"
+	for _, summed := range []bool{false, true} {
+		s.summing.Store(true)
+		for more := summed; more; {
+			if err := s.pass(b.Context(), func(tx *tx) error {
+				more = tx.sumUp()
+				return nil
+			}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(fmt.Sprintf("summed=%t", summed), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.UsageOf(b.Context(), owner, ponder.ByDay, time.Time{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,197 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// A grouping is what usage is summed by: columns of rows, and of sums.
+type grouping struct {
+	key, thread string // of ponder_usage u and ponder_thread t; without thread, it is not wanted
+	summed      bool   // ponder_sum has it:
+	sum         string
+}
+
+var groups = map[ponder.GroupBy]grouping{
+	ponder.ByThread: {key: "t.id", thread: "''"},
+	ponder.ByRun:    {key: "u.run", thread: "t.id"},
+	ponder.ByRole:   {key: "u.role", summed: true, sum: "u.role"},
+	ponder.ByModel:  {key: "u.model", summed: true, sum: "u.model"},
+	ponder.ByMode:   {key: "u.mode", summed: true, sum: "u.mode"},
+	ponder.ByDay:    {key: "cast(u.time / 900000000 AS TEXT)", summed: true, sum: "cast(u.quarter AS TEXT)"},
+}
+
+// quarter is what sums are of: all zones begin their days with one.
+const quarter = 15 * time.Minute
+
+// Usage implements [ponder.Ledger].
+func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	rows, err := s.usage(ctx, by, nil, sinceMicros(since))
+	if err != nil {
+		return nil, fmt.Errorf("usage by %s: %w", by, explain(err))
+	}
+	return rows, nil
+}
+
+// UsageOf is [Store.Usage] of the threads of an owner, also of those that were removed.
+func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
+	rows, err := s.usage(ctx, by, &owner, sinceMicros(since))
+	if err != nil {
+		return nil, fmt.Errorf("usage of %s by %s: %w", owner, by, explain(err))
+	}
+	return rows, nil
+}
+
+// HasOthers reports whether there is a thread of anybody but an owner.
+func (s *Store) HasOthers(ctx context.Context, owner string) (there bool, err error) {
+	err = s.known.First(ctx, s.read, []any{&there}, `SELECT EXISTS (SELECT 1 FROM ponder_thread WHERE owner > ?)
+		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner > '' AND owner < ?)
+		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner = '' AND owner <> ? AND created > 0 AND NOT removed)`, owner, owner, owner)
+	if err != nil {
+		return false, fmt.Errorf("look for owners beside %s: %w", owner, explain(err))
+	}
+	return there, nil
+}
+
+// usage returns sums over what an owner has used, or everybody if that is nil.
+func (s *Store) usage(ctx context.Context, by ponder.GroupBy, owner *string, since int64) ([]ponder.UsageRow, error) {
+	query, args, err := usageQuery(by, owner, since)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tally, added := make(rule.Tally), int64(0)
+	for rows.Next() {
+		var r ponder.UsageRow
+		var raw int64
+		u := &r.Usage
+		if err := rows.Scan(&raw, &r.Key, &r.Thread, &r.Calls, &r.Failed, &r.Money, &r.Unknown,
+			&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning, &u.Cost, &u.Estimated); err != nil {
+			return nil, err
+		}
+		if by == ponder.ByDay {
+			if r.Key, err = dayOf(r.Key); err != nil {
+				return nil, err
+			}
+		}
+		tally.Add(r)
+		added += raw
+	}
+	if added > sumEvery {
+		s.sumUp()
+	}
+	return tally.Rows(), rows.Err()
+}
+
+// usageQuery returns the query of sums, and its arguments. Its first column says how many
+// rows went in that a sum will have one day.
+func usageQuery(by ponder.GroupBy, owner *string, since int64) (query string, args []any, err error) {
+	g, ok := groups[by]
+	if !ok {
+		return "", nil, errors.New("no such group")
+	}
+	join, whose, summedOf := "", "", ""
+	if g.thread != "" || owner != nil {
+		join = " JOIN ponder_thread t USING (num)"
+	}
+	if owner != nil {
+		whose, summedOf = " AND "+ownerOf+" = ?", " AND u.owner = ?"
+	}
+	rows := func(raw, from, condition string, arguments ...any) string {
+		args = append(args, arguments...)
+		if owner != nil {
+			args = append(args, *owner)
+		}
+		return `SELECT ` + raw + ` AS raw, ` + g.key + ` AS key, ` + cmp.Or(g.thread, "''") + ` AS thread, 1 AS calls, u.failed, u.money, u.price = 'unknown' AS unknown,
+			u.input, u.cache_read, u.cache_write, u.output, u.reasoning, u.cost, u.estimated FROM ` + from + join + ` WHERE u.tool = '' AND ` + condition + whose
+	}
+	var from string
+	if !g.summed {
+		from = rows("0", "ponder_usage u", "u.time >= ?", since)
+	} else {
+		whole := (since + quarter.Microseconds() - 1) / quarter.Microseconds()
+		from = rows("1", "ponder_usage u NOT INDEXED", "u.rowid > (SELECT upto FROM ponder_summed) AND u.time >= ?", since) +
+			" UNION ALL " + rows("0", "ponder_usage u", "u.rowid <= (SELECT upto FROM ponder_summed) AND u.time >= ? AND u.time < ?", since, whole*quarter.Microseconds())
+		args = append(args, whole)
+		if owner != nil {
+			args = append(args, *owner)
+		}
+		from += ` UNION ALL SELECT 0, ` + g.sum + `, '', u.calls, u.failed, u.money, u.unknown,
+			u.input, u.cache_read, u.cache_write, u.output, u.reasoning, u.cost, u.estimated FROM ponder_sum u WHERE u.quarter >= ?` + summedOf
+	}
+	return `SELECT sum(raw), key, thread, sum(calls), sum(failed), sum(money), sum(unknown),
+		sum(input), sum(cache_read), sum(cache_write), sum(output), sum(reasoning), sum(cost), max(estimated) FROM (` + from + `) GROUP BY 2, 3`, args, nil
+}
+
+// ownerOf is whose a thread t is, or was.
+const ownerOf = `CASE t.removed WHEN 0 THEN t.owner ELSE t.former END`
+
+const (
+	sumEvery = 2000 // rows that are added up each time before they are summed up
+	sumChunk = 500  // of them in a transaction, so that none waits for long
+)
+
+// sumUp has rows summed up, some hundreds in a transaction, beside whoever asks.
+func (s *Store) sumUp() {
+	if s.write == nil || !s.summing.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer s.summing.Store(false)
+		for more := true; more; {
+			err := s.pass(context.Background(), func(tx *tx) error {
+				more = tx.sumUp()
+				return nil
+			})
+			if err != nil {
+				return // the next time, then
+			}
+		}
+	}()
+}
+
+// sumUp sums up some rows, and reports whether there are more.
+func (tx *tx) sumUp() (more bool) {
+	from, _ := tx.number(`SELECT upto FROM ponder_summed`)
+	newest, _ := tx.number(`SELECT coalesce(max(rowid), 0) FROM ponder_usage`)
+	upto := min(newest, from+sumChunk)
+	if upto == from {
+		return false
+	}
+	tx.exec(`INSERT INTO ponder_sum (owner, quarter, role, mode, model, calls, failed, money, unknown, input, cache_read, cache_write, output, reasoning, cost, estimated)
+		SELECT `+ownerOf+`, u.time / 900000000, u.role, u.mode, u.model, count(*), sum(u.failed), sum(u.money), sum(u.price = 'unknown'),
+			sum(u.input), sum(u.cache_read), sum(u.cache_write), sum(u.output), sum(u.reasoning), sum(u.cost), max(u.estimated)
+		FROM ponder_usage u NOT INDEXED JOIN ponder_thread t USING (num) WHERE u.rowid > ? AND u.rowid <= ? AND u.tool = '' GROUP BY 1, 2, 3, 4, 5
+		ON CONFLICT (owner, quarter, role, mode, model) DO UPDATE SET calls = calls + excluded.calls, failed = failed + excluded.failed,
+			money = money + excluded.money, unknown = unknown + excluded.unknown, input = input + excluded.input,
+			cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+			output = output + excluded.output, reasoning = reasoning + excluded.reasoning,
+			cost = coalesce(cost + excluded.cost, cost, excluded.cost), estimated = max(estimated, excluded.estimated)`, from, upto)
+	tx.exec(`UPDATE ponder_summed SET upto = ?`, upto)
+	return tx.err == nil && upto < newest
+}
+
+// sinceMicros returns a time as it is stored, rounded up. The zero time is out
+// of range, and long ago.
+func sinceMicros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t.Add(time.Microsecond - 1))
+}
+
+func dayOf(quarters string) (string, error) {
+	n, err := strconv.ParseInt(quarters, 10, 64)
+	return rule.Day(time.Unix(0, 0).Add(time.Duration(n) * quarter)), err
+}
