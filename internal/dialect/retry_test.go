@@ -71,7 +71,7 @@ func TestLive(t *testing.T) {
 func TestRetry(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
-			rng := writer{rand.New(rand.NewPCG(seed, 3))}
+			rng := writer{rand.New(&shared{of: rand.NewPCG(seed, 3)})}
 			failed, rounds, last := 0, 1+rng.IntN(3), dialecttest.Answer{}
 			model := &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
 				if last.Err == nil || rng.IntN(2) == 0 {
