@@ -22,8 +22,8 @@ func (s *server) FindChat(ctx context.Context, owner, digest string) (ponder.Thr
 }
 
 // NoteChat implements [service.ChatFinder].
-func (s *server) NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID) error {
-	return s.books.noteChat(ctx, owner, digest, id, time.Now())
+func (s *server) NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error {
+	return s.books.noteChat(ctx, owner, digest, id, patient, time.Now())
 }
 
 // chat returns the conversation that was noted under a digest last, or "".
@@ -40,8 +40,8 @@ func (b *books) chat(ctx context.Context, owner, digest string) (id ponder.Threa
 
 // noteChat has a conversation found under a digest. It does not wait for the disk: what is
 // said in it, or answered, is not there without the notes of before.
-func (b *books) noteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, now time.Time) error {
-	return b.db.Along(ctx, `INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
+func (b *books) noteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool, now time.Time) error {
+	return b.db.Pass(ctx, patient, `INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
 		ON CONFLICT (owner, digest) DO UPDATE SET thread = excluded.thread, noted = excluded.noted`, owner, digest, string(id), now.UnixMilli())
 }
 

@@ -73,7 +73,7 @@ func TestChats(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	note := func(owner, digest string, id ponder.ThreadID, at time.Time) {
 		t.Helper()
-		if err := s.books.noteChat(ctx, owner, digest, id, at); err != nil {
+		if err := s.books.noteChat(ctx, owner, digest, id, false, at); err != nil {
 			t.Fatal(err)
 		}
 	}

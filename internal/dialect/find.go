@@ -215,7 +215,7 @@ func (d *Desk) known(ctx context.Context, a Ask) (info ponder.Info, told bool, e
 	}
 	info, err = d.found(ctx, a)
 	if err == nil && info.ID != "" && a.Key != "" {
-		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), info.ID)
+		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), info.ID, false)
 	}
 	return info, info.ID != "", err
 }
@@ -296,7 +296,7 @@ func (d *Desk) note(ctx context.Context, a Ask, t turn) *noting {
 		digest := saidDigest(a.Messages)
 		t.chat = chatKey(a.Owner, digest)
 		d.recent.note(t)
-		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID); err != nil {
+		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID, true); err != nil {
 			d.log().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
 		}
 	}}

@@ -33,7 +33,9 @@ type (
 	ChatFinder interface {
 		// FindChat returns the conversation that was noted under a digest last, or "".
 		FindChat(ctx context.Context, owner, digest string) (ponder.ThreadID, error)
-		NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID) error
+		// NoteChat has a conversation found under a digest. What is patient may take some
+		// milliseconds, and be written with something else.
+		NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error
 	}
 
 	// Dialects is all that the languages of clients need.

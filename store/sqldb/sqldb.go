@@ -36,8 +36,9 @@ type DB struct {
 	// writes. Tx tries again then, until its context is done.
 	Busy func(error) bool
 
-	// Join, if set, does one statement with what else is written next, or soon.
-	Join func(ctx context.Context, query string, args ...any) error
+	// Join, if set, does one statement with what else is written now; what is patient
+	// waits some milliseconds for that.
+	Join func(ctx context.Context, patient bool, query string, args ...any) error
 
 	// Numbered says that parameters are $1, $2 and so on, as Postgres wants them.
 	Numbered bool
@@ -82,15 +83,15 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return db.explained(db.tx(ctx, do))
 }
 
-// Along does one statement, with what else is written next or after some milliseconds. It
-// does not wait for the disk by itself: what it writes may be gone after a power failure,
-// but then nothing is there that was written later.
-func (db DB) Along(ctx context.Context, query string, args ...any) error {
+// Pass does one statement without waiting for the disk: what it writes may be gone after a
+// power failure, but then nothing is there that was written later. What is patient is
+// written with what comes next, or after some milliseconds.
+func (db DB) Pass(ctx context.Context, patient bool, query string, args ...any) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
 	if db.Join != nil {
-		return db.explained(db.Join(ctx, db.Bind(query), args...))
+		return db.explained(db.Join(ctx, patient, db.Bind(query), args...))
 	}
 	return db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, db.Bind(query), args...)

@@ -14,9 +14,9 @@ func (s *Store) SQL() sqldb.DB {
 	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.noteGrowth, Explain: explainOwn, Busy: isBusy, Join: s.join}
 }
 
-// join has a statement done in the next transaction of the log or, if there is none for a
-// while, in one of its own that does not wait for the disk.
-func (s *Store) join(ctx context.Context, query string, args ...any) error {
+// join has a statement done in a transaction of the log: in one of its own that does not
+// wait for the disk, if nothing else is to be written.
+func (s *Store) join(ctx context.Context, patient bool, query string, args ...any) error {
 	values := make([]driver.Value, len(args))
 	for i, arg := range args {
 		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
@@ -25,7 +25,7 @@ func (s *Store) join(ctx context.Context, query string, args ...any) error {
 		}
 		values[i] = v
 	}
-	return s.send(ctx, &request{passing: true, patient: true, do: func(tx *tx) error {
+	return s.send(ctx, &request{passing: true, patient: patient, do: func(tx *tx) error {
 		tx.exec(query, values...)
 		return nil
 	}})

@@ -76,7 +76,7 @@ func (a *api) activate(ctx context.Context, owner, chat string, id ponder.Thread
 	if before, err := a.desk.Service.FindChat(ctx, owner, active(chat)); err != nil || before == id {
 		return err
 	}
-	return a.desk.Service.NoteChat(ctx, owner, active(chat), id)
+	return a.desk.Service.NoteChat(ctx, owner, active(chat), id, false)
 }
 
 // active is what the work of a chat is noted under.

@@ -409,7 +409,7 @@ func (s *Service) FindChat(_ context.Context, owner, digest string) (ponder.Thre
 }
 
 // NoteChat implements [service.ChatFinder].
-func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.ThreadID) error {
+func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.ThreadID, _ bool) error {
 	if err := s.note("NoteChat", func(*Asked) {}); err != nil {
 		return err
 	}

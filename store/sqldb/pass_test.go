@@ -11,9 +11,9 @@ import (
 	"ponder/store/sqlite"
 )
 
-// What is written along is there once Along returns, whether or not something else is
-// written, and an error is that of its own statement alone.
-func TestAlong(t *testing.T) {
+// What passes is there once Pass returns, whether or not something else is written, and an
+// error is that of its own statement alone.
+func TestPass(t *testing.T) {
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
@@ -35,21 +35,23 @@ func TestAlong(t *testing.T) {
 		}
 		return n
 	}
-	if err := db.Along(ctx, `INSERT INTO part_a VALUES (?)`, 1); err != nil || rows() != 1 {
-		t.Errorf("alone: %d rows, %v", rows(), err)
+	for i, patient := range []bool{false, true} {
+		if err := db.Pass(ctx, patient, `INSERT INTO part_a VALUES (?)`, 1); err != nil || rows() != i+1 {
+			t.Errorf("alone, patient %t: %d rows, %v", patient, rows(), err)
+		}
 	}
 	if err := store.Create(ctx, ponder.Thread{ID: "thr_1"}); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	for range 20 {
+	for i := range 20 {
 		wg.Go(func() {
-			if err := db.Along(ctx, `INSERT INTO part_a VALUES (?)`, 2); err != nil {
+			if err := db.Pass(ctx, i%2 == 0, `INSERT INTO part_a VALUES (?)`, 2); err != nil {
 				t.Error(err)
 			}
 		})
 		wg.Go(func() {
-			if err := db.Along(ctx, `INSERT INTO part_a VALUES (?)`, nil); err == nil || !strings.Contains(err.Error(), "NOT NULL") {
+			if err := db.Pass(ctx, i%3 == 0, `INSERT INTO part_a VALUES (?)`, nil); err == nil || !strings.Contains(err.Error(), "NOT NULL") {
 				t.Errorf("what is wrong: %v", err)
 			}
 		})
@@ -61,13 +63,13 @@ func TestAlong(t *testing.T) {
 	}
 	wg.Wait()
 	info, err := store.Thread(ctx, "thr_1")
-	if err != nil || info.Head != 20 || rows() != 21 {
+	if err != nil || info.Head != 20 || rows() != 22 {
 		t.Errorf("%d events, %d rows, %v", info.Head, rows(), err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Along(ctx, `INSERT INTO part_a VALUES (3)`); err == nil {
+	if err := db.Pass(ctx, true, `INSERT INTO part_a VALUES (3)`); err == nil {
 		t.Error("a store that is closed writes")
 	}
 }
