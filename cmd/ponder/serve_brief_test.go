@@ -9,20 +9,27 @@ import (
 	"ponder/store/sqlite"
 )
 
-// What was found out of a thread is good for one work on it, unless it may have changed.
-func TestBriefed(t *testing.T) {
-	ctx := t.Context()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
+// bookedServer returns a server that has a database and books, and nothing else.
+func bookedServer(t *testing.T) *server {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { store.Close() })
 	s := &server{store: store}
-	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
+	if s.books, err = openBooks(t.Context(), store.SQL()); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// What was found out of a thread is good for one work on it, unless it may have changed.
+func TestBriefed(t *testing.T) {
+	ctx := t.Context()
+	s := bookedServer(t)
 	const id = "thr_1"
-	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: "as it is"}); err != nil {
+	if err := s.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: "as it is"}); err != nil {
 		t.Fatal(err)
 	}
 	look := func(title string) {

@@ -3,29 +3,19 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"ponder"
 	"ponder/internal/httpapi"
-	"ponder/store/sqlite"
 )
 
 // A message that comes again changes nothing of what was asked for since.
 func TestMessageAgainWishesNothing(t *testing.T) {
 	ctx := t.Context()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	s := &server{store: store}
-	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
-		t.Fatal(err)
-	}
+	s := bookedServer(t)
 	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: owner}}
 	said := ponder.Event{Cause: "said", Body: ponder.UserMessage{Content: "What is the sea?"}}
-	if err := store.Create(ctx, info.Thread, said); err != nil {
+	if err := s.store.Create(ctx, info.Thread, said); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb = true }); err != nil {
@@ -42,11 +32,12 @@ func TestMessageAgainWishesNothing(t *testing.T) {
 		{"new", "", false, false},
 		{"", "", false, false},
 	} {
-		known := brief{info: info}
-		if known.entry, err = s.books.entry(ctx, info.ID); err != nil {
+		e, err := s.books.entry(ctx, info.ID)
+		if err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.wishOf(ctx, known, c.key, httpapi.Message{Model: c.model})
+		known := brief{info: info, entry: e}
+		_, err = s.wishOf(ctx, known, c.key, httpapi.Message{Model: c.model})
 		w, werr := s.books.wishes(context.WithoutCancel(ctx), info.ID)
 		if errors.Is(err, ponder.ErrTaken) != c.taken || err != nil && !c.taken || w != (wishing{NoWeb: c.noWeb}) || werr != nil {
 			t.Errorf("%+v: %v, and %+v is asked for (%v)", c, err, w, werr)

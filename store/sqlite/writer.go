@@ -96,13 +96,13 @@ func (s *Store) writer() {
 	for {
 		select {
 		case r := <-s.queue:
-			w.take(r)
+			w.accept(r)
 			continue
 		default:
 		}
 		select {
 		case r := <-s.queue:
-			w.take(r)
+			w.accept(r)
 		case <-w.due:
 			w.serve()
 		case <-s.closing:
@@ -142,8 +142,8 @@ const (
 	maxBytes = 8 << 20
 )
 
-// take has r written, at once unless it is patient.
-func (w *writer) take(r *request) {
+// accept has r written, at once unless it is patient.
+func (w *writer) accept(r *request) {
 	w.pending = append(w.pending, r)
 	if !r.patient {
 		w.serve()
