@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -19,9 +20,10 @@ type attempted struct {
 	stop     context.CancelCauseFunc
 	run      RunID
 	key      string
-	fails    int           // attempts before it that failed
-	patience time.Duration // in which something has to be said
-	wrote    int           // bytes that came so far
+	fails    int             // attempts before it that failed
+	patience time.Duration   // in which something has to be said
+	released <-chan struct{} // when it may be made; nil: now
+	wrote    int             // bytes that came so far
 }
 
 // call makes an attempt at a call.
@@ -103,7 +105,7 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 	}()
 	var text []string
 	h.retry.Request()
-	for d, err := range m.Generate(c.ctx, c.Request) {
+	for d, err := range c.generate(m) {
 		if err != nil {
 			return nil, cmp.Or(c.late(), err)
 		}
@@ -124,6 +126,13 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 		}
 	}
 	return nil, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}
+}
+
+func (c *attempted) generate(m Model) iter.Seq2[llm.Delta, error] {
+	if c.released == nil {
+		return m.Generate(c.ctx, c.Request)
+	}
+	return llm.Hold(c.ctx, m.Model, c.released, c.Request)
 }
 
 // A watch ends a call that is silent or long.

@@ -47,6 +47,7 @@ type flight struct {
 // A result is what an attempt came to.
 type result struct {
 	id   string
+	of   *flight
 	call *CallFinished // or
 	tool *ToolResult
 }
@@ -189,13 +190,15 @@ func (h *holder) commit() error {
 	}
 	batch := h.batch
 	h.batch = nil
-	if len(h.heard) > 0 { // somebody waits
-		h.prepare(batch)
-	}
+	calls, released := h.ahead()
 	if err := h.append(batch); err != nil {
+		h.forget(calls)
 		h.line = nil
 		h.answer(nil)
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
+	}
+	if released != nil {
+		close(released)
 	}
 	h.answer(batch)
 	h.committed, h.results = h.line.head, nil

@@ -3,10 +3,9 @@ package ponder
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
-
-	"ponder/llm"
 )
 
 // Bounds on what is in flight.
@@ -22,29 +21,32 @@ const (
 func (h *holder) act() {
 	for id, in := range h.line.open {
 		if h.flight[id] == nil && !in.late {
-			h.begin(in)
+			h.begin(in, nil)
 		}
 	}
 }
 
-// prepare has the calls that a batch begins made ready to send while the disk is waited for.
-func (h *holder) prepare(batch []Event) {
-	for _, ev := range batch {
-		b, ok := ev.Body.(CallStarted)
-		if m, known := h.models[b.Model]; ok && known && b.Request != nil {
-			go func() {
-				defer func() { _ = recover() }() // an adapter that panics is met again when it is asked
-				llm.Prepare(m.Model, b.Request)
-			}()
+// ahead begins the calls that are not in the log yet. They are held back until released is
+// closed, so that all they need is there when they may be made.
+func (h *holder) ahead() (calls []*flight, released chan struct{}) {
+	for _, in := range h.line.open {
+		if in.seq > h.committed && in.call != nil && !in.late {
+			if released == nil {
+				released = make(chan struct{})
+			}
+			calls = append(calls, h.begin(in, released))
 		}
 	}
+	return calls, released
 }
 
-// begin performs an intent in a goroutine of its own.
-func (h *holder) begin(in *intent) {
+// begin performs an intent in a goroutine of its own, a call when it is released, if that
+// is not nil.
+func (h *holder) begin(in *intent, released <-chan struct{}) *flight {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	id := in.id()
-	h.flight[id] = &flight{cancel: cancel}
+	f := &flight{cancel: cancel}
+	h.flight[id] = f
 	in.begun = true
 	inherited := in.seq <= h.lease.Head // of a holder that is gone
 	fails := in.run.acts[in.key].fails
@@ -52,16 +54,25 @@ func (h *holder) begin(in *intent) {
 	use := Use{h.thread, run, in.run.Mode}
 	h.performers.Go(func() {
 		defer cancel(nil)
-		res := result{id: id}
+		res := result{id: id, of: f}
 		if in.tool != nil {
 			r := h.use(WithUse(ctx, use), *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience}, cause)
+			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, released: released}, cause)
 			res.call = &r
 		}
 		h.post(res)
 	})
+	return f
+}
+
+// forget ends calls that were never released.
+func (h *holder) forget(calls []*flight) {
+	for _, f := range calls {
+		f.cancel(nil)
+	}
+	maps.DeleteFunc(h.flight, func(_ string, f *flight) bool { return slices.Contains(calls, f) })
 }
 
 // patience returns how long a call of the run may be silent. A run that is to
@@ -92,7 +103,7 @@ func (h *holder) collect() {
 	h.mail = nil
 	h.mailMu.Unlock()
 	for _, r := range mail {
-		if h.flight[r.id] != nil {
+		if h.flight[r.id] == r.of {
 			delete(h.flight, r.id)
 			h.results = append(h.results, r)
 		}

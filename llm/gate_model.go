@@ -29,12 +29,18 @@ type gatedModel struct {
 	gate *Gate
 }
 
-// Prepare implements [Preparer].
-func (m gatedModel) Prepare(req *Request) { Prepare(m.Model, req) }
-
 // Generate implements [Model]. The place is given back before the last delta or
 // the error is handed on, so that whoever gets it may ask again from there.
 func (m gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return m.pass(ctx, req, m.Model.Generate(ctx, req))
+}
+
+// Hold implements [Holder]. The place is taken while the request is held back.
+func (m gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+	return m.pass(ctx, req, Hold(ctx, m.Model, released, req))
+}
+
+func (m gatedModel) pass(ctx context.Context, req *Request, deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		p, err := m.gate.enter(ctx, m.Name(), req.Background)
 		if err != nil {
@@ -42,7 +48,7 @@ func (m gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta,
 			return
 		}
 		defer m.gate.leave(p, outcomeUnknown, nil) // whoever looked on left, or panicked
-		for d, err := range m.Model.Generate(ctx, req) {
+		for d, err := range deltas {
 			switch {
 			case err != nil || d.Done != nil:
 				m.gate.leave(p, outcomeOf(err), err)

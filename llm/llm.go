@@ -33,17 +33,27 @@ type Model interface {
 	Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
-// A Preparer is a [Model] that can make a request ready to be sent before it may be sent.
-type Preparer interface {
-	// Prepare is called with a request that Generate may be called with soon, in
-	// whatever goroutine, or never. It sends nothing.
-	Prepare(req *Request)
+// A Holder is a [Model] that can begin with a request before it may be sent.
+type Holder interface {
+	// Hold is Generate of a request that is held back. Until released is closed the
+	// model does what nobody is charged for: it makes the request ready and finds a
+	// connection, and nothing of its body leaves. If ctx ends first, nothing ever does.
+	Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error]
 }
 
-// Prepare has a model make a request ready, if it can.
-func Prepare(m Model, req *Request) {
-	if p, ok := m.(Preparer); ok {
-		p.Prepare(req)
+// Hold has a model generate the next message once released is closed, and begin with what
+// it can before that.
+func Hold(ctx context.Context, m Model, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+	if h, ok := m.(Holder); ok {
+		return h.Hold(ctx, released, req)
+	}
+	return func(yield func(Delta, error) bool) {
+		select {
+		case <-released:
+			m.Generate(ctx, req)(yield)
+		case <-ctx.Done():
+			yield(Delta{}, &Error{Class: Cancelled, Model: m.Name(), Message: "cancelled", Err: ctx.Err()})
+		}
 	}
 }
 

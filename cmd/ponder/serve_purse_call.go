@@ -73,9 +73,6 @@ type paidModel struct {
 	price ponder.Price
 }
 
-// Prepare implements [llm.Preparer].
-func (m paidModel) Prepare(req *llm.Request) { llm.Prepare(m.Model, req) }
-
 // Generate implements [llm.Model].
 func (m paidModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {

@@ -140,6 +140,11 @@ type model struct {
 // Name implements llm.Model.
 func (m *model) Name() string { return m.name }
 
+// Hold implements [llm.Holder].
+func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.Generate(wire.Hold(ctx, released), req)
+}
+
 // Generate implements llm.Model. Before a model's first request it asks the
 // server what the model can do.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

@@ -208,15 +208,12 @@ type model struct {
 	id     string
 	name   string // full
 	traits traits
-	ready  wire.Ready[*plan]
 }
 
 // A plan is a request ready to send.
 type plan struct {
 	url    string
-	body   any     // nil once it is in data
-	data   []byte  // as it is sent
-	lacks  feature // that it does without
+	body   any
 	uses   feature // of what a server may refuse
 	answer string  // name of the tool whose input is the answer, or ""
 	fold   wire.Fold
@@ -224,6 +221,11 @@ type plan struct {
 
 // Name implements llm.Model.
 func (m *model) Name() string { return m.name }
+
+// Hold implements [llm.Holder].
+func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.Generate(wire.Hold(ctx, released), req)
+}
 
 // Generate implements llm.Model. See the package comment for when it sends a
 // second request.
@@ -290,17 +292,10 @@ func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	return drop
 }
 
-// Prepare implements [llm.Preparer].
-func (m *model) Prepare(req *llm.Request) {
-	if p, err := m.plan(req, m.without(m.id, req)); err == nil { // else Generate says what is wrong
-		m.ready.Put(req, p)
-	}
-}
-
-// plan plans a request without some features, ready to send.
-func (m *model) plan(req *llm.Request, without feature) (*plan, error) {
+// send plans and sends a request. The plan is nil if there could be none.
+func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
 	if m.baseErr != nil {
-		return nil, m.baseErr
+		return nil, nil, m.baseErr
 	}
 	plan := m.planChat
 	if m.responses {
@@ -308,26 +303,13 @@ func (m *model) plan(req *llm.Request, without feature) (*plan, error) {
 	}
 	p, err := plan(req, without)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p.lacks = without
-	p.data, err = encode(p.body)
-	p.body = nil
-	return p, err
-}
-
-// send plans and sends a request, unless it is planned already. The plan is nil if there
-// could be none.
-func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
-	p, ok := m.ready.Take(req)
-	if !ok || p.lacks != without {
-		var err error
-		if p, err = m.plan(req, without); err != nil {
-			return nil, nil, err
-		}
+	body, err := encode(p.body)
+	if err != nil {
+		return nil, nil, err
 	}
-	data := p.data
-	p.data = nil // it is not needed while the answer comes
-	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, data)
+	p.body = nil // it is not needed while the answer comes
+	resp, err := m.client.Do(ctx, m.id, http.MethodPost, p.url, m.header, body)
 	return p, resp, err
 }

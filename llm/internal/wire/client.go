@@ -100,6 +100,9 @@ func (c *Client) send(call *call, method, url string, header http.Header, body a
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "ponder")
 	}
+	if err := hold(call, req); err != nil {
+		return nil, err
+	}
 	return c.trip(req)
 }
 
