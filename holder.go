@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -199,6 +200,7 @@ func (h *holder) commit() error {
 	}
 	if released != nil {
 		close(released)
+		runtime.Gosched() // it goes first, before those who wait for an answer
 	}
 	h.answer(batch)
 	h.committed, h.results = h.line.head, nil
