@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -191,17 +190,14 @@ func (h *holder) commit() error {
 	}
 	batch := h.batch
 	h.batch = nil
-	calls, released := h.ahead()
-	if err := h.append(batch); err != nil {
+	calls, release := h.ahead()
+	if err := h.append(OnRecord(h.ctx, release), batch); err != nil {
 		h.forget(calls)
 		h.line = nil
 		h.answer(nil)
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
 	}
-	if released != nil {
-		close(released)
-		runtime.Gosched() // it goes first, before those who wait for an answer
-	}
+	release()
 	h.answer(batch)
 	h.committed, h.results = h.line.head, nil
 	h.checkpoint(false)
@@ -209,9 +205,9 @@ func (h *holder) commit() error {
 }
 
 // append waits out a failing store for as long as the lease may last.
-func (h *holder) append(batch []Event) error {
+func (h *holder) append(ctx context.Context, batch []Event) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		err := h.write(batch)
+		err := h.write(ctx, batch)
 		if err == nil || final(err) || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
 				return context.Cause(h.ctx)
@@ -245,12 +241,12 @@ func (h *holder) take() error {
 }
 
 // write writes a batch. The first takes the lease, if nothing was to be read for it.
-func (h *holder) write(batch []Event) (err error) {
+func (h *holder) write(ctx context.Context, batch []Event) (err error) {
 	if h.taken {
-		_, err = h.Store.Append(h.ctx, h.thread, h.lease.Fence, batch...)
+		_, err = h.Store.Append(ctx, h.thread, h.lease.Fence, batch...)
 		return err
 	}
-	_, err = h.Store.Retake(h.ctx, h.thread, h.node, h.lease, batch...)
+	_, err = h.Store.Retake(ctx, h.thread, h.node, h.lease, batch...)
 	h.taken = err == nil
 	return err
 }

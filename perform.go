@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -26,18 +28,22 @@ func (h *holder) act() {
 	}
 }
 
-// ahead begins the calls that are not in the log yet. They are held back until released is
-// closed, so that all they need is there when they may be made.
-func (h *holder) ahead() (calls []*flight, released chan struct{}) {
+// ahead begins the calls that are not in the log yet. They are held back until release is
+// called, so that all they need is there when they may be made: that is when they are
+// recorded, and while the disk is waited for. See docs/design/ledger.md.
+func (h *holder) ahead() (calls []*flight, release func()) {
+	released := make(chan struct{})
 	for _, in := range h.line.open {
 		if in.seq > h.committed && in.call != nil && !in.late {
-			if released == nil {
-				released = make(chan struct{})
-			}
 			calls = append(calls, h.begin(in, released))
 		}
 	}
-	return calls, released
+	return calls, sync.OnceFunc(func() {
+		close(released)
+		if len(calls) > 0 {
+			runtime.Gosched() // they go first
+		}
+	})
 }
 
 // begin performs an intent in a goroutine of its own, a call when it is released, if that

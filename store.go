@@ -26,6 +26,21 @@ type Store interface {
 	Close() error
 }
 
+type recordKey struct{}
+
+// OnRecord returns the ctx of an append that has f called as soon as what is appended
+// outlasts the process, which may be before it is durable: whoever is killed then finds it
+// in the log. A store that has nothing in between need not call it. f must not wait.
+func OnRecord(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, recordKey{}, f)
+}
+
+// Recorded returns what a store is to call for an append, or nil: see [OnRecord].
+func Recorded(ctx context.Context) func() {
+	f, _ := ctx.Value(recordKey{}).(func())
+	return f
+}
+
 // A Log stores threads of events.
 type Log interface {
 	// Append adds events to the end of a thread, in order, and returns them

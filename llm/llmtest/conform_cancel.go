@@ -62,7 +62,54 @@ func cancelTests() []conformTest {
 				r.Errorf("the server gave %d answers to a request that was cancelled before", n)
 			}
 		}},
+		{name: "held back", run: func(r *rig) {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			first, second := r.hold(ctx), r.hold(r.Context())
+			r.ask(question("Who is served first?"))
+			cancel()
+			if err := <-first.ended; llm.ClassOf(err) != llm.Cancelled {
+				r.Errorf("a request that was never released ended with %v", err)
+			}
+			r.ask(question("And after that?"))
+			if n := len(r.asked); n != 2 {
+				r.Errorf("the server was asked %d times before any request was released, want 2", n)
+			}
+			close(second.released)
+			if err := <-second.ended; err != nil {
+				r.Errorf("a request that was released ended with %v", err)
+			}
+			if n := len(r.asked); n != 3 {
+				r.Errorf("the server was asked %d times, want 3", n)
+			}
+		}},
 	}
+}
+
+// A held is a request that is held back.
+type held struct {
+	released chan struct{}
+	ended    chan error
+}
+
+// hold begins with a request and holds it back.
+func (r *rig) hold(ctx context.Context) held {
+	h := held{make(chan struct{}), make(chan error, 1)}
+	model, ok := r.model.(llm.Holder)
+	if !ok {
+		r.Fatal("the model is no llm.Holder")
+	}
+	begun := make(chan struct{})
+	go func() {
+		close(begun)
+		var last error
+		for _, err := range model.Hold(ctx, h.released, question("May I?")) {
+			last = err
+		}
+		h.ended <- last
+	}()
+	<-begun
+	return h
 }
 
 // closed checks that the server saw the client go away.

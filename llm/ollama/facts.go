@@ -95,7 +95,7 @@ func (p *Provider) show(ctx context.Context, id string) (facts, error) {
 	if err != nil {
 		return facts{}, err
 	}
-	resp, err := p.client.Do(ctx, id, http.MethodPost, p.base+"/api/show", p.header, body)
+	resp, err := p.client.Do(wire.Free(ctx), id, http.MethodPost, p.base+"/api/show", p.header, body)
 	if err != nil {
 		return facts{}, err
 	}

@@ -26,8 +26,9 @@ type DB struct {
 	// only be read.
 	Write *sql.DB
 
-	// Committed, if set, is called after each transaction of Tx that was written.
-	Committed func()
+	// Committed, if set, is called after each transaction of Tx that was written, and makes
+	// it durable.
+	Committed func() error
 
 	// Explain, if set, returns the errors of Tx by what they mean, such as a full disk.
 	Explain func(error) error
@@ -122,7 +123,7 @@ func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 		return err
 	}
 	if db.Committed != nil {
-		db.Committed()
+		return db.Committed()
 	}
 	return nil
 }

@@ -169,42 +169,6 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-// TestPassing checks that only what is passing is written without waiting for the disk,
-// whatever is written beside it.
-func TestPassing(t *testing.T) {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	see := func(to *int64) func(*tx) error {
-		return func(tx *tx) error {
-			*to, _ = tx.number(`PRAGMA synchronous`)
-			return nil
-		}
-	}
-	var alone int64
-	if err := s.pass(t.Context(), see(&alone)); err != nil || alone != 1 {
-		t.Errorf("what is passing is written with synchronous = %d, %v", alone, err)
-	}
-	var wg sync.WaitGroup
-	for range 200 {
-		wg.Go(func() {
-			var n int64
-			if err := s.submit(t.Context(), 0, see(&n)); err != nil || n != 2 {
-				t.Errorf("what is to last is written with synchronous = %d, %v", n, err)
-			}
-		})
-		wg.Go(func() {
-			var n int64
-			if err := s.pass(t.Context(), see(&n)); err != nil || n == 0 {
-				t.Errorf("what is passing is not written: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // TestWALBeginsAnew has the writer make room in the log.
 func TestWALBeginsAnew(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))

@@ -11,11 +11,16 @@ import (
 // SQL returns the database for parts that keep tables of their own in the same
 // file. It can only be read if the store is read-only.
 func (s *Store) SQL() sqldb.DB {
-	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.noteGrowth, Explain: explainOwn, Busy: isBusy, Join: s.join}
+	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.keep, Explain: explainOwn, Busy: isBusy, Join: s.join}
 }
 
-// join has a statement done in a transaction of the log: in one of its own that does not
-// wait for the disk, if nothing else is to be written.
+// keep makes durable what somebody else has committed.
+func (s *Store) keep() error {
+	s.noteGrowth()
+	return s.makeDurable()
+}
+
+// join has a statement done in a transaction of the log, without waiting for the disk.
 func (s *Store) join(ctx context.Context, patient bool, query string, args ...any) error {
 	values := make([]driver.Value, len(args))
 	for i, arg := range args {

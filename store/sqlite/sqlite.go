@@ -3,11 +3,12 @@
 //
 // # How it writes
 //
-// One goroutine writes. It takes all that waits to be written, does it in one
-// transaction, and tells each caller when that is durable (WAL, synchronous =
-// FULL); leases and beats alone do not wait for the disk, for they are worth nothing
-// after a power failure. Each thing checks before it writes, so that what is refused leaves no
-// trace and does not disturb the others. What the writer knows of threads, of
+// One goroutine writes. It takes all that waits to be written and does it in one
+// transaction, which from then on outlasts the process: what was waiting for that alone
+// (see [ponder.OnRecord]) goes on. Another goroutine makes the write-ahead log durable while
+// the writer writes on, and tells each caller. Leases and beats do not wait for the disk, for
+// they are worth nothing after a power failure. Each thing checks before it writes, so that
+// what is refused leaves no trace and does not disturb the others. What the writer knows of threads, of
 // their calls in flight and of nodes it keeps in memory for as long as no other
 // connection has committed. Events and requests are made into the bytes of their
 // rows before that, by whoever appends, in memory that is used again.
@@ -57,8 +58,9 @@ type Store struct {
 
 	batches batches
 	queue   chan *request
-	closing chan struct{} // closed to stop the writer
-	stopped chan struct{} // closed when it has stopped
+	written chan []outcome // to be made durable
+	closing chan struct{}  // closed to stop the writer
+	stopped chan struct{}  // closed when it has stopped, and the syncer
 	once    sync.Once
 	work    sync.WaitGroup
 
@@ -66,6 +68,10 @@ type Store struct {
 	grown   chan struct{} // has something if there is something to backfill
 	summing atomic.Bool   // usage is being summed up
 	walFull atomic.Bool   // the writer is to make room in the log
+
+	wal      walFile
+	sync     func() error // that of wal
+	doubtful atomic.Bool  // it has failed
 
 	poll poll
 }
@@ -99,6 +105,7 @@ func open(ctx context.Context, file string) (*Store, error) {
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	s.work.Go(s.writer)
+	s.work.Go(s.syncer)
 	s.work.Go(func() { s.backfill(connect(file, writing)) })
 	return s, nil
 }
@@ -119,10 +126,13 @@ func newStore(file string) *Store {
 	s := &Store{
 		file:    file,
 		queue:   make(chan *request, queueSize),
+		written: make(chan []outcome, behind),
 		closing: make(chan struct{}),
 		stopped: make(chan struct{}),
 		grown:   make(chan struct{}, 1),
+		wal:     walFile{name: file + "-wal"},
 	}
+	s.sync = s.wal.sync
 	s.poll.store = s
 	return s
 }
@@ -143,7 +153,9 @@ func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
 
 // DB returns the connection that writes, for others who keep tables in the same
 // file. While they use it, nothing else is written. They must not write to
-// tables that begin with ponder_. It is nil if the store is read-only.
+// tables that begin with ponder_. What they commit outlasts the process at once, and a
+// power failure with whatever is written next; [Store.SQL] waits for that. It is nil if
+// the store is read-only.
 func (s *Store) DB() *sql.DB { return s.write }
 
 // Close writes what waits and closes the file. Whatever is called after that
@@ -152,6 +164,7 @@ func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })
 	s.work.Wait()
 	s.poll.close()
+	s.wal.forget()
 	err := s.read.Close()
 	if s.write != nil {
 		err = errors.Join(err, s.write.Close())
@@ -165,4 +178,5 @@ var errClosed = errors.New("store is closed")
 const (
 	readers   = 5    // connections that read, the one that polls included
 	queueSize = 1024 // what may wait without a goroutine waiting to enqueue it
+	behind    = 16   // transactions that may wait for the disk before the writer does
 )

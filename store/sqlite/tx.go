@@ -63,8 +63,7 @@ const maxKnown = 20_000
 const (
 	begin       = `BEGIN IMMEDIATE`
 	commit      = `COMMIT`
-	unsynced    = `PRAGMA synchronous = NORMAL`
-	synced      = `PRAGMA synchronous = FULL`
+	unsynced    = `PRAGMA synchronous = NORMAL` // the syncer waits for the disk
 	rollback    = `ROLLBACK`
 	dataVersion = `PRAGMA data_version`
 	newestPos   = `SELECT coalesce(max(pos), 0) FROM ponder_batch`

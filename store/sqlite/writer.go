@@ -19,9 +19,11 @@ type request struct {
 	bytes int // about how much it writes
 
 	// passing says that it need not outlast a power failure: after one, nobody
-	// holds anything. It is written without waiting for the disk, and what is
+	// holds anything. Whoever asks does not wait for the disk, and what is
 	// written later is never there without it.
 	passing bool
+
+	recorded func() // called once it outlasts the process, see [ponder.OnRecord]; or nil
 
 	// patient says that it may be written with what comes next, for a while.
 	patient bool
@@ -49,7 +51,7 @@ func (s *Store) submit(ctx context.Context, bytes int, do func(*tx) error) error
 	return s.send(ctx, &request{do: do, bytes: bytes})
 }
 
-// pass is submit for what is passing.
+// pass is submit for what is passing: it returns when others see it.
 func (s *Store) pass(ctx context.Context, do func(*tx) error) error {
 	return s.send(ctx, &request{do: do, passing: true})
 }
@@ -64,7 +66,7 @@ func (s *Store) send(ctx context.Context, r *request) error {
 	if r.bytes > maxSize {
 		return fmt.Errorf("too big: %d bytes", r.bytes)
 	}
-	r.done = make(chan error, 1)
+	r.done, r.recorded = make(chan error, 1), ponder.Recorded(ctx)
 	select {
 	case s.queue <- r:
 	case <-ctx.Done():
@@ -90,7 +92,7 @@ func (s *Store) send(ctx context.Context, r *request) error {
 // writer writes what is submitted until the store is closed. Then it writes
 // what waits already.
 func (s *Store) writer() {
-	defer close(s.stopped)
+	defer close(s.written)
 	w := &writer{store: s}
 	defer w.forget()
 	for {
@@ -131,8 +133,6 @@ type writer struct {
 	due     <-chan time.Time // when what is patient has waited long enough; nil if nothing waits
 	alone   []*request       // to be tried alone, after a transaction of theirs failed
 	batch   []*request       // begun
-
-	unsynced bool // the connection does not wait for the disk, and should
 	tx
 }
 
@@ -179,22 +179,16 @@ func (w *writer) useConn() {
 func (w *writer) use(conn driver.Conn) error {
 	if w.conn != conn {
 		w.reset(conn)
-		w.unsynced = false
+		w.exec(unsynced)
+		w.store.wal.forget()
 	}
 	w.err = nil
 	if w.store.walFull.CompareAndSwap(true, false) {
 		w.exec(moveWAL)
 		w.err = nil // at the next time, then
 	}
-	if w.unsynced { // it could not be undone
-		if w.sync(); w.unsynced {
-			return w.err
-		}
-	}
-	passing := len(w.alone) == 0 && !slices.ContainsFunc(w.pending, func(r *request) bool { return !r.passing })
-	if passing {
-		w.exec(unsynced)
-		defer w.sync()
+	if w.store.doubtful.Load() && !w.rescue() {
+		return errDoubtful
 	}
 	w.exec(begin)
 	if isBusy(w.err) && !w.store.isClosing() {
@@ -205,20 +199,21 @@ func (w *writer) use(conn driver.Conn) error {
 		return w.err
 	}
 	w.refresh()
-	w.gather(passing)
+	w.gather()
 	w.run()
 	return nil
 }
 
-// sync has the disk waited for again. If that fails, nothing more is written before
-// it does not.
-func (w *writer) sync() {
-	err := w.err
+// rescue moves all that was committed into the database, and reports whether it could.
+func (w *writer) rescue() bool {
+	row := make([]driver.Value, 3) // was it busy, pages in the log, pages moved
+	w.row(row, moveWAL)
+	ok := w.err == nil && row[0] == int64(0) && row[1] == row[2]
 	w.err = nil
-	w.exec(synced)
-	if w.unsynced = w.err != nil; !w.unsynced {
-		w.err = err
+	if ok {
+		w.store.doubtful.Store(false)
 	}
+	return ok
 }
 
 // prune returns the requests that somebody waits for.
@@ -226,10 +221,9 @@ func prune(requests []*request) []*request {
 	return slices.DeleteFunc(requests, func(r *request) bool { return r.state.Load() == dropped })
 }
 
-// gather begins what is pending, and what else waits as far as it fits, in a
-// transaction of what is passing only what is.
-func (w *writer) gather(passing bool) {
-	w.batch = w.batch[:0]
+// gather begins what is pending, and what else waits as far as it fits.
+func (w *writer) gather() {
+	w.batch = nil
 	bytes := 0
 	take := func(r *request) {
 		if r.begin() {
@@ -249,10 +243,6 @@ func (w *writer) gather(passing bool) {
 	for len(w.batch) < maxBatch && bytes < maxBytes {
 		select {
 		case r := <-w.store.queue:
-			if passing && !r.passing {
-				w.pending = append(w.pending, r)
-				return
-			}
 			take(r)
 		default:
 			return
@@ -260,8 +250,8 @@ func (w *writer) gather(passing bool) {
 	}
 }
 
-// run does the batch in the transaction and ends that. If the transaction
-// fails, each is tried alone, so that one that is too much fails alone.
+// run does the batch in the transaction and ends that; the syncer tells who waits. If the
+// transaction fails, each is tried alone, so that one that is too much fails alone.
 func (w *writer) run() {
 	outcomes := make([]error, len(w.batch))
 	for i, r := range w.batch {
@@ -279,10 +269,21 @@ func (w *writer) run() {
 		w.store.grew.Add(1)
 	}
 	w.store.poll.committed(w.from, w.pos)
+	var lasting []outcome
 	for i, r := range w.batch {
-		r.done <- outcomes[i]
+		switch err := outcomes[i]; {
+		case r.passing:
+			r.done <- err
+		default:
+			lasting = append(lasting, outcome{r, err})
+			if err == nil && r.recorded != nil {
+				r.recorded()
+			}
+		}
 	}
-	clear(w.batch)
+	if len(lasting) > 0 {
+		w.store.written <- lasting
+	}
 	w.store.noteGrowth()
 }
 

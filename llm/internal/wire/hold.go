@@ -15,10 +15,14 @@ func Hold(ctx context.Context, released <-chan struct{}) context.Context {
 	return context.WithValue(ctx, heldKey{}, released)
 }
 
+// Free returns a context like ctx with which nothing is held back: for questions that cost
+// nothing, which others may wait for.
+func Free(ctx context.Context) context.Context { return Hold(ctx, nil) }
+
 // hold holds a request back if its caller is to.
 func hold(k *call, req *http.Request) error {
-	released, ok := k.ctx.Value(heldKey{}).(<-chan struct{})
-	if !ok {
+	released, _ := k.ctx.Value(heldKey{}).(<-chan struct{})
+	if released == nil {
 		return nil
 	}
 	if req.Body == nil {
