@@ -30,7 +30,7 @@ func (h *holder) act() {
 
 // ahead begins the calls that are not in the log yet. They are held back until release is
 // called, so that all they need is there when they may be made: that is when they are
-// recorded, and while the disk is waited for. See docs/design/ledger.md.
+// recorded, and while the disk is waited for. See docs/design/durable.md.
 func (h *holder) ahead() (calls []*flight, release func()) {
 	released := make(chan struct{})
 	for _, in := range h.line.open {

@@ -29,8 +29,9 @@ type Store interface {
 type recordKey struct{}
 
 // OnRecord returns the ctx of an append that has f called as soon as what is appended
-// outlasts the process, which may be before it is durable: whoever is killed then finds it
-// in the log. A store that has nothing in between need not call it. f must not wait.
+// outlasts the process, which may be before it is durable: after a kill it is in the log. A
+// store that has nothing in between need not call it. f must not wait. See
+// docs/design/durable.md.
 func OnRecord(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, recordKey{}, f)
 }
@@ -67,7 +68,7 @@ type Log interface {
 	// Events iterates over the events of a thread after one, oldest first,
 	// without a gap, up to the newest there is when the iteration gets to it; what
 	// another process appends meanwhile may be left to who watches.
-	// It holds no transaction open while the loop body runs. An error, such as
+	// What it yields is durable. It holds no transaction open while the loop body runs. An error, such as
 	// ErrNoThread, is the last that it yields.
 	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
 

@@ -57,15 +57,25 @@ func all(t *testing.T, s *Store, id ponder.ThreadID) string {
 	var list []string
 	for ev, err := range s.Events(t.Context(), id, 0) {
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			break
 		}
 		list = append(list, ev.Body.(ponder.UserMessage).Content)
 	}
 	return strings.Join(list, " ")
 }
 
-// TestDurable checks that nobody is told of an append before the disk has it, that it
-// is in the log by then, and that what comes meanwhile waits for the disk together.
+// rows returns how many appends are in the log.
+func rows(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestDurable checks that nobody is told of an append, or shown it, before the disk has it,
+// that it is in the log by then, and that what comes meanwhile waits for the disk together.
 func TestDurable(t *testing.T) {
 	s := openWith(t, "thr_1")
 	disk := slow(s)
@@ -73,8 +83,8 @@ func TestDurable(t *testing.T) {
 	first := said(ponder.OnRecord(t.Context(), func() { close(recorded) }), s, "thr_1", "one")
 	<-disk.asked
 	<-recorded
-	if got := all(t, s, "thr_1"); got != "one" {
-		t.Errorf("in the log is %q while the disk is waited for", got)
+	if n := rows(t, s); n != 1 {
+		t.Errorf("%d appends are in the log while the disk is waited for", n)
 	}
 	if err := s.pass(t.Context(), func(*tx) error { return nil }); err != nil { // which waits for no disk
 		t.Error(err)
@@ -83,19 +93,29 @@ func TestDurable(t *testing.T) {
 	for range 5 {
 		more = append(more, said(t.Context(), s, "thr_1", "more"))
 	}
-	for strings.Count(all(t, s, "thr_1"), "more") < len(more) { // the writer writes on
+	for rows(t, s) < 1+len(more) { // the writer writes on
 	}
+	shown := make(chan string, 1)
+	go func() { shown <- all(t, s, "thr_1") }()
+	<-disk.asked // by who reads
 	select {
 	case err := <-first:
 		t.Errorf("told before the disk had it: %v", err)
+	case got := <-shown:
+		t.Errorf("shown before the disk had it: %q", got)
 	default:
 	}
-	disk.answer <- nil
+	for range 2 {
+		disk.answer <- nil
+	}
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
 	<-disk.asked
 	disk.answer <- nil
+	if got := <-shown; got != "one"+strings.Repeat(" more", len(more)) {
+		t.Errorf("shown is %q", got)
+	}
 	for _, done := range more { // and the disk is not asked again
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -123,9 +143,8 @@ func TestDiskFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var n int
-	if err := read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(&n); err != nil || n != 1 {
-		t.Errorf("%d rows, %v", n, err)
+	if err := read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(new(int)); err != nil {
+		t.Fatal(err)
 	}
 	s.sync = s.wal.sync
 	if err := <-said(t.Context(), s, "thr_1", "two"); err != nil {

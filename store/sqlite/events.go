@@ -41,6 +41,7 @@ const (
 
 // A row of ponder_batch.
 type row struct {
+	pos         int64
 	first, last ponder.Seq
 	lines       []byte
 }
@@ -49,6 +50,9 @@ type row struct {
 // whether there were more.
 func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []ponder.Event, more bool, err error) {
 	rows, more, err := s.pageRows(ctx, id, max(0, after))
+	if err == nil && len(rows) > 0 {
+		err = s.show(ctx, rows[len(rows)-1].pos)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -60,7 +64,7 @@ func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) 
 	return page, more, nil
 }
 
-const readPage = `SELECT coalesce(b.first, 0), coalesce(b.last, 0), b.lines
+const readPage = `SELECT coalesce(b.pos, 0), coalesce(b.first, 0), coalesce(b.last, 0), b.lines
 	FROM ponder_thread t LEFT JOIN ponder_batch b ON b.num = t.num AND b.last > ?
 	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
 
@@ -73,7 +77,7 @@ func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.S
 	found, bytes := false, 0
 	for ; bytes < pageBytes && rows.Next(); found = true {
 		var r row
-		if err := rows.Scan(&r.first, &r.last, &r.lines); err != nil {
+		if err := rows.Scan(&r.pos, &r.first, &r.last, &r.lines); err != nil {
 			return nil, false, err
 		}
 		if r.last > 0 {

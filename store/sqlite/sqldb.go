@@ -17,7 +17,7 @@ func (s *Store) SQL() sqldb.DB {
 // keep makes durable what somebody else has committed.
 func (s *Store) keep() error {
 	s.noteGrowth()
-	return s.makeDurable()
+	return s.makeDurable(0)
 }
 
 // join has a statement done in a transaction of the log, without waiting for the disk.

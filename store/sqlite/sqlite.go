@@ -58,9 +58,9 @@ type Store struct {
 
 	batches batches
 	queue   chan *request
-	written chan []outcome // to be made durable
-	closing chan struct{}  // closed to stop the writer
-	stopped chan struct{}  // closed when it has stopped, and the syncer
+	written chan group    // to be made durable
+	closing chan struct{} // closed to stop the writer
+	stopped chan struct{} // closed when it has stopped, and the syncer
 	once    sync.Once
 	work    sync.WaitGroup
 
@@ -71,7 +71,8 @@ type Store struct {
 
 	wal      walFile
 	sync     func() error // that of wal
-	doubtful atomic.Bool  // it has failed
+	durable  atomic.Int64 // what is up to there in ponder_batch is on the disk
+	doubtful atomic.Bool  // the disk has failed
 
 	poll poll
 }
@@ -126,7 +127,7 @@ func newStore(file string) *Store {
 	s := &Store{
 		file:    file,
 		queue:   make(chan *request, queueSize),
-		written: make(chan []outcome, behind),
+		written: make(chan group, behind),
 		closing: make(chan struct{}),
 		stopped: make(chan struct{}),
 		grown:   make(chan struct{}, 1),

@@ -282,7 +282,7 @@ func (w *writer) run() {
 		}
 	}
 	if len(lasting) > 0 {
-		w.store.written <- lasting
+		w.store.written <- group{lasting, w.pos}
 	}
 	w.store.noteGrowth()
 }
