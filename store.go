@@ -184,6 +184,20 @@ func (i Info) After(ev Event) Info {
 	return i
 }
 
+// Interrupted reports whether nobody works on a thread that nobody has paused, as far as is
+// known: what was begun a moment ago is taken up in the next.
+func (i Info) Interrupted(now time.Time) bool {
+	return i.Status == Thinking && !i.Held && now.Sub(i.Updated) > DeadAfter
+}
+
+// Now returns how the thread stands: one that is interrupted does not think, but is paused.
+func (i Info) Now(now time.Time) Status {
+	if i.Interrupted(now) {
+		return Paused
+	}
+	return i.Status
+}
+
 // A Filter says which threads to list. Zero fields do not matter.
 type Filter struct {
 	Kind    Kind

@@ -119,6 +119,8 @@ func (l *leaky) speak(text string) {
 		l.say(leakAsk{method: http.MethodPost, path: "/ai/chat/ponder%2Fsessiontrue/" + action, body: `{"text":"CONTENTMARK?"}`})
 	}
 	l.think(text)
+	l.connected(text)
+	l.sessions(text)
 }
 
 // look looks at responses and conversations.

@@ -262,11 +262,7 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 	if strings.HasSuffix(path, "/backup") { // the whole database, for who may have it
 		hidden = leakSecrets
 	}
-	for _, mark := range hidden {
-		if i := strings.Index(all, mark); i >= 0 {
-			l.t.Errorf("%s %s (%s): %s comes out: %d ...%s", method, path, accept, mark, resp.StatusCode, all[max(0, i-200):i+len(mark)])
-		}
-	}
+	l.search(fmt.Sprintf("%s %s (%s): %d", method, path, accept, resp.StatusCode), all, hidden)
 	foreign := strings.Contains(path, "_anna") || strings.Contains(path, string(subconscious.ThreadOf("anna"))) && subconscious.ThreadOf("anna") != subconscious.ThreadOf(owner)
 	switch {
 	case foreign && resp.StatusCode < http.StatusBadRequest:
@@ -277,6 +273,16 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 		l.seen++
 	}
 	return resp.StatusCode, string(text)
+}
+
+// search looks for marks in what came from somewhere.
+func (l *leaky) search(from, text string, marks []string) {
+	l.t.Helper()
+	for _, mark := range marks {
+		if i := strings.Index(text, mark); i >= 0 {
+			l.t.Errorf("%s: %s comes out: ...%s", from, mark, text[max(0, i-200):i+len(mark)])
+		}
+	}
 }
 
 // leakBodies are bodies of the operations that have one, by their ids.

@@ -23,10 +23,6 @@ type Session struct {
 	Interrupted bool   `json:"interrupted,omitempty"` // no process holds it, though nobody paused it
 }
 
-// restTime is how long nobody holds a session until it is taken to be interrupted: what
-// was begun a moment ago is taken up in the next.
-const restTime = ponder.DeadAfter
-
 // sessionOf returns a copy of a session. One that no process holds does not think: it is paused,
 // whatever its log says.
 func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
@@ -38,15 +34,10 @@ func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	if s.Model == "" { // none has answered yet
 		s.Model = info.Model
 	}
-	if interrupted(info, now) {
+	if info.Interrupted(now) {
 		s.Status, s.Interrupted = ponder.Paused, true
 	}
 	return s
-}
-
-// interrupted reports whether nobody works on a thread that nobody has paused.
-func interrupted(info ponder.Info, now time.Time) bool {
-	return info.Status == ponder.Thinking && !info.Held && now.Sub(info.Updated) > restTime
 }
 
 // A oneSession is the answer to questions about a session.
@@ -136,7 +127,7 @@ type manySessions struct {
 func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions, error) {
 	now := a.views.now()
 	// What is interrupted is paused to whoever asks.
-	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-restTime)})
+	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-ponder.DeadAfter)})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type Thread struct {
 }
 
 func (a *api) threadOf(info ponder.Info) Thread {
-	return Thread{info, interrupted(info, a.views.now())}
+	return Thread{info, info.Interrupted(a.views.now())}
 }
 
 type ThreadPath struct {

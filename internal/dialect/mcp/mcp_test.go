@@ -13,6 +13,7 @@ import (
 
 	"ponder/internal/access"
 	"ponder/internal/dialect"
+	"ponder"
 	"ponder/internal/dialect/dialecttest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -173,6 +174,22 @@ func TestMemory(t *testing.T) {
 		}
 		if _, out, failed := use(t, s, "ponder_mind", args{"tick": true}); failed || out["mind"] == nil {
 			t.Errorf("mind: %v", out)
+		}
+	})
+}
+
+// A session that nobody works on is paused, as programs are told everywhere.
+func TestInterrupted(t *testing.T) {
+	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+		begun := ponder.Event{Run: "run_old", Time: time.Now().Add(-time.Hour), Body: ponder.RunStarted{Mode: "session", Version: 1, Input: "Old?"}}
+		if err := r.Store.Create(t.Context(), ponder.Thread{ID: "thr_old", Kind: ponder.KindSession, Owner: dialecttest.Owner, Title: "Old?"}, begun); err != nil {
+			t.Fatal(err)
+		}
+		if text, _, _ := use(t, s, "ponder_session", args{"action": "list"}); !strings.Contains(text, "old  session  paused") {
+			t.Errorf("list: %s", text)
+		}
+		if _, out, _ := use(t, s, "ponder_session", args{"action": "status", "session": "old"}); out["status"] != "paused" {
+			t.Errorf("status: %v", out)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -183,6 +184,9 @@ func (c *client) stands(ctx context.Context, work dialect.Work) (standing, error
 	out.outcome = outcomeOf(work, cited, end)
 	if info, err := c.Desk.Store.Thread(ctx, work.Thread); err == nil {
 		out.Question = info.Title
+		if out.Status == string(ponder.Thinking) && info.Interrupted(time.Now()) {
+			out.Status = string(ponder.Paused)
+		}
 	}
 	return out, nil
 }
@@ -211,8 +215,9 @@ func (c *client) export(ctx context.Context, work dialect.Work, format string) (
 func (c *client) sessions(ctx context.Context) (standing, error) {
 	out := standing{outcome: outcome{Status: "listed"}}
 	list, err := c.newest(ctx)
+	now := time.Now()
 	for _, info := range list {
-		out.Sessions = append(out.Sessions, listing{idOf(info.ID), string(info.Kind), info.Title, string(info.Status)})
+		out.Sessions = append(out.Sessions, listing{idOf(info.ID), string(info.Kind), info.Title, string(info.Now(now))})
 	}
 	return out, err
 }
