@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ponder"
 	"ponder/internal/access"
 	"ponder/internal/dialect"
-	"ponder"
 	"ponder/internal/dialect/dialecttest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
