@@ -20,10 +20,10 @@ type attempted struct {
 	stop     context.CancelCauseFunc
 	run      RunID
 	key      string
-	fails    int             // attempts before it that failed
-	patience time.Duration   // in which something has to be said
-	released <-chan struct{} // when it may be made; nil: now
-	wrote    int             // bytes that came so far
+	fails    int           // attempts before it that failed
+	patience time.Duration // in which something has to be said
+	ahead    *ahead        // of the log; nil: it is not
+	wrote    int           // bytes that came so far
 }
 
 // call makes an attempt at a call.
@@ -111,6 +111,7 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 		}
 		w.heard.Store(int64(time.Since(w.began)))
 		if h.OnDelta != nil {
+			c.awaitDurable()
 			h.OnDelta(Delta{h.thread, c.run, c.key, cause, d})
 		}
 		if d.Done != nil {
@@ -129,10 +130,21 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 }
 
 func (c *attempted) generate(m Model) iter.Seq2[llm.Delta, error] {
-	if c.released == nil {
+	if c.ahead == nil {
 		return m.Generate(c.ctx, c.Request)
 	}
-	return llm.Hold(c.ctx, m.Model, c.released, c.Request)
+	return llm.Hold(c.ctx, m.Model, c.ahead.recorded, c.Request)
+}
+
+// awaitDurable waits until others may hear what is said.
+func (c *attempted) awaitDurable() {
+	if c.ahead == nil {
+		return
+	}
+	select {
+	case <-c.ahead.durable:
+	case <-c.ctx.Done():
+	}
 }
 
 // A watch ends a call that is silent or long.

@@ -29,6 +29,7 @@ type holder struct {
 	batch     []Event // folded, not in the log yet
 	heard     []heard // in the batch
 
+	leaving    bool // nothing is begun any more
 	performers sync.WaitGroup
 	flight     map[string]*flight // by intent; of loop alone
 
@@ -190,25 +191,32 @@ func (h *holder) commit() error {
 	}
 	batch := h.batch
 	h.batch = nil
-	calls, release := h.ahead()
-	if err := h.append(OnRecord(h.ctx, release), batch); err != nil {
-		h.forget(calls)
+	ahead := h.ahead()
+	if err := h.append(batch, ahead); err != nil {
+		h.forget(ahead.calls)
 		h.line = nil
 		h.answer(nil)
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
 	}
-	release()
+	ahead.release()
+	close(ahead.durable)
 	h.answer(batch)
 	h.committed, h.results = h.line.head, nil
 	h.checkpoint(false)
 	return nil
 }
 
-// append waits out a failing store for as long as the lease may last.
-func (h *holder) append(ctx context.Context, batch []Event) error {
+// append waits out a failing store for as long as the lease may last. What is recorded, but
+// not durable, is in the log: to append nothing more waits for that.
+func (h *holder) append(batch []Event, a *ahead) error {
+	ctx := OnRecord(h.ctx, a.release)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := h.write(ctx, batch)
-		if err == nil || final(err) || h.ctx.Err() != nil {
+		unsafe := err != nil && a.isRecorded()
+		if unsafe {
+			batch, h.taken = nil, true
+		}
+		if err == nil || final(err) && !(unsafe && errors.Is(err, ErrFull)) || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
 				return context.Cause(h.ctx)
 			}
@@ -351,7 +359,7 @@ func (h *holder) wait(wake time.Time) error {
 // leave writes what came of the actions that were through when the holder was
 // told to stop. Those that it interrupted stay open, for the next one.
 func (h *holder) leave(ctx context.Context) {
-	h.ctx = ctx
+	h.ctx, h.leaving = ctx, true
 	if h.line == nil && h.open() != nil {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -28,27 +27,40 @@ func (h *holder) act() {
 	}
 }
 
-// ahead begins the calls that are not in the log yet. They are held back until release is
-// called, so that all they need is there when they may be made: that is when they are
-// recorded, and while the disk is waited for. See docs/design/durable.md.
-func (h *holder) ahead() (calls []*flight, release func()) {
-	released := make(chan struct{})
+// ahead begins the calls that are not in the log yet. They are held back until they are
+// recorded, so that all they need is there when they may be made, and may be made while the
+// disk is waited for. See docs/design/durable.md.
+func (h *holder) ahead() *ahead {
+	a := &ahead{recorded: make(chan struct{}), durable: make(chan struct{})}
+	a.release = sync.OnceFunc(func() { close(a.recorded) })
 	for _, in := range h.line.open {
-		if in.seq > h.committed && in.call != nil && !in.late {
-			calls = append(calls, h.begin(in, released))
+		if in.seq > h.committed && in.call != nil && !in.late && !h.leaving {
+			a.calls = append(a.calls, h.begin(in, a))
 		}
 	}
-	return calls, sync.OnceFunc(func() {
-		close(released)
-		if len(calls) > 0 {
-			runtime.Gosched() // they go first
-		}
-	})
+	return a
 }
 
-// begin performs an intent in a goroutine of its own, a call when it is released, if that
-// is not nil.
-func (h *holder) begin(in *intent, released <-chan struct{}) *flight {
+// isRecorded reports whether a store has said so.
+func (a *ahead) isRecorded() bool {
+	select {
+	case <-a.recorded:
+		return true
+	default:
+		return false
+	}
+}
+
+// An ahead is calls that are begun before they are in the log.
+type ahead struct {
+	calls    []*flight
+	recorded chan struct{} // closed when they may be made
+	durable  chan struct{} // closed when others may hear what they say
+	release  func()        // closes recorded, if it is not
+}
+
+// begin performs an intent in a goroutine of its own; what is ahead waits for the log.
+func (h *holder) begin(in *intent, a *ahead) *flight {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	id := in.id()
 	f := &flight{cancel: cancel}
@@ -65,7 +77,7 @@ func (h *holder) begin(in *intent, released <-chan struct{}) *flight {
 			r := h.use(WithUse(ctx, use), *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, released: released}, cause)
+			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, ahead: a}, cause)
 			res.call = &r
 		}
 		h.post(res)

@@ -29,8 +29,9 @@ type Store interface {
 type recordKey struct{}
 
 // OnRecord returns the ctx of an append that has f called as soon as what is appended
-// outlasts the process, which may be before it is durable: after a kill it is in the log. A
-// store that has nothing in between need not call it. f must not wait. See
+// outlasts the process, which may be before it is durable: after a kill it is in the log. It
+// is, too, if the append returns an error after that; to append nothing then returns when it
+// is durable. A store that has nothing in between need not call f, which must not wait. See
 // docs/design/durable.md.
 func OnRecord(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, recordKey{}, f)

@@ -104,6 +104,60 @@ func TestOutage(t *testing.T) {
 	})
 }
 
+// doubtful is a store whose disk fails some times once an append is recorded.
+type doubtful struct {
+	ponder.Store
+	mu    sync.Mutex
+	after int // appends that succeed
+	fails int // attempts after that
+	empty int // attempts to append nothing
+}
+
+func (s *doubtful) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+	stored, err := s.Store.Append(ctx, id, f, evs...)
+	return s.settle(ctx, f, stored, err, len(evs))
+}
+
+func (s *doubtful) Retake(ctx context.Context, id ponder.ThreadID, n ponder.NodeID, l ponder.Lease, evs ...ponder.Event) ([]ponder.Event, error) {
+	stored, err := s.Store.Retake(ctx, id, n, l, evs...)
+	return s.settle(ctx, l.Fence, stored, err, len(evs))
+}
+
+func (s *doubtful) settle(ctx context.Context, f ponder.Fence, stored []ponder.Event, err error, n int) ([]ponder.Event, error) {
+	if err != nil || f == 0 {
+		return stored, err
+	}
+	ponder.Recorded(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n == 0 {
+		s.empty++
+	}
+	if s.after--; s.after < 0 && s.after >= -s.fails {
+		return nil, ponder.ErrFull
+	}
+	return stored, nil
+}
+
+// What is recorded though the disk failed is not written again, nor a call of it made again.
+func TestDoubtful(t *testing.T) {
+	for after := range 7 {
+		synctest.Test(t, func(t *testing.T) {
+			m := new(fake)
+			store := &doubtful{Store: memory.New(), after: after, fails: 3}
+			if err := work(t, store, m); err != nil {
+				t.Fatalf("after %d appends: %v", after, err)
+			}
+			if m.begun.Load() != 5 || m.ended.Load() != 5 || store.empty != 3 {
+				t.Errorf("after %d appends: %d calls began, %d ended, want 5; %d empty appends, want 3", after, m.begun.Load(), m.ended.Load(), store.empty)
+			}
+			if evs := pondertest.Events(t, store); evs[len(evs)-1].Body.(ponder.RunFinished).Status != ponder.Completed {
+				t.Errorf("after %d appends: ended with %+v", after, evs[len(evs)-1])
+			}
+		})
+	}
+}
+
 // Calls in flight when a process is told to end are left open for the next one.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

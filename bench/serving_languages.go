@@ -44,30 +44,30 @@ const (
 )
 
 // talking holds conversations in each language, and native ones beside them, and returns
-// the pairs of turns of each by the number of the turn. Which one of a pair comes first
-// takes its turns, and so does which language does.
+// the pairs of turns of each by the number of the turn. A conversation is held to its end
+// before one in another language begins, so that neither of a pair is what a processor has
+// not done for longer; which one of it comes first takes its turns, and so does which
+// language does.
 func talking(ctx context.Context, s *served, talks, turns int, stream bool) (pairs [][][]beside, err error) {
 	pairs = make([][][]beside, len(tongues))
 	for i := range pairs {
 		pairs[i] = make([][]beside, turns)
 	}
 	for i := range talks {
-		list := make([][2]dialogue, len(tongues))
-		for j := range list {
-			for k, name := range []string{"native", "own"} {
-				list[j][k] = dialogue{served: s, chat: fmt.Sprintf("%d-%d-%t", i, j, stream), said: []string{fmt.Sprintf("What comes after %d%c, %s?", i, 'a'+j, name)}}
+		for j := range tongues {
+			lang := (i + j) % len(tongues)
+			if lang == 0 || stream && !tongues[lang].streams {
+				continue
 			}
-		}
-		for n := range turns {
-			for j := range tongues {
-				lang := (i + n + j) % len(tongues)
-				if lang == 0 || stream && !tongues[lang].streams {
-					continue
-				}
+			var held [2]dialogue
+			for k, name := range []string{"native", "own"} {
+				held[k] = dialogue{served: s, chat: fmt.Sprintf("%d-%d-%t", i, lang, stream), said: []string{fmt.Sprintf("What comes after %d%c, %s?", i, 'a'+lang, name)}}
+			}
+			for n := range turns {
 				var both [2]heard
 				for k := range both {
 					k = (k + i + n) % len(both)
-					t := &list[lang][k]
+					t := &held[k]
 					if both[k], err = t.turn(ctx, tongues[lang*k], stream); err != nil {
 						return nil, fmt.Errorf("%s, turn %d: %w", tongues[lang].name, n, err)
 					}

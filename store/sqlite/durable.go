@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
 )
 
-// A group is what came of the requests of a transaction.
+// A group is what came of the requests of transactions that followed on each other.
 type group struct {
-	outcomes []outcome
-	pos      int64 // newest in ponder_batch
+	outcomes  []outcome
+	from, pos int64 // newest in ponder_batch before, and after
 }
 
 // An outcome is what came of a request.
@@ -32,34 +31,80 @@ func (s *Store) syncer() {
 			select {
 			case next, ok := <-s.written:
 				if more = ok; ok {
-					all = group{append(all.outcomes, next.outcomes...), next.pos}
+					all = group{append(all.outcomes, next.outcomes...), all.from, next.pos}
 				}
 			default:
 				more = false
 			}
 		}
 		var failed error
-		if slices.ContainsFunc(all.outcomes, func(o outcome) bool { return o.err == nil }) {
+		if all.pos > s.durable.Load() || slices.ContainsFunc(all.outcomes, func(o outcome) bool { return o.err == nil }) {
 			failed = s.makeDurable(all.pos)
 		}
+		if failed == nil { // else it is found by who looks for what others have written
+			s.poll.committed(all.from, all.pos)
+		}
 		for _, o := range all.outcomes {
-			o.done <- cmp.Or(o.err, failed)
+			o.done <- cmp.Or(failed, o.err) // it may be refused for what is not safe
 		}
 	}
 }
 
 // makeDurable returns when what was committed so far, up to pos at least, outlasts a power
-// failure. If the disk fails, nothing more is written before all of it is in the database
-// itself: after that, nobody knows what of the log is on the disk.
+// failure. If the disk fails, nobody knows what of the log is on it, and the next attempt
+// may not fail though it is not: all of the log is moved into the database then, before
+// anything is said to be safe, or more is written.
 func (s *Store) makeDurable(pos int64) error {
-	if err := s.sync(); err != nil {
+	s.safety.Lock()
+	defer s.safety.Unlock()
+	return s.secure(pos)
+}
+
+// secure is makeDurable for who holds s.safety.
+func (s *Store) secure(pos int64) error {
+	if !s.doubtful.Load() {
+		err := s.sync()
+		if err == nil {
+			s.raise(pos)
+			return nil
+		}
+		slog.Warn("the disk has failed; what was written is moved into the database", "error", err)
 		s.doubtful.Store(true)
-		return ioError(0, fmt.Errorf("write-ahead log: %w", err))
 	}
-	for known := s.durable.Load(); known < pos && !s.durable.CompareAndSwap(known, pos); {
-		known = s.durable.Load()
+	if err := s.rescue(); err != nil {
+		return err
 	}
+	s.raise(pos)
 	return nil
+}
+
+// raise notes that the disk has what is up to pos. The caller holds s.safety.
+func (s *Store) raise(pos int64) { s.durable.Store(max(pos, s.durable.Load())) }
+
+// rescue moves all that was committed into the database, and has the log begin anew: nothing
+// is found behind a page of it that is not on the disk. The caller holds s.safety.
+func (s *Store) rescue() error {
+	db := connect(s.file, rescuing)
+	defer db.Close()
+	var busy, frames, moved int64
+	if err := db.QueryRowContext(context.Background(), emptyWAL).Scan(&busy, &frames, &moved); err != nil {
+		return explain(err)
+	}
+	if busy != 0 { // somebody reads what would be overwritten
+		return errDoubtful
+	}
+	s.doubtful.Store(false)
+	return nil
+}
+
+// safe returns an error if the disk has failed, and what was written before is not safe.
+func (s *Store) safe() error {
+	if !s.doubtful.Load() {
+		return nil
+	}
+	s.safety.Lock()
+	defer s.safety.Unlock()
+	return s.rescue()
 }
 
 // show returns when what is in ponder_batch up to pos may be shown: nobody is shown what a
@@ -71,11 +116,16 @@ func (s *Store) show(ctx context.Context, pos int64) error {
 	if err := s.known.First(ctx, s.read, []any{&pos}, newestPos); err != nil {
 		return err
 	}
-	return s.makeDurable(pos)
+	s.safety.Lock()
+	defer s.safety.Unlock()
+	if pos <= s.durable.Load() { // meanwhile
+		return nil
+	}
+	return s.secure(pos)
 }
 
-// errDoubtful is of what is not written because the disk has failed before.
-var errDoubtful = errors.New("the disk has failed: what was written before is not safe yet")
+// errDoubtful is of what is not safe, or not written, because the disk has failed before.
+var errDoubtful = errors.New("disk error: what was written before is not safe yet")
 
 // A walFile is the write-ahead log of a database, as far as it is made durable here. SQLite
 // has no locks on it, which closing a file would end.
@@ -92,9 +142,6 @@ func (w *walFile) sync() error {
 	defer w.mu.Unlock()
 	if w.file == nil {
 		f, err := os.OpenFile(w.name, os.O_RDWR, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // then nothing is in it
-		}
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -97,7 +98,6 @@ func TestDurable(t *testing.T) {
 	}
 	shown := make(chan string, 1)
 	go func() { shown <- all(t, s, "thr_1") }()
-	<-disk.asked // by who reads
 	select {
 	case err := <-first:
 		t.Errorf("told before the disk had it: %v", err)
@@ -105,21 +105,27 @@ func TestDurable(t *testing.T) {
 		t.Errorf("shown before the disk had it: %q", got)
 	default:
 	}
-	for range 2 {
-		disk.answer <- nil
-	}
+	disk.answer <- nil
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
-	<-disk.asked
-	disk.answer <- nil
+	var asked atomic.Int64 // from now on
+	go func() {
+		for range disk.asked {
+			asked.Add(1)
+			disk.answer <- nil
+		}
+	}()
 	if got := <-shown; got != "one"+strings.Repeat(" more", len(more)) {
 		t.Errorf("shown is %q", got)
 	}
-	for _, done := range more { // and the disk is not asked again
+	for _, done := range more {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+	}
+	if n := asked.Load(); n < 1 || n > 2 { // by the syncer, and by who reads
+		t.Errorf("the disk was asked %d times for what came meanwhile", n)
 	}
 	refused := said(t.Context(), s, "thr_none", "nothing is written")
 	if err := <-refused; !errors.Is(err, ponder.ErrNoThread) {
@@ -127,32 +133,47 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// TestDiskFails has the disk fail: nothing is written on before what was written is in the
-// database itself.
+// TestDiskFails has the disk fail: what was written is moved into the database, and until
+// that is done nothing is safe, and nothing written.
 func TestDiskFails(t *testing.T) {
 	s := openWith(t, "thr_1")
-	disk := slow(s)
-	broken := errors.New("input/output error")
-	done := said(t.Context(), s, "thr_1", "one")
-	<-disk.asked
-	disk.answer <- broken
-	if err := <-done; !errors.Is(err, broken) {
-		t.Errorf("the disk failed, and the append returned %v", err)
+	fails := func() {
+		once := false
+		s.sync = func() error {
+			if !once {
+				once = true
+				return errors.New("input/output error")
+			}
+			return s.wal.sync() // the system tells each failure once
+		}
 	}
-	read, err := s.read.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true}) // it keeps later pages in the log
+	fails()
+	if err := <-said(t.Context(), s, "thr_1", "one"); err != nil {
+		t.Errorf("what was written can be moved, and the append returned %v", err)
+	}
+	if info, err := os.Stat(s.wal.name); err != nil || info.Size() != 0 {
+		t.Errorf("the log does not begin anew: %v, %v", info, err)
+	}
+	read, err := s.read.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true}) // it keeps what comes in the log
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(new(int)); err != nil {
 		t.Fatal(err)
 	}
-	s.sync = s.wal.sync
-	if err := <-said(t.Context(), s, "thr_1", "two"); err != nil {
-		t.Errorf("what was written can be moved: %v", err)
+	fails()
+	recorded := make(chan struct{})
+	ctx := ponder.OnRecord(t.Context(), func() { close(recorded) })
+	if err := <-said(ctx, s, "thr_1", "two"); !errors.Is(err, errDoubtful) {
+		t.Errorf("what was written can't be moved, and the append returned %v", err)
 	}
-	s.doubtful.Store(true)
+	<-recorded
 	if err := <-said(t.Context(), s, "thr_1", "three"); !errors.Is(err, errDoubtful) {
-		t.Errorf("what was written can't be moved, and an append returned %v", err)
+		t.Errorf("what was written is not safe, and the next append returned %v", err)
+	}
+	err = s.SQL().Tx(t.Context(), func(*sql.Tx) error { return nil })
+	if !errors.Is(err, errDoubtful) {
+		t.Errorf("what was written is not safe, and a transaction beside it returned %v", err)
 	}
 	if err := read.Rollback(); err != nil {
 		t.Fatal(err)
@@ -162,6 +183,38 @@ func TestDiskFails(t *testing.T) {
 	}
 	if got := all(t, s, "thr_1"); got != "one two four" {
 		t.Errorf("in the log is %q", got)
+	}
+}
+
+// TestLink checks that the log of a database behind a link is the one that is waited for.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link.db")
+	if err := os.Mkdir(filepath.Join(dir, "other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	real := filepath.Join(dir, "other", "ponder.db")
+	if err := os.WriteFile(real, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Create(t.Context(), ponder.Thread{ID: "thr_1"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.Stat(s.wal.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.Stat(real + "-wal")
+	if err != nil || !os.SameFile(got, want) {
+		t.Errorf("waited for %s, %v", s.wal.name, err)
 	}
 }
 
@@ -185,14 +238,5 @@ func TestOthersAreDurable(t *testing.T) {
 	err = db.Pass(t.Context(), false, `INSERT INTO other VALUES (?)`, 1)
 	if n := asked.Load(); n != 1 || err != nil {
 		t.Errorf("what is passing asked the disk %d times, %v", n-1, err)
-	}
-	broken := errors.New("input/output error")
-	s.sync = func() error { return broken }
-	err = db.Tx(t.Context(), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(t.Context(), `INSERT INTO other VALUES (2)`)
-		return err
-	})
-	if !errors.Is(err, broken) {
-		t.Errorf("the disk failed, and a transaction returned %v", err)
 	}
 }

@@ -69,6 +69,7 @@ type Store struct {
 	summing atomic.Bool   // usage is being summed up
 	walFull atomic.Bool   // the writer is to make room in the log
 
+	safety   sync.Mutex
 	wal      walFile
 	sync     func() error // that of wal
 	durable  atomic.Int64 // what is up to there in ponder_batch is on the disk
@@ -98,7 +99,11 @@ func open(ctx context.Context, file string) (*Store, error) {
 	s := newStore(file)
 	s.write = connect(file, writing)
 	s.write.SetMaxOpenConns(1)
-	if err := prepare(ctx, s.write); err != nil {
+	err := prepare(ctx, s.write)
+	if err == nil {
+		s.wal.name, err = walOf(ctx, s.write)
+	}
+	if err != nil {
 		s.write.Close()
 		return nil, err
 	}
@@ -131,7 +136,6 @@ func newStore(file string) *Store {
 		closing: make(chan struct{}),
 		stopped: make(chan struct{}),
 		grown:   make(chan struct{}, 1),
-		wal:     walFile{name: file + "-wal"},
 	}
 	s.sync = s.wal.sync
 	s.poll.store = s

@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// walOf returns the name of the write-ahead log, which is beside the database itself and
+// not beside a link to it.
+func walOf(ctx context.Context, db *sql.DB) (name string, err error) {
+	err = db.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&name)
+	return name + "-wal", err
+}
+
 const (
 	// backfillEvery is how often, at most, what was committed is moved from
 	// the write-ahead log into the database.
@@ -50,6 +57,9 @@ func move(db *sql.DB) (frames int64) {
 
 // moveWAL moves what it can without waiting for anybody.
 const moveWAL = `PRAGMA wal_checkpoint(PASSIVE)`
+
+// emptyWAL moves all, and waits for who reads.
+const emptyWAL = `PRAGMA wal_checkpoint(TRUNCATE)`
 
 // noteGrowth has the backfill begin.
 func (s *Store) noteGrowth() {

@@ -187,8 +187,8 @@ func (w *writer) use(conn driver.Conn) error {
 		w.exec(moveWAL)
 		w.err = nil // at the next time, then
 	}
-	if w.store.doubtful.Load() && !w.rescue() {
-		return errDoubtful
+	if err := w.store.safe(); err != nil {
+		return err
 	}
 	w.exec(begin)
 	if isBusy(w.err) && !w.store.isClosing() {
@@ -202,18 +202,6 @@ func (w *writer) use(conn driver.Conn) error {
 	w.gather()
 	w.run()
 	return nil
-}
-
-// rescue moves all that was committed into the database, and reports whether it could.
-func (w *writer) rescue() bool {
-	row := make([]driver.Value, 3) // was it busy, pages in the log, pages moved
-	w.row(row, moveWAL)
-	ok := w.err == nil && row[0] == int64(0) && row[1] == row[2]
-	w.err = nil
-	if ok {
-		w.store.doubtful.Store(false)
-	}
-	return ok
 }
 
 // prune returns the requests that somebody waits for.
@@ -268,23 +256,23 @@ func (w *writer) run() {
 	if w.pos != w.from {
 		w.store.grew.Add(1)
 	}
-	w.store.poll.committed(w.from, w.pos)
 	var lasting []outcome
 	for i, r := range w.batch {
-		switch err := outcomes[i]; {
-		case r.passing:
-			r.done <- err
-		default:
-			lasting = append(lasting, outcome{r, err})
-			if err == nil && r.recorded != nil {
-				r.recorded()
-			}
+		if r.passing {
+			r.done <- outcomes[i]
+		} else {
+			lasting = append(lasting, outcome{r, outcomes[i]})
 		}
 	}
 	if len(lasting) > 0 {
-		w.store.written <- group{lasting, w.pos}
+		w.store.written <- group{lasting, w.from, w.pos}
 	}
 	w.store.noteGrowth()
+	for _, o := range lasting {
+		if o.err == nil && o.recorded != nil {
+			o.recorded() // last: what is woken last runs first
+		}
+	}
 }
 
 // abort ends a transaction that failed.
