@@ -110,8 +110,7 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 			return nil, cmp.Or(c.late(), err)
 		}
 		w.heard.Store(int64(time.Since(w.began)))
-		if h.OnDelta != nil {
-			c.awaitDurable()
+		if h.OnDelta != nil && c.isDurable() {
 			h.OnDelta(Delta{h.thread, c.run, c.key, cause, d})
 		}
 		if d.Done != nil {
@@ -136,14 +135,16 @@ func (c *attempted) generate(m Model) iter.Seq2[llm.Delta, error] {
 	return llm.Hold(c.ctx, m.Model, c.ahead.recorded, c.Request)
 }
 
-// awaitDurable waits until others may hear what is said.
-func (c *attempted) awaitDurable() {
+// isDurable waits until others may hear what is said, and reports whether they may.
+func (c *attempted) isDurable() bool {
 	if c.ahead == nil {
-		return
+		return true
 	}
 	select {
 	case <-c.ahead.durable:
+		return true
 	case <-c.ctx.Done():
+		return false
 	}
 }
 

@@ -85,7 +85,7 @@ func (h *holder) begin(in *intent, a *ahead) *flight {
 	return f
 }
 
-// forget ends calls that were never released.
+// forget ends calls that were begun ahead of an append that failed.
 func (h *holder) forget(calls []*flight) {
 	for _, f := range calls {
 		f.cancel(nil)

@@ -69,8 +69,8 @@ type Log interface {
 	// Events iterates over the events of a thread after one, oldest first,
 	// without a gap, up to the newest there is when the iteration gets to it; what
 	// another process appends meanwhile may be left to who watches.
-	// What it yields is durable. It holds no transaction open while the loop body runs. An error, such as
-	// ErrNoThread, is the last that it yields.
+	// What it yields is durable. It holds no transaction open while the loop body
+	// runs. An error, such as ErrNoThread, is the last that it yields.
 	Events(ctx context.Context, thread ThreadID, after Seq) iter.Seq2[Event, error]
 
 	// Erase erases the content of events for good: all that [Event.WithoutContent]

@@ -158,6 +158,50 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
+// slowDisk is a store whose disk takes a second once an append is recorded.
+type slowDisk struct {
+	ponder.Store
+	waiting atomic.Bool // for the disk
+}
+
+func (s *slowDisk) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+	stored, err := s.Store.Append(ctx, id, f, evs...)
+	if recorded := ponder.Recorded(ctx); err == nil && recorded != nil {
+		s.waiting.Store(true)
+		recorded()
+		time.Sleep(time.Second)
+		s.waiting.Store(false)
+	}
+	return stored, err
+}
+
+// A model is asked while the disk is waited for, and heard by others after that.
+func TestHeardOnceDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowDisk{Store: memory.New()}
+		var early, heard, tooEarly atomic.Int32
+		c := config(&fake{takes: func(*llm.Request) time.Duration {
+			if store.waiting.Load() {
+				early.Add(1)
+			}
+			return time.Millisecond
+		}})
+		c.Store = store
+		c.OnDelta = func(ponder.Delta) {
+			heard.Add(1)
+			if store.waiting.Load() {
+				tooEarly.Add(1)
+			}
+		}
+		mind := pondertest.Start(t, c)
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		mind.Await(pondertest.Run)
+		if early.Load() == 0 || heard.Load() == 0 || tooEarly.Load() != 0 {
+			t.Errorf("%d calls were made while the disk was waited for, %d words heard, %d of them before it was through", early.Load(), heard.Load(), tooEarly.Load())
+		}
+	})
+}
+
 // Calls in flight when a process is told to end are left open for the next one.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

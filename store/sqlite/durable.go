@@ -104,6 +104,9 @@ func (s *Store) safe() error {
 	}
 	s.safety.Lock()
 	defer s.safety.Unlock()
+	if !s.doubtful.Load() { // meanwhile
+		return nil
+	}
 	return s.rescue()
 }
 
