@@ -240,3 +240,27 @@ func TestOthersAreDurable(t *testing.T) {
 		t.Errorf("what is passing asked the disk %d times, %v", n-1, err)
 	}
 }
+
+// TestShown checks that who is shown what another process has written waits for the disk,
+// once.
+func TestShown(t *testing.T) {
+	s := openWith(t, "thr_1")
+	if err := <-said(t.Context(), s, "thr_1", "one"); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(t.Context(), s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	asked := 0
+	other.sync = func() error {
+		asked++
+		return other.wal.sync()
+	}
+	for range 2 {
+		if got := all(t, other, "thr_1"); got != "one" || asked != 1 {
+			t.Errorf("shown is %q, and the disk was asked %d times", got, asked)
+		}
+	}
+}
