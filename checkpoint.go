@@ -19,6 +19,7 @@ type checkpoint struct {
 	Open    []savedIntent  `json:"open,omitempty"`
 	Woken   map[string]Seq `json:"woken,omitempty"`
 	Seen    map[string]Seq `json:"seen,omitempty"`
+	Told    string         `json:"told,omitempty"`
 }
 
 type savedRun struct {
@@ -136,7 +137,7 @@ func (h *holder) checkpoint(last bool) {
 
 // save returns the line as it is kept, or false if a mode does not allow that.
 func (l *line) save() ([]byte, bool) {
-	c := checkpoint{Elapsed: l.elapsed, Woken: l.woken, Seen: l.seen}
+	c := checkpoint{Elapsed: l.elapsed, Woken: l.woken, Seen: l.seen, Told: l.told}
 	for _, r := range l.order {
 		if r.mode == nil || r.mode.Load == nil || r.fault != "" {
 			return nil, false
@@ -186,7 +187,7 @@ func (l *line) restore(seq Seq, js []byte) error {
 	if err := json.Unmarshal(js, &c); err != nil {
 		return err
 	}
-	l.head, l.elapsed = seq, c.Elapsed
+	l.head, l.elapsed, l.told = seq, c.Elapsed, c.Told
 	maps.Copy(l.woken, c.Woken)
 	maps.Copy(l.seen, c.Seen)
 	for _, s := range c.Runs {

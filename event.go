@@ -111,6 +111,13 @@ func (ev Event) IsInput() bool {
 	return false
 }
 
+// IsTold reports whether the event is one that a thread is told from outside, and begins no
+// run: what was told before it is what somebody knows who knows it. See [Mind.TellAfter].
+func (ev Event) IsTold() bool {
+	_, begins := ev.Body.(RunStarted)
+	return ev.IsInput() && !begins
+}
+
 // Stamp returns the event as it is stored at a place in a thread. A store
 // calls it.
 func (ev Event) Stamp(thread ThreadID, seq Seq, now time.Time) Event {

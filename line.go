@@ -15,6 +15,7 @@ type line struct {
 
 	head    Seq
 	elapsed time.Duration // the thread's clock at the newest event
+	told    string        // the id of the newest event that the thread was told; empty: none, or what was said since was erased
 	runs    map[RunID]*run
 	order   []*run             // that are open, as they started: parents come before children
 	open    map[string]*intent // by id; has no result yet
@@ -34,6 +35,12 @@ func newLine(modes map[string][]*Mode, roles map[Role][]Model) *line {
 // apply folds the next event.
 func (l *line) apply(ev Event) {
 	l.head = ev.Seq
+	switch {
+	case ev.Erased:
+		l.told = ""
+	case ev.IsTold():
+		l.told = ev.ID
+	}
 	if ev.Elapsed > 0 { // a holder's: only holders know the thread's clock
 		l.elapsed = max(l.elapsed, ev.Elapsed)
 		for _, r := range l.order {

@@ -10,6 +10,7 @@ import (
 // A letter is what somebody in this process tells a thread, before it is in the log.
 type letter struct {
 	events []Event
+	after  string // the newest event that the thread was told, or it is not taken; empty: whatever that is
 	state  atomic.Int32
 	done   chan []Event // gets the events as they are stored, or nil: not taken; has room for it
 }
@@ -95,36 +96,52 @@ func wake(ring chan struct{}) {
 // Whoever has [Mind.Work] called for such a thread calls [Mind.Return] when that is over,
 // or could not be done.
 func (m *Mind) Tell(ctx context.Context, thread ThreadID, start func(context.Context) error, events ...Event) ([]Event, error) {
+	stored, err := m.tell(ctx, thread, "", start, events)
+	if stored != nil || err != nil {
+		return stored, err
+	}
+	if stored, err = m.Store.Append(ctx, thread, 0, events...); err != nil {
+		return nil, err
+	}
+	return stored, start(ctx)
+}
+
+// TellAfter is Tell for who knows all that the thread was told up to an event of that id,
+// which is [Event.IsTold], and what came of that. It returns [ErrStale], and nothing was
+// appended, if the thread was told something since, if some of it was erased, or if nobody
+// works on the thread in this process who could say so: who wants to know reads the thread.
+func (m *Mind) TellAfter(ctx context.Context, thread ThreadID, last string, start func(context.Context) error, events ...Event) ([]Event, error) {
+	stored, err := m.tell(ctx, thread, last, start, events)
+	if stored == nil && err == nil {
+		err = ErrStale
+	}
+	return stored, err
+}
+
+// tell has events written by who works on the thread. It returns none if nobody took them.
+func (m *Mind) tell(ctx context.Context, thread ThreadID, after string, start func(context.Context) error, events []Event) ([]Event, error) {
 	for _, ev := range events {
 		if !ev.IsInput() {
 			return nil, ErrNotInput
 		}
 	}
 	if len(events) == 0 {
-		return nil, start(ctx)
+		return []Event{}, start(ctx)
 	}
-	l := &letter{events: events, done: make(chan []Event, 1)}
+	l := &letter{events: events, after: after, done: make(chan []Event, 1)}
 	m.letters.put(thread, l)
 	if err := start(ctx); err != nil && l.withdraw() {
 		return nil, err
 	}
-	var stored []Event
 	select {
-	case stored = <-l.done:
+	case stored := <-l.done:
+		return stored, nil
 	case <-ctx.Done():
 		if l.withdraw() {
 			return nil, ctx.Err()
 		}
-		stored = <-l.done
+		return <-l.done, nil
 	}
-	if stored != nil {
-		return stored, nil
-	}
-	stored, err := m.Store.Append(ctx, thread, 0, events...)
-	if err != nil {
-		return nil, err
-	}
-	return stored, start(ctx)
 }
 
 // Return gives back what a thread was told and nobody has taken: see [Mind.Tell].
@@ -148,6 +165,10 @@ func (h *holder) hear() error {
 		return nil
 	}
 	for _, l := range h.letters.take(h.thread) {
+		if l.after != "" && l.after != h.line.told {
+			l.done <- nil
+			continue
+		}
 		h.heard = append(h.heard, heard{l, len(h.batch)})
 		h.stamp(0, l.events...)
 	}

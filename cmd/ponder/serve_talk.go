@@ -141,10 +141,10 @@ func (s *server) tell(ctx context.Context, known brief, key string, m httpapi.Me
 	if m.Note != nil {
 		list, behind = append(list, ponder.Event{Cause: service.NoteCause(key), Internal: true, Body: *m.Note}), 1
 	}
-	stored, err := s.tellWith(ctx, known, before, list)
+	stored, err := s.tellWith(ctx, known, m.After, before, list)
 	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken
 		told = nil
-		stored, err = s.tellWith(ctx, known, nil, list)
+		stored, err = s.tellWith(ctx, known, m.After, nil, list)
 	}
 	if err != nil {
 		return ponder.Event{}, err
@@ -153,12 +153,16 @@ func (s *server) tell(ctx context.Context, known brief, key string, m httpapi.Me
 	return stored[len(stored)-1-behind], nil
 }
 
-func (s *server) tellWith(ctx context.Context, known brief, before, list []ponder.Event) ([]ponder.Event, error) {
+func (s *server) tellWith(ctx context.Context, known brief, after string, before, list []ponder.Event) ([]ponder.Event, error) {
 	all := slices.Concat(before, list)
 	for i := range all {
 		all[i].ID = ponder.NewID("evt")
 	}
-	return s.mind.Tell(ctx, known.info.ID, func(ctx context.Context) error { return s.start(ctx, known) }, all...)
+	start := func(ctx context.Context) error { return s.start(ctx, known) }
+	if after != "" {
+		return s.mind.TellAfter(ctx, known.info.ID, after, start, all...)
+	}
+	return s.mind.Tell(ctx, known.info.ID, start, all...)
 }
 
 // Undercurrents are what conversations are told of the subconscious of owners. They are

@@ -178,14 +178,29 @@ func otherWords() error {
 	return &service.Error{Status: http.StatusUnprocessableEntity, Field: "Idempotency-Key", Detail: "this key was used for another request: choose a new one"}
 }
 
-// talk says the last message in a conversation.
+// talk says the last message in a conversation. If what is known of that by heart is not so
+// any more, it is looked up.
 func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	at, err := d.conversation(ctx, a)
 	if err != nil {
 		return Work{}, err
 	}
+	w, err := d.talkAt(ctx, a, at)
+	if at.after == "" || !errors.Is(err, ponder.ErrStale) && !errors.Is(err, ponder.ErrNoThread) {
+		return w, err
+	}
+	d.recent.forget(at.ID)
+	if a.After.told != "" {
+		return Work{}, ErrStale
+	}
+	return d.talk(ctx, a)
+}
+
+// talkAt says the last message where it belongs.
+func (d *Desk) talkAt(ctx context.Context, a Ask, at spot) (Work, error) {
 	info, key := at.Info, a.messageKey(at.ID)
 	if !at.told && !at.fresh {
+		var err error
 		if at.told, err = d.isLast(ctx, info, a.before()); err != nil {
 			return Work{}, err
 		}
@@ -196,7 +211,7 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		}
 	}
 	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, ear: &ear{Watcher: d.Hub.WatchOn(info)}}
-	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System, Note: a.Note}
+	m := service.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System, Note: a.Note, After: at.after}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
 	}
@@ -211,11 +226,11 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 		return Work{}, err
 	}
 	w.After, w.Message, w.Begun, w.Noted = ev.Seq-1, ev.ID, ev.Time, a.Note != nil
-	t := turn{info: info, seq: ev.Seq, message: ev.ID}
+	t := turn{info: info, seq: ev.Seq, message: ev.ID, begun: ev.Time, said: m.Content}
 	if a.isNamed() {
 		d.recent.note(t)
 	} else {
-		w.noting = d.note(ctx, a, t)
+		w.noted = d.note(ctx, a, t)
 	}
 	return w, nil
 }

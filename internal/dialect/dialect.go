@@ -92,8 +92,9 @@ type Work struct {
 	Fresh   bool // a conversation begins with it; not said of one that is found by its ID
 	Noted   bool // the note of the Ask is kept
 
-	ear    *ear    // that has listened from before it was begun; nil: there is none
-	noting *noting // has the conversation found by what was said; nil: it need not be
+	ear   *ear            // that has listened from before it was begun; nil: there is none
+	noted <-chan struct{} // closed when the conversation is found by what was said; nil: it need not be
+	told  string          // of [Desk.Last]: the newest event that the conversation was told
 
 	info ponder.Info    // of the thread, if it was looked for; and then
 	log  []ponder.Event // of Chat, all that is behind After; nil: it is too much
@@ -116,7 +117,6 @@ func (e *ear) Close() { e.once.Do(e.Watcher.Close) }
 // Forget says that nobody listens to a work from here on; what has no Feed needs it, and
 // a Feed of it does not mind. A work of [Desk.Once] is forgotten with its request.
 func (w Work) Forget() {
-	w.noting.begin()
 	if w.ear != nil && !w.ear.taken.Swap(true) {
 		w.ear.Close()
 	}

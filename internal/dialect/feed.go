@@ -67,7 +67,6 @@ func (d *Desk) Feed(w Work, titled bool) *Feed {
 // Close ends the telling; the work goes on.
 func (f *Feed) Close() {
 	f.watch.Close()
-	f.work.noting.begin()
 	if f.beat != nil {
 		f.beat.Stop()
 	}
@@ -123,12 +122,19 @@ func (f *Feed) First(ctx context.Context, while time.Duration) []Part {
 
 // end returns the last parts, once the conversation can be found again.
 func (f *Feed) end(ctx context.Context) ([]Part, error) {
-	if err := f.work.noting.wait(ctx); err != nil {
-		return nil, err
+	if f.work.noted != nil {
+		select {
+		case <-f.work.noted:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	f.ended = true
 	list := f.tell.close()
 	e := f.tell.end()
+	if t, ok := f.tell.(*talkTeller); ok && e.Status == ponder.Completed {
+		f.desk.recent.ended(f.work.Thread, f.work.Message, t.outcome())
+	}
 	e.At = f.at
 	return append(list, Part{Kind: Ended, End: &e}), nil
 }
@@ -183,9 +189,6 @@ func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 	var ev ponder.Event
 	if err := ev.UnmarshalJSON(fr.JSON); err != nil {
 		return nil, fmt.Errorf("read event %d: %w", fr.Seq, err)
-	}
-	if _, ok := ev.Body.(ponder.CallStarted); ok {
-		f.work.noting.begin() // while the model thinks, nobody waits for it
 	}
 	list := f.tell.event(ev)
 	if _, last := f.tell.over(); last && f.at.IsZero() {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -84,8 +83,9 @@ func tail(text string, most int) string {
 // A spot is a conversation in which something is to be said.
 type spot struct {
 	ponder.Info
-	fresh bool // it was made for that
-	told  bool // it has heard all that the client says was said
+	fresh bool   // it was made for that
+	told  bool   // it has heard all that the client says was said
+	after string // the newest event that it was told, if that is not made sure of yet: see [service.Message]
 }
 
 // isNamed reports whether the client has an id for the conversation.
@@ -108,11 +108,11 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 		return d.behind(ctx, a)
 	case a.Chat != "":
 		id = threadOf(a.Owner, "chat", a.Chat)
-		if info, err := d.lately(ctx, a.Owner, id, a.before()); err != nil || info.ID != "" {
-			return spot{Info: info, told: true}, err
+		if at, err = d.lately(ctx, a.Owner, id, a.before(), false); err != nil || at.ID != "" {
+			return at, err
 		}
 	case len(a.before()) > 0 && a.At == "":
-		if at.Info, at.told, err = d.known(ctx, a); err != nil || at.ID != "" {
+		if at, err = d.known(ctx, a); err != nil || at.ID != "" {
 			return at, err
 		}
 	}
@@ -145,6 +145,13 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	}
 	if w.Way != Chat {
 		return d.beside(ctx, a, w)
+	}
+	if w.told != "" && len(a.before()) > 0 { // which is compared with what was said
+		d.recent.forget(w.Thread)
+		return at, ErrStale
+	}
+	if w.told != "" {
+		return spot{Info: info, told: true, after: w.told}, nil
 	}
 	last := w.After + 1
 	for ev, err := range d.Events(ctx, w) {
@@ -207,46 +214,48 @@ func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
 // known returns the conversation of the key of an Ask or, if that has none, the one in
 // which all was said that the client says was said; and whether that is known. The key of
 // an Ask that goes on with a conversation is noted before anything is said there.
-func (d *Desk) known(ctx context.Context, a Ask) (info ponder.Info, told bool, err error) {
+func (d *Desk) known(ctx context.Context, a Ask) (at spot, err error) {
 	if a.Key != "" {
-		if info, err = d.keyed(ctx, a); err != nil || info.ID != "" {
-			return info, false, err
+		if at.Info, err = d.keyed(ctx, a); err != nil || at.ID != "" {
+			return at, err
 		}
 	}
-	info, err = d.found(ctx, a)
-	if err == nil && info.ID != "" && a.Key != "" {
-		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), info.ID, false)
+	at, err = d.found(ctx, a)
+	if err == nil && at.ID != "" && a.Key != "" {
+		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), at.ID, false)
 	}
-	return info, info.ID != "", err
+	return at, err
 }
 
 // found returns the conversation in which all was said that the client says was said, and
-// nothing since; a zero Info if there is none.
-func (d *Desk) found(ctx context.Context, a Ask) (info ponder.Info, err error) {
+// nothing since; a zero spot if there is none.
+func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
 	said := toLastUser(a.before())
 	if len(said) == 0 {
-		return info, nil
+		return at, nil
 	}
 	digest := saidDigest(said)
 	if id := d.recent.chat(a.Owner, digest); id != "" {
-		if info, err = d.lately(ctx, a.Owner, id, a.before()); err != nil || info.ID != "" {
-			return info, err
+		sure := a.Key != "" // which is noted for what is found
+		if at, err = d.lately(ctx, a.Owner, id, a.before(), sure); err != nil || at.ID != "" {
+			return at, err
 		}
 	}
 	id, err := d.Service.FindChat(ctx, a.Owner, digest)
 	if err != nil || id == "" {
-		return info, err
+		return at, err
 	}
-	if info, err = d.Store.Thread(ctx, id); err != nil || info.Owner != a.Owner || info.Kind != ponder.KindConversation {
+	info, err := d.Store.Thread(ctx, id)
+	if err != nil || info.Owner != a.Owner || info.Kind != ponder.KindConversation {
 		if errors.Is(err, ponder.ErrNoThread) {
 			err = nil
 		}
-		return ponder.Info{}, err
+		return at, err
 	}
 	if is, err := d.isLast(ctx, info, a.before()); err != nil || !is {
-		return ponder.Info{}, err
+		return at, err
 	}
-	return info, nil
+	return spot{Info: info, told: true}, nil
 }
 
 // toLastUser returns messages up to the last one of the user.
@@ -290,51 +299,21 @@ func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer str
 	return said, answer, nil
 }
 
-// note has a conversation found by those who say what was said in it, once that is begun.
-func (d *Desk) note(ctx context.Context, a Ask, t turn) *noting {
-	return &noting{done: make(chan struct{}), note: func() {
-		digest := saidDigest(a.Messages)
-		t.chat = chatKey(a.Owner, digest)
-		d.recent.note(t)
+// note has a conversation found by those who say what was said in it. That is written while
+// a model thinks, and is there before the answer is whole: only then can somebody go on with
+// it. The returned channel is closed then.
+func (d *Desk) note(ctx context.Context, a Ask, t turn) (noted chan struct{}) {
+	digest := saidDigest(a.Messages)
+	t.chat = chatKey(a.Owner, digest)
+	d.recent.note(t)
+	noted = make(chan struct{})
+	go func() {
+		defer close(noted)
 		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID, true); err != nil {
 			d.log().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
 		}
-	}}
-}
-
-// A noting is a note that is written while a model thinks, and is there before the answer
-// is whole: only then can somebody go on with it. A nil one has nothing to note.
-type noting struct {
-	note func()
-	once sync.Once
-	done chan struct{}
-}
-
-// begin has it written, if nobody has yet.
-func (n *noting) begin() {
-	if n == nil {
-		return
-	}
-	n.once.Do(func() {
-		go func() {
-			defer close(n.done)
-			n.note()
-		}()
-	})
-}
-
-// wait waits until it is written, or ctx is done.
-func (n *noting) wait(ctx context.Context) error {
-	if n == nil {
-		return nil
-	}
-	n.begin()
-	select {
-	case <-n.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	}()
+	return noted
 }
 
 // saidDigest returns what is the same for the same messages.

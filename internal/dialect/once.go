@@ -22,8 +22,9 @@ const (
 
 // Retries are the requests that may be sent again. The zero value is ready.
 type retries struct {
-	mu   sync.Mutex
-	list map[string]*sent
+	mu     sync.Mutex
+	list   map[string]*sent
+	tidied time.Time // when what was old was dropped
 
 	lookup sync.Mutex
 	busy   map[string]bool                       // by owner: see Desk.wasBusy
@@ -155,11 +156,15 @@ func (d *Desk) leave(s *sent) {
 	}
 }
 
-// tidy drops what is old, and half of the rest if that is too much. The caller holds l.mu.
+// tidy drops what is old, now and then, and some of the rest if that is too much. The caller
+// holds l.mu.
 func (l *retries) tidy(now time.Time) {
-	for key, s := range l.list {
-		if now.Sub(s.at) >= retryTime {
-			delete(l.list, key)
+	if now.Sub(l.tidied) >= retryTime/10 {
+		l.tidied = now
+		for key, s := range l.list {
+			if now.Sub(s.at) >= retryTime {
+				delete(l.list, key)
+			}
 		}
 	}
 	for key := range l.list {

@@ -1,11 +1,15 @@
 package dialect_test
 
 import (
+	"context"
+	"iter"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"ponder"
 	"ponder/internal/dialect/dialecttest"
+	"ponder/store/memory"
 )
 
 // What is known of a conversation that was talked in here is made sure of: it is not gone
@@ -69,6 +73,56 @@ func TestRecent(t *testing.T) {
 				if same := one.Thread == two.Thread && !taken; same != tt.same {
 					t.Errorf("%s, then %s; told what was said before: %t", one.ID(), two.ID(), taken)
 				}
+			})
+		})
+	}
+}
+
+// reads notes from where a thread is read.
+type reads struct {
+	ponder.Store
+	mu   sync.Mutex
+	from []ponder.Seq
+}
+
+func (r *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	r.mu.Lock()
+	r.from = append(r.from, after)
+	r.mu.Unlock()
+	return r.Store.Events(ctx, id, after)
+}
+
+// Whoever goes on with what was said here has nothing of it read again, however the
+// conversation is found.
+func TestByHeart(t *testing.T) {
+	for name, chat := range map[string]string{"by what was said": "", "by name": "name"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &reads{Store: memory.New()}
+				r := dialecttest.New(t, dialecttest.Options{Store: store, Model: &dialecttest.Model{Answer: echo}})
+				first := ask(r, "ponder/chat", "Hello, sea")
+				first.Chat = chat
+				one, answer := tells(t, r, first)
+				synctest.Wait()
+				head := one.After
+				for _, ev := range r.Events(one.Thread) {
+					if _, ok := ev.Body.(ponder.AssistantMessage); ok {
+						head = ev.Seq
+					}
+				}
+				store.from = nil
+				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
+				next.Chat = chat
+				two := r.Start(next)
+				if two.Thread != one.Thread {
+					t.Fatalf("%s, then %s", one.ID(), two.ID())
+				}
+				for _, from := range store.from {
+					if from < head {
+						t.Errorf("read from behind event %d, of %d", from, head)
+					}
+				}
+				r.Hear(two, false)
 			})
 		})
 	}

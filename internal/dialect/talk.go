@@ -49,6 +49,9 @@ type talkTeller struct {
 	status ponder.Status
 	naming ponder.RunID // the run that makes a title, while it goes on
 	named  string       // the title
+
+	answer string // all that was said
+	told   string // the newest event that the thread was told
 }
 
 // newTalkTeller returns the teller of the turn of a message. Deaf is the newest event that
@@ -61,6 +64,9 @@ func newTalkTeller(message string, seq, deaf ponder.Seq, titled bool) *talkTelle
 // event implements [teller].
 func (t *talkTeller) event(ev ponder.Event) []Part {
 	t.seen = max(t.seen, ev.Seq)
+	if ev.IsTold() {
+		t.told = ev.ID
+	}
 	key := keyOf(ev)
 	switch b := ev.Body.(type) {
 	case ponder.CallStarted:
@@ -81,6 +87,7 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 		if n, err := strconv.Atoi(rest); ok && err == nil {
 			t.run, t.model = ev.Run, cmp.Or(b.Model, t.model)
 			t.asked(b.Model)
+			t.answer += "\n" + b.Content
 			return t.said(n, b.Content)
 		}
 	case ponder.Progress:
@@ -99,6 +106,9 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 	}
 	return nil
 }
+
+// outcome returns how the turn has ended, for who goes on behind it.
+func (t *talkTeller) outcome() outcome { return outcome{t.answer, t.told, t.seen} }
 
 func (t *talkTeller) progress(run ponder.RunID, b ponder.Progress) {
 	if b.Stage != chat.TurnEnded || b.Ref != t.message {

@@ -100,7 +100,8 @@ func New(t *testing.T, o Options) *Rig {
 		}
 		return mind.Work(ctx, id)
 	}
-	s.place = place.Memory(place.Config{Store: store, Work: work, Logger: slog.New(slog.DiscardHandler)})
+	s.mind = mind
+	s.place = place.Memory(place.Config{Store: store, Work: work, Ended: mind.Return, Logger: slog.New(slog.DiscardHandler)})
 	gone, stop := context.WithCancel(context.Background())
 	r := &Rig{Service: s, Stop: stop, t: t}
 	r.Desk = &dialect.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Since: time.Now(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}

@@ -36,6 +36,7 @@ type Service struct {
 	hosts bool // there are models of Options.Hosts
 	bare  bool // and no others
 	place *place.Placement
+	mind  *ponder.Mind
 	tools []string
 	names []string // of models
 
@@ -255,11 +256,17 @@ func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m service
 	if m.Note != nil {
 		said = append(said, ponder.Event{ID: ponder.NewID("evt"), Cause: service.NoteCause(key), Internal: true, Body: *m.Note})
 	}
-	list, err := s.Store.Append(ctx, in.ID, 0, said...)
+	start := func(ctx context.Context) error { return s.place.Start(ctx, in.ID) }
+	var list []ponder.Event
+	if m.After != "" {
+		list, err = s.mind.TellAfter(ctx, in.ID, m.After, start, said...)
+	} else {
+		list, err = s.mind.Tell(ctx, in.ID, start, said...)
+	}
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	return list[0], s.place.Start(ctx, in.ID)
+	return list[0], nil
 }
 
 // Remember implements [service.Rememberer].

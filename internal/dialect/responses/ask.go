@@ -35,6 +35,8 @@ type request struct {
 	Stream       bool              `json:"stream"`
 	Safety       *string           `json:"safety_identifier"`
 	CacheKey     *string           `json:"prompt_cache_key"`
+
+	begins bool // work is begun for it, behind what it names: see [dialect.Desk.Last]
 }
 
 type effort struct {
@@ -225,6 +227,11 @@ func (a *api) behind(ctx context.Context, ask *dialect.Ask, in *request) error {
 	if in.Previous == "" {
 		return nil
 	}
+	talks := ask.Model.Way == dialect.Chat && !ask.Apart && len(ask.Tools) == 0 && ask.Schema == nil
+	if work, ok := a.desk.Last(ask.Owner, strings.TrimPrefix(in.Previous, prefix)); ok && in.begins && talks {
+		ask.After = work
+		return nil
+	}
 	j, err := a.job(ctx, ask.Owner, in.Previous)
 	if err != nil {
 		if a.desk.FaultOf(err).Status == 404 {
@@ -232,7 +239,7 @@ func (a *api) behind(ctx context.Context, ask *dialect.Ask, in *request) error {
 		}
 		return err
 	}
-	if j.work.Way != dialect.Exchange && ask.Model.Way == dialect.Chat && !ask.Apart && len(ask.Tools) == 0 && ask.Schema == nil {
+	if j.work.Way != dialect.Exchange && talks {
 		ask.After = j.work // a conversation goes on with it, or begins behind it
 		return nil
 	}

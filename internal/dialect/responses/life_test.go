@@ -257,6 +257,64 @@ func TestPrevious(t *testing.T) {
 	}
 }
 
+// What is begun behind a response of a conversation is begun behind what that is now: it has
+// gone another way since, or is not there any more.
+func TestPreviousSince(t *testing.T) {
+	for name, tt := range map[string]struct {
+		input string
+		do    func(t *testing.T, r *dialecttest.Rig, id string, thread ponder.ThreadID)
+		code  int
+		same  bool // conversation
+	}{
+		"nothing": {`"And?"`, func(*testing.T, *dialecttest.Rig, string, ponder.ThreadID) {}, http.StatusOK, true},
+		"a list": {`[{"role":"user","content":"How deep?"},{"role":"user","content":"And how cold?"}]`, func(*testing.T, *dialecttest.Rig, string, ponder.ThreadID) {},
+			http.StatusOK, true},
+		"forgotten": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, id string, _ ponder.ThreadID) {
+			if w := r.Do(dialecttest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+id, "")); w.Code != http.StatusOK {
+				t.Fatal(w.Code, w.Body)
+			}
+		}, http.StatusBadRequest, false},
+		"forgotten elsewhere": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, id string, thread ponder.ThreadID) {
+			_, err := r.Desk.Store.Append(t.Context(), thread, 0, ponder.Event{
+				Cause: "gone-" + id, Internal: true, Body: ponder.Observation{Content: `{"model":"ponder/chat","store":true,"gone":true}`, Sensor: "openai.response"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, http.StatusBadRequest, false},
+		"said": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, _ string, thread ponder.ThreadID) {
+			if _, err := r.Desk.Store.Append(t.Context(), thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "Hello?"}}); err != nil {
+				t.Fatal(err)
+			}
+		}, http.StatusOK, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
+				w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
+				id := one(t, w.Code, w.Body)["id"].(string)
+				threadOf := func(id string) ponder.ThreadID {
+					name, _, _ := strings.Cut(strings.TrimPrefix(id, "resp_"), "-")
+					return ponder.ThreadID("thr_" + name)
+				}
+				synctest.Wait()
+				tt.do(t, r, id, threadOf(id))
+				w = r.Do(post(`"model":"ponder/chat","input":` + tt.input + `,"previous_response_id":"` + id + `"`))
+				if w.Code != tt.code {
+					t.Fatalf("%d: %s", w.Code, w.Body)
+				}
+				if tt.code != http.StatusOK {
+					return
+				}
+				next := one(t, w.Code, w.Body)["id"].(string)
+				if same := threadOf(next) == threadOf(id); same != tt.same {
+					t.Errorf("%s, then %s", id, next)
+				}
+			})
+		})
+	}
+}
+
 func TestInputItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ways[0].rig(t)

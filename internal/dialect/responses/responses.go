@@ -122,6 +122,7 @@ func nothing() error { return nil }
 // begin begins the work of a response behind what was said, once, and keeps what it says
 // of its request.
 func (a *api) begin(r *http.Request, owner string, in *request, js []byte, before []entry) (j job, answered func(), err error) {
+	in.begins = true
 	ask, err := a.ask(r.Context(), owner, in)
 	if err != nil {
 		return j, nil, err
@@ -137,6 +138,9 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte, befor
 	}
 	ask.Note = &kept
 	work, answered, err := a.desk.Once(r, js, ask)
+	if errors.Is(err, dialect.ErrStale) {
+		return a.begin(r, owner, in, js, before)
+	}
 	if err != nil {
 		return j, nil, ours(err)
 	}
