@@ -62,7 +62,8 @@ type Extra struct {
 // A Server speaks the protocol. It is safe for concurrent use.
 type Server struct {
 	Config
-	key []byte // signs what clients hand back
+	key     []byte // signs what clients hand back
+	library bool   // answers all, also what can be answered without a session
 
 	mu   sync.Mutex
 	list map[string]*hall // by caller
@@ -89,6 +90,7 @@ func (s *Server) Routes() map[string]http.Handler {
 // A hall is where a caller is served. What is offered depends on the caller, and the
 // sessions of one are not for another.
 type hall struct {
+	client   *client
 	server   *sdk.Server
 	sessions http.Handler // of clients of the era before
 	requests http.Handler // of those without sessions
@@ -108,7 +110,8 @@ func (s *Server) hall(c access.Caller) *hall {
 	h := s.list[string(js)]
 	if h == nil {
 		h = &hall{seen: make(map[string]time.Time)}
-		h.server = s.serverFor(&client{Server: s, caller: c, hall: h})
+		h.client = &client{Server: s, caller: c, hall: h}
+		h.server = s.serverFor(h.client)
 		get := func(*http.Request) *sdk.Server { return h.server }
 		h.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
 			MaxRequestBodyBytes: maxBody, SessionTimeout: idleTime, DisableLocalhostProtection: true, // the guard looks at hosts
@@ -134,7 +137,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		if !sameTask(w, r) {
 			return
 		}
-		h.requests.ServeHTTP(w, r)
+		if s.library || !h.client.direct(w, r) {
+			h.requests.ServeHTTP(w, r)
+		}
 		return
 	}
 	h.note(r)
@@ -220,6 +225,9 @@ type client struct {
 	caller access.Caller
 	hall   *hall           // of HTTP
 	left   <-chan struct{} // closed when the stream has ended; nil: of HTTP
+
+	info  *sdk.Implementation   // what it is told of Ponder
+	tools map[string]directTool // by name
 }
 
 // in returns a context of a request of the caller.

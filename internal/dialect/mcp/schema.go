@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -8,14 +9,30 @@ import (
 )
 
 // addTool offers a tool, whose schemas are those of the types of what it is told and returns.
+// They are JSON, for they are written whenever a list is asked for, and the library writes
+// that of what a tool is told whenever it is called over HTTP.
 func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
-	schema, err := jsonschema.For[Out](nil)
+	returns := schemaFor[Out]()
+	plain(returns)
+	tool.InputSchema, tool.OutputSchema = schemaJSON(schemaFor[In]()), schemaJSON(returns)
+	sdk.AddTool(server, tool, do)
+}
+
+// schemaFor returns the schema of a type.
+func schemaFor[T any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[T](nil)
 	if err != nil { // the type has no schema, which ours have
 		panic(err)
 	}
-	plain(schema)
-	tool.OutputSchema = schema
-	sdk.AddTool(server, tool, do)
+	return schema
+}
+
+func schemaJSON(s *jsonschema.Schema) json.RawMessage {
+	js, err := json.Marshal(s)
+	if err != nil { // which a schema can be
+		panic(err)
+	}
+	return js
 }
 
 // plain gives each value one type. Lists are never null here, and there are clients that do

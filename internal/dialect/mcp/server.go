@@ -29,7 +29,8 @@ func (s *Server) serverFor(c *client) *sdk.Server {
 	if s.Extra.Options != nil {
 		s.Extra.Options(o)
 	}
-	server := sdk.NewServer(&sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.version()}, o)
+	c.info, c.tools = &sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.version()}, make(map[string]directTool)
+	server := sdk.NewServer(c.info, o)
 	c.addModes(server)
 	c.addStep(server)
 	c.addSession(server)

@@ -84,13 +84,15 @@ type source struct {
 func (c *client) addModes(server *sdk.Server) {
 	for _, m := range modes {
 		open := true
+		do := func(ctx context.Context, req *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, outcome, error) {
+			res, out, err := c.think(ctx, req, m, in)
+			return res, out, c.told(err)
+		}
+		c.tools[m.name] = directly(do)
 		addTool(server, &sdk.Tool{
 			Name: m.name, Title: m.title, Description: m.doc,
 			Annotations: &sdk.ToolAnnotations{Title: m.title, DestructiveHint: new(bool), OpenWorldHint: &open},
-		}, func(ctx context.Context, req *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, outcome, error) {
-			res, out, err := c.think(ctx, req, m, in)
-			return res, out, c.told(err)
-		})
+		}, do)
 	}
 }
 
@@ -207,7 +209,7 @@ func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
 		}
 		n++
 		// A client that cannot be told is none that waits: its call will end.
-		_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: clip(text, maxNews)})
+		_ = progress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: clip(text, maxNews)})
 	}
 }
 

@@ -1,0 +1,230 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// In the newer era a request has with it all that there is to know of its client. The library
+// makes a session for each all the same, whose queues and goroutines take longer than all
+// else that is done until a model is asked. So a call of a tool that thinks is answered here,
+// and what it comes to is written as the library would. All else is the library's, such as
+// what is wrong in any way, and calls of clients that let their model be asked or know tasks.
+
+// A directTool is a tool that can be called without a session. It reports false, and has done
+// nothing, if its arguments are not what it takes.
+type directTool func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, ok bool, err error)
+
+// directly returns a tool as it is called without a session.
+func directly[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
+	takes, err := schemaFor[In]().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil { // the schema is none, which ours are
+		panic(err)
+	}
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
+		var values map[string]any
+		var in In
+		if json.Unmarshal(req.Params.Arguments, &values) != nil || takes.Validate(values) != nil || json.Unmarshal(req.Params.Arguments, &in) != nil {
+			return nil, false, nil
+		}
+		res, out, err := do(ctx, req, in)
+		var wire *jsonrpc.Error
+		switch {
+		case errors.As(err, &wire):
+			return nil, true, wire
+		case err != nil:
+			res = new(sdk.CallToolResult)
+			res.SetError(err)
+		default:
+			res.StructuredContent = out
+		}
+		return res, true, nil
+	}
+}
+
+// A directCall is one that is answered without a session.
+type directCall struct {
+	id   json.RawMessage
+	tool directTool
+	req  *sdk.CallToolRequest
+}
+
+// direct answers a request, or reports false if it is the library's, which reads it anew.
+func (c *client) direct(w http.ResponseWriter, r *http.Request) bool {
+	tool := c.tools[r.Header.Get("Mcp-Name")]
+	if tool == nil || !isDirect(r) {
+		return false
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	unread := r.Body
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), unread), unread}
+	if err != nil || len(body) > maxBody {
+		return false
+	}
+	call, ok := directOf(r, body)
+	if !ok {
+		return false
+	}
+	call.tool = tool
+	return c.answer(w, r, call)
+}
+
+// isDirect reports whether the header of a request is that of a call of a tool which can be
+// answered without a session.
+func isDirect(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return r.Method == http.MethodPost && err == nil && kind == "application/json" &&
+		strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream") &&
+		r.Header.Get("Mcp-Protocol-Version") == modern && r.Header.Get("Mcp-Method") == "tools/call" && len(r.Header.Values("Last-Event-Id")) == 0
+}
+
+// directOf reads a call. It reports false if anything about it is odd, or its client can do
+// what needs a session.
+func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
+	var version, method string
+	params := &sdk.CallToolParamsRaw{}
+	fields, meta := object{}, object{}
+	whole, ok := exactly(body, "jsonrpc", "id", "method", "params")
+	if ok {
+		fields, ok = exactly(whole["params"], "name", "arguments", "_meta")
+	}
+	for _, one := range []struct {
+		js   json.RawMessage
+		into any
+	}{
+		{whole["jsonrpc"], &version}, {whole["method"], &method},
+		{fields["name"], &params.Name}, {fields["arguments"], &params.Arguments}, {fields["_meta"], &params.Meta}, {fields["_meta"], &meta},
+	} {
+		ok = ok && json.Unmarshal(one.js, one.into) == nil
+	}
+	call = directCall{id: whole["id"], req: &sdk.CallToolRequest{Params: params, Extra: &sdk.RequestExtra{Header: r.Header}}}
+	if !ok || version != "2.0" || method != "tools/call" || params.Name != r.Header.Get("Mcp-Name") || !isID(call.id) {
+		return call, false
+	}
+	if call.req.ProtocolVersion() != modern || meta[sdk.MetaKeyClientInfo] != nil && call.req.ClientInfo() == nil {
+		return call, false
+	}
+	if string(meta[sdk.MetaKeyClientCapabilities]) == "{}" {
+		return call, true
+	}
+	caps := call.req.ClientCapabilities()
+	return call, caps != nil && caps.Sampling == nil && !declares(caps, tasks)
+}
+
+type object = map[string]json.RawMessage
+
+// exactly reads an object that has some fields, and no others.
+func exactly(js []byte, names ...string) (o object, ok bool) {
+	ok = json.Unmarshal(js, &o) == nil && len(o) == len(names)
+	for _, name := range names {
+		ok = ok && len(o[name]) > 0
+	}
+	return o, ok
+}
+
+// isID reports whether a value is what requests are named by here: a text, or a whole number.
+func isID(js json.RawMessage) bool {
+	return js[0] == '"' || !slices.ContainsFunc(js, func(b byte) bool { return b != '-' && (b < '0' || b > '9') })
+}
+
+// answer does a call, and tells the client how it goes. It reports false if nothing was done.
+func (c *client) answer(w http.ResponseWriter, r *http.Request, call directCall) bool {
+	s := &directStream{w: w}
+	taken := true
+	res, err := c.guarding(func(ctx context.Context, _ string, _ sdk.Request) (sdk.Result, error) {
+		res, ok, err := call.tool(context.WithValue(ctx, streamKey{}, s), call.req)
+		taken = ok
+		return res, err
+	})(r.Context(), "tools/call", call.req)
+	if !taken {
+		return false
+	}
+	reply := directReply{Version: "2.0", ID: call.id}
+	var wire *jsonrpc.Error
+	switch out, ok := res.(*sdk.CallToolResult); {
+	case errors.As(err, &wire):
+		reply.Error = wire
+	case err != nil:
+		reply.Error = &jsonrpc.Error{Message: err.Error()}
+	case ok:
+		reply.Result = &directResult{
+			Meta: map[string]any{sdk.MetaKeyServerInfo: c.info}, Content: out.Content, Structured: out.StructuredContent, IsError: out.IsError, Type: "complete",
+		}
+	}
+	s.send(reply, true)
+	return true
+}
+
+// A directReply is what comes of a call, on the wire.
+type directReply struct {
+	Version string         `json:"jsonrpc"`
+	ID      any            `json:"id"`
+	Result  *directResult  `json:"result,omitempty"`
+	Error   *jsonrpc.Error `json:"error,omitempty"`
+}
+
+type directResult struct {
+	Meta       map[string]any `json:"_meta"`
+	Content    []sdk.Content  `json:"content"`
+	Structured any            `json:"structuredContent,omitempty"`
+	IsError    bool           `json:"isError,omitempty"`
+	Type       string         `json:"resultType"`
+}
+
+// A directNotice tells how a call goes, on the wire.
+type directNotice struct {
+	Version string                          `json:"jsonrpc"`
+	Method  string                          `json:"method"`
+	Params  *sdk.ProgressNotificationParams `json:"params"`
+}
+
+// A directStream is the answer to a call. It is for the goroutine of the call.
+type directStream struct {
+	w     http.ResponseWriter
+	begun bool
+}
+
+type streamKey struct{}
+
+// progress tells the client of a call how that goes.
+func progress(ctx context.Context, req *sdk.CallToolRequest, p *sdk.ProgressNotificationParams) error {
+	if s, ok := ctx.Value(streamKey{}).(*directStream); ok {
+		s.send(directNotice{"2.0", "notifications/progress", p}, false)
+		return nil
+	}
+	return req.Session.NotifyProgress(ctx, p)
+}
+
+// send sends a message, at once if it is not the last. A client that cannot be told has gone
+// away, which ends its call.
+func (s *directStream) send(message any, last bool) {
+	js, err := json.Marshal(message)
+	if err != nil { // which what has come from JSON can be
+		return
+	}
+	if !s.begun {
+		s.begun = true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+		s.w.Header().Set("Cache-Control", "no-cache, no-transform")
+		s.w.Header().Set("Connection", "keep-alive")
+	}
+	s.w.Write(slices.Concat([]byte("event: message\ndata: "), js, []byte("\n\n")))
+	if !last { // which the server does
+		_ = http.NewResponseController(s.w).Flush()
+	}
+}
