@@ -164,7 +164,7 @@ func (l languageLoad) streamed(ctx context.Context) (figures []figure, err error
 
 // oneEach checks that each conversation is one.
 func (s *served) oneEach(ctx context.Context, want int) error {
-	text, err := s.plainly(ctx, "/api/threads?kind=conversation&limit=100")
+	text, err := s.plainly(ctx, "/api/threads?kind=conversation&limit=200")
 	if err != nil {
 		return err
 	}
