@@ -33,9 +33,8 @@ func directly[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
 		panic(err)
 	}
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
-		var values map[string]any
-		var in In
-		if json.Unmarshal(req.Params.Arguments, &values) != nil || takes.Validate(values) != nil || json.Unmarshal(req.Params.Arguments, &in) != nil {
+		in, ok := argumentsOf[In](req.Params.Arguments, takes)
+		if !ok {
 			return nil, false, nil
 		}
 		res, out, err := do(ctx, req, in)
@@ -51,6 +50,13 @@ func directly[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
 		}
 		return res, true, nil
 	}
+}
+
+// argumentsOf reads the arguments of a tool. It reports false if they are not what it takes.
+func argumentsOf[In any](js json.RawMessage, takes *jsonschema.Resolved) (in In, ok bool) {
+	var values map[string]any
+	ok = json.Unmarshal(js, &values) == nil && takes.Validate(values) == nil && json.Unmarshal(js, &in) == nil
+	return in, ok
 }
 
 // A directCall is one that is answered without a session.
