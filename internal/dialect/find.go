@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -422,13 +423,31 @@ func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearin
 
 // Bare returns the letters and digits of a text: what is left of it however it is cleaned.
 func Bare(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) {
-			return r
+	bare := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c >= utf8.RuneSelf {
+			return strings.Map(bareRune, text)
+		} else if bareASCII[c] {
+			bare = append(bare, c)
 		}
-		return -1
-	}, text)
+	}
+	return string(bare)
 }
+
+func bareRune(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) {
+		return r
+	}
+	return -1
+}
+
+// bareASCII says the same as bareRune: all that most texts have.
+var bareASCII = func() (is [utf8.RuneSelf]bool) {
+	for r := range is {
+		is[r] = bareRune(rune(r)) >= 0
+	}
+	return is
+}()
 
 // words returns what tells a request from another one with the same key.
 func words(of any) string {
@@ -446,11 +465,16 @@ func hexOf(parts ...string) string {
 }
 
 func digest(parts ...string) [sha256.Size]byte {
-	h := sha256.New()
+	size := 0
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+		size += len(p) + 12 // and its length
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	all := make([]byte, 0, size)
+	for _, p := range parts {
+		all = strconv.AppendInt(all, int64(len(p)), 10)
+		all = append(append(all, ':'), p...)
+	}
+	return sha256.Sum256(all)
 }
 
 // threadOf returns the id of a thread that is always the same for the same words, in the
