@@ -48,7 +48,7 @@ var scenarios = []scenario{
 	{name: "serving: 5000 watchers", measure: servedWatchers(watchLoad{5000, 60, 300 * time.Millisecond})},
 	{name: "serving: a random client", measure: servedRandomly(randomLoad{clients: 12, lasts: time.Minute, warm: 10 * time.Second, seed: 1})},
 	{name: "serving: an hour", long: servedLong},
-	{name: "serving: languages", measure: servedLanguages(languageLoad{talks: 16, turns: 12, streams: 2, heard: 5, between: time.Millisecond})},
+	{name: "serving: languages", measure: servedLanguages(languageLoad{talks: 16, turns: 12, streams: 4, heard: 5, between: time.Millisecond})},
 	{name: "serving: requests", measure: servedRequests(requestLoad{16, 10 * time.Second, 50})},
 }
 
