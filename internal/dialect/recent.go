@@ -61,20 +61,23 @@ func (r *recent) note(t turn) {
 		}
 		r.drop(id)
 	}
+	if len(t.said) > mostByHeart {
+		t.said = ""
+	}
 	r.turns[t.info.ID] = t
 	if t.chat != "" {
 		r.chats[t.chat] = t.info.ID
 	}
 }
 
-// mostOutcome is how many bytes of an answer are known by heart at most.
-const mostOutcome = 16 << 10
+// mostByHeart is how many bytes of a message, and of an answer, are known by heart at most.
+const mostByHeart = 16 << 10
 
-// ended notes how the turn of a message has ended.
+// ended notes how the turn of a message has ended, if the message is known.
 func (r *recent) ended(id ponder.ThreadID, message string, o outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t, ok := r.turns[id]; ok && t.message == message && len(o.answer) <= mostOutcome {
+	if t, ok := r.turns[id]; ok && t.message == message && t.said != "" && len(o.answer) <= mostByHeart {
 		t.outcome = o
 		r.turns[id] = t
 	}

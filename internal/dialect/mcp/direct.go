@@ -93,9 +93,12 @@ func (c *client) direct(w http.ResponseWriter, r *http.Request) bool {
 // answered without a session.
 func isDirect(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	accept := strings.Join(r.Header.Values("Accept"), ",")
+	var accepts []string
+	for kind := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		accepts = append(accepts, strings.TrimSpace(kind))
+	}
 	return r.Method == http.MethodPost && err == nil && kind == "application/json" &&
-		strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream") &&
+		slices.Contains(accepts, "application/json") && slices.Contains(accepts, "text/event-stream") &&
 		r.Header.Get("Mcp-Protocol-Version") == modern && r.Header.Get("Mcp-Method") == "tools/call" && len(r.Header.Values("Last-Event-Id")) == 0
 }
 
