@@ -92,6 +92,14 @@ func (r *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 	return r.Store.Events(ctx, id, after)
 }
 
+// read returns from where threads were read since it was asked last.
+func (r *reads) read() (from []ponder.Seq) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from, r.from = r.from, nil
+	return from
+}
+
 // Whoever goes on with what was said here has nothing of it read again, however the
 // conversation is found.
 func TestByHeart(t *testing.T) {
@@ -110,14 +118,14 @@ func TestByHeart(t *testing.T) {
 						head = ev.Seq
 					}
 				}
-				store.from = nil
+				store.read() // before
 				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
 				next.Chat = chat
 				two := r.Start(next)
 				if two.Thread != one.Thread {
 					t.Fatalf("%s, then %s", one.ID(), two.ID())
 				}
-				for _, from := range store.from {
+				for _, from := range store.read() {
 					if from < head {
 						t.Errorf("read from behind event %d, of %d", from, head)
 					}
