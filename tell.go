@@ -108,8 +108,9 @@ func (m *Mind) Tell(ctx context.Context, thread ThreadID, start func(context.Con
 
 // TellAfter is Tell for who knows all that the thread was told up to an event of that id,
 // which is [Event.IsTold], and what came of that. It returns [ErrStale], and nothing was
-// appended, if the thread was told something since, if some of it was erased, or if nobody
-// works on the thread in this process who could say so: who wants to know reads the thread.
+// appended, if the thread was told something since, if what came of it was erased before work
+// on the thread began, or if nobody works on it in this process who could say so: who wants
+// to know reads the thread.
 func (m *Mind) TellAfter(ctx context.Context, thread ThreadID, last string, start func(context.Context) error, events ...Event) ([]Event, error) {
 	stored, err := m.tell(ctx, thread, last, start, events)
 	if stored == nil && err == nil {

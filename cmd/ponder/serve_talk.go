@@ -91,6 +91,9 @@ func (s *server) wishOf(ctx context.Context, known brief, key string, m httpapi.
 	if m.Model == "" && m.NoWeb == before.NoWeb && system == before.System {
 		return before, nil
 	}
+	if m.After != "" { // nothing is changed for what may not be said
+		return before, ponder.ErrStale
+	}
 	if err := s.unsaid(ctx, info.ID, key); err != nil {
 		return before, err
 	}

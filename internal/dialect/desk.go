@@ -185,6 +185,9 @@ func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
+	if a.Key == "" {
+		a.Cause = a.messageKey(at.ID) // by which a message is known that is there after all
+	}
 	w, err := d.talkAt(ctx, a, at)
 	if at.after == "" || !errors.Is(err, ponder.ErrStale) && !errors.Is(err, ponder.ErrNoThread) {
 		return w, err

@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/internal/service"
 	"ponder/llm"
+	"ponder/mode/chat"
 )
 
 // Bounds of what is taken over of what was said before.
@@ -134,7 +135,7 @@ func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
 }
 
 // behind returns the conversation of a work, as far as that went: if it has gone on since,
-// a fork of it.
+// a fork of it. What was said in the middle of it is a part of it.
 func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	w := a.After
 	info := w.info
@@ -154,23 +155,35 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 	if w.told != "" {
 		return spot{Info: info, told: true, after: w.told}, nil
 	}
-	last := w.After + 1
+	last, ended, meanwhile := w.After+1, false, false
 	for ev, err := range d.Events(ctx, w) {
 		if err != nil {
 			return at, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); ok && ev.Seq > w.After+1 {
-			to := a.newThread()
-			if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, service.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
-				return at, err
+			if a.Key != "" && ev.Cause == a.messageKey(info.ID) { // the same request was made before
+				return spot{Info: info, told: true}, nil
 			}
-			at.Info, err = d.thread(ctx, a.Owner, to)
-			return at, err
+			if meanwhile = meanwhile || !ended; !meanwhile {
+				return d.forked(ctx, a, w, last)
+			}
 		}
 		last = ev.Seq
+		b, ok := ev.Body.(ponder.Progress)
+		ended = ended || ok && b.Stage == chat.TurnEnded && b.Ref == w.Message
 	}
 	info.Head = max(info.Head, last)
 	return spot{Info: info}, nil
+}
+
+// forked returns a new conversation that is as far as an event of that of a work.
+func (d *Desk) forked(ctx context.Context, a Ask, w Work, last ponder.Seq) (at spot, err error) {
+	to := a.newThread()
+	if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, service.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return at, err
+	}
+	at.Info, err = d.thread(ctx, a.Owner, to)
+	return at, err
 }
 
 // beside returns a new conversation about what a session, research or an exchange has come

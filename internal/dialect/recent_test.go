@@ -3,12 +3,16 @@ package dialect_test
 import (
 	"context"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"ponder"
+	"ponder/internal/dialect"
 	"ponder/internal/dialect/dialecttest"
+	"ponder/llm"
 	"ponder/store/memory"
 )
 
@@ -131,6 +135,41 @@ func TestByHeart(t *testing.T) {
 					}
 				}
 				r.Hear(two, false)
+			})
+		})
+	}
+}
+
+// Who goes on with a turn beside which something else was said is not in that conversation.
+func TestSaidMeanwhile(t *testing.T) {
+	for name, titled := range map[string]bool{"before the answer": false, "before the title": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+					return dialecttest.Answer{Text: "You said: " + req.Messages[len(req.Messages)-1].Text(), Wait: 2 * time.Second}
+				}}})
+				one := r.Start(ask(r, "ponder/chat", "Hello, sea"))
+				go func() {
+					time.Sleep(time.Second)
+					if titled {
+						time.Sleep(2 * time.Second)
+					}
+					if _, err := r.Desk.Store.Append(t.Context(), one.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "From the web"}}); err != nil {
+						t.Error(err)
+					}
+				}()
+				var answer strings.Builder
+				for _, p := range r.Hear(one, titled) {
+					if p.Kind == dialect.Text {
+						answer.WriteString(p.Text)
+					}
+				}
+				time.Sleep(time.Minute)
+				two := r.Start(ask(r, "ponder/chat", "Hello, sea", answer.String(), "How deep?"))
+				r.Hear(two, false)
+				if one.Thread == two.Thread {
+					t.Errorf("%s, then %s", one.ID(), two.ID())
+				}
 			})
 		})
 	}

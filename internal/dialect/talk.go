@@ -52,6 +52,7 @@ type talkTeller struct {
 
 	answer string // all that was said
 	told   string // the newest event that the thread was told
+	others bool   // messages were told beside the one that is answered
 }
 
 // newTalkTeller returns the teller of the turn of a message. Deaf is the newest event that
@@ -95,6 +96,7 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 	case ponder.RunStarted:
 		t.runs(ev.Run, b)
 	case ponder.UserMessage: // another turn
+		t.others = t.others || ev.ID != t.message
 		t.done = t.done || t.ended && t.failed != ""
 	case ponder.TitleGenerated:
 		t.named = b.Content
@@ -107,8 +109,14 @@ func (t *talkTeller) event(ev ponder.Event) []Part {
 	return nil
 }
 
-// outcome returns how the turn has ended, for who goes on behind it.
-func (t *talkTeller) outcome() outcome { return outcome{t.answer, t.told, t.seen} }
+// outcome returns how the turn has ended, for who goes on behind it; zero if it is not the
+// newest one.
+func (t *talkTeller) outcome() outcome {
+	if t.others {
+		return outcome{}
+	}
+	return outcome{t.answer, t.told, t.seen}
+}
 
 func (t *talkTeller) progress(run ponder.RunID, b ponder.Progress) {
 	if b.Stage != chat.TurnEnded || b.Ref != t.message {

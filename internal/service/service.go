@@ -147,7 +147,8 @@ type Message struct {
 	System string // as in [Conversation], from now on; empty: as before
 
 	// After is the id of the newest event that the conversation was told, as far as the
-	// caller knows: if that is not so, or cannot be said, nothing is done, and the error is
+	// caller knows: if that is not so, or cannot be said, or if the message asks for something
+	// else than those before, nothing is done, and the error is
 	// [ponder.ErrStale]. Empty: whatever it was told. See [ponder.Mind.TellAfter].
 	After string
 

@@ -146,9 +146,11 @@ func exactly(js []byte, names ...string) (o object, ok bool) {
 	return o, ok
 }
 
-// isID reports whether a value is what requests are named by here: a text, or a whole number.
+// isID reports whether a value is what requests are named by here: a text, or a whole number
+// that is not too large for any program.
 func isID(js json.RawMessage) bool {
-	return js[0] == '"' || !slices.ContainsFunc(js, func(b byte) bool { return b != '-' && (b < '0' || b > '9') })
+	const digits = 15
+	return js[0] == '"' || len(js) <= digits && !slices.ContainsFunc(js, func(b byte) bool { return b != '-' && (b < '0' || b > '9') })
 }
 
 // answer does a call, and tells the client how it goes. It reports false if nothing was done.

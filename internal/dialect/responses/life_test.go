@@ -315,6 +315,61 @@ func TestPreviousSince(t *testing.T) {
 	}
 }
 
+// A message that was told while a response was being made is a part of what is gone on with:
+// a conversation that is cut there would never be answered.
+func TestPreviousBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
+			return dialecttest.Answer{Text: "It is deep.", Wait: 2 * time.Second}
+		}}}, nil)
+		go func() {
+			time.Sleep(time.Second)
+			id := r.Threads(dialecttest.Owner)[0].ID
+			if _, err := r.Desk.Store.Append(t.Context(), id, 0, ponder.Event{Body: ponder.UserMessage{Content: "Psst"}}); err != nil {
+				t.Error(err)
+			}
+		}()
+		w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
+		id := one(t, w.Code, w.Body)["id"].(string)
+		time.Sleep(time.Minute)
+		w = r.Do(post(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`))
+		first, _, _ := strings.Cut(id, "-")
+		if next := one(t, w.Code, w.Body)["id"].(string); !strings.HasPrefix(next, first) {
+			t.Errorf("%s, then %s", id, next)
+		}
+	})
+}
+
+// A request that is sent again with its key is answered once, though the response behind which
+// it goes on is not the last one any more.
+func TestPreviousAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
+		w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
+		id := one(t, w.Code, w.Body)["id"].(string)
+		again := func() string {
+			req := post(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`)
+			req.Header.Set("Idempotency-Key", "k")
+			w := r.Do(req)
+			return one(t, w.Code, w.Body)["id"].(string)
+		}
+		if one, two, three := again(), again(), again(); one != two || two != three {
+			t.Errorf("behind %s, %s, %s and %s", id, one, two, three)
+		}
+		said := 0
+		for _, th := range r.Threads(dialecttest.Owner) {
+			for _, ev := range r.Events(th.ID) {
+				if b, ok := ev.Body.(ponder.UserMessage); ok && b.Content == "And?" {
+					said++
+				}
+			}
+		}
+		if said != 1 {
+			t.Errorf("said %d times", said)
+		}
+	})
+}
+
 func TestInputItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ways[0].rig(t)
