@@ -3,10 +3,10 @@
 // the protocol. Without a key for a model, the host's own model thinks: step by step
 // ([Hosts]), or asked through the host where that offers it.
 //
-// mcp.go has the transports, server.go what a caller is offered, think.go, session.go and
-// memory.go the tools, step.go and host.go thinking by the host's model, sample.go asking
-// it, task.go long work and task_desk.go ours, lines.go what comes over a stream,
-// resource.go and prompt.go the rest.
+// mcp.go has the transports, direct.go calls that need no session of the library, server.go
+// what a caller is offered, think.go, session.go and memory.go the tools, step.go and host.go
+// thinking by the host's model, sample.go asking it, task.go long work and task_desk.go ours,
+// lines.go what comes over a stream, resource.go and prompt.go the rest.
 package mcp
 
 import (
