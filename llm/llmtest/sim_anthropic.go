@@ -190,31 +190,29 @@ func (q *anthropicRequest) check() string {
 		}
 	}
 	for _, f := range []anthropicFormat{q.Output.Format, q.Format} {
-		if why := anthropicSchema(f.Schema); why != "" {
+		if why := anthropicSchema.why(f.Schema, ""); why != "" {
 			return why
 		}
 	}
 	return q.checkMessages()
 }
 
-// anthropicSchema returns what Anthropic does not take in a schema.
-func anthropicSchema(schema json.RawMessage) string {
-	return everyShape(schema, "", 0, func(_ string, raw json.RawMessage, s shape) string {
-		if !closed(s) {
-			return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
-		}
-		var all map[string]json.RawMessage
-		if json.Unmarshal(raw, &all) != nil {
-			return ""
-		}
-		for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems"} {
-			if _, ok := all[k]; ok {
-				return fmt.Sprintf("output_config.format.schema: For '%s' type, property '%s' is not supported", strings.Trim(string(s.Type), `"`), k)
-			}
-		}
+// anthropicSchema finds what Anthropic does not take in a schema.
+var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape) string {
+	if !closed(s) {
+		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
 		return ""
-	})
-}
+	}
+	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems"} {
+		if _, ok := all[k]; ok {
+			return fmt.Sprintf("output_config.format.schema: For '%s' type, property '%s' is not supported", strings.Trim(string(s.Type), `"`), k)
+		}
+	}
+	return ""
+}}
 
 // checkMessages returns what is wrong with the order of calls and results.
 func (q *anthropicRequest) checkMessages() string {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"ponder/llm/llmtest/internal/mimic"
 )
 
 // content is the content of a message: a string, or parts. It reads the forms
@@ -124,6 +126,24 @@ type shape struct {
 
 // maxShape bounds how deep schemas are checked.
 const maxShape = 32
+
+// A checker checks schemas as a provider does.
+type checker struct {
+	fine  mimic.Memo[struct{}] // those that it found nothing wrong with
+	check func(at string, raw json.RawMessage, s shape) string
+}
+
+// why returns what is wrong with a schema, or nothing. At is what it is called.
+func (c *checker) why(schema json.RawMessage, at string) string {
+	if _, ok := c.fine.Load(schema); ok {
+		return ""
+	}
+	why := everyShape(schema, at, 0, c.check)
+	if why == "" {
+		c.fine.Store(schema, struct{}{})
+	}
+	return why
+}
 
 // everyShape calls check for the schema and each one in it, with where it is.
 func everyShape(schema json.RawMessage, at string, depth int, check func(at string, raw json.RawMessage, s shape) string) string {

@@ -247,7 +247,7 @@ func (q *geminiRequest) check(model string) string {
 		}
 	}
 	for _, s := range schemas {
-		if why := everyShape(s, "schema", 0, geminiShape); why != "" {
+		if why := geminiSchema.why(s, "schema"); why != "" {
 			return why
 		}
 	}
@@ -269,6 +269,8 @@ func (q *geminiRequest) check(model string) string {
 	}
 	return ""
 }
+
+var geminiSchema = checker{check: geminiShape}
 
 // geminiShape returns what Gemini's own schema dialect does not know.
 func geminiShape(at string, raw json.RawMessage, s shape) string {

@@ -221,22 +221,23 @@ func (q *chatRequest) check() (failure, bool) {
 
 // strictSchema checks a schema as OpenAI does when it is to be strict.
 func strictSchema(param, name string, schema json.RawMessage) (failure, bool) {
-	why := everyShape(schema, "", 0, func(at string, _ json.RawMessage, s shape) string {
-		if !closed(s) {
-			return fmt.Sprintf("Invalid schema for %s '%s': In context=(%s), 'additionalProperties' is required to be supplied and to be false.", param, name, at)
-		}
-		for _, p := range sortedKeys(s.Properties) {
-			if !slices.Contains(s.Required, p) {
-				return fmt.Sprintf("Invalid schema for %s '%s': In context=(%s), 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", param, name, at, p)
-			}
-		}
-		return ""
-	})
-	if why != "" {
-		return failure{kind: badRequest, param: param, message: why}, false
+	if why := strict.why(schema, ""); why != "" {
+		return failure{kind: badRequest, param: param, message: fmt.Sprintf("Invalid schema for %s '%s': %s", param, name, why)}, false
 	}
 	return failure{}, true
 }
+
+var strict = checker{check: func(at string, _ json.RawMessage, s shape) string {
+	if !closed(s) {
+		return fmt.Sprintf("In context=(%s), 'additionalProperties' is required to be supplied and to be false.", at)
+	}
+	for _, p := range sortedKeys(s.Properties) {
+		if !slices.Contains(s.Required, p) {
+			return fmt.Sprintf("In context=(%s), 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", at, p)
+		}
+	}
+	return ""
+}}
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

@@ -42,8 +42,14 @@ const (
 	maxNesting = 200
 )
 
+// compiled are the schemas that were read lately. Nothing of them is changed.
+var compiled Memo[*schema]
+
 // compile reads a schema.
 func compile(text json.RawMessage) (*schema, error) {
+	if s, ok := compiled.Load(text); ok {
+		return s, nil
+	}
 	if len(text) > maxSchema || nesting(text) > maxNesting {
 		return nil, errors.New("read schema: too big")
 	}
@@ -51,6 +57,7 @@ func compile(text json.RawMessage) (*schema, error) {
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
+	compiled.Store(text, s)
 	return s, nil
 }
 

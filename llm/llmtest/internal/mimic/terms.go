@@ -26,10 +26,11 @@ func window(s string) string {
 // phrases returns what a text is about: runs of up to three words that carry
 // meaning. Those of its questions come first.
 func phrases(text string) []string {
-	var asked, rest []string
+	var asked, rest, found []string
 	seen := make(map[string]bool, 2*maxPhrases)
 	for clause := range clauses(text) {
-		for _, p := range runs(clause.text) {
+		found = runs(found[:0], clause.text)
+		for _, p := range found {
 			if seen[p] {
 				continue
 			}
@@ -83,9 +84,10 @@ func clauses(text string) iter.Seq[clause] {
 	}
 }
 
-// runs returns the runs of content words in a clause.
-func runs(clause string) (out []string) {
-	var run []string
+// runs appends the runs of content words in a clause.
+func runs(out []string, clause string) []string {
+	var words [3]string
+	run := words[:0]
 	end := func() {
 		if len(run) > 0 {
 			out = append(out, strings.Join(run, " "))
@@ -94,7 +96,7 @@ func runs(clause string) (out []string) {
 	}
 	first := true
 	for word := range strings.FieldsSeq(clause) {
-		word = strings.Trim(word, "*_#`'~=+-–—“”‘’&%$@^\\")
+		word = bare(word)
 		if !content(word) {
 			end()
 			first = false
@@ -103,12 +105,20 @@ func runs(clause string) (out []string) {
 		if first {
 			word, first = lower(word), false
 		}
-		if run = append(run, word); len(run) == 3 {
+		if run = append(run, word); len(run) == cap(run) {
 			end()
 		}
 	}
 	end()
 	return out
+}
+
+// bare returns a word without the marks around it.
+func bare(word string) string {
+	if letter(word[0]) && letter(word[len(word)-1]) {
+		return word
+	}
+	return strings.Trim(word, "*_#`'~=+-–—“”‘’&%$@^\\")
 }
 
 // content reports whether a word says what a text is about.
