@@ -187,7 +187,7 @@ func keyOf(a ponder.Action) string {
 	return ""
 }
 
-// bodies returns the events of a type.
+// bodiesOf returns the events of a type.
 func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	for _, ev := range d.log {
 		if b, ok := ev.Body.(B); ok {
