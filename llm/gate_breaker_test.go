@@ -142,3 +142,34 @@ func TestGateDenied(t *testing.T) {
 		}
 	})
 }
+
+// TestGateCause: a call that its caller ends because the model says nothing is the model's
+// failure; one that nobody wants any more is not.
+func TestGateCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		g := NewGate(GateConfig{MinRequests: 4})
+		m := g.Model(fakeModel{"p/m", func(ctx context.Context, _ *Request) error {
+			calls++
+			<-ctx.Done()
+			return &Error{Class: Cancelled, Err: ctx.Err()}
+		}})
+		end := func(cause error) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(cause) })
+			_ = ask(ctx, m)
+		}
+		for range 8 {
+			end(nil)
+		}
+		if calls != 8 {
+			t.Errorf("%d calls, want 8: it is not the model's fault", calls)
+		}
+		for range 8 {
+			end(&Error{Class: Transient, Message: "too slow"})
+		}
+		if calls >= 16 {
+			t.Errorf("%d calls, and it is asked still", calls)
+		}
+	})
+}

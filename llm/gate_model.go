@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -51,7 +52,7 @@ func (m gatedModel) pass(ctx context.Context, req *Request, deltas iter.Seq2[Del
 		for d, err := range deltas {
 			switch {
 			case err != nil || d.Done != nil:
-				m.gate.leave(p, outcomeOf(err), err)
+				m.gate.leave(p, outcomeOf(why(ctx, err)), err)
 			case p.probe:
 				m.gate.alive(p)
 			}
@@ -60,4 +61,14 @@ func (m gatedModel) pass(ctx context.Context, req *Request, deltas iter.Seq2[Del
 			}
 		}
 	}
+}
+
+// why returns why a call was ended: for a failure of the model that whoever asked has
+// noticed, if that is the cause of its context.
+func why(ctx context.Context, err error) error {
+	var cause *Error
+	if ClassOf(err) == Cancelled && errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	return err
 }

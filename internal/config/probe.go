@@ -109,7 +109,9 @@ func fetch(ctx context.Context, client *http.Client, address string, key Secret,
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+string(key))
 	}
-	resp, err := client.Do(req)
+	asks := *client
+	asks.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key is for this server
+	resp, err := asks.Do(req)
 	if err != nil {
 		return fmt.Errorf("ask what models there are: %w", err)
 	}

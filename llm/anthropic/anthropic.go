@@ -169,7 +169,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 // API refuses the signature of a thought, all opaque parts are left out.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.Ask{Model: m.name, Size: req.Size(), Advice: m.client.Advice}
+		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
 		p, resp, err := m.ask(ctx, req, false)
 		if p != nil && p.opaque && refusedSignature(err) {
 			p, resp, err = m.ask(ctx, req, true)

@@ -37,12 +37,12 @@ type (
 		StopReason  string          `json:"stop_reason"`
 	}
 	usage struct {
-		Input         *int `json:"input_tokens"`
-		CacheRead     *int `json:"cache_read_input_tokens"`
-		CacheCreation *int `json:"cache_creation_input_tokens"`
-		Output        *int `json:"output_tokens"`
+		Input         *wire.Count `json:"input_tokens"`
+		CacheRead     *wire.Count `json:"cache_read_input_tokens"`
+		CacheCreation *wire.Count `json:"cache_creation_input_tokens"`
+		Output        *wire.Count `json:"output_tokens"`
 		Details       *struct {
-			Thinking int `json:"thinking_tokens"`
+			Thinking wire.Count `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
 	}
 	// answered is a block of an answer.
@@ -116,7 +116,7 @@ func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 		return f.grow(ev.Index, ev.Delta)
 	case "message_delta":
 		f.count(ev.Usage)
-		f.final = true
+		f.final = f.final || ev.Usage != nil && ev.Usage.Output != nil
 		if ev.Delta.StopReason != "" {
 			f.stop = ev.Delta.StopReason
 		}
@@ -135,7 +135,7 @@ func (f *fold) begin(m *whole) {
 // all takes a message that came in one piece.
 func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	f.begin(m)
-	f.final, f.stopped, f.stop = true, true, m.StopReason
+	f.final, f.stopped, f.stop = m.Counts != nil && m.Counts.Output != nil, true, m.StopReason
 	var out llm.Delta
 	for i, raw := range m.Content {
 		d, _, err := f.start(i, raw)
@@ -155,6 +155,7 @@ func (f *fold) start(index int, raw json.RawMessage) (llm.Delta, bool, error) {
 		return llm.Delta{}, false, wire.Mangled("a block", err)
 	}
 	f.pieces = append(f.pieces, p)
+	f.grown += len(p.ID) + len(p.Name)
 	switch p.Type {
 	case "text":
 		return f.add(p, p.Text)
@@ -227,25 +228,28 @@ func (f *fold) count(u *usage) {
 	if u == nil {
 		return
 	}
-	for _, c := range []struct{ to, from *int }{
+	for _, c := range []struct {
+		to   *int
+		from *wire.Count
+	}{
 		{&f.used.Input, u.Input},
 		{&f.used.CacheRead, u.CacheRead},
 		{&f.used.CacheWrite, u.CacheCreation},
 		{&f.used.Output, u.Output},
 	} {
 		if c.from != nil {
-			*c.to = max(0, *c.from)
+			*c.to = int(*c.from)
 		}
 	}
 	if u.Details != nil {
-		f.used.Reasoning = min(max(0, u.Details.Thinking), f.used.Output)
+		f.used.Reasoning = min(int(u.Details.Thinking), f.used.Output)
 	}
 }
 
 // Usage implements wire.Fold. Until the end the API has only counted what it
 // read, so what it has written is guessed.
 func (f *fold) Usage() llm.Usage {
-	if f.final && f.used.Total() > 0 || f.grown == 0 {
+	if f.final && f.used.Output > 0 || f.grown == 0 {
 		return f.used
 	}
 	used := wire.CountedOr(f.used, f.size, f.grown)
@@ -254,9 +258,12 @@ func (f *fold) Usage() llm.Usage {
 	return used
 }
 
+// Over implements wire.Fold.
+func (f *fold) Over() bool { return f.stopped && f.stop != "" }
+
 // Answer implements wire.Fold.
 func (f *fold) Answer() (*llm.Response, error) {
-	if !f.stopped || f.stop == "" {
+	if !f.Over() {
 		return nil, nil
 	}
 	msg := llm.Message{Role: llm.Assistant}

@@ -132,6 +132,31 @@ func TestAnswers(t *testing.T) {
 
 func stop0(reason string) string { return "\n" + stop(reason) + "\n" + end }
 
+// TestUsage reads counts that are not all there, or are not numbers.
+func TestUsage(t *testing.T) {
+	text := begin + `
+		{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"four letters and so on"}}
+		`
+	for _, test := range []struct {
+		name, last string
+		want       llm.Usage
+	}{
+		{"a fraction and a word", `,"usage":{"input_tokens":"11","output_tokens":7.0}`, llm.Usage{Input: 11, CacheRead: 3, CacheWrite: 4, Output: 7}},
+		{"no count of what was written", ``, llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 4, Output: 7, Estimated: true}},
+		{"no number", `,"usage":{"output_tokens":{}}`, llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 4, Output: 7, Estimated: true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			resp, err := answer(t, 200, "text/event-stream", stream(text+`{"type":"message_delta","delta":{"stop_reason":"end_turn"}`+test.last+"}\n"+end), hello())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, resp.Usage); diff != "" {
+				t.Errorf("usage (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestFailures(t *testing.T) {
 	text := begin + `
 		{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}

@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -51,7 +50,7 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]fl
 		}
 		more, err := p.embed(ctx, id, now)
 		if err != nil {
-			return nil, used, wire.Ask{Model: name, Size: size}.Cut(err, llm.Usage{})
+			return nil, used, wire.Ask{Model: name, Size: size, Sent: p.header, Advice: p.client.Advice}.Cut(err, llm.Usage{})
 		}
 		guess := wire.Estimate(size, 0)
 		used.Input += guess.Input
@@ -75,17 +74,20 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to the end
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxEmbeddings))
+	if err != nil {
+		return nil, err
+	}
+	if e := wire.InBand(data); e != nil {
+		return nil, e
+	}
 	var got embedResponse
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxEmbeddings)).Decode(&got); err != nil {
+	if err := json.Unmarshal(data, &got); err != nil {
 		return nil, wire.Mangled("the vectors", err)
 	}
-	if len(got.Embeddings) != len(texts) {
-		return nil, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("%d vectors for %d texts", len(got.Embeddings), len(texts))}
-	}
-	wire.Finish(resp)
-	vectors := make([][]float32, len(texts))
+	vectors := make([][]float32, len(got.Embeddings))
 	for i, e := range got.Embeddings {
 		vectors[i] = e.Values
 	}
-	return vectors, nil
+	return vectors, wire.Vectors(vectors, len(texts))
 }

@@ -31,11 +31,11 @@ type (
 		ResponseID    string `json:"responseId"`
 	}
 	usage struct {
-		Prompt     *int `json:"promptTokenCount"`
-		Cached     int  `json:"cachedContentTokenCount"`
-		Candidates int  `json:"candidatesTokenCount"`
-		Thoughts   int  `json:"thoughtsTokenCount"`
-		ToolUse    int  `json:"toolUsePromptTokenCount"`
+		Prompt     *wire.Count `json:"promptTokenCount"`
+		Cached     wire.Count  `json:"cachedContentTokenCount"`
+		Candidates wire.Count  `json:"candidatesTokenCount"`
+		Thoughts   wire.Count  `json:"thoughtsTokenCount"`
+		ToolUse    wire.Count  `json:"toolUsePromptTokenCount"`
 	}
 )
 
@@ -168,10 +168,10 @@ func (f *fold) count(u *usage) {
 		prompt += *u.Prompt
 	}
 	f.used = llm.Usage{
-		Input:     max(0, prompt-u.Cached),
-		CacheRead: max(0, u.Cached),
-		Output:    max(0, u.Candidates+u.Thoughts),
-		Reasoning: max(0, u.Thoughts),
+		Input:     int(max(0, prompt-u.Cached)),
+		CacheRead: int(u.Cached),
+		Output:    int(u.Candidates + u.Thoughts),
+		Reasoning: int(u.Thoughts),
 	}
 }
 
@@ -183,9 +183,12 @@ func (f *fold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size())
 }
 
+// Over implements wire.Fold.
+func (f *fold) Over() bool { return f.finish != "" }
+
 // Answer implements wire.Fold.
 func (f *fold) Answer() (*llm.Response, error) {
-	if f.finish == "" {
+	if !f.Over() {
 		return nil, nil
 	}
 	if class := failure(f.finish); class != "" {

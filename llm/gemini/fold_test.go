@@ -101,6 +101,27 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestUsage reads counts that are not all there, or are lies.
+func TestUsage(t *testing.T) {
+	const most = 1 << 28
+	for _, test := range []struct {
+		counts string
+		want   llm.Usage
+	}{
+		{`{"promptTokenCount":10,"candidatesTokenCount":9000000000000000000,"thoughtsTokenCount":9000000000000000000}`, llm.Usage{Input: 10, Output: 2 * most, Reasoning: most}},
+		{`{"promptTokenCount":"10","candidatesTokenCount":5.0}`, llm.Usage{Input: 10, Output: 5}},
+		{`{"promptTokenCount":10}`, llm.Usage{Input: 10, Output: 2, Estimated: true}},
+	} {
+		resp, err := answer(t, 200, sse, stream(parts(`{"text":"123456"}`)+"\n"+`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":`+test.counts+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, resp.Usage); diff != "" {
+			t.Errorf("%s: usage (-want +got):\n%s", test.counts, diff)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	asked := llm.Usage{Input: 2, Estimated: true}
 	guess := llm.Usage{Input: 2, Output: 3, Estimated: true}

@@ -25,10 +25,10 @@ type line struct {
 			} `json:"function"`
 		} `json:"tool_calls"`
 	} `json:"message"`
-	Done       bool   `json:"done"`
-	DoneReason string `json:"done_reason"`
-	Read       *int   `json:"prompt_eval_count"`
-	Wrote      *int   `json:"eval_count"`
+	Done       bool        `json:"done"`
+	DoneReason string      `json:"done_reason"`
+	Read       *wire.Count `json:"prompt_eval_count"`
+	Wrote      *wire.Count `json:"eval_count"`
 }
 
 // A fold makes an answer of lines. It implements wire.Fold.
@@ -91,10 +91,10 @@ func (f *fold) finish(l *line) {
 		return
 	}
 	if l.Wrote != nil {
-		f.used.Output = max(0, *l.Wrote)
+		f.used.Output = int(*l.Wrote)
 	}
 	if l.Read != nil {
-		f.used.Input = max(0, *l.Read)
+		f.used.Input = int(*l.Read)
 	} else { // all of it was still in the server's memory
 		f.used.Input, f.used.Estimated = wire.Tokens(f.size), true
 	}
@@ -117,6 +117,9 @@ func (f *fold) Usage() llm.Usage {
 	}
 	return wire.CountedOr(f.used, f.size, f.parts.Size())
 }
+
+// Over implements wire.Fold.
+func (f *fold) Over() bool { return f.done }
 
 // Answer implements wire.Fold.
 func (f *fold) Answer() (*llm.Response, error) {

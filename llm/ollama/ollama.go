@@ -109,7 +109,7 @@ func Base(host string) string {
 
 // ask says what is asked of a model, and what to do when it fails.
 func (p *Provider) ask(id string, size int) wire.Ask {
-	return wire.Ask{Model: p.client.Name + "/" + id, Size: size, Advice: func(c llm.Class) string {
+	return wire.Ask{Model: p.client.Name + "/" + id, Size: size, Sent: p.header, Advice: func(c llm.Class) string {
 		switch c {
 		case llm.Unreachable:
 			return "start it with: ollama serve"

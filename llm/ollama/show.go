@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -79,15 +78,12 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	}{id, texts, p.keepAlive}
 	var got struct {
 		Embeddings [][]float32 `json:"embeddings"`
-		Read       int         `json:"prompt_eval_count"`
+		Read       wire.Count  `json:"prompt_eval_count"`
 	}
 	if err := p.do(ctx, id, http.MethodPost, "/api/embed", ask, &got); err != nil {
 		return nil, 0, err
 	}
-	if len(got.Embeddings) != len(texts) {
-		return nil, 0, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("%d vectors for %d texts", len(got.Embeddings), len(texts))}
-	}
-	return got.Embeddings, max(0, got.Read), nil
+	return got.Embeddings, int(got.Read), wire.Vectors(got.Embeddings, len(texts))
 }
 
 // do sends a request and reads its answer into out.

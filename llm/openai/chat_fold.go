@@ -140,10 +140,20 @@ func (f *chatFold) head(c *chunk) {
 }
 
 // count takes a count; each replaces the one before.
-func (f *chatFold) count(u *usage) {
-	if used := u.normal(); used.Total() > 0 {
-		f.used = used
+// A cost stays until there is another.
+func (f *chatFold) count(u *usage) { f.used = newer(f.used, u) }
+
+// newer returns a count in place of the one before, as far as there is one.
+func newer(before llm.Usage, u *usage) llm.Usage {
+	used := u.normal()
+	if used.Cost == nil {
+		used.Cost = before.Cost
 	}
+	if used.Total() == 0 {
+		before.Cost = used.Cost
+		return before
+	}
+	return used
 }
 
 // broken returns an error if the server says that it could not finish.
@@ -157,7 +167,9 @@ func (f *chatFold) broken() error {
 
 // hear takes a piece of the message.
 func (f *chatFold) hear(s *said, out *llm.Delta) error {
-	f.details.add(s.Details)
+	if err := f.details.add(s.Details); err != nil {
+		return err
+	}
 	thought := s.Content.thought
 	switch {
 	case s.ReasoningContent != "":
@@ -166,6 +178,11 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 		f.field, thought = "reasoning", s.Reasoning
 	case thought == "" && len(s.Details) > 0:
 		thought = words(s.Details)
+	}
+	if thought != "" { // reasoning has a place of its own, so tags are text
+		if err := f.flush(out); err != nil {
+			return err
+		}
 	}
 	text := s.Content.text
 	if s.Refusal != "" {
@@ -220,8 +237,8 @@ func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 			continue
 		}
 		c.input = append(c.input, text...)
-		if f.inputs += len(text); f.inputs > maxAnswer || len(f.calls) > maxCalls {
-			return &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
+		if f.inputs += len(text) + len(p.ID) + len(p.Function.Name); f.inputs > maxAnswer || len(f.calls) > maxCalls {
+			return errTooLarge
 		}
 	}
 	return nil
@@ -289,9 +306,12 @@ func (f *chatFold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
 }
 
+// Over implements wire.Fold.
+func (f *chatFold) Over() bool { return f.finish != "" || f.done }
+
 // Answer implements wire.Fold.
 func (f *chatFold) Answer() (*llm.Response, error) {
-	if f.finish == "" && !f.done {
+	if !f.Over() {
 		return nil, nil
 	}
 	used := wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
@@ -322,6 +342,9 @@ func (f *chatFold) called() (parts []llm.Part, err error) {
 	}
 	return parts, nil
 }
+
+// errTooLarge is the error of an answer beyond its bounds.
+var errTooLarge = &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
 
 // errNameless is the error of a call that does not say of what.
 var errNameless = &llm.Error{Class: llm.Malformed, Message: "the answer has a call without a name"}

@@ -109,7 +109,7 @@ func (p *Provider) get(ctx context.Context, id, route string, v any) error {
 		return err
 	}
 	if e := wire.InBand(data); e != nil {
-		return wire.Ask{Model: p.client.Name + "/" + id, Advice: p.client.Advice}.Blame(e, llm.Usage{})
+		return wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(e, llm.Usage{})
 	}
 	if v != nil {
 		_ = json.Unmarshal(data, v) // a list in another form says nothing

@@ -22,9 +22,11 @@ type growing struct {
 }
 
 // add takes the details of one chunk.
-func (d *details) add(raws []json.RawMessage) {
+func (d *details) add(raws []json.RawMessage) error {
 	for _, raw := range raws {
-		d.size += len(raw)
+		if d.size += len(raw); d.size > maxAnswer {
+			return errTooLarge
+		}
 		var in detail
 		if json.Unmarshal(raw, &in) != nil {
 			continue
@@ -35,6 +37,7 @@ func (d *details) add(raws []json.RawMessage) {
 		}
 		d.list = append(d.list, growing{detail: in, raw: raw, text: []byte(in.Text + in.Summary), pieces: 1})
 	}
+	return nil
 }
 
 // continues reports whether a piece is of the same detail.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -39,7 +38,7 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vector
 		more, u, err := p.embed(ctx, id, texts[:n])
 		used = add(used, u)
 		if err != nil {
-			return nil, used, wire.Ask{Model: p.client.Name + "/" + id, Advice: p.client.Advice}.Blame(err, used)
+			return nil, used, wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(err, used)
 		}
 		vectors = append(vectors, more...)
 		texts = texts[n:]
@@ -108,19 +107,13 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 
 // vectors returns n vectors in order.
 func (r *embedResponse) vectors(n int) ([][]float32, error) {
-	vectors := make([][]float32, n)
+	vectors := make([][]float32, len(r.Data))
 	for i, d := range r.Data {
 		at := d.Index
-		if at < 0 || at >= n || vectors[at] != nil {
+		if at < 0 || at >= len(vectors) || vectors[at] != nil {
 			at = i // a server that does not number them
-		}
-		if at >= n || vectors[at] != nil || len(d.Vector) == 0 || len(d.Vector) != len(r.Data[0].Vector) {
-			return nil, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has no vector for text %d", i)}
 		}
 		vectors[at] = d.Vector
 	}
-	if len(r.Data) != n {
-		return nil, &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has %d vectors for %d texts", len(r.Data), n)}
-	}
-	return vectors, nil
+	return vectors, wire.Vectors(vectors, n)
 }

@@ -116,6 +116,50 @@ func TestRefusedSchema(t *testing.T) {
 	}
 }
 
+// TestTiers checks that a server which knows none of the ways to ask for a schema is asked
+// in words by the first action already.
+func TestTiers(t *testing.T) {
+	server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"},
+		refuse(400, "This model does not support response format `json_schema`"), refuse(400, "tool_choice only supports auto"),
+		refuse(400, "json mode is not supported"), stream(finish))
+	req := ask("x")
+	req.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	for range 2 {
+		if _, err := llmtest.Generate(t, p.Model("m"), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, asked := range server.asked {
+		kind := str(asked, "response_format", "type")
+		if at(asked, "tool_choice", "function") != nil {
+			kind = "tool"
+		}
+		got = append(got, kind)
+	}
+	if want := "json_schema tool json_object  "; strings.Join(got, " ") != want {
+		t.Errorf("asked for %q, want %q", got, want)
+	}
+}
+
+// TestTooLarge checks that no part of an answer grows without a bound.
+func TestTooLarge(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	var call callPiece
+	call.Function.Name = long
+	for name, piece := range map[string]said{
+		"details":        {Details: []json.RawMessage{[]byte(`{"type":"reasoning.encrypted","data":"` + long + `"}`)}},
+		"names of calls": {Calls: []callPiece{call}},
+	} {
+		f, taken := new(chatFold), 0
+		for ; taken < 2*maxAnswer && f.hear(&piece, new(llm.Delta)) == nil; taken += len(long) {
+		}
+		if taken > maxAnswer {
+			t.Errorf("%s: %d MB are kept", name, taken>>20)
+		}
+	}
+}
+
 // TestNoSecondRequest checks when there is none.
 func TestNoSecondRequest(t *testing.T) {
 	warm := 0.5
@@ -130,7 +174,7 @@ func TestNoSecondRequest(t *testing.T) {
 		{"names nothing", with, []answer{refuse(400, "messages: roles must alternate")}, 1, llm.BadRequest},
 		{"names what was not sent", *ask("x"), []answer{refuse(400, "temperature is not supported")}, 1, llm.BadRequest},
 		{"a bound that is too large", with, []answer{refuse(400, "max_tokens is too large: 9. This model takes at most 8.")}, 1, llm.BadRequest},
-		{"refused twice", with, []answer{refuse(400, "temperature is not supported"), refuse(400, "stream_options is not supported")}, 2, llm.BadRequest},
+		{"refused for what is gone", with, []answer{refuse(400, "temperature is not supported"), refuse(400, "stream_options is not supported")}, 3, llm.BadRequest},
 		{"another status", with, []answer{refuse(500, "temperature is not supported")}, 1, llm.Transient},
 		{"wrong key", with, []answer{refuse(401, "temperature is not supported")}, 1, llm.Auth},
 		{"after the stream began", with, []answer{stream(say("Hi") + `data: {"error":{"message":"temperature is not supported","code":400}}` + "\n\n")}, 1, llm.BadRequest},

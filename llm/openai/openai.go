@@ -231,7 +231,7 @@ func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Req
 // second request.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.Ask{Model: m.name, Size: req.Size(), Advice: m.client.Advice}
+		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
 		p, resp, err := m.ask(ctx, req)
 		if err != nil {
 			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
@@ -264,17 +264,17 @@ func isStream(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
-// ask sends a request, and once more if something in it is refused.
+// ask sends a request, and again without what is refused in it for as long as there is
+// such a thing.
 func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
-	without := m.without(m.id, req)
-	p, resp, err := m.send(ctx, req, without)
-	drop := m.drop(p, req, err)
-	if drop == 0 {
-		return p, resp, err
+	for without := m.without(m.id, req); ; {
+		p, resp, err := m.send(ctx, req, without)
+		drop := m.drop(p, req, err)
+		if without|drop == without {
+			return p, resp, err
+		}
+		without |= drop
 	}
-	p, resp, err = m.send(ctx, req, without|drop)
-	m.drop(p, req, err) // the next request may know, though this one ends here
-	return p, resp, err
 }
 
 // drop returns what of a plan was refused, and remembers it if it is the model

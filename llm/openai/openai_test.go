@@ -115,6 +115,8 @@ func TestUsage(t *testing.T) {
 		{"cost in words", `{"prompt_tokens":1,"completion_tokens":1,"cost":"0.5"}`, llm.Usage{Input: 1, Output: 1, Cost: cost(500000)}},
 		{"cost of one's own key", `{"prompt_tokens":1,"completion_tokens":1,"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.01}}`, llm.Usage{Input: 1, Output: 1, Cost: cost(11000)}},
 		{"cost in ticks", `{"prompt_tokens":1,"completion_tokens":1,"cost_in_usd_ticks":25000}`, llm.Usage{Input: 1, Output: 1, Cost: cost(3)}},
+		{"cost in ticks in words", `{"prompt_tokens":1,"completion_tokens":1,"cost_in_usd_ticks":"25000"}`, llm.Usage{Input: 1, Output: 1, Cost: cost(3)}},
+		{"ticks that are none", `{"prompt_tokens":1,"completion_tokens":1,"cost_in_usd_ticks":{}}`, llm.Usage{Input: 1, Output: 1}},
 		{"free", `{"prompt_tokens":1,"completion_tokens":1,"cost":0}`, llm.Usage{Input: 1, Output: 1, Cost: cost(0)}},
 		{"cost that is none", `{"prompt_tokens":1,"completion_tokens":1,"cost":"much"}`, llm.Usage{Input: 1, Output: 1}},
 		{"lies", `{"prompt_tokens":-5,"completion_tokens":-1,"cost":-1,"prompt_tokens_details":{"cached_tokens":100}}`, llm.Usage{}},

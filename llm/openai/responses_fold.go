@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"ponder/llm"
 	"ponder/llm/internal/wire"
@@ -104,6 +105,9 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		if f.parts.Size() == 0 && len(f.calls) == 0 && ev.Response != nil {
 			err = f.output(ev.Response, &out) // nothing was streamed
+		}
+		if ev.Response != nil && ev.Response.Status == "" {
+			ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
 		}
 		return out, true, errors.Join(err, f.end(ev.Response))
 	case "":
@@ -254,7 +258,7 @@ func (f *responsesFold) call(it *item, out *llm.Delta) error {
 		f.calls = map[string]bool{}
 	}
 	if f.calls[it.CallID] = true; len(f.calls) > maxCalls {
-		return &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
+		return errTooLarge
 	}
 	return f.parts.Add(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: wire.CallInput([]byte(it.Arguments))}})
 }
@@ -269,9 +273,7 @@ func (f *responsesFold) head(r *response) {
 	if r.Model != "" {
 		f.served = r.Model
 	}
-	if used := r.Usage.normal(); used.Total() > 0 {
-		f.used = used
-	}
+	f.used = newer(f.used, r.Usage)
 }
 
 // end takes the last event.
@@ -329,13 +331,19 @@ func (f *responsesFold) Usage() llm.Usage {
 	return wire.CountedOr(f.used, f.size, f.parts.Size())
 }
 
+// Over implements wire.Fold.
+func (f *responsesFold) Over() bool { return f.status != "" }
+
 // Answer implements wire.Fold.
 func (f *responsesFold) Answer() (*llm.Response, error) {
-	if f.status == "" {
+	if !f.Over() {
 		return nil, nil
 	}
 	used := wire.CountedOr(f.used, f.size, f.parts.Size())
 	finish := finishOf(f.reason, len(f.calls) > 0)
+	if f.status == "incomplete" && f.reason == "" {
+		finish = llm.FinishOther
+	}
 	if f.refused {
 		finish = llm.FinishFilter
 	}

@@ -30,7 +30,7 @@ type usage struct {
 	CostDetails struct {
 		Upstream *amount `json:"upstream_inference_cost"`
 	} `json:"cost_details"`
-	Ticks *float64 `json:"cost_in_usd_ticks"` // xAI
+	Ticks *amount `json:"cost_in_usd_ticks"` // xAI
 }
 
 type counts struct {
@@ -81,7 +81,7 @@ func (u *usage) cost() *int64 {
 	micros := math.NaN()
 	switch {
 	case u.Ticks != nil:
-		micros = *u.Ticks / ticksPerMicro
+		micros = float64(*u.Ticks) / ticksPerMicro
 	case u.Cost != nil:
 		micros = float64(*u.Cost) * microsPerDollar
 		if u.BYOK && u.CostDetails.Upstream != nil { // the cost is the broker's fee

@@ -32,7 +32,9 @@ type call struct {
 	cancel context.CancelCauseFunc
 	detach func() bool // stops following the caller's context
 	silent *time.Timer
-	limit  atomic.Int64 // of silence, a time.Duration
+	limit  atomic.Int64    // of silence, a time.Duration
+	clock  *clock          // of what has to come, whatever else does
+	held   <-chan struct{} // closed when it may be sent; nil: at once
 
 	rc       io.ReadCloser
 	ended    error // what Read returns from now on
@@ -64,6 +66,7 @@ func orElse(d, otherwise time.Duration) time.Duration {
 // release frees what the call holds and closes its connection if it is open.
 func (k *call) release() {
 	k.silent.Stop()
+	k.clock.stop()
 	k.detach()
 	k.cancel(nil)
 }
@@ -73,7 +76,7 @@ func (k *call) release() {
 func (k *call) wrap(resp *http.Response) {
 	k.silent.Stop()
 	k.limit.Store(int64(orElse(k.client.IdleTimeout, defaultIdle)))
-	k.rc, resp.Body = resp.Body, k
+	k.rc, resp.Body = unzipped(resp), k
 }
 
 // fail completes an error with what the call knows.
@@ -92,6 +95,9 @@ func (k *call) unsent(err error) error {
 		return k.fail(e)
 	}
 	if e := k.stopped(); e != nil {
+		if k.waits() {
+			e.Err = errors.Join(errUnsent, e.Err)
+		}
 		return e
 	}
 	err = cause(err)
@@ -110,7 +116,7 @@ func (k *call) broken(err error) error {
 }
 
 // stopped returns the error of a call that was ended on this side, or nil.
-func (k *call) stopped() error {
+func (k *call) stopped() *llm.Error {
 	if err := k.caller.Err(); err != nil {
 		return k.fail(&llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err})
 	}

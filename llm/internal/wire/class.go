@@ -15,6 +15,8 @@ var never time.Time
 // hold pieces of it.
 const keyRejected = "key rejected"
 
+const unexplained = "the provider failed without saying why"
+
 // err makes an error of a fault that came with an HTTP status. A status within
 // the fault counts if the answer's own was a success.
 func (f fault) err(status int) *llm.Error {
@@ -31,7 +33,7 @@ func (f fault) err(status int) *llm.Error {
 		e.Message = strings.ToLower(http.StatusText(status))
 	}
 	if e.Message == "" {
-		e.Message = "the provider failed without saying why"
+		e.Message = unexplained
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -53,7 +54,13 @@ func HTTP() *http.Client {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   15 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		DisableCompression:    true, // a compressed stream is a delayed one
+		DisableCompression:    true, // see send
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			return &llm.Error{Class: llm.Unreachable, Message: "the proxy refuses to connect: " + oneLine(resp.Status)}
+		},
 	}}
 }
 
@@ -64,9 +71,9 @@ func HTTP() *http.Client {
 // Every error is an *[llm.Error], also those of the returned body: Cancelled if
 // ctx ended, Transient after too long a silence, Truncated if the connection was
 // lost. Closing the body before its end closes the connection; see [Finish].
-func (c *Client) Do(ctx context.Context, model, method, url string, header http.Header, body any) (*http.Response, error) {
+func (c *Client) Do(ctx context.Context, model, method, address string, header http.Header, body any) (*http.Response, error) {
 	call := c.call(ctx, model)
-	resp, err := c.send(call, method, url, header, body)
+	resp, err := c.send(call, method, address, header, body)
 	if err != nil {
 		err = call.unsent(err)
 		call.release()
@@ -80,12 +87,12 @@ func (c *Client) Do(ctx context.Context, model, method, url string, header http.
 	return resp, nil
 }
 
-func (c *Client) send(call *call, method, url string, header http.Header, body any) (*http.Response, error) {
+func (c *Client) send(call *call, method, address string, header http.Header, body any) (*http.Response, error) {
 	data, err := encode(body)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(call.ctx, method, url, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(call.ctx, method, address, bytes.NewReader(data))
 	if err != nil {
 		return nil, &llm.Error{Class: llm.BadRequest, Message: "bad address: " + oneLine(cause(err).Error())}
 	}
@@ -96,6 +103,9 @@ func (c *Client) send(call *call, method, url string, header http.Header, body a
 		req.Body, req.GetBody, req.ContentLength = nil, nil, 0
 	} else if req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if req.Header.Get("Accept-Encoding") == "" {
+		req.Header.Set("Accept-Encoding", "identity") // a compressed stream is a delayed one
 	}
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "ponder")
@@ -146,6 +156,9 @@ func encode(body any) ([]byte, error) {
 
 // check returns an error if the answer is not one to read on.
 func (c *Client) check(call *call, resp *http.Response, header http.Header) error {
+	if c := coding(resp); c != "" && c != "gzip" {
+		return call.fail(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + oneLine(c)})
+	}
 	if resp.StatusCode/100 == 2 {
 		if IsType(resp, "text/html") {
 			return call.fail(&llm.Error{Class: llm.Malformed, Message: "the answer is a web page: is the base URL right?"})

@@ -99,6 +99,7 @@ func present(raw json.RawMessage) bool {
 
 // plain returns the text of a body that is not JSON, unless it is a page.
 func plain(data []byte) string {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(data, []byte("<")) {
 		return ""
 	}

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"time"
 )
 
 type heldKey struct{}
@@ -21,41 +23,58 @@ func Free(ctx context.Context) context.Context { return Hold(ctx, nil) }
 
 // hold holds a request back if its caller is to.
 func hold(k *call, req *http.Request) error {
-	released, _ := k.ctx.Value(heldKey{}).(<-chan struct{})
-	if released == nil {
+	k.held, _ = k.ctx.Value(heldKey{}).(<-chan struct{})
+	if !k.waits() {
 		return nil
 	}
+	k.silent.Stop() // nobody can answer yet
 	if req.Body == nil {
-		return await(k.ctx, released)
+		return k.await()
 	}
 	again := req.GetBody
-	req.Body = &heldBody{k.ctx, released, req.Body}
+	req.Body = &heldBody{k, req.Body}
 	req.GetBody = func() (io.ReadCloser, error) { // for a connection that was closed meanwhile
 		body, err := again()
-		return &heldBody{k.ctx, released, body}, err
+		return &heldBody{k, body}, err
 	}
 	return nil
 }
 
-func await(ctx context.Context, released <-chan struct{}) error {
+// errUnsent is of a request that was given up before it was released.
+var errUnsent = errors.New("not sent")
+
+// waits reports whether the call is held back.
+func (k *call) waits() bool {
 	select {
-	case <-released:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-k.held:
+		return false
+	default:
+		return k.held != nil
 	}
 }
 
-// A heldBody is a body of which nothing can be read before it is released.
+// await waits until the call is released. The clock of silence begins then.
+func (k *call) await() error {
+	select {
+	case <-k.held:
+		k.silent.Reset(time.Duration(k.limit.Load()))
+		return nil
+	case <-k.ctx.Done():
+		return context.Cause(k.ctx)
+	}
+}
+
+// A heldBody is a body of which nothing can be read before its call is released.
 type heldBody struct {
-	ctx      context.Context //nolint:containedctx // of this one request
-	released <-chan struct{}
+	call *call
 	io.ReadCloser
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
-	if err := await(b.ctx, b.released); err != nil {
-		return 0, err
+	if b.call.waits() {
+		if err := b.call.await(); err != nil {
+			return 0, err
+		}
 	}
 	return b.ReadCloser.Read(p)
 }

@@ -49,7 +49,7 @@ func (p *Parts) Add(part llm.Part) error {
 	p.parts = append(p.parts, part)
 	n := len(part.Text) + len(part.Reasoning)
 	if part.Call != nil {
-		n += len(part.Call.Input)
+		n += len(part.Call.ID) + len(part.Call.Name) + len(part.Call.Input)
 	}
 	if part.Opaque != nil {
 		n += len(part.Opaque.Data)
@@ -138,8 +138,12 @@ func Own(o *llm.Opaque, model string) json.RawMessage {
 	return o.Data
 }
 
-// CountedOr returns used if the provider gave any count, and else an estimate.
+// CountedOr returns used if the provider counted it, and else an estimate; also of
+// what was written, if only that was not counted.
 func CountedOr(used llm.Usage, in, out int) llm.Usage {
+	if used.Output == 0 && out > 0 && used.Total() > 0 {
+		used.Output, used.Estimated = Tokens(out), true
+	}
 	if used.Total() > 0 {
 		return used
 	}

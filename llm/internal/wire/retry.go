@@ -14,14 +14,14 @@ const (
 	maxRetryAfter = 24 * time.Hour
 
 	// notSoon is the least wait when a provider says not to try again: longer
-	// than anyone's patience, so that callers turn to another model.
-	notSoon = 5 * time.Minute
+	// than the patience of any [llm.Policy] that says nothing of it, so that callers turn to another model.
+	notSoon = 6 * time.Minute
 )
 
 // RetryAfter returns how long a failed answer asks to wait: by the headers
 // retry-after-ms and Retry-After (seconds, fractions of them, or a date), by
 // Google's retryDelay in the body, or by the words "try again in" there. Zero
-// means that it does not say. If x-should-retry says no, it is at least five
+// means that it does not say. If x-should-retry says no, it is at least six
 // minutes. It never exceeds a day.
 func RetryAfter(header http.Header, body []byte, now time.Time) time.Duration {
 	d := hint(header, body, now)
@@ -42,7 +42,8 @@ func hint(header http.Header, body []byte, now time.Time) time.Duration {
 	if at, err := http.ParseTime(after); err == nil {
 		return at.Sub(now)
 	}
-	for _, mark := range []string{"retryDelay", "try again in ", "retry in "} {
+	body = bytes.ToLower(body)
+	for _, mark := range []string{"retrydelay", "try again in ", "retry in "} {
 		if d := spoken(body, mark); d > 0 {
 			return d
 		}
@@ -59,21 +60,42 @@ func amount(s string, unit time.Duration) time.Duration {
 	return time.Duration(min(f*float64(unit), float64(maxRetryAfter)))
 }
 
-// spoken finds mark in the body and parses the duration after it: 53s, 1.5s,
-// 200ms, 6m0s, quoted or not, escaped or not, or {"seconds": 53}.
+// spoken finds mark in the body, in whatever case, and parses the duration after it.
 func spoken(body []byte, mark string) time.Duration {
 	_, rest, ok := bytes.Cut(body, []byte(mark))
 	if !ok {
 		return 0
 	}
-	rest = bytes.TrimLeft(rest[:min(len(rest), 64)], "\\\": \t\r\n{seconds")
-	n := 0
-	for n < len(rest) && strings.IndexByte("0123456789.hmsu", rest[n]) >= 0 {
-		n++
-	}
-	text := strings.TrimRight(string(rest[:n]), ".")
-	if d, err := time.ParseDuration(text); err == nil {
-		return d
-	}
-	return amount(text, time.Second)
+	return duration(strings.TrimLeft(string(rest[:min(len(rest), 64)]), "\\\": \t\r\n{second"))
 }
+
+// duration parses what a text in lower case begins with: 53s, 1.5s, 200ms, 6m0s, 2 minutes,
+// 1 hour 30 minutes. A number alone is of seconds; one of a unit that is not known is none.
+func duration(s string) (d time.Duration) {
+	for first := true; ; first = false {
+		n := span(s, "0123456789.")
+		number := strings.TrimRight(s[:n], ".")
+		s = strings.TrimLeft(s[n:], " ")
+		n = span(s, "abcdefghijklmnopqrstuvwxyz")
+		unit, ok := units[s[:n]]
+		if first && n == 0 {
+			return amount(number, time.Second)
+		}
+		if !ok || number == "" {
+			return d
+		}
+		d = min(d+amount(number, unit), maxRetryAfter)
+		s = strings.TrimLeft(s[n:], " ")
+	}
+}
+
+var units = map[string]time.Duration{
+	"ms": time.Millisecond, "millisecond": time.Millisecond, "milliseconds": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"day": 24 * time.Hour, "days": 24 * time.Hour,
+}
+
+// span returns how many bytes s begins with that are among some.
+func span(s, some string) int { return len(s) - len(strings.TrimLeft(s, some)) }

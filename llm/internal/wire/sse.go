@@ -135,6 +135,9 @@ func (p *parser) reset()       { *p = parser{data: p.data[:0], last: p.last} }
 
 // line takes a line that is not empty.
 func (p *parser) line(line []byte) {
+	if p.raw && bytes.HasPrefix(line, []byte("data:")) {
+		return // "[DONE]", say, behind an error that has no blank line after it
+	}
 	if p.raw = p.raw || line[0] == '{' && !p.got; p.raw {
 		p.add(line)
 		return

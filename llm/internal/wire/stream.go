@@ -1,12 +1,15 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 
 	"ponder/llm"
@@ -22,6 +25,10 @@ type Fold interface {
 	// piece matters.
 	Add(piece []byte) (delta llm.Delta, last bool, err error)
 
+	// Over reports whether the terminal signal was seen. What follows it, such as
+	// counts, is waited for only a moment.
+	Over() bool
+
 	// Answer returns the answer if its terminal signal was seen, else nil.
 	Answer() (*llm.Response, error)
 
@@ -34,23 +41,31 @@ type Ask struct {
 	Model string // full name
 	Size  int    // of the request, in bytes
 
+	// Sent is the header of the request. Keys in it are shown in no error.
+	Sent http.Header
+
 	// Advice says what a user can do about a class of failure. It may be nil.
 	Advice func(llm.Class) string
 }
 
 // Stream reads the pieces of resp into fold and yields what comes of them, to
 // the end that [llm.Model] asks of Generate. A piece that is an error ends it;
-// so does the end of the pieces before the terminal signal, as Truncated. A
-// connection that is lost after the signal does no harm. Every error names the
-// model and the usage until then. It does not close the body.
+// so does the end of the pieces before the terminal signal, as Truncated. What
+// goes wrong after the signal does no harm. Every error names the model and the
+// usage until then. It does not close the body.
 func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
 	var lost error
+	clock := clockOf(resp)
 	for piece, err := range pieces {
 		if err != nil {
 			lost = err
 			break
 		}
+		over := fold.Over()
 		if e := InBand(piece); e != nil {
+			if over {
+				break
+			}
 			yield(llm.Delta{}, a.Blame(e, fold.Usage()))
 			return
 		}
@@ -59,12 +74,14 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 			yield(llm.Delta{}, a.Cut(err, fold.Usage()))
 			return
 		}
-		if (delta.Text != "" || delta.Reasoning != "") && !yield(delta, nil) {
+		seen := delta.Text != "" || delta.Reasoning != ""
+		if seen && !yield(delta, nil) {
 			return
 		}
 		if last {
 			break
 		}
+		clock.piece(fold.Over(), seen || !over)
 	}
 	answer, err := fold.Answer()
 	if lost != nil && (answer == nil || llm.ClassOf(lost) == llm.Cancelled) {
@@ -81,10 +98,11 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 }
 
 // Cut is the error of an attempt that was cut off and may be billed all the
-// same. If the provider counted nothing until then, its usage is a guess.
+// same. If the provider counted nothing until then, its usage is a guess, unless
+// nothing reached it.
 func (a Ask) Cut(err error, used llm.Usage) error {
 	var e *llm.Error
-	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest)
+	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest) || errors.Is(err, errUnsent)
 	if !refused {
 		used = CountedOr(used, a.Size, 0)
 	}
@@ -99,7 +117,7 @@ func (a Ask) Blame(err error, used llm.Usage) error {
 		e = &llm.Error{Class: llm.Malformed, Message: oneLine(err.Error()), Err: err}
 	}
 	blamed := *e
-	blamed.Model = a.Model
+	blamed.Model, blamed.Message = a.Model, redact(blamed.Message, secrets(a.Sent))
 	if blamed.Usage == (llm.Usage{}) {
 		blamed.Usage = used
 	}
@@ -138,14 +156,21 @@ func Data(r io.Reader) iter.Seq2[[]byte, error] {
 		for ev, err := range Events(r) {
 			data := ev.Data
 			if err == nil && ev.Name == "error" && InBand(data) == nil {
-				f, _ := parseFault(data, true)
-				data, err = json.Marshal(map[string]string{"error": oneLine(f.text)})
+				data, err = named(data)
 			}
 			if !yield(data, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// named makes an error that [InBand] knows of the data of an event that is called one.
+func named(data []byte) ([]byte, error) {
+	if env, ok := open(data); ok && present(data) && !reflect.DeepEqual(env, envelope{}) {
+		return slices.Concat([]byte(`{"error":`), data, []byte("}")), nil
+	}
+	return json.Marshal(map[string]string{"error": cmp.Or(oneLine(plain(data)), unexplained)})
 }
 
 // Whole reads all of r, up to 64 MB, as one piece.

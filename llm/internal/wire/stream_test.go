@@ -70,6 +70,8 @@ func (l *list) Answer() (*llm.Response, error) {
 	return &llm.Response{}, nil
 }
 
+func (l *list) Over() bool { return l.ended }
+
 func (l *list) Usage() llm.Usage { return llm.Usage{Output: len(l.pieces)} }
 
 func TestStream(t *testing.T) {

@@ -1,0 +1,27 @@
+package config
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"ponder"
+)
+
+// TestProbeGoesNowhereElse sees that a key is sent to no server but its own.
+func TestProbeGoesNowhereElse(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer other.Close()
+	away := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/models", http.StatusTemporaryRedirect)
+	})
+	for _, s := range []*httptest.Server{httptest.NewServer(away), httptest.NewTLSServer(away)} {
+		defer s.Close()
+		usual := map[ponder.Role]string{ponder.Slow: "usual"}
+		got := served(t.Context(), s.Client(), Provider{Name: "openai", BaseURL: s.URL, Key: "secret"}, usual)
+		if asked != 0 || got[ponder.Slow] != "usual" {
+			t.Errorf("another server was asked %d times, and the models are %v", asked, got)
+		}
+	}
+}
