@@ -88,7 +88,7 @@ type Model struct {
 // A Price is what a model's tokens cost. The zero Price is not known.
 type Price struct {
 	Source PriceSource // "" and PriceUnknown: not known
-	// In USD per million tokens, which is the same as millionths per token.
+	// In USD per million tokens, which is the same as millionths per token. Zero is free.
 	Input, Output, CacheRead, CacheWrite float64
 }
 
@@ -100,7 +100,7 @@ func (p Price) Of(u llm.Usage) Money {
 		return 0
 	}
 	micro := float64(u.Input)*p.Input + float64(u.Output)*p.Output +
-		float64(u.CacheRead)*cmp.Or(p.CacheRead, p.Input) + float64(u.CacheWrite)*cmp.Or(p.CacheWrite, p.Input)
+		float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite
 	return Money(micro + 0.999999)
 }
 

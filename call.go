@@ -93,7 +93,7 @@ func served(err error) bool {
 
 // ask makes the request and reads the answer. What goes far beyond what was held
 // is cut off, and what is silent for longer than patience, or takes four times
-// as long.
+// as long and writes next to nothing.
 func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, err error) {
 	w := c.watch(m.Name())
 	defer w.timer.Stop()
@@ -118,7 +118,9 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 			return d.Done, nil
 		}
 		text = append(text, d.Text)
-		if c.wrote += len(d.Text) + len(d.Reasoning); c.wrote > cutoff(c.Request) {
+		c.wrote += len(d.Text) + len(d.Reasoning)
+		w.wrote.Store(int64(c.wrote))
+		if c.wrote > cutoff(c.Request) {
 			return &llm.Response{
 				Message: llm.Say(llm.Assistant, strings.Join(text, "")), Finish: llm.FinishLength, Model: m.Name(),
 				Usage: llm.Usage{Input: m.tokensIn(c.Request), Output: c.Request.MaxTokens, Estimated: true},
@@ -148,12 +150,18 @@ func (c *attempted) isDurable() bool {
 	}
 }
 
-// A watch ends a call that is silent or long.
+// A watch ends a call that is silent, or so slow that it might never end.
 type watch struct {
 	began time.Time
 	heard atomic.Int64 // since it began, in nanoseconds
+	wrote atomic.Int64 // bytes
 	timer *time.Timer
 }
+
+// perByte is how long a model may take to write a byte, once an answer takes long: a
+// tenth of the speed of the slowest that is of use. An answer as such may take as long
+// as it takes.
+const perByte = time.Second
 
 // watch begins to watch the call.
 func (c *attempted) watch(model string) *watch {
@@ -163,11 +171,15 @@ func (c *attempted) watch(model string) *watch {
 	}
 	w.timer = time.AfterFunc(maxSilence, func() {
 		left := time.Duration(w.heard.Load()) + c.patience - time.Since(w.began)
-		switch longest := 4*c.patience - time.Since(w.began); {
+		longest := 4*c.patience - time.Since(w.began)
+		if c.patience == maxSilence { // nothing is to conclude
+			longest += time.Duration(w.wrote.Load()) * perByte
+		}
+		switch {
 		case left <= 0:
 			late("said nothing for", c.patience)
 		case longest <= 0:
-			late("took longer than", 4*c.patience)
+			late("wrote too little in", time.Since(w.began))
 		default:
 			w.timer.Reset(min(left, longest))
 		}
@@ -205,7 +217,11 @@ func (h *holder) failed(c *attempted, err error) Outcome {
 	if c.patience < maxSilence {
 		fails = maxTries // a conclusion is not tried again as it is
 	}
-	next := h.Retry.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
+	policy := h.Retry
+	if policy == (llm.Policy{}) && c.Role == Fast {
+		policy = llm.FastPolicy()
+	}
+	next := policy.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
 	if next.Again && next.Model == at && o.Class != llm.RateLimited && !h.retry.Retry() {
 		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
 	}

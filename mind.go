@@ -20,7 +20,8 @@ type Config struct {
 	Logger *slog.Logger // slog.Default() if nil
 	Node   Node         // who this process is; an ID is made up if it has none
 
-	// Retry says what to do when a call fails; its zero value is a sound one.
+	// Retry says what to do when a call fails. Its zero value is a sound one, which
+	// for the fast role, that users wait for, is [llm.FastPolicy].
 	Retry llm.Policy
 
 	// OnDelta, if set, is told what models write while they write it. It is
