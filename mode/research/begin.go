@@ -85,12 +85,17 @@ func (s *state) planned(b ponder.CallFinished) {
 	}
 	p, err := readPlan(b.Message.Text())
 	if err != nil {
-		s.unplanned("the plan could not be read")
+		if !s.again(planKey, s.PlanSince, b, err) {
+			s.unplanned(unreadable)
+		}
 		return
 	}
 	s.Planning = false
 	s.adopt(p, ponder.Plan{Content: strings.Join(p.Steps, "\n"), Model: b.Model})
 }
+
+// unreadable is why there is no plan, though a model has answered.
+const unreadable = "the plan could not be read"
 
 // unplanned goes on with the queries of the question alone.
 func (s *state) unplanned(why string) {

@@ -229,9 +229,10 @@ func (s *state) judge() ponder.Action {
 		}
 	}
 	b.WriteString("</claims>\n")
-	return ponder.Call{Key: s.judgeKey(), Role: s.opts.JudgeRole, Request: llm.Request{
+	key := s.judgeKey()
+	return ponder.Call{Key: s.Retry.key(key), Role: s.opts.JudgeRole, Request: s.Retry.request(key, llm.Request{
 		System: judgePrompt, Schema: judgeSchema, MaxTokens: judgeTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
-	}}
+	})}
 }
 
 // part returns the part of a quote that a passage names.
@@ -245,14 +246,18 @@ func (s *state) part(q ponder.Passage) string {
 }
 
 // judged takes in what the judge says of the claims that it was asked about. What can't
-// be read changes nothing.
+// be read, and not when it is asked for again, changes nothing.
 func (s *state) judged(b ponder.CallFinished) {
-	d := *s.Draft
-	d.claims = slices.Clone(d.claims)
 	var said judgement
 	if b.Error == "" {
-		said, _ = llm.Decode[judgement](text.Clip(b.Message.Text(), maxAnswer), judgeSchema)
+		var err error
+		said, err = llm.Decode[judgement](text.Clip(b.Message.Text(), maxAnswer), judgeSchema)
+		if err != nil && s.again(s.judgeKey(), s.AskSince, b, err) {
+			return
+		}
 	}
+	d := *s.Draft
+	d.claims = slices.Clone(d.claims)
 	for _, i := range s.Draft.doubts() {
 		for _, v := range said.Verdicts {
 			if v.ID == claimID(i) {

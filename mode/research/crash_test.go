@@ -61,7 +61,7 @@ var badAnswers = []ponder.Body{
 
 // good answers as a model that uses all there is.
 func (w world) good(a ponder.Call, rng *rand.Rand) ponder.Body {
-	what, _, _ := strings.Cut(a.Key, "-")
+	what := whatOf(a.Key)
 	n := rng.IntN(1000)
 	switch what {
 	case planKey:

@@ -298,10 +298,15 @@ func (f fake) answer(a ponder.Action) ponder.Body {
 	return nil
 }
 
+// whatOf returns what is asked for with a call.
+func whatOf(key string) string {
+	what, _, _ := strings.Cut(strings.TrimSuffix(key, "~2"), "-")
+	return what
+}
+
 // sensible answers as a good model does.
 func sensible(a ponder.Call) ponder.Body {
-	what, _, _ := strings.Cut(a.Key, "-")
-	switch what {
+	switch whatOf(a.Key) {
 	case planKey:
 		return says(`{"plan":["Find the depth.","Find who measured it."],"importantTerms":["trench"],"webQueries":["trench depth survey"],"memoryQueries":["trench depth notes"]}`)
 	case "reflect":

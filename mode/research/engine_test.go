@@ -146,6 +146,44 @@ func TestProcessesEnd(t *testing.T) {
 	}
 }
 
+// An answer that can't be read is asked for again once, whatever process is there by then.
+func TestProcessesEndWhereItAsksAgain(t *testing.T) {
+	step := 1100
+	if testing.Short() {
+		step *= 4
+	}
+	for ms := 300; ms < 38000; ms += step {
+		synctest.Test(t, func(t *testing.T) {
+			c := config(func(req *llm.Request) string {
+				if req.Schema != nil && len(req.Messages) == 1 {
+					return "I would look at some books."
+				}
+				return doubtful(req)
+			})
+			c.Store = memory.New()
+			mind := pondertest.Start(t, c)
+			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true,"maxRounds":2}`)})
+			time.Sleep(time.Duration(ms) * time.Millisecond)
+			mind.Stop()
+			mind = pondertest.Start(t, c)
+			if fin := mind.Await(pondertest.Run); fin.Status != ponder.Completed || fin.Answer == "" {
+				t.Errorf("after %d ms: %+v", ms, fin)
+			}
+			answers := make(map[string]int)
+			for _, ev := range mind.Events() {
+				if b, ok := ev.Body.(ponder.CallFinished); ok && b.Error == "" {
+					key, _, _ := strings.Cut(ev.Cause, "#")
+					answers[key]++
+				}
+			}
+			want := map[string]int{"planned": 1, "planned~2": 1, "reflect-1": 1, "reflect-1~2": 1, "write-1": 1, "judge-1": 1, "judge-1~2": 1}
+			if diff := cmp.Diff(want, answers); diff != "" {
+				t.Errorf("after %d ms (-want +answered):\n%s", ms, diff)
+			}
+		})
+	}
+}
+
 // A web that hangs costs no more than the patience there is.
 func TestWebHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,7 +73,7 @@ func TestPlanFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := trench
 			f.model = func(a ponder.Call) ponder.Body {
-				if a.Key == planKey {
+				if whatOf(a.Key) == planKey {
 					return answer
 				}
 				return sensible(a)

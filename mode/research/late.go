@@ -42,11 +42,11 @@ func (s *state) patience() time.Duration {
 func (s *state) calling() string {
 	switch {
 	case s.Step == reflecting:
-		return s.reflectKey()
+		return s.Retry.key(s.reflectKey())
 	case s.Step == writing && !s.Work.waits():
 		return s.Work.key()
 	case s.Step == judging:
-		return s.judgeKey()
+		return s.Retry.key(s.judgeKey())
 	}
 	return ""
 }
@@ -86,7 +86,7 @@ func (s *state) limit(l look) time.Duration {
 	return min(most, max(leastPatience, slower*time.Duration(s.Slowest)*time.Millisecond))
 }
 
-// askLimit is how long a plan, a reflection or a judge may take.
+// askLimit is how long a plan, a reflection or a judge may take, asked again or not.
 func (s *state) askLimit() time.Duration {
 	if limit := s.time(); limit > 0 {
 		return min(limit/4, askPatience)
@@ -114,7 +114,7 @@ func (s *state) gaveUp(key string) {
 	key, ok := strings.CutPrefix(key, latePrefix)
 	switch {
 	case !ok:
-	case key == planKey && s.Planning:
+	case s.Planning && key == s.Retry.key(planKey):
 		s.unplanned("the plan took too long")
 	case key == s.calling():
 		s.uncalled()

@@ -26,8 +26,9 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 		return append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
 	}
 	if s.Planning {
-		do = s.await(do, now, s.PlanSince, s.askLimit(), planKey, "The plan takes too long: it goes on without.")
-		do = append(do, ponder.Call{Key: planKey, Role: s.opts.PlanRole, Request: s.planCall()})
+		key := s.Retry.key(planKey)
+		do = s.await(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long: it goes on without.")
+		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.request(planKey, s.planCall())})
 	}
 	for _, l := range s.wanted() {
 		do = s.await(do, now, l.Since, s.limit(l), l.key(), l.tool()+" does not answer, and is given up: "+l.Query)
@@ -53,7 +54,7 @@ func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
 	switch s.Step {
 	case reflecting:
 		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usable(), s.queries())
-		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: req})
+		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.request(s.reflectKey(), req)})
 	case judging:
 		return append(do, s.judge())
 	}
@@ -67,7 +68,13 @@ func (s *state) wind() {
 	}
 	s.began()
 	if key := s.calling(); key != s.Ask {
-		s.Ask, s.AskSince = key, s.Time.ms()
+		if key != s.Retry.key(s.Ask) { // else it is waited for already
+			s.AskSince = s.Time.ms()
+		}
+		s.Ask = key
+	}
+	if !s.retries() {
+		s.Retry = retry{}
 	}
 }
 
@@ -136,12 +143,14 @@ func (s *state) reflected(b ponder.CallFinished) {
 	err := errors.New(text.Clip(text.Line(b.Error), maxFault))
 	if b.Error == "" {
 		r, err = readReflection(b.Message.Text())
+		if err != nil && s.again(s.reflectKey(), s.AskSince, b, err) {
+			return
+		}
 		r = r.without(s.queries())
 		r.Web, r.Memory = s.bearing(r.Web), s.bearing(r.Memory)
 	}
 	if err != nil {
-		s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(err.Error(), ".")+".")
-		s.compose()
+		s.unreflected(err.Error())
 		return
 	}
 	why := hits.Tame(text.Clip(text.Line(r.Why), maxFault))
@@ -156,6 +165,12 @@ func (s *state) reflected(b ponder.CallFinished) {
 		why = "there is nothing new to ask"
 	}
 	s.tell(stageReflection, "Enough", "No more is looked up: "+cmp.Or(strings.TrimRight(why, ".… "), "what was found is enough")+".")
+	s.compose()
+}
+
+// unreflected has the answer written without knowing what is missing.
+func (s *state) unreflected(why string) {
+	s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(why, ".")+".")
 	s.compose()
 }
 

@@ -100,7 +100,7 @@ func framed(s string) string { return frames.Replace(s) }
 var frames = strings.NewReplacer("<", "‹", ">", "›")
 
 // readPlan reads a plan out of what a model answered: JSON in whatever names, or lists
-// with headings. It has a query at least. An error is one line, fit to be sent back.
+// with headings. It has a query at least. An error is one line, which is sent back.
 func readPlan(answer string) (plan, error) {
 	m := readLists(answer, planNames)
 	p := plan{Steps: texts(m["steps"], maxSteps), Terms: texts(m["terms"], maxTerms), Web: queries(m["web"]), Memory: queries(m["memory"])}

@@ -14,15 +14,16 @@
 // gather.go keeps what was found and report.go tells of it; pack.go shows it to the
 // model that writes, synthesis.go has the answer written, tools.go does what the model
 // wishes meanwhile, and check.go checks the answer; steer.go obeys the user. asking.go
-// and heuristic.go plan without a model, plan.go and reflect.go with one, gain.go says
-// when it is enough, unaided.go answers in quotations, and view.go and reference.go
-// fold research for people to look at.
+// and heuristic.go plan without a model, plan.go and reflect.go with one, retry.go
+// asks again for what can't be read, gain.go says when it is enough, unaided.go answers in
+// quotations, and view.go and reference.go fold research for people to look at.
 //
 // It writes, under keys with a number that counts up: plan (plans and the questions
 // they have), found (evidence), told (progress), steered (what became of a wish), and
-// at the end, all at once, answered: the claims, and the final synthesis. What it
-// knows is kept in checkpoints as the JSON of its state; [Options] are its own part
-// of run_started.
+// at the end, all at once, answered: the claims, and the final synthesis. A plan, a
+// reflection or a judgement that can't be read is asked for once more, with what is wrong
+// with it, under the key of its call and "~2". What it knows is kept in checkpoints as the
+// JSON of its state; [Options] are its own part of run_started.
 //
 // Nothing that an answer cites was not gathered, and nothing that strangers wrote is
 // obeyed: it is quoted, tamed and framed, and leads to no action. Only pages that a

@@ -116,6 +116,7 @@ type state struct {
 	Ask      string        `json:"ask,omitempty"`        // the key of the call that the step waits for
 	AskSince int64         `json:"ask_since_ms,omitempty"`
 	Fault    string        `json:"fault,omitempty"` // how the last call failed
+	Retry    retry         `json:"retry,omitzero"`  // of a plan, a reflection or a judgement
 	Out      *out          `json:"out,omitempty"`   // how it ends, once it does
 
 	Effort     string   `json:"effort,omitempty"`
@@ -241,7 +242,7 @@ func (s *state) minds(ev ponder.Event) bool {
 		_, ok := noticed.Of(ev)
 		return ok && s.Planning
 	}
-	return ev.Run == s.run.ID && outbox.Ends(ev.Cause)
+	return ev.Run == s.run.ID && (outbox.Ends(ev.Cause) || s.Retry.Key != "" && strings.Contains(ev.Cause, "/"))
 }
 
 // see changes the state by an event that it minds.
@@ -271,21 +272,23 @@ func (s *state) see(ev ponder.Event) {
 		s.looked(key, b)
 	default:
 		key, _, _ = strings.Cut(ev.Cause, "/")
-		s.Notes = outbox.Without(s.Notes, ev.Cause)
-		s.gaveUp(key)
+		if s.unretried(key); outbox.Ends(ev.Cause) {
+			s.Notes = outbox.Without(s.Notes, ev.Cause)
+			s.gaveUp(key)
+		}
 	}
 }
 
 // called takes in what a call came to.
 func (s *state) called(key string, b ponder.CallFinished) {
 	switch {
-	case s.Planning && key == planKey:
+	case s.Planning && key == s.Retry.key(planKey):
 		s.planned(b)
-	case s.Step == reflecting && key == s.reflectKey():
+	case s.Step == reflecting && key == s.calling():
 		s.reflected(b)
 	case s.Step == writing && s.Work != nil && key == s.Work.key():
 		s.wrote(b)
-	case s.Step == judging && key == s.judgeKey():
+	case s.Step == judging && key == s.calling():
 		s.judged(b)
 	}
 }

@@ -100,7 +100,7 @@ func (s *state) anew(was *work) {
 // inFlight returns the keys of what is waited for.
 func (s *state) inFlight() (keys []string) {
 	if s.Planning {
-		keys = append(keys, planKey)
+		keys = append(keys, s.Retry.key(planKey))
 	}
 	for _, l := range s.wanted() {
 		keys = append(keys, l.key())

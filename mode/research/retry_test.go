@@ -1,0 +1,207 @@
+package research
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/pondertest"
+)
+
+// prose is what can't be read as a plan, a reflection or a judgement.
+const prose = "I would look at some books."
+
+// doubted is an answer that a judge is asked about.
+const doubted = "HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1]."
+
+// rambling answers a call of a kind, or of each if that is empty, with prose at first, and
+// then with what it is told to, or else as a good model does.
+func rambling(what string, then ponder.Body) fake {
+	f := trench
+	f.model = func(a ponder.Call) ponder.Body {
+		kind := whatOf(a.Key)
+		if kind == "write" {
+			return says(doubted)
+		}
+		switch again := strings.HasSuffix(a.Key, "~2"); {
+		case what != "" && kind != what:
+		case !again:
+			return says(prose)
+		case then != nil:
+			return then
+		}
+		if kind == "judge" {
+			return says(`{"verdicts":[{"id":"c3","verdict":"supported"}]}`)
+		}
+		return sensible(a)
+	}
+	return f
+}
+
+// What can't be read is asked for once more, with the answer and what is wrong with it;
+// then what came is gone on with, or what is done without it.
+func TestAskedAgain(t *testing.T) {
+	missing := map[string]string{planKey: "Without a plan", "reflect": "No reflection", "judge": ""}
+	for what, why := range map[string]string{planKey: "there are no queries in the answer", "reflect": "there is neither enough nor a query", "judge": "JSON"} {
+		for name, then := range map[string]ponder.Body{"read": nil, "unreadable": says(prose), "fails": fails(llm.Auth, "key rejected"), "hangs": ponder.CallFinished{}} {
+			t.Run(what+" "+name, func(t *testing.T) {
+				f := rambling(what, then)
+				answer := func(a ponder.Action) ponder.Body {
+					b := f.answer(a)
+					if fin, ok := b.(ponder.CallFinished); ok && len(fin.Message.Parts) == 0 && fin.Error == "" {
+						return nil
+					}
+					return b
+				}
+				d := newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, answer).work()
+				if d.fin.Status != ponder.Completed {
+					t.Fatalf("finished %+v", d.fin)
+				}
+				asked := slices.DeleteFunc(d.calls(), func(c ponder.Call) bool { return whatOf(c.Key) != what })
+				if want := map[bool]int{true: 1, false: 2}[name == "hangs"]; len(asked) != want {
+					t.Fatalf("asked %v", d.keys())
+				}
+				if len(asked) == 2 {
+					before, again := asked[0], asked[1]
+					msgs := again.Request.Messages
+					if again.Key != before.Key+"~2" || again.Role != before.Role || len(msgs) != 3 || msgs[1].Text() != prose || !strings.Contains(msgs[2].Text(), why) {
+						t.Errorf("asked again %s: %+v", again.Key, msgs)
+					}
+					if diff := cmp.Diff(before.Request.Messages[0], msgs[0]); diff != "" {
+						t.Errorf("it is asked something else:\n%s", diff)
+					}
+				}
+				told := func(b ponder.Progress) bool { return b.Label == missing[what] }
+				if got := slices.ContainsFunc(bodiesOf[ponder.Progress](d), told); missing[what] != "" && got != (name != "read") {
+					t.Errorf("%q is told: %v", missing[what], got)
+				}
+				judged := slices.ContainsFunc(bodiesOf[ponder.Claim](d), func(c ponder.Claim) bool { return strings.Contains(c.Reason, "a judge") })
+				if judged != (what != "judge" || name == "read") {
+					t.Errorf("claims %+v", bodiesOf[ponder.Claim](d))
+				}
+			})
+		}
+	}
+}
+
+// Nothing is asked for again where that would take the calls of the answer, or the time.
+func TestNotAskedAgain(t *testing.T) {
+	for calls, want := range map[int]string{
+		1: "planned", 2: "planned write-1", 3: "planned write-1 judge-1", 4: "planned planned~2 write-1 judge-1", 5: "planned planned~2 reflect-1 write-1 judge-1",
+		6: "planned planned~2 reflect-1 reflect-1~2 write-1 judge-1", 7: "planned planned~2 reflect-1 reflect-1~2 write-1 judge-1 judge-1~2",
+	} {
+		f := rambling("", says(prose))
+		var d *driver
+		d = newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, func(a ponder.Action) ponder.Body {
+			if _, ok := a.(ponder.Call); ok && len(d.calls()) == calls {
+				return fails(llm.Payment, "the budget is spent: calls")
+			}
+			return f.answer(a)
+		})
+		d.run.Budget.Calls = calls
+		d.state = d.mode.Start(d.run)
+		d.work()
+		var keys []string
+		for _, c := range d.calls()[:min(len(d.calls()), calls)] {
+			keys = append(keys, c.Key)
+		}
+		if got := strings.Join(keys, " "); got != want || d.fin.Status != ponder.Completed {
+			t.Errorf("%d calls: asked %s, want %s; %+v", calls, got, want, d.fin)
+		}
+	}
+	for takes, want := range map[time.Duration]bool{7 * time.Second: true, 8 * time.Second: false} { // 15 are waited
+		d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, rambling("", says(prose)).answer)
+		d.takes = takes
+		if got := slices.Contains(d.work().keys(), "planned~2"); got != want {
+			t.Errorf("a plan of %v is asked for again: %v", takes, got)
+		}
+	}
+}
+
+// What a user does not wait for is not asked for again, and said to be called off.
+func TestAnswerNowWhereItAsksAgain(t *testing.T) {
+	f := rambling(planKey, nil)
+	var d *driver
+	d = newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, func(a ponder.Action) ponder.Body {
+		if keyOf(a) == "planned~2" {
+			d.put("", ponder.Steer{Do: ponder.AnswerNow})
+			return nil
+		}
+		return f.answer(a)
+	})
+	d.work()
+	told := slices.DeleteFunc(bodiesOf[ponder.Progress](d), func(b ponder.Progress) bool { return b.Stage != ponder.Steered })
+	if len(told) != 1 || !slices.Contains(told[0].Cancelled, "planned~2") || slices.Contains(d.keys(), "planned~2") || d.fin.Status != ponder.Completed {
+		t.Errorf("told %+v, asked %v, finished %+v", told, d.keys(), d.fin)
+	}
+}
+
+// A log that is cut after any event is continued to the same log, whatever is asked for
+// again.
+func TestCutWhereItAsksAgain(t *testing.T) {
+	for _, then := range []ponder.Body{nil, says(prose), fails(llm.Transient, "overloaded")} {
+		f := rambling("", then)
+		o := Options{Web: true, Effort: normal}
+		whole := newDriver(t, deepest, o, 3*time.Minute, f.answer).work()
+		want := pondertest.Lines(whole.log)
+		for n := range whole.log {
+			d := newDriver(t, deepest, o, 3*time.Minute, f.answer)
+			d.quick = true
+			for _, ev := range whole.log[:n] {
+				d.see(ev)
+			}
+			if got := pondertest.Lines(d.work().log); !slices.Equal(want, got) {
+				t.Fatalf("cut after %d of %d (-whole +continued):\n%s", n, len(whole.log), cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// testdata/unread.jsonl is of a research that asked for nothing again, and could read
+// neither plan, reflection nor judgement. It means what it did, and goes on likewise.
+func TestLogsBeforeItAskedAgain(t *testing.T) {
+	js, err := os.ReadFile("testdata/unread.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log []ponder.Event
+	for line := range bytes.Lines(js) {
+		var ev ponder.Event
+		if err := json.Unmarshal(line, &ev); err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, ev)
+	}
+	f := rambling("", says(prose))
+	o := Options{Web: true, Effort: normal}
+	unread := map[string]string{"planned#1": "planned~2", "reflect-1#1": "reflect-1~2", "judge-1#1": "judge-1~2"}
+	for n := 1; n <= len(log); n++ {
+		d := newDriver(t, deepest, o, time.Minute, f.answer)
+		d.quick = n < len(log)
+		for _, ev := range log[:n] {
+			d.see(ev)
+		}
+		d.work()
+		want := ""
+		for _, ev := range log[n-1:] { // the rest is asked for as it is now
+			if want = unread[ev.Cause]; want != "" {
+				break
+			}
+		}
+		keys := slices.DeleteFunc(d.keys(), func(key string) bool { return !strings.HasSuffix(key, "~2") })
+		if len(keys) > 0 && keys[0] != want || (len(keys) > 0) != (want != "") || d.fin.Status != ponder.Completed {
+			t.Errorf("cut after %d: asked again %v, want %s at first; finished %+v", n, keys, want, d.fin)
+		}
+		if got, all := pondertest.Lines(d.log), pondertest.Lines(log); want == "" && !slices.Equal(got, all) {
+			t.Errorf("cut after %d (-was +is):\n%s", n, cmp.Diff(all, got))
+		}
+	}
+}
