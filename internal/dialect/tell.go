@@ -52,23 +52,38 @@ type Telling interface {
 
 // Tell sends a work as it comes, with a title of the conversation if that is wanted. The
 // end is sent behind what was added before. It reports whether the client has all of it.
+//
+// It is for languages in which nothing that was sent can be taken back: no text is Again.
+// An answer that begins anew is gone on with if it has all that was sent at its beginning;
+// else Tell fails, and asking again tells the answer from its beginning.
 func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
 	if t.Flush() != nil {
 		w.Forget()
 		return false
 	}
-	return d.Feed(w, titled).Tell(ctx, t)
+	s := script{tell: t.Part}
+	return d.Feed(w, titled).send(ctx, t, s.part, s.end)
 }
 
-// Tell is [Desk.Tell] where a Feed is there already, which it closes.
+// Tell is [Desk.Tell] where a Feed is there already, which it closes, in a language that
+// can take back what was sent.
 func (f *Feed) Tell(ctx context.Context, t Telling) bool {
-	end, err := f.desk.wait(ctx, f, func(p Part) error {
+	return f.send(ctx, t, func(p Part) error {
 		t.Part(p)
 		return nil
-	}, t.Flush, func() error {
+	}, func(End) error { return nil })
+}
+
+// send hands each part to each, which adds it, and sends the end, or why each or last refuse
+// to go on.
+func (f *Feed) send(ctx context.Context, t Telling, each func(Part) error, last func(End) error) bool {
+	end, err := f.desk.wait(ctx, f, each, t.Flush, func() error {
 		t.Quiet()
 		return t.Flush()
 	})
+	if err == nil {
+		err = last(end)
+	}
 	switch {
 	case ctx.Err() != nil: // nobody reads it
 		return false
@@ -77,5 +92,5 @@ func (f *Feed) Tell(ctx context.Context, t Telling) bool {
 	default:
 		t.End(end)
 	}
-	return t.Flush() == nil
+	return t.Flush() == nil && !errors.Is(err, errAnew)
 }

@@ -269,6 +269,39 @@ func TestGoesOnAndFails(t *testing.T) {
 	})
 }
 
+// An answer that breaks off is gone on with if it is the same once more, in the same text;
+// else the stream ends with an error, and whoever asks again has all of it.
+func TestBegunAnew(t *testing.T) {
+	const first = "The sea is deep, as all know who were there once."
+	for again, fails := range map[string]bool{first + " So it is.": false, "It is 42.": true, "The sea is": true} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			model := &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+				if asked++; asked == 1 {
+					return dialecttest.Answer{Text: first, Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Truncated, Message: "it broke off"}, After: 3}
+				}
+				return dialecttest.Answer{Text: again, Pause: 100 * time.Millisecond}
+			}}
+			r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: routes})
+			body := ask("c1", "ponder/chat", "How deep?")
+			p := read(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0))
+			texts := len(slices.DeleteFunc(slices.Clone(p.types), func(kind string) bool { return kind != "text-start" }))
+			if !fails {
+				if p.text != again || p.failed != "" || p.finish != "stop" || texts != 1 {
+					t.Errorf("%q: %+v", again, p)
+				}
+				return
+			}
+			if p.text == "" || !strings.HasPrefix(first, p.text) || !strings.Contains(p.failed, "begun anew") || p.finish != "" || texts != 1 {
+				t.Errorf("%q: %+v", again, p)
+			}
+			if p := read(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)); p.text != again || p.failed != "" {
+				t.Errorf("%q: asked again, %+v", again, p)
+			}
+		})
+	}
+}
+
 func FuzzRequests(f *testing.F) {
 	f.Add(ask("c1", "ponder/chat", "hello"))
 	f.Add(`{"id":"","messages":[{"role":"user","parts":[{"type":"file","url":"data:image/png;base64,AAAA"}]}]}`)

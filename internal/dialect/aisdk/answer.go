@@ -41,9 +41,6 @@ func (t *telling) Quiet() { t.Comment("keep-alive") }
 func (t *telling) Part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
-		if p.Again {
-			t.close()
-		}
 		t.delta("text", p.Text)
 	case dialect.TextEnd:
 		t.close()

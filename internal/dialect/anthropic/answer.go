@@ -146,7 +146,6 @@ type telling struct {
 	*stream.Writer
 	index int    // of the block that is open, or of the next one
 	open  string // its type; empty if none is
-	said  bool   // something of the text
 
 	more dialect.Mould // of events that add to the block that is open
 	js   []byte
@@ -196,16 +195,8 @@ func (t *telling) event(name string, data map[string]any) {
 func (t *telling) Part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
-		text := p.Text
-		if text == "" {
-			return // all of it is taken back, which cannot be told
-		}
-		if p.Again && t.said {
-			text = "\n\n" + text
-		}
-		t.said = true
 		t.begin("text", map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": dialect.Gap})
-		t.add(text)
+		t.add(p.Text)
 	case dialect.Call:
 		t.close()
 		t.begin("tool_use", map[string]any{"type": "tool_use", "id": p.Call.ID, "name": p.Call.Name, "input": map[string]any{}},

@@ -54,7 +54,7 @@ const canary = "CANARY-7f3"
 func Check(t *testing.T, l Language) {
 	for name, f := range map[string]func(*testing.T, Language){
 		"answer": checkAnswer, "research": checkResearch, "calls": checkCalls, "failures": checkFailures, "the request is at fault": checkFault,
-		"the client goes away": checkLeave, "signs of life": checkLife, "found again": checkFound, "keys": checkKeys, "sent again": checkAgain,
+		"the client goes away": checkLeave, "signs of life": checkLife, "found again": checkFound, "keys": checkKeys, "sent again": checkAgain, "begun anew": checkAnew,
 		"nothing internal": checkInternal, "who may ask": checkScopes, "the server stops": checkStop,
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { f(t, l) }) })
@@ -287,6 +287,52 @@ func checkAgain(t *testing.T, l Language) {
 		l.ask(t, r, s, "Authorization", "Bearer "+Hers, "X-Stainless-Retry-Count", "1")
 		want(3, "by another owner")
 	})
+}
+
+// An answer that breaks off is gone on with if it is the same once more; else a stream ends
+// with an error, and whoever asks again, or without streaming, has all of it.
+func checkAnew(t *testing.T, l Language) {
+	const question, first, heard = "How deep?", "The sea is deep, as all know who were there once.", 3
+	for name, c := range map[string]struct {
+		again string
+		fails bool
+	}{
+		"the same":             {first, false},
+		"more":                 {first + " So it is.", false},
+		"other than was heard": {"The sea is deep, as all know who sail.", false}, // but not than was sent
+		"other words":          {"It is 42.", true},
+		"other at last":        {"The sea is deep, as it was.", true},
+		"less":                 {"The sea is", true},
+	} {
+		asked := 0
+		r := l.rig(t, func(req *llm.Request, _ int) Answer {
+			if req.Messages[len(req.Messages)-1].Text() != question {
+				return Plain("The sea") // a title
+			}
+			if asked++; asked%2 == 1 {
+				return Answer{Text: first, Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Truncated, Message: canary}, After: heard}
+			}
+			return Answer{Text: c.again, Pause: 100 * time.Millisecond}
+		})
+		for _, tool := range []bool{true, false} {
+			both(Saying{Said: []string{question}, Tool: tool}, func(s Saying) {
+				before := asked
+				got, _ := l.ask(t, r, s)
+				if !s.Stream || !c.fails {
+					if got.Text != c.again || got.Error != "" {
+						t.Errorf("%s: %+v: told %+v", name, s, got)
+					}
+					return
+				}
+				if got.Text == "" || !strings.HasPrefix(first, got.Text) || !strings.Contains(got.Error, "begun anew") {
+					t.Errorf("%s: %+v: told %+v", name, s, got)
+				}
+				if got, _ := l.ask(t, r, s); got.Text != c.again || got.Error != "" || asked != before+2 {
+					t.Errorf("%s: %+v: asked again, and told %+v", name, s, got)
+				}
+			})
+		}
+	}
 }
 
 // What is internal, and what the system prompt says, is told nobody.

@@ -117,7 +117,6 @@ type telling struct {
 	prompt bool // of /api/generate
 	quiet  bool // no thinking is shown
 	begun  time.Time
-	said   bool // something of the text
 	err    error
 
 	words, thoughts dialect.Mould // of lines that have some of the text, or of the thinking
@@ -169,15 +168,7 @@ func (t *telling) Flush() error {
 func (t *telling) Part(p dialect.Part) {
 	switch p.Kind {
 	case dialect.Text:
-		text := p.Text
-		if text == "" {
-			return // all of it is taken back, which cannot be told
-		}
-		if p.Again && t.said {
-			text = "\n\n" + text
-		}
-		t.said = true
-		t.add(t.words, text)
+		t.add(t.words, p.Text)
 	case dialect.Call:
 		t.put("", "", []call{callOf(*p.Call)})
 	default:

@@ -175,7 +175,6 @@ type telling struct {
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
-	text   bool // something of it was said
 	msg    said // calls and sources so far
 
 	words, thoughts dialect.Mould // of chunks that have some of the text, or of the reasoning
@@ -227,15 +226,7 @@ func (t *telling) Part(p dialect.Part) {
 	}
 	switch p.Kind {
 	case dialect.Text:
-		text := p.Text
-		if text == "" {
-			return // all of it is taken back, which cannot be told
-		}
-		if p.Again && t.text {
-			text = "\n\n" + text
-		}
-		t.text = true
-		t.add(t.words, text)
+		t.add(t.words, p.Text)
 	case dialect.Call:
 		t.msg.take(p)
 		t.delta(said{Calls: t.msg.Calls[len(t.msg.Calls)-1:]}, nil)
