@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ponder"
 	"ponder/llm"
 )
@@ -193,6 +195,24 @@ func TestFailingTools(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("nothing says what failed")
+	}
+}
+
+// Which files were not read is told once, whatever is looked up.
+func TestNotRead(t *testing.T) {
+	f := fake{tool: func(a ponder.Do) ponder.Body {
+		if a.Tool != SearchTool {
+			return nil
+		}
+		return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[],"skipped":[{"path":"/docs/x.pdf","reason":"not a PDF that can be opened"},{"path":"/docs/y.md","reason":"not a text"}],"skipped_more":3}`}
+	}}
+	d := newDriver(t, deepest, all, 3*time.Minute, f.answer).work()
+	if n := len(d.dos(SearchTool)); n < 2 {
+		t.Fatalf("looked up %d times", n)
+	}
+	want := []ponder.SystemNote{{Content: "Not read: /docs/x.pdf: not a PDF that can be opened; /docs/y.md: not a text; and 3 more"}}
+	if diff := cmp.Diff(want, bodiesOf[ponder.SystemNote](d)); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }
 

@@ -240,6 +240,7 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 		return
 	}
 	var list []hits.Hit
+	var notes []ponder.Body
 	switch l.Kind {
 	case onWeb:
 		s.Looks = slices.Clone(s.Looks)
@@ -252,13 +253,18 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 	case inOthers:
 		list = l.readOther(b.Result)
 	default:
-		list = hits.ReadFound(b.Result, l.Most).Hits
+		found := hits.ReadFound(b.Result, l.Most)
+		list = found.Hits
+		if says := found.NotRead(); says != "" && !slices.Contains(s.Reached, l.Kind) { // once
+			notes = append(notes, ponder.SystemNote{Content: says})
+		}
 	}
-	s.answer(i, list, "")
+	s.answer(i, list, "", notes...)
 }
 
-// answer ends a look with what it found, or why it found nothing.
-func (s *state) answer(i int, list []hits.Hit, fault string) {
+// answer ends a look with what it found, or why it found nothing, and with notes for
+// the user.
+func (s *state) answer(i int, list []hits.Hit, fault string, notes ...ponder.Body) {
 	s.Looks = slices.Clone(s.Looks)
 	l := &s.Looks[i]
 	l.Done, l.Fault = true, fault
@@ -270,7 +276,7 @@ func (s *state) answer(i int, list []hits.Hit, fault string) {
 	s.Counts.Iteration++
 	add, got := s.take(list, *l)
 	l.Got = got
-	add = append(add, s.report(*l, len(add)))
+	add = append(append(notes, add...), s.report(*l, len(add)))
 	s.note("found", &s.Counts.Found, add...)
 	if l.Kind == onWeb {
 		s.open(*l, list)

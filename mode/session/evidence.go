@@ -2,7 +2,6 @@ package session
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -115,7 +114,7 @@ func (s *state) looked(c *cell) int {
 	case c.Failed.Error != "":
 		add = append(add, ponder.SystemNote{Content: s.place() + " could not be searched: " + s.Fault})
 	case len(f.Skipped) > 0 && c.N == 1:
-		add = append(add, ponder.SystemNote{Content: notRead(f.Skipped)})
+		add = append(add, ponder.SystemNote{Content: f.NotRead()})
 	}
 	s.write("found", &s.Counts.Found, add...)
 	return news
@@ -147,16 +146,6 @@ func (s *state) place() string {
 		return "The memory"
 	}
 	return "The documents and the memory"
-}
-
-// notRead tells the user which files were not read.
-func notRead(skipped []string) string {
-	const most = 20
-	text := "Not read: " + strings.Join(skipped[:min(most, len(skipped))], "; ")
-	if more := len(skipped) - most; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
 }
 
 // gather adds a passage and returns its event. Where the tool does not say what

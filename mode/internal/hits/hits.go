@@ -25,6 +25,9 @@ const (
 	maxSnippet = 600
 )
 
+// mostNotRead is how many files that were not read are named.
+const mostNotRead = 20
+
 // A hit is a passage that a search found.
 type Hit struct {
 	ID      string   `json:"id,omitempty"`
@@ -47,6 +50,20 @@ type Hit struct {
 type Found struct {
 	Hits    []Hit    `json:"hits,omitempty"`
 	Skipped []string `json:"skipped,omitempty"` // files that were not read, and why
+	More    int      `json:"more,omitempty"`    // how many more were not read
+}
+
+// NotRead tells the user which files were not read. It is empty if all were.
+func (f Found) NotRead() string {
+	if len(f.Skipped) == 0 {
+		return ""
+	}
+	list := f.Skipped[:min(mostNotRead, len(f.Skipped))]
+	says := "Not read: " + strings.Join(list, "; ")
+	if more := len(f.Skipped) - len(list) + f.More; more > 0 {
+		says += fmt.Sprintf("; and %d more", more)
+	}
+	return says
 }
 
 // ReadFound reads the result of a search. What has another form is left out, and
@@ -55,6 +72,7 @@ func ReadFound(js string, most int) (f Found) {
 	var raw struct {
 		Hits    []json.RawMessage `json:"hits"`
 		Skipped []json.RawMessage `json:"skipped"`
+		More    json.RawMessage   `json:"skipped_more"`
 	}
 	if json.Unmarshal([]byte(js), &raw) != nil {
 		return f
@@ -72,6 +90,10 @@ func ReadFound(js string, most int) (f Found) {
 			f.Skipped = append(f.Skipped, text.Clip(text.Line(file.Path), MaxLabel)+": "+text.Clip(text.Line(file.Reason), MaxLabel))
 		}
 	}
+	if json.Unmarshal(raw.More, &f.More) != nil {
+		f.More = 0
+	}
+	f.More = max(0, f.More)
 	return f
 }
 

@@ -19,6 +19,23 @@ func TestReadFound(t *testing.T) {
 	}
 }
 
+func TestNotRead(t *testing.T) {
+	many := make([]string, mostNotRead+1)
+	for name, test := range map[string]struct {
+		found Found
+		want  string
+	}{
+		"all were":  {Found{}, ""},
+		"one":       {ReadFound(`{"skipped":[{"path":"/x","reason":"is binary"}],"skipped_more":"some"}`, 1), "Not read: /x: is binary"},
+		"and more":  {ReadFound(`{"skipped":[{"path":"/x","reason":"is binary"}],"skipped_more":2}`, 1), "Not read: /x: is binary; and 2 more"},
+		"many more": {Found{Skipped: many, More: 2}, "Not read: " + strings.Join(many[1:], "; ") + "; and 3 more"},
+	} {
+		if got := test.found.NotRead(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestReadWeb(t *testing.T) {
 	list := ReadResults(`{"results":[{"url":"file:///x"},{"url":"https://a.test/p","title":"A","snippet":"It is\nso.","published":"2024-03-01T00:00:00Z","provider":"x","original":"ab"},{"url":"https://user@b.test/"},{"url":"https://c.test/"}]}`, 5)
 	if len(list) != 2 || list[0].Quote != "It is so." || list[0].Source != "https://a.test/p" || !list[0].Untrusted || list[0].Hash != Sum("It is so.") || list[1].Sound() {
