@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/claim"
 	"ponder/internal/report"
 	"ponder/store/sqlite"
 )
@@ -17,6 +18,7 @@ type verified struct {
 	Question string          `json:"question"`
 	Form     string          `json:"form"` // markdown, html, json or thread
 	Stands   bool            `json:"stands"`
+	Borne    int             `json:"claims_borne_out"` // of those that stand, those that say what quotes do
 	Altered  bool            `json:"text_altered,omitempty"`
 	Added    []string        `json:"added_lines,omitempty"`
 	Gone     []string        `json:"missing_lines,omitempty"`
@@ -64,7 +66,22 @@ func (a *app) verified(ctx context.Context, store *sqlite.Store, f *report.Filed
 	v.Recheck = f.Recheck(wrong)
 	v.Unsure = unsure(v.Recheck, f.Recheck(lost))
 	v.Stands = len(v.problems())+len(v.Lost) == 0
+	v.Borne = borne(v.Claims)
 	return v
+}
+
+// borne returns how many claims stand that are borne out, in whole or in part, or follow
+// from what is.
+func borne(list []report.Reclaim) (n int) {
+	for _, c := range list {
+		switch claim.Verdict(c.Status) {
+		case claim.Supported, claim.Qualified, claim.Inference:
+			if !c.Differs || c.Judged {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // unsure returns the claims that stand with the quotes whose originals are not here, and
@@ -152,16 +169,20 @@ func (v verified) text() string {
 	for _, q := range v.Quotes {
 		states[q.State]++
 	}
-	fmt.Fprintf(&b, "%s:", counted(len(v.Quotes), "quote", "quotes"))
+	var parts []string
 	for _, s := range []footing{standsExactly, standsThere, standsApart, inSearch, inSearchOnly, notThere, sourceGone, notKept, earlierThread, userSays} {
 		if n := states[s]; n > 0 {
-			fmt.Fprintf(&b, " %d %s;", n, map[footing]string{
+			parts = append(parts, fmt.Sprintf("%d %s", n, map[footing]string{
 				standsExactly: "word for word in the original", standsThere: "in the original", notThere: "NOT in the original any more",
 				standsApart: "in the original in parts, in another order", inSearch: "as the search had it, of pages not kept",
 				inSearchOnly: "as the search had it, but NOT so in the page that was kept",
 				sourceGone:   "whose original is gone", notKept: "of which no original was kept", earlierThread: "of earlier work", userSays: "of the user",
-			}[s])
+			}[s]))
 		}
+	}
+	b.WriteString(counted(len(v.Quotes), "quote", "quotes"))
+	if len(parts) > 0 {
+		b.WriteString(": " + strings.Join(parts, "; "))
 	}
 	same, judged := 0, 0
 	for _, c := range v.Claims {
@@ -172,7 +193,10 @@ func (v verified) text() string {
 			judged++
 		}
 	}
-	fmt.Fprintf(&b, "\n%s: %d as it was said", counted(len(v.Claims), "claim", "claims"), same-len(v.Unsure))
+	fmt.Fprintf(&b, "\n%s", counted(len(v.Claims), "claim", "claims"))
+	if len(v.Claims) > 0 {
+		fmt.Fprintf(&b, ": %d as it was said", same-len(v.Unsure))
+	}
 	if n := len(v.Unsure); n > 0 {
 		fmt.Fprintf(&b, ", %d not checked", n)
 	}
@@ -194,7 +218,12 @@ func (v verified) text() string {
 
 // verdict says in a line what came of it.
 func (v verified) verdict() string {
-	if v.Stands {
+	switch {
+	case v.Stands && len(v.Claims) == 0:
+		return "It is as it was written, and makes no claim."
+	case v.Stands && v.Borne == 0:
+		return "It is as it was written, and no quote bears any of it out."
+	case v.Stands:
 		return "All of it stands."
 	}
 	text := "Not all of it stands."
