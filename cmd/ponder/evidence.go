@@ -145,7 +145,7 @@ func evidenceText(e ponder.Evidence, state footing) string {
 	if e.Page > 0 {
 		facts = append(facts, fmt.Sprintf("page %d", e.Page))
 	}
-	facts = append(facts, fmt.Sprintf("bytes %d to %d", e.Start, e.End))
+	facts = append(facts, fmt.Sprintf("bytes %d to %d of its text", e.Start, e.End))
 	fmt.Fprintf(&b, "    %s\n", strings.Join(facts, ", "))
 	facts = nil
 	if e.Author != "" {

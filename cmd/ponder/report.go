@@ -156,7 +156,7 @@ func sources(v session.View) (list []string) {
 			list = append(list, fmt.Sprintf("[%s] earlier session %s: %s\n      %q", s.ID, id, oneLine(s.Title), clip(oneLine(s.Quote), maxQuote)))
 			continue
 		}
-		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d\n      %q", s.ID, nearPath(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
+		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d of its text\n      %q", s.ID, nearPath(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
 	}
 	return list
 }

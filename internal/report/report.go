@@ -182,7 +182,7 @@ func (d *document) number() {
 func (d *document) source(n int, s session.Source) source {
 	out := source{Source: s, N: n, Where: s.Source}
 	if s.End > s.Start {
-		out.Place = fmt.Sprintf("bytes %d to %d", s.Start, s.End)
+		out.Place = fmt.Sprintf("bytes %d to %d of its text", s.Start, s.End)
 	}
 	if id, ok := s.Earlier(); ok {
 		out.Earlier, out.Where, out.Place = true, "earlier session "+string(id), ""

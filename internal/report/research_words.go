@@ -192,7 +192,7 @@ func facts(e Evidence) (list []string) {
 		}
 	}
 	if e.End > e.Start {
-		list = append(list, fmt.Sprintf("bytes %d to %d", e.Start, e.End))
+		list = append(list, fmt.Sprintf("bytes %d to %d of its text", e.Start, e.End))
 	}
 	if e.Voices > 1 {
 		list = append(list, fmt.Sprintf("said by %s independent sources", thousands(e.Voices)))
