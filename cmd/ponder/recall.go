@@ -156,20 +156,17 @@ func (a *app) hit(n int, h recall.Hit) string {
 }
 
 // printMarked prints text in which words are marked: in bold on a terminal that
-// shows it, between stars elsewhere.
+// shows it, not at all elsewhere.
 func (a *app) printMarked(text string) {
-	open, end := "*", "*"
+	open, end := "", ""
 	f, ok := a.out.(*os.File)
 	width := 0
 	if ok {
 		width, _, _ = term.GetSize(int(f.Fd()))
 	}
 	text = tui.Clean(text)
-	switch {
-	case width > 0 && !a.plain():
+	if width > 0 && !a.plain() {
 		open, end = "\x1b[1m", "\x1b[0m"
-	case a.plain():
-		open, end = "", ""
 	}
 	if width > 0 {
 		text = tui.Wrap(text, min(width, readable))
