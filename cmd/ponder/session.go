@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +94,15 @@ func objectOf(info ponder.Info, v session.View) sessionObject {
 	return o
 }
 
-func isInterrupted(info ponder.Info) bool { return info.Status == ponder.Thinking && !info.Held }
+// isInterrupted reports whether nobody works on a thread that nobody has paused. What is
+// left to do on a conversation that was answered is taken up in a moment, in the
+// background.
+func isInterrupted(info ponder.Info) bool {
+	if info.Kind == ponder.KindConversation {
+		return info.Interrupted(time.Now())
+	}
+	return info.Status == ponder.Thinking && !info.Held
+}
 
 // statusOf returns the status of a thread in words.
 func statusOf(info ponder.Info) string {
