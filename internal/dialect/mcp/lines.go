@@ -17,26 +17,30 @@ type lines struct {
 	io.Closer
 	in    *bufio.Reader
 	reply io.Writer
+	calls *calls
 	most  int    // bytes of a line
 	rest  []byte // of a line that is handed on
 }
 
 func newLines(in io.ReadCloser, reply io.Writer, most int) *lines {
-	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, most: most}
+	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), most: most}
 }
 
-// Read implements [io.Reader].
+// Read implements [io.Reader]. The end comes once what was read before it is answered.
 func (l *lines) Read(b []byte) (int, error) {
 	for len(l.rest) == 0 {
 		line, long, err := l.line()
 		if err != nil {
+			l.calls.settle()
 			return 0, err
 		}
-		if why := wrong(line, long); why != nil {
+		m, why := message(line, long)
+		if why != nil {
 			if err := l.refuse(line, why); err != nil {
 				return 0, err
 			}
 		} else if len(line) > 0 {
+			l.calls.asked(m)
 			l.rest = append(line, '\n')
 		}
 	}
@@ -65,22 +69,23 @@ func (l *lines) line() (line []byte, long bool, err error) {
 	}
 }
 
-// wrong returns why a line is no message; nil if it is one, or empty.
-func wrong(line []byte, long bool) *jsonrpc.Error {
+// message returns the message that a line is, or why it is none. An empty line is neither.
+func message(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	switch {
 	case long:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message is too long"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message is too long"}
 	case len(line) == 0:
-		return nil
+		return nil, nil
 	case !json.Valid(line):
-		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "this is not JSON: one message is wanted, in one line"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "this is not JSON: one message is wanted, in one line"}
 	case line[0] != '{':
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "one JSON-RPC message is wanted in each line"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "one JSON-RPC message is wanted in each line"}
 	}
-	if _, err := jsonrpc.DecodeMessage(line); err != nil {
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this is no JSON-RPC 2.0 message"}
+	m, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this is no JSON-RPC 2.0 message"}
 	}
-	return nil
+	return m, nil
 }
 
 // refuse answers a line that is no message.

@@ -191,13 +191,15 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, det
 	})
 }
 
-// Talk serves a caller over a stream of lines until the client closes it, or ctx is done.
-// What is being thought goes on without the client.
+// Talk serves a caller over a stream of lines until the client closes it, and what it asked
+// before is answered, if that takes no longer than a few seconds; or until ctx is done. What
+// is being thought goes on without the client.
 func (s *Server) Talk(ctx context.Context, caller access.Caller, in io.ReadCloser, out io.WriteCloser) error {
 	r := &ending{ReadCloser: in, ended: make(chan struct{})}
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
 	to := &shared{WriteCloser: out}
-	err := server.Run(ctx, &sdk.IOTransport{Reader: newLines(r, to, maxBody), Writer: to, MaxLineLength: maxBody + 1})
+	from := newLines(r, to, maxBody)
+	err := server.Run(ctx, &sdk.IOTransport{Reader: from, Writer: answering{to, from.calls}, MaxLineLength: maxBody + 1})
 	gone := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
 	if gone || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil //nolint:nilerr // that is how it ends
