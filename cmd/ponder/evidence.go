@@ -154,7 +154,7 @@ func evidenceText(e ponder.Evidence, state footing) string {
 	for _, date := range []struct {
 		what string
 		at   time.Time
-	}{{"published", e.Published}, {"fetched", e.Fetched}} {
+	}{{whatDate(e), e.Published}, {"fetched", e.Fetched}} {
 		if !date.at.IsZero() {
 			facts = append(facts, date.what+" "+date.at.Local().Format(time.DateOnly))
 		}
@@ -185,4 +185,12 @@ func evidenceText(e ponder.Evidence, state footing) string {
 	}
 	fmt.Fprintf(&b, "    %s\n", state.says())
 	return tui.Clean(b.String())
+}
+
+// whatDate says what the date of evidence is. That of a file is mostly when it was written to.
+func whatDate(e ponder.Evidence) string {
+	if e.URL == "" && !strings.Contains(e.Source, "://") {
+		return "changed"
+	}
+	return "published"
 }
