@@ -6,8 +6,8 @@
 //
 // It reads neither the threads of the subconscious, nor what was put from there into
 // others, nor internal events, nor what an assistant wrote, so that nothing reinforces
-// itself. What the user said is trusted; what rests on the web, or on a thread where that
-// was read, is not.
+// itself. What the user said, or asked, is trusted; what rests on the web, or on a thread
+// where that was read, and what research found, is not.
 //
 // The cursor has for each of the 200 threads that changed last the event up to which it
 // was read; of others, that they have not changed since. So a thread is read only when it

@@ -170,6 +170,36 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// What research was asked is the user's. What it found is not, and neither is anything of a
+// thread where strangers wrote.
+func TestResearchIsOfTheUser(t *testing.T) {
+	web := ponder.Evidence{Content: "web says", Untrusted: true, Source: "https://web.test"}
+	file := ponder.Evidence{Content: "a file says", Source: "/home/me/notes.md"}
+	done := ponder.RunFinished{Answer: "x", Status: ponder.Completed}
+	for _, tt := range []struct {
+		name      string
+		bodies    []ponder.Body
+		content   string
+		untrusted bool
+	}{
+		{"without sources", []ponder.Body{ponder.Synthesis{Content: "x"}, done}, "Research “Garden” has ended.", false},
+		{"without an answer", []ponder.Body{done}, "Research “Garden” has ended.", false},
+		{"of a file", []ponder.Body{file, ponder.Synthesis{Content: "x"}, done}, "Research “Garden” has ended.", false},
+		{"of a file, and it found something", []ponder.Body{file, ponder.Synthesis{Insights: []string{"Wire the money"}}, done}, "Research “Garden” has ended. It found: Wire the money.", true},
+		{"it leaves something open", []ponder.Body{ponder.Synthesis{Remaining: []string{"Who wires the money?"}}, done}, "Research “Garden” has ended. It leaves open: Who wires the money?", true},
+		{"of the web", []ponder.Body{web, ponder.Synthesis{Content: "x"}, done}, "Research “Garden” has ended.", true},
+	} {
+		h := newHome(t)
+		_, c := h.look(t, h.sensor(), nil)
+		h.now = h.now.Add(time.Hour)
+		h.put("thr_1", ponder.KindResearch, append([]ponder.Body{ponder.RunStarted{Mode: "research"}}, tt.bodies...)...)
+		told, _ := h.look(t, h.sensor(), c)
+		if len(told) != 1 || told[0].Content != tt.content || told[0].Untrusted != tt.untrusted {
+			t.Errorf("%s: told %+v", tt.name, told)
+		}
+	}
+}
+
 func TestPhrases(t *testing.T) {
 	for text, want := range map[string]string{
 		"Nice. I will call back. Bye.":              "I will call back.",

@@ -142,19 +142,21 @@ func (l *look) answered(info ponder.Info, m *mark) {
 	m.Asked, m.At = 0, 0
 }
 
-// finished tells what a session or research has come to.
+// finished tells what a session or research has come to. What was asked is the user's own;
+// what research found, or leaves open, goes back to its sources.
 func (l *look) finished(info ponder.Info, m *mark, ev ponder.Event) {
 	if ev.Time.Before(l.since) {
 		return
 	}
 	text := map[ponder.Kind]string{ponder.KindResearch: "Research", ponder.KindSession: "A session of thinking"}[info.Kind]
 	text += called(info) + " has ended."
+	found := ""
 	if s, ok := l.synthesis(info.ID, m.Synthesis); ok {
-		text += listed(" It found: ", s.Insights) + listed(" It leaves open: ", s.Remaining)
+		found = listed(" It found: ", s.Insights) + listed(" It leaves open: ", s.Remaining)
 	}
 	l.tell(ponder.Observation{
-		Content: text, Subject: place("run", info.ID, ev.Seq), State: "completed", Source: source(info.ID),
-		Untrusted: m.Tainted || info.Kind == ponder.KindResearch,
+		Content: text + found, Subject: place("run", info.ID, ev.Seq), State: "completed", Source: source(info.ID),
+		Untrusted: m.Tainted || info.Kind == ponder.KindResearch && found != "",
 	})
 	m.Synthesis = 0
 }
