@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"sync"
+	"sync/atomic"
 )
 
 // Statements are queries that are asked again and again, prepared once: a short
@@ -31,12 +33,52 @@ func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args .
 }
 
 // Short is Query for what takes less time than to look out for the end of ctx, for which a
-// driver starts a goroutine with each query: once it has begun, it is not interrupted.
+// driver starts a goroutine with each query: it waits for a connection no longer than ctx
+// lasts, but once it has begun, it is not interrupted. Without arguments it is a Query.
 func (s *Statements) Short(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.Query(context.WithoutCancel(ctx), db, query, args...)
+	if len(args) > 0 && ctx.Done() != nil {
+		wait := &waiting{Context: ctx}
+		ctx, args[0] = wait, starter{wait, args[0]}
+	}
+	return s.Query(ctx, db, query, args...)
+}
+
+// A waiting context ends as the other does, but not any more once the query has begun.
+type waiting struct {
+	context.Context
+	begun atomic.Bool
+}
+
+// Done implements [context.Context].
+func (w *waiting) Done() <-chan struct{} {
+	if w.begun.Load() {
+		return nil
+	}
+	return w.Context.Done()
+}
+
+// Err implements [context.Context].
+func (w *waiting) Err() error {
+	if w.begun.Load() {
+		return nil
+	}
+	return w.Context.Err()
+}
+
+// A starter is an argument of a query. Package sql asks for its value when it has the
+// connection on which it is about to begin.
+type starter struct {
+	*waiting
+	arg any
+}
+
+// Value implements [driver.Valuer].
+func (s starter) Value() (driver.Value, error) {
+	s.begun.Store(true)
+	return driver.DefaultParameterConverter.ConvertValue(s.arg)
 }
 
 // First reads the first row that a short query finds. It returns [sql.ErrNoRows] if there
@@ -56,20 +98,36 @@ func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query st
 	return rows.Close()
 }
 
-// stmt returns the prepared query, or nil if it is not to be kept.
+// stmt returns the prepared query, or nil if it is not to be kept. It holds no lock while it
+// waits for a connection.
 func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if stmt := s.all[query]; stmt != nil || len(s.all) >= maxStatements {
+	stmt, full := s.all[query], len(s.all) >= maxStatements
+	s.mu.Unlock()
+	if stmt != nil || full {
 		return stmt, nil
 	}
 	stmt, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // likewise
 	if err != nil {
 		return nil, err
 	}
+	if kept := s.keep(query, stmt); kept != stmt {
+		return kept, stmt.Close()
+	}
+	return stmt, nil
+}
+
+// keep keeps a prepared query, and returns the one that is kept: another if somebody was
+// faster, or nil.
+func (s *Statements) keep(query string, stmt *sql.Stmt) *sql.Stmt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.all[query]; old != nil || len(s.all) >= maxStatements {
+		return old
+	}
 	if s.all == nil {
 		s.all = make(map[string]*sql.Stmt)
 	}
 	s.all[query] = stmt
-	return stmt, nil
+	return stmt
 }

@@ -37,21 +37,30 @@ func (s *Store) Watch(id ponder.ThreadID) (heads <-chan ponder.Seq, stop func())
 
 // begin makes sure that the goroutine runs.
 func (p *poll) begin() {
+	pos, found := p.newest() // before p.mu is held, for which the syncer waits
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.users++
 	if p.users > 1 || p.closed {
 		return
 	}
-	if time.Since(p.looked) < freshFor {
-		p.start()
-		return
-	}
-	var pos int64
-	if err := p.store.known.First(context.Background(), p.store.read, []any{&pos}, newestPos); err == nil {
+	if found {
 		p.told, p.looked = max(p.told, pos), time.Now()
 	}
 	p.start()
+}
+
+// newest finds the newest pos if that is to be known to begin. What is committed after that
+// is hinted at, if need be twice.
+func (p *poll) newest() (pos int64, found bool) {
+	p.mu.Lock()
+	known := p.users > 0 || p.closed || time.Since(p.looked) < freshFor
+	p.mu.Unlock()
+	if known {
+		return 0, false
+	}
+	err := p.store.known.First(context.Background(), p.store.read, []any{&pos}, newestPos)
+	return pos, err == nil
 }
 
 // freshFor is how long a poll that has ended may be gone on with where it was: others
