@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"ponder/llm"
@@ -148,41 +149,72 @@ type Info struct {
 	Status  Status    `json:"status"`              // see [Info.After]
 	Open    int       `json:"open_runs,omitempty"` // root runs that have not finished
 	Held    bool      `json:"held,omitempty"`      // by a process that beats
+
+	// Roots are the runs that Open counts, as far as the info was made by After. Stores
+	// do not return them.
+	Roots []Root `json:"-"`
 }
 
-// After returns what the info says of runs after ev. The status is that of the
-// newest root run, Created if there is none; but as long as another root run is
-// open, and while a conversation has a message that no run has seen, there is
-// something to do: Thinking.
+// A Root is a root run that has not finished.
+type Root struct {
+	ID        RunID
+	Paused    bool
+	Cancelled bool // it is to finish, though it may be paused
+}
+
+// After returns what the info says of runs after ev, if it is, with its roots, that of all
+// events before. As long as root runs are open, the status is Paused if each of them is
+// paused and not cancelled, so that there is nothing to do, and else Thinking. Then it is
+// that of the one that finished last, or Created if there was none; but while a conversation
+// has a message that no run has seen, there is something to do: Thinking.
 func (i Info) After(ev Event) Info {
-	root := ev.Run.Parent() == ""
+	if _, said := ev.Body.(UserMessage); said && i.Kind == KindConversation && i.Open == 0 {
+		i.Status = Thinking
+	}
+	if ev.Run.Parent() != "" {
+		return i
+	}
 	switch b := ev.Body.(type) {
-	case UserMessage:
-		if i.Kind == KindConversation && i.Open == 0 {
-			i.Status = Thinking
-		}
 	case RunStarted:
-		if root {
-			i.Open++
-			i.Status = Thinking
-		}
+		i.Open, i.Status = i.Open+1, Thinking
+		i.Roots = append(slices.Clip(i.Roots), Root{ID: ev.Run})
 	case RunPaused:
-		if root && i.Status == Thinking {
-			i.Status = Paused
-		}
+		return i.mark(ev.Run, func(r *Root) { r.Paused = true })
 	case RunResumed:
-		if root && i.Status == Paused {
-			i.Status = Thinking
+		return i.mark(ev.Run, func(r *Root) { r.Paused = false })
+	case Steer:
+		if b.Do == Cancel {
+			return i.mark(ev.Run, func(r *Root) { r.Cancelled = true })
 		}
 	case RunFinished:
-		if root {
-			i.Open = max(0, i.Open-1)
-		}
-		if root && i.Open == 0 {
-			i.Status = b.Status
+		i.Roots = slices.DeleteFunc(slices.Clone(i.Roots), func(r Root) bool { return r.ID == ev.Run })
+		if i.Open = max(0, i.Open-1); i.Open > 0 {
+			i.Status = standing(i.Roots)
+		} else {
+			i.Status, i.Roots = b.Status, nil
 		}
 	}
 	return i
+}
+
+// mark returns the info after something was wished of root runs: of all, if top is empty.
+func (i Info) mark(top RunID, do func(*Root)) Info {
+	i.Roots = slices.Clone(i.Roots)
+	for n := range i.Roots {
+		if r := &i.Roots[n]; r.ID.Within(top) {
+			do(r)
+			i.Status = standing(i.Roots)
+		}
+	}
+	return i
+}
+
+// standing returns the status of a thread whose root runs are open.
+func standing(roots []Root) Status {
+	if slices.ContainsFunc(roots, func(r Root) bool { return !r.Paused || r.Cancelled }) {
+		return Thinking
+	}
+	return Paused
 }
 
 // Interrupted reports whether nobody works on a thread that nobody has paused, as far as is
@@ -240,7 +272,8 @@ func (p Position) Compare(q Position) int {
 // clock. A node is alive while its last beat is younger than [DeadAfter].
 type Nodes interface {
 	// Join adds a node, which is alive from now on. It returns ErrTaken if there
-	// ever was one with the ID.
+	// was one with the ID that a store has not forgotten: those that have been dead
+	// for a day may be. An ID is not to be used again.
 	Join(ctx context.Context, node Node) error
 
 	// Beat keeps a node alive and notes its clock, which is the time that it

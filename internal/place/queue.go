@@ -20,9 +20,11 @@ const (
 
 // Enqueue has a thread worked on by some process that serves, this one or another,
 // as soon as fewer than PerOwner enqueued threads of its owner are at work: those
-// with the smaller priority first, then those that were enqueued first. It is
-// durable when Enqueue returns. If no process serves, the next one that does will
-// take it.
+// with the smaller priority first, then those that were enqueued first. When Enqueue
+// returns, that outlasts this process; a power failure it outlasts with whatever is
+// written to the store next. What is lost is the turn: what there is to do stands in the
+// log, where [Placement.Recover] finds it. If no process serves, the next one that does
+// will take it.
 func (p *Placement) Enqueue(ctx context.Context, thread ponder.ThreadID, owner string, priority uint) error {
 	if p.keeper == nil {
 		return p.Start(ctx, thread)

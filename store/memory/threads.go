@@ -75,7 +75,7 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 // info returns what is known of a thread. The caller holds s.mu.
 func (s *Store) info(t *thread) ponder.Info {
 	info := t.info
-	info.Held = s.alive(t.lease.Node)
+	info.Held, info.Roots = s.alive(t.lease.Node), nil
 	return info
 }
 

@@ -81,7 +81,7 @@ func (tx *tx) add(t *thread, b *batch, held bool) error {
 		events = events[c.n:]
 	}
 	tx.save(t)
-	t.open(b.starts)
+	t.begin(b.starts)
 	return nil
 }
 
@@ -136,7 +136,7 @@ const insertBatch = `INSERT INTO ponder_batch (pos, num, first, last, time, seen
 
 // addChunk adds a row of events to a thread.
 func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, held bool) {
-	info := ponder.Info{Thread: ponder.Thread{Title: t.title, Kind: t.kind}, Status: t.status, Open: t.roots}
+	info := ponder.Info{Thread: ponder.Thread{Title: t.title, Kind: t.kind}, Status: t.status, Open: t.open, Roots: tx.rootsBefore(t, events)}
 	for _, ev := range events {
 		info = rule.Follow(info, ev)
 		if held {
@@ -148,9 +148,9 @@ func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, he
 	}
 	first, last := t.head+1, t.head+ponder.Seq(len(events))
 	tx.exec(insertBatch, tx.pos, t.num, int64(first), int64(last), micros(info.Updated), int64(t.lease.Seen), lines, asked)
-	t.head = last
-	if info.Status != t.status || info.Open != t.roots || info.Title != t.title {
-		t.status, t.roots, t.title, t.changed = info.Status, info.Open, info.Title, true
+	t.head, t.roots = last, info.Roots
+	if info.Status != t.status || info.Open != t.open || info.Title != t.title {
+		t.status, t.open, t.title, t.changed = info.Status, info.Open, info.Title, true
 	}
 }
 
@@ -161,5 +161,5 @@ func (tx *tx) save(t *thread) {
 	}
 	t.changed = false
 	tx.exec(`UPDATE ponder_thread SET status = ?, open = ?, title = ?, fence = ?, node = ?, base = ?, clock = ? WHERE num = ?`,
-		string(t.status), int64(t.roots), t.title, int64(t.lease.Fence), string(t.lease.Node), int64(t.lease.Base), int64(t.lease.Clock), t.num)
+		string(t.status), int64(t.open), t.title, int64(t.lease.Fence), string(t.lease.Node), int64(t.lease.Base), int64(t.lease.Clock), t.num)
 }

@@ -15,8 +15,8 @@ import (
 // heart. Of others it reads the event.
 const maxOpen = 16
 
-// open remembers the calls that began.
-func (t *thread) open(starts []rule.Start) {
+// begin remembers the calls that began.
+func (t *thread) begin(starts []rule.Start) {
 	if more := len(t.calls) + len(starts) - maxOpen; more > 0 {
 		t.calls = slices.Delete(t.calls, 0, min(more, len(t.calls)))
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -157,7 +158,7 @@ func TestListPages(t *testing.T) {
 			}
 			got, f.Before = append(got, page...), page[len(page)-1].Position()
 		}
-		if !slices.Equal(got, all) {
+		if !reflect.DeepEqual(got, all) {
 			t.Errorf("%s: %d threads in pages, %d at once", name, len(got), len(all))
 		}
 	}

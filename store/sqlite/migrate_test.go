@@ -97,6 +97,25 @@ func TestOldDatabase(t *testing.T) {
 	}
 }
 
+// TestPauseInOldDatabase pauses what was begun in a database of version 1.
+func TestPauseInOldDatabase(t *testing.T) {
+	s, err := Open(t.Context(), oldDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range []struct {
+		body ponder.Body
+		want ponder.Status
+	}{{ponder.RunPaused{}, ponder.Paused}, {ponder.RunResumed{}, ponder.Thinking}} {
+		if _, err := s.Append(t.Context(), "thr_1", 0, ponder.Event{Run: "run_1", Body: c.body}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.Thread(t.Context(), "thr_1")
+		equal(t, "status", info.Status, c.want, err)
+	}
+}
+
 func equal[T any](t *testing.T, what string, got, want T, errs ...error) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -56,7 +56,7 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	if tx.err != nil {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
-	t.removed, t.kind, t.title, t.status, t.roots = false, header.Kind, header.Title, ponder.Created, 0
+	t.removed, t.kind, t.title, t.status, t.open, t.roots = false, header.Kind, header.Title, ponder.Created, 0, nil
 	if len(b.events) > 0 {
 		return tx.add(t, b, true)
 	}

@@ -41,7 +41,8 @@ type thread struct {
 	head    ponder.Seq
 	kind    ponder.Kind
 	status  ponder.Status
-	roots   int // runs that have not finished
+	open    int           // root runs that have not finished
+	roots   []ponder.Root // they, if as many; else those that were seen to begin
 	title   string
 	lease   rule.Lease
 	tainted ponder.Fence // of a lease whose holder has read what was erased since
@@ -226,7 +227,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		status:  ponder.Status(row[3].(string)),
 		title:   row[4].(string),
 		kind:    ponder.Kind(row[10].(string)),
-		roots:   int(row[11].(int64)),
+		open:    int(row[11].(int64)),
 		tainted: ponder.Fence(row[12].(int64)),
 		keys:    numbering(row[13].(int64)),
 		lease: rule.Lease{

@@ -206,6 +206,7 @@ func checkTwins(t *testing.T, open opener) {
 		{"Keys", checkTwinKeys},
 		{"Leases", checkTwinLeases},
 		{"Remove", checkTwinRemove},
+		{"Standing", checkTwinStanding},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := open(t)

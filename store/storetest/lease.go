@@ -264,7 +264,6 @@ func checkAbandoned(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 		t.Helper()
 		same(t, what, must(s.Abandoned(t.Context()))(t), want)
 	}
-	start := of(root, "", ponder.RunStarted{Mode: "m"})
 	for i, id := range []ponder.ThreadID{"thr_3", "thr_2", "thr_1", "thr_idle"} {
 		header := ponder.Thread{ID: id, Created: day.Add(time.Duration(i) * time.Second)}
 		if err := s.Create(t.Context(), header); err != nil {
@@ -273,7 +272,7 @@ func checkAbandoned(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	}
 	list("none is thinking")
 	for _, id := range []ponder.ThreadID{"thr_1", "thr_2", "thr_3"} {
-		add(t, s, id, 0, start)
+		add(t, s, id, 0, start(root))
 	}
 	list("oldest first", "thr_3", "thr_2", "thr_1")
 	join(t, s, "nod_1")
@@ -293,6 +292,8 @@ func checkAbandoned(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	add(t, s, "thr_2", lease.Fence, of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}))
 	fails(t, "bury", s.Bury(t.Context(), "nod_2"), nil)
 	list("it is done")
+	add(t, s, "thr_3", 0, of(root, "", ponder.Steer{Do: ponder.Cancel}))
+	list("what is paused is to be cancelled", "thr_3")
 }
 
 func checkHeld(t *testing.T, s ponder.Store, pass func(time.Duration)) {

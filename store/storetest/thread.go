@@ -15,6 +15,7 @@ import (
 var threadChecks = []check{
 	{"Create", checkCreate},
 	{"Info", checkInfo},
+	{"Standing", checkStanding},
 	{"List", checkList},
 	{"Pages", checkPages},
 	{"Idle", checkIdle},
@@ -61,7 +62,6 @@ func checkInfo(t *testing.T, s ponder.Store) {
 	fails(t, "thread that is not there", err, ponder.ErrNoThread)
 	create(t, s, thr)
 	fence := hold(t, s, thr)
-	other, third := ponder.RunID("run_01BBBBBBBBBBBBBBBBBBBBBBBB"), ponder.RunID("run_01CCCCCCCCCCCCCCCCCCCCCCCC")
 	for i, c := range []struct {
 		ev   ponder.Event
 		want ponder.Status
@@ -75,9 +75,9 @@ func checkInfo(t *testing.T, s ponder.Store) {
 		{of(child, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Thinking},
 		{of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}), ponder.Completed},
 		{say("and?"), ponder.Thinking},
-		{of(other, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{of(second, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
 		{of(third, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
-		{of(other, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Thinking}, // the third is open
+		{of(second, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Thinking}, // the third is open
 		{say("so?"), ponder.Thinking},
 		{of(third, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Failed},
 	} {

@@ -114,6 +114,31 @@ func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 	return info
 }
 
+// AsksForRoots reports whether it must be known which root runs of a thread are open, and
+// not only how many, for its info to follow events.
+func AsksForRoots(open int, events []ponder.Event) bool {
+	for _, ev := range events {
+		if ev.Run.Parent() != "" {
+			continue
+		}
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			open++
+		case ponder.RunPaused, ponder.RunResumed:
+			return true
+		case ponder.Steer:
+			if b.Do == ponder.Cancel {
+				return true
+			}
+		case ponder.RunFinished:
+			if open--; open > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Matches reports whether a filter lets a thread through, but for the limit.
 func Matches(f ponder.Filter, info ponder.Info) bool {
 	return (f.Kind == "" || f.Kind == info.Kind) && (f.Without == "" || f.Without != info.Kind) &&

@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"slices"
+
+	"ponder"
+	"ponder/store/internal/rule"
+)
+
+// rootsBefore returns the root runs of a thread before events, as far as those that are open
+// must be known for its status to follow. A row does not have them: mostly their number is
+// enough, and else they are read in the log, back to where the oldest that is open began.
+func (tx *tx) rootsBefore(t *thread, events []ponder.Event) []ponder.Root {
+	if len(t.roots) != t.open && rule.AsksForRoots(t.open, events) {
+		t.roots = tx.readRoots(t)
+	}
+	return t.roots
+}
+
+func (tx *tx) readRoots(t *thread) []ponder.Root {
+	var events []ponder.Event // of the runs that are open, the newest first
+	ended := make(map[ponder.RunID]bool)
+	for seq, missing := t.head+1, t.open; missing > 0; {
+		r, ok := tx.rowBefore(t, seq)
+		if !ok {
+			break
+		}
+		seq = r.first
+		for _, ev := range slices.Backward(tx.ofRuns(r)) {
+			switch ev.Body.(type) {
+			case ponder.RunFinished:
+				ended[ev.Run] = true
+			case ponder.RunStarted:
+				if ev.Run.Parent() == "" && !ended[ev.Run] {
+					missing--
+				}
+			}
+			if !ended[ev.Run] {
+				events = append(events, ev)
+			}
+		}
+	}
+	var info ponder.Info
+	for _, ev := range slices.Backward(events) {
+		info = info.After(ev)
+	}
+	return info.Roots
+}
+
+// rowBefore reads the row of a thread that is before an event.
+func (tx *tx) rowBefore(t *thread, seq ponder.Seq) (r row, ok bool) {
+	cells := make([]driver.Value, 3)
+	if !tx.row(cells, `SELECT first, last, lines FROM ponder_batch WHERE num = ? AND last < ? ORDER BY last DESC LIMIT 1`, t.num, int64(seq)) {
+		return r, false
+	}
+	r.first, r.last = ponder.Seq(cells[0].(int64)), ponder.Seq(cells[1].(int64))
+	r.lines, _ = cells[2].([]byte)
+	return r, true
+}
+
+// ofRuns returns the events of a row if one of them says how runs go.
+func (tx *tx) ofRuns(r row) (events []ponder.Event) {
+	if !bytes.Contains(r.lines, []byte(`"type":"run_`)) && !bytes.Contains(r.lines, []byte(`"type":"steer"`)) {
+		return nil
+	}
+	events, err := r.decode(nil, "", 0)
+	if err != nil && tx.err == nil {
+		tx.err = err
+	}
+	return events
+}

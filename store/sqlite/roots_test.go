@@ -1,0 +1,42 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"ponder"
+)
+
+// TestRootsOfErasedEvents has a store that does not know a thread by heart find in the log
+// which of its root runs are paused, though the contents of the events are erased.
+func TestRootsOfErasedEvents(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	of := func(run ponder.RunID, body ponder.Body) ponder.Event { return ponder.Event{Run: run, Body: body} }
+	s := openStore(t, file)
+	err := s.Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession},
+		of("run_0", ponder.RunStarted{Mode: "m"}), of("run_0", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}),
+		of("run_1", ponder.RunStarted{Mode: "m", Input: "why?"}), of("run_2", ponder.RunStarted{Mode: "m"}), of("run_3", ponder.RunStarted{Mode: "m"}),
+		of("run_1", ponder.RunPaused{Reason: "lunch"}), of("", ponder.UserMessage{Content: "x"}), of("run_3", ponder.RunPaused{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		ev   ponder.Event
+		want ponder.Status
+	}{
+		{of("run_2", ponder.RunPaused{}), ponder.Paused},
+		{of("run_3", ponder.Steer{Do: ponder.Cancel, Content: "enough"}), ponder.Thinking},
+		{of("run_1", ponder.RunResumed{}), ponder.Thinking},
+	} {
+		if err := s.Erase(t.Context(), "thr_1", 3, 6, ponder.Seq(8+i)); err != nil {
+			t.Fatal(err)
+		}
+		s = openStore(t, file)
+		if _, err := s.Append(t.Context(), "thr_1", 0, c.ev); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := s.Thread(t.Context(), "thr_1"); info.Status != c.want || info.Open != 3 {
+			t.Errorf("after %s of %s: %s, %d open (%v)", c.ev.Body.Type(), c.ev.Run, info.Status, info.Open, err)
+		}
+	}
+}
