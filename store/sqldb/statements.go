@@ -40,8 +40,8 @@ func (s *Statements) Short(ctx context.Context, db *sql.DB, query string, args .
 		return nil, err
 	}
 	if len(args) > 0 && ctx.Done() != nil {
-		wait := &waiting{Context: ctx}
-		ctx, args[0] = wait, starter{wait, args[0]}
+		wait := &waiting{Context: ctx, first: args[0]}
+		ctx, args[0] = wait, starter{wait}
 	}
 	return s.Query(ctx, db, query, args...)
 }
@@ -50,6 +50,7 @@ func (s *Statements) Short(ctx context.Context, db *sql.DB, query string, args .
 type waiting struct {
 	context.Context
 	begun atomic.Bool
+	first any // argument of the query
 }
 
 // Done implements [context.Context].
@@ -68,17 +69,14 @@ func (w *waiting) Err() error {
 	return w.Context.Err()
 }
 
-// A starter is an argument of a query. Package sql asks for its value when it has the
-// connection on which it is about to begin.
-type starter struct {
-	*waiting
-	arg any
-}
+// A starter is the first argument of a query. Package sql asks for its value when it has
+// the connection on which it is about to begin.
+type starter struct{ wait *waiting }
 
 // Value implements [driver.Valuer].
 func (s starter) Value() (driver.Value, error) {
-	s.begun.Store(true)
-	return driver.DefaultParameterConverter.ConvertValue(s.arg)
+	s.wait.begun.Store(true)
+	return driver.DefaultParameterConverter.ConvertValue(s.wait.first)
 }
 
 // First reads the first row that a short query finds. It returns [sql.ErrNoRows] if there
@@ -111,10 +109,11 @@ func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.S
 	if err != nil {
 		return nil, err
 	}
-	if kept := s.keep(query, stmt); kept != stmt {
-		return kept, stmt.Close()
+	kept := s.keep(query, stmt)
+	if kept != stmt {
+		stmt.Close() //nolint:sqlclosecheck // nobody else has it
 	}
-	return stmt, nil
+	return kept, nil
 }
 
 // keep keeps a prepared query, and returns the one that is kept: another if somebody was

@@ -167,7 +167,7 @@ func TestShortIsNotInterrupted(t *testing.T) {
 	if err := rows.Err(); err != nil || len(got) != 3 {
 		t.Errorf("read %v, %v", got, err)
 	}
-	if _, err := s.Short(ctx, db, `SELECT n FROM number WHERE n >= ?`, 1); !errors.Is(err, context.Canceled) {
+	if err := s.First(ctx, db, []any{new(int)}, `SELECT n FROM number WHERE n >= ?`, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a query begins though its ctx has ended: %v", err)
 	}
 }

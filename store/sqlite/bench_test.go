@@ -197,6 +197,18 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
+// BenchmarkThread reads what is known of a thread, with a context that may end.
+func BenchmarkThread(b *testing.B) {
+	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
+	holders(b, s, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Thread(b.Context(), name(0)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkTake has a node take the threads of one that died.
 func BenchmarkTake(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
