@@ -8,9 +8,10 @@ import (
 
 // Numbers that admission goes by.
 const (
-	defaultMaxTokens = 4096 // of a call that does not say
-	leastTokens      = 256  // fewer are no answer's worth
-	bytesPerToken    = 3    // of a request, to be on the safe side
+	defaultMaxTokens = 4096    // of a call that does not say
+	mostTokens       = 1 << 28 // that a call may write, so that sums of them are numbers still
+	leastTokens      = 256     // fewer are no answer's worth
+	bytesPerToken    = 3       // of a request, to be on the safe side
 )
 
 // noModel is the reason of a call whose role has no model.
@@ -32,7 +33,7 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 		}
 	}
 	req := c.Request
-	req.MaxTokens = cmp.Or(req.MaxTokens, defaultMaxTokens)
+	req.MaxTokens = min(cmp.Or(max(0, req.MaxTokens), defaultMaxTokens), mostTokens)
 	if m.MaxOutput > 0 {
 		req.MaxTokens = min(req.MaxTokens, m.MaxOutput)
 	}
@@ -108,9 +109,9 @@ func (p Price) Of(u llm.Usage) Money {
 func (p Price) affords(m Money, in int) int {
 	left := float64(m) - float64(in)*max(p.Input, p.CacheWrite)
 	if p.Output <= 0 {
-		return 1 << 30
+		return mostTokens
 	}
-	return max(0, int(left/p.Output))
+	return int(max(0, min(left/p.Output, mostTokens)))
 }
 
 // tokensIn estimates how many tokens a request has, rather too many than too

@@ -198,7 +198,7 @@ func (c *attempted) late() error {
 
 // cutoff returns how many bytes an answer to req may have: six for each token
 // it may write, which is more than any language takes on the average.
-func cutoff(req *llm.Request) int { return 6*req.MaxTokens + 1024 }
+func cutoff(req *llm.Request) int { return 6*min(req.MaxTokens, mostTokens) + 1024 }
 
 // failed says what to do about a failed attempt.
 func (h *holder) failed(c *attempted, err error) Outcome {
