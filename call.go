@@ -203,10 +203,10 @@ func cutoff(req *llm.Request) int { return 6*min(req.MaxTokens, mostTokens) + 10
 // failed says what to do about a failed attempt.
 func (h *holder) failed(c *attempted, err error) Outcome {
 	o := Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: c.ctx.Err() != nil && c.late() == nil}
-	if o.Dropped {
+	chain := h.Models[c.Role]
+	if o.Dropped || len(chain) == 0 { // nobody is left to ask
 		return o
 	}
-	chain := h.Models[c.Role]
 	at := 0
 	for i, m := range chain {
 		if m.Name() == c.Model {
