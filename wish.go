@@ -130,22 +130,35 @@ func (a *audience) hear(wishes []Event) error {
 
 // Heard waits until a wish that is on a thread is acknowledged, and returns the
 // event that does it, whose body is a [Progress]. If its run ends without having
-// said a word about it, Heard returns ErrEnded. A run that nobody works on says
-// nothing, so ctx should have an end.
+// said a word about it, or, of a wish for all runs, the last of those that were open,
+// Heard returns ErrEnded. A run that nobody works on says nothing, so ctx should have
+// an end.
 func Heard(ctx context.Context, log Log, wish Event) (Event, error) {
-	for ev, err := range Follow(ctx, log, wish.Thread, wish.Seq) {
+	after, open := wish.Seq, make(map[RunID]bool)
+	if wish.Run == "" {
+		after = 0 // what was open then is told by the events before
+	}
+	for ev, err := range Follow(ctx, log, wish.Thread, after) {
 		if err != nil {
 			return Event{}, err
 		}
 		switch b := ev.Body.(type) {
+		case RunStarted:
+			if ev.Run.Parent() == "" && ev.Seq < wish.Seq {
+				open[ev.Run] = true
+			}
 		case Progress:
 			if b.Stage == Steered && b.Ref == wish.ID {
 				return ev, nil
 			}
 		case RunFinished:
+			delete(open, ev.Run)
 			if wish.Run.Within(ev.Run) {
 				return Event{}, fmt.Errorf("%s is %s: %w", ev.Run, b.Status, ErrEnded)
 			}
+		}
+		if wish.Run == "" && ev.Seq >= wish.Seq && len(open) == 0 {
+			return Event{}, fmt.Errorf("all that were open: %w", ErrEnded)
 		}
 	}
 	return Event{}, ctx.Err()

@@ -1,6 +1,7 @@
 package ponder_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -225,16 +226,43 @@ func TestWishesOverACrash(t *testing.T) {
 }
 
 func TestHeardEnds(t *testing.T) {
+	for _, run := range []ponder.RunID{pondertest.Run, ""} {
+		t.Run("a wish for "+string(run), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := config(new(fake)) // whose modes acknowledge nothing
+				mind := pondertest.Start(t, c)
+				mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+				sent, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, ponder.Event{Run: run, Body: ponder.Steer{Content: "what?"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mind.Put("run_other", "", ponder.RunStarted{Mode: "polite", Input: "?"}) // is not wished anything
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if _, err := ponder.Heard(ctx, mind.Store, sent[0]); !errors.Is(err, ponder.ErrEnded) {
+					t.Errorf("heard: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A wish for all runs is waited for until the last of them has ended.
+func TestHeardByTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(new(fake)) // whose modes acknowledge nothing
+		c := politeConfig()
+		c.Modes = append(c.Modes, stepsMode(0))
 		mind := pondertest.Start(t, c)
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
-		sent, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, steer("what?"))
+		mind.Put("run_deaf", "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "polite"})
+		mind.Put(pondertest.Run, "", ponder.RunPaused{})
+		sent, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, ponder.Event{Body: ponder.Steer{Content: "what?"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ponder.Heard(t.Context(), mind.Store, sent[0]); !errors.Is(err, ponder.ErrEnded) {
-			t.Errorf("heard: %v", err)
+		mind.Await("run_deaf")
+		if ack, err := ponder.Heard(t.Context(), mind.Store, sent[0]); err != nil || ack.Run != pondertest.Run {
+			t.Errorf("heard by %s, %v", ack.Run, err)
 		}
 	})
 }
