@@ -142,7 +142,7 @@ func (l *line) save() ([]byte, bool) {
 		if r.mode == nil || r.mode.Load == nil || r.fault != "" {
 			return nil, false
 		}
-		state, err := json.Marshal(r.state)
+		state, err := r.kept()
 		if err != nil {
 			return nil, false
 		}
@@ -158,7 +158,7 @@ func (l *line) save() ([]byte, bool) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.rested)) {
 		r := l.rested[name]
-		state, err := json.Marshal(r.state)
+		state, err := r.kept()
 		if err != nil || r.mode.Load == nil || r.fault != "" {
 			return nil, false
 		}
@@ -226,24 +226,23 @@ func (l *line) restoreRun(s savedRun) error {
 	for key, a := range s.Acts {
 		r.acts[key] = &act{kind: a.Kind, attempts: a.Attempts, fails: a.Fails, model: a.Model, retryAt: a.RetryAt, written: a.Written}
 	}
-	state, err := r.mode.Load(r.Run, s.State)
-	if err != nil {
+	if err := r.load(s.State); err != nil {
 		return err
 	}
-	r.state = state
 	l.runs[r.ID], l.order = r, append(l.order, r)
 	return nil
 }
 
-func (l *line) restoreRest(s savedRest) (err error) {
+func (l *line) restoreRest(s savedRest) error {
 	r := &run{Run: s.Run, mode: l.mode(s.Run.Mode, s.Run.Version), seq: s.Seq, ended: true, acts: make(map[string]*act), done: make(doneSet)}
 	if r.mode == nil || r.mode.Load == nil || r.mode.Carry == nil {
 		return fmt.Errorf("no mode %s to load it", s.Run.Mode)
 	}
-	if r.state, err = r.mode.Load(r.Run, s.State); err == nil {
-		l.rested[s.Run.Mode] = r
+	if err := r.load(s.State); err != nil {
+		return err
 	}
-	return err
+	l.rested[s.Run.Mode] = r
+	return nil
 }
 
 func (l *line) restoreIntent(s savedIntent) error {

@@ -76,8 +76,7 @@ func (m *Mind) With(c Config) (*Mind, error) {
 // equip returns a mind that lives as l says.
 func equip(c Config, l *life, guess *llm.Estimator, retry *llm.RetryBudget) (*Mind, error) {
 	m := &Mind{Config: c, life: l, guess: guess, retry: retry, modes: make(map[string][]*Mode), models: make(map[string]Model), tools: make(map[string]Tool)}
-	for i := range c.Modes {
-		mode := &c.Modes[i]
+	for _, mode := range c.Modes {
 		if mode.Name == "" || mode.Start == nil {
 			return nil, fmt.Errorf("ponder: mode %q needs a name and a Start", mode.Name)
 		}
@@ -86,7 +85,8 @@ func equip(c Config, l *life, guess *llm.Estimator, retry *llm.RetryBudget) (*Mi
 				return nil, fmt.Errorf("ponder: mode %q is there twice in version %d", mode.Name, mode.Version)
 			}
 		}
-		m.modes[mode.Name] = append(m.modes[mode.Name], mode)
+		mode.Wakes = m.guarded(mode)
+		m.modes[mode.Name] = append(m.modes[mode.Name], &mode)
 	}
 	m.Models = make(map[Role][]Model)
 	for role, chain := range c.Models {
@@ -100,6 +100,21 @@ func equip(c Config, l *life, guess *llm.Estimator, retry *llm.RetryBudget) (*Mi
 		m.tools[t.Name] = t
 	}
 	return m, nil
+}
+
+// guarded returns the Wakes of a mode. An event that it panics on wakes no run of the mode.
+func (m *Mind) guarded(mode Mode) func(Event) bool {
+	if mode.Wakes == nil {
+		return nil
+	}
+	return func(ev Event) (woken bool) {
+		defer func() {
+			if p := recover(); p != nil {
+				m.Logger.Error("mode panicked when it was asked what wakes it", "mode", mode.Name, "event", ev.Body.Type(), "panic", p)
+			}
+		}()
+		return mode.Wakes(ev)
+	}
 }
 
 // Fold reads a thread and keeps what its events mean in a checkpoint, so that the

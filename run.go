@@ -1,6 +1,7 @@
 package ponder
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -105,6 +106,30 @@ func (r *run) begin(start func() State) {
 	r.state = start()
 }
 
+// kept returns the state as a checkpoint has it.
+func (r *run) kept() (js []byte, err error) {
+	defer r.caught(&err)
+	return json.Marshal(r.state)
+}
+
+// load undoes kept.
+func (r *run) load(js []byte) (err error) {
+	defer r.caught(&err)
+	if r.state, err = r.mode.Load(r.Run, js); err == nil && r.state == nil {
+		err = fmt.Errorf("mode %s has no state", r.Mode)
+	}
+	return err
+}
+
+// caught turns a panic of a mode about a checkpoint, which nobody needs, into an error.
+func (r *run) caught(err *error) {
+	if p := recover(); p != nil {
+		*err = r.panicked(p)
+	}
+}
+
+func (r *run) panicked(p any) error { return fmt.Errorf("mode %s panicked: %.200v", r.Mode, p) }
+
 // carries reports whether the next run of the mode goes on with the state of
 // this one.
 func (r *run) carries() bool {
@@ -123,7 +148,7 @@ func (r *run) next(now Moment) (want []Action) {
 // barrier turns a panic of a mode into a fault of its run.
 func (r *run) barrier() {
 	if p := recover(); p != nil {
-		r.fault = fmt.Sprintf("mode %s panicked: %.200v", r.Mode, p)
+		r.fault = r.panicked(p).Error()
 		r.dirty, r.stack = true, debug.Stack()
 	}
 }
