@@ -321,14 +321,15 @@ func (h *holder) idle(wake time.Time) bool {
 
 func (h *holder) release() error {
 	h.checkpoint(true)
-	h.lease.Elapsed = h.elapsed()
-	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, h.lease.Elapsed)
+	elapsed := h.elapsed()
+	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, elapsed)
 	if err != nil && h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("release %s: %w", h.thread, err)
 	}
+	h.lease.Elapsed = elapsed // before that, what counts from start is not in it
 	return nil
 }
 
