@@ -350,7 +350,10 @@ func (h *holder) wait(wake time.Time) error {
 		case <-alarm:
 			return nil
 		case head := <-h.heads:
-			if head > h.committed {
+			switch {
+			case head == 0:
+				return fmt.Errorf("%s was removed: %w", h.thread, ErrFenced)
+			case head > h.committed:
 				return h.read()
 			}
 		}
