@@ -126,7 +126,8 @@ func (h *holder) round() (wake time.Time, err error) {
 		if rounds > maxRounds {
 			d.events = d.stopAll()
 		}
-		if err := h.fold(d.events...); err != nil {
+		h.fold(d.events...)
+		if err := h.recall(); err != nil {
 			return wake, err
 		}
 	}
@@ -158,10 +159,10 @@ func (h *holder) elapsed() time.Duration {
 	return h.lease.Elapsed + h.clock.total(time.Now()) - h.start
 }
 
-// fold stamps events with their places and folds them, ahead of the log.
-func (h *holder) fold(events ...Event) error {
+// fold stamps events with their places and folds them, ahead of the log. Whoever has runs
+// started shows them the history: see recall.
+func (h *holder) fold(events ...Event) {
 	h.stamp(h.elapsed().Truncate(time.Millisecond), events...)
-	return h.recall()
 }
 
 func (h *holder) stamp(elapsed time.Duration, events ...Event) {
@@ -194,8 +195,7 @@ func (h *holder) commit() error {
 	ahead := h.ahead()
 	if err := h.append(batch, ahead); err != nil {
 		h.forget(ahead.calls)
-		h.line = nil
-		h.answer(nil)
+		h.lose()
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
 	}
 	ahead.release()
@@ -204,6 +204,12 @@ func (h *holder) commit() error {
 	h.committed, h.results = h.line.head, nil
 	h.checkpoint(false)
 	return nil
+}
+
+// lose drops a fold that is not what the log is. What came of actions is kept.
+func (h *holder) lose() {
+	h.line, h.batch = nil, nil
+	h.answer(nil)
 }
 
 // append waits out a failing store for as long as the lease may last. What is recorded, but
@@ -243,7 +249,7 @@ func (h *holder) take() error {
 		return nil
 	}
 	if h.committed = h.line.head; h.committed < lease.Head && h.read() != nil {
-		h.line, h.committed = nil, lease.Head // the loop reads the thread from its beginning, and says what is wrong
+		h.committed = lease.Head // the loop reads the thread from its beginning, and says what is wrong
 	}
 	return nil
 }
@@ -269,10 +275,11 @@ func final(err error) bool {
 	return false
 }
 
-// read folds what others appended.
+// read folds what others appended. A line that could not be read to the end is lost.
 func (h *holder) read() error {
 	for ev, err := range h.Store.Events(h.ctx, h.thread, h.line.head) {
 		if err != nil {
+			h.lose()
 			return fmt.Errorf("read %s: %w", h.thread, err)
 		}
 		if ev.Seq > h.committed && !ev.IsInput() {
@@ -287,13 +294,15 @@ func (h *holder) read() error {
 	return nil
 }
 
-// recall shows runs that have just started what was on the thread before.
+// recall shows runs that have just started what was on the thread before. If that can't be
+// read, the line is lost: a run that knows a part of it is not what the log says.
 func (h *holder) recall() error {
 	for len(h.line.fresh) > 0 {
 		r := h.line.fresh[0]
 		h.line.fresh = h.line.fresh[1:]
 		for ev, err := range h.Store.Events(h.ctx, h.thread, 0) {
 			if err != nil {
+				h.lose()
 				return fmt.Errorf("read %s: %w", h.thread, err)
 			}
 			if ev.Seq >= r.seq {
@@ -333,6 +342,21 @@ func (h *holder) release() error {
 	return nil
 }
 
+// giveUp releases the lease, whatever of the thread was read.
+func (h *holder) giveUp(ctx context.Context) error {
+	for head := h.committed; ; {
+		err := h.Store.Release(ctx, h.thread, h.lease.Fence, head, h.elapsed())
+		if !errors.Is(err, ErrStale) {
+			return err
+		}
+		info, err := h.Store.Thread(ctx, h.thread)
+		if err != nil {
+			return err
+		}
+		head = info.Head
+	}
+}
+
 // wait returns when there is mail, the thread has grown, or the time is wake.
 func (h *holder) wait(wake time.Time) error {
 	var alarm <-chan time.Time
@@ -364,7 +388,7 @@ func (h *holder) wait(wake time.Time) error {
 // told to stop. Those that it interrupted stay open, for the next one.
 func (h *holder) leave(ctx context.Context) {
 	h.ctx, h.leaving = ctx, true
-	if h.line == nil && h.open() != nil {
+	if h.line == nil && (len(h.flight)+len(h.results) == 0 || h.open() != nil) {
 		return
 	}
 	h.collect()

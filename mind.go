@@ -136,7 +136,7 @@ func (m *Mind) Fold(ctx context.Context, thread ThreadID) error {
 	}
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), BeatEvery)
 	defer cancel()
-	return errors.Join(err, h.Store.Release(rctx, thread, lease.Fence, h.committed, h.elapsed()))
+	return errors.Join(err, h.giveUp(rctx))
 }
 
 // Work takes the lease of a thread, does what its runs want until there is
@@ -184,7 +184,9 @@ func (m *Mind) Work(ctx context.Context, thread ThreadID) error {
 	defer rcancel()
 	if !errors.Is(err, ErrFenced) {
 		h.leave(rctx)
-		m.Store.Release(rctx, thread, h.lease.Fence, h.committed, h.elapsed())
+		if err := h.giveUp(rctx); err != nil {
+			m.Logger.Info("lease not given up; it lasts as long as this process", "thread", thread, "error", err)
+		}
 	}
 	return err
 }

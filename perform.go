@@ -139,11 +139,11 @@ func (h *holder) collect() {
 	}
 }
 
-// settle folds the results.
+// settle folds the results. None starts a run that is to be shown the history.
 func (h *holder) settle() {
 	h.results = slices.DeleteFunc(h.results, func(r result) bool { return h.line.open[r.id] == nil })
 	for _, r := range h.results {
-		h.fold(h.event(h.line.open[r.id], r)) // its error is that of reading, which the next round meets again
+		h.fold(h.event(h.line.open[r.id], r))
 	}
 }
 

@@ -40,6 +40,16 @@ func work(t *testing.T, store ponder.Store, m *fake) error {
 	t.Helper()
 	c := config(m)
 	c.Store = store
+	err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		t.Fatal(err)
+	}
+	return workOnce(t, c)
+}
+
+// workOnce works on the thread once, as a process of its own, for an hour at most.
+func workOnce(t *testing.T, c ponder.Config) error {
+	t.Helper()
 	mind, err := ponder.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -48,11 +58,9 @@ func work(t *testing.T, store ponder.Store, m *fake) error {
 		t.Fatal(err)
 	}
 	defer mind.Close(context.Background())
-	err = store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}})
-	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		t.Fatal(err)
-	}
-	return mind.Work(t.Context(), pondertest.Thread)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	return mind.Work(ctx, pondertest.Thread)
 }
 
 // A full disk stops the work with what was acknowledged in place, and what was
