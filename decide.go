@@ -96,6 +96,9 @@ func (d *decision) run(r *run) {
 	case r.mode == nil:
 		d.fail(r, "no mode named %s", r.Mode)
 		return
+	case r.state == nil:
+		d.fail(r, "mode %s has no state", r.Mode)
+		return
 	case r.depth >= maxDepth:
 		d.fail(r, "runs are nested more than %d deep", maxDepth)
 		return
@@ -142,6 +145,32 @@ func (d *decision) writes(r *run) {
 	}
 }
 
+// by returns the run that decided an event; nil if it is a root that starts.
+func (d *decision) by(ev Event) *run { return cmp.Or(d.runs[ev.Run], d.runs[ev.Run.Parent()]) }
+
+// rest changes the decision so that a line that goes on for ever, without anything that it
+// waits for, comes to rest: runs that decide something fail instead. Once there are none,
+// the modes that are woken have their turn, and rest reports true; but not those that ran
+// since an event, for modes that wake each other are none that come to rest.
+func (d *decision) rest(since Seq) (anew bool) {
+	all := d.events
+	d.events = nil
+	for _, ev := range all {
+		if r := d.by(ev); r != nil && !slices.ContainsFunc(d.events, func(e Event) bool { return e.Run == r.ID }) {
+			d.fail(r, "mode %s never comes to rest", r.Mode)
+		}
+	}
+	if len(d.events) > 0 {
+		return false
+	}
+	for _, ev := range all {
+		if b, ok := ev.Body.(RunStarted); ok && d.seen[b.Mode] <= since {
+			d.emit(ev)
+		}
+	}
+	return len(d.events) > 0
+}
+
 // unwanted drops what a run has in flight but did not ask for.
 func (d *decision) unwanted(r *run) {
 	for _, key := range slices.Sorted(maps.Keys(r.acts)) {
@@ -159,6 +188,9 @@ func (d *decision) unwanted(r *run) {
 // action does its part for one action, and reports whether to go on.
 func (d *decision) action(r *run, a Action) bool {
 	switch a := a.(type) {
+	case nil:
+		d.fail(r, "mode %s asks for an action that is nil", r.Mode)
+		return false
 	case Wait:
 		if a.Until.After(d.now) && (r.wake.IsZero() || a.Until.Before(r.wake)) {
 			r.wake = a.Until
@@ -181,7 +213,7 @@ func (d *decision) action(r *run, a Action) bool {
 	}
 	switch a := a.(type) {
 	case Write:
-		d.write(r, a)
+		return d.write(r, a)
 	case Spawn:
 		d.spawn(r, a)
 	case Do:
@@ -204,16 +236,21 @@ func kindOf(a Action) actionKind {
 	return kindWrite
 }
 
-// write emits what of a Write is not in the log.
-func (d *decision) write(r *run, a Write) {
+// write emits what of a Write is not in the log, and reports whether to go on.
+func (d *decision) write(r *run, a Write) bool {
 	written := 0
 	if old := r.acts[a.Key]; old != nil {
 		written = old.written
 	}
 	d.events = slices.Grow(d.events, max(0, len(a.Bodies)-written))
 	for i := written; i < len(a.Bodies); i++ {
+		if a.Bodies[i] == nil {
+			d.fail(r, "mode %s writes an event without a body", r.Mode)
+			return false
+		}
 		d.emit(Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
 	}
+	return true
 }
 
 func (d *decision) spawn(r *run, a Spawn) {

@@ -51,8 +51,11 @@
 //     end, so no message that comes as a run ends is left without an answer.
 //   - Budgets hold whatever a model claims: see [Budget].
 //   - A completed run has an answer, and every finished run says why it ended.
-//   - Whatever a model, a mode or a tool does (hangs, panics, never ends, answers
-//     nonsense), a run ends, in an answer or with a reason.
+//   - Whatever a model does (hangs, panics, never ends, answers nonsense), and however
+//     wrong what a mode or a tool returns, or if it panics, a run ends, in an answer or
+//     with a reason. A mode must return: nothing stops one that computes for ever. How
+//     long a tool may take is bounded by its own limits and by the time in the budget of
+//     its run; what does not end when its ctx does is left behind.
 //
 // # What is stored
 //

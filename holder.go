@@ -117,14 +117,14 @@ func (h *holder) round() (wake time.Time, err error) {
 	var d *decision
 	for rounds := 0; ; rounds++ {
 		d = h.line.decide(time.Now(), h.elapsed())
+		if rounds > maxRounds && len(d.events) > 0 {
+			rounds = h.rest(d, rounds)
+		}
 		if dropped := h.drop(d.drop); dropped && len(d.events) == 0 {
 			continue
 		}
 		if len(d.events) == 0 {
 			break
-		}
-		if rounds > maxRounds {
-			d.events = d.stopAll()
 		}
 		h.fold(d.events...)
 		if err := h.recall(); err != nil {
@@ -143,15 +143,15 @@ func (h *holder) round() (wake time.Time, err error) {
 	return d.wake, nil
 }
 
-// stopAll ends every run that keeps deciding without anything to wait for.
-func (d *decision) stopAll() (events []Event) {
-	stop := &decision{line: d.line, now: d.now}
-	for _, ev := range d.events {
-		if r := d.runs[ev.Run]; r != nil && !slices.ContainsFunc(stop.events, func(e Event) bool { return e.Run == r.ID }) {
-			stop.fail(r, "mode %s never comes to rest", r.Mode)
-		}
+// rest has a thread that goes on for ever come to rest, and returns the rounds so far.
+func (h *holder) rest(d *decision, rounds int) int {
+	if d.rest(h.committed) {
+		return 0
 	}
-	return stop.events
+	if len(d.events) == 0 {
+		h.Logger.Warn("modes that wake each other were stopped", "thread", h.thread)
+	}
+	return rounds
 }
 
 // elapsed returns the thread's clock.

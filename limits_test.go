@@ -3,13 +3,16 @@ package ponder_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ponder"
+	"ponder/llm"
 	"ponder/pondertest"
+	"ponder/store/memory"
 )
 
 // odd is a mode whose Next is any function of how many events it saw.
@@ -50,6 +53,11 @@ func TestModesThatAreWrong(t *testing.T) {
 		{"nests without end", func(int) []ponder.Action {
 			return []ponder.Action{ponder.Spawn{Key: "deeper", Mode: "odd"}}
 		}, ""},
+		{"spawns for ever", func(n int) []ponder.Action {
+			return []ponder.Action{ponder.Spawn{Key: fmt.Sprintf("kid-%d", n+1), Mode: "none"}}
+		}, "never comes to rest"},
+		{"asks for a nil action", func(int) []ponder.Action { return []ponder.Action{nil} }, "is nil"},
+		{"writes no body", func(int) []ponder.Action { return []ponder.Action{ponder.Write{Key: "w", Bodies: []ponder.Body{nil}}} }, "without a body"},
 		{"spawns what there is not", func(n int) []ponder.Action {
 			if n > 0 {
 				return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: "child ended"}}
@@ -83,6 +91,102 @@ func TestModesThatAreWrong(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A run without a state, which can want nothing, ends.
+func TestModeWithoutState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(new(fake))
+		c.Modes = append(c.Modes, ponder.Mode{Name: "none", Start: func(ponder.Run) ponder.State { return nil }})
+		mind := pondertest.Start(t, c)
+		if fin := start(t, mind, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
+			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
+		}
+	})
+}
+
+// Modes whose runs wake each other come to rest, and what is woken by a run that writes for
+// ever has its turn.
+func TestModesThatWakeEachOther(t *testing.T) {
+	for _, first := range []string{"ping", "odd"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				done := func(ponder.Run) ponder.State {
+					return odd{next: func(int) []ponder.Action { return []ponder.Action{ponder.Finish{Answer: "done"}} }}
+				}
+				ended := func(mode string) func(ponder.Event) bool {
+					return func(ev ponder.Event) bool {
+						_, ok := ev.Body.(ponder.RunFinished)
+						return ok && strings.Contains(string(ev.Run), mode)
+					}
+				}
+				c := config(new(fake))
+				c.Modes = append(c.Modes,
+					ponder.Mode{Name: "ping", Start: done, Wakes: ended("pong")}, ponder.Mode{Name: "pong", Start: done, Wakes: ended("ping")},
+					ponder.Mode{Name: "late", Start: done, Wakes: func(ev ponder.Event) bool { return strings.HasPrefix(ev.Cause, "n-200/") }},
+					oddMode(func(n int) []ponder.Action {
+						return []ponder.Action{ponder.Write{Key: fmt.Sprintf("n-%d", n), Bodies: []ponder.Body{ponder.Progress{Content: "on"}}}}
+					}),
+				)
+				c.Store = memory.New()
+				run := ponder.Event{Run: "run_" + ponder.RunID(first), Body: ponder.RunStarted{Mode: first, Input: "?"}}
+				if err := c.Store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, run); err != nil {
+					t.Fatal(err)
+				}
+				if err := workOnce(t, c); err != nil {
+					t.Fatal(err)
+				}
+				evs, late := pondertest.Events(t, c.Store), 0
+				for _, ev := range evs {
+					if b, ok := ev.Body.(ponder.RunFinished); ok && strings.HasPrefix(string(ev.Run), "run_late") && b.Status == ponder.Completed {
+						late++
+					}
+				}
+				if len(evs) > 1000 || (late == 1) != (first == "odd") {
+					t.Errorf("%d events, %d runs of the mode that was woken late", len(evs), late)
+				}
+			})
+		})
+	}
+}
+
+// A call may be asked to write more than there are numbers for, and a budget be as much.
+func TestHugeLimits(t *testing.T) {
+	for _, money := range []ponder.Money{0, math.MaxInt64} {
+		t.Run(fmt.Sprint("budget ", money), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { askForHuge(t, ponder.Budget{Cost: ponder.Cost{Money: money}}) })
+		})
+	}
+}
+
+func askForHuge(t *testing.T, budget ponder.Budget) {
+	t.Helper()
+	m := &fake{answer: func(*llm.Request) (string, error) { return strings.Repeat("word ", 2000), nil }}
+	c := config(m)
+	c.Modes = append(c.Modes, oddMode(func(n int) []ponder.Action {
+		if n > 0 {
+			return []ponder.Action{ponder.Finish{Answer: "x"}}
+		}
+		huge := ask("hello")
+		huge.MaxTokens = math.MaxInt
+		return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Fast, Request: huge}}
+	}))
+	c.Models = pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 0.1, Output: 0.4})
+	mind := pondertest.Start(t, c)
+	start(t, mind, "odd", budget)
+	for _, ev := range mind.Events() {
+		switch b := ev.Body.(type) {
+		case ponder.CallStarted:
+			req, err := mind.Store.Request(t.Context(), pondertest.Thread, ev.Run, ev.Cause)
+			if err != nil || req.MaxTokens != 1<<28 || b.Held.Tokens < 1<<28 || b.Held.Money <= 0 {
+				t.Errorf("%+v held for %d tokens, %v", b.Held, req.MaxTokens, err)
+			}
+		case ponder.CallFinished:
+			if b.Finish != llm.FinishStop || b.Spent.Money <= 0 {
+				t.Errorf("finished %s after %d bytes, spent %+v", b.Finish, len(b.Text()), b.Spent)
+			}
+		}
 	}
 }
 
