@@ -30,6 +30,7 @@
 //	decide.go      what should happen next; admit.go says whether a call fits
 //	holder.go      the loop of a process that holds a thread; perform.go makes
 //	               calls and uses tools
+//	unfit.go       what was decided or answered and cannot be stored
 //	checkpoint.go  keeps folds, so that a long thread opens fast
 //	mind.go        a process: its beats, its clock, [Mind.Work]
 //	follow.go      looking on

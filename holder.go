@@ -28,6 +28,8 @@ type holder struct {
 	shown     Seq     // events of before that were read for a run since then
 	batch     []Event // folded, not in the log yet
 	heard     []heard // in the batch
+	most      int     // bytes that a batch may have, once one was refused; zero: nothing is weighed
+	weight    int     // of the batch, as far as it was weighed
 
 	leaving    bool // nothing is begun any more
 	performers sync.WaitGroup
@@ -53,7 +55,7 @@ type result struct {
 	tool *ToolResult
 }
 
-// maxConflicts is how often in a row a decision may come too late.
+// maxConflicts is how often in a row a decision may be refused.
 const maxConflicts = 100
 
 // errIdle says that there was nothing left to do, and the lease is released.
@@ -69,8 +71,8 @@ func (h *holder) loop() error {
 		}
 		wake, err := h.round()
 		switch {
-		case (errors.Is(err, ErrStale) || errors.Is(err, ErrTaken)) && conflicts < maxConflicts:
-			h.line = nil // somebody was faster: read again, decide again
+		case (errors.Is(err, ErrStale) || errors.Is(err, ErrTaken) || isUnfit(err)) && conflicts < maxConflicts:
+			h.line = nil // somebody was faster, or it can't be: read again, decide again
 			conflicts++
 			continue
 		case err != nil:
@@ -126,6 +128,7 @@ func (h *holder) round() (wake time.Time, err error) {
 		if len(d.events) == 0 {
 			break
 		}
+		h.sift(d)
 		h.fold(d.events...)
 		if err := h.recall(); err != nil {
 			return wake, err
@@ -191,10 +194,13 @@ func (h *holder) commit() error {
 		return nil
 	}
 	batch := h.batch
-	h.batch = nil
+	h.batch, h.weight = nil, 0
 	ahead := h.ahead()
 	if err := h.append(batch, ahead); err != nil {
 		h.forget(ahead.calls)
+		if isUnfit(err) {
+			h.beware(batch, err)
+		}
 		h.lose()
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
 	}
@@ -208,7 +214,7 @@ func (h *holder) commit() error {
 
 // lose drops a fold that is not what the log is. What came of actions is kept.
 func (h *holder) lose() {
-	h.line, h.batch = nil, nil
+	h.line, h.batch, h.weight = nil, nil, 0
 	h.answer(nil)
 }
 
@@ -219,8 +225,13 @@ func (h *holder) append(batch []Event, a *ahead) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := h.write(ctx, batch)
 		unsafe := err != nil && a.isRecorded()
-		if unsafe {
+		switch {
+		case unsafe:
 			batch, h.taken = nil, true
+		case err != nil && !final(err):
+			if _, unfit := weighAll(batch); unfit != nil {
+				return unfit
+			}
 		}
 		if err == nil || final(err) && !(unsafe && errors.Is(err, ErrFull)) || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
@@ -267,7 +278,7 @@ func (h *holder) write(ctx context.Context, batch []Event) (err error) {
 
 // final reports whether a store's answer will not change.
 func final(err error) bool {
-	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrFull, ErrReadOnly, ErrNewer} {
+	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrTooBig, ErrFull, ErrReadOnly, ErrNewer} {
 		if errors.Is(err, e) {
 			return true
 		}

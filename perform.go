@@ -143,7 +143,11 @@ func (h *holder) collect() {
 func (h *holder) settle() {
 	h.results = slices.DeleteFunc(h.results, func(r result) bool { return h.line.open[r.id] == nil })
 	for _, r := range h.results {
-		h.fold(h.event(h.line.open[r.id], r))
+		ev := h.event(h.line.open[r.id], r)
+		if h.most > 0 {
+			ev = h.sound(ev)
+		}
+		h.fold(ev)
 	}
 }
 

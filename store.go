@@ -57,8 +57,9 @@ type Log interface {
 	// It returns ErrTaken if the thread has an event of the same [Event.Key] as
 	// one of them, or two of them have the same; ErrStale if an event has After
 	// set, and that was not the newest event when the append began; and
-	// ErrNoThread; to the holder of a thread that was removed, ErrFenced. An
-	// event that has an ID or a Time keeps it.
+	// ErrNoThread; to the holder of a thread that was removed, ErrFenced; and
+	// ErrTooBig if the events are more than the store can take at once. An event
+	// that has an ID or a Time keeps it.
 	//
 	// If ctx ends before the transaction begins, nothing is added; after that,
 	// Append waits for the outcome.
@@ -397,6 +398,7 @@ var (
 	ErrStale    = errors.New("thread has grown since")
 	ErrNotInput = errors.New("only the holder of the thread may append this")
 	ErrNoThread = errors.New("no such thread")
+	ErrTooBig   = errors.New("too big to be written at once")
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("database is read-only")
 	ErrNewer    = errors.New("database was made by a newer version")

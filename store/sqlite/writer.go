@@ -64,7 +64,7 @@ func (s *Store) send(ctx context.Context, r *request) error {
 		return err
 	}
 	if r.bytes > maxSize {
-		return fmt.Errorf("too big: %d bytes", r.bytes)
+		return fmt.Errorf("%w: %d bytes", ponder.ErrTooBig, r.bytes)
 	}
 	r.done, r.recorded = make(chan error, 1), ponder.Recorded(ctx)
 	select {
