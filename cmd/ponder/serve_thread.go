@@ -7,10 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -233,19 +230,7 @@ func (s *server) Remove(ctx context.Context, id ponder.ThreadID) error {
 	if _, _, err := a.eraseThread(ctx, s.store, info, s.log.Remove); err != nil {
 		return err
 	}
-	s.removeLog(id)
 	return s.books.remove(ctx, id, token, spent, now)
-}
-
-// removeLog removes the log of a process that worked on a thread in the background.
-func (s *server) removeLog(id ponder.ThreadID) {
-	dir, err := s.cfg.StateDir()
-	if err != nil || string(id) != filepath.Base(string(id)) {
-		return
-	}
-	if err := os.Remove(filepath.Join(dir, string(id)+".log")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		slog.Warn("the log of a process stays", "thread", id, "error", err)
-	}
 }
 
 // Report implements [httpapi.Thinker]. The formats are json, markdown, jsonl and html.

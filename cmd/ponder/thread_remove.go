@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +104,21 @@ func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.
 	if files, err = forgetFiles(ctx, store, info.ID); err != nil {
 		return forgotten, files, err
 	}
-	return forgotten, files, remove(ctx, info.ID)
+	if err = remove(ctx, info.ID); err == nil {
+		a.removeLog(info.ID)
+	}
+	return forgotten, files, err
+}
+
+// removeLog removes the log of a process that worked on a thread in the background.
+func (a *app) removeLog(id ponder.ThreadID) {
+	dir, err := a.cfg.StateDir()
+	if err != nil || string(id) != filepath.Base(string(id)) {
+		return
+	}
+	if err := os.Remove(filepath.Join(dir, string(id)+".log")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.say("warning: %v: what a process wrote of %s stays there", err, id)
+	}
 }
 
 // removeThread removes a thread, and says so.
