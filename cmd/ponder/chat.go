@@ -260,7 +260,7 @@ func (s *chatting) stand() {
 // one.
 func (s *chatting) openFace(ctx context.Context) face {
 	in, isIn := s.in.(*os.File)
-	out, isOut := s.out.(*os.File)
+	out, isOut := s.paper()
 	if isIn && isOut && !s.flags.json && tui.CanShow(in) && tui.CanShow(out) {
 		return s.openScreen(out, in)
 	}

@@ -188,7 +188,7 @@ func (f *lineFace) print(text string) {
 		return
 	}
 	f.last = text[len(text)-1]
-	_, _ = io.WriteString(f.app.out, text) // a reader that has gone away ends the process
+	_, _ = io.WriteString(f.app.out, text) // what cannot be printed is told at the end
 }
 
 func (f *lineFace) stand(string, []string) {}

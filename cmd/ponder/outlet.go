@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"ponder/internal/tui"
 )
@@ -17,7 +16,7 @@ type outlet interface {
 
 // answerTo returns where an answer goes: on a terminal, its Markdown is shown.
 func (a *app) answerTo() outlet {
-	if out, ok := a.out.(*os.File); ok && !a.flags.json && tui.CanShow(out) {
+	if out, ok := a.paper(); ok && !a.flags.json && tui.CanShow(out) {
 		talk := tui.OpenTalk(tui.TalkOptions{Out: out, Style: a.style()})
 		return &shownAnswer{talk, a.onScreen(talk)}
 	}
@@ -69,6 +68,6 @@ func (p *plainAnswer) stands(status string) {
 func (p *plainAnswer) close() {
 	if p.wrote {
 		p.wrote = false
-		_, _ = io.WriteString(p.out, "\n") // a reader that has gone away ends the process
+		_, _ = io.WriteString(p.out, "\n") // what cannot be printed is told at the end
 	}
 }

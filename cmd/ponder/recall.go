@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -159,7 +158,7 @@ func (a *app) hit(n int, h recall.Hit) string {
 // shows it, not at all elsewhere.
 func (a *app) printMarked(text string) {
 	open, end := "", ""
-	f, ok := a.out.(*os.File)
+	f, ok := a.paper()
 	width := 0
 	if ok {
 		width, _, _ = term.GetSize(int(f.Fd()))

@@ -328,7 +328,7 @@ func (t *taking) tell() {
 		return
 	}
 	if t.flags.json {
-		_ = t.object(reportObject(r)) // a reader that has gone away ends the process
+		_ = t.object(reportObject(r)) // what cannot be printed is told at the end
 		return
 	}
 	parts := []string{counted(r.Added, "file", "files") + " new"}

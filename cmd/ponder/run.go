@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,15 +17,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	log := &logSink{out: stderr}
-	a := &app{in: stdin, out: stdout, log: log, brake: &brake{stop: cancel, last: log.close}, servers: &mcpServers{}}
+	out := &results{out: stdout}
+	a := &app{in: stdin, out: out, log: log, brake: &brake{stop: cancel, last: log.close}, servers: &mcpServers{}}
 	defer a.servers.close()
 	defer a.listen()()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil || err.Error() == "" { // else it says already what is wrong
+		err = cmp.Or(out.lost(), err)
+	}
 	if err == nil {
 		return done
 	}

@@ -27,7 +27,7 @@ func (a *app) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, readable)
 	}
-	if f, ok := a.out.(*os.File); ok {
+	if f, ok := a.paper(); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return min(width, readable)
 		}

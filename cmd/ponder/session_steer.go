@@ -182,7 +182,7 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 	for _, ev := range sent {
 		ack, ok := heard[ev.ID]
 		if w.flags.json {
-			_ = w.object(ev) // a reader that has gone away ends the process
+			_ = w.object(ev) // what cannot be printed is told at the end
 			if ok {
 				_ = w.object(ack)
 			}

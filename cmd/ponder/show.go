@@ -46,7 +46,7 @@ type jsonShow struct{ *viewing }
 
 func (s jsonShow) event(ev ponder.Event, _ session.View) {
 	if !ev.Internal || s.internal {
-		_ = s.object(ev) // a reader that has gone away ends the process
+		_ = s.object(ev) // what cannot be printed is told at the end
 	}
 }
 func (jsonShow) tick(session.View, string) {}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -94,12 +96,51 @@ func size(n int64) string {
 // does not.
 func (a *app) printf(format string, args ...any) {
 	text := tui.Clean(fmt.Sprintf(format, args...))
-	if f, ok := a.out.(*os.File); ok {
+	if f, ok := a.paper(); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			text = tui.Wrap(text, min(width, readable))
 		}
 	}
 	fmt.Fprint(a.out, text)
+}
+
+// paper returns the file that results are printed to, if it is one.
+func (a *app) paper() (*os.File, bool) {
+	out := a.out
+	if r, ok := out.(*results); ok {
+		out = r.out
+	}
+	f, ok := out.(*os.File)
+	return f, ok
+}
+
+// Results are what a command prints. They remember why some could not be printed. They
+// are safe for concurrent use.
+type results struct {
+	out io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (r *results) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, err := r.out.Write(b)
+	if r.err == nil {
+		r.err = err
+	}
+	return n, err
+}
+
+// lost returns why results could not be printed, or nil.
+func (r *results) lost() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		return nil
+	}
+	return failure{failed, fmt.Errorf("print: %w", r.err)}
 }
 
 // readable is the width of lines beyond which eyes get lost, in cells.
