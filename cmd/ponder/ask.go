@@ -70,7 +70,7 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	}
 	t.sight.patience = oncePatience
 	if t.quotes {
-		a.note("no model is configured: what is found is quoted; `ponder doctor` says how to have one")
+		a.note("%s", noModel(t.missed, "; what is found is quoted; `ponder doctor` says how to have a model"))
 	}
 	store, err := a.store(ctx)
 	if err != nil {

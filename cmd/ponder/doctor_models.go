@@ -21,8 +21,11 @@ func (a *app) modelFindings(ctx context.Context) ([]finding, error) {
 	found := []finding{a.keyFinding()}
 	found = append(found, a.ollamaFinding(ctx, l.none()))
 	if l.none() {
-		return append(found, finding{"models", lacking, "none: Ponder quotes documents (--docs), and cannot think for itself; start Ollama, " +
-			"or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"}), nil
+		says := "none: Ponder quotes documents (--docs), and cannot think for itself; "
+		if l.missed != nil {
+			return append(found, finding{"models", lacking, says + l.missed.Error()}), nil
+		}
+		return append(found, finding{"models", lacking, says + "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"}), nil
 	}
 	answers := make(map[string]func() error)
 	for _, c := range l.choices {
@@ -85,6 +88,8 @@ func (a *app) keyFinding() finding {
 func (a *app) ollamaFinding(ctx context.Context, needed bool) finding {
 	base, installed, err := a.cfg.Ollama(ctx, http.DefaultClient)
 	switch {
+	case base == "":
+		return finding{"ollama", lacking, err.Error()}
 	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
 		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", base)}
 	case err != nil:

@@ -68,7 +68,7 @@ func (a *app) modelList(ctx context.Context) error {
 	}
 	a.table(rows)
 	if l.none() {
-		a.note("no model is configured: `ponder doctor` says what can be done")
+		a.note("%s", noModel(l.missed, "; `ponder doctor` says what can be done"))
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (l *lineup) toTry(args []string) ([]string, error) {
 	case len(names) == 0 && len(args) > 0:
 		return nil, notReadyf("no %s model is configured: `ponder model list` says why", args[0])
 	case len(names) == 0:
-		return nil, notReadyf("no model is configured: `ponder doctor` says what can be done")
+		return nil, notReadyf("%s", noModel(l.missed, "; `ponder doctor` says what can be done"))
 	}
 	return names, nil
 }

@@ -31,6 +31,7 @@ import (
 type lineup struct {
 	*exchange
 	choices config.Choices
+	missed  error // why what the user named is not among them, if there are none
 	prices  llm.Prices
 }
 
@@ -113,7 +114,7 @@ func (a *app) findLineup(ctx context.Context, model string, x *exchange) (*lineu
 	}
 	l := &lineup{exchange: x, prices: prices}
 	if model == "" {
-		l.choices = x.cfg.Resolve(ctx, http.DefaultClient)
+		l.choices, l.missed = x.cfg.Resolve(ctx, http.DefaultClient)
 		return l, nil
 	}
 	if _, _, err := config.SplitModel(model); err != nil {
@@ -125,6 +126,23 @@ func (a *app) findLineup(ctx context.Context, model string, x *exchange) (*lineu
 
 // none reports whether there is no model to think with.
 func (l *lineup) none() bool { return l.choices.Of(ponder.Slow).Models == nil }
+
+// noModel says that there is no model and what comes of it: that none is configured, or
+// if one is, why it was missed.
+func noModel(missed error, what string) string {
+	if missed == nil {
+		return "no model is configured" + what
+	}
+	return missed.Error() + what
+}
+
+// toHaveOne is what a user may do to have a model, or to do without.
+func toHaveOne(missed error) string {
+	if missed != nil {
+		return "; or pass --docs to have documents quoted; `ponder doctor` says more"
+	}
+	return ": start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or pass --docs to have documents quoted; `ponder doctor` says more"
+}
 
 // provider returns the provider of a name, always the same.
 func (x *exchange) provider(name string) (provider, error) {

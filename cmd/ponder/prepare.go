@@ -20,6 +20,7 @@ import (
 type prepared struct {
 	models map[ponder.Role][]ponder.Model
 	name   string // of the model that thinks, or empty
+	missed error  // why there is none, though the user named one: see lineup
 }
 
 // sessionRoles are the roles whose models a session asks.
@@ -43,10 +44,9 @@ func (a *app) prepareFor(ctx context.Context, model string, budget ponder.Budget
 	}
 	if l.none() {
 		if !quotable {
-			return nil, false, notReadyf("no model is configured: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
-				"or pass --docs to have documents quoted; `ponder doctor` says more")
+			return nil, false, notReadyf("%s", noModel(l.missed, toHaveOne(l.missed)))
 		}
-		return &prepared{}, true, nil
+		return &prepared{missed: l.missed}, true, nil
 	}
 	models, err := l.models(roles...)
 	if err != nil {

@@ -132,7 +132,7 @@ func (a *app) thinkingModels(ctx context.Context, o outfit) (map[ponder.Role][]p
 	}
 	models, err := l.models(rolesOf(o.Kind)...)
 	if err == nil && len(models[ponder.Slow]) == 0 {
-		err = notReadyf("no model is configured: `ponder doctor` says how to have one")
+		err = notReadyf("%s", noModel(l.missed, "; `ponder doctor` says how to have one"))
 	}
 	return models, err
 }

@@ -24,6 +24,7 @@ type talking struct {
 	models map[ponder.Role][]ponder.Model
 	name   string // of the model that talks; empty without one
 	quotes bool   // messages are answered with quotations, for want of a model
+	missed error  // why there is none, though the user named one: see lineup
 	window int    // tokens that it is shown
 	think  bool   // it may put down thoughts
 	rules  string // for that
@@ -67,7 +68,7 @@ func (t talking) chat(tools []ponder.Tool) chat.Options {
 // with says with whom one talks.
 func (t talking) with() string {
 	if t.quotes {
-		return "talking without a model, which only quotes what is found (`ponder doctor` says how to have one)"
+		return noModel(t.missed, "; what is found is quoted (`ponder doctor` says how to have a model)")
 	}
 	return "talking with " + t.name
 }
@@ -150,10 +151,9 @@ func (a *app) talking(ctx context.Context, model string, quotable bool) (talking
 	}
 	if l.choices.Of(ponder.Fast).Models == nil {
 		if quotable {
-			return talking{quotes: true, cfg: *l.cfg, check: func(context.Context) error { return nil }}, nil
+			return talking{quotes: true, missed: l.missed, cfg: *l.cfg, check: func(context.Context) error { return nil }}, nil
 		}
-		return talking{}, notReadyf("no model is configured to talk with: start Ollama, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, " +
-			"or pass --docs to have documents quoted; `ponder doctor` says more")
+		return talking{}, notReadyf("%s", noModel(l.missed, toHaveOne(l.missed)))
 	}
 	models, err := l.models(ponder.Fast)
 	if err != nil {
@@ -199,7 +199,7 @@ func (a *app) talkers(ctx context.Context, model string) (*lineup, error) {
 		return nil, err
 	}
 	if model != "" {
-		l = &lineup{l.exchange, l.cfg.Talking(model, "--model"), l.prices}
+		l = &lineup{exchange: l.exchange, choices: l.cfg.Talking(model, "--model"), prices: l.prices}
 	}
 	return l, nil
 }

@@ -38,14 +38,15 @@ func (m Install) embeds() bool {
 }
 
 // Ollama returns where an Ollama is or would be, and the models that it has, the
-// last changed first. It soon gives up.
+// last changed first. It soon gives up. Without a base, the error says what is wrong
+// with the address that was given.
 func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, installed []Install, err error) {
 	p, err := c.Provider("ollama")
 	if err != nil {
 		return "", nil, err
 	}
 	patience := probeTime
-	if c.env("OLLAMA_HOST") != "" || c.Providers["ollama"].BaseURL != "" {
+	if c.ollamaGiven() != "" {
 		patience = servedTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -55,6 +56,17 @@ func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, 
 	}
 	err = fetch(ctx, client, p.BaseURL+"/api/tags", p.Key, &list)
 	return p.BaseURL, list.Models, err
+}
+
+// ollamaGiven returns what says where the Ollama is, or "" if the user says nothing.
+func (c *Config) ollamaGiven() string {
+	switch {
+	case c.env("OLLAMA_HOST") != "":
+		return "OLLAMA_HOST"
+	case c.Providers["ollama"].BaseURL != "":
+		return "providers.ollama.base_url"
+	}
+	return ""
 }
 
 // pick chooses a model for each role of those installed.

@@ -95,18 +95,23 @@ func (c *Config) Provider(name string) (Provider, error) {
 			ErrUnknownProvider, clip(name, 40), strings.Join(c.ProviderNames(), ", "), clip(name, 40), c.File)
 	}
 	p.Name = name
+	says := "base URL"
 	if env := c.env; m.urlEnv != "" && env(m.urlEnv) != "" {
-		p.BaseURL = env(m.urlEnv)
+		p.BaseURL, says = env(m.urlEnv), m.urlEnv
 	}
 	if p.BaseURL == "" {
 		m, _ := makerOf(p.Type)
 		p.BaseURL = m.BaseURL
 	}
+	given := p.BaseURL
 	if p.Type == "ollama" {
-		p.BaseURL = ollamaURL(p.BaseURL)
+		p.BaseURL = ollamaURL(given)
 	}
-	if err := p.check(c.File); err != nil {
-		return Provider{}, err
+	if !slices.Contains(types, p.Type) {
+		return Provider{}, fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", name, name, c.File)
+	}
+	if _, err := link(p.BaseURL); err != nil {
+		return Provider{}, fmt.Errorf("provider %s: %s %q: %w", name, says, clip(withoutPassword(given), 80), err)
 	}
 	if p.KeyEnv != "" {
 		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
@@ -136,21 +141,14 @@ func over(p, own Provider) Provider {
 	return p
 }
 
-func (p Provider) check(file string) error {
-	if !slices.Contains(types, p.Type) {
-		return fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", p.Name, p.Name, file)
-	}
-	if _, err := link(p.BaseURL); err != nil {
-		return fmt.Errorf("provider %s: base URL %q: %w", p.Name, clip(withoutPassword(p.BaseURL), 80), err)
-	}
-	return nil
-}
-
 func withoutPassword(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		return u.Redacted()
 	}
-	return "(not a URL)"
+	if strings.Contains(address, "@") {
+		return "(not a URL)"
+	}
+	return address
 }
 
 // ProviderNames returns the names of all providers there are, sorted.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -52,15 +53,18 @@ func nearest(role ponder.Role) []ponder.Role {
 // anthropic, gemini, groq, zai, openrouter; for an OPENAI_BASE_URL that is not
 // OpenAI's, what the server has); a model that a running Ollama has installed;
 // none. It asks servers only for the last three, and soon gives up.
-func (c *Config) Resolve(ctx context.Context, client *http.Client) Choices {
+//
+// If there is none, the error says why what the user named is not used, such as a server
+// that does not answer, and what to do. It is nil if the user named nothing.
+func (c *Config) Resolve(ctx context.Context, client *http.Client) (Choices, error) {
 	all := make(Choices, 0, 5)
 	for _, role := range Roles() {
 		all = append(all, c.chosen(role))
 	}
 	if all.Of(ponder.Fast).Models == nil {
-		c.found(ctx, client, all)
+		return all, c.found(ctx, client, all)
 	}
-	return all
+	return all, nil
 }
 
 // Use returns what Resolve would if a user asked for one model.
@@ -100,13 +104,17 @@ func (c *Config) chosen(role ponder.Role) Choice {
 	return Choice{Role: role}
 }
 
-// found fills in what no one has set.
-func (c *Config) found(ctx context.Context, client *http.Client, all Choices) {
+// found fills in what no one has set. If it finds nothing, its error says why not, as
+// that of Resolve does.
+func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (missed error) {
 	for _, m := range makers() {
 		if m.local {
 			continue
 		}
 		p, err := c.Provider(m.Name)
+		if err != nil && missed == nil && (c.env(m.urlEnv) != "" || c.env(m.KeyEnv) != "") {
+			missed = err
+		}
 		if err != nil || (p.Key == "" && p.BaseURL == m.BaseURL) {
 			continue
 		}
@@ -115,11 +123,26 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) {
 			models, from = served(ctx, client, p, m.models), m.urlEnv
 		}
 		all.fill(m.Name, models, from)
-		return
+		return nil
 	}
-	if base, installed, err := c.Ollama(ctx, client); err == nil {
+	base, installed, err := c.Ollama(ctx, client)
+	if err == nil {
 		all.fill("ollama", pick(installed), "Ollama at "+base)
 	}
+	given := c.ollamaGiven()
+	switch {
+	case all.Of(ponder.Slow).Models != nil:
+		return nil
+	case missed != nil:
+		return missed
+	case err == nil:
+		return fmt.Errorf("the Ollama at %s has no model that thinks: get one with `ollama pull llama3.1`", base)
+	case base == "":
+		return err
+	case given != "":
+		return fmt.Errorf("no Ollama answers at %s: start it there with `ollama serve`, or correct %s", base, given)
+	}
+	return nil
 }
 
 func (all Choices) fill(provider string, models map[ponder.Role]string, from string) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -50,7 +51,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := c.Resolve(t.Context(), http.DefaultClient)
+			all, _ := c.Resolve(t.Context(), http.DefaultClient)
 			var got [5]string
 			for i, role := range Roles() {
 				if models := all.Of(role).Models; models != nil {
@@ -65,6 +66,58 @@ func TestResolve(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a user names and Ponder cannot use is said, where there is nothing else.
+func TestResolveMissed(t *testing.T) {
+	bare := serve(t, "/api/tags", `{"models":[{"name":"nomic-embed-text"}]}`)
+	for _, tt := range []struct {
+		name, file string
+		env        map[string]string
+		want       string
+	}{
+		{name: "nothing is named", want: ""},
+		{name: "no Ollama there", env: map[string]string{"OLLAMA_HOST": "127.0.0.1:1"},
+			want: "no Ollama answers at http://127.0.0.1:1: start it there with `ollama serve`, or correct OLLAMA_HOST"},
+		{name: "nor where the file says", file: "[providers.ollama]\nbase_url='http://127.0.0.1:1'\n",
+			want: "no Ollama answers at http://127.0.0.1:1: start it there with `ollama serve`, or correct providers.ollama.base_url"},
+		{name: "an Ollama that only makes vectors", env: map[string]string{"OLLAMA_HOST": bare},
+			want: "the Ollama at " + bare + " has no model that thinks: get one with `ollama pull llama3.1`"},
+		{name: "no address", env: map[string]string{"OLLAMA_HOST": "notaurl::"},
+			want: `provider ollama: OLLAMA_HOST "notaurl::": must be an address such as https://api.groq.com/openai/v1`},
+		{name: "not a URL", env: map[string]string{"OPENAI_BASE_URL": "garbage"},
+			want: `provider openai: OPENAI_BASE_URL "garbage": must be an address such as https://api.groq.com/openai/v1`},
+		{name: "another protocol", env: map[string]string{"OPENAI_BASE_URL": "ftp://x", "OLLAMA_HOST": "127.0.0.1:1"},
+			want: `provider openai: OPENAI_BASE_URL "ftp://x": must be an address such as https://api.groq.com/openai/v1`},
+		{name: "a key that is none", env: map[string]string{"GROQ_API_KEY": "a\nb"},
+			want: "groq: no key: GROQ_API_KEY has a line break in it, or another character that no key has"},
+		{name: "but another can be used", env: map[string]string{"OPENAI_BASE_URL": "garbage", "GROQ_API_KEY": "k"}, want: ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Load(place(t, tt.file, "", tt.env))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, missed := c.Resolve(t.Context(), &http.Client{Transport: noneAtHome{}})
+			got := ""
+			if missed != nil {
+				got = missed.Error()
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// noneAtHome reaches all servers but an Ollama on this machine.
+type noneAtHome struct{}
+
+func (noneAtHome) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Port() == ollamaPort {
+		return nil, errors.New("connection refused")
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 func serve(t *testing.T, path, body string) string {
