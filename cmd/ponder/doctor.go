@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"ponder/document"
 	"ponder/internal/tui"
 )
 
@@ -77,25 +76,6 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 		return failure{code: notReady}
 	}
 	return ctx.Err()
-}
-
-func docsFinding(ctx context.Context, docs []string) finding {
-	if len(docs) == 0 {
-		return finding{"documents", fine, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
-	}
-	paths, err := checkDocs(ctx, docs)
-	if err != nil {
-		return finding{"documents", broken, err.Error()}
-	}
-	listing, err := document.Scan(ctx, paths, document.Options{})
-	if err != nil {
-		return finding{"documents", broken, err.Error()}
-	}
-	says := fmt.Sprintf("%s to read, %s", counted(len(listing.Files), "file", "files"), size(listing.Bytes()))
-	if n := len(listing.Skipped); n > 0 {
-		says += fmt.Sprintf("; %d left out%s", n, skipped(listing.Skipped))
-	}
-	return finding{"documents", fine, says}
 }
 
 func (a *app) terminalFinding() finding {
