@@ -41,34 +41,33 @@ func (a *app) modelFindings(ctx context.Context) ([]finding, error) {
 	return found, nil
 }
 
-// roleFinding says whether one of a role's models will answer.
+// roleFinding says of each of a role's models what it costs, or why it will not answer.
 func (l *lineup) roleFinding(c config.Choice, answers map[string]func() error) finding {
 	about := string(c.Role)
 	if c.Models == nil {
 		return finding{about, lacking, "no model"}
 	}
-	var first error
-	for i, full := range c.Models {
-		err := answers[full]()
-		if err == nil {
-			says := fmt.Sprintf("%s (%s)", full, c.From)
-			if m, err := l.model(full); err == nil {
-				says += ", " + priceOf(m.Price)
-			}
-			if i > 0 {
-				says += fmt.Sprintf("; before it, %v", first)
-			}
-			return finding{about, fine, says}
-		}
-		if first == nil {
-			first = err
-		}
-	}
 	state := lacking
 	if slices.Contains(sessionRoles(), c.Role) {
 		state = broken
 	}
-	return finding{about, state, fmt.Sprintf("%s (%s) will not answer: %v", c.Models[0], c.From, first)}
+	var says []string
+	for i, full := range c.Models {
+		name := full
+		if i == 0 {
+			name += " (" + c.From + ")"
+		}
+		if err := answers[full](); err != nil {
+			says = append(says, fmt.Sprintf("%s will not answer: %v", name, err))
+			continue
+		}
+		state = fine
+		if m, err := l.model(full); err == nil {
+			name += ", " + priceOf(m.Price)
+		}
+		says = append(says, name)
+	}
+	return finding{about, state, strings.Join(says, "; then ")}
 }
 
 // keyFinding says which keys are set, never what they are.

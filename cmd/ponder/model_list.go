@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +36,14 @@ type modelRow struct {
 	From   string       `json:"from,omitempty"`
 	Price  string       `json:"price,omitempty"` // of the first, in words
 	Error  string       `json:"error,omitempty"` // why the first cannot be asked
+	Chain  []chainLink  `json:"chain"`           // all of them
+}
+
+// A chainLink is a model of a role, as programs are shown it.
+type chainLink struct {
+	Model string `json:"model"`
+	Price string `json:"price,omitempty"` // in words
+	Error string `json:"error,omitempty"` // why it cannot be asked
 }
 
 func (a *app) modelList(ctx context.Context) error {
@@ -57,11 +64,16 @@ func (a *app) modelList(ctx context.Context) error {
 			}
 			continue
 		}
-		models := strings.Join(c.Models, ", then ")
-		if models == "" {
-			models = "-"
+		if len(row.Chain) == 0 {
+			rows = append(rows, []string{string(c.Role), "-", "", ""})
 		}
-		rows = append(rows, []string{string(c.Role), models, row.From, row.Price + row.Error})
+		for i, link := range row.Chain {
+			cells := []string{string(c.Role), link.Model, row.From, link.Price + link.Error}
+			if i > 0 {
+				cells[0], cells[1], cells[2] = "", "then "+link.Model, ""
+			}
+			rows = append(rows, cells)
+		}
 	}
 	if a.flags.json {
 		return nil
@@ -74,17 +86,21 @@ func (a *app) modelList(ctx context.Context) error {
 }
 
 func (l *lineup) row(c config.Choice) modelRow {
-	row := modelRow{Role: c.Role, Models: c.Models, From: c.From}
+	row := modelRow{Role: c.Role, Models: c.Models, From: c.From, Chain: []chainLink{}}
 	if c.Models == nil {
 		row.Models = config.Chain{}
 		return row
 	}
-	m, err := l.model(c.Models[0])
-	if err != nil {
-		row.Error = oneLine(err.Error())
-		return row
+	for _, full := range c.Models {
+		link := chainLink{Model: full}
+		if m, err := l.model(full); err != nil {
+			link.Error = oneLine(err.Error())
+		} else {
+			link.Price = priceOf(m.Price)
+		}
+		row.Chain = append(row.Chain, link)
 	}
-	row.Price = priceOf(m.Price)
+	row.Price, row.Error = row.Chain[0].Price, row.Chain[0].Error
 	return row
 }
 
