@@ -31,6 +31,8 @@ type viewing struct {
 	state   string // what it is about to do, if that is not its status
 	busy    bool   // this process thinks at the moment
 
+	begun func() // is called once something has come that is kept; may be nil
+
 	internal bool                 // show internal events too
 	chunks   *research.References // what is streamed of research beside its events, if that is wanted
 	pen      *sqlite.Store        // to write to, if that is not the store: see desk
@@ -101,6 +103,10 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 		if w.state == pausing {
 			w.state = ""
 		}
+	}
+	if c, _ := ev.Body.(ponder.CallStarted); w.begun != nil && (c.Model != "" || len(w.view.Thoughts) > 0) {
+		w.begun()
+		w.begun = nil
 	}
 	s.event(ev, w.view)
 	if w.chunks != nil {

@@ -110,18 +110,19 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
+	b := beginning{thread: ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question: question, budget: budget}
+	if err := allowsCall(ctx, b, p, opts); err != nil {
+		return err
+	}
 	store, err := a.store(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	var inner []ponder.Event
 	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
-		inner = innerOf(ctx, store, a.who(), question)
+		b.inner = innerOf(ctx, store, a.who(), question)
 	}
-	id, err := beginning{
-		thread: ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question: question, budget: budget, inner: inner,
-	}.session(ctx, store, opts)
+	id, err := b.session(ctx, store, opts)
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
 	}
 	defer t.close(ctx)
-	a.note("session %s", id)
+	w.begun = func() { a.note("session %s", id) }
 	err = w.work(ctx, t)
 	if errors.Is(err, errDetach) {
 		return w.handOver(ctx, t)
