@@ -218,7 +218,9 @@ func (l *live) resume(ctx context.Context) {
 	}
 	store, err := l.desk(ctx)
 	if err != nil {
-		l.remark(tui.Alarm, whyNot(err))
+		if ctx.Err() == nil {
+			l.remark(tui.Alarm, whyNot(err))
+		}
 		return
 	}
 	launched, run := make(chan error, 1), l.view.Session.Run
@@ -256,7 +258,7 @@ func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
 		err = l.obeyAtRest(ctx, store)
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // else nobody waits for it any more
 		l.state, l.stay = "", l.stay && l.view.Session.Status == ponder.Paused
 		l.remark(tui.Alarm, whyNot(err))
 	}

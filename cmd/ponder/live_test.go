@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/tui"
 	"ponder/mode/session"
+	"ponder/store/memory"
 )
 
 func TestDecide(t *testing.T) {
@@ -47,6 +49,27 @@ func TestDecide(t *testing.T) {
 	} {
 		if got, why := decide(tui.Press{Key: tt.key}, tt.st); got != tt.want || (why != "") != tt.says {
 			t.Errorf("%s at %+v: %v %q, want %v", tt.key, tt.st, got, why, tt.want)
+		}
+	}
+}
+
+// A wish that cannot be sent is told, unless the command is being stopped.
+func TestWishNotSent(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		want string
+	}{
+		{"a thread that is gone", t.Context(), "ponder: not sent: wish on thr_1: read thr_1: no such thread\n"},
+		{"Ctrl-C twice", stopped, ""},
+	} {
+		var log strings.Builder
+		w := &viewing{app: &app{log: &logSink{out: &log}}, store: memory.New(), id: "thr_1", view: session.NewView()}
+		l := &live{viewing: w, show: silence{}, thinker: &thinker{}}
+		if l.wish(tt.ctx, ponder.RunPaused{}) || log.String() != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, log.String(), tt.want)
 		}
 	}
 }
