@@ -22,7 +22,7 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	if len(docs) == 0 {
 		return finding{"documents", fine, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
 	}
-	paths, err := checkDocs(ctx, docs)
+	paths, err := checkDocs(ctx, "--docs", docs)
 	if err != nil {
 		return finding{"documents", broken, err.Error()}
 	}

@@ -78,23 +78,24 @@ func priced(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cfg *co
 }
 
 // checkDocs returns the absolute paths of documents, having made sure that they
-// can be read. Files that are named are read; folders are only looked through.
-func checkDocs(ctx context.Context, paths []string) ([]string, error) {
+// can be read. Files that are named are read; folders are only looked through. An error
+// names the flag that names the paths.
+func checkDocs(ctx context.Context, flag string, paths []string) ([]string, error) {
 	var all, files []string
 	for _, path := range paths {
 		if path == "" {
-			return nil, usagef("--docs: needs a file or a folder")
+			return nil, usagef("%s: needs a file or a folder", flag)
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
-			return nil, fmt.Errorf("--docs %s: %w", path, err)
+			return nil, fmt.Errorf("%s %s: %w", flag, path, err)
 		}
 		info, err := os.Stat(abs)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, usagef("--docs %s: there is no such file or folder", path)
+			return nil, usagef("%s %s: there is no such file or folder", flag, path)
 		case err != nil:
-			return nil, usagef("--docs %s: %w", path, errors.Unwrap(err))
+			return nil, usagef("%s %s: %w", flag, path, errors.Unwrap(err))
 		case !info.IsDir():
 			files = append(files, abs)
 		}
@@ -102,27 +103,27 @@ func checkDocs(ctx context.Context, paths []string) ([]string, error) {
 	}
 	if len(files) > 0 {
 		if _, _, err := document.Load(ctx, files, document.Options{}); err != nil {
-			return nil, docsError(ctx, err)
+			return nil, docsError(ctx, flag, err)
 		}
 	}
 	if len(all) > 0 {
 		listing, err := document.Scan(ctx, all, document.Options{})
 		if err != nil {
-			return nil, docsError(ctx, err)
+			return nil, docsError(ctx, flag, err)
 		}
 		if len(listing.Files) == 0 {
-			return nil, usagef("--docs: nothing to read in %s: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", paths[0], skipped(listing.Skipped))
+			return nil, usagef("%s: nothing to read in %s: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", flag, paths[0], skipped(listing.Skipped))
 		}
 	}
 	return all, nil
 }
 
 // docsError is an error of reading documents, save that of an interruption.
-func docsError(ctx context.Context, err error) error {
+func docsError(ctx context.Context, flag string, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return usagef("--docs: %w", err)
+	return usagef("%s: %w", flag, err)
 }
 
 func skipped(list []document.Skipped) string {

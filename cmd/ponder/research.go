@@ -63,7 +63,7 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 	if err != nil {
 		return err
 	}
-	if opts.Docs, err = checkDocs(ctx, f.docs); err != nil {
+	if opts.Docs, err = checkDocs(ctx, "--docs", f.docs); err != nil {
 		return err
 	}
 	if err := f.checkOutput(); err != nil {

@@ -43,10 +43,15 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 
 // talking returns how to talk, having made sure of all that can be made sure of.
 func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool) (talking, error) {
-	docs, err := checkDocs(ctx, append(f.docs[:len(f.docs):len(f.docs)], f.knowledge...))
+	docs, err := checkDocs(ctx, "--docs", f.docs)
 	if err != nil {
 		return talking{}, err
 	}
+	notes, err := checkDocs(ctx, "--knowledge", f.knowledge)
+	if err != nil {
+		return talking{}, err
+	}
+	docs = append(docs, notes...)
 	memory, web, _, err := a.look(ctx, f.noMemory, f.noWeb)
 	if err != nil {
 		return talking{}, err

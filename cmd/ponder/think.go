@@ -99,7 +99,7 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
-	if opts.Docs, err = checkDocs(ctx, f.docs); err != nil {
+	if opts.Docs, err = checkDocs(ctx, "--docs", f.docs); err != nil {
 		return err
 	}
 	says := ""
