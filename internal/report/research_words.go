@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"ponder"
 	"ponder/claim"
 	"ponder/mode/session"
 )
@@ -136,9 +135,7 @@ func (f *finding) lead() string {
 	if f.Seconds > 0 {
 		text += " after " + took(f.Seconds)
 	}
-	if f.Reason != "" && f.Status != ponder.Failed {
-		text += ": " + strings.TrimRight(oneLine(f.Reason), ".")
-	}
+	text += because(f.Status, f.Reason)
 	return text + ". " + capital(f.Summary()) + "."
 }
 

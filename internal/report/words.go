@@ -22,14 +22,19 @@ func lead(v session.View) string {
 			text += " of " + took(s.Budget.Seconds)
 		}
 	}
-	if s.StopReason != "" && s.Status != ponder.Failed {
-		text += ": " + strings.TrimRight(oneLine(s.StopReason), ".")
-	}
-	text += "."
+	text += because(s.Status, s.StopReason) + "."
 	if sure := confidence(s); sure != "" {
 		text += " Confidence " + sure + "."
 	}
 	return text + resolution(s.Resolution)
+}
+
+// because adds why something stopped, unless its status says that already.
+func because(status ponder.Status, reason string) string {
+	if reason == "" || reason == string(status) || status == ponder.Failed {
+		return ""
+	}
+	return ": " + strings.TrimRight(oneLine(reason), ".")
 }
 
 // confidence says how sure a session is, and where that was heading.
