@@ -8,6 +8,7 @@ package title
 import (
 	_ "embed"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -107,10 +108,15 @@ func clip(text string) string {
 	return strings.TrimSpace(text)
 }
 
+// sequences finds what terminals obey, in whole: what stands in one is no word of a title.
+var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` +
+	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` +
+	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
+
 // clean returns the title in what a model wrote: its first line with words, without
 // what dresses it up.
 func clean(text string) string {
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(sequences.ReplaceAllString(text, "")) {
 		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 		line = strings.TrimSpace(strings.Trim(line, "\"'`*#_“”„«».: "))
 		for _, label := range []string{"title:", "titel:"} {
@@ -140,7 +146,7 @@ func short(text string) string {
 
 // firstWords returns the beginning of a message as a title.
 func firstWords(text string) string {
-	words := strings.Fields(text)
+	words := strings.Fields(sequences.ReplaceAllString(text, ""))
 	title := short(strings.Join(words[:min(len(words), maxWords)], " "))
 	if title == "" {
 		return "A conversation"

@@ -21,7 +21,8 @@ func TestClean(t *testing.T) {
 		{"\n**Title: \"The deep sea.\"**\nIt is about", "The deep sea"},
 		{"# The\tdeep   sea", "The deep sea"},
 		{" \n\"\"\n", ""},
-		{"\x1b[31mred", "[31mred"},
+		{"\x1b[31mred", "red"},
+		{"\x1b[31mRED\x1b[0m \x1b]0;title\x07sea", "RED sea"},
 		{strings.Repeat("word ", 30), "word word word word word word word word word word word…"},
 	} {
 		if got := clean(tt.text); got != tt.want {
