@@ -14,7 +14,7 @@ func (a *app) mindFindings(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{"mind", broken, err.Error()}}
 	}
-	found := []finding{{"mind", fine, cast.says()}}
+	found := []finding{{"mind", fine, strings.TrimSuffix(cast.says(), seeDoctor)}}
 	tried, err := a.tryAll(ctx, time.Now())
 	if err != nil {
 		return append(found, finding{"sensors", broken, err.Error()})

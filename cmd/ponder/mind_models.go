@@ -116,13 +116,16 @@ func affordable(full string, price ponder.Price, cfg *config.Config) error {
 	return nil
 }
 
+// seeDoctor is what to do where there is no model.
+const seeDoctor = " (`ponder doctor` says how to have one)"
+
 // says says who thinks, in a line: those with the same model together.
 func (c *mindCast) says() string {
 	if c.off {
 		return "mind.tokens_per_day is 0, which turns models off, so rules look"
 	}
 	if c.none() {
-		return "no model is asked, so rules look (`ponder doctor` says how to have one)"
+		return "no model is asked, so rules look" + seeDoctor
 	}
 	var order []string
 	who := make(map[string][]string)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,6 +156,7 @@ type taking struct {
 	bar    *meter
 	pages  int // and notes, that were remembered
 	report recall.Report
+	told   document.Skipped // of what was left out, that which is the error
 }
 
 // all remembers all that was named, and goes on where one thing fails.
@@ -218,7 +220,20 @@ func (t *taking) paths(ctx context.Context, paths []string) error {
 	}
 	r, err := t.Ingest(ctx, paths, o)
 	t.add(r)
+	if err == nil && isEmpty(r) {
+		t.app.note("there is nothing to read in %s", oneLine(strings.Join(paths, ", ")))
+	}
+	for _, s := range r.Skipped {
+		if err != nil && t.told == (document.Skipped{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
+			t.told, err = s, failure{wrongUsage, err}
+		}
+	}
 	return err
+}
+
+// isEmpty reports whether nothing has been found, not even what is left out.
+func isEmpty(r recall.Report) bool {
+	return r.Added+r.Changed+r.Unchanged+r.Removed+r.Items+len(r.Skipped) == 0
 }
 
 // url remembers a page.
@@ -324,11 +339,15 @@ const mostSkipped = 20
 // tell says what was done.
 func (t *taking) tell() {
 	r := t.report
-	if r.Added+r.Changed+r.Unchanged+r.Removed+r.Items+len(r.Skipped) == 0 {
+	if isEmpty(r) {
 		return
 	}
 	if t.flags.json {
 		_ = t.object(reportObject(r)) // what cannot be printed is told at the end
+		return
+	}
+	r.Skipped = slices.DeleteFunc(slices.Clone(r.Skipped), func(s document.Skipped) bool { return s == t.told })
+	if isEmpty(r) {
 		return
 	}
 	parts := []string{counted(r.Added, "file", "files") + " new"}

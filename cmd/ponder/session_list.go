@@ -51,7 +51,11 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		return err
 	}
 	if len(list) == 0 {
-		a.note("there are no such sessions")
+		if status == "" {
+			a.note("there are no sessions yet: begin with `ponder think QUESTION`")
+		} else {
+			a.note("there are no such sessions")
+		}
 	}
 	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
 	for _, info := range list {

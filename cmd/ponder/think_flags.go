@@ -59,7 +59,7 @@ type budgetFlags struct {
 }
 
 func (f *budgetFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.time, "for", "", "`time` to think, such as 90s, 30m or 2h (default 5m)")
+	flags.StringVar(&f.time, "for", "", "`time` to think, such as 90s, 30m or 2h, from 1s to 24h (default 5m)")
 	flags.StringVar(&f.tokens, "tokens", "", "`number` of tokens to use at most, such as 200000 or 200k")
 	flags.StringVar(&f.cost, "cost", "", "US `dollars` to spend at most, such as 0.50")
 	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
@@ -117,7 +117,7 @@ func (f *budgetFlags) budget(c config.Budgets, given func(string) bool) (ponder.
 
 func timeOf(text string) (time.Duration, error) {
 	d, err := config.ParseDuration(text)
-	if err == nil && (d < leastTime || d > mostTime) {
+	if err == nil && (d < leastTime || d > mostTime) || errors.Is(err, config.ErrTooLong) {
 		err = fmt.Errorf("%s is not from %v to 24h", clip(text, 20), leastTime)
 	}
 	return d, err

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -85,9 +86,19 @@ func (d Duration) String() string {
 	return s
 }
 
+// ErrTooLong is in the error of a duration that is longer than can be counted.
+var ErrTooLong = errors.New("is too long")
+
+// aDuration matches what is written like a duration, however long it is.
+var aDuration = regexp.MustCompile(`^\+?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$`)
+
 // ParseDuration reads a positive duration and says how to write one.
 func ParseDuration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	d, err := time.ParseDuration(text)
+	if err != nil && aDuration.MatchString(text) {
+		return 0, fmt.Errorf("%s %w", clip(text, 20), ErrTooLong)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a length of time: write it like 30s, 5m or 1h30m", clip(text, 20))
 	}
