@@ -218,10 +218,13 @@ func (h *holder) lose() {
 	h.answer(nil)
 }
 
-// append waits out a failing store for as long as the lease may last. What is recorded, but
-// not durable, is in the log: to append nothing more waits for that.
+// maxFailing is how long a store may fail before the work on a thread ends with its error.
+const maxFailing = time.Minute
+
+// append waits out a failing store, for a minute at most. What is recorded, but not durable,
+// is in the log: to append nothing more waits for that.
 func (h *holder) append(batch []Event, a *ahead) error {
-	ctx := OnRecord(h.ctx, a.release)
+	ctx, began := OnRecord(h.ctx, a.release), time.Now()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := h.write(ctx, batch)
 		unsafe := err != nil && a.isRecorded()
@@ -233,7 +236,8 @@ func (h *holder) append(batch []Event, a *ahead) error {
 				return unfit
 			}
 		}
-		if err == nil || final(err) && !(unsafe && errors.Is(err, ErrFull)) || h.ctx.Err() != nil {
+		over := final(err) && !(unsafe && errors.Is(err, ErrFull)) || time.Since(began) > maxFailing
+		if err == nil || over || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
 				return context.Cause(h.ctx)
 			}
@@ -278,7 +282,7 @@ func (h *holder) write(ctx context.Context, batch []Event) (err error) {
 
 // final reports whether a store's answer will not change.
 func final(err error) bool {
-	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrTooBig, ErrFull, ErrReadOnly, ErrNewer} {
+	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrTooBig, ErrFull, ErrReadOnly, ErrDamaged, ErrNewer} {
 		if errors.Is(err, e) {
 			return true
 		}

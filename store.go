@@ -401,6 +401,7 @@ var (
 	ErrTooBig   = errors.New("too big to be written at once")
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("database is read-only")
+	ErrDamaged  = errors.New("database is damaged")
 	ErrNewer    = errors.New("database was made by a newer version")
 
 	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)

@@ -66,7 +66,7 @@ func workOnce(t *testing.T, c ponder.Config) error {
 // A full disk stops the work with what was acknowledged in place, and what was
 // going on is gone on with once there is room.
 func TestFullDisk(t *testing.T) {
-	for _, full := range []error{ponder.ErrFull, ponder.ErrReadOnly} {
+	for _, full := range []error{ponder.ErrFull, ponder.ErrReadOnly, ponder.ErrDamaged} {
 		for after := range 7 {
 			synctest.Test(t, func(t *testing.T) {
 				store, m := memory.New(), new(fake)
@@ -108,6 +108,22 @@ func TestOutage(t *testing.T) {
 		}
 		if m.begun.Load() != 5 {
 			t.Errorf("%d calls, want 5", m.begun.Load())
+		}
+	})
+}
+
+// A database that fails for long is not tried for ever.
+func TestLongOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, m, gone, began := memory.New(), new(fake), errors.New("disk error"), time.Now()
+		if err := work(t, &failing{Store: store, after: 3, err: gone}, m); !errors.Is(err, gone) || time.Since(began) > 5*time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		if err := work(t, store, m); err != nil {
+			t.Fatal(err)
+		}
+		if m.begun.Load() > 6 {
+			t.Errorf("%d calls, want 5 and at most one that was in flight", m.begun.Load())
 		}
 	})
 }

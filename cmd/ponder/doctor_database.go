@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"ponder"
 	"ponder/internal/config"
@@ -43,6 +44,9 @@ func (a *app) databaseFindings(ctx context.Context) []finding {
 	return found
 }
 
+// checkedFor is how long the pages of a database are looked at.
+const checkedFor = 10 * time.Second
+
 func databaseFinding(ctx context.Context, file string) finding {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +71,16 @@ func databaseFinding(ctx context.Context, file string) finding {
 	if err != nil {
 		return finding{"database", broken, err.Error()}
 	}
-	return finding{"database", fine, fmt.Sprintf("%s, %s, %s", file, counted(len(list), "thread", "threads"), size(info.Size()))}
+	what := fmt.Sprintf("%s, %s, %s", file, counted(len(list), "thread", "threads"), size(info.Size()))
+	within, cancel := context.WithTimeout(ctx, checkedFor)
+	defer cancel()
+	switch err := store.Check(within); {
+	case within.Err() != nil && ctx.Err() == nil:
+		what += fmt.Sprintf("; whether it is whole was not found out in %s", checkedFor)
+	case err != nil:
+		return finding{"database", broken, fmt.Sprintf("%s: %v: restore a backup of it", file, err)}
+	}
+	return finding{"database", fine, what}
 }
 
 // existing returns the nearest folder that is there.

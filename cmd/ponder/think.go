@@ -232,7 +232,7 @@ func (w *viewing) end(ctx context.Context, err error) error {
 // shortest returns the sentinel in an error of the store that a user understands
 // better than where it comes from.
 func shortest(err error) error {
-	for _, known := range []error{ponder.ErrFull, ponder.ErrReadOnly} {
+	for _, known := range []error{ponder.ErrFull, ponder.ErrReadOnly, ponder.ErrDamaged} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -262,6 +262,9 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrReadOnly):
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
+	}
+	if errors.Is(err, ponder.ErrDamaged) {
+		return failure{failed, err}
 	}
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }

@@ -49,6 +49,8 @@ func (d *Desk) FaultOf(err error) *Fault {
 		return &Fault{http.StatusConflict, "", "it has ended"}
 	case errors.Is(err, ponder.ErrFull), errors.Is(err, ponder.ErrReadOnly):
 		return &Fault{http.StatusInsufficientStorage, "", "the database cannot be written to now: free some space, or make it writable"}
+	case errors.Is(err, ponder.ErrDamaged):
+		return &Fault{http.StatusInternalServerError, "", "the database is damaged: restore a backup of it"}
 	case errors.Is(err, service.ErrNotReady), errors.As(err, &refused):
 		return &Fault{http.StatusServiceUnavailable, "", Clip(Plain(err.Error()), maxWhy)}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -43,6 +43,8 @@ func (a *api) failed(err error) error {
 		return huma.Error409Conflict("it has ended")
 	case errors.Is(err, ponder.ErrFull), errors.Is(err, ponder.ErrReadOnly):
 		return huma.NewError(http.StatusInsufficientStorage, "the database cannot be written to now: free some space, or make it writable")
+	case errors.Is(err, ponder.ErrDamaged):
+		return huma.Error500InternalServerError("the database is damaged: restore a backup of it")
 	case errors.Is(err, ErrNotReady), errors.As(err, &refused):
 		return huma.Error503ServiceUnavailable(clip(err.Error(), 300))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

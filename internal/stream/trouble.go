@@ -30,7 +30,7 @@ func (h *Hub) Trouble(thread ponder.ThreadID, err error) {
 
 // IsTrouble reports whether an error says that nothing can be written.
 func IsTrouble(err error) bool {
-	return errors.Is(err, ponder.ErrFull) || errors.Is(err, ponder.ErrReadOnly)
+	return errors.Is(err, ponder.ErrFull) || errors.Is(err, ponder.ErrReadOnly) || errors.Is(err, ponder.ErrDamaged)
 }
 
 // troubled returns the trouble that the watcher has not been told of, if there is any. The

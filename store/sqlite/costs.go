@@ -46,7 +46,7 @@ func (tx *tx) began(t *thread, r rule.Result) rule.Start {
 	lines, _ := row[0].([]byte)
 	s, err := startOf(lines, int(at&(chunkLines-1)))
 	if err != nil && tx.err == nil {
-		tx.err = fmt.Errorf("database is damaged: beginning of %s %s: %w", r.Run, r.Cause, err)
+		tx.err = fmt.Errorf("%w: beginning of %s %s: %w", ponder.ErrDamaged, r.Run, r.Cause, err)
 	}
 	return s
 }

@@ -73,7 +73,7 @@ func (e *erasing) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
 		if len(seqs) == 0 || seqs[0] != seq {
 			lines.AppendBytes(line)
 		} else if err := e.event(&lines, line); err != nil {
-			return nil, fmt.Errorf("database is damaged: event %d: %w", seq, err)
+			return nil, fmt.Errorf("%w: event %d: %w", ponder.ErrDamaged, seq, err)
 		} else {
 			seqs = seqs[1:]
 		}
@@ -81,7 +81,7 @@ func (e *erasing) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	}
 	r.lines = lines.Bytes()
 	if len(seqs) > 0 && seqs[0] < seq {
-		return nil, fmt.Errorf("database is damaged: event %d is not there", seqs[0])
+		return nil, fmt.Errorf("%w: event %d is not there", ponder.ErrDamaged, seqs[0])
 	}
 	return seqs, nil
 }

@@ -25,7 +25,7 @@ func explain(err error) error {
 	case sqlite3.SQLITE_NOTADB:
 		return errNoDatabase
 	case sqlite3.SQLITE_CORRUPT:
-		return fmt.Errorf("database is damaged: %w", err)
+		return fmt.Errorf("%w: %w", ponder.ErrDamaged, err)
 	case sqlite3.SQLITE_IOERR:
 		return ioError(code, err)
 	}

@@ -109,7 +109,7 @@ func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq)
 		seq++
 	}
 	if seq != r.last+1 {
-		return nil, fmt.Errorf("database is damaged: events %d to %d are %d", r.first, r.last, seq-r.first)
+		return nil, fmt.Errorf("%w: events %d to %d are %d", ponder.ErrDamaged, r.first, r.last, seq-r.first)
 	}
 	return events, nil
 }

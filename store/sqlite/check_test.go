@@ -1,0 +1,84 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// TestDamaged has pages of a database overwritten, one after another: whatever does not
+// work any more says why, and what is acknowledged is there.
+func TestDamaged(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "ponder.db")
+	s := openStore(t, whole)
+	say(t, s, "thr_1", "one", "two")
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("a database that is whole: %v", err)
+	}
+	pages := roots(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 4096
+	for table, page := range pages {
+		t.Run(table, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "ponder.db")
+			damaged := bytes.Clone(data)
+			copy(damaged[(page-1)*size:page*size], bytes.Repeat([]byte{0xa5}, size))
+			if err := os.WriteFile(file, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := sqlite.Open(t.Context(), file)
+			if errors.Is(err, ponder.ErrDamaged) {
+				return
+			}
+			if err != nil {
+				t.Fatalf("open: %v", err)
+			}
+			defer s.Close()
+			if err := s.Check(t.Context()); !errors.Is(err, ponder.ErrDamaged) {
+				t.Errorf("check: got %v, want ErrDamaged", err)
+			}
+			if _, err := s.Append(t.Context(), "thr_1", 0, text("three")); err != nil && !errors.Is(err, ponder.ErrDamaged) {
+				t.Errorf("append: got %v, want ErrDamaged", err)
+			}
+			for _, err := range s.Events(t.Context(), "thr_1", 0) {
+				if err != nil && !errors.Is(err, ponder.ErrDamaged) {
+					t.Errorf("read: got %v, want ErrDamaged", err)
+				}
+			}
+		})
+	}
+}
+
+// roots returns the first page of each table and index of ours.
+func roots(t *testing.T, s *sqlite.Store) map[string]int {
+	t.Helper()
+	rows, err := s.DB().QueryContext(t.Context(), `SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0 AND tbl_name LIKE 'ponder%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	pages := make(map[string]int)
+	for rows.Next() {
+		var name string
+		var page int
+		if err := rows.Scan(&name, &page); err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = page
+	}
+	if err := rows.Err(); err != nil || len(pages) < 10 {
+		t.Fatalf("%d tables and indexes, %v", len(pages), err)
+	}
+	return pages
+}
