@@ -105,7 +105,7 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 		return err
 	}
 	if unaided {
-		a.note("%s", noModel(p.missed, "; the answer is made of quotes, without a model"))
+		a.note("%s", noModel(p.missed, "; the answer is made of quotes"))
 	}
 	if says != "" {
 		a.note("%s", says)

@@ -127,7 +127,7 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 		return err
 	}
 	if opts.WithoutModel {
-		a.note("%s", noModel(p.missed, "; this is done without a model, from quotations of the documents"))
+		a.note("%s", noModel(p.missed, "; this is put together from quotations of the documents"))
 	}
 	if says != "" {
 		a.note("%s", says)
