@@ -63,6 +63,15 @@ func TestIngestFolder(t *testing.T) {
 	}
 }
 
+// TestIngestLarge has a file that is written in several steps: it is one, and new.
+func TestIngestLarge(t *testing.T) {
+	dir := folder(t, map[string]string{"large.txt": strings.Repeat("A paragraph of a text that goes on and on, and says nothing else.\n\n", 40_000)})
+	r := newRig(t)
+	if report := r.ingest(recall.IngestOptions{}, dir); report.Added != 1 || report.Changed != 0 {
+		t.Errorf("%d files are new and %d changed, want 1 and 0", report.Added, report.Changed)
+	}
+}
+
 func TestIngestFollows(t *testing.T) {
 	dir := folder(t, map[string]string{"a.md": "Apples are red.", "b.md": "Bananas are yellow.", "c/c.md": "Cherries are dark."})
 	r := newRig(t)

@@ -91,13 +91,13 @@ func (s *step) skip(f document.File, path string, why error) {
 	}
 }
 
-// done ends a file.
-func (s *step) done(f document.File, now file, was int64) {
+// done ends a file, of which something was known before or not.
+func (s *step) done(f document.File, now file, was int64, known bool) {
 	s.passed(f)
 	s.files = append(s.files, write{now, was})
 	switch {
 	case now.state == fileBad:
-	case was == 0 || was == now.change:
+	case !known:
 		s.added++
 	default:
 		s.changed++

@@ -291,7 +291,7 @@ func (m *maker) rest(ctx context.Context, f document.File, now, known file, chan
 			}
 		}
 	}
-	m.step.done(f, now, change)
+	m.step.done(f, now, change, known.change != 0)
 	if m.step.full() {
 		return m.flush()
 	}
