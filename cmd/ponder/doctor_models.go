@@ -21,11 +21,11 @@ func (a *app) modelFindings(ctx context.Context) ([]finding, error) {
 	found := []finding{a.keyFinding()}
 	found = append(found, a.ollamaFinding(ctx, l.none()))
 	if l.none() {
-		says := "none: Ponder quotes documents (--docs), and cannot think for itself; "
+		todo := "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"
 		if l.missed != nil {
-			return append(found, finding{"models", lacking, says + l.missed.Error()}), nil
+			todo = l.missed.Error()
 		}
-		return append(found, finding{"models", lacking, says + "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"}), nil
+		return append(found, finding{"models", lacking, "none: Ponder quotes documents (--docs), and cannot think for itself; " + todo}), nil
 	}
 	answers := make(map[string]func() error)
 	for _, c := range l.choices {
