@@ -36,7 +36,7 @@ func (s *server) ready(ctx context.Context) error {
 	if free, known := freeSpace(filepath.Dir(s.file.path)); known && free < minFree {
 		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", size(free), size(minFree))
 	}
-	return s.file.check()
+	return errors.Join(s.store.Damaged(), s.file.check())
 }
 
 // beats reports whether a process has written not long ago that it lives.

@@ -7,6 +7,14 @@ import (
 	"ponder"
 )
 
+// Damaged returns ErrDamaged once something could not be written because the database is.
+func (s *Store) Damaged() error {
+	if s.damaged.Load() {
+		return ponder.ErrDamaged
+	}
+	return nil
+}
+
 // Check looks at each page of the database, which takes seconds for one of gigabytes, and
 // returns ErrDamaged with what is wrong first, or nil. It changes nothing. What of an index
 // does not agree with its table is not looked for.

@@ -48,8 +48,9 @@ func TestDamaged(t *testing.T) {
 			if err := s.Check(t.Context()); !errors.Is(err, ponder.ErrDamaged) {
 				t.Errorf("check: got %v, want ErrDamaged", err)
 			}
-			if _, err := s.Append(t.Context(), "thr_1", 0, text("three")); err != nil && !errors.Is(err, ponder.ErrDamaged) {
-				t.Errorf("append: got %v, want ErrDamaged", err)
+			_, err = s.Append(t.Context(), "thr_1", 0, text("three"))
+			if err != nil && !errors.Is(err, ponder.ErrDamaged) || (err != nil) != (s.Damaged() != nil) {
+				t.Errorf("append: got %v, want ErrDamaged; and it is remembered: %v", err, s.Damaged())
 			}
 			for _, err := range s.Events(t.Context(), "thr_1", 0) {
 				if err != nil && !errors.Is(err, ponder.ErrDamaged) {

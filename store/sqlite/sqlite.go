@@ -74,6 +74,7 @@ type Store struct {
 	sync     func() error // that of wal
 	durable  atomic.Int64 // what is up to there in ponder_batch is on the disk
 	doubtful atomic.Bool  // the disk has failed
+	damaged  atomic.Bool  // a write found that the database is
 
 	poll poll
 }

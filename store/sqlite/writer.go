@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -278,6 +279,9 @@ func (w *writer) run() {
 // abort ends a transaction that failed.
 func (w *writer) abort() {
 	err := explain(w.err)
+	if errors.Is(err, ponder.ErrDamaged) {
+		w.store.damaged.Store(true)
+	}
 	w.err = nil
 	w.exec(rollback) // fails if SQLite did so already
 	w.dropCaches()
