@@ -10,7 +10,9 @@
 // [Body] writes a request, with the help of [Object] and the functions about
 // schemas and names where a dialect is narrow. A [Fold] makes an answer of the
 // pieces of a stream, often with [Parts]; [Ask.Stream] drives it to the end that
-// Generate promises and sees to errors, usage and the terminal signal.
+// Generate promises and sees to errors, usage and the terminal signal, and that
+// neither the first piece nor what follows the last is waited for without end.
+// [Count] reads numbers of tokens as they come, [Vectors] checks embeddings.
 //
 // An adapter's Generate goes like this:
 //
