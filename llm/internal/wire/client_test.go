@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -410,5 +411,16 @@ func TestTokens(t *testing.T) {
 	}
 	if id := CallID(); !strings.HasPrefix(id, "call_") || bytes.Equal([]byte(id), []byte(CallID())) {
 		t.Errorf("CallID() = %q", id)
+	}
+}
+
+// TestProxyRefuses sees that a proxy which will not connect is no lost connection.
+func TestProxyRefuses(t *testing.T) {
+	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+	c := client()
+	c.HTTP.Transport.(*http.Transport).Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
+	_, err := post(t.Context(), c, "https://model.invalid/", nil)
+	if llm.ClassOf(err) != llm.Unreachable || err.Error() != "acme/m1: the proxy refuses to connect: 407 Proxy Authentication Required" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,7 +13,8 @@ import (
 	"ponder/llm"
 )
 
-// A drip is a body whose pieces come at intervals; the last again and again.
+// A drip is a body whose pieces come at intervals; the last again and again, or \x00 for the
+// end.
 type drip struct {
 	every  time.Duration
 	pieces []string
@@ -24,6 +26,9 @@ func (d *drip) Read(p []byte) (int, error) {
 	case <-time.After(d.every):
 	case <-d.stop:
 		return 0, io.ErrUnexpectedEOF
+	}
+	if d.pieces[0] == "\x00" {
+		return 0, io.EOF
 	}
 	n := copy(p, d.pieces[0])
 	if len(d.pieces) > 1 {
@@ -44,6 +49,7 @@ func TestClock(t *testing.T) {
 		class  llm.Class // "" is an answer
 		after  time.Duration
 	}{
+		{"an answer in one piece that comes slowly", 2 * time.Minute, []string{"e", "n", "d", "\x00"}, "", 8 * time.Minute},
 		{"comments before the first piece", 20 * time.Second, []string{": wait\n\n"}, llm.Transient, 5 * time.Minute},
 		{"comments after the end", time.Second, []string{"data: a\n\n", "data: almost\n\n", ": wait\n\n"}, "", 12 * time.Second},
 		{"silence after the end", 40 * time.Second, []string{"data: a\n\n", "data: almost\n\n", ": wait\n\n"}, "", 90 * time.Second},
@@ -53,9 +59,15 @@ func TestClock(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := client()
+				c, kind, read := client(), "text/event-stream", Data
+				if slices.Contains(tt.pieces, "\x00") {
+					kind, read = "application/json", Whole
+				}
 				c.HTTP.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
-					return &http.Response{StatusCode: http.StatusOK, Body: &drip{tt.every, tt.pieces, r.Context().Done()}, Request: r}, nil
+					return &http.Response{
+						StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
+						Body: &drip{tt.every, tt.pieces, r.Context().Done()}, Request: r,
+					}, nil
 				})
 				began := time.Now()
 				resp, err := post(t.Context(), c, "http://h/", nil)
@@ -63,7 +75,7 @@ func TestClock(t *testing.T) {
 					t.Fatal(err)
 				}
 				var class llm.Class
-				Ask{Model: "p/m"}.Stream(resp, Data(resp.Body), &list{}, func(_ llm.Delta, err error) bool {
+				Ask{Model: "p/m"}.Stream(resp, read(resp.Body), &list{}, func(_ llm.Delta, err error) bool {
 					if err != nil {
 						class = llm.ClassOf(err)
 					}

@@ -1,0 +1,34 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/llm"
+)
+
+// TestUnsent sees that a request which was given up before it was released used nothing.
+func TestUnsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client()
+		c.HTTP.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			data, err := io.ReadAll(r.Body)
+			if len(data) > 0 {
+				t.Errorf("%q was sent", data)
+			}
+			return nil, err
+		})
+		ctx, cancel := context.WithCancel(Hold(t.Context(), make(chan struct{})))
+		time.AfterFunc(time.Hour, cancel) // longer than an answer may take to begin
+		_, err := post(ctx, c, "http://h/", struct{}{})
+		var e *llm.Error
+		if !errors.As(Ask{Size: 36}.Cut(err, llm.Usage{}), &e) || e.Class != llm.Cancelled || e.Usage != (llm.Usage{}) {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
