@@ -26,7 +26,7 @@ package calibration
 import (
 	"cmp"
 	"math"
-	"slices"
+	"ponder/internal/arrange"
 )
 
 // A Case is an answer whose outcome is known.
@@ -117,7 +117,7 @@ func sound(cases []Case) []Case {
 			list = append(list, c.unit())
 		}
 	}
-	slices.SortStableFunc(list, compare)
+	arrange.By(list, compare)
 	return list
 }
 

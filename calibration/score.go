@@ -3,6 +3,7 @@ package calibration
 import (
 	"cmp"
 	"math"
+	"ponder/internal/arrange"
 	"slices"
 )
 
@@ -181,7 +182,7 @@ func binEnd(list []Forecast, from, to int) int {
 }
 
 func sort(list []Forecast) {
-	slices.SortFunc(list, func(a, b Forecast) int {
+	arrange.By(list, func(a, b Forecast) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.Outcome, b.Outcome))
 	})
 }

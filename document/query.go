@@ -2,9 +2,9 @@ package document
 
 import (
 	"math"
-	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/words"
 )
 
@@ -48,7 +48,7 @@ func (x *index) parse(text string) query {
 		before = &now
 	}
 	if len(q.terms) > maxQueryTerms {
-		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return compare(b.idf, a.idf) })
+		arrange.By(q.terms, func(a, b queryTerm) int { return compare(b.idf, a.idf) })
 		q.terms = q.terms[:maxQueryTerms]
 	}
 	for _, t := range q.terms {

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"ponder/internal/arrange"
 	"ponder/words"
 )
 
@@ -150,7 +151,7 @@ func (c *Collection) candidates(q query, pool []scored) []candidate {
 	for i, v := range pool {
 		out[i] = c.candidate(q, v)
 	}
-	slices.SortFunc(out, func(a, b candidate) int {
+	arrange.By(out, func(a, b candidate) int {
 		if better(a.scored, b.scored) {
 			return -1
 		}

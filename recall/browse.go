@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/recall/index"
 	"ponder/recall/query"
 )
@@ -78,7 +79,7 @@ func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 			s.notes = append(s.notes, "Nothing of that time was found; these have words of it.")
 		}
 	}
-	slices.SortStableFunc(list, bestFirst)
+	arrange.By(list, bestFirst)
 	return list
 }
 
@@ -162,7 +163,7 @@ func (s *search) browse(ctx context.Context) ([]*candidate, error) {
 	}
 	s.tactics.does("newest first")
 	items = tagged(items, filter.Tags)
-	slices.SortStableFunc(items, func(a, b Item) int { return compareBool(a.fileTime(), b.fileTime()) })
+	arrange.By(items, func(a, b Item) int { return compareBool(a.fileTime(), b.fileTime()) })
 	return s.first(ctx, items)
 }
 

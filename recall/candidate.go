@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/recall/index"
 	"ponder/recall/vector"
 )
@@ -78,7 +79,7 @@ func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 			list = append(list, c)
 		}
 	}
-	slices.SortStableFunc(list, bestFirst)
+	arrange.By(list, bestFirst)
 	return list, nil
 }
 
@@ -125,7 +126,7 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 		}
 	}
 	list = slices.DeleteFunc(list, s.unwanted)
-	slices.SortStableFunc(list, bestFirst)
+	arrange.By(list, bestFirst)
 	return atLeast(list), nil
 }
 

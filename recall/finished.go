@@ -1,6 +1,9 @@
 package recall
 
-import "slices"
+import (
+	"ponder/internal/arrange"
+	"slices"
+)
 
 // sessionSource is the source of items that are thinking which has ended.
 const sessionSource = "ponder"
@@ -40,6 +43,6 @@ func (s *search) originalsFirst(list []*candidate) []*candidate {
 		}
 		return again
 	})
-	slices.SortStableFunc(list, bestFirst)
+	arrange.By(list, bestFirst)
 	return list
 }

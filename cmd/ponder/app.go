@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/internal/config"
 	"ponder/internal/place"
 	"ponder/internal/tui"
@@ -225,7 +226,7 @@ func newest(ctx context.Context, threads ponder.Threads, filter ponder.Filter) (
 		}
 		list = append(list, more...)
 	}
-	slices.SortStableFunc(list, func(a, b ponder.Info) int { return b.Created.Compare(a.Created) })
+	arrange.By(list, func(a, b ponder.Info) int { return b.Created.Compare(a.Created) })
 	if filter.Limit > 0 {
 		list = list[:min(len(list), filter.Limit)]
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/mode/subconscious"
 )
 
@@ -106,7 +107,7 @@ func (m *mindLog) reasons(entry string) []reason {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b reason) int { return int(a.Seq - b.Seq) })
+	arrange.By(list, func(a, b reason) int { return int(a.Seq - b.Seq) })
 	return list
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/mode/subconscious"
 )
 
@@ -127,7 +128,7 @@ func (m *mindLog) rows() []mindRow {
 			rows = append(rows, saidRow(ev, b))
 		}
 	}
-	slices.SortFunc(rows, func(a, b mindRow) int { return int(a.Seq - b.Seq) })
+	arrange.By(rows, func(a, b mindRow) int { return int(a.Seq - b.Seq) })
 	return rows
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/internal/tui"
 	"ponder/llm"
 	"ponder/mode/session"
@@ -132,7 +133,7 @@ func open(v session.View) (list []string) {
 		list = lines(last.Remaining)
 	}
 	questions := slices.Clone(v.Questions)
-	slices.SortStableFunc(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
+	arrange.By(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
 	for _, q := range questions {
 		if text := oneLine(q.Text); !q.Explored && q.State != session.Dropped && !slices.Contains(list, text) {
 			list = append(list, text)

@@ -7,6 +7,7 @@ import (
 	"html"
 	"maps"
 	"net/http"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ func operationsOf(doc *huma.OpenAPI) (groups []docsGroup) {
 			groups[i].list = append(groups[i].list, one)
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b docsGroup) int { return cmp.Compare(a.tag, b.tag) })
+	arrange.By(groups, func(a, b docsGroup) int { return cmp.Compare(a.tag, b.tag) })
 	return groups
 }
 

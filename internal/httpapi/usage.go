@@ -15,6 +15,7 @@ import (
 
 	"ponder"
 	"ponder/internal/access"
+	"ponder/internal/arrange"
 	"ponder/internal/dialect"
 	"ponder/internal/service"
 )
@@ -168,7 +169,7 @@ func merged(rows []ponder.UsageRow) []ponder.UsageRow {
 		}
 		sums[idOf(r)] = r
 	}
-	return slices.SortedFunc(maps.Values(sums), func(x, y ponder.UsageRow) int {
+	return arrange.Sorted(maps.Values(sums), func(x, y ponder.UsageRow) int {
 		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Thread, y.Thread))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
+	"ponder/internal/arrange"
 	"runtime"
 	"slices"
 	"strconv"
@@ -115,7 +116,7 @@ func (f *family) write(b *bytes.Buffer) {
 		kind = "gauge"
 	}
 	head(b, f.name, f.help, kind)
-	order := slices.SortedFunc(maps.Keys(f.list), func(x, y values) int { return slices.Compare(x[:], y[:]) })
+	order := arrange.Sorted(maps.Keys(f.list), func(x, y values) int { return slices.Compare(x[:], y[:]) })
 	for _, v := range order {
 		s := f.list[v]
 		if f.bounds == nil {

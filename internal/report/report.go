@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/mode/session"
 )
 
@@ -158,7 +159,7 @@ func openQuestions(v session.View) (list []openQuestion) {
 		}
 		list = append(list, o)
 	}
-	slices.SortStableFunc(list[said:], func(a, b openQuestion) int { return b.Priority - a.Priority })
+	arrange.By(list[said:], func(a, b openQuestion) int { return b.Priority - a.Priority })
 	return list
 }
 

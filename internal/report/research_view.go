@@ -2,12 +2,12 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
 	"ponder"
 	"ponder/claim"
+	"ponder/internal/arrange"
 	"ponder/mode/research"
 )
 
@@ -109,7 +109,7 @@ func timelineOf(v research.View) (list []Moment) {
 			list = append(list, Moment{At: m.At, Kind: cmp.Or(m.Stage, "note"), Text: text})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
+	arrange.By(list, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
 	return list[:min(len(list), maxMoments)]
 }
 

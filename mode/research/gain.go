@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ponder/evidence"
+	"ponder/internal/arrange"
 )
 
 // When another round is not worth it.
@@ -102,7 +103,7 @@ func yieldOf(all []piece, round int, seconds float64, calls int) yield {
 // borneOut returns how many independent sources say the same, the most there are.
 func borneOut(all []piece) (most int) {
 	list := slices.DeleteFunc(slices.Clone(all), func(p piece) bool { return !p.quotable() || p.weight() < leastFit })
-	slices.SortStableFunc(list, byWeight)
+	arrange.By(list, byWeight)
 	list = list[:min(len(list), weighed)]
 	said, voices := make([]evidence.Piece, len(list)), make([]string, len(list))
 	for i, p := range list {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/mode/internal/hits"
 	"ponder/mode/internal/text"
 )
@@ -64,7 +65,7 @@ func entries(list []piece) (all []entry) {
 			all[i].weight = max(all[i].weight, p.weight())
 		}
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(b.weight, a.weight) })
+	arrange.By(all, func(a, b entry) int { return cmp.Compare(b.weight, a.weight) })
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/llm"
 	"ponder/mode/internal/text"
 	"ponder/same"
@@ -71,9 +72,9 @@ func listed(b *strings.Builder, title string, list []string) {
 // listPieces writes the best passages, in the order in which they were found.
 func listPieces(b *strings.Builder, all []piece) {
 	list := slices.DeleteFunc(slices.Clone(all), func(p piece) bool { return !p.quotable() })
-	slices.SortStableFunc(list, byWeight)
+	arrange.By(list, byWeight)
 	list = list[:min(len(list), maxPassages)]
-	slices.SortStableFunc(list, func(a, b piece) int { return a.N - b.N })
+	arrange.By(list, func(a, b piece) int { return a.N - b.N })
 	if len(list) == 0 {
 		b.WriteString("\nNothing was found yet.\n")
 		return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/mode/internal/text"
 	"ponder/same"
 	"ponder/words"
@@ -100,7 +101,7 @@ func quotedConfidence(p piece) float64 {
 // search said of a page that was read.
 func quotedBest(list []piece) (best []piece) {
 	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || text.Line(p.Quote) == "" })
-	slices.SortStableFunc(all, byWeight)
+	arrange.By(all, byWeight)
 	heard := make(map[string]int)
 	var said []same.Text
 	var more []piece
@@ -133,7 +134,7 @@ func quotedBest(list []piece) (best []piece) {
 		}
 		return p.weight()
 	}
-	slices.SortStableFunc(best, func(a, b piece) int { return cmp.Compare(counts(b), counts(a)) })
+	arrange.By(best, func(a, b piece) int { return cmp.Compare(counts(b), counts(a)) })
 	return best
 }
 
@@ -169,7 +170,7 @@ func groupsOf(best []piece, own []string) (groups []group) {
 		}
 		groups[i].pieces = append(groups[i].pieces, p)
 	}
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(min(1, len(a.about)), min(1, len(b.about))) })
+	arrange.By(groups, func(a, b group) int { return cmp.Compare(min(1, len(a.about)), min(1, len(b.about))) })
 	return groups
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/llm"
 	"ponder/mode/internal/hits"
 	"ponder/mode/internal/noticed"
@@ -310,9 +311,9 @@ func bestEvidence(list []evidence, n int) []evidence {
 		return list
 	}
 	best := slices.Clone(list)
-	slices.SortStableFunc(best, byScore)
+	arrange.By(best, byScore)
 	best = best[:n]
-	slices.SortFunc(best, func(a, b evidence) int { return a.N - b.N })
+	arrange.By(best, func(a, b evidence) int { return a.N - b.N })
 	return best
 }
 

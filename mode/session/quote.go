@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ponder/internal/arrange"
 	"ponder/mode/internal/hits"
 )
 
@@ -101,7 +102,7 @@ func (s *state) note(names []string) {
 // the user's question.
 func (s *state) topicQuestions() (list []asked) {
 	all := slices.Clone(s.Topics)
-	slices.SortStableFunc(all, func(a, b topic) int { return b.Hits - a.Hits })
+	arrange.By(all, func(a, b topic) int { return b.Hits - a.Hits })
 	input := hits.Words(s.run.Input)
 	for _, t := range all {
 		q := asked{

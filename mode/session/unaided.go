@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 )
@@ -40,7 +41,7 @@ const (
 // what is meant for programs never does.
 func (s *state) quote() {
 	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return !e.quotable() || e.Untrusted && !s.Unaided })
-	slices.SortStableFunc(list, byScore)
+	arrange.By(list, byScore)
 	var hs []heard
 	for _, e := range list[:min(len(list), questionEvery)] {
 		hs = append(hs, thoughtOf(e, s.Evidence))
@@ -129,7 +130,7 @@ func (s *state) quotations(title string) (summary, bool) {
 				list = append(list, e)
 			}
 		}
-		slices.SortStableFunc(list, byScore)
+		arrange.By(list, byScore)
 		for i, e := range list[:min(len(list), each, quotesInAll-n)] {
 			if i == 0 {
 				fmt.Fprintf(&b, "\n**%s**\n\n", clip(q.Text, maxQuestion))
@@ -156,7 +157,7 @@ func (s *state) retold() (summary, bool) {
 		return summary{}, false
 	}
 	best := slices.Clone(s.Thoughts)
-	slices.SortStableFunc(best, func(a, b thought) int {
+	arrange.By(best, func(a, b thought) int {
 		switch {
 		case a.Confidence > b.Confidence:
 			return -1

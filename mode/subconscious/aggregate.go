@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/mode/internal/text"
 )
 
@@ -130,12 +131,12 @@ func (m *merge) order() {
 		rest.Findings = nil
 		list = append(list, keyed{keyOf(rest) + keyOf(keys), r})
 	}
-	slices.SortFunc(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
+	arrange.By(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
 	for _, r := range list[:min(len(list), maxReports)] {
 		m.reports = append(m.reports, r.Report)
 		m.claim(r.Report)
 	}
-	slices.SortStableFunc(m.claims, lesser)
+	arrange.By(m.claims, lesser)
 }
 
 // lesser orders claims, the most important first.
@@ -170,7 +171,7 @@ func (m *merge) claim(r Report) {
 		c.order = keyOf(c.Finding)
 		list = append(list, c)
 	}
-	slices.SortFunc(list, lesser)
+	arrange.By(list, lesser)
 	for _, c := range list[:min(len(list), maxFindings)] {
 		c.text = m.texts.read(c.Summary)
 		m.ground(c)

@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"cmp"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +115,7 @@ func (m *merge) deadlines() {
 	for _, o := range m.in.Seen {
 		seen = append(seen, o)
 	}
-	slices.SortFunc(seen, bySeq)
+	arrange.By(seen, bySeq)
 	list := &m.state.Aside.Deadlines
 	for _, o := range seen {
 		for i, d := range *list {
@@ -129,7 +130,7 @@ func (m *merge) deadlines() {
 		_, more := d.next()
 		return !more || !d.Due.IsZero() && !d.Due.After(m.now) || m.isSettled(d)
 	})
-	slices.SortStableFunc(*list, soonest)
+	arrange.By(*list, soonest)
 	*list = (*list)[:min(len(*list), maxDeadlines)]
 }
 

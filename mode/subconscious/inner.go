@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/mode/internal/noticed"
 	"ponder/mode/internal/text"
 	"ponder/words"
@@ -68,7 +69,7 @@ func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) [
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b match) int {
+	arrange.By(list, func(a, b match) int {
 		return cmp.Or(cmp.Compare(b.weight*b.Strength, a.weight*a.Strength), strings.Compare(a.ID, b.ID))
 	})
 	noted := make([]Noted, 0, most)
@@ -246,7 +247,7 @@ func gistLanguage(s string) words.Language {
 // common with others.
 var languages = func() []words.Language {
 	list := words.Languages()
-	slices.SortStableFunc(list, func(a, b words.Language) int {
+	arrange.By(list, func(a, b words.Language) int {
 		switch {
 		case a == "en":
 			return -1

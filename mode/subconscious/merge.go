@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func (m *merge) named(c *claim) (list []string) {
 			list = append(list, id)
 		}
 	}
-	slices.SortFunc(list, byID)
+	arrange.By(list, byID)
 	c.Reinforces = list
 	return list
 }

@@ -3,6 +3,7 @@ package subconscious
 import (
 	"cmp"
 	"fmt"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func Find(role Role, s State, seen []Seen, now time.Time) Report {
 			list = append(list, o)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
+	arrange.By(list, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
 	f := finder{role: role, state: s.At(now), seen: list, now: now}
 	f.thresholds()
 	f.deadlines()
@@ -97,7 +98,7 @@ func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
 // report is read, and of the rest no more than a model would say.
 func (f *finder) report() Report {
 	r := Report{Role: f.role.Name, Findings: []Finding{}, Unaided: true}
-	slices.SortStableFunc(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
+	arrange.By(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
 	var whys []string
 	n := 0
 	for n < len(f.found) && n < maxFindings && (n < mostFindings || f.found[n].Importance >= escalated) {

@@ -1,6 +1,7 @@
 package subconscious
 
 import (
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func (m *merge) ground(c *claim) {
 			c.rests = append(c.rests, o)
 		}
 	}
-	slices.SortFunc(c.rests, bySeq)
+	arrange.By(c.rests, bySeq)
 	c.rests = last(c.rests, maxRests)
 	c.due = c.Due
 	for _, o := range c.rests {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -302,7 +303,7 @@ func (b *book) between(from, to time.Time) (out []instance) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b instance) int {
+	arrange.By(out, func(a, b instance) int {
 		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.uid, b.uid), cmp.Compare(a.of, b.of))
 	})
 	return out
@@ -331,7 +332,7 @@ func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 			out = append(out, t)
 		}
 	}
-	slices.SortFunc(out, time.Time.Compare)
+	arrange.By(out, time.Time.Compare)
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 

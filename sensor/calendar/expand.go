@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"ponder/internal/arrange"
 	"slices"
 	"time"
 )
@@ -201,7 +202,7 @@ func (e *expander) positions(found []time.Time) []time.Time {
 			out = append(out, found[p-1])
 		}
 	}
-	slices.SortFunc(out, time.Time.Compare)
+	arrange.By(out, time.Time.Compare)
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 

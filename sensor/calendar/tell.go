@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -384,6 +385,6 @@ func (d *desk) kept() []told {
 			out = append(out, *t)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b told) int { return int(a.Start/60 - b.Start/60) })
+	arrange.By(out, func(a, b told) int { return int(a.Start/60 - b.Start/60) })
 	return out[max(0, len(out)-maxKept):]
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -83,14 +84,14 @@ func (d *decoded) encode() (json.RawMessage, error) {
 	}
 	byPath := func(a, b record) int { return strings.Compare(a.path, b.path) }
 	byAge := func(a, b record) int { return cmp.Or(cmp.Compare(b.mtime, a.mtime), byPath(a, b)) }
-	slices.SortFunc(all, byAge)
+	arrange.By(all, byAge)
 	for sketches := 100; ; sketches /= 2 {
 		for i := range all {
 			if i >= sketches {
 				all[i].sketch = nil
 			}
 		}
-		sorted := slices.SortedFunc(slices.Values(all), byPath)
+		sorted := arrange.Sorted(slices.Values(all), byPath)
 		d.Files = pack(sorted)
 		switch {
 		case len(d.Files) <= packedBytes:

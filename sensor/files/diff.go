@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -177,7 +178,7 @@ func (d *diff) observe() []ponder.Observation {
 	if len(d.changes) > many {
 		return append(d.folders[:min(len(d.folders), sensor.MaxLook-1)], d.sum())
 	}
-	slices.SortStableFunc(d.changes, func(a, b change) int { return cmp.Compare(a.mtime, b.mtime) })
+	arrange.By(d.changes, func(a, b change) int { return cmp.Compare(a.mtime, b.mtime) })
 	seen := d.folders
 	for _, c := range d.changes {
 		name := sensor.Line(d.short(c.path), 200)

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -129,7 +130,7 @@ func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage
 	if err != nil {
 		return nil, given, err
 	}
-	slices.SortStableFunc(found, func(a, b raw) int { return a.date.Compare(b.date) })
+	arrange.By(found, func(a, b raw) int { return a.date.Compare(b.date) })
 	var told []ponder.Observation
 	for _, r := range found {
 		if o, ok := m.observe(&c, r); ok {

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -175,7 +176,7 @@ func (l *look) newest() ([]ponder.Info, error) {
 		return nil, err
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(i ponder.Info) bool { return i.Kind == ponder.KindSubconscious })
-	slices.SortFunc(list, func(a, b ponder.Info) int {
+	arrange.By(list, func(a, b ponder.Info) int {
 		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.ID, b.ID))
 	})
 	return list[max(0, len(list)-maxThreads):], nil
@@ -213,7 +214,7 @@ func (l *look) memories() error {
 	if err != nil {
 		return err
 	}
-	list = slices.SortedFunc(slices.Values(list), func(a, b Memory) int { return cmp.Compare(a.ID, b.ID) })
+	list = arrange.Sorted(slices.Values(list), func(a, b Memory) int { return cmp.Compare(a.ID, b.ID) })
 	for _, m := range list {
 		if m.ID <= l.cursor.Memory {
 			continue

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/store/internal/rule"
 )
 
@@ -103,7 +104,7 @@ func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, 
 		}
 	}
 	if filter.Limit <= 0 {
-		slices.SortFunc(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
+		arrange.By(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
 	}
 	return found, ctx.Err()
 }

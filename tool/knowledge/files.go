@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder/document"
+	"ponder/internal/arrange"
 )
 
 // fileKind is the kind of hits in files.
@@ -47,7 +48,7 @@ func find(docs *document.Collection, in input, limit int) []document.Hit {
 			found[i].Score = min(1, preferred*h.Score)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	arrange.By(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return found[:min(limit, len(found))]
 }
 

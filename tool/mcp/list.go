@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ponder"
+	"ponder/internal/arrange"
 	"ponder/llm"
 )
 
@@ -62,7 +63,7 @@ func (l *link) ask(ctx context.Context, session *talk) (list listing, err error)
 			break
 		}
 	}
-	slices.SortFunc(list.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	arrange.By(list.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 )
@@ -195,7 +196,7 @@ func preferred(list []Result, hosts []string) []Result {
 			all[i].rank = i
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	arrange.By(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
 	for i := range all {
 		list[i] = all[i].Result
 	}

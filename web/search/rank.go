@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"math"
+	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"unicode"
@@ -45,7 +46,7 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 		for page, score := range scores {
 			hits = append(hits, Hit{Page: page, Score: score})
 		}
-		slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Page, b.Page)) })
+		arrange.By(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Page, b.Page)) })
 		return hits[:min(len(hits), n)]
 	}
 }
