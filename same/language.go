@@ -4,9 +4,10 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/kljensen/snowball/english"
-	"github.com/kljensen/snowball/russian"
-	"github.com/kljensen/snowball/spanish"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
 )
 
 // A language is what is known of one.
@@ -88,9 +89,16 @@ func stemEnglish(w string) string {
 		return w
 	}
 	if len(w) > 5 && strings.HasSuffix(w, "ly") {
-		return english.Stem(w[:len(w)-2], true) + "ly" // "hardly" is not "hard"
+		return snowball(english.Stem, w[:len(w)-2]) + "ly" // "hardly" is not "hard"
 	}
-	return english.Stem(british(w), true)
+	return snowball(english.Stem, british(w))
+}
+
+// snowball returns the stem of a word by an algorithm of the Snowball project.
+func snowball(stem func(*snowballstem.Env) bool, word string) string {
+	env := snowballstem.NewEnv(word)
+	stem(env)
+	return env.Current()
 }
 
 // british returns an American spelling in the other one.
@@ -122,7 +130,7 @@ func stemSpanish(w string) string {
 	if !plain(w) {
 		return w
 	}
-	return spanish.Stem(w, true)
+	return snowball(spanish.Stem, w)
 }
 
 // stemGerman takes the endings of inflection off a word, as the second step of
@@ -150,7 +158,7 @@ func cut(w string, least int, endings ...string) string {
 
 func stemOther(w string) string {
 	if w[0] == 0xd0 || w[0] == 0xd1 { // Cyrillic
-		return russian.Stem(w, true)
+		return snowball(russian.Stem, w)
 	}
 	return w
 }
