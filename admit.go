@@ -37,7 +37,8 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 	if m.MaxOutput > 0 {
 		req.MaxTokens = min(req.MaxTokens, m.MaxOutput)
 	}
-	in := m.tokensIn(&req)
+	size := req.Size()
+	in := d.tokensIn(m, size)
 	out, reason := d.fit(r, m, in, req.MaxTokens)
 	if reason != "" {
 		return nil, reason
@@ -47,7 +48,7 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 	for up := r; up != nil; up = up.up {
 		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
-	return CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Held: held}, ""
+	return CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Held: held}, ""
 }
 
 // fit returns how many tokens a call may write, at most out and at least an
@@ -82,8 +83,6 @@ type Model struct {
 	llm.Model
 	Price     Price
 	MaxOutput int // tokens it can write at most; zero: not known
-
-	guess *llm.Estimator
 }
 
 // A Price is what a model's tokens cost. The zero Price is not known.
@@ -114,13 +113,10 @@ func (p Price) affords(m Money, in int) int {
 	return int(max(0, min(left/p.Output, mostTokens)))
 }
 
-// tokensIn estimates how many tokens a request has, rather too many than too
-// few, by what the model has reported of others.
-func (m Model) tokensIn(req *llm.Request) int {
-	if m.guess == nil {
-		return req.Size()/bytesPerToken + 16
-	}
-	return m.guess.Tokens(m.Name(), req.Size())*6/5 + 16
+// tokensIn estimates how many tokens a request of so many bytes has, rather too many
+// than too few, by what the model has reported of others on the line.
+func (l *line) tokensIn(m Model, size int) int {
+	return l.guess.Tokens(m.Name(), size)*6/5 + 16
 }
 
 // most returns the most that a call may cost.

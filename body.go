@@ -344,7 +344,8 @@ type (
 		Mode    string       `json:"mode,omitempty"` // of the run
 		Model   string       `json:"-"`
 		Request *llm.Request `json:"-"`
-		Held    Cost         `json:"held,omitzero"` // reserved from the budgets
+		Size    int          `json:"request_bytes,omitempty"` // of the request, as [llm.Request.Size] counts
+		Held    Cost         `json:"held,omitzero"`           // reserved from the budgets
 	}
 	// CallFinished is what a call came to. Its Message is whole only if Error
 	// is empty and Finish is not [llm.FinishLength].

@@ -74,6 +74,7 @@ func (b Progress) appendTo(w *jsonWriter) {
 func (b CallStarted) appendTo(w *jsonWriter) {
 	w.b = appendText(append(w.b, `{"model_role":`...), string(b.Role))
 	w.text("mode", b.Mode)
+	w.number("request_bytes", int64(b.Size))
 	w.cost("held", b.Held)
 	w.b = append(w.b, '}')
 }

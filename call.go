@@ -50,7 +50,6 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 	switch {
 	case err == nil:
 		done.Message, done.Finish, done.Usage = resp.Message, resp.Finish, resp.Usage
-		h.guess.Learn(model.Name(), req.Size(), resp.Usage)
 	case errors.As(err, &failure):
 		done.Usage = failure.Usage
 	}
@@ -59,7 +58,7 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 	case err != nil && c.wrote == 0 && done.Usage.Total() == 0 && !served(err):
 		read = 0
 	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
-		done.Usage = llm.Usage{Input: model.tokensIn(req), Output: c.wrote / bytesPerToken, Estimated: true}
+		done.Usage = llm.Usage{Input: c.guessed(), Output: c.wrote / bytesPerToken, Estimated: true}
 	}
 	done.Usage = believed(done.Usage, 2*c.Held.Tokens)
 	done.Spent, done.Price = model.settle(c.Held, read, c.wrote, done.Usage)
@@ -70,13 +69,21 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 	return done
 }
 
-// believed returns usage of which no part is negative or more than the most that
-// is believed; what a claim was beyond that is nobody's to know.
+// believed returns usage of which no part is negative, and all parts together are no more
+// than the most that is believed: of a larger claim each part counts as much less. What it
+// was beyond that is nobody's to know.
 func believed(u llm.Usage, most int) llm.Usage {
-	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning} {
+	parts := []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning}
+	for _, n := range parts {
 		if *n < 0 || *n > most {
 			*n, u.Estimated = max(0, min(*n, most)), true
 		}
+	}
+	if total := u.Total(); total > most {
+		for _, n := range parts {
+			*n = int(int64(*n) * int64(most) / int64(total))
+		}
+		u.Estimated = true
 	}
 	return u
 }
@@ -123,12 +130,15 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 		if c.wrote > cutoff(c.Request) {
 			return &llm.Response{
 				Message: llm.Say(llm.Assistant, strings.Join(text, "")), Finish: llm.FinishLength, Model: m.Name(),
-				Usage: llm.Usage{Input: m.tokensIn(c.Request), Output: c.Request.MaxTokens, Estimated: true},
+				Usage: llm.Usage{Input: c.guessed(), Output: c.Request.MaxTokens, Estimated: true},
 			}, nil
 		}
 	}
 	return nil, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}
 }
+
+// guessed returns how many tokens the request was taken to have when it was admitted.
+func (c *attempted) guessed() int { return max(0, c.Held.Tokens-c.Request.MaxTokens) }
 
 func (c *attempted) generate(m Model) iter.Seq2[llm.Delta, error] {
 	if c.ahead == nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ponder/llm"
 )
 
 // A checkpoint is a line as it is kept. It is disposable: if anything about it
@@ -20,6 +22,7 @@ type checkpoint struct {
 	Woken   map[string]Seq `json:"woken,omitempty"`
 	Seen    map[string]Seq `json:"seen,omitempty"`
 	Told    string         `json:"told,omitempty"`
+	Guess   *llm.Estimator `json:"guess"`
 }
 
 type savedRun struct {
@@ -72,7 +75,7 @@ type savedIntent struct {
 
 const (
 	lineFold        = "line"
-	lineVersion     = 3
+	lineVersion     = 4
 	checkpointEvery = 400 // events
 )
 
@@ -137,7 +140,7 @@ func (h *holder) checkpoint(last bool) {
 
 // save returns the line as it is kept, or false if a mode does not allow that.
 func (l *line) save() ([]byte, bool) {
-	c := checkpoint{Elapsed: l.elapsed, Woken: l.woken, Seen: l.seen, Told: l.told}
+	c := checkpoint{Elapsed: l.elapsed, Woken: l.woken, Seen: l.seen, Told: l.told, Guess: l.guess}
 	for _, r := range l.order {
 		if r.mode == nil || r.mode.Load == nil || r.fault != "" {
 			return nil, false
@@ -183,7 +186,7 @@ func (l *line) save() ([]byte, bool) {
 
 // restore undoes save on a new line.
 func (l *line) restore(seq Seq, js []byte) error {
-	var c checkpoint
+	c := checkpoint{Guess: l.guess}
 	if err := json.Unmarshal(js, &c); err != nil {
 		return err
 	}

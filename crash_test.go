@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/llm"
 	"ponder/pondertest"
 	"ponder/store/memory"
 )
@@ -98,4 +99,59 @@ func TestCheckpointIsTheFold(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a model was found to count is known again after a crash: the call that a budget of
+// tokens has no room for any more is the same one.
+func TestCutKnowsWhatModelsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counting := func() *fake { // half of what is guessed before the first report
+			return &fake{
+				answer: func(*llm.Request) (string, error) { return "so", nil },
+				claims: func(req *llm.Request, u *llm.Usage) { u.Input = req.Size() / 6 },
+			}
+		}
+		budget := ponder.Budget{Cost: ponder.Cost{Tokens: 4500}}
+		conf := func(model *fake) ponder.Config {
+			c := config(model)
+			c.Modes[0] = wordyMode(40)
+			return c
+		}
+		mind := pondertest.Start(t, conf(counting()))
+		fin := start(t, mind, "steps", budget)
+		mind.Stop()
+		if fin.Reason != "tokens is spent" {
+			t.Fatalf("finished: %+v", fin)
+		}
+		whole := mind.Events()
+		want := pondertest.Lines(whole)
+		if first, last := held(whole, "step-0#1"), held(whole, "step-3#1"); last.Tokens >= first.Tokens {
+			t.Errorf("held for the first call %d tokens, for a later one %d: nothing was learned", first.Tokens, last.Tokens)
+		}
+		for n := 1; n <= len(whole); n++ {
+			store := memory.New()
+			if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+				t.Fatal(err)
+			}
+			c := conf(counting())
+			c.Store = store
+			again := pondertest.Start(t, c)
+			again.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: budget})
+			again.Await(pondertest.Run)
+			again.Stop()
+			if diff := cmp.Diff(want, pondertest.Lines(again.Events())); diff != "" {
+				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+			}
+		}
+	})
+}
+
+// held returns what a call was held for.
+func held(evs []ponder.Event, cause string) (c ponder.Cost) {
+	for _, ev := range evs {
+		if b, ok := ev.Body.(ponder.CallStarted); ok && ev.Cause == cause {
+			c = b.Held
+		}
+	}
+	return c
 }

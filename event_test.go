@@ -77,7 +77,7 @@ func every() []ponder.Event {
 		"engine": json.RawMessage(`"x y"`), "from_thread": json.RawMessage(`[1,2.50]`), "ts": json.RawMessage(`null`),
 	}}
 	list := []ponder.Event{erased, imported}
-	for _, b := range append(slices.Clone(researched), noticed...) {
+	for _, b := range slices.Concat(researched, noticed, counted) {
 		list = append(list, ponder.Event{ID: "evt_0", Run: "run_1", Body: b})
 	}
 	for _, ev := range list {
@@ -115,6 +115,11 @@ var noticed = []ponder.Body{
 		Signatures: []string{"system|disk /|high"}, Sources: []string{"/"}, Untrusted: true, Unaided: true, Model: "a/1",
 	},
 	ponder.Resolved{Content: "done", Ref: "m2", As: "forgotten", State: json.RawMessage(`{"patterns":[]}`)},
+}
+
+// counted is what is counted of a call.
+var counted = []ponder.Body{
+	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Held: ponder.Cost{Calls: 1, Tokens: 8}},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines

@@ -82,6 +82,7 @@ func ask(text string) llm.Request {
 // after each, and concludes; it uses a tool before each third call.
 type steps struct {
 	N      int
+	Words  int      // behind each question
 	Step   int      // calls that are done
 	Looked bool     // the tool was used before this call
 	Said   []string // answers
@@ -100,6 +101,13 @@ func stepsMode(n int) ponder.Mode {
 			return s, err
 		},
 	}
+}
+
+// wordyMode is one whose requests are long enough to learn from what they are counted as.
+func wordyMode(n int) ponder.Mode {
+	m := stepsMode(n)
+	m.Start = func(ponder.Run) ponder.State { return steps{N: n, Words: 100} }
+	return m
 }
 
 func (s steps) Apply(ev ponder.Event) ponder.State {
@@ -141,7 +149,7 @@ func (s steps) Next(now ponder.Moment) (do []ponder.Action) {
 	case s.Step%3 == 2 && !s.Looked:
 		return append(do, ponder.Do{Key: fmt.Sprintf("look-%d", s.Step), Tool: "look", Args: json.RawMessage(`{"q":"x"}`)})
 	}
-	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: ask(fmt.Sprintf("step %d", s.Step))})
+	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: ask(fmt.Sprintf("step %d", s.Step) + strings.Repeat(" word", s.Words))})
 }
 
 // panel is a mode that asks three children and a model and concludes when all

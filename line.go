@@ -3,6 +3,8 @@ package ponder
 import (
 	"slices"
 	"time"
+
+	"ponder/llm"
 )
 
 // A line is what the events of one thread mean. It is a pure fold: apply is the
@@ -23,12 +25,13 @@ type line struct {
 	seen    map[string]Seq     // by mode: where its last run finished
 	fresh   []*run             // started, and to be shown the history before they go on
 	rested  map[string]*run    // by mode: the last root run, if the next one carries its state on
+	guess   *llm.Estimator     // what models have reported of requests
 }
 
 func newLine(modes map[string][]*Mode, roles map[Role][]Model) *line {
 	return &line{
 		modes: modes, roles: roles, runs: make(map[RunID]*run), open: make(map[string]*intent),
-		woken: make(map[string]Seq), seen: make(map[string]Seq), rested: make(map[string]*run),
+		woken: make(map[string]Seq), seen: make(map[string]Seq), rested: make(map[string]*run), guess: new(llm.Estimator),
 	}
 }
 
@@ -95,6 +98,7 @@ func (l *line) note(ev Event) (shown bool) {
 	case ToolCall:
 		l.begin(ev, &intent{tool: &b})
 	case CallFinished:
+		l.learn(ev, b)
 		if shown = l.end(ev, b.Outcome, b.Spent); r != nil && b.Error == "" {
 			r.slowest = max(r.slowest, time.Duration(b.Took)*time.Millisecond)
 		}
@@ -250,6 +254,13 @@ func (l *line) begin(ev Event, in *intent) {
 	}
 	for ; r != nil; r = r.up {
 		r.held = r.held.Add(in.held)
+	}
+}
+
+// learn notes how many tokens the request of a call was, if it was answered.
+func (l *line) learn(ev Event, b CallFinished) {
+	if in := l.open[string(ev.Run)+" "+ev.Cause]; in != nil && in.call != nil && b.Error == "" {
+		l.guess.Learn(in.call.Model, in.call.Size, b.Usage)
 	}
 }
 

@@ -47,7 +47,6 @@ type Mind struct {
 	modes  map[string][]*Mode
 	models map[string]Model
 	tools  map[string]Tool
-	guess  *llm.Estimator
 	retry  *llm.RetryBudget
 	*life
 	shelf shelf
@@ -59,7 +58,7 @@ func New(c Config) (*Mind, error) {
 		return nil, errors.New("ponder: config needs Store and Modes")
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	return equip(c, &life{store: c.Store, config: c.Node, logger: c.Logger}, new(llm.Estimator), new(llm.RetryBudget))
+	return equip(c, &life{store: c.Store, config: c.Node, logger: c.Logger}, new(llm.RetryBudget))
 }
 
 // With returns a mind that is the same process as m, with modes, models and tools of
@@ -70,12 +69,12 @@ func (m *Mind) With(c Config) (*Mind, error) {
 		return nil, errors.New("ponder: config needs Modes")
 	}
 	c.Store, c.Node, c.Logger = m.Store, m.Config.Node, cmp.Or(c.Logger, m.Logger)
-	return equip(c, m.life, m.guess, m.retry)
+	return equip(c, m.life, m.retry)
 }
 
 // equip returns a mind that lives as l says.
-func equip(c Config, l *life, guess *llm.Estimator, retry *llm.RetryBudget) (*Mind, error) {
-	m := &Mind{Config: c, life: l, guess: guess, retry: retry, modes: make(map[string][]*Mode), models: make(map[string]Model), tools: make(map[string]Tool)}
+func equip(c Config, l *life, retry *llm.RetryBudget) (*Mind, error) {
+	m := &Mind{Config: c, life: l, retry: retry, modes: make(map[string][]*Mode), models: make(map[string]Model), tools: make(map[string]Tool)}
 	for _, mode := range c.Modes {
 		if mode.Name == "" || mode.Start == nil {
 			return nil, fmt.Errorf("ponder: mode %q needs a name and a Start", mode.Name)
@@ -91,7 +90,6 @@ func equip(c Config, l *life, guess *llm.Estimator, retry *llm.RetryBudget) (*Mi
 	m.Models = make(map[Role][]Model)
 	for role, chain := range c.Models {
 		for _, model := range chain {
-			model.guess = m.guess
 			m.models[model.Name()] = model
 			m.Models[role] = append(m.Models[role], model)
 		}

@@ -1,7 +1,11 @@
 package llm
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -69,15 +73,36 @@ func (e *Estimator) rate(model string) float64 {
 	return tokensPerByte
 }
 
-// makeRoom makes sure that one more model fits, forgetting any one if need be.
+// makeRoom makes sure that one more model fits, forgetting the first by name if need be.
 func (e *Estimator) makeRoom() {
 	if e.rates == nil {
 		e.rates = make(map[string]float64)
 	}
-	for model := range e.rates {
-		if len(e.rates) < maxEstimated {
-			return
-		}
-		delete(e.rates, model)
+	if len(e.rates) >= maxEstimated {
+		delete(e.rates, slices.Min(slices.Collect(maps.Keys(e.rates))))
 	}
+}
+
+// MarshalJSON returns what was learned: tokens per byte by model.
+func (e *Estimator) MarshalJSON() ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return json.Marshal(e.rates)
+}
+
+// UnmarshalJSON takes what was learned. Rates that cannot have been are an error.
+func (e *Estimator) UnmarshalJSON(js []byte) error {
+	var rates map[string]float64
+	if err := json.Unmarshal(js, &rates); err != nil {
+		return err
+	}
+	for model, rate := range rates {
+		if rate < minTokensPerByte || rate > maxTokensPerByte {
+			return fmt.Errorf("%v tokens per byte of %s cannot be", rate, model)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rates = rates
+	return nil
 }

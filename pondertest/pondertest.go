@@ -182,9 +182,6 @@ func Lines(evs []ponder.Event) (lines []string) {
 // Line returns an event without its place, ids, times and guesses.
 func Line(ev ponder.Event) string {
 	switch b := ev.Body.(type) {
-	case ponder.CallStarted:
-		b.Held = ponder.Cost{Calls: b.Held.Calls} // the rest is a guess, which learns
-		ev.Body = b
 	case ponder.CallFinished:
 		b.Took, b.RetryAt = 0, time.Time{}
 		ev.Body = b

@@ -1,0 +1,26 @@
+package ponder
+
+import (
+	"math"
+	"testing"
+
+	"ponder/llm"
+)
+
+// However much a model claims in however many parts, all of it together is bounded.
+func TestBelieved(t *testing.T) {
+	for _, c := range []struct{ claim, want llm.Usage }{
+		{llm.Usage{}, llm.Usage{}},
+		{llm.Usage{Input: 60, Output: 40, Reasoning: 30}, llm.Usage{Input: 60, Output: 40, Reasoning: 30}},
+		{llm.Usage{Input: -1, Output: 40}, llm.Usage{Output: 40, Estimated: true}},
+		{llm.Usage{Input: 150, Output: 50}, llm.Usage{Input: 66, Output: 33, Estimated: true}},
+		{llm.Usage{Input: math.MaxInt, CacheRead: math.MaxInt, Output: math.MaxInt, Reasoning: math.MaxInt}, llm.Usage{Input: 33, CacheRead: 33, Output: 33, Reasoning: 33, Estimated: true}},
+	} {
+		if got := believed(c.claim, 100); got != c.want {
+			t.Errorf("of %+v: %+v, want %+v", c.claim, got, c.want)
+		}
+	}
+	if got := believed(llm.Usage{Input: math.MaxInt, Output: math.MaxInt}, 2*mostTokens); got.Total() != 2*mostTokens {
+		t.Errorf("of the most that can be claimed: %d", got.Total())
+	}
+}
