@@ -248,3 +248,26 @@ func TestStateIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A log that was written by decisions that are not those of this program, as those of
+// another version of it may be, goes on to an answer, wherever it is cut.
+func TestOtherDecisions(t *testing.T) {
+	other := Options{SynthesisInterval: 1e6, Parallel: 4, ToTheEnd: true}
+	for name, o := range map[string]Options{
+		"one focus, more syntheses": {SynthesisInterval: 20}, "four foci, more syntheses": {SynthesisInterval: 20, Parallel: 4}, "one focus": {SynthesisInterval: 1e6, ToTheEnd: true},
+	} {
+		for _, turn := range [][2]Options{{o, other}, {other, o}} {
+			whole := newDriver(t, "What is the sea?", turn[0], 2*time.Minute, curious).work()
+			for n := range whole.log {
+				d := newDriver(t, "What is the sea?", turn[1], 2*time.Minute, curious)
+				d.quick = true
+				for _, ev := range whole.log[:n] {
+					d.see(ev)
+				}
+				if d.work(); d.fin.Status != ponder.Completed {
+					t.Errorf("%s, cut after %d: finished %+v", name, n, d.fin)
+				}
+			}
+		}
+	}
+}

@@ -24,7 +24,7 @@ type page struct {
 	Hits   []hit `json:"hits,omitempty"`
 }
 
-func (p page) key() string { return "read-" + strconv.Itoa(p.N) }
+func (p page) key() string { return reads + "-" + strconv.Itoa(p.N) }
 
 // choosePages chooses the pages to read, the best results of each focus that were
 // not read in this session, and reports whether there are any. Of copies of one

@@ -87,6 +87,7 @@ type counts struct {
 const (
 	earlier   = "earlier"
 	look      = "look"
+	onWeb     = "web"  // beside a look
 	reads     = "read" // pages that a look at the web has found
 	thoughts  = "thoughts"
 	questions = "questions"
@@ -113,10 +114,16 @@ type retry struct {
 	Why string `json:"why,omitempty"`
 }
 
+// What the keys of some actions have beyond their names.
+const (
+	askedAnew = "~2"     // because the answer could not be read
+	another   = "~other" // of the other model
+)
+
 // mark returns what the key of an action has beyond its name.
 func (r retry) mark() string {
 	if r.Why != "" {
-		return "~2"
+		return askedAnew
 	}
 	return ""
 }
@@ -127,7 +134,7 @@ func (p step) key() string {
 	case p.Do != final:
 		return p.Do + "-" + strconv.Itoa(p.N) + p.mark()
 	case p.Other:
-		return final + "~other" + p.mark()
+		return final + another + p.mark()
 	}
 	return final + p.mark()
 }
@@ -222,12 +229,14 @@ func (s *state) see(ev ponder.Event) {
 		s.conclude(spent(b.What))
 	case ponder.CallFinished:
 		s.Counts.Calls++
+		s.passOver(key)
 		if s.Step.inWave() {
 			s.answeredCell(key, &b)
 		} else if key == s.Step.key() {
 			s.called(&b)
 		}
 	case ponder.ToolResult:
+		s.passOver(key)
 		switch {
 		case s.Step.Do == look:
 			s.lookedCell(key, b)
@@ -240,6 +249,29 @@ func (s *state) see(ev ponder.Event) {
 		s.Notes = outbox.Without(s.Notes, ev.Cause)
 	}
 }
+
+// passOver counts on from the key of a result, so that none is used twice: another
+// version of the program may have asked for what this one would not have. If that was
+// the answer, the session concludes.
+func (s *state) passOver(key string) {
+	do, number, _ := strings.Cut(strings.TrimSuffix(key, askedAnew), "-")
+	n, _ := strconv.Atoi(number)
+	switch do {
+	case look, onWeb, thoughts:
+		s.Counts.Rounds = max(s.Counts.Rounds, n)
+	case reads:
+		s.Web.Pages = max(s.Web.Pages, n)
+	case questions:
+		s.Counts.Asked = max(s.Counts.Asked, n)
+	case synthesis:
+		s.Counts.Summed = max(s.Counts.Summed, n)
+	case final, final + another:
+		s.conclude(concluded)
+	}
+}
+
+// concluded is why a session concludes because another version of the program did.
+const concluded = "it was concluded before"
 
 // spent says which budget is spent.
 func spent(what string) string {

@@ -55,7 +55,7 @@ type webLook struct {
 }
 
 // webKey returns the key of a cell's search of the web.
-func (c *cell) webKey() string { return "web-" + strconv.Itoa(c.N) }
+func (c *cell) webKey() string { return onWeb + "-" + strconv.Itoa(c.N) }
 
 // askWeb counts a wave, and reports whether it asks the web. After a failure the
 // web is left alone for a while, which gets longer: unless there is nothing else.
