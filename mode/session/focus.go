@@ -33,6 +33,7 @@ type question struct {
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // once it was explored
+	Aside    bool   `json:"aside,omitempty"`    // the model fails on it, so no prompt speaks of it
 
 	feel same.Text
 }
@@ -141,6 +142,16 @@ func (s *state) explored(insight string) []ponder.Body {
 	s.Open = without(s.Open, at)
 	s.Explored = push(s.Explored, &q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}
+}
+
+// dropped moves the ith open question to those that are not asked again, and returns
+// the event of it.
+func (s *state) dropped(i int, why string) ponder.Body {
+	q := *s.Open[i]
+	q.Why, q.Insights = "", ""
+	s.Open = without(s.Open, i)
+	s.Explored = push(s.Explored, &q, maxExplored)
+	return ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: why}
 }
 
 // push returns a list with one more element, of which the last most are kept, in

@@ -225,13 +225,14 @@ func listThoughts(b *prompt, title string, list []thought) {
 	}
 }
 
+// listQuestions lists questions that may be spoken of.
 func listQuestions(b *prompt, title string, list []*question) {
-	for i, q := range list {
-		if i == 0 {
-			b.add(title)
+	for _, q := range list {
+		if q.Aside {
+			continue
 		}
-		b.add("- ", quoted(q.Text))
-		if q.Insights != "" {
+		b.add(title, "- ", quoted(q.Text))
+		if title = ""; q.Insights != "" {
 			b.add(" Learned: ", quoted(q.Insights))
 		}
 		b.add("\n")

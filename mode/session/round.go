@@ -196,33 +196,58 @@ func (s *state) settleWave() {
 		return
 	}
 	wave := s.Wave
-	for i := range wave {
-		if wave[i].Failed.Error != "" {
-			s.fails(wave[i].Failed)
-		}
-	}
-	if slices.ContainsFunc(wave, func(c cell) bool { return c.Failed.Error == "" }) {
-		s.answered()
-	}
-	if s.Fails >= maxFails && !s.gathers() {
+	s.Wave = nil
+	if s.judge(wave); s.Fails >= maxFails && !s.gathers() {
 		s.giveUp()
 		return
 	}
 	s.Unaided = s.Fails >= maxFails
-	s.Wave = nil
-	was := s.Counts
+	s.takeIn(wave)
+	s.forget()
+	s.advance()
+}
+
+// judge notes how the calls of a wave went. If all failed, that is one failure, for it
+// may be one moment of trouble; but one that will come again counts as that.
+func (s *state) judge(wave []cell) {
+	var worst ponder.Outcome
+	for i := range wave {
+		switch o := wave[i].Failed; {
+		case o.Error == "":
+			s.answered()
+			return
+		case !hopeless(worst.Class):
+			worst = o
+		}
+	}
+	s.fails(worst)
+}
+
+// takeIn takes in what came of the calls of a wave.
+func (s *state) takeIn(wave []cell) {
+	was := s.Counts.Thoughts
 	for i := range wave {
 		c := &wave[i]
 		if s.Focus = c.Focus; c.Failed.Error != "" {
 			s.quote()
+			s.setAside(c.Failed)
 		} else {
 			s.think(c.Heard, c.Model, false)
 			s.wonder(c.Asked)
 		}
 	}
-	s.weigh(wave, s.Counts.Thoughts-was.Thoughts)
-	s.forget()
-	s.advance()
+	s.weigh(wave, s.Counts.Thoughts-was)
+}
+
+// setAside drops the question of the focus if the model fails on it and may not on
+// others.
+func (s *state) setAside(o ponder.Outcome) {
+	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
+	if at >= 0 && !s.Unaided && particular(o.Class) {
+		b := s.dropped(at, "the model failed on it: "+clip(oneLine(o.Error), maxFault))
+		s.Explored[len(s.Explored)-1].Aside = true
+		s.write("aside", &s.Counts.Aside, b)
+	}
 }
 
 // wonder takes in the questions that came with thoughts: then none need be asked for.

@@ -92,7 +92,7 @@ func TestTrouble(t *testing.T) {
 		budget   time.Duration
 		inputs   map[int]ponder.Body
 
-		keys   string // a beginning of the calls and looks
+		keys   string // the calls and looks; those that they begin with, if it ends in "..."
 		status ponder.Status
 		reason string
 		begins string // of the answer
@@ -128,7 +128,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "a key that is wrong, with documents", answer: always(rejected), budget: time.Hour, options: Options{Docs: docs},
-			keys: "look-1 thoughts-1 look-2", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
+			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
 		},
 		{
 			name: "no model", answer: always(noModel), budget: time.Hour,
@@ -136,7 +136,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "no model, with documents", answer: always(noModel), budget: time.Hour, options: Options{Docs: docs},
-			keys: "look-1 thoughts-1 look-2", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
+			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
 		},
 		{
 			name: "the answer is refused", answer: replies(map[string]ponder.Body{"final": refused}), budget: time.Second,
@@ -170,7 +170,7 @@ func TestTrouble(t *testing.T) {
 		{
 			name: "documents can't be read", budget: time.Hour, options: Options{Docs: docs, WithoutModel: true},
 			answer: always(nil), question: "?",
-			keys: "look-1 look-2", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
+			keys: "look-1 look-2 look-3", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
 		},
 		{
 			name: "documents can't be searched", budget: time.Hour, options: Options{Docs: docs, WithoutModel: true},
@@ -189,9 +189,7 @@ func TestTrouble(t *testing.T) {
 			d := newDriver(t, tt.question, tt.options, tt.budget, tt.answer)
 			d.inputs = tt.inputs
 			d.work()
-			if keys := strings.Join(d.keys(), " "); !strings.HasPrefix(keys, tt.keys) {
-				t.Errorf("calls %s, want %s", keys, tt.keys)
-			}
+			checkKeys(t, d, tt.keys)
 			if d.fin.Status != tt.status || d.fin.Reason != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.begins) {
 				t.Errorf("finished %+v", d.fin)
 			}
@@ -201,6 +199,16 @@ func TestTrouble(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkKeys checks which calls and looks were made: those that are named, and more
+// only if the names end in "...".
+func checkKeys(t *testing.T, d *driver, want string) {
+	t.Helper()
+	begin, more := strings.CutSuffix(want, "...")
+	if keys := strings.Join(d.keys(), " "); keys != want && !(more && strings.HasPrefix(keys, begin)) {
+		t.Errorf("calls %s, want %s", keys, want)
 	}
 }
 

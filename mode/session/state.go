@@ -81,6 +81,7 @@ type counts struct {
 	Unaided   int `json:"unaided,omitempty"` // rounds without a model
 	Steered   int `json:"steered,omitempty"`
 	Facts     int `json:"facts,omitempty"`
+	Aside     int `json:"aside,omitempty"`
 }
 
 // The kinds of steps.

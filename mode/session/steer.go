@@ -191,14 +191,11 @@ func (s *state) drop(name string) reply {
 	if i < 0 {
 		return r
 	}
-	q := *s.Open[i]
-	s.Open = without(s.Open, i)
-	q.Why, q.Insights = "", ""
-	s.Explored = push(s.Explored, &q, maxExplored) // not to be asked again
-	r = reply{text: "question " + q.ID + " is dropped", add: []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: "dropped by the user"}}}
+	id := s.Open[i].ID
+	r = reply{text: "question " + id + " is dropped", add: []ponder.Body{s.dropped(i, "dropped by the user")}}
 	var kept []cell
 	for _, c := range s.Wave {
-		if c.Focus.Question != q.ID {
+		if c.Focus.Question != id {
 			kept = append(kept, c)
 		} else {
 			r.cancelled = append(r.cancelled, s.waits(&c)...)

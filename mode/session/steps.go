@@ -210,6 +210,11 @@ func (s *state) failed(o ponder.Outcome) {
 // is asked.
 func hopeless(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
 
+// particular reports whether a failure of this class may be due to what was asked.
+func particular(c llm.Class) bool {
+	return c == llm.Filtered || c == llm.TooLong || c == llm.Malformed
+}
+
 // budgetRefused reports whether a call was not made because of a budget.
 func budgetRefused(o ponder.Outcome) bool { return o.Refused && o.Class == llm.Payment }
 

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// A question that the model fails on is dropped, and the session goes on with others.
+func TestSetAside(t *testing.T) {
+	for _, class := range []llm.Class{llm.Filtered, llm.TooLong, llm.Malformed} {
+		t.Run(string(class), func(t *testing.T) {
+			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true}, 2*time.Minute, func(a ponder.Action) ponder.Body {
+				if strings.Contains(a.(ponder.Call).Request.Messages[0].Text(), "Current focus: What of side 1?") {
+					return fails(class, "test/model: not this")
+				}
+				return sensible(a)
+			}).work()
+			checkKeys(t, d, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 questions-2 thoughts-6 ...")
+			if d.fin.Reason != "time is spent" || d.state.(*state).Fails > 0 {
+				t.Errorf("finished %+v", d.fin)
+			}
+			want := ponder.QuestionUpdated{ID: "q1", Dropped: true, Reason: "the model failed on it: test/model: not this"}
+			if diff := cmp.Diff(want, bodiesOf[ponder.QuestionUpdated](d)[0]); diff != "" {
+				t.Errorf("question (-want +got):\n%s", diff)
+			}
+			for _, key := range []string{"thoughts-4", "questions-2", "final"} {
+				if text := d.call(key).Request.Messages[0].Text(); strings.Contains(text, "side 1") {
+					t.Errorf("%s speaks of it:\n%s", key, text)
+				}
+			}
+		})
+	}
+}
+
+// A question stays open when the failure has nothing to do with it.
+func TestNotSetAside(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6}, time.Minute, replies(map[string]ponder.Body{"thoughts-3": fails(llm.Transient, "overloaded")})).work()
+	if text := d.call("thoughts-4").Request.Messages[0].Text(); !strings.Contains(text, "Current focus: What of side 1?") {
+		t.Errorf("it is not asked again:\n%s", text)
+	}
+}
+
+// Calls that fail at a time are one failure.
+func TestOneBadMoment(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bad    int // the last call that fails, from thoughts-3 on
+		class  llm.Class
+		keys   string
+		reason string
+	}{
+		"a wave":              {5, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time is spent"},
+		"three waves":         {11, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 thoughts-9 thoughts-10 thoughts-11 final", "the model failed: no"},
+		"a key that is wrong": {5, llm.Auth, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 final", "the model failed: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true, Parallel: 3}, 4*time.Minute, func(a ponder.Action) ponder.Body {
+				if what, n := stepOf(keyOf(a)); what == thoughts && n >= 3 && n <= tt.bad {
+					return fails(tt.class, "no")
+				}
+				return curious(a)
+			}).work()
+			checkKeys(t, d, tt.keys)
+			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason {
+				t.Errorf("finished %+v", d.fin)
+			}
+		})
+	}
+}
