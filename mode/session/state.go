@@ -36,7 +36,7 @@ type state struct {
 	Out    *out   `json:"out,omitempty"`   // how it ends, once it does
 
 	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
-	Fails   int    `json:"fails,omitempty"`   // calls in a row that failed
+	Fails   int    `json:"fails,omitempty"`   // moments in a row at which calls of the model of thoughts failed
 	Fault   string `json:"fault,omitempty"`   // how the last call failed, or the last look
 	Dry     int    `json:"dry,omitempty"`     // rounds in a row without new evidence
 	Counts  counts `json:"counts,omitzero"`

@@ -69,7 +69,6 @@ func (s *state) take(text, model string, prose bool) error {
 	if err != nil {
 		return err
 	}
-	s.answered()
 	if s.Step.Do == final {
 		s.finish(sum, model, false)
 		return nil
@@ -79,7 +78,7 @@ func (s *state) take(text, model string, prose bool) error {
 	return nil
 }
 
-// answered notes that the model works.
+// answered notes that the model of thoughts works.
 func (s *state) answered() { s.Fails, s.Fault = 0, "" }
 
 // sumUp adds a synthesis.
@@ -171,7 +170,7 @@ func (s *state) advance() {
 	}
 }
 
-// fails notes a call that failed for good.
+// fails notes a call of the model of thoughts that failed for good.
 func (s *state) fails(o ponder.Outcome) {
 	s.Fault = clip(oneLine(o.Error), maxFault)
 	s.Fails++
@@ -181,9 +180,12 @@ func (s *state) fails(o ponder.Outcome) {
 }
 
 // failed goes on after a call that is alone failed for good: in quotations if
-// there are documents; else it tries other calls, but not for long.
+// there are documents; else it tries other calls, but not for long. A synthesis, which
+// another model may write, is left until the next is due.
 func (s *state) failed(o ponder.Outcome) {
-	s.fails(o)
+	if s.Step.Do != synthesis {
+		s.fails(o)
+	}
 	quoting := s.gathers()
 	s.Unaided = quoting && s.Fails >= maxFails
 	switch {

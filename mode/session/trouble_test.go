@@ -72,3 +72,52 @@ func TestOneBadMoment(t *testing.T) {
 		})
 	}
 }
+
+// Without syntheses, thinking goes on: a synthesis that fails is left until the next is due.
+func TestSynthesesFail(t *testing.T) {
+	for name, o := range map[string]Options{
+		"alone": {SynthesisInterval: 1e6, ToTheEnd: true}, "with documents": {SynthesisInterval: 1e6, ToTheEnd: true, Docs: []string{"/docs"}},
+	} {
+		for what, b := range map[string]ponder.Body{"overloaded": fails(llm.Transient, "overloaded"), "no such model": fails(llm.NotFound, "no such model"), "unreadable": says("{")} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				d := newDriver(t, "What is the fact?", o, 10*time.Minute, func(a ponder.Action) ponder.Body {
+					if do, ok := a.(ponder.Do); ok {
+						return library(do, 60)
+					}
+					if what, _ := stepOf(keyOf(a)); what == synthesis {
+						return b
+					}
+					return sensible(a)
+				}).work()
+				if n := d.state.(*state).Counts.Rounds; n < 30 {
+					t.Errorf("%d rounds", n)
+				}
+				syntheses := 0
+				for _, key := range d.keys() {
+					if what, _ := stepOf(key); what == synthesis && !strings.HasSuffix(key, askedAnew) {
+						syntheses++
+					}
+				}
+				if syntheses < 3 || syntheses > 5 {
+					t.Errorf("%d syntheses were asked for", syntheses)
+				}
+				if d.fin.Reason != "time is spent" || d.fin.Answer != "The answer, because of reasons." {
+					t.Errorf("finished %+v", d.fin)
+				}
+			})
+		}
+	}
+}
+
+// That syntheses can be had does not hide that thoughts can't.
+func TestOnlySynthesesWork(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 5, ToTheEnd: true}, time.Hour, func(a ponder.Action) ponder.Body {
+		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
+			return fails(llm.Transient, "overloaded")
+		}
+		return sensible(a)
+	}).work()
+	if d.fin.Reason != "the model failed: overloaded" {
+		t.Errorf("finished %+v after %s", d.fin, d.elapsed)
+	}
+}
