@@ -35,9 +35,14 @@ func TestParallel(t *testing.T) {
 	}
 	first := run(Options{Parallel: 3}, nil)
 	last := run(Options{Parallel: 3}, slices.Reverse[[]ponder.Action])
-	texts := func(d *driver) (list []string) {
-		for _, b := range bodiesOf[ponder.Thought](d) {
-			list = append(list, fmt.Sprintf("%d %s %s", b.Number, b.Question, b.Content))
+	texts := func(d *driver) (list []string) { // of whole waves
+		for _, ev := range d.log {
+			switch b := ev.Body.(type) {
+			case ponder.Thought:
+				list = append(list, fmt.Sprintf("%d %s %s", b.Number, b.Question, b.Content))
+			case ponder.BudgetSpent:
+				return list
+			}
 		}
 		return list
 	}

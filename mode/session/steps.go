@@ -133,10 +133,14 @@ func (s *state) fail(why string) {
 
 func (s *state) end(o out) { s.Out, s.Step, s.Wave = &o, step{Do: done}, nil }
 
-// conclude makes the answer the next step, and the last one.
+// conclude makes the answer the next step, and the last one. Of a wave that has not
+// ended, what there is is taken in: it is paid for.
 func (s *state) conclude(why string) {
 	if s.End != "" {
 		return
+	}
+	if s.Step.Do == thoughts {
+		s.takeIn(slices.DeleteFunc(slices.Clone(s.Wave), func(c cell) bool { return !c.Done || c.Failed.Error != "" }))
 	}
 	s.End, s.Step, s.Wave = why, step{Do: final}, nil
 	if s.Unaided {

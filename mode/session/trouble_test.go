@@ -121,3 +121,34 @@ func TestOnlySynthesesWork(t *testing.T) {
 		t.Errorf("finished %+v after %s", d.fin, d.elapsed)
 	}
 }
+
+// What is there of a wave when the session concludes is taken in.
+func TestHalfAWave(t *testing.T) {
+	for name, b := range map[string]ponder.Body{"answer now": ponder.Steer{Do: ponder.AnswerNow}, "spent": ponder.BudgetSpent{What: "tokens"}} {
+		t.Run(name, func(t *testing.T) {
+			answered := 0
+			d := newDriver(t, "What is the sea?", Options{Parallel: 3}, time.Hour, nil)
+			d.answer = func(a ponder.Action) ponder.Body {
+				if answered++; answered == 5 { // thoughts-1, thoughts-2, questions-1, thoughts-3, thoughts-4
+					d.inputs = map[int]ponder.Body{len(d.log) + 1: b}
+				}
+				if keyOf(a) == "thoughts-3" {
+					return fails(llm.Filtered, "no")
+				}
+				return curious(a)
+			}
+			d.work()
+			checkKeys(t, d, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 final")
+			var texts []string
+			for _, b := range bodiesOf[ponder.Thought](d)[6:] {
+				texts = append(texts, b.Question+" "+b.Content)
+			}
+			if diff := cmp.Diff([]string{"q2 Thought 4a.", "q2 Thought 4b.", "q2 Thought 4c."}, texts); diff != "" {
+				t.Errorf("thoughts (-want +got):\n%s", diff)
+			}
+			if text := d.call("final").Request.Messages[0].Text(); !strings.Contains(text, "Thought 4c.") {
+				t.Errorf("the answer is not told:\n%s", text)
+			}
+		})
+	}
+}
