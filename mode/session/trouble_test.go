@@ -152,3 +152,47 @@ func TestHalfAWave(t *testing.T) {
 		})
 	}
 }
+
+// An answer that no model writes is of what a model thought, though there are quotations.
+func TestTheAnswerFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		interval float64
+		takes    time.Duration
+		want     string
+	}{
+		"before a synthesis": {1e6, 15 * time.Second, thoughtAnswer + `
+
+The surest thoughts:
+
+- The facts depend on each other [e1]. (insight, 0.80)
+- The facts number two differ. (exploration, 0.40)`},
+		"after one in quotations": {20, 25 * time.Second, thoughtAnswer + `
+
+**What is the fact?**
+
+- “Fact 0 is known, but not (e0) to all.” [e1]
+
+The surest thoughts:
+
+- The facts depend on each other [e1]. (insight, 0.80)
+- The facts number two differ. (exploration, 0.40)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: tt.interval}, tt.takes, func(a ponder.Action) ponder.Body {
+				if do, ok := a.(ponder.Do); ok {
+					return library(do, 40)
+				}
+				switch keyOf(a) {
+				case "thoughts-1":
+					return says(`{"thoughts":[{"thought":"The facts depend on each other [e1].","type":"insight","confidence":0.8}]}`)
+				case "thoughts-2":
+					return says(`{"thoughts":[{"thought":"The facts number two differ.","confidence":0.4}]}`)
+				}
+				return fails(llm.Transient, "down")
+			}).work()
+			if diff := cmp.Diff(tt.want, d.fin.Answer); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

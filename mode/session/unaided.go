@@ -89,10 +89,11 @@ func (s *state) advanceUnaided(raise, sum bool) {
 	s.round()
 }
 
-// finishUnaided ends the session with an answer from what there is.
+// finishUnaided ends the session with an answer from what there is: from the thoughts
+// of a model, if it had any.
 func (s *state) finishUnaided() {
 	sum, ok := s.quotations(s.of(quotedAnswer))
-	if s.Sum.Text != "" && !s.quoting() || !ok {
+	if !s.quoting() || !ok {
 		sum, ok = s.retold()
 	}
 	switch {
@@ -170,7 +171,7 @@ func (s *state) retold() (summary, bool) {
 	var b strings.Builder
 	b.WriteString(thoughtAnswer + "\n")
 	if s.Sum.Text != "" {
-		b.WriteString("\n" + s.Sum.Text + "\n")
+		b.WriteString("\n" + strings.TrimSpace(strings.TrimPrefix(s.Sum.Text, s.of(quotedSum))) + "\n")
 	}
 	total := 0.0
 	for i, t := range best {
