@@ -206,13 +206,13 @@ func (s *state) recalled() (list []evidence) {
 
 var number = regexp.MustCompile(`\d+`)
 
-// cited returns text without citations of what was not gathered, and the ids of
-// what is cited in it and in more.
+// cited returns text without citations of what was not gathered, or is of a banned
+// source, and the ids of what is cited in it and in more.
 func (s *state) cited(text string, more []string) (string, []string) {
 	var ids []string
 	add := func(id string) bool {
 		n, err := strconv.Atoi(strings.TrimLeft(id, "[( eE"))
-		if err != nil || n < 1 || n > s.Counts.Evidence {
+		if err != nil || n < 1 || n > s.Counts.Evidence || slices.Contains(s.Barred, n) {
 			return false
 		}
 		if id = "e" + strconv.Itoa(n); !slices.Contains(ids, id) && len(ids) < maxHits*4 {

@@ -31,6 +31,9 @@ func thoughtOf(e evidence, others []evidence) heard {
 	}
 }
 
+// quotation reports whether a thought is a quotation: see thoughtOf.
+func quotation(text string) bool { return strings.HasPrefix(text, "“") }
+
 // kindOfQuote says what a quotation is, by simple rules: a question if it asks, a
 // critique if it objects, a connection if it has two terms that a passage of
 // another source has too, else exploration.

@@ -63,6 +63,7 @@ type state struct {
 	Facts  []fact   `json:"facts,omitempty"`  // that the user has corrected
 	Pinned []string `json:"pinned,omitempty"` // sources
 	Banned []string `json:"banned,omitempty"`
+	Barred []int    `json:"barred,omitempty"` // evidence of banned sources, which is cited no more
 }
 
 // counts are how many there are of each thing. They number keys and events.

@@ -36,6 +36,7 @@ const (
 	maxFacts   = 30
 	maxFact    = 600 // bytes
 	maxSources = 30
+	maxBarred  = 1000
 	mostUrgent = 10
 	userUrgent = 8
 )
@@ -298,12 +299,14 @@ func (s *state) ban(name string) reply {
 			return false
 		}
 		foci[e.Question] = true
+		s.Barred = push(s.Barred, e.N, maxBarred)
 		return true
 	}))
 	r := reply{text: source + " is left out from now on"}
 	if had == len(s.Evidence) {
 		r.text += "; nothing that was found so far is of it"
 	} else {
+		s.unsay()
 		r.cancelled = s.anew(func(c *cell) bool { return foci[c.Focus.Question] })
 	}
 	return r

@@ -110,7 +110,7 @@ func (s *state) finishUnaided() {
 
 // quoting reports whether all thoughts that are remembered are quotations.
 func (s *state) quoting() bool {
-	return !slices.ContainsFunc(s.Thoughts, func(t thought) bool { return !strings.HasPrefix(t.Text, "“") })
+	return !slices.ContainsFunc(s.Thoughts, func(t thought) bool { return !quotation(t.Text) })
 }
 
 // quotations sums up what is cited, by question, the best first. It reports
