@@ -64,10 +64,8 @@ func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
 // query returns what is looked up for a focus.
 func (s *state) query(f focus) string {
-	for _, start := range []string{topicQuestion, topicAnywhere} {
-		if topic, ok := strings.CutPrefix(f.Text, start); ok {
-			return strings.TrimSuffix(topic, "?") + " " + clip(oneLine(s.run.Input), maxFocus)
-		}
+	if topic := f.topic(); topic != "" {
+		return topic + " " + clip(oneLine(s.run.Input), maxFocus)
 	}
 	return f.Text
 }
@@ -106,6 +104,9 @@ func (s *state) looked(c *cell) int {
 	f := c.Found
 	if c.Failed.Error != "" {
 		s.Fault = clip(oneLine(c.Failed.Error), maxFault)
+	}
+	if topic := hits.Words(c.Focus.topic()); len(topic) > 0 {
+		f.Hits = slices.DeleteFunc(slices.Clone(f.Hits), func(h hit) bool { return beside(h, topic) })
 	}
 	add := s.pick(f.Hits, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
 	news := len(add)

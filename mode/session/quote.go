@@ -130,6 +130,22 @@ const (
 	topicAnywhere = "What is known about "
 )
 
+// topic returns what a question about a topic is about; nothing for another focus.
+func (f focus) topic() string {
+	for _, start := range []string{topicQuestion, topicAnywhere} {
+		if topic, ok := strings.CutPrefix(f.Text, start); ok {
+			return strings.TrimSuffix(topic, "?")
+		}
+	}
+	return ""
+}
+
+// beside reports whether a hit was found only for the user's words, and does not speak
+// of the topic, whose words are sorted. One that was found without words may.
+func beside(h hit, topic []string) bool {
+	return len(h.Terms) > 0 && hits.Shared(hits.Words(strings.Join(h.Terms, " ")), topic) == 0 && hits.Shared(hits.Words(h.Quote), topic) == 0
+}
+
 // topicQuestion returns how a question about a topic begins.
 func (s *state) topicQuestion() string {
 	if s.opts.Memory || s.opts.Web {

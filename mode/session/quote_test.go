@@ -1,0 +1,37 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+)
+
+// What is found for a question about a topic speaks of the topic, or may.
+func TestOnTopic(t *testing.T) {
+	s := start(ponder.Run{ID: testRun, Input: "What does water cost?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
+	s.Focus = focus{Question: "q1", Text: topicQuestion + "Pipe-laying?"}
+	list := []hit{
+		{ID: "a", Quote: "See the water page for more on water.", Terms: []string{"water"}},
+		{ID: "b", Quote: "Water flows in pipes.", Terms: []string{"Pipe", "water"}},
+		{ID: "c", Quote: "The laying of it takes a year.", Terms: []string{"cost"}},
+		{ID: "d", Quote: "Tubes are put under the ground.", Terms: nil},
+	}
+	for i := range list {
+		list[i].Source, list[i].End, list[i].Score = "/docs/a.md", len(list[i].Quote), 0.5
+	}
+	if n := s.looked(&cell{N: 2, Focus: s.Focus, Found: found{Hits: list}}); n != 3 {
+		t.Errorf("%d passages", n)
+	}
+	var got []string
+	for _, e := range s.passages(s.Focus) {
+		got = append(got, e.Quote)
+	}
+	if diff := cmp.Diff([]string{list[1].Quote, list[2].Quote, list[3].Quote}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := s.query(s.Focus); got != "Pipe-laying What does water cost?" {
+		t.Errorf("query = %q", got)
+	}
+}
