@@ -177,7 +177,7 @@ func (s *state) summaryBody(b *prompt) {
 	if s.Step.Do == final {
 		s.listSaid(b)
 	}
-	listThoughts(b, "\nThoughts so far (the last "+strconv.Itoa(recentThoughts)+"):\n", s.Thoughts)
+	listThoughts(b, "\nThoughts so far (the last "+strconv.Itoa(max(recentThoughts, len(s.Thoughts)))+"):\n", s.Thoughts)
 	listQuestions(b, "\nQuestions explored, with what was learned:\n", s.Explored)
 	listQuestions(b, "\nQuestions still open:\n", s.Open[:min(len(s.Open), recentThoughts)])
 	listPassages(b, bestEvidence(s.Evidence, 2*recentThoughts), nil)

@@ -454,3 +454,37 @@ func TestLateWishes(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// However wide the waves are, each thought is read by a synthesis, or by the answer.
+func TestSynthesesReadAll(t *testing.T) {
+	n := 0
+	d := newDriver(t, "What is the sea?", Options{Parallel: 16, ToTheEnd: true, SynthesisInterval: 1e6}, 20*time.Minute, func(a ponder.Action) ponder.Body {
+		what, k := stepOf(keyOf(a))
+		if what != thoughts {
+			return curious(a)
+		}
+		n += 2
+		return says(fmt.Sprintf(`{"thoughts":[{"thought":"Alpha%d holds.","confidence":0.7},{"thought":"Beta%d fails.","confidence":0.7},{"thought":"Gamma%d waits.","confidence":0.6}],
+			"questions":[{"question":"Who is person%d?","priority":5,"why":"x"},{"question":"Where lies place%d?","priority":6,"why":"x"}]}`, k, k, k, n, n))
+	})
+	d.quick = true
+	d.work()
+	var read strings.Builder
+	for _, a := range d.actions {
+		if what, _ := stepOf(keyOf(a)); what == synthesis || what == final {
+			read.WriteString(a.(ponder.Call).Request.Messages[0].Text())
+		}
+	}
+	list := bodiesOf[ponder.Thought](d)
+	if len(list) < 200 {
+		t.Errorf("%d thoughts", len(list))
+	}
+	for _, b := range list {
+		if !strings.Contains(read.String(), "] "+b.Content+"\n") {
+			t.Errorf("%q is not read", b.Content)
+		}
+	}
+	if kept := len(d.state.(*state).Thoughts); kept > 16*3+recentThoughts {
+		t.Errorf("%d thoughts are kept", kept)
+	}
+}

@@ -69,7 +69,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		}
 		add = append(add, s.say(h, m, opposed, model, unaided))
 	}
-	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-recentThoughts):]; len(s.Thoughts) == 0 {
+	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-max(recentThoughts, s.Worth.News)):]; len(s.Thoughts) == 0 {
 		s.Said, s.Thoughts = nil, nil // as they come from a checkpoint
 	}
 	if len(again) > 0 {

@@ -52,7 +52,7 @@ const Name = "session"
 const (
 	maxQuestions      = 3               // that one answer may raise
 	questionEvery     = 5               // thoughts
-	recentThoughts    = 20              // that a synthesis is made from; as many new ones call for one
+	recentThoughts    = 20              // that a synthesis is made from, at least; as many new ones call for one
 	mostParallel      = 16              // foci at a time
 	synthesisInterval = 5 * time.Minute // unless the options say another
 	duration          = 5 * time.Minute // unless the start says another

@@ -43,7 +43,7 @@ type state struct {
 	Worth   worth  `json:"worth,omitzero"`
 
 	Focus    focus       `json:"focus,omitzero"`     // of what is being taken in
-	Thoughts []thought   `json:"thoughts,omitempty"` // the last of them
+	Thoughts []thought   `json:"thoughts,omitempty"` // the last of them, and all since a synthesis
 	Said     []*memo     `json:"said,omitempty"`     // more of them, to know what repeats them
 	Since    int         `json:"since,omitempty"`    // thoughts since questions were asked for
 	Open     []*question `json:"open,omitempty"`     // oldest first
