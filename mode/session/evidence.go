@@ -24,7 +24,7 @@ const (
 	maxContext  = 600  // bytes
 	maxLabel    = 300  // bytes of a title, a section or a source
 	maxEvidence = 200  // passages that were cited
-	maxKeptText = 400  // bytes of a quote that is kept for the conclusion
+	maxKeptText = 600  // bytes of a quote that is kept for the conclusion: as a sentence of a document may have
 	maxSeen     = 1000 // ids of hits
 	maxTopics   = 40
 	maxTerms    = 24

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,5 +36,17 @@ func TestOnTopic(t *testing.T) {
 	}
 	if got := s.query(s.Focus); got != "Pipe-laying What does water cost?" {
 		t.Errorf("query = %q", got)
+	}
+}
+
+// A sentence of a document is quoted in full, in whatever script.
+func TestWholeSentences(t *testing.T) {
+	sentence := strings.Repeat("น้ำ", 66) + "." // of 595 bytes
+	answer := fmt.Sprintf(`{"hits":[{"id":"h1","source":"/docs/a.md","quote":%q,"start":0,"end":%d,"score":0.5}]}`, sentence, len(sentence))
+	d := newDriver(t, "น้ำ?", Options{Docs: []string{"/docs"}, WithoutModel: true}, time.Minute, func(ponder.Action) ponder.Body {
+		return ponder.ToolResult{Result: answer}
+	}).work()
+	if !strings.Contains(d.fin.Answer, "“"+sentence+"” [e1]") {
+		t.Errorf("finished %+v", d.fin)
 	}
 }
