@@ -179,8 +179,13 @@ func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
 // firstKey is the key of the first Write of a session that thinks.
 const firstKey = "focus-1"
 
-// ms returns the thinking time.
-func (c clock) ms() int64 { return max(0, c.Now-c.Began) }
+// ms returns the thinking time: none, until the run has begun.
+func (c clock) ms() int64 {
+	if !c.Begun {
+		return 0
+	}
+	return max(0, c.Now-c.Began)
+}
 
 // offset returns the thinking time in seconds.
 func (s *state) offset() float64 {

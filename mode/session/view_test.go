@@ -222,3 +222,24 @@ func TestInternalIsNotShown(t *testing.T) {
 		t.Errorf("shown: %s", shown)
 	}
 }
+
+// The second session of a thread begins at nothing, though the thread's clock does not.
+func TestSecondSession(t *testing.T) {
+	const run ponder.RunID = "run_b"
+	v := NewView()
+	var got []float64
+	for _, ev := range []ponder.Event{
+		{Elapsed: 300 * time.Second, Body: ponder.RunStarted{Mode: Name, Input: "What?", Options: []byte(`{"earlier":true}`), Budget: ponder.Budget{Time: 5 * time.Minute}}},
+		{Elapsed: 302 * time.Second, Cause: "found-1/1.1", Body: ponder.Evidence{ID: "e1", Content: "x", Source: "thread:1"}},
+		{Elapsed: 302 * time.Second, Cause: "focus-1/1.1", Body: ponder.Progress{Stage: "focus", Content: "What?"}},
+		{Elapsed: 317 * time.Second, Cause: "note-1/1.1", Body: ponder.Thought{Content: "x"}},
+		{Elapsed: 310 * time.Second, Cause: "note-1/2.2", Body: ponder.Thought{Content: "y"}}, // of a clock that was set back
+	} {
+		ev.Run = run
+		v = v.Apply(ev)
+		got = append(got, v.Session.Progress.Percentage)
+	}
+	if diff := cmp.Diff([]float64{0, 0, 0, 5, 5}, got); diff != "" {
+		t.Errorf("percentages (-want +got):\n%s", diff)
+	}
+}
