@@ -82,15 +82,15 @@ type topic struct {
 	Hits int    `json:"hits"`
 }
 
-// note remembers the topics of a hit.
+// note remembers the topics of a hit, as they are written first.
 func (s *state) note(names []string) {
 	s.Topics = slices.Clone(s.Topics)
 	for _, name := range names[:min(len(names), maxTerms)] {
-		name = strings.ToLower(oneLine(name))
+		name = oneLine(name)
 		if name == "" || len(name) > 60 {
 			continue
 		}
-		if i := slices.IndexFunc(s.Topics, func(t topic) bool { return t.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(s.Topics, func(t topic) bool { return strings.EqualFold(t.Name, name) }); i >= 0 {
 			s.Topics[i].Hits++
 		} else if len(s.Topics) < maxTopics {
 			s.Topics = append(s.Topics, topic{name, 1})

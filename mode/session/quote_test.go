@@ -50,3 +50,18 @@ func TestWholeSentences(t *testing.T) {
 		t.Errorf("finished %+v", d.fin)
 	}
 }
+
+// Names are asked about as they are written.
+func TestTopics(t *testing.T) {
+	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
+	for _, names := range [][]string{{"Ibn al-Imad", "dry farming", ""}, {"Dry farming", "DRY FARMING"}, {strings.Repeat("x", 61), "ploughed"}} {
+		s.note(names)
+	}
+	want := []asked{
+		{Text: topicQuestion + "dry farming?", Priority: 6, Why: "It comes up beside what was found."},
+		{Text: topicQuestion + "Ibn al-Imad?", Priority: 4, Why: "It comes up beside what was found."},
+	}
+	if diff := cmp.Diff(want, s.topicQuestions()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
