@@ -99,17 +99,18 @@ func use(key, tool string, args map[string]any) ponder.Action {
 }
 
 // looked takes in what was found for the focus, and returns how many passages
-// that are.
+// that are, with those that are beside its topic: of them there is more.
 func (s *state) looked(c *cell) int {
 	f := c.Found
 	if c.Failed.Error != "" {
 		s.Fault = clip(oneLine(c.Failed.Error), maxFault)
 	}
+	on := f.Hits
 	if topic := hits.Words(c.Focus.topic()); len(topic) > 0 {
-		f.Hits = slices.DeleteFunc(slices.Clone(f.Hits), func(h hit) bool { return beside(h, topic) })
+		on = slices.DeleteFunc(slices.Clone(on), func(h hit) bool { return beside(h, topic) })
 	}
-	add := s.pick(f.Hits, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
-	news := len(add)
+	add := s.pick(on, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
+	news := len(add) + len(f.Hits) - len(on)
 	switch {
 	case s.Counts.Rounds > s.opts.Parallel:
 	case c.Failed.Error != "":

@@ -24,7 +24,7 @@ func TestOnTopic(t *testing.T) {
 	for i := range list {
 		list[i].Source, list[i].End, list[i].Score = "/docs/a.md", len(list[i].Quote), 0.5
 	}
-	if n := s.looked(&cell{N: 2, Focus: s.Focus, Found: found{Hits: list}}); n != 3 {
+	if n := s.looked(&cell{N: 2, Focus: s.Focus, Found: found{Hits: list}}); n != 4 {
 		t.Errorf("%d passages", n)
 	}
 	var got []string
@@ -63,5 +63,75 @@ func TestTopics(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s.topicQuestions()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a quotation is, simple rules say.
+func TestKindOfQuote(t *testing.T) {
+	terms := []string{"salt", "sea"}
+	for _, tt := range []struct {
+		quote string
+		other evidence
+		want  string
+	}{
+		{"Is the sea salt?", evidence{}, "question"},
+		{"海は塩辛いか？", evidence{}, "question"},
+		{"هل البحر مالح؟", evidence{}, "question"},
+		{"“Is the sea salt?”", evidence{}, "question"},
+		{"The sea is not salt.", evidence{}, "critique"},
+		{"The sea is salt.", evidence{Source: "/b", Terms: terms}, "connection"},
+		{"The sea is salt.", evidence{Source: "/b", Terms: terms[:1]}, "exploration"},
+		{"The sea is salt.", evidence{Source: "/a", Terms: terms}, "exploration"},
+		{"The sea is salt.", evidence{Source: "/b", Cluster: "/a", Terms: terms}, "exploration"},
+	} {
+		e := evidence{Source: "/a", Quote: tt.quote, Terms: terms}
+		if got := kindOfQuote(e, []evidence{e, tt.other}); got != tt.want {
+			t.Errorf("%q beside %+v is a %s, want %s", tt.quote, tt.other, got, tt.want)
+		}
+	}
+}
+
+// A passage of a pinned source counts more, and the worst that were cited are forgotten.
+func TestScores(t *testing.T) {
+	s := start(ponder.Run{ID: testRun, Input: "What is the sea?", Options: []byte(`{"docs":["/docs"]}`)})
+	s.Pinned = []string{"/docs/a.md"}
+	for i := range maxEvidence + 2 {
+		quote := fmt.Sprintf("Fact %d holds.", i)
+		s.gather(hit{Source: "/docs/" + "ab"[i%2:i%2+1] + ".md", Quote: quote, End: len(quote), Score: 1 + float64(i)/1000}, ponder.Found{})
+		s.Evidence[i].Cited = true
+	}
+	if got := s.Evidence[100].Score; got != pinnedWeight*1.1 || pinnedWeight < 1.5 {
+		t.Errorf("pinned: %v", got)
+	}
+	if s.forget(); len(s.Evidence) != maxEvidence || s.Evidence[0].id() != "e1" || s.Evidence[1].id() != "e3" || s.Evidence[2].id() != "e5" || s.Evidence[3].id() != "e6" {
+		t.Errorf("%d are kept, the first are %s, %s, %s, %s", len(s.Evidence), s.Evidence[0].id(), s.Evidence[1].id(), s.Evidence[2].id(), s.Evidence[3].id())
+	}
+}
+
+// Without a model a session ends though there is always more to quote, quotes no more
+// than can be read, and says a sentence again that it quotes again.
+func TestQuotesAreBounded(t *testing.T) {
+	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, WithoutModel: true, ToTheEnd: true}, time.Hour, world{size: 500}.answer).work()
+	if n := len(d.actions); n != unaidedRounds || d.fin.Reason != enoughQuoted {
+		t.Errorf("%d looks, finished %+v", n, d.fin)
+	}
+	s := d.state.(*state)
+	for i := range 10 {
+		s.raise([]asked{{Text: fmt.Sprintf("What does book %d say of subject%d?", i, i), Priority: 5}}, true)
+	}
+	for i, q := range s.Open {
+		for n := range quotesEach + 1 {
+			s.Evidence = append(s.Evidence, evidence{N: 1000 + 10*i + n, Question: q.ID, Quote: "So it is.", Score: 0.5, Cited: true})
+		}
+	}
+	sum, _ := s.quotations(quotedSum)
+	if n := strings.Count(sum.Text, "\n- “"); n != quotesInAll {
+		t.Errorf("%d quotations, want %d, of %d questions:\n%s", n, quotesInAll, len(s.Open), sum.Text)
+	}
+	for range 2 {
+		s.think([]heard{{Text: "“Fact 0 is known.” [e1]", Confidence: 0.5}}, "", true)
+	}
+	if n := len(s.Thoughts); n < 2 || s.Thoughts[n-1].Text != s.Thoughts[n-2].Text {
+		t.Errorf("%+v", s.Thoughts)
 	}
 }
