@@ -93,7 +93,7 @@ func (d *driver) see(ev ponder.Event) {
 		d.t.Fatal(err)
 	}
 	if !reflect.DeepEqual(next, again) {
-		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(next, again, cmp.AllowUnexported(state{})))
+		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(string(encode(d.t, next)), string(encode(d.t, again))))
 	}
 }
 

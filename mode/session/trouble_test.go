@@ -76,7 +76,7 @@ func TestOneBadMoment(t *testing.T) {
 // Without syntheses, thinking goes on: a synthesis that fails is left until the next is due.
 func TestSynthesesFail(t *testing.T) {
 	for name, o := range map[string]Options{
-		"alone": {SynthesisInterval: 1e6, ToTheEnd: true}, "with documents": {SynthesisInterval: 1e6, ToTheEnd: true, Docs: []string{"/docs"}},
+		"alone": {SynthesisInterval: 1e6, ToTheEnd: true}, "often": {SynthesisInterval: 150, ToTheEnd: true}, "with documents": {SynthesisInterval: 1e6, ToTheEnd: true, Docs: []string{"/docs"}},
 	} {
 		for what, b := range map[string]ponder.Body{"overloaded": fails(llm.Transient, "overloaded"), "no such model": fails(llm.NotFound, "no such model"), "unreadable": says("{")} {
 			t.Run(name+", "+what, func(t *testing.T) {
