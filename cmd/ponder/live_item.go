@@ -58,6 +58,8 @@ func progressItem(it tui.Item, b ponder.Progress) (tui.Item, bool) {
 		it.Kind = "focus"
 	case "merged":
 		it.Kind = "again"
+	case "resting":
+		it.Kind = "note"
 	case ponder.Steered:
 		it.Kind, it.Tone = "steered", tui.Strong
 		if b.Refused {

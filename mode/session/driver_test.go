@@ -51,10 +51,13 @@ func newDriver(t testing.TB, question string, o Options, budget time.Duration, a
 	return d
 }
 
+// wall is the time of day.
+func (d *driver) wall() time.Time { return epoch.Add(d.elapsed) }
+
 // put appends an event and shows it to the state.
 func (d *driver) put(key string, b ponder.Body) {
 	d.t.Helper()
-	ev := ponder.Event{Run: testRun, Cause: key, Elapsed: d.elapsed, Body: b, Seq: ponder.Seq(len(d.log) + 1)}
+	ev := ponder.Event{Run: testRun, Cause: key, Elapsed: d.elapsed, Time: d.wall(), Body: b, Seq: ponder.Seq(len(d.log) + 1)}
 	d.see(ev)
 	if b, ok := d.inputs[len(d.log)]; ok {
 		delete(d.inputs, len(d.log))
@@ -113,29 +116,35 @@ func (d *driver) work() *driver {
 		if n > 5000 {
 			d.t.Fatal("the session does not end")
 		}
-		if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
-			d.put("", ponder.BudgetSpent{What: "time"})
-			continue
-		}
-		now := ponder.Moment{Spent: d.elapsed}
-		want := d.state.Next(now)
-		if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
-			d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
-		}
-		if len(want) == 0 {
-			d.t.Fatal("the session sleeps")
-		}
-		if d.order != nil {
-			d.order(want[slices.IndexFunc(want, func(a ponder.Action) bool { _, ok := a.(ponder.Write); return !ok }):])
-		}
-		for _, a := range want {
-			inputs := len(d.inputs)
-			if !d.act(a) || len(d.inputs) < inputs { // decide again on what came in
-				break
-			}
-		}
+		d.step()
 	}
 	return d
+}
+
+// step does what comes next.
+func (d *driver) step() {
+	d.t.Helper()
+	if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
+		d.put("", ponder.BudgetSpent{What: "time"})
+		return
+	}
+	now := ponder.Moment{Spent: d.elapsed, Wall: d.wall()}
+	want := d.state.Next(now)
+	if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
+		d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
+	}
+	if len(want) == 0 {
+		d.t.Fatal("the session sleeps")
+	}
+	if d.order != nil {
+		d.order(want[slices.IndexFunc(want, func(a ponder.Action) bool { _, ok := a.(ponder.Write); return !ok }):])
+	}
+	for _, a := range want {
+		inputs := len(d.inputs)
+		if !d.act(a) || len(d.inputs) < inputs { // decide again on what came in
+			break
+		}
+	}
 }
 
 // act does one action, and reports whether the state saw nothing of it that may
@@ -151,6 +160,8 @@ func (d *driver) act(a ponder.Action) bool {
 	case ponder.Finish:
 		d.put("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
 		return false
+	case ponder.Wait:
+		d.elapsed += a.Until.Sub(d.wall())
 	case ponder.Call:
 		d.perform(a, a.Key, d.takes)
 	case ponder.Do:

@@ -197,7 +197,7 @@ func (s *state) settleWave() {
 	}
 	wave := s.Wave
 	s.Wave = nil
-	if s.judge(wave); s.Fails >= maxFails && !s.gathers() {
+	if s.judge(wave); s.Fails >= maxFails && !s.rest() && !s.gathers() {
 		s.giveUp()
 		return
 	}

@@ -80,6 +80,7 @@ func always(b ponder.Body) func(ponder.Action) ponder.Body {
 }
 
 func TestTrouble(t *testing.T) {
+	misread := fails(llm.BadRequest, "what is that?")
 	overloaded, rejected := fails(llm.Transient, "test/model: overloaded"), fails(llm.Auth, "test/model: key rejected (401): set TEST_KEY")
 	refused := ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: calls", Class: llm.Payment, Refused: true}}
 	noModel := ponder.CallFinished{Outcome: ponder.Outcome{Error: "no model is configured for the role slow", Class: llm.NotFound, Refused: true}}
@@ -119,8 +120,8 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "three failures later", budget: time.Hour,
-			answer: replies(map[string]ponder.Body{"thoughts-2": overloaded, "thoughts-3": overloaded, "thoughts-4": overloaded}),
-			keys:   "thoughts-1 thoughts-2 thoughts-3 thoughts-4 final", status: ponder.Completed, reason: "the model failed: test/model: overloaded", begins: "The answer",
+			answer: replies(map[string]ponder.Body{"thoughts-2": misread, "thoughts-3": misread, "thoughts-4": misread}),
+			keys:   "thoughts-1 thoughts-2 thoughts-3 thoughts-4 final", status: ponder.Completed, reason: "the model failed: what is that?", begins: "The answer",
 		},
 		{
 			name: "a key that is wrong", answer: always(rejected), budget: time.Hour,

@@ -38,7 +38,8 @@ type state struct {
 	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
 	Fails   int    `json:"fails,omitempty"`   // moments in a row at which calls of the model of thoughts failed
 	Fault   string `json:"fault,omitempty"`   // how the last call failed, or the last look
-	Dry     int    `json:"dry,omitempty"`     // rounds in a row without new evidence
+	Outage  outage `json:"outage,omitzero"`
+	Dry     int    `json:"dry,omitempty"` // rounds in a row without new evidence
 	Counts  counts `json:"counts,omitzero"`
 	Worth   worth  `json:"worth,omitzero"`
 
@@ -83,6 +84,7 @@ type counts struct {
 	Steered   int `json:"steered,omitempty"`
 	Facts     int `json:"facts,omitempty"`
 	Aside     int `json:"aside,omitempty"`
+	Rests     int `json:"rests,omitempty"`
 }
 
 // The kinds of steps.
@@ -165,11 +167,13 @@ type clock struct {
 	Now   int64 `json:"now,omitempty"`   // of the thread
 	Began int64 `json:"began,omitempty"` // of the thread, when the run first wrote
 	Begun bool  `json:"begun,omitempty"`
+
+	Wall time.Time `json:"wall,omitzero"` // of the newest event that was minded
 }
 
 // see returns the clock after ev. Only the holder of a thread knows its clock.
 func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
-	c.Now = max(c.Now, ev.Elapsed.Milliseconds())
+	c.Now, c.Wall = max(c.Now, ev.Elapsed.Milliseconds()), ev.Time
 	if !c.Begun && ev.Run == run && strings.HasPrefix(ev.Cause, firstKey+"/") {
 		c.Begun, c.Began = true, c.Now
 	}
@@ -233,7 +237,7 @@ func (s *state) see(ev ponder.Event) {
 		s.Paused = false
 	case ponder.BudgetSpent:
 		s.Told = true
-		s.conclude(spent(b.What))
+		s.conclude(spent(b.What) + s.outlasted())
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		s.passOver(key)
@@ -289,9 +293,10 @@ func spent(what string) string {
 	return cmp.Or(what, "the budget") + " is spent"
 }
 
-// Next implements [ponder.State]. It does not depend on the time: what does was
-// decided when the last step's result came in, and so is the same for ever.
-func (s *state) Next(ponder.Moment) []ponder.Action {
+// Next implements [ponder.State]. It depends on the time only while a model that does not
+// answer is given some; all else that does was decided when the last step's result came
+// in, and so is the same for ever.
+func (s *state) Next(now ponder.Moment) []ponder.Action {
 	do := make([]ponder.Action, 0, len(s.Notes)+max(1, len(s.Wave)))
 	for _, n := range s.Notes {
 		do = append(do, n.Action())
@@ -299,6 +304,8 @@ func (s *state) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.Step.Do == done:
 		do = append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
+	case s.rests(now.Wall):
+		do = append(do, ponder.Wait{Until: s.Outage.Until})
 	case s.Step.Do == earlier:
 		do = append(do, s.recollect())
 	case s.Step.inWave():

@@ -79,7 +79,7 @@ func (s *state) take(text, model string, prose bool) error {
 }
 
 // answered notes that the model of thoughts works.
-func (s *state) answered() { s.Fails, s.Fault = 0, "" }
+func (s *state) answered() { s.Fails, s.Fault, s.Outage = 0, "", outage{Answered: true} }
 
 // sumUp adds a synthesis.
 func (s *state) sumUp(sum summary, model string, unaided bool) {
@@ -176,7 +176,7 @@ func (s *state) advance() {
 
 // fails notes a call of the model of thoughts that failed for good.
 func (s *state) fails(o ponder.Outcome) {
-	s.Fault = clip(oneLine(o.Error), maxFault)
+	s.Fault, s.Outage.Class = clip(oneLine(o.Error), maxFault), o.Class
 	s.Fails++
 	if hopeless(o.Class) {
 		s.Fails = max(s.Fails, maxFails)
@@ -191,6 +191,7 @@ func (s *state) failed(o ponder.Outcome) {
 		s.fails(o)
 	}
 	quoting := s.gathers()
+	rests := s.Fails >= maxFails && s.Step.Do != final && s.rest()
 	s.Unaided = quoting && s.Fails >= maxFails
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
@@ -204,6 +205,7 @@ func (s *state) failed(o ponder.Outcome) {
 	case s.Fails >= maxFails && !quoting:
 		s.giveUp()
 		return
+	case rests:
 	case s.Step.Do == questions && quoting:
 		s.raiseUnaided()
 	case s.Step.Do == synthesis:

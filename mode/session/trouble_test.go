@@ -55,7 +55,7 @@ func TestOneBadMoment(t *testing.T) {
 		reason string
 	}{
 		"a wave":              {5, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time is spent"},
-		"three waves":         {11, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 thoughts-9 thoughts-10 thoughts-11 final", "the model failed: no"},
+		"three waves":         {11, llm.BadRequest, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 thoughts-9 thoughts-10 thoughts-11 final", "the model failed: no"},
 		"a key that is wrong": {5, llm.Auth, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 final", "the model failed: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSynthesesFail(t *testing.T) {
 func TestOnlySynthesesWork(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 5, ToTheEnd: true}, time.Hour, func(a ponder.Action) ponder.Body {
 		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
-			return fails(llm.Transient, "overloaded")
+			return fails(llm.BadRequest, "overloaded")
 		}
 		return sensible(a)
 	}).work()

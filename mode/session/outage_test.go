@@ -1,0 +1,94 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// down makes the model one that answers at first, and then not for a while of thinking time.
+func down(d *driver, from, to time.Duration) {
+	d.answer = func(a ponder.Action) ponder.Body {
+		if d.elapsed >= from && d.elapsed < to {
+			return fails(llm.Unreachable, "cannot connect")
+		}
+		return curious(a)
+	}
+}
+
+func TestOutage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		from, to time.Duration
+		budget   time.Duration
+		options  Options
+		rests    string // how long each is
+		reason   string
+		answer   string // how it begins
+	}{
+		"of a minute": {
+			from: time.Minute, to: 2 * time.Minute, budget: 6 * time.Minute,
+			rests: "5s 10s 20s", reason: "time is spent", answer: "The answer",
+		},
+		"of ten minutes": {
+			from: time.Minute, to: 11 * time.Minute, budget: 16 * time.Minute,
+			rests: "5s 10s 20s 40s 1m20s 2m0s 2m0s 2m0s", reason: "time is spent", answer: "The answer",
+		},
+		"with documents": {
+			from: time.Minute, to: 2 * time.Minute, budget: 6 * time.Minute, options: Options{Docs: []string{"/docs"}},
+			rests: "5s 10s 20s", reason: "time is spent", answer: "The answer",
+		},
+		"until the end": {
+			from: time.Minute, to: time.Hour, budget: 5 * time.Minute,
+			rests: "5s 10s 20s 40s 1m20s 2m0s", reason: "time is spent, and the model did not answer any more: cannot connect", answer: thoughtAnswer,
+		},
+		"for ever, and there is no end": {
+			from: time.Minute, to: 1000 * time.Hour,
+			rests: "5s 10s 20s 40s 1m20s" + strings.Repeat(" 2m0s", 15), reason: "the model failed: cannot connect", answer: thoughtAnswer,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.options.ToTheEnd = true
+			d := newDriver(t, "What is the sea?", tt.options, tt.budget, nil)
+			if down(d, tt.from, tt.to); tt.options.Docs != nil {
+				model := d.answer
+				d.answer = func(a ponder.Action) ponder.Body {
+					if do, ok := a.(ponder.Do); ok {
+						return library(do, 60)
+					}
+					return model(a)
+				}
+			}
+			d.work()
+			var rests []string
+			for _, b := range bodiesOf[ponder.Progress](d) {
+				if long, ok := strings.CutPrefix(b.Content, "cannot connect; asking again in "); ok && b.Stage == resting {
+					rests = append(rests, long)
+				}
+			}
+			if got := strings.Join(rests, " "); got != tt.rests {
+				t.Errorf("rested %s, want %s", got, tt.rests)
+			}
+			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.answer) {
+				t.Errorf("finished %+v", d.fin)
+			}
+		})
+	}
+}
+
+// Whoever wants the answer while the model is given time gets it asked for at once.
+func TestAnswerNowInAnOutage(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, time.Hour, nil)
+	down(d, time.Minute, time.Hour)
+	for d.state.(*state).Outage.Rests < 5 {
+		d.step()
+	}
+	before := d.elapsed
+	d.put("", ponder.Steer{Do: ponder.AnswerNow})
+	d.work()
+	if d.elapsed > before+d.takes || !strings.HasPrefix(d.fin.Answer, thoughtAnswer) {
+		t.Errorf("after %s: %+v", d.elapsed-before, d.fin)
+	}
+}
