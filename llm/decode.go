@@ -53,13 +53,13 @@ func candidates(text string) ([]json.RawMessage, error) {
 	}
 	data := []byte(text)
 	if !json.Valid(data) {
-		return repairAll(text)
+		return RepairAll(text)
 	}
 	values := []json.RawMessage{data}
 	if text[0] == '"' { // perhaps JSON in a JSON string
 		var inner string
 		if json.Unmarshal(data, &inner) == nil {
-			more, err := repairAll(inner)
+			more, err := RepairAll(inner)
 			if err == nil {
 				values = append(values, more...)
 			}

@@ -40,21 +40,22 @@ func Repair(text string) (json.RawMessage, error) {
 			return data, nil
 		}
 	}
-	values, err := repairAll(text)
+	values, err := RepairAll(text)
 	if err != nil {
 		return nil, err
 	}
 	return values[0], nil
 }
 
-// repairAll returns the values in text, the likeliest first: at least one, if
-// there is no error.
-func repairAll(text string) ([]json.RawMessage, error) {
+// RepairAll returns the JSON values in text, mended as by [Repair], the likeliest first,
+// and equals in the order of the text: at least one, if there is no error, and at most
+// sixteen.
+func RepairAll(text string) ([]json.RawMessage, error) {
 	values, _, err := repairSteps(text)
 	return values, err
 }
 
-// repairSteps is repairAll with the number of steps it took.
+// repairSteps is RepairAll with the number of steps it took.
 func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	if len(text) > MaxRepair {
 		return nil, 0, errRepairLen
@@ -78,11 +79,11 @@ func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	return nil, steps, errNoValue
 }
 
-// afterThinking returns what follows the last closing tag of thinking.
+// afterThinking returns what follows the last end of thinking, wherever that stands.
 func afterThinking(text string) string {
-	for _, tag := range []string{"</think>", "</thinking>", "</reasoning>", "</thought>"} {
-		if i := strings.LastIndex(text, tag); i >= 0 {
-			text = text[i+len(tag):]
+	for _, a := range append(asides[:len(asides):len(asides)], aside{end: "</thought>"}) {
+		if i := strings.LastIndex(text, a.end); i >= 0 && a.end != "" {
+			text = text[i+len(a.end):]
 		}
 	}
 	return text

@@ -249,7 +249,7 @@ func (s *state) wrote(b ponder.CallFinished) {
 		s.want(calls)
 		return
 	}
-	said := text.Clip(text.Clean(b.Message.Text()), maxAnswer)
+	said := text.Clip(text.Clean(llm.Spoken(b.Message.Text())), maxAnswer)
 	switch {
 	case isSaid(said):
 		s.check(said, b.Model, b.Finish == llm.FinishLength)

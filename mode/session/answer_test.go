@@ -7,8 +7,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/llm"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -74,7 +78,7 @@ func corpus(t *testing.T, path string, read func(text string) (any, error)) {
 }
 
 func golden(t *testing.T, text string, read func(string) (any, error)) string {
-	v, err := read(text)
+	v, err := read(llm.Spoken(text)) // as heardOf does
 	if err != nil {
 		return "error: " + fault(err) + "\n"
 	}
@@ -110,4 +114,35 @@ func TestReadQuestions(t *testing.T) {
 
 func TestReadSummary(t *testing.T) {
 	corpus(t, "testdata/synthesis.txtar", func(text string) (any, error) { return readSummary(text, false, false) })
+}
+
+// Reasoning that stands in answers is none of them, in whatever form they are.
+func TestReasoningIsNotHeard(t *testing.T) {
+	for name, around := range map[string][2]string{
+		"tags":    {"<think>\nTHOUGHT: Reasoned.\nSYNTHESIS: Reasoned.\nQUESTION: Reasoned?\nCONFIDENCE: 0.1\n</think>\n\n", ""},
+		"an end":  {"THOUGHT: Reasoned.\nSYNTHESIS: Reasoned.\nQUESTION: Reasoned?\nCONFIDENCE: 0.1\n</think>\n\n", "<|im_end|>"},
+		"harmony": {"<|channel|>analysis<|message|>THOUGHT: Reasoned.\nSYNTHESIS: Reasoned.<|end|><|start|>assistant<|channel|>final<|message|>", "<|return|>"},
+		"long":    {"<think>" + strings.Repeat("SYNTHESIS: Reasoned.\n", 2*maxHeard/20) + "</think>", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "Why is the sea salt?", Options{}, 2*time.Second, func(a ponder.Action) ponder.Body {
+				text := "SYNTHESIS: It is salt.\nINSIGHTS:\n- One\nCONFIDENCE: 0.8"
+				switch what, n := stepOf(keyOf(a)); what {
+				case thoughts:
+					text = fmt.Sprintf("THOUGHT: River %d carries salt.\nTYPE: insight\nCONFIDENCE: 0.8", n)
+				case questions:
+					text = "QUESTION: Which rivers?\nPRIORITY: 8"
+				}
+				return says(around[0] + text + around[1])
+			}).work()
+			for _, ev := range d.log {
+				if _, ok := ev.Body.(ponder.CallFinished); !ok && strings.Contains(string(encode(t, ev)), "Reasoned") {
+					t.Errorf("heard: %.300s", encode(t, ev))
+				}
+			}
+			if d.fin.Answer != "It is salt." || d.fin.Confidence != 0.8 {
+				t.Errorf("answer %q, %v", d.fin.Answer, d.fin.Confidence)
+			}
+		})
+	}
 }

@@ -37,9 +37,9 @@ func (s *state) called(b *ponder.CallFinished) {
 	}
 }
 
-// heardOf returns as much of an answer as is looked at.
+// heardOf returns as much of an answer as is looked at, without reasoning that stands in it.
 func heardOf(b *ponder.CallFinished) string {
-	text := b.Message.Text()
+	text := llm.Spoken(b.Message.Text())
 	return text[:min(len(text), maxHeard)]
 }
 

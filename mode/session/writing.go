@@ -1,21 +1,25 @@
 package session
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"ponder/llm"
 )
 
 // A Writing takes in what a model writes for a synthesis or the answer, piece by piece, and
 // gives out what of it is for the user, as soon as that is known: the text, without the
-// JSON or the labels around it. It is a preview: what the log has in the end may be read
+// reasoning before it and the JSON or the labels around it. It is a preview: what the log has in the end may be read
 // more patiently, and be asked for again. The zero Writing has heard nothing. It is the
 // same however the pieces are cut.
 type Writing struct {
-	do   func(*Writing, byte) // what takes the next byte; nil: lineByte
+	do   func(*Writing, byte) // what takes the next byte; nil: firstByte
 	over bool                 // nothing more will be given out
 
+	aside string // the end of what is passed over: see [llm.Aside]
 	line  []byte // that is not whole yet
 	wrote int    // bytes of the text that were given out or wait
 	open  bool   // lines belong to the text
@@ -41,7 +45,7 @@ var textNames = map[string]bool{"synthesis": true, "answer": true, "synthesis_te
 func (w *Writing) Add(piece string) string {
 	for i := 0; i < len(piece) && !w.over; i++ {
 		if w.do == nil {
-			w.do = (*Writing).lineByte
+			w.do = (*Writing).firstByte
 		}
 		w.do(w, piece[i])
 	}
@@ -72,6 +76,41 @@ func (w *Writing) say(s ...byte) {
 	s = s[:min(len(s), maxAnswer-w.wrote)]
 	w.text, w.wrote = append(w.text, s...), w.wrote+len(s)
 	w.over = w.over || w.wrote == maxAnswer
+}
+
+// firstByte takes a byte of the beginning, which may be that of reasoning.
+func (w *Writing) firstByte(c byte) {
+	if len(w.line) == 0 && isBlank(c) {
+		return
+	}
+	w.line = append(w.line, c)
+	end, more := llm.Aside(string(w.line))
+	switch {
+	case end != "":
+		w.do, w.aside = (*Writing).asideByte, end
+		w.endAside()
+	case !more:
+		first := w.line
+		w.do, w.line = (*Writing).lineByte, nil
+		for _, c := range first {
+			w.do(w, c)
+		}
+	}
+}
+
+// asideByte passes over a byte of reasoning.
+func (w *Writing) asideByte(c byte) {
+	if n := len(w.aside); len(w.line) >= 8*n {
+		w.line = append(w.line[:0], w.line[len(w.line)-n:]...)
+	}
+	w.line = append(w.line, c)
+	w.endAside()
+}
+
+func (w *Writing) endAside() {
+	if bytes.HasSuffix(w.line, []byte(w.aside)) {
+		w.do, w.line = (*Writing).firstByte, w.line[:0]
+	}
 }
 
 // lineByte takes a byte outside of JSON, which may begin with a line.

@@ -41,6 +41,11 @@ func TestWriting(t *testing.T) {
 		{"the last line is not whole", "SYNTHESIS: It is salt.\nAnd w", "It is salt."},
 		{"prose", "It is salt.\nAnd wet.\n", ""},
 		{"nothing", "", ""},
+		{"after reasoning", "\n<think>\n{\"answer\":\"no\"}\nSYNTHESIS: no\n</think>\n\n{\"answer\":\"It is salt.\"}", "It is salt."},
+		{"after long reasoning", "[THINK]" + strings.Repeat("SYNTHESIS: no [/\n", 100) + "[/THINK]SYNTHESIS: It is salt.\n", "It is salt."},
+		{"in a channel", "<|channel|>analysis<|message|>SYNTHESIS: no\n<|end|><|start|>assistant<|channel|>final<|message|>{\"answer\":\"It is salt.\"}<|return|>", "It is salt."},
+		{"reasoning only", "<think>\nSYNTHESIS: no\n", ""},
+		{"almost a tag", "<thin>\nSYNTHESIS: It is salt.\n", "It is salt."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for n := 1; n <= len(tt.text)+1; n++ {

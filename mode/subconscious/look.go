@@ -98,7 +98,7 @@ func (s *lookState) answered(b ponder.CallFinished) {
 		s.Failed = noAnswer + ": " + b.Error
 		return
 	}
-	report, err := ParseReport(s.role, b.Message.Text(), s.in.Seen, s.in.State)
+	report, err := ParseReport(s.role, llm.Spoken(b.Message.Text()), s.in.Seen, s.in.State)
 	if err == nil && b.Finish == llm.FinishLength {
 		err = errors.New("it breaks off: say less")
 	}
