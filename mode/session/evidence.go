@@ -234,7 +234,9 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		}
 		return kept
 	})
-	text = hits.Unnumbered(text)
+	if s.Counts.Evidence > 0 { // else nothing can have had footnotes
+		text = hits.Unnumbered(text)
+	}
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}

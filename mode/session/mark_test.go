@@ -200,3 +200,33 @@ func TestRepeats(t *testing.T) {
 		})
 	}
 }
+
+// Numbers in brackets stay in what is quoted, and in what a model says of them.
+func TestNumbersInBracketsStay(t *testing.T) {
+	const scale = "The score lies in the interval [0, 1] for every item of the sea, or is [7]."
+	found := fmt.Sprintf(`{"hits":[{"id":"a","source":"/d/sea.md","quote":%s,"start":0,"end":%d,"score":0.9,"terms":["score","sea"]}]}`, js(scale), len(scale))
+	const said = "Use this:\n\n```python\nxs = [3, 1, 2]\nprint(xs [1])\n```\n\nIt returns [1, 2, 3], in [0, 1]."
+	for name, test := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"without a model": {Options{Docs: []string{"/d"}, WithoutModel: true}, "“" + scale + "”"},
+		"with a model":    {Options{Docs: []string{"/d"}}, said},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "What is the score of the sea?", test.options, 2*time.Second, func(a ponder.Action) ponder.Body {
+				switch what, _ := stepOf(keyOf(a)); what {
+				case look:
+					return ponder.ToolResult{Name: SearchTool, Result: found}
+				case final:
+					return says(`{"answer":` + js(said) + `,"insights":["The domain is [0, 1]."],"confidence":0.8,"remaining":[]}`)
+				}
+				return sensible(a)
+			}).work()
+			if !strings.Contains(d.fin.Answer, test.want) {
+				t.Errorf("answer %q, want %q in it", d.fin.Answer, test.want)
+			}
+			checkCites(t, d)
+		})
+	}
+}

@@ -328,7 +328,7 @@ func TestCited(t *testing.T) {
 		{"more", "So.", []string{"e3", "[e4]", "4", "e99", "x", ""}, "So.", []string{"e3", "e4"}},
 		{"twice", "So [e1] and [e1].", []string{"e1"}, "So [e1] and [e1].", []string{"e1"}},
 		{"words", "So [see e2] and [source: e3].", nil, "So [e2] and [e3].", []string{"e2", "e3"}},
-		{"bare numbers", "So [45], and so [1, 2]. But a[3] and [4](x) stay.", nil, "So, and so. But a[3] and [4](x) stay.", nil},
+		{"bare numbers", "So [45], and so [1, 2]. But a[3] and [4](x) stay.", nil, "So, and so [1, 2]. But a[3] and [4](x) stay.", nil},
 		{"no citation", "A list [a, b] of (e1).", nil, "A list [a, b] of (e1).", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

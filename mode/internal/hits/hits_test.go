@@ -75,15 +75,35 @@ func TestTame(t *testing.T) {
 	if got, want := Defused("So [e1], [E2; e3] and [4]."), "So (e1), (E2; e3) and [4]."; strings.ReplaceAll(got, " (", "(") != strings.ReplaceAll(want, " (", "(") {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := Unnumbered("So [45], and [1](x)."), "So, and [1](x)."; got != want {
-		t.Errorf("%q, want %q", got, want)
+}
+
+// What looks like a footnote is taken away, and nothing that says something.
+func TestUnnumbered(t *testing.T) {
+	for text, want := range map[string]string{
+		"So [45], and [1](x).":                                  "So, and [1](x).",
+		"It is deep [12]. And salt [3]\nas known [4]":           "It is deep. And salt\nas known",
+		"It is [e1] deep [12] [e2].":                            "It is [e1] deep [12] [e2].",
+		"A probability is in [0, 1]; ports [80-90].":            "A probability is in [0, 1]; ports [80-90].",
+		"The interval [0, 1] holds every item, and [5] is one.": "The interval [0, 1] holds every item, and [5] is one.",
+		"It returns [1, 2, 3].":                                 "It returns [1, 2, 3].",
+		"```python\nxs = [3]\nprint(xs [1])\n```\nDone [2].":    "```python\nxs = [3]\nprint(xs [1])\n```\nDone.",
+		"Write `xs = [3]` or `` xs `[3] ``, as is said [4].":    "Write `xs = [3]` or `` xs `[3] ``, as is said.",
+		"“It is ”deep“ [45], they say [46].” [e1]":              "“It is ”deep“ [45], they say [46].” [e1]",
+		"He said \"it is deep [45].\"\nWho knows [46].":         "He said \"it is deep [45].\"\nWho knows.",
+		"See [1]: x":    "See [1]: x",
+		"[1] is first.": "[1] is first.",
+		"arr [0].":      "arr [0].",
+		"v [1].x":       "v [1].x",
+	} {
+		if got := Unnumbered(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
 
 // What stands in brackets is found as regular expressions over all of a text find it.
 func FuzzBrackets(f *testing.F) {
 	whole := regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
-	numbers := regexp.MustCompile(`(?:^|[ \t])\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]([(:]?)`)
 	for _, text := range []string{"a [e1], \t[E2; e3] 【source e4】[[e5] ]e6[", "[45] [1](x) [2]: x[3] \t[4–5] [6 , 7][8]", "[e1\xff] 【e2]\xe3\x80", "[3】 [e3 [e4]] [e] [\n9]"} {
 		f.Add(text)
 	}
@@ -92,14 +112,13 @@ func FuzzBrackets(f *testing.F) {
 		if got, want := Cites(text, by), whole.ReplaceAllStringFunc(text, by); got != want {
 			t.Errorf("citations: %q, want %q", got, want)
 		}
-		want := numbers.ReplaceAllStringFunc(text, func(m string) string {
-			if strings.HasSuffix(m, "(") || strings.HasSuffix(m, ":") {
-				return m
+		got := Unnumbered(text)
+		for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
+			i := strings.IndexByte(rest, got[0])
+			if i < 0 {
+				t.Fatalf("numbers of %q: %q is not of it", text, got)
 			}
-			return ""
-		})
-		if got := Unnumbered(text); got != want {
-			t.Errorf("numbers: %q, want %q", got, want)
+			rest = rest[i+1:]
 		}
 	})
 }

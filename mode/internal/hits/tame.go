@@ -3,6 +3,7 @@ package hits
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // tamer takes from the text of strangers what a prompt or a report could obey.
@@ -36,21 +37,75 @@ func Defused(text string) string {
 	})
 }
 
-// bare matches [45] and the like, which a reader takes for a citation of a source
-// that is not there, if it begins the text or stands behind a blank.
-var bare = regexp.MustCompile(`^\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]$`)
+// bare matches [45], which a reader takes for a citation of a source that is not there.
+var bare = regexp.MustCompile(`^\[[1-9]\d{0,2}\]$`)
 
-// Unnumbered returns text without numbers in brackets, but for those of links.
+// Unnumbered returns text without the numbers in brackets that stand where a footnote
+// does: at the end of a clause or a line, behind a blank. One that is a link, a part of
+// a list, of an interval, of code or of a quotation stays: it may mean something.
 func Unnumbered(text string) string {
+	var in verbatim
 	return replaced(text, func(at, end int) (int, string, bool) {
-		if rest := text[end:]; strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ":") {
+		if at == 0 || text[at-1] != ' ' && text[at-1] != '\t' || !bare.MatchString(text[at:end]) || !endsClause(text[end:]) {
 			return 0, "", false
 		}
-		if at > 0 && text[at-1] != ' ' && text[at-1] != '\t' {
-			return 0, "", false
-		}
-		return max(0, at-1), "", bare.MatchString(text[at:end])
+		return at - 1, "", !in.reaches(text, at)
 	})
+}
+
+// endsClause reports whether what follows begins with the end of a clause or a line.
+func endsClause(rest string) bool {
+	sign := strings.TrimLeft(rest, " \t")
+	return sign == "" || sign[0] == '\n' || len(sign) == len(rest) && strings.IndexByte(".,;!?", rest[0]) >= 0 && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '\n')
+}
+
+// verbatim tells what is code or a quotation from other text, from its beginning on.
+type verbatim struct {
+	at    int  // as far as it has come
+	fence bool // in a code block
+	ticks int  // of the code in a line that is open
+}
+
+// quotes are the marks that quotations begin and end with.
+var quotes = map[string]string{`"`: `"`, "“": "”", "„": "“", "«": "»", "»": "«", "「": "」"}
+
+// reaches goes on to a place in the text, and reports whether that is in code or a
+// quotation. One goes to the last end of any on its line, for there may be others in it.
+func (v *verbatim) reaches(text string, to int) bool {
+	for v.at < to {
+		rest := text[v.at:]
+		_, n := utf8.DecodeRuneInString(rest)
+		end := quotes[rest[:n]]
+		switch {
+		case rest[0] == '`':
+			n = len(rest) - len(strings.TrimLeft(rest, "`"))
+			v.tick(n, v.at == 0 || text[v.at-1] == '\n')
+		case v.fence:
+		case rest[0] == '\n':
+			v.ticks = 0
+		case v.ticks == 0 && end != "":
+			line, _, _ := strings.Cut(rest[n:], "\n")
+			if last := strings.LastIndex(line, end); last >= 0 {
+				line = line[:last]
+			}
+			n += len(line)
+		}
+		v.at += n
+	}
+	return v.fence || v.ticks > 0 || v.at > to
+}
+
+// tick takes a run of n backticks, which may be the first of its line.
+func (v *verbatim) tick(n int, first bool) {
+	switch {
+	case n >= 3 && first:
+		v.fence = !v.fence
+	case v.fence:
+	case v.ticks == 0:
+		v.ticks = n
+	case v.ticks == n:
+		v.ticks = 0
+	}
 }
 
 // Cites returns text with its citations replaced, each with the blanks before it.
