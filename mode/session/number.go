@@ -2,6 +2,8 @@ package session
 
 import (
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,6 +22,8 @@ func fold(text string) string {
 			return '%'
 		case r == '\u066b': // Arabic decimal separator
 			return '.'
+		case r == '\u060c': // Arabic comma
+			return ','
 		case r == '−' || r == '–':
 			return '-'
 		case r == '⁄' || r == '∕':
@@ -60,31 +64,66 @@ type reading struct {
 	percent bool
 }
 
-// read finds the first number in text, and says whether there is one.
+// spelled has numbers as they are written nowhere else: fractions that are one letter,
+// points in the middle of the line, and strokes that stand for points in Persian.
+var spelled = strings.NewReplacer("¼", "0.25", "½", "0.5", "¾", "0.75", "0·", "0.", "۰/", "۰.", "٠/", "٠.")
+
+// scale matches the ends of a scale, as in "from 0 to 10" or "[0.0-1.0]".
+var scale = regexp.MustCompile(`\b[01](?:\.0+)?\s*(?:-|~|…|\.\.\.?|to|bis|a|à|до|至|到)\s*(?:100|10|5|1)(?:\.0+)?\b\s*%?`)
+
+// read finds the number that is meant in text, and says whether there is one: the first
+// with a unit, or else between 0 and 1, or else at all, beside the ends of a scale.
 func read(text string) (r reading, ok bool) {
-	text = clip(fold(text), maxNumber)
+	text = fold(spelled.Replace(clip(strings.TrimLeft(text, " –—"), maxNumber)))
+	if rest := scale.ReplaceAllString(text, " "); strings.ContainsAny(rest, "0123456789") {
+		text = rest
+	}
+	for text != "" {
+		var next reading
+		var is bool
+		if next, text, is = first(text); !is {
+			break
+		}
+		unit, share := next.percent || next.of > 0, 0 < next.x && next.x < 1
+		switch {
+		case unit:
+			return next, true
+		case !ok, share && !(0 < r.x && r.x < 1):
+			r, ok = next, true
+		}
+	}
+	return r, ok
+}
+
+// first finds the first number in text, and returns what follows it.
+func first(text string) (r reading, rest string, ok bool) {
 	at := strings.IndexAny(text, "0123456789")
 	if at < 0 {
-		return r, false
+		return r, "", false
 	}
 	if at > 0 && text[at-1] == '.' && (at == 1 || text[at-2] < '0' || text[at-2] > '9') {
 		at-- // .8
 	}
-	negative := at > 0 && text[at-1] == '-'
-	r.x, text = leading(text[at:])
+	negative := at > 0 && text[at-1] == '-' && (at == 1 || text[at-2] == ' ')
+	r.x, rest = leading(text[at:])
 	if negative {
 		r.x = -r.x
 	}
-	text = strings.TrimLeft(text, " \t*_`")
+	text = strings.TrimLeft(rest, " \t*_`")
 	switch {
-	case strings.HasPrefix(text, "%"), hasWord(text, "percent"), hasWord(text, "per cent"):
+	case strings.HasPrefix(text, "%"), hasWord(text, "percent"), hasWord(text, "per cent"), hasWord(text, "prozent"):
 		r.percent = true
 	case strings.HasPrefix(text, "/"):
-		r.of, _ = leading(strings.TrimLeft(text[1:], " "))
-	case hasWord(text, "out of"):
-		r.of, _ = leading(strings.TrimLeft(text[len("out of"):], " "))
+		r.of, rest = leading(strings.TrimLeft(text[1:], " "))
+	default:
+		for _, of := range []string{"out of ", "of ", "von ", "sur ", "de ", "из "} {
+			if hasWord(text, of) && r.x >= 1 {
+				r.of, rest = leading(strings.TrimLeft(text[len(of):], " "))
+				break
+			}
+		}
 	}
-	return r, true
+	return r, rest, true
 }
 
 func hasWord(text, word string) bool {
@@ -115,19 +154,33 @@ func leading(text string) (float64, string) {
 	return x, text[n:]
 }
 
-// words that stand for numbers, as shares.
+// words that stand for numbers, as shares. Those that others begin with come later.
 var words = []struct {
-	word  string
 	share float64
+	words []string
 }{
-	{"very high", 0.9}, {"very low", 0.1}, {"certain", 0.95}, {"high", 0.8}, {"medium", 0.5}, {"moderate", 0.5}, {"low", 0.2},
+	{0.1, []string{"very low", "certainly not", "sehr niedrig", "sehr gering", "muy baja", "très faible", "очень низк", "很低", "非常低"}},
+	{0.9, []string{"very high", "very confident", "extremely high", "sehr hoch", "muy alta", "très élevée", "очень высок", "很高", "非常高"}},
+	{0.3, []string{"unlikely", "low to medium", "low-medium", "medium-low"}},
+	{0.65, []string{"medium to high", "medium-high", "moderately high", "moderate to high"}},
+	{0.95, []string{"certain", "sicher"}},
+	{0.8, []string{"high", "strong", "confident", "hoch", "alta", "alto", "élevé", "haute", "высок", "高", "높"}},
+	{0.7, []string{"likely", "probable", "wahrscheinlich"}},
+	{0.5, []string{"medium", "moderate", "mittel", "media", "médio", "moyen", "средн", "中", "보통", "중간"}},
+	{0.2, []string{"low", "weak", "niedrig", "gering", "baja", "bajo", "baixa", "bassa", "faible", "низк", "低", "낮"}},
 }
+
+// slight are words that hardly change the one behind them.
+var slight = []string{"fairly ", "quite ", "rather ", "relatively ", "pretty ", "reasonably ", "somewhat ", "ziemlich ", "eher ", "bastante ", "assez ", "довольно ", "较"}
 
 // worded returns the share that a word stands for.
 func worded(text string) (float64, bool) {
 	text = strings.ToLower(strings.TrimLeft(fold(text), " \t*_`'\"[("))
+	for _, w := range slight {
+		text = strings.TrimPrefix(text, w)
+	}
 	for _, w := range words {
-		if strings.HasPrefix(text, w.word) {
+		if slices.ContainsFunc(w.words, func(word string) bool { return strings.HasPrefix(text, word) }) {
 			return w.share, true
 		}
 	}
