@@ -35,11 +35,6 @@ var (
 // It takes steps linear in the length of text, which may be at most [MaxRepair]
 // bytes, and fails if there is no value or one is nested too deeply.
 func Repair(text string) (json.RawMessage, error) {
-	if len(text) <= MaxRepair {
-		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
-			return data, nil
-		}
-	}
 	values, err := RepairAll(text)
 	if err != nil {
 		return nil, err
@@ -51,6 +46,11 @@ func Repair(text string) (json.RawMessage, error) {
 // and equals in the order of the text: at least one, if there is no error, and at most
 // sixteen.
 func RepairAll(text string) ([]json.RawMessage, error) {
+	if len(text) <= MaxRepair {
+		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
+			return []json.RawMessage{data}, nil
+		}
+	}
 	values, _, err := repairSteps(text)
 	return values, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"ponder/llm"
 )
@@ -109,7 +110,10 @@ type answer struct {
 func readAnswer(text string, prose bool) (a answer, err error) {
 	if f, ok := inForm(text); ok {
 		list, whole := f.thoughts()
-		qs, _ := f.questions()
+		qs, all := f.questions()
+		if !all && len(f.Questions) > 0 {
+			qs = raised(text)
+		}
 		if a = (answer{heardOnly(list), bounded(qs), f.Settled}); whole && len(a.thoughts) > 0 {
 			return a, nil
 		}
@@ -122,19 +126,25 @@ func readAnswer(text string, prose bool) (a answer, err error) {
 }
 
 // readThoughts reads an answer that should be thoughts: as JSON in whatever
-// words, or else as labelled text, or else, with prose, paragraph by paragraph.
-// There is at least one if there is no error.
+// words, if it is that or has all that was asked for; or else as labelled text, or as
+// JSON within a text, or else, with prose, paragraph by paragraph. There is at least one
+// if there is no error.
 func readThoughts(text string, prose bool) ([]heard, error) {
-	list := thoughtsInJSON(text)
-	if len(list) == 0 {
-		list = thoughtsInText(text)
+	js := looksLikeJSON(unfenced(text))
+	list, sure := thoughtsInJSON(text, js)
+	var kept []heard
+	if js || sure {
+		kept = heardOnly(list)
 	}
-	if len(list) == 0 && prose {
-		for _, p := range paragraphs(text) {
-			list = append(list, heard{Text: p, Confidence: defaultConfidence})
-		}
+	if len(kept) == 0 {
+		kept = heardOnly(thoughtsInText(text))
 	}
-	kept := heardOnly(list)
+	if len(kept) == 0 {
+		kept = heardOnly(list)
+	}
+	if len(kept) == 0 && prose {
+		kept = heardOnly(thoughtsInProse(text))
+	}
 	if len(kept) == 0 {
 		return nil, unread[thoughtsForm](text, thoughtsSchema, "there are no thoughts in the answer")
 	}
@@ -156,24 +166,20 @@ func heardOnly(list []heard) []heard {
 
 // raised reads the questions that come with thoughts, if there are any.
 func raised(text string) (list []asked) {
-	switch {
-	case strings.Contains(text, `"questions"`):
-		list, _, _ = readQuestions(text, false)
-	case questionMark.MatchString(text):
-		list = questionsInText(text)
+	list, _ = questionsInJSON(text, false)
+	if list = bounded(list); len(list) == 0 {
+		list = bounded(labelledQuestions(text, raisedLabels))
 	}
-	return list[:min(len(list), maxQuestions)]
+	return list
 }
-
-// questionMark matches a label of a question.
-var questionMark = regexp.MustCompile(`(?m)^[\s*_#>-]*QUESTION[\s\d]*:`)
 
 // settled reports whether an answer says that nothing is left to ask.
 func settled(text string) bool {
 	return (strings.Contains(text, "ettled") || strings.Contains(text, "ETTLED")) && settledMark.MatchString(text)
 }
 
-var settledMark = regexp.MustCompile(`(?i)\bsettled\b["*_]*\s*:\s*["*_]*(?:true|yes)\b`)
+// settledMark matches the label of a line, or a member of an object.
+var settledMark = regexp.MustCompile(`(?m)(?:^[\s*_#>-]*(?i:settled)|["'{,|]\s*(?i:settled)|\sSETTLED)["'*_]*\s*[:：][\s"'*_]{0,8}(?i:true|yes|ja|sí|oui|да|是)(?:[^\pL]|$)`)
 
 // A ranking is a new priority of a question.
 type ranking struct {
@@ -181,19 +187,18 @@ type ranking struct {
 	priority int
 }
 
-// readRanks reads new priorities out of an answer to the question for questions.
-func readRanks(text string) (list []ranking) {
-	for _, m := range objects(text, "ranked") {
-		list = append(list, ranking{strings.ToLower(strings.TrimSpace(m.text("id", "question_id"))), m.priority("priority")})
-	}
+// ranksInText reads lines such as "RANK: q3 9", and those of a list of ranks.
+func ranksInText(text string) (list []ranking) {
 	for _, m := range rankMark.FindAllStringSubmatch(text, maxOpen) {
-		list = append(list, ranking{strings.ToLower(m[1]), priority(m[2])})
+		list = append(list, ranking{m[1], priority(m[2])})
 	}
 	return list
 }
 
-// rankMark matches lines such as "RANK: q3 9".
-var rankMark = regexp.MustCompile(`(?im)^\W*rank(?:ed)?\W+(q\d{1,6})\W+(\d{1,2})\b`)
+var (
+	rankMark   = regexp.MustCompile(`(?im)^[^\w\n]*(?:rank(?:ed|ing)?[^\w\n]+)?(q\d{1,6})[^\w\n]+(?:(?:priority|to)[^\w\n]+)?(\d{1,2}(?:\s*/\s*10)?)(?:[^\w\n].*)?$`)
+	questionID = regexp.MustCompile(`(?i)^\s*q?\d{1,6}\s*$`)
+)
 
 func repeated(list []heard, text string) bool {
 	for _, h := range list {
@@ -205,26 +210,38 @@ func repeated(list []heard, text string) bool {
 }
 
 // readQuestions reads an answer that should be questions, and new priorities of
-// those before. An answer in the right form may have none.
+// those before. An answer in the right form may have none, and so may one that says so.
 func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
 	if f, ok := inForm(text); ok {
 		if list, whole := f.questions(); whole {
 			return bounded(list), f.ranks(), nil
 		}
 	}
-	list, ok := questionsInJSON(text)
-	ranks := readRanks(text)
-	if len(list) == 0 && !ok {
-		list = questionsInText(text)
-	}
-	if len(list) == 0 && prose {
-		list = questionsInProse(text)
-	}
+	js := looksLikeJSON(unfenced(text))
+	list, ok := questionsInJSON(text, js)
 	kept := bounded(list)
-	if len(kept) == 0 && !ok {
+	if !ok || len(kept) == 0 {
+		kept = bounded(questionsInText(text))
+	}
+	if len(kept) == 0 && prose {
+		kept = bounded(questionsInProse(text))
+	}
+	ranks := ranksInJSON(text)
+	if len(ranks) == 0 {
+		ranks = ranksInText(text)
+	}
+	if len(kept) == 0 && len(ranks) == 0 && !ok && !asksNothing(text) {
 		return nil, nil, unread[questionsForm](text, questionsSchema, "there are no questions in the answer")
 	}
-	return kept, ranks, nil
+	return kept, tidied(ranks), nil
+}
+
+// tidied returns ranks with ids as questions have them.
+func tidied(list []ranking) []ranking {
+	for i, r := range list {
+		list[i].id = "q" + strings.TrimLeft(strings.ToLower(strings.TrimSpace(r.id)), "q")
+	}
+	return list
 }
 
 // bounded returns those of a list of questions that say anything, as many as are
@@ -245,9 +262,9 @@ func bounded(list []asked) []asked {
 
 // readSummary reads an answer that should be a synthesis or the final answer.
 func readSummary(text string, last, prose bool) (summary, error) {
-	sum, ok := summaryInJSON(text)
-	if !ok {
-		sum, ok = summaryInText(text)
+	sum, ok, sure := summaryInJSON(text)
+	if labelled, is := summaryInText(text); is && !sure {
+		sum, ok = labelled, true
 	}
 	if !ok && prose {
 		sum = summary{Text: unfenced(text), Confidence: defaultConfidence}
@@ -282,16 +299,6 @@ func items(list []string) (kept []string) {
 	return kept
 }
 
-// said reports whether a text says anything. What models write where they have
-// nothing to say does not.
-func said(text string) bool {
-	switch strings.ToLower(strings.Trim(text, " .-–—*_[]()")) {
-	case "", "none", "n/a", "na", "nothing", "null":
-		return false
-	}
-	return true
-}
-
 // kindOf returns the kind of thought that a word means, in whatever spelling.
 func kindOf(word string) string {
 	for _, k := range kinds {
@@ -299,26 +306,28 @@ func kindOf(word string) string {
 			return k.name // not what keeps the answer
 		}
 	}
-	word = strings.ToLower(strings.TrimLeft(fold(word), " \t*_`'\"[(<"))
-	for _, k := range kinds {
-		for _, stem := range k.stems {
-			if strings.HasPrefix(word, stem) {
-				return k.name
+	for _, word := range strings.FieldsFunc(strings.ToLower(clip(fold(word), maxHead)), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
+		for _, k := range kinds {
+			for _, stem := range k.stems {
+				if strings.HasPrefix(word, stem) {
+					return k.name
+				}
 			}
 		}
 	}
 	return defaultKind
 }
 
-// kinds are the kinds of thoughts with the beginnings of what models call them.
+// kinds are the kinds of thoughts with the beginnings of what models call them, in the
+// languages of labels.txt.
 var kinds = []struct {
 	name  string
 	stems []string
 }{
-	{"exploration", []string{"explor", "hypothes", "idea"}},
-	{"critique", []string{"crit", "krit", "counter", "objection", "challeng", "doubt"}},
-	{"connection", []string{"connect", "connex", "link", "relat", "analog"}},
-	{"insight", []string{"insight", "key insight", "realis", "realiz"}},
-	{"question", []string{"question", "inquir"}},
-	{"synthesis", []string{"synth", "summar"}},
+	{"exploration", []string{"explor", "hypoth", "idea", "erkund", "esplor", "исслед", "гипотез", "探索", "假设", "탐색", "탐구"}},
+	{"critique", []string{"crit", "krit", "crít", "counter", "objection", "challeng", "doubt", "einwand", "gegen", "критик", "возраж", "批判", "批评", "评论", "质疑", "비판", "비평"}},
+	{"connection", []string{"connect", "connex", "conex", "link", "relat", "analog", "verbind", "zusammenh", "verknüpf", "colleg", "connession", "связ", "联系", "关联", "连接", "関連", "つながり", "接続", "연결", "연관"}},
+	{"insight", []string{"insight", "realis", "realiz", "einsicht", "erkennt", "intuition", "perspicac", "percep", "intuizion", "озарен", "инсайт", "вывод", "洞察", "洞见", "见解", "통찰"}},
+	{"question", []string{"question", "inquir", "frage", "pregunt", "domand", "pergunt", "вопрос", "问题", "疑问", "質問", "疑問", "질문"}},
+	{"synthesis", []string{"synth", "summar", "síntes", "sintes", "zusammenf", "résum", "resum", "синтез", "обобщ", "综合", "总结", "統合", "総合", "종합"}},
 }

@@ -116,6 +116,76 @@ func TestReadSummary(t *testing.T) {
 	corpus(t, "testdata/synthesis.txtar", func(text string) (any, error) { return readSummary(text, false, false) })
 }
 
+func TestReadProse(t *testing.T) {
+	corpus(t, "testdata/prose.txtar", func(text string) (any, error) { return readThoughts(text, true) })
+}
+
+func TestReadAnswersInProse(t *testing.T) {
+	corpus(t, "testdata/answers.txtar", func(text string) (any, error) { return readSummary(text, true, true) })
+}
+
+func TestSaid(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "…": false, "(none)": false, "N/A": false, "null": false, "None at this time.": false, "No remaining questions.": false, "(no further thoughts)": false, "No new thoughts.": false,
+		"There are no open questions left.": false, "[your thought]": false, "Nothing to add.": false,
+		"No.": true, "Nein": true, "нет": true, "没有": true, "No thought is free.": true, "None of them holds.": true, "Nothing moves faster than light.": true, "No question remains without an answer.": true, "7": true, "[e1]": true,
+	} {
+		if got := said(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// Questions come with thoughts in many ways, and ranks with questions, or alone.
+func TestReadRaised(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"thoughts":[{"thought":"A b.","type":"insight","confidence":0.8}],"questions":[{"question":"Why?","priority":8},{"question":"When?"}]}`: "Why? 8, When? 5",
+		`{"thoughts":[{"thought":"A b.","type":"insight","confidence":0.8}],"questions":["Why?"]}`:                                                "Why? 5",
+		"THOUGHT: A b.\nQUESTION: Why?\nPRIORITY: 8\n---\nTHOUGHT: C d.\nQUESTION: When?\nTHOUGHT: E f.":                                          "Why? 8, When? 5",
+		"THOUGHT: A b.\n\n**New questions:**\n1. Why? (priority: 8)\n2. When?":                                                                    "Why? 8, When? 5",
+		"THOUGHT: Is it so? I think it is.\nTYPE: question":                                                                                       "",
+		"THOUGHT: The API takes {\"text\": \"hello\", \"type\": \"note\"}.":                                                                       "",
+		"THOUGHT: A b.\nIMPORTANCE: 0.9\n---\nQUESTION: Why?":                                                                                     "Why? 5",
+		"GEDANKE: A b.\nFRAGE: Warum?": "Warum? 5",
+	} {
+		a, err := readAnswer(text, false)
+		var got []string
+		for _, q := range a.asked {
+			got = append(got, fmt.Sprint(q.Text, " ", q.Priority))
+		}
+		if got := strings.Join(got, ", "); got != want || err != nil {
+			t.Errorf("%s: %q, want %q, %v", text, got, want, err)
+		}
+	}
+}
+
+func TestReadRanks(t *testing.T) {
+	for text, want := range map[string]string{
+		"RANK: q3 9\nRANK: [q1] 2\nRANK: q4 -> 7":           "[{q3 9} {q1 2} {q4 7}]",
+		"RANKED:\n- q3: 9\n- Q1: 2/10":                      "[{q3 9} {q1 2}]",
+		"Q3: 9\nq1: 2":                                      "[{q3 9} {q1 2}]",
+		"Q1: What of 2?\nPRIORITY: 8":                       "[]",
+		`{"ranked":[{"id":"q1","priority":"9/10"}]}`:        "[{q1 9}]",
+		`{"questions":[],"ranked":{"q1":9,"3":2}}`:          "[{q1 9} {q3 2}]",
+		`{"questions":[],"ranked":["q1: 9","none","q3 2"]}`: "[{q1 9} {q3 2}]",
+	} {
+		if _, got, err := readQuestions(text, false); fmt.Sprint(got) != want || err != nil {
+			t.Errorf("%s: %v, want %s, %v", text, got, want, err)
+		}
+	}
+}
+
+func TestReadSettled(t *testing.T) {
+	for text, want := range map[string]bool{
+		"THOUGHT: A b.\nSETTLED: true": true, "THOUGHT: A b. | Settled: yes": true, `{"thoughts":[{"thought":"A b."}],"settled":"true"}`: true, "**Settled:** true\nTHOUGHT: A b.": true,
+		"THOUGHT: A b.\nSETTLED: no": false, "THOUGHT: The matter is not settled: yes, some say so.": false,
+	} {
+		if a, err := readAnswer(text, false); a.settled != want || err != nil || len(a.thoughts) != 1 {
+			t.Errorf("%s: %v %v", text, a, err)
+		}
+	}
+}
+
 // Reasoning that stands in answers is none of them, in whatever form they are.
 func TestReasoningIsNotHeard(t *testing.T) {
 	for name, around := range map[string][2]string{

@@ -7,31 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// The labels of the text formats and what models call them.
-var (
-	thoughtLabels = map[string]string{
-		"thought": "thought", "thoughts": "thought", "thought text": "thought", "idea": "thought",
-		"type": "type", "thought type": "type", "kind": "type", "category": "type",
-		"confidence": "confidence", "confidence level": "confidence", "certainty": "confidence",
-		"cites": "cites", "sources": "cites", "source": "cites", "citations": "cites", "evidence": "cites",
-	}
-	questionLabels = map[string]string{
-		"question": "question", "questions": "question", "new question": "question", "q": "question", "question text": "question",
-		"priority": "priority", "importance": "priority",
-		"why": "why", "reason": "why", "rationale": "why", "explanation": "why", "because": "why",
-	}
-	summaryLabels = map[string]string{
-		"synthesis": "text", "final synthesis": "text", "answer": "text", "final answer": "text", "current understanding": "text", "summary": "text",
-		"insights": "insights", "key insights": "insights", "insight": "insights", "key insight": "insights",
-		"confidence": "confidence", "confidence level": "confidence", "overall confidence": "confidence",
-		"remaining": "remaining", "remaining questions": "remaining", "open questions": "remaining", "unanswered questions": "remaining", "remaining question": "remaining",
-	}
-)
-
 // Labels in the middle of a line. In capitals they may follow a blank, otherwise
 // a bar or a bracket.
 var (
-	thoughtInline  = inline("type|confidence|cites|sources")
+	thoughtInline  = inline("type|confidence|cites|sources|importance")
 	questionInline = inline("priority|why|rationale")
 	summaryInline  = inline("key insights|insights|confidence|remaining")
 )
@@ -57,35 +36,46 @@ type token struct {
 	kind  tokenKind
 	label string // what is meant by it
 	text  string // that follows the label, or the line
-	line  string // all of it, if it begins with a label
+	note  string // in brackets behind the label, as in THOUGHT 2 (critique)
+	line  string // all of it, with the label
+
+	within bool // it does not begin its line
+}
+
+// raw returns the line of a token, with its label.
+func (t token) raw() string {
+	if t.kind == label {
+		return t.line
+	}
+	return t.text
 }
 
 // tokens splits an answer.
-func tokens(text string, labels map[string]string, inner *regexp.Regexp) (list []token) {
+func tokens(text string, all labels, inner *regexp.Regexp) (list []token) {
 	for line := range strings.SplitSeq(clean(text), "\n") {
 		line = strings.TrimRightFunc(line, unicode.IsSpace)
 		switch bare := strings.TrimSpace(line); {
-		case bare == "":
+		case strings.Trim(bare, "> ") == "":
 			list = append(list, token{kind: blank})
 		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
 			list = append(list, token{kind: fence, text: line})
 		case isRule(bare):
 			list = append(list, token{kind: rule, text: line})
 		default:
-			list = appendLine(list, line, labels, inner)
+			list = appendLine(list, line, all, inner)
 		}
 	}
 	return list
 }
 
 // appendLine appends a line, split before each label.
-func appendLine(list []token, line string, labels map[string]string, inner *regexp.Regexp) []token {
+func appendLine(list []token, line string, all labels, inner *regexp.Regexp) []token {
 	first := token{text: line}
-	if name, rest, ok := labelled(line, labels); ok {
-		first = token{kind: label, label: name, text: rest, line: line}
+	if name, note, rest, ok := labelled(line, all); ok {
+		first = token{kind: label, label: name, text: rest, note: note, line: line}
 	}
 	cuts := inner.FindAllStringSubmatchIndex(first.text, -1)
-	if len(cuts) == 0 {
+	if _, _, ok := tailOf(line); len(cuts) == 0 || ok && first.kind == plain {
 		return append(list, first)
 	}
 	rest := first.text
@@ -97,7 +87,7 @@ func appendLine(list []token, line string, labels map[string]string, inner *rege
 		if i+1 < len(cuts) {
 			end = cuts[i+1][0]
 		}
-		list = append(list, token{kind: label, label: labels[strings.ToLower(name)], text: unopened(strings.TrimLeft(rest[c[1]:end], " \t*_"))})
+		list = append(list, token{kind: label, label: all[strings.ToLower(name)], text: unopened(strings.TrimLeft(rest[c[1]:end], " \t*_")), line: strings.TrimRight(rest[c[0]:end], " \t"), within: true})
 	}
 	return list
 }
@@ -122,15 +112,22 @@ func isRule(line string) bool {
 // maxHead bounds how far into a line its label may end, in bytes.
 const maxHead = 60
 
-// labelled splits a line that begins with a label: "2. **Thought 2:** text". A
-// label may also stand alone: "## Key insights".
-func labelled(line string, labels map[string]string) (name, rest string, ok bool) {
+// labelled splits a line that begins with a label: "2. **Thought 2 (critique):** text".
+// A label may also stand alone, as in "## Key insights", or in brackets, as in "[TYPE] x".
+func labelled(line string, all labels) (name, note, rest string, ok bool) {
+	depth := 0
 	for i, r := range line {
-		if i > maxHead {
-			return "", "", false
+		if i > maxHead || r == '"' || r == '{' { // not those of JSON
+			break
 		}
 		size := utf8.RuneLen(r)
 		switch r {
+		case '(', '（':
+			depth++
+			continue
+		case ')', '）':
+			depth--
+			continue
 		case ':', '：', '﹕', '꞉', '=':
 		case '-', '–', '—':
 			if i == 0 || line[i-1] != ' ' || !strings.HasPrefix(line[i+size:], " ") {
@@ -139,25 +136,38 @@ func labelled(line string, labels map[string]string) (name, rest string, ok bool
 		default:
 			continue
 		}
-		if name, ok := labels[headOf(line[:i])]; ok {
-			return name, unmarked(line[:i], line[i+size:]), true
+		if name, note, ok := all.noted(line[:i]); ok && depth <= 0 {
+			return name, note, unmarked(line[:i], line[i+size:]), true
 		}
 	}
-	if name, ok := labels[headOf(line)]; ok && len(line) <= maxHead && strings.ContainsAny(line, "*#_") {
-		return name, "", true
+	if inside, rest, ok := strings.Cut(unlisted(line), "]"); ok && len(inside) <= maxHead && strings.HasPrefix(strings.TrimLeft(inside, "*_"), "[") && !strings.ContainsAny(inside, "0123456789") {
+		if name, ok := all.of(inside); ok {
+			return name, "", strings.Trim(rest, " *_"), true
+		}
 	}
-	return "", "", false
+	if len(line) <= maxHead && strings.ContainsAny(line, "*#_") {
+		if name, note, ok := all.noted(line); ok {
+			return name, note, "", true
+		}
+	}
+	return "", "", "", false
 }
 
-// headOf returns the words before a colon without numbers and decoration.
-func headOf(head string) string {
-	words := strings.FieldsFunc(strings.ToLower(fold(head)), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
-	return strings.Join(words, " ")
+// noted returns what a head means, and what stands in brackets behind it.
+func (all labels) noted(head string) (name, note string, ok bool) {
+	if i := strings.IndexAny(head, "(（"); i > 0 && strings.ContainsFunc(head[:i], unicode.IsLetter) {
+		head, note = head[:i], head[i:]
+	}
+	name, ok = all.of(head)
+	return name, strings.Trim(note, "()（） *_#"), ok
 }
 
 // unmarked returns what follows a label, without the end of bold type or the
 // like that began before it.
 func unmarked(head, rest string) string {
+	if len(rest) > 1 && (rest[0] == '-' || strings.HasPrefix(rest, "–")) { // right behind the colon it is no minus
+		rest = strings.TrimLeft(rest, "-–")
+	}
 	head, rest = head[len(bullet.FindString(head)):], strings.TrimSpace(rest)
 	for _, mark := range []string{"**", "__", "*", "`"} {
 		if strings.Count(head, mark)%2 == 1 {

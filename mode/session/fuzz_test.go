@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,7 +14,7 @@ import (
 
 // seeds adds the corpora to a fuzz test.
 func seeds(f *testing.F) {
-	for _, path := range []string{"testdata/thoughts.txtar", "testdata/questions.txtar", "testdata/synthesis.txtar"} {
+	for _, path := range []string{"testdata/thoughts.txtar", "testdata/questions.txtar", "testdata/synthesis.txtar", "testdata/prose.txtar", "testdata/answers.txtar"} {
 		_, files := archive(f, path)
 		for _, file := range files {
 			f.Add(file.text, len(file.text)%2 == 0)
@@ -153,16 +154,28 @@ func FuzzReadFound(f *testing.F) {
 	})
 }
 
-// What a model can make of the time it takes to read is no more than linear.
+// What a model can make of the work that reading takes is no more than linear: what is
+// allocated, and so copied, for an answer four times as long is about four times as much.
 func TestReadingIsLinear(t *testing.T) {
 	for _, unit := range []string{
 		"THOUGHT: a\n", "WHY: a\nb\n", "- a\n  - b\n", "[e1", "TYPE: ", "| TYPE: x ", "?\n", "1. a?\n", "(", "** ", "```\n", "---\n", "a\n", " ", "QUESTION: a? PRIORITY: 1 ", "INSIGHTS:\n", "`<a", "{\"thoughts\":[",
+		"<thought type=\"a\">", "| a | thought |\n", `a\nTHOUGHT: b`, "{\"a\":", "{\"thought\":\"a\"}\n", "## a\n\n", "a (insight, 0.8)\n", "</think>\n", "\"{", "q1: 1\n", "INSIGHTS: a\n\nb\n", "CONFIDENCE: 1\n## x\n", "[[\"a b\"],", "SYNTHESIS: a\n",
 	} {
-		text := strings.Repeat(unit, maxHeard/8/len(unit))
-		for _, prose := range []bool{false, true} { // the test's own limit is the time it may take
-			readThoughts(text, prose)
-			_, _, _ = readQuestions(text, prose)
-			readSummary(text, false, prose)
+		work := func(size int) uint64 {
+			text := strings.Repeat(unit, size/len(unit))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for _, prose := range []bool{false, true} {
+				readThoughts(text, prose)
+				_, _, _ = readQuestions(text, prose)
+				readSummary(text, false, prose)
+			}
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc
+		}
+		short, long := work(maxHeard/64), work(maxHeard/16)
+		if long > 8*short+1<<20 {
+			t.Errorf("%q: %d bytes, and %d for four times as much", unit, short, long)
 		}
 	}
 }

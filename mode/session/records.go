@@ -11,7 +11,8 @@ import (
 // other label.
 type record struct {
 	text   []string
-	whole  bool // all of text belongs to it; else what comes before the first blank line
+	whole  bool   // all of text belongs to it; else what comes before the first blank line
+	note   string // in brackets behind its label
 	values map[string]string
 }
 
@@ -54,7 +55,7 @@ func records(list []token, head string) []record {
 func (r *recorder) add(t token) {
 	switch {
 	case t.kind == label && t.label == r.head:
-		r.list = append(r.list, record{text: []string{t.text}, values: make(map[string]string)})
+		r.list = append(r.list, record{text: []string{t.text}, note: t.note, values: make(map[string]string)})
 		r.fill(&r.list[len(r.list)-1])
 		r.open, r.between = r.head, false
 	case t.kind == label:
@@ -116,79 +117,95 @@ func (r *recorder) fill(rec *record) {
 }
 
 // thoughtsInText reads labelled thoughts, or else lines like
-// "- [critique 0.8] text".
+// "- [critique 0.8] text" and others with the marks of thoughts.
 func thoughtsInText(text string) (list []heard) {
-	if looksLikeJSON(unfenced(text)) {
-		return nil
-	}
+	text = laidOut(text, thoughtLabels, "thought")
 	for _, r := range records(tokens(text, thoughtLabels, thoughtInline), "thought") {
-		h := heard{Text: r.String(), Kind: r.values["type"], Confidence: share(r.values["confidence"])}
-		for _, id := range evidenceID.FindAllString(r.values["cites"], maxItems) {
-			h.Cites = append(h.Cites, strings.ToLower(id))
-		}
-		if said(h.Text) {
-			list = append(list, h)
-		}
+		list = append(list, r.thoughts()...)
 	}
 	if len(list) > 0 {
 		return list
 	}
-	for line := range strings.SplitSeq(clean(text), "\n") {
-		if h, ok := tagged(line); ok {
-			list = append(list, h)
-		}
-	}
-	return list
+	return tellingOf(blocks(text))
 }
 
-var (
-	evidenceID = regexp.MustCompile(`\b[eE]\d{1,6}\b`)
-
-	// tag matches "[critique 0.8] ", "**Insight** (0.7): " and the like, at the
-	// beginning of a line without its bullet.
-	tag = regexp.MustCompile(`^[*_]{0,3}[\[({]?[*_]{0,3}([A-Za-z]{4,12})[*_]{0,3}(?:\s*[,;:]?\s*[(\[]?(?:(?i:confidence)\s*[:=]?\s*)?(\p{Nd}[^\])}]{0,16}))?[\])}]{0,2}[*_]{0,3}\s*[:：–—-]?[*_]{0,3}\s+(.*)$`)
-
-	// tail matches "(0.7)" and "(confidence: 70%)" at the end of a line.
-	tail = regexp.MustCompile(`(?i)\s*[(\[]\s*(?:confidence\s*[:=]?\s*)?(\p{Nd}[^()\[\]\pL]{0,10})\s*[)\]]\.?$`)
-)
-
-// tagged reads a line that begins with a kind of thought.
-func tagged(line string) (h heard, ok bool) {
-	line = unlisted(line)
-	m := tag.FindStringSubmatch(line)
-	if m == nil || !isKind(m[1]) || !strings.ContainsAny(line[:len(line)-len(m[3])], "[](){}:：*") {
-		return h, false
+// thoughts returns what a record says: a thought, or, under a heading, a list of them.
+func (r record) thoughts() []heard {
+	text := r.String()
+	if looksLikeJSON(text) || !said(text) {
+		return nil
 	}
-	h = heard{Kind: m[1], Text: m[3], Confidence: defaultConfidence}
-	if t := tail.FindStringSubmatchIndex(h.Text); t != nil {
-		h.Confidence, h.Text = share(h.Text[t[2]:t[3]]), h.Text[:t[0]]
-	} else if _, ok := read(m[2]); ok {
-		h.Confidence = share(m[2])
+	if len(r.values) == 0 && r.text[0] == "" && unlisted(text) != text {
+		r.whole = true
+		return thoughtsIn(blocks(r.String()))
 	}
-	return h, said(h.Text)
+	h := heard{Text: text, Kind: r.values["type"], Confidence: share(r.values["confidence"]), Cites: citesIn(r.values["cites"])}
+	if n, ok := noteOf(r.note); ok {
+		h = n.on(h, r.values)
+	}
+	if importance, ok := r.values["importance"]; ok {
+		h.Importance = share(importance)
+	}
+	return []heard{h}
 }
 
-// isKind reports whether a word names a kind of thought.
-func isKind(word string) bool {
-	return kindOf(word) != defaultKind || strings.HasPrefix(strings.ToLower(word), "explor")
+func citesIn(text string) (ids []string) {
+	for _, id := range evidenceID.FindAllString(text, maxItems) {
+		ids = append(ids, strings.ToLower(id))
+	}
+	return ids
 }
+
+var evidenceID = regexp.MustCompile(`\b[eE]\d{1,6}\b`)
 
 // questionsInText reads labelled questions, or else the questions of a list.
 func questionsInText(text string) (list []asked) {
-	if looksLikeJSON(unfenced(text)) {
-		return nil
-	}
-	for _, r := range records(tokens(text, questionLabels, questionInline), "question") {
-		if q := (asked{Text: r.String(), Priority: priority(r.values["priority"]), Why: r.values["why"]}); said(q.Text) {
-			list = append(list, q)
-		}
-	}
-	if len(list) > 0 {
+	if list = labelledQuestions(text, questionLabels); len(list) > 0 || looksLikeJSON(unfenced(text)) {
 		return list
 	}
 	for line := range strings.SplitSeq(clean(text), "\n") {
 		if bare := unlisted(line); bare != strings.TrimSpace(line) {
 			list = append(list, asking(bare)...)
+		}
+	}
+	return list
+}
+
+// labelledQuestions reads labelled questions, or those of a list under a label.
+func labelledQuestions(text string, all labels) (list []asked) {
+	text = laidOut(text, all, "question")
+	if list = questionsBelow(text, all); len(list) > 0 {
+		return list
+	}
+	for _, r := range records(tokens(text, all, questionInline), "question") {
+		text := r.String()
+		if looksLikeJSON(text) || !strings.ContainsFunc(text, unicode.IsLetter) {
+			continue
+		}
+		q := asked{Text: text, Priority: priority(r.values["priority"]), Why: r.values["why"], Parent: r.values["parent"]}
+		if _, ok := r.values["priority"]; !ok && r.note != "" {
+			q.Priority = priority(r.note)
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+// questionsBelow reads the questions of a list right below a label.
+func questionsBelow(text string, all labels) (list []asked) {
+	below := false
+	for line := range strings.SplitSeq(clean(text), "\n") {
+		line = strings.TrimSpace(line)
+		bare := unlisted(line)
+		name, _, rest, ok := labelled(line, all)
+		switch q := asking(bare); {
+		case line == "":
+		case ok && name == "question":
+			below = rest == ""
+		case below && bare != line:
+			list = append(list, q...)
+		default:
+			below = false
 		}
 	}
 	return list
@@ -236,22 +253,6 @@ var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•‣◦▪–—·]\s+|[・●�
 // unlisted returns a line without its bullet or number.
 func unlisted(line string) string {
 	return strings.TrimSpace(line[len(bullet.FindString(line)):])
-}
-
-// paragraphs returns the paragraphs of a text that has no form, at most
-// maxThoughts. What looks like JSON is none.
-func paragraphs(text string) (list []string) {
-	text = unfenced(text)
-	if looksLikeJSON(text) {
-		return nil
-	}
-	for p := range strings.SplitSeq(text, "\n\n") {
-		p = strings.TrimSpace(p)
-		if len(list) < maxThoughts && strings.ContainsFunc(p, unicode.IsLetter) && !isRule(p) && !strings.HasSuffix(p, ":") {
-			list = append(list, unlisted(p))
-		}
-	}
-	return list
 }
 
 // unfenced returns text without a code fence around all of it.

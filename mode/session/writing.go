@@ -134,7 +134,7 @@ func (w *Writing) lineEnd(line string) {
 	for _, t := range tokens(line, summaryLabels, summaryInline) {
 		text := t.text
 		switch {
-		case t.kind == label && t.label != "text":
+		case t.kind == label && t.label != "answer":
 			w.over = w.open
 			continue
 		case t.kind == label && w.open:
