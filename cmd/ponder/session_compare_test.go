@@ -22,6 +22,7 @@ func fakeSession(t *testing.T, store ponder.Store, id ponder.ThreadID, bodies ..
 	evs := []ponder.Event{{ID: "evt_" + string(id), Time: at, Run: "run_1", Body: ponder.RunStarted{Input: "Why?", Mode: session.Name, Budget: ponder.Budget{Time: time.Minute}}}}
 	for _, b := range bodies {
 		evs = append(evs, ponder.Event{Time: at, Run: "run_1", Elapsed: time.Duration(len(evs)) * time.Second, Body: b})
+		evs[min(1, len(evs)-1)].Cause = "focus-1/1.1" // with which its time begins
 	}
 	if err := store.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Title: "Why?", Created: at}, evs...); err != nil {
 		t.Fatal(err)
