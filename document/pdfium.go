@@ -1,8 +1,6 @@
 package document
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -33,10 +31,11 @@ const (
 	pdfLate     = 1000                   // files that are known to take too long
 )
 
-// pdfium is PDFium as WebAssembly, compressed. The module go-pdfium has compiled it;
-// pdfium_test.go says which, and takes a newer one.
+// pdfium is PDFium as WebAssembly, packed. The module go-pdfium has compiled it;
+// pdfium_test.go says which, leaves out what is not called here, packs it, and takes a
+// newer one.
 //
-//go:embed pdfium.wasm.gz
+//go:embed pdfium.wasm.lzma
 var pdfium []byte
 
 // startPDFs starts what engines are made of: PDFium as WebAssembly, which can
@@ -58,16 +57,6 @@ var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
 	}
 	return newPDFs(config, wasm) // the folder is full, or not ours
 })
-
-func unpackPDFium() ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(pdfium))
-	if err != nil {
-		return nil, err
-	}
-	wasm := bytes.NewBuffer(make([]byte, 0, pdfUnpacked))
-	_, err = wasm.ReadFrom(r)
-	return wasm.Bytes(), err
-}
 
 // newPDFs compiles PDFium, and gives it what it asks of its surroundings.
 func newPDFs(config wazero.RuntimeConfig, wasm []byte) (_ *pdfEngines, err error) {

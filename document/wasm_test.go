@@ -1,0 +1,262 @@
+package document
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A wasmModule is what of a WebAssembly module says which of its functions can be
+// called. Functions have numbers, those that it imports first.
+type wasmModule struct {
+	sections []wasmSection
+	types    [][]byte       // of functions, as they stand there
+	imports  int            // functions
+	of       []int          // the type of each function
+	exports  map[string]int // functions
+	table    []int          // functions that can be called by their place
+	first    int            // the place of the first
+	bodies   []wasmBody     // of the functions that are not imported
+	memory   []byte         // as it is at first
+}
+
+type wasmSection struct {
+	id   byte
+	body []byte
+}
+
+// A wasmBody is a function: which others it calls, and all numbers in it that may be
+// places in the table or the memory.
+type wasmBody struct {
+	code    []byte
+	calls   []int
+	numbers map[int]bool
+}
+
+// Numbers of sections.
+const (
+	wasmTypes     = 1
+	wasmImports   = 2
+	wasmFunctions = 3
+	wasmExports   = 7
+	wasmElements  = 9
+	wasmCode      = 10
+	wasmData      = 11
+)
+
+// wasmReader reads the parts of a module. What it does not know is a panic.
+type wasmReader struct{ rest []byte }
+
+func (r *wasmReader) bytes(n int) []byte {
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *wasmReader) byte() byte { return r.bytes(1)[0] }
+
+func (r *wasmReader) number() int {
+	n, k := binary.Uvarint(r.rest)
+	r.bytes(k)
+	return int(n)
+}
+
+// signed reads a number that may be negative, of 32 or 64 bits.
+func (r *wasmReader) signed() int64 {
+	n, shift := int64(0), 0
+	for {
+		b := r.byte()
+		n |= int64(b&0x7f) << shift
+		if shift += 7; b < 0x80 {
+			if b&0x40 != 0 && shift < 64 {
+				n |= -1 << shift
+			}
+			return n
+		}
+	}
+}
+
+func (r *wasmReader) blob() []byte { return r.bytes(r.number()) }
+
+// place reads where something begins: a number and the end of what tells it.
+func (r *wasmReader) place() int {
+	if flag, op := r.number(), r.byte(); flag != 0 || op != 0x41 {
+		panic(fmt.Sprintf("a place is given by %d, %#x", flag, op))
+	}
+	at := r.signed()
+	if r.byte() != 0x0b {
+		panic("a place has no end")
+	}
+	return int(at)
+}
+
+func readWasm(file []byte) (m *wasmModule, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read a module: %v", r)
+		}
+	}()
+	r := wasmReader{file}
+	if !bytes.Equal(r.bytes(8), []byte("\x00asm\x01\x00\x00\x00")) {
+		return nil, errors.New("read a module: it is none")
+	}
+	m = &wasmModule{exports: map[string]int{}}
+	for len(r.rest) > 0 {
+		s := wasmSection{r.byte(), r.blob()}
+		if s.id == 0 {
+			continue // notes
+		}
+		m.sections = append(m.sections, s)
+		m.section(s.id, &wasmReader{s.body})
+	}
+	return m, nil
+}
+
+func (m *wasmModule) section(id byte, r *wasmReader) {
+	switch id {
+	case 4, 5, 6, 12: // the size of the table, that of the memory, variables, the number of data
+		return
+	case wasmTypes, wasmImports, wasmFunctions, wasmExports, wasmElements, wasmCode, wasmData:
+	default:
+		panic(fmt.Sprintf("there is a section %d", id))
+	}
+	for range r.number() {
+		switch id {
+		case wasmTypes:
+			from := r.rest
+			r.byte()
+			r.blob()
+			r.blob()
+			m.types = append(m.types, from[:len(from)-len(r.rest)])
+		case wasmImports:
+			r.blob()
+			r.blob()
+			if r.byte() != 0 {
+				panic("it imports what is no function")
+			}
+			m.of = append(m.of, r.number())
+			m.imports++
+		case wasmFunctions:
+			m.of = append(m.of, r.number())
+		case wasmExports:
+			name, kind, n := string(r.blob()), r.byte(), r.number()
+			if kind == 0 {
+				m.exports[name] = n
+			}
+		case wasmElements:
+			if m.table != nil {
+				panic("there are several tables")
+			}
+			m.first = r.place()
+			for range r.number() {
+				m.table = append(m.table, r.number())
+			}
+		case wasmCode:
+			m.bodies = append(m.bodies, readBody(r.blob()))
+		case wasmData:
+			at, data := r.place(), r.blob()
+			if grow := at + len(data) - len(m.memory); grow > 0 {
+				m.memory = append(m.memory, make([]byte, grow)...)
+			}
+			copy(m.memory[at:], data)
+		}
+	}
+}
+
+// readBody reads a function, instruction by instruction.
+func readBody(code []byte) wasmBody {
+	b := wasmBody{code: code, numbers: map[int]bool{}}
+	r := &wasmReader{code}
+	for range r.number() {
+		r.number()
+		r.byte()
+	}
+	for len(r.rest) > 0 {
+		switch op := r.byte(); {
+		case op == 0x10: // call
+			b.calls = append(b.calls, r.number())
+		case op == 0x41 || op == 0x42: // a constant
+			n := r.signed()
+			b.numbers[int(uint32(n))] = true
+			b.numbers[int(uint32(n>>32))] = true // of 64 bits, it may be two
+		case op >= 0x28 && op <= 0x3e: // what is so far from a place in memory
+			r.number()
+			b.numbers[r.number()] = true
+		case op == 0x43: // a float
+			r.bytes(4)
+		case op == 0x44:
+			r.bytes(8)
+		case op >= 0x02 && op <= 0x04, op == 0x3f, op == 0x40: // blocks; the size of the memory
+			r.byte()
+		case op == 0x0c, op == 0x0d, op >= 0x20 && op <= 0x24: // branches; variables
+			r.number()
+		case op == 0x11: // a call by its place in the table
+			r.number()
+			r.number()
+		case op == 0x0e: // a branch to one of many
+			for range r.number() + 1 {
+				r.number()
+			}
+		case op == 0xfc:
+			b.skipLong(r)
+		case op <= 0x01, op == 0x05, op == 0x0b, op == 0x0f, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4:
+		default:
+			panic(fmt.Sprintf("there is an instruction %#x", op))
+		}
+	}
+	return b
+}
+
+func (wasmBody) skipLong(r *wasmReader) {
+	switch op := r.number(); {
+	case op <= 7: // floats to integers
+	case op == 10: // copy memory
+		r.bytes(2)
+	case op == 11: // fill memory
+		r.byte()
+	default:
+		panic(fmt.Sprintf("there is an instruction 0xfc %d", op))
+	}
+}
+
+// write writes the module with these of its exported functions, and with the bodies of
+// these functions, only. Of the others nothing is left but their numbers: to call one is a
+// trap.
+func (m *wasmModule) write(exports []string, functions map[int]bool) []byte {
+	out := []byte("\x00asm\x01\x00\x00\x00")
+	for _, s := range m.sections {
+		body := s.body
+		switch s.id {
+		case wasmExports:
+			body = onlyExports(body, exports)
+		case wasmCode:
+			body = binary.AppendUvarint(nil, uint64(len(m.bodies)))
+			for i, b := range m.bodies {
+				code := b.code
+				if !functions[m.imports+i] {
+					code = []byte{0, 0, 0x0b} // no variables; unreachable; end
+				}
+				body = append(binary.AppendUvarint(body, uint64(len(code))), code...)
+			}
+		}
+		out = append(binary.AppendUvarint(append(out, s.id), uint64(len(body))), body...)
+	}
+	return out
+}
+
+func onlyExports(section []byte, names []string) []byte {
+	r, n := wasmReader{section}, 0
+	var out []byte
+	for range r.number() {
+		from := r.rest
+		name, kind := string(r.blob()), r.byte()
+		r.number()
+		if kind != 0 && kind != 1 || slices.Contains(names, name) { // of functions and tables
+			out = append(out, from[:len(from)-len(r.rest)]...)
+			n++
+		}
+	}
+	return append(binary.AppendUvarint(nil, uint64(n)), out...)
+}
