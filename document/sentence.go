@@ -53,6 +53,9 @@ func ends(s string, start, i, end int) bool {
 	term, _ := utf8.DecodeRuneInString(s[i:])
 	next, _ := utf8.DecodeRuneInString(s[end:])
 	if wide(term) {
+		if term == '．' && unicode.IsDigit(lastRune(s[start:i])) {
+			return !unicode.IsDigit(next) && strings.TrimFunc(s[start:i], unicode.IsDigit) != "" // "３．１４", "１．はじめに"
+		}
 		closed := end > i+utf8.RuneLen(term) && !terminal(lastRune(s[:end]))
 		return !closed || next != 'と' && next != 'っ' // 「...。」と says who said it
 	}

@@ -1,5 +1,7 @@
 package document
 
+import "strings"
+
 // stops say how a thing is said, not what it is about. They are indexed, and
 // left out of a question that has other words.
 var stops = wordSet(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
@@ -33,3 +35,11 @@ var fillers = wordSet(`six seven eight nine hundred thousand million billion sec
 // joints are letters of Chinese and Japanese that join words and say nothing of
 // a subject.
 const joints = "的是了在和與与或及也就而被把這这那們们我你他她它很"
+
+func wordSet(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		set[w] = true
+	}
+	return set
+}
