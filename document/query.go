@@ -2,6 +2,7 @@ package document
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"ponder/internal/arrange"
@@ -55,6 +56,11 @@ func (x *index) parse(text string) query {
 		q.ideal += t.weight * t.idf
 	}
 	return q
+}
+
+// has reports whether a term is one of the question's.
+func (q query) has(term int32) bool {
+	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.id == term })
 }
 
 // emphasis returns how much a word of a question counts: less if it is one that

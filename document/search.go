@@ -35,7 +35,8 @@ type Hit struct {
 
 	// Score is how well the hit answers the question, from 0 to 1, and means the
 	// same from one question to another: over 0.7 if the sentence has every
-	// word of it, below 0.3 if it has few, or common ones.
+	// word of it, below 0.3 if it has few, or common ones. One that has none, and
+	// is found for what it stands beside, scores below 0.3 wherever it comes.
 	Score float64
 
 	// Terms are the words of the question that the sentence has, as the question
@@ -169,7 +170,7 @@ func (c *Collection) candidate(q query, v scored) candidate {
 	pairs := map[[2]int32]bool{}
 	words.Tokens(quote, func(t words.Token) {
 		w, ok := c.vocab[quote[t.Start:t.End]]
-		if !ok || w.stop {
+		if !ok || w.stop && !q.has(w.term) {
 			return
 		}
 		pair := [2]int32{last, w.term}

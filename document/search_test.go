@@ -88,6 +88,36 @@ func TestHit(t *testing.T) {
 	}
 }
 
+// TestScoreOfNeighbours has sentences that are found for what they stand beside.
+func TestScoreOfNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		name, text, question string
+		want                 map[string]bool // whether its score is 0.3 and more
+	}{
+		{"goes on", "The old wall of Berlin was a border. It fell in 1989 on a cold night.", "When did the Berlin wall fall?",
+			map[string]bool{"The old wall of Berlin was a border.": true, "It fell in 1989 on a cold night.": false}},
+		{"everything around it", "# Steamship company\n\nThe steamship company began in 1829. Other sentences stand here without any relation. The steamship company began in spring.",
+			"When did the steamship company begin?",
+			map[string]bool{"The steamship company began in 1829.": true, "The steamship company began in spring.": true, "Other sentences stand here without any relation.": false}},
+		{"only stops", "Most of them are old boats. Nobody knows how old boats get.", "of them",
+			map[string]bool{"Most of them are old boats.": true, "Nobody knows how old boats get.": false}},
+		{"one letter", "東京の天気は雨だった。家にいて本を読んだ。", "雨", map[string]bool{"東京の天気は雨だった。": true, "家にいて本を読んだ。": false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := map[string]bool{}
+			for _, h := range NewCollection([]*Document{NewDocument("/d.md", "d", Markdown(c.text))}).Search(c.question, 9, SearchOptions{}) {
+				got[h.Quote] = h.Score >= 0.3
+				if h.Score >= 0.3 != (len(h.Terms) > 0) {
+					t.Errorf("%q has %q and scores %.2f", h.Quote, h.Terms, h.Score)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("hits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSearchOptions(t *testing.T) {
 	c := library()
 	t.Run("near duplicates are one", func(t *testing.T) {

@@ -16,6 +16,11 @@ const sameTerms = 0.8
 // every word once, and nothing around it that helps, gets about 0.7.
 const steepness = 1.3
 
+// bare is the most that a sentence counts that has no word of the question, as a
+// part of one that has them all: it may go on what answers it ("It fell in 1989."),
+// but nothing in it says so.
+const bare = 0.25
+
 // A selection is the hits of a search as they are taken.
 type selection struct {
 	c      *Collection
@@ -127,13 +132,17 @@ func (s *selection) hit(k candidate) Hit {
 	s.perDoc[doc]++
 	d, i := s.c.docs[doc], int(k.unit-s.c.docUnit[doc])
 	h := Hit{Document: d, Sentence: i, Start: d.Sentences[i].Start, End: d.Sentences[i].End, Quote: d.Quote(i)}
-	h.Score = 1 - math.Exp(-steepness*float64(k.score)/s.q.ideal)
 	for _, t := range s.q.terms {
 		_, has := slices.BinarySearch(k.terms, t.id)
 		if has || utf8.RuneCountInString(t.word) == 1 && strings.Contains(h.Quote, t.word) {
 			h.Terms = append(h.Terms, t.word)
 		}
 	}
+	part := float64(k.score) / s.q.ideal
+	if len(h.Terms) == 0 {
+		part *= bare / (1 + part)
+	}
+	h.Score = 1 - math.Exp(-steepness*part)
 	return h
 }
 
