@@ -72,6 +72,9 @@ func boundary(text string, start, i, limit int) (end int, ok bool) {
 	next, _ := utf8.DecodeRuneInString(text[end:limit])
 	spaced := end == limit || unicode.IsSpace(next)
 	if !spaced {
+		if first == '．' && unicode.IsDigit(next) && unicode.IsDigit(lastRune(text[start:i])) {
+			return end, false // "３．１４"
+		}
 		return end, wide(last) || cited > i+1 && cited == end && unicode.IsUpper(next)
 	}
 	rest := strings.TrimLeft(text[end:limit], " \t\r\n>*_\"'“”„«»‘’(")
@@ -145,11 +148,11 @@ func endsAt(before, after string) bool {
 		return true
 	case numbered(word):
 		return !ordinal(word, next)
-	case titles[low]:
+	case titles[low], leading[low+" "+strings.ToLower(next)]:
 		return false
 	case beforeNumber[low]:
 		return after == "" || after[0] < '0' || after[0] > '9'
-	case abbreviations[low], utf8.RuneCountInString(low) == 1 && unicode.IsLetter(firstRune(low)), strings.Contains(low, ".") && short(low):
+	case abbreviations[low], utf8.RuneCountInString(low) == 1 && unicode.IsLetter(firstRune(low)), strings.Contains(low, ".") && short(low), strings.HasSuffix(low, "str"):
 		return fresh
 	}
 	return true
@@ -185,6 +188,11 @@ func opens(word string) bool {
 	return false
 }
 
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
 func numbered(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }
@@ -201,10 +209,14 @@ func ordinal(word, next string) bool {
 var germanOrdinals = setOf(`jahrhundert|jahrhunderts|jahrhunderte|platz|auflage|kapitel|bezirk|etage|stock|klasse|liga|mal|geburtstag|bundestag|wahlperiode|runde|welle|weltkrieg|tag|jahrtausend`)
 
 // titles are never at the end of a sentence.
-var titles = setOf(`mr|mrs|ms|dr|prof|st|mt|ft|gen|gov|sen|rep|col|sgt|capt|lt|rev|hon|pres|messrs|hr|fr|frl|mme|mlle|mm|sra|srta|dra|ud|uds|vs|approx|ca|cf|e.g|i.e|z.b|d.h|u.a|s.o|bspw|bzw|vgl|ggf|evtl|sog|p.ej|p.ex|av|ing|dipl|geb|gegr|inkl|zzgl|bzgl`)
+var titles = setOf(`mr|mrs|ms|dr|prof|st|mt|ft|gen|gov|sen|rep|col|sgt|capt|lt|rev|hon|pres|messrs|hr|fr|frl|mme|mlle|mm|sra|srta|dra|ud|uds|vs|approx|ca|cf|e.g|i.e|z.b|d.h|u.a|s.o|bspw|bzw|vgl|ggf|evtl|sog|p.ej|p.ex|av|ing|dipl|geb|gegr|inkl|zzgl|bzgl|mmes|mlles|dott|sig|sigg|sig.ra|avv|dhr|mevr|drs|bijv|np|tzn|mgr|inż|напр|проф|акад`)
+
+// leading are abbreviations of two words, the first of which ends no sentence before the
+// second.
+var leading = setOf(`v chr|n chr|av j|ap j|ee uu|ff aa`)
 
 // beforeNumber are abbreviations if a number follows.
 var beforeNumber = setOf(`no|nos|vol|fig|eq|pp|p|ch|sec|art|nr|abs|bd|kap|núm|pág|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|okt|dez|s|v|par|ver`)
 
 // abbreviations may be at the end of a sentence.
-var abbreviations = setOf(`etc|inc|ltd|co|corp|jr|sr|bros|llc|plc|dept|est|univ|assn|ave|blvd|rd|hwy|min|max|mio|mrd|tel|str|usw|usf|mill|tsd|u.s|u.k|u.n|u.s.a|a.m|p.m|b.c|a.d|ph.d|d.c|ee.uu|a.c|d.c|m|mm|al|ed|eds|éd|env|ss`)
+var abbreviations = setOf(`etc|inc|ltd|co|corp|jr|sr|bros|llc|plc|dept|est|univ|assn|ave|blvd|rd|hwy|min|max|mio|mrd|tel|str|usw|usf|mill|tsd|u.s|u.k|u.n|u.s.a|a.m|p.m|b.c|a.d|ph.d|d.c|ee.uu|a.c|d.c|m|mm|al|ed|eds|éd|env|ss|chr|jh|uu|aa|ул|просп|обл|им|гг|др|руб|тыс|млн|млрд|ul|enz|ecc|atd|itd|itp`)
