@@ -101,10 +101,9 @@ type pageReader struct {
 	text  strings.Builder // of the open block
 	kind  Kind
 	level int
-	pre   int    // open pre elements
-	row   bool   // in a row of a table
-	skip  string // the element that is left out
-	depth int    // how often that element is open
+	pre   int   // open pre elements
+	row   bool  // in a row of a table
+	skip  *skip // what is left out, or nil
 }
 
 func (p *pageReader) read(page []byte) error {
@@ -118,7 +117,7 @@ func (p *pageReader) read(page []byte) error {
 			}
 			return nil
 		case html.TextToken:
-			if p.skip == "" {
+			if p.skip == nil {
 				p.text.Write(z.Text())
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -133,23 +132,28 @@ func (p *pageReader) read(page []byte) error {
 func (p *pageReader) start(z *html.Tokenizer, closed bool) {
 	raw, more := z.TagName()
 	name, tag := string(raw), atom.Lookup(raw)
-	if p.skip != "" {
-		p.depth += b2i(name == p.skip && !closed)
-		return
+	if p.skip != nil {
+		if !p.skip.start(name, tag, closed) {
+			return
+		}
+		p.skip = nil
 	}
 	if tag == atom.Meta || tag == atom.Html {
 		p.meta(tag, z, more)
 		more = false
 	}
 	if !void[tag] && !closed && (unseen[tag] || p.drop[tag] || more && hidden(z)) {
-		p.skip, p.depth = name, 1
-		if !inText[tag] {
+		p.skip = newSkip(name, tag)
+		if !inText[tag] && !p.inRow(tag) {
 			p.flush()
 		}
 		return
 	}
 	p.begin(tag)
 }
+
+// inRow reports whether an element stands in a row of a table, and is of it.
+func (p *pageReader) inRow(tag atom.Atom) bool { return p.row && tag != atom.Tr && tag != atom.Table }
 
 // begin begins an element that is seen.
 func (p *pageReader) begin(tag atom.Atom) {
@@ -167,7 +171,7 @@ func (p *pageReader) begin(tag atom.Atom) {
 			p.text.WriteString(" | ")
 		}
 		return
-	case p.row && tag != atom.Tr && tag != atom.Table:
+	case p.inRow(tag):
 		p.text.WriteByte(' ')
 		return
 	}
@@ -191,16 +195,17 @@ func (p *pageReader) begin(tag atom.Atom) {
 
 func (p *pageReader) end(name string) {
 	tag := atom.Lookup([]byte(name))
-	if p.skip != "" {
-		if name == p.skip {
-			if p.depth--; p.depth == 0 {
-				p.skip = ""
-			}
+	if p.skip != nil {
+		with, before := p.skip.end(name, tag)
+		if with || before {
+			p.skip = nil
 		}
-		return
+		if !before {
+			return
+		}
 	}
 	switch {
-	case inText[tag] || tag == atom.Td || tag == atom.Th || p.row && tag != atom.Tr && tag != atom.Table:
+	case inText[tag] || tag == atom.Td || tag == atom.Th || p.inRow(tag):
 		return
 	case tag == atom.Pre && p.pre > 0:
 		p.pre--
