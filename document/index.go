@@ -250,7 +250,7 @@ func worth(k Kind, quote string, content, size int) uint8 {
 	case content < 5:
 		w = 75
 	}
-	if end := lastRune(quote); end == ':' || end == '?' {
+	if Asks(quote) {
 		w = w * 75 / 100
 	}
 	if size < len(quote)*4/5 {

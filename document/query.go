@@ -19,12 +19,16 @@ const (
 type query struct {
 	terms []queryTerm
 	pairs map[[2]int32]float64 // terms that follow each other, and what finding them so is worth
+	ids   []int32              // of the terms, sorted; nil if no sentence has them all
 	ideal float64              // the score of a sentence that has every term once
 }
 
 // pairWeight is what two terms add that stand together as they do in the
 // question, as a part of what they score alone.
 const pairWeight = 0.2
+
+// asked is what a sentence counts that asks the question itself.
+const asked = 0.5
 
 // parse takes a question apart.
 func (x *index) parse(text string) query {
@@ -54,6 +58,11 @@ func (x *index) parse(text string) query {
 	}
 	for _, t := range q.terms {
 		q.ideal += t.weight * t.idf
+		q.ids = append(q.ids, t.id)
+	}
+	slices.Sort(q.ids)
+	if len(q.ids) > 0 && q.ids[0] < 0 {
+		q.ids = nil
 	}
 	return q
 }

@@ -183,6 +183,9 @@ func (c *Collection) candidate(q query, v scored) candidate {
 	})
 	slices.Sort(out.terms)
 	out.terms = slices.Compact(out.terms)
+	if Asks(quote) && c.alike(out.terms, q.ids) {
+		out.score *= asked
+	}
 	return out
 }
 

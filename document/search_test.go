@@ -88,6 +88,23 @@ func TestHit(t *testing.T) {
 	}
 }
 
+// TestQuestionsAreNoAnswers has the question in the text, and behind it the answer.
+func TestQuestionsAreNoAnswers(t *testing.T) {
+	for _, c := range []struct{ name, text, question, want string }{
+		{"English", "Is tea healthy for us? Tea is healthy for most people.", "Is tea healthy for us?", "Tea is healthy for most people."},
+		{"Chinese", "喝茶是否有益健康？适量喝茶有益健康，这是研究发现的。", "喝茶是否有益健康？", "适量喝茶有益健康，这是研究发现的。"},
+		{"Arabic", "الشاي مفيد للصحة عندنا؟ الشاي مفيد للصحة عند معظم الناس.", "الشاي مفيد للصحة", "الشاي مفيد للصحة عند معظم الناس."},
+		{"Chinese colon", "- 喝茶有益健康的理由：\n- 茶有抗氧化物，喝茶有益健康。", "喝茶有益健康", "茶有抗氧化物，喝茶有益健康。"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := quotes(NewCollection([]*Document{NewDocument("/d.md", "d", Markdown(c.text))}).Search(c.question, 9, SearchOptions{}))
+			if len(got) != 2 || got[0] != c.want {
+				t.Errorf("hits %q, want %q first", got, c.want)
+			}
+		})
+	}
+}
+
 // TestScoreOfNeighbours has sentences that are found for what they stand beside.
 func TestScoreOfNeighbours(t *testing.T) {
 	for _, c := range []struct {

@@ -102,6 +102,12 @@ func (s *selection) same(k *candidate) bool {
 // near reports whether lists of a and b terms can be the same.
 func near(a, b int) bool { return float64(min(a, b)) >= sameTerms*float64(max(a, b)) }
 
+// alike reports whether two sentences are the same, by their terms.
+func (x *index) alike(a, b []int32) bool {
+	like, numbers := x.overlap(a, b)
+	return like >= sameTerms && numbers
+}
+
 // overlap returns which part of the terms of two sentences both have, and
 // whether no number is among those that only one has: sentences that differ in
 // a number do not say the same.

@@ -82,6 +82,16 @@ func terminal(r rune) bool {
 	return wide(r)
 }
 
+// Asks reports whether a sentence asks, or leads up to what comes after it: what it
+// says is not said yet.
+func Asks(sentence string) bool {
+	r, n := utf8.DecodeLastRuneInString(sentence)
+	return strings.ContainsRune(":?：？؟\u037e፧", r) || r == ';' && greek(sentence[:len(sentence)-n])
+}
+
+// greek reports whether a semicolon behind a text is a question mark, as in Greek.
+func greek(before string) bool { return unicode.Is(unicode.Greek, lastRune(before)) }
+
 // wide reports whether r ends a sentence with no space after it.
 func wide(r rune) bool {
 	switch r {

@@ -166,3 +166,21 @@ func checkSpans(t *testing.T, text string, spans []span) {
 		t.Fatalf("left out %q", rest)
 	}
 }
+
+func TestAsks(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		want     bool
+	}{
+		{"Is it so?", true}, {"It is:", true}, {"是吗？", true}, {"如下：", true}, {"هل هو؟", true}, {"Τι είναι αυτό;", true},
+		{"Τι είναι αυτό\u037e", true}, {"ምንድን ነው፧", true},
+		{"It is so.", false}, {"It is so;", false}, {"是。", false}, {"", false}, {";", false},
+	} {
+		if got := Asks(c.sentence); got != c.want {
+			t.Errorf("%q asks: %v", c.sentence, got)
+		}
+		if c.want && worth(Prose, c.sentence, 9, len(c.sentence)) != 75 {
+			t.Errorf("%q is worth %d", c.sentence, worth(Prose, c.sentence, 9, len(c.sentence)))
+		}
+	}
+}

@@ -143,7 +143,7 @@ func worth(kind document.Kind, text string, t tally) float64 {
 	case t.content < 8:
 		w = 0.75
 	}
-	if strings.HasSuffix(text, ":") || strings.HasSuffix(text, "?") {
+	if document.Asks(text) {
 		w *= 0.75
 	}
 	if t.bytes+t.content < len(text)*4/5 {
