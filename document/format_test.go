@@ -53,6 +53,7 @@ func TestMarkdown(t *testing.T) {
 		{"underlined title", "Big\n===\n\ntext", "T Big\nH1 Big\nP text\n"},
 		{"wrapped", "A line that is long enough to be wrapped here\nAnd goes on.\n\nSecond.", "P A line that is long enough to be wrapped here And goes on.\nP Second.\n"},
 		{"short lines", "Call Anna\nBuy milk\nand bread", "I Call Anna\nI Buy milk and bread\n"},
+		{"wrapped Chinese", "今天的天气非常好，我们决定一起去城外的公园里散步，\n看花和树。", "P 今天的天气非常好，我们决定一起去城外的公园里散步，看花和树。\n"},
 		{"hard break", "one  \nTwo\\\nthree", "I one\nI Two\nI three\n"},
 		{"emphasis", "*a* **b** ***c*** _d_ __e__ ~~f~~ ==g== snake_case 2*3 2 * 3 a~b", "P a b c d e f g snake_case 2*3 2 * 3 a~b\n"},
 		{"links", `[a](http://x "t") ![pic](p.png) [b][ref] [[Page]] [[Page|c]] <http://y.z> [d] text[^1].` + "\n\n[ref]: http://q", "P a pic b Page c http://y.z [d] text.\n"},
@@ -87,6 +88,9 @@ func TestPlain(t *testing.T) {
 		{"log", "2026-01-02 10:00 the first thing that happened on that day\n2026-01-02 10:05 The second", "I 2026-01-02 10:00 the first thing that happened on that day\nI 2026-01-02 10:05 The second\n"},
 		{"no heading", "anna came\n\nWhat now?\n\nHe said so, once", "P anna came\nP What now?\nP He said so, once\n"},
 		{"drawn line", "a\n-----\nb", "I a\nI b\n"},
+		{"wrapped Chinese", "今天的天气非常好，我们决定一起去城外的公园里散步，\n  看花和树。 他说\n不去。\n\n今天的天气非常好，我们决定一起去城外的公园里散步，\n\u3000\u3000看花。", "I 今天的天气非常好，我们决定一起去城外的公园里散步，看花和树。 他说\nI 不去。\nI 今天的天气非常好，我们决定一起去城外的公园里散步，\nI 看花。\n"},
+		{"wrapped Chinese with Latin", "今天的天气非常好，我们决定一起去城外的公园里散步，\nGo 语言。", "P 今天的天气非常好，我们决定一起去城外的公园里散步， Go 语言。\n"},
+		{"wrapped Korean", "우리는 오늘 날씨가 아주 좋아서 함께 공원에 산책하러\n가기로 했다.", "P 우리는 오늘 날씨가 아주 좋아서 함께 공원에 산책하러 가기로 했다.\n"},
 	}, func(s string) (Content, error) { return Plain(s), nil })
 }
 

@@ -258,7 +258,7 @@ func (m *markdown) flush() {
 		if first > 0 || i < len(lines) {
 			kind = Item // one of several
 		}
-		m.add(Block{Kind: kind, Text: inline(strings.TrimSuffix(strings.Join(lines[first:i], "\n"), `\`))})
+		m.add(Block{Kind: kind, Text: inline(strings.TrimSuffix(unwrap(lines[first:i]), `\`))})
 		first = i
 	}
 }

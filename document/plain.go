@@ -4,10 +4,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 )
 
-// wrapped is the least number of letters of a line that goes on in the next one
-// because the margin was reached.
+// wrapped is the least number of columns of a line that goes on in the next one
+// because the margin was reached. A letter of Chinese takes two.
 const wrapped = 45
 
 // Plain takes a text apart: paragraphs, lines that stand for themselves, items
@@ -66,7 +68,7 @@ func joined(lines []string) []Block {
 			continue
 		}
 		if !ruled(lines[first]) {
-			text := strings.Join(append([]string{unmark(lines[first])}, lines[first+1:i]...), "\n")
+			text := unwrap(append([]string{unmark(lines[first])}, lines[first+1:i]...))
 			out = append(out, Block{Kind: Item, Text: text})
 		}
 		first = i
@@ -76,11 +78,44 @@ func joined(lines []string) []Block {
 
 // goesOn reports whether a line is the end of one before it.
 func goesOn(before, line string) bool {
-	if ruled(before) || marked(line) || labelled(line) {
+	if ruled(before) || marked(line) || labelled(line) || strings.HasPrefix(line, "\u3000") {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(line, " \t\"'(“‘"))
-	return unicode.IsLower(first) || utf8.RuneCountInString(before) >= wrapped
+	return unicode.IsLower(first) || full(before)
+}
+
+// full reports whether a line may have reached the margin.
+func full(line string) bool {
+	columns := 0
+	for _, r := range line {
+		if columns += 1 + b2i(double(r)); columns >= wrapped {
+			return true
+		}
+	}
+	return false
+}
+
+// double reports whether a letter takes two columns.
+func double(r rune) bool {
+	k := width.LookupRune(r).Kind()
+	return k == width.EastAsianWide || k == width.EastAsianFullwidth
+}
+
+// unwrap joins lines that go on in each other. Where no space stands between
+// words, none was at the end of the line.
+func unwrap(lines []string) string {
+	var b strings.Builder
+	solid := func(r rune) bool { return double(r) && !unicode.Is(unicode.Hangul, r) }
+	for i, line := range lines {
+		if i > 0 && solid(lastRune(lines[i-1])) && solid(firstRune(strings.TrimLeft(line, " \t"))) {
+			line = strings.TrimLeft(line, " \t")
+		} else if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // ruled reports whether a line is drawn: "=====", "* * *".
