@@ -35,7 +35,7 @@ func sentencesIn(text string, in span) []span {
 // stops reports whether a sentence may end with r.
 func stops(r rune) bool {
 	switch r {
-	case '.', '!', '?', '…', '。', '！', '？', '．', '।', '؟', '።', '။', '៕':
+	case '.', '!', '?', '…', '。', '！', '？', '．', '।', '؟', '\u037e', '։', '።', '፧', '။', '។', '៕':
 		return true
 	}
 	return false

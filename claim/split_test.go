@@ -45,6 +45,7 @@ func TestSplit(t *testing.T) {
 		{"Italian", "Il dott. Rossi vive a Roma. Anche la sig. Bianchi.", []string{"Il dott. Rossi vive a Roma.", "Anche la sig. Bianchi."}, nil},
 		{"Dutch", "Dhr. Jansen woont bijv. Amsterdam of Utrecht. Hij werkt.", []string{"Dhr. Jansen woont bijv. Amsterdam of Utrecht.", "Hij werkt."}, nil},
 		{"Russian", "Он живёт на ул. Ленина в Москве. Там хорошо.", []string{"Он живёт на ул. Ленина в Москве.", "Там хорошо."}, nil},
+		{"Armenian", "Հայաստանը երկիր է։ Երևանը մայրաքաղաքն է։", []string{"Հայաստանը երկիր է։", "Երևանը մայրաքաղաքն է։"}, nil},
 		{"full-wide number", "约为３．１４倍。它很大。", []string{"约为３．１４倍。", "它很大。"}, nil},
 		{"quoted", "He said “It is done.” Then he left.", []string{"He said “It is done.”", "Then he left."}, nil},
 		{"quotation", "> It is red.\n> It is\n> blue.", []string{"It is red.", "It is blue."}, nil},
