@@ -31,7 +31,7 @@ func sentences(s string) []span {
 	start := 0
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !terminal(r) {
+		if !terminal(r) && !(r == ';' && greek(s[start:i])) {
 			i += n
 			continue
 		}
@@ -76,7 +76,7 @@ func ends(s string, start, i, end int) bool {
 // terminal reports whether r can end a sentence.
 func terminal(r rune) bool {
 	switch r {
-	case '.', '!', '?', '…', '‽', '؟', '۔', '।', '॥':
+	case '.', '!', '?', '…', '‽', '\u037e', '։', '؟', '۔', '।', '॥', '᱾', '꯫':
 		return true
 	}
 	return wide(r)
@@ -95,7 +95,7 @@ func greek(before string) bool { return unicode.Is(unicode.Greek, lastRune(befor
 // wide reports whether r ends a sentence with no space after it.
 func wide(r rune) bool {
 	switch r {
-	case '。', '！', '？', '｡', '．':
+	case '。', '！', '？', '｡', '．', '။', '።', '፧', '។', '៕', '᠃', '᠉':
 		return true
 	}
 	return false
@@ -138,7 +138,7 @@ func appendChunks(out []span, s string, start, end int) []span {
 
 // clause returns where best to cut s, which goes on.
 func clause(s string) int {
-	for _, sep := range []string{"; ", ": ", ", ", "，", "、", " "} {
+	for _, sep := range []string{"; ", ": ", ", ", "، ", "，", "、", "၊", "፣", " "} {
 		if i := strings.LastIndex(s, sep); i > len(s)/3 {
 			return i + len(strings.TrimRight(sep, " "))
 		}
