@@ -166,7 +166,7 @@ func threeResults(q *Query) Options {
 			Results: []Result{
 				{URL: "https://www.a.test/1", Title: "A", Snippet: "The sea is deep.", Published: published, Providers: []string{"exa", "brave"}},
 				{URL: "https://b.test/2", Title: "B", Snippet: "Nothing of it."},
-				{URL: "https://c.b.test/3", Title: "C", Snippet: "How deep is the sea?", Author: "C"},
+				{URL: "https://c.b.test/3", Title: "C", Snippet: "How deep the sea is, nobody knows.", Author: "C"},
 				{URL: "file:///etc/passwd"}, {URL: "https://me:pw@x.test/"}, {URL: "https://b.test/2"}, {URL: "//x.test/"},
 			},
 			Failed: []Failure{{"tavily", "no key"}},
