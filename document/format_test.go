@@ -98,6 +98,9 @@ func TestHTML(t *testing.T) {
 	checkFormat(t, []formatCase{
 		{"page", "<!doctype html><html><head><title>Tides | Site</title><style>p{}</style></head><body><nav>Home</nav><h1>Tides</h1><p>High <b>ti</b>de.<p>Low.<footer>(c)</footer>", "T Tides\nH1 Tides\nP High tide.\nP Low.\n"},
 		{"main part", "<title>x</title><div>menu</div><h1>Tides</h1><main><p>" + strings.Repeat("water ", 50) + "</main>end", "T x\nH1 Tides\nP " + strings.TrimSpace(strings.Repeat("water ", 50)) + "\n"},
+		{"main part of a quarter", "<p>" + strings.Repeat("around ", 100) + "<main><p>" + strings.Repeat("water ", 40) + "</main>", "P " + strings.TrimSpace(strings.Repeat("water ", 40)) + "\n"},
+		{"main part that is a trifle", "<p>" + strings.Repeat("around ", 150) + "<main><p>" + strings.Repeat("water ", 40) + "</main>",
+			"P " + strings.TrimSpace(strings.Repeat("around ", 150)) + "\nP " + strings.TrimSpace(strings.Repeat("water ", 40)) + "\n"},
 		{"title", "<title>A &amp; B</title><p>x", "T A & B\nP x\n"},
 		{"breaks", "a<br>b<hr>c<div>d</div>e", "P a\nP b\nP c\nP d\nP e\n"},
 		{"list", "<ul><li>one<li><p>two</p><ul><li>three</ul></ul><dl><dt>t<dd>d</dl>", "I one\nP two\nI three\nI t\nI d\n"},
@@ -132,6 +135,7 @@ func TestHostileFormats(t *testing.T) {
 		"one tick": "`", "stars": "*", "words in stars": "*a", "pipes": "|", "rows": "|a\n|-\n", "quotes": "> ", "marks": "-\n", "hashes": "#", "fences": "```\n",
 		"escapes": "\\", "scripts": "<script></script>", "less": "<", "open tags": "<a", "stops": ". ", "all stops": ".", "closers": ".\")]", "letters": "x", "lines": "a\n",
 		"notes": "[^", "pages": "[[", "numbers": "1. ", "colons": "A: ", "wide": "。", "plaintext": "<plaintext>", "pre": "<pre>", "br": "<br>",
+		"hidden items": "<li hidden><ul>", "hidden paragraphs": "<p hidden><b>", "cells": "<td hidden></tr>", "initials": "a. A. ", "days": "am 9. 11. ", "Greek": "α; ",
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Repeat(unit, n/len(unit))
