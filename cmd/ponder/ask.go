@@ -60,7 +60,7 @@ git diff | ponder ask - --model anthropic/claude-opus-4-6`,
 
 // ask is the command.
 func (a *app) ask(ctx context.Context, text string, f askFlags, given func(string) bool) error {
-	m, err := a.message(text, f.attach)
+	m, err := a.message(ctx, text, f.attach)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -75,9 +76,9 @@ func (m message) leftOut(o chat.Options) (lines []string) {
 }
 
 // message returns what a user says, from standard input if text is "-", with files.
-func (a *app) message(text string, files []string) (message, error) {
+func (a *app) message(ctx context.Context, text string, files []string) (message, error) {
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.in, mostMessage+1))
+		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), mostMessage+1))
 		if err != nil {
 			return message{}, fmt.Errorf("read the message from standard input: %w", err)
 		}

@@ -277,7 +277,7 @@ const maxPiped = 256 << 20
 // standardInput remembers what is piped in: a note if it is short, or else a file.
 func (t *taking) standardInput(ctx context.Context) error {
 	t.show(&progress{-1, "reading standard input"})
-	b, err := io.ReadAll(io.LimitReader(t.in, maxPiped+1))
+	b, err := io.ReadAll(io.LimitReader(t.stdin(ctx), maxPiped+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read standard input: %w", err)

@@ -47,7 +47,7 @@ ponder research - --rounds 2 --cost 0.10 < question.txt`,
 
 // research is the command. It makes nothing before all that can be checked has been.
 func (a *app) research(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
-	question, err := a.question(text)
+	question, err := a.question(ctx, text)
 	if err != nil {
 		return err
 	}

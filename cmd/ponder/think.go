@@ -80,7 +80,7 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 
 // think is the command. It makes nothing before all that can be checked has been.
 func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
-	question, err := a.question(text)
+	question, err := a.question(ctx, text)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,9 +32,9 @@ const (
 
 // question returns the question that a user asks, from standard input if text
 // is "-".
-func (a *app) question(text string) (string, error) {
+func (a *app) question(ctx context.Context, text string) (string, error) {
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.in, mostQuestion+1))
+		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), mostQuestion+1))
 		if err != nil {
 			return "", fmt.Errorf("read the question from standard input: %w", err)
 		}

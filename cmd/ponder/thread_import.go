@@ -60,7 +60,7 @@ func (a *app) threadImport(ctx context.Context, files []string, anew bool) error
 	var list []*arrival
 	ids := make(map[ponder.ThreadID]string)
 	for _, file := range files {
-		v, err := a.arrival(file, anew)
+		v, err := a.arrival(ctx, file, anew)
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (a *app) threadImport(ctx context.Context, files []string, anew bool) error
 }
 
 // arrival reads a file.
-func (a *app) arrival(file string, anew bool) (*arrival, error) {
-	in := a.in
+func (a *app) arrival(ctx context.Context, file string, anew bool) (*arrival, error) {
+	in := a.stdin(ctx)
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

@@ -59,7 +59,7 @@ func (a *app) threadRemove(ctx context.Context, names []string, yes bool) error 
 		}
 	}
 	if !yes {
-		if err := a.confirm(list); err != nil {
+		if err := a.confirm(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (a *app) threadRemove(ctx context.Context, names []string, yes bool) error 
 }
 
 // confirm asks a user on a terminal whether threads are to be removed.
-func (a *app) confirm(list []ponder.Info) error {
+func (a *app) confirm(ctx context.Context, list []ponder.Info) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || a.flags.json {
 		return usagef("to remove %s for good, add --yes", counted(len(list), "thread", "threads"))
@@ -81,8 +81,9 @@ func (a *app) confirm(list []ponder.Info) error {
 		fmt.Fprintf(a.log, "%s  %s of %s, %s: %s\n", info.ID, info.Kind, counted(int(info.Head), "event", "events"), ago(info.Updated, time.Now()), clip(oneLine(info.Title), 60))
 	}
 	fmt.Fprintf(a.log, "Remove %s for good? [y/N] ", counted(len(list), "thread", "threads"))
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil {
+	answer, err := bufio.NewReader(a.stdin(ctx)).ReadString('\n')
+	if err != nil { // the line with the question is not ended
+		fmt.Fprintln(a.log)
 		return failure{failed, errors.New("nothing is removed")}
 	}
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {

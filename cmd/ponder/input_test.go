@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+)
+
+// Of all that reads standard input, an interruption is the end, though nothing comes.
+func TestInputEndsWithTheCommand(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("OLLAMA_HOST", "http://127.0.0.1:1")
+	for _, command := range []string{"think -", "ask -", "research -", "remember -", "thread import -"} {
+		t.Run(command, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			in, other := io.Pipe()
+			defer other.Close() // for who reads on in spite of it
+			first := io.MultiReader(strings.NewReader("Why"), readFunc(func(b []byte) (int, error) {
+				cancel(errInterrupted)
+				return in.Read(b)
+			}))
+			args := append([]string{"--db", filepath.Join(t.TempDir(), "ponder.db")}, strings.Fields(command)...)
+			var out, errs bytes.Buffer
+			if code := run(ctx, args, first, &out, &errs); code != interrupted || out.Len() > 0 {
+				t.Errorf("exit code %d, want %d; it said %q and %q", code, interrupted, &out, &errs)
+			}
+		})
+	}
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(b []byte) (int, error) { return f(b) }
+
+func TestInput(t *testing.T) {
+	long := strings.Repeat("Why is the sky blue? ", 10_000)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		pipe, other := io.Pipe()
+		defer other.Close()
+		in := (&app{in: io.MultiReader(strings.NewReader(long), pipe)}).stdin(ctx)
+		if err := iotest.TestReader((&app{in: iotest.HalfReader(strings.NewReader(long))}).stdin(ctx), []byte(long)); err != nil {
+			t.Error(err)
+		}
+		go func() {
+			synctest.Wait()
+			cancel(errInterrupted)
+		}()
+		got, err := io.ReadAll(in)
+		if string(got) != long || !errors.Is(err, errInterrupted) {
+			t.Errorf("%d bytes, %v; want %d, %v", len(got), err, len(long), errInterrupted)
+		}
+		if n, err := in.Read(make([]byte, 1)); n != 0 || !errors.Is(err, errInterrupted) {
+			t.Errorf("after that %d bytes, %v", n, err)
+		}
+	})
+}
