@@ -168,44 +168,56 @@ func anyGone(ctx context.Context, nodes ponder.Nodes) bool {
 
 // find returns the thread that a user means: an id or the beginning of one,
 // with or without thr_, or "last" for the newest. A kind, if given, must fit; what
-// goes for sessions goes for research too. An id that was imported may look otherwise.
+// goes for sessions goes for research too.
 func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
-	filter := ponder.Filter{Kind: kind, Limit: 2}
-	if !strings.EqualFold(name, "last") {
-		filter.Kind, filter.Prefix = "", prefixOf(name)
-	}
+	name = strings.TrimSpace(name)
 	list, err := []ponder.Info(nil), error(nil)
-	switch {
-	case filter.Prefix != "":
-		list, err = threads.List(ctx, filter)
-	case strings.EqualFold(name, "last"):
-		list, err = newest(ctx, threads, filter)
+	if strings.EqualFold(name, "last") {
+		list, err = newest(ctx, threads, ponder.Filter{Kind: kind, Limit: 1})
+		kind = "" // it fits
+	} else {
+		list, err = called(ctx, threads, name)
 	}
-	if named := strings.TrimSpace(name); err == nil && len(list) == 0 && len(named) >= leastForeign && !strings.HasPrefix(named, "thr_") {
-		if list, err = threads.List(ctx, ponder.Filter{Prefix: named, Limit: 2}); len(list) > 0 {
-			filter.Prefix = named
-		}
-	}
-	if err == nil && len(list) > 1 && filter.Prefix != "" { // the ids of threads beside a conversation begin with its own
-		if info, missing := threads.Thread(ctx, ponder.ThreadID(filter.Prefix)); missing == nil {
-			list = []ponder.Info{info}
-		}
-	}
-	switch {
-	case err == nil && len(list) == 0 && filter.Prefix == "" && !strings.EqualFold(name, "last"):
-		return ponder.Info{}, usagef("%q is no id: `ponder %s list` shows them", clip(oneLine(name), 40), listOf(kind))
+	switch ours := prefixOf(name); {
 	case err != nil:
 		return ponder.Info{}, fmt.Errorf("find %s: %w", name, err)
-	case len(list) == 0 && filter.Prefix == "":
+	case len(list) == 0 && strings.EqualFold(name, "last"):
 		return ponder.Info{}, failure{wrongUsage, errNothingYet}
+	case len(list) == 0 && ours == "":
+		return ponder.Info{}, usagef("%q is no id: `ponder %s list` shows them", clip(oneLine(name), 40), listOf(kind))
 	case len(list) == 0:
-		return ponder.Info{}, usagef("there is no %s: `ponder %s list` shows what there is", filter.Prefix, listOf(kind))
-	case len(list) > 1 && filter.Prefix != "" && string(list[0].ID) != filter.Prefix:
-		return ponder.Info{}, usagef("%s is the beginning of several ids: write more of it", filter.Prefix)
+		return ponder.Info{}, usagef("there is no %s: `ponder %s list` shows what there is", ours, listOf(kind))
+	case len(list) > 1:
+		return ponder.Info{}, usagef("%s is the beginning of several ids: write more of it", name)
 	case kind != "" && !slices.Contains(kindsLike(kind), list[0].Kind):
 		return ponder.Info{}, usagef("%s is a %s, not a %s: see `ponder thread show %s`", list[0].ID, list[0].Kind, kind, list[0].ID)
 	}
 	return list[0], nil
+}
+
+// called lists the thread with an id, or else some of those whose ids begin like that:
+// as it is written, for ids that were imported have other forms, or as ours are.
+func called(ctx context.Context, threads ponder.Threads, name string) ([]ponder.Info, error) {
+	ours, foreign := prefixOf(name), name
+	for _, id := range []string{foreign, ours} {
+		if info, err := threads.Thread(ctx, ponder.ThreadID(id)); err == nil {
+			return []ponder.Info{info}, nil
+		} else if !errors.Is(err, ponder.ErrNoThread) {
+			return nil, err
+		}
+	}
+	if len(strings.TrimPrefix(foreign, "thr_")) < leastForeign {
+		foreign = ""
+	}
+	for _, prefix := range []string{ours, foreign} {
+		if prefix == "" {
+			continue
+		}
+		if list, err := threads.List(ctx, ponder.Filter{Prefix: prefix, Limit: 2}); err != nil || len(list) > 0 {
+			return list, err
+		}
+	}
+	return nil, nil
 }
 
 // kindsLike returns the kinds that commands for a kind take.
@@ -233,7 +245,8 @@ func newest(ctx context.Context, threads ponder.Threads, filter ponder.Filter) (
 	return list, nil
 }
 
-// leastForeign is how much a user writes at least of an id that is not of our form.
+// leastForeign is how much a user writes at least of an id that is not of our form, if
+// not all of it.
 const leastForeign = 4
 
 func listOf(kind ponder.Kind) string {

@@ -278,11 +278,13 @@ func (a *app) takeIn(ctx context.Context, store *sqlite.Store, v *arrival) error
 		}{v.Thread.ID, v.file, v.Thread.Kind, v.Thread.Title, v.read, v.Foreign, v.here})
 	}
 	a.printf("%s\n", v.Thread.ID)
-	how := "is imported from"
+	how, added := "is imported from", ""
 	if v.here {
 		how = "is here already, as in"
+	} else if n := len(v.Events) - v.read; n > 0 {
+		added = fmt.Sprintf(", with %d more for what is not in the file", n)
 	}
-	a.note("%s %s %s: a %s of %s", v.Thread.ID, how, nameOf(v.file), v.Thread.Kind, counted(v.read, "event", "events"))
+	a.note("%s %s %s: a %s of %s%s", v.Thread.ID, how, nameOf(v.file), v.Thread.Kind, counted(v.read, "event", "events"), added)
 	return nil
 }
 
