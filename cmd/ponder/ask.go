@@ -26,9 +26,9 @@ func (a *app) askCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
 		Short: "Say something in a conversation, and print the answer",
-		Long: `Say something in a conversation, and print the answer as it is written. TEXT - is read
-from standard input. It begins a new conversation, unless --thread or --continue names
-one.
+		Long: `Say something in a conversation, and print the answer, on a terminal as it is written.
+TEXT - is read from standard input. It begins a new conversation, unless --thread or
+--continue names one.
 
 The model may look into what --docs and --knowledge name, what is remembered (see ponder
 remember), and the web, if a search engine is configured. It may set a slower model
@@ -93,6 +93,7 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 		return err
 	}
 	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo()}
+	s.turnNow.atOnce = !a.onTerminal()
 	if f.deep {
 		if err := s.thinkFirst(ctx, m); err != nil {
 			s.out.close()
@@ -163,7 +164,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 		case <-stop:
 			s.why = failure{code: interrupted}
 		case err := <-wont:
-			if t.said.Len() == 0 {
+			if !t.spoke {
 				s.why = err
 			}
 		case <-ctx.Done():

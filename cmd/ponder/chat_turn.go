@@ -44,9 +44,16 @@ func (s *chatting) turnNext(ctx context.Context) {
 			}
 			continue
 		}
-		s.now = &going{}
+		s.now = s.newTurn()
 		s.now.message, s.now.seq = w.id, w.seq
 	}
+}
+
+// newTurn returns a turn of which nothing has come.
+func (s *chatting) newTurn() *going {
+	g := &going{}
+	g.atOnce = !s.onTerminal()
+	return g
 }
 
 // send sends a message, with the files that were put beside it.
@@ -56,7 +63,7 @@ func (s *chatting) send(ctx context.Context, text string) error {
 	for _, line := range m.leftOut(s.talking.chat(nil)) {
 		s.face.show(remark, line)
 	}
-	s.now = &going{}
+	s.now = s.newTurn()
 	ev, err := s.say(ctx, m)
 	if err != nil {
 		s.now = nil

@@ -12,6 +12,8 @@ import (
 // model writes, and of the texts that are in the log in the end, one text that is
 // only added to. The zero speech has said nothing. It is not safe for concurrent use.
 type speech struct {
+	atOnce bool   // nothing is said of a round before all of it is in the log
+	spoke  bool   // a model has said something, whether that is shown or not
 	round  string // the key of the call that writes
 	tail   []byte // of a letter or an escape sequence that is not whole
 	blank  string // space that is said before the next word
@@ -23,7 +25,8 @@ type speech struct {
 // hear takes in a piece that the call of a round writes, and returns what is to be
 // shown of it.
 func (s *speech) hear(round, piece string) string {
-	if piece == "" {
+	s.spoke = s.spoke || piece != ""
+	if piece == "" || s.atOnce {
 		return ""
 	}
 	before := s.said.Len()
@@ -34,11 +37,18 @@ func (s *speech) hear(round, piece string) string {
 	return s.said.String()[before:]
 }
 
+// anew is what is said where what was shown of a round came to nothing.
+const anew = "[cut off: the answer begins anew]"
+
 // begin begins a round.
 func (s *speech) begin(round string) {
+	void := (s.broken || round == s.round) && s.began >= 0 && s.said.Len() > 0
 	s.round, s.broken, s.tail, s.blank = round, false, nil, ""
 	if s.said.Len() > 0 {
 		s.blank = "\n\n"
+	}
+	if void {
+		s.blank += anew + "\n\n"
 	}
 	s.began = -1
 }
@@ -84,6 +94,7 @@ func (s *speech) say(text string) {
 // was not: pieces may have been missed.
 func (s *speech) settle(round, text string) string {
 	before := s.said.Len()
+	s.spoke = true
 	if round != s.round {
 		s.begin(round)
 	}

@@ -23,8 +23,8 @@ func TestSpeech(t *testing.T) {
 		{"two rounds", []string{"a:One.\n", "=a:One.", "b:\n Two.", "=b:Two."}, "One.\n\nTwo."},
 		{"space around it", []string{"a:\n\n  So", "a:  \n", "a:it is. \n ", "=a:So  \nit is."}, "So  \nit is."},
 		{"the end is missed", []string{"a:It is", "=a:It is so."}, "It is so."},
-		{"the beginning is missed", []string{"a:is so.", "=a:It is so."}, "is so.\n\nIt is so."},
-		{"tried again", []string{"a:It is n", "!a", "a:It is so.", "=a:It is so."}, "It is n\n\nIt is so."},
+		{"the beginning is missed", []string{"a:is so.", "=a:It is so."}, "is so.\n\n" + anew + "\n\nIt is so."},
+		{"tried again", []string{"a:It is n", "!a", "a:It is so.", "=a:It is so."}, "It is n\n\n" + anew + "\n\nIt is so."},
 		{"tried again, and nothing came before", []string{"!a", "a:It is so.", "=a:It is so."}, "It is so."},
 		{"letters in pieces", []string{"a:bl\xc3", "a:\xbc", "a:h", "=a:blüh"}, "blüh"},
 		{"steering", []string{"a:a\x1b[31", "a:mb\u202e", "=a:a\x1b[31mb\u202e"}, "ab"},
@@ -44,10 +44,28 @@ func TestSpeech(t *testing.T) {
 					got.WriteString(s.hear(key, text))
 				}
 			}
+			if !s.spoke {
+				t.Error("it has not spoken")
+			}
 			if got.String() != tt.want || s.said.String() != tt.want {
 				t.Errorf("%q, and has said %q; want %q", got.String(), s.said.String(), tt.want)
 			}
 		})
+	}
+}
+
+// Where nobody sees how it comes, an answer is what is in the log of it.
+func TestSpeechAtOnce(t *testing.T) {
+	s := speech{atOnce: true}
+	got := s.hear("a", "It is n")
+	s.fail("a")
+	got += s.hear("a", "It is")
+	if got != "" || s.open() != "" || !s.spoke {
+		t.Errorf("said %q, and %q of the round; spoke: %v", got, s.open(), s.spoke)
+	}
+	got += s.settle("a", "It is so.") + s.hear("b", "And") + s.settle("b", "And why.")
+	if want := "It is so.\n\nAnd why."; got != want {
+		t.Errorf("said %q, want %q", got, want)
 	}
 }
 

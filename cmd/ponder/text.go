@@ -114,6 +114,12 @@ func (a *app) paper() (*os.File, bool) {
 	return f, ok
 }
 
+// onTerminal reports whether somebody sees results as they are printed.
+func (a *app) onTerminal() bool {
+	f, ok := a.paper()
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // Results are what a command prints. They remember why some could not be printed. They
 // are safe for concurrent use.
 type results struct {
