@@ -10,8 +10,8 @@ import (
 	"ponder/document"
 )
 
-// tryDocsTime is how long the doctor tries to read documents, in which what reads PDFs may
-// have to be made ready first.
+// tryDocsTime is how long it is tried to read documents, in which what reads PDFs may have
+// to be made ready first.
 const tryDocsTime = 20 * time.Second
 
 // maxUnread is how many documents that cannot be read the doctor names.
@@ -22,15 +22,12 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	if len(docs) == 0 {
 		return finding{"documents", fine, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
 	}
-	paths, err := checkDocs(ctx, "--docs", docs)
+	_, listing, err := findDocs(ctx, "--docs", docs)
 	if err != nil {
 		return finding{"documents", broken, err.Error()}
 	}
-	listing, err := document.Scan(ctx, paths, document.Options{})
-	if err != nil {
-		return finding{"documents", broken, err.Error()}
-	}
-	tried, unread := tryDocs(ctx, listing.Files)
+	trial := tryDocs(ctx, listing.Files, len(listing.Files))
+	tried, unread := trial.read+len(trial.unread), trial.unread
 	says := fmt.Sprintf("%s to read, %s", counted(len(listing.Files), "file", "files"), size(listing.Bytes()))
 	if tried < len(listing.Files) {
 		says += fmt.Sprintf("; tried, in %s: %s of them", tryDocsTime, number(tried))
@@ -55,16 +52,26 @@ func docsFinding(ctx context.Context, docs []string) finding {
 	return finding{"documents", state, fmt.Sprintf("%s; %s (%s)", says, how, strings.Join(why, "; "))}
 }
 
-// tryDocs reads files for a while. It returns how many it has tried, and those of which
-// nothing can be read.
-func tryDocs(ctx context.Context, files []document.File) (tried int, unread []document.Skipped) {
-	for since := time.Now(); tried < len(files) && time.Since(since) < tryDocsTime && ctx.Err() == nil; tried++ {
-		f := files[tried]
-		if err := tryDoc(f); err != nil {
-			unread = append(unread, document.Skipped{Path: f.Path, Reason: oneLine(err.Error())})
+// A docsTrial is what came of reading files.
+type docsTrial struct {
+	read   int
+	unread []document.Skipped // of which nothing can be read
+}
+
+// tryDocs reads files for a while, until it has read enough of them.
+func tryDocs(ctx context.Context, files []document.File, enough int) (t docsTrial) {
+	since := time.Now()
+	for _, f := range files {
+		if t.read >= enough || time.Since(since) >= tryDocsTime || ctx.Err() != nil {
+			break
 		}
+		if err := tryDoc(f); err != nil {
+			t.unread = append(t.unread, document.Skipped{Path: f.Path, Reason: oneLine(err.Error())})
+			continue
+		}
+		t.read++
 	}
-	return tried, unread
+	return t
 }
 
 // tryDoc says why nothing can be read of a file.

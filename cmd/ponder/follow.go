@@ -26,6 +26,7 @@ type viewing struct {
 	heard   time.Time  // when that came
 	class   llm.Class  // of the last call that failed
 	refused bool       // that call was not made, for the budget did not allow it
+	asked   bool       // a call was made
 	writing atomic.Int64
 	draft   draft  // of research
 	state   string // what it is about to do, if that is not its status
@@ -92,6 +93,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
 		w.writing.Store(0)
+		w.asked = w.asked || !b.Refused
 		if b.Error != "" {
 			w.class, w.refused = b.Class, b.Refused
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ponder"
 	"ponder/document"
@@ -77,25 +78,38 @@ func priced(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cfg *co
 	return nil
 }
 
-// checkDocs returns the absolute paths of documents, having made sure that they
-// can be read. Files that are named are read; folders are only looked through. An error
-// names the flag that names the paths.
+// checkDocs returns the absolute paths of documents, having made sure that something in
+// them can be read. An error names the flag that names the paths.
 func checkDocs(ctx context.Context, flag string, paths []string) ([]string, error) {
+	all, listing, err := findDocs(ctx, flag, paths)
+	if err != nil || listing == nil || slices.ContainsFunc(listing.Files, func(f document.File) bool { return f.Named }) {
+		return all, err
+	}
+	unread := tryDocs(ctx, listing.Files, 1).unread
+	if len(unread) < len(listing.Files) || ctx.Err() != nil {
+		return all, ctx.Err()
+	}
+	return nil, usagef("%s %s: nothing in it can be read%s: `ponder doctor --docs` says why of each file", flag, strings.Join(paths, ", "), skipped(unread))
+}
+
+// findDocs returns the absolute paths of documents and, if there are any, what is there to
+// read. Files that are named have been read; folders are only looked through.
+func findDocs(ctx context.Context, flag string, paths []string) ([]string, *document.Listing, error) {
 	var all, files []string
 	for _, path := range paths {
 		if path == "" {
-			return nil, usagef("%s: needs a file or a folder", flag)
+			return nil, nil, usagef("%s: needs a file or a folder", flag)
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", flag, path, err)
+			return nil, nil, fmt.Errorf("%s %s: %w", flag, path, err)
 		}
 		info, err := os.Stat(abs)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, usagef("%s %s: there is no such file or folder", flag, path)
+			return nil, nil, usagef("%s %s: there is no such file or folder", flag, path)
 		case err != nil:
-			return nil, usagef("%s %s: %w", flag, path, errors.Unwrap(err))
+			return nil, nil, usagef("%s %s: %w", flag, path, errors.Unwrap(err))
 		case !info.IsDir():
 			files = append(files, abs)
 		}
@@ -103,19 +117,20 @@ func checkDocs(ctx context.Context, flag string, paths []string) ([]string, erro
 	}
 	if len(files) > 0 {
 		if _, _, err := document.Load(ctx, files, document.Options{}); err != nil {
-			return nil, docsError(ctx, flag, err)
+			return nil, nil, docsError(ctx, flag, err)
 		}
 	}
-	if len(all) > 0 {
-		listing, err := document.Scan(ctx, all, document.Options{})
-		if err != nil {
-			return nil, docsError(ctx, flag, err)
-		}
-		if len(listing.Files) == 0 {
-			return nil, usagef("%s: nothing to read in %s: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", flag, paths[0], skipped(listing.Skipped))
-		}
+	if len(all) == 0 {
+		return nil, nil, nil
 	}
-	return all, nil
+	listing, err := document.Scan(ctx, all, document.Options{})
+	if err != nil {
+		return nil, nil, docsError(ctx, flag, err)
+	}
+	if len(listing.Files) == 0 {
+		return nil, nil, usagef("%s: nothing to read in %s: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", flag, paths[0], skipped(listing.Skipped))
+	}
+	return all, listing, nil
 }
 
 // docsError is an error of reading documents, save that of an interruption.

@@ -224,7 +224,10 @@ func (w *viewing) outcome() error {
 
 func (w *viewing) failed() error {
 	code := failed
-	if w.refused && w.class == llm.Payment {
+	switch {
+	case w.refused && w.class == llm.Payment && w.asked:
+		return failure{incomplete, fmt.Errorf("%s, and no answer of the calls before was of use: give it more, or another model", w.view.Session.StopReason)}
+	case w.refused && w.class == llm.Payment:
 		return failure{incomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.view.Session.StopReason)}
 	}
 	if notReadyFor(w.class) {

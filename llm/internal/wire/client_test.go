@@ -96,7 +96,7 @@ func TestDoFails(t *testing.T) {
 		}, "", llm.Malformed, "acme/m1: the answer is a web page: is the base URL right?"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusTemporaryRedirect)
-		}, "", llm.NotFound, "acme/m1: the server redirects elsewhere: correct the base URL (307)"},
+		}, "", llm.NotFound, "acme/m1: the server redirects elsewhere (307): correct the base URL"},
 		{"refused", nil, refused.URL, llm.Unreachable, "acme/m1: cannot connect to " + strings.TrimPrefix(refused.URL, "http://") + ": connection refused"},
 		{"bad address", nil, "http://a b/?key=topsecret", llm.BadRequest, `acme/m1: bad address: invalid character " " in host name`},
 		{"https where there is http", answer(200, ""), "https", llm.Unreachable, "acme/m1: http: server gave HTTP response to HTTPS client"},
@@ -390,13 +390,14 @@ func TestRedact(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"none", "all is well", "all is well"},
 		{"given", "the key open-sesame is wrong", "the key [redacted] is wrong"},
+		{"short", "the key xy of maxyard, is: xy", "the key [redacted] of maxyard, is: [redacted]"},
 		{"openai", "Incorrect: sk-proj-abc***xyz1.", "Incorrect: [redacted]."},
 		{"google", "AIzaSyA-1234567890 and é", "[redacted] and é"},
 		{"a word", "sk-learn is fine", "sk-learn is fine"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := redact(tt.in, []string{"open-sesame"}); got != tt.want {
+			if got := redact(tt.in, []string{"open-sesame", "xy"}); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,10 +57,17 @@ func secrets(header http.Header) (keys []string) {
 	return keys
 }
 
+// shortKey is the length of keys, in bytes, that are taken out wherever they stand; of
+// those that are shorter, like the "x" that servers without keys are given, only where they
+// are a word.
+const shortKey = 6
+
 // redact takes keys out of a line: those given, and words that look like one.
 func redact(s string, keys []string) string {
 	for _, k := range keys {
-		s = strings.ReplaceAll(s, k, redacted)
+		if len(k) >= shortKey {
+			s = strings.ReplaceAll(s, k, redacted)
+		}
 	}
 	var b strings.Builder
 	for s != "" {
@@ -73,7 +81,7 @@ func redact(s string, keys []string) string {
 		if n < 0 {
 			n = len(s)
 		}
-		if looksSecret(s[:n]) {
+		if looksSecret(s[:n]) || slices.Contains(keys, s[:n]) {
 			b.WriteString(redacted)
 		} else {
 			b.WriteString(s[:n])

@@ -24,7 +24,7 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 	f, _ := parseFault(data, true)
 	e := f.err(resp.StatusCode)
 	if resp.StatusCode/100 == 3 {
-		e.Class, e.Message = llm.NotFound, "the server redirects elsewhere: correct the base URL"
+		e.Class, e.Message, e.Advice = llm.NotFound, "the server redirects elsewhere", "correct the base URL"
 	}
 	if again := resp.Header.Get("x-should-retry"); again == "true" && e.Class == llm.BadRequest {
 		e.Class = llm.Transient
