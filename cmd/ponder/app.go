@@ -171,7 +171,7 @@ func anyGone(ctx context.Context, nodes ponder.Nodes) bool {
 // goes for sessions goes for research too.
 func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
 	name = strings.TrimSpace(name)
-	list, err := []ponder.Info(nil), error(nil)
+	list, err, listed := []ponder.Info(nil), error(nil), kind
 	if strings.EqualFold(name, "last") {
 		list, err = newest(ctx, threads, ponder.Filter{Kind: kind, Limit: 1})
 		kind = "" // it fits
@@ -181,6 +181,8 @@ func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kin
 	switch ours := prefixOf(name); {
 	case err != nil:
 		return ponder.Info{}, fmt.Errorf("find %s: %w", name, err)
+	case len(list) == 0 && strings.EqualFold(name, "last") && listed == ponder.KindResearch:
+		return ponder.Info{}, usagef("nothing has been researched yet: begin with `ponder research QUESTION`")
 	case len(list) == 0 && strings.EqualFold(name, "last"):
 		return ponder.Info{}, failure{wrongUsage, errNothingYet}
 	case len(list) == 0 && ours == "":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (a *app) modelTestCommand() *cobra.Command {
 
 // tryTime is how long a model is given for a word. A local one may have to be
 // read from disk first.
-const tryTime = 2 * time.Minute
+const tryTime = time.Minute
 
 // A trial is what came of asking a model.
 type trial struct {
@@ -43,6 +44,8 @@ type trial struct {
 	Answer  string     `json:"answer,omitempty"`
 	Error   string     `json:"error,omitempty"`
 	Vectors bool       `json:"embeds,omitempty"`
+
+	err error
 }
 
 func (a *app) modelTest(ctx context.Context, args []string) error {
@@ -54,15 +57,16 @@ func (a *app) modelTest(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	results := l.tryAll(ctx, names, func(full string) bool {
+		return !slices.Contains(args, full) && slices.Contains(l.choices.Of(ponder.Embed).Models, full)
+	})
 	var first error
-	for _, full := range names {
-		t, err := l.try(ctx, full, !slices.Contains(args, full) && slices.Contains(l.choices.Of(ponder.Embed).Models, full))
+	for range names {
+		t := <-results
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, t.err)
 		if a.flags.json {
 			if err := a.object(t); err != nil {
 				return err
@@ -75,6 +79,25 @@ func (a *app) modelTest(ctx context.Context, args []string) error {
 		return failure{code: max(codeOf(first), failed)}
 	}
 	return nil
+}
+
+// tryAll tries models, and sends what comes of each as it comes. Providers are asked side
+// by side, but each for one model after the other: a local one may have room for one.
+func (l *lineup) tryAll(ctx context.Context, names []string, embeds func(string) bool) <-chan trial {
+	of := make(map[string][]string)
+	for _, full := range names {
+		provider, _, _ := strings.Cut(full, "/")
+		of[provider] = append(of[provider], full)
+	}
+	results := make(chan trial, len(names))
+	for _, list := range of {
+		go func() {
+			for _, full := range list {
+				results <- l.try(ctx, full, embeds(full))
+			}
+		}()
+	}
+	return results
 }
 
 // toTry returns the models that are meant.
@@ -102,7 +125,7 @@ func (l *lineup) toTry(args []string) ([]string, error) {
 }
 
 // try asks a model for a word, or for a vector.
-func (l *lineup) try(ctx context.Context, full string, embed bool) (trial, error) {
+func (l *lineup) try(ctx context.Context, full string, embed bool) trial {
 	t := trial{Model: full, Vectors: embed}
 	m, err := l.model(full)
 	if err == nil {
@@ -115,10 +138,13 @@ func (l *lineup) try(ctx context.Context, full string, embed bool) (trial, error
 			err = t.generate(ctx, m, begun)
 		}
 		t.Took = time.Since(begun).Milliseconds()
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = failure{notReady, fmt.Errorf("no answer in %s", tryTime)}
+		}
 	}
 	if err != nil {
-		t.Error = oneLine(err.Error())
-		return t, err
+		t.err, t.Error = err, oneLine(err.Error())
+		return t
 	}
 	t.Works = true
 	if t.Usage != nil && t.Usage.Cost != nil {
@@ -126,7 +152,7 @@ func (l *lineup) try(ctx context.Context, full string, embed bool) (trial, error
 	} else if t.Usage != nil && m.Price.Source != ponder.PriceUnknown {
 		t.Cost = new(m.Price.Of(*t.Usage).USD())
 	}
-	return t, nil
+	return t
 }
 
 func (t *trial) generate(ctx context.Context, m ponder.Model, begun time.Time) error {

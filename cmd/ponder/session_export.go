@@ -37,6 +37,9 @@ export" does. "ponder verify" checks reports of research.`,
 func (a *app) sessionExport(ctx context.Context, name, format, file string) error {
 	if format == "" {
 		format = formatOf(file)
+		if ending := filepath.Ext(file); format == "json" && ending != "" && !strings.EqualFold(ending, ".json") {
+			return usagef("-o %s: the name ends in .html, .md, .json or .jsonl; or --format says what is meant", file)
+		}
 	}
 	store, err := a.lookup(ctx)
 	if err != nil {

@@ -24,6 +24,7 @@ func TestSet(t *testing.T) {
 		{"price of a name with dots", "", "models.price.openai/gpt-5.2.input", "2", "[models.price.\"openai/gpt-5.2\"]\ninput = 2.0\n", "2"},
 		{"written with dots", "models.fast = 'a/b'\n", "models.slow", "c/d", "models.fast = 'a/b'\nmodels.slow = \"c/d\"\n", "c/d"},
 		{"windows line ends", "[budgets]\r\ncalls = 3 # few\r\ntokens = 4\r\n", "budgets.calls", "5", "[budgets]\r\ncalls = 5 # few\r\ntokens = 4\r\n", "5"},
+		{"behind a byte order mark", "\ufeffenable_thinking = false\n", "enable_thinking", "true", "enable_thinking = true\n", "true"},
 		{"text with quotes", "", "prompts.session", "Say \"no\".\nOften.", "[prompts]\nsession = \"Say \\\"no\\\".\\nOften.\"\n", "Say \"no\".\nOften."},
 		{"a header in a string", "[prompts]\nx = '''\n[models]\nfast = 1\n'''\n", "models.fast", "a/b", "[prompts]\nx = '''\n[models]\nfast = 1\n'''\n\n[models]\nfast = \"a/b\"\n", "a/b"},
 	}

@@ -124,7 +124,7 @@ func read(file string) (string, error) {
 	if err == nil && len(text) > maxFile {
 		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}
-	return string(text), err
+	return strings.TrimPrefix(string(text), "\ufeff"), err // with which editors of Windows begin files
 }
 
 // apply puts what a text says over what there is, key by key.
