@@ -3,7 +3,8 @@
 // Each group of routes has a file: thinking.go (sessions), threads.go (threads and
 // conversations), completions.go (answers as streams of chunks: see internal/dialect/completions), memory.go, mind.go
 // and usage.go. A handler checks, asks a fold or an interface of service.go, and
-// answers; api.go is what all have in common. Errors are problem documents (RFC 9457)
+// answers; api.go is what all have in common. Routes are described by route.go, and bound to
+// requests and answers by bind.go. Errors are problem documents (RFC 9457)
 // that name every field that is wrong. Streams are those of package stream.
 package httpapi
 

@@ -26,11 +26,10 @@ func (a *api) memory() {
 	post := a.operation(access.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
 	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
 	post.DefaultStatus = http.StatusCreated
-	huma.Register(a.huma, post, a.remember)
-	delete(a.huma.OpenAPI().Paths[post.Path].Post.RequestBody.Content, "application/octet-stream") // that RawBody would have in it
-	huma.Register(a.huma, a.operation(access.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
-	huma.Register(a.huma, a.operation(access.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
-	huma.Register(a.huma, a.operation(access.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
+	route(a, post, a.remember)
+	route(a, a.operation(access.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
+	route(a, a.operation(access.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
+	route(a, a.operation(access.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
 }
 
 // A newMemory is something to remember.
