@@ -254,6 +254,9 @@ func (h *holder) append(batch []Event, a *ahead) error {
 // more is dropped.
 func (h *holder) take() error {
 	lease, err := h.Store.Take(h.ctx, h.thread, h.node)
+	if err != nil && h.ctx.Err() != nil {
+		return context.Cause(h.ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("take %s: %w", h.thread, err)
 	}
@@ -282,7 +285,7 @@ func (h *holder) write(ctx context.Context, batch []Event) (err error) {
 
 // final reports whether a store's answer will not change.
 func final(err error) bool {
-	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrTooBig, ErrFull, ErrReadOnly, ErrDamaged, ErrNewer} {
+	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrTooBig, ErrFull, ErrReadOnly, ErrDamaged, ErrLost, ErrNewer} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -71,7 +71,8 @@ func (l *life) self() (NodeID, context.Context) {
 }
 
 // beat keeps the node alive. A node that misses its own beats stops what it
-// does, and the process goes on as a new node.
+// does, and the process goes on as a new node. If it can't be one, what the node
+// did ends with why.
 func (l *life) beat() {
 	tick := time.NewTicker(BeatEvery)
 	defer tick.Stop()
@@ -92,14 +93,16 @@ func (l *life) beat() {
 		switch {
 		case err == nil:
 			last = now
-		case errors.Is(err, ErrFenced) || time.Since(last) > DeadAfter-BeatEvery:
+		case errors.Is(err, ErrFenced) || errors.Is(err, ErrLost) || time.Since(last) > DeadAfter-BeatEvery:
 			l.logger.Warn("lost the lease of this process; going on as a new one", "node", node, "error", err)
-			l.die(ErrFenced)
+			die := l.die
 			ctx, cancel := context.WithTimeout(context.Background(), BeatEvery)
 			if err := l.join(ctx); err != nil {
 				l.logger.Error("join again", "error", err)
+				die(err)
 			} else {
 				last = now
+				die(ErrFenced)
 			}
 			cancel()
 		default:

@@ -402,6 +402,7 @@ var (
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("database is read-only")
 	ErrDamaged  = errors.New("database is damaged")
+	ErrLost     = errors.New("database was removed or replaced while it was in use, so that what is written now would be lost")
 	ErrNewer    = errors.New("database was made by a newer version")
 
 	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)

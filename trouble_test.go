@@ -128,6 +128,46 @@ func TestLongOutage(t *testing.T) {
 	})
 }
 
+// gone is a store that can't be written to any more after a while.
+type gone struct {
+	failing
+	from time.Time
+}
+
+func (s *gone) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+	if time.Now().After(s.from) {
+		return s.err
+	}
+	return s.Store.Beat(ctx, id, clock)
+}
+
+func (s *gone) Join(ctx context.Context, n ponder.Node) error {
+	if time.Now().After(s.from) {
+		return s.err
+	}
+	return s.Store.Join(ctx, n)
+}
+
+// Work on a store that can't be written to ends with why, and not as if another process had
+// the thread: at once, if the store is lost.
+func TestGoneStore(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		within time.Duration
+	}{
+		{errors.New("disk error"), ponder.DeadAfter + ponder.BeatEvery}, {ponder.ErrLost, 2 * ponder.BeatEvery},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &fake{takes: func(*llm.Request) time.Duration { return time.Hour }}
+			from := time.Now().Add(time.Second)
+			store := &gone{failing{Store: memory.New(), after: 3, err: tt.err}, from}
+			if err := work(t, store, m); !errors.Is(err, tt.err) || errors.Is(err, ponder.ErrFenced) || time.Since(from) > tt.within {
+				t.Errorf("got %v after %v, want %v", err, time.Since(from), tt.err)
+			}
+		})
+	}
+}
+
 // doubtful is a store whose disk fails some times once an append is recorded.
 type doubtful struct {
 	ponder.Store

@@ -62,6 +62,8 @@ func explain(err error, a *app) (code int, line string) {
 		line += ": make it writable, or name another with --db"
 	case errors.Is(err, ponder.ErrDamaged):
 		line += ": restore a backup of it, or name another with --db"
+	case errors.Is(err, ponder.ErrLost):
+		line += ": put it back, or name another with --db"
 	case errors.Is(err, ponder.ErrNewer):
 		line += ": update ponder"
 	case errors.Is(err, fs.ErrPermission) && a.dbFile() != "" && strings.Contains(line, a.dbFile()):

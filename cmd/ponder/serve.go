@@ -73,7 +73,6 @@ type server struct {
 	life          context.Context //nolint:containedctx // of the process
 	since         time.Time       // when it was begun
 	store         *sqlite.Store
-	file          dataFile // of the store
 	meter         *metric.Meter
 	log           ponder.Store // that of store, and the meter sees what is appended
 	hub           *stream.Hub
@@ -135,9 +134,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	err = s.answer(ctx, listener, guard, f)
 	s.close(ctx)
-	if errors.Is(err, errLost) {
-		return err // closing the store would remove the log of what is there now
-	}
 	return errors.Join(err, store.Close())
 }
 
@@ -173,9 +169,6 @@ func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 	mine, hosts := *a, &mcp.Hosts{}
 	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife, hosts: hosts}
 	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store), hosts: hosts}
-	if s.file, err = dataFileAt(s.databasePath()); err != nil {
-		return nil, err
-	}
 	if s.meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}
@@ -301,7 +294,7 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	defer work.Wait()
 	defer stop()
 	lost := make(chan error, 1)
-	work.Go(func() { lost <- s.file.watch(serving, fileEvery) })
+	work.Go(func() { lost <- watchLost(serving, s.store.Lost, fileEvery) })
 	work.Go(func() { s.tidying(serving) })
 	work.Go(func() {
 		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,10 +32,10 @@ func (s *server) ready(ctx context.Context) error {
 	if !beats(nodes, place.Self(), time.Now()) {
 		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
 	}
-	if free, known := freeSpace(filepath.Dir(s.file.path)); known && free < minFree {
+	if free, known := freeSpace(filepath.Dir(s.databasePath())); known && free < minFree {
 		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", size(free), size(minFree))
 	}
-	return errors.Join(s.store.Damaged(), s.file.check())
+	return errors.Join(s.store.Damaged(), s.store.Lost())
 }
 
 // beats reports whether a process has written not long ago that it lives.
@@ -49,32 +48,9 @@ func beats(nodes []ponder.Node, self ponder.Node, now time.Time) bool {
 	return false
 }
 
-// A dataFile is the file of a database that is open.
-type dataFile struct {
-	path string
-	info os.FileInfo
-}
-
-// dataFileAt returns the file at a path.
-func dataFileAt(path string) (dataFile, error) {
-	info, err := os.Stat(path)
-	return dataFile{path, info}, err
-}
-
-// errLost is the error of a server whose database is not there any more.
-var errLost = errors.New("was removed or replaced while it was served, so that what is written now would be lost")
-
-// check returns errLost if the file is not there any more, or is another one.
-func (f dataFile) check() error {
-	now, err := os.Stat(f.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(f.info, now) {
-		return fmt.Errorf("%s %w", f.path, errLost)
-	}
-	return nil
-}
-
-// watch returns nil when ctx is done, or errLost when the file has been lost for a while.
-func (f dataFile) watch(ctx context.Context, every time.Duration) error {
+// watchLost returns nil when ctx is done, or what lost says when the database has been lost
+// for a while.
+func watchLost(ctx context.Context, lost func() error, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for gone := 0; ; {
@@ -83,7 +59,7 @@ func (f dataFile) watch(ctx context.Context, every time.Duration) error {
 		case <-ctx.Done():
 			return nil
 		}
-		err := f.check()
+		err := lost()
 		if err == nil {
 			gone = 0
 		} else if gone++; gone > 1 {

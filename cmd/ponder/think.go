@@ -232,7 +232,7 @@ func (w *viewing) end(ctx context.Context, err error) error {
 // shortest returns the sentinel in an error of the store that a user understands
 // better than where it comes from.
 func shortest(err error) error {
-	for _, known := range []error{ponder.ErrFull, ponder.ErrReadOnly, ponder.ErrDamaged} {
+	for _, known := range []error{ponder.ErrFull, ponder.ErrReadOnly, ponder.ErrDamaged, ponder.ErrLost} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -263,8 +263,8 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 	case errors.Is(err, ponder.ErrReadOnly):
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
 	}
-	if errors.Is(err, ponder.ErrDamaged) {
-		return failure{failed, err}
+	if errors.Is(err, ponder.ErrDamaged) || errors.Is(err, ponder.ErrLost) {
+		return failure{failed, fmt.Errorf("%s: %w", w.dbFile(), shortest(err))}
 	}
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }

@@ -97,8 +97,12 @@ func (s *Store) rescue() error {
 	return nil
 }
 
-// safe returns an error if the disk has failed, and what was written before is not safe.
+// safe returns an error if what is written now would be lost, or the disk has failed, and
+// what was written before is not safe.
 func (s *Store) safe() error {
+	if err := s.Lost(); err != nil {
+		return err
+	}
 	if !s.doubtful.Load() {
 		return nil
 	}

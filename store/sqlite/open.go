@@ -16,14 +16,15 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// What connections are for.
+// What connections are for. None makes a file.
 const (
-	writing = "_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
+	writing = "mode=rw&_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
 		"&_pragma=wal_autocheckpoint(0)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-8000)&_pragma=secure_delete(on)"
-	rescuing  = "_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
-	reading   = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
-	looking   = "mode=ro&" + reading
-	immutable = "mode=ro&immutable=1&" + reading
+	rescuing  = "mode=rw&_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
+	asking    = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
+	reading   = "mode=rw&" + asking
+	looking   = "mode=ro&" + asking
+	immutable = "mode=ro&immutable=1&" + asking
 )
 
 // connect returns connections to a file. It does no I/O.

@@ -17,6 +17,9 @@ func (s *Store) SQL() sqldb.DB {
 // keep makes durable what somebody else has committed.
 func (s *Store) keep() error {
 	s.noteGrowth()
+	if err := s.Lost(); err != nil {
+		return err
+	}
 	return s.makeDurable(0)
 }
 

@@ -39,6 +39,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -50,11 +51,12 @@ import (
 // A Store is a [ponder.Store] in a SQLite file. Besides what that promises, a
 // call whose ctx ends while it waits to be written is not done.
 type Store struct {
-	file  string
-	write *sql.DB // one connection; nil if the store is read-only
-	read  *sql.DB
-	known sqldb.Statements // what is asked of read again and again
-	hub   watch.Hub
+	file   string
+	opened os.FileInfo // of file
+	write  *sql.DB     // one connection; nil if the store is read-only
+	read   *sql.DB
+	known  sqldb.Statements // what is asked of read again and again
+	hub    watch.Hub
 
 	batches batches
 	queue   chan *request
@@ -103,6 +105,9 @@ func open(ctx context.Context, file string) (*Store, error) {
 	err := prepare(ctx, s.write)
 	if err == nil {
 		s.wal.name, err = walOf(ctx, s.write)
+	}
+	if err == nil {
+		s.opened, err = os.Stat(file)
 	}
 	if err != nil {
 		s.write.Close()
