@@ -285,6 +285,9 @@ func (h *holder) write(ctx context.Context, batch []Event) (err error) {
 
 // final reports whether a store's answer will not change.
 func final(err error) bool {
+	if errors.Is(err, ErrDisk) {
+		return false
+	}
 	for _, e := range []error{ErrTaken, ErrFenced, ErrStale, ErrHeld, ErrNoThread, ErrNotInput, ErrTooBig, ErrFull, ErrReadOnly, ErrDamaged, ErrLost, ErrNewer} {
 		if errors.Is(err, e) {
 			return true

@@ -405,5 +405,6 @@ var (
 	ErrLost     = errors.New("database was removed or replaced while it was in use, so that what is written now would be lost")
 	ErrNewer    = errors.New("database was made by a newer version")
 
+	ErrDisk    = fmt.Errorf("%w: its disk fails", ErrReadOnly) // which may pass
 	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)
 )

@@ -155,7 +155,7 @@ func TestGoneStore(t *testing.T) {
 		err    error
 		within time.Duration
 	}{
-		{errors.New("disk error"), ponder.DeadAfter + ponder.BeatEvery}, {ponder.ErrLost, 2 * ponder.BeatEvery},
+		{ponder.ErrDisk, ponder.DeadAfter + ponder.BeatEvery}, {ponder.ErrLost, 2 * ponder.BeatEvery},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &fake{takes: func(*llm.Request) time.Duration { return time.Hour }}

@@ -232,7 +232,7 @@ func (w *viewing) end(ctx context.Context, err error) error {
 // shortest returns the sentinel in an error of the store that a user understands
 // better than where it comes from.
 func shortest(err error) error {
-	for _, known := range []error{ponder.ErrFull, ponder.ErrReadOnly, ponder.ErrDamaged, ponder.ErrLost} {
+	for _, known := range []error{ponder.ErrFull, ponder.ErrDisk, ponder.ErrReadOnly, ponder.ErrDamaged, ponder.ErrLost} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -260,6 +260,8 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.id))}
 	case errors.Is(err, ponder.ErrFull):
 		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
+	case errors.Is(err, ponder.ErrDisk):
+		return failure{incomplete, fmt.Errorf("paused: the database cannot be written, for its disk fails; once it does not: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrReadOnly):
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
 	}

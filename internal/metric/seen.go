@@ -293,7 +293,7 @@ func refusal(err error) string {
 		name string
 	}{
 		{ponder.ErrTaken, "taken"}, {ponder.ErrStale, "stale"}, {ponder.ErrFenced, "fenced"}, {ponder.ErrNoThread, "no_thread"},
-		{ponder.ErrNotInput, "not_input"}, {ponder.ErrFull, "full"}, {ponder.ErrReadOnly, "read_only"}, {ponder.ErrNewer, "newer"},
+		{ponder.ErrNotInput, "not_input"}, {ponder.ErrFull, "full"}, {ponder.ErrDisk, "disk"}, {ponder.ErrReadOnly, "read_only"}, {ponder.ErrNewer, "newer"},
 		{ponder.ErrTooBig, "too_big"}, {ponder.ErrDamaged, "damaged"}, {ponder.ErrLost, "lost"},
 	} {
 		if errors.Is(err, one.err) {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"ponder"
@@ -41,12 +42,20 @@ func explainOpen(err error) error {
 	return explain(err)
 }
 
-// ioError tells a full disk from a broken one, where SQLite does not.
+// ioError tells a full disk from a broken one, where SQLite does not, and one that cannot be
+// written from one that cannot be read.
 func ioError(code int, err error) error {
-	if code == sqlite3.SQLITE_IOERR_SHMSIZE || errors.Is(err, syscall.ENOSPC) {
+	switch {
+	case code == sqlite3.SQLITE_IOERR_SHMSIZE, errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w: %w", ponder.ErrFull, err)
+	case slices.Contains(failedWrites, code):
+		return fmt.Errorf("%w: %w", ponder.ErrDisk, err)
 	}
 	return fmt.Errorf("disk error: %w", err)
+}
+
+var failedWrites = []int{
+	sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE,
 }
 
 // codeOf returns SQLite's extended code of an error.
