@@ -65,12 +65,19 @@ func persist(ctx context.Context, do func() error) error {
 	}
 }
 
-// schemaVersion returns the version of a database; 0 if it has no tables of ours.
+// schemaVersion returns the version of a database; 0 if it has no tables; and errForeign if
+// it is one of another program.
 func schemaVersion(ctx context.Context, db *sql.DB) (version int, err error) {
-	var tables int
-	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'ponder_meta'`).Scan(&tables)
-	if err != nil || tables == 0 {
+	var meta, ours, foreign bool
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(name = 'ponder_meta'), 0), coalesce(max(name GLOB 'ponder_*'), 0),
+		count(*) OR (SELECT application_id FROM pragma_application_id) FROM sqlite_schema`).Scan(&meta, &ours, &foreign)
+	switch {
+	case err != nil:
 		return 0, err
+	case foreign && !ours:
+		return 0, errForeign
+	case !meta:
+		return 0, nil
 	}
 	return version, db.QueryRowContext(ctx, `SELECT version FROM ponder_meta`).Scan(&version)
 }

@@ -16,9 +16,9 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// What connections are for. None makes a file.
+// What connections are for.
 const (
-	writing = "mode=rw&_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
+	writing = "_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
 		"&_pragma=wal_autocheckpoint(0)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-8000)&_pragma=secure_delete(on)"
 	rescuing  = "mode=rw&_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
 	asking    = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
@@ -74,7 +74,21 @@ func checkFile(file string) error {
 	return err
 }
 
-var errNoDatabase = errors.New("not a database")
+var (
+	errNoDatabase = errors.New("not a database")
+	errForeign    = fmt.Errorf("%w of Ponder, but of another program: name another file", errNoDatabase)
+)
+
+// checkOwn returns errForeign if the file is a database of another program, which it leaves as
+// it is. What else is wrong with it is found when it is opened.
+func checkOwn(ctx context.Context, file string) error {
+	db := connect(file, looking)
+	defer db.Close()
+	if _, err := schemaVersion(ctx, db); errors.Is(err, errForeign) {
+		return err
+	}
+	return nil
+}
 
 // openReadOnly returns connections that only look. Where a database in WAL mode
 // cannot have its lock file, because the disk or folder is read-only, it is

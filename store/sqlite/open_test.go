@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -222,4 +224,44 @@ func TestClosed(t *testing.T) {
 		t.Errorf("hint %d, %v from a closed store", head, ok)
 	default:
 	}
+}
+
+// A database of another program is left as it is, whoever opens it.
+func TestForeign(t *testing.T) {
+	for name, query := range map[string]string{
+		"tables":           `CREATE TABLE moz_places (id)`,
+		"an application's": `PRAGMA application_id = 7`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "places.db")
+			execute(t, file, query)
+			before, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, open := range []func(context.Context, string) (*sqlite.Store, error){sqlite.Open, sqlite.OpenReadOnly} {
+				if _, err := open(t.Context(), file); err == nil || !strings.Contains(err.Error(), "not a database of Ponder") {
+					t.Errorf("got %v", err)
+				}
+			}
+			if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("it was changed: %v", err)
+			}
+		})
+	}
+}
+
+// Tables of others beside ours are no reason not to open a database.
+func TestShared(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	s, err := sqlite.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, file, `CREATE TABLE others (id)`)
+	execute(t, file, `PRAGMA application_id = 7`)
+	openStore(t, file)
 }

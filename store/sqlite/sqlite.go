@@ -85,7 +85,8 @@ var _ ponder.Store = (*Store)(nil)
 
 // Open opens the database in a file. If there is none, it makes one that only
 // its user can read, and the folder too. An older database is migrated; for a
-// newer one it returns ErrNewer, for one that cannot be written ErrReadOnly.
+// newer one it returns ErrNewer, for one that cannot be written ErrReadOnly; one of another
+// program is left as it is.
 // Close the store when done.
 func Open(ctx context.Context, file string) (*Store, error) {
 	s, err := open(ctx, file)
@@ -97,6 +98,9 @@ func Open(ctx context.Context, file string) (*Store, error) {
 
 func open(ctx context.Context, file string) (*Store, error) {
 	if err := makeFile(file); err != nil {
+		return nil, err
+	}
+	if err := checkOwn(ctx, file); err != nil {
 		return nil, err
 	}
 	s := newStore(file)
@@ -118,7 +122,7 @@ func open(ctx context.Context, file string) (*Store, error) {
 	s.read.SetMaxIdleConns(readers)
 	s.work.Go(s.writer)
 	s.work.Go(s.syncer)
-	s.work.Go(func() { s.backfill(connect(file, writing)) })
+	s.work.Go(func() { s.backfill(connect(file, "mode=rw&"+writing)) })
 	return s, nil
 }
 
