@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -54,7 +55,7 @@ func explain(err error, a *app) (code int, line string) {
 	if code == interrupted {
 		return code, ""
 	}
-	line = oneLine(err.Error())
+	line = plainly(err)
 	switch {
 	case errors.Is(err, ponder.ErrFull), errors.Is(err, syscall.ENOSPC):
 		line += ": free some space and try again"
@@ -70,6 +71,19 @@ func explain(err error, a *app) (code int, line string) {
 		line += ": name another database with --db"
 	}
 	return code, line
+}
+
+// plainly returns an error as one line. What was said on the way of it twice, or of several
+// errors by each, it says once.
+func plainly(err error) string {
+	var said []string
+	for line := range strings.Lines(err.Error()) {
+		line = strings.Join(slices.Compact(strings.Split(strings.TrimSpace(line), ": ")), ": ")
+		if line != "" && !slices.Contains(said, line) {
+			said = append(said, line)
+		}
+	}
+	return oneLine(strings.Join(said, " "))
 }
 
 func codeOf(err error) int {

@@ -121,3 +121,20 @@ func TestCommand(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainly(t *testing.T) {
+	read := fmt.Errorf("read thr_1: %w", fmt.Errorf("read thr_1: %w", ponder.ErrDamaged))
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{read, "read thr_1: database is damaged"},
+		{errors.Join(read, read), "read thr_1: database is damaged"},
+		{errors.Join(read, errors.New("a: b: a")), "read thr_1: database is damaged a: b: a"},
+		{errors.New("line 1\n\n  line 2\n"), "line 1 line 2"},
+	} {
+		if got := plainly(tt.err); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}

@@ -15,9 +15,9 @@ func (s *Store) Damaged() error {
 	return nil
 }
 
-// Check looks at each page of the database, which takes seconds for one of gigabytes, and
-// returns ErrDamaged with what is wrong first, or nil. It changes nothing. What of an index
-// does not agree with its table is not looked for.
+// Check looks at each page of the database and reads each event, which takes some minutes for
+// one of gigabytes, and returns ErrDamaged with what is wrong first, or nil. It changes nothing.
+// What of an index does not agree with its table is not looked for.
 func (s *Store) Check(ctx context.Context) error {
 	var said string
 	if err := s.read.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&said); err != nil {
@@ -26,5 +26,32 @@ func (s *Store) Check(ctx context.Context) error {
 	if said != "ok" {
 		return fmt.Errorf("%w: %.200s", ponder.ErrDamaged, said)
 	}
-	return nil
+	for after := int64(0); ; {
+		last, err := s.checkRows(ctx, after)
+		if err != nil || last == after {
+			return explain(err)
+		}
+		after = last
+	}
+}
+
+// checkRows reads some events of all threads after a place, and returns where it ended.
+func (s *Store) checkRows(ctx context.Context, after int64) (last int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT b.pos, t.id, b.first, b.last, b.lines FROM ponder_batch b JOIN ponder_thread t USING (num)
+		WHERE b.pos > ? AND NOT t.removed ORDER BY b.pos LIMIT ?`, after, pageRows)
+	if err != nil {
+		return after, err
+	}
+	defer rows.Close()
+	for last = after; rows.Next(); {
+		var r row
+		var id ponder.ThreadID
+		if err := rows.Scan(&last, &id, &r.first, &r.last, &r.lines); err != nil {
+			return after, err
+		}
+		if _, err := r.decode(nil, id, 0); err != nil && r.last > 0 {
+			return after, fmt.Errorf("%s: %w", id, err)
+		}
+	}
+	return last, rows.Err()
 }

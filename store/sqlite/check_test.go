@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"ponder"
@@ -58,6 +59,32 @@ func TestDamaged(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDamagedEvent has a byte of an event overwritten, which SQLite does not notice.
+func TestDamagedEvent(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	s := openStore(t, file)
+	say(t, s, "thr_0")
+	say(t, s, "thr_1", "one", "two")
+	say(t, s, "thr_2", "of a thread that is removed")
+	if err := s.Remove(t.Context(), "thr_2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	execute(t, file, `UPDATE ponder_batch SET lines = CAST(replace(CAST(lines AS TEXT), '"two', '"' || char(12) || 'wo') AS BLOB)`)
+	if err := s.Check(t.Context()); !errors.Is(err, ponder.ErrDamaged) || !strings.Contains(err.Error(), "thr_1") {
+		t.Errorf("check: got %v, want ErrDamaged of thr_1", err)
+	}
+	var failed error
+	for _, err := range s.Events(t.Context(), "thr_1", 0) {
+		failed = err
+	}
+	if !errors.Is(failed, ponder.ErrDamaged) || !strings.Contains(failed.Error(), "event 2") {
+		t.Errorf("read: got %v, want ErrDamaged of event 2", failed)
 	}
 }
 

@@ -101,7 +101,7 @@ func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq)
 		if seq > after {
 			var ev ponder.Event
 			if err := ev.UnmarshalJSON(line); err != nil {
-				return nil, fmt.Errorf("event %d: %w", seq, err)
+				return nil, fmt.Errorf("%w: event %d: %w", ponder.ErrDamaged, seq, err)
 			}
 			ev.Thread, ev.Seq = id, seq
 			events = append(events, ev)
