@@ -34,10 +34,6 @@ func (a *app) backup(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	store.Close()
-	if store, err = a.store(ctx); err != nil {
-		return err
-	}
 	defer store.Close()
 	dir, err := os.MkdirTemp(filepath.Dir(file), ".ponder-backup-")
 	if err != nil {
@@ -45,7 +41,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 	}
 	defer os.RemoveAll(dir)
 	copied := filepath.Join(dir, "copy.db")
-	if _, err := store.DB().ExecContext(ctx, "VACUUM INTO ?", copied); err != nil {
+	if err := store.Copy(ctx, copied); err != nil {
 		return fmt.Errorf("back up to %s: %w", file, err)
 	}
 	if err := os.Rename(copied, file); err != nil {
@@ -53,6 +49,9 @@ func (a *app) backup(ctx context.Context, file string) error {
 	}
 	if info, err := os.Stat(file); err == nil {
 		a.note("%s, %s", file, size(info.Size()))
+	}
+	if err := store.Check(ctx); err != nil {
+		return fmt.Errorf("the copy is like the database: %w", err)
 	}
 	return nil
 }

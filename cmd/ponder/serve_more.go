@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ponder/internal/access"
-	"ponder/store/sqlite"
 )
 
 // more returns what the server answers beside the API, by pattern.
@@ -72,14 +71,9 @@ func (s *server) copyOf(r *http.Request) (*os.File, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	beside, err := sqlite.Open(r.Context(), s.databasePath()) // so that nobody waits for the copy
-	if err != nil {
-		return nil, err
-	}
-	defer beside.Close()
 	copied := filepath.Join(dir, "copy.db")
-	if _, err := beside.DB().ExecContext(r.Context(), "VACUUM INTO ?", copied); err != nil {
-		return nil, fmt.Errorf("copy the database: %w", err)
+	if err := s.store.Copy(r.Context(), copied); err != nil {
+		return nil, err
 	}
 	return os.Open(copied)
 }

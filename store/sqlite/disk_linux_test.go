@@ -98,6 +98,13 @@ func TestReadOnlyDisk(t *testing.T) {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
 			refuses(t, s)
+			copied := filepath.Join(t.TempDir(), "copy.db")
+			if err := s.Copy(t.Context(), copied); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(texts(t, openStore(t, copied), "thr_1"), " "); got != c.want {
+				t.Errorf("the copy said %q, want %q", got, c.want)
+			}
 		})
 	}
 }

@@ -25,6 +25,7 @@ const (
 	reading   = "mode=rw&" + asking
 	looking   = "mode=ro&" + asking
 	immutable = "mode=ro&immutable=1&" + asking
+	copying   = "mode=ro&_pragma=busy_timeout(10000)&_error_rc=1"
 )
 
 // connect returns connections to a file. It does no I/O.
@@ -92,20 +93,21 @@ func checkOwn(ctx context.Context, file string) error {
 
 // openReadOnly returns connections that only look. Where a database in WAL mode
 // cannot have its lock file, because the disk or folder is read-only, it is
-// read as a file that nobody changes, if no changes wait beside it.
-func openReadOnly(ctx context.Context, file string) (*sql.DB, error) {
+// read as a file that stands still, if no changes wait beside it.
+func openReadOnly(ctx context.Context, file string) (db *sql.DB, still bool, err error) {
 	if err := checkFile(file); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	db, err := look(ctx, file, looking)
+	db, err = look(ctx, file, looking)
 	if err == nil || !cannotWrite(err) {
-		return db, err
+		return db, false, err
 	}
 	if wal, err := os.Stat(file + "-wal"); err == nil && wal.Size() > 0 {
-		return nil, fmt.Errorf("%w, and the newest changes are in %s-wal: copy both files to where they can be written",
+		return nil, false, fmt.Errorf("%w, and the newest changes are in %s-wal: copy both files to where they can be written",
 			ponder.ErrReadOnly, filepath.Base(file))
 	}
-	return look(ctx, file, immutable)
+	db, err = look(ctx, file, immutable)
+	return db, true, err
 }
 
 func look(ctx context.Context, file, how string) (*sql.DB, error) {

@@ -51,12 +51,13 @@ import (
 // A Store is a [ponder.Store] in a SQLite file. Besides what that promises, a
 // call whose ctx ends while it waits to be written is not done.
 type Store struct {
-	file   string
-	opened os.FileInfo // of file
-	write  *sql.DB     // one connection; nil if the store is read-only
-	read   *sql.DB
-	known  sqldb.Statements // what is asked of read again and again
-	hub    watch.Hub
+	file      string
+	opened    os.FileInfo // of file
+	immutable bool        // nobody changes the file
+	write     *sql.DB     // one connection; nil if the store is read-only
+	read      *sql.DB
+	known     sqldb.Statements // what is asked of read again and again
+	hub       watch.Hub
 
 	batches batches
 	queue   chan *request
@@ -156,12 +157,12 @@ func newStore(file string) *Store {
 // nothing can be written. Whatever writes returns ErrReadOnly. The file must be
 // of this version.
 func OpenReadOnly(ctx context.Context, file string) (*Store, error) {
-	db, err := openReadOnly(ctx, file)
+	db, immutable, err := openReadOnly(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", file, explainOpen(err))
 	}
 	s := newStore(file)
-	s.read = db
+	s.read, s.immutable = db, immutable
 	close(s.stopped)
 	return s, nil
 }
