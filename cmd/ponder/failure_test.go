@@ -58,6 +58,10 @@ func TestBroken(t *testing.T) {
 	}{
 		{"full disk", t.Context(), fmt.Errorf("append thought: %w", ponder.ErrFull), incomplete, "paused: the disk is full; free some space, then: ponder session resume thr_1"},
 		{"read-only", t.Context(), ponder.ErrReadOnly, incomplete, "paused: the database cannot be written; make it writable, then: ponder session resume thr_1"},
+		{"disk that fails", t.Context(), fmt.Errorf("join the store: %w", ponder.ErrDisk), incomplete, "paused: the database cannot be written, for its disk fails; once it does not: ponder session resume thr_1"},
+		{"removed", t.Context(), fmt.Errorf("take thr_1: %w", ponder.ErrRemoved), failed, "session thr_1 was removed while it was thought about"},
+		{"lost", t.Context(), errors.Join(ponder.ErrLost, ponder.ErrLost), failed, "p.db: " + ponder.ErrLost.Error()},
+		{"damaged", t.Context(), errors.Join(ponder.ErrDamaged, ponder.ErrDamaged), failed, "p.db: " + ponder.ErrDamaged.Error()},
 		{"taken over", t.Context(), ponder.ErrFenced, incomplete, "another process thinks on; to look on: ponder session watch thr_1"},
 		{"trouble", t.Context(), errors.New("odd"), incomplete, "paused: odd; to go on: ponder session resume thr_1"},
 		{"stopped", done, context.Canceled, interrupted, "context canceled"},
@@ -65,7 +69,7 @@ func TestBroken(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
-			w := &viewing{app: &app{log: &logSink{out: &log}}, id: "thr_1"}
+			w := &viewing{app: &app{log: &logSink{out: &log}, cfg: &config.Config{DB: "p.db"}}, id: "thr_1"}
 			err := w.broken(tt.ctx, tt.err)
 			if codeOf(err) != tt.code || err.Error() != tt.says {
 				t.Errorf("%d %q, want %d %q", codeOf(err), err, tt.code, tt.says)

@@ -261,6 +261,8 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 	case errors.Is(err, ponder.ErrFull):
 		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrDisk):
+	case errors.Is(err, ponder.ErrNoThread):
+		return failure{failed, fmt.Errorf("session %s was removed while it was thought about", w.id)}
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written, for its disk fails; once it does not: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrReadOnly):
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
