@@ -44,7 +44,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Answer programs over HTTP, until Ctrl-C: sessions, research, conversations, memory and the
 subconscious, as live streams too. Works on what other commands leave to it, on the same
 database: what is begun with --detach, or was left by a process that was killed. /docs
-shows all routes, /openapi.json describes them, /metrics has figures.
+shows all routes, /openapi.json describes them, /metrics has figures. What fails in it is
+logged to standard error, unless --log-level says how much is.
 
 It listens on this machine alone, unless a token is set: in PONDER_TOKEN, or for several
 programs and owners in [serve.tokens.NAME] of the configuration. With one, every request
@@ -100,6 +101,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	cfg, err := a.config()
 	if err != nil {
 		return err
+	}
+	if cfg.LogLevel == "" { // callers are told that the log says what failed
+		if err := a.logTo("error"); err != nil {
+			return err
+		}
 	}
 	if f.listen != "" {
 		cfg.Serve.Listen = f.listen
