@@ -113,14 +113,35 @@ func hasBegun(info ponder.Info) bool {
 	return info.Held && info.Status == ponder.Thinking || info.Status.Ended()
 }
 
+// logFolder returns the folder where processes in the background write their logs, and makes it.
+func (a *app) logFolder() (string, error) {
+	dir, err := a.cfg.StateDir()
+	if err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// canDetach returns an error if a process in the background could not write its log. Whoever
+// begins something for one asks before.
+func (a *app) canDetach() error {
+	dir, err := a.logFolder()
+	probe := (*os.File)(nil)
+	if err == nil {
+		probe, err = os.CreateTemp(dir, ".ponder-*")
+	}
+	if err != nil {
+		return usagef("--detach: the process in the background cannot write its log: %w: name another folder with XDG_STATE_HOME", err)
+	}
+	probe.Close()
+	return os.Remove(probe.Name())
+}
+
 // worker starts a process that outlives this one, and does for a thread what the
 // words of a command line say.
 func (a *app) worker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.logFolder()
 	if err != nil {
-		return "", nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", nil, err
 	}
 	logFile = filepath.Join(dir, string(id)+".log")

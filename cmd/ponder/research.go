@@ -89,6 +89,11 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 			return err
 		}
 	}
+	if f.detach {
+		if err := a.canDetach(); err != nil {
+			return err
+		}
+	}
 	store, err := a.store(ctx)
 	if err != nil {
 		return err

@@ -91,6 +91,11 @@ func (a *app) sessionFork(ctx context.Context, name string, f forkFlags) error {
 			return err
 		}
 	}
+	if f.detach {
+		if err := a.canDetach(); err != nil {
+			return err
+		}
+	}
 	if err := ponder.Fork(ctx, store, w.id, at, to, f.begin(s, wishes)...); err != nil {
 		return err
 	}

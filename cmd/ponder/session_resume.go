@@ -65,6 +65,9 @@ func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	case held:
 		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
 	case f.detach:
+		if err := a.canDetach(); err != nil {
+			return err
+		}
 		e, err := w.goOnElsewhere(ctx, store, s.Run, f.model)
 		if err != nil {
 			return err

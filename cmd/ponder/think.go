@@ -114,6 +114,11 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err := allowsCall(ctx, b, p, opts); err != nil {
 		return err
 	}
+	if f.detach {
+		if err := a.canDetach(); err != nil {
+			return err
+		}
+	}
 	store, err := a.store(ctx)
 	if err != nil {
 		return err
@@ -256,13 +261,13 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		w.note("stopped; %s", goOn)
 		return failure{interrupted, err}
+	case errors.Is(err, ponder.ErrNoThread):
+		return failure{failed, fmt.Errorf("session %s was removed while it was thought about", w.id)}
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
 		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.id))}
 	case errors.Is(err, ponder.ErrFull):
 		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrDisk):
-	case errors.Is(err, ponder.ErrNoThread):
-		return failure{failed, fmt.Errorf("session %s was removed while it was thought about", w.id)}
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written, for its disk fails; once it does not: %s", w.goOn())}
 	case errors.Is(err, ponder.ErrReadOnly):
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
