@@ -39,7 +39,7 @@ check:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
 	$(GO) mod verify
 
-lint race fuzz: export GOFLAGS := $(PLAIN)
+race fuzz: export GOFLAGS := $(PLAIN)
 
 lint: # go vet is a part of it
 	$(GO) run $(LINT) run

@@ -63,6 +63,7 @@ func TestDatabaseThatIsLost(t *testing.T) {
 				return nil
 			}, fileEvery)
 		}()
+		time.Sleep(fileEvery / 2) // between two looks
 		for range 3 {
 			time.Sleep(time.Hour)
 			lost.Store(true)
