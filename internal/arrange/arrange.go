@@ -1,9 +1,9 @@
 // Package arrange sorts lists of structs with code that is compiled once.
 //
 // The functions of package slices are compiled anew for each type they sort, 20 KB of
-// the program each time, its tables included; this one adds half a KB. It is as fast
-// for small structs and faster for large ones, which it moves only once, and takes a
-// word for each element beside them. Numbers, strings and pointers are better sorted by
+// the program each time, its tables included; this one adds one. It takes about as long
+// as their stable sort, half as long again for ten elements (go test -bench .), and a copy
+// of the list with a word for each element beside it. Numbers, strings and pointers are better sorted by
 // package slices, which has one copy for all types of a kind; so is what a search waits
 // for (recall).
 package arrange

@@ -44,7 +44,7 @@ func (s *state) rest() bool {
 	wait := min(firstRest<<min(o.Rests, 10), mostRest)
 	o.Rests++
 	o.Until = s.Time.Wall.Add(wait)
-	s.Fails = maxFails - 1
+	s.Fails, s.Unaided = maxFails-1, false
 	s.write("rests", &s.Counts.Rests, ponder.Progress{
 		Content: fmt.Sprintf("%s; asking again in %s", strings.TrimSuffix(s.Fault, "."), wait), Stage: resting, Iteration: s.Counts.Rounds,
 	})

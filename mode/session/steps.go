@@ -191,7 +191,6 @@ func (s *state) failed(o ponder.Outcome) {
 		s.fails(o)
 	}
 	quoting := s.gathers()
-	rests := s.Fails >= maxFails && s.Step.Do != final && s.rest()
 	s.Unaided = quoting && s.Fails >= maxFails
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
@@ -202,10 +201,10 @@ func (s *state) failed(o ponder.Outcome) {
 	case s.Step.Do == final:
 		s.finishUnaided()
 		return
+	case s.Fails >= maxFails && s.rest():
 	case s.Fails >= maxFails && !quoting:
 		s.giveUp()
 		return
-	case rests:
 	case s.Step.Do == questions && quoting:
 		s.raiseUnaided()
 	case s.Step.Do == synthesis:
