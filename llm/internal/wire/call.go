@@ -49,6 +49,9 @@ func (e errSilence) Error() string { return fmt.Sprintf("no data for %v", time.D
 func (c *Client) call(ctx context.Context, model string) *call {
 	k := &call{client: c, model: model, caller: ctx}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if ctx.Err() != nil {
+		k.cancel(ctx.Err()) // before the request is made, not beside it
+	}
 	k.detach = context.AfterFunc(ctx, func() { k.cancel(ctx.Err()) })
 	first := orElse(c.HeaderTimeout, defaultHeader)
 	k.limit.Store(int64(first))
