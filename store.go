@@ -59,7 +59,9 @@ type Log interface {
 	// set, and that was not the newest event when the append began; and
 	// ErrNoThread; to the holder of a thread that was removed, ErrFenced; and
 	// ErrTooBig if the events are more than the store can take at once. An event
-	// that has an ID or a Time keeps it.
+	// that has an ID or a Time keeps it. Of what a mode writes, and only the holder
+	// may, the store keeps no key if it says After: who writes it has read all that
+	// is there, and writes nothing twice.
 	//
 	// If ctx ends before the transaction begins, nothing is added; after that,
 	// Append waits for the outcome.

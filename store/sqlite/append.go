@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -112,14 +113,14 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 
 // whichTaken returns ErrTaken with the event whose key is.
 func (tx *tx) whichTaken(t *thread, b *batch) error {
-	for i, ev := range b.events {
-		key := ev.Key()
-		h := hash(key)
+	keys, err := rule.Keys(b.events)
+	for i, key := range keys {
+		ev, h := b.events[i], hash(key)
 		if _, ok := tx.number(findKey, t.num, t.keys.number(ev.Run, ev.Cause), h[:]); ok && key != "" {
 			return fmt.Errorf("%w: event %d: %s", ponder.ErrTaken, i+1, key)
 		}
 	}
-	return ponder.ErrTaken
+	return cmp.Or(err, ponder.ErrTaken)
 }
 
 // insertKeys[n] inserts n keys, but those that are taken.

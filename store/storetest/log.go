@@ -107,8 +107,24 @@ func checkKeyTaken(t *testing.T, s ponder.Store) {
 	}
 	add(t, s, thr, fence, many[40])
 	refuse(t, s, thr, fence, ponder.ErrTaken, many...)
-	add(t, s, thr, fence, append(many[:40:40], many[41:]...)...)
+	head := last(add(t, s, thr, fence, append(many[:40:40], many[41:]...)...))
+
+	// Who holds the thread and says what he has read may be believed, but in the ledger.
+	after := func(ev ponder.Event) ponder.Event {
+		ev.After = head
+		return ev
+	}
+	call := of(root, "call-1#1", ponder.CallStarted{Model: "m"})
+	head = last(add(t, s, thr, fence, after(of(root, "new/1.1", ponder.Thought{Content: "thought"})), after(call)))
+	refuse(t, s, thr, fence, ponder.ErrStale, ponder.Event{Run: root, After: head - 1, Body: ponder.Thought{Content: "late"}})
+	refuse(t, s, thr, fence, ponder.ErrTaken, after(call))
+	refuse(t, s, thr, 0, ponder.ErrTaken, after(sayOnce("k", "again")))
+	twice := after(of(root, "new/2.1", ponder.Thought{Content: "twice in a batch"}))
+	refuse(t, s, thr, fence, ponder.ErrTaken, twice, twice)
 }
+
+// last returns the seq of the last of events.
+func last(events []ponder.Event) ponder.Seq { return events[len(events)-1].Seq }
 
 // checkKeysAtOnce has several try to take the same keys at the same time.
 func checkKeysAtOnce(t *testing.T, s ponder.Store) {

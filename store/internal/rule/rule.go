@@ -31,8 +31,9 @@ func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event
 	return nil
 }
 
-// Keys returns the keys of events, one for each. It returns ErrTaken if two that
-// are not empty are the same, and an error if an event has no body.
+// Keys returns the keys that a store keeps of events, one for each, or "" of those of
+// which it keeps none. It returns ErrTaken if two events have the same, and an
+// error if one has no body.
 func Keys(events []ponder.Event) ([]string, error) {
 	keys := make([]string, len(events))
 	var seen map[string]bool
@@ -52,7 +53,24 @@ func Keys(events []ponder.Event) ([]string, error) {
 		}
 		keys[i] = key
 	}
+	for i, ev := range events {
+		if !isKept(ev) {
+			keys[i] = ""
+		}
+	}
 	return keys, nil
+}
+
+// isKept reports whether a store keeps the key of an event. It need not if the event says
+// After and is no input: only the holder of the thread writes that, at its very end, and he
+// has read what he wrote before. The keys of calls and of tools that are used are kept all
+// the same, for by them the ledger finds what was asked.
+func isKept(ev ponder.Event) bool {
+	switch ev.Body.(type) {
+	case ponder.CallStarted, ponder.CallFinished, ponder.ToolCall, ponder.ToolResult:
+		return true
+	}
+	return ev.After == 0 || ev.IsInput()
 }
 
 // fewEvents is how many keys are compared with each other sooner than they are
