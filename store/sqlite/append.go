@@ -28,10 +28,10 @@ func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Eve
 		return nil, err
 	}
 	var head ponder.Seq
-	err = s.submit(ctx, b.size(), func(tx *tx) (err error) {
+	err = s.send(ctx, &request{bytes: b.size(), calls: len(b.starts) > 0, do: func(tx *tx) (err error) {
 		head, err = do(tx, b)
 		return err
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A group is what came of the requests of transactions that followed on each other.
@@ -22,21 +23,18 @@ type outcome struct {
 	err error
 }
 
+// lull is how long the disk is left alone if nobody is in a hurry. What the writer writes
+// waits for the disk, too, while that is at work on the same page.
+const lull = 2 * time.Millisecond
+
 // syncer makes durable what the writer has written, and tells those who wait for that,
 // while the writer writes on. What has gathered meanwhile waits for the disk once.
 func (s *Store) syncer() {
 	defer close(s.stopped)
+	var began time.Time
 	for all := range s.written {
-		for more := true; more; {
-			select {
-			case next, ok := <-s.written:
-				if more = ok; ok {
-					all = group{append(all.outcomes, next.outcomes...), all.from, next.pos}
-				}
-			default:
-				more = false
-			}
-		}
+		all = s.more(all, began.Add(lull))
+		began = time.Now()
 		var failed error
 		if all.pos > s.durable.Load() || slices.ContainsFunc(all.outcomes, func(o outcome) bool { return o.err == nil }) {
 			failed = s.makeDurable(all.pos)
@@ -48,6 +46,42 @@ func (s *Store) syncer() {
 			o.done <- cmp.Or(failed, o.err) // it may be refused for what is not safe
 		}
 	}
+}
+
+// more adds to a group what else is written, until that time if nobody in it is in a hurry.
+func (s *Store) more(all group, until time.Time) group {
+	for {
+		var due <-chan time.Time // nil: do not wait
+		if left := time.Until(until); left > 0 && !all.hurries() {
+			due = time.After(left)
+		}
+		next, ok := s.next(due)
+		if !ok {
+			return all
+		}
+		all = group{append(all.outcomes, next.outcomes...), all.from, next.pos}
+	}
+}
+
+// next returns what is written next, if that comes before it is due.
+func (s *Store) next(due <-chan time.Time) (g group, ok bool) {
+	if due == nil {
+		select {
+		case g, ok = <-s.written:
+		default:
+		}
+		return g, ok
+	}
+	select {
+	case g, ok = <-s.written:
+	case <-due:
+	}
+	return g, ok
+}
+
+// hurries reports whether anybody waits for the disk, and for nothing else.
+func (g group) hurries() bool {
+	return slices.ContainsFunc(g.outcomes, func(o outcome) bool { return o.err != nil || o.hurries() })
 }
 
 // makeDurable returns when what was committed so far, up to pos at least, outlasts a power

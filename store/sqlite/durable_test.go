@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"ponder"
 )
@@ -263,4 +265,43 @@ func TestShown(t *testing.T) {
 			t.Errorf("shown is %q, and the disk was asked %d times", got, asked)
 		}
 	}
+}
+
+// TestLull checks that the disk is left alone for a moment if only calls of models follow
+// on what is written, and no longer than that, nor once somebody is in a hurry.
+func TestLull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openWith(t, "thr_1")
+		var synced atomic.Int64
+		s.sync = func() error {
+			synced.Add(1)
+			return nil
+		}
+		write := func(calls bool) <-chan error {
+			done := make(chan error, 1)
+			go func() {
+				done <- s.send(ponder.OnRecord(t.Context(), func() {}), &request{calls: calls, do: func(*tx) error { return nil }})
+			}()
+			synctest.Wait()
+			return done
+		}
+		began := time.Now()
+		first, calls, second, more := write(false), write(true), write(false), write(true)
+		for _, done := range []<-chan error{first, calls, second} {
+			if err := <-done; err != nil || time.Since(began) != 0 {
+				t.Errorf("%v after %v, want at once", err, time.Since(began))
+			}
+		}
+		if n := synced.Load(); n != 2 {
+			t.Errorf("the disk was asked %d times, want one time for each who hurries", n)
+		}
+		if err := <-more; err != nil || time.Since(began) != lull {
+			t.Errorf("%v after %v, want %v", err, time.Since(began), lull)
+		}
+		time.Sleep(lull)
+		began = time.Now()
+		if err := <-write(true); err != nil || time.Since(began) != 0 {
+			t.Errorf("%v after %v, of a disk that has rested", err, time.Since(began))
+		}
+	})
 }

@@ -194,5 +194,5 @@ var errClosed = errors.New("store is closed")
 const (
 	readers   = 5    // connections that read, the one that polls included
 	queueSize = 1024 // what may wait without a goroutine waiting to enqueue it
-	behind    = 16   // transactions that may wait for the disk before the writer does
+	behind    = 128  // transactions that may wait for the disk before the writer does
 )

@@ -26,6 +26,10 @@ type request struct {
 
 	recorded func() // called once it outlasts the process, see [ponder.OnRecord]; or nil
 
+	// calls says that models are asked once it is recorded: nobody has anything to show
+	// for a while, and the disk need not hurry.
+	calls bool
+
 	// patient says that it may be written with what comes next, for a while.
 	patient bool
 
@@ -43,8 +47,9 @@ const (
 // maxSize is how many bytes may be written at once.
 const maxSize = 256 << 20
 
-func (r *request) begin() bool { return r.state.CompareAndSwap(waiting, begun) }
-func (r *request) drop() bool  { return r.state.CompareAndSwap(waiting, dropped) }
+func (r *request) begin() bool   { return r.state.CompareAndSwap(waiting, begun) }
+func (r *request) hurries() bool { return !r.calls || r.recorded == nil }
+func (r *request) drop() bool    { return r.state.CompareAndSwap(waiting, dropped) }
 
 // submit has something written and returns when it is durable. If ctx ends
 // before it is begun, it is not done.
