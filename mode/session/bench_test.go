@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/llm/llmtest"
+	"ponder/mode/internal/outbox"
 )
 
 // wordy answers as a sensible model does, at the length of a real one's.
@@ -46,4 +48,63 @@ func BenchmarkCalls(b *testing.B) {
 		calls += len(d.work().actions)
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(calls), "µs/call")
+}
+
+// A played is a session as it went: what it saw, one event after another.
+type played struct {
+	run ponder.Run
+	log []ponder.Event
+}
+
+// plays returns sessions of forty calls, which a simulated model has answered.
+func plays(b *testing.B, n int) (list []played) {
+	answer := llmtest.Plausible(1)
+	for i := range n {
+		d := newDriver(b, fmt.Sprintf("#%d# What makes a good question?", i), Options{ToTheEnd: true, SynthesisInterval: 3600}, time.Hour, func(a ponder.Action) ponder.Body {
+			c := a.(ponder.Call)
+			m, err := answer(&c.Request)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return ponder.CallFinished{Message: m, Model: "sim/model"}
+		})
+		d.quick, d.takes = true, 90*time.Second
+		d.work()
+		list = append(list, played{d.run, d.log})
+	}
+	return list
+}
+
+// BenchmarkFold is what a call costs where a hundred sessions take turns: it folds their
+// events, and asks for what comes next after each call and each write.
+func BenchmarkFold(b *testing.B) {
+	list := plays(b, 100)
+	events, calls := 0, 0
+	for _, p := range list {
+		for _, ev := range p.log {
+			if _, ok := ev.Body.(ponder.CallFinished); ok {
+				calls++
+			}
+		}
+		events = max(events, len(p.log))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		states := make([]ponder.State, len(list))
+		for i, p := range list {
+			states[i] = New().Start(p.run)
+		}
+		for at := range events {
+			for i, p := range list {
+				if at >= len(p.log) {
+					continue
+				}
+				ev := p.log[at]
+				if states[i] = states[i].Apply(ev); outbox.Ends(ev.Cause) || ev.Body.Type() == (ponder.CallFinished{}).Type() {
+					states[i].Next(ponder.Moment{Spent: ev.Elapsed, Wall: ev.Time})
+				}
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*calls)/1000, "µs/call")
 }
