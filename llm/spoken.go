@@ -47,9 +47,28 @@ func Aside(text string) (end string, more bool) {
 // but reasoning. The end of reasoning whose beginning a template has swallowed counts only
 // where it stands as an end does, and not where an answer speaks of it.
 func Spoken(text string) string {
-	if data := []byte(text); json.Valid(data) {
+	if isBare(text) || json.Valid([]byte(text)) {
 		return text
 	}
+	return unframed(text)
+}
+
+// isBare reports whether a text is an object, as it seems, that neither has anything around
+// it nor the end of reasoning in it, as most answers are: then nothing is taken from it.
+func isBare(text string) bool {
+	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
+		return false
+	}
+	for _, a := range asides {
+		if a.end != "" && strings.Contains(text, a.end) {
+			return false
+		}
+	}
+	return true
+}
+
+// unframed is Spoken of a text that is more than JSON.
+func unframed(text string) string {
 	for {
 		end, _ := Aside(text)
 		if end == "" {

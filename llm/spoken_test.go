@@ -53,12 +53,24 @@ func TestAside(t *testing.T) {
 
 // What is spoken is a part of the text, and nothing more is taken from it.
 func FuzzSpoken(f *testing.F) {
-	for _, text := range []string{"<think>a</think>b", "a\n</think>\nb</s>", "<|channel|>analysis<|message|>a<|channel|>final<|message|>b", "[THINK][/THINK][THINK]", "</think></think>"} {
+	for _, text := range []string{"<think>a</think>b", "a\n</think>\nb</s>", "<|channel|>analysis<|message|>a<|channel|>final<|message|>b", "[THINK][/THINK][THINK]", "</think></think>", "{</think>}", "{}"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if got := Spoken(text); !strings.Contains(text, got) {
 			t.Errorf("%q: %q", text, got)
 		}
+		if got := unframed(text); isBare(text) && got != text {
+			t.Errorf("%q is bare, and %q", text, got)
+		}
 	})
+}
+
+func BenchmarkSpoken(b *testing.B) {
+	text := `{"thoughts":[` + strings.Repeat(`{"thought":"A mill and/or a shop in [Lenta] burned down, and its owners left.","confidence":0.7},`, 12) + `{}]}`
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		Spoken(text)
+	}
 }
