@@ -99,23 +99,27 @@ func BenchmarkUnrelated(b *testing.B) {
 	}
 }
 
-// BenchmarkNearestVocabulary looks for a text among 80 made of the same 48 words.
-func BenchmarkNearestVocabulary(b *testing.B) {
+// vocabulary returns 160 texts made of the same 48 words.
+func vocabulary() []Text {
 	words := strings.Fields(`cache prices users release shop index server market bridge council road repair pupil school sleep grade
 		parser quote error file test study town revenue customer contract rival company delay plan spring year
 		the by from because not and is causes reduces improves more than with in every some 5% never`)
 	random := rand.New(rand.NewPCG(1, 2))
-	text := func() Text {
+	texts := make([]Text, 160)
+	for i := range texts {
 		list := make([]string, 30)
-		for i := range list {
-			list[i] = words[random.IntN(len(words))]
+		for j := range list {
+			list[j] = words[random.IntN(len(words))]
 		}
-		return Of(strings.Join(list, " ") + ".")
+		texts[i] = Of(strings.Join(list, " ") + ".")
 	}
-	list, others := make([]Text, 80), make([]Text, 80)
-	for i := range list {
-		list[i], others[i] = text(), text()
-	}
+	return texts
+}
+
+// BenchmarkNearestVocabulary looks for a text among 80 made of the same words.
+func BenchmarkNearestVocabulary(b *testing.B) {
+	texts := vocabulary()
+	list, others := texts[:80], texts[80:]
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		Nearest(list, others[i%80])
@@ -134,5 +138,18 @@ func BenchmarkShuffled(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		list[i%80].Compare(list[(i*7+13)%80])
+	}
+}
+
+// BenchmarkWithin asks whether a text names what is named by 80 made of the same words.
+func BenchmarkWithin(b *testing.B) {
+	list := vocabulary()[:80]
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		for j := range list {
+			if j != i%80 {
+				list[i%80].Within(list[j], 0.8)
+			}
+		}
 	}
 }

@@ -12,13 +12,9 @@ const (
 	turnOne  = 0.34
 )
 
-// near reports whether two texts may have enough in common, by a glance. The
-// bound is loose: an opposite word, a number or a name is a bit.
-func (t Text) near(o Text) bool {
-	all := bits.OnesCount64(t.kinds | o.kinds)
-	both := bits.OnesCount64(t.kinds & o.kinds)
-	return both*2+2 >= all
-}
+// near reports whether two texts of such kinds may have enough in common, by a glance.
+// The bound is loose: an opposite word, a number or a name is a bit.
+func near(a, b uint64) bool { return bits.OnesCount64(a&b)+2 >= bits.OnesCount64(a^b) }
 
 // A pair is two texts and which of their terms belong together.
 type pair struct {

@@ -1,6 +1,7 @@
 package same
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -158,5 +159,38 @@ func TestCrossed(t *testing.T) {
 				t.Errorf("%d of %d merged", merged, all)
 			}
 		})
+	}
+}
+
+// within is Within, term by term.
+func within(t, o Text, share float64) bool {
+	if t.weight == 0 || t.cut || o.cut {
+		return false
+	}
+	both := int(t.weight)
+	for _, m := range t.terms {
+		if slices.ContainsFunc(o.terms, func(n term) bool { return n.id == m.id }) {
+			continue
+		}
+		if both -= int(m.weight); float64(both)/float64(t.weight) < share || m.is&(amount|decisive) != 0 || m.weight == naming {
+			return false
+		}
+	}
+	return true
+}
+
+func TestWithinOfAll(t *testing.T) {
+	var of []Text
+	for _, s := range texts(t) {
+		of = append(of, Of(s), Of(s+" "+s[len(s)/2:]))
+	}
+	for i, x := range of {
+		for j, y := range of {
+			for _, share := range []float64{0.1, 0.5, 0.8, 1} {
+				if got, want := x.Within(y, share), within(x, y, share); got != want {
+					t.Errorf("text %d within text %d to %.1f: %v, want %v", i, j, share, got, want)
+				}
+			}
+		}
 	}
 }

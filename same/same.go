@@ -1,7 +1,7 @@
 package same
 
 import (
-	"slices"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -117,17 +117,25 @@ func Of(text string) Text {
 // Compare returns how two texts stand to each other; it is symmetric. A text
 // with a letter or digit is the Same as itself. It does not allocate.
 func (t Text) Compare(o Text) Verdict {
+	if t.sum != o.sum && !near(t.kinds, o.kinds) {
+		return Different
+	}
+	return compare(&t, &o)
+}
+
+// compare is Compare of two texts that may have enough in common.
+func compare(t, o *Text) Verdict {
 	switch {
 	case t.sum == 0 || o.sum == 0:
 		return Different
 	case t.sum == o.sum:
 		return Same
-	case t.cut || o.cut || t.asks != o.asks || t.wants|o.wants == subject|object || !t.near(o):
+	case t.cut || o.cut || t.asks != o.asks || t.wants|o.wants == subject|object:
 		return Different
 	case t.sum > o.sum:
 		t, o = o, t // one order of two, so that they are the same to each other
 	}
-	p := pair{a: &t, b: &o}
+	p := pair{a: t, b: o}
 	return p.verdict()
 }
 
@@ -138,17 +146,44 @@ func (t Text) Within(o Text, share float64) bool {
 	if t.weight == 0 || t.cut || o.cut {
 		return false
 	}
-	both := int(t.weight)
+	lost, maybe := 0, uint64(0) // weight of what o does not name; terms that it may
 	for i := range t.terms {
 		m := &t.terms[i]
-		if o.kinds&(1<<(m.id%64)) != 0 && slices.ContainsFunc(o.terms, func(n term) bool { return n.id == m.id }) {
+		if o.kinds&(1<<(m.id%64)) != 0 {
+			maybe |= 1 << i
+		} else if lost += int(m.weight); t.lacks(m, lost, share) {
+			return false
+		}
+	}
+	for ; maybe != 0; maybe &= maybe - 1 {
+		m := &t.terms[bits.TrailingZeros64(maybe)]
+		if o.names(m.id) {
 			continue
 		}
-		if both -= int(m.weight); float64(both)/float64(t.weight) < share || m.is&(amount|decisive) != 0 || m.weight == naming {
+		if lost += int(m.weight); t.lacks(m, lost, share) {
 			return false
 		}
 	}
 	return true
+}
+
+// lacks reports whether a text is not within another that does not have the term m,
+// one of terms of such a weight that it has not.
+func (t *Text) lacks(m *term, lost int, share float64) bool {
+	return m.is&(amount|decisive) != 0 || m.weight == naming || float64(int(t.weight)-lost)/float64(t.weight) < share
+}
+
+// names reports whether a text has a term of this id.
+func (t *Text) names(id uint32) bool {
+	from, end := 0, len(t.terms)
+	for from < end {
+		if at := (from + end) / 2; t.terms[t.terms[at].nth].id < id {
+			from = at + 1
+		} else {
+			end = at
+		}
+	}
+	return from < len(t.terms) && t.terms[t.terms[from].nth].id == id
 }
 
 // Sentences returns what is compared of each sentence of a text, of the first
