@@ -213,6 +213,9 @@ var number = regexp.MustCompile(`\d+`)
 func (s *state) cited(text string, more []string) (string, []string) {
 	var ids []string
 	add := func(id string) bool {
+		if s.Counts.Evidence == 0 {
+			return false
+		}
 		n, err := strconv.Atoi(strings.TrimLeft(id, "[( eE"))
 		if err != nil || n < 1 || n > s.Counts.Evidence || slices.Contains(s.Barred, n) {
 			return false

@@ -2,7 +2,10 @@ package session
 
 import (
 	"encoding/json"
+	"math"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -27,6 +30,37 @@ func sane(t *testing.T, text string, most int) {
 	t.Helper()
 	if len(text) > most || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") || text != strings.TrimSpace(text) {
 		t.Errorf("not sane: %q", text)
+	}
+}
+
+// What says nothing is told by its beginning as by all of it.
+func FuzzSaid(f *testing.F) {
+	for _, text := range append([]string{"None at this time", "THERE ARE no open questions left", "n/A", "Nowhere", "It", "Key in\u017fight", "\u212aey insight"}, echoes...) {
+		f.Add(text)
+	}
+	echo := regexp.MustCompile("(?i)^(?:" + strings.Join(echoes, "|") + ")$")
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, want := isNothing(text), nothing.MatchString(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+		if got, want := isEcho(text), echo.MatchString(text); got != want {
+			t.Errorf("%q is an echo: %v, want %v", text, got, want)
+		}
+	})
+}
+
+// A share is written as package strconv writes it.
+func TestShareWritten(t *testing.T) {
+	list := []float64{-1, math.Copysign(0, -1), 1, 1.005, 7, math.NaN(), math.Inf(1)}
+	for n := range 2000 {
+		x := float64(n) / 1000
+		list = append(list, x, math.Nextafter(x, 0), math.Nextafter(x, 2))
+	}
+	for _, x := range list {
+		var b prompt
+		if b.share(x); string(b) != strconv.FormatFloat(x, 'f', 2, 64) {
+			t.Errorf("%g is %s", x, b)
+		}
 	}
 }
 

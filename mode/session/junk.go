@@ -17,8 +17,11 @@ const maxJunk = 200
 var (
 	nothing = regexp.MustCompile(`(?i)^(?:(?:there (?:is|are)|i have|i see) )?(?:(?:none|nothing|n/a|not applicable)|no(?: ` + more + `)* (?:thoughts?|questions?|insights?|ideas?))(?: ` + more + `)*(?: (?:remain|remaining|arise|left|open|needed|are needed|come to mind|worth asking|so far|yet|at this time|at this point|at this stage|at the moment|for now))*$`)
 
-	// echo matches what the prompts have in the place of what is wanted.
-	echo = regexp.MustCompile(`(?i)^(?:your thought|the thought|question text|explanation|summary of understanding|key insight|unanswered question|the whole answer|open question)$`)
+	// nothings are what all that nothing matches begins with.
+	nothings = []string{"no", "n/a", "there ", "i "}
+
+	// echoes are what the prompts have in the place of what is wanted.
+	echoes = []string{"your thought", "the thought", "question text", "explanation", "summary of understanding", "key insight", "unanswered question", "the whole answer", "open question"}
 
 	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am) (?:very )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? |as an ai[^.]{0,60}, )*(?:i (?:can['’]?t|cannot|can not|am unable to|won['’]?t)|i['’]m (?:unable|not able) to) (?:help|assist|comply|fulfill|do that)\b`)
 
@@ -40,7 +43,27 @@ func said(text string) bool {
 	if bare == "" || strings.EqualFold(bare, "null") || strings.EqualFold(bare, "na") {
 		return false
 	}
-	return len(bare) > maxJunk || !nothing.MatchString(bare) && !echo.MatchString(bare)
+	return len(bare) > maxJunk || !isNothing(bare) && !isEcho(bare)
+}
+
+// isNothing reports whether a text says that there is nothing to say.
+func isNothing(text string) bool {
+	for _, s := range nothings {
+		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
+			return nothing.MatchString(text)
+		}
+	}
+	return false
+}
+
+// isEcho reports whether a text is what was to be filled in.
+func isEcho(text string) bool {
+	for _, s := range echoes {
+		if strings.EqualFold(text, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // isRefusal reports whether a text says that a model won't do what it was asked.

@@ -102,7 +102,13 @@ func (b *prompt) add(texts ...string) {
 }
 
 // share adds a number from 0 to 1 with two decimals.
-func (b *prompt) share(x float64) { *b = strconv.AppendFloat(*b, x, 'f', 2, 64) }
+func (b *prompt) share(x float64) {
+	if n := int(100*x + 0.5); 0 < x && x < 1 && float64(n)/100 == x { // as most have no more
+		*b = append(*b, '0', '.', '0'+byte(n/10), '0'+byte(n%10))
+		return
+	}
+	*b = strconv.AppendFloat(*b, x, 'f', 2, 64)
+}
 
 // reasoning returns how much longer an answer gets by reasoning.
 func reasoning(effort string) int {
@@ -331,7 +337,7 @@ func byScore(a, b evidence) int {
 
 // quoted returns foreign text that can't end the tags it stands in.
 func quoted(text string) string {
-	if !strings.Contains(text, "</") {
+	if strings.IndexByte(text, '<') < 0 || !strings.Contains(text, "</") {
 		return text
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(text, "</question", "< /question"), "</passages", "< /passages")

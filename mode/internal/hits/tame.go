@@ -123,6 +123,9 @@ func Cites(text string, by func(string) string) string {
 // that begins and ends, and returns from where on to replace it, by what, and
 // whether to do so.
 func replaced(text string, by func(at, end int) (from int, other string, ok bool)) string {
+	if strings.IndexByte(text, '[') < 0 && !strings.Contains(text, "【") {
+		return text // as most
+	}
 	var b strings.Builder
 	last := 0
 	for next := 0; ; {
@@ -137,7 +140,7 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 		}
 		next = end
 	}
-	if last == 0 { // as of most
+	if last == 0 {
 		return text
 	}
 	b.WriteString(text[last:])
