@@ -10,15 +10,16 @@ import (
 // no nulls, no exponents, no numbers of characters. At all else it is lost, and package json has to read it.
 // So it takes a fifth of the time.
 type plainReader struct {
-	text string
-	at   int
-	lost bool
+	text    string
+	at      int
+	lost    bool
+	numbers []float64 // that were read
 }
 
 // readPlain reads an answer, and reports whether it is plain. Then it is what
 // [json.Unmarshal] makes of it.
 func readPlain(text string) (f plainAnswer, ok bool) {
-	r := plainReader{text: text}
+	r := plainReader{text: text, numbers: make([]float64, 0, 2*questionEvery)}
 	r.object(func(name string) {
 		switch {
 		case name == "thoughts" && f.Thoughts == nil:
@@ -67,7 +68,7 @@ func (r *plainReader) thought() (t plainThought) {
 		case "thought":
 			t.Thought = r.string()
 		case "type":
-			t.Type = r.string()
+			t.Type = r.quoted() // of which only the kind that it means is kept
 		case "confidence":
 			t.Confidence = r.number()
 		case "importance":
@@ -182,21 +183,27 @@ func (r *plainReader) string() string { return strings.Clone(r.quoted()) }
 // quoted reads a text.
 func (r *plainReader) quoted() string {
 	r.must('"')
-	from, escaped := r.at, false
-	for ; !r.lost && r.at < len(r.text); r.at++ {
-		switch c := r.text[r.at]; {
+	if r.lost {
+		return ""
+	}
+	from, all, escaped := r.at, byte(0), false
+	for at := from; at < len(r.text); at++ {
+		switch c := r.text[at]; {
 		case c == '"':
-			text := r.text[from:r.at]
-			if r.at++; escaped {
+			text := r.text[from:at]
+			if r.at = at + 1; escaped {
 				text = r.escaped(r.text[from-1 : r.at])
 			}
-			r.lost = r.lost || !utf8.ValidString(text)
+			r.lost = r.lost || all >= utf8.RuneSelf && !utf8.ValidString(text)
 			return text
 		case c == '\\':
 			escaped = true
-			r.at++
+			at++
 		case c < ' ':
 			r.lost = true
+			return ""
+		default:
+			all |= c
 		}
 	}
 	r.lost = true
@@ -245,8 +252,8 @@ func (r *plainReader) number() *float64 {
 	for range parts {
 		below *= 10
 	}
-	value := x / below
-	return &value
+	r.numbers = append(r.numbers, x/below)
+	return &r.numbers[len(r.numbers)-1]
 }
 
 // digits takes digits that follow those of x, and returns how many those are.
