@@ -52,18 +52,21 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 			add = append(add, s.urge(i, a.Priority, "asked again")...)
 			continue
 		}
-		raised++
+		if raised++; raised == 1 {
+			s.Open = slices.Clip(s.Open)
+		}
 		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: *feel},
 			ponder.SubQuestion{Parent: s.parent(a.Parent), Unaided: unaided}))
 	}
 	return add
 }
 
-// pose adds a question and returns its event, which has what b says beside.
+// pose adds a question to a list that is the state's own, or clipped, and returns its
+// event, which has what b says beside.
 func (s *state) pose(q *question, b ponder.SubQuestion) ponder.Body {
 	s.Counts.Questions++
 	q.ID = "q" + strconv.Itoa(s.Counts.Questions)
-	s.Open = append(slices.Clip(s.Open), q)
+	s.Open = append(s.Open, q)
 	if len(s.Open) > maxOpen {
 		s.Open = without(s.Open, leastUrgent(s.Open))
 	}

@@ -52,7 +52,7 @@ func (s *state) feel() {
 // think adds thoughts on the focus. Those that were there before are not written
 // again.
 func (s *state) think(list []heard, model string, unaided bool) {
-	var add []ponder.Body
+	add := make([]ponder.Body, 0, len(list)+1)
 	var again []int
 	s.Said, s.Thoughts = roomy(s.Said, len(list)), roomy(s.Thoughts, len(list))
 	for _, h := range list {

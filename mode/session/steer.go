@@ -164,6 +164,7 @@ func (s *state) add(text string, priority int) reply {
 	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
 		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
+	s.Open = slices.Clip(s.Open)
 	b := s.pose(&question{Text: text, Priority: priority, feel: *feel}, ponder.SubQuestion{By: "user"})
 	return reply{text: fmt.Sprintf("question q%d is added with priority %d", s.Counts.Questions, priority), add: []ponder.Body{b}}
 }

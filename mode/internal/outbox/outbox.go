@@ -55,6 +55,9 @@ func Ends(cause string) bool {
 // of; nil if there are none.
 func Without(notes []Note, cause string) []Note {
 	key, _, _ := strings.Cut(cause, "/")
+	if len(notes) == 1 && notes[0].Key == key {
+		return nil
+	}
 	notes = slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return n.Key == key })
 	if len(notes) == 0 {
 		return nil
