@@ -38,11 +38,10 @@ var files embed.FS
 
 // An entry is what the tables say of a word or phrase.
 type entry struct {
-	kind     entryKind
-	id       uint32
-	opposite bool
-	converse bool
-	words    uint8
+	kind  entryKind
+	id    uint32
+	is    flags // opposite and converse
+	words uint8
 }
 
 type entryKind uint8
@@ -133,13 +132,19 @@ func (l *language) line(line string) {
 	id := hash("=" + l.name + " " + thing)
 	for side, words := range sides {
 		for _, w := range l.entries(words) {
-			w, converse := strings.CutPrefix(w, "^")
+			w, turned := strings.CutPrefix(w, "^")
 			key := l.key(w)
 			n := len(key)
 			if n == 1 && (kinds[kind] == not || kinds[kind] >= when) {
 				l.common[w] = true
 			}
-			e := entry{kind: kinds[kind], id: id, opposite: side == 1, converse: converse, words: uint8(n)}
+			e := entry{kind: kinds[kind], id: id, words: uint8(n)}
+			if side == 1 {
+				e.is |= opposite
+			}
+			if turned {
+				e.is |= converse
+			}
 			if kinds[kind] == ask {
 				at := l.phrases.at(key)
 				at.ask, at.asked = e, true

@@ -54,13 +54,13 @@ func (s *scanner) endNumber(from, points int) {
 	value, ok := s.parse(points)
 	if !ok {
 		w := string(s.text[from:min(s.at, from+maxWord)])
-		s.add(token{lexeme: s.words.word([]byte(w)), name: true})
+		s.add(s.words.word([]byte(w)), word).name = true
 		return
 	}
 	if negative {
 		value = -value
 	}
-	s.add(token{lexeme: anyNumber, kind: number, value: value})
+	s.add(anyNumber, number).value = value
 	s.ordinal()
 }
 

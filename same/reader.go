@@ -113,15 +113,9 @@ func (r *reader) take(i int) int {
 // entry adds what an entry says.
 func (r *reader) entry(i int, e entry) int {
 	n := int(e.words)
-	t := term{id: e.id, rest: bare}
+	t := term{id: e.id, rest: bare, is: e.is}
 	if r.tokens[i].kind == word {
 		t.rest = r.tokens[i].rest
-	}
-	if e.opposite {
-		t.is |= opposite
-	}
-	if e.converse {
-		t.is |= converse
 	}
 	if n == 1 && r.tokens[i].name && (e.kind == hedge || e.kind == light) && r.lang.name == "en" {
 		r.plain(i) // Go, May
@@ -134,7 +128,7 @@ func (r *reader) entry(i int, e entry) int {
 		r.not(i)
 		return n
 	case when:
-		if e.converse {
+		if e.is&converse != 0 {
 			r.not(i)
 		}
 		r.condition(i)

@@ -96,7 +96,7 @@ func (s *scanner) next() {
 		s.at++
 	case unspaced(r):
 		s.low = utf8.AppendRune(s.low[:0], unicode.ToLower(r))
-		s.add(token{lexeme: s.words.word(s.low), kind: han})
+		s.add(s.words.word(s.low), han)
 		s.at++
 	case is&digits != 0:
 		s.number()
@@ -108,10 +108,13 @@ func (s *scanner) next() {
 	}
 }
 
-func (s *scanner) add(t token) {
-	t.sentence, t.clause, t.first = s.sentence, s.clause, s.begins
+// add adds a token, of which more may be said.
+func (s *scanner) add(l *lexeme, kind tokenKind) *token {
+	s.tokens = append(s.tokens, token{})
+	t := &s.tokens[len(s.tokens)-1]
+	t.lexeme, t.kind, t.sentence, t.clause, t.first = l, kind, s.sentence, s.clause, s.begins
 	s.begins = false
-	s.tokens = append(s.tokens, t)
+	return t
 }
 
 // word takes a word. What follows an apostrophe belongs to it until it is known
@@ -132,14 +135,13 @@ func (s *scanner) word() {
 	if divided {
 		head, tail = parts(s.low)
 	}
-	t := token{name: all&capital != 0 && !s.begins || all&digits != 0, upper: all&capital != 0}
-	if len(head) > 0 {
-		t.lexeme = s.words.word(head)
-		s.add(t)
-	}
-	if len(tail) > 0 {
-		t.lexeme = s.words.word(tail)
-		s.add(t)
+	upper := all&capital != 0
+	name := upper && !s.begins || all&digits != 0
+	for _, part := range [2][]byte{head, tail} {
+		if len(part) > 0 {
+			t := s.add(s.words.word(part), word)
+			t.name, t.upper = name, upper
+		}
 	}
 }
 
@@ -245,7 +247,7 @@ func (s *scanner) mark(r rune) {
 		s.clause = bump(s.clause)
 	case '%', '<', '>', '=', '≤', '≥', '≠', '+', '$', '€', '£', '¥', '→', '←', '&':
 		s.low = utf8.AppendRune(s.low[:0], r)
-		s.add(token{lexeme: s.words.word(s.low), kind: mark})
+		s.add(s.words.word(s.low), mark)
 	case '-':
 		s.arrow()
 	}
@@ -255,7 +257,7 @@ func (s *scanner) mark(r rune) {
 func (s *scanner) arrow() {
 	if s.at+1 < len(s.text) && s.text[s.at+1] == '>' {
 		s.at++
-		s.add(token{lexeme: s.words.word([]byte("→")), kind: mark})
+		s.add(s.words.word([]byte("→")), mark)
 	}
 }
 
