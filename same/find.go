@@ -24,7 +24,7 @@ func (r *reader) find(i int) (best entry, ok bool) {
 		if next.kind != t.kind || next.clause != t.clause {
 			return best, ok
 		}
-		if at = at.next[next.stem]; at == nil {
+		if at = at.after(next.stem); at == nil {
 			return best, ok
 		}
 		e, found = at.entry, at.known
