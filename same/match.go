@@ -69,6 +69,18 @@ type bound struct {
 	off   bool // a term with a negative prefix may find a partner later
 }
 
+// beyond reports whether too much of a text is left over beside any of such kinds, where
+// no negative prefix helps. It needs no look at the terms of the other, and so is quick.
+func (t *Text) beyond(kinds uint64) bool {
+	left := bound{a: int(turnOne * float64(t.weight))}
+	for i := range t.terms {
+		if x := &t.terms[i]; kinds>>(x.id%64)&1 == 0 && left.overA(x) {
+			return true
+		}
+	}
+	return false
+}
+
 // overA counts a term of the first text that has no partner, and reports whether
 // the texts are Different for that.
 func (w *bound) overA(t *term) bool {

@@ -194,3 +194,27 @@ func TestWithinOfAll(t *testing.T) {
 		}
 	}
 }
+
+// TestBeyond compares texts that have words of one another with and without the glance
+// at what is left over of one.
+func TestBeyond(t *testing.T) {
+	var of []Text
+	for _, s := range texts(t) {
+		of = append(of, Of(s), Of(s[:len(s)/2]+s[len(s)/3:]))
+	}
+	n := 0
+	for i := range of {
+		for j := range of {
+			x, y := &of[i], &of[j]
+			if x.prefixed || y.prefixed || !x.beyond(y.kinds) {
+				continue
+			}
+			n++
+			p := pair{a: x, b: y}
+			if v := p.verdict(); v != Different {
+				t.Errorf("text %d is beyond text %d, and %s", i, j, v)
+			}
+		}
+	}
+	t.Log(n, "pairs")
+}

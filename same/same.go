@@ -132,6 +132,8 @@ func compare(t, o *Text) Verdict {
 		return Same
 	case t.cut || o.cut || t.asks != o.asks || t.wants|o.wants == subject|object:
 		return Different
+	case !t.prefixed && !o.prefixed && t.beyond(o.kinds): // t is the new one mostly, and at hand
+		return Different
 	case t.sum > o.sum:
 		t, o = o, t // one order of two, so that they are the same to each other
 	}
@@ -225,7 +227,7 @@ func sentence(text string) int {
 func Nearest(list []Text, t Text) (int, Verdict) {
 	at, found := -1, Different
 	for i := len(list) - 1; i >= 0; i-- {
-		switch v := list[i].Compare(t); {
+		switch v := t.Compare(list[i]); {
 		case v == Same:
 			return i, Same
 		case v == Opposite && at < 0:
