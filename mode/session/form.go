@@ -65,6 +65,7 @@ func (f *plainAnswer) thoughts() (list []heard, ok bool) {
 // questions returns the questions of an answer, and reports whether there is a
 // list for them and they are whole.
 func (f *plainAnswer) questions() (list []asked, ok bool) {
+	list = make([]asked, 0, len(f.Questions))
 	for _, q := range f.Questions {
 		if strings.TrimSpace(q.Question) == "" || q.Priority == nil {
 			return nil, false
@@ -76,6 +77,7 @@ func (f *plainAnswer) questions() (list []asked, ok bool) {
 
 // ranks returns the new priorities of an answer.
 func (f *plainAnswer) ranks() (list []ranking) {
+	list = make([]ranking, 0, len(f.Ranked))
 	for _, r := range f.Ranked {
 		if r.Priority != nil {
 			list = append(list, ranking{strings.ToLower(strings.TrimSpace(r.ID)), ranked(*r.Priority)})

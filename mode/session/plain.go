@@ -29,7 +29,7 @@ func readPlain(text string) (f plainAnswer, ok bool) {
 			f.Questions = make([]plainQuestion, 0, maxQuestions)
 			r.list(func() { f.Questions = append(f.Questions, r.question()) })
 		case name == "ranked" && f.Ranked == nil:
-			f.Ranked = []plainRank{}
+			f.Ranked = make([]plainRank, 0, questionEvery)
 			r.list(func() { f.Ranked = append(f.Ranked, r.rank()) })
 		case name == "settled":
 			f.Settled = r.truth()
@@ -173,7 +173,12 @@ func (r *plainReader) list(element func()) {
 
 func (r *plainReader) strings() (list []string) {
 	list = []string{}
-	r.list(func() { list = append(list, r.string()) })
+	r.list(func() {
+		if len(list) == 0 {
+			list = make([]string, 0, maxQuestions) // as many as are cited
+		}
+		list = append(list, r.string())
+	})
 	return list
 }
 
