@@ -30,8 +30,8 @@
 // What an append costs is mostly pages, of which each is written to the log,
 // synced and moved later: with pages of 4 KiB an append of 7 KB dirties about
 // eight. So requests are in the row of their events, and what an intent says is
-// read there. Larger pages, a larger cache and a log that is moved less often
-// were tried, and cost more.
+// read there, and of what only a holder may write no key is kept. Larger pages
+// and a larger cache were tried, and cost more.
 package sqlite
 
 import (
