@@ -59,6 +59,11 @@ ponder session resume last`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommandGroupID(groupSetUp)
 	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil {
+		c.Run, c.RunE = nil, helpOn
+		c.Short, c.Long, c.Example = "Say how a command is used", "", "ponder help think\nponder help session list"
+	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), help(cmd)) })
 	return root
 }
@@ -79,6 +84,18 @@ func onlyGroups(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	return usagef("unknown command %q: %sSee `%s --help`", clip(args[0], 40), suggest(args[0], commandsOf(cmd)), cmd.CommandPath())
+}
+
+// helpOn is `ponder help`, which cobra has end well whatever it is asked for.
+func helpOn(cmd *cobra.Command, args []string) error {
+	on, rest, err := cmd.Root().Find(args)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	if len(rest) > 0 && on.HasSubCommands() {
+		return onlyGroups(on, rest)
+	}
+	return on.Help()
 }
 
 // flagError makes one line of an error about a flag.

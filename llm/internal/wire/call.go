@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -106,6 +107,9 @@ func (k *call) unsent(err error) error {
 	err = cause(err)
 	if why := unreachable(err); why != "" {
 		return k.fail(&llm.Error{Class: llm.Unreachable, Message: why, Err: err})
+	}
+	if strings.Contains(err.Error(), "malformed HTTP ") { // which has no type
+		return k.fail(&llm.Error{Class: llm.Malformed, Message: "what answers there does not speak HTTP: is the base URL right?", Err: err})
 	}
 	return k.fail(&llm.Error{Class: llm.Transient, Message: "connection lost: " + oneLine(err.Error()), Err: err})
 }

@@ -94,6 +94,14 @@ func TestDoFails(t *testing.T) {
 		{"web page", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "<!doctype html><html>")
 		}, "", llm.Malformed, "acme/m1: the answer is a web page: is the base URL right?"},
+		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(conn, "220 mail.example.com ESMTP\r\n")
+			conn.Close()
+		}, "", llm.Malformed, "acme/m1: what answers there does not speak HTTP: is the base URL right?"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusTemporaryRedirect)
 		}, "", llm.NotFound, "acme/m1: the server redirects elsewhere (307): correct the base URL"},
