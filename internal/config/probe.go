@@ -46,7 +46,7 @@ func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, 
 		return "", nil, err
 	}
 	patience := probeTime
-	if c.ollamaGiven() != "" {
+	if c.given("ollama") != "" {
 		patience = servedTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -58,13 +58,14 @@ func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, 
 	return p.BaseURL, list.Models, err
 }
 
-// ollamaGiven returns what says where the Ollama is, or "" if the user says nothing.
-func (c *Config) ollamaGiven() string {
+// given returns what says where a provider is, or "" if the user says nothing.
+func (c *Config) given(provider string) string {
+	m, _ := makerOf(provider)
 	switch {
-	case c.env("OLLAMA_HOST") != "":
-		return "OLLAMA_HOST"
-	case c.Providers["ollama"].BaseURL != "":
-		return "providers.ollama.base_url"
+	case m.urlEnv != "" && c.env(m.urlEnv) != "":
+		return m.urlEnv
+	case c.Providers[provider].BaseURL != "":
+		return "providers." + provider + ".base_url"
 	}
 	return ""
 }

@@ -119,8 +119,11 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (m
 			continue
 		}
 		models, from := m.models, p.KeyEnv
+		if p.BaseURL != m.BaseURL && (p.Key == "" || p.Type == "openai") {
+			from = c.given(m.Name)
+		}
 		if p.BaseURL != m.BaseURL && p.Type == "openai" {
-			models, from = served(ctx, client, p, m.models), m.urlEnv
+			models = served(ctx, client, p, m.models)
 		}
 		all.fill(m.Name, models, from)
 		return nil
@@ -129,7 +132,7 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (m
 	if err == nil {
 		all.fill("ollama", pick(installed), "Ollama at "+base)
 	}
-	given := c.ollamaGiven()
+	given := c.given("ollama")
 	switch {
 	case all.Of(ponder.Slow).Models != nil:
 		return nil
