@@ -46,11 +46,11 @@ const (
 )
 
 func (a *app) doctor(ctx context.Context, docs []string) error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
 	found := []finding{{"version", fine, thisBuild().String()}}
+	cfg, err := a.config()
+	if err != nil { // all else stands on it
+		return a.diagnose(ctx, append(found, finding{"settings", broken, err.Error()}, a.terminalFinding()))
+	}
 	found = append(found, a.configFinding(cfg))
 	found = append(found, a.databaseFindings(ctx)...)
 	models, err := a.modelFindings(ctx)
@@ -59,7 +59,11 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 	}
 	found = append(append(found, models...), docsFinding(ctx, docs), a.memoryFinding(ctx), a.webFinding())
 	found = append(found, a.outsideFindings(ctx)...)
-	found = append(append(found, a.mindFindings(ctx)...), a.terminalFinding())
+	return a.diagnose(ctx, append(append(found, a.mindFindings(ctx)...), a.terminalFinding()))
+}
+
+// diagnose says what was found, and fails if something is broken.
+func (a *app) diagnose(ctx context.Context, found []finding) error {
 	sick := false
 	for _, f := range found {
 		sick = sick || f.State == broken

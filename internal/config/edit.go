@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // Set writes a setting into the user's file and returns what it is now. The
 // file is made if there is none, and replaced as a whole, so that a crash
-// leaves the old or the new one. Nothing is written if the value, or the file
-// with it, would be no good.
+// leaves the old or the new one. Nothing is written if the value is no good, or the file
+// with it would be, unless another value of it was no good before.
 func Set(src Source, name, value string) (string, error) {
 	k, ok := find(name)
 	if !ok {
@@ -53,7 +55,8 @@ func unknownKey(name string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownKey, clip(name, 60))
 }
 
-// change rewrites the user's file.
+// change rewrites the user's file. What is wrong with a value of it does not keep anyone
+// from mending that.
 func change(src Source, name string, edit func(string) string) (string, error) {
 	env := src.Env
 	if env == nil {
@@ -67,14 +70,18 @@ func change(src Source, name string, edit func(string) string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read configuration: %w", err)
 	}
-	before := &Config{File: file, env: env, origin: map[string]string{}}
-	if err := before.apply(old, file, false); err != nil {
-		return "", err
+	if _, err := toml.Decode(old, &map[string]any{}); err != nil {
+		return "", tomlError(file, err)
 	}
+	before := &Config{File: file, env: env, origin: map[string]string{}}
+	wrong := before.apply(old, file, false)
 	now := edit(old)
 	after := &Config{File: file, env: env, origin: map[string]string{}}
-	if err := after.apply(now, file, false); err != nil {
+	switch err := after.apply(now, file, false); {
+	case err != nil && wrong == nil:
 		return "", fmt.Errorf("%s cannot be put into the file by itself: edit %s by hand (%w)", name, file, err)
+	case err != nil && err.Error() == wrong.Error():
+		return "", wrong
 	}
 	if now == old {
 		return after.Value(name), nil

@@ -26,6 +26,9 @@ func TestSet(t *testing.T) {
 		{"windows line ends", "[budgets]\r\ncalls = 3 # few\r\ntokens = 4\r\n", "budgets.calls", "5", "[budgets]\r\ncalls = 5 # few\r\ntokens = 4\r\n", "5"},
 		{"behind a byte order mark", "\ufeffenable_thinking = false\n", "enable_thinking", "true", "enable_thinking = true\n", "true"},
 		{"text with quotes", "", "prompts.session", "Say \"no\".\nOften.", "[prompts]\nsession = \"Say \\\"no\\\".\\nOften.\"\n", "Say \"no\".\nOften."},
+		{"instead of what is wrong", "[models]\nslow = 'nonsense'\n", "models.slow", "a/b", "[models]\nslow = \"a/b\"\n", "a/b"},
+		{"instead of another type", "[models]\nslow = 3\n", "models.slow", "a/b", "[models]\nslow = \"a/b\"\n", "a/b"},
+		{"instead of the first that is wrong", "[models]\nfast = 'one'\nslow = 'two'\n", "models.fast", "a/b", "[models]\nfast = \"a/b\"\nslow = 'two'\n", "a/b"},
 		{"a header in a string", "[prompts]\nx = '''\n[models]\nfast = 1\n'''\n", "models.fast", "a/b", "[prompts]\nx = '''\n[models]\nfast = 1\n'''\n\n[models]\nfast = \"a/b\"\n", "a/b"},
 	}
 	for _, tt := range tests {
@@ -52,6 +55,7 @@ func TestSetRefuses(t *testing.T) {
 		{"unknown", "", "models.fats", "a/b", `no such setting: "models.fats"`},
 		{"bad value", "", "models.fast", "llama", "models.fast: \"llama\" is not the name of a model"},
 		{"inline table", "models = { fast = 'a/b' }\n", "models.slow", "c/d", "edit "},
+		{"beside what is wrong", "[models]\nslow = 'nonsense'\n", "models.fast", "a/b", "config.toml:2: models.slow: \"nonsense\""},
 		{"broken file", "[models\n", "models.slow", "c/d", "config.toml:2: expected"},
 	}
 	for _, tt := range tests {
