@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -57,6 +58,9 @@ func (e *Error) Error() string {
 	}
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (%d)", e.Status)
+	}
+	if e.RetryAfter >= time.Minute {
+		s += ", to be asked again in " + strings.TrimSuffix(e.RetryAfter.Round(time.Minute).String(), "0s")
 	}
 	if e.Advice != "" {
 		s += ": " + e.Advice
