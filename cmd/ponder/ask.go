@@ -152,6 +152,8 @@ func (s *asking) turn(ctx context.Context, m message) error {
 	sctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signs, wont := s.signs(sctx, s.from(ev)), s.wont(sctx)
+	tick, began := time.NewTicker(tickEvery), time.Now()
+	defer tick.Stop()
 	for !t.over {
 		var err error
 		select {
@@ -167,6 +169,8 @@ func (s *asking) turn(ctx context.Context, m message) error {
 			if !t.spoke {
 				s.why = err
 			}
+		case <-tick.C:
+			s.waits(time.Since(began))
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -183,6 +187,21 @@ func (s *asking) turn(ctx context.Context, m message) error {
 		s.note("stopped; to go on: %s", s.command("ask TEXT --thread", s.id))
 	}
 	return s.why
+}
+
+// slowAfter is how long nothing may be shown of an answer until it is said that it is
+// waited for.
+const slowAfter = 2 * time.Second
+
+// waits says for how long an answer is waited for of which nothing is shown yet.
+func (s *asking) waits(took time.Duration) {
+	switch t := &s.turnNow; {
+	case took < slowAfter || t.said.Len() > 0:
+	case t.spoke:
+		s.out.stands("the model thinks: " + tui.Clock(took))
+	default:
+		s.out.stands("waiting for the model: " + tui.Clock(took))
+	}
 }
 
 // stopTurn has the turn stopped, once there is a reason to and its run is known.
@@ -231,6 +250,7 @@ func (s *asking) shows(sign sign) error {
 	if s.flags.json || text == "" {
 		return nil
 	}
+	s.out.stands("")
 	return s.out.print(text)
 }
 

@@ -66,6 +66,7 @@ func (p *plainAnswer) stands(status string) {
 }
 
 func (p *plainAnswer) close() {
+	p.bar.clear()
 	if p.wrote {
 		p.wrote = false
 		_, _ = io.WriteString(p.out, "\n") // what cannot be printed is told at the end
