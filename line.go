@@ -211,7 +211,8 @@ func (r *run) wrote(c cause) {
 		r.finish(c.key, kindWrite)
 		return
 	}
-	r.act(c.key, kindWrite).written = c.i
+	a := r.act(c.key, kindWrite)
+	a.written = max(a.written, c.i) // anyone may append an input of such a cause
 	r.dirty = true
 }
 

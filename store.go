@@ -55,7 +55,7 @@ type Log interface {
 	// is in force: the thread's newest, of a node that beats.
 	//
 	// It returns ErrTaken if the thread has an event of the same [Event.Key] as
-	// one of them, or two of them have the same; ErrStale if an event has After
+	// one of them, and that is kept, or two of them have the same; ErrStale if an event has After
 	// set, and that was not the newest event when the append began; and
 	// ErrNoThread; to the holder of a thread that was removed, ErrFenced; and
 	// ErrTooBig if the events are more than the store can take at once. An event

@@ -28,7 +28,7 @@ func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Eve
 		return nil, err
 	}
 	var head ponder.Seq
-	err = s.send(ctx, &request{bytes: b.size(), calls: len(b.starts) > 0, do: func(tx *tx) (err error) {
+	err = s.send(ctx, &request{bytes: b.size(), calls: b.asks && !b.urgent, do: func(tx *tx) (err error) {
 		head, err = do(tx, b)
 		return err
 	}})

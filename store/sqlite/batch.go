@@ -17,6 +17,8 @@ type batch struct {
 	keys    []key
 	starts  []rule.Start
 	results []rule.Result
+	asks    bool // a model is asked once it is recorded
+	urgent  bool // somebody waits until it is durable
 }
 
 // A chunk is what a row of ponder_batch holds: n events, whose text ends there
@@ -77,6 +79,7 @@ func (p *batches) give(b *batch) {
 	clear(b.starts)
 	clear(b.results)
 	b.events, b.chunks, b.keys, b.starts, b.results = nil, b.chunks[:0], b.keys[:0], b.starts[:0], b.results[:0]
+	b.asks, b.urgent = false, false
 	p.pool.Put(b)
 }
 
@@ -143,5 +146,15 @@ func (b *batch) note(ev ponder.Event, k string, at place) {
 	}
 	if r, ok := rule.Finished(ev); ok {
 		b.results = append(b.results, r)
+	}
+	switch body := ev.Body.(type) {
+	case ponder.CallStarted:
+		b.asks = b.asks || body.Request != nil
+	case ponder.CallFinished:
+		b.urgent = b.urgent || body.Refused
+	case ponder.ToolCall, ponder.RunFinished, ponder.AssistantMessage:
+		b.urgent = true
+	default:
+		b.urgent = b.urgent || ev.IsInput()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // A slowDisk waits to be told that it has written.
@@ -304,4 +305,38 @@ func TestLull(t *testing.T) {
 			t.Errorf("%v after %v, of a disk that has rested", err, time.Since(began))
 		}
 	})
+}
+
+// TestCallsAlone checks for what the disk need not hurry: for calls that are made, and
+// what a mode writes with them.
+func TestCallsAlone(t *testing.T) {
+	of := func(cause string, body ponder.Body) ponder.Event {
+		return ponder.Event{Run: "run_1", Cause: cause, Body: body}
+	}
+	call, thought := of("c-1#1", ponder.CallStarted{Request: &llm.Request{}}), of("w/1.1", ponder.Thought{Content: "so"})
+	for what, c := range map[string]struct {
+		events []ponder.Event
+		alone  bool
+	}{
+		"a call":            {[]ponder.Event{call}, true},
+		"a usual step":      {[]ponder.Event{of("c-0#1", ponder.CallFinished{}), thought, call}, true},
+		"a thought":         {[]ponder.Event{thought}, false},
+		"a refused call":    {[]ponder.Event{of("c-1#1", ponder.CallStarted{}), of("c-1#1", ponder.CallFinished{Outcome: ponder.Outcome{Refused: true}})}, false},
+		"a tool beside it":  {[]ponder.Event{call, of("t-1#1", ponder.ToolCall{Name: "look"})}, false},
+		"a run that ends":   {[]ponder.Event{call, of("", ponder.RunFinished{})}, false},
+		"a message":         {[]ponder.Event{{Body: ponder.UserMessage{Content: "hi"}}, call}, false},
+		"an answer with it": {[]ponder.Event{of("a/1.1", ponder.AssistantMessage{Content: "yes"}), call}, false},
+	} {
+		var p batches
+		for range 2 { // the second time in the memory of the first
+			b, err := p.encode("thr_1", c.events)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.asks && !b.urgent; got != c.alone {
+				t.Errorf("%s: %v, want %v", what, got, c.alone)
+			}
+			p.give(b)
+		}
+	}
 }

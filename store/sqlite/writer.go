@@ -26,8 +26,8 @@ type request struct {
 
 	recorded func() // called once it outlasts the process, see [ponder.OnRecord]; or nil
 
-	// calls says that models are asked once it is recorded: nobody has anything to show
-	// for a while, and the disk need not hurry.
+	// calls says that models are asked once it is recorded, and nothing else is done or
+	// shown: the disk need not hurry.
 	calls bool
 
 	// patient says that it may be written with what comes next, for a while.
