@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"ponder"
@@ -25,6 +24,7 @@ const resting = "resting"
 type outage struct {
 	Answered bool      `json:"answered,omitempty"` // the model has, before
 	Class    llm.Class `json:"class,omitempty"`    // of the last failure since
+	Fault    string    `json:"fault,omitempty"`    // that failure, in words
 	Until    time.Time `json:"until,omitzero"`     // nothing is asked before
 	Rests    int       `json:"rests,omitempty"`    // since an answer
 }
@@ -46,7 +46,7 @@ func (s *state) rest() bool {
 	o.Until = s.Time.Wall.Add(wait)
 	s.Fails, s.Unaided = maxFails-1, false
 	s.write("rests", &s.Counts.Rests, ponder.Progress{
-		Content: fmt.Sprintf("%s; asking again in %s", strings.TrimSuffix(s.Fault, "."), wait), Stage: resting, Iteration: s.Counts.Rounds,
+		Content: fmt.Sprintf("%s; asking again in %s", o.Fault, wait), Stage: resting, Iteration: s.Counts.Rounds,
 	})
 	return true
 }
@@ -54,10 +54,23 @@ func (s *state) rest() bool {
 // rests reports whether nothing is to be asked yet.
 func (s *state) rests(now time.Time) bool { return s.End == "" && now.Before(s.Outage.Until) }
 
+// unaid has the session quote from now on, or no more, and says why it does.
+func (s *state) unaid(yes bool) {
+	if yes && !s.Unaided && s.Outage.Fault != "" {
+		s.write("rests", &s.Counts.Rests, ponder.Progress{
+			Content: s.Outage.Fault + "; quotations will do instead", Stage: resting, Iteration: s.Counts.Rounds,
+		})
+	}
+	s.Unaided = yes
+}
+
 // outlasted says, behind the reason to conclude, that the model does not answer.
 func (s *state) outlasted() string {
-	if s.Outage.Rests == 0 {
-		return ""
+	switch {
+	case s.Outage.Rests > 0:
+		return ", and the model did not answer any more: " + s.Outage.Fault
+	case s.Unaided && s.Outage.Fault != "":
+		return ", and the model did not answer: " + s.Outage.Fault
 	}
-	return ", and the model did not answer any more: " + strings.TrimSuffix(s.Fault, ".")
+	return ""
 }

@@ -92,3 +92,27 @@ func TestAnswerNowInAnOutage(t *testing.T) {
 		t.Errorf("after %s: %+v", d.elapsed-before, d.fin)
 	}
 }
+
+// What has been quoted because the model refuses is told with the reason, once.
+func TestQuotesInstead(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{Docs: []string{"/docs"}}, time.Hour, nil)
+	d.answer = func(a ponder.Action) ponder.Body {
+		if do, ok := a.(ponder.Do); ok {
+			return library(do, 60)
+		}
+		return fails(llm.Auth, "key rejected (401): set P_KEY.")
+	}
+	d.work()
+	var notes []string
+	for _, b := range bodiesOf[ponder.Progress](d) {
+		if b.Stage == resting {
+			notes = append(notes, b.Content)
+		}
+	}
+	if got := strings.Join(notes, "; "); got != "key rejected (401): set P_KEY; quotations will do instead" {
+		t.Errorf("noted %q", got)
+	}
+	if d.fin.Status != ponder.Completed || !strings.HasSuffix(d.fin.Reason, ", and the model did not answer: key rejected (401): set P_KEY") {
+		t.Errorf("finished %+v", d.fin)
+	}
+}

@@ -201,7 +201,7 @@ func (s *state) settleWave() {
 		s.giveUp()
 		return
 	}
-	s.Unaided = s.Fails >= maxFails
+	s.unaid(s.Fails >= maxFails)
 	s.takeIn(wave)
 	s.forget()
 	s.advance()

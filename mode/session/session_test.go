@@ -129,7 +129,8 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "a key that is wrong, with documents", answer: always(rejected), budget: time.Hour, options: Options{Docs: docs},
-			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
+			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed,
+			reason: nothingMore + ", and the model did not answer: test/model: key rejected (401): set TEST_KEY", begins: quotedAnswer,
 		},
 		{
 			name: "no model", answer: always(noModel), budget: time.Hour,
@@ -137,7 +138,8 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "no model, with documents", answer: always(noModel), budget: time.Hour, options: Options{Docs: docs},
-			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
+			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed,
+			reason: nothingMore + ", and the model did not answer: no model is configured for the role slow", begins: quotedAnswer,
 		},
 		{
 			name: "the answer is refused", answer: replies(map[string]ponder.Body{"final": refused}), budget: time.Second,

@@ -176,7 +176,8 @@ func (s *state) advance() {
 
 // fails notes a call of the model of thoughts that failed for good.
 func (s *state) fails(o ponder.Outcome) {
-	s.Fault, s.Outage.Class = clip(oneLine(o.Error), maxFault), o.Class
+	s.Fault = clip(oneLine(o.Error), maxFault)
+	s.Outage.Class, s.Outage.Fault = o.Class, strings.TrimSuffix(s.Fault, ".")
 	s.Fails++
 	if hopeless(o.Class) {
 		s.Fails = max(s.Fails, maxFails)
@@ -191,7 +192,7 @@ func (s *state) failed(o ponder.Outcome) {
 		s.fails(o)
 	}
 	quoting := s.gathers()
-	s.Unaided = quoting && s.Fails >= maxFails
+	s.unaid(quoting && s.Fails >= maxFails)
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
 		return
