@@ -146,6 +146,12 @@ func TestTrouble(t *testing.T) {
 			keys: "thoughts-1 final", status: ponder.Completed, reason: "time is spent", begins: thoughtAnswer,
 		},
 		{
+			name: "the answer breaks off", answer: replies(map[string]ponder.Body{
+				"final": ponder.CallFinished{Message: llm.Say(llm.Assistant, `{"answer": "The answer is long, and`), Finish: llm.FinishLength, Model: "test/model"},
+			}), budget: time.Second, keys: "thoughts-1 final", status: ponder.Completed, begins: "The answer is long, and",
+			reason: "time is spent, and what the model wrote for the answer broke off at the limit of a call",
+		},
+		{
 			name: "the model of the answer is not there", answer: replies(map[string]ponder.Body{"final": rejected}), budget: time.Second,
 			keys: "thoughts-1 final final~other", status: ponder.Completed, reason: "time is spent", begins: "The answer",
 		},

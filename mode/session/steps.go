@@ -25,6 +25,7 @@ func (s *state) called(b *ponder.CallFinished) {
 		return
 	}
 	text := heardOf(b)
+	s.Cut = s.Step.Do == final && b.Finish == llm.FinishLength
 	err := s.take(text, b.Model, false)
 	switch {
 	case err == nil:
@@ -123,7 +124,11 @@ func distinct(list []string) (kept []string) {
 func (s *state) finish(sum summary, model string, unaided bool) {
 	sum = s.summed(sum, model, unaided, true)
 	s.Sum = sum
-	s.end(out{Status: ponder.Completed, Answer: sum.Text, Reason: s.End, Confidence: sum.Confidence})
+	why := s.End
+	if s.Cut && !unaided {
+		why += ", and what the model wrote for the answer broke off at the limit of a call"
+	}
+	s.end(out{Status: ponder.Completed, Answer: sum.Text, Reason: why, Confidence: sum.Confidence})
 }
 
 // fail ends the session without an answer.
