@@ -15,7 +15,7 @@ import (
 // Set writes a setting into the user's file and returns what it is now. The
 // file is made if there is none, and replaced as a whole, so that a crash
 // leaves the old or the new one. Nothing is written if the value is no good, or the file
-// with it would be, unless another value of it was no good before.
+// with it would be, unless that was no good before.
 func Set(src Source, name, value string) (string, error) {
 	k, ok := find(name)
 	if !ok {
@@ -55,8 +55,8 @@ func unknownKey(name string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownKey, clip(name, 60))
 }
 
-// change rewrites the user's file. What is wrong with a value of it does not keep anyone
-// from mending that.
+// change rewrites the user's file. Values that are wrong keep nobody from mending them, one
+// after the other.
 func change(src Source, name string, edit func(string) string) (string, error) {
 	env := src.Env
 	if env == nil {
@@ -77,11 +77,8 @@ func change(src Source, name string, edit func(string) string) (string, error) {
 	wrong := before.apply(old, file, false)
 	now := edit(old)
 	after := &Config{File: file, env: env, origin: map[string]string{}}
-	switch err := after.apply(now, file, false); {
-	case err != nil && wrong == nil:
+	if err := after.apply(now, file, false); err != nil && wrong == nil {
 		return "", fmt.Errorf("%s cannot be put into the file by itself: edit %s by hand (%w)", name, file, err)
-	case err != nil && err.Error() == wrong.Error():
-		return "", wrong
 	}
 	if now == old {
 		return after.Value(name), nil
