@@ -209,13 +209,14 @@ func (s *state) recalled() (list []evidence) {
 var number = regexp.MustCompile(`\d+`)
 
 // cited returns text without citations of what was not gathered, or is of a banned
-// source, and the ids of what is cited in it and in more.
+// source, and the ids of what is cited in it and in more. Where nothing was gathered
+// nothing can be cited, and what may be code stays.
 func (s *state) cited(text string, more []string) (string, []string) {
+	if s.Counts.Evidence == 0 {
+		return strings.TrimSpace(hits.Uncited(text)), nil
+	}
 	var ids []string
 	add := func(id string) bool {
-		if s.Counts.Evidence == 0 {
-			return false
-		}
 		n, err := strconv.Atoi(strings.TrimLeft(id, "[( eE"))
 		if err != nil || n < 1 || n > s.Counts.Evidence || slices.Contains(s.Barred, n) {
 			return false
@@ -237,9 +238,7 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		}
 		return kept
 	})
-	if s.Counts.Evidence > 0 { // else nothing can have had footnotes
-		text = hits.Unnumbered(text)
-	}
+	text = hits.Unnumbered(text)
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}

@@ -337,6 +337,9 @@ func TestCited(t *testing.T) {
 		{"twice", "So [e1] and [e1].", []string{"e1"}, "So [e1] and [e1].", []string{"e1"}},
 		{"words", "So [see e2] and [source: e3].", nil, "So [e2] and [e3].", []string{"e2", "e3"}},
 		{"bare numbers", "So [45], and so [1, 2]. But a[3] and [4](x) stay.", nil, "So, and so [1, 2]. But a[3] and [4](x) stay.", nil},
+		{"glued", "In 2021.[e1] It says it[e2], w[e9].", nil, "In 2021.[e1] It says it[e2], w.", []string{"e1", "e2"}},
+		{"code", "So `w[e1] + w[e9]`:\n```\nprint([e1, e3], '[e9]')\n```\nSo [e2].", nil, "So `w[e1] + w[e9]`:\n```\nprint([e1, e3], '[e9]')\n```\nSo [e2].", []string{"e2"}},
+		{"holes", "This [e1] and (e1) say, [e77]. So it is ([e8], [e9]).", nil, "This [e1] and (e1) say. So it is.", []string{"e1"}},
 		{"no citation", "A list [a, b] of (e1).", nil, "A list [a, b] of (e1).", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -345,5 +348,14 @@ func TestCited(t *testing.T) {
 				t.Errorf("cited = %q, %v, want %q, %v", got, ids, tt.want, tt.ids)
 			}
 		})
+	}
+}
+
+// Where nothing was gathered nothing is cited, and what may be code stays.
+func TestCitedOfNothing(t *testing.T) {
+	var s state
+	const code = "w[e1] + w[e2], print([e1], [e3]), `w[e1]`, print('[e1]') [4]."
+	if got, ids := s.cited(" "+code+"\nSo it is, [e1].", []string{"e1"}); got != code+"\nSo it is." || len(ids) > 0 {
+		t.Errorf("%q, %v", got, ids)
 	}
 }

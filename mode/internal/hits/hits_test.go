@@ -101,24 +101,84 @@ func TestUnnumbered(t *testing.T) {
 	}
 }
 
+// What looks like a citation is none in code, and one that goes leaves no hole.
+func TestCites(t *testing.T) {
+	for text, want := range map[string]string{
+		"in 2021.[e1] He says it[e1] so [E77].":                      "in 2021.<e1> He says it<e1> so.",
+		"Write `w[e77]` or `` `[e1] ``, as is said [e77].":           "Write `w[e77]` or `` `[e1] ``, as is said.",
+		"```py\nw[e1] + w[e77]\nprint([e1], [e77])\n```\nDone [e1].": "```py\nw[e1] + w[e77]\nprint([e1], [e77])\n```\nDone<e1>.",
+		"- so:\n  ```\n  print('[e77]')\n  ```\n  Done [e77].":       "- so:\n  ```\n  print('[e77]')\n  ```\n  Done.",
+		"````\n```\nw[e77]\n```\nw[e1]\n````\n[e1]":                  "````\n```\nw[e77]\n```\nw[e1]\n````\n<e1>",
+		"```w[e77]``` is so [e77].":                                  "```w[e77]``` is so.",
+		"A lone ` is no code [e77].\nNor [e1].":                      "A lone ` is no code.\nNor<e1>.",
+		"He said \"it is deep [e1]\", and \"salt [e77]\".":           "He said \"it is deep<e1>\", and \"salt\".",
+		"Both [e1] and (e1) say, [e77].":                             "Both<e1> and (e1) say.",
+		"They say, [e77], [e78] , [e79]!":                            "They say!",
+		"They say [e77], [e1], [e78], [e1].":                         "They say,<e1>,<e1>.",
+		"As is known, [e77]":                                         "As is known",
+		"It is deep ([e77]). And salt ([e77], [e78]).":               "It is deep. And salt.",
+		"It is deep ( [e77] , [e78]; [e79] ).":                       "It is deep.",
+		"It is deep ([e77],).":                                       "It is deep.",
+		"It is deep ([e77], [e1]) and salt ([e1]; [e77]).":           "It is deep (<e1>) and salt (<e1>).",
+		"[e77], they say.\n[e77]; and so.":                           "they say.\nand so.",
+		"A call is print([e77], [e78]), or f() and (,).":             "A call is print(), or f() and (,).",
+		"As [e77] says, `f(,)` [e77].":                               "As says, `f(,)`.",
+		"So,\n[e77]\nand so on.":                                     "So,\n\nand so on.",
+	} {
+		got := Cites(text, func(m string) string {
+			if strings.Contains(m, "7") {
+				return ""
+			}
+			return strings.NewReplacer(" ", "", "[", "<", "]", ">").Replace(m)
+		})
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got, want := Defused("`w[e1]`\n```\n[e2]\n```"), "`w(e1)`\n```\n(e2)\n```"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Where nothing could be cited, a line that may be code is left as it is.
+func TestUncited(t *testing.T) {
+	for text, want := range map[string]string{
+		"w[e1] + w[e2]":                     "w[e1] + w[e2]",
+		"print([e1], [e3])":                 "print([e1], [e3])",
+		"print('[e1]') and x[0][e1] = [e2]": "print('[e1]') and x[0][e1] = [e2]",
+		"Use `w [e1]` so [e2].":             "Use `w [e1]` so.",
+		"f()[e1]\nIt is so [e1][e2], [e3].": "f()[e1]\nIt is so.",
+		"In 2021.[e1] It is ([e2]).":        "In 2021. It is.",
+	} {
+		if got := Uncited(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // What stands in brackets is found as regular expressions over all of a text find it.
 func FuzzBrackets(f *testing.F) {
 	whole := regexp.MustCompile(`[ \t]*[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]`)
-	for _, text := range []string{"a [e1], \t[E2; e3] 【source e4】[[e5] ]e6[", "[45] [1](x) [2]: x[3] \t[4–5] [6 , 7][8]", "[e1\xff] 【e2]\xe3\x80", "[3】 [e3 [e4]] [e] [\n9]"} {
+	for _, text := range []string{"a [e1], \t[E2; e3] 【source e4】[[e5] ]e6[", "[45] [1](x) [2]: x[3] \t[4–5] [6 , 7][8]", "[e1\xff] 【e2]\xe3\x80", "[3】 [e3 [e4]] [e] [\n9]",
+		"`w[e1]` ``[e2]` [e3]", "```\nw[e1]\n  ```` [e2]", "say, [e7], ( [e8];[e9] ). f([e1])", "[e1],[e2]\n[e3] ;)", "w[e1] + x[0][e2]\nSo [e1][e2]", "print([e1], '[e3]')"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		by := func(m string) string { return "<" + m + ">" }
-		if got, want := Cites(text, by), whole.ReplaceAllStringFunc(text, by); got != want {
+		if got, want := marks(text, nil, by), whole.ReplaceAllStringFunc(text, by); got != want {
 			t.Errorf("citations: %q, want %q", got, want)
 		}
-		got := Unnumbered(text)
-		for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
-			i := strings.IndexByte(rest, got[0])
-			if i < 0 {
-				t.Fatalf("numbers of %q: %q is not of it", text, got)
+		for _, got := range []string{Unnumbered(text), Cites(text, func(string) string { return "" }), Uncited(text)} {
+			for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
+				i := strings.IndexByte(rest, got[0])
+				if i < 0 {
+					t.Fatalf("what is left of %q: %q is not of it", text, got)
+				}
+				rest = rest[i+1:]
 			}
-			rest = rest[i+1:]
+		}
+		if code := "```\n" + strings.ReplaceAll(text, "`", "") + "\n```\n"; Cites(code, func(string) string { return "" }) != code {
+			t.Errorf("code %q is not as it was", code)
 		}
 	})
 }

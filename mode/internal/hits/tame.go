@@ -30,9 +30,10 @@ func isHidden(r rune) bool {
 var citation = regexp.MustCompile(`^[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]$`)
 
 // Defused returns the text of a document without brackets around what would be
-// a citation: only what was made here cites.
+// a citation: only what was made here cites. It does so in code as well, for what
+// is code in a document need not be where it is quoted.
 func Defused(text string) string {
-	return Cites(text, func(m string) string {
+	return marks(text, nil, func(m string) string {
 		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m)
 	})
 }
@@ -62,8 +63,8 @@ func endsClause(rest string) bool {
 // verbatim tells what is code or a quotation from other text, from its beginning on.
 type verbatim struct {
 	at    int  // as far as it has come
-	fence bool // in a code block
-	ticks int  // of the code in a line that is open
+	fence int  // the backticks of the code block that it is in, or 0
+	code  bool // quotations are as other text
 }
 
 // quotes are the marks that quotations begin and end with.
@@ -75,48 +76,55 @@ func (v *verbatim) reaches(text string, to int) bool {
 	for v.at < to {
 		rest := text[v.at:]
 		_, n := utf8.DecodeRuneInString(rest)
-		end := quotes[rest[:n]]
 		switch {
 		case rest[0] == '`':
-			n = len(rest) - len(strings.TrimLeft(rest, "`"))
-			v.tick(n, v.at == 0 || text[v.at-1] == '\n')
-		case v.fence:
-		case rest[0] == '\n':
-			v.ticks = 0
-		case v.ticks == 0 && end != "":
+			n = v.tick(rest, startsLine(text[:v.at]))
+		case v.fence > 0 || v.code:
+		case quotes[rest[:n]] != "":
 			line, _, _ := strings.Cut(rest[n:], "\n")
-			if last := strings.LastIndex(line, end); last >= 0 {
+			if last := strings.LastIndex(line, quotes[rest[:n]]); last >= 0 {
 				line = line[:last]
 			}
 			n += len(line)
 		}
 		v.at += n
 	}
-	return v.fence || v.ticks > 0 || v.at > to
+	return v.fence > 0 || v.at > to
 }
 
-// tick takes a run of n backticks, which may be the first of its line.
-func (v *verbatim) tick(n int, first bool) {
-	switch {
-	case n >= 3 && first:
-		v.fence = !v.fence
-	case v.fence:
-	case v.ticks == 0:
-		v.ticks = n
-	case v.ticks == n:
-		v.ticks = 0
-	}
+// startsLine reports whether what comes after text is the first of its line.
+func startsLine(text string) bool {
+	text = strings.TrimRight(text, " \t")
+	return text == "" || text[len(text)-1] == '\n'
 }
 
-// Cites returns text with its citations replaced, each with the blanks before it.
-func Cites(text string, by func(string) string) string {
-	return replaced(text, func(at, end int) (int, string, bool) {
-		if !citation.MatchString(text[at:end]) {
-			return 0, "", false
+// tick takes the backticks that rest begins with, which may be the first of their
+// line, and returns how far that goes: code within a line is gone through to its end.
+// Backticks that nothing closes on their line are as other text.
+func (v *verbatim) tick(rest string, first bool) int {
+	n := len(rest) - len(strings.TrimLeft(rest, "`"))
+	if v.fence > 0 {
+		if first && n >= v.fence {
+			v.fence = 0
 		}
-		from := len(strings.TrimRight(text[:at], " \t"))
-		return from, by(text[from:end]), true
-	})
+		return n
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	if n >= 3 && first && strings.IndexByte(line[n:], '`') < 0 {
+		v.fence = n
+		return n
+	}
+	for at := n; ; {
+		i := strings.IndexByte(line[at:], '`')
+		if i < 0 {
+			return n
+		}
+		at += i
+		run := len(line[at:]) - len(strings.TrimLeft(line[at:], "`"))
+		if at += run; run == n {
+			return at
+		}
+	}
 }
 
 // replaced returns text with other text for what is in brackets: by is given where
@@ -126,25 +134,27 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 	if strings.IndexByte(text, '[') < 0 && !strings.Contains(text, "【") {
 		return text // as most
 	}
-	var b strings.Builder
+	var out []byte
 	last := 0
 	for next := 0; ; {
 		at, end := bracketed(text, next)
 		if at < 0 {
 			break
 		}
-		if from, other, ok := by(at, end); ok {
-			b.WriteString(text[last:from])
-			b.WriteString(other)
-			last = end
-		}
 		next = end
+		if from, other, ok := by(at, end); ok {
+			out = append(append(out, text[last:max(from, last)]...), other...)
+			if last = end; other == "" {
+				var n int
+				out, n = mended(out, text[end:])
+				last += n
+			}
+		}
 	}
 	if last == 0 {
 		return text
 	}
-	b.WriteString(text[last:])
-	return b.String()
+	return string(append(out, text[last:]...))
 }
 
 // bracketed returns where the next brackets with no other within begin and end, or -1.
