@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,11 @@ func Set(src Source, name, value string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	return change(src, name, func(text string) string { return setLine(text, split(name), literal) })
+	shown, err := change(src, name, func(text string) string { return setLine(text, split(name), literal) })
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(shown, value), nil // of a file with another value that is wrong, not all is read
 }
 
 // Unset takes a setting out of the user's file, and returns what it is now: the
