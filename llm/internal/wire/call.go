@@ -36,6 +36,7 @@ type call struct {
 	limit  atomic.Int64    // of silence, a time.Duration
 	clock  *clock          // of what has to come, whatever else does
 	held   <-chan struct{} // closed when it may be sent; nil: at once
+	way    passage
 
 	rc       io.ReadCloser
 	ended    error // what Read returns from now on
@@ -49,7 +50,7 @@ func (e errSilence) Error() string { return fmt.Sprintf("no data for %v", time.D
 
 func (c *Client) call(ctx context.Context, model string) *call {
 	k := &call{client: c, model: model, caller: ctx}
-	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	k.ctx, k.cancel = context.WithCancelCause(k.way.follow(context.WithoutCancel(ctx)))
 	if ctx.Err() != nil {
 		k.cancel(ctx.Err()) // before the request is made, not beside it
 	}

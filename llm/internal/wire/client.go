@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"ponder/llm"
@@ -21,9 +22,17 @@ const (
 	defaultIdle   = 3 * time.Minute // some reasoning models are silent while they think
 )
 
-// A Client sends the requests of one provider. It never sends one twice, never
-// follows a redirect and sets no limit on a whole answer's time, only on
-// silences. It is safe for concurrent use; its fields are not to be changed.
+// A Client sends the requests of one provider. It never follows a redirect and
+// sets no limit on a whole answer's time, only on silences. It is safe for
+// concurrent use; its fields are not to be changed.
+//
+// It sends a request a second time, on a new connection, only if the first went
+// out on a kept one that the server then closed at once without a byte of an
+// answer. Nearly always the server had closed it before and read nothing; that
+// says nothing of the model. Yet it may have read the request, so a model may be
+// asked twice and one answer more be billed. RFC 9110, 9.2.2 and RFC 9112, 9.3.1
+// allow it of requests that can be repeated without harm, and a model's answer
+// changes nothing at the server. No other failure is tried again here.
 type Client struct {
 	// HTTP does the work; see [HTTP]. Its Timeout and CheckRedirect are not used.
 	// Nil is one of the zero value.
@@ -39,6 +48,9 @@ type Client struct {
 	// HeaderTimeout is how long an answer may take to begin (0: 5 minutes) and
 	// IdleTimeout how long it may be silent after that (0: 3 minutes).
 	HeaderTimeout, IdleTimeout time.Duration
+
+	once  sync.Once
+	fresh http.RoundTripper // see anew
 }
 
 // HTTP returns a client for many long streams to few hosts, with the proxy
@@ -114,28 +126,25 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 	if err := hold(call, req); err != nil {
 		return nil, err
 	}
-	return c.trip(req)
+	return c.trip(req, &call.way)
 }
 
 // trip sends a request as an HTTP client does that follows no redirect and has
 // no time limit. It is the transport alone that does it, unless there are
 // cookies to see to.
-func (c *Client) trip(req *http.Request) (*http.Response, error) {
+func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
 	if c.HTTP != nil && c.HTTP.Jar != nil {
 		h := *c.HTTP
 		h.Timeout = 0
+		h.Transport = carrier{c, way}
 		h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		return h.Do(req)
-	}
-	transport := http.DefaultTransport
-	if c.HTTP != nil && c.HTTP.Transport != nil {
-		transport = c.HTTP.Transport
 	}
 	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)
 	}
-	resp, err := transport.RoundTrip(req)
+	resp, err := carrier{c, way}.RoundTrip(req)
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
 		err = http.ErrSchemeMismatch

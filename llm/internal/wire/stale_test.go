@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ponder/llm"
+)
+
+// listen serves raw connections, each with its number from 1.
+func listen(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for n := 1; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn.(*net.TCPConn), n)
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// take reads one request and returns its body.
+func take(r *bufio.Reader) (string, error) {
+	req, err := http.ReadRequest(r)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(req.Body)
+	return string(body), err
+}
+
+// answer is one that promises to keep the connection.
+const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+// exchange posts and reads the answer.
+func exchange(ctx context.Context, c *Client, url, body string) error {
+	resp, err := post(ctx, c, url, []byte(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+// TestClosedWhileIdle sees that calls survive a server that closes its connections
+// without saying so.
+func TestClosedWhileIdle(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"at once": 0, "soon": 5 * time.Millisecond} {
+		for size, body := range map[string]string{"small": `"ask"`, "large": `"` + strings.Repeat("a", 1<<20) + `"`} {
+			t.Run(name+", "+size, func(t *testing.T) {
+				url := listen(t, func(conn *net.TCPConn, _ int) {
+					if got, err := take(bufio.NewReader(conn)); err != nil || got != body {
+						if err == nil {
+							t.Errorf("a body of %d bytes came", len(got))
+						}
+						return
+					}
+					_, _ = io.WriteString(conn, answer)
+					time.Sleep(wait)
+				})
+				c := client()
+				for i := range 20 {
+					if err := exchange(t.Context(), c, url, body); err != nil {
+						t.Fatalf("call %d: %v", i, err)
+					}
+					time.Sleep(time.Duration(i%4) * wait / 3)
+				}
+			})
+		}
+	}
+}
+
+// TestStale sees what is sent again and what is not.
+func TestStale(t *testing.T) {
+	const drop = "" // instead of an answer
+	for _, tt := range []struct {
+		name    string
+		answers [][]string // of each connection; those after the last are as the last
+		jar     bool
+		asked   int
+		fails   bool
+	}{
+		{"reset when new", [][]string{{drop}}, false, 1, true},
+		{"second on a kept one", [][]string{{answer, drop}, {answer}}, false, 3, false},
+		{"with cookies", [][]string{{answer, drop}, {answer}}, true, 3, false},
+		{"closed always", [][]string{{answer, drop}, {drop}}, false, 3, true},
+		{"some bytes came", [][]string{{answer, "HTTP/1.1 200 OK\r\n"}, {answer}}, false, 2, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var asked atomic.Int32
+			url := listen(t, func(conn *net.TCPConn, n int) {
+				r := bufio.NewReader(conn)
+				for _, a := range tt.answers[min(n, len(tt.answers))-1] {
+					if body, err := take(r); err != nil || body != `"ask"` {
+						return
+					}
+					asked.Add(1)
+					_, _ = io.WriteString(conn, a)
+					if a != answer {
+						time.Sleep(10 * time.Millisecond) // what was written arrives
+						_ = conn.SetLinger(0)
+						return
+					}
+				}
+				_, _ = r.ReadByte()
+			})
+			c := client()
+			if tt.jar {
+				c.HTTP.Jar, _ = cookiejar.New(nil)
+			}
+			var err error
+			for range len(tt.answers) {
+				err = exchange(t.Context(), c, url, `"ask"`)
+			}
+			var e *llm.Error
+			if tt.fails && (!errors.As(err, &e) || e.Class != llm.Transient || !strings.HasPrefix(e.Message, "connection lost: ")) ||
+				!tt.fails && err != nil {
+				t.Errorf("got %v", err)
+			}
+			if n := int(asked.Load()); n != tt.asked {
+				t.Errorf("%d requests came, want %d", n, tt.asked)
+			}
+		})
+	}
+}
+
+// TestStaleHeld sees that a request which was held back is sent again whole.
+func TestStaleHeld(t *testing.T) {
+	url := listen(t, func(conn *net.TCPConn, n int) {
+		r := bufio.NewReader(conn)
+		for i := 0; ; i++ {
+			if body, err := take(r); err != nil || body != `"ask"` || n == 1 && i == 1 {
+				return
+			}
+			_, _ = io.WriteString(conn, answer)
+		}
+	})
+	c := client()
+	if err := exchange(t.Context(), c, url, `"ask"`); err != nil {
+		t.Fatal(err)
+	}
+	released := make(chan struct{})
+	time.AfterFunc(20*time.Millisecond, func() { close(released) })
+	if err := exchange(Hold(t.Context(), released), c, url, `"ask"`); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStaleLate sees that a connection lost long after the request is no stale one.
+func TestStaleLate(t *testing.T) {
+	var p passage
+	p.reused.Store(true)
+	if !p.stale(io.EOF) {
+		t.Error("before it was sent")
+	}
+	p.sent.Store(time.Now().UnixNano())
+	if !p.stale(io.EOF) {
+		t.Error("at once")
+	}
+	p.sent.Store(time.Now().Add(-2 * staleTime).UnixNano())
+	if p.stale(io.EOF) {
+		t.Error("late")
+	}
+}
