@@ -10,7 +10,8 @@
 //
 // A model is named provider/model everywhere, as in "anthropic/claude-opus-4-6".
 // An adapter makes one HTTP request for one Generate: it never tries again by
-// itself, for the caller keeps a ledger of attempts and is the only retry loop.
+// itself, for the caller keeps a ledger of attempts and is the only retry loop. (A
+// connection that was kept, and that the server had closed, is no attempt.)
 package llm
 
 import (
