@@ -49,7 +49,6 @@ git diff | ponder ask - --model anthropic/claude-opus-4-6`,
 			return a.ask(cmd.Context(), args[0], f, cmd.Flags().Changed)
 		},
 	}
-	cmd.SetFlagErrorFunc(switchError)
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringArrayVar(&f.attach, "attach", nil, "put the `file` beside the message; may be repeated")

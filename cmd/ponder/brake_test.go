@@ -30,3 +30,16 @@ func TestBrakeWithoutRest(t *testing.T) {
 		t.Errorf("context: %v, want interrupted", context.Cause(ctx))
 	}
 }
+
+// TestBrakeHungUp: of a terminal that goes away two may tell, and the command comes to rest.
+func TestBrakeHungUp(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	b := &brake{stop: stop}
+	rested := 0
+	b.toRest(func() { rested++ })
+	b.hangUp()
+	b.hangUp()
+	if rested != 1 || ctx.Err() != nil || !b.isHung() {
+		t.Errorf("after two: rested %d times, %v, hung %v; want once, nil, true", rested, ctx.Err(), b.isHung())
+	}
+}

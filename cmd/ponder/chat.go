@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"ponder"
 	"ponder/internal/tui"
@@ -37,19 +36,7 @@ ponder chat --continue`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.SetFlagErrorFunc(switchError)
 	return cmd
-}
-
-// switchError makes one line of an error about a flag, which may be one that is true or
-// false.
-func switchError(cmd *cobra.Command, err error) error {
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) && wrong.GetFlag().Value.Type() == "bool" {
-		name := wrong.GetFlag().Name
-		return usagef("--%s=%s: it must be true or false, and --%s alone is true", name, clip(oneLine(wrong.GetValue()), 20), name)
-	}
-	return flagError(cmd, err)
 }
 
 // A chatting is a conversation that goes on with its user. Its methods are called
@@ -213,6 +200,9 @@ func (s *chatting) pressed(ctx context.Context, p tui.Press) (gone bool, err err
 		s.leaving = true
 		return false, nil
 	case tui.Interrupt:
+		if s.brake.isHung() {
+			return true, nil
+		}
 		if s.now != nil {
 			s.now.stopping = true
 			return false, s.stopNow(ctx)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // flags are the global ones.
@@ -46,7 +49,7 @@ ponder session resume last`,
 	f.StringVar(&a.flags.config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
 	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object a line")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print results only, no progress")
-	f.StringVar(&a.flags.logLevel, "log-level", "", "`level` of the log on standard error: debug, info, warn or error (default none)")
+	f.Var(levelFlag{&a.flags.logLevel}, "log-level", "`level` of the log on standard error: debug, info, warn or error (default none)")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; NO_COLOR does the same")
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
@@ -100,6 +103,17 @@ func helpOn(cmd *cobra.Command, args []string) error {
 
 // flagError makes one line of an error about a flag.
 func flagError(cmd *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		name, why := wrong.GetFlag().Name, oneLine(wrong.Unwrap().Error())
+		switch wrong.GetFlag().Value.Type() {
+		case "bool":
+			why = "it must be true or false, and --" + name + " alone is true"
+		case "int":
+			why = "it is no whole number"
+		}
+		return usagef("--%s=%s: %s", name, clip(oneLine(wrong.GetValue()), 20), why)
+	}
 	text := err.Error()
 	hint := ""
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
@@ -109,6 +123,27 @@ func flagError(cmd *cobra.Command, err error) error {
 		hint = "What begins with a dash and is no flag goes behind --. "
 	}
 	return usagef("%s: %sSee `%s --help`", text, hint, cmd.CommandPath())
+}
+
+// A levelFlag is a [pflag.Value]: a level of the log, or "" for none.
+type levelFlag struct{ level *string }
+
+func (f levelFlag) String() string {
+	if f.level == nil {
+		return "" // a zero value, which pflag makes to know a default
+	}
+	return *f.level
+}
+
+func (levelFlag) Type() string { return "level" }
+
+// Set implements [pflag.Value].
+func (f levelFlag) Set(text string) error {
+	if text != "" && new(slog.Level).UnmarshalText([]byte(text)) != nil {
+		return errors.New("it is none of debug, info, warn, error")
+	}
+	*f.level = text
+	return nil
 }
 
 // take checks the number of arguments. what says what they are, for the error.

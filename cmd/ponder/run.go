@@ -43,12 +43,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// listen lets signals of the system press the brake, until it is undone.
+// listen lets signals of the system press the brake, until it is undone: that the terminal
+// has gone away too, unless whoever started the program does not want that (nohup).
 func (a *app) listen() (undo func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
-		for range signals {
+		for s := range signals {
+			if s == syscall.SIGHUP {
+				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads what is printed may go too
+				a.brake.hangUp()
+				continue
+			}
 			a.brake.press()
 		}
 	}()
@@ -71,6 +80,26 @@ type brake struct {
 	mu      sync.Mutex
 	rest    func()
 	stopped bool
+	hung    bool
+}
+
+// hangUp is what the end of the terminal presses: once, though a shell and the system may
+// both tell of it.
+func (b *brake) hangUp() {
+	b.mu.Lock()
+	hung := b.hung
+	b.hung = true
+	b.mu.Unlock()
+	if !hung {
+		b.press()
+	}
+}
+
+// isHung reports whether the terminal has gone away.
+func (b *brake) isHung() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hung
 }
 
 // press may be called from any goroutine.

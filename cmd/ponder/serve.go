@@ -312,7 +312,7 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 	}
 	rest := make(chan struct{})
 	defer s.brake.toRest(func() { close(rest) })()
-	defer s.hangUp()()
+	defer unread()()
 	if err := s.greet(at, len(guard.Tokens) > 0); err != nil {
 		return err
 	}

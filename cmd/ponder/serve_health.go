@@ -68,22 +68,9 @@ func watchLost(ctx context.Context, lost func() error, every time.Duration) erro
 	}
 }
 
-// hangUp has the server end in order when its terminal goes away, unless whoever started
-// it does not want that (nohup), and go on when nobody reads its log any more.
-func (s *server) hangUp() (undo func()) {
-	pipe, hung := make(chan os.Signal, 1), make(chan os.Signal, 1)
+// unread has the server go on when nobody reads its log any more.
+func unread() (undo func()) {
+	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE) // so that writing fails; what it starts is not told to ignore it
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(hung, syscall.SIGHUP)
-	}
-	go func() {
-		for range hung {
-			s.brake.press()
-		}
-	}()
-	return func() {
-		signal.Stop(pipe)
-		signal.Stop(hung)
-		close(hung)
-	}
+	return func() { signal.Stop(pipe) }
 }

@@ -27,6 +27,7 @@ import (
 //	see TEXT                  waits until it has shown the text, after what was seen before
 //	unseen TEXT               checks that it has never shown the text
 //	key KEYS                  types them; \n is enter, \e escape, \t tab, ^C a control character
+//	hangup                    tells it that the terminal has gone away
 //	size COLSxROWS            makes the terminal wider or narrower
 //	ends CODE                 waits until it has ended, and checks that the terminal is as it was
 func TestTerminal(t *testing.T) {
@@ -49,9 +50,10 @@ func TestTerminal(t *testing.T) {
 			}
 			return nil
 		}),
-		"key":  onPTY(func(p *pty, arg string) error { return p.key(arg) }),
-		"size": onPTY(func(p *pty, arg string) error { return p.size(arg) }),
-		"ends": onPTY(func(p *pty, arg string) error { return p.ends(arg) }),
+		"hangup": onPTY(func(p *pty, _ string) error { return p.cmd.Process.Signal(syscall.SIGHUP) }),
+		"key":    onPTY(func(p *pty, arg string) error { return p.key(arg) }),
+		"size":   onPTY(func(p *pty, arg string) error { return p.size(arg) }),
+		"ends":   onPTY(func(p *pty, arg string) error { return p.ends(arg) }),
 	})
 	testscript.Run(t, p)
 }
