@@ -32,7 +32,7 @@ func (a *app) databaseFindings(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{"database", broken, err.Error()}}
 	}
-	found := []finding{databaseFinding(ctx, file)}
+	found := []finding{a.databaseFinding(ctx, file)}
 	dir := existing(filepath.Dir(file))
 	free, known := freeSpace(dir)
 	switch {
@@ -47,7 +47,7 @@ func (a *app) databaseFindings(ctx context.Context) []finding {
 // checkedFor is how long the pages of a database are looked at.
 const checkedFor = 10 * time.Second
 
-func databaseFinding(ctx context.Context, file string) finding {
+func (a *app) databaseFinding(ctx context.Context, file string) finding {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir := existing(filepath.Dir(file))
@@ -64,12 +64,12 @@ func databaseFinding(ctx context.Context, file string) finding {
 	}
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return finding{"database", broken, err.Error()}
+		return a.unopened(err)
 	}
 	defer store.Close()
 	list, err := store.List(ctx, ponder.Filter{})
 	if err != nil {
-		return finding{"database", broken, err.Error()}
+		return a.unopened(err)
 	}
 	what := fmt.Sprintf("%s, %s, %s", file, counted(len(list), "thread", "threads"), size(info.Size()))
 	within, cancel := context.WithTimeout(ctx, checkedFor)
@@ -81,6 +81,11 @@ func databaseFinding(ctx context.Context, file string) finding {
 		return finding{"database", broken, fmt.Sprintf("%s: %v: restore a backup of it", file, err)}
 	}
 	return finding{"database", fine, what}
+}
+
+// unopened is what is found of a database that cannot be opened, or read.
+func (a *app) unopened(err error) finding {
+	return finding{"database", broken, plainly(err) + a.advice(err)}
 }
 
 // existing returns the nearest folder that is there.

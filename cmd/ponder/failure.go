@@ -55,22 +55,29 @@ func explain(err error, a *app) (code int, line string) {
 	if code == interrupted {
 		return code, ""
 	}
-	line = plainly(err)
+	return code, plainly(err) + a.advice(err)
+}
+
+// advice returns what to do about an error of the database or of the disk, behind a colon,
+// or "".
+func (a *app) advice(err error) string {
 	switch {
 	case errors.Is(err, ponder.ErrFull), errors.Is(err, syscall.ENOSPC):
-		line += ": free some space and try again"
+		return ": free some space and try again"
 	case errors.Is(err, ponder.ErrReadOnly):
-		line += ": make it writable, or name another with --db"
+		return ": make it writable, or name another with --db"
 	case errors.Is(err, ponder.ErrDamaged):
-		line += ": restore a backup of it, or name another with --db"
+		return ": restore a backup of it, or name another with --db"
 	case errors.Is(err, ponder.ErrLost):
-		line += ": put it back, or name another with --db"
+		return ": put it back, or name another with --db"
 	case errors.Is(err, ponder.ErrNewer):
-		line += ": update ponder"
-	case errors.Is(err, fs.ErrPermission) && a.dbFile() != "" && strings.Contains(line, a.dbFile()):
-		line += ": name another database with --db"
+		return ": update ponder"
+	case errors.Is(err, fs.ErrPermission) && a.dbFile() != "" && strings.Contains(err.Error(), a.dbFile()):
+		return ": name another database with --db"
+	case errors.Is(err, fs.ErrPermission) && errors.Is(err, config.ErrWrite):
+		return ": make it writable, or name another with --config"
 	}
-	return code, line
+	return ""
 }
 
 // plainly returns an error as one line. What was said on the way of it twice, or of several

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"ponder/internal/tui"
 	"ponder/recall"
@@ -157,12 +156,7 @@ func (a *app) hit(n int, h recall.Hit) string {
 // printMarked prints text in which words are marked: in bold on a terminal that
 // shows it, not at all elsewhere.
 func (a *app) printMarked(text string) {
-	open, end := "", ""
-	f, ok := a.paper()
-	width := 0
-	if ok {
-		width, _, _ = term.GetSize(int(f.Fd()))
-	}
+	open, end, width := "", "", a.cells()
 	text = tui.Clean(text)
 	if width > 0 && !a.plain() {
 		open, end = "\x1b[1m", "\x1b[0m"

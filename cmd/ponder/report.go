@@ -86,7 +86,7 @@ func (a *app) account(v session.View) string {
 	if s.Resolution != nil {
 		row("Outcome", outcomeText(s.Resolution.Outcome))
 	}
-	row("Everything", a.command("session export", ponder.ThreadID(s.ID))+" -o report.html")
+	b.WriteString("Everything\n  " + a.command("session export", ponder.ThreadID(s.ID)) + " -o report.html\n")
 	return b.String()
 }
 

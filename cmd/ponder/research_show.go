@@ -131,13 +131,13 @@ func (w *viewing) researchReport(r report.Research) {
 		return
 	}
 	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.took()}, {"Cost", cost(w.view.Session)}, {"Stopped", r.Reason}}
-	rows = append(rows, [2]string{"Report", w.command("session export", w.id) + " -o report.html"})
 	w.printf("\n")
 	for _, row := range rows {
 		if row[1] != "" {
 			w.printf("%-10s %s\n", row[0], oneLine(row[1]))
 		}
 	}
+	w.printf("Report\n  %s -o report.html\n", w.command("session export", w.id))
 }
 
 // took says how long a research took, and how it looked.

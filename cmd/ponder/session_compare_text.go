@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"golang.org/x/term"
 
 	"ponder/internal/tui"
 	"ponder/mode/session"
@@ -27,10 +26,8 @@ func (a *app) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, readable)
 	}
-	if f, ok := a.paper(); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return min(width, readable)
-		}
+	if n := a.cells(); n > 0 {
+		return min(n, readable)
 	}
 	return usualWidth
 }

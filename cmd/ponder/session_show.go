@@ -121,7 +121,7 @@ func (a *app) next(info ponder.Info, s session.Session, goOn string) string {
 		if i == 0 {
 			b.WriteString("Next\n")
 		}
-		fmt.Fprintf(&b, "  %-18s %s\n", r[0], r[1])
+		fmt.Fprintf(&b, "  %s\n    %s\n", r[0], r[1])
 	}
 	return b.String()
 }

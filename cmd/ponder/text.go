@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
@@ -96,10 +94,8 @@ func size(n int64) string {
 // does not.
 func (a *app) printf(format string, args ...any) {
 	text := tui.Clean(fmt.Sprintf(format, args...))
-	if f, ok := a.paper(); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			text = tui.Wrap(text, min(width, readable))
-		}
+	if width := a.cells(); width > 0 {
+		text = wrap(text, min(width, readable))
 	}
 	fmt.Fprint(a.out, text)
 }
@@ -165,16 +161,4 @@ func (a *app) object(v any) error {
 		return fmt.Errorf("print JSON: %w", err)
 	}
 	return nil
-}
-
-// table prints rows in columns.
-func (a *app) table(rows [][]string) {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = oneLine(row[i])
-		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	w.Flush()
 }
