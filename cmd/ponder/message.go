@@ -94,7 +94,7 @@ func (a *app) message(ctx context.Context, text string, files []string) (message
 	}
 	for _, file := range files {
 		if err := m.attach(file); err != nil {
-			return m, err
+			return m, usagef("--attach %w", err)
 		}
 	}
 	if m.text == "" && len(files) == 0 {
@@ -114,35 +114,36 @@ func saying(text string) (string, error) {
 	return strings.TrimSpace(tui.Clean(text)), nil
 }
 
-// attach puts a file beside the message: an image as it is, of others the text.
+// attach puts a file beside the message: an image as it is, of others the text. Its error
+// begins with the file.
 func (m *message) attach(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("--attach %s: there is no such file", file)
+		return fmt.Errorf("%s: there is no such file", file)
 	case err != nil:
-		return usagef("--attach %s: %w", file, errors.Unwrap(err))
+		return fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	case !info.Mode().IsRegular():
-		return usagef("--attach %s: it is not a file; folders can be given with --docs", file)
+		return fmt.Errorf("%s: it is not a file; folders can be given with --docs", file)
 	case info.Size() > mostFile:
-		return usagef("--attach %s: it has more than %s: pass --docs, and it is searched", file, size(mostFile))
+		return fmt.Errorf("%s: it has more than %s: pass --docs, and it is searched", file, size(mostFile))
 	}
 	raw, err := document.ReadFile(file, mostFile)
 	if err != nil {
-		return usagef("--attach %s: %w", file, err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	name := oneLine(filepath.Base(file))
 	kind, _, _ := strings.Cut(http.DetectContentType(raw), ";")
 	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		if len(raw) > mostImage {
-			return usagef("--attach %s: the image has more than %s", file, size(mostImage))
+			return fmt.Errorf("%s: the image has more than %s", file, size(mostImage))
 		}
 		m.media = append(m.media, llm.Media{Type: kind, Data: raw, Name: name})
 		return nil
 	}
 	text, err := textOf(file, raw)
 	if err != nil {
-		return usagef("--attach %s: %w", file, err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	sum := sha256.Sum256(raw)
 	m.files, m.raw = append(m.files, ponder.AttachmentAdded{

@@ -96,7 +96,9 @@ func said(text string) (string, error) {
 func (f *steerFlags) text(do ponder.Order) func(string) error {
 	return func(text string) (err error) {
 		w := wish{do: do}
-		w.text, err = said(text)
+		if w.text, err = said(text); err == nil && !hasWords(w.text) {
+			err = errors.New("it is only punctuation")
+		}
 		f.wishes = append(f.wishes, w)
 		return err
 	}

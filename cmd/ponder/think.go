@@ -63,7 +63,7 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	}
 	flags := cmd.Flags()
 	f.budget.add(flags)
-	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "sum up after each `time` of thinking (default 5m)")
+	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "sum up after each `time` of thinking, and after twenty thoughts (default 5m)")
 	flags.StringVar(&f.preset, "preset", "", "quick (5m), moderate (30m) or deep (2h), where --for does not say otherwise")
 	flags.StringVar(&f.parallel, "parallel", "", "think about this `number` of questions at a time, up to 16 (default 1)")
 	flags.BoolVar(&f.toTheEnd, "to-the-end", false, "use all of the time, though nothing new comes any more")

@@ -53,3 +53,14 @@ func TestOptions(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestHasWords(t *testing.T) {
+	for text, want := range map[string]bool{
+		"???": false, "¿ … ?!": false, "—": false, "$$$": false, "...": false, "？？？": false, "۔۔؟": false,
+		"Why?": true, "为什么？": true, "لماذا؟": true, "क्यों?": true, "42?": true, "๔๒?": true, "🤔❓": true, "∞ → ?": true,
+	} {
+		if got := hasWords(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func Keys() []Key {
 		{"budgets.tokens", "tokens a session may use", count},
 		{"budgets.cost", "US dollars a session may cost", dollars},
 		{"budgets.calls", "model calls a session may make", count},
-		{"budgets.synthesis_every", "time between syntheses, like 5m", span},
+		{"budgets.synthesis_every", "time between syntheses at most, like 5m; twenty thoughts call for one too", span},
 		{"chat.rounds", "times a model may use tools before it answers, in a conversation", count},
 		{"chat.window", "tokens that a model is shown of a conversation at most", count},
 		{"deep_think.after", "reflect on a conversation after so many turns without; 0 is never", count},

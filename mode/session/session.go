@@ -64,8 +64,8 @@ const (
 // Options are what a session is started with: the Options of its RunStarted.
 // The zero value works.
 type Options struct {
-	// SynthesisInterval is the thinking time between syntheses, in seconds; 300
-	// if it is not positive.
+	// SynthesisInterval is the thinking time between syntheses at most, in seconds;
+	// 300 if it is not positive. Twenty new thoughts call for one too.
 	SynthesisInterval float64 `json:"synthesis_interval_seconds,omitempty"`
 
 	// Parallel is how many foci are thought about at a time, from 1 to 16; 1 if
