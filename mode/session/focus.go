@@ -34,6 +34,7 @@ type question struct {
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // once it was explored
 	Aside    bool   `json:"aside,omitempty"`    // the model fails on it, so no prompt speaks of it
+	Wished   bool   `json:"wished,omitempty"`   // by the user, who alone says how urgent it is
 
 	feel same.Text
 }
@@ -49,7 +50,9 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 		}
 		feel := feel(a.Text)
 		if i, known := s.known(feel); known {
-			add = append(add, s.urge(i, a.Priority, "asked again")...)
+			if i >= 0 && !s.Open[i].Wished {
+				add = append(add, s.urge(i, a.Priority, "asked again")...)
+			}
 			continue
 		}
 		if raised++; raised == 1 {
@@ -88,7 +91,7 @@ func (s *state) parent(id string) string {
 // urge makes the ith open question as urgent as priority, if it is less so, and
 // returns the event of that.
 func (s *state) urge(i, priority int, why string) []ponder.Body {
-	if i < 0 || s.Open[i].Priority >= priority {
+	if s.Open[i].Priority >= priority {
 		return nil
 	}
 	return s.rank(i, priority, why)
@@ -103,21 +106,31 @@ func (s *state) rank(i, priority int, why string) []ponder.Body {
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: priority, Reason: why}}
 }
 
-// rerank gives open questions the priorities that an answer says they have now.
+// wished makes the ith open question one that the user wishes for.
+func (s *state) wished(i int) {
+	q := *s.Open[i]
+	q.Wished = true
+	s.Open = slices.Clone(s.Open)
+	s.Open[i] = &q
+}
+
+// rerank gives open questions the priorities that an answer says they have now, save
+// those that the user wishes for.
 func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
 	for _, r := range ranks {
 		i := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == r.id })
-		if i >= 0 && s.Open[i].Priority != r.priority && len(add) < maxOpen {
+		if i >= 0 && !s.Open[i].Wished && s.Open[i].Priority != r.priority && len(add) < maxOpen {
 			add = append(add, s.rank(i, r.priority, "ranked anew")...)
 		}
 	}
 	return add
 }
 
-// leastUrgent returns the place of the newest question of the lowest priority.
+// leastUrgent returns the place of the newest question of the lowest priority, among those
+// that the user does not wish for if there are any.
 func leastUrgent(qs []*question) (at int) {
 	for i, q := range qs {
-		if q.Priority <= qs[at].Priority {
+		if least := qs[at]; least.Wished && !q.Wished || least.Wished == q.Wished && q.Priority <= least.Priority {
 			at = i
 		}
 	}

@@ -354,13 +354,18 @@ func (s *state) width() int {
 	return max(1, n)
 }
 
-// choose returns the n most urgent open questions, the oldest of equals first; if
-// there are none, the question of the user.
+// choose returns the n most urgent open questions, of equals those that the user wishes
+// for and then the oldest first; if there are none, the question of the user.
 func (s *state) choose(n int) (list []focus) {
 	open := s.Open
 	if len(open) > 1 {
 		open = slices.Clone(open)
-		slices.SortStableFunc(open, func(a, b *question) int { return cmp.Compare(b.Priority, a.Priority) })
+		slices.SortStableFunc(open, func(a, b *question) int {
+			if a.Priority == b.Priority && a.Wished != b.Wished {
+				return map[bool]int{true: -1, false: 1}[a.Wished]
+			}
+			return cmp.Compare(b.Priority, a.Priority)
+		})
 	}
 	for _, q := range open[:min(n, len(open))] {
 		list = append(list, focus{Question: q.ID, Text: q.Text})

@@ -160,12 +160,13 @@ func (s *state) add(text string, priority int) reply {
 	feel := feel(text)
 	if i, known := s.known(feel); i >= 0 {
 		q := s.Open[i]
+		s.wished(i)
 		return reply{text: fmt.Sprintf("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority)), add: s.urge(i, priority, "asked again by the user")}
 	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
 		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
 	s.Open = slices.Clip(s.Open)
-	b := s.pose(&question{Text: text, Priority: priority, feel: *feel}, ponder.SubQuestion{By: "user"})
+	b := s.pose(&question{Text: text, Priority: priority, Wished: true, feel: *feel}, ponder.SubQuestion{By: "user"})
 	return reply{text: fmt.Sprintf("question q%d is added with priority %d", s.Counts.Questions, priority), add: []ponder.Body{b}}
 }
 
@@ -215,6 +216,7 @@ func (s *state) reprioritise(name string, priority int) reply {
 	case priority < 1 || priority > mostUrgent:
 		return refuse("a priority is from 1 to %d, not %d", mostUrgent, priority)
 	}
+	s.wished(i)
 	return reply{text: fmt.Sprintf("question %s has priority %d", s.Open[i].ID, priority), add: s.rank(i, priority, "ranked by the user")}
 }
 

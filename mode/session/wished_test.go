@@ -1,0 +1,80 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"ponder"
+)
+
+// What the user wishes for comes before what models ask that is as urgent, only the user
+// says how urgent it is, and it is not left out for questions of models.
+func TestWished(t *testing.T) {
+	ask := func(do ponder.Order, text, id string, priority int) ponder.Steer {
+		args, err := json.Marshal(SteerArgs{Question: id, Priority: priority})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ponder.Steer{Do: do, Content: text, Args: args}
+	}
+	raised := func(n, priority int) []asked { // by a model
+		return []asked{{Text: fmt.Sprintf("Where lies place%d, by way of road%d?", n, n*n), Priority: priority}}
+	}
+	tests := []struct {
+		name string
+		do   func(*state)
+		want string
+	}{
+		{"as urgent as others", func(s *state) {
+			s.raise(raised(1, 8), false)
+			s.wish(ask(AddQuestion, "Who made the waves?", "", 0))
+		}, "q2"},
+		{"less urgent than others", func(s *state) {
+			s.wish(ask(AddQuestion, "Who made the waves?", "", 8))
+			s.raise(raised(1, 9), false)
+		}, "q2"},
+		{"ranked down by a model", func(s *state) {
+			s.wish(ask(AddQuestion, "Who made the waves?", "", 8))
+			s.raise(raised(1, 7), false)
+			s.rerank([]ranking{{id: "q1", priority: 2}})
+		}, "q1"},
+		{"ranked by the user", func(s *state) {
+			s.raise(raised(1, 5), false)
+			s.raise(raised(2, 6), false)
+			s.wish(ask(RankQuestion, "", "q1", 9))
+			s.rerank([]ranking{{id: "q1", priority: 1}})
+		}, "q1"},
+		{"ranked down by the user, and asked again by a model", func(s *state) {
+			s.raise(raised(1, 9), false)
+			s.raise(raised(2, 6), false)
+			s.wish(ask(RankQuestion, "", "q1", 2))
+			s.raise(raised(1, 10), false)
+		}, "q2"},
+		{"asked by a model, then by the user", func(s *state) {
+			s.raise(raised(1, 8), false)
+			s.wish(ask(AddQuestion, raised(1, 0)[0].Text, "", 8))
+			s.rerank([]ranking{{id: "q1", priority: 1}})
+			s.raise(raised(2, 8), false)
+		}, "q1"},
+		{"among too many", func(s *state) {
+			s.wish(ask(AddQuestion, "Who made the waves?", "", 1))
+			for n := range maxOpen {
+				s.raise(raised(n, 5), false)
+			}
+			for len(s.Open) > 1 {
+				s.Focus = s.choose(1)[0]
+				s.explored("")
+			}
+		}, "q1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := start(ponder.Run{ID: testRun, Input: "What is the sea?"})
+			tt.do(s)
+			if got := s.choose(1)[0].Question; got != tt.want {
+				t.Errorf("next is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
