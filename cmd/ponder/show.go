@@ -31,7 +31,7 @@ func (w *viewing) show(here bool, press func(tui.Press)) show {
 	case isFile && tui.CanShow(stderr):
 		return newScreenShow(w, stderr, here, press)
 	}
-	return lineShow{w}
+	return lineShow{w, make(map[string]bool)}
 }
 
 // silence shows nothing.
@@ -53,10 +53,26 @@ func (jsonShow) tick(session.View, string) {}
 func (jsonShow) close()                    {}
 
 // A lineShow prints a line for each thing that comes up.
-type lineShow struct{ *viewing }
+type lineShow struct {
+	*viewing
+	foci map[string]bool // of which nothing has come since they were printed
+}
+
+// isAgain reports whether an item is a focus that was printed already: it is tried again.
+func (s lineShow) isAgain(it tui.Item) bool {
+	if it.Kind != "focus" {
+		if it.Kind != "note" {
+			clear(s.foci)
+		}
+		return false
+	}
+	again := s.foci[it.Text]
+	s.foci[it.Text] = true
+	return again
+}
 
 func (s lineShow) event(ev ponder.Event, v session.View) {
-	if it, ok := s.itemOf(ev, v); ok {
+	if it, ok := s.itemOf(ev, v); ok && !s.isAgain(it) {
 		mark := it.Mark
 		if mark != "" {
 			mark = " " + mark

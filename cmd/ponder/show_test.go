@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"ponder"
+	"ponder/mode/session"
+)
+
+// A focus of which nothing came is not printed again when it is tried again.
+func TestLineShow(t *testing.T) {
+	var log strings.Builder
+	w := &viewing{app: &app{log: &logSink{out: &log}}, view: session.NewView()}
+	s := w.show(true, nil)
+	focus := func(text string) ponder.Body { return ponder.Progress{Stage: "focus", Content: text} }
+	for _, b := range []ponder.Body{
+		focus("One?"), focus("Two?"), ponder.SystemNote{Content: "the model fails"}, focus("One?"), focus("Two?"),
+		ponder.Thought{Kind: "insight", Content: "So.", Confidence: 0.5}, focus("One?"),
+	} {
+		s.event(ponder.Event{Body: b}, w.view)
+	}
+	want := `0:00 focus: One?
+0:00 focus: Two?
+0:00 note: the model fails
+0:00 insight 0.50: So.
+0:00 focus: One?
+`
+	if log.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", log.String(), want)
+	}
+}
