@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,11 @@ func event1(typ, rest string) string {
 	return "event: " + typ + "\ndata: {\"type\":\"" + typ + "\"" + rest + "}\n\n"
 }
 
+// cumulated is a chunk with a delta, and with the message so far.
+func cumulated(delta, message, finish string) string {
+	return fmt.Sprintf(`data: {"id":"c1","model":"m-1","object":"chat.completion","choices":[{"index":0,"finish_reason":%q,"message":{"role":"assistant","content":%q},"delta":{"role":"assistant","content":%q}}]}`+"\n\n", finish, message, delta)
+}
+
 const completed = `,"response":{"id":"r1","model":"m-1","status":"completed","error":null,"usage":{"input_tokens":10,"output_tokens":5,"total_tokens":15}}`
 
 var used = llm.Usage{Input: 10, Output: 5} // what counted says
@@ -38,6 +44,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		{name: "text", chat: say("Hel") + say("lo") + finish + counted + done,
 			resp: event1("response.output_text.delta", `,"delta":"Hel"`) + event1("response.output_text.delta", `,"delta":"lo"`) + event1("response.completed", completed),
+			want: told{Text: "Hello", Finish: llm.FinishStop, Usage: used}},
+		{name: "the message so far beside deltas", chat: cumulated("", "", "") + cumulated("Hel", "Hel", "") + cumulated("lo", "Hello", "") + cumulated("", "Hello", "stop") + counted + done,
 			want: told{Text: "Hello", Finish: llm.FinishStop, Usage: used}},
 		{name: "only DONE", chat: say("Hi") + counted + done, want: told{Text: "Hi", Finish: llm.FinishStop, Usage: used}},
 		{name: "only a finish reason", chat: say("Hi") + counted + finish, want: told{Text: "Hi", Finish: llm.FinishStop, Usage: used}},
@@ -159,6 +167,10 @@ func TestWholeAnswers(t *testing.T) {
 			"text/plain", Config{Chat: true}, told{Text: "Hi", Finish: llm.FinishStop, Usage: used}},
 		{"response", `{"object":"response","id":"r","model":"m-1","status":"completed","error":null,"output":[{"type":"message","content":[{"type":"output_text","text":"Hi"}]},{"type":"web_search_call","id":"w"}],"usage":{"input_tokens":10,"output_tokens":5}}`,
 			"application/json", Config{Responses: true}, told{Text: "Hi", Finish: llm.FinishStop, Usage: used, ID: "r", Served: "m-1"}},
+		{"chat with an empty delta", `{"object":"chat.completion","choices":[{"delta":{"role":"assistant","content":""},"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`,
+			"application/json", Config{Chat: true}, told{Text: "Hi", Finish: llm.FinishStop, Usage: used}},
+		{"chat with a delta that says the same", `{"object":"chat.completion","choices":[{"delta":{"content":"Hi"},"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`,
+			"application/json", Config{Chat: true}, told{Text: "Hi", Finish: llm.FinishStop, Usage: used}},
 		{"chat with calls of one id and index", `{"object":"chat.completion","choices":[{"message":{"content":null,"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`,
 			"application/json", Config{Chat: true}, told{Calls: []toldCall{{"a", "f", object{"x": 1.0}}, {"b", "f", object{"x": 1.0}}}, Finish: llm.FinishTools, Usage: used}},
 		{"stream with the wrong content type", ": begins\n\n" + say("Hi") + finish + counted + done,

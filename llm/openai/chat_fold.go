@@ -72,6 +72,7 @@ func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 		if p.Index != 0 {
 			continue
 		}
+		f.choose(p)
 		if err := f.pick(p, &out); err != nil {
 			return out, false, err
 		}
@@ -85,6 +86,19 @@ func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 		}
 	}
 	return out, last, f.broken()
+}
+
+// choose leaves out the message of a choice that has a delta too, unless it alone says
+// anything: beside deltas, it is what they came to so far (Perplexity).
+func (f *chatFold) choose(p *picked) {
+	if p.Delta != nil && p.Message != nil && (p.Delta.says() || !p.Message.says() || f.parts.Size()+f.inputs > 0) {
+		p.Message = nil
+	}
+}
+
+// says reports whether there is anything in it.
+func (s *said) says() bool {
+	return s.Content != content{} || s.ReasoningContent != "" || s.Reasoning != "" || s.Refusal != "" || len(s.Details)+len(s.Calls) > 0
 }
 
 // pick takes the choice that is the answer.
