@@ -86,6 +86,14 @@ func (f *recallFlags) options() (recall.SearchOptions, error) {
 	return o, nil
 }
 
+// otherwise says what to try when nothing was found.
+func (f *recallFlags) otherwise() string {
+	if len(f.kinds)+len(f.sources)+len(f.tags) > 0 || f.after+f.before+f.persona != "" {
+		return "try other words, or fewer flags"
+	}
+	return "try other words"
+}
+
 func (a *app) recall(ctx context.Context, text string, f recallFlags) error {
 	if strings.TrimSpace(text) == "" {
 		return usagef(`ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
@@ -116,7 +124,7 @@ func (a *app) recall(ctx context.Context, text string, f recallFlags) error {
 	case r.Documents == 0:
 		a.note("%v", errNothingKnown)
 	case len(r.Hits) == 0:
-		a.note("nothing of %s fits: %s", counted(r.Documents, "document", "documents"), oneLine(r.Says))
+		a.note("nothing was found in %s: %s; `ponder memory list` shows what is remembered", counted(r.Documents, "document", "documents"), f.otherwise())
 	default:
 		a.note("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Says))
 	}
