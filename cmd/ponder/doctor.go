@@ -65,6 +65,7 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 // diagnose says what was found, and fails if something is broken.
 func (a *app) diagnose(ctx context.Context, found []finding) error {
 	sick := false
+	var rows [][]string
 	for _, f := range found {
 		sick = sick || f.State == broken
 		f.Says = oneLine(f.Says)
@@ -74,8 +75,9 @@ func (a *app) diagnose(ctx context.Context, found []finding) error {
 			}
 			continue
 		}
-		a.printf("%-8s %-10s %s\n", f.State, f.About, f.Says)
+		rows = append(rows, []string{string(f.State), f.About, f.Says})
 	}
+	a.table(rows)
 	if sick {
 		return failure{code: notReady}
 	}

@@ -194,7 +194,11 @@ func (t trial) String() string {
 		return fmt.Sprintf("%s: does not answer: %s", t.Model, strings.TrimPrefix(t.Error, t.Model+": "))
 	}
 	price := "cost unknown"
-	if t.Cost != nil {
+	switch {
+	case t.Cost == nil:
+	case *t.Cost == 0:
+		price = "free"
+	default:
 		price = fmt.Sprintf("$%.6f", *t.Cost)
 	}
 	return fmt.Sprintf("%s: answers: %q after %d ms, %d ms in all, %s, %s", t.Model, t.Answer, t.First, t.Took,

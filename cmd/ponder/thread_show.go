@@ -64,7 +64,8 @@ func (a *app) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 			}
 			continue
 		}
-		a.printf("%5d  %s  %-17s %s\n", ev.Seq, ev.Time.Local().Format("15:04:05"), ev.Body.Type(), clip(gist(ev), 160))
+		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(clip(gist(ev), 160))}
+		fmt.Fprint(a.out, columns([][]string{row}, a.cells()))
 	}
 	return nil
 }
