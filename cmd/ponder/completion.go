@@ -14,7 +14,8 @@ func completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print what makes a shell complete commands",
-		Long:  "Print a script that makes bash, zsh, fish or powershell complete commands, flags and ids.",
+		Long: `Print a script that makes bash, zsh, fish or powershell complete commands, flags and ids.
+That for bash needs the package bash-completion.`,
 		Example: `source <(ponder completion bash)
 ponder completion zsh > "${fpath[1]}/_ponder"
 ponder completion fish > ~/.config/fish/completions/ponder.fish`,
