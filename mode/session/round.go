@@ -362,7 +362,10 @@ func (s *state) choose(n int) (list []focus) {
 		open = slices.Clone(open)
 		slices.SortStableFunc(open, func(a, b *question) int {
 			if a.Priority == b.Priority && a.Wished != b.Wished {
-				return map[bool]int{true: -1, false: 1}[a.Wished]
+				if a.Wished {
+					return -1
+				}
+				return 1
 			}
 			return cmp.Compare(b.Priority, a.Priority)
 		})
