@@ -135,7 +135,7 @@ func TestFailures(t *testing.T) {
 		want   llm.Error
 	}{
 		{"blocked", 200, sse, stream(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":12}}`),
-			llm.Error{Class: llm.Filtered, Message: "the prompt was blocked: prohibited_content", Usage: llm.Usage{Input: 12}}},
+			llm.Error{Class: llm.Filtered, Message: "the prompt was blocked: prohibited_content", Advice: "word it otherwise, or ask another model", Usage: llm.Usage{Input: 12}}},
 		{"malformed call", 200, sse, stream(strings.Replace(done, `"STOP"`, `"MALFORMED_FUNCTION_CALL","finishMessage":"print(x)"`, 1)),
 			llm.Error{Class: llm.Malformed, Message: "the model failed: malformed_function_call: print(x)", Usage: used}},
 		{"error in band", 200, sse, stream(parts(`{"text":"eight bytes"}`) + "\n" + `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`),
@@ -149,7 +149,7 @@ func TestFailures(t *testing.T) {
 		{"no such model", 404, plain, `{"error":{"code":404,"message":"models/x is not found","status":"NOT_FOUND"}}`,
 			llm.Error{Class: llm.NotFound, Status: 404, Message: "models/x is not found", Advice: "check the model's name and the base URL"}},
 		{"too long", 400, plain, `{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8).","status":"INVALID_ARGUMENT"}}`,
-			llm.Error{Class: llm.TooLong, Status: 400, Message: "The input token count (9) exceeds the maximum number of tokens allowed (8)."}},
+			llm.Error{Class: llm.TooLong, Status: 400, Message: "The input token count (9) exceeds the maximum number of tokens allowed (8).", Advice: "give it less to read, or ask a model that reads more"}},
 		{"cut after text", 200, sse, stream(parts(`{"text":"8 bytes"}`)), llm.Error{Class: llm.Truncated, Message: ended, Usage: llm.Usage{Input: 2, Output: 2, Estimated: true}}},
 		{"cut in a piece", 200, sse, stream(parts(`{"text":"some words"}`)) + `data: {"cand`, llm.Error{Class: llm.Truncated, Message: "the answer ends in the middle of a piece", Usage: guess}},
 		{"cut in an object", 200, plain, done[:60], llm.Error{Class: llm.Truncated, Message: "the answer ends in the middle of a piece", Usage: asked}},

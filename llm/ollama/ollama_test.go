@@ -89,7 +89,7 @@ func TestFailures(t *testing.T) {
 		{"not an Ollama", serve(t, nil), llm.NotFound, "run: ollama pull m"},
 		{"a key wanted", serve(t, map[string]string{"/api/show": "401 unauthorized"}), llm.Auth, "set OLLAMA_API_KEY"},
 		{"no tools", serve(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"registry.ollama.ai/library/m does not support tools"}`}), llm.BadRequest, ""},
-		{"too long", serve(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"the input length exceeds the context length"}`}), llm.TooLong, ""},
+		{"too long", serve(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"the input length exceeds the context length"}`}), llm.TooLong, "give it less to read, or ask a model that reads more"},
 		{"no memory", serve(t, map[string]string{"/api/show": show, "/api/chat": `500 {"error":"model requires more system memory (5.6 GiB) than is available (3.9 GiB)"}`}), llm.BadRequest, ""},
 		{"busy", serve(t, map[string]string{"/api/show": show, "/api/chat": `503 {"error":"server busy, please try again.  maximum pending requests exceeded"}`}), llm.Transient, ""},
 	} {

@@ -88,7 +88,7 @@ func (k *call) wrap(resp *http.Response) {
 func (k *call) fail(e *llm.Error) *llm.Error {
 	e.Model = k.client.full(k.model)
 	if e.Advice == "" {
-		e.Advice = k.client.advise(e.Class)
+		e.Advice = adviceOf(k.client.Advice, e.Class)
 	}
 	return e
 }

@@ -193,10 +193,19 @@ func (c *Client) full(model string) string {
 	return c.Name + "/" + model
 }
 
-// advise returns what a user can do about a class of failure.
-func (c *Client) advise(class llm.Class) string {
-	if c.Advice == nil {
-		return ""
+// adviceOf returns what a user can do about a class of failure: what the adapter says, or
+// what is the same with all of them.
+func adviceOf(own func(llm.Class) string, class llm.Class) string {
+	if own != nil {
+		if says := own(class); says != "" {
+			return says
+		}
 	}
-	return c.Advice(class)
+	switch class {
+	case llm.TooLong:
+		return "give it less to read, or ask a model that reads more"
+	case llm.Filtered:
+		return "word it otherwise, or ask another model"
+	}
+	return ""
 }

@@ -53,7 +53,7 @@ func TestInBand(t *testing.T) {
 			&llm.Error{Class: llm.Payment, Message: "You exceeded your current quota"}},
 		{"only a code", `{"error":{"code":"server_error"}}`, &llm.Error{Class: llm.Transient, Message: "server_error"}},
 		{"nothing in it", `{"error":{"foo":1}}`, &llm.Error{Class: llm.Transient, Message: "the provider failed without saying why"}},
-		{"escapes of a terminal", `{"error":{"message":"a\u001b[31m\nb"}}`, &llm.Error{Class: llm.Transient, Message: "a[31m b"}},
+		{"escapes of a terminal", `{"error":{"message":"a\u001b[31m\nb"}}`, &llm.Error{Class: llm.Transient, Message: "a b"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,14 +10,14 @@ import (
 )
 
 // maxMessage bounds the text of an error, in bytes.
-const maxMessage = 600
+const maxMessage = 400
 
-// oneLine makes foreign text fit to print: one line, no control characters,
-// not too long.
+// oneLine makes foreign text fit to print: one line, no control characters nor
+// what they rule, not too long.
 func oneLine(s string) string {
 	var b strings.Builder
 	space := false
-	for _, r := range s {
+	for _, r := range orders.ReplaceAllLiteralString(s[:min(len(s), 16*maxMessage)], "") {
 		if unicode.IsSpace(r) || r == utf8.RuneError {
 			space = true
 			continue
@@ -36,6 +37,9 @@ func oneLine(s string) string {
 	}
 	return b.String()
 }
+
+// orders matches what tells a terminal a colour or a place.
+var orders = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
 
 const redacted = "[redacted]"
 

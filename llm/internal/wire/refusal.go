@@ -11,8 +11,9 @@ import (
 	"ponder/llm"
 )
 
-// maxErrorBody bounds what is read of a failed answer, in bytes.
-const maxErrorBody = 64 << 10
+// maxErrorBody bounds what is read of a failed answer, in bytes. What is JSON can be
+// understood as a whole only.
+const maxErrorBody = 1 << 20
 
 // refusal turns an answer that is not 2xx into an error.
 func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {

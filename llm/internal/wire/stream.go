@@ -121,8 +121,8 @@ func (a Ask) Blame(err error, used llm.Usage) error {
 	if blamed.Usage == (llm.Usage{}) {
 		blamed.Usage = used
 	}
-	if blamed.Advice == "" && a.Advice != nil {
-		blamed.Advice = a.Advice(blamed.Class)
+	if blamed.Advice == "" {
+		blamed.Advice = adviceOf(a.Advice, blamed.Class)
 	}
 	return &blamed
 }

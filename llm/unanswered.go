@@ -1,0 +1,44 @@
+package llm
+
+import "strings"
+
+// maxCited bounds how much of an answer its error shows, in bytes.
+const maxCited = 120
+
+// Unanswered returns the error of an answer that is no use as one: what came instead, and
+// what a user can do. Why says what is wrong with the words that came; without any, it is
+// not read. The class is Filtered where the provider says that it withheld the answer,
+// else Malformed.
+func Unanswered(model string, m Message, f Finish, why string) *Error {
+	e := &Error{Class: Malformed, Model: model, Advice: "try again, or ask another model"}
+	words := strings.Fields(Spoken(m.Text()))
+	switch {
+	case f == FinishFilter:
+		e.Class, e.Message, e.Advice = Filtered, "withheld its answer for what is in it", "word it otherwise, or ask another model"
+	case len(words) > 0:
+		e.Message = "answered “" + clip(strings.Join(words, " "), maxCited) + "”, of which no use can be made"
+		if why != "" {
+			e.Message += " (" + why + ")"
+		}
+		e.Advice = "word it otherwise, or ask another model"
+	case m.reasons() && f == FinishLength:
+		e.Message, e.Advice = "reasoned for as long as an answer may be, and gave none", "ask a model that reasons less"
+	case m.reasons():
+		e.Message = "only reasoned, and gave no answer"
+	case len(m.Calls()) > 0:
+		e.Message = "called tools, and gave no answer"
+	default:
+		e.Message = "gave an empty answer"
+	}
+	return e
+}
+
+// reasons reports whether a message has reasoning in it.
+func (m Message) reasons() bool {
+	for _, p := range m.Parts {
+		if p.Reasoning != "" || p.Opaque != nil || strings.TrimSpace(p.Text) != "" {
+			return true // text that is not spoken is reasoning
+		}
+	}
+	return false
+}
