@@ -178,7 +178,7 @@ func TestToolRounds(t *testing.T) {
 		}, nil, []string{"at last"}},
 		{"tools for ever, though there are none", func(*llm.Request) (llm.Message, error) {
 			return calls("look", `{"at":"it again"}`), nil
-		}, nil, []string{"I have no answer to this: the model gave none, though it was asked again without tools."}},
+		}, nil, []string{}},
 		{"no word at first", func(req *llm.Request) (llm.Message, error) {
 			if strings.HasPrefix(heard(req), "Answer the user now") {
 				return says("well"), nil
@@ -304,6 +304,29 @@ func TestFailure(t *testing.T) {
 			t.Errorf("the runs ended as %q", ends)
 		}
 	})
+}
+
+// TestNoWords has a model say nothing twice: that is no answer, and the run says what came.
+func TestNoWords(t *testing.T) {
+	for name, tt := range map[string]struct {
+		says llm.Message
+		want string
+	}{
+		"nothing":   {llm.Message{Role: llm.Assistant}, "fake/speaker: gave an empty answer: try again, or ask another model"},
+		"reasoning": {llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: "hm"}}}, "fake/speaker: only reasoned, and gave no answer: try again, or ask another model"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mind := talk(t, chat.Options{}, speaker{answer: func(*llm.Request) (llm.Message, error) { return tt.says, nil }}, nil, "go")
+				equal(t, "answers", answers(mind.Events()), []string{})
+				for _, ev := range mind.Events() {
+					if b, ok := ev.Body.(ponder.RunFinished); ok && (b.Status != ponder.Failed || b.Reason != tt.want) {
+						t.Errorf("finished %+v", b)
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestCondense talks until the window is full: what was said first is condensed,

@@ -21,7 +21,6 @@ var (
 const (
 	innerMark  = "[inner thoughts — not spoken aloud]"
 	lastWords  = "Answer the user now, in words, from what you know. You cannot use tools any more."
-	noWords    = "I have no answer to this: the model gave none, though it was asked again without tools."
 	cutShort   = " [stopped here by the user]"
 	noAnswer   = "(no answer: it was interrupted)"
 	interrupts = "stopped: the user wants an answer now"

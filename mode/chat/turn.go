@@ -95,7 +95,7 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 		s.settle()
 		return
 	}
-	s.conclude(&w)
+	s.conclude(&w, b)
 }
 
 // say has a text written.
@@ -105,15 +105,14 @@ func (s *state) say(w *work, text string, b ponder.CallFinished) {
 	}
 }
 
-// conclude ends a turn in which no tool is called any more, if it has words.
-func (s *state) conclude(w *work) {
-	spoke := slices.ContainsFunc(w.Out, func(o out) bool { return o.Say != "" })
+// conclude ends a turn in which no tool is called any more, if it has words, or had none
+// twice.
+func (s *state) conclude(w *work, b ponder.CallFinished) {
 	switch {
-	case spoke:
+	case w.spoke():
 		w.Over = true
 	case w.Last:
-		w.Out = append(slices.Clip(w.Out), out{Key: s.key("say", w.Round), Say: noWords})
-		w.Over = true
+		w.Over, w.Err = true, llm.Unanswered(b.Model, b.Message, b.Finish, "").Error()
 	default:
 		w.Last = true
 		w.Msgs = append(slices.Clip(w.Msgs), llm.Say(llm.User, lastWords))
