@@ -381,6 +381,10 @@ type Outcome struct {
 	Next    string    `json:"next_model,omitempty"` // and asks this model
 	Dropped bool      `json:"dropped,omitempty"`    // interrupted, or not wanted any more
 	Refused bool      `json:"refused,omitempty"`    // not made, for the budget is spent
+
+	// NotBefore says, where no other attempt comes, when one would be of use at the
+	// earliest, if the one model there is has said so or its breaker is open.
+	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
 // A PriceSource says who set the price of a call.

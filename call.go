@@ -223,20 +223,26 @@ func (h *holder) failed(c *attempted, err error) Outcome {
 			at = i
 		}
 	}
+	hint := time.Duration(0)
+	if e := (*llm.Error)(nil); errors.As(err, &e) {
+		hint = max(0, e.RetryAfter)
+	}
 	fails := c.fails
-	if c.patience < maxSilence {
-		fails = maxTries // a conclusion is not tried again as it is
+	if c.patience < maxSilence && (hint == 0 || hint > c.patience) {
+		fails = maxTries // a conclusion is not tried again as it is, but waits for who comes back soon
 	}
 	policy := h.Retry
 	if policy == (llm.Policy{}) && c.Role == Fast {
 		policy = llm.FastPolicy()
 	}
 	next := policy.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
-	if next.Again && next.Model == at && o.Class != llm.RateLimited && !h.retry.Retry() {
+	if next.Again && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {
 		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
 	}
 	if next.Again {
 		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
+	} else if hint > 0 && len(chain) == 1 {
+		o.NotBefore = time.Now().Add(hint)
 	}
 	return o
 }

@@ -117,9 +117,10 @@ var noticed = []ponder.Body{
 	ponder.Resolved{Content: "done", Ref: "m2", As: "forgotten", State: json.RawMessage(`{"patterns":[]}`)},
 }
 
-// counted is what is counted of a call.
+// counted is what is counted of a call, and when a model wants another.
 var counted = []ponder.Body{
 	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Held: ponder.Cost{Calls: 1, Tokens: 8}},
+	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "overloaded", Class: llm.Transient, NotBefore: time.Date(2026, 1, 2, 3, 4, 36, 0, time.UTC)}},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines

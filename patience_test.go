@@ -111,3 +111,49 @@ func TestPatience(t *testing.T) {
 		})
 	}
 }
+
+// TestNotBefore sees that a conclusion waits for a model that comes back soon, once; and that
+// a mode is told when one will that does not.
+func TestNotBefore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		back   time.Duration // after the end of the time
+		hint   time.Duration // as the model says; zero: how long that is still
+		answer string
+		waited time.Duration
+	}{
+		"within the patience": {back: 20 * time.Second, answer: "answer: final", waited: 21 * time.Second},
+		"after it":            {back: 50 * time.Second, answer: "answer: fake/model: down"},
+		"and still not":       {back: time.Hour, hint: 10 * time.Second, answer: "answer: fake/model: down", waited: 20 * time.Second},
+		"it does not say":     {back: time.Hour, hint: -1, answer: "answer: fake/model: down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun, down := time.Now(), time.Minute
+				m := &fake{takes: func(*llm.Request) time.Duration { return time.Second }}
+				m.answer = func(r *llm.Request) (string, error) {
+					since := time.Since(begun) - down
+					if since < 0 || since >= tt.back {
+						return r.Messages[0].Text()[:5], nil
+					}
+					wait := tt.hint
+					if wait == 0 {
+						wait = tt.back - since
+					}
+					return "", &llm.Error{Class: llm.Transient, Model: "fake/model", Message: "down", RetryAfter: max(0, wait)}
+				}
+				c := config(m)
+				c.Modes[0] = stepsMode(100)
+				mind := pondertest.Start(t, c)
+				fin := start(t, mind, "steps", ponder.Budget{Time: down})
+				if waited := time.Since(begun) - down; !strings.HasPrefix(fin.Answer, tt.answer) || waited > tt.waited+5*time.Second || waited < tt.waited-time.Second {
+					t.Errorf("after another %s: %+v", waited, fin)
+				}
+				calls := finished(mind)
+				last := calls[len(calls)-1]
+				if told := !last.NotBefore.IsZero(); told != (last.Error != "" && tt.hint >= 0) {
+					t.Errorf("last %+v", last.Outcome)
+				}
+			})
+		})
+	}
+}

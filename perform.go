@@ -170,7 +170,7 @@ func (h *holder) event(in *intent, r result) Event {
 // outcome marks what nobody wants any more.
 func (in *intent) outcome(o Outcome) Outcome {
 	if in.late || in.run.ended {
-		o.Dropped, o.RetryAt, o.Next = true, time.Time{}, ""
+		o.Dropped, o.RetryAt, o.Next, o.NotBefore = true, time.Time{}, "", time.Time{}
 	}
 	return o
 }

@@ -49,7 +49,8 @@ func (c GateConfig) withDefaults() GateConfig {
 //
 // Each model has a circuit breaker. Failures of the server, the connection and
 // the stream open it, and then requests fail at once with an [*Error] of the
-// last failure's class whose RetryAfter says when to come back. A refused key or
+// last failure's class. Its RetryAfter, and that of the failures that opened it,
+// says when to come back. A refused key or
 // an exhausted account (401, 402, 403) opens it until [Gate.Reset]. Rate limits,
 // requests that the provider does not like, and cancelled ones do not count.
 //
@@ -277,6 +278,22 @@ func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 		g.waiting[0].wakeAll(p.model)
 		g.waiting[1].wakeAll(p.model)
 	}
+}
+
+// told returns the error of a request that was made, which says when to come back if the
+// breaker is open now.
+func (g *Gate) told(model string, err error) error {
+	if err == nil || outcomeOf(err) != outcomeFailed {
+		return err
+	}
+	g.mu.Lock()
+	b := g.breakers[model]
+	g.mu.Unlock()
+	e := *asError(err, model)
+	if e.RetryAfter = max(e.RetryAfter, time.Until(b.until)); b.state != breakerOpen || e.RetryAfter <= 0 {
+		return err
+	}
+	return &e
 }
 
 // maxBreakers bounds how many models a gate remembers.

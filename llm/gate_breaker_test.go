@@ -21,9 +21,9 @@ func TestGateBreaker(t *testing.T) {
 			return result
 		}}})
 		m := p.Model("m")
-		for range 4 {
-			if err := asError(ask(t.Context(), m), ""); err.Status != 503 || err.RetryAfter != 0 {
-				t.Fatalf("error = %#v", err)
+		for _, wait := range []time.Duration{0, 0, 0, 30 * time.Second} { // the last opens the breaker
+			if err := asError(ask(t.Context(), m), ""); err.Status != 503 || err.Message != "overloaded" || err.RetryAfter != wait {
+				t.Fatalf("error = %#v, want it to wait %s", err, wait)
 			}
 		}
 		time.Sleep(10 * time.Second)

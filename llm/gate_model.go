@@ -53,6 +53,7 @@ func (m gatedModel) pass(ctx context.Context, req *Request, deltas iter.Seq2[Del
 			switch {
 			case err != nil || d.Done != nil:
 				m.gate.leave(p, outcomeOf(why(ctx, err)), err)
+				err = m.gate.told(m.Name(), err)
 			case p.probe:
 				m.gate.alive(p)
 			}
