@@ -260,7 +260,7 @@ func (s *state) wrote(b ponder.CallFinished) {
 		w.Call = s.Counts.Written
 		s.tell(stageSynthesis, "Once more", "The model gave no text: it is asked for the answer alone.")
 	default:
-		s.quote("the model gave no answer")
+		s.quote("the model failed: " + llm.Unanswered(b.Model, b.Message, b.Finish, "").Error())
 	}
 }
 
