@@ -268,7 +268,7 @@ func readSummary(text string, last, prose bool) (summary, error) {
 	}
 	if !ok && prose {
 		sum = summary{Text: unfenced(text), Confidence: defaultConfidence}
-		ok = !looksLikeJSON(sum.Text)
+		ok = !looksLikeJSON(sum.Text) && !isRefusal(sum.Text)
 	}
 	sum.Text = clip(clean(sum.Text), maxAnswer)
 	sum.Insights, sum.Remaining = items(sum.Insights), items(sum.Remaining)

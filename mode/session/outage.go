@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"ponder"
@@ -15,6 +17,8 @@ const (
 	firstRest = 5 * time.Second
 	mostRest  = 2 * time.Minute
 	mostRests = 20
+
+	longestRest = time.Hour // that a model is believed to want
 )
 
 // resting is the stage of the Progress that says that a session waits.
@@ -25,6 +29,7 @@ type outage struct {
 	Answered bool      `json:"answered,omitempty"` // the model has, before
 	Class    llm.Class `json:"class,omitempty"`    // of the last failure since
 	Fault    string    `json:"fault,omitempty"`    // that failure, in words
+	Before   time.Time `json:"before,omitzero"`    // the model wants nothing asked until then
 	Until    time.Time `json:"until,omitzero"`     // nothing is asked before
 	Rests    int       `json:"rests,omitempty"`    // since an answer
 }
@@ -38,18 +43,24 @@ func mayPass(c llm.Class) bool {
 // is wrong with it may pass. It reports whether it does.
 func (s *state) rest() bool {
 	o := &s.Outage
-	if !o.Answered || !mayPass(o.Class) || s.Told || s.run.Budget.Time == 0 && o.Rests >= mostRests {
+	if !o.Answered || !mayPass(o.Class) || s.Told || s.limited() == 0 && o.Rests >= mostRests {
 		return false
 	}
 	wait := min(firstRest<<min(o.Rests, 10), mostRest)
+	wait = max(wait, min(o.Before.Sub(s.Time.Wall), longestRest)).Round(time.Second)
 	o.Rests++
 	o.Until = s.Time.Wall.Add(wait)
 	s.Fails, s.Unaided = maxFails-1, false
-	s.write("rests", &s.Counts.Rests, ponder.Progress{
-		Content: fmt.Sprintf("%s; asking again in %s", o.Fault, wait), Stage: resting, Iteration: s.Counts.Rounds,
-	})
+	says := fmt.Sprintf("%s; asking again in %s", o.Fault, wait)
+	if left := s.limited() - time.Duration(s.Time.ms())*time.Millisecond; s.limited() > 0 && left <= wait {
+		says += fmt.Sprintf(", but the time is up in %s", max(0, left).Round(time.Second))
+	}
+	s.write("rests", &s.Counts.Rests, ponder.Progress{Content: says, Stage: resting, Iteration: s.Counts.Rounds})
 	return true
 }
+
+// limited returns how long the session may take; zero is no limit.
+func (s *state) limited() time.Duration { return cmp.Or(s.Limit, s.run.Budget.Time) }
 
 // rests reports whether nothing is to be asked yet.
 func (s *state) rests(now time.Time) bool { return s.End == "" && now.Before(s.Outage.Until) }
@@ -64,13 +75,14 @@ func (s *state) unaid(yes bool) {
 	s.Unaided = yes
 }
 
-// outlasted says, behind the reason to conclude, that the model does not answer.
-func (s *state) outlasted() string {
+// outlasted says, behind the reason of an end without the model, that it does not answer,
+// unless that is the reason.
+func (o outage) outlasted(why string) string {
 	switch {
-	case s.Outage.Rests > 0:
-		return ", and the model did not answer any more: " + s.Outage.Fault
-	case s.Unaided && s.Outage.Fault != "":
-		return ", and the model did not answer: " + s.Outage.Fault
+	case o.Fault == "" || strings.HasSuffix(why, o.Fault):
+		return why
+	case o.Answered:
+		return why + ", and the model did not answer any more: " + o.Fault
 	}
-	return ""
+	return why + ", and the model did not answer: " + o.Fault
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func TestOutage(t *testing.T) {
 		},
 		"until the end": {
 			from: time.Minute, to: time.Hour, budget: 5 * time.Minute,
-			rests: "5s 10s 20s 40s 1m20s 2m0s", reason: "time is spent, and the model did not answer any more: cannot connect", answer: thoughtAnswer,
+			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time is up in 15s", reason: "time is spent, and the model did not answer any more: cannot connect", answer: thoughtAnswer,
 		},
 		"for ever, and there is no end": {
 			from: time.Minute, to: 1000 * time.Hour,
@@ -75,6 +76,64 @@ func TestOutage(t *testing.T) {
 				t.Errorf("finished %+v", d.fin)
 			}
 		})
+	}
+}
+
+// A model that says when to come back is given that time at once, if that is longer than
+// what it is given otherwise; what was changed of the session's time counts.
+func TestWantsTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		wants, takes time.Duration
+		more         string // time that the user gives it
+		rest         string
+	}{
+		"more":                   {wants: 35 * time.Second, takes: 10 * time.Minute, rest: "35s"},
+		"less":                   {wants: 2 * time.Second, takes: 10 * time.Minute, rest: "5s"},
+		"far too much":           {wants: 48 * time.Hour, takes: 3 * time.Hour, rest: "1h0m0s"},
+		"more than there is":     {wants: 35 * time.Second, takes: 90 * time.Second, rest: "35s, but the time is up in 30s"},
+		"more than there was":    {wants: 35 * time.Second, takes: 90 * time.Second, more: `{"time_ns":600000000000}`, rest: "35s"},
+		"with a limit, at first": {wants: 35 * time.Second, takes: 10 * time.Minute, more: `{"time_ns":90000000000}`, rest: "35s, but the time is up in 30s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, tt.takes, nil)
+			d.answer = func(a ponder.Action) ponder.Body {
+				if d.elapsed < time.Minute {
+					return curious(a)
+				}
+				f := fails(llm.Unreachable, "cannot connect").(ponder.CallFinished)
+				f.NotBefore = d.wall().Add(tt.wants)
+				return f
+			}
+			if tt.more != "" {
+				d.inputs = map[int]ponder.Body{2: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(tt.more)}}
+			}
+			rest := func() string {
+				for _, b := range bodiesOf[ponder.Progress](d) {
+					if b.Stage == resting {
+						return b.Content
+					}
+				}
+				return ""
+			}
+			for rest() == "" && d.fin == nil {
+				d.step()
+			}
+			if want := "cannot connect; asking again in " + tt.rest; rest() != want {
+				t.Errorf("%q, want %q", rest(), want)
+			}
+		})
+	}
+}
+
+// What comes in place of an answer is told, with the model.
+func TestUnanswered(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "test/model: gave an empty answer: try again, or ask another model",
+		"I'm sorry, but I can't help with that.": "test/model: answered “I'm sorry, but I can't help with that.”, of which no use can be made (there is no JSON value in the answer): word it otherwise, or ask another model",
+	} {
+		if d := newDriver(t, "What is the sea?", Options{}, time.Minute, always(says(text))).work(); d.fin.Status != ponder.Failed || d.fin.Reason != want {
+			t.Errorf("%q: finished %+v, want %s", text, d.fin, want)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"ponder"
-	"ponder/llm"
 	"ponder/mode/internal/hits"
 )
 
@@ -167,7 +166,7 @@ func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 		return
 	case c.hear(text, true) == nil, c.hear(c.Bad, true) == nil:
 	default:
-		c.Failed = ponder.Outcome{Error: "the model's answer could not be read: " + err.Error(), Class: llm.Malformed}
+		c.Failed = unanswered(b, err)
 	}
 	c.Done = true
 	s.settleWave()

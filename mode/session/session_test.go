@@ -157,7 +157,8 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "neither model answers", answer: replies(map[string]ponder.Body{"final": rejected, "final~other": rejected}), budget: time.Second,
-			keys: "thoughts-1 final final~other", status: ponder.Completed, reason: "time is spent", begins: thoughtAnswer,
+			keys: "thoughts-1 final final~other", status: ponder.Completed, begins: thoughtAnswer,
+			reason: "time is spent, and the model did not answer any more: test/model: key rejected (401): set TEST_KEY",
 		},
 		{
 			name: "calls are spent", answer: sensible, budget: time.Hour, inputs: map[int]ponder.Body{6: ponder.BudgetSpent{What: "calls"}},

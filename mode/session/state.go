@@ -36,6 +36,8 @@ type state struct {
 	Calls  int    `json:"calls,omitempty"` // the most it may make, if there is such a limit
 	Out    *out   `json:"out,omitempty"`   // how it ends, once it does
 
+	Limit time.Duration `json:"limit,omitempty"` // how long it may take, if the user has changed that
+
 	Unaided bool   `json:"unaided,omitempty"` // goes on without a model
 	Fails   int    `json:"fails,omitempty"`   // moments in a row at which calls of the model of thoughts failed
 	Fault   string `json:"fault,omitempty"`   // how the last call failed, or the last look
@@ -238,7 +240,7 @@ func (s *state) see(ev ponder.Event) {
 		s.Paused = false
 	case ponder.BudgetSpent:
 		s.Told = true
-		s.conclude(spent(b.What) + s.outlasted())
+		s.conclude(spent(b.What))
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		s.passOver(key)

@@ -130,7 +130,7 @@ func (s *state) limit(b ponder.Steer) reply {
 	case err != nil:
 		return refuse("%v", err)
 	}
-	s.Calls = cmp.Or(limits.Calls, s.Calls)
+	s.Calls, s.Limit = cmp.Or(limits.Calls, s.Calls), cmp.Or(limits.Time, s.Limit)
 	return reply{text: "the limits are changed: " + limits.String()}
 }
 

@@ -34,8 +34,14 @@ func (s *state) called(b *ponder.CallFinished) {
 	case s.take(text, b.Model, true) == nil:
 	case s.take(s.Step.Bad, b.Model, true) == nil:
 	default:
-		s.failed(ponder.Outcome{Error: "the model's answer could not be read: " + err.Error(), Class: llm.Malformed})
+		s.failed(unanswered(b, err))
 	}
+}
+
+// unanswered is the outcome of a call whose answer could not be read.
+func unanswered(b *ponder.CallFinished, err error) ponder.Outcome {
+	e := llm.Unanswered(b.Model, b.Message, b.Finish, fault(err))
+	return ponder.Outcome{Error: e.Error(), Class: e.Class}
 }
 
 // heardOf returns as much of an answer as is looked at, without reasoning that stands in it.
@@ -125,7 +131,10 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 	sum = s.summed(sum, model, unaided, true)
 	s.Sum = sum
 	why := s.End
-	if s.Cut && !unaided {
+	switch {
+	case unaided:
+		why = s.Outage.outlasted(why)
+	case s.Cut:
 		why += ", and what the model wrote for the answer broke off at the limit of a call"
 	}
 	s.end(out{Status: ponder.Completed, Answer: sum.Text, Reason: why, Confidence: sum.Confidence})
@@ -182,9 +191,13 @@ func (s *state) advance() {
 // fails notes a call of the model of thoughts that failed for good.
 func (s *state) fails(o ponder.Outcome) {
 	s.Fault = clip(oneLine(o.Error), maxFault)
-	s.Outage.Class, s.Outage.Fault = o.Class, strings.TrimSuffix(s.Fault, ".")
+	out := &s.Outage
+	out.Class, out.Fault, out.Before = o.Class, strings.TrimSuffix(s.Fault, "."), o.NotBefore
+	if budgetRefused(o) {
+		out.Fault = "" // of the model
+	}
 	s.Fails++
-	if hopeless(o.Class) {
+	if hopeless(o.Class) || out.Answered && out.Before.After(s.Time.Wall) {
 		s.Fails = max(s.Fails, maxFails)
 	}
 }

@@ -73,10 +73,10 @@ func (s *state) advanceUnaided(raise, sum bool) {
 	s.Counts.Unaided++
 	switch {
 	case s.Dry >= dryRounds:
-		s.conclude(s.of(nothingMore) + s.outlasted())
+		s.conclude(s.of(nothingMore))
 		return
 	case s.Counts.Unaided >= unaidedRounds:
-		s.conclude(s.of(enoughQuoted) + s.outlasted())
+		s.conclude(s.of(enoughQuoted))
 		return
 	}
 	if raise {
