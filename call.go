@@ -227,9 +227,12 @@ func (h *holder) failed(c *attempted, err error) Outcome {
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
 		hint = max(0, e.RetryAfter)
 	}
-	fails := c.fails
-	if c.patience < maxSilence && (hint == 0 || hint > c.patience) {
-		fails = maxTries // a conclusion is not tried again as it is, but waits for who comes back soon
+	fails, patience := c.fails, c.patience
+	if fails > 0 {
+		patience = briefly
+	}
+	if c.patience < maxSilence && (hint == 0 || hint > patience) {
+		fails = maxTries // a conclusion is not tried again as it is, but waits once for who comes back soon
 	}
 	policy := h.Retry
 	if policy == (llm.Policy{}) && c.Role == Fast {

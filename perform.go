@@ -14,6 +14,7 @@ const (
 	maxResult  = 1 << 20          // bytes of a tool's result; the rest is cut off
 	maxSilence = 8 * time.Minute  // of an attempt, between two pieces of its answer; adapters have less patience
 	leastWait  = 30 * time.Second // the same, of a run that is told to conclude
+	briefly    = 2 * time.Second  // that a conclusion waits more than once, while another finds out
 	maxTries   = 99               // more than any policy allows of one model
 	graceful   = 5 * time.Second  // in which what was dropped must end
 )
