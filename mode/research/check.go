@@ -29,6 +29,7 @@ type draft struct {
 	Lead       int      `json:"lead,omitempty"` // bytes of it that are not of the model
 	Model      string   `json:"model,omitempty"`
 	Unaided    bool     `json:"unaided,omitempty"`
+	Why        string   `json:"why,omitempty"`        // it is, though a model was asked
 	Confidence float64  `json:"confidence,omitempty"` // of an answer in quotations
 	Removed    []string `json:"removed,omitempty"`    // what was cited and not gathered
 
@@ -317,7 +318,11 @@ func (s *state) publish() {
 	})
 	n := 0
 	s.note("answered", &n, add...)
-	s.end(out{Status: ponder.Completed, Answer: answer, Reason: cmp.Or(s.End, "the answer is written"), Confidence: confidence})
+	why := cmp.Or(s.End, "the answer is written")
+	if d.Why != "" {
+		why = strings.Join(parts(s.End, d.Why), ", and ")
+	}
+	s.end(out{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
 }
 
 // contest notes with claims that a source bears out what other sources say of the same.

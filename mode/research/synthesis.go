@@ -304,7 +304,7 @@ func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 func (s *state) quote(why string) {
 	s.Work, s.Looks = nil, nil
 	text, confidence := quotedAnswer(s.run.Input, s.usable(), why, s.reach())
-	s.settleDraft(draft{Text: text, Unaided: true, Confidence: confidence})
+	s.settleDraft(draft{Text: text, Unaided: true, Why: why, Confidence: confidence})
 }
 
 // reach returns how far the answer was looked for.
