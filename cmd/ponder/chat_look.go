@@ -88,7 +88,7 @@ func (s *chatting) costCommand(ctx context.Context, _ string) error {
 	for _, r := range rows {
 		if r.Key == string(s.id) {
 			s.face.show(remark, fmt.Sprintf("%s, %s tokens in, %s out, %s", counted(r.Calls, "call", "calls"),
-				number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), number(r.Usage.Output), usd(r.Money.USD(), r.Calls, r.Unknown)))
+				number(r.Usage.Input+r.Usage.CacheRead+r.Usage.CacheWrite), number(r.Usage.Output), usd(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown)))
 			return nil
 		}
 	}

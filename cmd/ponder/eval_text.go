@@ -84,7 +84,7 @@ func small(v eval.Variant) string {
 	if usd := v.Mean.USD; usd > 0 && usd < 0.001 && v.Sum.Unpriced == 0 {
 		return "$" + strconv.FormatFloat(usd, 'f', 1-int(math.Floor(math.Log10(usd))), 64)
 	}
-	return strings.TrimPrefix(usd(v.Mean.USD, v.Sum.Calls, v.Sum.Unpriced), "cost ")
+	return strings.TrimPrefix(usd(v.Mean.USD, v.Sum.Tokens, v.Sum.Calls, v.Sum.Unpriced), "cost ")
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
@@ -150,7 +150,7 @@ func (e *evaluation) remarks(r eval.Report) (list []string) {
 	if j := r.Judged; j != nil {
 		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
 			e.plan.judge, counted(j.Pairs, "pair", "pairs"), number(j.Inconsistent)+" count as a tie", percent(j.First), counted(j.Sum.Calls, "call", "calls"),
-			strings.TrimPrefix(usd(j.Sum.USD, j.Sum.Calls, j.Sum.Unpriced), "cost "))
+			strings.TrimPrefix(usd(j.Sum.USD, j.Sum.Tokens, j.Sum.Calls, j.Sum.Unpriced), "cost "))
 		if j.Pairs == 0 {
 			text = fmt.Sprintf("Judge %s gave no verdict on any pair: it never said which answer is better. What asking it cost is in `ponder usage`.", e.plan.judge)
 		}

@@ -103,7 +103,7 @@ func codeOf(err error) int {
 		return interrupted
 	case errors.Is(err, config.ErrNoKey):
 		return notReady
-	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, ponder.ErrNoThread):
+	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, config.ErrWrong), errors.Is(err, ponder.ErrNoThread):
 		return wrongUsage
 	case errors.As(err, &refused) && notReadyFor(refused.Class):
 		return notReady

@@ -27,6 +27,7 @@ func TestExplain(t *testing.T) {
 		{"usage", usagef("--for: %w", errors.New("no")), wrongUsage, "--for: no"},
 		{"unknown id", fmt.Errorf("find x: %w", ponder.ErrNoThread), wrongUsage, "find x: no such thread"},
 		{"no key", fmt.Errorf("slow model: %w", config.ErrNoKey), notReady, "slow model: no key"},
+		{"wrong base URL", fmt.Errorf("slow model: %w", config.ErrWrong), wrongUsage, "slow model: wrong setting"},
 		{"wrong key", refused(llm.Auth), notReady, "check: a/b: no (401): set A_KEY"},
 		{"no such model", refused(llm.NotFound), notReady, "check: a/b: no (401): set A_KEY"},
 		{"server trouble", refused(llm.Transient), failed, "check: a/b: no (401): set A_KEY"},

@@ -24,7 +24,7 @@ type viewing struct {
 	looked  *looked    // of research, of which view is an image; nil of a session
 	seen    ponder.Seq // the newest event in view
 	heard   time.Time  // when that came
-	class   llm.Class  // of the last call that failed
+	class   llm.Class  // how the last call failed, if it did
 	refused bool       // that call was not made, for the budget did not allow it
 	asked   bool       // a call was made
 	writing atomic.Int64
@@ -94,7 +94,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	case ponder.CallFinished:
 		w.writing.Store(0)
 		w.asked = w.asked || !b.Refused
-		if b.Error != "" {
+		if !b.Dropped {
 			w.class, w.refused = b.Class, b.Refused
 		}
 	case ponder.Progress:

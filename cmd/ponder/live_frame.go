@@ -79,7 +79,7 @@ func branchesOf(questions []session.Question) []tui.Branch {
 func spending(s session.Session) (list []string) {
 	u, next, ways := s.Usage, closest(s), waysToEnd(s)
 	plain := []string{
-		tui.Clock(seconds(s.Progress.Elapsed)), counted(u.Calls, "call", "calls"), counted(u.Total, "token", "tokens"), usd(u.USD, u.Calls, u.Unpriced),
+		tui.Clock(seconds(s.Progress.Elapsed)), counted(u.Calls, "call", "calls"), counted(u.Total, "token", "tokens"), usd(u.USD, u.Total, u.Calls, u.Unpriced),
 	}
 	for i, w := range ways {
 		switch {
@@ -102,7 +102,7 @@ func spent(u session.Usage) []string {
 	if u.Failed > 0 {
 		calls += fmt.Sprintf(" (%d failed)", u.Failed)
 	}
-	return []string{calls, counted(u.Total, "token", "tokens"), usd(u.USD, u.Calls, u.Unpriced)}
+	return []string{calls, counted(u.Total, "token", "tokens"), usd(u.USD, u.Total, u.Calls, u.Unpriced)}
 }
 
 // A way is one of those in which a session may come to its end.

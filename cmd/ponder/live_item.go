@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"ponder"
 	"ponder/internal/tui"
@@ -11,10 +12,13 @@ import (
 
 // itemOf returns how an event is shown, if it is.
 func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
-	if ev.Internal {
-		return tui.Item{}, false
-	}
 	it := tui.Item{At: seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
+	if b, ok := ev.Body.(ponder.CallFinished); ok {
+		return waitItem(it, b, b.RetryAt.Sub(ev.Time), v.Session)
+	}
+	if ev.Internal {
+		return it, false
+	}
 	switch b := ev.Body.(type) {
 	case ponder.Thought:
 		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, fmt.Sprintf("%.2f", b.Confidence), b.Content, tui.Normal
@@ -48,6 +52,18 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 		return it, false
 	}
 	return it, true
+}
+
+// longWait is how long is waited for a model that failed until that is said.
+const longWait = 3 * time.Second
+
+// waitItem returns how it is shown that a call is made again after so long.
+func waitItem(it tui.Item, b ponder.CallFinished, wait time.Duration, s session.Session) (tui.Item, bool) {
+	it.Kind, it.Text = "note", fmt.Sprintf("%s; asking again in %s", b.Error, wait.Round(time.Second))
+	if left := seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= wait {
+		it.Text += fmt.Sprintf(", but the time is up in %s", left.Round(time.Second))
+	}
+	return it, !b.RetryAt.IsZero() && wait >= longWait
 }
 
 // progressItem returns how it is shown what is going on.

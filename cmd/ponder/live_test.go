@@ -268,6 +268,15 @@ func TestItemOf(t *testing.T) {
 			t.Errorf("%T: %q, want %q", tt.body, got, tt.want)
 		}
 	}
+	down := ponder.CallFinished{Outcome: ponder.Outcome{Error: "p/m: overloaded", RetryAt: time.Unix(30, 0)}}
+	for at, want := range map[int64]string{0: "p/m: overloaded; asking again in 30s, but the time is up in 20s", 20: "p/m: overloaded; asking again in 10s", 29: ""} {
+		v := session.NewView()
+		v.Session.Budget.Seconds, v.Session.Progress.Elapsed = 60, 40
+		it, ok := itemOf(ponder.Event{Internal: true, Time: time.Unix(at, 0), Body: down}, v)
+		if ok != (want != "") || ok && it.Text != want {
+			t.Errorf("%d s before: %q", 30-at, it.Text)
+		}
+	}
 	if _, ok := itemOf(ponder.Event{Internal: true, Body: ponder.Thought{Content: "secret"}}, session.NewView()); ok {
 		t.Error("what is internal is shown")
 	}

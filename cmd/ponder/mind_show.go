@@ -90,7 +90,7 @@ func mindHead(m *mindLog, now time.Time) string {
 
 // spentText writes what was spent.
 func spentText(tokens int, amount float64) string {
-	return counted(tokens, "token", "tokens") + ", " + usd(amount, 0, 0)
+	return counted(tokens, "token", "tokens") + ", " + usd(amount, tokens, 0, 0)
 }
 
 // A mindList is a list of entries with its name for people.

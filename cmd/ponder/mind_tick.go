@@ -217,7 +217,7 @@ func (a *app) unaidedText(r minder.Report) string {
 	tokens := max(0, m.Tokens()-r.Spent.Tokens)
 	text := fmt.Sprintf("left today: %s", counted(tokens, "token", "tokens"))
 	if m.Dollars() > 0 {
-		text += ", " + usd(max(0, m.Dollars()-r.Spent.Money.USD()), 0, 0)
+		text += ", " + dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
 	}
 	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
 }

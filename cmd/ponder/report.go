@@ -207,8 +207,11 @@ func (w *viewing) outcome() error {
 	switch s.Status {
 	case ponder.Completed:
 		w.showReport()
-		if w.view.CutShort {
+		switch {
+		case w.view.CutShort:
 			return failure{code: incomplete}
+		case w.isWithoutModel():
+			return w.withoutModel()
 		}
 		return nil
 	case ponder.Paused:
@@ -220,6 +223,39 @@ func (w *viewing) outcome() error {
 		return w.failed()
 	}
 	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.goOn())}
+}
+
+// isWithoutModel reports whether the answer was put together without the model, though that
+// was asked.
+func (w *viewing) isWithoutModel() bool {
+	if w.view.Session.Usage.Calls == 0 {
+		return false
+	}
+	if w.looked != nil {
+		return w.looked.view.Research.Unaided
+	}
+	last := lastSynthesis(w.view)
+	return last != nil && last.Final && last.Unaided
+}
+
+// withoutIt is what is said of the status then.
+const withoutIt = " without the model"
+
+// statusOf returns the status of the session in words.
+func (w *viewing) statusOf(info ponder.Info) string {
+	if info.Status == ponder.Completed && w.isWithoutModel() {
+		return statusOf(info) + withoutIt
+	}
+	return statusOf(info)
+}
+
+// withoutModel says so: the answer is not the one that was asked for.
+func (w *viewing) withoutModel() error {
+	code := incomplete
+	if notReadyFor(w.class) {
+		code = notReady
+	}
+	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.view.Session.StopReason)}
 }
 
 func (w *viewing) failed() error {

@@ -40,7 +40,7 @@ func (w *viewing) researchShow(info ponder.Info, course bool) error {
 			Interrupted bool        `json:"interrupted,omitempty"`
 		}{v, o.Kind, o.Title, o.Interrupted})
 	}
-	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, statusOf(info), ago(info.Created, time.Now()))
+	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, w.statusOf(info), ago(info.Created, time.Now()))
 	if course {
 		for _, m := range w.looked.report().Timeline {
 			w.printf("%s\n", tui.RenderItem(tui.Item{At: seconds(m.At), Kind: oneLine(m.Kind), Text: oneLine(m.Text)}, 100, tui.Style{Plain: true}))

@@ -65,11 +65,11 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 			}
 			continue
 		}
-		sure, err := a.sureness(ctx, store, info)
+		status, sure, err := a.ending(ctx, store, info)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{string(info.ID), string(info.Kind), statusOf(info), ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
+		rows = append(rows, []string{string(info.ID), string(info.Kind), status, ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
 	}
 	if len(rows) > 1 {
 		a.table(rows)
@@ -93,16 +93,23 @@ func (a *app) listObject(ctx context.Context, store ponder.Store, info ponder.In
 	return a.object(objectOf(info, v.Calibrate(a.calibration(ctx, store))))
 }
 
-// sureness returns how sure a session is that has ended, in words.
-func (a *app) sureness(ctx context.Context, store ponder.Store, info ponder.Info) (string, error) {
-	if !info.Status.Ended() || info.Kind != ponder.KindSession {
-		return "", nil
+// ending returns the status of a session and, if it has ended, how sure it is, in words.
+func (a *app) ending(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
+	status = statusOf(info)
+	if !info.Status.Ended() {
+		return status, "", nil
 	}
 	j, err := judge(ctx, store, info, true)
 	if err != nil || !j.confident() {
-		return "", err
+		return status, "", err
 	}
-	return a.calibration(ctx, store).Certainty(j.claim.Confidence, j.claim.Basis).String(), nil
+	if j.claim.Final && j.claim.Unaided && info.Model != "" {
+		status += withoutIt
+	}
+	if info.Kind == ponder.KindSession {
+		sure = a.calibration(ctx, store).Certainty(j.claim.Confidence, j.claim.Basis).String()
+	}
+	return status, sure, nil
 }
 
 // listByStatus lists sessions of a status as people see it: one that was

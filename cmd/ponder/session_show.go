@@ -58,7 +58,7 @@ func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error
 			Notes []string `json:"notes,omitempty"`
 		}{objectOf(info, v), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes})
 	}
-	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, statusOf(info), ago(info.Created, time.Now()))
+	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusOf(info), ago(info.Created, time.Now()))
 	if words, _ := nearest(v.Session); words != "" && !info.Status.Ended() {
 		a.printf(", %s", words)
 	}

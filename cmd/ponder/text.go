@@ -40,13 +40,16 @@ func counted(n int, one, many string) string {
 	return number(n) + " " + many
 }
 
-// usd writes an amount; what is not known is not zero.
-func usd(amount float64, calls, unpriced int) string {
+// usd writes an amount that so many tokens have cost; what is not known is not zero, and
+// where no call had an answer, nothing is not free.
+func usd(amount float64, tokens, calls, unpriced int) string {
 	switch {
 	case calls > 0 && unpriced >= calls:
 		return "cost unknown"
 	case unpriced > 0:
 		return dollars(amount) + " and " + counted(unpriced, "call", "calls") + " of unknown price"
+	case amount == 0 && tokens == 0:
+		return "nothing"
 	case amount == 0:
 		return "free"
 	}

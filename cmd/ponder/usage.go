@@ -103,7 +103,7 @@ func usageRow(r ponder.UsageRow) []string {
 		key = "(none)"
 	}
 	return []string{key, number(r.Calls), number(r.Failed), number(r.Usage.Total() - r.Usage.Output), number(r.Usage.Output),
-		strings.TrimPrefix(usd(r.Money.USD(), r.Calls, r.Unknown), "cost ")}
+		strings.TrimPrefix(usd(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
 }
 
 // sinceOf reads "24h", "7d" or a date.

@@ -22,6 +22,15 @@ var ErrNoKey = errors.New("no key")
 // ErrUnknownProvider is in the error of a provider that nobody describes.
 var ErrUnknownProvider = errors.New("unknown provider")
 
+// ErrWrong is in the error of a provider that is not described as it should be.
+var ErrWrong = errors.New("wrong setting")
+
+// A wrong error is ErrWrong, and says what is wrong.
+type wrong struct{ error }
+
+func (w wrong) Unwrap() error      { return w.error }
+func (wrong) Is(target error) bool { return target == ErrWrong }
+
 // A maker is a provider that is known without a file.
 type maker struct {
 	Provider
@@ -108,10 +117,10 @@ func (c *Config) Provider(name string) (Provider, error) {
 		p.BaseURL = ollamaURL(given)
 	}
 	if !slices.Contains(types, p.Type) {
-		return Provider{}, fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", name, name, c.File)
+		return Provider{}, wrong{fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", name, name, c.File)}
 	}
 	if _, err := link(p.BaseURL); err != nil {
-		return Provider{}, fmt.Errorf("provider %s: %s %q: %w", name, says, clip(withoutPassword(given), 80), err)
+		return Provider{}, wrong{fmt.Errorf("provider %s: %s %q: %w", name, says, clip(withoutPassword(given), 80), err)}
 	}
 	if p.KeyEnv != "" {
 		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
