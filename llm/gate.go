@@ -15,7 +15,8 @@ type GateConfig struct {
 
 	// MaxWait is how long a request waits for the end of a rate limit before it
 	// is sent. If the limit lasts longer it fails at once, and says when to come
-	// back. Zero means 10 seconds, negative not at all.
+	// back. If there is no limit yet but nothing left, it is sent after that time
+	// all the same. Zero means 10 seconds, negative not at all.
 	MaxWait time.Duration
 
 	// The breaker of a model opens when, of at least MinRequests requests in a
@@ -47,6 +48,10 @@ func (c GateConfig) withDefaults() GateConfig {
 // full round of successes raises it by one. A rate limit that says how long it
 // lasts keeps back the requests to that model until then.
 //
+// So does a provider that says, beside an answer, that it will take no more (see
+// [Allowance]), and no more are sent than it says are left. That is a guess of what
+// it would answer: it halves nothing, counts as no failure and refuses nobody.
+//
 // Each model has a circuit breaker. Failures of the server, the connection and
 // the stream open it, and then requests fail at once with an [*Error] of the
 // last failure's class. Its RetryAfter, and that of the failures that opened it,
@@ -63,6 +68,7 @@ type Gate struct {
 	tickets  uint64
 	waiting  [2]queue // interactive, background
 	breakers map[string]breaker
+	stands   map[string]*stand // of models that were asked of late
 }
 
 // NewGate returns a gate for one provider.
@@ -72,6 +78,7 @@ func NewGate(cfg GateConfig) *Gate {
 		cfg:      cfg,
 		lane:     lane{max: cfg.MaxConcurrent, limit: cfg.MaxConcurrent},
 		breakers: make(map[string]breaker),
+		stands:   make(map[string]*stand),
 	}
 }
 
@@ -89,7 +96,12 @@ func (g *Gate) Reset() {
 	defer g.mu.Unlock()
 	clear(g.breakers)
 	g.lane.limit = g.lane.max
-	g.grant()
+	now := time.Now()
+	for model, s := range g.stands {
+		s.quota = quota{unsaid: s.unsaid}
+		g.relieve(model, now)
+	}
+	g.grant(now)
 }
 
 // A GateLoad says how busy a gate is.
@@ -116,11 +128,12 @@ type entry struct {
 
 // A pass is the place of a request in flight.
 type pass struct {
-	model   string
-	probe   bool
-	started time.Time
-	waiter  *waiter // set while the place is not yet had
-	left    bool
+	model    string
+	probe    bool
+	started  time.Time
+	waiter   *waiter // set while the place is not yet had
+	answered bool    // the provider has said what is left after it
+	left     bool
 }
 
 // enter waits until a request to a model may be sent.
@@ -142,7 +155,7 @@ func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass,
 		case p.waiter == nil:
 			return p, nil
 		default:
-			in, err := g.await(ctx, p, e.class)
+			in, err := g.await(ctx, p)
 			if err != nil {
 				return nil, err
 			}
@@ -183,17 +196,27 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 		return nil, a.wait, nil
 	}
 	p := &pass{model: e.model, probe: a.probe, started: now}
-	if g.lane.free() {
-		g.lane.inFlight++
-		return p, 0, nil
+	w := &waiter{ticket: e.ticket, model: e.model, class: e.class, due: e.since.Add(g.cfg.MaxWait), woken: make(chan struct{})}
+	if p.probe {
+		w.due = now
 	}
-	p.waiter = &waiter{ticket: e.ticket, model: e.model, woken: make(chan struct{})}
-	heap.Push(&g.waiting[e.class], p.waiter)
+	s := g.stand(e.model, now)
+	switch {
+	case w.waits(s, now):
+		g.hold(s, w, now)
+	case g.lane.free():
+		g.lane.inFlight++
+		s.quota = s.sent()
+		return p, 0, nil
+	default:
+		g.waiting[w.class].add(w)
+	}
+	p.waiter = w
 	return p, 0, nil
 }
 
 // await waits until p has its place, or has to ask again.
-func (g *Gate) await(ctx context.Context, p *pass, class int) (in bool, err error) {
+func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 	w := p.waiter
 	select {
 	case <-w.woken:
@@ -203,7 +226,7 @@ func (g *Gate) await(ctx context.Context, p *pass, class int) (in bool, err erro
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.index >= 0 {
-		heap.Remove(&g.waiting[class], w.index)
+		heap.Remove(w.queue, w.index)
 	}
 	p.waiter, p.started = nil, time.Now()
 	switch {
@@ -219,15 +242,16 @@ func (g *Gate) await(ctx context.Context, p *pass, class int) (in bool, err erro
 
 // grant lets in who may go, so that nobody waits while there is a place. The
 // gate is locked.
-func (g *Gate) grant() {
+func (g *Gate) grant(now time.Time) {
 	for g.lane.free() && len(g.waiting[0])+len(g.waiting[1]) > 0 {
-		next, background := g.lane.next(len(g.waiting[0]) > 0, len(g.waiting[1]) > 0)
-		g.lane = next
-		q := &g.waiting[0]
-		if background {
-			q = &g.waiting[1]
+		next, class := g.lane.next(len(g.waiting[0]) > 0, len(g.waiting[1]) > 0)
+		w := heap.Pop(&g.waiting[class]).(*waiter)
+		s := g.stand(w.model, now)
+		if w.waits(s, now) {
+			g.hold(s, w, now)
+			continue
 		}
-		w := heap.Pop(q).(*waiter)
+		g.lane, s.quota = next, s.sent()
 		w.in = true
 		close(w.woken)
 	}
@@ -248,8 +272,16 @@ func (g *Gate) leave(p *pass, o outcome, err error) {
 func (g *Gate) end(p *pass, o outcome, err error) {
 	now := time.Now()
 	g.lane = g.lane.done(o, p.started, now)
+	s := g.stand(p.model, now)
+	s.answered(p)
+	switch {
+	case !s.bound && s.idle():
+		delete(g.stands, p.model)
+	case o == outcomeLimited:
+		s.slow = min(s.slow+1, maxSlow)
+	}
 	g.note(p, o, err, now)
-	g.grant()
+	g.grant(now)
 }
 
 // alive tells the breaker of a probe that the provider answers, without waiting
@@ -275,8 +307,12 @@ func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 	after := before.done(o, e, p.probe, now, g.cfg)
 	g.breakers[p.model] = after
 	if after.state != breakerClosed && before.state == breakerClosed || after.state == breakerDenied || after.limited.After(before.limited) {
-		g.waiting[0].wakeAll(p.model)
-		g.waiting[1].wakeAll(p.model)
+		for class := range g.waiting {
+			g.waiting[class].wakeAll(p.model)
+			if s := g.stands[p.model]; s != nil {
+				s.waiting[class].wakeAll(p.model)
+			}
+		}
 	}
 }
 
@@ -307,6 +343,11 @@ func (g *Gate) forget(now time.Time) {
 	for model, b := range g.breakers {
 		if b.idle(now, g.cfg) || len(g.breakers) >= 2*maxBreakers {
 			delete(g.breakers, model)
+		}
+	}
+	for model, s := range g.stands {
+		if s.idle() {
+			delete(g.stands, model)
 		}
 	}
 }

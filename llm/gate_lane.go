@@ -23,18 +23,23 @@ const backgroundShare = 4
 // free reports whether a request may go.
 func (l lane) free() bool { return l.inFlight < l.limit }
 
-// next decides which class goes, of those with requests waiting: interactive
-// before background, but after backgroundShare of them a background one.
-func (l lane) next(interactive, background bool) (after lane, takeBackground bool) {
-	takeBackground = background && (!interactive || l.passed >= backgroundShare)
-	switch {
-	case takeBackground || !background:
-		l.passed = 0
-	default:
-		l.passed++
-	}
+// next decides which class goes, of those with requests waiting.
+func (l lane) next(interactive, background bool) (after lane, class int) {
+	class, l.passed = turn(l.passed, interactive, background)
 	l.inFlight++
-	return l, takeBackground
+	return l, class
+}
+
+// turn decides which class goes, of those with requests waiting: interactive (0)
+// before background (1), but after backgroundShare of them a background one.
+func turn(passed int, interactive, background bool) (class, after int) {
+	switch {
+	case background && (!interactive || passed >= backgroundShare):
+		return 1, 0
+	case !background:
+		return 0, 0
+	}
+	return 0, passed + 1
 }
 
 // done notes the end of a request that was let in at the time started. A rate
@@ -59,8 +64,11 @@ func (l lane) done(o outcome, started, now time.Time) lane {
 type waiter struct {
 	ticket uint64 // its place in the order
 	model  string
+	class  int           // 0: interactive, 1: background
+	due    time.Time     // when it goes whatever the provider said is left
 	woken  chan struct{} // closed when it was let in or has to ask again
 	in     bool          // let in; valid once woken is closed
+	queue  *queue        // in which it waits
 	index  int           // in the queue, -1 when it is out
 }
 
@@ -82,6 +90,12 @@ func (q *queue) Pop() any {
 	(*q)[last] = nil
 	*q, w.index = (*q)[:last], -1
 	return w
+}
+
+// add puts a waiter in its place.
+func (q *queue) add(w *waiter) {
+	w.queue = q
+	heap.Push(q, w)
 }
 
 // wakeAll takes the waiters for a model out and has them ask again.

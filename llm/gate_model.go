@@ -20,7 +20,7 @@ func (p gatedProvider) Embed(ctx context.Context, id string, texts []string) ([]
 	}
 	o := outcomeUnknown
 	defer func() { p.gate.leave(in, o, err) }()
-	vectors, usage, err := p.Provider.Embed(ctx, id, texts)
+	vectors, usage, err := p.Provider.Embed(p.gate.hearing(ctx, in), id, texts)
 	o = outcomeOf(err)
 	return vectors, usage, err
 }
@@ -33,15 +33,19 @@ type gatedModel struct {
 // Generate implements [Model]. The place is given back before the last delta or
 // the error is handed on, so that whoever gets it may ask again from there.
 func (m gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return m.pass(ctx, req, m.Model.Generate(ctx, req))
+	return m.pass(ctx, req, m.Model.Generate)
 }
 
 // Hold implements [Holder]. The place is taken while the request is held back.
 func (m gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
-	return m.pass(ctx, req, Hold(ctx, m.Model, released, req))
+	return m.pass(ctx, req, func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+		return Hold(ctx, m.Model, released, req)
+	})
 }
 
-func (m gatedModel) pass(ctx context.Context, req *Request, deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+type generate func(ctx context.Context, req *Request) iter.Seq2[Delta, error]
+
+func (m gatedModel) pass(ctx context.Context, req *Request, generate generate) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		p, err := m.gate.enter(ctx, m.Name(), req.Background)
 		if err != nil {
@@ -49,7 +53,7 @@ func (m gatedModel) pass(ctx context.Context, req *Request, deltas iter.Seq2[Del
 			return
 		}
 		defer m.gate.leave(p, outcomeUnknown, nil) // whoever looked on left, or panicked
-		for d, err := range deltas {
+		for d, err := range generate(m.gate.hearing(ctx, p), req) {
 			switch {
 			case err != nil || d.Done != nil:
 				m.gate.leave(p, outcomeOf(why(ctx, err)), err)

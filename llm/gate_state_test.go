@@ -68,9 +68,9 @@ func TestLaneNext(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			after, background := lane{passed: test.passed}.next(test.interactive, test.background)
-			if background != test.wantBackground || after.passed != test.wantPassed || after.inFlight != 1 {
-				t.Errorf("next = %+v, %v", after, background)
+			after, class := lane{passed: test.passed}.next(test.interactive, test.background)
+			if class == 1 != test.wantBackground || after.passed != test.wantPassed || after.inFlight != 1 {
+				t.Errorf("next = %+v, %v", after, class)
 			}
 		})
 	}

@@ -84,6 +84,9 @@ func HTTP() *http.Client {
 // Every error is an *[llm.Error], also those of the returned body: Cancelled if
 // ctx ended, Transient after too long a silence, Truncated if the connection was
 // lost. Closing the body before its end closes the connection; see [Finish].
+//
+// What the answer's headers say is left of rate limits is told to whom ctx names, see
+// [llm.WithAllowance].
 func (c *Client) Do(ctx context.Context, model, method, address string, header http.Header, body any) (*http.Response, error) {
 	call := c.call(ctx, model)
 	resp, err := c.send(call, method, address, header, body)
@@ -93,6 +96,11 @@ func (c *Client) Do(ctx context.Context, model, method, address string, header h
 		return nil, err
 	}
 	call.wrap(resp)
+	if tell := llm.AllowanceOf(ctx); tell != nil {
+		if a, ok := Allowance(resp.Header, time.Now()); ok {
+			tell(a)
+		}
+	}
 	if err := c.check(call, resp, header); err != nil {
 		_ = resp.Body.Close() // nothing of it is wanted any more
 		return nil, err

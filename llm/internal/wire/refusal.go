@@ -31,6 +31,9 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 		e.Class = llm.Transient
 	}
 	e.RetryAfter = RetryAfter(resp.Header, data, time.Now())
+	if a, ok := Allowance(resp.Header, time.Now()); ok && a.Requests == 0 && e.Class == llm.RateLimited && e.RetryAfter == 0 {
+		e.RetryAfter = a.After
+	}
 	e.Message = redact(e.Message, secrets(sent))
 	if e.Class == llm.Auth && e.Message == keyRejected && len(secrets(sent)) == 0 {
 		e.Message = "no key given"

@@ -3,7 +3,8 @@
 // [Client] sends one HTTP request and turns every failure, from a refused
 // connection to an error in the provider's own words, into an [llm.Error].
 // [Events] and [Lines] read the two kinds of streams, [Scanner] the pieces that
-// are all alike; [InBand] finds the error in a piece of one. [RetryAfter] reads every way of saying when to come back.
+// are all alike; [InBand] finds the error in a piece of one. [RetryAfter] reads every way of saying when to come back,
+// [Allowance] what is left until then.
 // [Think] tells reasoning from answer in models that mix them, [Estimate] guesses
 // the tokens of a request that nobody counted, and [CallID] names a tool call.
 //

@@ -1,0 +1,224 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQuota(t *testing.T) {
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
+	steady := quota{bound: true, until: at(5), each: 2 * time.Second}
+	tests := []struct {
+		name string
+		got  quota
+		want quota
+	}{
+		{"without a bound", quota{}.at(at(9)), quota{}},
+		{"before there is more", quota{bound: true, left: 1, until: at(5)}.at(at(4)), quota{bound: true, left: 1, until: at(5)}},
+		{"then there is no bound", quota{bound: true, until: at(5), unsaid: 2}.at(at(5)), quota{unsaid: 2}},
+		{"or one more", steady.at(at(5)), quota{bound: true, left: 1, until: at(7), each: 2 * time.Second}},
+		{"and one each time", steady.at(at(10)), quota{bound: true, left: 3, until: at(11), each: 2 * time.Second}},
+		{"told", quota{unsaid: 2}.told(Allowance{Requests: 5, After: time.Second}, t0), quota{bound: true, left: 3, until: at(1), unsaid: 2}},
+		{"told of fewer than are under way", quota{unsaid: 2}.told(Allowance{Requests: 1, After: time.Second, Steady: true}, t0),
+			quota{bound: true, until: at(1), each: time.Second, unsaid: 2}},
+		{"told nonsense", quota{}.told(Allowance{Requests: -1, After: -1}, t0), quota{bound: true, until: t0.Add(time.Millisecond)}},
+		{"sent", quota{bound: true, left: 1, until: at(5)}.sent().sent(), quota{bound: true, until: at(5), unsaid: 2}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, test.got, cmp.AllowUnexported(quota{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A log notes when requests reach a provider, by their System.
+type askedLog struct {
+	mu    sync.Mutex
+	start time.Time
+	lines []string
+}
+
+func (l *askedLog) note(req *Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprint(req.System, " ", time.Since(l.start)))
+}
+
+// telling returns a model that notes when it is asked, says after a second what it
+// allows, if anything, and answers after another.
+func telling(l *askedLog, allow map[string]Allowance) fakeModel {
+	return fakeModel{"p/m", func(ctx context.Context, req *Request) error {
+		l.note(req)
+		time.Sleep(time.Second)
+		if a, ok := allow[req.System]; ok {
+			AllowanceOf(ctx)(a)
+		}
+		time.Sleep(time.Second)
+		return nil
+	}}
+}
+
+func TestGateAllowance(t *testing.T) {
+	type request struct {
+		after      time.Duration // since the one before
+		name       string
+		background bool
+	}
+	const s = time.Second
+	tests := []struct {
+		name  string
+		cfg   GateConfig
+		allow map[string]Allowance
+		ask   []request
+		want  []string
+	}{
+		{"nothing left", GateConfig{}, map[string]Allowance{"a": {After: 6 * s}},
+			[]request{{0, "a", false}, {3 * s, "b", false}, {0, "c", false}}, []string{"a 0s", "b 7s", "c 7s"}},
+		{"for longer than is waited", GateConfig{MaxWait: 4 * s}, map[string]Allowance{"a": {After: time.Hour}},
+			[]request{{0, "a", false}, {3 * s, "b", false}, {s, "c", true}}, []string{"a 0s", "b 7s", "c 8s"}},
+		{"not waited for", GateConfig{MaxWait: -1}, map[string]Allowance{"a": {After: 6 * s}},
+			[]request{{0, "a", false}, {3 * s, "b", false}}, []string{"a 0s", "b 3s"}},
+		{"few left, and no more are sent", GateConfig{}, map[string]Allowance{"a": {Requests: 2, After: 6 * s}},
+			[]request{{0, "a", false}, {3 * s, "b", false}, {0, "c", false}, {0, "d", false}, {0, "e", false}},
+			[]string{"a 0s", "b 3s", "c 3s", "d 7s", "e 7s"}},
+		{"those under way may not be counted yet", GateConfig{}, map[string]Allowance{"a": {Requests: 2, After: 6 * s}},
+			[]request{{0, "a", false}, {500 * time.Millisecond, "b", false}, {s, "c", false}, {0, "d", false}},
+			[]string{"a 0s", "b 500ms", "c 1.5s", "d 7s"}},
+		{"a later answer knows better", GateConfig{}, map[string]Allowance{"a": {After: 9 * s}, "b": {Requests: 9, After: 9 * s}},
+			[]request{{0, "a", false}, {500 * time.Millisecond, "b", false}, {700 * time.Millisecond, "c", false}},
+			[]string{"a 0s", "b 500ms", "c 1.5s"}},
+		{"one at a time", GateConfig{}, map[string]Allowance{"a": {After: 2 * s, Steady: true}},
+			[]request{{0, "a", false}, {2 * s, "b", false}, {0, "c", false}, {0, "d", false}}, []string{"a 0s", "b 3s", "c 5s", "d 7s"}},
+		{"interactive first", GateConfig{}, map[string]Allowance{"a": {After: 2 * s, Steady: true}},
+			[]request{{0, "a", false}, {1500 * time.Millisecond, "b", true}, {0, "c", true}, {0, "d", false}}, []string{"a 0s", "d 3s", "b 5s", "c 7s"}},
+		{"a place is waited for as well", GateConfig{MaxConcurrent: 1}, map[string]Allowance{"a": {After: 3 * s}},
+			[]request{{0, "a", false}, {s / 2, "b", true}, {s / 2, "c", false}, {0, "d", false}}, []string{"a 0s", "c 4s", "d 6s", "b 8s"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &askedLog{start: time.Now()}
+				g := NewGate(test.cfg)
+				m := g.Model(telling(l, test.allow))
+				var wg sync.WaitGroup
+				for _, r := range test.ask {
+					time.Sleep(r.after)
+					wg.Go(func() {
+						if _, err := Collect(m.Generate(t.Context(), &Request{System: r.name, Background: r.background})); err != nil {
+							t.Errorf("%s: %v", r.name, err)
+						}
+					})
+					synctest.Wait()
+				}
+				wg.Wait()
+				slices.Sort(l.lines) // those of one moment come in any order
+				slices.Sort(test.want)
+				if diff := cmp.Diff(test.want, l.lines); diff != "" {
+					t.Errorf("asked (-want +got):\n%s", diff)
+				}
+				if got, want := g.Load(), (GateLoad{Limit: g.cfg.MaxConcurrent}); got != want {
+					t.Errorf("load = %+v, want %+v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// What one model has left says nothing of another; who waits for more can give up, is told
+// when the model fails, and goes at once after Reset.
+func TestGateAllowanceWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxWait: time.Hour, MinRequests: 1})
+		var fail error
+		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, req *Request) error {
+			if req.System == "slow" {
+				time.Sleep(30 * time.Second)
+				return fail
+			}
+			AllowanceOf(ctx)(Allowance{After: time.Minute})
+			return nil
+		}}})
+		m, start := p.Model("m"), time.Now()
+		var slow sync.WaitGroup
+		slow.Go(func() { Collect(m.Generate(t.Context(), &Request{System: "slow"})) })
+		synctest.Wait()
+		if err := ask(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(t.Context(), p.Model("other")); err != nil || time.Since(start) != 0 {
+			t.Errorf("another model: %v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := ask(ctx, m); ClassOf(err) != Cancelled || time.Since(start) != time.Second {
+			t.Errorf("gave up: %v after %v", err, time.Since(start))
+		}
+		fail = overloaded()
+		if err := ask(t.Context(), m); ClassOf(err) != Transient || time.Since(start) != 30*time.Second {
+			t.Errorf("when the model fails: %v after %v", err, time.Since(start))
+		}
+		slow.Wait()
+		g.Reset()
+		var wg sync.WaitGroup
+		wg.Go(func() { ask(t.Context(), m) })
+		wg.Wait()
+		wg.Go(func() {
+			if err := ask(t.Context(), m); err != nil || time.Since(start) != 40*time.Second {
+				t.Errorf("after Reset: %v after %v", err, time.Since(start))
+			}
+		})
+		time.Sleep(10 * time.Second)
+		g.Reset()
+		wg.Wait()
+		if got := g.Load(); got.InFlight != 0 || got.Limit != 16 {
+			t.Errorf("load = %+v", got)
+		}
+	})
+}
+
+// A gate that thousands of requests pass, with models that allow little, loses no place.
+func TestGateAllowanceCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxConcurrent: 20, MaxWait: time.Minute})
+		var mu sync.Mutex
+		n := 0
+		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, _ *Request) error {
+			mu.Lock()
+			n++
+			k := n
+			mu.Unlock()
+			time.Sleep(time.Duration(k%7) * 100 * time.Millisecond)
+			if k%3 > 0 {
+				AllowanceOf(ctx)(Allowance{Requests: k % 5, After: time.Duration(k%11) * time.Second, Steady: k%2 == 0})
+			}
+			return lasting(time.Duration(k%5)*100*time.Millisecond, nil)(ctx, nil)
+		}}})
+		var wg sync.WaitGroup
+		for i := range 3_000 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%100+1)*time.Second)
+				defer cancel()
+				Collect(p.Model(fmt.Sprint("m", i%4)).Generate(ctx, &Request{Background: i%2 == 0}))
+			})
+		}
+		wg.Wait()
+		if got, want := g.Load(), (GateLoad{Limit: 20}); got != want || n < 300 {
+			t.Errorf("load = %+v after %d requests, want %+v", got, n, want)
+		}
+		for model, s := range g.stands {
+			if !s.idle() {
+				t.Errorf("%s: %d unsaid, %d and %d waiting", model, s.unsaid, len(s.waiting[0]), len(s.waiting[1]))
+			}
+		}
+	})
+}

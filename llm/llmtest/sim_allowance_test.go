@@ -1,0 +1,104 @@
+package llmtest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/llm"
+	"ponder/llm/anthropic"
+	"ponder/llm/llmtest"
+	"ponder/llm/openai"
+)
+
+// A deaf transport hears nothing of rate limits but refusals.
+type deaf struct{ http.RoundTripper }
+
+func (d deaf) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := d.RoundTripper.RoundTrip(req)
+	if err == nil {
+		for name := range resp.Header {
+			if strings.Contains(name, "Ratelimit") {
+				resp.Header.Del(name)
+			}
+		}
+	}
+	return resp, err
+}
+
+// crowd asks a model behind a gate 150 times, 8 at a time and each until it answers, and
+// returns how often a limit of 60 a minute was met, and how long it took.
+func crowd(t *testing.T, burst int, hears bool, provider func(*http.Client) llm.Provider) (refused int, took time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int32
+		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{
+			PerMinute: 60, Burst: burst, FirstToken: llmtest.Delay{Mean: 500 * time.Millisecond}, Chunks: 1,
+			Record: func(r llmtest.Record) {
+				if r.Status == http.StatusTooManyRequests {
+					n.Add(1)
+				}
+			},
+		}))
+		if !hears {
+			client.Transport = deaf{client.Transport}
+		}
+		m := llm.NewGate(llm.GateConfig{}).Provider(provider(client)).Model("m")
+		start := time.Now()
+		var left atomic.Int32
+		left.Store(150)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for left.Add(-1) >= 0 {
+					for {
+						_, err := llm.Collect(m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "Say so.")}}))
+						if err == nil {
+							break
+						}
+						if llm.ClassOf(err) != llm.RateLimited {
+							t.Error(err)
+							return
+						}
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		took, refused = time.Since(start), int(n.Load())
+		client.CloseIdleConnections()
+	})
+	return refused, took
+}
+
+// A gate that hears what is left meets a rate limit far less often than one that does not,
+// and is hardly slower for it.
+func TestGateHearsAllowance(t *testing.T) {
+	for name, provider := range map[string]func(*http.Client) llm.Provider{
+		"openai": func(c *http.Client) llm.Provider {
+			return openai.New(openai.Config{BaseURL: "http://sim/v1", HTTP: c})
+		},
+		"responses": func(c *http.Client) llm.Provider {
+			return openai.New(openai.Config{BaseURL: "http://sim/v1", HTTP: c, Responses: true})
+		},
+		"anthropic": func(c *http.Client) llm.Provider {
+			return anthropic.New(anthropic.Config{BaseURL: "http://sim", HTTP: c})
+		},
+	} {
+		for _, burst := range []int{0, 10} { // of 10, the server says another limit than it goes by
+			t.Run(fmt.Sprint(name, " ", burst), func(t *testing.T) {
+				refused, took := crowd(t, burst, true, provider)
+				without, took2 := crowd(t, burst, false, provider)
+				t.Logf("refused %d in %v, without hearing %d in %v", refused, took, without, took2)
+				if refused*5 > without || took > took2*11/10 {
+					t.Errorf("refused %d in %v, without hearing %d in %v", refused, took, without, took2)
+				}
+			})
+		}
+	}
+}
