@@ -185,7 +185,11 @@ func (l *lineup) model(full string) (ponder.Model, error) {
 		return ponder.Model{}, err
 	}
 	info, _ := l.prices.Lookup(full)
-	return ponder.Model{Model: p.Model(id), Price: l.price(full, p), MaxOutput: info.MaxOutput}, nil
+	m := p.Model(id)
+	if counter, ok := p.check.Model(id).(llm.TokenCounter); ok && info.Context > 0 {
+		m = llm.Fit(m, counter, info.Context) // counts pass the gate, for they have limits of their own
+	}
+	return ponder.Model{Model: m, Price: l.price(full, p), MaxOutput: info.MaxOutput}, nil
 }
 
 // price returns what a model costs. One that runs at home costs nothing; one

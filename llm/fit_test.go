@@ -1,0 +1,134 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A countingModel counts, and notes what it is asked.
+type countingModel struct {
+	fakeModel
+	count  func(context.Context) (int, error)
+	counts int
+	asked  []*Request
+}
+
+func (m *countingModel) CountTokens(ctx context.Context, _ *Request) (int, error) {
+	m.counts++
+	return m.count(ctx)
+}
+
+func counting(n int, err error) *countingModel {
+	m := &countingModel{count: func(context.Context) (int, error) { return n, err }}
+	m.fakeModel = fakeModel{"p/m", func(_ context.Context, req *Request) error {
+		m.asked = append(m.asked, req)
+		return nil
+	}}
+	return m
+}
+
+func TestFit(t *testing.T) {
+	// Requests of 36,000 bytes, which are 10,000 tokens by the guess.
+	tests := []struct {
+		name    string
+		context int
+		most    int // tokens of the answer
+		counted int
+		err     error
+		counts  int
+		sent    int // MaxTokens of what is sent, -1: nothing
+	}{
+		{"far from the limit", 20_000, 4_000, 0, nil, 0, 4_000},
+		{"just far enough", 16_500, 4_000, 0, nil, 0, 4_000},
+		{"near it, and fits", 16_499, 4_000, 12_499, nil, 1, 4_000},
+		{"near it, with less room for the answer", 16_000, 4_000, 13_000, nil, 1, 3_000},
+		{"the answer as long as the provider likes", 12_000, 0, 9_000, nil, 1, 0},
+		{"hardly room", 12_000, 4_000, 11_744, nil, 1, 256},
+		{"no room", 12_000, 4_000, 11_745, nil, 1, -1},
+		{"no room, for any answer", 12_000, 0, 11_745, nil, 1, -1},
+		{"room for a short answer", 12_000, 10, 11_990, nil, 1, 10},
+		{"no room for a short answer", 12_000, 10, 11_991, nil, 1, -1},
+		{"more than there is", 12_000, 4_000, 1 << 40, nil, 1, -1},
+		{"surely too long is for the provider to say", 8_000, 4_000, 0, nil, 0, 4_000},
+		{"cannot be counted", 12_000, 4_000, 0, errors.New("lost"), 1, 4_000},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := counting(test.counted, test.err)
+			req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: test.most}
+			_, err := Collect(Fit(m, m, test.context).Generate(t.Context(), req))
+			sent := -1
+			if len(m.asked) == 1 {
+				sent = m.asked[0].MaxTokens
+			}
+			if m.counts != test.counts || sent != test.sent || req.MaxTokens != test.most {
+				t.Errorf("counted %d times, sent with %d, left with %d; want %d, %d, %d", m.counts, sent, req.MaxTokens, test.counts, test.sent, test.most)
+			}
+			if test.sent < 0 && ClassOf(err) != TooLong || test.sent >= 0 && err != nil {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
+}
+
+// A provider that cannot count is asked once, one that is slow is not waited for, and what
+// answers report moves the guess.
+func TestFitCounter(t *testing.T) {
+	req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: 4_000}
+	m := counting(0, &Error{Class: NotFound})
+	fit := Fit(m, m, 12_000)
+	for range 3 {
+		if _, err := Collect(fit.Generate(t.Context(), req)); err != nil {
+			t.Error(err)
+		}
+	}
+	if m.counts != 1 || len(m.asked) != 3 {
+		t.Errorf("counted %d times and asked %d, want 1 and 3", m.counts, len(m.asked))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		m := counting(0, nil)
+		m.count = func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, &Error{Class: Cancelled}
+		}
+		start := time.Now()
+		if _, err := Collect(Fit(m, m, 12_000).Generate(t.Context(), req)); err != nil || time.Since(start) != fitTime || len(m.asked) != 1 {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+	m = counting(5_000, nil)
+	fit = Fit(m, m, 15_000)
+	for range 10 {
+		Collect(fit.Generate(t.Context(), req))
+	}
+	if m.counts != 2 {
+		t.Errorf("counted %d times, want 2, for then it is known that there is room", m.counts)
+	}
+}
+
+// Nothing of a request that is held back is counted before it is released.
+func TestFitHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := counting(9_000, nil)
+		for _, context := range []int{12_000, 100_000} {
+			m.counts, m.asked = 0, nil
+			released, ended := make(chan struct{}), make(chan error, 1)
+			go func() {
+				_, err := Collect(Hold(t.Context(), Fit(m, m, context), released, &Request{System: strings.Repeat("x", 36_000), MaxTokens: 1_000}))
+				ended <- err
+			}()
+			synctest.Wait()
+			if m.counts != 0 || len(m.asked) != 0 {
+				t.Errorf("%d: counted %d times and asked %d before it was released", context, m.counts, len(m.asked))
+			}
+			close(released)
+			if err := <-ended; err != nil || len(m.asked) != 1 || m.counts > 1 {
+				t.Errorf("%d: %v, counted %d times and asked %d", context, err, m.counts, len(m.asked))
+			}
+		}
+	})
+}
