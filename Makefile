@@ -14,7 +14,7 @@ MOST    := 40000000 # bytes of the binary; docs/dependencies.md has its parts
 HOT := runtime/... internal/... sync/... bytes strings strconv bufio io unicode/... reflect \
 	encoding/json encoding/binary encoding/base64 encoding/hex hash/... compress/... math \
 	math/bits math/rand/... sort slices maps cmp iter errors context time fmt os regexp/... \
-	net net/http crypto/internal/... golang.org/x/net/html golang.org/x/text/unicode/norm \
+	net/http crypto/internal/... golang.org/x/net/html golang.org/x/text/unicode/norm \
 	modernc.org/... ponder ponder/llm/... ponder/store/... ponder/mode/session \
 	ponder/mode/internal/... ponder/recall/... ponder/document ponder/words ponder/same \
 	ponder/claim ponder/evidence ponder/redact ponder/archive ponder/internal/stream

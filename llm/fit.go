@@ -38,7 +38,7 @@ type fitted struct {
 	Model
 	counter TokenCounter
 	context int
-	guess   Estimator
+	guess   Estimator   // learns from what is counted
 	mute    atomic.Bool // the provider does not know how to count
 }
 
@@ -52,7 +52,7 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 				return
 			}
 		}
-		m.learning(req, m.Model.Generate(ctx, req))(yield)
+		m.Model.Generate(ctx, req)(yield)
 	}
 }
 
@@ -61,7 +61,7 @@ func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Reques
 	if m.near(req) {
 		return Hold(ctx, struct{ Model }{m}, released, req)
 	}
-	return m.learning(req, Hold(ctx, m.Model, released, req))
+	return Hold(ctx, m.Model, released, req)
 }
 
 // near reports whether only a count can tell that a request and its answer fit.
@@ -95,18 +95,4 @@ func (m *fitted) fit(ctx context.Context, req *Request) (*Request, error) {
 	cut := *req
 	cut.MaxTokens = room
 	return &cut, nil
-}
-
-// learning passes an answer on, and learns from it how many tokens requests are.
-func (m *fitted) learning(req *Request, deltas iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
-	return func(yield func(Delta, error) bool) {
-		for d, err := range deltas {
-			if d.Done != nil {
-				m.guess.Learn(m.Name(), req.Size(), d.Done.Usage)
-			}
-			if !yield(d, err) {
-				return
-			}
-		}
-	}
 }

@@ -87,7 +87,7 @@ func NewGate(cfg GateConfig) *Gate {
 func (g *Gate) Provider(p Provider) Provider { return gatedProvider{p, g} }
 
 // Model returns m behind the gate.
-func (g *Gate) Model(m Model) Model { return gatedModel{m, g} }
+func (g *Gate) Model(m Model) Model { return &gatedModel{m, g} }
 
 // Reset forgets all failures, denials and rate limits, for when the
 // configuration has changed. Requests in flight stay counted.

@@ -32,12 +32,12 @@ type gatedModel struct {
 
 // Generate implements [Model]. The place is given back before the last delta or
 // the error is handed on, so that whoever gets it may ask again from there.
-func (m gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, req, m.Model.Generate)
 }
 
 // Hold implements [Holder]. The place is taken while the request is held back.
-func (m gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, req, func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 		return Hold(ctx, m.Model, released, req)
 	})
@@ -45,7 +45,7 @@ func (m gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Req
 
 type generate func(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 
-func (m gatedModel) pass(ctx context.Context, req *Request, generate generate) iter.Seq2[Delta, error] {
+func (m *gatedModel) pass(ctx context.Context, req *Request, generate generate) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		p, err := m.gate.enter(ctx, m.Name(), req.Background)
 		if err != nil {

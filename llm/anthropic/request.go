@@ -14,7 +14,7 @@ type (
 	messageRequest struct {
 		Model        string            `json:"model,omitempty"`
 		Version      string            `json:"anthropic_version,omitempty"`
-		MaxTokens    int               `json:"max_tokens"`
+		MaxTokens    int               `json:"max_tokens,omitempty"` // zero only where tokens are counted
 		System       []*block          `json:"system,omitempty"`
 		Messages     []message         `json:"messages"`
 		Tools        []json.RawMessage `json:"tools,omitempty"`
@@ -22,7 +22,7 @@ type (
 		Thinking     *thinking         `json:"thinking,omitempty"`
 		OutputConfig *outputConfig     `json:"output_config,omitempty"`
 		Temperature  *float64          `json:"temperature,omitempty"`
-		Stream       bool              `json:"stream"`
+		Stream       bool              `json:"stream,omitempty"`
 	}
 	message struct {
 		Role    llm.Role `json:"role"`

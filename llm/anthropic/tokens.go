@@ -2,21 +2,9 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 
 	"ponder/llm"
 )
-
-// A countRequest is what of a [messageRequest] is counted.
-type countRequest struct {
-	Model        string            `json:"model"`
-	System       []*block          `json:"system,omitempty"`
-	Messages     []message         `json:"messages"`
-	Tools        []json.RawMessage `json:"tools,omitempty"`
-	ToolChoice   *toolChoice       `json:"tool_choice,omitempty"`
-	Thinking     *thinking         `json:"thinking,omitempty"`
-	OutputConfig *outputConfig     `json:"output_config,omitempty"`
-}
 
 // CountTokens implements [llm.TokenCounter], but for Vertex AI, which counts in another way.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
@@ -27,7 +15,7 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	b := p.body
-	return m.client.Count(ctx, m.id, m.base+"/v1/messages/count_tokens", m.header,
-		countRequest{b.Model, b.System, b.Messages, b.Tools, b.ToolChoice, b.Thinking, b.OutputConfig}, "input_tokens")
+	b := &p.body
+	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // it does not know these
+	return m.client.Count(ctx, m.id, m.url()+"/count_tokens", m.header, b, "input_tokens")
 }

@@ -15,14 +15,6 @@ const maxSmall = 1 << 20
 // Count asks how many tokens a request has, and returns the number that the answer has
 // under a name.
 func (c *Client) Count(ctx context.Context, model, address string, header http.Header, body any, name string) (int, error) {
-	n, err := c.count(ctx, model, address, header, body, name)
-	if err != nil {
-		return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(err, llm.Usage{})
-	}
-	return n, nil
-}
-
-func (c *Client) count(ctx context.Context, model, address string, header http.Header, body any, name string) (int, error) {
 	resp, err := c.Do(ctx, model, http.MethodPost, address, header, body)
 	if err != nil {
 		return 0, err
@@ -32,16 +24,14 @@ func (c *Client) count(ctx context.Context, model, address string, header http.H
 	if err != nil {
 		return 0, err
 	}
-	if e := InBand(data); e != nil {
-		return 0, e
+	e := InBand(data)
+	if e == nil {
+		var got map[string]json.RawMessage
+		var n Count
+		if json.Unmarshal(data, &got) == nil && json.Unmarshal(got[name], &n) == nil && n > 0 {
+			return int(n), nil
+		}
+		e = &llm.Error{Class: llm.Malformed, Message: "the answer has no count of tokens"}
 	}
-	var got map[string]json.RawMessage
-	if err := json.Unmarshal(data, &got); err != nil {
-		return 0, Mangled("the count", err)
-	}
-	var n Count
-	if err := json.Unmarshal(got[name], &n); err != nil || n == 0 {
-		return 0, &llm.Error{Class: llm.Malformed, Message: "the answer has no count of tokens"}
-	}
-	return int(n), nil
+	return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(e, llm.Usage{})
 }
