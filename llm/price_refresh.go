@@ -18,41 +18,63 @@ const ModelsURL = "https://models.dev/api.json"
 // what it returns, and give it to [Prices.WithTable]. Errors leave have as good
 // as it was. The request lasts as long as ctx and client let it.
 func Refresh(ctx context.Context, client *http.Client, url string, have Table) (Table, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	tag := have.ETag
+	if len(have.Models) == 0 {
+		tag = ""
+	}
+	page, err := fetchModels(ctx, client, url, tag)
 	if err != nil {
-		return Table{}, fmt.Errorf("fetch model prices: %w", err)
+		return Table{}, err
 	}
-	req.Header.Set("Accept", "application/json")
-	if have.ETag != "" && len(have.Models) > 0 {
-		req.Header.Set("If-None-Match", have.ETag)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return Table{}, fmt.Errorf("fetch model prices: %w", err)
-	}
-	defer resp.Body.Close()
 	today := time.Now().UTC().Format(time.DateOnly)
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotModified:
+	if page.same {
 		have.AsOf = today
 		return have, nil
-	default:
-		return Table{}, fmt.Errorf("fetch model prices from %s: %s", url, resp.Status)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxTable+1))
-	if err != nil {
-		return Table{}, fmt.Errorf("fetch model prices from %s: %w", url, err)
-	}
-	t, err := ParseModels(data)
+	t, err := ParseModels(page.data)
 	if err != nil {
 		return Table{}, fmt.Errorf("fetch model prices from %s: %w", url, err)
 	}
 	t.AsOf = today
-	if tag := resp.Header.Get("ETag"); len(tag) <= 256 {
-		t.ETag = tag
+	if len(page.tag) <= 256 {
+		t.ETag = page.tag
 	}
 	return t, nil
+}
+
+// A modelPage is a list of models as it was fetched.
+type modelPage struct {
+	data []byte
+	tag  string
+	same bool // as the one with the tag that was sent
+}
+
+func fetchModels(ctx context.Context, client *http.Client, url, tag string) (modelPage, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return modelPage{}, fmt.Errorf("fetch model prices: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return modelPage{}, fmt.Errorf("fetch model prices: %w", err)
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusNotModified && tag != "":
+		return modelPage{same: true}, nil
+	default:
+		return modelPage{}, fmt.Errorf("fetch model prices from %s: %s", url, resp.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxTable+1))
+	if err != nil {
+		return modelPage{}, fmt.Errorf("fetch model prices from %s: %w", url, err)
+	}
+	return modelPage{data: data, tag: resp.Header.Get("ETag")}, nil
 }
 
 // A foreignModel is a model on models.dev, as far as we read it.

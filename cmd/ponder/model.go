@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,9 +32,10 @@ func (a *app) modelCommand() *cobra.Command {
 func (a *app) modelRefreshCommand() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use:     "refresh",
-		Short:   "Fetch what models cost",
-		Long:    "Fetch what models cost from models.dev. Prices of the configuration go before it.",
+		Use:   "refresh",
+		Short: "Fetch what models cost",
+		Long: "Fetch what models cost, how much they read and what they can do, from models.dev, and of\n" +
+			"OpenRouter's models from OpenRouter, if it is configured. Prices of the configuration go\nbefore it.",
 		Example: "ponder model refresh",
 		Args:    takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,6 +67,11 @@ func (a *app) modelRefresh(ctx context.Context, from string) error {
 	table, err := llm.Refresh(ctx, http.DefaultClient, from, have)
 	if err != nil {
 		return err
+	}
+	if p, err := cfg.Provider("openrouter"); err == nil {
+		if err := table.RefreshOpenRouter(ctx, http.DefaultClient, strings.TrimRight(p.BaseURL, "/")+"/models"); err != nil {
+			a.say("warning: what OpenRouter says of its models is not known: %v", err)
+		}
 	}
 	js, err := json.Marshal(table)
 	if err != nil {

@@ -27,6 +27,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 		Data []listed `json:"data"`
 	}
 	err := p.get(ctx, id, "models", &list)
+	p.lack(list.Data)
 	if err == nil && p.host.account != "" {
 		err = p.get(ctx, id, p.host.account, nil)
 	}
@@ -56,8 +57,39 @@ func (h host) unlisted(id string) bool {
 
 // listed is a model in a list.
 type listed struct {
-	ID    string `json:"id"`
-	Owner string `json:"owned_by"`
+	ID        string   `json:"id"`
+	Owner     string   `json:"owned_by"`
+	Supported []string `json:"supported_parameters"` // OpenRouter's, which ignores others
+}
+
+// abilities are the features that a list says a model has, by a name of each.
+var abilities = [...]struct {
+	feature feature
+	name    string
+}{
+	{featNative, "structured_outputs"}, {featMode, "response_format"}, {featForced, "tools"}, {featForced, "tool_choice"},
+	{featEffort, "reasoning"}, {featTemperature, "temperature"},
+}
+
+// lack remembers what models lack, of those that the list says it of.
+func (p *Provider) lack(list []listed) {
+	lacks := make(map[string]feature)
+	for _, m := range list {
+		if len(m.Supported) == 0 || len(lacks) >= maxRemembered {
+			continue
+		}
+		lacks[m.ID] = 0
+		for _, a := range abilities {
+			if !slices.Contains(m.Supported, a.name) {
+				lacks[m.ID] |= a.feature
+			}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(list) > 0 {
+		p.lacks = lacks
+	}
 }
 
 // has reports whether a list has a model. llama.cpp serves one, by any name.

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +141,52 @@ func TestTiers(t *testing.T) {
 	}
 	if want := "json_schema tool json_object  "; strings.Join(got, " ") != want {
 		t.Errorf("asked for %q, want %q", got, want)
+	}
+}
+
+// TestListed checks that a model is not asked for what the list says it lacks, which a
+// broker would ignore without a word.
+func TestListed(t *testing.T) {
+	list := answer{200, "application/json", `{"data":[
+		{"id":"a/all","supported_parameters":["structured_outputs","response_format","tools","tool_choice","reasoning","temperature"]},
+		{"id":"a/tools","supported_parameters":["response_format","tools","tool_choice","reasoning"]},
+		{"id":"a/mode","supported_parameters":["response_format","tools","temperature"]},
+		{"id":"a/mode:free","supported_parameters":["temperature"]},
+		{"id":"a/silent"}]}`}
+	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	for _, tt := range []struct{ id, want string }{
+		{"a/all", "json_schema with temperature and effort"},
+		{"a/tools", "tool with effort"},
+		{"a/tools:nitro", "tool with effort"},
+		{"a/mode", "json_object with temperature"},
+		{"a/mode:free", "words with temperature"},
+		{"a/silent", "json_schema with temperature and effort"},
+		{"a/unlisted", "json_schema with temperature and effort"},
+	} {
+		server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"}, list, answer{200, "application/json", "{}"}, stream(finish))
+		_ = p.Check(t.Context(), "a/all")
+		req := ask("x")
+		req.Schema, req.Temperature, req.Effort = schema, new(float64), "low"
+		if _, err := llmtest.Generate(t, p.Model(tt.id), req); err != nil {
+			t.Fatal(err)
+		}
+		asked := server.asked[len(server.asked)-1]
+		got := str(asked, "response_format", "type")
+		if at(asked, "tool_choice", "function") != nil {
+			got = "tool"
+		}
+		got = cmp.Or(got, "words")
+		var with []string
+		for name, field := range map[string]string{"temperature": "temperature", "effort": "reasoning"} {
+			if at(asked, field) != nil {
+				with = append(with, name)
+			}
+		}
+		slices.Sort(with)
+		slices.Reverse(with)
+		if got += " with " + strings.Join(with, " and "); got != tt.want {
+			t.Errorf("%s: asked for %s, want %s", tt.id, got, tt.want)
+		}
 	}
 }
 

@@ -85,6 +85,7 @@ type Provider struct {
 
 	mu      sync.Mutex
 	refused map[kind]feature
+	lacks   map[string]feature // what models cannot do, as the list says that Check read last
 }
 
 // New returns a provider. It does no I/O; a base URL that is none fails on use.
@@ -175,11 +176,15 @@ type kind struct {
 	tools bool
 }
 
-// without returns what a model is known to refuse in such a request.
+// without returns what a model is known to refuse, or to lack, in such a request.
 func (p *Provider) without(id string, req *llm.Request) feature {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refused[kind{id, len(req.Tools) > 0}]
+	lacks, listed := p.lacks[id]
+	if base, _, ok := strings.Cut(id, ":"); ok && !listed {
+		lacks = p.lacks[base]
+	}
+	return p.refused[kind{id, len(req.Tools) > 0}] | lacks
 }
 
 // maxRemembered bounds the models that something is remembered of.
