@@ -139,11 +139,10 @@ func TestGateAllowance(t *testing.T) {
 func TestGateAllowanceWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxWait: time.Hour, MinRequests: 1})
-		var fail error
 		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, req *Request) error {
 			if req.System == "slow" {
 				time.Sleep(30 * time.Second)
-				return fail
+				return overloaded()
 			}
 			AllowanceOf(ctx)(Allowance{After: time.Minute})
 			return nil
@@ -163,7 +162,6 @@ func TestGateAllowanceWaiters(t *testing.T) {
 		if err := ask(ctx, m); ClassOf(err) != Cancelled || time.Since(start) != time.Second {
 			t.Errorf("gave up: %v after %v", err, time.Since(start))
 		}
-		fail = overloaded()
 		if err := ask(t.Context(), m); ClassOf(err) != Transient || time.Since(start) != 30*time.Second {
 			t.Errorf("when the model fails: %v after %v", err, time.Since(start))
 		}
