@@ -106,11 +106,20 @@ func FuzzAllowance(f *testing.F) {
 // What an answer says is told, whatever its status, before its body is read; a refusal
 // that says nothing else lasts as long.
 func TestClientTellsAllowance(t *testing.T) {
-	for _, status := range []int{http.StatusOK, http.StatusTooManyRequests, http.StatusInternalServerError} {
+	for _, tt := range []struct {
+		status int
+		reset  time.Duration
+		retry  time.Duration
+	}{
+		{http.StatusOK, 7 * time.Second, 0},
+		{http.StatusTooManyRequests, 7 * time.Second, 7 * time.Second},
+		{http.StatusTooManyRequests, 20 * time.Millisecond, 0},
+		{http.StatusInternalServerError, 7 * time.Second, 0},
+	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-RateLimit-Remaining-Requests", "0")
-			w.Header().Set("X-RateLimit-Reset-Requests", "7s")
-			w.WriteHeader(status)
+			w.Header().Set("X-RateLimit-Reset-Requests", tt.reset.String())
+			w.WriteHeader(tt.status)
 		}))
 		defer server.Close()
 		var told []llm.Allowance
@@ -120,16 +129,12 @@ func TestClientTellsAllowance(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
-		if want := []llm.Allowance{{After: 7 * time.Second}}; !slices.Equal(told, want) {
-			t.Errorf("%d: told %+v, want %+v", status, told, want)
+		if want := []llm.Allowance{{After: tt.reset}}; !slices.Equal(told, want) {
+			t.Errorf("%d: told %+v, want %+v", tt.status, told, want)
 		}
 		var e *llm.Error
-		want := time.Duration(0)
-		if status == http.StatusTooManyRequests {
-			want = 7 * time.Second
-		}
-		if errors.As(err, &e) && e.RetryAfter != want {
-			t.Errorf("%d: to be asked again after %v, want %v", status, e.RetryAfter, want)
+		if errors.As(err, &e) && e.RetryAfter != tt.retry {
+			t.Errorf("%d: to be asked again after %v, want %v", tt.status, e.RetryAfter, tt.retry)
 		}
 	}
 }

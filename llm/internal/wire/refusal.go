@@ -11,6 +11,10 @@ import (
 	"ponder/llm"
 )
 
+// leastHint is the least time that what is left of a limit is taken for a time to wait: for
+// less, a back-off is wiser.
+const leastHint = time.Second
+
 // maxErrorBody bounds what is read of a failed answer, in bytes. What is JSON can be
 // understood as a whole only.
 const maxErrorBody = 1 << 20
@@ -31,7 +35,7 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 		e.Class = llm.Transient
 	}
 	e.RetryAfter = RetryAfter(resp.Header, data, time.Now())
-	if a, ok := Allowance(resp.Header, time.Now()); ok && a.Requests == 0 && e.Class == llm.RateLimited && e.RetryAfter == 0 {
+	if a, ok := Allowance(resp.Header, time.Now()); ok && a.Requests == 0 && a.After >= leastHint && e.Class == llm.RateLimited && e.RetryAfter == 0 {
 		e.RetryAfter = a.After
 	}
 	e.Message = redact(e.Message, secrets(sent))
