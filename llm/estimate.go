@@ -46,10 +46,10 @@ func (e *Estimator) Usage(model string, request, answer int) Usage {
 
 // Learn notes what a provider reported for a request of so many bytes. A report
 // moves the rate by a fifth of the way, and never out of 1 to 8 bytes a token.
-// Guesses and requests too small to tell are ignored.
+// Guesses, sums of two requests, and requests too small to tell are ignored.
 func (e *Estimator) Learn(model string, bytes int, u Usage) {
 	read := count(u.Input) + count(u.CacheRead) + count(u.CacheWrite)
-	if u.Estimated || bytes < estimateMin || read == 0 {
+	if u.Estimated || u.Hedged || bytes < estimateMin || read == 0 {
 		return
 	}
 	seen := min(max(read/float64(bytes), minTokensPerByte), maxTokensPerByte)

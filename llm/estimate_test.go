@@ -22,6 +22,7 @@ func TestEstimator(t *testing.T) {
 		{"caches count", []Usage{{Input: 100, CacheRead: 200, CacheWrite: 100}}, 303},
 		{"the output does not", []Usage{{Input: 400, Output: 1e9}}, 303},
 		{"guesses do not", []Usage{{Input: 400, Estimated: true}}, 278},
+		{"two requests in one do not", []Usage{{Input: 800, Hedged: true}}, 278},
 		{"nothing reported", []Usage{{}}, 278},
 		{"negative", []Usage{report(-5)}, 278},
 		{"absurdly many", []Usage{report(math.MaxInt)}, 423},

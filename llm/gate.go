@@ -60,6 +60,12 @@ func (c GateConfig) withDefaults() GateConfig {
 // requests that the provider does not like, and cancelled ones do not count.
 //
 // A request that the gate refuses was not sent: it has cost nothing.
+//
+// A request that may be hedged ([Request].Hedge) and says nothing for longer than 95 in
+// 100 of those to its model did is made a second time, if there is a place for it at
+// once and the breaker is closed; so are at most one in twenty. The answer is that of
+// the one that begins first, the other one is ended, and both are in its usage. If both
+// fail it is one failure, so that a hedge takes nothing from the retries.
 type Gate struct {
 	cfg GateConfig
 
@@ -69,6 +75,7 @@ type Gate struct {
 	waiting  [2]queue // interactive, background
 	breakers map[string]breaker
 	stands   map[string]*stand // of models that were asked of late
+	paces    map[string]*pace
 }
 
 // NewGate returns a gate for one provider.
@@ -79,6 +86,7 @@ func NewGate(cfg GateConfig) *Gate {
 		lane:     lane{max: cfg.MaxConcurrent, limit: cfg.MaxConcurrent},
 		breakers: make(map[string]breaker),
 		stands:   make(map[string]*stand),
+		paces:    make(map[string]*pace),
 	}
 }
 

@@ -33,27 +33,40 @@ type gatedModel struct {
 // Generate implements [Model]. The place is given back before the last delta or
 // the error is handed on, so that whoever gets it may ask again from there.
 func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return m.pass(ctx, req, m.Model.Generate)
+	return m.pass(ctx, nil, req)
 }
 
 // Hold implements [Holder]. The place is taken while the request is held back.
 func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
-	return m.pass(ctx, req, func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-		return Hold(ctx, m.Model, released, req)
-	})
+	return m.pass(ctx, released, req)
 }
 
-type generate func(ctx context.Context, req *Request) iter.Seq2[Delta, error]
-
-func (m *gatedModel) pass(ctx context.Context, req *Request, generate generate) iter.Seq2[Delta, error] {
+// pass makes a request once it has a place; it is held back until released is closed,
+// unless that is nil.
+func (m *gatedModel) pass(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		p, err := m.gate.enter(ctx, m.Name(), req.Background)
-		if err != nil {
+		switch {
+		case err != nil:
 			yield(Delta{}, err)
-			return
+		case req.Hedge:
+			m.hedged(ctx, p, released, req)(yield)
+		default:
+			m.through(ctx, p, released, req)(yield)
 		}
+	}
+}
+
+// through makes a request that has its place.
+func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
 		defer m.gate.leave(p, outcomeUnknown, nil) // whoever looked on left, or panicked
-		for d, err := range generate(m.gate.hearing(ctx, p), req) {
+		heard := m.gate.hearing(ctx, p)
+		deltas := m.Model.Generate(heard, req)
+		if released != nil {
+			deltas = Hold(heard, m.Model, released, req)
+		}
+		for d, err := range deltas {
 			switch {
 			case err != nil || d.Done != nil:
 				m.gate.leave(p, outcomeOf(why(ctx, err)), err)

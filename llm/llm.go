@@ -104,6 +104,10 @@ type Request struct {
 
 	// Background lets interactive requests to the same provider go first.
 	Background bool `json:"background,omitempty"`
+
+	// Hedge lets a [Gate] ask a second time if the first request is slow to begin, and
+	// take the answer of the one that begins first. Both are in the answer's usage.
+	Hedge bool `json:"hedge,omitempty"`
 }
 
 // A Schema is a JSON schema with the name that some providers want for it.
@@ -185,6 +189,7 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Done      *Response // set on the last delta, and only there
+	Hedged    bool      // a second request was made: see [Request].Hedge
 }
 
 // A Response is a whole answer.
@@ -224,6 +229,10 @@ type Usage struct {
 
 	// Estimated says that the provider gave no count and this is a guess from bytes.
 	Estimated bool `json:"estimated,omitempty"`
+
+	// Hedged says that this is of two requests, of which one was answered: see
+	// [Request].Hedge.
+	Hedged bool `json:"hedged,omitempty"`
 }
 
 // Total returns all tokens.
