@@ -45,6 +45,10 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 	}
 	req.MaxTokens = out
 	held := m.most(in, out)
+	twice := held.Add(held)
+	if req.Hedge = m.Hedge && !c.Shown && d.spare(r, twice.Add(held)); req.Hedge {
+		held = twice
+	}
 	for up := r; up != nil; up = up.up {
 		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
@@ -57,10 +61,7 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 func (d *decision) fit(r *run, m Model, in, out int) (int, string) {
 	least := min(out, leastTokens)
 	for up := r; up != nil; up = up.up {
-		limit, kept := up.Budget.Cost, up.Budget.reserve()
-		if up.told {
-			kept = Cost{}
-		}
+		limit, kept := up.Budget.Cost, up.withheld()
 		used := up.spent.Add(up.held).Add(d.held[up.ID])
 		if limit.Money > 0 && m.Price.unknown() {
 			return 0, "money"
@@ -78,11 +79,31 @@ func (d *decision) fit(r *run, m Model, in, out int) (int, string) {
 	return max(out, least), ""
 }
 
+// spare reports whether so much is left in every budget above a run. What is held for a
+// second request must leave room for another call, so that it keeps none from being made.
+func (d *decision) spare(r *run, c Cost) bool {
+	for up := r; up != nil; up = up.up {
+		if up.spent.Add(up.held).Add(d.held[up.ID]).Add(c).over(up.Budget.Cost, up.withheld()) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// withheld returns what of the budget of a run is not for its calls now.
+func (r *run) withheld() Cost {
+	if r.told {
+		return Cost{}
+	}
+	return r.Budget.reserve()
+}
+
 // A Model is a model and what the engine must know of it.
 type Model struct {
 	llm.Model
 	Price     Price
-	MaxOutput int // tokens it can write at most; zero: not known
+	MaxOutput int  // tokens it can write at most; zero: not known
+	Hedge     bool // calls for the role that are not shown may be made twice: see [llm.Request]
 }
 
 // A Price is what a model's tokens cost. The zero Price is not known.
@@ -131,11 +152,11 @@ func (m Model) most(in, out int) Cost {
 // settle returns what the budgets are charged for a call that was held for so
 // much, read and wrote so many bytes, and claims usage. A model that claims
 // less than the bytes can have been is not believed, nor one that claims more
-// than twice what was held.
+// than twice what was held. Two requests are two calls.
 func (m Model) settle(held Cost, read, wrote int, u llm.Usage) (Cost, PriceSource) {
 	const bytesAtMost = 8 // of a token
 	in, out := max(u.Total()-u.Output, (read+bytesAtMost-1)/bytesAtMost), max(u.Output, wrote/bytesAtMost)
-	c := Cost{Calls: 1, Tokens: min(in+out, 2*held.Tokens)}
+	c := Cost{Calls: requests(u.Hedged), Tokens: min(in+out, 2*held.Tokens)}
 	source := cmp.Or(m.Price.Source, PriceUnknown)
 	switch {
 	case u.Cost != nil && *u.Cost >= 0:
@@ -150,4 +171,12 @@ func (m Model) settle(held Cost, read, wrote int, u llm.Usage) (Cost, PriceSourc
 		c.Money = min(c.Money, 2*held.Money)
 	}
 	return c, source
+}
+
+// requests returns how many requests a call is, or may be.
+func requests(hedged bool) int {
+	if hedged {
+		return 2
+	}
+	return 1
 }

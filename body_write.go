@@ -118,6 +118,7 @@ func (w *jsonWriter) usage(u *llm.Usage) {
 		w.b = strconv.AppendInt(append(w.b, `,"cost":`...), *u.Cost, 10)
 	}
 	w.flag("estimated", u.Estimated)
+	w.flag("hedged", u.Hedged)
 	w.b = append(w.b, '}')
 }
 
@@ -146,6 +147,7 @@ func (w *jsonWriter) request(req *llm.Request) {
 	w.text("effort", req.Effort)
 	w.flag("cache", req.Cache)
 	w.flag("background", req.Background)
+	w.flag("hedge", req.Hedge)
 	w.b = append(w.b, '}')
 }
 

@@ -105,6 +105,8 @@ func (c Cost) minus(d Cost) Cost {
 	return Cost{c.Calls - d.Calls, c.Tokens - d.Tokens, c.Money - d.Money}
 }
 
+func (c Cost) half() Cost { return Cost{c.Calls / 2, c.Tokens / 2, c.Money / 2} }
+
 // over says which part of c exceeds the limit, or nothing. A zero limit is none.
 func (c Cost) over(limit, kept Cost) string {
 	switch {

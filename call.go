@@ -1,7 +1,6 @@
 package ponder
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -24,6 +23,7 @@ type attempted struct {
 	patience time.Duration // in which something has to be said
 	ahead    *ahead        // of the log; nil: it is not
 	wrote    int           // bytes that came so far
+	hedged   bool          // it is two requests
 }
 
 // call makes an attempt at a call.
@@ -58,10 +58,14 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 	case err != nil && c.wrote == 0 && done.Usage.Total() == 0 && !served(err):
 		read = 0
 	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
-		done.Usage = llm.Usage{Input: c.guessed(), Output: c.wrote / bytesPerToken, Estimated: true}
+		done.Usage = c.guess(c.wrote / bytesPerToken)
 	}
-	done.Usage = believed(done.Usage, 2*c.Held.Tokens)
-	done.Spent, done.Price = model.settle(c.Held, read, c.wrote, done.Usage)
+	held := c.Held
+	if c.Request.Hedge && !done.Usage.Hedged { // it was held for two requests, and was one
+		held = held.half()
+	}
+	done.Usage = believed(done.Usage, 2*held.Tokens)
+	done.Spent, done.Price = model.settle(held, read, c.wrote, done.Usage)
 	done.Took = time.Since(began).Milliseconds()
 	if err != nil {
 		done.Outcome = h.failed(c, err)
@@ -113,8 +117,9 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 	var text []string
 	h.retry.Request()
 	for d, err := range c.generate(m) {
+		c.hedged = c.hedged || d.Hedged
 		if err != nil {
-			return nil, cmp.Or(c.late(), err)
+			return nil, c.blamed(err)
 		}
 		w.heard.Store(int64(time.Since(w.began)))
 		if h.OnDelta != nil && c.isDurable() {
@@ -130,15 +135,19 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 		if c.wrote > cutoff(c.Request) {
 			return &llm.Response{
 				Message: llm.Say(llm.Assistant, strings.Join(text, "")), Finish: llm.FinishLength, Model: m.Name(),
-				Usage: llm.Usage{Input: c.guessed(), Output: c.Request.MaxTokens, Estimated: true},
+				Usage: c.guess(c.Request.MaxTokens),
 			}, nil
 		}
 	}
 	return nil, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}
 }
 
-// guessed returns how many tokens the request was taken to have when it was admitted.
-func (c *attempted) guessed() int { return max(0, c.Held.Tokens-c.Request.MaxTokens) }
+// guess returns a guess of what the call used that was answered with so many tokens. What
+// it has read is what it was taken to have when it was admitted.
+func (c *attempted) guess(out int) llm.Usage {
+	in := max(0, c.Held.Tokens/requests(c.Request.Hedge)-c.Request.MaxTokens)
+	return llm.Usage{Input: in * requests(c.hedged), Output: out, Estimated: true, Hedged: c.hedged}
+}
 
 func (c *attempted) generate(m Model) iter.Seq2[llm.Delta, error] {
 	if c.ahead == nil {
@@ -198,12 +207,24 @@ func (c *attempted) watch(model string) *watch {
 	return w
 }
 
-// late returns why the call was ended, if it was by its watch.
-func (c *attempted) late() error {
-	if e := (*llm.Error)(nil); errors.As(context.Cause(c.ctx), &e) {
-		return e
+// late returns why the call was ended, if it was by its watch, or nil.
+func (c *attempted) late() (e *llm.Error) {
+	errors.As(context.Cause(c.ctx), &e)
+	return e
+}
+
+// blamed returns why the call failed: if its watch has ended it, for that, and with what
+// the request used until then.
+func (c *attempted) blamed(err error) error {
+	e := c.late()
+	if e == nil {
+		return err
 	}
-	return nil
+	late := *e
+	if used := (*llm.Error)(nil); errors.As(err, &used) {
+		late.Usage = used.Usage
+	}
+	return &late
 }
 
 // cutoff returns how many bytes an answer to req may have: six for each token

@@ -121,6 +121,7 @@ var noticed = []ponder.Body{
 var counted = []ponder.Body{
 	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Held: ponder.Cost{Calls: 1, Tokens: 8}},
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "overloaded", Class: llm.Transient, NotBefore: time.Date(2026, 1, 2, 3, 4, 36, 0, time.UTC)}},
+	ponder.CallFinished{Model: "a/1", Usage: llm.Usage{Input: 6, Output: 5, Estimated: true, Hedged: true}, Spent: ponder.Cost{Calls: 2, Tokens: 11}, Price: ponder.PriceUnknown},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines

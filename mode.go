@@ -103,11 +103,13 @@ type Run struct {
 type Action interface{ key() string }
 
 type (
-	// Call asks a model. Its result is a [CallFinished].
+	// Call asks a model. Its result is a [CallFinished]. Shown says that users see
+	// what is written while it is written.
 	Call struct {
 		Key     string
 		Role    Role
 		Request llm.Request
+		Shown   bool
 	}
 
 	// Do uses a tool. Its result is a [ToolResult]. Internal says that both are

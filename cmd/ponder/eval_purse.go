@@ -38,12 +38,13 @@ type purse struct {
 // purse is empty and no call is in flight.
 func newPurse(limits ponder.Budget) *purse { return &purse{limits: limits} }
 
-// models returns models that pay from the purse.
+// models returns models that pay from the purse. None is asked twice, so that what is
+// measured is alike.
 func (p *purse) models(all map[ponder.Role][]ponder.Model) map[ponder.Role][]ponder.Model {
 	paid := make(map[ponder.Role][]ponder.Model)
 	for role, chain := range all {
 		for _, m := range chain {
-			m.Model = payer{m.Model, m.Price, p}
+			m.Model, m.Hedge = payer{m.Model, m.Price, p}, false
 			paid[role] = append(paid[role], m)
 		}
 	}

@@ -223,6 +223,7 @@ func (l *lineup) models(needed ...ponder.Role) (map[ponder.Role][]ponder.Model, 
 				slog.Info("model left out", "role", choice.Role, "model", full, "error", err)
 				continue
 			}
+			m.Hedge = l.hedges(choice.Role)
 			all[choice.Role] = append(all[choice.Role], m)
 		}
 		if first != nil && all[choice.Role] == nil && slices.Contains(needed, choice.Role) {
@@ -231,6 +232,9 @@ func (l *lineup) models(needed ...ponder.Role) (map[ponder.Role][]ponder.Model, 
 	}
 	return all, nil
 }
+
+// hedges reports whether calls for a role may be made twice.
+func (l *lineup) hedges(role ponder.Role) bool { return slices.Contains(l.cfg.Models.Hedge, role) }
 
 func firstOf(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -76,10 +76,7 @@ type paidModel struct {
 // Generate implements [llm.Model].
 func (m paidModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		most, err := m.most(req)
-		if err == nil && most > 0 {
-			err = m.take(ctx, most)
-		}
+		req, most, err := m.hold(ctx, req)
 		if err != nil {
 			yield(llm.Delta{}, &llm.Error{Class: llm.Payment, Model: m.Name(), Message: oneLine(err.Error())})
 			return
@@ -100,6 +97,24 @@ func (m paidModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 			}
 		}
 	}
+}
+
+// hold holds what a call may cost at most, and returns that and the request that it pays
+// for: one that may be made twice is made once, if what is left does not pay for two.
+func (m paidModel) hold(ctx context.Context, req *llm.Request) (*llm.Request, ponder.Money, error) {
+	most, err := m.most(req)
+	if err != nil || most <= 0 {
+		return req, most, err
+	}
+	if req.Hedge {
+		if m.take(ctx, 2*most) == nil {
+			return req, 2 * most, nil
+		}
+		once := *req
+		once.Hedge = false
+		req = &once
+	}
+	return req, most, m.take(ctx, most)
 }
 
 // bytesAToken is how many bytes a token has at least, on average.

@@ -289,6 +289,71 @@ func TestCallsArePaid(t *testing.T) {
 	}
 }
 
+// A twin is a model that tells whether it may be asked twice.
+type twin struct {
+	asked chan bool
+	hold  chan struct{}
+}
+
+func (twin) Name() string { return "sim/twin" }
+
+func (m twin) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		m.asked <- req.Hedge
+		<-m.hold
+		yield(llm.Delta{Done: &llm.Response{Usage: llm.Usage{Input: 10, Output: 10, Hedged: req.Hedge}}}, nil)
+	}
+}
+
+// A call that may be made twice holds what two requests may cost; if that is not left, it
+// is made once.
+func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
+	l := newTill(t, config.Token{Cost: 0.35})
+	thread := ponder.Thread{ID: "thr_talk", Kind: ponder.KindConversation, Owner: "anna"}
+	s := l.serve()
+	if err := s.goesOn(l.ctx, ponder.Info{Thread: thread}, func() error {
+		return l.store.Create(l.ctx, thread, ponder.Event{ID: ponder.NewID("evt"), Body: ponder.UserMessage{Content: "?"}})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m := twin{make(chan bool), make(chan struct{})}
+	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100} // 1000 tokens are ten cents
+	models, err := s.paid(t.Context(), outfit{Payer: thread.ID}, map[ponder.Role][]ponder.Model{ponder.Cheap: {{Model: m, Price: price, Hedge: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 3)
+	var all sync.WaitGroup
+	for i, want := range []string{"twice", "once", "refused"} {
+		all.Go(func() {
+			for _, err := range models[ponder.Cheap][0].Generate(t.Context(), &llm.Request{MaxTokens: 1000, Hedge: true}) {
+				if err != nil {
+					refused <- err
+				}
+			}
+		})
+		got := "once"
+		select {
+		case hedge := <-m.asked:
+			if hedge {
+				got = "twice"
+			}
+		case err := <-refused:
+			if got = "refused"; llm.ClassOf(err) != llm.Payment {
+				t.Error(err)
+			}
+		}
+		if got != want {
+			t.Errorf("call %d: %s, want %s", i, got, want)
+		}
+	}
+	close(m.hold)
+	all.Wait()
+	if held, err := s.heldBy(t.Context(), thread.ID); err != nil || held > 10_000 {
+		t.Errorf("%d is held at the end: %v", held, err)
+	}
+}
+
 // What has no price cannot be kept within a limit.
 func TestCallsWithoutAPrice(t *testing.T) {
 	l := newTill(t, config.Token{Cost: 1})

@@ -163,6 +163,7 @@ func (a *app) talking(ctx context.Context, model string, quotable bool) (talking
 		if m, err := l.model(deep); err != nil {
 			a.note("the model that OPENAI_DEEP_THINK_MODEL names is left out: %v", err)
 		} else {
+			m.Hedge = l.hedges(ponder.Slow)
 			models[deepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)
 		}
 	}

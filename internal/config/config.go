@@ -63,6 +63,7 @@ type Models struct {
 	Cheap    Chain                   `toml:"cheap"`
 	Frontier Chain                   `toml:"frontier"`
 	Embed    Chain                   `toml:"embed"`
+	Hedge    []ponder.Role           `toml:"hedge"` // whose slow calls are made a second time, if nobody looks on
 	Deep     string                  `toml:"-"`     // the slow model of deep_think; from the environment alone
 	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; before the built-in table
 }

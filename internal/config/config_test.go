@@ -139,6 +139,7 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong type", "enable_thinking = 'sure'\n", ":1: "},
 		{"duration", "[budgets]\nfor = 'soon'\n", `:2: budgets.for: "soon" is not a length of time: write it like`},
 		{"negative", "[budgets]\n# none\ntokens = -5\n", `:3: budgets.tokens: "-5" is not a whole number`},
+		{"hedged role", "[models]\nhedge = ['slow', 'embed']\n", `:2: models.hedge: "embed" is none of fast, slow, cheap, frontier`},
 		{"level", "log_level = 'loud'\n", `:1: log_level: "loud" is none of debug, info, warn, error`},
 		{"provider type", "[providers.x]\ntype = 'soap'\n", `:2: providers.x.type: "soap" is none of openai,`},
 		{"password", "[providers.x]\nbase_url = 'http://me:hunter2@x'\n", ":2: providers.x.base_url: must not have a password"},

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"ponder"
 )
 
 // A Key is a setting. A part of its name may be "*", which is any name.
@@ -37,6 +39,7 @@ func Keys() []Key {
 		{"models.cheap", "titles and other chores", chain},
 		{"models.frontier", "the best there is, asked seldom", chain},
 		{"models.embed", "turns text into vectors", chain},
+		{"models.hedge", "roles whose calls may be made twice if one is slow to begin, such as slow, cheap", hedged},
 		{"models.price.*.input", "USD per million tokens read", dollars},
 		{"models.price.*.output", "USD per million tokens written", dollars},
 		{"models.price.*.cache_read", "USD per million tokens read from a cache", dollars},
@@ -189,6 +192,19 @@ func chain(v string) (string, error) {
 		names[i] = quote(names[i])
 	}
 	return "[" + strings.Join(names, ", ") + "]", nil
+}
+
+// hedged reads roles with commas between them.
+func hedged(v string) (string, error) {
+	list := strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+	for i, name := range list {
+		role, err := oneOf(string(ponder.Fast), string(ponder.Slow), string(ponder.Cheap), string(ponder.Frontier))(name)
+		if err != nil {
+			return "", err
+		}
+		list[i] = role
+	}
+	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
 // hosts reads names of hosts and networks with commas between them.

@@ -48,10 +48,10 @@ type Meter struct {
 
 // Families are what is counted.
 type families struct {
-	calls, unpriced, tokens, reasoning, money        *family
-	duration, gap                                    *family
-	tools, finished, budgets, events, ticks          *family
-	appends, appendErrors, requests, requestDuration *family
+	calls, hedged, unpriced, tokens, reasoning, money *family
+	duration, gap                                     *family
+	tools, finished, budgets, events, ticks           *family
+	appends, appendErrors, requests, requestDuration  *family
 }
 
 // A gauge is a value that is asked for when it is read.
@@ -73,7 +73,8 @@ func New(c Config) *Meter {
 	m := &Meter{cfg: c, now: time.Now, threads: make(map[ponder.ThreadID]*thread)}
 	m.families = families{
 		calls:           counter("ponder_calls_total", "Attempts at calls of models that ended, by what came of them: ok, or a class of errors.", "role", "model", "mode", "outcome"),
-		unpriced:        counter("ponder_unpriced_calls_total", "Of them, those whose price is not known.", "role", "model"),
+		hedged:          counter("ponder_hedged_calls_total", "Of them, those that were made twice, for the first request was slow to begin.", "role", "model"),
+		unpriced:        counter("ponder_unpriced_calls_total", "Of all calls, those whose price is not known.", "role", "model"),
 		tokens:          counter("ponder_tokens_total", "Tokens that models read and wrote: input (not from a cache), cache_read, cache_write, output.", "role", "model", "kind"),
 		reasoning:       counter("ponder_reasoning_tokens_total", "Of the tokens of output, those of reasoning.", "role", "model"),
 		money:           counter("ponder_spent_usd_total", "US dollars that calls cost, as far as prices are known.", "role", "model"),
@@ -96,7 +97,7 @@ func New(c Config) *Meter {
 // all returns the families in the order in which they are written.
 func (f *families) all() []*family {
 	return []*family{
-		f.calls, f.unpriced, f.tokens, f.reasoning, f.money, f.duration, f.gap, f.tools, f.finished, f.budgets, f.events, f.ticks, f.appends, f.appendErrors,
+		f.calls, f.hedged, f.unpriced, f.tokens, f.reasoning, f.money, f.duration, f.gap, f.tools, f.finished, f.budgets, f.events, f.ticks, f.appends, f.appendErrors,
 		f.requests, f.requestDuration,
 	}
 }

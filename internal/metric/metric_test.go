@@ -181,7 +181,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		cause := string(rune('a' + i))
 		add(ponder.Event{Cause: cause, Body: ponder.CallStarted{Role: ponder.Fast, Mode: "chat", Model: "sim/fast"}})
-		add(ponder.Event{Cause: cause, Body: ponder.CallFinished{Model: "sim/fast", Usage: llm.Usage{Input: 7}, Price: ponder.PriceUnknown, Outcome: tt.outcome}})
+		add(ponder.Event{Cause: cause, Body: ponder.CallFinished{Model: "sim/fast", Usage: llm.Usage{Input: 7, Hedged: i == 1}, Price: ponder.PriceUnknown, Outcome: tt.outcome}})
 		name := "ponder_calls_total mode=chat model=sim/fast outcome=" + tt.want + " role=fast"
 		if got := scrape(t, m)[name]; got != 1 {
 			t.Errorf("%s: %v", name, got)
@@ -192,6 +192,7 @@ func TestOutcomes(t *testing.T) {
 	got := scrape(t, m)
 	for name, want := range map[string]float64{
 		"ponder_tokens_total kind=input model=sim/fast role=fast": 35, // but what was refused
+		"ponder_hedged_calls_total model=sim/fast role=fast":      1,
 		"ponder_unpriced_calls_total model=sim/fast role=fast":    5,
 		"ponder_budgets_spent_total what=calls":                   1,
 		"ponder_tool_uses_total outcome=ok tool=recall":           1,

@@ -214,6 +214,9 @@ func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	}
 	m.reasoning.add(float64(u.Reasoning), values{role, model})
 	m.money.add(b.Spent.Money.USD(), values{role, model})
+	if u.Hedged {
+		m.hedged.add(1, values{role, model})
+	}
 	if b.Price == ponder.PriceUnknown {
 		m.unpriced.add(1, values{role, model})
 	}

@@ -211,7 +211,7 @@ func (s state) Next(ponder.Moment) []ponder.Action {
 	case s.Round > 0 && req.ToolChoice != "none": // what had to be called was
 		req.ToolChoice = ""
 	}
-	return []ponder.Action{ponder.Call{Key: AskKey + strconv.Itoa(s.Round+1), Role: s.opts.Role, Request: req}}
+	return []ponder.Action{ponder.Call{Key: AskKey + strconv.Itoa(s.Round+1), Role: s.opts.Role, Request: req, Shown: true}}
 }
 
 func (s *state) uses() (do []ponder.Action) {

@@ -94,16 +94,20 @@ func TestRelay(t *testing.T) {
 				tt.options.Request.System = "be brief"
 				tt.options.Request.Messages = []llm.Message{llm.Say(llm.User, "hello")}
 				own := ponder.Tool{Tool: tool("recall"), Do: func(context.Context, json.RawMessage) (string, error) { return "it was so", nil }}
+				models := pondertest.Models(model, ponder.Price{})
+				for _, chain := range models {
+					chain[0].Hedge = true
+				}
 				m := pondertest.Start(t, ponder.Config{
-					Modes: []ponder.Mode{New(Config{Tools: []llm.Tool{own.Tool}})}, Tools: []ponder.Tool{own}, Models: pondertest.Models(model, ponder.Price{}),
+					Modes: []ponder.Mode{New(Config{Tools: []llm.Tool{own.Tool}})}, Tools: []ponder.Tool{own}, Models: models,
 				})
 				end := m.Ask(Name, "hello", tt.options, ponder.Budget{})
 				if end.Status != tt.status || end.Answer != tt.answer || len(model.asked) != tt.asked {
 					t.Errorf("%s %q after %d calls, want %s %q after %d: %s", end.Status, end.Answer, len(model.asked), tt.status, tt.answer, tt.asked, end.Reason)
 				}
 				for _, req := range model.asked {
-					if req.System != "be brief" {
-						t.Errorf("asked with the system prompt %q", req.System)
+					if req.System != "be brief" || req.Hedge {
+						t.Errorf("asked with the system prompt %q, may be asked twice: %v", req.System, req.Hedge)
 					}
 				}
 			})

@@ -123,7 +123,7 @@ func (s *state) write() ponder.Action {
 	if w.Other {
 		role = s.opts.PlanRole
 	}
-	return ponder.Call{Key: w.key(), Role: role, Request: req}
+	return ponder.Call{Key: w.key(), Role: role, Request: req, Shown: true}
 }
 
 // system returns the system prompt, with the voice of the persona and what the owner

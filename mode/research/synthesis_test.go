@@ -39,6 +39,11 @@ func results(req llm.Request) (list []llm.ToolResult) {
 func TestPack(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true}, time.Minute, trench.answer).work()
 	list := d.calls()
+	for _, c := range list {
+		if c.Shown != strings.HasPrefix(c.Key, "write-") {
+			t.Errorf("%s is shown while it is written: %v", c.Key, c.Shown)
+		}
+	}
 	pack := list[len(list)-1].Request.Messages[0].Text()
 	for _, want := range []string{
 		"<evidence>\nEVIDENCE PACK FOR: \"" + deepest + "\"\n\n1. [", "] (https://sea.test/deep) · published 2024-03-01 · ", "   [e", "</evidence>",

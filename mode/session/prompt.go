@@ -86,7 +86,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 	if again.Why != "" {
 		req = *llm.Reask(&req, llm.Say(llm.Assistant, again.Bad), &llm.Error{Class: llm.Malformed, Message: again.Why})
 	}
-	return ponder.Call{Key: key, Role: role, Request: req}
+	return ponder.Call{Key: key, Role: role, Request: req, Shown: IsShown(key)}
 }
 
 // A prompt is one that is being written.

@@ -24,6 +24,11 @@ func TestLoop(t *testing.T) {
 	if diff := cmp.Diff(want, d.keys()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
+	for _, key := range want {
+		if shown := strings.HasPrefix(key, "synthesis") || key == "final"; d.call(key).Shown != shown {
+			t.Errorf("%s is shown while it is written: %v", key, !shown)
+		}
+	}
 	if diff := cmp.Diff(&ponder.RunFinished{
 		Answer: "The answer, because of reasons.", Status: ponder.Completed, Reason: "time is spent", Confidence: 0.8,
 	}, d.fin); diff != "" {
