@@ -159,11 +159,11 @@ func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)
 	check := func(text string, ids []string) {
-		hits.Cites(text, func(m string) string {
+		hits.Cites(text, func(m string) (string, bool) {
 			for _, n := range number.FindAllString(m, -1) {
 				ids = append(ids, "e"+n)
 			}
-			return m
+			return m, false
 		})
 		for _, id := range ids {
 			if !have[id] {

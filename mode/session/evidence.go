@@ -209,40 +209,52 @@ func (s *state) recalled() (list []evidence) {
 var number = regexp.MustCompile(`\d+`)
 
 // cited returns text without citations of what was not gathered, or is of a banned
-// source, and the ids of what is cited in it and in more. Where nothing was gathered
-// nothing can be cited, and what may be code stays.
+// source, and without marks of a numbering that there is not; and the ids of what is cited
+// in it and in more. Where nothing was gathered nothing can be cited, and what may be code
+// stays.
 func (s *state) cited(text string, more []string) (string, []string) {
 	if s.Counts.Evidence == 0 {
-		return strings.TrimSpace(hits.Uncited(text)), nil
+		return strings.TrimSpace(hits.Unnumbered(hits.Uncited(text), s.named)), nil
 	}
 	var ids []string
-	add := func(id string) bool {
+	add := func(id string) (cited, known bool) {
 		n, err := strconv.Atoi(strings.TrimLeft(id, "[( eE"))
-		if err != nil || n < 1 || n > s.Counts.Evidence || slices.Contains(s.Barred, n) {
-			return false
+		if known = err == nil && 0 < n && n <= s.Counts.Evidence; !known || slices.Contains(s.Barred, n) {
+			return false, known
 		}
 		if id = "e" + strconv.Itoa(n); !slices.Contains(ids, id) && len(ids) < maxHits*4 {
 			ids = append(ids, id)
 		}
-		return true
+		return true, true
 	}
-	text = hits.Cites(text, func(m string) string {
-		kept := ""
+	text = hits.Cites(text, func(m string) (kept string, unknown bool) {
+		unknown = true
 		for _, n := range number.FindAllString(m, -1) {
-			if add("e" + n) {
+			cited, known := add("e" + n)
+			if unknown = unknown && !known; cited {
 				kept += "[e" + strings.TrimLeft(n, "0") + "]"
 			}
 		}
 		if kept != "" && strings.TrimLeft(m, " \t") != m {
 			kept = " " + kept
 		}
-		return kept
+		return kept, unknown
 	})
-	text = hits.Unnumbered(text)
+	text = hits.Unnumbered(text, s.named)
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}
 	return strings.TrimSpace(text), ids
+}
+
+// named reports whether there is a question or a correction of an id.
+func (s *state) named(id string) bool {
+	n, err := strconv.Atoi(id[1:])
+	most := s.Counts.Questions
+	if id[0] == 'c' {
+		most = s.Counts.Facts
+	}
+	return err == nil && 0 < n && n <= most
 }
 
 // keep marks evidence as cited.

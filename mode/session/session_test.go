@@ -327,7 +327,7 @@ func TestFocusOrder(t *testing.T) {
 }
 
 func TestCited(t *testing.T) {
-	s := state{Counts: counts{Evidence: 4}}
+	s := state{Counts: counts{Evidence: 4, Questions: 2}}
 	for _, tt := range []struct {
 		name, text string
 		more       []string
@@ -343,9 +343,10 @@ func TestCited(t *testing.T) {
 		{"twice", "So [e1] and [e1].", []string{"e1"}, "So [e1] and [e1].", []string{"e1"}},
 		{"words", "So [see e2] and [source: e3].", nil, "So [e2] and [e3].", []string{"e2", "e3"}},
 		{"bare numbers", "So [45], and so [1, 2]. But a[3] and [4](x) stay.", nil, "So, and so [1, 2]. But a[3] and [4](x) stay.", nil},
-		{"glued", "In 2021.[e1] It says it[e2], w[e9].", nil, "In 2021.[e1] It says it[e2], w.", []string{"e1", "e2"}},
+		{"glued", "In 2021.[e1] It says it[e2], w[e9].", nil, "In 2021.[e1] It says it[e2], w[e9].", []string{"e1", "e2"}},
 		{"code", "So `w[e1] + w[e9]`:\n```\nprint([e1, e3], '[e9]')\n```\nSo [e2].", nil, "So `w[e1] + w[e9]`:\n```\nprint([e1, e3], '[e9]')\n```\nSo [e2].", []string{"e2"}},
 		{"holes", "This [e1] and (e1) say, [e77]. So it is ([e8], [e9]).", nil, "This [e1] and (e1) say. So it is.", []string{"e1"}},
+		{"other numberings", "So [q2], it is [q194] or is not [c1]. One[^1] says it [e1][65], others too [65].", nil, "So [q2], it is or is not. One says it [e1], others too.", []string{"e1"}},
 		{"no citation", "A list [a, b] of (e1).", nil, "A list [a, b] of (e1).", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,7 +57,6 @@ func (s *state) unsaid(text string) string {
 			kept = append(kept, line)
 		}
 	}
-	apart := strings.ReplaceAll(strings.Join(kept, "\n"), "][e", "] [e") // a blank goes with the citation behind it
-	text, _ = s.cited(apart, nil)
+	text, _ = s.cited(strings.Join(kept, "\n"), nil)
 	return text
 }

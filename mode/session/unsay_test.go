@@ -64,7 +64,9 @@ func TestUnsaid(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing of it", "So [e2].", "So [e2]."},
 		{"a thought", "So [e1], and so [e2].", "So, and so [e2]."},
-		{"side by side", "So [e1][e2][e3].", "So [e2] [e3]."},
+		{"side by side", "So [e1][e2][e3].", "So [e2][e3]."},
+		{"beside code", "Add `w[e5][e6]` to w[e77][e78], as is said [e1].", "Add `w[e5][e6]` to w[e77][e78], as is said."},
+		{"right behind a word", "So[e1], and so[e2].", "So, and so[e2]."},
 		{"a quotation", "“It is so.” [e4]", ""},
 		{"another quotation", "“It is so.” [e5]", "“It is so.” [e5]"},
 		{"a sum of quotations", "Put together.\n\n**What?**\n\n- “It is so.” [e4]\n- “It is not.” [e5]", "Put together.\n\n**What?**\n\n- “It is not.” [e5]"},

@@ -5,22 +5,28 @@ import (
 	"strings"
 )
 
-// Cites returns text with its citations replaced, each with the blanks before it.
-// What looks like one in code is none. One that is replaced by nothing leaves no hole:
-// see mended.
-func Cites(text string, by func(string) string) string {
+// Cites returns text with its citations replaced, each with the blanks before it. By also
+// says whether nothing of that name is known: such a one stays where code has an index,
+// right behind what may be indexed. What looks like a citation in code is none. One that is
+// replaced by nothing leaves no hole: see mended.
+func Cites(text string, by func(mark string) (other string, unknown bool)) string {
 	return marks(text, &verbatim{code: true}, by)
 }
 
 // marks returns text with what looks like a citation replaced, but where in says
 // that it is verbatim, if that is given.
-func marks(text string, in *verbatim, by func(string) string) string {
+func marks(text string, in *verbatim, by func(mark string) (other string, unknown bool)) string {
+	last, indexes := -1, false // where the brackets before end, and whether those are an index
 	return replaced(text, func(at, end int) (int, string, bool) {
+		indexes = at > 0 && (isWord(text[at-1]) || text[at-1] == ')' || text[at-1] == ']' && (at != last || indexes))
+		last = end
 		if !citation.MatchString(text[at:end]) || in != nil && in.reaches(text, at) {
 			return 0, "", false
 		}
 		from := len(strings.TrimRight(text[:at], " \t"))
-		return from, by(text[from:end]), true
+		other, unknown := by(text[from:end])
+		indexes = indexes && unknown
+		return from, other, !indexes
 	})
 }
 

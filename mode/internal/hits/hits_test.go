@@ -77,25 +77,44 @@ func TestTame(t *testing.T) {
 	}
 }
 
-// What looks like a footnote is taken away, and nothing that says something.
+// What looks like a mark of a numbering that there is not is taken away, and nothing that
+// says something.
 func TestUnnumbered(t *testing.T) {
 	for text, want := range map[string]string{
-		"So [45], and [1](x).":                                  "So, and [1](x).",
-		"It is deep [12]. And salt [3]\nas known [4]":           "It is deep. And salt\nas known",
-		"It is [e1] deep [12] [e2].":                            "It is [e1] deep [12] [e2].",
-		"A probability is in [0, 1]; ports [80-90].":            "A probability is in [0, 1]; ports [80-90].",
-		"The interval [0, 1] holds every item, and [5] is one.": "The interval [0, 1] holds every item, and [5] is one.",
-		"It returns [1, 2, 3].":                                 "It returns [1, 2, 3].",
-		"```python\nxs = [3]\nprint(xs [1])\n```\nDone [2].":    "```python\nxs = [3]\nprint(xs [1])\n```\nDone.",
-		"Write `xs = [3]` or `` xs `[3] ``, as is said [4].":    "Write `xs = [3]` or `` xs `[3] ``, as is said.",
-		"“It is ”deep“ [45], they say [46].” [e1]":              "“It is ”deep“ [45], they say [46].” [e1]",
-		"He said \"it is deep [45].\"\nWho knows [46].":         "He said \"it is deep [45].\"\nWho knows.",
+		"So [45], and [1](x).":                                    "So, and [1](x).",
+		"It is deep [12]. And salt [3]\nas known [4]":             "It is deep. And salt\nas known",
+		"It is [e1] deep [12] [e2].":                              "It is [e1] deep [e2].",
+		"It is [e1] [12] deep[12][e2], and salt [e2][13] too.":    "It is [e1] deep[12][e2], and salt [e2] too.",
+		"A probability is in [0, 1]; ports [80-90].":              "A probability is in [0, 1]; ports [80-90].",
+		"The interval [0, 1] holds every item, and [5] is one.":   "The interval [0, 1] holds every item, and [5] is one.",
+		"It returns [1, 2, 3].":                                   "It returns [1, 2, 3].",
+		"It returns [3]. The answer is [5].\nxs = [3]":            "It returns [3]. The answer is [5].\nxs = [3]",
+		"Call print(x, [5]).":                                     "Call print(x, [5]).",
+		"Take a[65], λ[1] or f(x)[65], f(x) [6].":                 "Take a[65], λ[1] or f(x)[65], f(x) [6].",
+		"It is deep.[65] It is salt.”[66]":                        "It is deep. It is salt.”",
+		"It is (so they say [65]) **deep [66]**.":                 "It is (so they say) **deep**.",
+		"It is deep [65] [66][67].":                               "It is deep.",
+		"It is deep [65].\n\n[65]: https://a.test":                "It is deep [65].\n\n[65]: https://a.test",
+		"It is deep [1].\n\nSources:\n- [1] Smith, The sea.":      "It is deep [1].\n\nSources:\n- [1] Smith, The sea.",
+		"It is deep[^1], and salt [^2].\n\n[^2]: Smith.":          "It is deep, and salt [^2].\n\n[^2]: Smith.",
+		"The class /[^1]/ and a text [text], [sic], [x].":         "The class /[^1]/ and a text [text], [sic], [x].",
+		"It is deep【3†source】 and salt 【12:0†a.pdf】.":             "It is deep and salt.",
+		"深い[65]。塩辛い【3】。":                                          "深い。塩辛い【3】。",
+		"As [q194] says, it is deep [q194, q195][c1].":            "As says, it is deep.",
+		"It is deep [q3], as you say [c2].":                       "It is deep [q3], as you say [c2].",
+		"It is deep.[q194] So [c9](x), x[c9] and [c9]: a, `[c9]`": "It is deep. So [c9](x), x[c9] and [c9]: a, `[c9]`",
+		"[c9] is a level, and so is [C1] or [Q1].":                "[c9] is a level, and so is [C1] or [Q1].",
+		"~~~\nx [12]\n~~~\nSo [12].":                              "~~~\nx [12]\n~~~\nSo.",
+		"```python\nxs = [3]\nprint(xs [1])\n```\nDone [2].":      "```python\nxs = [3]\nprint(xs [1])\n```\nDone.",
+		"Write `xs = [3]` or `` xs `[3] ``, as is said [4].":      "Write `xs = [3]` or `` xs `[3] ``, as is said.",
+		"“It is ”deep“ [45], they say [46].” [e1]":                "“It is ”deep“ [45], they say [46].” [e1]",
+		"He said \"it is deep [45].\"\nWho knows [46].":           "He said \"it is deep [45].\"\nWho knows.",
 		"See [1]: x":    "See [1]: x",
 		"[1] is first.": "[1] is first.",
 		"arr [0].":      "arr [0].",
 		"v [1].x":       "v [1].x",
 	} {
-		if got := Unnumbered(text); got != want {
+		if got := Unnumbered(text, func(id string) bool { return id == "q3" || id == "c2" }); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -124,12 +143,22 @@ func TestCites(t *testing.T) {
 		"A call is print([e77], [e78]), or f() and (,).":             "A call is print(), or f() and (,).",
 		"As [e77] says, `f(,)` [e77].":                               "As says, `f(,)`.",
 		"So,\n[e77]\nand so on.":                                     "So,\n\nand so on.",
+		"Add w[e77] to f(x)[e77][e78], or x[0][e77].":                "Add w[e77] to f(x)[e77][e78], or x[0][e77].",
+		"It is so[e1][e77], or so[e9][e77]. 深い[e77]。":                "It is so<e1>, or so. 深い。",
+		"So [e77][e1][e78] it is [e77][e78].":                        "So <e1> it is.",
+		"So [e77][1](x) and [e77]【e1】.":                              "So [1](x) and 【e1】.",
+		"~~~py\nw = [e77]\n```\n[e77]\n~~~\nDone ~~or not~~ [e77].":  "~~~py\nw = [e77]\n```\n[e77]\n~~~\nDone ~~or not~~.",
+		"```\n~~~\n[e77]\n```\n~~~ [e77]\n[e77]":                     "```\n~~~\n[e77]\n```\n~~~ [e77]\n[e77]",
 	} {
-		got := Cites(text, func(m string) string {
+		got := Cites(text, func(m string) (string, bool) {
 			if strings.Contains(m, "7") {
-				return ""
+				return "", true
 			}
-			return strings.NewReplacer(" ", "", "[", "<", "]", ">").Replace(m)
+			kept := strings.NewReplacer(" ", "", "[", "<", "]", ">").Replace(m)
+			if kept == "<e9>" { // is known, and not to be cited
+				return "", false
+			}
+			return kept, false
 		})
 		if got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -165,10 +194,11 @@ func FuzzBrackets(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		by := func(m string) string { return "<" + m + ">" }
-		if got, want := marks(text, nil, by), whole.ReplaceAllStringFunc(text, by); got != want {
+		none := func(string) (string, bool) { return "", true }
+		if got, want := marks(text, nil, func(m string) (string, bool) { return by(m), false }), whole.ReplaceAllStringFunc(text, by); got != want {
 			t.Errorf("citations: %q, want %q", got, want)
 		}
-		for _, got := range []string{Unnumbered(text), Cites(text, func(string) string { return "" }), Uncited(text)} {
+		for _, got := range []string{Unnumbered(text, func(string) bool { return false }), Cites(text, none), Uncited(text)} {
 			for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
 				i := strings.IndexByte(rest, got[0])
 				if i < 0 {
@@ -177,7 +207,7 @@ func FuzzBrackets(f *testing.F) {
 				rest = rest[i+1:]
 			}
 		}
-		if code := "```\n" + strings.ReplaceAll(text, "`", "") + "\n```\n"; Cites(code, func(string) string { return "" }) != code {
+		if code := "```\n" + strings.ReplaceAll(text, "`", "") + "\n```\n"; Cites(code, none) != code {
 			t.Errorf("code %q is not as it was", code)
 		}
 	})

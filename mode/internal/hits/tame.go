@@ -33,37 +33,16 @@ var citation = regexp.MustCompile(`^[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}
 // a citation: only what was made here cites. It does so in code as well, for what
 // is code in a document need not be where it is quoted.
 func Defused(text string) string {
-	return marks(text, nil, func(m string) string {
-		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m)
+	return marks(text, nil, func(m string) (string, bool) {
+		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m), false
 	})
-}
-
-// bare matches [45], which a reader takes for a citation of a source that is not there.
-var bare = regexp.MustCompile(`^\[[1-9]\d{0,2}\]$`)
-
-// Unnumbered returns text without the numbers in brackets that stand where a footnote
-// does: at the end of a clause or a line, behind a blank. One that is a link, a part of
-// a list, of an interval, of code or of a quotation stays: it may mean something.
-func Unnumbered(text string) string {
-	var in verbatim
-	return replaced(text, func(at, end int) (int, string, bool) {
-		if at == 0 || text[at-1] != ' ' && text[at-1] != '\t' || !bare.MatchString(text[at:end]) || !endsClause(text[end:]) {
-			return 0, "", false
-		}
-		return at - 1, "", !in.reaches(text, at)
-	})
-}
-
-// endsClause reports whether what follows begins with the end of a clause or a line.
-func endsClause(rest string) bool {
-	sign := strings.TrimLeft(rest, " \t")
-	return sign == "" || sign[0] == '\n' || len(sign) == len(rest) && strings.IndexByte(".,;!?", rest[0]) >= 0 && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '\n')
 }
 
 // verbatim tells what is code or a quotation from other text, from its beginning on.
 type verbatim struct {
 	at    int  // as far as it has come
-	fence int  // the backticks of the code block that it is in, or 0
+	fence int  // the backticks or tildes of the code block that it is in, or 0
+	mark  byte // of those
 	code  bool // quotations are as other text
 }
 
@@ -77,7 +56,7 @@ func (v *verbatim) reaches(text string, to int) bool {
 		rest := text[v.at:]
 		_, n := utf8.DecodeRuneInString(rest)
 		switch {
-		case rest[0] == '`':
+		case rest[0] == '`', rest[0] == '~':
 			n = v.tick(rest, startsLine(text[:v.at]))
 		case v.fence > 0 || v.code:
 		case quotes[rest[:n]] != "":
@@ -98,20 +77,25 @@ func startsLine(text string) bool {
 	return text == "" || text[len(text)-1] == '\n'
 }
 
-// tick takes the backticks that rest begins with, which may be the first of their
-// line, and returns how far that goes: code within a line is gone through to its end.
-// Backticks that nothing closes on their line are as other text.
+// tick takes the backticks or tildes that rest begins with, which may be the first of
+// their line, and returns how far that goes: code within a line is gone through to its
+// end. Backticks that nothing closes on their line are as other text, and so are tildes
+// that begin no block.
 func (v *verbatim) tick(rest string, first bool) int {
-	n := len(rest) - len(strings.TrimLeft(rest, "`"))
+	c := rest[0]
+	n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
 	if v.fence > 0 {
-		if first && n >= v.fence {
+		if first && c == v.mark && n >= v.fence {
 			v.fence = 0
 		}
 		return n
 	}
 	line, _, _ := strings.Cut(rest, "\n")
-	if n >= 3 && first && strings.IndexByte(line[n:], '`') < 0 {
-		v.fence = n
+	if n >= 3 && first && (c == '~' || strings.IndexByte(line[n:], '`') < 0) {
+		v.fence, v.mark = n, c
+		return n
+	}
+	if c == '~' {
 		return n
 	}
 	for at := n; ; {
@@ -136,25 +120,37 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 	}
 	var out []byte
 	last := 0
+	var held string // the blanks before marks that were taken away, for what follows those at once
 	for next := 0; ; {
 		at, end := bracketed(text, next)
 		if at < 0 {
 			break
 		}
 		next = end
-		if from, other, ok := by(at, end); ok {
-			out = append(append(out, text[last:max(from, last)]...), other...)
-			if last = end; other == "" {
-				var n int
-				out, n = mended(out, text[end:])
-				last += n
-			}
+		from, other, ok := by(at, end)
+		if !ok {
+			continue
+		}
+		if from = max(from, last); from > last || other != "" {
+			out, held = append(out, held...), ""
+		}
+		out = append(append(out, text[last:from]...), other...)
+		last = end
+		switch {
+		case other != "":
+		case strings.HasPrefix(text[end:], "[") || strings.HasPrefix(text[end:], "【"):
+			held += text[from:max(from, at)]
+		default:
+			held = ""
+			var n int
+			out, n = mended(out, text[end:])
+			last += n
 		}
 	}
 	if last == 0 {
 		return text
 	}
-	return string(append(out, text[last:]...))
+	return string(append(append(out, held...), text[last:]...))
 }
 
 // bracketed returns where the next brackets with no other within begin and end, or -1.

@@ -1,0 +1,162 @@
+package hits
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The marks of a numbering that is none of ours, or only looks like it.
+var (
+	bare   = regexp.MustCompile(`^\[[1-9]\d{0,2}\]$`)                      // [45], as of a list of sources
+	note   = regexp.MustCompile(`^\[\^\d{1,3}\]$`)                         // [^3], a footnote of Markdown
+	dagger = regexp.MustCompile(`^【\d{1,4}(?::\d{1,4})?†[^【】]*】$`)         // 【3†source】, of what some models look up
+	own    = regexp.MustCompile(`^\[[cq]\d{1,6}(?:[,;] ?[cq]\d{1,6})*\]$`) // [q7], a question or a correction
+	ownID  = regexp.MustCompile(`[cq]\d+`)
+)
+
+// Unnumbered returns text without the marks of a numbering that there is not: numbers in
+// brackets that stand where a footnote does, behind the words that they are for and at the
+// end of a clause or beside a citation; footnotes; and ids of questions and corrections of
+// which is knows none. What is a link, is explained in the text, stands where code has an
+// index, or is a part of a list, of an interval, of code or of a quotation stays: it may
+// mean something.
+func Unnumbered(text string, is func(id string) bool) string {
+	var in verbatim
+	return replaced(text, func(at, end int) (int, string, bool) {
+		mark, rest := text[at:end], text[end:]
+		before := strings.TrimRight(text[:at], " \t")
+		blank := len(before) < at
+		var loose bool
+		switch {
+		case dagger.MatchString(mark):
+			return len(before), "", !in.reaches(text, at)
+		case bare.MatchString(mark):
+			loose = follows(before, blank) && (closes(rest) || besideCitation(before, rest) || !blank && strings.HasPrefix(rest, " "))
+		case own.MatchString(mark):
+			loose = behind(before, blank) && !slices.ContainsFunc(ownID.FindAllString(mark, -1), is)
+		case note.MatchString(mark):
+			loose = behind(before, true)
+		}
+		return len(before), "", loose && !refers(rest) && !explained(text, mark) && !in.reaches(text, at)
+	})
+}
+
+// unspaced is where the letters of scripts begin that have no blanks between words.
+const unspaced = 0x2e80
+
+// behind reports whether a mark may stand behind a text, with a blank between them or not.
+func behind(text string, blank bool) bool {
+	r, n := utf8.DecodeLastRuneInString(text)
+	switch {
+	case strings.ContainsRune(".!?,;", r):
+		return blank || ended(text[:len(text)-n])
+	case r == ')' && isCall(text):
+		return false
+	case strings.ContainsRune(")]”’»\"'%*_", r), unicode.IsLetter(r), unicode.IsDigit(r):
+		return blank || r >= unspaced || strings.ContainsRune("”’»", r) || marked(text)
+	}
+	return strings.ContainsRune("。，、！？", r)
+}
+
+// marked reports whether text ends in a mark or a citation, and not in an index.
+func marked(text string) bool {
+	at := strings.LastIndexByte(text, '[')
+	return cited(text) || at > 0 && isMark(text[at:]) && !isWord(text[at-1]) && strings.IndexByte(")]", text[at-1]) < 0
+}
+
+// isCall reports whether text, which ends in a parenthesis, ends in a call.
+func isCall(text string) bool {
+	at := strings.LastIndexByte(text, '(')
+	return at > 0 && isWord(text[at-1])
+}
+
+// ended reports whether text ends in a word, as it does before the end of a sentence.
+func ended(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(")]”’»\"'%*_", r)
+}
+
+// follows reports whether a number in brackets may be for the text before it: it does not
+// belong to a word that calls for something, as in "it returns [5]".
+func follows(text string, blank bool) bool {
+	word := strings.ToLower(text[len(strings.TrimRightFunc(text, unicode.IsLetter)):])
+	return behind(text, blank) && !strings.HasSuffix(text, ",") && !calling[word]
+}
+
+// calling are words that what follows them belongs to.
+var calling = func() map[string]bool {
+	all := make(map[string]bool)
+	for w := range strings.FieldsSeq(`a an and are as at be by equals for from gives in index into is item level line list no number of on or option page per
+prints ref reference return returns see step than that the to type value was were with yields
+als am an auf das dem den der die ein eine gibt im ist mit oder seite siehe sind und von war zu
+au aux avec dans de des du en est et la le les ou par pour sont sur un une voir
+con del el es los o para por son un una ver y`) {
+		all[w] = true
+	}
+	return all
+}()
+
+// closes reports whether what follows a mark, and marks beside it, is the end of a clause.
+func closes(rest string) bool {
+	for {
+		next := strings.TrimLeft(rest, " \t")
+		at, end := bracketed(next, 0)
+		if at != 0 || !bare.MatchString(next[:end]) {
+			return endsClause(rest)
+		}
+		rest = next[end:]
+	}
+}
+
+// besideCitation reports whether a citation stands at once before or behind a mark.
+func besideCitation(before, rest string) bool {
+	next := strings.TrimLeft(rest, " \t")
+	at, end := bracketed(next, 0)
+	return cited(before) || at == 0 && citation.MatchString(next[:end])
+}
+
+// cited reports whether text ends in a citation.
+func cited(text string) bool {
+	at := max(strings.LastIndexByte(text, '['), strings.LastIndex(text, "【"))
+	return at >= 0 && citation.MatchString(text[at:])
+}
+
+// refers reports whether what follows brackets makes more of them than a mark: the
+// address of a link, its label, what it stands for, or a word.
+func refers(rest string) bool {
+	if rest == "" {
+		return false
+	}
+	at, end := bracketed(rest, 0)
+	return rest[0] == '(' || rest[0] == ':' || isWord(rest[0]) || rest[0] == '[' && !(at == 0 && isMark(rest[:end]))
+}
+
+// isMark reports whether what is in brackets is a mark or a citation.
+func isMark(text string) bool {
+	return bare.MatchString(text) || own.MatchString(text) || note.MatchString(text) || citation.MatchString(text)
+}
+
+// explained reports whether a line of a text begins with a mark, and so says what it
+// stands for.
+func explained(text, mark string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t>-*+•|"), mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsClause reports whether what follows begins with the end of a clause or a line.
+func endsClause(rest string) bool {
+	rest = strings.TrimLeft(rest, "*_”’»")
+	sign := strings.TrimLeft(rest, " \t")
+	r, _ := utf8.DecodeRuneInString(sign)
+	if sign == "" || strings.ContainsRune("\n)|。，、！？", r) {
+		return true
+	}
+	return len(sign) == len(rest) && strings.ContainsRune(".,;!?", r) && (len(rest) == 1 || strings.IndexByte(" \n)*_", rest[1]) >= 0)
+}
