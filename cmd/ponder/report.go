@@ -50,6 +50,7 @@ func lastSynthesis(v session.View) *session.Synthesis {
 const (
 	maxOpen    = 5
 	maxSources = 12
+	maxRead    = 5
 	maxQuote   = 300 // letters
 )
 
@@ -79,7 +80,9 @@ func (a *app) account(v session.View) string {
 		list("Key insights", lines(last.Insights), len(last.Insights))
 	}
 	list("Open questions", open(v), maxOpen)
-	list("Sources", sources(v), maxSources)
+	cited, before := v.Cited()
+	list("Sources", sources(cited), maxSources)
+	list("Also read", sources(before), maxRead)
 	row("Thought", thought(s))
 	row("Cost", cost(s))
 	row("Stopped", s.StopReason)
@@ -142,17 +145,9 @@ func open(v session.View) (list []string) {
 	return list
 }
 
-// sources returns what the answer cites, or if it cites nothing, what thoughts
-// cite.
-func sources(v session.View) (list []string) {
-	var cited []string
-	if last := lastSynthesis(v); last != nil {
-		cited = last.Cites
-	}
-	for _, s := range v.Sources {
-		if !s.Cited || len(cited) > 0 && !slices.Contains(cited, s.ID) {
-			continue
-		}
+// sources returns sources, each with its place and its quotation.
+func sources(all []session.Source) (list []string) {
+	for _, s := range all {
 		if id, ok := s.Earlier(); ok {
 			list = append(list, fmt.Sprintf("[%s] earlier session %s: %s\n      %q", s.ID, id, oneLine(s.Title), clip(oneLine(s.Quote), maxQuote)))
 			continue

@@ -19,13 +19,18 @@ var citation = regexp.MustCompile(`\[(e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*)\]`)
 
 var sourceID = regexp.MustCompile(`e\d{1,9}`)
 
-// number numbers the sources of a session: those that texts cite, in the order of
-// the texts, then what else is cited.
+// number numbers the sources of a session that texts cite, in the order of the texts.
 func number(sources []session.Source, texts ...string) *numbering {
 	n := &numbering{of: make(map[string]int), known: make(map[string]bool)}
 	for _, s := range sources {
 		n.known[s.ID] = true
 	}
+	n.cited(texts...)
+	return n
+}
+
+// cited numbers what texts cite and those before did not.
+func (n *numbering) cited(texts ...string) {
 	for _, text := range texts {
 		for _, m := range citation.FindAllString(text, -1) {
 			for _, id := range sourceID.FindAllString(m, -1) {
@@ -33,12 +38,15 @@ func number(sources []session.Source, texts ...string) *numbering {
 			}
 		}
 	}
+}
+
+// rest numbers what else is cited.
+func (n *numbering) rest(sources []session.Source) {
 	for _, s := range sources {
 		if s.Cited {
 			n.add(s.ID)
 		}
 	}
-	return n
 }
 
 func (n *numbering) add(id string) {

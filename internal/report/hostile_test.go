@@ -117,7 +117,7 @@ func checkText(t *testing.T, s string) {
 
 // ourSections are the headings that a report may have.
 var ourSections = []string{
-	"Answer", "How it was reached", "Confidence over time", "Key insights", "What is still open", "Questions", "Questions, and what was learned", "Sources",
+	"Answer", "How it was reached", "Confidence over time", "Key insights", "What is still open", "Questions", "Questions, and what was learned", "Sources", "Also read",
 	"How understanding evolved", "Corrections", "Steering", "The stream of thought", "Cost", "Notes",
 	"What has changed", "Where sources disagree", "What could not be confirmed", "Claims", "What was searched", "How it was researched",
 }

@@ -38,7 +38,8 @@ func (w *markdownWriter) write() {
 	w.section("Key insights", w.insights())
 	w.section("What is still open", w.open())
 	w.section("Questions", w.tree())
-	w.section("Sources", w.sources())
+	w.section("Sources", w.sources(d.Sources, len(d.AlsoRead) == 0))
+	w.section("Also read", w.sources(d.AlsoRead, true))
 	w.section("How understanding evolved", w.syntheses())
 	w.section("Corrections", w.corrections())
 	w.section("Steering", w.steering())
@@ -152,10 +153,10 @@ func (w *markdownWriter) tree() string {
 	return b.String()
 }
 
-// sources lists what is cited, with the quotations.
-func (w *markdownWriter) sources() string {
+// sources lists what is cited, with the quotations; the last list says how much is not.
+func (w *markdownWriter) sources(list []source, last bool) string {
 	var b strings.Builder
-	for _, s := range w.doc.Sources {
+	for _, s := range list {
 		mark := fmt.Sprintf("%d. ", s.N)
 		parts := []string{}
 		if s.Title != "" {
@@ -180,7 +181,7 @@ func (w *markdownWriter) sources() string {
 		}
 		b.WriteString(strings.Join(behind(mark, strings.Repeat(" ", len(mark)), lines), "\n") + "\n")
 	}
-	if n := w.doc.Uncited; n > 0 && b.Len() > 0 {
+	if n := w.doc.Uncited; n > 0 && last && b.Len() > 0 {
 		fmt.Fprintf(&b, "\n%s found and not cited.\n", count(n, "more passage was", "more passages were"))
 	}
 	return b.String()

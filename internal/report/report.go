@@ -49,7 +49,8 @@ type document struct {
 	InsightsMD  []string
 	Open        []openQuestion
 	Tree        []session.Node
-	Sources     []source
+	Sources     []source // that the answer cites
+	AlsoRead    []source // that were only cited on the way there; numbered on
 	Uncited     int // sources that were found and are not cited
 	Syntheses   []session.Synthesis
 	Corrections []session.Correction
@@ -67,7 +68,7 @@ type openQuestion struct {
 	Mark     string // "asked by the user"
 }
 
-// A source is one that is cited.
+// A source is a passage that is cited.
 type source struct {
 	session.Source
 	N       int
@@ -108,7 +109,7 @@ func newDocument(v session.View) *document {
 	d.Open = openQuestions(v)
 	d.number()
 	d.Stream = stretches(v.Thoughts)
-	d.Account = account(v, len(d.Sources))
+	d.Account = account(v, len(d.Sources)+len(d.AlsoRead))
 	return d
 }
 
@@ -165,11 +166,18 @@ func openQuestions(v session.View) (list []openQuestion) {
 
 // number gives the sources their numbers.
 func (d *document) number() {
-	texts := append([]string{d.AnswerMD}, d.InsightsMD...)
-	for _, n := range d.Tree {
-		texts = append(texts, n.Insights)
+	d.numbers = number(d.View.Sources, append([]string{d.AnswerMD}, d.InsightsMD...)...)
+	if last := lastSynthesis(d.View); last != nil {
+		d.numbers.cited(last.Remaining...)
+		for _, id := range last.Cites {
+			d.numbers.add(id)
+		}
 	}
-	d.numbers = number(d.View.Sources, texts...)
+	own := len(d.numbers.order)
+	for _, n := range d.Tree {
+		d.numbers.cited(n.Insights)
+	}
+	d.numbers.rest(d.View.Sources)
 	byID := make(map[string]session.Source, len(d.View.Sources))
 	for _, s := range d.View.Sources {
 		byID[s.ID] = s
@@ -177,7 +185,8 @@ func (d *document) number() {
 	for i, id := range d.numbers.order {
 		d.Sources = append(d.Sources, d.source(i+1, byID[id]))
 	}
-	d.Uncited = len(byID) - len(d.Sources)
+	d.Sources, d.AlsoRead = d.Sources[:own:own], d.Sources[own:]
+	d.Uncited = len(byID) - len(d.numbers.order)
 }
 
 func (d *document) source(n int, s session.Source) source {

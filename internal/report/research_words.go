@@ -48,6 +48,7 @@ func (r *Research) numbering() *numbering {
 		list[i] = session.Source{ID: e.ID, Cited: e.Cited}
 	}
 	n := number(list, r.Answer)
+	n.rest(list)
 	for _, c := range r.Claims {
 		for _, p := range slices.Concat(c.Quotes, c.Against) {
 			n.add(p.Evidence)

@@ -89,17 +89,23 @@ func (p *page) nodes() markup {
 }
 
 func (p *page) sources() {
-	if len(p.doc.Sources) == 0 {
+	p.list("sources", "Sources", p.doc.Sources, len(p.doc.AlsoRead) == 0)
+	p.list("also-read", "Also read", p.doc.AlsoRead, true)
+}
+
+// list lists sources by their numbers; the last list says how much is not cited.
+func (p *page) list(id, title string, sources []source, last bool) {
+	if len(sources) == 0 {
 		return
 	}
-	p.section("sources", "Sources", func() {
-		p.put("\n" + `<ol class="sources">`)
-		for _, s := range p.doc.Sources {
+	p.section(id, title, func() {
+		p.put("\n"+`<ol class="sources" start="%d">`, sources[0].N)
+		for _, s := range sources {
 			p.source(s)
 		}
 		p.put("\n</ol>")
-		if p.doc.Uncited != 0 {
-			p.put(`<p class="marks">%s found and not cited.</p>`, count(p.doc.Uncited, "more passage was", "more passages were"))
+		if n := p.doc.Uncited; n > 0 && last {
+			p.put(`<p class="marks">%s found and not cited.</p>`, count(n, "more passage was", "more passages were"))
 		}
 	})
 }
