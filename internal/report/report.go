@@ -51,7 +51,7 @@ type document struct {
 	Tree        []session.Node
 	Sources     []source // that the answer cites
 	AlsoRead    []source // that were only cited on the way there; numbered on
-	Uncited     int // sources that were found and are not cited
+	Uncited     int      // sources that were found and are not cited
 	Syntheses   []session.Synthesis
 	Corrections []session.Correction
 	Steering    []session.Steering
