@@ -230,7 +230,7 @@ func TestFrameOf(t *testing.T) {
 func TestEarlierSources(t *testing.T) {
 	v := session.NewView()
 	v.Sources = []session.Source{{ID: "e1", Source: "thread:thr_1", Title: "Why? (confidence 0.70)", Quote: "So.", End: 3, Cited: true}}
-	if d := cmp.Diff([]string{"[e1] earlier session thr_1: Why? (confidence 0.70)\n      \"So.\""}, sources(v.Sources)); d != "" {
+	if d := cmp.Diff([]string{"[e1] earlier session thr_1: Why? (confidence 0.70)\n      \"So.\""}, sources(v.Sources, true)); d != "" {
 		t.Error(d)
 	}
 }
@@ -241,7 +241,7 @@ func TestAccountSources(t *testing.T) {
 	v.Sources = []session.Source{{ID: "e1", Source: "/a.md", Quote: "So.", Cited: true}, {ID: "e2", Source: "/b.md", Quote: "Or so.", Cited: true}, {ID: "e3", Source: "/c.md"}}
 	v.Syntheses = []session.Synthesis{{Text: "It is so [e2].", Cites: []string{"e2"}, Final: true}}
 	_, text, _ := strings.Cut((&app{}).account(v), "Sources\n")
-	want := "  - [e2] /b.md, bytes 0 to 0 of its text\n      \"Or so.\"\nAlso read\n  - [e1] /a.md, bytes 0 to 0 of its text\n      \"So.\"\nThought"
+	want := "  - [e2] /b.md, bytes 0 to 0 of its text\n      \"Or so.\"\nAlso read\n  - [e1] /a.md, bytes 0 to 0 of its text\nThought"
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("account:\n%s\nwant\n%s", text, want)
 	}

@@ -81,8 +81,8 @@ func (a *app) account(v session.View) string {
 	}
 	list("Open questions", open(v), maxOpen)
 	cited, before := v.Cited()
-	list("Sources", sources(cited), maxSources)
-	list("Also read", sources(before), maxRead)
+	list("Sources", sources(cited, true), maxSources)
+	list("Also read", sources(before, false), maxRead)
 	row("Thought", thought(s))
 	row("Cost", cost(s))
 	row("Stopped", s.StopReason)
@@ -145,14 +145,17 @@ func open(v session.View) (list []string) {
 	return list
 }
 
-// sources returns sources, each with its place and its quotation.
-func sources(all []session.Source) (list []string) {
+// sources returns sources, each with its place, and with its quotation if that is wanted.
+func sources(all []session.Source, quoted bool) (list []string) {
 	for _, s := range all {
+		text := fmt.Sprintf("[%s] %s, bytes %d to %d of its text", s.ID, nearPath(s.Source), s.Start, s.End)
 		if id, ok := s.Earlier(); ok {
-			list = append(list, fmt.Sprintf("[%s] earlier session %s: %s\n      %q", s.ID, id, oneLine(s.Title), clip(oneLine(s.Quote), maxQuote)))
-			continue
+			text = fmt.Sprintf("[%s] earlier session %s: %s", s.ID, id, oneLine(s.Title))
 		}
-		list = append(list, fmt.Sprintf("[%s] %s, bytes %d to %d of its text\n      %q", s.ID, nearPath(s.Source), s.Start, s.End, clip(oneLine(s.Quote), maxQuote)))
+		if quoted {
+			text += fmt.Sprintf("\n      %q", clip(oneLine(s.Quote), maxQuote))
+		}
+		list = append(list, text)
 	}
 	return list
 }

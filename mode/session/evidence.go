@@ -110,6 +110,13 @@ func (s *state) looked(c *cell) int {
 		on = slices.DeleteFunc(slices.Clone(on), func(h hit) bool { return beside(h, topic) })
 	}
 	add := s.pick(on, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
+	place := strings.ToLower(s.place())
+	switch {
+	case c.Failed.Error != "":
+		c.Less = place + " could not be searched: " + s.Fault
+	case slices.ContainsFunc(on, s.weak):
+		c.Less = place + " " + have(place) + " " + nothingMore + " that fits half as well as the best"
+	}
 	news := len(add) + len(f.Hits) - len(on)
 	switch {
 	case s.Counts.Rounds > s.opts.Parallel:
@@ -129,7 +136,7 @@ func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 	}
 	for _, h := range list {
 		key := h.Key()
-		if !slices.Contains(s.Seen, key) && !(s.Unaided && h.Score < s.Best/2) && !h.Among(s.Banned) {
+		if !slices.Contains(s.Seen, key) && !s.weak(h) && !h.Among(s.Banned) {
 			if s.Seen = push(s.Seen, key, maxSeen); s.repeats(h) {
 				continue
 			}
@@ -137,6 +144,31 @@ func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
 		}
 	}
 	return add
+}
+
+// weak reports whether a hit is worth nothing without a model, as far as is known of others.
+func (s *state) weak(h hit) bool { return s.Unaided && h.Score < s.Best/2 }
+
+// nothing says why a look for a focus brought nothing.
+func (s *state) nothing(c *cell) string {
+	place := strings.ToLower(s.place())
+	switch {
+	case c.Less != "":
+		return c.Less
+	case c.Web != nil && c.Web.Fault != "":
+		return "the web could not be searched: " + c.Web.Fault
+	case s.opts.Web && c.Web == nil:
+		return place + " " + have(place) + " " + nothingMore
+	}
+	return "the " + s.sources() + " have " + nothingMore
+}
+
+// have is what goes with a place as its verb.
+func have(place string) string {
+	if place == "the memory" {
+		return "has"
+	}
+	return "have"
 }
 
 // place says where is looked beside the web.

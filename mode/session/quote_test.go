@@ -108,6 +108,48 @@ func TestScores(t *testing.T) {
 	}
 }
 
+// The documents have nothing more on a question only if that was looked up again, and all
+// that they have is quoted. A search that fails is no such thing.
+func TestNothingMore(t *testing.T) {
+	const all = 12
+	for name, test := range map[string]struct {
+		fails  int // the first look that does
+		weak   bool
+		quoted int
+		reason string
+	}{
+		"all is quoted":     {99, false, all, "the documents have nothing more on this"},
+		"the rest is weak":  {99, true, 5, "the documents have nothing more on this that fits half as well as the best"},
+		"the search breaks": {2, false, 5, "the documents could not be searched: no such folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			looks, found := 0, 0
+			d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, WithoutModel: true}, time.Hour, func(a ponder.Action) ponder.Body {
+				if looks++; looks >= test.fails {
+					return ponder.ToolResult{Outcome: ponder.Outcome{Error: "no such folder"}}
+				}
+				var hits []string
+				if q := string(a.(ponder.Do).Args); !strings.Contains(q, "subject") { // the topics have nothing of their own
+					for i := found; i < min(found+5, all); i++ {
+						quote, score := fmt.Sprintf("Fact %d is so.", i), 0.9
+						if test.weak && i >= 5 {
+							score = 0.2
+						}
+						hits = append(hits, fmt.Sprintf(`{"id":"h%d","source":"/docs/a.md","quote":%q,"start":0,"end":%d,"score":%v,"terms":["fact"],"topics":["subject%d"]}`, i, quote, len(quote), score, i))
+					}
+					if found = min(found+5, all); test.weak {
+						found = 5
+					}
+				}
+				return ponder.ToolResult{Result: `{"hits":[` + strings.Join(hits, ",") + `]}`}
+			}).work()
+			if n := len(bodiesOf[ponder.Thought](d)); n != test.quoted || d.fin.Reason != test.reason {
+				t.Errorf("%d are quoted, and it ends for %q; want %d, %q", n, d.fin.Reason, test.quoted, test.reason)
+			}
+		})
+	}
+}
+
 // Without a model a session ends though there is always more to quote, quotes no more
 // than can be read, and says a sentence again that it quotes again.
 func TestQuotesAreBounded(t *testing.T) {

@@ -22,6 +22,7 @@ type cell struct {
 	Got     bool           `json:"got,omitempty"`  // what was found is there, and the web is waited for
 	Web     *webLook       `json:"web,omitempty"`  // beside the look; nil if the web is not asked
 	News    int            `json:"news,omitempty"` // passages that the look has brought
+	Less    string         `json:"less,omitempty"` // why the documents or the memory brought fewer than they may have
 	Heard   []heard        `json:"heard,omitempty"`
 	Asked   []asked        `json:"asked,omitempty"`   // with the thoughts
 	Settled bool           `json:"settled,omitempty"` // the model says that nothing is left to ask
@@ -228,7 +229,7 @@ func (s *state) takeIn(wave []cell) {
 	for i := range wave {
 		c := &wave[i]
 		if s.Focus = c.Focus; c.Failed.Error != "" {
-			s.quote()
+			s.quote(c.Less)
 			s.setAside(c.Failed)
 		} else {
 			s.think(c.Heard, c.Model, false)
@@ -286,10 +287,16 @@ func (s *state) gathered() {
 			c.Done = false
 			continue
 		}
+		over := ""
 		if s.Dry++; c.News > 0 {
 			s.Dry = 0
+		} else {
+			over = s.nothing(c)
 		}
-		c.Done, c.Web, c.News = false, nil, 0
+		if c.Focus.Question == "" {
+			s.Over = over
+		}
+		c.Done, c.Web, c.News, c.Less = false, nil, 0, over
 	}
 	if !s.Unaided {
 		s.Wave, s.Step = wave, step{Do: thoughts}
@@ -298,7 +305,7 @@ func (s *state) gathered() {
 	s.Wave = nil
 	for i := range wave {
 		s.Focus = wave[i].Focus
-		s.quote()
+		s.quote(wave[i].Less)
 	}
 	s.forget()
 	s.advance()
@@ -354,9 +361,13 @@ func (s *state) width() int {
 }
 
 // choose returns the n most urgent open questions, of equals those that the user wishes
-// for and then the oldest first; if there are none, the question of the user.
+// for and then the oldest first; if there are none, or nothing is found for them without a
+// model, the question of the user.
 func (s *state) choose(n int) (list []focus) {
 	open := s.Open
+	if s.Unaided && s.Dry >= dryRounds {
+		open = nil
+	}
 	if len(open) > 1 {
 		open = slices.Clone(open)
 		slices.SortStableFunc(open, func(a, b *question) int {

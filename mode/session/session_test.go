@@ -135,7 +135,7 @@ func TestTrouble(t *testing.T) {
 		{
 			name: "a key that is wrong, with documents", answer: always(rejected), budget: time.Hour, options: Options{Docs: docs},
 			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed,
-			reason: nothingMore + ", and the model did not answer: test/model: key rejected (401): set TEST_KEY", begins: quotedAnswer,
+			reason: "the documents have " + nothingMore + " that fits half as well as the best" + ", and the model did not answer: test/model: key rejected (401): set TEST_KEY", begins: quotedAnswer,
 		},
 		{
 			name: "no model", answer: always(noModel), budget: time.Hour,
@@ -144,7 +144,7 @@ func TestTrouble(t *testing.T) {
 		{
 			name: "no model, with documents", answer: always(noModel), budget: time.Hour, options: Options{Docs: docs},
 			keys: "look-1 thoughts-1 look-2 look-3", status: ponder.Completed,
-			reason: nothingMore + ", and the model did not answer: no model is configured for the role slow", begins: quotedAnswer,
+			reason: "the documents have " + nothingMore + " that fits half as well as the best" + ", and the model did not answer: no model is configured for the role slow", begins: quotedAnswer,
 		},
 		{
 			name: "the answer is refused", answer: replies(map[string]ponder.Body{"final": refused}), budget: time.Second,
@@ -180,12 +180,12 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "nothing in the documents", answer: sensible, budget: time.Hour, options: Options{Docs: docs, WithoutModel: true},
-			keys: "look-1 look-2", status: ponder.Completed, reason: nothingMore, begins: nothingAtAll,
+			keys: "look-1 look-2", status: ponder.Completed, reason: "the documents have " + nothingMore, begins: nothingAtAll,
 		},
 		{
 			name: "documents can't be read", budget: time.Hour, options: Options{Docs: docs, WithoutModel: true},
 			answer: always(nil), question: "?",
-			keys: "look-1 look-2 look-3", status: ponder.Completed, reason: nothingMore, begins: quotedAnswer,
+			keys: "look-1 look-2 look-3", status: ponder.Completed, reason: "the documents have " + nothingMore + " that fits half as well as the best", begins: quotedAnswer,
 		},
 		{
 			name: "documents can't be searched", budget: time.Hour, options: Options{Docs: docs, WithoutModel: true},

@@ -42,7 +42,8 @@ type state struct {
 	Fails   int    `json:"fails,omitempty"`   // moments in a row at which calls of the model of thoughts failed
 	Fault   string `json:"fault,omitempty"`   // how the last call failed, or the last look
 	Outage  outage `json:"outage,omitzero"`
-	Dry     int    `json:"dry,omitempty"` // rounds in a row without new evidence
+	Dry     int    `json:"dry,omitempty"`  // rounds in a row without new evidence
+	Over    string `json:"over,omitempty"` // why the last look for the user's question brought none, if it did not
 	Counts  counts `json:"counts,omitzero"`
 	Worth   worth  `json:"worth,omitzero"`
 

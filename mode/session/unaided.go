@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"ponder/internal/arrange"
 	"slices"
@@ -12,7 +13,7 @@ const (
 	quotedAnswer  = "This answer was put together without a model, from quotations of the documents."
 	quotedSum     = "Put together without a model, from quotations of the documents."
 	thoughtAnswer = "This answer was put together without a model, from the thoughts so far."
-	nothingMore   = "the documents have nothing more on this"
+	nothingMore   = "nothing more on this"
 	enoughQuoted  = "the best passages of the documents are quoted"
 	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
 )
@@ -38,8 +39,8 @@ const (
 
 // quote makes thoughts of the passages of this round. What strangers wrote becomes
 // none as long as a model goes on from thoughts: it is shown that in its frame only;
-// what is meant for programs never does.
-func (s *state) quote() {
+// what is meant for programs never does. Over says why there is nothing new, if there is not.
+func (s *state) quote(over string) {
 	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return !e.quotable() || e.Untrusted && !s.Unaided })
 	arrange.By(list, byScore)
 	var hs []heard
@@ -51,8 +52,13 @@ func (s *state) quote() {
 		return
 	}
 	if s.Unaided {
-		s.write("note", &s.Counts.Noted, s.explored(s.of("The documents have nothing more on this."))...)
+		s.write("note", &s.Counts.Noted, s.explored(sentence(cmp.Or(over, "the "+s.sources()+" have "+nothingMore+" that can be quoted")))...)
 	}
+}
+
+// sentence makes a sentence of why something is so.
+func sentence(why string) string {
+	return strings.ToUpper(why[:1]) + strings.TrimRight(why[1:], ".") + "."
 }
 
 // raiseUnaided asks about what came up in the documents.
@@ -72,8 +78,8 @@ func (s *state) sumUpUnaided() {
 func (s *state) advanceUnaided(raise, sum bool) {
 	s.Counts.Unaided++
 	switch {
-	case s.Dry >= dryRounds:
-		s.conclude(s.of(nothingMore))
+	case s.Dry >= dryRounds && s.Over != "":
+		s.conclude(s.Over)
 		return
 	case s.Counts.Unaided >= unaidedRounds:
 		s.conclude(s.of(enoughQuoted))
