@@ -77,16 +77,17 @@ type (
 	// Thought is one thought of a session.
 	Thought struct {
 		Content    string   `json:"-"`
-		Number     int      `json:"sequence_number"`         // counts from 0 in its run
-		Kind       string   `json:"thought_type"`            // exploration, critique, connection, insight, question, synthesis
-		Confidence float64  `json:"confidence"`              // 0 to 1, as the model claims
-		Importance float64  `json:"importance,omitempty"`    // 0 to 1
-		Focus      string   `json:"focus,omitempty"`         // what was being thought about
-		Question   string   `json:"question_id,omitempty"`   // the sub-question it addresses
-		Cites      []string `json:"cites,omitempty"`         // the ids of evidence it rests on
-		Against    []string `json:"contradicts,omitempty"`   // the ids of corrections that it contradicts
-		Unaided    bool     `json:"without_model,omitempty"` // made without a model
-		Offset     float64  `json:"time_offset_seconds"`     // thinking time of the run
+		Number     int      `json:"sequence_number"`              // counts from 0 in its run
+		Kind       string   `json:"thought_type"`                 // exploration, critique, connection, insight, question, synthesis
+		Confidence float64  `json:"confidence"`                   // 0 to 1, as the model claims
+		Importance float64  `json:"importance,omitempty"`         // 0 to 1
+		Focus      string   `json:"focus,omitempty"`              // what was being thought about
+		Question   string   `json:"question_id,omitempty"`        // the sub-question it addresses
+		Cites      []string `json:"cites,omitempty"`              // the ids of evidence it rests on
+		Against    []string `json:"contradicts,omitempty"`        // the ids of corrections that it contradicts
+		Unaided    bool     `json:"without_model,omitempty"`      // made without a model
+		Assumed    bool     `json:"confidence_assumed,omitempty"` // nobody gave the confidence
+		Offset     float64  `json:"time_offset_seconds"`          // thinking time of the run
 		Model      string   `json:"-"`
 	}
 	// SubQuestion is a question that came up.
@@ -123,6 +124,7 @@ type (
 		Removed    []string   `json:"removed_citations,omitempty"` // of what was not gathered
 		Final      bool       `json:"final,omitempty"`
 		Unaided    bool       `json:"without_model,omitempty"`
+		Assumed    bool       `json:"confidence_assumed,omitempty"` // nobody gave the confidence
 		Offset     float64    `json:"time_offset_seconds"`
 		Model      string     `json:"-"`
 	}

@@ -23,6 +23,7 @@ func (b Thought) appendTo(w *jsonWriter) {
 	w.texts("cites", b.Cites)
 	w.texts("contradicts", b.Against)
 	w.flag("without_model", b.Unaided)
+	w.flag("confidence_assumed", b.Assumed)
 	w.offset(b.Offset)
 }
 

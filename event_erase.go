@@ -43,7 +43,7 @@ func (b Summary) erased() Body      { return Summary{From: b.From, To: b.To} }
 func (b Thought) erased() Body {
 	return Thought{
 		Number: b.Number, Kind: b.Kind, Confidence: b.Confidence, Importance: b.Importance, Question: b.Question,
-		Unaided: b.Unaided, Offset: b.Offset, Model: b.Model,
+		Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
 	}
 }
 func (b SubQuestion) erased() Body {
@@ -55,7 +55,7 @@ func (b QuestionUpdated) erased() Body {
 func (b Synthesis) erased() Body {
 	return Synthesis{
 		Number: b.Number, Confidence: b.Confidence, Trend: b.Trend, Basis: b.Basis, Final: b.Final,
-		Unaided: b.Unaided, Offset: b.Offset, Model: b.Model,
+		Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
 	}
 }
 

@@ -77,7 +77,7 @@ func every() []ponder.Event {
 		"engine": json.RawMessage(`"x y"`), "from_thread": json.RawMessage(`[1,2.50]`), "ts": json.RawMessage(`null`),
 	}}
 	list := []ponder.Event{erased, imported}
-	for _, b := range slices.Concat(researched, noticed, counted) {
+	for _, b := range slices.Concat(researched, noticed, counted, assumed) {
 		list = append(list, ponder.Event{ID: "evt_0", Run: "run_1", Body: b})
 	}
 	for _, ev := range list {
@@ -122,6 +122,12 @@ var counted = []ponder.Body{
 	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Held: ponder.Cost{Calls: 1, Tokens: 8}},
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "overloaded", Class: llm.Transient, NotBefore: time.Date(2026, 1, 2, 3, 4, 36, 0, time.UTC)}},
 	ponder.CallFinished{Model: "a/1", Usage: llm.Usage{Input: 6, Output: 5, Estimated: true, Hedged: true}, Spent: ponder.Cost{Calls: 2, Tokens: 11}, Price: ponder.PriceUnknown},
+}
+
+// assumed is what is said without a confidence.
+var assumed = []ponder.Body{
+	ponder.Thought{Content: "deep", Kind: "exploration", Confidence: 0.5, Assumed: true, Model: "a/1"},
+	ponder.Synthesis{Content: "it is deep", Confidence: 0.5, Assumed: true, Model: "a/1"},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines

@@ -19,7 +19,7 @@ type judged struct {
 }
 
 // confident reports whether the session claimed anything.
-func (j judged) confident() bool { return j.id != "" }
+func (j judged) confident() bool { return j.id != "" && !j.claim.Assumed }
 
 // firstTail is how many events are looked at first, from the end of a thread. What
 // judge looks for is as a rule among the last few.
@@ -36,7 +36,7 @@ func judge(ctx context.Context, log ponder.Log, info ponder.Info, whole bool) (j
 		switch {
 		case err != nil:
 			return j, fmt.Errorf("read how %s ended: %w", info.ID, err)
-		case after == 0, j.confident(), j.run != "" && j.outcome == nil && !whole:
+		case after == 0, j.id != "", j.run != "" && j.outcome == nil && !whole:
 			return j, nil
 		}
 	}

@@ -68,6 +68,7 @@ func TestJudge(t *testing.T) {
 		outcome *float64
 	}{
 		{"has not ended", ended[:3], true, 0, "", nil},
+		{"without a claim", append(past("run_1", 0.9, "m")[:3:3], ponder.Event{Run: "run_1", Body: ponder.Synthesis{Assumed: true, Final: true}}, ended[3]), true, 0, "run_1", nil},
 		{"not resolved", ended, true, 0.9, "run_1", nil},
 		{"resolved", append(past("run_1", 0.9, "m"), turnedOut("run_1", 0), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
 		{"taken back", append(past("run_1", 0.9, "m"), turnedOut("run_1", 0), ponder.Event{Run: "run_1", Body: ponder.Resolved{Ref: "run_1"}}), true, 0.9, "run_1", nil},

@@ -10,6 +10,14 @@ import (
 	"ponder/mode/session"
 )
 
+// givenSure writes a confidence, if anybody gave it.
+func givenSure(confidence float64, assumed bool) string {
+	if assumed {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", confidence)
+}
+
 // itemOf returns how an event is shown, if it is.
 func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 	it := tui.Item{At: seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
@@ -21,7 +29,7 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.Thought:
-		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, fmt.Sprintf("%.2f", b.Confidence), b.Content, tui.Normal
+		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, givenSure(b.Confidence, b.Assumed), b.Content, tui.Normal
 		if len(b.Against) > 0 {
 			it.Text, it.Tone = it.Text+" (contradicts "+strings.Join(b.Against, ", ")+")", tui.Alarm
 		}
@@ -31,7 +39,7 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 		if b.Final {
 			return it, false // it is the answer, and comes by itself
 		}
-		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", fmt.Sprintf("%.2f", b.Confidence), b.Content, tui.Strong
+		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", givenSure(b.Confidence, b.Assumed), b.Content, tui.Strong
 	case ponder.SystemNote:
 		it.Kind, it.Text = "note", b.Content
 	case ponder.Evidence:

@@ -254,6 +254,7 @@ func TestItemOf(t *testing.T) {
 	}{
 		{ponder.Thought{Kind: "insight", Confidence: 0.7, Content: "So."}, "insight 0.70 So."},
 		{ponder.Thought{Kind: "insight", Confidence: 0.7, Content: "So.", Against: []string{"c1"}}, "insight 0.70 So. (contradicts c1)"},
+		{ponder.Thought{Kind: "insight", Confidence: 0.5, Assumed: true, Content: "So."}, "insight  So."},
 		{ponder.SubQuestion{ID: "q3", Priority: 9, Content: "Who?"}, "question p9 q3 Who?"},
 		{ponder.Progress{Stage: ponder.Steered, Content: "question q7 added", Cancelled: []string{"a", "b"}}, "steered  question q7 added; 2 calls in flight cancelled"},
 		{ponder.Progress{Stage: ponder.Steered, Content: "there is no question q99", Refused: true}, "refused  there is no question q99"},

@@ -95,6 +95,9 @@ func (a *app) account(v session.View) string {
 
 // certainty says how sure a session is, and where that is heading.
 func certainty(s session.Session) string {
+	if s.Claimed == nil {
+		return ""
+	}
 	text := s.Certainty.String()
 	if s.Trend != "" {
 		text += ", " + oneLine(s.Trend)

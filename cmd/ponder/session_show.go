@@ -132,7 +132,7 @@ func (a *app) thoughts(v session.View) {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))
 		}
-		text := tui.RenderItem(tui.Item{At: seconds(t.Offset), Kind: t.Kind, Mark: fmt.Sprintf("%.2f", t.Confidence), Text: t.Text}, 100, tui.Style{Plain: true})
+		text := tui.RenderItem(tui.Item{At: seconds(t.Offset), Kind: t.Kind, Mark: givenSure(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
 		a.printf("%s\n", text)
 	}
 	if len(v.Thoughts) > 0 {

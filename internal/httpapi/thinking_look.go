@@ -144,7 +144,9 @@ func statsOf(s Session, v session.View) Stats {
 	var sure []float64
 	for _, t := range v.Thoughts {
 		st.ByType[t.Kind]++
-		sure = append(sure, t.Confidence)
+		if !t.Assumed {
+			sure = append(sure, t.Confidence)
+		}
 	}
 	st.Confidence = spreadOf(sure)
 	for _, q := range v.Questions {

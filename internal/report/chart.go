@@ -30,17 +30,21 @@ const (
 	maxBars   = 24 // in a chart of text
 )
 
-// newChart returns the chart of a session, or nil if it has no syntheses.
+// newChart returns the chart of a session, or nil if no synthesis says how sure it is.
 func newChart(v session.View) *chart {
-	if len(v.Syntheses) == 0 {
-		return nil
-	}
 	c := &chart{}
 	for _, s := range sample(v.Syntheses, maxPoints) {
-		c.Points = append(c.Points, point{At: time0(s.Offset), Value: unit(s.Confidence), Final: s.Final})
+		if !s.Assumed {
+			c.Points = append(c.Points, point{At: time0(s.Offset), Value: unit(s.Confidence), Final: s.Final})
+		}
+	}
+	if len(c.Points) == 0 {
+		return nil
 	}
 	for _, t := range sample(v.Thoughts, maxDots) {
-		c.Dots = append(c.Dots, point{At: time0(t.Offset), Value: unit(t.Confidence)})
+		if !t.Assumed {
+			c.Dots = append(c.Dots, point{At: time0(t.Offset), Value: unit(t.Confidence)})
+		}
 	}
 	c.Last = &c.Points[len(c.Points)-1]
 	for _, p := range append(c.Dots, c.Points...) {

@@ -40,12 +40,7 @@ func (p *page) summary(s session.Synthesis) {
 	if !s.Final {
 		gist = short(textOf(p.read.prose(s.Text)), maxGist)
 	}
-	p.put(`<summary><span class="at">%s</span> <span class="what">%s</span> <span class="marks">confidence %s`, clock(s.Offset), gist, two(s.Confidence))
-	p.putIf(" · %s", oneLine(s.Trend))
-	if s.Unaided {
-		p.put(" · without a model")
-	}
-	p.put("</span></summary>")
+	p.put(`<summary><span class="at">%s</span> <span class="what">%s</span> <span class="marks">%s</span></summary>`, clock(s.Offset), gist, strings.Join(synthesisMarks(s, oneLine(s.Trend)), " · "))
 }
 
 // named writes a list with a title of ours, unless it is empty.
@@ -141,7 +136,12 @@ func (p *page) stream() {
 
 func (p *page) thought(t session.Thought) {
 	p.put("\n"+`<li><span class="at">%s</span><span class="kind %s">%s</span>`, clock(t.Offset), kindClass(t.Kind), oneLine(t.Kind))
-	p.put(`<span class="bar c%d">%s</span><span class="text" dir="auto">%s`, int(unit(t.Confidence)*10+0.5), two(t.Confidence), p.line(t.Text))
+	if t.Assumed {
+		p.put(`<span class="bar c0">–</span>`)
+	} else {
+		p.put(`<span class="bar c%d">%s</span>`, int(unit(t.Confidence)*10+0.5), two(t.Confidence))
+	}
+	p.put(`<span class="text" dir="auto">%s`, p.line(t.Text))
 	p.putIf(` <span class="marks">%s</span>`, strings.Join(thoughtMarks(t), " · "))
 	p.put("</span></li>")
 }

@@ -190,16 +190,8 @@ func (w *markdownWriter) sources(list []source, last bool) string {
 func (w *markdownWriter) syntheses() string {
 	var b strings.Builder
 	for i, s := range w.doc.Syntheses {
-		parts := []string{fmt.Sprintf("confidence %.2f", s.Confidence)}
-		for _, text := range []string{s.Trend, basis(s.Basis)} {
-			if text != "" {
-				parts = append(parts, inText(text))
-			}
-		}
-		if s.Unaided {
-			parts = append(parts, "without a model")
-		}
-		fmt.Fprintf(&b, "**%s** · %s\n\n", clock(s.Offset), strings.Join(parts, " · "))
+		parts := append([]string{"**" + clock(s.Offset) + "**"}, synthesisMarks(s, inText(s.Trend), inText(basis(s.Basis)))...)
+		b.WriteString(strings.Join(parts, " · ") + "\n\n")
 		if s.Final && i == len(w.doc.Syntheses)-1 {
 			b.WriteString("> The answer above.\n\n")
 			continue
@@ -246,8 +238,14 @@ func (w *markdownWriter) stream() string {
 	for _, st := range w.doc.Stream {
 		fmt.Fprintf(&b, "\n%s\n\n", marked("**", atLineStarts(w.line(st.FocusMD))))
 		for _, t := range st.Thoughts {
-			marks := append([]string{fmt.Sprintf("%.2f", t.Confidence)}, thoughtMarks(t)...)
-			fmt.Fprintf(&b, "- %s *%s* (%s) %s\n", clock(t.Offset), inText(t.Kind), inText(strings.Join(marks, ", ")), w.line(t.Text))
+			marks := thoughtMarks(t)
+			if !t.Assumed {
+				marks = append([]string{two(t.Confidence)}, marks...)
+			}
+			for i, m := range marks {
+				marks[i] = inText(m)
+			}
+			fmt.Fprintf(&b, "- %s *%s*%s %s\n", clock(t.Offset), inText(t.Kind), inBrackets(marks), w.line(t.Text))
 		}
 	}
 	if n > longStream {

@@ -253,6 +253,22 @@ func thoughtMarks(t session.Thought) (marks []string) {
 	return marks
 }
 
+// synthesisMarks says how sure a synthesis is, if it was said, and what more there is to it.
+func synthesisMarks(s session.Synthesis, more ...string) (marks []string) {
+	if !s.Assumed {
+		marks = append(marks, "confidence "+two(s.Confidence))
+	}
+	for _, text := range more {
+		if text != "" {
+			marks = append(marks, text)
+		}
+	}
+	if s.Unaided {
+		marks = append(marks, "without a model")
+	}
+	return marks
+}
+
 // questionMarks says what is special about a question.
 func questionMarks(q session.Question) (marks []string) {
 	if q.Priority > 0 {

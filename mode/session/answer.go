@@ -24,11 +24,23 @@ const (
 	defaultPriority   = 5
 )
 
+// notGiven stands for a confidence that an answer leaves open, until it is read.
+const notGiven = -1
+
+// givenOr returns a confidence as it was given, or the default, which is assumed.
+func givenOr(x float64) (confidence float64, assumed bool) {
+	if x == notGiven {
+		return defaultConfidence, true
+	}
+	return x, false
+}
+
 // heard is a thought as a model gave it.
 type heard struct {
 	Text       string   `json:"text"`
 	Kind       string   `json:"kind"`
 	Confidence float64  `json:"confidence"`
+	Assumed    bool     `json:"assumed,omitempty"` // the confidence, which was not given
 	Importance float64  `json:"importance,omitempty"`
 	Cites      []string `json:"cites,omitempty"`
 }
@@ -46,6 +58,7 @@ type summary struct {
 	Text       string   `json:"text,omitempty"`
 	Insights   []string `json:"insights,omitempty"`
 	Confidence float64  `json:"confidence,omitempty"`
+	Assumed    bool     `json:"assumed,omitempty"` // the confidence, which was not given
 	Remaining  []string `json:"remaining,omitempty"`
 }
 
@@ -157,6 +170,8 @@ func heardOnly(list []heard) []heard {
 	kept := list[:0]
 	for _, h := range list {
 		h.Text, h.Kind = clip(clean(h.Text), maxThought), kindOf(h.Kind)
+		h.Confidence, h.Assumed = givenOr(h.Confidence)
+		h.Importance = max(0, h.Importance)
 		if len(kept) < maxThoughts && said(h.Text) && !repeated(kept, h.Text) {
 			kept = append(kept, h)
 		}
@@ -267,10 +282,11 @@ func readSummary(text string, last, prose bool) (summary, error) {
 		sum, ok = labelled, true
 	}
 	if !ok && prose {
-		sum = summary{Text: unfenced(text), Confidence: defaultConfidence}
+		sum = summary{Text: unfenced(text), Confidence: notGiven}
 		ok = !looksLikeJSON(sum.Text) && !isRefusal(sum.Text)
 	}
 	sum.Text = clip(clean(sum.Text), maxAnswer)
+	sum.Confidence, sum.Assumed = givenOr(sum.Confidence)
 	sum.Insights, sum.Remaining = items(sum.Insights), items(sum.Remaining)
 	if !ok || !said(sum.Text) {
 		if last {

@@ -101,7 +101,7 @@ func (b *block) text() string {
 // how sure it is.
 func (b *block) thought() (h heard, ok bool) {
 	text := b.text()
-	h = heard{Text: text, Confidence: defaultConfidence, Cites: citesIn(b.values["cites"])}
+	h = heard{Text: text, Confidence: notGiven, Cites: citesIn(b.values["cites"])}
 	first, rest, _ := strings.Cut(text, "\n")
 	head := unlisted(strings.TrimLeft(first, "# "))
 	if t, is := tagged(head); is {
@@ -238,7 +238,7 @@ func tagged(line string) (h heard, ok bool) {
 	if m == nil || !isKind(m[1]) || !strings.ContainsAny(line[:len(line)-len(m[3])], "[](){}:：*") {
 		return h, false
 	}
-	h = heard{Kind: m[1], Text: m[3], Confidence: defaultConfidence}
+	h = heard{Kind: m[1], Text: m[3], Confidence: notGiven}
 	if t := tail.FindStringSubmatchIndex(h.Text); t != nil {
 		h.Confidence, h.Text = share(h.Text[t[2]:t[3]]), h.Text[:t[0]]
 	} else if _, ok := read(m[2]); ok {

@@ -20,7 +20,7 @@ type Calibration struct {
 // Certainty is how sure a session is of what it has come to by now: of its newest
 // synthesis.
 type Certainty struct {
-	Claimed     *float64 `json:"confidence,omitempty"`            // what the model claims, 0 to 1; nil as long as there is no synthesis
+	Claimed     *float64 `json:"confidence,omitempty"`            // what the model claims, 0 to 1; nil if there is no synthesis, or it claims nothing
 	Calibrated  *float64 `json:"calibrated_confidence,omitempty"` // what such claims are worth; nil if that is not known
 	Calibration string   `json:"calibration"`                     // "uncalibrated", or "25 resolved sessions"
 }

@@ -14,6 +14,7 @@ func TestCertainty(t *testing.T) {
 	few := session.Calibration{Of: func(float64, ponder.Basis) (float64, bool) { return 0, false }}
 	start := ponder.Event{Thread: "thr_1", Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Input: "Why?"}}
 	sum := ponder.Event{Thread: "thr_1", Run: "run_1", Body: ponder.Synthesis{Confidence: 0.9, Basis: ponder.Basis{Support: 1}}}
+	silent := ponder.Event{Thread: "thr_1", Run: "run_1", Body: ponder.Synthesis{Confidence: 0.5, Assumed: true}}
 	for _, tt := range []struct {
 		name   string
 		before session.Calibration
@@ -25,6 +26,8 @@ func TestCertainty(t *testing.T) {
 		{"nothing is claimed", half, session.Calibration{}, []ponder.Event{start}, "", "uncalibrated"},
 		{"nothing is known", session.Calibration{}, session.Calibration{}, []ponder.Event{start, sum}, "0.90 (uncalibrated)", "uncalibrated"},
 		{"too little is known", few, session.Calibration{}, []ponder.Event{start, sum}, "0.90 (uncalibrated)", "uncalibrated"},
+		{"nobody says", half, session.Calibration{}, []ponder.Event{start, silent}, "", "uncalibrated"},
+		{"nobody says any more", half, session.Calibration{}, []ponder.Event{start, sum, silent}, "", "uncalibrated"},
 		{"known before", half, session.Calibration{}, []ponder.Event{start, sum}, "0.55 (claimed 0.90)", "25 resolved sessions"},
 		{"known after", session.Calibration{}, half, []ponder.Event{start, sum}, "0.55 (claimed 0.90)", "25 resolved sessions"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"ponder"
 	weighing "ponder/evidence"
@@ -56,7 +57,7 @@ func (s *state) remember(b ponder.ToolResult) {
 			continue // what turned out to be wrong misleads
 		}
 		s.Counts.Evidence++
-		title := fmt.Sprintf("%s (confidence %.2f%s)", clip(oneLine(h.Question), maxLabel), unit(h.Confidence), turnedOut(h.Resolved))
+		title := clip(oneLine(h.Question), maxLabel) + earlierSure(h.Confidence, h.Resolved)
 		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
 		var quality []ponder.Signal
 		if e.Untrusted {
@@ -76,9 +77,25 @@ func (s *state) remember(b ponder.ToolResult) {
 	s.round()
 }
 
+// earlierSure says how sure an earlier session was and how it turned out, as far as that
+// is known.
+func earlierSure(confidence float64, outcome *float64) string {
+	sure := ""
+	if confidence > 0 {
+		sure = fmt.Sprintf(", confidence %.2f", unit(confidence))
+	}
+	if sure += turnedOut(outcome); sure == "" {
+		return ""
+	}
+	return " (" + strings.TrimPrefix(sure, ", ") + ")"
+}
+
 // earlierScore returns what an earlier answer counts as evidence: how much it has to do
-// with the question, and no more than it was sure of itself.
+// with the question, and no more than it was sure of itself; zero is not to have said so.
 func earlierScore(score, confidence float64) float64 {
+	if confidence == 0 {
+		confidence = defaultConfidence
+	}
 	return min(unit(score), unit(confidence), mostEarlier)
 }
 

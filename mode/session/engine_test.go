@@ -74,7 +74,7 @@ func TestEngine(t *testing.T) {
 				for _, ev := range mind.Events() {
 					v = v.Apply(ev)
 				}
-				if v.Session.Final != fin.Answer || v.Session.Status != ponder.Completed || len(v.Session.Confidence) == 0 {
+				if v.Session.Final != fin.Answer || v.Session.Status != ponder.Completed || (len(v.Session.Confidence) == 0) != (tt.name == "prose") {
 					t.Errorf("view %+v", v.Session)
 				}
 				if tt.budget.Calls > 0 && fin.Spent.Calls > tt.budget.Calls || tt.budget.Tokens > 0 && fin.Spent.Tokens > tt.budget.Tokens {

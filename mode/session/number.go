@@ -188,14 +188,14 @@ func worded(text string) (float64, bool) {
 }
 
 // share reads a confidence: 0.8, 0,8, .8, 80%, 8/10, 8 out of 10, high, in the
-// digits of any script; the default if there is none.
+// digits of any script; notGiven if there is none.
 func share(text string) float64 {
 	r, ok := read(text)
 	if !ok {
 		if x, ok := worded(text); ok {
 			return x
 		}
-		return defaultConfidence
+		return notGiven
 	}
 	switch {
 	case r.percent:
@@ -211,7 +211,7 @@ func share(text string) float64 {
 func scaled(x float64) float64 {
 	switch {
 	case math.IsNaN(x):
-		return defaultConfidence
+		return notGiven
 	case x < 2:
 		return unit(x)
 	case x <= 10:

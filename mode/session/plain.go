@@ -43,7 +43,7 @@ func readPlain(text string) (f plainAnswer, ok bool) {
 // readPlainSummary reads a synthesis or an answer, and reports whether it is plain.
 func readPlainSummary(text string) (sum summary, ok bool) {
 	r := plainReader{text: text}
-	sum.Confidence = defaultConfidence
+	sum.Confidence = notGiven
 	r.object(func(name string) {
 		switch name {
 		case "synthesis", "answer":

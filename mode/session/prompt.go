@@ -47,6 +47,7 @@ type thought struct {
 	Text       string  `json:"text"`
 	Kind       string  `json:"kind"`
 	Confidence float64 `json:"confidence"`
+	Assumed    bool    `json:"assumed,omitempty"`
 }
 
 // ask returns the call of a step, which is that of a cell in a wave.
@@ -129,7 +130,7 @@ func (s *state) thoughtsBody(b *prompt, c *cell) {
 	if s.Counts.Thoughts < mindful && len(s.Mind) > 0 {
 		b.add("\n", noticed.Background(s.Mind, hits.Tame))
 	}
-	s.listSum(b, "\nThe understanding so far (confidence ", 2*maxKept)
+	s.listSum(b, "\nThe understanding so far", 2*maxKept)
 	// The window moves in steps of half its size, so that prompts share a prefix.
 	const half = recentThoughts / 2
 	first := max(0, (s.Counts.Thoughts-half)/half*half)
@@ -179,7 +180,7 @@ func (s *state) questionsBody(b *prompt) {
 }
 
 func (s *state) summaryBody(b *prompt) {
-	s.listSum(b, "\nThe synthesis before this one (confidence ", 4*maxKept)
+	s.listSum(b, "\nThe synthesis before this one", 4*maxKept)
 	if s.Step.Do == final {
 		s.listSaid(b)
 	}
@@ -206,8 +207,12 @@ func (s *state) listSaid(b *prompt) {
 func (s *state) listSum(b *prompt, title string, most int) {
 	if s.Sum.Text != "" {
 		b.add(title)
-		b.share(s.Sum.Confidence)
-		b.add("):\n", quoted(clip(oneLine(s.Sum.Text), most)), "\n")
+		if !s.Sum.Assumed {
+			b.add(" (confidence ")
+			b.share(s.Sum.Confidence)
+			b.add(")")
+		}
+		b.add(":\n", quoted(clip(oneLine(s.Sum.Text), most)), "\n")
 	}
 }
 
@@ -225,8 +230,11 @@ func listThoughts(b *prompt, title string, list []thought) {
 		if i == 0 {
 			b.add(title)
 		}
-		b.add("- [", t.Kind, " ")
-		b.share(t.Confidence)
+		b.add("- [", t.Kind)
+		if !t.Assumed {
+			b.add(" ")
+			b.share(t.Confidence)
+		}
 		b.add("] ", quoted(t.Text), "\n")
 	}
 }

@@ -87,14 +87,14 @@ func (s *state) think(list []heard, model string, unaided bool) {
 func (s *state) say(h heard, m *memo, opposed bool, model string, unaided bool) ponder.Body {
 	b := ponder.Thought{
 		Content: h.Text, Number: s.Counts.Thoughts, Kind: h.Kind, Confidence: h.Confidence, Importance: h.Importance, Focus: s.Focus.Text,
-		Question: s.Focus.Question, Cites: h.Cites, Against: s.against(&m.feel), Unaided: unaided, Offset: s.offset(), Model: model,
+		Question: s.Focus.Question, Cites: h.Cites, Against: s.against(&m.feel), Unaided: unaided, Assumed: h.Assumed, Offset: s.offset(), Model: model,
 	}
 	if s.hardlyNew(&m.feel) {
 		s.Worth.Old++
 	}
 	m.N, m.Weight = b.Number, weight(b)
 	s.Said = remembered(s.Said, m)
-	s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence})
+	s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence, Assumed: h.Assumed})
 	s.Counts.Thoughts++
 	s.Since++
 	s.Worth = s.Worth.with(b, opposed || len(b.Against) > 0, s.supports(h.Cites))

@@ -114,6 +114,7 @@ type Thought struct {
 	Against    []string        `json:"contradicts,omitempty"` // ids of corrections
 	Repeats    int             `json:"said_again,omitempty"`  // times that it came up again and was not written
 	Unaided    bool            `json:"without_model,omitempty"`
+	Assumed    bool            `json:"confidence_assumed,omitempty"` // nobody gave the confidence
 	Offset     float64         `json:"time_offset_seconds"`
 	Created    time.Time       `json:"created_at"`
 }
@@ -160,6 +161,7 @@ type Synthesis struct {
 	Basis      ponder.Basis    `json:"basis,omitzero"`
 	Final      bool            `json:"final,omitempty"`
 	Unaided    bool            `json:"without_model,omitempty"`
+	Assumed    bool            `json:"confidence_assumed,omitempty"` // nobody gave the confidence
 	Offset     float64         `json:"time_offset_seconds"`
 	Created    time.Time       `json:"created_at"`
 }

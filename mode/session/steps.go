@@ -104,11 +104,15 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 		}
 	}
 	sum.Insights, sum.Remaining = distinct(sum.Insights), distinct(sum.Remaining)
-	s.Worth = s.Worth.sure(sum.Confidence)
+	trend := ""
+	if !sum.Assumed {
+		s.Worth = s.Worth.sure(sum.Confidence)
+		trend = s.Worth.trend()
+	}
 	s.write("summed", &s.Counts.Syntheses, ponder.Synthesis{
 		Content: sum.Text, Number: s.Counts.Syntheses, Insights: sum.Insights, Confidence: sum.Confidence,
-		Remaining: sum.Remaining, Cites: cites, Trend: s.Worth.trend(), Basis: s.basis(), Final: last,
-		Unaided: unaided, Offset: s.offset(), Model: model,
+		Remaining: sum.Remaining, Cites: cites, Trend: trend, Basis: s.basis(), Final: last,
+		Unaided: unaided, Assumed: sum.Assumed, Offset: s.offset(), Model: model,
 	})
 	s.keep(cites)
 	return sum
@@ -137,7 +141,11 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 	case s.Cut:
 		why += ", and what the model wrote for the answer broke off at the limit of a call"
 	}
-	s.end(out{Status: ponder.Completed, Answer: sum.Text, Reason: why, Confidence: sum.Confidence})
+	o := out{Status: ponder.Completed, Answer: sum.Text, Reason: why}
+	if !sum.Assumed {
+		o.Confidence = sum.Confidence
+	}
+	s.end(o)
 }
 
 // fail ends the session without an answer.

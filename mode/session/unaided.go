@@ -179,17 +179,21 @@ func (s *state) retold() (summary, bool) {
 	if s.Sum.Text != "" {
 		b.WriteString("\n" + strings.TrimSpace(strings.TrimPrefix(s.Sum.Text, s.of(quotedSum))) + "\n")
 	}
-	total := 0.0
+	total, given := 0.0, 0
 	for i, t := range best {
 		if i == 0 {
 			b.WriteString("\nThe surest thoughts:\n\n")
 		}
+		if t.Assumed {
+			fmt.Fprintf(&b, "- %s (%s)\n", t.Text, t.Kind)
+			continue
+		}
 		fmt.Fprintf(&b, "- %s (%s, %.2f)\n", t.Text, t.Kind, t.Confidence)
-		total += t.Confidence
+		total, given = total+t.Confidence, given+1
 	}
-	sum := summary{Text: strings.TrimSpace(b.String()), Insights: slices.Clone(s.Sum.Insights), Confidence: s.Sum.Confidence, Remaining: s.remaining()}
+	sum := summary{Text: strings.TrimSpace(b.String()), Insights: slices.Clone(s.Sum.Insights), Confidence: s.Sum.Confidence, Assumed: s.Sum.Assumed, Remaining: s.remaining()}
 	if s.Sum.Text == "" {
-		sum.Confidence = rounded(total / float64(len(best)))
+		sum.Confidence, sum.Assumed = rounded(total/float64(max(1, given))), given == 0
 	}
 	return sum, true
 }

@@ -174,7 +174,7 @@ func (v *View) lifecycle(ev ponder.Event) {
 func (v *View) think(ev ponder.Event, b ponder.Thought) {
 	v.Thoughts = append(v.Thoughts, Thought{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Kind: b.Kind, Confidence: b.Confidence,
-		Importance: b.Importance, Question: b.Question, Focus: oneLine(b.Focus), Cites: b.Cites, Against: b.Against, Unaided: b.Unaided,
+		Importance: b.Importance, Question: b.Question, Focus: oneLine(b.Focus), Cites: b.Cites, Against: b.Against, Unaided: b.Unaided, Assumed: b.Assumed,
 		Offset: b.Offset, Created: ev.Time,
 	})
 	v.made(b.Model, b.Unaided)
@@ -213,14 +213,18 @@ func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
 	v.Syntheses = append(v.Syntheses, Synthesis{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Insights: slices.Concat([]string{}, b.Insights),
 		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
-		Trend: oneLine(b.Trend), Basis: b.Basis, Unaided: b.Unaided, Offset: b.Offset, Created: ev.Time,
+		Trend: oneLine(b.Trend), Basis: b.Basis, Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
 	})
 	v.made(b.Model, b.Unaided)
 	v.cite(b.Cites)
 	v.Session.Progress.Syntheses = len(v.Syntheses)
-	v.Session.Confidence = append(v.Session.Confidence, b.Confidence)
 	v.Session.Trend = oneLine(b.Trend)
 	v.fold.basis = b.Basis
+	if b.Assumed {
+		v.claim(nil)
+		return
+	}
+	v.Session.Confidence = append(v.Session.Confidence, b.Confidence)
 	v.claim(&b.Confidence)
 }
 

@@ -1,0 +1,80 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// A confidence that nobody gave is marked as such, and does not end a session, nor is it
+// what the session is sure of.
+func TestAssumed(t *testing.T) {
+	for name, test := range map[string]struct {
+		sure    string // what each answer says beside its text
+		assumed bool
+	}{
+		"given":     {`,"confidence":0.5`, false},
+		"in words":  {`,"confidence":"medium"`, false},
+		"not given": {``, true},
+		"null":      {`,"confidence":null`, true},
+		"not said":  {`,"confidence":"n/a"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "What is it?", Options{SynthesisInterval: 5, ToTheEnd: true}, 30*time.Second, func(a ponder.Action) ponder.Body {
+				switch what, n := stepOf(keyOf(a)); what {
+				case thoughts:
+					return says(`{"thoughts":[{"thought":"It is number ` + strings.Repeat("x", n) + `.","type":"insight"` + test.sure + `}]}`)
+				case synthesis:
+					return says(`{"synthesis":"So it is.","insights":["So."]` + test.sure + `}`)
+				case final:
+					return says(`{"answer":"It is so.","insights":["So."]` + test.sure + `,"remaining":[]}`)
+				}
+				return sensible(a)
+			}).work()
+			want := 0.5
+			if test.assumed {
+				want = 0
+			}
+			if d.fin.Answer != "It is so." || d.fin.Confidence != want || (len(d.state.(*state).Worth.Sure) == 0) != test.assumed {
+				t.Errorf("finished %+v, sure %v", d.fin, d.state.(*state).Worth.Sure)
+			}
+			for _, b := range bodiesOf[ponder.Thought](d) {
+				if b.Confidence != 0.5 || b.Assumed != test.assumed {
+					t.Errorf("%+v", b)
+				}
+			}
+			list := bodiesOf[ponder.Synthesis](d)
+			for _, b := range list {
+				if b.Confidence != 0.5 || b.Assumed != test.assumed || (b.Trend != "") && test.assumed {
+					t.Errorf("%+v", b)
+				}
+			}
+			if len(list) < 2 {
+				t.Errorf("%d syntheses", len(list))
+			}
+			if text := d.call(final).Request.Messages[0].Text(); strings.Contains(text, "[insight]") != test.assumed || strings.Contains(text, "(confidence 0.50)") == test.assumed {
+				t.Errorf("the answer is asked for with\n%s", text)
+			}
+		})
+	}
+}
+
+// An answer from thoughts says how sure those are that say so.
+func TestRetoldAssumed(t *testing.T) {
+	for name, test := range map[string]struct {
+		list    []thought
+		sure    float64
+		assumed bool
+		line    string
+	}{
+		"some say": {[]thought{{Text: "A", Kind: "insight", Confidence: 0.9}, {Text: "B", Kind: "critique", Confidence: 0.5, Assumed: true}}, 0.9, false, "- B (critique)"},
+		"none say": {[]thought{{Text: "B", Kind: "critique", Confidence: 0.5, Assumed: true}}, 0, true, "- B (critique)"},
+	} {
+		s := state{Thoughts: test.list}
+		if sum, _ := s.retold(); sum.Confidence != test.sure || sum.Assumed != test.assumed || !strings.HasSuffix(sum.Text, test.line) {
+			t.Errorf("%s: %+v", name, sum)
+		}
+	}
+}
