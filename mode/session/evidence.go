@@ -43,6 +43,7 @@ type evidence struct {
 	Section  string   `json:"section,omitempty"`
 	Quote    string   `json:"quote"`
 	Context  string   `json:"context,omitempty"`
+	Rest     string   `json:"rest,omitempty"` // of the quote and its context, once they were shortened
 	Score    float64  `json:"score,omitempty"`
 	Terms    []string `json:"terms,omitempty"`
 	Question string   `json:"question,omitempty"` // the focus it was found for
@@ -294,9 +295,9 @@ func (s *state) keep(ids []string) {
 	for i, e := range s.Evidence {
 		if !e.Cited && slices.Contains(ids, e.id()) {
 			s.Evidence = slices.Clone(s.Evidence)
-			s.Evidence[i].Echo = s.echoes(e)
-			s.Evidence[i].Cited, s.Evidence[i].Context = true, ""
-			s.Evidence[i].Quote = clip(e.Quote, maxKeptText)
+			echo := s.echoes(e)
+			s.Evidence[i] = e.shortened()
+			s.Evidence[i].Cited, s.Evidence[i].Echo = true, echo
 		}
 	}
 }

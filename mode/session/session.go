@@ -117,6 +117,7 @@ func New() ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
 		Version: 2,
+		Layout:  1,
 		Doc:     "Think about one hard question for minutes to hours: explore it, raise questions, sum up, and answer with reasons and a confidence.",
 		Budget:  ponder.Budget{Time: duration},
 		Start:   func(r ponder.Run) ponder.State { return start(r) },

@@ -104,6 +104,9 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 		}
 	}
 	sum.Insights, sum.Remaining = distinct(sum.Insights), distinct(sum.Remaining)
+	if last && !unaided {
+		sum.Text = s.founded(sum.Text)
+	}
 	trend := ""
 	if !sum.Assumed {
 		s.Worth = s.Worth.sure(sum.Confidence)

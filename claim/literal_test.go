@@ -1,0 +1,113 @@
+package claim
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestUnfounded(t *testing.T) {
+	sea := Quote{ID: "e1", Text: "The trench was sounded in 1875: it is 10,984 metres deep, or about eleven kilometres. Some 3.5 percent of the sea is salt, and one hundred and twenty thousand tons are won in a year. Nobody had thought that it was so deep, the captain wrote.", Context: "The sea, read on 2026-11-23"}
+	half := Quote{ID: "e2", Text: "Half of the ships were lost; 15% to 17% came home in the 1990s. The run took 3,000 m. Of 45 300 tons it bore 12, and 300 more."}
+	old := Quote{ID: "e3", Text: "It is warm.", Published: time.Date(2019, 3, 1, 0, 0, 0, 0, time.UTC)}
+	asked := Quote{Text: "What becomes of it in 77,000 years?"}
+	for name, test := range map[string]struct{ text, want string }{
+		"of the question":       {"It is deep for 77,000 years [e1].", ""},
+		"of another source":     {"Nobody came home in 1875 [e2].", "1875"},
+		"of no source":          {"It is 20,000 metres deep [e1][e9].", ""},
+		"paraphrase":            {"The deepest place lies far below what anybody believed [e1].", ""},
+		"the figure":            {"It is 10,984 metres deep [e1].", ""},
+		"without groups":        {"It is 10984 m deep [e1].", ""},
+		"with blanks":           {"It is 10 984 metres deep [e1].", ""},
+		"with points":           {"Er ist 10.984 Meter tief [e1].", ""},
+		"blanks there":          {"It weighs 45,300 tons, of 12 and 300 [e2].", ""},
+		"rounded":               {"It is 11,000 metres deep [e1], or 11 km.", ""},
+		"in kilometres":         {"It is 10.98 km deep [e1].", ""},
+		"invented":              {"It is 12,700 metres deep [e1].", "12,700 metres"},
+		"a percent":             {"Salt is 3.5 % of it, or 3,5 Prozent [e1].", ""},
+		"another percent":       {"Salt is 4.7 % of it [e1].", "4.7 %"},
+		"spelled there":         {"A year brings 120,000 tons, or 120 thousand [e1].", ""},
+		"not spelled there":     {"A year brings 450,000 tons [e1].", "450,000 tons"},
+		"a year":                {"It was sounded in 1875 [e1].", ""},
+		"another year":          {"It was sounded in 1903 [e1].", "1903"},
+		"of its page":           {"As of 2026 that holds [e1].", ""},
+		"of when it came out":   {"In 2019 it was warm [e3].", ""},
+		"a decade":              {"In the 1990s few came home, as in 1994 [e2].", "1994"},
+		"half":                  {"50 % of the ships were lost [e2].", ""},
+		"a range":               {"15–17 % came home [e2].", ""},
+		"metres":                {"The run was 3 km [e2].", ""},
+		"counted by the writer": {"There are 2 reasons for it, in 3 parts [e1].", ""},
+		"how sure he is":        {"That is so with 80 % probability [e1].", ""},
+		"of his own":            {"It is deep [e1], deeper than 99,000 others.", ""},
+		"behind the citation":   {"It is 10,984 metres deep [e1], and I reckon with 20,000 to come.", ""},
+		"led in":                {"As [e1] says, it is 20,000 metres deep.", "20,000 metres"},
+		"in code":               {"Set `depth = 20000` for it to be deep [e1].", ""},
+		"a name":                {"COVID-19, v2.150, 10:30 and a/400 do not matter to the depth [e1].", ""},
+		"of several":            {"It is 10,984 metres deep and 50 % were lost [e1][e2].", ""},
+		"quoted":                {"“Nobody had thought that it was so deep”, he said [e1].", ""},
+		"quoted otherwise":      {"He said: \"nobody had THOUGHT,  that it was so   deep\" [e1].", ""},
+		"quoted in part":        {"He said: «Nobody had thought … so deep, the [old] captain wrote» [e1].", ""},
+		"never said":            {"He said: “Everybody knew that it was as deep as that” [e1].", "“Everybody knew that it was as deep as that”"},
+		"a name in quotes":      {"The “sea of the long night” is deep [e1].", ""},
+		"a title":               {"The book “The Sea of the Long Night and the Last Light” is of it [e1].", ""},
+		"two years":             {"It went on in 1875–76 [e1].", ""},
+		"a measure":             {"A pipe of 5\" and one of 6\" were let down to the very deep ground there [e1].", ""},
+		"of several sentences":  {"He wrote: “It was deep. Everybody had known that it was so deep.” [e1]", "“Everybody had known that it was so deep.”"},
+		"said in sentences":     {"He wrote: “It was deep. Nobody had thought that it was so deep.” [e1]", ""},
+		"no citation of it":     {"It is so.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := Split(test.text)
+			s := list[len(list)-1]
+			if got := NewWording([]Quote{sea, half, old, asked}).Unfounded(test.text, s); got != test.want {
+				t.Errorf("%q is unfounded in %q, want %q", got, test.text, test.want)
+			}
+		})
+	}
+}
+
+// What a page says is never unfounded in itself, and claims that people found to be borne
+// out by one hardly ever are.
+func TestUnfoundedWice(t *testing.T) {
+	supported, alarms := 0, 0
+	for _, w := range readWice(t) {
+		var page wordings
+		for _, q := range w.quotes() {
+			page = append(page, literalOf(q))
+		}
+		for _, line := range w.Evidence {
+			text := line + " [e1]"
+			for _, s := range Split(text) {
+				if why := page.unfounded(covered(text[s.Start:s.End])); why != "" && !strings.HasPrefix(line, "(meta") {
+					t.Errorf("%q of the page itself is unfounded in %q", why, text)
+				}
+			}
+		}
+		if w.Label != "supported" {
+			continue
+		}
+		supported++
+		text := strings.TrimSuffix(w.Claim, ".") + " [e1]."
+		for _, s := range Split(text) {
+			if why := page.unfounded(covered(text[s.Start:s.End])); why != "" && len(s.Cites) > 0 {
+				alarms++
+				t.Logf("%q in %q", why, text)
+			}
+		}
+	}
+	if t.Logf("%d of %d", alarms, supported); 20*alarms > supported {
+		t.Errorf("%d of %d claims that are supported have something unfounded", alarms, supported)
+	}
+}
+
+// Whatever the texts are, reading them ends, and a text is not unfounded in itself.
+func FuzzUnfounded(f *testing.F) {
+	for _, text := range []string{"It is 10,984 m deep, in 1875–76.", "“Nobody had … thought [so]” 3,5 % 1 000", "one hundred and twenty thousand, 4½ ١٢٣ 三百 ²", "as is said [e1] `x = 5` «a b c d e»"} {
+		f.Add(text, "A quote of 12,000 half.")
+	}
+	f.Fuzz(func(t *testing.T, text, quote string) {
+		for _, s := range Split(text) {
+			NewWording([]Quote{{ID: "e1", Text: quote}, {Text: text}}).Unfounded(text, s)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// An answer marks what it has from no passage that it cites, and nothing else.
+func TestFounded(t *testing.T) {
+	const (
+		deep   = "The trench was sounded in 1875 and found to be 10,984 metres deep."
+		around = "Nobody had thought that it was so deep, and 3.5 percent of it is salt."
+	)
+	long := deep + strings.Repeat(" And so on it goes.", 40) + " It weighs 45,300 tons."
+	found := fmt.Sprintf(`{"hits":[{"id":"a","source":"/d/sea.md","title":"Sea","quote":%s,"start":0,"end":%d,"score":0.9,"context":%s}]}`, js(long), len(long), js(around))
+	for name, test := range map[string]struct{ answer, want, note string }{
+		"all is there":     {"It is 10984 m deep, said in 1875 [e1]. It weighs 45,300 tons [e1]. “Nobody had thought that it was so deep” [e1]; salt is 3.5 % [e1].", "", ""},
+		"other words":      {"Far down the sea has its lowest place, and nobody knew [e1].", "", ""},
+		"of the user":      {"In 777 years it will be as deep [e1], as in the 888 years that you name.", "", ""},
+		"of the writer":    {"It may be 20,000 metres deep. I reckon with 30,000.", "", ""},
+		"a figure":         {"It is 12,700 metres deep [e1]. It is deep.", "It is 12,700 metres deep [e1]. [unverified] It is deep.", "12,700 metres [e1]"},
+		"a quotation":      {"- “Everybody knew that it was as deep as that” [e1]", "- “Everybody knew that it was as deep as that” [e1] [unverified]", "“Everybody knew that it was as deep as that” [e1]"},
+		"a year, and more": {"In 1903 it was sounded [e1], 4 of 5 say. It weighs 9,000 tons [e1].", "In 1903 it was sounded [e1], 4 of 5 say. [unverified] It weighs 9,000 tons [e1]. [unverified]", "1903 [e1]; 9,000 tons [e1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDriver(t, "How deep is the sea in 777 years?", Options{Docs: []string{"/d"}, SynthesisInterval: 5}, 30*time.Second, func(a ponder.Action) ponder.Body {
+				switch what, n := stepOf(keyOf(a)); what {
+				case look:
+					if n > 1 {
+						return ponder.ToolResult{Name: SearchTool, Result: `{"hits":[]}`}
+					}
+					return ponder.ToolResult{Name: SearchTool, Result: found}
+				case thoughts:
+					return says(fmt.Sprintf(`{"thoughts":[{"thought":"It is %d metres deep [e1].","type":"insight","confidence":0.7}]}`, 99000+n))
+				case final:
+					return says(`{"answer":` + js(test.answer) + `,"insights":[],"confidence":0.8,"remaining":[]}`)
+				}
+				return sensible(a)
+			}).work()
+			want, note := test.want, ""
+			if want == "" {
+				want = test.answer
+			}
+			if test.note != "" {
+				note = "Not in the passages that are cited for it: " + test.note
+			}
+			got := ""
+			for _, n := range bodiesOf[ponder.SystemNote](d) {
+				got += n.Content
+			}
+			if d.fin.Answer != want || got != note {
+				t.Errorf("answer %q, note %q; want %q, %q", d.fin.Answer, got, want, note)
+			}
+			if e := d.state.(*state).Evidence[0]; len(e.Quote) > maxKeptText || e.Context != "" || e.whole() != long+"\n"+around {
+				t.Errorf("evidence %+v", e)
+			}
+			checkCites(t, d)
+		})
+	}
+}
