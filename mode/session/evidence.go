@@ -280,11 +280,18 @@ func (s *state) cited(text string, more []string) (string, []string) {
 	return strings.TrimSpace(text), ids
 }
 
-// named reports whether there is a question or a correction of an id.
+// named reports whether there is a question or a correction of an id, or the user himself
+// has it in brackets.
 func (s *state) named(id string) bool {
+	if strings.Contains(s.run.Input, "["+id+"]") {
+		return true
+	}
 	n, err := strconv.Atoi(id[1:])
-	most := s.Counts.Questions
-	if id[0] == 'c' {
+	most := 0
+	switch id[0] {
+	case 'q':
+		most = s.Counts.Questions
+	case 'c':
 		most = s.Counts.Facts
 	}
 	return err == nil && 0 < n && n <= most

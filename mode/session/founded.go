@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"ponder"
@@ -16,6 +18,9 @@ const maxDoubts = 8
 func (s *state) founded(text string) string {
 	var doubts []string
 	sentences := claim.Split(text)
+	for i, c := range sentences { // which may have code and other ids of ours in brackets
+		sentences[i].Cites = slices.DeleteFunc(c.Cites, func(id string) bool { return !s.evident(id) })
+	}
 	findings := make([]claim.Finding, len(sentences))
 	wording := claim.NewWording(s.wording(sentences))
 	for i, c := range sentences {
@@ -30,6 +35,12 @@ func (s *state) founded(text string) string {
 	list := strings.Join(doubts[:min(len(doubts), maxDoubts)], "; ")
 	s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the passages that are cited for it: " + list})
 	return claim.Mark(text, sentences, findings)
+}
+
+// evident reports whether there ever was evidence of an id.
+func (s *state) evident(id string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(id, "e"))
+	return err == nil && 0 < n && n <= s.Counts.Evidence
 }
 
 // wording returns the evidence that sentences cite, as far as a model was shown it, and

@@ -131,7 +131,7 @@ func FuzzReadThoughts(f *testing.F) {
 			if !(0 <= h.Confidence && h.Confidence <= 1) || h.Text == "" || kindOf(h.Kind) != h.Kind {
 				t.Errorf("thought %+v", h)
 			}
-			s := state{Counts: counts{Evidence: 3}}
+			s := state{given: &given{}, Counts: counts{Evidence: 3}}
 			_, ids := s.cited(h.Text, h.Cites)
 			for _, id := range ids {
 				if id != "e1" && id != "e2" && id != "e3" {

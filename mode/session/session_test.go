@@ -327,7 +327,7 @@ func TestFocusOrder(t *testing.T) {
 }
 
 func TestCited(t *testing.T) {
-	s := state{Counts: counts{Evidence: 4, Questions: 2}}
+	s := state{given: &given{run: ponder.Run{Input: "Is it as [7] says?"}}, Counts: counts{Evidence: 4, Questions: 2}}
 	for _, tt := range []struct {
 		name, text string
 		more       []string
@@ -346,7 +346,7 @@ func TestCited(t *testing.T) {
 		{"glued", "In 2021.[e1] It says it[e2], w[e9].", nil, "In 2021.[e1] It says it[e2], w[e9].", []string{"e1", "e2"}},
 		{"code", "So `w[e1] + w[e9]`:\n```\nprint([e1, e3], '[e9]')\n```\nSo [e2].", nil, "So `w[e1] + w[e9]`:\n```\nprint([e1, e3], '[e9]')\n```\nSo [e2].", []string{"e2"}},
 		{"holes", "This [e1] and (e1) say, [e77]. So it is ([e8], [e9]).", nil, "This [e1] and (e1) say. So it is.", []string{"e1"}},
-		{"other numberings", "So [q2], it is [q194] or is not [c1]. One[^1] says it [e1][65], others too [65].", nil, "So [q2], it is or is not. One says it [e1], others too.", []string{"e1"}},
+		{"other numberings", "So [q2], it is [q194] or is not [c1]. One[^1] says it [e1][65], others too [65], or [7].", nil, "So [q2], it is or is not. One says it [e1], others too, or [7].", []string{"e1"}},
 		{"no citation", "A list [a, b] of (e1).", nil, "A list [a, b] of (e1).", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestCited(t *testing.T) {
 
 // Where nothing was gathered nothing is cited, and what may be code stays.
 func TestCitedOfNothing(t *testing.T) {
-	var s state
+	s := state{given: &given{}}
 	const code = "w[e1] + w[e2], print([e1], [e3]), `w[e1]`, print('[e1]') [4]."
 	if got, ids := s.cited(" "+code+"\nSo it is, [e1].", []string{"e1"}); got != code+"\nSo it is." || len(ids) > 0 {
 		t.Errorf("%q, %v", got, ids)

@@ -60,7 +60,7 @@ func TestBannedIsNotCited(t *testing.T) {
 
 // Quotations of a source that is banned are forgotten, and thoughts that cite it are not.
 func TestUnsaid(t *testing.T) {
-	s := state{Counts: counts{Evidence: 9}, Barred: []int{1, 4}}
+	s := state{given: &given{}, Counts: counts{Evidence: 9}, Barred: []int{1, 4}}
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing of it", "So [e2].", "So [e2]."},
 		{"a thought", "So [e1], and so [e2].", "So, and so [e2]."},

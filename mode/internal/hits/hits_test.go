@@ -109,12 +109,14 @@ func TestUnnumbered(t *testing.T) {
 		"Write `xs = [3]` or `` xs `[3] ``, as is said [4].":      "Write `xs = [3]` or `` xs `[3] ``, as is said.",
 		"“It is ”deep“ [45], they say [46].” [e1]":                "“It is ”deep“ [45], they say [46].” [e1]",
 		"He said \"it is deep [45].\"\nWho knows [46].":           "He said \"it is deep [45].\"\nWho knows.",
+		"It is as you gave it [44], not so [45].":                 "It is as you gave it [44], not so.",
+		"Press [1].":    "Press [1].",
 		"See [1]: x":    "See [1]: x",
 		"[1] is first.": "[1] is first.",
 		"arr [0].":      "arr [0].",
 		"v [1].x":       "v [1].x",
 	} {
-		if got := Unnumbered(text, func(id string) bool { return id == "q3" || id == "c2" }); got != want {
+		if got := Unnumbered(text, func(id string) bool { return id == "q3" || id == "c2" || id == "44" }); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

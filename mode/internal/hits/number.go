@@ -14,13 +14,13 @@ var (
 	note   = regexp.MustCompile(`^\[\^\d{1,3}\]$`)                         // [^3], a footnote of Markdown
 	dagger = regexp.MustCompile(`^【\d{1,4}(?::\d{1,4})?†[^【】]*】$`)         // 【3†source】, of what some models look up
 	own    = regexp.MustCompile(`^\[[cq]\d{1,6}(?:[,;] ?[cq]\d{1,6})*\]$`) // [q7], a question or a correction
-	ownID  = regexp.MustCompile(`[cq]\d+`)
+	inside = regexp.MustCompile(`[cq^]?\d+`)
 )
 
 // Unnumbered returns text without the marks of a numbering that there is not: numbers in
 // brackets that stand where a footnote does, behind the words that they are for and at the
-// end of a clause or beside a citation; footnotes; and ids of questions and corrections of
-// which is knows none. What is a link, is explained in the text, stands where code has an
+// end of a clause or beside a citation; footnotes; and ids of questions and corrections. Is
+// reports whether there is what stands in brackets, such as 45, ^3 or q7. What is a link, is explained in the text, stands where code has an
 // index, or is a part of a list, of an interval, of code or of a quotation stays: it may
 // mean something.
 func Unnumbered(text string, is func(id string) bool) string {
@@ -36,10 +36,11 @@ func Unnumbered(text string, is func(id string) bool) string {
 		case bare.MatchString(mark):
 			loose = follows(before, blank) && (closes(rest) || besideCitation(before, rest) || !blank && strings.HasPrefix(rest, " "))
 		case own.MatchString(mark):
-			loose = behind(before, blank) && !slices.ContainsFunc(ownID.FindAllString(mark, -1), is)
+			loose = behind(before, blank)
 		case note.MatchString(mark):
 			loose = behind(before, true)
 		}
+		loose = loose && !slices.ContainsFunc(inside.FindAllString(mark, -1), is)
 		return len(before), "", loose && !refers(rest) && !explained(text, mark) && !in.reaches(text, at)
 	})
 }
@@ -89,11 +90,12 @@ func follows(text string, blank bool) bool {
 // calling are words that what follows them belongs to.
 var calling = func() map[string]bool {
 	all := make(map[string]bool)
-	for w := range strings.FieldsSeq(`a an and are as at be by equals for from gives in index into is item level line list no number of on or option page per
-prints ref reference return returns see step than that the to type value was were with yields
-als am an auf das dem den der die ein eine gibt im ist mit oder seite siehe sind und von war zu
-au aux avec dans de des du en est et la le les ou par pour sont sur un une voir
-con del el es los o para por son un una ver y`) {
+	for w := range strings.FieldsSeq(`a an and are as at be button by case chapter choose enter equals equation figure for from gives in index into is item key level
+line list no number of on or option page part per press prints ref reference return returns section see select step table than that
+the to type value version was were with yields
+abbildung abschnitt als am an auf das dem den der die ein eine gibt im ist kapitel mit oder seite siehe sind tabelle taste und von war zu
+au aux avec chapitre dans de des du en est et la le les ou par pour sont sur touche un une voir
+capítulo con del el es los o para paso por son un una ver y`) {
 		all[w] = true
 	}
 	return all
