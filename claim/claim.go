@@ -4,7 +4,8 @@
 // where sources disagree, and Mark writes into the text what is not borne out. None of
 // it needs a model. Where one was asked about a claim and its quotes, Finding.Judged
 // takes in what it said, within bounds. Citations comes before all of that: it takes out
-// of a text what names a source that was not gathered.
+// of a text what names a source that was not gathered. A Wording asks less: whether
+// quotations and figures are in what is cited, as they are written.
 //
 // # Verdicts
 //

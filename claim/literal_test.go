@@ -8,7 +8,7 @@ import (
 
 func TestUnfounded(t *testing.T) {
 	sea := Quote{ID: "e1", Text: "The trench was sounded in 1875: it is 10,984 metres deep, or about eleven kilometres. Some 3.5 percent of the sea is salt, and one hundred and twenty thousand tons are won in a year. Nobody had thought that it was so deep, the captain wrote.", Context: "The sea, read on 2026-11-23"}
-	half := Quote{ID: "e2", Text: "Half of the ships were lost; 15% to 17% came home in the 1990s. The run took 3,000 m. Of 45 300 tons it bore 12, and 300 more."}
+	half := Quote{ID: "e2", Text: "Half of the ships were lost; 15% to 17% came home in the 1990s. The run took 3,000 m. Of 45 300 tons it bore 12, and 300 more, of a thousand men."}
 	old := Quote{ID: "e3", Text: "It is warm.", Published: time.Date(2019, 3, 1, 0, 0, 0, 0, time.UTC)}
 	asked := Quote{Text: "What becomes of it in 77,000 years?"}
 	for name, test := range map[string]struct{ text, want string }{
@@ -28,6 +28,7 @@ func TestUnfounded(t *testing.T) {
 		"another percent":       {"Salt is 4.7 % of it [e1].", "4.7 %"},
 		"spelled there":         {"A year brings 120,000 tons, or 120 thousand [e1].", ""},
 		"not spelled there":     {"A year brings 450,000 tons [e1].", "450,000 tons"},
+		"a thousand":            {"A run of 1,000 and of 1 000 men [e2].", ""},
 		"a year":                {"It was sounded in 1875 [e1].", ""},
 		"another year":          {"It was sounded in 1903 [e1].", "1903"},
 		"of its page":           {"As of 2026 that holds [e1].", ""},
