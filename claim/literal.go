@@ -25,24 +25,33 @@ const (
 // sums up counts things himself.
 const countable = 12
 
-// A Wording is what quotes have word for word, and figure for figure, read once. It never
-// changes.
-type Wording struct {
-	byID   map[string]*literal
-	always []*literal
+// A Wording is what quotes have word for word, and figure for figure, by their ids. What is
+// of no id may be the source of any sentence.
+type Wording map[string]*literal
+
+// A literal is what quotes have word for word.
+type literal struct {
+	letters string
+	text    string
+	read    []reading
+	values  []float64 // of several words
+	shares  bool      // there are words for parts and multiples
 }
 
-// NewWording reads quotes. Those without an ID may be the source of any sentence.
-func NewWording(quotes []Quote) *Wording {
-	w := &Wording{byID: make(map[string]*literal)}
-	for _, q := range quotes {
-		if l := literalOf(q); q.ID == "" {
-			w.always = append(w.always, l)
-		} else {
-			w.byID[q.ID] = l
-		}
+// Add reads a quote, with what stands around it in the source, or more of one.
+func (w Wording) Add(id, text string) {
+	text = text[:cut(text, maxQuote)]
+	l := &literal{letters: bareLetters(text) + "\n"}
+	if joined := regrouped(text); joined != text {
+		text += "\n" + joined
 	}
-	return w
+	l.text = text + "\n"
+	for _, at := range unitsIn(text) {
+		l.read = append(l.read, readSentence(text, at, ""))
+	}
+	l.spelled()
+	l.add(w[id])
+	w[id] = l
 }
 
 // Unfounded returns what a sentence of a text gives as a source has it, and none of the
@@ -51,62 +60,102 @@ func NewWording(quotes []Quote) *Wording {
 // are never unfounded, nor is a number that is written, grouped, scaled or rounded
 // otherwise. Behind the last citation of a sentence nothing is looked at, for that is the
 // writer's own.
-func (w *Wording) Unfounded(text string, s Sentence) string {
-	from := slices.Clip(w.always)
-	for _, id := range s.Cites {
-		l := w.byID[id]
-		if l == nil {
-			return ""
-		}
-		from = append(from, l)
-	}
+func (w Wording) Unfounded(text string, s *Sentence) string {
 	if len(s.Cites) == 0 {
 		return ""
 	}
-	return wordings(from).unfounded(covered(text[s.Start:s.End]))
+	var all literal
+	all.add(w[""])
+	for _, id := range s.Cites {
+		if w[id] == nil {
+			return ""
+		}
+		all.add(w[id])
+	}
+	return all.unfounded(covered(text[s.Start:s.End]))
 }
 
-// wordings are those that a sentence may be from.
-type wordings []*literal
+// add adds what other quotes have, if there are any.
+func (l *literal) add(o *literal) {
+	if o != nil {
+		l.letters, l.text, l.shares = l.letters+o.letters, l.text+o.text, l.shares || o.shares
+		l.read, l.values = append(l.read, o.read...), append(l.values, o.values...)
+	}
+}
 
-// unfounded returns the first quotation or figure of what is said that none has.
-func (list wordings) unfounded(said string) string {
+// unfounded returns the first quotation or figure of what is said that the quotes lack.
+func (l *literal) unfounded(said string) string {
 	for _, q := range quotations(said) {
-		if !list.say(q) {
-			return "“" + q + "”"
+		for _, part := range gap.Split(q, -1) { // where it leaves something out
+			if letters := bareLetters(part); len(letters) >= leastPart && !strings.Contains(l.letters, letters) {
+				return "“" + q + "”"
+			}
 		}
 	}
-	if list.lack(said) == "" {
+	if l.lacks(said) == "" {
 		return ""
 	}
-	return list.lack(regrouped(said)) // as blanks may group digits
+	return l.lacks(regrouped(said)) // as blanks may group digits
 }
 
-// say reports whether they have a quotation, but for what it leaves out.
-func (list wordings) say(quotation string) bool {
-	for _, part := range gap.Split(quotation, -1) {
-		letters := bareLetters(part)
-		if len(letters) >= leastPart && !slices.ContainsFunc(list, func(l *literal) bool { return strings.Contains(l.letters, letters) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// lack returns the first figure or year of what is said that none has.
-func (list wordings) lack(said string) string {
+// lacks returns the first figure or year of what is said that the quotes lack.
+func (l *literal) lacks(said string) string {
 	r := readSentence(said, span{0, len(said)}, "")
 	for _, f := range r.figures {
-		if !f.own(said) && !slices.ContainsFunc(list, func(l *literal) bool { return l.has(f) }) {
+		if !f.own(said) && !l.has(f) {
 			return f.text
 		}
 	}
 	for _, d := range r.days {
-		if d.year > 0 && !slices.ContainsFunc(list, func(l *literal) bool { return l.dates(d) }) {
+		if d.year > 0 && !l.dates(d) {
 			return d.text
 		}
 	}
 	return ""
+}
+
+// has reports whether the quotes have a figure.
+func (l *literal) has(f figure) bool {
+	if f.unit == "share" && l.shares {
+		return true
+	}
+	for i := range l.read {
+		for _, g := range l.read[i].figures {
+			if f.fits(g) >= roughly {
+				return true
+			}
+		}
+	}
+	return l.valued(f.value) || l.valued(f.written())
+}
+
+// valued reports whether the quotes have a number, as it is meant or as it is written,
+// without scale and unit.
+func (l *literal) valued(x float64) bool {
+	for i := range l.read {
+		for _, f := range l.read[i].figures {
+			if equals(x, f.value) || equals(x, f.written()) {
+				return true
+			}
+		}
+		for _, d := range l.read[i].days {
+			if x == float64(d.year) || x == float64(d.month) || x == float64(d.day) {
+				return true
+			}
+		}
+	}
+	return slices.Contains(l.values, x)
+}
+
+func equals(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
+
+// dates reports whether the quotes have the year of a date, if only its last two digits.
+func (l *literal) dates(d day) bool {
+	year := strconv.Itoa(d.year)
+	if d.decade {
+		return strings.Contains(l.text, year[:len(year)-1])
+	}
+	return strings.Contains(l.text, year) || l.valued(float64(d.year%100))
 }
 
 // blankGroups are digits with blanks between their groups.
@@ -216,7 +265,7 @@ var gap = regexp.MustCompile(`…|\.\.\.+|[\[(][^\])]*[\])]`)
 // bareLetters returns the letters and digits of a text, without case and accents.
 func bareLetters(text string) string {
 	var b strings.Builder
-	for w := range strings.FieldsSeq(text) {
+	for _, w := range strings.Fields(text) {
 		for _, r := range words.Fold(w) {
 			if unicode.IsLetter(r) || unicode.IsNumber(r) {
 				b.WriteRune(r)
@@ -226,66 +275,8 @@ func bareLetters(text string) string {
 	return b.String()
 }
 
-// A literal is what a quote has word for word.
-type literal struct {
-	letters string
-	text    string
-	figures []figure
-	values  []float64 // as they are written, without scale and unit, or in words
-	shares  bool      // there are words for parts and multiples
-}
-
-func literalOf(q Quote) *literal {
-	all := q.Text[:cut(q.Text, maxQuote)] + "\n" + q.Context[:cut(q.Context, maxContext)]
-	if !q.Published.IsZero() {
-		all += "\n" + strconv.Itoa(q.Published.Year())
-	}
-	l := &literal{letters: bareLetters(all)}
-	if joined := regrouped(all); joined != all {
-		all += "\n" + joined
-	}
-	l.text = all
-	for _, at := range unitsIn(all) {
-		r := readSentence(all, at, "")
-		l.figures = append(l.figures, r.figures...)
-		for _, f := range r.figures {
-			l.values = append(l.values, f.value, f.written())
-		}
-		for _, d := range r.days {
-			l.values = append(l.values, float64(d.year), float64(d.month), float64(d.day))
-		}
-	}
-	l.values = append(l.values, spelledIn(all)...)
-	words.Tokens(all, func(t words.Token) { l.shares = l.shares || shareWords[words.Fold(all[t.Start:t.End])] })
-	return l
-}
-
-// has reports whether a quote has a figure.
-func (l *literal) has(f figure) bool {
-	same := func(v float64) bool {
-		near := 1e-9 * math.Abs(v)
-		return math.Abs(f.value-v) <= near || math.Abs(f.written()-v) <= near
-	}
-	return f.unit == "share" && l.shares || slices.ContainsFunc(l.values, same) || slices.ContainsFunc(l.figures, func(g figure) bool { return f.fits(g) >= roughly })
-}
-
 // guess is how a writer says how sure he is himself.
 var guess = regexp.MustCompile(`(?i)confiden|probab|likel|certain|\bsure\b|wahrschein|sicher`)
-
-// dates reports whether a quote has the year of a date.
-func (l *literal) dates(d day) bool {
-	year := strconv.Itoa(d.year)
-	if d.decade {
-		return strings.Contains(l.text, year[:len(year)-1])
-	}
-	short := year[max(0, len(year)-2):]
-	for _, form := range []string{year, "–" + short, "-" + short, "/" + short, "’" + short, "'" + short} {
-		if strings.Contains(l.text, form) {
-			return true
-		}
-	}
-	return false
-}
 
 // written returns the number of a figure as it is written, without scale and unit.
 func (f figure) written() float64 {
@@ -300,19 +291,20 @@ func (f figure) written() float64 {
 	return value
 }
 
-// spelledIn returns the numbers that a text has in several words, as "one hundred and
-// twenty thousand".
-func spelledIn(text string) (list []float64) {
+// spelled adds the numbers that the text has in several words, as "one hundred and twenty
+// thousand", and notes words for parts.
+func (l *literal) spelled() {
 	sum, part, n, last := 0.0, 0.0, 0, 0
 	end := func() {
 		if n > 0 {
-			list = append(list, sum+part)
+			l.values = append(l.values, sum+part)
 		}
 		sum, part, n = 0, 0, 0
 	}
-	words.Tokens(text, func(t words.Token) {
-		w := words.Fold(text[t.Start:t.End])
-		if strings.ContainsAny(text[min(last, t.Start):t.Start], ".,;:()") {
+	words.Tokens(l.text, func(t words.Token) {
+		w := words.Fold(l.text[t.Start:t.End])
+		l.shares = l.shares || shareWords[w]
+		if strings.ContainsAny(l.text[min(last, t.Start):t.Start], ".,;:()") {
 			end()
 		}
 		last = max(last, t.End)
@@ -333,7 +325,6 @@ func spelledIn(text string) (list []float64) {
 		}
 	})
 	end()
-	return list
 }
 
 // shareWords are words for parts and multiples, which others write as shares.

@@ -3,14 +3,17 @@ package claim
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestUnfounded(t *testing.T) {
 	sea := Quote{ID: "e1", Text: "The trench was sounded in 1875: it is 10,984 metres deep, or about eleven kilometres. Some 3.5 percent of the sea is salt, and one hundred and twenty thousand tons are won in a year. Nobody had thought that it was so deep, the captain wrote.", Context: "The sea, read on 2026-11-23"}
 	half := Quote{ID: "e2", Text: "Half of the ships were lost; 15% to 17% came home in the 1990s. The run took 3,000 m. Of 45 300 tons it bore 12, and 300 more, of a thousand men."}
-	old := Quote{ID: "e3", Text: "It is warm.", Published: time.Date(2019, 3, 1, 0, 0, 0, 0, time.UTC)}
+	old := Quote{ID: "e3", Text: "It is warm.", Context: "The page, of 2019-03-01"}
 	asked := Quote{Text: "What becomes of it in 77,000 years?"}
+	w := make(Wording)
+	for _, q := range []Quote{sea, half, old, asked} {
+		w.Add(q.ID, q.Text+"\n"+q.Context)
+	}
 	for name, test := range map[string]struct{ text, want string }{
 		"of the question":       {"It is deep for 77,000 years [e1].", ""},
 		"of another source":     {"Nobody came home in 1875 [e2].", "1875"},
@@ -60,7 +63,7 @@ func TestUnfounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			list := Split(test.text)
 			s := list[len(list)-1]
-			if got := NewWording([]Quote{sea, half, old, asked}).Unfounded(test.text, s); got != test.want {
+			if got := w.Unfounded(test.text, &s); got != test.want {
 				t.Errorf("%q is unfounded in %q, want %q", got, test.text, test.want)
 			}
 		})
@@ -72,9 +75,11 @@ func TestUnfounded(t *testing.T) {
 func TestUnfoundedWice(t *testing.T) {
 	supported, alarms := 0, 0
 	for _, w := range readWice(t) {
-		var page wordings
+		page := new(literal)
 		for _, q := range w.quotes() {
-			page = append(page, literalOf(q))
+			list := make(Wording)
+			list.Add(q.ID, q.Text+"\n"+q.Context)
+			page.add(list[q.ID])
 		}
 		for _, line := range w.Evidence {
 			text := line + " [e1]"
@@ -108,7 +113,10 @@ func FuzzUnfounded(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, quote string) {
 		for _, s := range Split(text) {
-			NewWording([]Quote{{ID: "e1", Text: quote}, {Text: text}}).Unfounded(text, s)
+			w := make(Wording)
+			w.Add("e1", quote)
+			w.Add("", text)
+			w.Unfounded(text, &s)
 		}
 	})
 }

@@ -230,7 +230,8 @@ func TestFrameOf(t *testing.T) {
 func TestEarlierSources(t *testing.T) {
 	v := session.NewView()
 	v.Sources = []session.Source{{ID: "e1", Source: "thread:thr_1", Title: "Why? (confidence 0.70)", Quote: "So.", End: 3, Cited: true}}
-	if d := cmp.Diff([]string{"[e1] earlier session thr_1: Why? (confidence 0.70)\n      \"So.\""}, sources(v.Sources, true)); d != "" {
+	v.Syntheses = []session.Synthesis{{Cites: []string{"e1"}}}
+	if d := cmp.Diff([]string{"[e1] earlier session thr_1: Why? (confidence 0.70)\n      \"So.\""}, sources(v, true)); d != "" {
 		t.Error(d)
 	}
 }

@@ -80,9 +80,8 @@ func (a *app) account(v session.View) string {
 		list("Key insights", lines(last.Insights), len(last.Insights))
 	}
 	list("Open questions", open(v), maxOpen)
-	cited, before := v.Cited()
-	list("Sources", sources(cited, true), maxSources)
-	list("Also read", sources(before, false), maxRead)
+	list("Sources", sources(v, true), maxSources)
+	list("Also read", sources(v, false), maxRead)
 	row("Thought", thought(s))
 	row("Cost", cost(s))
 	row("Stopped", s.StopReason)
@@ -148,14 +147,19 @@ func open(v session.View) (list []string) {
 	return list
 }
 
-// sources returns sources, each with its place, and with its quotation if that is wanted.
-func sources(all []session.Source, quoted bool) (list []string) {
-	for _, s := range all {
+// sources returns the sources that the answer cites, each with its place and its quotation;
+// or those that were only cited before it, with their places.
+func sources(v session.View, answer bool) (list []string) {
+	for i := range v.Sources {
+		s := &v.Sources[i]
+		if v.Cites(s.ID) != answer || !answer && !s.Cited {
+			continue
+		}
 		text := fmt.Sprintf("[%s] %s, bytes %d to %d of its text", s.ID, nearPath(s.Source), s.Start, s.End)
 		if id, ok := s.Earlier(); ok {
 			text = fmt.Sprintf("[%s] earlier session %s: %s", s.ID, id, oneLine(s.Title))
 		}
-		if quoted {
+		if answer {
 			text += fmt.Sprintf("\n      %q", clip(oneLine(s.Quote), maxQuote))
 		}
 		list = append(list, text)

@@ -111,12 +111,10 @@ func (s *state) looked(c *cell) int {
 		on = slices.DeleteFunc(slices.Clone(on), func(h hit) bool { return beside(h, topic) })
 	}
 	add := s.pick(on, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
-	place := strings.ToLower(s.place())
-	switch {
-	case c.Failed.Error != "":
-		c.Less = place + " could not be searched: " + s.Fault
-	case slices.ContainsFunc(on, s.weak):
-		c.Less = place + " " + have(place) + " " + nothingMore + " that fits half as well as the best"
+	if c.Failed.Error != "" {
+		c.Less = s.less(" could not be searched: " + s.Fault)
+	} else if slices.ContainsFunc(on, s.weak) {
+		c.Less = s.less(" have " + nothingMore + " that fits half as well as the best")
 	}
 	news := len(add) + len(f.Hits) - len(on)
 	switch {
@@ -152,24 +150,24 @@ func (s *state) weak(h hit) bool { return s.Unaided && h.Score < s.Best/2 }
 
 // nothing says why a look for a focus brought nothing.
 func (s *state) nothing(c *cell) string {
-	place := strings.ToLower(s.place())
 	switch {
 	case c.Less != "":
 		return c.Less
 	case c.Web != nil && c.Web.Fault != "":
 		return "the web could not be searched: " + c.Web.Fault
 	case s.opts.Web && c.Web == nil:
-		return place + " " + have(place) + " " + nothingMore
+		return s.less(" have " + nothingMore)
 	}
 	return "the " + s.sources() + " have " + nothingMore
 }
 
-// have is what goes with a place as its verb.
-func have(place string) string {
-	if place == "the memory" {
-		return "has"
+// less says of the place that is looked into beside the web what keeps it from bringing
+// more.
+func (s *state) less(why string) string {
+	if rest, ok := strings.CutPrefix(why, " have"); ok && len(s.opts.Docs) == 0 {
+		why = " has" + rest
 	}
-	return "have"
+	return strings.ToLower(s.place()) + why
 }
 
 // place says where is looked beside the web.

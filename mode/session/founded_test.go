@@ -23,7 +23,6 @@ func TestFounded(t *testing.T) {
 		"of the user":      {"In 777 years it will be as deep [e1], as in the 888 years that you name.", "", ""},
 		"of the writer":    {"It may be 20,000 metres deep. I reckon with 30,000.", "", ""},
 		"a figure":         {"It is 12,700 metres deep [e1]. It is deep.", "It is 12,700 metres deep [e1]. [unverified] It is deep.", "12,700 metres [e1]"},
-		"beside code":      {"It is 12,700 metres deep [e1], as w[e77] and [c1], so [q9].", "It is 12,700 metres deep [e1], as w[e77] and, so. [unverified]", "12,700 metres [e1]"},
 		"a quotation":      {"- “Everybody knew that it was as deep as that” [e1]", "- “Everybody knew that it was as deep as that” [e1] [unverified]", "“Everybody knew that it was as deep as that” [e1]"},
 		"a year, and more": {"In 1903 it was sounded [e1], 4 of 5 say. It weighs 9,000 tons [e1].", "In 1903 it was sounded [e1], 4 of 5 say. [unverified] It weighs 9,000 tons [e1]. [unverified]", "1903 [e1]; 9,000 tons [e1]"},
 	} {

@@ -111,6 +111,15 @@ func (b *prompt) share(x float64) {
 	*b = strconv.AppendFloat(*b, x, 'f', 2, 64)
 }
 
+// sure adds a confidence between two texts, if it was given.
+func (b *prompt) sure(before string, x float64, assumed bool, after string) {
+	if !assumed {
+		b.add(before)
+		b.share(x)
+		b.add(after)
+	}
+}
+
 // reasoning returns how much longer an answer gets by reasoning.
 func reasoning(effort string) int {
 	switch effort {
@@ -207,11 +216,7 @@ func (s *state) listSaid(b *prompt) {
 func (s *state) listSum(b *prompt, title string, most int) {
 	if s.Sum.Text != "" {
 		b.add(title)
-		if !s.Sum.Assumed {
-			b.add(" (confidence ")
-			b.share(s.Sum.Confidence)
-			b.add(")")
-		}
+		b.sure(" (confidence ", s.Sum.Confidence, s.Sum.Assumed, ")")
 		b.add(":\n", quoted(clip(oneLine(s.Sum.Text), most)), "\n")
 	}
 }
@@ -231,10 +236,7 @@ func listThoughts(b *prompt, title string, list []thought) {
 			b.add(title)
 		}
 		b.add("- [", t.Kind)
-		if !t.Assumed {
-			b.add(" ")
-			b.share(t.Confidence)
-		}
+		b.sure(" ", t.Confidence, t.Assumed, "")
 		b.add("] ", quoted(t.Text), "\n")
 	}
 }

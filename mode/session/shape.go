@@ -1,12 +1,10 @@
 package session
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/hits"
 	"ponder/mode/internal/usage"
 )
 
@@ -204,29 +202,20 @@ func (s Source) Earlier() (ponder.ThreadID, bool) {
 	return ponder.ThreadID(id), ok && id != ""
 }
 
-// Cited returns the sources that the newest synthesis cites, and so the answer, once there
-// is one; and those that were only cited on the way there.
-func (v View) Cited() (answer, before []Source) {
-	var ids []string
-	if n := len(v.Syntheses); n > 0 {
-		last := v.Syntheses[n-1]
-		ids = slices.Clone(last.Cites)
-		hits.Cites(strings.Join(slices.Concat([]string{last.Text}, last.Insights, last.Remaining), "\n"), func(m string) (string, bool) {
-			for _, n := range number.FindAllString(m, -1) {
-				ids = append(ids, "e"+n)
-			}
-			return m, false
-		})
+// Cites reports whether the newest synthesis, and so the answer, once there is one, cites a
+// source.
+func (v *View) Cites(id string) bool {
+	if len(v.Syntheses) == 0 {
+		return false
 	}
-	for _, src := range v.Sources {
-		switch {
-		case slices.Contains(ids, src.ID):
-			answer = append(answer, src)
-		case src.Cited:
-			before = append(before, src)
+	last := &v.Syntheses[len(v.Syntheses)-1]
+	id = "[" + id + "]"
+	for _, list := range [][]string{last.Insights, last.Remaining, {"[" + strings.Join(last.Cites, "][") + "]"}} {
+		if strings.Contains(strings.Join(list, ""), id) {
+			return true
 		}
 	}
-	return answer, before
+	return false
 }
 
 // Steering is a wish of a user while a session went on, and what came of it.

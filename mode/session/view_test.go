@@ -204,31 +204,28 @@ func TestViewClone(t *testing.T) {
 	}
 }
 
-// Sources are those that the answer cites; what was cited before it is apart.
-func TestViewCited(t *testing.T) {
+// An answer cites what its newest synthesis does, or the insights of that.
+func TestViewCites(t *testing.T) {
 	v := NewView()
-	for id, cited := range map[string]bool{"e1": true, "e2": true, "e3": false} {
-		v.Sources = append(v.Sources, Source{ID: id, Cited: cited})
-	}
-	slices.SortFunc(v.Sources, func(a, b Source) int { return strings.Compare(a.ID, b.ID) })
-	ids := func(list []Source) (ids []string) {
-		for _, s := range list {
-			ids = append(ids, s.ID)
-		}
-		return ids
-	}
+	v.Sources = []Source{{ID: "e1"}, {ID: "e2"}, {ID: "e3"}}
 	for name, test := range map[string]struct {
-		syntheses    []Synthesis
-		answer, read []string
+		syntheses []Synthesis
+		cites     []string
 	}{
-		"none yet":          {nil, nil, []string{"e1", "e2"}},
-		"it cites nothing":  {[]Synthesis{{Text: "So [e1].", Cites: []string{"e1"}}, {Text: "So."}}, nil, []string{"e1", "e2"}},
-		"one":               {[]Synthesis{{Text: "So [e1].", Cites: []string{"e1"}}}, []string{"e1"}, []string{"e2"}},
-		"one in an insight": {[]Synthesis{{Text: "So [e1].", Cites: []string{"e1"}, Insights: []string{"So [e2][e3]."}}}, []string{"e1", "e2", "e3"}, nil},
+		"none yet":          {nil, nil},
+		"it cites nothing":  {[]Synthesis{{Text: "So [e1].", Cites: []string{"e1"}}, {Text: "So."}}, nil},
+		"one":               {[]Synthesis{{Text: "So [e1].", Cites: []string{"e1"}}}, []string{"e1"}},
+		"one in an insight": {[]Synthesis{{Text: "So [e1].", Cites: []string{"e1"}, Insights: []string{"So [e2][e3]."}}}, []string{"e1", "e2", "e3"}},
 	} {
 		v.Syntheses = test.syntheses
-		if answer, read := v.Cited(); !slices.Equal(ids(answer), test.answer) || !slices.Equal(ids(read), test.read) {
-			t.Errorf("%s: %v and %v, want %v and %v", name, ids(answer), ids(read), test.answer, test.read)
+		var cites []string
+		for _, s := range v.Sources {
+			if v.Cites(s.ID) {
+				cites = append(cites, s.ID)
+			}
+		}
+		if !slices.Equal(cites, test.cites) {
+			t.Errorf("%s: %v, want %v", name, cites, test.cites)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func isMark(text string) bool {
 // explained reports whether a line of a text begins with a mark, and so says what it
 // stands for.
 func explained(text, mark string) bool {
-	for line := range strings.SplitSeq(text, "\n") {
+	for _, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(strings.TrimLeft(line, " \t>-*+•|"), mark) {
 			return true
 		}
