@@ -17,7 +17,7 @@ HOT := runtime/... internal/... sync/... bytes strings strconv bufio io unicode/
 	net/http crypto/internal/... golang.org/x/net/html golang.org/x/text/unicode/norm \
 	modernc.org/... ponder ponder/llm/... ponder/store/... ponder/mode/session \
 	ponder/mode/internal/... ponder/recall/... ponder/document ponder/words ponder/same \
-	ponder/claim ponder/evidence ponder/redact ponder/archive ponder/internal/stream
+	ponder/evidence ponder/redact ponder/archive ponder/internal/stream
 
 # All is compiled once, as the program is, and once more for the race detector.
 PLAIN := $(filter-out -trimpath -gcflags=%,$(shell $(GO) env GOFLAGS 2>/dev/null)) -trimpath
