@@ -19,6 +19,7 @@ type rival struct {
 	pieces chan piece    // what it says; closed when it has ended
 	gone   chan struct{} // closed when nobody listens any more
 	used   Usage         // to be read once it has said how it ended, or pieces is closed
+	ended  bool          // it has said how; what it does after that is not heard
 }
 
 // A piece is what a rival says.
@@ -49,6 +50,10 @@ func (m *gatedModel) start(ctx context.Context, p *pass, released <-chan struct{
 
 // say hands on what a request says, and reports whether somebody wanted it.
 func (r *rival) say(d Delta, err error) bool {
+	if r.ended {
+		return false
+	}
+	r.ended = err != nil || d.Done != nil
 	if err != nil {
 		if e := asError(err, ""); e.Class != Cancelled || e.Usage.Total() > 0 {
 			r.used = e.Usage

@@ -94,6 +94,7 @@ type stint struct {
 	wedged   bool          // it does not notice that it was cancelled
 	mute     bool          // it does not say what it used when it is
 	stops    bool          // in place of the first delta, without an error
+	trips    bool          // it panics after the last one
 	says     string
 	reported Usage // 100 and 10 tokens if zero
 }
@@ -160,6 +161,9 @@ func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error
 			used = Usage{Input: 100, Output: 10}
 		}
 		yield(Delta{Done: &Response{Message: Say(Assistant, s.says), Finish: FinishStop, Usage: used}}, nil)
+		if s.trips {
+			panic("oh")
+		}
 	}
 }
 
@@ -240,6 +244,9 @@ func TestHedge(t *testing.T) {
 		}, {
 			name: "the first panics", first: stint{first: 1500 * ms, panics: true}, second: stint{first: sec, says: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 120, Output: 10, Estimated: true, Hedged: true}, log: "ended ended", noted: []time.Duration{sec},
+		}, {
+			name: "the second panics when all is said", first: stint{first: time.Hour}, second: stint{first: sec, says: "two", trips: true},
+			text: "two", took: 2 * sec, usage: Usage{Input: 200, Output: 10, Estimated: true, Hedged: true}, log: "cancelled ended", noted: []time.Duration{2 * sec, sec},
 		}, {
 			name: "the first just stops", first: stint{first: 1500 * ms, stops: true}, second: stint{first: sec, says: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 120, Output: 10, Estimated: true, Hedged: true}, log: "ended ended", noted: []time.Duration{sec},
