@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,24 +78,45 @@ func ParseOpenRouter(data []byte) (Table, error) {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
 	}
 	var list struct {
-		Data []brokeredModel `json:"data"`
+		Data brokered `json:"data"`
 	}
-	var other *json.UnmarshalTypeError // of a field, which is left out
-	if err := json.Unmarshal(data, &list); err != nil && !errors.As(err, &other) {
+	if err := json.Unmarshal(data, &list); err != nil {
 		return Table{}, fmt.Errorf("read list of models: %w", err)
 	}
-	t := Table{Models: make(map[string]TableEntry)}
-	for _, m := range list.Data {
-		name := "openrouter/" + m.ID
-		if e := m.entry(); m.ID != "" && len(name) <= maxModelName && e.check() == nil && len(t.Models) < maxTableModel {
-			t.Models[name] = e
-		}
-	}
-	if len(t.Models) == 0 {
+	if len(list.Data) == 0 {
 		return Table{}, errors.New("list of models is empty")
 	}
-	return t, nil
+	return Table{Models: list.Data}, nil
 }
+
+// brokered is what a list of models comes to. Its entries are read one at a time, for
+// those that are left out may be many.
+type brokered map[string]TableEntry
+
+// UnmarshalJSON implements [json.Unmarshaler]. What is no list is an empty one.
+func (b *brokered) UnmarshalJSON(list []byte) error {
+	d := json.NewDecoder(bytes.NewReader(list))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+		return err
+	}
+	*b = make(brokered)
+	var m brokeredModel
+	for d.More() {
+		m = brokeredModel{}
+		var other *json.UnmarshalTypeError // of a field, which is left out
+		if err := d.Decode(&m); err != nil && !errors.As(err, &other) {
+			return err
+		}
+		name := "openrouter/" + m.ID
+		if e := m.entry(); m.named() && len(name) <= maxModelName && e.check() == nil && len(*b) < maxTableModel {
+			(*b)[name] = e
+		}
+	}
+	return nil
+}
+
+// named reports whether a model has a name that is not that of all of them.
+func (m brokeredModel) named() bool { return m.ID != "" && strings.TrimSpace(m.ID) != "*" }
 
 func (m brokeredModel) entry() TableEntry {
 	e := TableEntry{

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -51,6 +52,35 @@ func TestParseOpenRouter(t *testing.T) {
 	long := `{"data":[{"id":"` + strings.Repeat("x", maxModelName) + `"},{"id":"a/b"}]}`
 	if got, err := ParseOpenRouter([]byte(long)); err != nil || len(got.Models) != 1 {
 		t.Errorf("a long name: %d models, %v", len(got.Models), err)
+	}
+}
+
+// No entry of a list speaks for the models that are not in it.
+func TestParseOpenRouterAll(t *testing.T) {
+	for _, id := range []string{"*", "* ", "\\t*"} {
+		price := `"pricing":{"prompt":"0.000001","completion":"0.000001"}`
+		got, err := ParseOpenRouter([]byte(`{"data":[{"id":"` + id + `",` + price + `},{"id":"a/b"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, known := BuiltIn().WithTable(got).Lookup("openrouter/who/knows"); known || len(got.Models) != 1 {
+			t.Errorf("%q: what is not in the list costs %+v", id, info.Price)
+		}
+	}
+}
+
+// Entries that are left out take no room, however many they are.
+func TestParseOpenRouterMany(t *testing.T) {
+	list := []byte(`{"data":[` + strings.Repeat("{},", 1<<18) + `{"id":"a/b"}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := ParseOpenRouter(list)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(got.Models) != 1 {
+		t.Errorf("%d models, %v", len(got.Models), err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16*uint64(len(list)) {
+		t.Errorf("%d MB were allocated for a list of %d KB", took>>20, len(list)>>10)
 	}
 }
 
