@@ -244,6 +244,8 @@ func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 		g.end(p, outcomeUnknown, nil)
 	case p.probe: // let another find out
 		g.breakers[p.model] = g.breakers[p.model].done(outcomeUnknown, nil, true, p.started, g.cfg)
+	case err != nil && g.stands[p.model] != nil: // let another have what was left for it
+		g.relieve(p.model, p.started)
 	}
 	return false, err
 }

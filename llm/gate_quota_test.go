@@ -220,3 +220,38 @@ func TestGateAllowanceCrowd(t *testing.T) {
 		}
 	})
 }
+
+// Who gives up in the queue for a place leaves what was left to the next in order.
+func TestGateAllowanceAbandoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &askedLog{start: time.Now()}
+		p := NewGate(GateConfig{MaxConcurrent: 2, MaxWait: time.Hour}).Provider(fakeProvider{fakeModel{f: func(ctx context.Context, req *Request) error {
+			l.note(req)
+			if req.System == "a" {
+				AllowanceOf(ctx)(Allowance{After: 30 * time.Minute})
+				time.Sleep(4 * time.Second)
+				AllowanceOf(ctx)(Allowance{Requests: 1, After: 30 * time.Minute})
+			}
+			time.Sleep(4 * time.Second)
+			return nil
+		}}})
+		var wg sync.WaitGroup
+		from := func(ctx context.Context, model, name string) {
+			wg.Go(func() { Collect(p.Model(model).Generate(ctx, &Request{System: name})) })
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		from(t.Context(), "m", "a")
+		from(ctx, "m", "b")
+		from(t.Context(), "m", "c")
+		time.Sleep(2 * time.Second)
+		from(t.Context(), "other", "x")
+		time.Sleep(7 * time.Second)
+		from(t.Context(), "m", "d")
+		wg.Wait()
+		if diff := cmp.Diff([]string{"a 0s", "x 2s", "c 6s", "d 30m4s"}, l.lines); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+	})
+}
