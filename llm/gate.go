@@ -106,7 +106,7 @@ func (g *Gate) Reset() {
 	g.lane.limit = g.lane.max
 	now := time.Now()
 	for model, s := range g.stands {
-		s.quota = quota{unsaid: s.unsaid}
+		s.quota, s.slow = quota{unsaid: s.unsaid}, 0
 		g.relieve(model, now)
 	}
 	g.grant(now)

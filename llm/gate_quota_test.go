@@ -255,3 +255,29 @@ func TestGateAllowanceAbandoned(t *testing.T) {
 		}
 	})
 }
+
+// Nothing that was learned of rate limits outlives Reset.
+func TestGateResetAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, limited := &askedLog{start: time.Now()}, 3
+		g := NewGate(GateConfig{MaxWait: time.Hour})
+		m := g.Model(fakeModel{"p/m", func(ctx context.Context, req *Request) error {
+			l.note(req)
+			AllowanceOf(ctx)(Allowance{After: time.Second, Steady: true})
+			if limited--; limited >= 0 {
+				return &Error{Class: RateLimited}
+			}
+			return nil
+		}})
+		for _, name := range []string{"a", "b", "c"} {
+			Collect(m.Generate(t.Context(), &Request{System: name}))
+		}
+		g.Reset()
+		for _, name := range []string{"d", "e"} {
+			Collect(m.Generate(t.Context(), &Request{System: name}))
+		}
+		if diff := cmp.Diff([]string{"a 0s", "b 1s", "c 3s", "d 3s", "e 4s"}, l.lines); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+	})
+}
