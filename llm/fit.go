@@ -76,8 +76,9 @@ func (m *fitted) fit(ctx context.Context, req *Request) (*Request, error) {
 	defer cancel()
 	n, err := m.counter.CountTokens(ctx, req)
 	if err != nil {
-		c := ClassOf(err)
-		m.mute.Store(c == NotFound || c == BadRequest || c == Malformed)
+		if c := ClassOf(err); c == NotFound || c == BadRequest || c == Malformed {
+			m.mute.Store(true)
+		}
 		return req, nil //nolint:nilerr // what fails is seen when it is sent
 	}
 	m.guess.Learn(m.Name(), req.Size(), Usage{Input: n})

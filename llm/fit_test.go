@@ -100,6 +100,26 @@ func TestFitCounter(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		m := counting(0, nil)
+		m.count = func(ctx context.Context) (int, error) {
+			if m.counts == 1 {
+				<-ctx.Done()
+				return 0, &Error{Class: Cancelled}
+			}
+			return 0, &Error{Class: NotFound}
+		}
+		fit := Fit(m, m, 12_000)
+		go Collect(fit.Generate(t.Context(), req))
+		synctest.Wait()
+		Collect(fit.Generate(t.Context(), req))
+		time.Sleep(fitTime + time.Second)
+		synctest.Wait()
+		Collect(fit.Generate(t.Context(), req))
+		if m.counts != 2 || len(m.asked) != 3 {
+			t.Errorf("counted %d times and asked %d; want 2, one of them slow, and 3", m.counts, len(m.asked))
+		}
+	})
 	m = counting(5_000, nil)
 	fit = Fit(m, m, 15_000)
 	for range 10 {
