@@ -152,9 +152,10 @@ func (m Model) most(in, out int) Cost {
 // settle returns what the budgets are charged for a call that was held for so
 // much, read and wrote so many bytes, and claims usage. A model that claims
 // less than the bytes can have been is not believed, nor one that claims more
-// than twice what was held. Two requests are two calls.
+// than twice what was held. Two requests are two calls, and each has read as much.
 func (m Model) settle(held Cost, read, wrote int, u llm.Usage) (Cost, PriceSource) {
 	const bytesAtMost = 8 // of a token
+	read *= requests(u.Hedged)
 	in, out := max(u.Total()-u.Output, (read+bytesAtMost-1)/bytesAtMost), max(u.Output, wrote/bytesAtMost)
 	c := Cost{Calls: requests(u.Hedged), Tokens: min(in+out, 2*held.Tokens)}
 	source := cmp.Or(m.Price.Source, PriceUnknown)

@@ -24,3 +24,20 @@ func TestBelieved(t *testing.T) {
 		t.Errorf("of the most that can be claimed: %d", got.Total())
 	}
 }
+
+// A model that claims next to nothing is not believed, of neither request.
+func TestSettleOfLies(t *testing.T) {
+	m := Model{Price: Price{Source: PriceTable, Input: 1, Output: 4}}
+	for _, tt := range []struct {
+		used llm.Usage
+		want Cost
+	}{
+		{llm.Usage{Input: 1, Output: 1}, Cost{Calls: 1, Tokens: 1010, Money: 1040}},
+		{llm.Usage{Input: 1, Output: 1, Hedged: true}, Cost{Calls: 2, Tokens: 2010, Money: 2040}},
+		{llm.Usage{Input: 5000, Output: 10, Hedged: true}, Cost{Calls: 2, Tokens: 5010, Money: 5040}},
+	} {
+		if got, _ := m.settle(Cost{Calls: 2, Tokens: 9000, Money: 9000}, 8000, 80, tt.used); got != tt.want {
+			t.Errorf("%+v is charged as %+v, want %+v", tt.used, got, tt.want)
+		}
+	}
+}
