@@ -209,6 +209,9 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 		w.due = now
 	}
 	s := g.stand(e.model, now)
+	if s.held() > 0 { // what is left now is for those who came before
+		g.relieve(e.model, now)
+	}
 	switch {
 	case w.waits(s, now):
 		g.hold(s, w, now)

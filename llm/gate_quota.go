@@ -120,7 +120,7 @@ func (g *Gate) relieve(model string, now time.Time) {
 			g.waiting[class].add(heap.Pop(q).(*waiter))
 		}
 	}
-	for len(s.waiting[0])+len(s.waiting[1]) > 0 && (left > 0 || !s.bound) {
+	for s.held() > 0 && (left > 0 || !s.bound) {
 		var class int
 		class, s.passed = turn(s.passed, len(s.waiting[0]) > 0, len(s.waiting[1]) > 0)
 		g.waiting[class].add(heap.Pop(&s.waiting[class]).(*waiter))
@@ -139,7 +139,7 @@ func (g *Gate) schedule(s *stand, model string, now time.Time) {
 		}
 	}
 	switch wait := max(0, at.Sub(now)); {
-	case len(s.waiting[0])+len(s.waiting[1]) == 0:
+	case s.held() == 0:
 		if s.timer != nil {
 			s.timer.Stop()
 		}
@@ -158,5 +158,8 @@ func (g *Gate) schedule(s *stand, model string, now time.Time) {
 
 // idle reports whether nothing is lost by forgetting s but a hint.
 func (s *stand) idle() bool {
-	return s.unsaid == 0 && len(s.waiting[0])+len(s.waiting[1]) == 0
+	return s.unsaid == 0 && s.held() == 0
 }
+
+// held returns how many requests are kept back.
+func (s *stand) held() int { return len(s.waiting[0]) + len(s.waiting[1]) }

@@ -281,3 +281,32 @@ func TestGateResetAllowance(t *testing.T) {
 		}
 	})
 }
+
+// Whoever comes just when there is more does not go before those who wait for it.
+func TestGateAllowanceOrder(t *testing.T) {
+	for range 20 { // of what happens at one moment any may be first
+		synctest.Test(t, func(t *testing.T) {
+			l := &askedLog{start: time.Now()}
+			m := NewGate(GateConfig{MaxWait: time.Hour}).Model(fakeModel{"p/m", func(ctx context.Context, req *Request) error {
+				l.note(req)
+				if req.System == "a" {
+					AllowanceOf(ctx)(Allowance{After: 2 * time.Second, Steady: true})
+				}
+				return nil
+			}})
+			var wg sync.WaitGroup
+			for after, name := range []string{"a", "b", "c", "", "d", "", "e", "", "f", "", "g"} {
+				if name != "" {
+					wg.Go(func() {
+						time.Sleep(time.Duration(after) * time.Second)
+						Collect(m.Generate(t.Context(), &Request{System: name}))
+					})
+				}
+			}
+			wg.Wait()
+			if diff := cmp.Diff([]string{"a 0s", "b 2s", "c 4s", "d 6s", "e 8s", "f 10s", "g 12s"}, l.lines); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

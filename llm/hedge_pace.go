@@ -84,7 +84,7 @@ func (g *Gate) hedge(model string, of *pace) *pass {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.stand(model, now)
-	if _, a := g.breakers[model].ask(now); a != (admission{}) || s.spent() || !g.lane.free() || !of.hedge() {
+	if _, a := g.breakers[model].ask(now); a != (admission{}) || s.spent() || s.held() > 0 || !g.lane.free() || !of.hedge() {
 		return nil
 	}
 	g.lane.inFlight++
