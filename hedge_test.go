@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,11 +173,10 @@ func TestBudgetsHoldForHedges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
+				var asked atomic.Int32
 				m := &fake{
 					takes: func(*llm.Request) time.Duration { // one after the other, but for the second ones
-						asked++
-						if asked%7 == 0 {
+						if asked.Add(1)%7 == 0 {
 							return time.Minute
 						}
 						return time.Second
