@@ -72,7 +72,7 @@ func glued(text string) bool {
 
 // mended closes the hole between two parts of a text where something was taken away:
 // it returns the first without a comma that would stand before the end of a clause, and
-// how much of the rest goes: a comma that would come first. Parentheses that would be
+// how much of the rest goes: a comma that would come first, or a second point. Parentheses that would be
 // empty go from both, but for those of a call.
 func mended(out []byte, rest string) ([]byte, int) {
 	before := bytes.TrimRight(out, " \t")
@@ -95,6 +95,8 @@ func mended(out []byte, rest string) ([]byte, int) {
 	case first:
 	case strings.IndexByte(",;:", before[len(before)-1]) >= 0 && (after == "" || strings.IndexByte(".,;!?)", after[0]) >= 0):
 		return bytes.TrimRight(before[:len(before)-1], " \t"), blanks
+	case before[len(before)-1] == '.' && (after == "." || strings.HasPrefix(after, ". ") || strings.HasPrefix(after, ".\n")):
+		return before, blanks + 1
 	}
 	return out, 0
 }

@@ -110,6 +110,8 @@ func TestUnnumbered(t *testing.T) {
 		"“It is ”deep“ [45], they say [46].” [e1]":                "“It is ”deep“ [45], they say [46].” [e1]",
 		"He said \"it is deep [45].\"\nWho knows [46].":           "He said \"it is deep [45].\"\nWho knows.",
 		"It is as you gave it [44], not so [45].":                 "It is as you gave it [44], not so.",
+		"It is deep [1][2][3], so [1], [2].":                      "It is deep, so [1], [2].",
+		"It is deep. [45]. See Fig. [4]. It outputs [1].":         "It is deep. See Fig. [4]. It outputs [1].",
 		"Press [1].":    "Press [1].",
 		"See [1]: x":    "See [1]: x",
 		"[1] is first.": "[1] is first.",
@@ -118,6 +120,23 @@ func TestUnnumbered(t *testing.T) {
 	} {
 		if got := Unnumbered(text, func(id string) bool { return id == "q3" || id == "c2" || id == "44" }); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Marks are found in time that grows with the text, whatever it is.
+func TestUnnumberedHuge(t *testing.T) {
+	none := func(string) bool { return false }
+	for _, part := range []string{"[1]", " [1]", "\nw [1]\n", "*[1]*", "```\nw [1].\n", "f)[1]. "} {
+		var took [2]time.Duration
+		for i, n := range []int{1 << 13, 1 << 17} {
+			text := "w" + strings.Repeat(part, n/len(part)) + " w"
+			began := time.Now()
+			Unnumbered(text, none)
+			took[i] = time.Since(began)
+		}
+		if took[1] > 80*took[0]+100*time.Millisecond { // for 16 times the text
+			t.Errorf("%q takes %v, and %v", part, took[0], took[1])
 		}
 	}
 }

@@ -20,11 +20,14 @@ var (
 // Unnumbered returns text without the marks of a numbering that there is not: numbers in
 // brackets that stand where a footnote does, behind the words that they are for and at the
 // end of a clause or beside a citation; footnotes; and ids of questions and corrections. Is
-// reports whether there is what stands in brackets, such as 45, ^3 or q7. What is a link, is explained in the text, stands where code has an
-// index, or is a part of a list, of an interval, of code or of a quotation stays: it may
-// mean something.
+// reports whether there is what stands in brackets, such as 45, ^3 or q7. What is a link, is
+// explained in the text, stands where code has an index, or is a part of a list, of an
+// interval, of code or of a quotation stays: it may mean something.
 func Unnumbered(text string, is func(id string) bool) string {
 	var in verbatim
+	var explained map[string]bool
+	gone := -1              // where the last mark that was taken away ends
+	till, shut := -1, false // where the marks beside each other end, and whether a clause does
 	return replaced(text, func(at, end int) (int, string, bool) {
 		mark, rest := text[at:end], text[end:]
 		before := strings.TrimRight(text[:at], " \t")
@@ -34,14 +37,25 @@ func Unnumbered(text string, is func(id string) bool) string {
 		case dagger.MatchString(mark):
 			return len(before), "", !in.reaches(text, at)
 		case bare.MatchString(mark):
-			loose = follows(before, blank) && (closes(rest) || besideCitation(before, rest) || !blank && strings.HasPrefix(rest, " "))
+			if end > till {
+				till, shut = closes(text, end)
+			}
+			loose = (at == gone || follows(before, blank)) && (shut || besideCitation(before, rest) || !blank && strings.HasPrefix(rest, " "))
 		case own.MatchString(mark):
-			loose = behind(before, blank)
+			loose = at == gone || behind(before, blank)
 		case note.MatchString(mark):
 			loose = behind(before, true)
 		}
-		loose = loose && !slices.ContainsFunc(inside.FindAllString(mark, -1), is)
-		return len(before), "", loose && !refers(rest) && !explained(text, mark) && !in.reaches(text, at)
+		if !loose || slices.ContainsFunc(inside.FindAllString(mark, -1), is) || refers(rest) {
+			return 0, "", false
+		}
+		if explained == nil {
+			explained = explanations(text)
+		}
+		if loose = !explained[mark] && !in.reaches(text, at); loose {
+			gone = end
+		}
+		return len(before), "", loose
 	})
 }
 
@@ -68,8 +82,9 @@ func marked(text string) bool {
 	return cited(text) || at > 0 && isMark(text[at:]) && !isWord(text[at-1]) && strings.IndexByte(")]", text[at-1]) < 0
 }
 
-// isCall reports whether text, which ends in a parenthesis, ends in a call.
+// isCall reports whether text, which ends in a parenthesis, ends in a call that is not long.
 func isCall(text string) bool {
+	text = text[max(0, len(text)-500):]
 	at := strings.LastIndexByte(text, '(')
 	return at > 0 && isWord(text[at-1])
 }
@@ -83,17 +98,18 @@ func ended(text string) bool {
 // follows reports whether a number in brackets may be for the text before it: it does not
 // belong to a word that calls for something, as in "it returns [5]".
 func follows(text string, blank bool) bool {
-	word := strings.ToLower(text[len(strings.TrimRightFunc(text, unicode.IsLetter)):])
+	words := strings.TrimSuffix(text, ".")
+	word := strings.ToLower(words[len(strings.TrimRightFunc(words, unicode.IsLetter)):])
 	return behind(text, blank) && !strings.HasSuffix(text, ",") && !calling[word]
 }
 
 // calling are words that what follows them belongs to.
 var calling = func() map[string]bool {
 	all := make(map[string]bool)
-	for w := range strings.FieldsSeq(`a an and are as at be button by case chapter choose enter equals equation figure for from gives in index into is item key level
-line list no number of on or option page part per press prints ref reference return returns section see select step table than that
+	for w := range strings.FieldsSeq(`a an and are art article as at be becomes button by case chapter choose contains enter eq equal equals equation fig figure for from gives in index into is item key level
+line list no number of nr on or option output outputs p page part per pp press prints ref reference return returned returns rule section see select step table than that theorem
 the to type value version was were with yields
-abbildung abschnitt als am an auf das dem den der die ein eine gibt im ist kapitel mit oder seite siehe sind tabelle taste und von war zu
+abb abbildung abschnitt als am an auf das dem den der die ein eine ergibt gibt im ist kapitel liefert mit oder seite siehe sind tabelle taste und von war zu
 au aux avec chapitre dans de des du en est et la le les ou par pour sont sur touche un une voir
 capítulo con del el es los o para paso por son un una ver y`) {
 		all[w] = true
@@ -101,15 +117,16 @@ capítulo con del el es los o para paso por son un una ver y`) {
 	return all
 }()
 
-// closes reports whether what follows a mark, and marks beside it, is the end of a clause.
-func closes(rest string) bool {
+// closes returns where a mark that ends at till and marks beside it end, and reports
+// whether what follows is the end of a clause.
+func closes(text string, till int) (int, bool) {
 	for {
-		next := strings.TrimLeft(rest, " \t")
+		next := strings.TrimLeft(text[till:], " \t")
 		at, end := bracketed(next, 0)
 		if at != 0 || !bare.MatchString(next[:end]) {
-			return endsClause(rest)
+			return till, endsClause(text[till:])
 		}
-		rest = next[end:]
+		till = len(text) - len(next) + end
 	}
 }
 
@@ -122,8 +139,8 @@ func besideCitation(before, rest string) bool {
 
 // cited reports whether text ends in a citation.
 func cited(text string) bool {
-	at := max(strings.LastIndexByte(text, '['), strings.LastIndex(text, "【"))
-	return at >= 0 && citation.MatchString(text[at:])
+	text = text[max(0, strings.LastIndexByte(text, '[')):]
+	return citation.MatchString(text[max(0, strings.LastIndex(text, "【")):])
 }
 
 // refers reports whether what follows brackets makes more of them than a mark: the
@@ -141,15 +158,17 @@ func isMark(text string) bool {
 	return bare.MatchString(text) || own.MatchString(text) || note.MatchString(text) || citation.MatchString(text)
 }
 
-// explained reports whether a line of a text begins with a mark, and so says what it
-// stands for.
-func explained(text, mark string) bool {
-	for _, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(strings.TrimLeft(line, " \t>-*+•|"), mark) {
-			return true
+// explanations returns the brackets that lines of a text begin with, and so say what they
+// stand for.
+func explanations(text string) map[string]bool {
+	marks := make(map[string]bool)
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimLeft(line, " \t>-*+•|")
+		if at, end := bracketed(line, 0); at == 0 {
+			marks[line[:end]] = true
 		}
 	}
-	return false
+	return marks
 }
 
 // endsClause reports whether what follows begins with the end of a clause or a line.
@@ -159,6 +178,9 @@ func endsClause(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(sign)
 	if sign == "" || strings.ContainsRune("\n)|。，、！？", r) {
 		return true
+	}
+	if next := strings.TrimLeft(rest[1:], " "); rest[0] == ',' && next != "" && next[0] == '[' {
+		return false // of a list
 	}
 	return len(sign) == len(rest) && strings.ContainsRune(".,;!?", r) && (len(rest) == 1 || strings.IndexByte(" \n)*_", rest[1]) >= 0)
 }
