@@ -108,6 +108,8 @@ func TestTurn(t *testing.T) {
 		{"refused", []ponder.Event{started, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, failed},
 		{"not let in", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
 			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, notReady},
+		{"no words of another model", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
+			{Run: "run_1", Cause: "turn-7-1#2", Body: ponder.CallFinished{}}, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "it gave an empty answer"})}, "", true, failed},
 		{"cancelled", []ponder.Event{started, {Run: "run_1", Body: ponder.RunFinished{Status: ponder.Cancelled}}}, "", true, failed},
 		{"the run of something else", []ponder.Event{started, {Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, "", false, done},
 	} {

@@ -19,7 +19,7 @@ type turn struct {
 	run     ponder.RunID // that answers; empty until it is known
 	over    bool
 	err     error     // why there is no answer
-	class   llm.Class // of the last call that failed
+	class   llm.Class // how the last call failed, if it did
 }
 
 // hears takes in a sign, and returns what is to be shown of the answer.
@@ -45,8 +45,10 @@ func (t *turn) hears(s sign) string {
 	case ponder.CallFinished:
 		if strings.HasPrefix(key, turnKey) {
 			t.run = ev.Run
-			if b.Error != "" {
+			if !b.Dropped {
 				t.class = b.Class
+			}
+			if b.Error != "" {
 				t.fail(key)
 			}
 		}
