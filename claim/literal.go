@@ -42,6 +42,9 @@ type literal struct {
 func (w Wording) Add(id, text string) {
 	text = text[:cut(text, maxQuote)]
 	l := &literal{letters: bareLetters(text) + "\n"}
+	if bare := asides.ReplaceAllString(text, " "); bare != text {
+		l.letters += bareLetters(bare) + "\n"
+	}
 	if joined := regrouped(text); joined != text {
 		text += "\n" + joined
 	}
@@ -121,12 +124,40 @@ func (l *literal) has(f figure) bool {
 	}
 	for i := range l.read {
 		for _, g := range l.read[i].figures {
-			if f.fits(g) >= roughly {
+			if f.fits(g) >= roughly || f.measured().fits(g.measured()) >= roughly {
 				return true
 			}
 		}
 	}
 	return l.valued(f.value) || l.valued(f.written())
+}
+
+// times are how many seconds units of time have, by their stems.
+var times = func() map[string]float64 {
+	all := make(map[string]float64)
+	for size, names := range map[float64]string{
+		1: "second seconds sekunden segundos secondes", 60: "minute minutes minuten minutos", 3600: "hour hours stunde stunden heure heures hora horas",
+		86400: "day days tag tage tagen jour jours dia dias", 604800: "week weeks woche wochen semaine semaines semana semanas",
+		31557600: "year years jahr jahre jahren ans annees anos", 315576000: "decade decades jahrzehnt jahrzehnte jahrzehnten", 3155760000: "century centuries jahrhundert jahrhunderte",
+	} {
+		for n := range strings.FieldsSeq(names) {
+			all[n] = size
+		}
+	}
+	return all
+}()
+
+// measured returns a figure in the unit that all of its kind have: seconds, and metres for
+// what is read as millions.
+func (f figure) measured() figure {
+	size, unit := times[f.noun], "time"
+	if f.unit == "" && (strings.HasSuffix(f.text, " m") || strings.HasSuffix(f.text, "\u00a0m")) {
+		size, unit = 1e-6, "length"
+	}
+	if f.unit == "" && size > 0 {
+		f.value, f.step, f.unit = f.value*size, f.step*size, unit
+	}
+	return f
 }
 
 // valued reports whether the quotes have a number, as it is meant or as it is written,
@@ -261,6 +292,10 @@ func quoted(text string) bool {
 
 // gap is where words of a source are left out, or put in.
 var gap = regexp.MustCompile(`…|\.\.\.+|[\[(][^\])]*[\])]`)
+
+// asides are what sources have within their words that is not read with them: marks of
+// footnotes, and addresses of links.
+var asides = regexp.MustCompile(`\[\^?\d{1,3}\]|\]\([^()\s]*\)`)
 
 // bareLetters returns the letters and digits of a text, without case and accents.
 func bareLetters(text string) string {
