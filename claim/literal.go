@@ -98,7 +98,7 @@ func (l *literal) unfounded(said string) string {
 	if l.lacks(said) == "" {
 		return ""
 	}
-	return l.lacks(regrouped(said)) // as blanks may group digits
+	return l.lacks(regrouped(said))
 }
 
 // lacks returns the first figure or year of what is said that the quotes lack.
@@ -122,9 +122,10 @@ func (l *literal) has(f figure) bool {
 	if f.unit == "share" && l.shares {
 		return true
 	}
+	m := f.measured()
 	for i := range l.read {
 		for _, g := range l.read[i].figures {
-			if f.fits(g) >= roughly || f.measured().fits(g.measured()) >= roughly {
+			if f.fits(g) >= roughly || (m.unit == "time" || m.unit == "length") && m.fits(g.measured()) >= roughly {
 				return true
 			}
 		}
@@ -189,12 +190,28 @@ func (l *literal) dates(d day) bool {
 	return strings.Contains(l.text, year) || l.valued(float64(d.year%100))
 }
 
-// blankGroups are digits with blanks between their groups.
-var blankGroups = regexp.MustCompile(`\b\d{1,3}(?: \d{3})+\b`)
+// What is written of numbers in ways that are not read.
+var (
+	blankGroups = regexp.MustCompile(`\b\d{1,3}(?: \d{3})+\b`)
+	pointFirst  = regexp.MustCompile(`(^|[^\pL\d.])\.(\d)`)                                                                           // .05
+	crossed     = regexp.MustCompile(`(\d)[x×](\d)`)                                                                                  // 1920x1080
+	power       = regexp.MustCompile(`(\d+(?:\.\d+)?)(?:\s?[×x·]\s?10(?:\^([-−]?\d{1,2})\b|([⁻⁰¹²³⁴-⁹]{1,3}))|[eE]([+-]?\d{1,2})\b)`) // 3×10⁸
+	fractions   = strings.NewReplacer("½", ".5", "¼", ".25", "¾", ".75")
+	superior    = strings.NewReplacer("−", "-", "⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
+)
 
-// regrouped returns a text in which no blanks group digits.
+// regrouped returns a text in which no blanks group digits, and numbers with powers of ten,
+// parts or nothing before their point are written out.
 func regrouped(text string) string {
-	return blankGroups.ReplaceAllStringFunc(text, func(digits string) string { return strings.ReplaceAll(digits, " ", "") })
+	text = blankGroups.ReplaceAllStringFunc(text, func(digits string) string { return strings.ReplaceAll(digits, " ", "") })
+	text = power.ReplaceAllStringFunc(text, func(number string) string {
+		m := power.FindStringSubmatch(number)
+		if x, err := strconv.ParseFloat(m[1]+"e"+superior.Replace(m[2]+m[3]+m[4]), 64); err == nil && 1e-9 < x && x < 1e15 {
+			return strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		return number
+	})
+	return crossed.ReplaceAllString(pointFirst.ReplaceAllString(fractions.Replace(text), "${1}0.$2"), "$1 × $2")
 }
 
 // own reports whether a figure need be in no source: it is counted or guessed by who writes,

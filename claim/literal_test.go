@@ -9,7 +9,7 @@ func TestUnfounded(t *testing.T) {
 	sea := Quote{ID: "e1", Text: "The trench was sounded in 1875: it is 10,984 metres deep, or about eleven kilometres. Some 3.5 percent of the sea is salt, and one hundred and twenty thousand tons are won in a year. Nobody had thought that it was so deep, the captain wrote.", Context: "The sea, read on 2026-11-23"}
 	half := Quote{ID: "e2", Text: "Half of the ships were lost; 15% to 17% came home in the 1990s. The run took 3,000 m. Of 45 300 tons it bore 12, and 300 more, of a thousand men."}
 	old := Quote{ID: "e3", Text: "It is warm.", Context: "The page, of 2019-03-01"}
-	marked := Quote{ID: "e4", Text: "The very long[3] and cold [winter](https://a.test/w) came then. It took 90 minutes over three decades. The rod is 150 cm, the other of 3 feet. It was gone in 2 weeks."}
+	marked := Quote{ID: "e4", Text: "The very long[3] and cold [winter](https://a.test/w) came then. It took 90 minutes over three decades. The rod is 150 cm, the other of 3 feet. It was gone in 2 weeks, p < .05, of 3×10⁸ and 5 x 10^3 cells, 1e6 in 1920x1080, for 1½ cups."}
 	asked := Quote{Text: "What becomes of it in 77,000 years?"}
 	w := make(Wording)
 	for _, q := range []Quote{sea, half, old, marked, asked} {
@@ -61,6 +61,8 @@ func TestUnfounded(t *testing.T) {
 		"said in sentences":     {"He wrote: “It was deep. Nobody had thought that it was so deep.” [e1]", ""},
 		"beside marks":          {"“The very long and cold winter came” then [e4].", ""},
 		"other units of time":   {"It took 1.5 hours over 30 years, and was gone in 14 days [e4].", ""},
+		"powers and points":     {"Of 300 million and 5,000 cells, 1,000,000 in 1920×1080 for 1.5 cups, with p < 0.05 [e4].", ""},
+		"the same powers":       {"Of 3x10^8 and 5×10³ cells in 1920 × 1080 for 1½ cups, with p < .05 [e4].", ""},
 		"another time":          {"It took 2.5 hours [e4].", "2.5"},
 		"metres of its own":     {"The rod is 1.5 m, the other 0.9 m [e4].", ""},
 		"other metres":          {"The rod is 2.5 m [e4].", "2.5 m"},
