@@ -52,10 +52,11 @@ func Uncited(text string) string {
 // indexes reports whether a line has what looks like a citation where code has an
 // index or an argument.
 func indexes(line string) (yes bool) {
-	after := 0 // the citation before
+	after := 0 // the citation or mark before
 	replaced(line, func(at, end int) (int, string, bool) {
-		if citation.MatchString(line[at:end]) {
-			yes = yes || at > after && glued(line[:at])
+		index := at > after && glued(line[:at])
+		if cites := citation.MatchString(line[at:end]); cites || !index && isMark(line[at:end]) {
+			yes = yes || cites && index
 			after = end
 		}
 		return 0, "", false

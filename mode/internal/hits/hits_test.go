@@ -193,12 +193,14 @@ func TestCites(t *testing.T) {
 // Where nothing could be cited, a line that may be code is left as it is.
 func TestUncited(t *testing.T) {
 	for text, want := range map[string]string{
-		"w[e1] + w[e2]":                     "w[e1] + w[e2]",
-		"print([e1], [e3])":                 "print([e1], [e3])",
-		"print('[e1]') and x[0][e1] = [e2]": "print('[e1]') and x[0][e1] = [e2]",
-		"Use `w [e1]` so [e2].":             "Use `w [e1]` so.",
-		"f()[e1]\nIt is so [e1][e2], [e3].": "f()[e1]\nIt is so.",
-		"In 2021.[e1] It is ([e2]).":        "In 2021. It is.",
+		"w[e1] + w[e2]":                       "w[e1] + w[e2]",
+		"print([e1], [e3])":                   "print([e1], [e3])",
+		"print('[e1]') and x[0][e1] = [e2]":   "print('[e1]') and x[0][e1] = [e2]",
+		"Use `w [e1]` so [e2].":               "Use `w [e1]` so.",
+		"f()[e1]\nIt is so [e1][e2], [e3].":   "f()[e1]\nIt is so.",
+		"In 2021.[e1] It is ([e2]).":          "In 2021. It is.",
+		"It is so [q1][e1], and so [12][e2].": "It is so [q1], and so [12].",
+		"x[1][e1] = [2][e2]":                  "x[1][e1] = [2][e2]",
 	} {
 		if got := Uncited(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
