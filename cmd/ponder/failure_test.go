@@ -153,3 +153,25 @@ func TestPlainly(t *testing.T) {
 		}
 	}
 }
+
+// An answer without the model that was asked is incomplete, unless there was none to ask.
+func TestWithoutModel(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		class   llm.Class
+		refused bool
+		code    int
+	}{
+		{"no answer that can be read", "", false, incomplete},
+		{"the account is empty", llm.Payment, false, notReady},
+		{"the budget is spent", llm.Payment, true, incomplete},
+		{"no model for the role", llm.NotFound, true, notReady},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := &viewing{class: tt.class, refused: tt.refused}
+			if err := w.withoutModel(); codeOf(err) != tt.code {
+				t.Errorf("code %d, want %d: %v", codeOf(err), tt.code, err)
+			}
+		})
+	}
+}

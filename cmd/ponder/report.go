@@ -257,7 +257,7 @@ func (w *viewing) statusOf(info ponder.Info) string {
 // withoutModel says so: the answer is not the one that was asked for.
 func (w *viewing) withoutModel() error {
 	code := incomplete
-	if notReadyFor(w.class) {
+	if notReadyFor(w.class) && !(w.refused && w.class == llm.Payment) { // it was, but for the budget
 		code = notReady
 	}
 	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.view.Session.StopReason)}
