@@ -4,8 +4,8 @@
 // By itself Go collects whenever the heap has doubled. A heap of ten megabytes
 // that makes fifty a second is then collected several times a second, at up to a
 // sixth of the CPU time, to save memory that no machine lacks. [Relax] lets the heap
-// grow by a fixed amount first. A heap that is larger than that amount is collected as
-// ever, so a program that needs much memory needs no more of it.
+// grow by a fixed amount first. A heap of more than twice that amount grows by half and is
+// not doubled: a program that needs much memory, for thousands of sessions, needs less of it.
 package heap
 
 import (
@@ -18,8 +18,11 @@ import (
 // Room is how much a heap may grow before it is collected, in bytes.
 const Room = 128 << 20
 
-// usual is how much Go lets a heap grow, in percent.
-const usual = 100
+// How much Go lets a heap grow, in percent, and how much one that is large may.
+const (
+	usual = 100
+	least = usual / 2
+)
 
 // Relax has the heap of this process grow by [Room] before it is collected, but not
 // to more than nine times its size, from now on. It does nothing if the environment
@@ -69,9 +72,9 @@ const (
 	step = usual / 8
 )
 
-// percent returns by how much a heap is to grow, so that it grows by Room or is
-// doubled; one of a few megabytes by less.
+// percent returns by how much a heap is to grow, so that it grows by Room or by half;
+// one of a few megabytes by less.
 func percent(live uint64) int {
 	p := int(min(most, usual*Room/max(live, 1)))
-	return max(usual, p-p%step)
+	return max(least, p-p%step)
 }

@@ -62,7 +62,7 @@ func HTTP() *http.Client {
 		DialContext:           dialer.DialContext,
 		ForceAttemptHTTP2:     true,
 		ReadBufferSize:        firstRead, // of each connection, busy or not; what is larger is read past it
-		WriteBufferSize:       8 << 10,
+		WriteBufferSize:       6 << 10,
 		MaxIdleConnsPerHost:   2048,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   15 * time.Second,
