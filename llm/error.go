@@ -60,12 +60,24 @@ func (e *Error) Error() string {
 		s += fmt.Sprintf(" (%d)", e.Status)
 	}
 	if e.RetryAfter >= time.Minute {
-		s += ", to be asked again in " + strings.TrimSuffix(e.RetryAfter.Round(time.Minute).String(), "0s")
+		s += ", to be asked again in " + inWords(e.RetryAfter)
 	}
 	if e.Advice != "" {
 		s += ": " + e.Advice
 	}
 	return s
+}
+
+// inWords returns a time to the second, or to the minute if it is long.
+func inWords(d time.Duration) string {
+	unit := time.Second
+	if d >= 10*time.Minute {
+		unit = time.Minute
+	}
+	if d = d.Round(unit); d%time.Minute == 0 {
+		return strings.TrimSuffix(d.String(), "0s")
+	}
+	return d.String()
 }
 
 // Unwrap returns the cause.

@@ -122,7 +122,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if strings.HasPrefix(text, "unknown shorthand flag") && hint == "" {
 		hint = "What begins with a dash and is no flag goes behind --. "
 	}
-	return usagef("%s: %sSee `%s --help`", text, hint, cmd.CommandPath())
+	return usagef("%s. %sSee `%s --help`", text, hint, cmd.CommandPath())
 }
 
 // A levelFlag is a [pflag.Value]: a level of the log, or "" for none.

@@ -74,7 +74,10 @@ func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) err
 		}
 		return a.sayWhere(w.id, e)
 	}
-	return a.resumeHere(ctx, w, info, store, f)
+	if err = a.resumeHere(ctx, w, info, store, f); ofStore(err) != nil {
+		return w.broken(ctx, err) // also if nothing could be begun
+	}
+	return err
 }
 
 // checkOutput makes sure that the report which -o wants can be written.

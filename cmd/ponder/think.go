@@ -238,12 +238,20 @@ func (w *viewing) end(ctx context.Context, err error) error {
 // shortest returns the sentinel in an error of the store that a user understands
 // better than where it comes from.
 func shortest(err error) error {
+	if known := ofStore(err); known != nil {
+		return known
+	}
+	return err
+}
+
+// ofStore returns the sentinel in an error of the store, or nil.
+func ofStore(err error) error {
 	for _, known := range []error{ponder.ErrFull, ponder.ErrDisk, ponder.ErrReadOnly, ponder.ErrDamaged, ponder.ErrLost} {
 		if errors.Is(err, known) {
 			return known
 		}
 	}
-	return err
+	return nil
 }
 
 // nothingCame reports whether a session has ended in failure before its first
