@@ -214,6 +214,18 @@ const (
 	FinishOther  Finish = "other"
 )
 
+// BrokeOff says how an answer that ended so broke off, in words that follow its name;
+// empty if it did not.
+func (f Finish) BrokeOff() string {
+	switch f {
+	case FinishLength:
+		return "broke off at the limit of a call"
+	case FinishFilter:
+		return "broke off: the model withheld the rest (content filter)"
+	}
+	return ""
+}
+
 // Usage counts the tokens of a request in one normal form: the parts of a whole
 // never overlap, so the total is Input + CacheRead + CacheWrite + Output.
 type Usage struct {

@@ -37,8 +37,8 @@ message. With --deep, that comes first.
 
 Ctrl-C stops the answer.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 4 no model, or it will not answer,
-130 stopped.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 the answer broke off, 4 no model, or it
+will not answer, 130 stopped.`,
 		Example: `ponder ask "Why is the sky blue?"
 ponder ask --continue "And at sunset?"
 ponder ask "What does this commit us to?" --attach contract.pdf --deep

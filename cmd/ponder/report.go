@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -213,6 +214,8 @@ func (w *viewing) outcome() error {
 	case ponder.Completed:
 		w.showReport()
 		switch {
+		case w.view.BrokeOff != "" && !w.isWithoutModel():
+			return brokeOff(w.view.BrokeOff)
 		case w.view.CutShort:
 			return failure{code: incomplete}
 		case w.isWithoutModel():
@@ -229,6 +232,9 @@ func (w *viewing) outcome() error {
 	}
 	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.goOn())}
 }
+
+// brokeOff says of an answer that it is not all there, and how that came.
+func brokeOff(how string) error { return failure{incomplete, errors.New("the answer " + how)} }
 
 // isWithoutModel reports whether the answer was put together without the model, though that
 // was asked.

@@ -29,9 +29,9 @@ and prints the command that goes on; the commands of "ponder session" take its i
 It looks into what --docs names, what is remembered (see ponder remember), and the web, if
 a search engine is configured. Without a model, the answer is made of quotes.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget, paused, or put
-together without the model that was asked, 4 no model, or it will not answer (what there
-is is printed all the same), 130 interrupted.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget, broken off,
+paused, or put together without the model that was asked, 4 no model, or it will not
+answer (what there is is printed all the same), 130 interrupted.`,
 		Example: `ponder research "Which papers measured sleep in great apes?" -o report.html
 ponder research "What does this contract commit us to?" --docs ./contract --no-web
 ponder research "What is new in battery recycling?" --since last -o update.md

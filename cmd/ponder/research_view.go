@@ -61,6 +61,7 @@ func asSession(v research.View) session.View {
 	r := v.Research
 	out := session.NewView()
 	out.CutShort = r.CutShort != "" && r.CutShort != "time"
+	out.BrokeOff = v.BrokeOff
 	out.Pinned, out.Banned, out.Notes = v.Pinned, v.Banned, v.Notes
 	s := &out.Session
 	s.ID, s.Run, s.Question, s.Status, s.Model = r.ID, r.Run, r.Question, r.Status, r.Model

@@ -110,6 +110,11 @@ func TestTurn(t *testing.T) {
 			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, notReady},
 		{"no words of another model", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
 			{Run: "run_1", Cause: "turn-7-1#2", Body: ponder.CallFinished{}}, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "it gave an empty answer"})}, "", true, failed},
+		{"withheld", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Finish: llm.FinishFilter}}, said("say-7-1/1.1", "So"),
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So", true, incomplete},
+		{"broken off before it went on", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Finish: llm.FinishLength}},
+			{Run: "run_1", Cause: "turn-7-2#1", Body: ponder.CallFinished{Finish: llm.FinishStop}}, said("say-7-2/1.1", "So."),
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, done},
 		{"cancelled", []ponder.Event{started, {Run: "run_1", Body: ponder.RunFinished{Status: ponder.Cancelled}}}, "", true, failed},
 		{"the run of something else", []ponder.Event{started, {Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, "", false, done},
 	} {

@@ -48,9 +48,9 @@ It looks into what --docs names, what is remembered (see ponder remember), and t
 a search engine is configured. Without a model, Ponder quotes what they say about the
 question.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget, paused, or put
-together without the model that was asked, 4 no model, or it will not answer (what there
-is is printed all the same), 130 interrupted.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget, broken off,
+paused, or put together without the model that was asked, 4 no model, or it will not
+answer (what there is is printed all the same), 130 interrupted.`,
 		Example: `ponder think "Why do large software projects run late?"
 ponder think "What does this contract commit us to?" --docs ./contract --for 15m
 ponder think "Should we move to microservices?" --preset moderate --parallel 4

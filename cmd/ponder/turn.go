@@ -20,6 +20,7 @@ type turn struct {
 	over    bool
 	err     error     // why there is no answer
 	class   llm.Class // how the last call failed, if it did
+	cut     string    // how what the last call answered broke off, if it did
 }
 
 // hears takes in a sign, and returns what is to be shown of the answer.
@@ -46,7 +47,7 @@ func (t *turn) hears(s sign) string {
 		if strings.HasPrefix(key, turnKey) {
 			t.run = ev.Run
 			if !b.Dropped {
-				t.class = b.Class
+				t.class, t.cut = b.Class, b.Finish.BrokeOff()
 			}
 			if b.Error != "" {
 				t.fail(key)
@@ -55,8 +56,11 @@ func (t *turn) hears(s sign) string {
 	case ponder.Progress:
 		if b.Stage == chat.TurnEnded && b.Ref == t.message {
 			t.over = true
-			if b.Refused {
+			switch {
+			case b.Refused:
 				t.err = t.failure(b.Content)
+			case t.cut != "":
+				t.err = brokeOff(t.cut)
 			}
 		}
 	case ponder.RunFinished:

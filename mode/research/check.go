@@ -29,7 +29,7 @@ type draft struct {
 	Lead       int      `json:"lead,omitempty"` // bytes of it that are not of the model
 	Model      string   `json:"model,omitempty"`
 	Unaided    bool     `json:"unaided,omitempty"`
-	Why        string   `json:"why,omitempty"`        // it is, though a model was asked
+	Why        string   `json:"why,omitempty"`        // it is, though a model was asked; or how it broke off
 	Confidence float64  `json:"confidence,omitempty"` // of an answer in quotations
 	Removed    []string `json:"removed,omitempty"`    // what was cited and not gathered
 
@@ -43,15 +43,16 @@ type checked struct {
 	judge string // the model that was asked about it
 }
 
-// check checks what a model has written. Cut says that it broke off.
-func (s *state) check(said, model string, cut bool) {
+// check checks what a model has written. Cut says how it broke off, if it did.
+func (s *state) check(said, model, cut string) {
 	s.Work, s.Looks = nil, nil
 	d := draft{Model: model}
 	if !s.sourced() && s.opts.SynthesisStrategy == Auto {
 		lead := s.nothing() + "\n\n"
 		d.Lead, d.Text = len(lead), lead
 	}
-	if cut {
+	if cut != "" {
+		d.Why = "the answer " + cut
 		said += " …"
 	}
 	said, d.Removed = claim.Citations(said, s.citable, s.linkable)

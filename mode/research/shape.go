@@ -37,6 +37,10 @@ type View struct {
 	// Notes are remarks of the program, such as which files were not read.
 	Notes []string `json:"notes,omitempty"`
 
+	// BrokeOff says how what the model wrote for the answer broke off: see
+	// [llm.Finish.BrokeOff]. It is empty if it did not.
+	BrokeOff string `json:"-"`
+
 	only ponder.RunID // the run to show; the newest if it is empty
 	fold viewFold
 }

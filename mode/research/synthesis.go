@@ -251,14 +251,14 @@ func (s *state) wrote(b ponder.CallFinished) {
 	}
 	said := text.Clip(text.Clean(llm.Spoken(b.Message.Text())), maxAnswer)
 	switch {
-	case isSaid(said):
-		s.check(said, b.Model, b.Finish == llm.FinishLength)
+	case isSaid(said) && !text.Refuses(said):
+		s.check(said, b.Model, b.Finish.BrokeOff())
 	case !w.Pass && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
 		w.Pass, w.Last, w.Uses = true, true, nil
 		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], llm.Say(llm.User, "Write the answer to the question now, as text, from the evidence above. Call no tool.\n"))
 		s.Counts.Written++
 		w.Call = s.Counts.Written
-		s.tell(stageSynthesis, "Once more", "The model gave no text: it is asked for the answer alone.")
+		s.tell(stageSynthesis, "Once more", "The model gave no answer: it is asked for that alone.")
 	default:
 		s.quote("the model failed: " + llm.Unanswered(b.Model, b.Message, b.Finish, "").Error())
 	}

@@ -235,6 +235,34 @@ func TestOtherModel(t *testing.T) {
 	}
 }
 
+// An answer that broke off says so, and a refusal is none: it is asked for again.
+func TestNotAllOfIt(t *testing.T) {
+	ends := func(text string, f llm.Finish) ponder.Body {
+		return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: f}
+	}
+	const sorry = "I'm sorry, but I can't help with that."
+	for name, tt := range map[string]struct {
+		says    []ponder.Body
+		begins  string
+		reason  string
+		unaided bool
+	}{
+		"whole":         {[]ponder.Body{says("So [e1].")}, "So [e1].", "the answer is written", false},
+		"withheld":      {[]ponder.Body{ends("So it is [e1], but", llm.FinishFilter)}, "So it is [e1], but …", "the answer broke off: the model withheld the rest (content filter)", false},
+		"at the limit":  {[]ponder.Body{ends("So it is [e1], but", llm.FinishLength)}, "So it is [e1], but …", "the answer broke off at the limit of a call", false},
+		"refused once":  {[]ponder.Body{says(sorry), says("So [e1].")}, "So [e1].", "the answer is written", false},
+		"refused twice": {[]ponder.Body{says(sorry), says(sorry)}, "", "the model failed: test/model: answered “" + sorry + "”, of which no use can be made: word it otherwise, or ask another model", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := writer(trench, func(_ ponder.Call, n int) ponder.Body { return tt.says[n-1] })
+			d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()
+			if sum := bodiesOf[ponder.Synthesis](d)[0]; !strings.HasPrefix(d.fin.Answer, tt.begins) || d.fin.Reason != tt.reason || sum.Unaided != tt.unaided {
+				t.Errorf("finished %+v, unaided %v", d.fin, sum.Unaided)
+			}
+		})
+	}
+}
+
 func TestTooLong(t *testing.T) {
 	size := 0
 	f := writer(many(40), func(a ponder.Call, n int) ponder.Body {

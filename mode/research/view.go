@@ -76,6 +76,7 @@ func (v View) Apply(ev ponder.Event) View {
 		v.concluded(b)
 	case ponder.CallFinished:
 		v.charged(b)
+		v.broke(ev, b)
 	case ponder.Steer:
 		v.wished(ev, b)
 	case ponder.SystemNote:
@@ -260,6 +261,13 @@ func (v *View) cite(ids []string) {
 		if i, ok := v.fold.places["e "+id]; ok {
 			v.Evidence[i].Cited = true
 		}
+	}
+}
+
+// broke takes in how what a model wrote for the answer ended.
+func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
+	if ev.Run == v.Research.Run && strings.HasPrefix(ev.Cause, writing+"-") && b.Error == "" && !b.Dropped {
+		v.BrokeOff = b.Finish.BrokeOff()
 	}
 }
 

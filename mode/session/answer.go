@@ -172,7 +172,7 @@ func heardOnly(list []heard) []heard {
 		h.Text, h.Kind = clip(clean(h.Text), maxThought), kindOf(h.Kind)
 		h.Confidence, h.Assumed = givenOr(h.Confidence)
 		h.Importance = max(0, h.Importance)
-		if len(kept) < maxThoughts && said(h.Text) && !repeated(kept, h.Text) {
+		if len(kept) < maxThoughts && said(h.Text) && !isRefusal(h.Text) && !repeated(kept, h.Text) {
 			kept = append(kept, h)
 		}
 	}
@@ -283,11 +283,14 @@ func readSummary(text string, last, prose bool) (summary, error) {
 	}
 	if !ok && prose {
 		sum = summary{Text: unfenced(text), Confidence: notGiven}
-		ok = !looksLikeJSON(sum.Text) && !isRefusal(sum.Text)
+		ok = !looksLikeJSON(sum.Text)
 	}
 	sum.Text = clip(clean(sum.Text), maxAnswer)
 	sum.Confidence, sum.Assumed = givenOr(sum.Confidence)
 	sum.Insights, sum.Remaining = items(sum.Insights), items(sum.Remaining)
+	if isRefusal(sum.Text) {
+		return summary{}, errors.New("it refuses to answer")
+	}
 	if !ok || !said(sum.Text) {
 		if last {
 			return summary{}, unread[answerForm](text, answerSchema, "there is no final answer in it")

@@ -23,8 +23,6 @@ var (
 	// echoes are what the prompts have in the place of what is wanted.
 	echoes = []string{"your thought", "the thought", "question text", "explanation", "summary of understanding", "key insight", "unanswered question", "the whole answer", "open question"}
 
-	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am) (?:very )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? |as an ai[^.]{0,60}, )*(?:i (?:can['’]?t|cannot|can not|am unable to|won['’]?t)|i['’]m (?:unable|not able) to) (?:help|assist|comply|fulfill|do that)\b`)
-
 	intro = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|absolutely|okay|ok|great|alright)(?: thing)?[,.!:] ?)?(?:` +
 		`(?:here|below|these|the following) (?:are|is)(?: (?:my|some|a|few|couple of|the|your|several|two|three|four|five|\d|distinct|new|additional|further|more|possible))+ [^.\n]{0,40}(?:thought|idea|question)` +
 		`|here['’]s what i |(?:could|can) you (?:please )?[^.\n]{0,80}(?:focus|detail|more about|clarif|context))`)
@@ -65,9 +63,6 @@ func isEcho(text string) bool {
 	}
 	return false
 }
-
-// isRefusal reports whether a text says that a model won't do what it was asked.
-func isRefusal(text string) bool { return len(text) <= maxJunk && refusal.MatchString(text) }
 
 // isIntro reports whether a text leads to thoughts.
 func isIntro(text string) bool { return len(text) <= maxJunk && intro.MatchString(text) }

@@ -157,6 +157,18 @@ func TestTrouble(t *testing.T) {
 			reason: "time is spent, and what the model wrote for the answer broke off at the limit of a call",
 		},
 		{
+			name: "the rest of the answer is withheld", answer: replies(map[string]ponder.Body{
+				"final": ponder.CallFinished{Message: llm.Say(llm.Assistant, `{"answer": "The answer is long, and`), Finish: llm.FinishFilter, Model: "test/model"},
+			}), budget: time.Second, keys: "thoughts-1 final", status: ponder.Completed, begins: "The answer is long, and",
+			reason: "time is spent, and what the model wrote for the answer broke off: the model withheld the rest (content filter)",
+		},
+		{
+			name: "a refusal in the form of an answer", answer: replies(map[string]ponder.Body{
+				"final": says(`{"answer":"I'm sorry, but I can't help with that request.","confidence":0}`), "final~2": says(`{"answer":"I can't help with that.","confidence":0}`),
+			}), budget: time.Second, keys: "thoughts-1 final final~2", status: ponder.Completed, begins: thoughtAnswer,
+			reason: "time is spent, and the model did not answer any more: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, of which no use can be made (it refuses to answer): word it otherwise, or ask another model",
+		},
+		{
 			name: "the model of the answer is not there", answer: replies(map[string]ponder.Body{"final": rejected}), budget: time.Second,
 			keys: "thoughts-1 final final~other", status: ponder.Completed, reason: "time is spent", begins: "The answer",
 		},

@@ -30,6 +30,10 @@ type View struct {
 	// CutShort says that a budget other than time was spent before its end.
 	CutShort bool `json:"-"`
 
+	// BrokeOff says how what the model wrote for the answer broke off: see
+	// [llm.Finish.BrokeOff]. It is empty if it did not.
+	BrokeOff string `json:"-"`
+
 	fold viewFold
 }
 

@@ -30,7 +30,7 @@ type state struct {
 	Wave   []cell `json:"wave,omitempty"`  // of the steps look, read and thoughts
 	Notes  []note `json:"notes,omitempty"` // written, but not seen in the log yet
 	End    string `json:"end,omitempty"`   // why it concludes
-	Cut    bool   `json:"cut,omitempty"`   // the model wrote as much of the answer as a call may, and would have gone on
+	Cut    string `json:"broke,omitempty"` // how what the model wrote for the answer broke off, if it did
 	Paused bool   `json:"paused,omitempty"`
 	Told   bool   `json:"told,omitempty"`  // that the budget is spent
 	Calls  int    `json:"calls,omitempty"` // the most it may make, if there is such a limit

@@ -25,7 +25,9 @@ func (s *state) called(b *ponder.CallFinished) {
 		return
 	}
 	text := heardOf(b)
-	s.Cut = s.Step.Do == final && b.Finish == llm.FinishLength
+	if s.Step.Do == final {
+		s.Cut = b.Finish.BrokeOff()
+	}
 	err := s.take(text, b.Model, false)
 	switch {
 	case err == nil:
@@ -141,8 +143,8 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 	switch {
 	case unaided:
 		why = s.Outage.outlasted(why)
-	case s.Cut:
-		why += ", and what the model wrote for the answer broke off at the limit of a call"
+	case s.Cut != "":
+		why += ", and what the model wrote for the answer " + s.Cut
 	}
 	o := out{Status: ponder.Completed, Answer: sum.Text, Reason: why}
 	if !sum.Assumed {

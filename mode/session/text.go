@@ -12,6 +12,9 @@ func oneLine(s string) string { return text.Line(s) }
 // clean returns s without what can't be shown: see [text.Clean].
 func clean(s string) string { return text.Clean(s) }
 
+// isRefusal reports whether a text says that a model won't do what it was asked.
+func isRefusal(s string) bool { return text.Refuses(s) }
+
 // unit returns x in 0..1; 0 if it is no number.
 func unit(x float64) float64 {
 	if !(x > 0) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"ponder"
@@ -73,6 +74,7 @@ func (v View) Apply(ev ponder.Event) View {
 		v.Session.Resolution = &Resolution{Outcome: b.Outcome, Note: oneLine(b.Content), Created: ev.Time}
 	case ponder.CallFinished:
 		v.charge(b)
+		v.broke(ev, b)
 	default:
 		v.lifecycle(ev)
 	}
@@ -269,6 +271,13 @@ func (v *View) cite(ids []string) {
 }
 
 // charge adds a call to the usage.
+// broke takes in how what a model wrote for the answer ended.
+func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
+	if ev.Run == v.Session.Run && strings.HasPrefix(ev.Cause, final) && b.Error == "" && !b.Dropped {
+		v.BrokeOff = b.Finish.BrokeOff()
+	}
+}
+
 func (v *View) charge(b ponder.CallFinished) {
 	if b.Refused {
 		return
