@@ -21,8 +21,8 @@ var (
 // brackets that stand where a footnote does, behind the words that they are for and at the
 // end of a clause or beside a citation; footnotes; and ids of questions and corrections. Is
 // reports whether there is what stands in brackets, such as 45, ^3 or q7. What is a link, is
-// explained in the text, stands where code has an index, or is a part of a list, of an
-// interval, of code or of a quotation stays: it may mean something.
+// explained in the text, stands where code has an index, is joined to another by a word, or
+// is a part of a list, of an interval, of code or of a quotation stays: it may mean something.
 func Unnumbered(text string, is func(id string) bool) string {
 	var in verbatim
 	var explained map[string]bool
@@ -46,7 +46,7 @@ func Unnumbered(text string, is func(id string) bool) string {
 		case note.MatchString(mark):
 			loose = behind(before, true)
 		}
-		if !loose || slices.ContainsFunc(inside.FindAllString(mark, -1), is) || refers(rest) {
+		if !loose || besideJoin(before, rest) || slices.ContainsFunc(inside.FindAllString(mark, -1), is) || refers(rest) {
 			return 0, "", false
 		}
 		if explained == nil {
@@ -116,6 +116,19 @@ capítulo con del el es los o para paso por son un una ver y`) {
 	}
 	return all
 }()
+
+// joins are the words that two marks belong together by: taking one of them away would
+// leave a hole.
+var (
+	joins      = `(?:and|or|und|oder|et|ou|y|o|&)`
+	joinBefore = regexp.MustCompile(`[\]】]\s+` + joins + `$`)
+	joinAfter  = regexp.MustCompile(`^\s+` + joins + `\s+[\[【]`)
+)
+
+// besideJoin reports whether a mark between two texts is joined to another by a word.
+func besideJoin(before, rest string) bool {
+	return joinBefore.MatchString(before[max(0, len(before)-16):]) || joinAfter.MatchString(rest)
+}
 
 // closes returns where a mark that ends at till and marks beside it end, and reports
 // whether what follows is the end of a clause.

@@ -61,8 +61,9 @@ func (v *verbatim) reaches(text string, to int) bool {
 		case v.fence > 0 || v.code:
 		case quotes[rest[:n]] != "":
 			line, _, _ := strings.Cut(rest[n:], "\n")
-			if last := strings.LastIndex(line, quotes[rest[:n]]); last >= 0 {
-				line = line[:last]
+			end := quotes[rest[:n]]
+			if last := strings.LastIndex(line, end); last >= 0 {
+				line = line[:last+len(end)]
 			}
 			n += len(line)
 		}
