@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"strings"
 
 	"ponder"
@@ -12,7 +13,7 @@ const maxDoubts = 8
 
 // founded returns an answer in which each sentence is marked as unverified that cites
 // evidence for a quotation or a figure which that does not have, and tells the user what
-// those are. Nothing is marked of which the evidence is not at hand any more.
+// those are, without the numbers of sources, which a report gives anew. Nothing is marked of which the evidence is not at hand any more.
 func (s *state) founded(text string) string {
 	var doubts []string
 	wording := make(claim.Wording)
@@ -31,7 +32,7 @@ func (s *state) founded(text string) string {
 		if c := &sentences[i]; c.Factual {
 			if what := wording.Unfounded(text, c); what != "" {
 				findings[i].Verdict = claim.Unverified
-				doubts = append(doubts, what+" ["+strings.Join(c.Cites, "][")+"]")
+				doubts = append(doubts, what)
 			}
 		}
 	}
@@ -39,6 +40,9 @@ func (s *state) founded(text string) string {
 		return text
 	}
 	list := strings.Join(doubts[:min(len(doubts), maxDoubts)], "; ")
+	if more := len(doubts) - maxDoubts; more > 0 {
+		list += fmt.Sprintf("; and %d more", more)
+	}
 	s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the passages that are cited for it: " + list})
 	return claim.Mark(text, sentences, findings)
 }

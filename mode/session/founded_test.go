@@ -17,14 +17,22 @@ func TestFounded(t *testing.T) {
 	)
 	long := deep + strings.Repeat(" And so on it goes.", 40) + " It weighs 45,300 tons."
 	found := fmt.Sprintf(`{"hits":[{"id":"a","source":"/d/sea.md","title":"Sea","quote":%s,"start":0,"end":%d,"score":0.9,"context":%s}]}`, js(long), len(long), js(around))
+	lots := func(end string) string {
+		var list []string
+		for i := range 12 {
+			list = append(list, fmt.Sprintf("It is %d km deep [e1]%s", 20+i, end))
+		}
+		return strings.Join(list, " ")
+	}
 	for name, test := range map[string]struct{ answer, want, note string }{
 		"all is there":     {"It is 10984 m deep, said in 1875 [e1]. It weighs 45,300 tons [e1]. “Nobody had thought that it was so deep” [e1]; salt is 3.5 % [e1].", "", ""},
 		"other words":      {"Far down the sea has its lowest place, and nobody knew [e1].", "", ""},
 		"of the user":      {"In 777 years it will be as deep [e1], as in the 888 years that you name.", "", ""},
 		"of the writer":    {"It may be 20,000 metres deep. I reckon with 30,000.", "", ""},
-		"a figure":         {"It is 12,700 metres deep [e1]. It is deep.", "It is 12,700 metres deep [e1]. [unverified] It is deep.", "12,700 metres [e1]"},
-		"a quotation":      {"- “Everybody knew that it was as deep as that” [e1]", "- “Everybody knew that it was as deep as that” [e1] [unverified]", "“Everybody knew that it was as deep as that” [e1]"},
-		"a year, and more": {"In 1903 it was sounded [e1], 4 of 5 say. It weighs 9,000 tons [e1].", "In 1903 it was sounded [e1], 4 of 5 say. [unverified] It weighs 9,000 tons [e1]. [unverified]", "1903 [e1]; 9,000 tons [e1]"},
+		"a figure":         {"It is 12,700 metres deep [e1]. It is deep.", "It is 12,700 metres deep [e1]. [unverified] It is deep.", "12,700 metres"},
+		"a quotation":      {"- “Everybody knew that it was as deep as that” [e1]", "- “Everybody knew that it was as deep as that” [e1] [unverified]", "“Everybody knew that it was as deep as that”"},
+		"a year, and more": {"In 1903 it was sounded [e1], 4 of 5 say. It weighs 9,000 tons [e1].", "In 1903 it was sounded [e1], 4 of 5 say. [unverified] It weighs 9,000 tons [e1]. [unverified]", "1903; 9,000 tons"},
+		"many":             {lots("."), lots(". [unverified]"), "20 km; 21 km; 22 km; 23 km; 24 km; 25 km; 26 km; 27 km; and 4 more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "How deep is the sea in 777 years?", Options{Docs: []string{"/d"}, SynthesisInterval: 5}, 30*time.Second, func(a ponder.Action) ponder.Body {
