@@ -56,7 +56,7 @@ func (r *reader) amount(i int) int {
 // apply takes a word behind a number as its scale or unit, or returns false.
 func (f *figure) apply(word string) bool {
 	if u, ok := unitsOf[word]; ok && (f.unit == "" || f.unit == u.of) {
-		f.value, f.step, f.unit = f.value*u.size, f.step*u.size, u.of
+		f.value, f.step, f.unit, f.size = f.value*u.size, f.step*u.size, u.of, u.size
 		return true
 	}
 	if s := scale[word]; s > 0 && len(word) > 0 {

@@ -15,6 +15,7 @@ type figure struct {
 	span
 	value float64
 	unit  string  // of what: "share", "dollar", "length", or "" for a count
+	size  float64 // of the unit that is said, or 0
 	step  float64 // the worth of its last digit that counts: it is rounded to that
 	loose loose
 	noun  string // the stem of what is counted, if that follows
@@ -103,6 +104,7 @@ var unitsOf = func() map[string]measure {
 	add("mass", 0.001, "gram grams gramm grammes gramos")
 	add("mass", 1000, "ton tons tonne tonnes tonnen toneladas")
 	add("mass", 0.45359237, "lb lbs pound")
+	add("mass", 1e6, "kt kiloton kilotons kilotonne kilotonnes")
 	add("area", 1e4, "ha hectare hectares hektar hectareas")
 	add("area", 4046.86, "acre acres")
 	add("area", 1e6, "km² km2")
@@ -119,7 +121,7 @@ var looseWords = map[string]loose{
 	"about": about, "around": about, "roughly": about, "approximately": about, "approx": about, "nearly": about, "almost": about, "some": about, "circa": about,
 	"ca": about, "c": about, "estimated": about, "close": about, "etwa": about, "rund": about, "ungefahr": about, "fast": about, "knapp": about, "environ": about,
 	"pres": about, "presque": about, "quelque": about, "aproximadamente": about, "unos": about, "unas": about, "alrededor": about, "cerca": about, "casi": about, "約": about, "约": about,
-	"over": atLeast, "more": atLeast, "least": atLeast, "above": atLeast, "exceeding": atLeast, "uber": atLeast, "mehr": atLeast, "mindestens": atLeast, "plus": atLeast, "mas": atLeast,
+	"over": atLeast, "more": atLeast, "least": atLeast, "above": atLeast, "exceeding": atLeast, "exceeds": atLeast, "exceed": atLeast, "exceeded": atLeast, "uber": atLeast, "mehr": atLeast, "mindestens": atLeast, "plus": atLeast, "mas": atLeast,
 	"moins": atMost, "under": atMost, "fewer": atMost, "less": atMost, "most": atMost, "below": atMost, "unter": atMost, "weniger": atMost, "hochstens": atMost, "menos": atMost,
 }
 

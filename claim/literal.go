@@ -34,8 +34,7 @@ type literal struct {
 	letters string
 	text    string
 	read    []reading
-	values  []float64 // of several words
-	shares  bool      // there are words for parts and multiples
+	parts   []float64 // that there are words for
 }
 
 // Add reads a quote, with what stands around it in the source, or more of one.
@@ -51,8 +50,15 @@ func (w Wording) Add(id, text string) {
 	l.text = text + "\n"
 	for _, at := range unitsIn(text) {
 		l.read = append(l.read, readSentence(text, at, ""))
+		if said := text[at.start:at.end]; unspelled(said) != said {
+			l.read = append(l.read, readSentence(unspelled(said), span{0, len(unspelled(said))}, ""))
+		}
 	}
-	l.spelled()
+	words.Tokens(text, func(t words.Token) {
+		if part, ok := shareWords[words.Fold(text[t.Start:t.End])]; ok && !slices.Contains(l.parts, part) {
+			l.parts = append(l.parts, part)
+		}
+	})
 	l.add(w[id])
 	w[id] = l
 }
@@ -81,8 +87,8 @@ func (w Wording) Unfounded(text string, s *Sentence) string {
 // add adds what other quotes have, if there are any.
 func (l *literal) add(o *literal) {
 	if o != nil {
-		l.letters, l.text, l.shares = l.letters+o.letters, l.text+o.text, l.shares || o.shares
-		l.read, l.values = append(l.read, o.read...), append(l.values, o.values...)
+		l.letters, l.text = l.letters+o.letters, l.text+o.text
+		l.read, l.parts = append(l.read, o.read...), append(l.parts, o.parts...)
 	}
 }
 
@@ -110,84 +116,11 @@ func (l *literal) lacks(said string) string {
 		}
 	}
 	for _, d := range r.days {
-		if d.year > 0 && !l.dates(d) {
+		if d.year > 0 && !l.dates(d) && !numberName.MatchString(said[:d.start]) {
 			return d.text
 		}
 	}
 	return ""
-}
-
-// has reports whether the quotes have a figure.
-func (l *literal) has(f figure) bool {
-	if f.unit == "share" && l.shares {
-		return true
-	}
-	m := f.measured()
-	for i := range l.read {
-		for _, g := range l.read[i].figures {
-			if f.fits(g) >= roughly || (m.unit == "time" || m.unit == "length") && m.fits(g.measured()) >= roughly {
-				return true
-			}
-		}
-	}
-	return l.valued(f.value) || l.valued(f.written())
-}
-
-// times are how many seconds units of time have, by their stems.
-var times = func() map[string]float64 {
-	all := make(map[string]float64)
-	for size, names := range map[float64]string{
-		1: "second seconds sekunden segundos secondes", 60: "minute minutes minuten minutos", 3600: "hour hours stunde stunden heure heures hora horas",
-		86400: "day days tag tage tagen jour jours dia dias", 604800: "week weeks woche wochen semaine semaines semana semanas",
-		31557600: "year years jahr jahre jahren ans annees anos", 315576000: "decade decades jahrzehnt jahrzehnte jahrzehnten", 3155760000: "century centuries jahrhundert jahrhunderte",
-	} {
-		for n := range strings.FieldsSeq(names) {
-			all[n] = size
-		}
-	}
-	return all
-}()
-
-// measured returns a figure in the unit that all of its kind have: seconds, and metres for
-// what is read as millions.
-func (f figure) measured() figure {
-	size, unit := times[f.noun], "time"
-	if f.unit == "" && (strings.HasSuffix(f.text, " m") || strings.HasSuffix(f.text, "\u00a0m")) {
-		size, unit = 1e-6, "length"
-	}
-	if f.unit == "" && size > 0 {
-		f.value, f.step, f.unit = f.value*size, f.step*size, unit
-	}
-	return f
-}
-
-// valued reports whether the quotes have a number, as it is meant or as it is written,
-// without scale and unit.
-func (l *literal) valued(x float64) bool {
-	for i := range l.read {
-		for _, f := range l.read[i].figures {
-			if equals(x, f.value) || equals(x, f.written()) {
-				return true
-			}
-		}
-		for _, d := range l.read[i].days {
-			if x == float64(d.year) || x == float64(d.month) || x == float64(d.day) {
-				return true
-			}
-		}
-	}
-	return slices.Contains(l.values, x)
-}
-
-func equals(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
-
-// dates reports whether the quotes have the year of a date, if only its last two digits.
-func (l *literal) dates(d day) bool {
-	year := strconv.Itoa(d.year)
-	if d.decade {
-		return strings.Contains(l.text, year[:len(year)-1])
-	}
-	return strings.Contains(l.text, year) || l.valued(float64(d.year%100))
 }
 
 // What is written of numbers in ways that are not read.
@@ -217,7 +150,7 @@ func regrouped(text string) string {
 // own reports whether a figure need be in no source: it is counted or guessed by who writes,
 // or is no number.
 func (f figure) own(said string) bool {
-	return strings.IndexFunc(f.text, unicode.IsDigit) < 0 || within(said, f.span) || f.unit == "place" ||
+	return strings.IndexFunc(f.text, unicode.IsDigit) < 0 || within(said, f.span) || f.unit == "place" || numberName.MatchString(said[:f.start]) ||
 		f.unit == "" && f.value <= countable && f.value == math.Trunc(f.value) || f.unit == "share" && guess.MatchString(said)
 }
 
@@ -230,6 +163,9 @@ func within(said string, at span) bool {
 	return yearBefore.MatchString(before) || n > 1 && strings.IndexByte(joins, before[n-1]) >= 0 && wordy(rune(before[n-2])) ||
 		len(after) > 1 && strings.IndexByte("./:", after[0]) >= 0 && wordy(rune(after[1]))
 }
+
+// numberName is what has a number for its name, as a standard or a part of a text.
+var numberName = regexp.MustCompile(`(?:^|[^\pL\d])(?:RFC|ISO|IEC|IEEE|ANSI|ECMA|DIN|EN|PEP|(?i:section|chapter|figure|fig\.|table|appendix|article|version|abschnitt|kapitel|abbildung|tabelle|artikel)|§)[\s-]*$`)
 
 // codeSpan is code within a line.
 var codeSpan = regexp.MustCompile("`+[^`\n]*`+")
@@ -329,58 +265,3 @@ func bareLetters(text string) string {
 
 // guess is how a writer says how sure he is himself.
 var guess = regexp.MustCompile(`(?i)confiden|probab|likel|certain|\bsure\b|wahrschein|sicher`)
-
-// written returns the number of a figure as it is written, without scale and unit.
-func (f figure) written() float64 {
-	i := strings.IndexFunc(f.text, unicode.IsDigit)
-	if i < 0 {
-		return f.value
-	}
-	value, _, _, ok := digitsAt(f.text, i)
-	if !ok {
-		return f.value
-	}
-	return value
-}
-
-// spelled adds the numbers that the text has in several words, as "one hundred and twenty
-// thousand", and notes words for parts.
-func (l *literal) spelled() {
-	sum, part, n, last := 0.0, 0.0, 0, 0
-	end := func() {
-		if n > 0 {
-			l.values = append(l.values, sum+part)
-		}
-		sum, part, n = 0, 0, 0
-	}
-	words.Tokens(l.text, func(t words.Token) {
-		w := words.Fold(l.text[t.Start:t.End])
-		l.shares = l.shares || shareWords[w]
-		if strings.ContainsAny(l.text[min(last, t.Start):t.Start], ".,;:()") {
-			end()
-		}
-		last = max(last, t.End)
-		v, is := numerals[w]
-		s := scale[w]
-		switch {
-		case w == "one" || w == "ein" || w == "eine":
-			part, n = part+1, n+1
-		case is && !isOrdinal(w):
-			part, n = part+v, n+1
-		case s == 100 && len(w) > 3:
-			part, n = max(1, part)*s, n+1
-		case s > 100 && len(w) > 3:
-			sum, part, n = sum+max(1, part)*s, 0, n+1
-		case n > 0 && (w == "and" || w == "und"):
-		default:
-			end()
-		}
-	})
-	end()
-}
-
-// shareWords are words for parts and multiples, which others write as shares.
-var shareWords = fieldSet(`half halves halved third thirds quarter quarters fifth fifths sixth seventh eighth ninth tenth tenths double doubled doubles doubling twice triple tripled thrice all none most every
-halfte halb halbe halben drittel viertel funftel zehntel doppelt verdoppelt verdoppelte alle keine
-moitie demi tiers quart cinquieme dixieme double doublé tous toutes aucun
-mitad tercio cuarto quinto decimo doble todos todas ninguno`)

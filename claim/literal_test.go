@@ -10,9 +10,10 @@ func TestUnfounded(t *testing.T) {
 	half := Quote{ID: "e2", Text: "Half of the ships were lost; 15% to 17% came home in the 1990s. The run took 3,000 m. Of 45 300 tons it bore 12, and 300 more, of a thousand men."}
 	old := Quote{ID: "e3", Text: "It is warm.", Context: "The page, of 2019-03-01"}
 	marked := Quote{ID: "e4", Text: "The very long[3] and cold [winter](https://a.test/w) came then. It took 90 minutes over three decades. The rod is 150 cm, the other of 3 feet. It was gone in 2 weeks, p < .05, of 3×10⁸ and 5 x 10^3 cells, 1e6 in 1920x1080, for 1½ cups."}
+	paid := Quote{ID: "e5", Text: "Insurance paid $2.4 million; a third of it went to the families. The trench was sounded in 1875: it is 10,984 metres deep, or about eleven kilometres. They left on 12 March 1998 with 1,250 passengers, 150 pounds each, and one hundred and twenty thousand tons. In millions: 7.3. So 5 million metric tons of it, of forty to fifty."}
 	asked := Quote{Text: "What becomes of it in 77,000 years?"}
 	w := make(Wording)
-	for _, q := range []Quote{sea, half, old, marked, asked} {
+	for _, q := range []Quote{sea, half, old, marked, paid, asked} {
 		w.Add(q.ID, q.Text+"\n"+q.Context)
 	}
 	for name, test := range map[string]struct{ text, want string }{
@@ -66,6 +67,29 @@ func TestUnfounded(t *testing.T) {
 		"another time":          {"It took 2.5 hours [e4].", "2.5"},
 		"metres of its own":     {"The rod is 1.5 m, the other 0.9 m [e4].", ""},
 		"other metres":          {"The rod is 2.5 m [e4].", "2.5 m"},
+		"the same sum":          {"They paid 2.4 million dollars, or 2,400,000 [e5].", ""},
+		"another scale":         {"They paid $2.4 billion [e5].", "$2.4 billion"},
+		"another currency":      {"They paid €2.4 million [e5].", "€2.4 million"},
+		"another unit":          {"It is 10,984 feet deep [e5].", "10,984 feet"},
+		"feet of it":            {"It is 36,037 feet, or 6.8 miles, deep [e5].", ""},
+		"another month":         {"They left on 12 April 1998 [e5].", "12 April 1998"},
+		"another day":           {"They left on 13 March 1998 [e5].", "13 March 1998"},
+		"the same day":          {"They left on March 12, 1998, in March 1998, on 12.03.1998 [e5].", ""},
+		"more exactly":          {"It is 10,894 metres deep [e5].", "10,894 metres"},
+		"as about":              {"It is about 11,000 metres, or 11 km, or 10,984m, deep [e5].", ""},
+		"another share":         {"They got 77% [e5].", "77%"},
+		"a third":               {"They got 33 %, others 67 % or 33.3 % [e5].", ""},
+		"a third of what":       {"They got 45 % [e5].", "45 %"},
+		"no unit there":         {"It is 7.3 million dollars, and $7.3 million [e5].", ""},
+		"scale in a table":      {"It is 7.3 million [e5].", ""},
+		"mass in pounds":        {"Each was of 150 lb [e5].", ""},
+		"thousands of tons":     {"They took 120k tons, or 120 kt, or 0.12 million tons, or 5 million tons, or 40–50 [e5].", ""},
+		"no thousands of tons":  {"They took 130 kt [e5].", "130 kt"},
+		"a bound":               {"It is over 10,900 m, more than 10 km, deep, and exceeds 10,900 metres [e5].", ""},
+		"another bound":         {"It is over 12,000 m deep [e5].", "12,000 m"},
+		"a short decade":        {"In the '90s they left, in the ’90s [e5].", ""},
+		"another short decade":  {"In the '60s they left [e5].", "60s"},
+		"names with numbers":    {"By RFC 9110, Section 2.1, and ISO 8601 they left [e5].", ""},
 		"no citation of it":     {"It is so.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
