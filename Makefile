@@ -15,8 +15,8 @@ HOT := runtime/... internal/... sync/... bytes strings strconv bufio io unicode/
 	encoding/json encoding/binary encoding/base64 encoding/hex hash/... compress/... math \
 	math/bits math/rand/... sort slices maps cmp iter errors context time fmt os regexp/... \
 	net/http crypto/internal/... golang.org/x/net/html golang.org/x/text/unicode/norm \
-	modernc.org/... ponder ponder/llm/... ponder/store/... ponder/mode/session \
-	ponder/mode/internal/... ponder/recall/... ponder/document ponder/words ponder/same \
+	modernc.org/... ponder ponder/llm ponder/llm/openai ponder/llm/internal/... ponder/store/... \
+	ponder/mode/session ponder/mode/internal/... ponder/recall/... ponder/document ponder/words ponder/same \
 	ponder/evidence ponder/redact ponder/archive ponder/internal/stream
 
 # All is compiled once, as the program is, and once more for the race detector.
