@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,19 +13,25 @@ import (
 // A countingModel counts, and notes what it is asked.
 type countingModel struct {
 	fakeModel
-	count  func(context.Context) (int, error)
+	count func(context.Context) (int, error)
+
+	mu     sync.Mutex // of writing; who reads has waited for the writers
 	counts int
 	asked  []*Request
 }
 
 func (m *countingModel) CountTokens(ctx context.Context, _ *Request) (int, error) {
+	m.mu.Lock()
 	m.counts++
+	m.mu.Unlock()
 	return m.count(ctx)
 }
 
 func counting(n int, err error) *countingModel {
 	m := &countingModel{count: func(context.Context) (int, error) { return n, err }}
 	m.fakeModel = fakeModel{"p/m", func(_ context.Context, req *Request) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		m.asked = append(m.asked, req)
 		return nil
 	}}
