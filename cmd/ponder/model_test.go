@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ponder"
@@ -67,8 +68,16 @@ func TestModelRefresh(t *testing.T) {
 
 // A request that does not fit its model is counted, and goes to nobody.
 func TestModelFits(t *testing.T) {
+	var mu sync.Mutex
 	var paths []string
-	server := httptest.NewServer(llmtest.NewSim(llmtest.SimConfig{Record: func(r llmtest.Record) { paths = append(paths, r.Path) }}))
+	sim := llmtest.NewSim(llmtest.SimConfig{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		paths = append(paths, r.URL.Path)
+		mu.Unlock()
+		sim.ServeHTTP(w, r)
+	}))
+	defer server.Close()
 	for name, value := range map[string]string{"HOME": t.TempDir(), "XDG_CONFIG_HOME": "", "ANTHROPIC_BASE_URL": server.URL, "ANTHROPIC_API_KEY": "k",
 		"PONDER_MODEL_SLOW": "anthropic/claude-haiku-4-5", "OLLAMA_HOST": "http://127.0.0.1:1"} {
 		t.Setenv(name, value)
@@ -89,7 +98,8 @@ func TestModelFits(t *testing.T) {
 			t.Errorf("%d words: %v", words, err)
 		}
 	}
-	server.Close() // all is recorded
+	mu.Lock()
+	defer mu.Unlock()
 	if want := []string{"/v1/messages/count_tokens", "/v1/messages"}; !slices.Equal(paths, want) {
 		t.Errorf("asked %q, want %q", paths, want)
 	}

@@ -26,12 +26,14 @@ func TestCountTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var paths []string
-			sim := llmtest.NewSim(llmtest.SimConfig{Key: "k", Record: func(r llmtest.Record) {
+			sim := llmtest.NewSim(llmtest.SimConfig{Key: "k"})
+			base := llmtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
-				defer mu.Unlock()
-				paths = append(paths, r.Path)
-			}})
-			model := provider(llmtest.Serve(t, sim)).Model("m")
+				paths = append(paths, r.URL.Path)
+				mu.Unlock()
+				sim.ServeHTTP(w, r)
+			}))
+			model := provider(base).Model("m")
 			counter := model.(llm.TokenCounter)
 			req := &llm.Request{
 				System: strings.Repeat("Think of it. ", 300), Messages: []llm.Message{llm.Say(llm.User, "What is a tide?")}, MaxTokens: 2_000, Effort: "low",
