@@ -27,6 +27,7 @@ type meter struct {
 	peak     chan struct{} // closed when so many are in flight
 	want     int
 	at       func(call int) // called before each call, if it is set
+	asked    *llm.Request   // the newest
 }
 
 func newMeter(m llm.Model, want int) *meter {
@@ -37,7 +38,7 @@ func newMeter(m llm.Model, want int) *meter {
 func (m *meter) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		id, began := whose(req), time.Now()
-		m.begin(id, began)
+		m.begin(id, req, began)
 		for d, err := range m.Model.Generate(ctx, req) {
 			if d.Done != nil || err != nil {
 				m.end(id, began)
@@ -49,7 +50,7 @@ func (m *meter) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-func (m *meter) begin(id string, now time.Time) {
+func (m *meter) begin(id string, req *llm.Request, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if last, ok := m.ended[id]; ok {
@@ -58,6 +59,7 @@ func (m *meter) begin(id string, now time.Time) {
 		m.first[id] = now
 	}
 	m.calls++
+	m.asked = req
 	if m.at != nil {
 		m.at(m.calls)
 	}

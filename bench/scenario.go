@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/pprof"
 	"strings"
-	"sync"
 	"time"
-
-	"ponder/llm"
 )
 
 // A scenario is something to measure.
@@ -96,7 +92,7 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		call, err := bareCalls(ctx, l)
+		call, kept, err := bareCalls(ctx, l)
 		if err != nil {
 			return nil, err
 		}
@@ -131,62 +127,13 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 			{Name: "gap between calls, p99", Value: quantile(m.gaps, 0.99), Unit: "ms", Goal: goal.p99},
 			{Name: "CPU of a call, the client's included", Value: ms(used) / float64(m.calls), Unit: "ms", Goal: goal.cpu},
 			{Name: "CPU of a bare call, without an engine", Value: ms(call), Unit: "ms"},
+			{Name: "CPU of one that is kept in a table, likewise", Value: ms(kept), Unit: "ms"},
 			{Name: "memory of a session beside its connection", Value: (grown - bare) / n / 1024, Unit: "KiB", Goal: goal.memory},
 			{Name: "memory of a connection", Value: bare / n / 1024, Unit: "KiB"},
 			{Name: "calls", Value: float64(m.calls)},
 			{Name: "the disk alone: a durable write of 8 KiB, p50", Value: syncTime(), Unit: "ms"},
 		}, nil
 	}
-}
-
-// connections returns the memory of as many bare calls in flight as the load
-// has sessions.
-func connections(ctx context.Context, l load) (float64, error) {
-	l.mean, l.jitter = 5*time.Second, 0
-	r, err := l.build(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer r.close()
-	before := memory()
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	for range l.sessions {
-		wg.Go(func() {
-			_, _ = llm.Collect(r.meter.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
-		})
-	}
-	<-r.meter.peak
-	grown := memory() - before
-	cancel()
-	wg.Wait()
-	return grown, nil
-}
-
-// bareCalls returns the CPU time of a call that no engine makes: as many of them
-// at a time as the load has sessions, with requests as long as a session's.
-func bareCalls(ctx context.Context, l load) (time.Duration, error) {
-	const each, size = 4, 4 << 10
-	r, err := l.build(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer r.close()
-	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, strings.Repeat("a word ", size/7))}}
-	errs := make([]error, l.sessions)
-	before := cpu()
-	var wg sync.WaitGroup
-	for i := range l.sessions {
-		wg.Go(func() {
-			for range each {
-				if _, err := llm.Collect(r.meter.Model.Generate(ctx, req)); err != nil {
-					errs[i] = err
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return (cpu() - before) / time.Duration(each*l.sessions), errors.Join(errs...)
 }
 
 // size measures what many sessions take that are all in a call.

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ponder/llm"
+)
+
+// connections returns the memory of as many bare calls in flight as the load
+// has sessions.
+func connections(ctx context.Context, l load) (float64, error) {
+	l.mean, l.jitter = 5*time.Second, 0
+	r, err := l.build(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	before := memory()
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for range l.sessions {
+		wg.Go(func() {
+			_, _ = llm.Collect(r.meter.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
+		})
+	}
+	<-r.meter.peak
+	grown := memory() - before
+	cancel()
+	wg.Wait()
+	return grown, nil
+}
+
+// bareCalls returns the CPU time of a call that no engine makes, as many of them at a time
+// as the load has sessions, with a request of a session: of one whose answer is thrown away,
+// and of one that is kept, which is the least that anything takes that loses none.
+func bareCalls(ctx context.Context, l load) (call, kept time.Duration, err error) {
+	req, err := midway(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	r, err := l.build(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.close()
+	k, err := newKeeper(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer k.close()
+	ask := func() (*llm.Response, error) { return llm.Collect(r.meter.Model.Generate(ctx, req)) }
+	if _, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil { // connects
+		return 0, 0, err
+	}
+	if call, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil {
+		return 0, 0, err
+	}
+	kept, err = many(l.sessions, func() error {
+		answer, err := ask()
+		if err != nil {
+			return err
+		}
+		return k.keep(req, answer)
+	})
+	return call, kept, err
+}
+
+// midway returns what a session asks that is no longer at its beginning.
+func midway(ctx context.Context) (*llm.Request, error) {
+	l := load{sessions: 1, calls: 12, mean: time.Millisecond}
+	r, err := l.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	wait, err := l.start(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	_, err = wait()
+	return r.meter.asked, err
+}
+
+// many returns the CPU time of a call of f: so many make a few of them, one after the other.
+func many(callers int, f func() error) (time.Duration, error) {
+	const each = 8
+	errs := make([]error, callers)
+	before := cpu()
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for range each {
+				if err := f(); err != nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return (cpu() - before) / time.Duration(each*callers), errors.Join(errs...)
+}
+
+// A keeper keeps calls durably in a table, by the same driver and settings as the store of
+// sessions: all that have come while it was at work in one transaction.
+type keeper struct {
+	calls chan *keptCall
+	ended sync.WaitGroup
+	dir   string
+	db    *sql.DB
+}
+
+type keptCall struct {
+	asked, answered []byte
+	done            chan error
+}
+
+func newKeeper(ctx context.Context) (*keeper, error) {
+	dir, err := os.MkdirTemp("", "ponder-bench")
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "kept.db"))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	for _, q := range []string{"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE kept (n INTEGER PRIMARY KEY, asked BLOB, answered BLOB)"} {
+		if _, err := db.ExecContext(ctx, q); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	k := &keeper{calls: make(chan *keptCall, 1024), dir: dir, db: db}
+	insert, err := db.PrepareContext(ctx, "INSERT INTO kept (asked, answered) VALUES (?, ?)")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	k.ended.Go(func() {
+		defer insert.Close()
+		for c := range k.calls {
+			together := []*keptCall{c}
+			for len(k.calls) > 0 {
+				together = append(together, <-k.calls)
+			}
+			err := k.write(ctx, insert, together)
+			for _, c := range together {
+				c.done <- err
+			}
+		}
+	})
+	return k, nil
+}
+
+func (k *keeper) write(ctx context.Context, insert *sql.Stmt, calls []*keptCall) error {
+	tx, err := k.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	each := tx.StmtContext(ctx, insert)
+	defer each.Close()
+	for _, c := range calls {
+		if _, err := each.ExecContext(ctx, c.asked, c.answered); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// keep returns when a call is on the disk.
+func (k *keeper) keep(req *llm.Request, answer *llm.Response) error {
+	c := &keptCall{done: make(chan error, 1)}
+	var err error
+	if c.asked, err = json.Marshal(req); err != nil {
+		return err
+	}
+	if c.answered, err = json.Marshal(answer); err != nil {
+		return err
+	}
+	k.calls <- c
+	return <-c.done
+}
+
+func (k *keeper) close() {
+	close(k.calls)
+	k.ended.Wait()
+	k.db.Close()
+	os.RemoveAll(k.dir)
+}
