@@ -46,7 +46,7 @@ var rules = []rule{
 	{packages: "mode/research", ours: []string{".", "llm", "same", "evidence", "claim", "words", "redact", "mode/internal/*"}},
 	{packages: "mode/subconscious", ours: []string{".", "llm", "same", "evidence", "words", "mode/internal/*"}},
 	{packages: "mode/session", ours: []string{".", "llm", "same", "evidence", "claim", "mode/internal/*"}},
-	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/text"}},
+	{packages: "mode/internal/*", ours: []string{".", "llm", "same", "evidence", "words", "mode/internal/text"}},
 	{packages: "mode/*", ours: []string{".", "llm", "same", "evidence", "mode/internal/*"}},
 	{packages: "claim", ours: []string{".", "same", "words"}, theirs: []string{"golang.org/x/text/"}},
 	{packages: "words", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},

@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/about"
 )
 
 // Without a model, a message is answered with what the documents and what is
@@ -55,15 +56,16 @@ func (s *state) quoted(b ponder.ToolResult) {
 	if b.Error != "" {
 		say += " It could not be searched: " + b.Error
 	} else if json.Unmarshal([]byte(b.Result), &f) == nil {
-		if list := f.quotes(); len(list) > 0 {
-			say = quotedFirst + "\n\n" + strings.Join(list, "\n")
+		if list, said := f.quotes(); len(list) > 0 {
+			say = quotedFirst + about.Lack(s.Waiting[0].Said.Text, said) + "\n\n" + strings.Join(list, "\n")
 		}
 	}
 	s.Work = &work{Round: 1, Out: []out{{Key: s.key("say", 1), Say: say}}, Over: true}
 }
 
-// quotes returns the items of a list. What is meant for programs is not quoted.
-func (f found) quotes() (list []string) {
+// quotes returns the items of a list, and the words in them that are of the sources. What is
+// meant for programs is not quoted.
+func (f found) quotes() (list, said []string) {
 	for _, h := range f.Hits {
 		if h.Untrusted && slices.ContainsFunc(h.Quality, func(q ponder.Signal) bool { return q.Name == signalAddressed }) {
 			continue
@@ -75,7 +77,9 @@ func (f found) quotes() (list []string) {
 		if h.Page > 0 {
 			place += fmt.Sprintf(", page %d", h.Page)
 		}
-		list = append(list, fmt.Sprintf("- “%s” (%s)", strings.Join(strings.Fields(clipped(h.Quote, maxQuoted)), " "), place))
+		quote := strings.Join(strings.Fields(clipped(h.Quote, maxQuoted)), " ")
+		list = append(list, fmt.Sprintf("- “%s” (%s)", quote, place))
+		said = append(said, h.Title+"\n"+quote)
 	}
-	return list
+	return list, said
 }

@@ -202,4 +202,8 @@ func TestQuotedAnswerLeavesOutSnippets(t *testing.T) {
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	got, _ = quotedAnswer("How long is the road to Vermont?", list, "it is down", reach{looked: true, failed: []string{"the web"}})
+	if want := "of the sources: it is down. The web could not be searched. No quotation has “Vermont”.\n\n- “"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
 }

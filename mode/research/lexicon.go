@@ -4,6 +4,7 @@ import (
 	_ "embed" // for the words
 	"strings"
 
+	"ponder/mode/internal/about"
 	"ponder/words"
 )
 
@@ -14,7 +15,7 @@ var lexiconText string
 
 // lexicon has phrases of folded words, by what they are; of scripts without spaces
 // they are parts of a text. Nothing changes it.
-var lexicon = readLexicon(lexiconText)
+var lexicon = readLexicon(about.Asking + lexiconText)
 
 // readLexicon reads lines such as "filler: please, tell me". A name may have several.
 func readLexicon(text string) map[string][]string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder/internal/arrange"
+	"ponder/mode/internal/about"
 	"ponder/mode/internal/text"
 	"ponder/same"
 	"ponder/words"
@@ -43,20 +44,20 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 	if len(best) == 0 {
 		return nothingFound(question, len(list), why, r), 0
 	}
-	var b strings.Builder
-	b.WriteString("This answer was put together without a model, from quotations of the sources" + because(why))
+	first := "This answer was put together without a model, from quotations of the sources" + because(why)
 	if len(r.failed) > 0 {
-		b.WriteString(" " + sentence(r.failed))
+		first += " " + sentence(r.failed)
 	}
-	b.WriteString("\n")
+	var b strings.Builder
 	groups := groupsOf(best, append([]string{question}, r.own...))
-	n, total := 0, 0.0
+	var quotes []string
+	total := 0.0
 	for g, group := range groups {
 		most := quotesEach
 		if g == 0 {
 			most = quotesFirst
 		}
-		for i, p := range group.pieces[:min(len(group.pieces), most, quotesInAll-n)] {
+		for i, p := range group.pieces[:min(len(group.pieces), most, quotesInAll-len(quotes))] {
 			switch {
 			case i == 0 && len(groups) > 1 && group.about != "":
 				b.WriteString("\n" + heading(group.about) + "\n\n")
@@ -64,10 +65,10 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 				b.WriteString("\n")
 			}
 			b.WriteString("- “" + text.Clip(p.shown(), quoteLength) + "” [" + p.id() + "]\n")
-			n, total = n+1, total+quotedConfidence(p)
+			total, quotes = total+quotedConfidence(p), append(quotes, p.Title+" "+p.Section+"\n"+p.shown())
 		}
 	}
-	return strings.TrimRight(b.String(), "\n"), math.Round(total/float64(n)*100) / 100
+	return first + about.Lack(question, quotes) + "\n" + strings.TrimRight(b.String(), "\n"), math.Round(total/float64(len(quotes))*100) / 100
 }
 
 // because returns why there is no model, as the end of a sentence.

@@ -3,9 +3,11 @@ package session
 import (
 	"cmp"
 	"fmt"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
+
+	"ponder/internal/arrange"
+	"ponder/mode/internal/about"
 )
 
 // What is said where no model was asked, or none answered.
@@ -125,7 +127,8 @@ func (s *state) quotations(title string) (summary, bool) {
 	groups := []*question{{Text: oneLine(s.run.Input)}}
 	groups = append(append(groups, s.Explored...), s.Open...)
 	var b strings.Builder
-	sum, total, n := summary{}, 0.0, 0
+	var quotes []string
+	sum, total := summary{}, 0.0
 	for g, q := range groups {
 		each := quotesEach
 		if g == 0 {
@@ -138,20 +141,20 @@ func (s *state) quotations(title string) (summary, bool) {
 			}
 		}
 		arrange.By(list, byScore)
-		for i, e := range list[:min(len(list), each, quotesInAll-n)] {
+		for i, e := range list[:min(len(list), each, quotesInAll-len(quotes))] {
 			if i == 0 {
 				fmt.Fprintf(&b, "\n**%s**\n\n", clip(q.Text, maxQuestion))
 				sum.Insights = append(sum.Insights, line(e))
 			}
 			b.WriteString("- " + line(e) + "\n")
-			total, n = total+quotedConfidence(e.Score), n+1
+			total, quotes = total+quotedConfidence(e.Score), append(quotes, e.Title+" "+e.Section+"\n"+e.Quote)
 		}
 	}
-	if n == 0 {
+	if len(quotes) == 0 {
 		return summary{}, false
 	}
 	sum.Insights, sum.Remaining = items(sum.Insights), s.remaining()
-	sum.Text, sum.Confidence = title+"\n"+strings.TrimRight(b.String(), "\n"), rounded(total/float64(n))
+	sum.Text, sum.Confidence = title+about.Lack(s.run.Input, quotes)+"\n"+strings.TrimRight(b.String(), "\n"), rounded(total/float64(len(quotes)))
 	return sum, true
 }
 
@@ -177,7 +180,11 @@ func (s *state) retold() (summary, bool) {
 	var b strings.Builder
 	b.WriteString(thoughtAnswer + "\n")
 	if s.Sum.Text != "" {
-		b.WriteString("\n" + strings.TrimSpace(strings.TrimPrefix(s.Sum.Text, s.of(quotedSum))) + "\n")
+		said := s.Sum.Text
+		if rest, ok := strings.CutPrefix(said, s.of(quotedSum)); ok {
+			_, said, _ = strings.Cut(rest, "\n") // what the quotations lack comes first
+		}
+		b.WriteString("\n" + strings.TrimSpace(said) + "\n")
 	}
 	total, given := 0.0, 0
 	for i, t := range best {

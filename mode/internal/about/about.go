@@ -1,0 +1,113 @@
+// Package about knows which words of a question are what it is about, and which only ask.
+package about
+
+import (
+	_ "embed" // for the words
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ponder/mode/internal/text"
+	"ponder/words"
+)
+
+// Asking has the words and phrases that only ask, in lines such as "filler: please, tell".
+//
+//go:embed asking.txt
+var Asking string
+
+// only has the words of Asking, folded.
+var only = func() map[string]bool {
+	all := make(map[string]bool)
+	for line := range strings.Lines(Asking) {
+		if _, list, ok := strings.Cut(line, ":"); ok && line[0] != '#' {
+			for phrase := range strings.SplitSeq(list, ",") {
+				words.Tokens(phrase, func(t words.Token) { all[words.Fold(phrase[t.Start:t.End])] = true })
+			}
+		}
+	}
+	return all
+}()
+
+// Bounds.
+const (
+	maxQuestion = 2 << 10 // bytes of a question that are read
+	maxNamed    = 4       // words that are named
+	maxWord     = 40      // bytes of one
+	partOf      = 4       // bytes of a stem that is looked for within words
+	leastSure   = 0.5     // of the language of texts
+)
+
+// Missing returns the words that a question is about and no text has in any form, as the
+// question writes them, in its order, each once; and whether that is all it is about. It is
+// nil where words cannot tell: in a script that does not space them, and where the texts are
+// in another language.
+func Missing(question string, texts []string) (missing []string, all bool) {
+	question = text.Clean(text.Clip(question, maxQuestion))
+	said := strings.Join(texts, "\n")
+	lang, _ := words.Detect(question)
+	if theirs, sure := words.Detect(said); lang != "" && theirs != "" && lang != theirs && sure >= leastSure {
+		return nil, false
+	}
+	have := make(map[string]bool)
+	words.Tokens(said, func(t words.Token) {
+		w := said[t.Start:t.End]
+		have[words.Fold(w)], have[words.Stem(w, lang)] = true, true
+	})
+	seen := make(map[string]bool)
+	words.Tokens(question, func(t words.Token) {
+		w := question[t.Start:t.End]
+		stem := words.Stem(w, lang)
+		if seen[stem] || !isTopic(w, lang) {
+			return
+		}
+		if seen[stem] = true; !have[stem] && !have[words.Fold(w)] && (len(stem) < partOf || !partOfAny(stem, have)) {
+			missing = append(missing, w)
+		}
+	})
+	return missing, len(missing) > 0 && len(missing) == len(seen)
+}
+
+// isTopic reports whether a word of a question in a language is what it is about.
+func isTopic(word string, lang words.Language) bool {
+	r, n := utf8.DecodeRuneInString(word)
+	fold := words.Fold(word)
+	if words.Unspaced(r) || only[fold] || n == len(word) && (r < '0' || r > '9') {
+		return false
+	}
+	return !slices.ContainsFunc([]words.Language{lang, "en", "de", "fr", "es"}, func(l words.Language) bool { return words.Stop(word, l) })
+}
+
+// partOfAny reports whether a stem is within one of some words, as it is in a compound.
+func partOfAny(stem string, have map[string]bool) bool {
+	for w := range have {
+		if strings.Contains(w, stem) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lack says, as a sentence with a blank before it, what quotations on a question have
+// nothing of; nothing if they have a form of each word that it is about.
+func Lack(question string, quotes []string) string {
+	missing, all := Missing(question, quotes)
+	switch {
+	case len(missing) == 0:
+		return ""
+	case all:
+		return " No quotation has a word that the question is about."
+	}
+	for i, w := range missing[:min(len(missing), maxNamed)] {
+		missing[i] = "“" + text.Clip(text.Line(w), maxWord) + "”"
+	}
+	switch n := len(missing); {
+	case n == 1:
+		return " No quotation has " + missing[0] + "."
+	case n <= maxNamed:
+		return " No quotation has " + strings.Join(missing[:n-1], ", ") + " or " + missing[n-1] + "."
+	default:
+		return fmt.Sprintf(" No quotation has %s or %d more words of the question.", strings.Join(missing[:maxNamed], ", "), n-maxNamed)
+	}
+}
