@@ -223,6 +223,9 @@ func (w *viewing) outcome() error {
 		}
 		return nil
 	case ponder.Paused:
+		if s.StopReason != "" {
+			return failure{incomplete, fmt.Errorf("paused: %s; then: %s", s.StopReason, w.goOn())}
+		}
 		w.note("paused; to go on: %s", w.goOn())
 		return failure{code: incomplete}
 	case ponder.Cancelled:

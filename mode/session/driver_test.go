@@ -35,6 +35,7 @@ type driver struct {
 	done    map[string]int // parts of Writes, and results, in the log
 	elapsed time.Duration
 	told    bool
+	paused  bool            // until what it says is mended, which it is at once
 	actions []ponder.Action // calls and looks that were made
 	fin     *ponder.RunFinished
 }
@@ -76,6 +77,10 @@ func (d *driver) see(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.BudgetSpent:
 		d.told = true
+	case ponder.RunPaused:
+		d.paused = d.paused || ofItself(ev)
+	case ponder.RunResumed:
+		d.paused = false
 	case ponder.RunFinished:
 		d.fin = &b
 		return
@@ -133,7 +138,11 @@ func (d *driver) step() {
 	if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
 		d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
 	}
-	if len(want) == 0 {
+	if d.paused {
+		if want = slices.DeleteFunc(want, func(a ponder.Action) bool { return !d.unwritten(a) }); len(want) == 0 {
+			d.put("", ponder.RunResumed{})
+		}
+	} else if len(want) == 0 {
 		d.t.Fatal("the session sleeps")
 	}
 	if d.order != nil {
@@ -145,6 +154,12 @@ func (d *driver) step() {
 			break
 		}
 	}
+}
+
+// unwritten reports whether an action is a Write of which something is not in the log.
+func (d *driver) unwritten(a ponder.Action) bool {
+	w, ok := a.(ponder.Write)
+	return ok && d.done[w.Key] < len(w.Bodies)
 }
 
 // act does one action, and reports whether the state saw nothing of it that may
@@ -174,6 +189,9 @@ func (d *driver) perform(a ponder.Action, key string, takes time.Duration) {
 	d.t.Helper()
 	if d.done[key] > 0 {
 		d.t.Fatalf("%s is wanted again", key)
+	}
+	if d.paused {
+		d.t.Fatalf("%s is wanted while it pauses", key)
 	}
 	d.actions = append(d.actions, a)
 	d.elapsed += takes

@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/outbox"
 )
 
 // How long a session waits for a model that has answered before and does not now: at first,
@@ -21,6 +22,9 @@ const (
 	longestRest = time.Hour // that a model is believed to want
 )
 
+// rested is what the keys of what is written of outages begin with.
+const rested = "rests"
+
 // resting is the stage of the Progress that says that a session waits.
 const resting = "resting"
 
@@ -32,6 +36,7 @@ type outage struct {
 	Before   time.Time `json:"before,omitzero"`    // the model wants nothing asked until then
 	Until    time.Time `json:"until,omitzero"`     // nothing is asked before
 	Rests    int       `json:"rests,omitempty"`    // since an answer
+	Pauses   bool      `json:"pauses,omitempty"`   // the session is about to pause, until somebody has mended it
 }
 
 // mayPass reports whether failures of this class end by themselves.
@@ -40,10 +45,21 @@ func mayPass(c llm.Class) bool {
 }
 
 // rest has the session ask nothing for a while, if the model has answered before and what
-// is wrong with it may pass. It reports whether it does.
+// is wrong with it may pass; and pause, if only a user can mend it. It reports whether it does.
 func (s *state) rest() bool {
 	o := &s.Outage
-	if !o.Answered || !mayPass(o.Class) || s.Told || s.limited() == 0 && o.Rests >= mostRests {
+	switch {
+	case !o.Answered || s.Told || o.Fault == "":
+		return false
+	case hopeless(o.Class):
+		if s.End != "" {
+			return false
+		}
+		o.Pauses = true
+		s.Fails, s.Unaided = maxFails-1, false
+		s.write(rested, &s.Counts.Rests, ponder.RunPaused{Reason: o.Fault})
+		return true
+	case !mayPass(o.Class) || s.limited() == 0 && o.Rests >= mostRests:
 		return false
 	}
 	wait := min(firstRest<<min(o.Rests, 10), mostRest)
@@ -55,8 +71,13 @@ func (s *state) rest() bool {
 	if left := s.limited() - time.Duration(s.Time.ms())*time.Millisecond; s.limited() > 0 && left <= wait {
 		says += fmt.Sprintf(", but the time is up in %s", max(0, left).Round(time.Second))
 	}
-	s.write("rests", &s.Counts.Rests, ponder.Progress{Content: says, Stage: resting, Iteration: s.Counts.Rounds})
+	s.write(rested, &s.Counts.Rests, ponder.Progress{Content: says, Stage: resting, Iteration: s.Counts.Rounds})
 	return true
+}
+
+// ofItself reports whether it is the session that has paused, and not a user.
+func ofItself(ev ponder.Event) bool {
+	return strings.HasPrefix(ev.Cause, rested+"-") && outbox.Ends(ev.Cause)
 }
 
 // limited returns how long the session may take; zero is no limit.
@@ -68,7 +89,7 @@ func (s *state) rests(now time.Time) bool { return s.End == "" && now.Before(s.O
 // unaid has the session quote from now on, or no more, and says why it does.
 func (s *state) unaid(yes bool) {
 	if yes && !s.Unaided && s.Outage.Fault != "" {
-		s.write("rests", &s.Counts.Rests, ponder.Progress{
+		s.write(rested, &s.Counts.Rests, ponder.Progress{
 			Content: s.Outage.Fault + "; quotations will do instead", Stage: resting, Iteration: s.Counts.Rounds,
 		})
 	}

@@ -152,6 +152,59 @@ func TestAnswerNowInAnOutage(t *testing.T) {
 	}
 }
 
+// A session whose model answered before and now cannot be asked, for a reason that only the
+// user can mend, pauses, and goes on where it was once somebody resumes it.
+func TestPausesToBeMended(t *testing.T) {
+	for class, pauses := range map[llm.Class]int{llm.Auth: 3, llm.Payment: 3, llm.NotFound: 3, llm.BadRequest: 0} {
+		for _, docs := range [][]string{nil, {"/docs"}} {
+			d := newDriver(t, "What is the sea?", Options{Docs: docs, ToTheEnd: true, SynthesisInterval: 1e6}, 10*time.Minute, nil)
+			bad := 0
+			d.answer = func(a ponder.Action) ponder.Body {
+				if do, ok := a.(ponder.Do); ok {
+					return library(do, 60)
+				}
+				if d.elapsed > time.Minute && bad < 3 {
+					bad++
+					return fails(class, "it will not.")
+				}
+				return curious(a)
+			}
+			d.work()
+			var said []string
+			for _, b := range bodiesOf[ponder.RunPaused](d) {
+				said = append(said, b.Reason)
+			}
+			if len(said) != pauses || pauses > 0 && said[0] != "it will not" {
+				t.Errorf("%s: paused %q, want %d times", class, said, pauses)
+			}
+			v := NewView()
+			for _, ev := range append([]ponder.Event{{Run: testRun, Body: ponder.RunStarted{Mode: Name}}}, d.log...) {
+				v = v.Apply(ev)
+				s := v.Session
+				if b, ok := ev.Body.(ponder.RunPaused); ok && (s.Status != ponder.Paused || s.StopReason != b.Reason) {
+					t.Errorf("%s: shown as %s, %q", class, s.Status, s.StopReason)
+				}
+				if _, ok := ev.Body.(ponder.RunResumed); ok && (s.Status != ponder.Thinking || s.StopReason != "") {
+					t.Errorf("%s: shown as %s, %q", class, s.Status, s.StopReason)
+				}
+			}
+			if pauses > 0 && (d.fin.Reason != "time is spent" || d.fin.Answer != "The answer, because of reasons.") {
+				t.Errorf("%s: finished %+v", class, d.fin)
+			}
+		}
+	}
+	// Neither what a budget refuses is mended by a pause, nor what never worked, nor an end.
+	refused := ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: money", Class: llm.Payment, Refused: true}}
+	d := newDriver(t, "What is the sea?", Options{}, time.Hour, replies(map[string]ponder.Body{"thoughts-2": refused, "thoughts-3": refused, "thoughts-4": refused})).work()
+	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 {
+		t.Errorf("paused %d times for a budget", n)
+	}
+	d = newDriver(t, "What is the sea?", Options{}, time.Hour, always(fails(llm.Auth, "no"))).work()
+	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 || d.fin.Status != ponder.Failed {
+		t.Errorf("paused %d times before it began, and finished %+v", n, d.fin)
+	}
+}
+
 // What has been quoted because the model refuses is told with the reason, once.
 func TestQuotesInstead(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Docs: []string{"/docs"}}, time.Hour, nil)

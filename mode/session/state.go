@@ -237,6 +237,9 @@ func (s *state) see(ev ponder.Event) {
 		s.Mind = noticed.With(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
+		if ofItself(ev) {
+			s.Outage.Pauses, s.Notes = false, outbox.Without(s.Notes, ev.Cause)
+		}
 	case ponder.RunResumed:
 		s.Paused = false
 	case ponder.BudgetSpent:
@@ -308,6 +311,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	switch {
 	case s.Step.Do == done:
 		do = append(do, ponder.Finish{Status: s.Out.Status, Answer: s.Out.Answer, Reason: s.Out.Reason, Confidence: s.Out.Confidence})
+	case s.Outage.Pauses: // nothing else meanwhile
 	case s.rests(now.Wall):
 		do = append(do, ponder.Wait{Until: s.Outage.Until})
 	case s.Step.Do == earlier:

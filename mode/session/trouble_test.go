@@ -56,7 +56,7 @@ func TestOneBadMoment(t *testing.T) {
 	}{
 		"a wave":              {5, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time is spent"},
 		"three waves":         {11, llm.BadRequest, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 thoughts-9 thoughts-10 thoughts-11 final", "the model failed: no"},
-		"a key that is wrong": {5, llm.Auth, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 final", "the model failed: no"},
+		"a key that is wrong": {5, llm.Auth, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time is spent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true, Parallel: 3}, 4*time.Minute, func(a ponder.Action) ponder.Body {

@@ -152,10 +152,13 @@ func (v *View) lifecycle(ev ponder.Event) {
 	case ponder.RunPaused:
 		if s.Status == ponder.Thinking {
 			s.Status, s.Paused = ponder.Paused, &at
+			if ofItself(ev) {
+				s.StopReason = oneLine(b.Reason)
+			}
 		}
 	case ponder.RunResumed:
 		if s.Status == ponder.Paused {
-			s.Status, s.Paused = ponder.Thinking, nil
+			s.Status, s.StopReason, s.Paused = ponder.Thinking, "", nil
 		}
 	case ponder.BudgetSpent:
 		v.CutShort = b.What != "time"
