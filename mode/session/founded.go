@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ponder"
@@ -11,40 +12,60 @@ import (
 // maxDoubts is how many things are named that an answer has from no source.
 const maxDoubts = 8
 
-// founded returns an answer in which each sentence is marked as unverified that cites
-// evidence for a quotation or a figure which that does not have, and tells the user what
-// those are, without the numbers of sources, which a report gives anew. Nothing is marked of which the evidence is not at hand any more.
-func (s *state) founded(text string) string {
+// founded returns an answer in which each sentence, also of its insights, is marked as
+// unverified that cites evidence for a quotation or a figure which that does not have, and
+// tells the user what those are, without the numbers of sources, which a report gives anew.
+// Nothing is marked of which the evidence is not at hand any more.
+func (s *state) founded(sum summary) summary {
+	wording := s.wording(sum.Text + "\n" + strings.Join(sum.Insights, "\n"))
 	var doubts []string
-	wording := make(claim.Wording)
-	wording.Add("", s.run.Input)
+	mark := func(text string) string {
+		sentences := claim.Split(text)
+		findings, found := make([]claim.Finding, len(sentences)), false
+		for i := range sentences {
+			c := &sentences[i]
+			if !c.Factual {
+				continue
+			}
+			if what := wording.Unfounded(text, c); what != "" {
+				findings[i].Verdict, found = claim.Unverified, true
+				if !slices.Contains(doubts, what) {
+					doubts = append(doubts, what)
+				}
+			}
+		}
+		if !found {
+			return text
+		}
+		return claim.Mark(text, sentences, findings)
+	}
+	sum.Text = mark(sum.Text)
+	for i, insight := range sum.Insights {
+		sum.Insights[i] = mark(insight)
+	}
+	if len(doubts) > 0 {
+		list := strings.Join(doubts[:min(len(doubts), maxDoubts)], "; ")
+		if more := len(doubts) - maxDoubts; more > 0 {
+			list += fmt.Sprintf("; and %d more", more)
+		}
+		s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the passages that are cited for it: " + list})
+	}
+	return sum
+}
+
+// wording returns what the user said and what the evidence says that a text cites.
+func (s *state) wording(text string) claim.Wording {
+	w := make(claim.Wording)
+	w.Add("", s.run.Input)
 	for i := range s.Facts {
-		wording.Add("", s.Facts[i].Text)
+		w.Add("", s.Facts[i].Text)
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; strings.Contains(text, e.id()+"]") {
-			wording.Add(e.id(), e.whole()+"\n"+e.where())
+			w.Add(e.id(), e.whole()+"\n"+e.where())
 		}
 	}
-	sentences := claim.Split(text)
-	findings := make([]claim.Finding, len(sentences))
-	for i := range sentences {
-		if c := &sentences[i]; c.Factual {
-			if what := wording.Unfounded(text, c); what != "" {
-				findings[i].Verdict = claim.Unverified
-				doubts = append(doubts, what)
-			}
-		}
-	}
-	if len(doubts) == 0 {
-		return text
-	}
-	list := strings.Join(doubts[:min(len(doubts), maxDoubts)], "; ")
-	if more := len(doubts) - maxDoubts; more > 0 {
-		list += fmt.Sprintf("; and %d more", more)
-	}
-	s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the passages that are cited for it: " + list})
-	return claim.Mark(text, sentences, findings)
+	return w
 }
 
 // whole returns the text of a passage with what stands around it.

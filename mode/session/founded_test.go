@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ponder"
 )
 
@@ -68,5 +70,33 @@ func TestFounded(t *testing.T) {
 			}
 			checkCites(t, d)
 		})
+	}
+}
+
+// Insights are marked like the answer, and what both have is told once.
+func TestFoundedInsights(t *testing.T) {
+	const said = "The trench was found to be 10,984 metres deep."
+	d := newDriver(t, "How deep is the sea?", Options{Docs: []string{"/d"}}, 30*time.Second, func(a ponder.Action) ponder.Body {
+		switch what, n := stepOf(keyOf(a)); what {
+		case look:
+			if n > 1 {
+				return ponder.ToolResult{Name: SearchTool, Result: `{"hits":[]}`}
+			}
+			return ponder.ToolResult{Name: SearchTool, Result: fmt.Sprintf(`{"hits":[{"id":"a","source":"/d/sea.md","quote":%s,"start":0,"end":%d,"score":0.9}]}`, js(said), len(said))}
+		case thoughts:
+			return says(fmt.Sprintf(`{"thoughts":[{"thought":"It is %d metres deep [e1].","type":"insight","confidence":0.7}]}`, 99000+n))
+		case final:
+			return says(`{"answer":"It is 12,700 metres deep [e1].","insights":["It is 10,984 m deep [e1]","The trench is 12,700 metres deep [e1]","It weighs 9,000 tons [e1]."],"confidence":0.8,"remaining":[]}`)
+		}
+		return sensible(a)
+	}).work()
+	all := bodiesOf[ponder.Synthesis](d)
+	got := all[len(all)-1].Insights
+	want := []string{"It is 10,984 m deep [e1]", "The trench is 12,700 metres deep [e1] [unverified]", "It weighs 9,000 tons [e1]. [unverified]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("insights (-want +got):\n%s", diff)
+	}
+	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the passages that are cited for it: 12,700 metres; 9,000 tons" {
+		t.Errorf("notes %+v", notes)
 	}
 }

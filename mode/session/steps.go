@@ -107,7 +107,7 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 	}
 	sum.Insights, sum.Remaining = distinct(sum.Insights), distinct(sum.Remaining)
 	if last && !unaided {
-		sum.Text = s.founded(sum.Text)
+		sum = s.founded(sum)
 	}
 	trend := ""
 	if !sum.Assumed {
