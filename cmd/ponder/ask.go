@@ -238,6 +238,11 @@ func (s *asking) shows(sign sign) error {
 		return sign.err
 	}
 	text := s.turnNow.hears(sign)
+	if delay := s.turnNow.delay; delay != "" {
+		s.turnNow.delay = ""
+		s.out.stands("")
+		s.note("%s", delay)
+	}
 	if ev := sign.event; ev != nil {
 		s.heard = ev.Seq
 		s.musing.hears(*ev)

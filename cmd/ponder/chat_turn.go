@@ -100,6 +100,10 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 	if text := s.now.turn.hears(sign); text != "" {
 		s.face.show(piece, text)
 	}
+	if delay := s.now.delay; delay != "" {
+		s.now.delay = ""
+		s.face.show(remark, delay)
+	}
 	if s.now.over {
 		s.over(ctx)
 	}

@@ -22,7 +22,7 @@ func givenSure(confidence float64, assumed bool) string {
 func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 	it := tui.Item{At: seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
 	if b, ok := ev.Body.(ponder.CallFinished); ok {
-		return waitItem(it, b, b.RetryAt.Sub(ev.Time), v.Session)
+		return waitItem(it, b, ev.Time, v.Session)
 	}
 	if ev.Internal {
 		return it, false
@@ -65,13 +65,23 @@ func itemOf(ev ponder.Event, v session.View) (tui.Item, bool) {
 // longWait is how long is waited for a model that failed until that is said.
 const longWait = 3 * time.Second
 
-// waitItem returns how it is shown that a call is made again after so long.
-func waitItem(it tui.Item, b ponder.CallFinished, wait time.Duration, s session.Session) (tui.Item, bool) {
-	it.Kind, it.Text = "note", fmt.Sprintf("%s; asking again in %s", b.Error, wait.Round(time.Second))
-	if left := seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= wait {
+// delayOf says that a call which failed at a time is made again, and when, if that is long.
+func delayOf(b ponder.CallFinished, at time.Time) string {
+	if wait := b.RetryAt.Sub(at); !b.RetryAt.IsZero() && wait >= longWait {
+		return fmt.Sprintf("%s; asking again in %s", b.Error, wait.Round(time.Second))
+	}
+	return ""
+}
+
+// waitItem returns how it is shown that a call of a session is made again, if it is.
+func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s session.Session) (tui.Item, bool) {
+	if it.Kind, it.Text = "note", delayOf(b, at); it.Text == "" {
+		return it, false
+	}
+	if left := seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= b.RetryAt.Sub(at) {
 		it.Text += fmt.Sprintf(", but the time is up in %s", left.Round(time.Second))
 	}
-	return it, !b.RetryAt.IsZero() && wait >= longWait
+	return it, true
 }
 
 // progressItem returns how it is shown what is going on.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"ponder"
 	"ponder/llm"
@@ -131,6 +132,29 @@ func TestTurn(t *testing.T) {
 				t.Errorf("said %q, over %v, %v", turn.said.String(), turn.over, turn.err)
 			}
 		})
+	}
+}
+
+// That a call is made again is said if that takes long, of calls of turns.
+func TestTurnWaits(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		cause string
+		retry time.Time
+		want  string
+	}{
+		{"turn-7-1#1", now.Add(time.Minute), "p/m: overloaded; asking again in 1m0s"},
+		{"turn-7-1#1", now.Add(time.Second), ""},
+		{"turn-7-1#3", time.Time{}, ""},
+		{"name-1#1", now.Add(time.Minute), ""},
+	} {
+		turn := turn{message: "evt_7", seq: 7}
+		turn.hears(sign{event: &ponder.Event{Run: "run_1", Cause: tt.cause, Time: now, Body: ponder.CallFinished{
+			Outcome: ponder.Outcome{Error: "p/m: overloaded", Class: llm.Transient, RetryAt: tt.retry},
+		}}})
+		if turn.delay != tt.want {
+			t.Errorf("%s, %v: %q, want %q", tt.cause, tt.retry, turn.delay, tt.want)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type turn struct {
 	err     error     // why there is no answer
 	class   llm.Class // how the last call failed, if it did
 	cut     string    // how what the last call answered broke off, if it did
+	delay   string    // that the last call is made again, and when, if that takes long
 }
 
 // hears takes in a sign, and returns what is to be shown of the answer.
@@ -47,7 +48,7 @@ func (t *turn) hears(s sign) string {
 		if strings.HasPrefix(key, turnKey) {
 			t.run = ev.Run
 			if !b.Dropped {
-				t.class, t.cut = b.Class, b.Finish.BrokeOff()
+				t.class, t.cut, t.delay = b.Class, b.Finish.BrokeOff(), delayOf(b, ev.Time)
 			}
 			if b.Error != "" {
 				t.fail(key)
