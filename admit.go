@@ -2,6 +2,7 @@ package ponder
 
 import (
 	"cmp"
+	"slices"
 
 	"ponder/llm"
 )
@@ -26,12 +27,7 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 	if r.told && r.since >= maxLast {
 		return nil, "calls"
 	}
-	m := chain[0]
-	for _, o := range chain {
-		if o.Name() == a.model {
-			m = o
-		}
-	}
+	m := chain[from(chain, a.model)]
 	req := c.Request
 	req.MaxTokens = min(cmp.Or(max(0, req.MaxTokens), defaultMaxTokens), mostTokens)
 	if m.MaxOutput > 0 {
@@ -53,6 +49,17 @@ func (d *decision) admit(r *run, c Call, a *act) (Body, string) {
 		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
 	return CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Held: held}, ""
+}
+
+// from returns which of a chain an action asks next that is at a model: that one, or the
+// first behind it that is not closed for now; that one, too, if all are.
+func from(chain []Model, name string) int {
+	at := max(0, slices.IndexFunc(chain, func(m Model) bool { return m.Name() == name }))
+	if at == len(chain)-1 {
+		return at
+	}
+	open := slices.IndexFunc(chain[at:], func(m Model) bool { return llm.Admits(m.Model) })
+	return at + max(0, open)
 }
 
 // fit returns how many tokens a call may write, at most out and at least an

@@ -383,11 +383,15 @@ type Outcome struct {
 	Next    string    `json:"next_model,omitempty"` // and asks this model
 	Dropped bool      `json:"dropped,omitempty"`    // interrupted, or not wanted any more
 	Refused bool      `json:"refused,omitempty"`    // not made, for the budget is spent
+	Unsent  bool      `json:"unsent,omitempty"`     // begun, but the model is closed for now: nothing was asked
 
 	// NotBefore says, where no other attempt comes, when one would be of use at the
 	// earliest, if the one model there is has said so or its breaker is open.
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
+
+// Made reports whether anything was asked, so that it counts and may be billed.
+func (o Outcome) Made() bool { return !o.Refused && !o.Unsent }
 
 // A PriceSource says who set the price of a call.
 type PriceSource string

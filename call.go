@@ -1,6 +1,7 @@
 package ponder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -21,6 +22,7 @@ type attempted struct {
 	key      string
 	fails    int           // attempts before it that failed
 	patience time.Duration // in which something has to be said
+	left     time.Duration // of the time of its run as it begins, if that is limited
 	ahead    *ahead        // of the log; nil: it is not
 	wrote    int           // bytes that came so far
 	hedged   bool          // it is two requests
@@ -65,10 +67,13 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 		held = held.half()
 	}
 	done.Usage = believed(done.Usage, 2*held.Tokens)
-	done.Spent, done.Price = model.settle(held, read, c.wrote, done.Usage)
+	if failure == nil || !failure.Unsent {
+		done.Spent, done.Price = model.settle(held, read, c.wrote, done.Usage)
+	}
 	done.Took = time.Since(began).Milliseconds()
 	if err != nil {
-		done.Outcome = h.failed(c, err)
+		done.Outcome = h.failed(c, err, time.Since(began))
+		done.Unsent = failure != nil && failure.Unsent && !done.Dropped
 	}
 	return done
 }
@@ -227,12 +232,16 @@ func (c *attempted) blamed(err error) error {
 	return &late
 }
 
+// waitShare is which part of the time that is left may pass in waiting for a model where
+// another one can be asked.
+const waitShare = 10
+
 // cutoff returns how many bytes an answer to req may have: six for each token
 // it may write, which is more than any language takes on the average.
 func cutoff(req *llm.Request) int { return 6*min(req.MaxTokens, mostTokens) + 1024 }
 
-// failed says what to do about a failed attempt.
-func (h *holder) failed(c *attempted, err error) Outcome {
+// failed says what to do about an attempt that failed after so long.
+func (h *holder) failed(c *attempted, err error, took time.Duration) Outcome {
 	o := Outcome{Error: err.Error(), Class: llm.ClassOf(err), Dropped: c.ctx.Err() != nil && c.late() == nil}
 	chain := h.Models[c.Role]
 	if o.Dropped || len(chain) == 0 { // nobody is left to ask
@@ -258,6 +267,14 @@ func (h *holder) failed(c *attempted, err error) Outcome {
 	policy := h.Retry
 	if policy == (llm.Policy{}) && c.Role == Fast {
 		policy = llm.FastPolicy()
+	}
+	if at < len(chain)-1 { // another model is better than to wait for long
+		if c.left > 0 {
+			policy.Patience = max(time.Second, min(cmp.Or(policy.Patience, llm.SlowPatience), (c.left-took)/waitShare))
+		}
+		if o.Class != llm.RateLimited && !llm.Admits(chain[at].Model) {
+			fails = maxTries
+		}
 	}
 	next := policy.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
 	if next.Again && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {

@@ -124,10 +124,13 @@ var counted = []ponder.Body{
 	ponder.CallFinished{Model: "a/1", Usage: llm.Usage{Input: 6, Output: 5, Estimated: true, Hedged: true}, Spent: ponder.Cost{Calls: 2, Tokens: 11}, Price: ponder.PriceUnknown},
 }
 
-// assumed is what is said without a confidence.
+// assumed is what is said without a confidence, and a call that nothing was asked by.
 var assumed = []ponder.Body{
 	ponder.Thought{Content: "deep", Kind: "exploration", Confidence: 0.5, Assumed: true, Model: "a/1"},
 	ponder.Synthesis{Content: "it is deep", Confidence: 0.5, Assumed: true, Model: "a/1"},
+	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{
+		Error: "not asked", Class: llm.Unreachable, RetryAt: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), Next: "b/2", Unsent: true,
+	}},
 }
 
 // What was ever written is read for ever: a new version of an event gets lines

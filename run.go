@@ -84,6 +84,14 @@ func (r *run) spentAt(elapsed time.Duration) time.Duration {
 	return max(0, elapsed-r.began-r.stoppedFor)
 }
 
+// left returns how much of its time the run has then, if that is limited, at least a moment.
+func (r *run) left(elapsed time.Duration) time.Duration {
+	if r.Budget.Time <= 0 {
+		return 0
+	}
+	return max(1, r.Budget.Time-r.spentAt(elapsed))
+}
+
 // finish marks the action done.
 func (r *run) finish(key string, kind actionKind) {
 	r.done.add(key, kind)

@@ -47,6 +47,10 @@ type Error struct {
 	// Usage is what the failed attempt used, as far as known: it is billed too.
 	Usage Usage
 
+	// Unsent says that no request left this process, so that nothing can have been billed:
+	// a gate refused it, or it did not fit.
+	Unsent bool
+
 	Err error // the cause, or nil
 }
 

@@ -56,6 +56,9 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
+// Admits implements [Admitter].
+func (m *fitted) Admits() bool { return Admits(m.Model) }
+
 // Hold implements [Holder]. A request that has to be counted is begun with when it is released.
 func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	if m.near(req) {
@@ -88,7 +91,7 @@ func (m *fitted) fit(ctx context.Context, req *Request) (*Request, error) {
 	}
 	if room < least {
 		return nil, &Error{Class: TooLong, Model: m.Name(),
-			Message: fmt.Sprintf("not asked, for the request has %d tokens and the model reads %d", n, m.context)}
+			Message: fmt.Sprintf("not asked, for the request has %d tokens and the model reads %d", n, m.context), Unsent: true}
 	}
 	if req.MaxTokens <= room {
 		return req, nil

@@ -126,6 +126,14 @@ func (g *Gate) Load() GateLoad {
 	return GateLoad{Limit: g.lane.limit, InFlight: g.lane.inFlight, Waiting: len(g.waiting[0]) + len(g.waiting[1])}
 }
 
+// admits reports whether a request to a model would be sent now, or in a moment.
+func (g *Gate) admits(model string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, a := g.breakers[model].ask(time.Now())
+	return a.refuse == nil && a.wait <= probeWait
+}
+
 // An entry is a request that wants to get in.
 type entry struct {
 	model  string
@@ -199,7 +207,7 @@ func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
 		return nil, 0, a.refuse
 	case a.wait > 0 && now.Add(a.wait).Sub(e.since) > g.cfg.MaxWait:
 		return nil, 0, &Error{Class: RateLimited, Model: e.model,
-			Message: "not asked, for its rate limit is not over yet", RetryAfter: a.wait}
+			Message: "not asked, for its rate limit is not over yet", RetryAfter: a.wait, Unsent: true}
 	case a.wait > 0:
 		return nil, a.wait, nil
 	}

@@ -97,7 +97,7 @@ func (b breaker) ask(now time.Time) (breaker, admission) {
 func (b breaker) refusal(after time.Duration) *Error {
 	e := *b.why
 	e.RetryAfter = after
-	e.Usage = Usage{}
+	e.Usage, e.Unsent = Usage{}, true
 	if b.state == breakerOpen {
 		e.Message = "not asked, for it failed too often just now: " + e.Message
 	}

@@ -36,6 +36,9 @@ func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta
 	return m.pass(ctx, nil, req)
 }
 
+// Admits implements [Admitter].
+func (m *gatedModel) Admits() bool { return m.gate.admits(m.Name()) }
+
 // Hold implements [Holder]. The place is taken while the request is held back.
 func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return m.pass(ctx, released, req)

@@ -108,7 +108,7 @@ func TestBreaker(t *testing.T) {
 	then := func(more ...event) []event { return append(open[:len(open):len(open)], more...) }
 	pass := admission{}
 	refused := func(after time.Duration) admission {
-		return admission{refuse: &Error{Class: Unreachable, Message: "not asked, for it failed too often just now: refused", RetryAfter: after}}
+		return admission{refuse: &Error{Class: Unreachable, Message: "not asked, for it failed too often just now: refused", RetryAfter: after, Unsent: true}}
 	}
 	tests := []struct {
 		name   string
@@ -138,8 +138,8 @@ func TestBreaker(t *testing.T) {
 		{"the longer hint counts", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}, {o: outcomeLimited, e: &Error{RetryAfter: time.Second}}}, 1, admission{wait: 8 * time.Second}},
 		{"a hint is over", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}}, 9, pass},
 		{"an absurd hint", []event{{o: outcomeLimited, e: &Error{RetryAfter: 1e6 * time.Hour}}}, 0, admission{wait: maxLimited}},
-		{"denied", []event{{o: outcomeDenied, e: &Error{Class: Payment, Message: "no credit"}}, good(1)}, 1e6, admission{refuse: &Error{Class: Payment, Message: "no credit"}}},
-		{"denied while open", then(event{o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 99, admission{refuse: &Error{Class: Auth, Message: "no"}}},
+		{"denied", []event{{o: outcomeDenied, e: &Error{Class: Payment, Message: "no credit"}}, good(1)}, 1e6, admission{refuse: &Error{Class: Payment, Message: "no credit", Unsent: true}}},
+		{"denied while open", then(event{o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 99, admission{refuse: &Error{Class: Auth, Message: "no", Unsent: true}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -42,6 +42,19 @@ type Holder interface {
 	Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error]
 }
 
+// An Admitter is a [Model] that may be closed for now.
+type Admitter interface {
+	// Admits reports whether a request would be sent now, or in a moment. It is safe for
+	// concurrent use.
+	Admits() bool
+}
+
+// Admits reports whether a request to a model would be sent now, as far as that is known.
+func Admits(m Model) bool {
+	a, ok := m.(Admitter)
+	return !ok || a.Admits()
+}
+
 // Hold has a model generate the next message once released is closed, and begin with what
 // it can before that.
 func Hold(ctx context.Context, m Model, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {

@@ -22,13 +22,16 @@ type Policy struct {
 	Attempts int
 
 	// Patience is the longest wait that a provider may ask for before the next
-	// model of the chain is asked instead. Zero means 60 seconds.
+	// model of the chain is asked instead. Zero means SlowPatience.
 	Patience time.Duration
 
 	// LastPatience is the longest wait for the end of a rate limit when there is
 	// no other model to ask. Zero means 5 minutes.
 	LastPatience time.Duration
 }
+
+// SlowPatience is the Patience of a policy that names none.
+const SlowPatience = time.Minute
 
 // FastPolicy is the policy of what a user waits for: patience of 10 seconds.
 func FastPolicy() Policy { return Policy{Patience: 10 * time.Second} }
@@ -55,17 +58,18 @@ type Decision struct {
 // never gone back. Otherwise the same model is asked up to Attempts times, after
 // the wait the provider asks for ([Error].RetryAfter, which has all of its ways
 // to say so) or after a random back-off. A wait beyond Patience goes to the next
-// model instead; on the last one it is the end, save that a rate limit is waited
-// out up to LastPatience. Cancelled is always the end.
+// model instead, and so does what was not sent, for the model is closed for now; on the
+// last one that is the end, save that a rate limit is waited out up to LastPatience.
+// Cancelled is always the end.
 func (p Policy) Next(err error, at Position, rnd float64) Decision {
 	attempts := max(1, cmp.Or(p.Attempts, 3))
-	patience := cmp.Or(p.Patience, time.Minute)
+	patience := cmp.Or(p.Patience, SlowPatience)
 	class := ClassOf(err)
 	last := at.Model >= at.Chain-1
 	switch {
 	case class == Cancelled:
 		return Decision{}
-	case !class.Again() || at.Fails >= attempts:
+	case !class.Again() || at.Fails >= attempts || !last && unsent(err):
 		return next(at)
 	}
 	wait := hint(err)
@@ -87,6 +91,12 @@ func next(at Position) Decision {
 		return Decision{}
 	}
 	return Decision{Again: true, Model: at.Model + 1}
+}
+
+// unsent reports whether no request was made.
+func unsent(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Unsent
 }
 
 // hint returns how long err says to wait, or zero.

@@ -21,6 +21,9 @@ func TestPolicyNext(t *testing.T) {
 	}
 	give := Decision{}
 	s := time.Second
+	shut := func(class Class) error {
+		return &Error{Class: class, RetryAfter: 30 * time.Second, Unsent: true}
+	}
 	tests := []struct {
 		name string
 		p    Policy
@@ -45,6 +48,9 @@ func TestPolicyNext(t *testing.T) {
 		{"too long a hint at the end", FastPolicy(), fail(RateLimited, 5*time.Minute+1), Position{1, 2, 1}, 0.5, give},
 		{"rate limits too end", Policy{}, fail(RateLimited, s), Position{0, 1, 3}, 0.5, give},
 		{"overload beyond patience at the end", FastPolicy(), fail(Transient, 30*s), Position{1, 2, 1}, 0.5, give},
+		{"closed for now", Policy{}, shut(Unreachable), Position{0, 2, 1}, 0.5, again(0, 1)},
+		{"closed for now by a rate limit", Policy{}, shut(RateLimited), Position{0, 3, 2}, 0.5, again(0, 1)},
+		{"closed for now, at the end", Policy{}, shut(Unreachable), Position{1, 2, 1}, 0.5, again(30*s, 1)},
 		{"a negative hint", Policy{}, fail(Transient, -s), Position{0, 1, 1}, 0.5, again(250*time.Millisecond, 0)},
 		{"any other error", Policy{}, errors.New("x"), Position{0, 1, 1}, 0.5, again(250*time.Millisecond, 0)},
 		{"cancelled", Policy{}, fail(Cancelled, 0), Position{0, 2, 1}, 0.5, give},

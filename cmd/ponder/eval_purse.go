@@ -143,6 +143,9 @@ type payer struct {
 	purse *purse
 }
 
+// Admits implements [llm.Admitter].
+func (m payer) Admits() bool { return llm.Admits(m.Model) }
+
 // Generate implements [llm.Model].
 func (m payer) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {

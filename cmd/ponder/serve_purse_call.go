@@ -73,6 +73,9 @@ type paidModel struct {
 	price ponder.Price
 }
 
+// Admits implements [llm.Admitter].
+func (m paidModel) Admits() bool { return llm.Admits(m.Model) }
+
 // Generate implements [llm.Model].
 func (m paidModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {

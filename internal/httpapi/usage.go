@@ -227,7 +227,7 @@ func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.Gro
 				clear(sums)
 			}
 		case ponder.CallFinished:
-			if !b.Refused && !ev.Time.Before(since) {
+			if b.Made() && !ev.Time.Before(since) {
 				row := callRow(b, groupOf(ev, b, begun[c], by))
 				sums[row.Key] = added(row, sums[row.Key])
 			}

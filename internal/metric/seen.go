@@ -205,8 +205,8 @@ func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	}
 	role, mode, model := cmp.Or(string(in.role), "unknown"), cmp.Or(in.mode, "unknown"), cmp.Or(b.Model, "unknown")
 	m.calls.add(1, values{role, model, mode, outcome(b.Outcome)})
-	if b.Refused {
-		return // and never made
+	if !b.Made() {
+		return
 	}
 	u := b.Usage
 	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite, "output": u.Output} {
@@ -271,7 +271,7 @@ func (m *Meter) openRuns() *family {
 // outcome returns what came of an attempt: ok, or why not.
 func outcome(o ponder.Outcome) string {
 	switch {
-	case o.Refused:
+	case !o.Made():
 		return "refused"
 	case o.Dropped:
 		return "dropped"

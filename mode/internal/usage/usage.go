@@ -73,10 +73,10 @@ type Model struct {
 // maxModels bounds how many models are told apart; a provider may say any name.
 const maxModels = 50
 
-// Add adds a call. Attempts that failed are calls too; one that was refused is none.
+// Add adds a call. Attempts that failed are calls too; one that was never made is none.
 // Spent is what all calls have cost, this one among them.
 func (u *Usage) Add(b ponder.CallFinished, spent ponder.Money) {
-	if b.Refused {
+	if !b.Made() {
 		return
 	}
 	one := Model{

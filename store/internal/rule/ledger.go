@@ -64,11 +64,11 @@ func (r Result) Follows(s Start) Result {
 }
 
 // Finished returns the row of an event that ends an attempt; Role and Mode are
-// those of its beginning. A call that was refused was never made, and has none.
+// those of its beginning. A call that was never made has none.
 func Finished(ev ponder.Event) (r Result, ok bool) {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
-		if b.Refused {
+		if !b.Made() {
 			return r, false
 		}
 		r = Result{
