@@ -250,9 +250,10 @@ func (s *state) setAside(o ponder.Outcome) {
 	}
 }
 
-// wonder takes in the questions that came with thoughts: then none need be asked for.
+// wonder takes in the questions that came with thoughts, if there are enough new thoughts for
+// questions: then none need be asked for.
 func (s *state) wonder(list []asked) {
-	if len(list) > 0 {
+	if len(list) > 0 && s.Since >= questionEvery {
 		s.Since, s.Worth.Asked = 0, true
 		s.write("asked", &s.Counts.Raised, s.raise(list, false)...)
 	}

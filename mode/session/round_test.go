@@ -25,6 +25,43 @@ func curious(a ponder.Action) ponder.Body {
 	return sensible(a)
 }
 
+// However many questions come with thoughts, three are taken for each five of these; those
+// that come when the open ones are ranked may be ahead of that.
+func TestQuestionsWithThoughts(t *testing.T) {
+	for each := range 6 {
+		for _, parallel := range []int{1, 3} {
+			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true, Parallel: parallel}, 5*time.Minute, func(a ponder.Action) ponder.Body {
+				what, n := stepOf(keyOf(a))
+				if what != thoughts {
+					return curious(a)
+				}
+				var said, asked []string
+				for i := range each {
+					said = append(said, fmt.Sprintf(`{"thought":"Ocean %d has %d islands of kind %d.","type":"insight","confidence":0.5}`, n, 100*n+i, i))
+				}
+				for i, subject := range []string{"tides", "salt", "whales"} {
+					asked = append(asked, fmt.Sprintf(`{"question":"What do %s of ocean number %d tell?","priority":%d,"why":"Open."}`, subject, 1000+n, 5+i))
+				}
+				return says(`{"thoughts":[` + strings.Join(said, ",") + `],"questions":[` + strings.Join(asked, ",") + `]}`)
+			}).work()
+			all, taken := 0, 0
+			for _, ev := range d.log {
+				switch b := ev.Body.(type) {
+				case ponder.Thought:
+					all++
+				case ponder.SubQuestion:
+					if taken++; taken > (all/questionEvery+1)*maxQuestions || all < recentThoughts && taken > all/questionEvery*maxQuestions {
+						t.Fatalf("%d thoughts a call, %d calls at a time: %s is question %d after %d thoughts", each, parallel, b.ID, taken, all)
+					}
+				}
+			}
+			if each >= questionEvery && taken < all/questionEvery*maxQuestions*9/10 {
+				t.Errorf("%d thoughts a call, %d calls at a time: %d questions of %d thoughts", each, parallel, taken, all)
+			}
+		}
+	}
+}
+
 // Foci that are thought about at a time are those of one wave, and what comes of
 // them is taken in by their order, whichever ends first.
 func TestParallel(t *testing.T) {

@@ -50,7 +50,7 @@ type state struct {
 	Focus    focus       `json:"focus,omitzero"`     // of what is being taken in
 	Thoughts []thought   `json:"thoughts,omitempty"` // the last of them, and all since a synthesis
 	Said     []*memo     `json:"said,omitempty"`     // more of them, to know what repeats them
-	Since    int         `json:"since,omitempty"`    // thoughts since questions were asked for
+	Since    int         `json:"since,omitempty"`    // thoughts since questions were asked for; less than none if that was early
 	Open     []*question `json:"open,omitempty"`     // oldest first
 	Explored []*question `json:"explored,omitempty"` // the last of them, and those that were dropped
 	Sum      summary     `json:"sum,omitzero"`       // the last synthesis

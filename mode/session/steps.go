@@ -190,7 +190,8 @@ func (s *state) advance() {
 	}
 	switch {
 	case raise:
-		s.Since, s.Worth.Unranked, s.Worth.Asked = 0, 0, true
+		s.Since = min(0, s.Since-questionEvery) // what is asked for sooner delays the next
+		s.Worth.Unranked, s.Worth.Asked = 0, true
 		s.Counts.Asked++
 		s.Step = step{Do: questions, N: s.Counts.Asked}
 	case sum:
