@@ -84,7 +84,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int, err error) {
 
 func checkVersion(version, newest int) error {
 	if version > newest {
-		return fmt.Errorf("%w: its tables are of version %d, and this program knows %d: use the newer ponder",
+		return fmt.Errorf("%w: its tables are of version %d, and this program knows %d",
 			ponder.ErrNewer, version, newest)
 	}
 	return nil

@@ -152,7 +152,7 @@ func TestMigrate(t *testing.T) {
 			if name == "old" {
 				equal(t, "threads with a colour", colours, 3)
 			}
-			if _, err := Open(t.Context(), file); !errors.Is(err, ponder.ErrNewer) || !strings.Contains(err.Error(), "use the newer ponder") {
+			if _, err := Open(t.Context(), file); !errors.Is(err, ponder.ErrNewer) || !strings.Contains(err.Error(), "this program knows") {
 				t.Errorf("open what is newer: got error %v, want ErrNewer", err)
 			}
 		})
