@@ -113,7 +113,7 @@ func greet(w io.Writer, base, key string) {
 	fmt.Fprintf(w, "\nOne of these points ponder at it:\n\n")
 	fmt.Fprintf(w, "  export OPENAI_BASE_URL=%s/v1 OPENAI_API_KEY=%s PONDER_MODEL_FAST=openai/gpt-5.2 PONDER_MODEL_SLOW=openai/gpt-5.2\n", base, key)
 	fmt.Fprintf(w, "  export ANTHROPIC_BASE_URL=%s/anthropic ANTHROPIC_API_KEY=%s PONDER_MODEL_SLOW=anthropic/claude-opus-4-6\n", base, key)
-	fmt.Fprintf(w, "  export OLLAMA_HOST=%s PONDER_MODEL_FAST=ollama/llama3.1\n\n", base)
+	fmt.Fprintf(w, "  export OLLAMA_HOST=%s OLLAMA_API_KEY=%s PONDER_MODEL_FAST=ollama/llama3.1\n\n", base, key)
 	fmt.Fprintf(w, "counts: GET %s/sim/stats\n", base)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -86,8 +87,9 @@ func (a *app) keyFinding() finding {
 
 func (a *app) ollamaFinding(ctx context.Context, needed bool) finding {
 	base, installed, err := a.cfg.Ollama(ctx, http.DefaultClient)
+	var refused config.Refusal
 	switch {
-	case base == "":
+	case base == "" || errors.As(err, &refused):
 		return finding{"ollama", lacking, err.Error()}
 	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
 		return finding{"ollama", lacking, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", base)}

@@ -51,7 +51,7 @@ func rehearse(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.S
 	} {
 		t.Setenv(name, value)
 	}
-	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY", "PONDER_DB", "PONDER_CONFIG", "OPENAI_DEEP_THINK_MODEL"} {
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY", "OLLAMA_API_KEY", "PONDER_DB", "PONDER_CONFIG", "OPENAI_DEEP_THINK_MODEL"} {
 		t.Setenv(name, "")
 	}
 	return r

@@ -163,13 +163,16 @@ func (x *exchange) provider(name string) (provider, error) {
 
 // dial returns a provider of the type that c says. It does no I/O.
 func dial(c config.Provider) llm.Provider {
+	if c.KeyEnv == "" {
+		c.KeyEnv = "api_key_env of providers." + c.Name // no variable is read
+	}
 	switch c.Type {
 	case "anthropic":
 		return anthropic.New(anthropic.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 	case "gemini":
 		return gemini.New(gemini.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 	case "ollama":
-		return ollama.New(ollama.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key)})
+		return ollama.New(ollama.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 	}
 	return openai.New(openai.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 }

@@ -172,8 +172,9 @@ func TestSecretsDoNotPrint(t *testing.T) {
 
 func TestProvider(t *testing.T) {
 	file := "[providers.local]\ntype='openai'\nbase_url='http://127.0.0.1:1234/v1'\n[providers.groq]\nmax_concurrent=4\n[providers.odd]\nbase_url='http://x'\n" +
-		"[providers.work]\ntype='anthropic'\napi_key_env='WORK_KEY'\n"
-	env := map[string]string{"GROQ_API_KEY": "g", "WORK_KEY": "w", "OPENAI_BASE_URL": "http://localhost:9/v1", "OLLAMA_HOST": "box"}
+		"[providers.work]\ntype='anthropic'\napi_key_env='WORK_KEY'\n" +
+		"[providers.cellar]\ntype='ollama'\nbase_url='http://cellar:1'\napi_key_env='CELLAR_KEY'\n[providers.attic]\ntype='ollama'\nbase_url='http://attic:1'\n"
+	env := map[string]string{"GROQ_API_KEY": "g", "WORK_KEY": "w", "OPENAI_BASE_URL": "http://localhost:9/v1", "OLLAMA_HOST": "box", "OLLAMA_API_KEY": " o\n", "CELLAR_KEY": "c"}
 	c, err := Load(place(t, file, "", env))
 	if err != nil {
 		t.Fatal(err)
@@ -187,10 +188,12 @@ func TestProvider(t *testing.T) {
 		{"openai", Provider{Type: "openai", BaseURL: "http://localhost:9/v1", KeyEnv: "OPENAI_API_KEY"}, ""},
 		{"local", Provider{Type: "openai", BaseURL: "http://127.0.0.1:1234/v1"}, ""},
 		{"work", Provider{Type: "anthropic", BaseURL: "https://api.anthropic.com", KeyEnv: "WORK_KEY", Key: "w"}, ""},
-		{"ollama", Provider{Type: "ollama", BaseURL: "http://box:11434"}, ""},
+		{"ollama", Provider{Type: "ollama", BaseURL: "http://box:11434", KeyEnv: "OLLAMA_API_KEY", Key: "o"}, ""},
+		{"cellar", Provider{Type: "ollama", BaseURL: "http://cellar:1", KeyEnv: "CELLAR_KEY", Key: "c"}, ""},
+		{"attic", Provider{Type: "ollama", BaseURL: "http://attic:1"}, ""},
 		{"anthropic", Provider{}, "anthropic: no key: set ANTHROPIC_API_KEY"},
 		{"odd", Provider{}, "provider odd has no type: add type"},
-		{"nobody", Provider{}, `unknown provider "nobody": there are anthropic, gemini,`},
+		{"nobody", Provider{}, `unknown provider "nobody": there are anthropic, attic, cellar, gemini,`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,10 +3,12 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +41,7 @@ func (m Install) embeds() bool {
 
 // Ollama returns where an Ollama is or would be, and the models that it has, the
 // last changed first. It soon gives up. Without a base, the error says what is wrong
-// with the address that was given.
+// with the address that was given; a server that answers something else is a [Refusal].
 func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, installed []Install, err error) {
 	p, err := c.Provider("ollama")
 	if err != nil {
@@ -55,7 +57,30 @@ func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, 
 		Models []Install `json:"models"`
 	}
 	err = fetch(ctx, client, p.BaseURL+"/api/tags", p.Key, &list)
+	var r Refusal
+	if errors.As(err, &r) {
+		err = r.by(p)
+	}
 	return p.BaseURL, list.Models, err
+}
+
+// A Refusal is the status of an answer that is not what was asked for. It is in the
+// error of a server that gave it.
+type Refusal int
+
+func (r Refusal) Error() string {
+	return strings.TrimSpace(strconv.Itoa(int(r)) + " " + http.StatusText(int(r)))
+}
+
+// by says what an Ollama refuses, and what to do about it.
+func (r Refusal) by(p Provider) error {
+	switch {
+	case r != http.StatusUnauthorized && r != http.StatusForbidden:
+		return fmt.Errorf("the server at %s says %w: is it an Ollama?", p.BaseURL, r)
+	case p.Key == "":
+		return fmt.Errorf("the Ollama at %s wants a key (%w): set %s", p.BaseURL, r, p.KeyEnv)
+	}
+	return fmt.Errorf("the Ollama at %s rejects the key (%w): set another as %s", p.BaseURL, r, p.KeyEnv)
 }
 
 // given returns what says where a provider is, or "" if the user says nothing.
@@ -130,7 +155,7 @@ func fetch(ctx context.Context, client *http.Client, address string, key Secret,
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask what models there are: %s", resp.Status)
+		return fmt.Errorf("ask what models there are: %w", Refusal(resp.StatusCode))
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxList)).Decode(into); err != nil {
 		return fmt.Errorf("ask what models there are: %w", err)

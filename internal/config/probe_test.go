@@ -23,5 +23,12 @@ func TestProbeGoesNowhereElse(t *testing.T) {
 		if asked != 0 || got[ponder.Slow] != "usual" {
 			t.Errorf("another server was asked %d times, and the models are %v", asked, got)
 		}
+		c, err := Load(place(t, "", "", map[string]string{"OLLAMA_HOST": s.URL, "OLLAMA_API_KEY": "secret"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Ollama(t.Context(), s.Client()); asked != 0 || err == nil {
+			t.Errorf("another server was asked %d times for an Ollama's models: %v", asked, err)
+		}
 	}
 }

@@ -71,7 +71,7 @@ func makers() []maker {
 			models:   roles("anthropic/claude-haiku-4.5", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4.5", "anthropic/claude-opus-5", ""),
 		},
 		{
-			Provider: Provider{Name: "ollama", Type: "ollama", BaseURL: "http://127.0.0.1:11434"},
+			Provider: Provider{Name: "ollama", Type: "ollama", BaseURL: "http://127.0.0.1:11434", KeyEnv: "OLLAMA_API_KEY"},
 			urlEnv:   "OLLAMA_HOST", local: true,
 		},
 	}
@@ -128,7 +128,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 	if strings.IndexFunc(string(p.Key), unicode.IsControl) >= 0 {
 		return Provider{}, fmt.Errorf("%s: %w: %s has a line break in it, or another character that no key has", name, ErrNoKey, p.KeyEnv)
 	}
-	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL // a server of one's own may want none
+	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL && !m.local // a server of one's own may want none
 	if p.Key == "" && p.KeyEnv != "" && mustHave {
 		return Provider{}, fmt.Errorf("%s: %w: set %s", name, ErrNoKey, p.KeyEnv)
 	}

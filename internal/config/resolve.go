@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -55,7 +56,8 @@ func nearest(role ponder.Role) []ponder.Role {
 // none. It asks servers only for the last three, and soon gives up.
 //
 // If there is none, the error says why what the user named is not used, such as a server
-// that does not answer, and what to do. It is nil if the user named nothing.
+// that does not answer, or why an Ollama that is there does not, and what to do. It is nil
+// if the user named nothing and nothing was there.
 func (c *Config) Resolve(ctx context.Context, client *http.Client) (Choices, error) {
 	all := make(Choices, 0, 5)
 	for _, role := range Roles() {
@@ -133,6 +135,7 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (m
 		all.fill("ollama", pick(installed), "Ollama at "+base)
 	}
 	given := c.given("ollama")
+	var refused Refusal
 	switch {
 	case all.Of(ponder.Slow).Models != nil:
 		return nil
@@ -140,7 +143,7 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (m
 		return missed
 	case err == nil:
 		return fmt.Errorf("the Ollama at %s has no model that thinks: get one with `ollama pull llama3.1`", base)
-	case base == "":
+	case base == "" || errors.As(err, &refused):
 		return err
 	case given != "":
 		return fmt.Errorf("no Ollama answers at %s: start it there with `ollama serve`, or correct %s", base, given)

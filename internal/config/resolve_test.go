@@ -75,6 +75,8 @@ func TestResolve(t *testing.T) {
 // What a user names and Ponder cannot use is said, where there is nothing else.
 func TestResolveMissed(t *testing.T) {
 	bare := serve(t, "/api/tags", `{"models":[{"name":"nomic-embed-text"}]}`)
+	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer locked.Close()
 	for _, tt := range []struct {
 		name, file string
 		env        map[string]string
@@ -87,6 +89,12 @@ func TestResolveMissed(t *testing.T) {
 			want: "no Ollama answers at http://127.0.0.1:1: start it there with `ollama serve`, or correct providers.ollama.base_url"},
 		{name: "an Ollama that only makes vectors", env: map[string]string{"OLLAMA_HOST": bare},
 			want: "the Ollama at " + bare + " has no model that thinks: get one with `ollama pull llama3.1`"},
+		{name: "a key is missing", env: map[string]string{"OLLAMA_HOST": locked.URL},
+			want: "the Ollama at " + locked.URL + " wants a key (401 Unauthorized): set OLLAMA_API_KEY"},
+		{name: "a wrong key", env: map[string]string{"OLLAMA_HOST": locked.URL, "OLLAMA_API_KEY": "sekret"},
+			want: "the Ollama at " + locked.URL + " rejects the key (401 Unauthorized): set another as OLLAMA_API_KEY"},
+		{name: "no Ollama, but something else", env: map[string]string{"OLLAMA_HOST": bare + "/x"},
+			want: "the server at " + bare + "/x says 404 Not Found: is it an Ollama?"},
 		{name: "no address", env: map[string]string{"OLLAMA_HOST": "notaurl::"},
 			want: `provider ollama: OLLAMA_HOST "notaurl::": must be an address such as https://api.groq.com/openai/v1`},
 		{name: "not a URL", env: map[string]string{"OPENAI_BASE_URL": "garbage"},

@@ -36,6 +36,7 @@ type Config struct {
 	Name    string       // first part of models' names; "" is "ollama"
 	BaseURL string       // as in OLLAMA_HOST: scheme and port may be missing
 	Key     string       // secret; for servers behind a proxy and for ollama.com
+	KeyEnv  string       // the variable the key should be in, for advice; "" is OLLAMA_API_KEY
 	HTTP    *http.Client // nil is a client of its own
 
 	// KeepAlive is how long the server keeps a model in memory after a request,
@@ -54,6 +55,7 @@ type Config struct {
 type Provider struct {
 	client    *wire.Client
 	base      string
+	keyEnv    string
 	header    http.Header
 	keepAlive string
 	context   int
@@ -67,10 +69,13 @@ func New(c Config) *Provider {
 	if c.Name == "" {
 		c.Name = "ollama"
 	}
+	if c.KeyEnv == "" {
+		c.KeyEnv = "OLLAMA_API_KEY"
+	}
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{base: Base(c.BaseURL), header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*entry{}}
+	p := &Provider{base: Base(c.BaseURL), keyEnv: c.KeyEnv, header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*entry{}}
 	if c.Key != "" {
 		p.header.Set("Authorization", "Bearer "+c.Key)
 	}
@@ -119,7 +124,7 @@ func (p *Provider) ask(id string, size int) wire.Ask {
 			}
 			return "run: ollama pull " + id
 		case llm.Auth:
-			return "set OLLAMA_API_KEY"
+			return "set " + p.keyEnv
 		}
 		return ""
 	}}
