@@ -17,7 +17,7 @@ import (
 // Where a summary is kept: the name of the fold, and the version of its form.
 const (
 	fold    = "earlier"
-	version = "2"
+	version = "3"
 )
 
 // tail is how many of a thread's newest events are read first: what a session
@@ -38,6 +38,7 @@ type summary struct {
 	Ended      time.Time    `json:"ended,omitzero"`
 	Resolved   *float64     `json:"resolved,omitempty"`  // how it turned out, 0 to 1
 	Untrusted  bool         `json:"untrusted,omitempty"` // it had evidence that strangers wrote
+	Nothing    bool         `json:"nothing,omitempty"`   // its answer says only that nothing was found
 
 	thread  ponder.ThreadID
 	seq     ponder.Seq // of the newest event that is in it
@@ -58,6 +59,10 @@ func (s summary) with(ev ponder.Event) summary {
 		}
 	case ponder.Evidence:
 		s.Untrusted = s.Untrusted || b.Untrusted
+	case ponder.Synthesis:
+		if ev.Run == s.Run {
+			s.Nothing = b.Unaided && b.Confidence == 0 && !b.Assumed // a quotation has some
+		}
 	case ponder.RunFinished:
 		if ev.Run == s.Run && b.Status == ponder.Completed {
 			s.Answer, s.Confidence, s.Ended = clip(clean(b.Answer, 2*maxAnswer), maxAnswer), unit(b.Confidence), ev.Time

@@ -131,8 +131,8 @@ func (f *finder) find(ctx context.Context, in input) (string, error) {
 	return encoded(Name, r)
 }
 
-// sessions returns the summaries of the newest sessions, the newest first, and
-// how many it has left for another time. One that is removed meanwhile is none.
+// sessions returns the summaries of the newest sessions that found something, the
+// newest first, and how many it has left for another time. One that is removed meanwhile is none.
 func (f *finder) sessions(ctx context.Context, exclude ponder.ThreadID) (list []summary, more int, err error) {
 	if f.owner == "" {
 		return nil, 0, nil
@@ -158,7 +158,7 @@ func (f *finder) sessions(ctx context.Context, exclude ponder.ThreadID) (list []
 		case errors.Is(err, ponder.ErrNoThread):
 		case err != nil:
 			return nil, 0, err
-		case s.Question != "" && s.Answer != "":
+		case s.Question != "" && s.Answer != "" && !s.Nothing:
 			list = append(list, s)
 		}
 	}

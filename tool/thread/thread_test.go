@@ -115,6 +115,37 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A session that found nothing has concluded nothing. Quotations, thoughts of which nobody
+// said how sure they are, and what a model doubts are answers.
+func TestFindNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sum  ponder.Synthesis
+		hits int
+	}{
+		"nothing found":       {ponder.Synthesis{Final: true, Unaided: true}, 0},
+		"quotations":          {ponder.Synthesis{Final: true, Unaided: true, Confidence: 0.1}, 1},
+		"thoughts":            {ponder.Synthesis{Final: true, Unaided: true, Assumed: true}, 1},
+		"a model that doubts": {ponder.Synthesis{Final: true}, 1},
+	} {
+		for _, long := range []int{1, 3 * tail} {
+			s := newStore(t)
+			evs := []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: reefs, Options: []byte(`{"earlier":true}`)}}}
+			for n := range long {
+				evs = append(evs, ponder.Event{Run: "run_1", Cause: fmt.Sprintf("note-%d/1.1", n), Body: ponder.Thought{Content: "Hm.", Number: n}})
+			}
+			evs = append(evs, ponder.Event{Run: "run_1", Body: tt.sum}, ponder.Event{Run: "run_1", Time: day, Body: ponder.RunFinished{Answer: "An answer.", Status: ponder.Completed}})
+			if err := s.Create(t.Context(), ponder.Thread{ID: "thr_a", Kind: ponder.KindSession, Owner: "ann"}, evs...); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // as it is read, and as it is kept
+				if r := use(t, s, input{Question: reefs}); len(r.Hits) != tt.hits {
+					t.Errorf("%s, of %d events: %d hits, want %d", name, len(evs), len(r.Hits), tt.hits)
+				}
+			}
+		}
+	}
+}
+
 func TestNoOwnerNoQuestion(t *testing.T) {
 	s := newStore(t)
 	s.session(t, "thr_a", "", reefs, "Heat.", 1)
