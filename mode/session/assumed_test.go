@@ -61,18 +61,24 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
-// An answer from thoughts says how sure those are that say so.
+// An answer from thoughts says how sure those are that say so, or the last synthesis, but
+// not more than quotations could be.
 func TestRetoldAssumed(t *testing.T) {
 	for name, test := range map[string]struct {
 		list    []thought
+		said    summary
 		sure    float64
 		assumed bool
 		line    string
 	}{
-		"some say": {[]thought{{Text: "A", Kind: "insight", Confidence: 0.9}, {Text: "B", Kind: "critique", Confidence: 0.5, Assumed: true}}, 0.9, false, "- B (critique)"},
-		"none say": {[]thought{{Text: "B", Kind: "critique", Confidence: 0.5, Assumed: true}}, 0, true, "- B (critique)"},
+		"some say":            {[]thought{{Text: "A", Kind: "insight", Confidence: 0.55}, {Text: "B", Kind: "critique", Confidence: 0.5, Assumed: true}}, summary{}, 0.55, false, "- B (critique)"},
+		"none say":            {[]thought{{Text: "B", Kind: "critique", Confidence: 0.5, Assumed: true}}, summary{}, 0, true, "- B (critique)"},
+		"thoughts are sure":   {[]thought{{Text: "A", Kind: "insight", Confidence: 0.9}}, summary{}, mostQuoted, false, "- A (insight, 0.90)"},
+		"the last sum was":    {[]thought{{Text: "A", Kind: "insight", Confidence: 0.2}}, summary{Text: "S", Confidence: 0.91}, mostQuoted, false, "- A (insight, 0.20)"},
+		"the last sum is not": {[]thought{{Text: "A", Kind: "insight", Confidence: 0.9}}, summary{Text: "S", Confidence: 0.3}, 0.3, false, "- A (insight, 0.90)"},
+		"nobody says of it":   {[]thought{{Text: "A", Kind: "insight", Confidence: 0.9}}, summary{Text: "S", Assumed: true}, 0, true, "- A (insight, 0.90)"},
 	} {
-		s := state{Thoughts: test.list}
+		s := state{given: &given{}, Thoughts: test.list, Sum: test.said}
 		if sum, _ := s.retold(); sum.Confidence != test.sure || sum.Assumed != test.assumed || !strings.HasSuffix(sum.Text, test.line) {
 			t.Errorf("%s: %+v", name, sum)
 		}

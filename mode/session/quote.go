@@ -9,8 +9,9 @@ import (
 	"ponder/mode/internal/hits"
 )
 
-// Confidence in a quotation. It is low, for that a document says something does
-// not make it true, and nobody has judged whether it fits the question.
+// Confidence in a quotation, and the most in any answer that no model wrote. It is low,
+// for that a document says something does not make it true, and nobody has judged whether
+// it fits the question.
 const (
 	leastQuoted = 0.1
 	mostQuoted  = 0.6

@@ -161,7 +161,8 @@ func (s *state) quotations(title string) (summary, bool) {
 // line is a quotation with its place.
 func line(e evidence) string { return "“" + clip(e.Quote, maxKeptText) + "” [" + e.id() + "]" }
 
-// retold answers from the last synthesis and the surest thoughts.
+// retold answers from the last synthesis and the surest thoughts. No model has judged
+// it as an answer, so it is no surer than quotations may be.
 func (s *state) retold() (summary, bool) {
 	if len(s.Thoughts) == 0 && s.Sum.Text == "" {
 		return summary{}, false
@@ -202,6 +203,7 @@ func (s *state) retold() (summary, bool) {
 	if s.Sum.Text == "" {
 		sum.Confidence, sum.Assumed = rounded(total/float64(max(1, given))), given == 0
 	}
+	sum.Confidence = min(sum.Confidence, mostQuoted)
 	return sum, true
 }
 
