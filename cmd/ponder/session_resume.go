@@ -50,7 +50,8 @@ func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	s := w.view.Session
 	switch {
 	case info.Status.Ended():
-		return usagef("session %s is %s: there is nothing to go on with; to see it: ponder session show %s", w.id, info.Status, w.id)
+		return usagef("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
+			w.id, info.Status, w.command("session show", w.id), w.command("session fork", w.id))
 	case s.Run == "":
 		return usagef("session %s has no question to think about", w.id)
 	}

@@ -90,8 +90,8 @@ func (w *viewing) tooLate() error {
 	if s.Completed != nil {
 		when = " " + ago(*s.Completed, time.Now())
 	}
-	return failure{failed, fmt.Errorf("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
-		w.id, s.Status, when, w.command("session fork", w.id))}
+	return usagef("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
+		w.id, s.Status, when, w.command("session fork", w.id))
 }
 
 // obeyAtRest lets a session that is paused, and that no process holds, say what it
