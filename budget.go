@@ -23,6 +23,19 @@ type Money int64
 // USD returns the amount in dollars.
 func (m Money) USD() float64 { return float64(m) / 1e6 }
 
+// String returns the amount as people write it, with as many digits as a small one
+// needs: "$0.50", "$0.0012", "$0.000007".
+func (m Money) String() string {
+	digits := 2
+	switch {
+	case m > 0 && m < 100:
+		digits = 6
+	case m > 0 && m < 10_000:
+		digits = 4
+	}
+	return fmt.Sprintf("$%.*f", digits, m.USD())
+}
+
 // A Budget limits a run and all runs below it. Zero means no limit.
 //
 // A call is admitted only if what it may cost at most fits in what is left, for
@@ -75,7 +88,7 @@ func (b Budget) String() string {
 		list = append(list, strconv.Itoa(b.Tokens)+" tokens")
 	}
 	if b.Money > 0 {
-		list = append(list, fmt.Sprintf("$%.2f", b.Money.USD()))
+		list = append(list, b.Money.String())
 	}
 	if list == nil {
 		return "no limit"

@@ -27,6 +27,21 @@ func oddMode(next func(int) []ponder.Action) ponder.Mode {
 	return ponder.Mode{Name: "odd", Start: func(ponder.Run) ponder.State { return odd{next: next} }}
 }
 
+// A small sum of money is not nothing.
+func TestMoneyInWords(t *testing.T) {
+	for m, want := range map[ponder.Money]string{
+		0: "$0.00", 7: "$0.000007", 100: "$0.0001", 1_234: "$0.0012", 9_999: "$0.0100", 10_000: "$0.01", 1_250_000: "$1.25",
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%d is written %s, want %s", int64(m), got, want)
+		}
+	}
+	b := ponder.Budget{Time: 20 * time.Second, Cost: ponder.Cost{Calls: 3, Money: 100}}
+	if got, want := b.String(), "20s, 3 calls, $0.0001"; got != want {
+		t.Errorf("a budget is written %s, want %s", got, want)
+	}
+}
+
 // A mode that is wrong ends as a failed run with one line that says what is
 // wrong, never in a panic, a stuck run or an endless log.
 func TestModesThatAreWrong(t *testing.T) {

@@ -303,7 +303,7 @@ func wishedLimits(args json.RawMessage) (words []string) {
 		words = append(words, counted(b.Tokens, "token", "tokens"))
 	}
 	if b.Money > 0 {
-		words = append(words, fmt.Sprintf("$%.2f", b.Money.USD()))
+		words = append(words, b.Money.String())
 	}
 	return words
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"ponder"
 	"ponder/internal/tui"
 )
 
@@ -56,12 +58,7 @@ func usd(amount float64, tokens, calls, unpriced int) string {
 	return dollars(amount)
 }
 
-func dollars(amount float64) string {
-	if amount > 0 && amount < 0.01 {
-		return fmt.Sprintf("$%.4f", amount)
-	}
-	return fmt.Sprintf("$%.2f", amount)
-}
+func dollars(amount float64) string { return ponder.Money(math.Round(amount * 1e6)).String() }
 
 // ago writes how long ago a time was.
 func ago(t, now time.Time) string {

@@ -176,7 +176,7 @@ func (m *Minder) sayCeiling(ctx context.Context, enough bool) error {
 		return nil
 	}
 	spent := m.course.spent[today]
-	text := fmt.Sprintf("What the subconscious may cost in a day is used up (%d tokens, $%.2f): until midnight it goes on without a model.", spent.Tokens, spent.Money.USD())
+	text := fmt.Sprintf("What the subconscious may cost in a day is used up (%d tokens, %v): until midnight it goes on without a model.", spent.Tokens, spent.Money)
 	fresh, err := m.note(ctx, ceilingCause+":"+today, ponder.Observation{Content: text, Sensor: ceilingName, Subject: today, State: "reached"}, true)
 	if fresh {
 		m.Logger.Warn("the daily ceiling of the subconscious is reached", "tokens", spent.Tokens, "usd", spent.Money.USD())

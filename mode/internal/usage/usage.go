@@ -43,7 +43,7 @@ func Words(b ponder.Budget) (words []string) {
 	add(b.Time > 0, "%v of thinking", b.Time.Round(time.Second))
 	add(b.Calls > 0, "%d calls", b.Calls)
 	add(b.Tokens > 0, "%d tokens", b.Tokens)
-	add(b.Money > 0, "$%.2f", b.Money.USD())
+	add(b.Money > 0, "%v", b.Money)
 	return words
 }
 

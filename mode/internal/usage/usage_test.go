@@ -49,7 +49,7 @@ func TestLimits(t *testing.T) {
 	if diff := cmp.Diff(Limits{Seconds: 60, Calls: 3, Tokens: 9, USD: ponder.Money(2_000_000).USD()}, LimitsOf(b)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"1m0s of thinking", "3 calls"}, Words(ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 3}})); diff != "" {
+	if diff := cmp.Diff([]string{"1m0s of thinking", "3 calls", "$0.0002"}, Words(ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 3, Money: 200}})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
