@@ -194,15 +194,17 @@ func chain(v string) (string, error) {
 	return "[" + strings.Join(names, ", ") + "]", nil
 }
 
-// hedged reads roles with commas between them.
+// hedged reads roles with commas between them, each of which counts once.
 func hedged(v string) (string, error) {
-	list := strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
-	for i, name := range list {
+	var list []string
+	for name := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == ' ' }) {
 		role, err := oneOf(string(ponder.Fast), string(ponder.Slow), string(ponder.Cheap), string(ponder.Frontier))(name)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("%w; \"\" turns it off", err)
 		}
-		list[i] = role
+		if !slices.Contains(list, role) {
+			list = append(list, role)
+		}
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
