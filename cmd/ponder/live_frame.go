@@ -30,6 +30,9 @@ func frameOf(v session.View, state string) tui.Frame {
 	if n := len(v.Sources); n > 0 {
 		f.Counts = append(f.Counts, counted(n, "passage", "passages")+" found")
 	}
+	if s.Status == ponder.Paused {
+		f.Names = map[string]string{pauseKey: "resume"}
+	}
 	f.Chart = chartOf(s)
 	f.Tree = tui.Tree{Label: "questions", Branches: branchesOf(v.Questions)}
 	return f

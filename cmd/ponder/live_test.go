@@ -224,6 +224,10 @@ func TestFrameOf(t *testing.T) {
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)
 	}
+	v = v.Apply(ponder.Event{Seq: 12, Run: "run_1", Thread: "thr_1", Time: at, Body: ponder.RunPaused{}})
+	if f := frameOf(v, "paused"); f.Names[pauseKey] != "resume" {
+		t.Errorf("while it is paused, the key is called %q", f.Names)
+	}
 }
 
 // TestEarlierSources checks that an earlier session is named as what it is.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -42,7 +43,8 @@ type Desk struct {
 // A desk is a [Desk] in use: a state, and what a key changes in it.
 type desk struct {
 	Desk
-	now    *Control // whose question is asked, or whose line is typed
+	names  map[string]string // see [Frame]
+	now    *Control          // whose question is asked, or whose line is typed
 	line   editor
 	wrong  string // what was wrong with the line
 	lines  []string
@@ -232,6 +234,7 @@ func (d desk) keys(width int, s Style) string {
 			if c.Rank > rank {
 				continue
 			}
+			c.Name = cmp.Or(d.names[c.Key], c.Name)
 			if plain != "" {
 				plain, inked = plain+"  ", inked+"  "
 			}

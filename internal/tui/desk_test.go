@@ -132,6 +132,10 @@ func TestKeysRow(t *testing.T) {
 			t.Errorf("%d: %q, want %q", width, got, want)
 		}
 	}
+	d := desk{Desk: controls(), names: map[string]string{"p": "resume"}}
+	if got := d.keys(31, plain); got != "p resume  a answer now  ? help" {
+		t.Errorf("of one that is paused: %q", got)
+	}
 }
 
 func FuzzEditor(f *testing.F) {

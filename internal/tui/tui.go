@@ -35,6 +35,7 @@ type Frame struct {
 	Spent   []string // "9 calls"
 	Chart   Chart
 	Tree    Tree
+	Names   map[string]string // of controls, by their keys, that do something else now: "p" is "resume"
 }
 
 // A Chart is a series of values from 0 to 1, oldest first.

@@ -76,7 +76,7 @@ func sizeOf(f *os.File) Size {
 // Show replaces the frame.
 func (v *View) Show(f Frame) {
 	v.mu.Lock()
-	v.frame = f
+	v.frame, v.desk.names = f, f.Names
 	v.mu.Unlock()
 	v.stir(false)
 }
