@@ -44,7 +44,7 @@ type Content struct {
 // A Document is a text with its places. All ranges are bytes of Text. It does
 // not change.
 type Document struct {
-	Source    string // a path; of one of several in a file, path#key
+	Source    string // a path, made [Legible]; of one of several in a file, path#key
 	Title     string // as named in the file, or its first heading, or its name
 	Author    string // "" if the file names none
 	Published time.Time

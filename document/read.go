@@ -9,11 +9,14 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Read yields the documents that the bytes of a file are: one, or, of a file of
-// many, one for each part, whose Source is path#key. What cannot be read is an
+// many, one for each part, whose Source is path#key, with a [Legible] path. What cannot be read is an
 // error of its own, and the rest goes on. It tries formats, or [Formats] if that
 // is nil; named says that the user named the file, so that it is looked into if
 // nothing else says what it is. The same bytes give the same documents.
@@ -58,7 +61,8 @@ func (f *Format) parts(raw []byte) iter.Seq2[Part, error] {
 
 // partDocument returns the document that a part of the file at path is.
 func partDocument(path string, part Part, err error) (*Document, error) {
-	source, name := path, baseName(path)
+	source := Legible(path)
+	name := baseName(source)
 	if part.Key != "" {
 		source += "#" + part.Key
 		name += " " + part.Key
@@ -76,6 +80,17 @@ func partDocument(path string, part Part, err error) (*Document, error) {
 	return nil, err
 }
 
+// Legible returns a path as people can read it and JSON can have it: one that is no
+// UTF-8, or has a line break or the like in it, is written as Go writes text, such as
+// "a\nb" or "\xff". The name that [strconv.Unquote] makes of it is the file's own.
+func Legible(path string) string {
+	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
+		return path
+	}
+	quoted := strconv.Quote(path)
+	return quoted[1 : len(quoted)-1]
+}
+
 // baseName returns the name of a file without its extension.
 func baseName(path string) string {
 	base := filepath.Base(path)
@@ -87,6 +102,7 @@ func baseName(path string) string {
 // checked against the file later. Of a file of many documents, the source says
 // which by its key, and without one it is the first that can be read.
 func NewFileDocument(source string, raw []byte, formats []Format, named bool) (*Document, error) {
+	source = Legible(source)
 	for i := range source {
 		if source[i] != '#' || i == 0 {
 			continue

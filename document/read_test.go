@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,27 @@ func TestRead(t *testing.T) {
 }
 
 // TestReadStops leaves a file of many documents before its end.
+// A name that is no UTF-8, or has a line break in it, is legible, and can be found again.
+func TestLegible(t *testing.T) {
+	for path, want := range map[string]string{
+		"a/b c.txt": "a/b c.txt", "ä\\\"b.txt": "ä\\\"b.txt", "a/\xff\xfe.txt": `a/\xff\xfe.txt`, "a\nb\tä.txt": `a\nb\tä.txt`, "a\"\x1b\\.txt": `a\"\x1b\\.txt`,
+	} {
+		got := Legible(path)
+		if own, err := strconv.Unquote(`"` + got + `"`); got != want || got != path && (err != nil || own != path) || Legible(got) != got {
+			t.Errorf("%q is %s and back %q, want %s: %v", path, got, own, want, err)
+		}
+		raw := []byte("It is so.")
+		for doc, err := range Read(path, raw, nil, true) {
+			if err != nil || doc.Source != want {
+				t.Errorf("the document of %q is of %+v: %v", path, doc, err)
+			}
+		}
+		if doc, err := NewFileDocument(path, raw, nil, true); err != nil || doc.Source != want || doc.Title != baseName(want) {
+			t.Errorf("one document of %q is of %+v: %v", path, doc, err)
+		}
+	}
+}
+
 func TestReadStops(t *testing.T) {
 	for name, file := range map[string]string{
 		"p.jsonl": twoPosts + twoPosts, "p.csv": "id,text\n1,The tide came in at seven\n2,And it went out again at one\n",

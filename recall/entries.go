@@ -53,7 +53,7 @@ func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 				}
 				continue
 			}
-			key := strings.TrimPrefix(strings.TrimPrefix(doc.Source, src.path), "#")
+			key := strings.TrimPrefix(strings.TrimPrefix(doc.Source, document.Legible(src.path)), "#")
 			for _, e := range ofDocument(doc, key, base, src.modified) {
 				if !yield(e, nil) {
 					return

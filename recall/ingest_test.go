@@ -128,6 +128,16 @@ func TestUnchangedIDs(t *testing.T) {
 	}
 }
 
+// A line break in the name of a file makes no part of it.
+func TestOddName(t *testing.T) {
+	dir := folder(t, map[string]string{"a\nb.md": "Apples are red."})
+	r := newRig(t)
+	r.ingest(recall.IngestOptions{}, dir)
+	if it := r.list(recall.Filter{})[0]; it.Part != "" || it.Path != filepath.Join(dir, "a\nb.md") || it.Title != `a\nb` {
+		t.Errorf("item %+v", it)
+	}
+}
+
 func TestNamedFileThatCannotBeRead(t *testing.T) {
 	dir := folder(t, map[string]string{"good.md": "Good text here.", "bad.md": "\x00\x01"})
 	r := newRig(t)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ponder"
@@ -208,6 +209,9 @@ func (c *checker) remembered(ctx context.Context, e ponder.Evidence) (footing, b
 // inFile looks a quote up in a file.
 func inFile(e ponder.Evidence) footing {
 	path, part, _ := strings.Cut(e.Source, "#")
+	if own, err := strconv.Unquote(`"` + path + `"`); err == nil && !isThere(path) {
+		path = own // see document.Legible
+	}
 	raw, err := document.ReadFile(path, 256<<20)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && !isThere(path):

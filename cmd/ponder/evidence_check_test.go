@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 
 	"ponder"
 	"ponder/archive"
+	"ponder/document"
 	"ponder/internal/report"
+	"ponder/recall"
 	"ponder/store/sqlite"
 	"ponder/web"
 )
@@ -53,6 +56,28 @@ func TestQuotesOfASearch(t *testing.T) {
 		v := verified{Quotes: []requoted{{State: tt.want}}}
 		if text := v.text(); !strings.Contains(text, "1 quote: 1 ") {
 			t.Errorf("%s: %s", tt.name, text)
+		}
+	}
+}
+
+// A quote of a file with an odd name is found in it again, and its place can be read.
+func TestQuotesOfOddNames(t *testing.T) {
+	const text = "The sea is deep."
+	for _, name := range []string{"a b.txt", "a\nb.txt", `a\nb.txt`, "\xff\xfe.txt"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Logf("not here: %v", err) // some systems have no such names
+			continue
+		}
+		place := document.Legible(path)
+		if got := inFile(ponder.Evidence{Source: place, Content: text, End: len(text)}); got != standsExactly {
+			t.Errorf("in %s it %q", place, got)
+		}
+		if got := where(recall.Item{Path: path, Part: "7"}); got != place+"#7" {
+			t.Errorf("what is remembered of %q is shown as %s", path, got)
+		}
+		if got := nearPath(path); got != place {
+			t.Errorf("%q is shown as %s, want %s", path, got, place)
 		}
 	}
 }

@@ -145,5 +145,5 @@ func skipped(list []document.Skipped) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s: %s)", list[0].Path, list[0].Reason)
+	return fmt.Sprintf(" (%s: %s)", document.Legible(list[0].Path), list[0].Reason)
 }

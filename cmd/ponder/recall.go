@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ponder/document"
 	"ponder/internal/tui"
 	"ponder/recall"
 )
@@ -206,9 +207,9 @@ func where(it recall.Item) string {
 	for _, place := range []string{it.Path, it.Link, it.Source} {
 		if place != "" {
 			if it.Part != "" && place == it.Path {
-				return place + "#" + it.Part
+				place += "#" + it.Part
 			}
-			return place
+			return document.Legible(place)
 		}
 	}
 	return it.ID

@@ -361,7 +361,7 @@ func (t *taking) tell() {
 	}
 	t.app.note("%s; %s written", strings.Join(parts, ", "), counted(r.Passages, "passage", "passages"))
 	for _, s := range r.Skipped[:min(len(r.Skipped), mostSkipped)] {
-		t.app.note("left out: %s: %s", oneLine(s.Path), oneLine(s.Reason))
+		t.app.note("left out: %s: %s", oneLine(document.Legible(s.Path)), oneLine(s.Reason))
 	}
 	if more := len(r.Skipped) - mostSkipped; more > 0 {
 		t.app.note("and %s more were left out; --json names them all", number(more))

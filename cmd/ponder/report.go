@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/document"
 	"ponder/internal/arrange"
 	"ponder/internal/tui"
 	"ponder/llm"
@@ -170,6 +171,7 @@ func sources(v session.View, answer bool) (list []string) {
 
 // nearPath returns a path as it is seen from the current folder, if it is below it.
 func nearPath(source string) string {
+	source = document.Legible(source)
 	if here, err := filepath.Abs("."); err == nil && filepath.IsAbs(source) {
 		if rel, err := filepath.Rel(here, source); err == nil && filepath.IsLocal(rel) {
 			return oneLine(rel)

@@ -24,7 +24,10 @@ func (s *searcher) inFiles(ctx context.Context, in input, r *result) error {
 	if err != nil {
 		return err
 	}
-	r.Skipped, r.More = append(r.Skipped, skipped[:min(len(skipped), maxSkipped)]...), max(0, len(skipped)-maxSkipped)
+	for _, s := range skipped[:min(len(skipped), maxSkipped)] {
+		r.Skipped = append(r.Skipped, document.Skipped{Path: document.Legible(s.Path), Reason: s.Reason})
+	}
+	r.More = max(0, len(skipped)-maxSkipped)
 	r.Documents, r.Sentences = len(docs.Documents()), docs.Sentences()
 	for _, h := range find(docs, in, in.Limit) {
 		r.Hits = append(r.Hits, newHit(docs, h, in.Query))

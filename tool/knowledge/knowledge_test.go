@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder/document"
+	"ponder/recall"
 )
 
 const boats = `# Boats
@@ -54,6 +55,21 @@ func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error)
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Places of files are told so that JSON does not change them.
+func TestOddNames(t *testing.T) {
+	dir := folder(t, map[string]string{"a\nb.md": boats, "c\n.md": "x\x00"})
+	r := use(t, New(Options{}).Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1})
+	if len(r.Hits) != 1 || r.Hits[0].Source != filepath.Join(dir, `a\nb.md`) {
+		t.Errorf("hits: %+v", r.Hits)
+	}
+	if len(r.Skipped) != 1 || r.Skipped[0].Path != filepath.Join(dir, `c\n.md`) {
+		t.Errorf("skipped: %+v", r.Skipped)
+	}
+	if got := sourceOf(recall.Item{Path: "d/\xff\n.md"}); got != `d/\xff\n.md` {
+		t.Errorf("a source in memory: %q", got)
+	}
 }
 
 func TestSearch(t *testing.T) {

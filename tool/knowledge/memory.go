@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/document"
 	"ponder/recall"
 )
 
@@ -89,10 +90,10 @@ func split(h recall.Hit) (before, after string) {
 	return before, after
 }
 
-// sourceOf returns what a hit of an item is cited by, which is never empty.
+// sourceOf returns what a hit of an item is cited by, which is never empty and is legible.
 func sourceOf(it recall.Item) string {
 	for _, s := range []string{it.Path, urlOf(it), it.Source} {
-		if s = line(s, maxSource); s != "" {
+		if s = line(document.Legible(s), maxSource); s != "" {
 			return s
 		}
 	}
