@@ -70,6 +70,7 @@ const maxLineups = 100
 type provider struct {
 	llm.Provider        // behind a gate
 	local        bool   // on a machine of the user's own, at no price
+	ollama       bool   // whose table of prices is of what runs at home
 	base         string // where it is
 	check        llm.Provider
 }
@@ -155,7 +156,7 @@ func (x *exchange) provider(name string) (provider, error) {
 	if err != nil {
 		return provider{}, err
 	}
-	p := provider{check: dial(c), base: c.BaseURL, local: c.Type == "ollama"}
+	p := provider{check: dial(c), base: c.BaseURL, local: c.Type == "ollama" && !ollama.Hosted(c.BaseURL), ollama: c.Type == "ollama"}
 	p.Provider = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent}).Provider(p.check)
 	x.providers[name] = p
 	return p, nil
@@ -201,12 +202,13 @@ func (l *lineup) price(full string, p provider) ponder.Price {
 	info, _ := l.prices.Lookup(full)
 	price := ponder.Price{Source: ponder.PriceTable, Input: info.Price.Input, Output: info.Price.Output,
 		CacheRead: info.Price.CacheRead, CacheWrite: info.Price.CacheWrite}
+	home := p.local && !strings.HasSuffix(full, "cloud")
 	switch {
-	case info.Source == llm.PriceUnknown && p.local && !strings.HasSuffix(full, "cloud"):
+	case info.Source == llm.PriceUnknown && home:
 		return ponder.Price{Source: ponder.PriceLocal}
-	case info.Source == llm.PriceUnknown:
+	case info.Source == llm.PriceUnknown, info.Source == llm.FromTable && p.ollama && !home:
 		return ponder.Price{Source: ponder.PriceUnknown}
-	case p.local && price.Input == 0 && price.Output == 0:
+	case home && price.Input == 0 && price.Output == 0:
 		price.Source = ponder.PriceLocal
 	}
 	return price

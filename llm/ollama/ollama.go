@@ -9,7 +9,8 @@
 // error, where by default the server would drop their beginning without a word.
 //
 // What runs on one's own machine costs nothing: the usage says so. Models that
-// the server only passes on (their names end in "cloud") have no known price.
+// the server only passes on (their names end in "cloud"), and those of ollama.com, have
+// no known price.
 package ollama
 
 import (
@@ -198,13 +199,20 @@ func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask
 
 // cost returns the cost of whatever is asked of the model, or nil if unknown.
 func (m *model) cost() *int64 {
-	if cloudy(m.id) {
+	if m.away() {
 		return nil
 	}
 	return new(int64)
 }
 
-// cloudy reports whether a model runs elsewhere, by its name.
-func cloudy(id string) bool {
-	return strings.HasSuffix(id, "-cloud") || strings.HasSuffix(id, ":cloud")
+// away reports whether a model runs elsewhere, by its name or its server's.
+func (m *model) away() bool {
+	return strings.HasSuffix(m.id, "-cloud") || strings.HasSuffix(m.id, ":cloud") || Hosted(m.base)
+}
+
+// Hosted reports whether the server at an address is Ollama's own on the web, and not
+// the user's.
+func Hosted(base string) bool {
+	u, err := url.Parse(Base(base))
+	return err == nil && (u.Hostname() == "ollama.com" || strings.HasSuffix(u.Hostname(), ".ollama.com"))
 }

@@ -266,6 +266,18 @@ func TestCloudCostIsUnknown(t *testing.T) {
 	}
 }
 
+func TestHosted(t *testing.T) {
+	for base, want := range map[string]bool{
+		"https://ollama.com:443": true, "ollama.com": true, "https://eu.ollama.com/": true,
+		"": false, "127.0.0.1": false, "https://ollama.company.example": false, "https://myollama.com": false, "http://%zz": false,
+	} {
+		m := New(Config{BaseURL: base}).Model("m").(*model)
+		if Hosted(base) != want || (m.cost() == nil) != want {
+			t.Errorf("%q: hosted %v, cost %v", base, Hosted(base), m.cost())
+		}
+	}
+}
+
 // TestMany has a thousand streams open at once.
 func TestMany(t *testing.T) {
 	const many = 1000

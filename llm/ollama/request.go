@@ -79,7 +79,7 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 		}
 		plan.Messages = append(plan.Messages, more...)
 	}
-	if !cloudy(m.id) {
+	if !m.away() {
 		if plan.Options.NumCtx = m.context; m.context <= 0 {
 			plan.Options.NumCtx = f.room(req)
 		}
