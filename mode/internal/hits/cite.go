@@ -8,7 +8,7 @@ import (
 // Cites returns text with its citations replaced, each with the blanks before it. By also
 // says whether nothing of that name is known: such a one stays where code has an index,
 // right behind what may be indexed. What looks like a citation in code is none. One that is
-// replaced by nothing leaves no hole: see mended.
+// replaced by nothing leaves no hole: see mended and Nowhere.
 func Cites(text string, by func(mark string) (other string, unknown bool)) string {
 	return marks(text, &verbatim{code: true}, by)
 }

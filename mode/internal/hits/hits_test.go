@@ -100,7 +100,7 @@ func TestUnnumbered(t *testing.T) {
 		"The class /[^1]/ and a text [text], [sic], [x].":         "The class /[^1]/ and a text [text], [sic], [x].",
 		"It is deep【3†source】 and salt 【12:0†a.pdf】.":             "It is deep and salt.",
 		"深い[65]。塩辛い【3】。":                                          "深い。塩辛い【3】。",
-		"As [q194] says, it is deep [q194, q195][c1].":            "As says, it is deep.",
+		"As [q194] says, it is deep [q194, q195][c1].":            "As [no such source] says, it is deep.",
 		"It is deep [q3], as you say [c2].":                       "It is deep [q3], as you say [c2].",
 		"It is deep.[q194] So [c9](x), x[c9] and [c9]: a, `[c9]`": "It is deep. So [c9](x), x[c9] and [c9]: a, `[c9]`",
 		"[c9] is a level, and so is [C1] or [Q1].":                "[c9] is a level, and so is [C1] or [Q1].",
@@ -163,7 +163,7 @@ func TestCites(t *testing.T) {
 		"It is deep ([e77], [e1]) and salt ([e1]; [e77]).":           "It is deep (<e1>) and salt (<e1>).",
 		"[e77], they say.\n[e77]; and so.":                           "they say.\nand so.",
 		"A call is print([e77], [e78]), or f() and (,).":             "A call is print(), or f() and (,).",
-		"As [e77] says, `f(,)` [e77].":                               "As says, `f(,)`.",
+		"As [e77] says, `f(,)` [e77].":                               "As [no such source] says, `f(,)`.",
 		"So,\n[e77]\nand so on.":                                     "So,\n\nand so on.",
 		"Add w[e77] to f(x)[e77][e78], or x[0][e77].":                "Add w[e77] to f(x)[e77][e78], or x[0][e77].",
 		"It is so[e1][e77], or so[e9][e77]. 深い[e77]。":                "It is so<e1>, or so. 深い。",
@@ -187,6 +187,43 @@ func TestCites(t *testing.T) {
 		}
 	}
 	if got, want := Defused("`w[e1]`\n```\n[e2]\n```"), "`w(e1)`\n```\n(e2)\n```"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A sentence that a citation is a part of stays whole without it.
+func TestNowhere(t *testing.T) {
+	for text, want := range map[string]string{
+		"According to [e77], it is deep [e78].":              "According to [?], it is deep.",
+		"As [e77] says, it is deep (see [e78]). Also [e79].": "As [?] says, it is deep (see [?]). Also.",
+		"SEE [e77]. **In [e78]** it is so; cf. [e79].":       "SEE [?]. **In [?]** it is so; cf. [?].",
+		"So it is by [e77][e78], from [e77], [e78].":         "So it is by [?], from [?].",
+		"According to [e77][e1], [e1, e77], per [e77] [e1].": "According to [e1], [e1], per [e1].",
+		"According to ([e77]), it is so.":                    "According to [?], it is so.",
+		"Laut [e77] und [e78], nach [e1] und [e77]: tief.":   "Laut [?] und [?], nach [e1] und [?]: tief.",
+		"Selon [e77], d'après [e78], d’après [e79], c'est.":  "Selon [?], d'après [?], d’après [?], c'est.",
+		"Según [e77], [e1] y [e78]. Véase [e79].":            "Según [?], [e1] y [?]. Véase [?].",
+		"Both [e77] and [e1] say so, or [e1] and [e77].":     "Both [?] and [e1] say so, or [e1] and [?].",
+		"[e77] says so. It is deep. [e77] states it.":        "[?] says so. It is deep. [?] states it.",
+		"- [e77] zeigt: so.\n[e77] found it.":                "- [?] zeigt: so.\n[?] found it.",
+		"It is so, but [e77] says not; that [e78] shows.":    "It is so, but [?] says not; that [?] shows.",
+		"The log [e77] says so. Sea Inc. [e77] reported it.": "The log says so. Sea Inc. reported it.",
+		"It was so, after that [e77]. He thought but [e78].": "It was so, after that. He thought but.",
+		"It is in the U.S. [e77] and etc. [e77] so on it.":   "It is in the U.S. and etc. so on it.",
+		"See [e77](https://a.test), `in [e77]`, in[e77].":    "See(https://a.test), `in [e77]`, in[e77].",
+	} {
+		want = strings.ReplaceAll(want, "[?]", Nowhere)
+		got := Cites(text, func(m string) (string, bool) {
+			if strings.Contains(m, "e1") {
+				return strings.Replace(m, ", e77", "", 1), false
+			}
+			return "", true
+		})
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got, want := Uncited("As [e1] says, it is deep [e2]."), "As "+Nowhere+" says, it is deep."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -223,6 +260,7 @@ func FuzzBrackets(f *testing.F) {
 			t.Errorf("citations: %q, want %q", got, want)
 		}
 		for _, got := range []string{Unnumbered(text, func(string) bool { return false }), Cites(text, none), Uncited(text)} {
+			got = strings.NewReplacer(" "+Nowhere, "", Nowhere, "").Replace(got)
 			for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
 				i := strings.IndexByte(rest, got[0])
 				if i < 0 {

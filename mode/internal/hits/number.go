@@ -104,18 +104,12 @@ func follows(text string, blank bool) bool {
 }
 
 // calling are words that what follows them belongs to.
-var calling = func() map[string]bool {
-	all := make(map[string]bool)
-	for w := range strings.FieldsSeq(`a an and are art article as at be becomes button by case chapter choose contains enter eq equal equals equation fig figure for from gives in index into is item key level
+var calling = set(`a an and are art article as at be becomes button by case chapter choose contains enter eq equal equals equation fig figure for from gives in index into is item key level
 line list no number of nr on or option output outputs p page part per pp press prints ref reference return returned returns rule section see select step table than that theorem
 the to type value version was were with yields
 abb abbildung abschnitt als am an auf das dem den der die ein eine ergibt gibt im ist kapitel liefert mit oder seite siehe sind tabelle taste und von war zu
 au aux avec chapitre dans de des du en est et la le les ou par pour sont sur touche un une voir
-capítulo con del el es los o para paso por son un una ver y`) {
-		all[w] = true
-	}
-	return all
-}()
+capítulo con del el es los o para paso por son un una ver y`)
 
 // joins are the words that two marks belong together by: taking one of them away would
 // leave a hole.

@@ -143,9 +143,14 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 			held += text[from:max(from, at)]
 		default:
 			held = ""
-			var n int
-			out, n = mended(out, text[end:])
-			last += n
+			if !lacking(out, text[end:]) {
+				var n int
+				out, n = mended(out, text[end:])
+				last += n
+			}
+			if lacking(out, text[last:]) {
+				out = withNowhere(out)
+			}
 		}
 	}
 	if last == 0 {
