@@ -239,18 +239,25 @@ func (s *state) recalled() (list []evidence) {
 
 var number = regexp.MustCompile(`\d+`)
 
+// nowhere is the id of what there is not, in an answer that is not checked yet.
+const nowhere = "e000000"
+
 // cited returns text without citations of what was not gathered, or is of a banned
 // source, and without marks of a numbering that there is not; and the ids of what is cited
 // in it and in more. Where nothing was gathered nothing can be cited, and what may be code
 // stays.
-func (s *state) cited(text string, more []string) (string, []string) {
+func (s *state) cited(text string, more []string) (string, []string) { return s.citing(text, more, "") }
+
+// citing is cited, but has other in the place of each citation that names only what may not
+// be cited.
+func (s *state) citing(text string, more []string, other string) (string, []string) {
 	if s.Counts.Evidence == 0 {
-		return strings.TrimSpace(hits.Unnumbered(hits.Uncited(text), s.named)), nil
+		return strings.TrimSpace(hits.Unnumbered(hits.Uncited(text, other), s.named)), nil
 	}
 	var ids []string
 	add := func(id string) (cited, known bool) {
-		n, err := strconv.Atoi(strings.TrimLeft(id, "[( eE"))
-		if known = err == nil && 0 < n && n <= s.Counts.Evidence; !known || slices.Contains(s.Barred, n) {
+		n, known := s.piece(strings.TrimLeft(id, "[( "))
+		if !known || slices.Contains(s.Barred, n) {
 			return false, known
 		}
 		if id = "e" + strconv.Itoa(n); !slices.Contains(ids, id) && len(ids) < maxHits*4 {
@@ -266,6 +273,9 @@ func (s *state) cited(text string, more []string) (string, []string) {
 				kept += "[e" + strings.TrimLeft(n, "0") + "]"
 			}
 		}
+		if kept == "" {
+			kept = other
+		}
 		if kept != "" && strings.TrimLeft(m, " \t") != m {
 			kept = " " + kept
 		}
@@ -276,6 +286,12 @@ func (s *state) cited(text string, more []string) (string, []string) {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}
 	return strings.TrimSpace(text), ids
+}
+
+// piece returns the number of a piece of evidence, and reports whether there is such.
+func (s *state) piece(id string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimLeft(id, "eE"))
+	return n, err == nil && 0 < n && n <= s.Counts.Evidence
 }
 
 // named reports whether there is a question or a correction of an id, or the user himself

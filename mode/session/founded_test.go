@@ -26,6 +26,7 @@ func TestFounded(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
+	const lost = "A source is cited that was not gathered"
 	for name, test := range map[string]struct{ answer, want, note string }{
 		"all is there":     {"It is 10984 m deep, said in 1875 [e1]. It weighs 45,300 tons [e1]. “Nobody had thought that it was so deep” [e1]; salt is 3.5 % [e1].", "", ""},
 		"other words":      {"Far down the sea has its lowest place, and nobody knew [e1].", "", ""},
@@ -35,6 +36,19 @@ func TestFounded(t *testing.T) {
 		"a quotation":      {"- “Everybody knew that it was as deep as that” [e1]", "- “Everybody knew that it was as deep as that” [e1] [unverified]", "“Everybody knew that it was as deep as that”"},
 		"a year, and more": {"In 1903 it was sounded [e1], 4 of 5 say. It weighs 9,000 tons [e1].", "In 1903 it was sounded [e1], 4 of 5 say. [unverified] It weighs 9,000 tons [e1]. [unverified]", "1903; 9,000 tons"},
 		"many":             {lots("."), lots(". [unverified]"), "20 km; 21 km; 22 km; 23 km; 24 km; 25 km; 26 km; 27 km; and 4 more"},
+		"no such source": {
+			`According to [e77], "everybody there confessed to it in June" was why. In 1987 it cost 4,500,000 dollars [e88]. It says: "never go down there before noon" [e99]. It was "because of a rock from the sky" [e1].`,
+			`According to [no such source], "everybody there confessed to it in June" was why. [unverified] In 1987 it cost 4,500,000 dollars. [unverified] It says: "never go down there before noon". [unverified] It was "because of a rock from the sky" [e1]. [unverified]`,
+			"“because of a rock from the sky”. " + lost,
+		},
+		"none of it":        {"Nobody knew [e77, e78]. Nobody knows. [e79] It is so.", "Nobody knew. [unverified] Nobody knows. [unverified] It is so.", "only"},
+		"some of it":        {"It is 10,984 m deep [e1, e77], and old [e77][e1]. It is deep [E1]【e77】.", "It is 10,984 m deep [e1], and old [e1]. It is deep [e1].", ""},
+		"some, and wrong":   {"It is 12,700 metres deep [e1][e77].", "It is 12,700 metres deep [e1]. [unverified]", "12,700 metres"},
+		"in lists":          {"- Deep it is ([e77])\n- Salt it is [e77], [e78]\n\n| it is | [e1] |\n|--|--|\n| so deep | very [e77] |", "- Deep it is [unverified]\n- Salt it is [unverified]\n\n| it is | [e1] |\n|--|--|\n| so deep | very [unverified] |", "only"},
+		"other numberings":  {"It is deep [65]. So it is[^1], as of [q7] [66].", "It is deep. So it is, as of [no such source].", ""},
+		"an index":          {"Add w[e77] to it.\n```\nw[e78] = 5000\n```\nSo `w[e79]` is 10,984 [e1].", "", ""},
+		"behind a word":     {"It cost 4,500,000 dollars[e88]. It is 12,700 metres deep[e78][e1].", "It cost 4,500,000 dollars[e88]. [unverified] It is 12,700 metres deep[e78][e1]. [unverified]", "12,700 metres. " + lost},
+		"asked, and behind": {"Is it deep [e77]? It is not known.", "Is it deep? It is not known.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "How deep is the sea in 777 years?", Options{Docs: []string{"/d"}, SynthesisInterval: 5}, 30*time.Second, func(a ponder.Action) ponder.Body {
@@ -45,7 +59,7 @@ func TestFounded(t *testing.T) {
 					}
 					return ponder.ToolResult{Name: SearchTool, Result: found}
 				case thoughts:
-					return says(fmt.Sprintf(`{"thoughts":[{"thought":"It is %d metres deep [e1].","type":"insight","confidence":0.7}]}`, 99000+n))
+					return says(fmt.Sprintf(`{"thoughts":[{"thought":"It is %d metres deep [e1], and so [e77].","type":"insight","confidence":0.7}]}`, 99000+n))
 				case final:
 					return says(`{"answer":` + js(test.answer) + `,"insights":[],"confidence":0.8,"remaining":[]}`)
 				}
@@ -55,7 +69,10 @@ func TestFounded(t *testing.T) {
 			if want == "" {
 				want = test.answer
 			}
-			if test.note != "" {
+			switch {
+			case test.note == "only":
+				note = lost
+			case test.note != "":
 				note = "Not in the passages that are cited for it: " + test.note
 			}
 			got := ""
@@ -64,6 +81,11 @@ func TestFounded(t *testing.T) {
 			}
 			if d.fin.Answer != want || got != note {
 				t.Errorf("answer %q, note %q; want %q, %q", d.fin.Answer, got, want, note)
+			}
+			for _, b := range bodiesOf[ponder.Thought](d) {
+				if strings.ContainsRune(b.Content, '[') && !strings.HasSuffix(b.Content, "metres deep [e1], and so.") {
+					t.Errorf("thought %q", b.Content)
+				}
 			}
 			if e := d.state.(*state).Evidence[0]; len(e.Quote) > maxKeptText || e.Context != "" || e.whole() != long+"\n"+around {
 				t.Errorf("evidence %+v", e)
@@ -86,17 +108,48 @@ func TestFoundedInsights(t *testing.T) {
 		case thoughts:
 			return says(fmt.Sprintf(`{"thoughts":[{"thought":"It is %d metres deep [e1].","type":"insight","confidence":0.7}]}`, 99000+n))
 		case final:
-			return says(`{"answer":"It is 12,700 metres deep [e1].","insights":["It is 10,984 m deep [e1]","The trench is 12,700 metres deep [e1]","It weighs 9,000 tons [e1]."],"confidence":0.8,"remaining":[]}`)
+			return says(`{"answer":"It is 12,700 metres deep [e1].","insights":["It is 10,984 m deep [e1]","The trench is 12,700 metres deep [e1]","It weighs 9,000 tons [e1].","As [e77] says, it is cold","It is cold, they all say [e78].","It is cold, they all say."],"confidence":0.8,"remaining":[]}`)
 		}
 		return sensible(a)
 	}).work()
 	all := bodiesOf[ponder.Synthesis](d)
 	got := all[len(all)-1].Insights
-	want := []string{"It is 10,984 m deep [e1]", "The trench is 12,700 metres deep [e1] [unverified]", "It weighs 9,000 tons [e1]. [unverified]"}
+	want := []string{"It is 10,984 m deep [e1]", "The trench is 12,700 metres deep [e1] [unverified]", "It weighs 9,000 tons [e1]. [unverified]", "As [no such source] says, it is cold [unverified]", "It is cold, they all say. [unverified]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("insights (-want +got):\n%s", diff)
 	}
-	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the passages that are cited for it: 12,700 metres; 9,000 tons" {
+	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the passages that are cited for it: 12,700 metres; 9,000 tons. A source is cited that was not gathered" {
 		t.Errorf("notes %+v", notes)
+	}
+}
+
+// Where nothing was gathered, what cites something is marked, and what may be code is not.
+func TestFoundedOfNothing(t *testing.T) {
+	d := newDriver(t, "How deep is the sea?", Options{}, 30*time.Second, func(a ponder.Action) ponder.Body {
+		if what, _ := stepOf(keyOf(a)); what == final {
+			return says(`{"answer":"It is deep [e1]. It is salt.\n\nAdd w[e1] and w[e2] to it.","insights":["It is deep, so [e3]"],"confidence":0.8,"remaining":[]}`)
+		}
+		return sensible(a)
+	}).work()
+	if want := "It is deep. [unverified] It is salt.\n\nAdd w[e1] and w[e2] to it."; d.fin.Answer != want {
+		t.Errorf("answer %q, want %q", d.fin.Answer, want)
+	}
+	all := bodiesOf[ponder.Synthesis](d)
+	if diff := cmp.Diff([]string{"It is deep, so [unverified]"}, all[len(all)-1].Insights); diff != "" {
+		t.Errorf("insights (-want +got):\n%s", diff)
+	}
+}
+
+// What only a banned source is cited for is marked, and what a source that is not at hand any
+// more is cited for is not.
+func TestFoundedBanned(t *testing.T) {
+	s := state{given: &given{}, Counts: counts{Evidence: 2}, Barred: []int{2}}
+	got := s.founded(summary{Text: "It is 5,000 m deep [e2]. It is 6,000 m wide [e1], and so [e2]."})
+	text, _ := s.cited(got.Text, nil)
+	if want := "It is 5,000 m deep. [unverified] It is 6,000 m wide [e1], and so."; text != want {
+		t.Errorf("answer %q, want %q", text, want)
+	}
+	if got, want := s.doubted(nil, true), "A source is cited that was not gathered or is banned"; got != want {
+		t.Errorf("note %q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/claim"
 	"ponder/llm"
 	"ponder/same"
 )
@@ -98,6 +99,9 @@ func (s *state) sumUp(sum summary, model string, unaided bool) {
 
 // summed writes a synthesis and returns it with its citations checked.
 func (s *state) summed(sum summary, model string, unaided, last bool) summary {
+	if last && !unaided {
+		sum = s.founded(sum)
+	}
 	var cites []string
 	sum.Text, cites = s.cited(sum.Text, nil)
 	for _, list := range [][]string{sum.Insights, sum.Remaining} {
@@ -106,9 +110,6 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 		}
 	}
 	sum.Insights, sum.Remaining = distinct(sum.Insights), distinct(sum.Remaining)
-	if last && !unaided {
-		sum = s.founded(sum)
-	}
 	trend := ""
 	if !sum.Assumed {
 		s.Worth = s.Worth.sure(sum.Confidence)
@@ -127,7 +128,7 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 func distinct(list []string) (kept []string) {
 	var feels []same.Text
 	for _, text := range list {
-		t := same.Of(text)
+		t := same.Of(claim.Unmark(text))
 		if _, v := same.Nearest(feels, t); said(text) && v != same.Same && !slices.Contains(kept, text) {
 			kept, feels = append(kept, text), append(feels, t)
 		}

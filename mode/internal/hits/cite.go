@@ -30,10 +30,10 @@ func marks(text string, in *verbatim, by func(mark string) (other string, unknow
 	})
 }
 
-// Uncited returns the text of one that had nothing to cite without its citations. A
-// line where something is indexed, called or quoted with what looks like one is code,
-// though nothing marks it so, and stays as it is.
-func Uncited(text string) string {
+// Uncited returns the text of one that had nothing to cite with other in the place of its
+// citations, or nothing. A line where something is indexed, called or quoted with what looks
+// like one is code, though nothing marks it so, and stays as it is.
+func Uncited(text, other string) string {
 	in := verbatim{code: true}
 	till, stays := 0, false // of the line
 	return replaced(text, func(at, end int) (int, string, bool) {
@@ -44,6 +44,9 @@ func Uncited(text string) string {
 			line, _, _ := strings.Cut(text[at:], "\n")
 			till = at + len(line)
 			stays = indexes(text[strings.LastIndexByte(text[:at], '\n')+1 : till])
+		}
+		if other != "" {
+			return at, other, !stays
 		}
 		return len(strings.TrimRight(text[:at], " \t")), "", !stays
 	})
@@ -71,6 +74,9 @@ func glued(text string) bool {
 	return isWord(c) || strings.IndexByte(")]\"'", c) >= 0 || c == '(' && len(text) > 1 && isWord(text[len(text)-2])
 }
 
+// unverified is what claim.Mark writes at the end of a sentence.
+const unverified = "[unverified]"
+
 // mended closes the hole between two parts of a text where something was taken away:
 // it returns the first without a comma that would stand before the end of a clause, and
 // how much of the rest goes: a comma that would come first, or a second point. Parentheses that would be
@@ -96,6 +102,8 @@ func mended(out []byte, rest string) ([]byte, int) {
 	case first:
 	case strings.IndexByte(",;:", before[len(before)-1]) >= 0 && (after == "" || strings.IndexByte(".,;!?)", after[0]) >= 0):
 		return bytes.TrimRight(before[:len(before)-1], " \t"), blanks
+	case before[len(before)-1] == ',' && strings.HasPrefix(after, unverified):
+		return before[:len(before)-1], 0
 	case before[len(before)-1] == '.' && (after == "." || strings.HasPrefix(after, ". ") || strings.HasPrefix(after, ".\n")):
 		return before, blanks + 1
 	}

@@ -155,6 +155,7 @@ func TestCites(t *testing.T) {
 		"He said \"it is deep [e1]\", and \"salt [e77]\".":           "He said \"it is deep<e1>\", and \"salt\".",
 		"Both [e1] and (e1) say, [e77].":                             "Both<e1> and (e1) say.",
 		"They say, [e77], [e78] , [e79]!":                            "They say!",
+		"They say, [e77], [e78] [unverified]":                        "They say [unverified]",
 		"They say [e77], [e1], [e78], [e1].":                         "They say,<e1>,<e1>.",
 		"As is known, [e77]":                                         "As is known",
 		"It is deep ([e77]). And salt ([e77], [e78]).":               "It is deep. And salt.",
@@ -223,7 +224,7 @@ func TestNowhere(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if got, want := Uncited("As [e1] says, it is deep [e2]."), "As "+Nowhere+" says, it is deep."; got != want {
+	if got, want := Uncited("As [e1] says, it is deep [e2].", ""), "As "+Nowhere+" says, it is deep."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -240,9 +241,12 @@ func TestUncited(t *testing.T) {
 		"It is so [q1][e1], and so [12][e2].": "It is so [q1], and so [12].",
 		"x[1][e1] = [2][e2]":                  "x[1][e1] = [2][e2]",
 	} {
-		if got := Uncited(text); got != want {
+		if got := Uncited(text, ""); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	if got, want := Uncited("It is so [e1], w[e1].\nIt is so [e1] [e2].", "[e0]"), "It is so [e1], w[e1].\nIt is so [e0] [e0]."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -259,7 +263,7 @@ func FuzzBrackets(f *testing.F) {
 		if got, want := marks(text, nil, func(m string) (string, bool) { return by(m), false }), whole.ReplaceAllStringFunc(text, by); got != want {
 			t.Errorf("citations: %q, want %q", got, want)
 		}
-		for _, got := range []string{Unnumbered(text, func(string) bool { return false }), Cites(text, none), Uncited(text)} {
+		for _, got := range []string{Unnumbered(text, func(string) bool { return false }), Cites(text, none), Uncited(text, "")} {
 			got = strings.NewReplacer(" "+Nowhere, "", Nowhere, "").Replace(got)
 			for rest := text; got != ""; got = got[1:] { // in its order, it is what is left of text
 				i := strings.IndexByte(rest, got[0])
