@@ -134,3 +134,22 @@ func TestClaimsThatAreContested(t *testing.T) {
 		}
 	}
 }
+
+// What cites only what was not gathered is checked against all that was, and marked.
+func TestFabricatedCitationsAreChecked(t *testing.T) {
+	f := writer(trench, func(ponder.Call, int) ponder.Body {
+		return says(`According to [e77], "the chief engineer confessed to sabotage in June" was the cause. In 1987 it cost 4,500,000 dollars [e88]. HMS Challenger sounded it in 1875 [e99].`)
+	})
+	d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()
+	var verdicts []string
+	for _, c := range bodiesOf[ponder.Claim](d) {
+		verdicts = append(verdicts, c.Verdict)
+	}
+	if want := []string{"unverified", "unverified", "supported"}; !slices.Equal(verdicts, want) {
+		t.Errorf("verdicts %q, want %q", verdicts, want)
+	}
+	all := bodiesOf[ponder.Synthesis](d)
+	if got := all[len(all)-1].Removed; !slices.Equal(got, []string{"[e77]", "[e88]", "[e99]"}) || strings.Count(d.fin.Answer, "[unverified]") != 2 {
+		t.Errorf("answer %q without %q", d.fin.Answer, got)
+	}
+}
