@@ -211,12 +211,14 @@ func quotations(said string) (list []string) {
 	if i := strings.IndexRune(said, '”'); i >= 0 && !strings.ContainsAny(said, "“„") && strings.Count(said, "”") == 1 {
 		add(said[:i]) // of a quotation of several sentences the last
 	}
+	for _, m := range single.FindAllStringSubmatch(said, -1) {
+		if m[2] != "" {
+			add(m[1] + m[2])
+		}
+	}
 	for i := 0; i < len(said); {
 		r, n := utf8.DecodeRuneInString(said[i:])
 		i += n
-		if r == '‘' && opensSingle(said[:i-n], said[i:]) {
-			add(said[i : i+singleEnd(said[i:])])
-		}
 		shut := closings[r]
 		if shut == "" || r == '"' && i > 1 && '0' <= said[i-2] && said[i-2] <= '9' { // 5" is a measure
 			continue
@@ -230,43 +232,12 @@ func quotations(said string) (list []string) {
 	return list
 }
 
-// clippedWords are words that begin with an apostrophe, which may be written as ‘.
-var clippedWords = fieldSet("em n til tis twas twere twould bout cause")
-
-// opensSingle reports whether a ‘ between two texts begins a quotation: it is no apostrophe
-// and no letter, as in "the ‘90s" and "Hawai‘i".
-func opensSingle(before, rest string) bool {
-	last, _ := utf8.DecodeLastRuneInString(before)
-	word := rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsLetter))]
-	return !wordy(last) && word != "" && !clippedWords[strings.ToLower(word)]
-}
-
-// singleEnd returns where a quotation ends that a ‘ began: at the first ’ that is no
-// apostrophe within or before a word. It may be too early, as in "‘rock ’n’ roll was all’":
-// what is before it is quoted as well. It is 0 if that ’ may belong to a plural, as in "the
-// dogs’ bowls", for then the ‘ may have begun nothing, or if none comes before the next ‘.
-func singleEnd(rest string) int {
-	for i, r := range rest {
-		if r == '‘' {
-			break
-		}
-		if r != '’' {
-			continue
-		}
-		before, _ := utf8.DecodeLastRuneInString(rest[:i])
-		after := rest[i+len("’"):]
-		next, _ := utf8.DecodeRuneInString(after)
-		if wordy(next) || unicode.IsSpace(before) {
-			continue
-		}
-		next, _ = utf8.DecodeRuneInString(strings.TrimLeft(after, " "))
-		if strings.ContainsRune("sxzß", unicode.ToLower(before)) && wordy(next) {
-			break
-		}
-		return i
-	}
-	return 0
-}
+// single is a quotation in ‘…’, of which ’ may be an apostrophe as well. It begins with a
+// letter, behind none, and not with a word as in "rock ‘n’ roll". It ends at the first ’ that
+// has no letter behind it and no blank before it, which may be too early, but what is before
+// it is quoted, too. Where that may be behind a plural, as in "the dogs’ bowls", and the ‘
+// may be no mark either, its second group is empty.
+var single = regexp.MustCompile(`(?:^|[^\pL\pN])‘(?:(?i:em|n|til|tis|twas|cause)\b|(\pL[^‘]*?)(?:[sxzßSXZ]’ [\pL\pN]|(\S)’(?:[^\pL\pN]|$)))`)
 
 // quoted reports whether a text is long enough for words of a source, and no name or title.
 func quoted(text string) bool {

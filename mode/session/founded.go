@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,9 @@ import (
 
 // maxDoubts is how many things are named that an answer has from no source.
 const maxDoubts = 8
+
+// astray is what an answer has that cites only what there is not.
+const astray = "what is cited from a source that is not there"
 
 // founded returns an answer in which each sentence, also of its insights, is marked as
 // unverified that cites evidence for a quotation or a figure which that does not have, or
@@ -25,7 +27,6 @@ func (s *state) founded(sum summary) summary {
 	}
 	wording := s.wording(sum.Text + "\n" + strings.Join(sum.Insights, "\n"))
 	var doubts []string
-	astray := false
 	mark := func(text string) string {
 		sentences := claim.Split(text)
 		findings, found := make([]claim.Finding, len(sentences)), false
@@ -34,15 +35,15 @@ func (s *state) founded(sum summary) summary {
 			if !c.Factual {
 				continue
 			}
-			c.Cites = slices.DeleteFunc(c.Cites, func(id string) bool { _, ok := s.piece(id); return !ok })
-			lost := len(c.Cites) == 0 && s.astray(text[c.Start:c.End])
-			what := wording.Unfounded(text, c)
-			if !lost && what == "" {
-				continue
+			what := astray
+			if !s.sift(c, text[c.Start:c.End]) {
+				what = wording.Unfounded(text, c)
 			}
-			findings[i].Verdict, found, astray = claim.Unverified, true, astray || lost
-			if what != "" && !slices.Contains(doubts, what) {
-				doubts = append(doubts, what)
+			if what != "" {
+				findings[i].Verdict, found = claim.Unverified, true
+				if !slices.Contains(doubts, what) {
+					doubts = append(doubts, what)
+				}
 			}
 		}
 		if !found {
@@ -54,47 +55,31 @@ func (s *state) founded(sum summary) summary {
 	for i, insight := range sum.Insights {
 		sum.Insights[i] = mark(insight)
 	}
-	if note := s.doubted(doubts, astray); note != "" {
-		s.write("found", &s.Counts.Found, ponder.SystemNote{Content: note})
-	}
-	return sum
-}
-
-// doubted says what is in no passage that is cited for it, and whether something cites only
-// what there is not; "" if neither is.
-func (s *state) doubted(doubts []string, astray bool) string {
-	var says []string
 	if len(doubts) > 0 {
 		list := strings.Join(doubts[:min(len(doubts), maxDoubts)], "; ")
 		if more := len(doubts) - maxDoubts; more > 0 {
 			list += fmt.Sprintf("; and %d more", more)
 		}
-		says = append(says, "Not in the passages that are cited for it: "+list)
+		s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the passages that are cited for it: " + list})
 	}
-	switch {
-	case astray && len(s.Barred) > 0:
-		says = append(says, "A source is cited that was not gathered or is banned")
-	case astray:
-		says = append(says, "A source is cited that was not gathered")
-	}
-	return strings.Join(says, ". ")
+	return sum
 }
 
-// What may be an index of code, and is hardly one behind a longer word.
-var (
-	codeSpan = regexp.MustCompile("`[^`\n]*`")
-	glued    = regexp.MustCompile(`[\pL\pN]{4}\[([eE]\d{1,6})\]`)
-)
-
-// astray reports whether a sentence cites what there is not.
-func (s *state) astray(said string) bool {
-	if strings.Contains(said, "["+nowhere+"]") {
-		return true
+// sift leaves to a sentence what it cites of the evidence, and reports whether that is nothing
+// though it cites something. What is behind a word of four letters is hardly an index of code.
+func (s *state) sift(c *claim.Sentence, said string) bool {
+	var kept []string
+	lost := false
+	for _, id := range c.Cites {
+		if _, ok := s.piece(id); ok {
+			kept = append(kept, id)
+			continue
+		}
+		at := strings.Index(said, "["+id)
+		lost = lost || id == nowhere || s.Counts.Evidence > 0 && at > 3 && !strings.ContainsAny(said[at-4:at], " .,;:!?()[]") && !strings.Contains(said, "`")
 	}
-	return s.Counts.Evidence > 0 && slices.ContainsFunc(glued.FindAllStringSubmatch(codeSpan.ReplaceAllString(said, " "), -1), func(m []string) bool {
-		_, ok := s.piece(m[1])
-		return !ok
-	})
+	c.Cites = kept
+	return lost && kept == nil
 }
 
 // wording returns what the user said and what the evidence says that a text cites.

@@ -26,7 +26,7 @@ func TestFounded(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	const lost = "A source is cited that was not gathered"
+	const lost = "what is cited from a source that is not there"
 	for name, test := range map[string]struct{ answer, want, note string }{
 		"all is there":     {"It is 10984 m deep, said in 1875 [e1]. It weighs 45,300 tons [e1]. “Nobody had thought that it was so deep” [e1]; salt is 3.5 % [e1].", "", ""},
 		"other words":      {"Far down the sea has its lowest place, and nobody knew [e1].", "", ""},
@@ -39,15 +39,15 @@ func TestFounded(t *testing.T) {
 		"no such source": {
 			`According to [e77], "everybody there confessed to it in June" was why. In 1987 it cost 4,500,000 dollars [e88]. It says: "never go down there before noon" [e99]. It was "because of a rock from the sky" [e1].`,
 			`According to [no such source], "everybody there confessed to it in June" was why. [unverified] In 1987 it cost 4,500,000 dollars. [unverified] It says: "never go down there before noon". [unverified] It was "because of a rock from the sky" [e1]. [unverified]`,
-			"“because of a rock from the sky”. " + lost,
+			lost + "; “because of a rock from the sky”",
 		},
-		"none of it":        {"Nobody knew [e77, e78]. Nobody knows. [e79] It is so.", "Nobody knew. [unverified] Nobody knows. [unverified] It is so.", "only"},
+		"none of it":        {"Nobody knew [e77, e78]. Nobody knows. [e79] It is so.", "Nobody knew. [unverified] Nobody knows. [unverified] It is so.", lost},
 		"some of it":        {"It is 10,984 m deep [e1, e77], and old [e77][e1]. It is deep [E1]【e77】.", "It is 10,984 m deep [e1], and old [e1]. It is deep [e1].", ""},
 		"some, and wrong":   {"It is 12,700 metres deep [e1][e77].", "It is 12,700 metres deep [e1]. [unverified]", "12,700 metres"},
-		"in lists":          {"- Deep it is ([e77])\n- Salt it is [e77], [e78]\n\n| it is | [e1] |\n|--|--|\n| so deep | very [e77] |", "- Deep it is [unverified]\n- Salt it is [unverified]\n\n| it is | [e1] |\n|--|--|\n| so deep | very [unverified] |", "only"},
+		"in lists":          {"- Deep it is ([e77])\n- Salt it is [e77], [e78]\n\n| it is | [e1] |\n|--|--|\n| so deep | very [e77] |", "- Deep it is [unverified]\n- Salt it is [unverified]\n\n| it is | [e1] |\n|--|--|\n| so deep | very [unverified] |", lost},
 		"other numberings":  {"It is deep [65]. So it is[^1], as of [q7] [66].", "It is deep. So it is, as of [no such source].", ""},
 		"an index":          {"Add w[e77] to it.\n```\nw[e78] = 5000\n```\nSo `w[e79]` is 10,984 [e1].", "", ""},
-		"behind a word":     {"It cost 4,500,000 dollars[e88]. It is 12,700 metres deep[e78][e1].", "It cost 4,500,000 dollars[e88]. [unverified] It is 12,700 metres deep[e78][e1]. [unverified]", "12,700 metres. " + lost},
+		"behind a word":     {"It cost 4,500,000 dollars[e88]. It is 12,700 metres deep[e78][e1].", "It cost 4,500,000 dollars[e88]. [unverified] It is 12,700 metres deep[e78][e1]. [unverified]", lost + "; 12,700 metres"},
 		"asked, and behind": {"Is it deep [e77]? It is not known.", "Is it deep? It is not known.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,10 +69,7 @@ func TestFounded(t *testing.T) {
 			if want == "" {
 				want = test.answer
 			}
-			switch {
-			case test.note == "only":
-				note = lost
-			case test.note != "":
+			if test.note != "" {
 				note = "Not in the passages that are cited for it: " + test.note
 			}
 			got := ""
@@ -118,7 +115,7 @@ func TestFoundedInsights(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("insights (-want +got):\n%s", diff)
 	}
-	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the passages that are cited for it: 12,700 metres; 9,000 tons. A source is cited that was not gathered" {
+	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the passages that are cited for it: 12,700 metres; 9,000 tons; what is cited from a source that is not there" {
 		t.Errorf("notes %+v", notes)
 	}
 }
@@ -148,8 +145,5 @@ func TestFoundedBanned(t *testing.T) {
 	text, _ := s.cited(got.Text, nil)
 	if want := "It is 5,000 m deep. [unverified] It is 6,000 m wide [e1], and so."; text != want {
 		t.Errorf("answer %q, want %q", text, want)
-	}
-	if got, want := s.doubted(nil, true), "A source is cited that was not gathered or is banned"; got != want {
-		t.Errorf("note %q, want %q", got, want)
 	}
 }

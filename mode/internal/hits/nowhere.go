@@ -1,7 +1,6 @@
 package hits
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 )
@@ -19,10 +18,10 @@ après avec chez d'après d’après dans de en et ou par selon suivant voir
 como de en entre por según véase`)
 	// opens begin a clause, and says go on with one, of which it is the subject.
 	opens = set(`because but since that whereas while aber dass denn weil während car mais puisque que pero porque`)
-	says  = set(`adds argues claims confirms confirmed describes explains finds found gives mentions names notes proves puts reports reported said says shows showed states stated suggests
+	says  = set(`claims confirms describes explains finds found gives mentions names notes reported reports said says showed shows stated states suggests
 belegt berichtet beschreibt besagt bestätigt erklärt gibt nennt sagt zeigt
-affirme confirme dit donne explique indique montre rapporte
-afirma confirma dice explica indica informa muestra señala`)
+affirme confirme dit explique indique montre
+afirma confirma dice explica indica muestra`)
 )
 
 // longestLead bounds how much is looked at of what stands before a citation, in bytes.
@@ -47,14 +46,6 @@ func lacking(text []byte, rest string) bool {
 		return false
 	}
 	return before == "" || opens[word] || strings.IndexByte("\n(.,;:!?-*|", before[len(before)-1]) >= 0
-}
-
-// withNowhere returns a text with Nowhere behind it.
-func withNowhere(text []byte) []byte {
-	if n := len(text); n > 0 && bytes.IndexByte([]byte(" \t\n("), text[n-1]) < 0 {
-		text = append(text, ' ')
-	}
-	return append(text, Nowhere...)
 }
 
 // set returns the words of a list.

@@ -149,7 +149,10 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 				last += n
 			}
 			if lacking(out, text[last:]) {
-				out = withNowhere(out)
+				if n := len(out); n > 0 && out[n-1] != '\n' && out[n-1] != '(' {
+					out = append(out, ' ')
+				}
+				out = append(out, Nowhere...)
 			}
 		}
 	}
