@@ -58,8 +58,12 @@ func from(chain []Model, name string) int {
 	if at == len(chain)-1 {
 		return at
 	}
-	open := slices.IndexFunc(chain[at:], func(m Model) bool { return llm.Admits(m.Model) })
-	return at + max(0, open)
+	return at + max(0, firstOpen(chain[at:]))
+}
+
+// firstOpen returns which of some models is the first that is not closed for now, or -1.
+func firstOpen(models []Model) int {
+	return slices.IndexFunc(models, func(m Model) bool { _, ok := llm.Admits(m.Model); return ok })
 }
 
 // fit returns how many tokens a call may write, at most out and at least an

@@ -23,6 +23,7 @@ type attempted struct {
 	fails    int           // attempts before it that failed
 	patience time.Duration // in which something has to be said
 	left     time.Duration // of the time of its run as it begins, if that is limited
+	attempts int           // at the action, this one included
 	ahead    *ahead        // of the log; nil: it is not
 	wrote    int           // bytes that came so far
 	hedged   bool          // it is two requests
@@ -73,7 +74,7 @@ func (h *holder) call(c *attempted, cause string) CallFinished {
 	done.Took = time.Since(began).Milliseconds()
 	if err != nil {
 		done.Outcome = h.failed(c, err, time.Since(began))
-		done.Unsent = failure != nil && failure.Unsent && !done.Dropped
+		done.Unsent = failure != nil && failure.Unsent
 	}
 	return done
 }
@@ -232,6 +233,30 @@ func (c *attempted) blamed(err error) error {
 	return &late
 }
 
+// back returns to the first of the models that were passed by because they were closed for a
+// time, once that is over, now that none behind them has answered: within minutes, and not
+// again and again.
+func (c *attempted) back(passed []Model, took time.Duration) llm.Decision {
+	most := min(mostBack, c.patience)
+	if c.left > 0 {
+		most = min(most, c.left-took)
+	}
+	for i, m := range passed {
+		wait, open := llm.Admits(m.Model)
+		if !open && wait > 0 && wait <= most && c.attempts < backAttempts*len(passed) {
+			return llm.Decision{Again: true, Wait: wait, Model: i}
+		}
+	}
+	return llm.Decision{}
+}
+
+// Bounds on going back in a chain: how long is waited for that, and up to which attempt at
+// an action it is done, for each model that was passed by.
+const (
+	mostBack     = 5 * time.Minute
+	backAttempts = 8
+)
+
 // waitShare is which part of the time that is left may pass in waiting for a model where
 // another one can be asked.
 const waitShare = 10
@@ -268,17 +293,24 @@ func (h *holder) failed(c *attempted, err error, took time.Duration) Outcome {
 	if policy == (llm.Policy{}) && c.Role == Fast {
 		policy = llm.FastPolicy()
 	}
-	if at < len(chain)-1 { // another model is better than to wait for long
+	pos := llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}
+	switch others := firstOpen(chain[at+1:]) >= 0; {
+	case others: // another model is better than to wait for long
 		if c.left > 0 {
 			policy.Patience = max(time.Second, min(cmp.Or(policy.Patience, llm.SlowPatience), (c.left-took)/waitShare))
 		}
-		if o.Class != llm.RateLimited && !llm.Admits(chain[at].Model) {
-			fails = maxTries
+		if _, open := llm.Admits(chain[at].Model); !open && o.Class != llm.RateLimited {
+			pos.Fails = maxTries + 1
 		}
+	case o.Class.Again(): // the others are closed as well
+		pos.Chain = at + 1
 	}
-	next := policy.Next(err, llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64())
+	next := policy.Next(err, pos, rand.Float64())
 	if next.Again && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {
 		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
+	}
+	if !next.Again {
+		next = c.back(chain[:at], took)
 	}
 	if next.Again {
 		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()

@@ -94,3 +94,93 @@ func TestClosedModelCostsNothing(t *testing.T) {
 		}
 	})
 }
+
+// until returns an answer that is an error until a time.
+func until(model string, when time.Time, e llm.Error) func(*llm.Request) (string, error) {
+	return func(*llm.Request) (string, error) {
+		left := time.Until(when)
+		if left <= 0 {
+			return "well", nil
+		}
+		e := e
+		if e.Model = model; e.Class == llm.RateLimited {
+			e.RetryAfter = left
+		}
+		return "", &e
+	}
+}
+
+// knock makes requests to a model, so that its gate learns how it is.
+func knock(t *testing.T, m ponder.Model, n int) {
+	for range n {
+		_, _ = llm.Collect(m.Generate(t.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
+	}
+}
+
+// Who was passed by because it was closed for a time is asked after all if nobody behind it
+// answers.
+func TestChainGoesBack(t *testing.T) {
+	const long = 24 * time.Hour
+	for name, tt := range map[string]struct {
+		first, second  llm.Class
+		away           time.Duration // of the first
+		knock1, knock2 int
+		takes          time.Duration // at most
+	}{
+		"limited, and the next is not there":   {llm.RateLimited, llm.NotFound, 5 * time.Second, 1, 0, 7 * time.Second},
+		"limited, and the next is down":        {llm.RateLimited, llm.Unreachable, 5 * time.Second, 1, 0, 7 * time.Second},
+		"down, and the key of the next is bad": {llm.Transient, llm.Auth, 20 * time.Second, 10, 1, 32 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
+				c := chained(first, second)
+				c.Modes[0] = wordyMode(1)
+				first.answer = until("a/1", time.Now().Add(tt.away), llm.Error{Class: tt.first, Message: "not now"})
+				second.answer = until("b/2", time.Now().Add(long), llm.Error{Class: tt.second, Message: "gone"})
+				knock(t, c.Models[ponder.Slow][0], tt.knock1)
+				knock(t, c.Models[ponder.Slow][1], tt.knock2)
+				mind, began := pondertest.Start(t, c), time.Now()
+				fin := start(t, mind, "steps", ponder.Budget{Time: 10 * time.Minute})
+				if took := time.Since(began); fin.Answer != "answer: well" || took > tt.takes {
+					t.Errorf("after %v: %+v", took, fin)
+				}
+			})
+		})
+	}
+}
+
+// What a model failed at is not counted against the next.
+func TestFailuresAreOfOneModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
+		c := chained(first, second)
+		c.Modes[0] = wordyMode(1)
+		asked := 0
+		first.answer = func(*llm.Request) (string, error) {
+			if asked++; asked == 2 { // meanwhile others find out that it is down
+				go knock(t, c.Models[ponder.Slow][0], 10)
+			}
+			return "", &llm.Error{Class: llm.Transient, Model: "a/1", Message: "overloaded", RetryAfter: 5 * time.Second}
+		}
+		second.answer = until("b/2", time.Now().Add(10300*time.Millisecond), llm.Error{Class: llm.Transient, Message: "hiccup"})
+		if fin := start(t, pondertest.Start(t, c), "steps", ponder.Budget{}); fin.Answer != "answer: well" {
+			t.Errorf("%+v", fin)
+		}
+	})
+}
+
+// A conclusion whose models are all closed for a moment is asked for once they are not.
+func TestClosedConclusion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
+		c := chained(first, second)
+		for i, m := range []*fake{first, second} {
+			m.answer = until(m.name, time.Now().Add(25*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
+			knock(t, c.Models[ponder.Slow][i], 1)
+		}
+		if fin := start(t, pondertest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {
+			t.Errorf("%+v", fin)
+		}
+	})
+}

@@ -249,6 +249,9 @@ func (l *line) begin(ev Event, in *intent) {
 	in.run, in.key, in.cause, in.seq, in.inner = r, c.key, ev.Cause, ev.Seq, ev.Internal
 	a := r.act(c.key, in.kind())
 	a.now, a.attempts, a.retryAt = in, c.attempt, time.Time{}
+	if in.call != nil && a.model != in.call.Model { // failures are those of one model
+		a.model, a.fails = in.call.Model, 0
+	}
 	l.open[in.id()] = in
 	if r.told && in.call != nil {
 		r.since++
@@ -293,6 +296,9 @@ func (l *line) end(ev Event, o Outcome, spent Cost) bool {
 	case !o.RetryAt.IsZero() && in.call != nil:
 		if a.fails++; o.Next != in.call.Model {
 			a.fails = 0 // of the next model
+		}
+		if o.Unsent {
+			r.since = max(0, r.since-1) // it was not asked, and is asked later
 		}
 		a.retryAt, a.model = o.RetryAt, o.Next
 	default:

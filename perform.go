@@ -68,7 +68,7 @@ func (h *holder) begin(in *intent, a *ahead) *flight {
 	h.flight[id] = f
 	in.begun = true
 	inherited := in.seq <= h.lease.Head // of a holder that is gone
-	fails := in.run.acts[in.key].fails
+	fails, attempts := in.run.acts[in.key].fails, in.run.acts[in.key].attempts
 	run, key, cause, patience, left := in.run.ID, in.key, in.cause, in.run.patience(), in.run.left(h.elapsed())
 	use := Use{h.thread, run, in.run.Mode}
 	h.performers.Go(func() {
@@ -78,7 +78,7 @@ func (h *holder) begin(in *intent, a *ahead) *flight {
 			r := h.use(WithUse(ctx, use), *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, left: left, ahead: a}, cause)
+			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, left: left, attempts: attempts, ahead: a}, cause)
 			res.call = &r
 		}
 		h.post(res)

@@ -57,7 +57,7 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 }
 
 // Admits implements [Admitter].
-func (m *fitted) Admits() bool { return Admits(m.Model) }
+func (m *fitted) Admits() (time.Duration, bool) { return Admits(m.Model) }
 
 // Hold implements [Holder]. A request that has to be counted is begun with when it is released.
 func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -112,6 +113,14 @@ func (g *Gate) Reset() {
 	g.grant(now)
 }
 
+// Forgive forgets denials, for when a user says that a key or an account is mended: the next
+// request finds out.
+func (g *Gate) Forgive() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.breakers, func(_ string, b breaker) bool { return b.state == breakerDenied })
+}
+
 // A GateLoad says how busy a gate is.
 type GateLoad struct {
 	Limit    int // requests that may be in flight
@@ -126,12 +135,15 @@ func (g *Gate) Load() GateLoad {
 	return GateLoad{Limit: g.lane.limit, InFlight: g.lane.inFlight, Waiting: len(g.waiting[0]) + len(g.waiting[1])}
 }
 
-// admits reports whether a request to a model would be sent now, or in a moment.
-func (g *Gate) admits(model string) bool {
+// admits reports whether a request to a model would be sent now, or in a moment, or when.
+func (g *Gate) admits(model string) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, a := g.breakers[model].ask(time.Now())
-	return a.refuse == nil && a.wait <= probeWait
+	if a.refuse != nil {
+		return a.refuse.RetryAfter, false
+	}
+	return a.wait, a.wait <= probeWait
 }
 
 // An entry is a request that wants to get in.
@@ -375,7 +387,7 @@ func (g *Gate) forget(now time.Time) {
 
 // cancelledWaiting returns the error of a request whose ctx ended before it was sent.
 func cancelledWaiting(ctx context.Context, model string) *Error {
-	return &Error{Class: Cancelled, Model: model, Message: "cancelled before it was asked", Err: context.Cause(ctx)}
+	return &Error{Class: Cancelled, Model: model, Message: "cancelled before it was asked", Err: context.Cause(ctx), Unsent: true}
 }
 
 // sleep waits for d or the end of ctx.

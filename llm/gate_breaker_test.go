@@ -135,10 +135,16 @@ func TestGateDenied(t *testing.T) {
 		if calls != 1 {
 			t.Errorf("%d calls, want 1", calls)
 		}
-		g.Reset()
-		ask(t.Context(), m)
-		if calls != 2 {
-			t.Errorf("%d calls after Reset, want 2", calls)
+		for i, again := range []func(){g.Forgive, g.Reset} {
+			again()
+			if _, open := Admits(m); !open {
+				t.Error("it is closed still")
+			}
+			ask(t.Context(), m)
+			ask(t.Context(), m)
+			if wait, open := Admits(m); open || wait != 0 || calls != 2+i {
+				t.Errorf("%d calls, want %d; closed %v, for %v", calls, 2+i, !open, wait)
+			}
 		}
 	})
 }

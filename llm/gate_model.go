@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 )
 
 type gatedProvider struct {
@@ -37,7 +38,7 @@ func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta
 }
 
 // Admits implements [Admitter].
-func (m *gatedModel) Admits() bool { return m.gate.admits(m.Name()) }
+func (m *gatedModel) Admits() (time.Duration, bool) { return m.gate.admits(m.Name()) }
 
 // Hold implements [Holder]. The place is taken while the request is held back.
 func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {

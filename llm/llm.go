@@ -18,6 +18,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 )
 
 // A Model generates the next message of a conversation. It is safe for
@@ -44,15 +45,18 @@ type Holder interface {
 
 // An Admitter is a [Model] that may be closed for now.
 type Admitter interface {
-	// Admits reports whether a request would be sent now, or in a moment. It is safe for
-	// concurrent use.
-	Admits() bool
+	// Admits reports whether a request would be sent now, or in a moment, and else after
+	// how long; zero, if only a change of the configuration would have it sent. It is safe
+	// for concurrent use.
+	Admits() (wait time.Duration, ok bool)
 }
 
-// Admits reports whether a request to a model would be sent now, as far as that is known.
-func Admits(m Model) bool {
-	a, ok := m.(Admitter)
-	return !ok || a.Admits()
+// Admits is that of a model, which admits what it is sent if it is no [Admitter].
+func Admits(m Model) (wait time.Duration, ok bool) {
+	if a, is := m.(Admitter); is {
+		return a.Admits()
+	}
+	return 0, true
 }
 
 // Hold has a model generate the next message once released is closed, and begin with what

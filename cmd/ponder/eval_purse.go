@@ -144,7 +144,7 @@ type payer struct {
 }
 
 // Admits implements [llm.Admitter].
-func (m payer) Admits() bool { return llm.Admits(m.Model) }
+func (m payer) Admits() (time.Duration, bool) { return llm.Admits(m.Model) }
 
 // Generate implements [llm.Model].
 func (m payer) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

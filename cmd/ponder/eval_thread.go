@@ -84,7 +84,7 @@ func (r *record) read(ev ponder.Event) {
 	case ponder.InnerMonologue:
 		r.reflections++
 	case ponder.CallFinished:
-		if b.Refused {
+		if !b.Made() {
 			return
 		}
 		r.cost.Calls++
@@ -107,7 +107,7 @@ func (e *evaluation) start(ctx context.Context, id ponder.ThreadID, v *variant, 
 	case sessionKind:
 		thread.Kind = ponder.KindSession
 		first = append(first, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: ponder.RunStarted{Input: asked, Mode: session.Name,
-			Version: session.New().Version, Budget: ponder.Budget{Time: v.time}, Options: []byte(stringOf(session.Options{}))}})
+			Version: session.New().Version, Budget: ponder.Budget{Time: v.time}, Options: []byte(stringOf(session.Options{Unattended: true}))}})
 	case deepKind:
 		first = wished(asked)
 	default:

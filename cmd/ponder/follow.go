@@ -93,7 +93,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
 		w.writing.Store(0)
-		w.asked = w.asked || !b.Refused
+		w.asked = w.asked || b.Made()
 		if !b.Dropped {
 			w.class, w.refused = b.Class, b.Refused
 		}

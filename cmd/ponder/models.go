@@ -68,7 +68,8 @@ const maxLineups = 100
 
 // A provider is one that can be asked.
 type provider struct {
-	llm.Provider        // behind a gate
+	llm.Provider // behind a gate
+	gate         *llm.Gate
 	local        bool   // on a machine of the user's own, at no price
 	ollama       bool   // whose table of prices is of what runs at home
 	base         string // where it is
@@ -157,9 +158,21 @@ func (x *exchange) provider(name string) (provider, error) {
 		return provider{}, err
 	}
 	p := provider{check: dial(c), base: c.BaseURL, local: c.Type == "ollama" && !ollama.Hosted(c.BaseURL), ollama: c.Type == "ollama"}
-	p.Provider = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent}).Provider(p.check)
+	p.gate = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent})
+	p.Provider = p.gate.Provider(p.check)
 	x.providers[name] = p
 	return p, nil
+}
+
+// forgive has providers asked again that have refused a key or an account.
+func (x *exchange) forgive() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range x.providers {
+		if p.gate != nil {
+			p.gate.Forgive()
+		}
+	}
 }
 
 // dial returns a provider of the type that c says. It does no I/O.

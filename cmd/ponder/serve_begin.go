@@ -49,7 +49,7 @@ func (s *server) begin(ctx context.Context, owner string, id ponder.ThreadID, st
 	}
 	b.budget = limitsOf(st.Budget, s.cfg.Budgets, presets["quick"])
 	opts := session.Options{
-		SynthesisInterval: cmp.Or(st.Every, time.Duration(s.cfg.Budgets.SynthesisEvery)).Seconds(), Parallel: max(1, st.Parallel), Earlier: true,
+		SynthesisInterval: cmp.Or(st.Every, time.Duration(s.cfg.Budgets.SynthesisEvery)).Seconds(), Parallel: max(1, st.Parallel), Earlier: true, Unattended: true,
 		Memory: memory, Web: web, Prompt: strings.TrimSpace(s.cfg.Prompt(session.Name) + saidBefore(st.Context)),
 	}
 	p, err := a.prepare(ctx, st.Model, b.budget, &opts)

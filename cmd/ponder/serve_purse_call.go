@@ -6,6 +6,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"time"
 
 	"ponder"
 	"ponder/internal/config"
@@ -74,7 +75,7 @@ type paidModel struct {
 }
 
 // Admits implements [llm.Admitter].
-func (m paidModel) Admits() bool { return llm.Admits(m.Model) }
+func (m paidModel) Admits() (time.Duration, bool) { return llm.Admits(m.Model) }
 
 // Generate implements [llm.Model].
 func (m paidModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -146,6 +147,9 @@ func (m paidModel) failed(err error, wrote bool, most ponder.Money) ponder.Money
 	var why *llm.Error
 	if !errors.As(err, &why) || wrote {
 		return most
+	}
+	if why.Unsent {
+		return 0
 	}
 	switch why.Class {
 	case llm.Cancelled, llm.Truncated, llm.Malformed:

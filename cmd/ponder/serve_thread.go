@@ -39,6 +39,9 @@ func (s *server) Resume(ctx context.Context, id ponder.ThreadID, model string, t
 		if err := tell(); err != nil {
 			return err
 		}
+		if l, err := s.lineup(ctx, ""); err == nil {
+			l.forgive() // it may have paused for a key that is mended by now
+		}
 		return s.place.Start(ctx, id)
 	})
 }

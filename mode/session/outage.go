@@ -52,7 +52,7 @@ func (s *state) rest() bool {
 	case !o.Answered || s.Told || o.Fault == "":
 		return false
 	case hopeless(o.Class):
-		if s.End != "" {
+		if s.End != "" || s.opts.Unattended {
 			return false
 		}
 		o.Pauses = true

@@ -163,7 +163,7 @@ func TestPausesToBeMended(t *testing.T) {
 				if do, ok := a.(ponder.Do); ok {
 					return library(do, 60)
 				}
-				if d.elapsed > time.Minute && bad < 3 {
+				if what, _ := stepOf(keyOf(a)); d.elapsed > time.Minute && bad < 3 && (docs == nil || bad > 0 || what == questions) {
 					bad++
 					return fails(class, "it will not.")
 				}
@@ -188,14 +188,29 @@ func TestPausesToBeMended(t *testing.T) {
 					t.Errorf("%s: shown as %s, %q", class, s.Status, s.StopReason)
 				}
 			}
+			for _, b := range bodiesOf[ponder.Progress](d) {
+				if pauses > 0 && b.Stage == resting {
+					t.Errorf("%s: said %q, and paused", class, b.Content)
+				}
+			}
 			if pauses > 0 && (d.fin.Reason != "time is spent" || d.fin.Answer != "The answer, because of reasons.") {
 				t.Errorf("%s: finished %+v", class, d.fin)
 			}
 		}
 	}
+	// Nor does it where nobody could mend it.
+	d := newDriver(t, "What is the sea?", Options{Unattended: true}, time.Hour, func(a ponder.Action) ponder.Body {
+		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
+			return fails(llm.Auth, "no")
+		}
+		return curious(a)
+	}).work()
+	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 || d.fin.Status != ponder.Completed || d.fin.Reason != "the model failed: no" {
+		t.Errorf("paused %d times, and finished %+v", n, d.fin)
+	}
 	// Neither what a budget refuses is mended by a pause, nor what never worked, nor an end.
 	refused := ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: money", Class: llm.Payment, Refused: true}}
-	d := newDriver(t, "What is the sea?", Options{}, time.Hour, replies(map[string]ponder.Body{"thoughts-2": refused, "thoughts-3": refused, "thoughts-4": refused})).work()
+	d = newDriver(t, "What is the sea?", Options{}, time.Hour, replies(map[string]ponder.Body{"thoughts-2": refused, "thoughts-3": refused, "thoughts-4": refused})).work()
 	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 {
 		t.Errorf("paused %d times for a budget", n)
 	}

@@ -81,6 +81,10 @@ type Options struct {
 	// any more.
 	ToTheEnd bool `json:"to_the_end,omitempty"`
 
+	// Unattended says that nobody is there who could mend a model that refuses its key or
+	// is gone: the session does not pause for that, and concludes.
+	Unattended bool `json:"unattended,omitempty"`
+
 	// Docs are absolute paths of files and folders to look things up in.
 	Docs []string `json:"docs,omitempty"`
 

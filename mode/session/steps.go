@@ -225,6 +225,7 @@ func (s *state) failed(o ponder.Outcome) {
 		s.fails(o)
 	}
 	quoting := s.gathers()
+	rests := s.Step.Do != final && s.Step.Bad == "" && s.Fails >= maxFails && s.rest()
 	s.unaid(quoting && s.Fails >= maxFails)
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
@@ -235,7 +236,7 @@ func (s *state) failed(o ponder.Outcome) {
 	case s.Step.Do == final:
 		s.finishUnaided()
 		return
-	case s.Fails >= maxFails && s.rest():
+	case rests, s.Step.Bad != "" && s.Fails >= maxFails && s.rest():
 	case s.Fails >= maxFails && !quoting:
 		s.giveUp()
 		return

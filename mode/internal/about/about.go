@@ -4,6 +4,7 @@ package about
 import (
 	_ "embed" // for the words
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -40,15 +41,24 @@ const (
 )
 
 // Missing returns the words that a question is about and no text has in any form, as the
-// question writes them, in its order, each once; and whether that is all it is about. It is
-// nil where words cannot tell: in a script that does not space them, and where the texts are
-// in another language.
-func Missing(question string, texts []string) (missing []string, all bool) {
-	question = text.Clean(text.Clip(question, maxQuestion))
-	said := strings.Join(texts, "\n")
+// question writes them, in its order, each once. It is nil where words cannot tell: in a
+// script that does not space them, in a language whose forms are not known, and where the
+// texts are in another language.
+func Missing(question string, texts []string) (missing []string) {
+	question = joined(text.Clean(text.Clip(question, maxQuestion)))
+	said := joined(strings.Join(texts, "\n"))
 	lang, _ := words.Detect(question)
-	if theirs, sure := words.Detect(said); lang != "" && theirs != "" && lang != theirs && sure >= leastSure {
-		return nil, false
+	theirs, sure := words.Detect(said)
+	switch {
+	case lang == "" && sure >= leastSure:
+		lang = theirs
+	case lang == "":
+		lang = "en" // of all that is as short, most
+	case theirs != "" && lang != theirs && sure >= leastSure:
+		return nil
+	}
+	if !slices.Contains(words.Languages(), lang) {
+		return nil
 	}
 	have := make(map[string]bool)
 	words.Tokens(said, func(t words.Token) {
@@ -66,8 +76,14 @@ func Missing(question string, texts []string) (missing []string, all bool) {
 			missing = append(missing, w)
 		}
 	})
-	return missing, len(missing) > 0 && len(missing) == len(seen)
+	return missing
 }
+
+// joined returns a text whose numbers have no marks between their groups of three digits.
+func joined(s string) string { return groups.ReplaceAllString(s, "$1$2") }
+
+// groups matches such a mark that is no blank, between its neighbours.
+var groups = regexp.MustCompile(`(\d)[,.'’](\d{3}\b)`)
 
 // isTopic reports whether a word of a question in a language is what it is about.
 func isTopic(word string, lang words.Language) bool {
@@ -92,12 +108,9 @@ func partOfAny(stem string, have map[string]bool) bool {
 // Lack says, as a sentence with a blank before it, what quotations on a question have
 // nothing of; nothing if they have a form of each word that it is about.
 func Lack(question string, quotes []string) string {
-	missing, all := Missing(question, quotes)
-	switch {
-	case len(missing) == 0:
+	missing := Missing(question, quotes)
+	if len(missing) == 0 {
 		return ""
-	case all:
-		return " No quotation has a word that the question is about."
 	}
 	for i, w := range missing[:min(len(missing), maxNamed)] {
 		missing[i] = "“" + text.Clip(text.Line(w), maxWord) + "”"
