@@ -293,19 +293,21 @@ func (h *holder) failed(c *attempted, err error, took time.Duration) Outcome {
 	if policy == (llm.Policy{}) && c.Role == Fast {
 		policy = llm.FastPolicy()
 	}
-	pos := llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}
-	switch others := firstOpen(chain[at+1:]) >= 0; {
-	case others: // another model is better than to wait for long
+	pos, chance := llm.Position{Model: at, Chain: len(chain), Fails: fails + 1}, rand.Float64()
+	var next llm.Decision
+	if firstOpen(chain[at+1:]) < 0 { // the others are closed as well, so it is as if it were the last
+		next = policy.Next(err, llm.Position{Model: at, Chain: at + 1, Fails: pos.Fails}, chance)
+	} else { // another model is better than to wait for long
 		if c.left > 0 {
 			policy.Patience = max(time.Second, min(cmp.Or(policy.Patience, llm.SlowPatience), (c.left-took)/waitShare))
 		}
 		if _, open := llm.Admits(chain[at].Model); !open && o.Class != llm.RateLimited {
 			pos.Fails = maxTries + 1
 		}
-	case o.Class.Again(): // the others are closed as well
-		pos.Chain = at + 1
 	}
-	next := policy.Next(err, pos, rand.Float64())
+	if !next.Again {
+		next = policy.Next(err, pos, chance)
+	}
 	if next.Again && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {
 		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // enough is tried again as it is
 	}

@@ -129,6 +129,7 @@ func TestChainGoesBack(t *testing.T) {
 	}{
 		"limited, and the next is not there":   {llm.RateLimited, llm.NotFound, 5 * time.Second, 1, 0, 7 * time.Second},
 		"limited, and the next is down":        {llm.RateLimited, llm.Unreachable, 5 * time.Second, 1, 0, 7 * time.Second},
+		"down, and the next is limited":        {llm.Transient, llm.RateLimited, long, 0, 1, 12 * time.Second},
 		"down, and the key of the next is bad": {llm.Transient, llm.Auth, 20 * time.Second, 10, 1, 32 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +138,11 @@ func TestChainGoesBack(t *testing.T) {
 				c := chained(first, second)
 				c.Modes[0] = wordyMode(1)
 				first.answer = until("a/1", time.Now().Add(tt.away), llm.Error{Class: tt.first, Message: "not now"})
-				second.answer = until("b/2", time.Now().Add(long), llm.Error{Class: tt.second, Message: "gone"})
+				gone := long
+				if tt.second == llm.RateLimited {
+					gone = 8 * time.Second
+				}
+				second.answer = until("b/2", time.Now().Add(gone), llm.Error{Class: tt.second, Message: "gone"})
 				knock(t, c.Models[ponder.Slow][0], tt.knock1)
 				knock(t, c.Models[ponder.Slow][1], tt.knock2)
 				mind, began := pondertest.Start(t, c), time.Now()
