@@ -109,6 +109,9 @@ func markAt(s string) int {
 // Unmark takes the marks out of a text that Mark writes, and what looks like them: a
 // model may have typed them itself.
 func Unmark(text string) string {
+	if !strings.Contains(text, "[") {
+		return text
+	}
 	for range 16 {
 		next := marks.ReplaceAllString(text, "")
 		if next == text {
