@@ -66,6 +66,7 @@ type phrase struct {
 	terms []string
 	first int // where it is in the text
 	count int
+	thing bool // it stands where a thing does, once at least, or is a name
 	score float64
 }
 
@@ -94,7 +95,7 @@ func keyTerms(text string, n int, rarity func(term string) float64, known map[st
 		}
 		return a.first - b.first
 	})
-	return distinct(list, n)
+	return distinct(things(list), n)
 }
 
 // standing returns the phrases without those that are there once and have a part
@@ -143,31 +144,40 @@ func phrases(text string) []*phrase {
 	seen := map[string]*phrase{}
 	var list []*phrase
 	names := capitalised(text)
-	var run []words.Token
-	end := func() {
-		if p := newPhrase(text, run, names); p != nil {
-			key := strings.Join(p.terms, " ")
-			if seen[key] == nil {
-				seen[key] = p
-				list = append(list, p)
-			}
-			seen[key].count++
-		}
-		run = run[:0]
-	}
-	words.Tokens(text, func(t words.Token) {
-		w := text[t.Start:t.End]
-		if len(run) > 0 && !joins(text, run[len(run)-1], t) {
-			end()
-		}
-		if stopped(w) || words.Unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
-			end()
+	all := tokens(text)
+	add := func(from, to int) {
+		p := newPhrase(text, all, from, to, names)
+		if p == nil {
 			return
 		}
-		run = append(run, t)
-	})
-	end()
+		key := strings.Join(p.terms, " ")
+		if seen[key] == nil {
+			seen[key] = p
+			list = append(list, p)
+		}
+		seen[key].count++
+		seen[key].thing = seen[key].thing || p.thing
+	}
+	from := 0
+	for i, t := range all {
+		w := text[t.Start:t.End]
+		if i > from && !joins(text, all[i-1], t) {
+			add(from, i)
+			from = i
+		}
+		if stopped(w) || words.Unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
+			add(from, i)
+			from = i + 1
+		}
+	}
+	add(from, len(all))
 	return list
+}
+
+// tokens returns the words of a text.
+func tokens(text string) (all []words.Token) {
+	words.Tokens(text, func(t words.Token) { all = append(all, t) })
+	return all
 }
 
 // joint reports whether a letter is of grammar, in a script without spaces. All
@@ -187,44 +197,53 @@ func joins(text string, a, b words.Token) bool {
 
 // newPhrase returns the key term in a run of words: its last words, for in
 // English the thing comes last. It is nil if there is none.
-func newPhrase(text string, run []words.Token, names map[string]bool) *phrase {
-	if len(run) > 0 && words.Unspaced(firstRune(text[run[0].Start:])) {
-		return unspacedPhrase(text, run)
+func newPhrase(text string, all []words.Token, from, to int, names map[string]bool) *phrase {
+	if from < to && words.Unspaced(firstRune(text[all[from].Start:])) {
+		return unspacedPhrase(text, all[from:to])
 	}
-	run = trimmed(text, run)
-	run = trimmed(text, run[max(0, len(run)-maxKeyWords):])
-	if len(run) == 0 {
+	if to-from > 1 && isDone(text, all, to-1) {
+		to--
+	}
+	begins := from
+	from, to = trimmed(text, all, from, to)
+	if to-from > maxKeyWords {
+		begins = to - maxKeyWords
+		from, to = trimmed(text, all, begins, to)
+	}
+	if from == to {
 		return nil
 	}
-	p := &phrase{first: run[0].Start}
+	p := &phrase{first: all[from].Start, thing: isThing(text, all, begins, to) || isThing(text, all, from, to)}
 	var b strings.Builder
-	for i, t := range run {
+	for i, t := range all[from:to] {
 		w := text[t.Start:t.End]
 		p.terms = append(p.terms, term(w))
 		if i > 0 {
-			b.WriteString(text[run[i-1].End:t.Start])
+			b.WriteString(text[all[from+i-1].End:t.Start])
 		}
-		if low := strings.ToLower(w); !names[low] {
+		if low := strings.ToLower(w); names[low] {
+			p.thing = true
+		} else {
 			w = low
 		}
 		b.WriteString(w)
 	}
 	p.text = b.String()
-	if len(run) == 1 && utf8.RuneCountInString(p.text) < 4 && !names[strings.ToLower(p.text)] {
+	if to-from == 1 && utf8.RuneCountInString(p.text) < 4 && !names[strings.ToLower(p.text)] {
 		return nil
 	}
 	return p
 }
 
 // trimmed returns a run of words without those at its ends that say little.
-func trimmed(text string, run []words.Token) []words.Token {
-	for len(run) > 0 && weak(text, run[0], false) && !strings.HasPrefix(text[run[0].End:], "-") {
-		run = run[1:]
+func trimmed(text string, all []words.Token, from, to int) (int, int) {
+	for from < to && weak(text, all[from], false) && !strings.HasPrefix(text[all[from].End:], "-") {
+		from++
 	}
-	for len(run) > 0 && weak(text, run[len(run)-1], len(run) > 1) {
-		run = run[:len(run)-1]
+	for from < to && weak(text, all[to-1], to-from > 1) {
+		to--
 	}
-	return run
+	return from, to
 }
 
 // maxUnspaced is the most pairs of letters of a key term.
@@ -233,7 +252,7 @@ const maxUnspaced = 7
 // unspacedPhrase returns the key term that a run of pairs of letters is, or nil
 // if it is too long to be one.
 func unspacedPhrase(text string, run []words.Token) *phrase {
-	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End]}
+	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End], thing: true}
 	if len(run) > maxUnspaced || utf8.RuneCountInString(p.text) < 2 {
 		return nil
 	}

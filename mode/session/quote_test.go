@@ -177,3 +177,26 @@ func TestQuotesAreBounded(t *testing.T) {
 		t.Errorf("%+v", s.Thoughts)
 	}
 }
+
+// What was asked comes first, then what the user wished to know, and then what has the best
+// quotations.
+func TestChapters(t *testing.T) {
+	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
+	s.Explored = []*question{{ID: "q1", Text: "Of oxen?"}, {ID: "q2", Text: "Of soil?"}, {ID: "q4", Text: "Of rain?"}}
+	s.Open = []*question{{ID: "q3", Text: "Of seed?", Wished: true}}
+	for i, e := range []evidence{{Question: "q1", Score: 0.4}, {Question: "q2", Score: 0.5}, {Question: "q2", Score: 0.6}, {Question: "q3", Score: 0.1}, {Score: 0.2}} {
+		e.N, e.Quote, e.Cited = i+1, "So it is.", true
+		s.Evidence = append(s.Evidence, e)
+	}
+	sum, _ := s.quotations(quotedSum)
+	var got []string
+	for line := range strings.Lines(sum.Text) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "**") || strings.HasPrefix(line, "- ") {
+			got = append(got, line)
+		}
+	}
+	want := []string{"**Who ploughed?**", "- “So it is.” [e5]", "**Of seed?**", "- “So it is.” [e4]", "**Of soil?**", "- “So it is.” [e3]", "- “So it is.” [e2]", "**Of oxen?**", "- “So it is.” [e1]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -121,29 +121,62 @@ func (s *state) quoting() bool {
 	return !slices.ContainsFunc(s.Thoughts, func(t thought) bool { return !quotation(t.Text) })
 }
 
+// A chapter is what is quoted on a question, the best first.
+type chapter struct {
+	*question
+	quotes []evidence
+}
+
+// rank says which chapters come first: what the user asks, what the user wishes, the rest.
+func (c chapter) rank() int {
+	switch {
+	case c.ID == "":
+		return 0
+	case c.Wished:
+		return 1
+	}
+	return 2
+}
+
+// chapters returns what can be quoted, by question; of the questions that came up, those
+// first of which the best quotation is better.
+func (s *state) chapters() (list []chapter) {
+	asked := []*question{{Text: oneLine(s.run.Input)}}
+	for _, q := range append(append(asked, s.Explored...), s.Open...) {
+		c := chapter{question: q}
+		for _, e := range s.Evidence {
+			if e.Question == q.ID && e.quotable() {
+				c.quotes = append(c.quotes, e)
+			}
+		}
+		if len(c.quotes) > 0 {
+			arrange.By(c.quotes, byScore)
+			list = append(list, c)
+		}
+	}
+	arrange.By(list, func(a, b chapter) int {
+		if d := a.rank() - b.rank(); d != 0 || a.rank() < 2 {
+			return d
+		}
+		return byScore(a.quotes[0], b.quotes[0])
+	})
+	return list
+}
+
 // quotations sums up what is cited, by question, the best first. It reports
 // whether there is anything.
 func (s *state) quotations(title string) (summary, bool) {
-	groups := []*question{{Text: oneLine(s.run.Input)}}
-	groups = append(append(groups, s.Explored...), s.Open...)
 	var b strings.Builder
 	var quotes []string
 	sum, total := summary{}, 0.0
-	for g, q := range groups {
+	for _, c := range s.chapters() {
 		each := quotesEach
-		if g == 0 {
+		if c.ID == "" {
 			each = quotesFirst
 		}
-		var list []evidence
-		for _, e := range s.Evidence {
-			if e.Question == q.ID && e.quotable() {
-				list = append(list, e)
-			}
-		}
-		arrange.By(list, byScore)
-		for i, e := range list[:min(len(list), each, quotesInAll-len(quotes))] {
+		for i, e := range c.quotes[:min(len(c.quotes), each, quotesInAll-len(quotes))] {
 			if i == 0 {
-				fmt.Fprintf(&b, "\n**%s**\n\n", clip(q.Text, maxQuestion))
+				fmt.Fprintf(&b, "\n**%s**\n\n", clip(c.Text, maxQuestion))
 				sum.Insights = append(sum.Insights, line(e))
 			}
 			b.WriteString("- " + line(e) + "\n")
