@@ -213,23 +213,18 @@ func newPhrase(text string, all []words.Token, from, to int, names map[string]bo
 	if from == to {
 		return nil
 	}
-	p := &phrase{first: all[from].Start, thing: isThing(text, all, begins, to) || isThing(text, all, from, to)}
-	var b strings.Builder
-	for i, t := range all[from:to] {
+	p := &phrase{first: all[from].Start, text: text[all[from].Start:all[to-1].End]}
+	named := false
+	for _, t := range all[from:to] {
 		w := text[t.Start:t.End]
 		p.terms = append(p.terms, term(w))
-		if i > 0 {
-			b.WriteString(text[all[from+i-1].End:t.Start])
-		}
-		if low := strings.ToLower(w); names[low] {
-			p.thing = true
-		} else {
-			w = low
-		}
-		b.WriteString(w)
+		named = named || names[strings.ToLower(w)]
 	}
-	p.text = b.String()
-	if to-from == 1 && utf8.RuneCountInString(p.text) < 4 && !names[strings.ToLower(p.text)] {
+	p.thing = named || isThing(text, all, begins, to) || isThing(text, all, from, to)
+	if !named {
+		p.text = strings.ToLower(p.text)
+	}
+	if to-from == 1 && utf8.RuneCountInString(p.text) < 4 && !named {
 		return nil
 	}
 	return p

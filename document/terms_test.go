@@ -11,6 +11,7 @@ func TestKeyTerms(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"phrases", "The tidal power plant uses the tidal range. A tidal power plant needs a wide estuary.", "tidal power plant | tidal range | wide estuary"},
 		{"names keep their capitals", "We asked Anna Meier. The answer of Anna Meier was short.", "Anna Meier | answer"},
+		{"beside names, too", "Norwegian Sea. The cold of the Norwegian Sea is known.", "Norwegian Sea | cold"},
 		{"sentence starts do not", "Erosion was slow. Then erosion was fast.", "erosion"},
 		{"acronyms", "NASA built it. It was NASA.", "NASA"},
 		{"hyphens", "It is a long-term plan for high-rise buildings.", "long-term plan | high-rise buildings"},
