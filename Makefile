@@ -13,7 +13,7 @@ MOST    := 40000000 # bytes of the binary; docs/dependencies.md has its parts
 # people, and is compiled without, which makes the program 3 MB smaller.
 HOT := runtime/... internal/... sync/... bytes strings strconv bufio io unicode/... reflect \
 	encoding/json encoding/binary encoding/base64 encoding/hex hash/... compress/... math \
-	math/bits math/rand/... sort slices maps cmp iter errors context time fmt os \
+	math/bits math/rand/... sort slices maps cmp iter context time fmt os \
 	net/http crypto/internal/... golang.org/x/net/html golang.org/x/text/unicode/norm \
 	modernc.org/... ponder ponder/llm ponder/llm/openai ponder/llm/internal/... ponder/store/... \
 	ponder/mode/session ponder/mode/internal/... ponder/recall/... ponder/document ponder/words ponder/same \
