@@ -85,13 +85,13 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 		return err
 	}
 	defer c.leave(ctx)
-	for _, line := range m.leftOut(t.chat(nil)) {
-		a.note("%s", line)
-	}
 	if err := c.noteOpen(ctx); err != nil {
 		return err
 	}
-	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo()}
+	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo(), reserve: reserve{holds: id == ""}}
+	for _, line := range m.leftOut(t.chat(nil)) {
+		s.reserve.show(func() { a.note("%s", line) })
+	}
 	s.turnNow.atOnce = !a.onTerminal()
 	if f.deep {
 		if err := s.thinkFirst(ctx, m); err != nil {
@@ -132,6 +132,7 @@ type asking struct {
 	heard    ponder.Seq // the newest event that was shown, or is old
 	internal bool
 	out      outlet // where it goes
+	reserve  reserve
 	turnNow  turn
 	musing   musing
 	why      error // the turn is to be stopped
@@ -183,6 +184,7 @@ func (s *asking) turn(ctx context.Context, m message) error {
 		return t.err
 	}
 	if codeOf(s.why) == interrupted {
+		s.reserve.release()
 		s.note("stopped; to go on: %s", s.command("ask TEXT --thread", s.id))
 	}
 	return s.why
@@ -233,11 +235,14 @@ func (s *asking) from(ev ponder.Event) ponder.Seq {
 }
 
 // shows shows a sign: pieces of the answer as they come or, as JSON, events.
-func (s *asking) shows(sign sign) error {
+func (s *asking) shows(sign sign) (err error) {
 	if sign.err != nil {
 		return sign.err
 	}
 	text := s.turnNow.hears(sign)
+	if text != "" || s.turnNow.replied {
+		s.reserve.release()
+	}
 	if delay := s.turnNow.delay; delay != "" {
 		s.turnNow.delay = ""
 		s.out.stands("")
@@ -248,7 +253,8 @@ func (s *asking) shows(sign sign) error {
 		s.musing.hears(*ev)
 		think.Log(context.Background(), slog.Default(), *ev)
 		if s.flags.json && (!ev.Internal || s.internal) {
-			return s.object(ev)
+			s.reserve.show(func() { err = s.object(ev) })
+			return err
 		}
 	}
 	if s.flags.json || text == "" {
@@ -269,7 +275,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 	if s.heard == 0 || !s.fresh {
 		s.heard = wish.Seq - 1
 	}
-	s.note("thinking about it first")
+	s.reserve.show(func() { s.note("thinking about it first") })
 	signs, tick, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
 	defer s.out.stands("")
@@ -300,14 +306,17 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 		}
 	}
 	if !came {
-		s.note("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id)
+		s.reserve.show(func() {
+			s.note("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id)
+		})
 	}
 	return nil
 }
 
 // unsaid removes a conversation that was begun and failed before anything came of it.
 func (s *asking) unsaid(ctx context.Context, err error) error {
-	if err == nil || !s.fresh || codeOf(err) == interrupted || s.turnNow.said.Len() > 0 {
+	if err == nil || !s.reserve.holds || codeOf(err) == interrupted {
+		s.reserve.release()
 		return err
 	}
 	if s.thinker.close(ctx) == nil {

@@ -25,7 +25,8 @@ what was typed before. A message that is typed during an answer is answered next
 /model, /think, /cost and /export. Ctrl-C stops the answer; twice at an empty prompt, or
 Ctrl-D, leaves. What goes on in the background then goes on without the program.
 
-Where standard input is not a terminal, each line is a message.`,
+Where standard input is not a terminal, each line is a message. If none is answered, the
+exit code is that of ponder ask, and nothing is kept.`,
 		Example: `ponder chat
 ponder chat --docs ./contract --model anthropic/claude-opus-4-6
 ponder chat --continue`,
@@ -58,6 +59,9 @@ type chatting struct {
 	leaving bool      // once what waits is answered
 	files   message   // put beside the next message
 	rearm   func()    // has ctrl-c tell of itself again, where it is a signal; or nil
+
+	reserve reserve // of what is shown beside messages, where they come from a file
+	failed  error   // why the last turn had no answer
 }
 
 // A going is a turn that goes on.
@@ -95,9 +99,14 @@ func (a *app) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 	}
 	s := &chatting{conversation: c, presses: make(chan tui.Press, 64), lines: make(chan tui.Press)}
 	s.face = s.openFace(ctx)
+	_, lines := s.face.(*lineFace)
+	s.reserve.holds = lines && id == ""
 	err = s.begin(ctx)
 	if err == nil {
 		err = s.loop(ctx)
+	}
+	if err == nil {
+		err = s.unsaid(ctx)
 	}
 	s.face.close()
 	s.leave(ctx)
@@ -117,7 +126,8 @@ func (s *chatting) press(p tui.Press) {
 
 // begin shows where the conversation stands, and goes on with what was left.
 func (s *chatting) begin(ctx context.Context) error {
-	s.face.show(remark, "T"+s.talking.with()[1:]+". /help lists commands, ctrl+d leaves.")
+	with := "T" + s.talking.with()[1:] + ". /help lists commands, ctrl+d leaves."
+	s.reserve.show(func() { s.face.show(remark, with) })
 	if s.id == "" {
 		return nil
 	}
@@ -133,6 +143,21 @@ func (s *chatting) begin(ctx context.Context) error {
 		s.turnNext(ctx)
 	}
 	return nil
+}
+
+// unsaid removes a conversation that was begun and in which nothing was answered, and
+// returns the failure that it was.
+func (s *chatting) unsaid(ctx context.Context) error {
+	if !s.reserve.holds || s.failed == nil || s.thinker.close(ctx) != nil {
+		s.reserve.release()
+		return nil
+	}
+	s.working = false
+	if s.drop(ctx) != nil { // then it can just as well be gone on with
+		s.reserve.release()
+		return nil
+	}
+	return failure{code: codeOf(s.failed)} // which was told
 }
 
 // listen hears what comes from now on.

@@ -18,6 +18,7 @@ func (s *chatting) entered(ctx context.Context, line string) (gone bool, err err
 		return false, nil
 	}
 	if c, rest, ok := commandOf(line); ok {
+		s.reserve.release()
 		return c.run(s, ctx, rest)
 	}
 	if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " \n") {
@@ -88,7 +89,8 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 		s.happens(*ev)
 		think.Log(ctx, slog.Default(), *ev)
 		if s.flags.json && !ev.Internal {
-			if err := s.object(ev); err != nil {
+			var err error
+			if s.reserve.show(func() { err = s.object(ev) }); err != nil {
 				return err
 			}
 		}
@@ -97,7 +99,11 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 		s.turnNext(ctx)
 		return nil
 	}
-	if text := s.now.turn.hears(sign); text != "" {
+	text := s.now.turn.hears(sign)
+	if s.now.replied || text != "" {
+		s.reserve.release()
+	}
+	if text != "" {
 		s.face.show(piece, text)
 	}
 	if delay := s.now.delay; delay != "" {
@@ -152,7 +158,7 @@ func drawn(b ponder.AttachmentAdded) string {
 // over ends the turn.
 func (s *chatting) over(ctx context.Context) {
 	t := s.now
-	s.now = nil
+	s.now, s.failed = nil, t.err
 	s.face.show(ended, "")
 	switch {
 	case t.stopped:

@@ -116,5 +116,13 @@ func notReadyFor(c llm.Class) bool {
 	return c == llm.Auth || c == llm.Payment || c == llm.NotFound || c == llm.Unreachable
 }
 
+// otherModel is what to do about a failure where its message does not say so.
+func otherModel(c llm.Class) string {
+	if c == llm.BadRequest {
+		return ": try another model"
+	}
+	return ""
+}
+
 // oneLine returns text as one line that a terminal shows and does not obey.
 func oneLine(text string) string { return strings.Join(strings.Fields(tui.Clean(text)), " ") }

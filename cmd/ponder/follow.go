@@ -20,19 +20,20 @@ type viewing struct {
 	store ponder.Store
 	id    ponder.ThreadID
 
-	view    session.View
-	looked  *looked    // of research, of which view is an image; nil of a session
-	seen    ponder.Seq // the newest event in view
-	heard   time.Time  // when that came
-	class   llm.Class  // how the last call failed, if it did
-	refused bool       // that call was not made, for the budget did not allow it
-	asked   bool       // a call was made
-	writing atomic.Int64
-	draft   draft  // of research
-	state   string // what it is about to do, if that is not its status
-	busy    bool   // this process thinks at the moment
+	view     session.View
+	looked   *looked    // of research, of which view is an image; nil of a session
+	seen     ponder.Seq // the newest event in view
+	heard    time.Time  // when that came
+	class    llm.Class  // how the last call failed, if it did
+	refused  bool       // that call was not made, for the budget did not allow it
+	asked    bool       // a call was made
+	answered bool       // and one was answered
+	writing  atomic.Int64
+	draft    draft  // of research
+	state    string // what it is about to do, if that is not its status
+	busy     bool   // this process thinks at the moment
 
-	begun func() // is called once something has come that is kept; may be nil
+	reserve reserve // of what is shown for good, in case nothing comes that is kept
 
 	internal bool                 // show internal events too
 	chunks   *research.References // what is streamed of research beside its events, if that is wanted
@@ -94,6 +95,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	case ponder.CallFinished:
 		w.writing.Store(0)
 		w.asked = w.asked || b.Made()
+		w.answered = w.answered || b.Made() && b.Error == ""
 		if !b.Dropped {
 			w.class, w.refused = b.Class, b.Refused
 		}
@@ -106,14 +108,13 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 			w.state = ""
 		}
 	}
-	if c, _ := ev.Body.(ponder.CallStarted); w.begun != nil && (c.Model != "" || len(w.view.Thoughts) > 0) {
-		w.begun()
-		w.begun = nil
+	if w.came() {
+		w.reserve.release()
 	}
 	s.event(ev, w.view)
 	if w.chunks != nil {
 		for _, c := range w.chunks.Apply(ev) {
-			_ = w.object(c) // a pipe that is closed is noticed with the next event
+			w.reserve.show(func() { _ = w.object(c) }) // a pipe that is closed is noticed with the next event
 		}
 	}
 }

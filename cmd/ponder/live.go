@@ -52,7 +52,7 @@ func (a *app) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui
 
 func (s *screenShow) event(ev ponder.Event, v session.View) {
 	if it, ok := s.itemOf(ev, v); ok && it.Kind != "focus" {
-		s.screen.Print(it)
+		s.shows(ev, func() { s.screen.Print(it) })
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *screenShow) tick(v session.View, state string) {
 	f := frameOf(v, state)
 	if s.looked != nil {
 		for _, it := range s.draftItems() {
-			s.screen.Print(it)
+			s.reserve.show(func() { s.screen.Print(it) })
 		}
 		f = researchFrame(f, s.looked.view)
 	}

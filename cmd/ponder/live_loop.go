@@ -68,7 +68,11 @@ func (w *viewing) live(ctx context.Context, t *thinker) error {
 	}
 	err := l.loop(ctx)
 	// What was written is shown, even if the command is being stopped.
-	return errors.Join(err, w.drain(context.WithoutCancel(ctx), l.show))
+	err = errors.Join(err, w.drain(context.WithoutCancel(ctx), l.show))
+	if !w.nothingCame(ctx, err) {
+		w.reserve.release()
+	}
+	return err
 }
 
 // start begins to work here.
@@ -117,6 +121,9 @@ func (l *live) loop(ctx context.Context) error {
 				return err
 			}
 		case <-tick.C:
+		}
+		if l.came() {
+			l.reserve.release()
 		}
 		l.show.tick(l.now(), l.stateNow())
 		if l.watching() && (l.view.Session.Status.Ended() || time.Since(asked) > heldEvery) {

@@ -285,5 +285,9 @@ func (w *viewing) failed() error {
 	if notReadyFor(w.class) {
 		code = notReady
 	}
-	return failure{code, fmt.Errorf("the session failed: %s", w.view.Session.StopReason)}
+	why := w.view.Session.StopReason + otherModel(w.class)
+	if w.view.Session.Status == ponder.Failed {
+		why = "the session failed: " + why
+	}
+	return failure{code, errors.New(why)}
 }

@@ -110,16 +110,16 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 	if err != nil {
 		return err
 	}
+	w := a.viewing(store, id)
+	w.internal, w.reserve.holds = f.internal, !f.detach && !unaided
 	if unaided {
-		a.note("%s", noModel(p.missed, "; the answer is made of quotes"))
+		w.notes(noModel(p.missed, "; the answer is made of quotes"))
 	}
-	if says != "" {
-		a.note("%s", says)
-	}
+	w.notes(says)
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return a.researchHere(ctx, store, id, p, sightFor(opts), f)
+	return w.researchHere(ctx, store, p, sightFor(opts), f)
 }
 
 // researchRoles are the roles whose models research asks.
@@ -144,21 +144,22 @@ func (b beginning) research(ctx context.Context, store ponder.Threads, start res
 }
 
 // researchHere researches in this process, shows it, and writes the report.
-func (a *app) researchHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, what sight, f researchFlags) error {
-	w := a.viewing(store, id)
-	w.internal = f.internal
-	if f.chunks && a.flags.json {
+func (w *viewing) researchHere(ctx context.Context, store *sqlite.Store, p *prepared, what sight, f researchFlags) error {
+	if f.chunks && w.flags.json {
 		w.chunks = new(research.References)
 	}
-	t, err := a.thinker(ctx, store, p.models, what, w.onDelta)
+	t, err := w.thinker(ctx, store, p.models, what, w.onDelta)
 	if err != nil {
-		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
+		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
 	}
 	defer t.close(ctx)
-	a.note("research %s", id)
+	w.notes("research " + string(w.id))
 	err = w.work(ctx, t)
 	if errors.Is(err, errDetach) {
 		return w.handOver(ctx, t)
+	}
+	if w.nothingCame(ctx, err) {
+		return w.discard(ctx, store, err)
 	}
 	w.keep(ctx, store)
 	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))

@@ -46,7 +46,7 @@ type jsonShow struct{ *viewing }
 
 func (s jsonShow) event(ev ponder.Event, _ session.View) {
 	if !ev.Internal || s.internal {
-		_ = s.object(ev) // what cannot be printed is told at the end
+		s.reserve.show(func() { _ = s.object(ev) }) // what cannot be printed is told at the end
 	}
 }
 func (jsonShow) tick(session.View, string) {}
@@ -77,7 +77,8 @@ func (s lineShow) event(ev ponder.Event, v session.View) {
 		if mark != "" {
 			mark = " " + mark
 		}
-		fmt.Fprintf(s.log, "%s %s%s: %s\n", tui.Clock(it.At), it.Kind, mark, oneLine(it.Text))
+		line := fmt.Sprintf("%s %s%s: %s\n", tui.Clock(it.At), it.Kind, mark, oneLine(it.Text))
+		s.shows(ev, func() { fmt.Fprint(s.log, line) })
 	}
 }
 
@@ -86,7 +87,7 @@ func (s lineShow) tick(session.View, string) {
 		return
 	}
 	for _, it := range s.draftItems() {
-		fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text)
+		s.reserve.show(func() { fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text) })
 	}
 }
 func (lineShow) close() {}

@@ -132,16 +132,16 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
+	w := a.viewing(store, id)
+	w.internal, w.reserve.holds = f.internal, !f.detach
 	if opts.WithoutModel {
-		a.note("%s", noModel(p.missed, "; this is put together from quotations of the documents"))
+		w.notes(noModel(p.missed, "; this is put together from quotations of the documents"))
 	}
-	if says != "" {
-		a.note("%s", says)
-	}
+	w.notes(says)
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return a.thinkHere(ctx, store, id, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web}, f.internal)
+	return w.thinkHere(ctx, store, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web})
 }
 
 // A beginning is a thread with a question that is about to be made. What the thread is
@@ -183,15 +183,13 @@ func (b beginning) make(ctx context.Context, store ponder.Threads, run ponder.Ru
 const maxTitle = 120
 
 // thinkHere thinks in this process, and shows it.
-func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, what sight, internal bool) error {
-	w := a.viewing(store, id)
-	w.internal = internal
-	t, err := a.thinker(ctx, store, p.models, what, w.onDelta)
+func (w *viewing) thinkHere(ctx context.Context, store *sqlite.Store, p *prepared, what sight) error {
+	t, err := w.thinker(ctx, store, p.models, what, w.onDelta)
 	if err != nil {
-		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), id))
+		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
 	}
 	defer t.close(ctx)
-	w.begun = func() { a.note("session %s", id) }
+	w.notes("session " + string(w.id))
 	err = w.work(ctx, t)
 	if errors.Is(err, errDetach) {
 		return w.handOver(ctx, t)
@@ -200,14 +198,19 @@ func (a *app) thinkHere(ctx context.Context, store *sqlite.Store, id ponder.Thre
 		w.keep(ctx, store)
 		return w.end(ctx, err)
 	}
-	removed := store.Remove(context.WithoutCancel(ctx), id)
-	switch {
+	return w.discard(ctx, store, err)
+}
+
+// discard removes what ended before anything came of it, and returns why it did.
+func (w *viewing) discard(ctx context.Context, store *sqlite.Store, err error) error {
+	switch removed := store.Remove(context.WithoutCancel(ctx), w.id); {
 	case removed != nil: // then it can just as well go on later
+		w.reserve.release()
 		return w.end(ctx, err)
 	case err != nil:
 		return shortest(err)
 	}
-	return nothingKept(w.failed())
+	return w.nothingKept()
 }
 
 // handOver leaves the session to a process in the background. The thinker is at an
@@ -219,12 +222,15 @@ func (w *viewing) handOver(ctx context.Context, t *thinker) error {
 	return w.detach(ctx, w.store, w.id)
 }
 
-// nothingKept says that a session which failed before its first thought is gone.
-func nothingKept(err error) error {
-	if f := (failure{}); errors.As(err, &f) {
-		return failure{f.code, fmt.Errorf("%w; nothing was thought, so nothing was kept", f.err)}
+// nothingKept says that a session which failed before its first thought is gone, or a
+// research before it found anything.
+func (w *viewing) nothingKept() error {
+	none := "thought"
+	if w.looked != nil {
+		none = "found"
 	}
-	return err
+	err := w.failed()
+	return failure{codeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was kept", err, none)}
 }
 
 // end says how it went, and returns that as an exit code.
@@ -255,12 +261,15 @@ func ofStore(err error) error {
 }
 
 // nothingCame reports whether a session has ended in failure before its first
-// thought, so that there is nothing to keep.
+// thought, or a research before it found anything, so that there is nothing to keep.
 func (w *viewing) nothingCame(ctx context.Context, err error) bool {
-	if len(w.view.Thoughts) > 0 || w.view.Session.Status == ponder.Paused || ctx.Err() != nil {
+	if len(w.view.Thoughts) > 0 || w.looked != nil && len(w.view.Sources) > 0 || w.view.Session.Status == ponder.Paused || ctx.Err() != nil {
 		return false
 	}
-	return err != nil && !errors.Is(err, ponder.ErrHeld) || w.view.Session.Status == ponder.Failed
+	if err != nil {
+		return !errors.Is(err, ponder.ErrHeld) && !errors.Is(err, errDetach)
+	}
+	return w.view.Session.Status == ponder.Failed || w.looked != nil && !w.answered && w.isWithoutModel()
 }
 
 // broken says what becomes of a session whose work ended in an error.

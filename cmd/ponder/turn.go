@@ -18,6 +18,7 @@ type turn struct {
 	seq     ponder.Seq   // and its place
 	run     ponder.RunID // that answers; empty until it is known
 	over    bool
+	replied bool      // a call was answered
 	err     error     // why there is no answer
 	class   llm.Class // how the last call failed, if it did
 	cut     string    // how what the last call answered broke off, if it did
@@ -53,6 +54,7 @@ func (t *turn) hears(s sign) string {
 			if b.Error != "" {
 				t.fail(key)
 			}
+			t.replied = t.replied || b.Error == "" && b.Made()
 		}
 	case ponder.Progress:
 		if b.Stage == chat.TurnEnded && b.Ref == t.message {
@@ -74,7 +76,7 @@ func (t *turn) hears(s sign) string {
 
 // failure returns the error of a turn without an answer.
 func (t *turn) failure(why string) error {
-	err := fmt.Errorf("no answer: %s", oneLine(why))
+	err := fmt.Errorf("no answer: %s", oneLine(why)+otherModel(t.class))
 	if notReadyFor(t.class) {
 		return failure{notReady, err}
 	}

@@ -1,0 +1,50 @@
+package main
+
+import "ponder"
+
+// A reserve holds back what is shown of work that was begun until it is certain that it is
+// kept: what comes to nothing is removed, and leaves one line. The zero value holds nothing
+// back. Its methods are called from one goroutine.
+type reserve struct {
+	holds bool
+	held  []func()
+}
+
+// show shows something, once it may be shown.
+func (r *reserve) show(it func()) {
+	if r.holds {
+		r.held = append(r.held, it)
+		return
+	}
+	it()
+}
+
+// release shows what was held back, and holds nothing back from now on.
+func (r *reserve) release() {
+	held := r.held
+	r.holds, r.held = false, nil
+	for _, it := range held {
+		it()
+	}
+}
+
+// came reports whether something has come that is kept, or is about to: a model answers.
+func (w *viewing) came() bool {
+	return w.answered || w.writing.Load() > 0 || len(w.view.Thoughts) > 0 || w.looked != nil && len(w.view.Sources) > 0 || w.view.Session.Status == ponder.Paused
+}
+
+// notes notes something for good, unless it is empty.
+func (w *viewing) notes(text string) {
+	if text != "" {
+		w.reserve.show(func() { w.note("%s", text) })
+	}
+}
+
+// shows shows an event for good: at once, if it is that a model is waited for.
+func (w *viewing) shows(ev ponder.Event, it func()) {
+	if _, waits := ev.Body.(ponder.CallFinished); waits {
+		it()
+		return
+	}
+	w.reserve.show(it)
+}
