@@ -77,6 +77,9 @@ func (l *line) note(ev Event) (shown bool) {
 		l.interrupt(ev.Run, func(r *run) { r.paused = true })
 	case RunResumed:
 		for _, r := range l.below(ev.Run) {
+			if r.paused {
+				r.since = 0 // who resumes what concludes wants the answer asked for again
+			}
 			r.paused, r.dirty = false, true
 		}
 	case Steer:

@@ -85,6 +85,47 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// An answer that waits for what only a user can mend is asked for each time that one resumes
+// the session, though its time is up, and nothing is thought meanwhile.
+func TestAnswerWaitsToBeMended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mended := false
+		m := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}}
+		plausible := llmtest.Plausible(0)
+		m.Answer = func(req *llm.Request) (llm.Message, error) {
+			if !mended && strings.Contains(req.Messages[0].Text(), "Give the final answer") {
+				return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "test/model", Message: "key rejected", Status: 401, Advice: "set TEST_KEY"}
+			}
+			return plausible(req)
+		}
+		mind := pondertest.Start(t, config(m))
+		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: json.RawMessage(`{"to_the_end":true}`), Budget: ponder.Budget{Time: time.Minute}})
+		for n := range 3 {
+			time.Sleep(time.Hour)
+			evs := mind.Events()
+			if b, ok := evs[len(evs)-1].Body.(ponder.RunPaused); !ok || b.Reason != "test/model: key rejected (401): set TEST_KEY" {
+				t.Fatalf("pause %d: %s", n, pondertest.Line(evs[len(evs)-1]))
+			}
+			mended = n == 2
+			mind.Put(pondertest.Run, "", ponder.RunResumed{})
+		}
+		fin := mind.Await(pondertest.Run)
+		evs := mind.Events()
+		if fin.Status != ponder.Completed || fin.Reason != "time is spent" || evs[len(evs)-1].Elapsed > 2*time.Minute {
+			t.Errorf("after %s: finished %+v", evs[len(evs)-1].Elapsed, fin)
+		}
+		v := session.NewView()
+		for _, ev := range evs {
+			if v = v.Apply(ev); v.Session.Progress.Elapsed > 120 {
+				t.Fatalf("%s at %g s", pondertest.Line(ev), v.Session.Progress.Elapsed)
+			}
+		}
+		if last := v.Syntheses[len(v.Syntheses)-1]; last.Unaided || !last.Final {
+			t.Errorf("the answer is %+v", last)
+		}
+	})
+}
+
 // A process that is stopped now and then comes to the same thoughts.
 func TestStops(t *testing.T) {
 	thoughts := func(evs []ponder.Event) (list []string) {

@@ -52,13 +52,7 @@ func (s *state) rest() bool {
 	case !o.Answered || s.Told || o.Fault == "":
 		return false
 	case hopeless(o.Class):
-		if s.End != "" || s.opts.Unattended {
-			return false
-		}
-		o.Pauses = true
-		s.Fails, s.Unaided = maxFails-1, false
-		s.write(rested, &s.Counts.Rests, ponder.RunPaused{Reason: o.Fault})
-		return true
+		return s.End == "" && s.pause()
 	case !mayPass(o.Class) || s.limited() == 0 && o.Rests >= mostRests:
 		return false
 	}
@@ -72,6 +66,20 @@ func (s *state) rest() bool {
 		says += fmt.Sprintf(", but the time is up in %s", max(0, left).Round(time.Second))
 	}
 	s.write(rested, &s.Counts.Rests, ponder.Progress{Content: says, Stage: resting, Iteration: s.Counts.Rounds})
+	return true
+}
+
+// pause has the session pause until a user has mended what is wrong with the model, if that
+// has answered before, and reports whether it does. It is of no use where nobody could mend
+// it, or no call is left to make then.
+func (s *state) pause() bool {
+	o := &s.Outage
+	if !o.Answered || o.Fault == "" || !hopeless(o.Class) || s.opts.Unattended || s.Calls > 0 && s.Counts.Calls >= s.Calls {
+		return false
+	}
+	o.Pauses = true
+	s.Fails, s.Unaided = maxFails-1, false
+	s.write(rested, &s.Counts.Rests, ponder.RunPaused{Reason: o.Fault})
 	return true
 }
 

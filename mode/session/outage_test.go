@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ponder"
 	"ponder/llm"
 )
@@ -241,5 +243,128 @@ func TestQuotesInstead(t *testing.T) {
 	}
 	if d.fin.Status != ponder.Completed || !strings.HasSuffix(d.fin.Reason, ", and the model did not answer: key rejected (401): set P_KEY") {
 		t.Errorf("finished %+v", d.fin)
+	}
+}
+
+// The answer waits for a user as thinking does, and nothing is thought meanwhile or after;
+// whoever wants it at once gets what there is, and so do those who could not have it mended.
+func TestPausesForTheAnswer(t *testing.T) {
+	const answered, without = "The answer, because of reasons.", thoughtAnswer
+	for name, tt := range map[string]struct {
+		options Options
+		class   llm.Class
+		bad     int // calls for the answer that fail
+		calls   int // that the session may make
+		wish    bool
+		first   ponder.Body // of the first such call, if it does not fail
+		keys    string
+		answer  string
+		reason  string
+	}{
+		"an answer":             {class: llm.Auth, bad: 2, keys: "final final~other final-1", answer: answered, reason: "time is spent"},
+		"of the other model":    {class: llm.Auth, bad: 3, keys: "final final~other final-1 final-1~other", answer: answered, reason: "time is spent"},
+		"of one model":          {options: Options{FinalRole: ponder.Slow}, class: llm.Payment, bad: 1, keys: "final final-1", answer: answered, reason: "time is spent"},
+		"once more":             {options: Options{FinalRole: ponder.Slow}, class: llm.NotFound, bad: 2, keys: "final final-1 final-2", answer: answered, reason: "time is spent"},
+		"in documents":          {options: Options{FinalRole: ponder.Slow, Docs: []string{"/docs"}}, class: llm.Auth, bad: 1, keys: "final final-1", answer: answered, reason: "time is spent"},
+		"trouble that may pass": {options: Options{FinalRole: ponder.Slow}, class: llm.Transient, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
+		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
+		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
+		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, wish: true, keys: "final", answer: without, reason: "an answer was wanted now, and the model did not answer any more: it will not"},
+		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: says("It is so, all in all, as far as can be said."), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.options.SynthesisInterval, tt.options.ToTheEnd = 1e6, true
+			begin := func(seen ...ponder.Event) *driver {
+				d := newDriver(t, "What is the sea?", tt.options, time.Minute, nil)
+				if d.run.Budget.Calls = tt.calls; tt.calls > 0 {
+					d.state = d.mode.Start(d.run)
+				}
+				if tt.wish && len(seen) < 4 {
+					d.inputs = map[int]ponder.Body{4: ponder.Steer{Do: ponder.AnswerNow}}
+				}
+				d.answer = func(a ponder.Action) ponder.Body {
+					if do, ok := a.(ponder.Do); ok {
+						return library(do, 60)
+					}
+					bad := 0
+					for _, b := range bodiesOf[ponder.CallFinished](d) {
+						if b.Error != "" {
+							bad++
+						}
+					}
+					switch {
+					case !strings.HasPrefix(keyOf(a), final) || bad >= tt.bad:
+						return curious(a)
+					case tt.first != nil && keyOf(a) == final:
+						return tt.first
+					}
+					return fails(tt.class, "it will not.")
+				}
+				for _, ev := range seen {
+					d.see(ev)
+				}
+				if tt.wish && len(seen) == 4 {
+					d.put("", ponder.Steer{Do: ponder.AnswerNow})
+				}
+				return d
+			}
+			d := begin().work()
+			for n := range d.log {
+				if diff := cmp.Diff(jsonLines(t, d.log), jsonLines(t, begin(d.log[:n]...).work().log)); diff != "" {
+					t.Fatalf("cut after %d of %d (-whole +continued):\n%s", n, len(d.log), diff)
+				}
+			}
+			var keys []string
+			for _, key := range d.keys() {
+				if strings.HasPrefix(key, final) {
+					keys = append(keys, key)
+				} else if keys != nil {
+					t.Errorf("%s is wanted after %s", key, keys)
+				}
+				if strings.HasPrefix(key, final) != IsShown(key+"#1") {
+					t.Errorf("%s is shown: %t", key, IsShown(key+"#1"))
+				}
+			}
+			if got := strings.Join(keys, " "); got != tt.keys {
+				t.Errorf("asked %s, want %s", got, tt.keys)
+			}
+			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.answer) {
+				t.Errorf("finished %+v", d.fin)
+			}
+			pauses := max(0, strings.Count(tt.keys, "final-")-strings.Count(tt.keys, "final-1~other"))
+			if said := bodiesOf[ponder.RunPaused](d); len(said) != pauses || pauses > 0 && said[0].Reason != "it will not" {
+				t.Errorf("paused %v, want %d times", said, pauses)
+			}
+			for _, b := range bodiesOf[ponder.Progress](d) {
+				if pauses > 0 && b.Stage == resting {
+					t.Errorf("said %q, and paused", b.Content)
+				}
+			}
+		})
+	}
+}
+
+// Whoever wants the answer while it waits for a user gets what there is, once it goes on.
+func TestAnswerNowWhileItWaits(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{}, time.Minute, func(a ponder.Action) ponder.Body {
+		if strings.HasPrefix(keyOf(a), final) {
+			return fails(llm.Auth, "it will not.")
+		}
+		return curious(a)
+	})
+	for !d.paused {
+		d.step()
+	}
+	for _, refused := range []bool{false, true} {
+		d.put("", ponder.Steer{Do: ponder.AnswerNow})
+		d.step()
+		said := bodiesOf[ponder.Progress](d)
+		if b := said[len(said)-1]; b.Stage != ponder.Steered || b.Refused != refused {
+			t.Errorf("said %+v", b)
+		}
+	}
+	d.work()
+	if n := len(bodiesOf[ponder.RunPaused](d)); n != 1 || !strings.HasPrefix(d.fin.Answer, thoughtAnswer) {
+		t.Errorf("paused %d times, and finished %+v", n, d.fin)
 	}
 }

@@ -25,7 +25,8 @@
 // It writes, under keys with a number that counts up: focus (a progress event
 // that names the next focus), found (evidence), note (thoughts, and what was
 // learned of their question), asked (questions), summed (a synthesis), aside (a
-// question that the model fails on) and steered (what became of a wish). What it knows
+// question that the model fails on), rests (that it waits for the model, or pauses) and steered
+// (what became of a wish). What it knows
 // is kept in checkpoints as the JSON of its state; [Options] are its own part of
 // run_started.
 //

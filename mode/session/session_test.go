@@ -173,7 +173,7 @@ func TestTrouble(t *testing.T) {
 			keys: "thoughts-1 final final~other", status: ponder.Completed, reason: "time is spent", begins: "The answer",
 		},
 		{
-			name: "neither model answers", answer: replies(map[string]ponder.Body{"final": rejected, "final~other": rejected}), budget: time.Second,
+			name: "neither model answers", answer: replies(map[string]ponder.Body{"final": rejected, "final~other": rejected}), budget: time.Second, options: Options{Unattended: true},
 			keys: "thoughts-1 final final~other", status: ponder.Completed, begins: thoughtAnswer,
 			reason: "time is spent, and the model did not answer any more: test/model: key rejected (401): set TEST_KEY",
 		},

@@ -33,6 +33,7 @@ type state struct {
 	Cut    string `json:"broke,omitempty"` // how what the model wrote for the answer broke off, if it did
 	Paused bool   `json:"paused,omitempty"`
 	Told   bool   `json:"told,omitempty"`  // that the budget is spent
+	Now    bool   `json:"hurry,omitempty"` // the user wants the answer, however it comes
 	Calls  int    `json:"calls,omitempty"` // the most it may make, if there is such a limit
 	Out    *out   `json:"out,omitempty"`   // how it ends, once it does
 
@@ -107,7 +108,7 @@ const (
 // A step is what the session waits for: one action, or those of the wave.
 type step struct {
 	Do string `json:"do"`
-	N  int    `json:"n,omitempty"`
+	N  int    `json:"n,omitempty"` // of the final answer: how often the session has paused for it
 	retry
 
 	// Other says that the final answer is asked of the model that thought, for
@@ -139,12 +140,18 @@ func (r retry) mark() string {
 // key returns the key of the step's action.
 func (p step) key() string {
 	switch {
-	case p.Do != final:
-		return p.Do + "-" + strconv.Itoa(p.N) + p.mark()
 	case p.Other:
-		return final + another + p.mark()
+		return p.name() + another + p.mark()
 	}
-	return final + p.mark()
+	return p.name() + p.mark()
+}
+
+// name returns what the key of the step's action begins with.
+func (p step) name() string {
+	if p.Do == final && p.N == 0 {
+		return final
+	}
+	return p.Do + "-" + strconv.Itoa(p.N)
 }
 
 // inWave reports whether the step has actions for each cell of the wave.

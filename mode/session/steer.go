@@ -135,9 +135,14 @@ func (s *state) limit(b ponder.Steer) reply {
 }
 
 func (s *state) hurry() reply {
-	if s.End != "" {
+	switch {
+	case s.Step.Do == final && s.Step.N > 0 && !s.Now:
+		s.Now = true
+		return reply{text: "if the model fails again, the answer will be put together without it"}
+	case s.End != "":
 		return refuse("the session is writing its answer already: %s", s.End)
 	}
+	s.Now = true
 	r := reply{text: "the answer is being written", cancelled: s.inFlight()}
 	if s.Paused {
 		r.text = "the answer will be written when the session goes on"

@@ -224,17 +224,15 @@ func (s *state) failed(o ponder.Outcome) {
 	if s.Step.Do != synthesis {
 		s.fails(o)
 	}
+	if s.Step.Do == final {
+		s.unconcluded(o)
+		return
+	}
 	quoting := s.gathers()
-	rests := s.Step.Do != final && s.Step.Bad == "" && s.Fails >= maxFails && s.rest()
+	rests := s.Step.Bad == "" && s.Fails >= maxFails && s.rest()
 	s.unaid(quoting && s.Fails >= maxFails)
 	switch {
 	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
-		return
-	case s.Step.Do == final && hopeless(o.Class) && s.opts.FinalRole != s.opts.ThoughtRole && s.Counts.Thoughts > 0 && !s.Step.Other && !budgetRefused(o):
-		s.Step = step{Do: final, Other: true}
-		return
-	case s.Step.Do == final:
-		s.finishUnaided()
 		return
 	case rests, s.Step.Bad != "" && s.Fails >= maxFails && s.rest():
 	case s.Fails >= maxFails && !quoting:
@@ -246,6 +244,22 @@ func (s *state) failed(o ponder.Outcome) {
 		s.sumUpUnaided()
 	}
 	s.advance()
+}
+
+// unconcluded goes on after the call for the answer failed for good: with what could not be
+// read of it before; with the model that thought; once what is wrong is mended, if only a user
+// can and no answer is wanted at once; or from what there is.
+func (s *state) unconcluded(o ponder.Outcome) {
+	switch {
+	case s.Step.Bad != "" && s.take(s.Step.Bad, "", true) == nil:
+	case hopeless(o.Class) && s.opts.FinalRole != s.opts.ThoughtRole && s.Counts.Thoughts > 0 && !s.Step.Other && !budgetRefused(o):
+		s.Step = step{Do: final, N: s.Step.N, Other: true}
+	case !s.Now && s.pause():
+		s.Step = step{Do: final, N: s.Step.N + 1}
+	default:
+		s.unaid(s.gathers() && s.Fails >= maxFails)
+		s.finishUnaided()
+	}
 }
 
 // hopeless reports whether a failure of this class will come again, whatever

@@ -35,7 +35,7 @@ const maxWritings = 1024
 // IsShown reports whether what is written for an action of a session, or in an attempt at
 // it, is for the user.
 func IsShown(key string) bool {
-	return strings.HasPrefix(key, synthesis+"-") || key == final || strings.HasPrefix(key, final+"~") || strings.HasPrefix(key, final+"#")
+	return strings.HasPrefix(key, synthesis+"-") || key == final || strings.HasPrefix(key, final) && strings.ContainsAny(key[len(final):][:1], "-~#")
 }
 
 // Hear takes in a piece of what a model writes, and returns what of it users may see, if
