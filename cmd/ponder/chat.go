@@ -148,12 +148,12 @@ func (s *chatting) begin(ctx context.Context) error {
 // unsaid removes a conversation that was begun and in which nothing was answered, and
 // returns the failure that it was.
 func (s *chatting) unsaid(ctx context.Context) error {
-	if !s.reserve.holds || s.failed == nil || s.thinker.close(ctx) != nil {
-		s.reserve.release()
-		return nil
+	gone := s.reserve.holds && s.failed != nil && s.thinker.close(ctx) == nil
+	if gone {
+		s.working = false
+		gone = s.drop(ctx) == nil // else it can just as well be gone on with
 	}
-	s.working = false
-	if s.drop(ctx) != nil { // then it can just as well be gone on with
+	if !gone {
 		s.reserve.release()
 		return nil
 	}
