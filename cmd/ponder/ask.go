@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -90,7 +91,7 @@ func (a *app) ask(ctx context.Context, text string, f askFlags, given func(strin
 	}
 	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo(), reserve: reserve{holds: id == ""}}
 	for _, line := range m.leftOut(t.chat(nil)) {
-		s.reserve.show(func() { a.note("%s", line) })
+		s.reserve.note(a, line)
 	}
 	s.turnNow.atOnce = !a.onTerminal()
 	if f.deep {
@@ -235,7 +236,7 @@ func (s *asking) from(ev ponder.Event) ponder.Seq {
 }
 
 // shows shows a sign: pieces of the answer as they come or, as JSON, events.
-func (s *asking) shows(sign sign) (err error) {
+func (s *asking) shows(sign sign) error {
 	if sign.err != nil {
 		return sign.err
 	}
@@ -253,8 +254,7 @@ func (s *asking) shows(sign sign) (err error) {
 		s.musing.hears(*ev)
 		think.Log(context.Background(), slog.Default(), *ev)
 		if s.flags.json && (!ev.Internal || s.internal) {
-			s.reserve.show(func() { err = s.object(ev) })
-			return err
+			return s.reserve.object(s.app, ev)
 		}
 	}
 	if s.flags.json || text == "" {
@@ -275,7 +275,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 	if s.heard == 0 || !s.fresh {
 		s.heard = wish.Seq - 1
 	}
-	s.reserve.show(func() { s.note("thinking about it first") })
+	s.reserve.note(s.app, "thinking about it first")
 	signs, tick, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
 	defer s.out.stands("")
@@ -306,9 +306,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 		}
 	}
 	if !came {
-		s.reserve.show(func() {
-			s.note("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id)
-		})
+		s.reserve.note(s.app, fmt.Sprintf("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	s.event(ev, w.view)
 	if w.chunks != nil {
 		for _, c := range w.chunks.Apply(ev) {
-			w.reserve.show(func() { _ = w.object(c) }) // a pipe that is closed is noticed with the next event
+			_ = w.reserve.object(w.app, c) // a pipe that is closed is noticed with the next event
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (s *screenShow) tick(v session.View, state string) {
 	f := frameOf(v, state)
 	if s.looked != nil {
 		for _, it := range s.draftItems() {
-			s.reserve.show(func() { s.screen.Print(it) })
+			s.screen.Print(it)
 		}
 		f = researchFrame(f, s.looked.view)
 	}

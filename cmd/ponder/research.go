@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
 	"ponder"
 	"ponder/mode/research"
-	"ponder/store/sqlite"
 )
 
 func (a *app) researchCommand() *cobra.Command {
@@ -113,13 +111,16 @@ func (a *app) research(ctx context.Context, text string, f researchFlags, given 
 	w := a.viewing(store, id)
 	w.internal, w.reserve.holds = f.internal, !f.detach && !unaided
 	if unaided {
-		w.notes(noModel(p.missed, "; the answer is made of quotes"))
+		w.reserve.note(a, noModel(p.missed, "; the answer is made of quotes"))
 	}
-	w.notes(says)
+	w.reserve.note(a, says)
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return w.researchHere(ctx, store, p, sightFor(opts), f)
+	if f.chunks && a.flags.json {
+		w.chunks = new(research.References)
+	}
+	return w.here(ctx, store, p, sightFor(opts), ponder.KindResearch, f.output)
 }
 
 // researchRoles are the roles whose models research asks.
@@ -141,26 +142,4 @@ type researchStart struct {
 func (b beginning) research(ctx context.Context, store ponder.Threads, start researchStart) (ponder.ThreadID, error) {
 	b.thread.Kind = ponder.KindResearch
 	return b.make(ctx, store, ponder.RunStarted{Mode: research.Name, Version: research.New().Version}, start)
-}
-
-// researchHere researches in this process, shows it, and writes the report.
-func (w *viewing) researchHere(ctx context.Context, store *sqlite.Store, p *prepared, what sight, f researchFlags) error {
-	if f.chunks && w.flags.json {
-		w.chunks = new(research.References)
-	}
-	t, err := w.thinker(ctx, store, p.models, what, w.onDelta)
-	if err != nil {
-		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
-	}
-	defer t.close(ctx)
-	w.notes("research " + string(w.id))
-	err = w.work(ctx, t)
-	if errors.Is(err, errDetach) {
-		return w.handOver(ctx, t)
-	}
-	if w.nothingCame(ctx, err) {
-		return w.discard(ctx, store, err)
-	}
-	w.keep(ctx, store)
-	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
 }

@@ -19,6 +19,19 @@ func (r *reserve) show(it func()) {
 	it()
 }
 
+// note is [app.note] of a text, unless it is empty.
+func (r *reserve) note(a *app, text string) {
+	if text != "" {
+		r.show(func() { a.note("%s", text) })
+	}
+}
+
+// object is [app.object]. What is printed later returns no error: that is told at the end.
+func (r *reserve) object(a *app, v any) (err error) {
+	r.show(func() { err = a.object(v) })
+	return err
+}
+
 // release shows what was held back, and holds nothing back from now on.
 func (r *reserve) release() {
 	held := r.held
@@ -31,13 +44,6 @@ func (r *reserve) release() {
 // came reports whether something has come that is kept, or is about to: a model answers.
 func (w *viewing) came() bool {
 	return w.answered || w.writing.Load() > 0 || len(w.view.Thoughts) > 0 || w.looked != nil && len(w.view.Sources) > 0 || w.view.Session.Status == ponder.Paused
-}
-
-// notes notes something for good, unless it is empty.
-func (w *viewing) notes(text string) {
-	if text != "" {
-		w.reserve.show(func() { w.note("%s", text) })
-	}
 }
 
 // shows shows an event for good: at once, if it is that a model is waited for.

@@ -46,7 +46,7 @@ type jsonShow struct{ *viewing }
 
 func (s jsonShow) event(ev ponder.Event, _ session.View) {
 	if !ev.Internal || s.internal {
-		s.reserve.show(func() { _ = s.object(ev) }) // what cannot be printed is told at the end
+		_ = s.reserve.object(s.app, ev) // what cannot be printed is told at the end
 	}
 }
 func (jsonShow) tick(session.View, string) {}
@@ -87,7 +87,7 @@ func (s lineShow) tick(session.View, string) {
 		return
 	}
 	for _, it := range s.draftItems() {
-		s.reserve.show(func() { fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text) })
+		fmt.Fprintf(s.log, "%s %s: %s\n", tui.Clock(it.At), it.Kind, it.Text)
 	}
 }
 func (lineShow) close() {}

@@ -135,13 +135,13 @@ func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(s
 	w := a.viewing(store, id)
 	w.internal, w.reserve.holds = f.internal, !f.detach
 	if opts.WithoutModel {
-		w.notes(noModel(p.missed, "; this is put together from quotations of the documents"))
+		w.reserve.note(a, noModel(p.missed, "; this is put together from quotations of the documents"))
 	}
-	w.notes(says)
+	w.reserve.note(a, says)
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return w.thinkHere(ctx, store, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web})
+	return w.here(ctx, store, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web}, ponder.KindSession, "")
 }
 
 // A beginning is a thread with a question that is about to be made. What the thread is
@@ -182,35 +182,28 @@ func (b beginning) make(ctx context.Context, store ponder.Threads, run ponder.Ru
 // maxTitle is how long a title is, in letters.
 const maxTitle = 120
 
-// thinkHere thinks in this process, and shows it.
-func (w *viewing) thinkHere(ctx context.Context, store *sqlite.Store, p *prepared, what sight) error {
+// here thinks in this process, and shows it; the report of research goes to a file, if one
+// is named. What nothing comes of is removed.
+func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *prepared, what sight, kind ponder.Kind, report string) error {
 	t, err := w.thinker(ctx, store, p.models, what, w.onDelta)
 	if err != nil {
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
 	}
 	defer t.close(ctx)
-	w.notes("session " + string(w.id))
-	err = w.work(ctx, t)
-	if errors.Is(err, errDetach) {
+	w.reserve.note(w.app, string(kind)+" "+string(w.id))
+	switch err = w.work(ctx, t); {
+	case errors.Is(err, errDetach):
 		return w.handOver(ctx, t)
-	}
-	if !w.nothingCame(ctx, err) {
-		w.keep(ctx, store)
-		return w.end(ctx, err)
-	}
-	return w.discard(ctx, store, err)
-}
-
-// discard removes what ended before anything came of it, and returns why it did.
-func (w *viewing) discard(ctx context.Context, store *sqlite.Store, err error) error {
-	switch removed := store.Remove(context.WithoutCancel(ctx), w.id); {
-	case removed != nil: // then it can just as well go on later
+	case !w.nothingCame(ctx, err):
+	case store.Remove(context.WithoutCancel(ctx), w.id) != nil: // then it can just as well go on later
 		w.reserve.release()
-		return w.end(ctx, err)
 	case err != nil:
 		return shortest(err)
+	default:
+		return w.nothingKept()
 	}
-	return w.nothingKept()
+	w.keep(ctx, store)
+	return w.endWithReport(ctx, store, report, w.end(ctx, err))
 }
 
 // handOver leaves the session to a process in the background. The thinker is at an

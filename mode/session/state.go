@@ -139,19 +139,14 @@ func (r retry) mark() string {
 
 // key returns the key of the step's action.
 func (p step) key() string {
-	switch {
-	case p.Other:
-		return p.name() + another + p.mark()
+	key := p.Do
+	if p.Do != final || p.N > 0 {
+		key += "-" + strconv.Itoa(p.N)
 	}
-	return p.name() + p.mark()
-}
-
-// name returns what the key of the step's action begins with.
-func (p step) name() string {
-	if p.Do == final && p.N == 0 {
-		return final
+	if p.Other {
+		key += another
 	}
-	return p.Do + "-" + strconv.Itoa(p.N)
+	return key + p.mark()
 }
 
 // inWave reports whether the step has actions for each cell of the wave.
