@@ -82,11 +82,13 @@ func (l *live) start(ctx context.Context) {
 	l.worked, l.busy, l.state, l.stay = worked, true, "", false
 }
 
-// tickEvery is how often a view is drawn anew, and heldEvery how often is asked
-// whether the session is still held.
+// tickEvery is how often a view is drawn anew, heldEvery how often is asked whether the
+// session is still held, and reserved how long is shown nothing for good of work of which
+// nothing may come: a refusal comes sooner, mostly.
 const (
 	tickEvery = 200 * time.Millisecond
 	heldEvery = time.Second
+	reserved  = 2 * time.Second
 )
 
 // loop shows events as they come, and does what keys say, until it is time to go.
@@ -96,7 +98,8 @@ func (l *live) loop(ctx context.Context) error {
 	events, lost := l.pump(fctx)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	asked := time.Now()
+	begun := time.Now()
+	asked := begun
 	l.show.tick(l.now(), l.stateNow())
 	for {
 		select {
@@ -122,7 +125,7 @@ func (l *live) loop(ctx context.Context) error {
 			}
 		case <-tick.C:
 		}
-		if l.came() {
+		if l.came() || time.Since(begun) > reserved {
 			l.reserve.release()
 		}
 		l.show.tick(l.now(), l.stateNow())
