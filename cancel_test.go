@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 	"ponder/store/memory"
 )
 
@@ -26,11 +26,11 @@ func TestMessageAfterCancel(t *testing.T) {
 				if late {
 					events, want = append(events, said("second")), 2
 				}
-				if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, events...); err != nil {
+				if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, events...); err != nil {
 					t.Fatal(err)
 				}
 				var shown atomic.Int64
-				mind := pondertest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
+				mind := enginetest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}})
 				synctest.Wait()
 				var ended []ponder.Status
 				for _, ev := range mind.Events() {

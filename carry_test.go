@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 	"ponder/store/memory"
 )
 
@@ -79,12 +79,12 @@ func TestCarry(t *testing.T) {
 	const turns = 150
 	converse := func(t *testing.T, carry bool) (answers []string, shown int64) {
 		var count atomic.Int64
-		mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{talkMode(&count, carry)}})
+		mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{talkMode(&count, carry)}})
 		for i := range turns {
 			if i%37 == 36 {
 				store := mind.Store
 				mind.Stop()
-				mind = pondertest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&count, carry)}})
+				mind = enginetest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&count, carry)}})
 			}
 			if i%50 == 20 { // between the turns: no run is to hear it
 				mind.Put("", fmt.Sprintf("steer-%d", i), ponder.Steer{Do: ponder.AnswerNow})
@@ -148,21 +148,21 @@ func TestShelf(t *testing.T) {
 		return mind
 	}
 	mind, other := open(), open()
-	if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindConversation}); err != nil {
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}); err != nil {
 		t.Fatal(err)
 	}
 	answer := func(m *ponder.Mind, text string) (answer string, read int64) {
 		t.Helper()
 		before := store.events.Load()
-		said, err := store.Append(t.Context(), pondertest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: text}})
+		said, err := store.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: text}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Work(t.Context(), pondertest.Thread); err != nil {
+		if err := m.Work(t.Context(), enginetest.Thread); err != nil {
 			t.Fatal(err)
 		}
 		read = store.events.Load() - before
-		for ev, err := range store.Store.Events(t.Context(), pondertest.Thread, said[0].Seq) {
+		for ev, err := range store.Store.Events(t.Context(), enginetest.Thread, said[0].Seq) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestShelf(t *testing.T) {
 		{mind, 0, "h", "g, 21 letters, h (15)", 2},
 	} {
 		if turn.erase > 0 {
-			if err := store.Erase(t.Context(), pondertest.Thread, turn.erase); err != nil {
+			if err := store.Erase(t.Context(), enginetest.Thread, turn.erase); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -210,7 +210,7 @@ func TestCarryOfHistory(t *testing.T) {
 	for i := range long {
 		said = append(said, ponder.Event{Body: ponder.AssistantMessage{Content: fmt.Sprint(i)}})
 	}
-	if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindConversation}, said...); err != nil {
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}, said...); err != nil {
 		t.Fatal(err)
 	}
 	talk := ponder.Config{Store: store, Modes: []ponder.Mode{talkMode(&shown, true)}}
@@ -223,15 +223,15 @@ func TestCarryOfHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if turn > 0 { // the first only reads, before there is anything to carry on
-			if _, err := store.Append(t.Context(), pondertest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "next"}}); err != nil {
+			if _, err := store.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "next"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		before := store.events.Load()
 		if turn == 0 {
-			err = mind.Fold(t.Context(), pondertest.Thread)
+			err = mind.Fold(t.Context(), enginetest.Thread)
 		} else {
-			err = mind.Work(t.Context(), pondertest.Thread)
+			err = mind.Work(t.Context(), enginetest.Thread)
 		}
 		if err := errors.Join(err, mind.Close(t.Context())); err != nil {
 			t.Fatal(err)

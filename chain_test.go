@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // chained has two models behind gates of their own.
@@ -46,7 +46,7 @@ func TestChainPassesByWhoIsClosed(t *testing.T) {
 					e.Model = "a/1"
 					return "", &e
 				}
-				mind, began := pondertest.Start(t, chained(first, second)), time.Now()
+				mind, began := enginetest.Start(t, chained(first, second)), time.Now()
 				fin := start(t, mind, "steps", ponder.Budget{Time: 100 * time.Second})
 				if fin.Status != ponder.Completed || second.begun.Load() != 31 {
 					t.Errorf("ended %+v, the second model was asked %d times, want 31", fin, second.begun.Load())
@@ -79,7 +79,7 @@ func TestClosedModelCostsNothing(t *testing.T) {
 		for range before { // and then it is closed
 			_, _ = llm.Collect(c.Models[ponder.Slow][0].Generate(t.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
 		}
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		start(t, mind, "steps", ponder.Budget{Cost: ponder.Cost{Calls: 60}})
 		unsent := 0
 		for _, ev := range mind.Events() {
@@ -145,7 +145,7 @@ func TestChainGoesBack(t *testing.T) {
 				second.answer = until("b/2", time.Now().Add(gone), llm.Error{Class: tt.second, Message: "gone"})
 				knock(t, c.Models[ponder.Slow][0], tt.knock1)
 				knock(t, c.Models[ponder.Slow][1], tt.knock2)
-				mind, began := pondertest.Start(t, c), time.Now()
+				mind, began := enginetest.Start(t, c), time.Now()
 				fin := start(t, mind, "steps", ponder.Budget{Time: 10 * time.Minute})
 				if took := time.Since(began); fin.Answer != "answer: well" || took > tt.takes {
 					t.Errorf("after %v: %+v", took, fin)
@@ -169,7 +169,7 @@ func TestFailuresAreOfOneModel(t *testing.T) {
 			return "", &llm.Error{Class: llm.Transient, Model: "a/1", Message: "overloaded", RetryAfter: 5 * time.Second}
 		}
 		second.answer = until("b/2", time.Now().Add(10300*time.Millisecond), llm.Error{Class: llm.Transient, Message: "hiccup"})
-		if fin := start(t, pondertest.Start(t, c), "steps", ponder.Budget{}); fin.Answer != "answer: well" {
+		if fin := start(t, enginetest.Start(t, c), "steps", ponder.Budget{}); fin.Answer != "answer: well" {
 			t.Errorf("%+v", fin)
 		}
 	})
@@ -184,7 +184,7 @@ func TestClosedConclusion(t *testing.T) {
 			m.answer = until(m.name, time.Now().Add(25*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
 			knock(t, c.Models[ponder.Slow][i], 1)
 		}
-		if fin := start(t, pondertest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {
+		if fin := start(t, enginetest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {
 			t.Errorf("%+v", fin)
 		}
 	})

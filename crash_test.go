@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -25,27 +25,27 @@ func TestCutAfterEveryEvent(t *testing.T) {
 
 func cutEverywhere(t *testing.T, mode string) {
 	model := new(fake)
-	mind := pondertest.Start(t, config(model))
+	mind := enginetest.Start(t, config(model))
 	fin := start(t, mind, mode, ponder.Budget{})
 	mind.Stop()
 	if fin.Status != ponder.Completed {
 		t.Fatalf("finished: %+v", fin)
 	}
 	whole, calls := mind.Events(), int(model.begun.Load())
-	want := pondertest.Lines(whole)
+	want := enginetest.Lines(whole)
 	for n := 1; n <= len(whole); n++ {
 		model, store := new(fake), memory.New()
-		if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
 			t.Fatal(err)
 		}
 		c := config(model)
 		c.Store = store
-		mind := pondertest.Start(t, c)
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: mode, Input: "?"})
-		mind.Await(pondertest.Run)
+		mind := enginetest.Start(t, c)
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: mode, Input: "?"})
+		mind.Await(enginetest.Run)
 		mind.Stop()
-		if diff := cmp.Diff(want, pondertest.Lines(mind.Events())); diff != "" {
-			t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+		if diff := cmp.Diff(want, enginetest.Lines(mind.Events())); diff != "" {
+			t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, enginetest.Line(whole[n-1]), diff)
 		}
 		ended := 0
 		for _, ev := range whole[:n] {
@@ -67,18 +67,18 @@ func TestCheckpointIsTheFold(t *testing.T) {
 		long := stepsMode(300)
 		c := config(new(fake))
 		c.Modes[0] = long
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		start(t, mind, "steps", ponder.Budget{})
 		mind.Stop()
-		want := pondertest.Lines(mind.Events())
+		want := enginetest.Lines(mind.Events())
 
 		store := memory.New()
 		for stopped := 0; ; stopped++ {
 			c := config(new(fake))
 			c.Modes[0], c.Store = long, store
-			mind := pondertest.Start(t, c)
-			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
-			for ev, err := range ponder.Follow(t.Context(), store, pondertest.Thread, ponder.Seq(stopped*500)) {
+			mind := enginetest.Start(t, c)
+			mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+			for ev, err := range ponder.Follow(t.Context(), store, enginetest.Thread, ponder.Seq(stopped*500)) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,8 +88,8 @@ func TestCheckpointIsTheFold(t *testing.T) {
 				}
 			}
 			mind.Stop()
-			if evs := pondertest.Events(t, store); strings.Contains(pondertest.Line(evs[len(evs)-1]), "run_finished") {
-				if diff := cmp.Diff(want, pondertest.Lines(evs)); diff != "" {
+			if evs := enginetest.Events(t, store); strings.Contains(enginetest.Line(evs[len(evs)-1]), "run_finished") {
+				if diff := cmp.Diff(want, enginetest.Lines(evs)); diff != "" {
 					t.Errorf("stopped %d times: -whole +stopped\n%s", stopped, diff)
 				}
 				if stopped < 2 {
@@ -117,30 +117,30 @@ func TestCutKnowsWhatModelsCount(t *testing.T) {
 			c.Modes[0] = wordyMode(40)
 			return c
 		}
-		mind := pondertest.Start(t, conf(counting()))
+		mind := enginetest.Start(t, conf(counting()))
 		fin := start(t, mind, "steps", budget)
 		mind.Stop()
 		if fin.Reason != "tokens is spent" {
 			t.Fatalf("finished: %+v", fin)
 		}
 		whole := mind.Events()
-		want := pondertest.Lines(whole)
+		want := enginetest.Lines(whole)
 		if first, last := held(whole, "step-0#1"), held(whole, "step-3#1"); last.Tokens >= first.Tokens {
 			t.Errorf("held for the first call %d tokens, for a later one %d: nothing was learned", first.Tokens, last.Tokens)
 		}
 		for n := 1; n <= len(whole); n++ {
 			store := memory.New()
-			if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
 				t.Fatal(err)
 			}
 			c := conf(counting())
 			c.Store = store
-			again := pondertest.Start(t, c)
-			again.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: budget})
-			again.Await(pondertest.Run)
+			again := enginetest.Start(t, c)
+			again.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: budget})
+			again.Await(enginetest.Run)
 			again.Stop()
-			if diff := cmp.Diff(want, pondertest.Lines(again.Events())); diff != "" {
-				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+			if diff := cmp.Diff(want, enginetest.Lines(again.Events())); diff != "" {
+				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, enginetest.Line(whole[n-1]), diff)
 			}
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -41,7 +41,7 @@ func TestBudgetsHold(t *testing.T) {
 					m := &fake{answer: model.answer, claims: model.claims, endles: model.endles}
 					c := config(m)
 					c.Modes[0] = stepsMode(2000)
-					mind := pondertest.Start(t, c)
+					mind := enginetest.Start(t, c)
 					fin := start(t, mind, "steps", budget)
 					checkBudget(t, mind.Events(), budget, fin, int(m.begun.Load()))
 				})
@@ -105,14 +105,14 @@ func TestSteering(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &fake{takes: func(*llm.Request) time.Duration { return 10 * s }}
-				mind := pondertest.Start(t, config(m))
+				mind := enginetest.Start(t, config(m))
 				begin := time.Now()
-				mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: tt.budget})
+				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: tt.budget})
 				for i, st := range tt.steps {
 					time.Sleep(time.Until(begin.Add(st.at)))
-					mind.Put(pondertest.Run, fmt.Sprint("step", i), st.body)
+					mind.Put(enginetest.Run, fmt.Sprint("step", i), st.body)
 				}
-				fin := mind.Await(pondertest.Run)
+				fin := mind.Await(enginetest.Run)
 				if took := time.Since(begin); took < tt.took || took > tt.took+s {
 					t.Errorf("took %v, want %v", took, tt.took)
 				}
@@ -162,7 +162,7 @@ func TestFailingModels(t *testing.T) {
 				c := config(nil)
 				c.Modes[0] = stepsMode(1)
 				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				if fin := start(t, mind, "steps", ponder.Budget{}); fin.Answer != tt.answer {
 					t.Errorf("answered %q, want %q", fin.Answer, tt.answer)
 				}
@@ -210,25 +210,25 @@ func TestZombie(t *testing.T) {
 		if err := a.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}}); err != nil {
+		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, ponder.Event{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}}); err != nil {
 			t.Fatal(err)
 		}
 		died := make(chan error, 1)
-		go func() { died <- a.Work(t.Context(), pondertest.Thread) }()
+		go func() { died <- a.Work(t.Context(), enginetest.Thread) }()
 		synctest.Wait()
-		before := len(pondertest.Events(t, store))
+		before := len(enginetest.Events(t, store))
 		if before < 2 {
 			t.Fatal("the first mind did not begin")
 		}
-		if _, err := store.Take(t.Context(), pondertest.Thread, "nod_other"); !errors.Is(err, ponder.ErrFenced) {
+		if _, err := store.Take(t.Context(), enginetest.Thread, "nod_other"); !errors.Is(err, ponder.ErrFenced) {
 			t.Errorf("a node that never joined: %v, want ErrFenced", err)
 		}
 		time.Sleep(ponder.DeadAfter + time.Second)
 		fast := new(fake)
 		c2 := config(fast)
 		c2.Store = store
-		mind := pondertest.Start(t, c2)
-		mind.Await(pondertest.Run)
+		mind := enginetest.Start(t, c2)
+		mind.Await(enginetest.Run)
 		if err := <-died; !errors.Is(err, ponder.ErrFenced) {
 			t.Errorf("the zombie: %v, want ErrFenced", err)
 		}
@@ -263,7 +263,7 @@ func (s *rude) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, e
 	for _, ev := range evs {
 		if _, ok := ev.Body.(ponder.RunFinished); ok {
 			s.once.Do(func() {
-				s.Store.Append(ctx, id, 0, ponder.Event{Run: pondertest.Run, Body: ponder.Steer{Do: ponder.AnswerNow}})
+				s.Store.Append(ctx, id, 0, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.AnswerNow}})
 			})
 		}
 	}
@@ -275,7 +275,7 @@ func TestInputAsRunFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(new(fake))
 		c.Store = &rude{Store: memory.New()}
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		if fin := start(t, mind, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
 			t.Errorf("finished: %+v, want what was said last to be seen", fin)
 		}
@@ -294,7 +294,7 @@ func TestSilentConclusion(t *testing.T) {
 		}}
 		c := config(m)
 		c.Modes[0] = stepsMode(100)
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		begun := time.Now()
 		fin := start(t, mind, "steps", ponder.Budget{Time: time.Minute})
 		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: said nothing for 40s" {

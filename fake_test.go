@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // fake is a model that answers by a function of the request alone.
@@ -209,7 +209,7 @@ var price = ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 // config has the modes of these tests and one model.
 func config(m *fake) ponder.Config {
 	return ponder.Config{
-		Modes: []ponder.Mode{stepsMode(4), panelMode()}, Tools: []ponder.Tool{look}, Models: pondertest.Models(m, price),
+		Modes: []ponder.Mode{stepsMode(4), panelMode()}, Tools: []ponder.Tool{look}, Models: enginetest.Models(m, price),
 	}
 }
 
@@ -238,7 +238,7 @@ func openCalls(evs []ponder.Event) map[string]bool {
 }
 
 // options returns nothing; it keeps calls of Ask short.
-func start(t *testing.T, m *pondertest.Mind, mode string, b ponder.Budget) ponder.RunFinished {
+func start(t *testing.T, m *enginetest.Mind, mode string, b ponder.Budget) ponder.RunFinished {
 	t.Helper()
 	return m.Ask(mode, "?", nil, b)
 }

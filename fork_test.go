@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 	"ponder/store/sqlite"
 )
@@ -26,7 +26,7 @@ func TestForkAtEveryEvent(t *testing.T) {
 	for _, mode := range []string{"steps", "panel"} {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mind := pondertest.Start(t, config(new(fake)))
+				mind := enginetest.Start(t, config(new(fake)))
 				start(t, mind, mode, ponder.Budget{})
 				mind.Stop()
 				forkEverywhere(t, mind.Store, func() *fake { return new(fake) })
@@ -40,12 +40,12 @@ func TestForkInSQLite(t *testing.T) {
 	store := openSQLite(t)
 	quick := func() *fake { return &fake{takes: func(*llm.Request) time.Duration { return 0 }} }
 	first := quick()
-	err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession},
-		ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "short", Input: "?"}})
+	err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession},
+		ponder.Event{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "short", Input: "?"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	goOn(t, store, pondertest.Thread, first)
+	goOn(t, store, enginetest.Thread, first)
 	made := forkEverywhere(t, store, quick)
 	rows, err := store.Usage(t.Context(), ponder.ByModel, time.Time{})
 	if want := made + int(first.begun.Load()); err != nil || len(rows) != 1 || rows[0].Calls != want {
@@ -57,10 +57,10 @@ func TestForkInSQLite(t *testing.T) {
 // made.
 func forkEverywhere(t *testing.T, store ponder.Store, model func() *fake) (calls int) {
 	t.Helper()
-	whole := events(t, store, pondertest.Thread)
+	whole := events(t, store, enginetest.Thread)
 	for n := 1; n <= len(whole); n++ {
 		to := ponder.ThreadID(fmt.Sprintf("thr_%d", n))
-		if err := ponder.Fork(t.Context(), store, pondertest.Thread, ponder.Seq(n), ponder.Thread{ID: to}); err != nil {
+		if err := ponder.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n), ponder.Thread{ID: to}); err != nil {
 			t.Fatal(err)
 		}
 		checkCopy(t, whole[:n], events(t, store, to))
@@ -68,12 +68,12 @@ func forkEverywhere(t *testing.T, store ponder.Store, model func() *fake) (calls
 		goOn(t, store, to, model)
 		var got []ponder.Event
 		for _, ev := range events(t, store, to) {
-			if ev.Thread = pondertest.Thread; ev.Seq != ponder.Seq(n+1) {
+			if ev.Thread = enginetest.Thread; ev.Seq != ponder.Seq(n+1) {
 				got = append(got, ev)
 			}
 		}
-		if diff := cmp.Diff(pondertest.Lines(whole), pondertest.Lines(got)); diff != "" {
-			t.Fatalf("fork at event %d (%s): -whole +fork\n%s", n, pondertest.Line(whole[n-1]), diff)
+		if diff := cmp.Diff(enginetest.Lines(whole), enginetest.Lines(got)); diff != "" {
+			t.Fatalf("fork at event %d (%s): -whole +fork\n%s", n, enginetest.Line(whole[n-1]), diff)
 		}
 		all, ended := 0, 0
 		for _, ev := range whole {
@@ -106,7 +106,7 @@ func checkCopy(t *testing.T, want, got []ponder.Event) {
 	}
 	n := len(want)
 	note, ok := got[n].Body.(ponder.SystemNote)
-	if !ok || note.From != pondertest.Thread || note.At != ponder.Seq(n) || note.Content != fmt.Sprintf("forked from %s at event %d", pondertest.Thread, n) {
+	if !ok || note.From != enginetest.Thread || note.At != ponder.Seq(n) || note.Content != fmt.Sprintf("forked from %s at event %d", enginetest.Thread, n) {
 		t.Errorf("the origin is %+v", got[n])
 	}
 }
@@ -153,7 +153,7 @@ func workWith(t *testing.T, c ponder.Config, thread ponder.ThreadID) {
 // from making the calls that were in flight, and they cost it nothing.
 func TestForkPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, config(new(fake)))
+		mind := enginetest.Start(t, config(new(fake)))
 		start(t, mind, "panel", ponder.Budget{})
 		mind.Stop()
 		store, whole := mind.Store, mind.Events()
@@ -162,8 +162,8 @@ func TestForkPaused(t *testing.T) {
 				break // it is over
 			}
 			to := ponder.ThreadID(fmt.Sprintf("thr_%d", n+1))
-			err := ponder.Fork(t.Context(), store, pondertest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to, Title: "what if"},
-				ponder.Event{Run: pondertest.Run, After: 3, Body: ponder.RunPaused{Reason: "forked"}})
+			err := ponder.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to, Title: "what if"},
+				ponder.Event{Run: enginetest.Run, After: 3, Body: ponder.RunPaused{Reason: "forked"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestForkPaused(t *testing.T) {
 			if open := openCalls(evs); len(open) > 0 {
 				t.Errorf("fork at %d: open calls %v", n+1, open)
 			}
-			if _, err := ponder.Wish(t.Context(), store, to, ponder.Event{Run: pondertest.Run, Body: ponder.RunResumed{}}); err != nil {
+			if _, err := ponder.Wish(t.Context(), store, to, ponder.Event{Run: enginetest.Run, Body: ponder.RunResumed{}}); err != nil {
 				t.Fatal(err)
 			}
 			goOn(t, store, to, new(fake))
@@ -237,27 +237,27 @@ func TestForkErrors(t *testing.T) {
 func TestForkSessionAtEveryEvent(t *testing.T) {
 	model := func() *llmtest.Model { return new(llmtest.Model) }
 	conf := func(store ponder.Store, m *llmtest.Model) ponder.Config {
-		return ponder.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: pondertest.Models(m, price)}
+		return ponder.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(m, price)}
 	}
 	for name, store := range map[string]ponder.Store{"memory": memory.New(), "sqlite": openSQLite(t)} {
 		t.Run(name, func(t *testing.T) {
-			err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession}, ponder.Event{
-				Run: pondertest.Run, Body: ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Cost: ponder.Cost{Calls: 5}}},
+			err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession}, ponder.Event{
+				Run: enginetest.Run, Body: ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Cost: ponder.Cost{Calls: 5}}},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			workWith(t, conf(store, model()), pondertest.Thread)
-			whole := events(t, store, pondertest.Thread)
+			workWith(t, conf(store, model()), enginetest.Thread)
+			whole := events(t, store, enginetest.Thread)
 			told := false
 			for n, ev := range whole[:len(whole)-1] {
 				if _, ok := ev.Body.(ponder.BudgetSpent); ok {
 					told = true
 				}
 				to := ponder.ThreadID(fmt.Sprintf("thr_%d", n+1))
-				err := ponder.Fork(t.Context(), store, pondertest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to},
-					ponder.Event{Run: pondertest.Run, Cause: "steer-1", Body: ponder.Steer{Do: session.AddQuestion, Content: "Who asks?"}},
-					ponder.Event{Run: pondertest.Run, Cause: "steer-2", Body: ponder.Steer{Do: ponder.SetBudget, Args: []byte(`{"calls":6}`)}})
+				err := ponder.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to},
+					ponder.Event{Run: enginetest.Run, Cause: "steer-1", Body: ponder.Steer{Do: session.AddQuestion, Content: "Who asks?"}},
+					ponder.Event{Run: enginetest.Run, Cause: "steer-2", Body: ponder.Steer{Do: ponder.SetBudget, Args: []byte(`{"calls":6}`)}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -266,7 +266,7 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 				got := events(t, store, to)
 				fin, ok := got[len(got)-1].Body.(ponder.RunFinished)
 				if !ok || fin.Status != ponder.Completed || fin.Spent.Calls > 6 {
-					t.Fatalf("the fork at %d (%s) ended with %+v", n+1, pondertest.Line(ev), got[len(got)-1])
+					t.Fatalf("the fork at %d (%s) ended with %+v", n+1, enginetest.Line(ev), got[len(got)-1])
 				}
 				heard := 0
 				for _, ev := range got[n+2:] {
@@ -277,7 +277,7 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 					}
 				}
 				if heard != 2 {
-					t.Errorf("the fork at %d (%s) said %d words about two wishes", n+1, pondertest.Line(ev), heard)
+					t.Errorf("the fork at %d (%s) said %d words about two wishes", n+1, enginetest.Line(ev), heard)
 				}
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // hedgedConfig has a model behind a gate whose calls for the slow role may be hedged.
@@ -70,7 +70,7 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 				m := &fake{takes: slowAt(tt.slow), answer: tt.answer}
 				c := hedgedConfig(m)
 				c.Modes[0] = wordyMode(30)
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				fin := start(t, mind, "steps", ponder.Budget{Cost: ponder.Cost{Tokens: 1_000_000}})
 				evs := mind.Events()
 				requests := 0
@@ -130,14 +130,14 @@ func TestHedgesAreHeldFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := hedgedConfig(&fake{claims: func(_ *llm.Request, u *llm.Usage) { u.Output = 100 }})
 				c.Modes[0] = stepsMode(6)
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				start(t, mind, "steps", ponder.Budget{Cost: tt.budget})
 				if got := fmt.Sprint(calls(mind.Events())); got != tt.want {
 					t.Errorf("held for %s requests, want %s", got, tt.want)
 				}
 				for _, ev := range mind.Events() {
 					if b, ok := ev.Body.(ponder.CallStarted); ok {
-						req, err := mind.Store.Request(t.Context(), pondertest.Thread, ev.Run, ev.Cause)
+						req, err := mind.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
 						if err != nil || req.Hedge != (b.Held.Calls == 2) {
 							t.Errorf("%s: held %+v, and it may be hedged: %v (%v)", ev.Cause, b.Held, req.Hedge, err)
 						}
@@ -156,7 +156,7 @@ func TestHedgesAreHeldFor(t *testing.T) {
 			req.Hedge = true // which is not for modes to say
 			return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Slow, Request: req, Shown: true}}
 		}))
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		start(t, mind, "odd", ponder.Budget{})
 		if held := calls(mind.Events()); fmt.Sprint(held) != "[1]" {
 			t.Errorf("what is shown is held for %v requests", held)
@@ -190,7 +190,7 @@ func TestBudgetsHoldForHedges(t *testing.T) {
 				}
 				c := hedgedConfig(m)
 				c.Modes[0] = stepsMode(2000)
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				fin := start(t, mind, "steps", budget)
 				checkBudget(t, mind.Events(), budget, fin, int(m.begun.Load()))
 				for _, ev := range mind.Events() {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -91,13 +91,13 @@ func TestModesThatAreWrong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := config(new(fake))
 				c.Modes = append(c.Modes, oddMode(tt.next))
-				mind := pondertest.Start(t, c)
-				mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
+				mind := enginetest.Start(t, c)
+				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
 				if tt.want == "" { // the run itself waits for its child
 					time.Sleep(time.Minute)
-					mind.Put(pondertest.Run, "stop", ponder.Steer{Do: ponder.Cancel})
+					mind.Put(enginetest.Run, "stop", ponder.Steer{Do: ponder.Cancel})
 				}
-				fin := mind.Await(pondertest.Run)
+				fin := mind.Await(enginetest.Run)
 				if !strings.Contains(fin.Reason, tt.want) || strings.Contains(fin.Reason, "goroutine") {
 					t.Errorf("finished %s: %q, want %q", fin.Status, fin.Reason, tt.want)
 				}
@@ -114,7 +114,7 @@ func TestModeWithoutState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(new(fake))
 		c.Modes = append(c.Modes, ponder.Mode{Name: "none", Start: func(ponder.Run) ponder.State { return nil }})
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		if fin := start(t, mind, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
@@ -146,13 +146,13 @@ func TestModesThatWakeEachOther(t *testing.T) {
 				)
 				c.Store = memory.New()
 				run := ponder.Event{Run: "run_" + ponder.RunID(first), Body: ponder.RunStarted{Mode: first, Input: "?"}}
-				if err := c.Store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, run); err != nil {
+				if err := c.Store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, run); err != nil {
 					t.Fatal(err)
 				}
 				if err := workOnce(t, c); err != nil {
 					t.Fatal(err)
 				}
-				evs, late := pondertest.Events(t, c.Store), 0
+				evs, late := enginetest.Events(t, c.Store), 0
 				for _, ev := range evs {
 					if b, ok := ev.Body.(ponder.RunFinished); ok && strings.HasPrefix(string(ev.Run), "run_late") && b.Status == ponder.Completed {
 						late++
@@ -187,13 +187,13 @@ func askForHuge(t *testing.T, budget ponder.Budget) {
 		huge.MaxTokens = math.MaxInt
 		return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Fast, Request: huge}}
 	}))
-	c.Models = pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 0.1, Output: 0.4})
-	mind := pondertest.Start(t, c)
+	c.Models = enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 0.1, Output: 0.4})
+	mind := enginetest.Start(t, c)
 	start(t, mind, "odd", budget)
 	for _, ev := range mind.Events() {
 		switch b := ev.Body.(type) {
 		case ponder.CallStarted:
-			req, err := mind.Store.Request(t.Context(), pondertest.Thread, ev.Run, ev.Cause)
+			req, err := mind.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
 			if err != nil || req.MaxTokens != 1<<28 || b.Held.Tokens < 1<<28 || b.Held.Money <= 0 {
 				t.Errorf("%+v held for %d tokens, %v", b.Held, req.MaxTokens, err)
 			}
@@ -220,7 +220,7 @@ func TestConcurrencyIsLimited(t *testing.T) {
 			}
 			return do
 		}))
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		if fin := start(t, mind, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
 			t.Errorf("finished %+v after %d calls", fin, m.begun.Load())
 		}
@@ -243,7 +243,7 @@ func TestConcurrencyIsLimited(t *testing.T) {
 // A second run on a thread begins with its time unspent.
 func TestSecondRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, config(new(fake)))
+		mind := enginetest.Start(t, config(new(fake)))
 		start(t, mind, "steps", ponder.Budget{})
 		mind.Put("run_2", "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: ponder.Budget{Time: 10 * time.Minute}})
 		if fin := mind.Await("run_2"); fin.Reason != "" {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 	"ponder/store/memory"
 )
 
@@ -23,7 +23,7 @@ func TestWakesPanics(t *testing.T) {
 		c.Modes = append(c.Modes, ponder.Mode{
 			Name: "bad", Start: func(ponder.Run) ponder.State { return odd{} }, Wakes: func(ponder.Event) bool { panic("oh no") },
 		})
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		if fin := start(t, mind, "steps", ponder.Budget{}); fin.Status != ponder.Completed {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
@@ -64,10 +64,10 @@ func TestCheckpointPanics(t *testing.T) {
 				change(&long)
 				c.Modes = []ponder.Mode{long}
 				for range 2 {
-					mind := pondertest.Start(t, c)
-					mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+					mind := enginetest.Start(t, c)
+					mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-					for ev := range ponder.Follow(ctx, c.Store, pondertest.Thread, 0) {
+					for ev := range ponder.Follow(ctx, c.Store, enginetest.Thread, 0) {
 						if ev.Seq > 600 {
 							break
 						}
@@ -75,7 +75,7 @@ func TestCheckpointPanics(t *testing.T) {
 					cancel()
 					mind.Stop()
 				}
-				fin := pondertest.Start(t, c).Await(pondertest.Run)
+				fin := enginetest.Start(t, c).Await(enginetest.Run)
 				if said := strings.Count(fin.Answer, "step"); fin.Status != ponder.Completed || said != 300 {
 					t.Errorf("finished %s (%s) after %d steps", fin.Status, fin.Reason, said)
 				}

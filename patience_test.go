@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // A drip is a model that writes words at intervals.
@@ -55,7 +55,7 @@ func TestSlowModels(t *testing.T) {
 				c.Modes[0] = stepsMode(1)
 				chain := []ponder.Model{{Model: tt.model, Price: price}}
 				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				start(t, mind, "steps", ponder.Budget{})
 				for _, f := range finished(mind) {
 					if (f.Error != "") != (tt.fails != "") || !strings.Contains(f.Error, tt.fails) {
@@ -67,7 +67,7 @@ func TestSlowModels(t *testing.T) {
 	}
 }
 
-func finished(mind *pondertest.Mind) (calls []ponder.CallFinished) {
+func finished(mind *enginetest.Mind) (calls []ponder.CallFinished) {
 	for _, ev := range mind.Events() {
 		if f, ok := ev.Body.(ponder.CallFinished); ok {
 			calls = append(calls, f)
@@ -98,7 +98,7 @@ func TestPatience(t *testing.T) {
 				c := config(&fake{name: "c/3"})
 				c.Retry = tt.retry
 				c.Models[tt.role] = []ponder.Model{{Model: limited, Price: price}, {Model: &fake{name: "b/2"}, Price: price}}
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				start(t, mind, tt.mode, ponder.Budget{})
 				tries := map[string]int{}
 				for _, f := range finished(mind) {
@@ -144,7 +144,7 @@ func TestNotBefore(t *testing.T) {
 				}
 				c := config(m)
 				c.Modes[0] = stepsMode(100)
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				fin := start(t, mind, "steps", ponder.Budget{Time: down})
 				if waited := time.Since(begun) - down; !strings.HasPrefix(fin.Answer, tt.answer) || waited > tt.waited+3*time.Second || waited < tt.waited-time.Second {
 					t.Errorf("after another %s: %+v", waited, fin)

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // caller is a model that calls a tool with a secret and one that is not known.
@@ -36,8 +36,8 @@ func TestRedact(t *testing.T) {
 			return bytes.ReplaceAll(in, []byte("sk-12345"), []byte("[redacted]"))
 		}}
 		clumsy := ponder.Tool{Tool: llm.Tool{Name: "clumsy"}, Redact: func(json.RawMessage) json.RawMessage { panic("at the disco") }}
-		mind := pondertest.Start(t, ponder.Config{
-			Modes: []ponder.Mode{stepsMode(1)}, Models: pondertest.Models(caller{}, ponder.Price{}), Tools: []ponder.Tool{note, clumsy},
+		mind := enginetest.Start(t, ponder.Config{
+			Modes: []ponder.Mode{stepsMode(1)}, Models: enginetest.Models(caller{}, ponder.Price{}), Tools: []ponder.Tool{note, clumsy},
 		})
 		mind.Ask("steps", "go", nil, ponder.Budget{})
 		found := 0
@@ -72,7 +72,7 @@ func TestRedactOfModes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				mode := stepsMode(1)
 				mode.Redact = redact
-				mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{mode}, Models: pondertest.Models(caller{}, ponder.Price{})})
+				mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{mode}, Models: enginetest.Models(caller{}, ponder.Price{})})
 				mind.Ask("steps", "go", nil, ponder.Budget{})
 				found := 0
 				for _, ev := range mind.Events() {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -37,14 +37,14 @@ func TestReleaseTooLate(t *testing.T) {
 		mem := memory.New()
 		store := &grown{Store: mem, grow: func() {
 			run := ponder.Event{Run: "run_2", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
-			if _, err := mem.Append(context.Background(), pondertest.Thread, 0, run); err != nil {
+			if _, err := mem.Append(context.Background(), enginetest.Thread, 0, run); err != nil {
 				t.Error(err)
 			}
 		}}
 		c := config(&fake{takes: func(*llm.Request) time.Duration { return 10 * time.Second }})
 		c.Store = store
 		began := time.Now()
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		start(t, mind, "steps", ponder.Budget{})
 		mind.Await("run_2")
 		took := time.Since(began)
@@ -119,7 +119,7 @@ func TestStoppedWhileReading(t *testing.T) {
 func TestStoppedAsItGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopReading(t, 300, func(s *stopped) {
-			if _, err := s.Append(t.Context(), pondertest.Thread, 0, ponder.Event{Body: ponder.Observation{}}); err != nil {
+			if _, err := s.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.Observation{}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -139,7 +139,7 @@ func stopReading(t *testing.T, after int64, then func(*stopped)) {
 		said[i].Body = ponder.UserMessage{Content: fmt.Sprint(i)}
 	}
 	said = append(said, ponder.Event{Body: ponder.UserMessage{Content: "go"}})
-	if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, said...); err != nil {
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, said...); err != nil {
 		t.Fatal(err)
 	}
 	mind, err := ponder.New(ponder.Config{Store: store, Modes: []ponder.Mode{countsMode()}})
@@ -156,13 +156,13 @@ func stopReading(t *testing.T, after int64, then func(*stopped)) {
 		cancel()
 	}
 	store.left.Store(after)
-	if err := mind.Work(ctx, pondertest.Thread); !errors.Is(err, context.Canceled) {
+	if err := mind.Work(ctx, enginetest.Thread); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if err := mind.Work(t.Context(), pondertest.Thread); err != nil {
+	if err := mind.Work(t.Context(), enginetest.Thread); err != nil {
 		t.Fatal(err)
 	}
-	evs := pondertest.Events(t, store)
+	evs := enginetest.Events(t, store)
 	fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished)
 	if want := fmt.Sprint(saidBefore + 1); !ok || fin.Answer != want {
 		t.Errorf("the run was shown %s messages, want %s", fin.Answer, want)
@@ -175,13 +175,13 @@ func TestInheritedCallOfNoRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{answer: func(*llm.Request) (string, error) { return "", &llm.Error{Class: llm.Transient, Message: "overloaded"} }}
 		c := config(m)
-		before := pondertest.Start(t, c)
-		before.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		before := enginetest.Start(t, c)
+		before.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second / 2)
 		before.Stop()
 		c.Store = before.Store
 		delete(c.Models, ponder.Slow)
-		if fin := pondertest.Start(t, c).Await(pondertest.Run); fin.Status != ponder.Completed || !strings.Contains(fin.Answer, "overloaded") {
+		if fin := enginetest.Start(t, c).Await(enginetest.Run); fin.Status != ponder.Completed || !strings.Contains(fin.Answer, "overloaded") {
 			t.Errorf("finished %+v", fin)
 		}
 	})
@@ -193,7 +193,7 @@ func TestRemovedWhileThinking(t *testing.T) {
 		store, m := memory.New(), &fake{takes: func(*llm.Request) time.Duration { return 7 * time.Minute }}
 		began := time.Now()
 		time.AfterFunc(time.Second, func() {
-			if err := store.Remove(context.Background(), pondertest.Thread); err != nil {
+			if err := store.Remove(context.Background(), enginetest.Thread); err != nil {
 				t.Error(err)
 			}
 		})

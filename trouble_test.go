@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -40,7 +40,7 @@ func work(t *testing.T, store ponder.Store, m *fake) error {
 	t.Helper()
 	c := config(m)
 	c.Store = store
-	err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}})
+	err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, ponder.Event{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func workOnce(t *testing.T, c ponder.Config) error {
 	defer mind.Close(context.Background())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	return mind.Work(ctx, pondertest.Thread)
+	return mind.Work(ctx, enginetest.Thread)
 }
 
 // A full disk stops the work with what was acknowledged in place, and what was
@@ -73,11 +73,11 @@ func TestFullDisk(t *testing.T) {
 				if err := work(t, &failing{Store: store, after: after, err: full}, m); !errors.Is(err, full) {
 					t.Fatalf("full after %d appends: %v, want %v", after, err, full)
 				}
-				before := pondertest.Events(t, store)
+				before := enginetest.Events(t, store)
 				if err := work(t, store, m); err != nil {
 					t.Fatal(err)
 				}
-				evs := pondertest.Events(t, store)
+				evs := enginetest.Events(t, store)
 				for i, ev := range before {
 					if evs[i].ID != ev.ID {
 						t.Errorf("event %d was lost", i+1)
@@ -215,7 +215,7 @@ func TestDoubtful(t *testing.T) {
 			if m.begun.Load() != 5 || m.ended.Load() != 5 || store.empty != 3 {
 				t.Errorf("after %d appends: %d calls began, %d ended, want 5; %d empty appends, want 3", after, m.begun.Load(), m.ended.Load(), store.empty)
 			}
-			if evs := pondertest.Events(t, store); evs[len(evs)-1].Body.(ponder.RunFinished).Status != ponder.Completed {
+			if evs := enginetest.Events(t, store); evs[len(evs)-1].Body.(ponder.RunFinished).Status != ponder.Completed {
 				t.Errorf("after %d appends: ended with %+v", after, evs[len(evs)-1])
 			}
 		})
@@ -257,9 +257,9 @@ func TestHeardOnceDurable(t *testing.T) {
 				tooEarly.Add(1)
 			}
 		}
-		mind := pondertest.Start(t, c)
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
-		mind.Await(pondertest.Run)
+		mind := enginetest.Start(t, c)
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		mind.Await(enginetest.Run)
 		if early.Load() == 0 || heard.Load() == 0 || tooEarly.Load() != 0 {
 			t.Errorf("%d calls were made while the disk was waited for, %d words heard, %d of them before it was through", early.Load(), heard.Load(), tooEarly.Load())
 		}
@@ -270,8 +270,8 @@ func TestHeardOnceDurable(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(fake)
-		mind := pondertest.Start(t, config(m))
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		mind := enginetest.Start(t, config(m))
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second)
 		mind.Stop()
 		if open := openCalls(mind.Events()); len(open) != 1 || m.begun.Load() != m.ended.Load() {
@@ -322,15 +322,15 @@ func TestShutdownKeepsAnswers(t *testing.T) {
 		store := &busy{Store: memory.New()}
 		c := config(m)
 		c.Store = store
-		mind := pondertest.Start(t, c)
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "panel", Input: "?"})
+		mind := enginetest.Start(t, c)
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "panel", Input: "?"})
 		time.Sleep(2 * time.Second)
 		store.set(true)
 		time.Sleep(2 * time.Second)
 		store.set(false)
 		mind.Stop()
-		next := pondertest.Start(t, c)
-		if fin := next.Await(pondertest.Run); fin.Status != ponder.Completed || mine.Load() != 1 {
+		next := enginetest.Start(t, c)
+		if fin := next.Await(enginetest.Run); fin.Status != ponder.Completed || mine.Load() != 1 {
 			t.Errorf("finished %+v, and asked %d times", fin, mine.Load())
 		}
 	})

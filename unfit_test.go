@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 	"ponder/store/sqlite"
 )
@@ -42,10 +42,10 @@ func TestUnfitDecisions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := config(new(fake))
 				c.Modes = append(c.Modes, oddMode(func(int) []ponder.Action { return []ponder.Action{action, ponder.Finish{Answer: "x"}} }))
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				mind.Put("run_other", "", ponder.RunStarted{Mode: "steps", Input: "?"})
-				mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
-				if fin := mind.Await(pondertest.Run); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "cannot be stored") {
+				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
+				if fin := mind.Await(enginetest.Run); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "cannot be stored") {
 					t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 				}
 				if fin := mind.Await("run_other"); fin.Status != ponder.Completed {
@@ -68,7 +68,7 @@ func TestUnfitDecisionsInSQLite(t *testing.T) {
 			c := config(new(fake))
 			c.Store = store
 			c.Modes = append(c.Modes, oddMode(func(int) []ponder.Action { return []ponder.Action{action} }))
-			mind := pondertest.Start(t, c)
+			mind := enginetest.Start(t, c)
 			defer mind.Stop()
 			if fin := start(t, mind, "odd", ponder.Budget{}); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "cannot be stored") {
 				t.Errorf("finished %s: %q", fin.Status, fin.Reason)
@@ -93,8 +93,8 @@ func (hostile) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, erro
 func TestUnfitAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(nil)
-		c.Models = pondertest.Models(hostile{}, price)
-		mind := pondertest.Start(t, c)
+		c.Models = enginetest.Models(hostile{}, price)
+		mind := enginetest.Start(t, c)
 		fin := start(t, mind, "steps", ponder.Budget{})
 		if fin.Status != ponder.Completed || fin.Spent.Calls != 5 || fin.Spent.Money == 0 {
 			t.Errorf("finished %+v", fin)
@@ -136,10 +136,10 @@ func TestTooBig(t *testing.T) {
 		c.Modes = append(c.Modes, oddMode(func(int) []ponder.Action {
 			return []ponder.Action{ponder.Write{Key: "w", Bodies: []ponder.Body{ponder.Thought{Content: strings.Repeat("a", 30_000)}}}}
 		}))
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		mind.Put("run_other", "", ponder.RunStarted{Mode: "steps", Input: "?"})
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
-		if fin := mind.Await(pondertest.Run); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "too big") {
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
+		if fin := mind.Await(enginetest.Run); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "too big") {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
 		if fin := mind.Await("run_other"); fin.Status != ponder.Completed {
@@ -151,15 +151,15 @@ func TestTooBig(t *testing.T) {
 // Whoever tells a thread what cannot be stored hears of it, and the thread goes on.
 func TestUnfitInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, config(new(fake)))
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		mind := enginetest.Start(t, config(new(fake)))
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second)
-		half := ponder.Event{Run: pondertest.Run, Body: ponder.Steer{Do: "hint", Args: json.RawMessage(`{"q":`)}}
+		half := ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: "hint", Args: json.RawMessage(`{"q":`)}}
 		started := func(context.Context) error { return nil } // it is worked on
-		if stored, err := mind.Tell(t.Context(), pondertest.Thread, started, half); err == nil || stored != nil {
+		if stored, err := mind.Tell(t.Context(), enginetest.Thread, started, half); err == nil || stored != nil {
 			t.Errorf("told: %v", err)
 		}
-		if fin := mind.Await(pondertest.Run); fin.Status != ponder.Completed {
+		if fin := mind.Await(enginetest.Run); fin.Status != ponder.Completed {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 )
 
 // where is a mode that uses a tool and answers its result.
@@ -31,14 +31,14 @@ func (s where) Next(ponder.Moment) []ponder.Action {
 // A tool is told on which thread, by which run and of which mode it is used.
 func TestUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, ponder.Config{
+		mind := enginetest.Start(t, ponder.Config{
 			Modes: []ponder.Mode{{Name: "finder", Version: 1, Start: func(ponder.Run) ponder.State { return where{} }}},
 			Tools: []ponder.Tool{ponder.NewTool("where", "", nil, func(ctx context.Context, _ json.RawMessage) (string, error) {
 				return fmt.Sprint(ponder.UseOf(ctx)), nil
 			})},
 		})
 		fin := mind.Ask("finder", "where am I?", nil, ponder.Budget{})
-		if want := fmt.Sprint(ponder.Use{Thread: pondertest.Thread, Run: pondertest.Run, Mode: "finder"}); fin.Answer != want {
+		if want := fmt.Sprint(ponder.Use{Thread: enginetest.Thread, Run: enginetest.Run, Mode: "finder"}); fin.Answer != want {
 			t.Errorf("used on %s, want %s: %+v", fin.Answer, want, fin)
 		}
 	})

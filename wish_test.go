@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 	"ponder/store/memory"
 )
 
@@ -59,32 +59,32 @@ func (s polite) Next(ponder.Moment) (do []ponder.Action) {
 }
 
 func politeConfig() ponder.Config {
-	return ponder.Config{Modes: []ponder.Mode{politeMode()}, Models: pondertest.Models(new(fake), price)}
+	return ponder.Config{Modes: []ponder.Mode{politeMode()}, Models: enginetest.Models(new(fake), price)}
 }
 
 func steer(text string) ponder.Event {
-	return ponder.Event{Run: pondertest.Run, Body: ponder.Steer{Content: text}}
+	return ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Content: text}}
 }
 
 func TestWish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		mind := pondertest.Start(t, politeConfig())
+		mind := enginetest.Start(t, politeConfig())
 		if _, err := ponder.Wish(ctx, mind.Store, "thr_none", steer("?")); !errors.Is(err, ponder.ErrNoThread) {
 			t.Errorf("on no thread: %v", err)
 		}
-		if _, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, steer("?")); !errors.Is(err, ponder.ErrNoRun) {
+		if _, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, steer("?")); !errors.Is(err, ponder.ErrNoRun) {
 			t.Errorf("to no run: %v", err)
 		}
-		if _, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, ponder.Event{Body: ponder.Steer{}}); !errors.Is(err, ponder.ErrEnded) {
+		if _, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, ponder.Event{Body: ponder.Steer{}}); !errors.Is(err, ponder.ErrEnded) {
 			t.Errorf("to all runs of none: %v", err)
 		}
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "polite"})
-		if _, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, ponder.Event{Run: pondertest.Run, Body: ponder.Thought{}}); !errors.Is(err, ponder.ErrNotInput) {
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "polite"})
+		if _, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: ponder.Thought{}}); !errors.Is(err, ponder.ErrNotInput) {
 			t.Errorf("of what is no wish: %v", err)
 		}
 
-		sent, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, steer("one"), ponder.Event{Body: ponder.Steer{Content: "two"}})
+		sent, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, steer("one"), ponder.Event{Body: ponder.Steer{Content: "two"}})
 		if err != nil || len(sent) != 2 || sent[0].Seq+1 != sent[1].Seq || sent[0].Cause == sent[1].Cause || sent[0].Cause == "" || sent[0].ID == "" {
 			t.Fatalf("sent %+v, %v", sent, err)
 		}
@@ -97,17 +97,17 @@ func TestWish(t *testing.T) {
 
 		mine := steer("stop")
 		mine.Cause = "mine"
-		first, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, mine)
+		first, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, mine)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mind.Await(pondertest.Run)
-		again, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, mine)
+		mind.Await(enginetest.Run)
+		again, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, mine)
 		if err != nil || len(again) != 1 || again[0].Seq != first[0].Seq {
 			t.Errorf("sent again: %+v, %v", again, err)
 		}
-		for _, w := range []ponder.Event{steer("late"), {Body: ponder.RunPaused{}}, {Run: pondertest.Run + "/kid", Body: ponder.RunPaused{}}} {
-			if _, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, w); !errors.Is(err, ponder.ErrEnded) && !errors.Is(err, ponder.ErrNoRun) {
+		for _, w := range []ponder.Event{steer("late"), {Body: ponder.RunPaused{}}, {Run: enginetest.Run + "/kid", Body: ponder.RunPaused{}}} {
+			if _, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, w); !errors.Is(err, ponder.ErrEnded) && !errors.Is(err, ponder.ErrNoRun) {
 				t.Errorf("late: %v", err)
 			}
 		}
@@ -118,8 +118,8 @@ func TestWish(t *testing.T) {
 func TestWishesRaceWithTheEnd(t *testing.T) {
 	for round := range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			mind := pondertest.Start(t, politeConfig())
-			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "polite"})
+			mind := enginetest.Start(t, politeConfig())
+			mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "polite"})
 			time.Sleep(time.Duration(round) * time.Second)
 			var wg sync.WaitGroup
 			var mu sync.Mutex
@@ -130,7 +130,7 @@ func TestWishesRaceWithTheEnd(t *testing.T) {
 					if i == 4 {
 						text = "stop"
 					}
-					sent, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, steer(text))
+					sent, err := ponder.Wish(t.Context(), mind.Store, enginetest.Thread, steer(text))
 					if err == nil {
 						_, err = ponder.Heard(t.Context(), mind.Store, sent[0])
 						if err != nil {
@@ -147,7 +147,7 @@ func TestWishesRaceWithTheEnd(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			mind.Await(pondertest.Run)
+			mind.Await(enginetest.Run)
 			wishes, acks := 0, 0
 			for _, ev := range mind.Events() {
 				switch ev.Body.(type) {
@@ -168,26 +168,26 @@ func TestWishesRaceWithTheEnd(t *testing.T) {
 // next, wherever the log was cut.
 func TestWishesOverACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, politeConfig())
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "polite"})
+		mind := enginetest.Start(t, politeConfig())
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "polite"})
 		for _, text := range []string{"one", "two", "stop"} {
 			time.Sleep(7 * time.Second)
-			if _, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, steer(text)); err != nil {
+			if _, err := ponder.Wish(t.Context(), mind.Store, enginetest.Thread, steer(text)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		mind.Await(pondertest.Run)
+		mind.Await(enginetest.Run)
 		mind.Stop()
 		whole := mind.Events()
-		want := pondertest.Lines(whole)
+		want := enginetest.Lines(whole)
 		for n := 1; n <= len(whole); n++ {
 			store := memory.New()
-			if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
 				t.Fatal(err)
 			}
 			c := politeConfig()
 			c.Store = store
-			cut := pondertest.Start(t, c)
+			cut := enginetest.Start(t, c)
 			wanted := 0
 			for _, ev := range whole {
 				b, ok := ev.Body.(ponder.Steer)
@@ -198,11 +198,11 @@ func TestWishesOverACrash(t *testing.T) {
 				if ev.Seq > ponder.Seq(n) {
 					ev.Cause, ev.ID, ev.Seq, ev.After = "", "", 0, 0
 				}
-				if _, err := ponder.Wish(t.Context(), store, pondertest.Thread, ponder.Event{ID: ev.ID, Run: ev.Run, Cause: ev.Cause, Body: b}); err != nil {
+				if _, err := ponder.Wish(t.Context(), store, enginetest.Thread, ponder.Event{ID: ev.ID, Run: ev.Run, Cause: ev.Cause, Body: b}); err != nil {
 					t.Fatalf("cut after %d: %v", n, err)
 				}
 			}
-			cut.Await(pondertest.Run)
+			cut.Await(enginetest.Run)
 			cut.Stop()
 			heard := make(map[string]int)
 			for _, ev := range cut.Events() {
@@ -226,13 +226,13 @@ func TestWishesOverACrash(t *testing.T) {
 }
 
 func TestHeardEnds(t *testing.T) {
-	for _, run := range []ponder.RunID{pondertest.Run, ""} {
+	for _, run := range []ponder.RunID{enginetest.Run, ""} {
 		t.Run("a wish for "+string(run), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := config(new(fake)) // whose modes acknowledge nothing
-				mind := pondertest.Start(t, c)
-				mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
-				sent, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, ponder.Event{Run: run, Body: ponder.Steer{Content: "what?"}})
+				mind := enginetest.Start(t, c)
+				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+				sent, err := ponder.Wish(t.Context(), mind.Store, enginetest.Thread, ponder.Event{Run: run, Body: ponder.Steer{Content: "what?"}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -252,16 +252,16 @@ func TestHeardByTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := politeConfig()
 		c.Modes = append(c.Modes, stepsMode(0))
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		mind.Put("run_deaf", "", ponder.RunStarted{Mode: "steps", Input: "?"})
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: "polite"})
-		mind.Put(pondertest.Run, "", ponder.RunPaused{})
-		sent, err := ponder.Wish(t.Context(), mind.Store, pondertest.Thread, ponder.Event{Body: ponder.Steer{Content: "what?"}})
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "polite"})
+		mind.Put(enginetest.Run, "", ponder.RunPaused{})
+		sent, err := ponder.Wish(t.Context(), mind.Store, enginetest.Thread, ponder.Event{Body: ponder.Steer{Content: "what?"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		mind.Await("run_deaf")
-		if ack, err := ponder.Heard(t.Context(), mind.Store, sent[0]); err != nil || ack.Run != pondertest.Run {
+		if ack, err := ponder.Heard(t.Context(), mind.Store, sent[0]); err != nil || ack.Run != enginetest.Run {
 			t.Errorf("heard by %s, %v", ack.Run, err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 )
 
 // A writer writes three thoughts, and is done once the last is there.
@@ -30,14 +30,14 @@ func (s writer) Next(ponder.Moment) []ponder.Action {
 func TestWrittenOnce(t *testing.T) {
 	store := openSQLite(t)
 	thought := func(cause, text string) ponder.Event {
-		return ponder.Event{Run: pondertest.Run, Cause: cause, Body: ponder.Thought{Content: text}}
+		return ponder.Event{Run: enginetest.Run, Cause: cause, Body: ponder.Thought{Content: text}}
 	}
 	err := store.Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession},
-		ponder.Event{Run: pondertest.Run, Body: ponder.RunStarted{Mode: "writer", Input: "?"}}, thought("x/1.3", "1"), thought("x/2.3", "2"))
+		ponder.Event{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "writer", Input: "?"}}, thought("x/1.3", "1"), thought("x/2.3", "2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Append(t.Context(), "thr_1", 0, ponder.Event{Run: pondertest.Run, Cause: "x/1.3", Body: ponder.UserMessage{Content: "hi"}}); err != nil {
+	if _, err := store.Append(t.Context(), "thr_1", 0, ponder.Event{Run: enginetest.Run, Cause: "x/1.3", Body: ponder.UserMessage{Content: "hi"}}); err != nil {
 		t.Fatal(err)
 	}
 	c := config(&fake{})

@@ -13,20 +13,20 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/internal/httpapi"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/chat"
 	"ponder/mode/session"
-	"ponder/pondertest"
 )
 
 // A house is a service that thinks and remembers.
 type house struct {
 	service
-	place    *place.Placement
+	place    *placement.Placement
 	memories []httpapi.Memory // what was added last first
 	ticks    int
 }
@@ -43,7 +43,7 @@ func move(t *testing.T, says string) *desk {
 	d.hub = stream.New(d.store)
 	mind, err := ponder.New(ponder.Config{
 		Store: d.store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: d.hub.Delta,
-		Models: pondertest.Models(model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Logger: slog.New(slog.DiscardHandler),
+		Models: enginetest.Models(model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
 		err = mind.Open(t.Context())
@@ -52,7 +52,7 @@ func move(t *testing.T, says string) *desk {
 		t.Fatal(err)
 	}
 	h := &house{service: service{store: d.store}}
-	h.place = place.Memory(place.Config{Store: d.store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
+	h.place = placement.Memory(placement.Config{Store: d.store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
 	d.open(t, h)
 	t.Cleanup(func() {
 		d.stop()

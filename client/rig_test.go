@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/engine/enginetest"
+	"ponder/internal/auth"
 	"ponder/internal/httpapi"
 	"ponder/internal/stream"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -169,7 +169,7 @@ func (d *desk) open(t *testing.T, s httpapi.Service) {
 	d.stop = stop
 	d.lead(httpapi.New(ctx, httpapi.Config{
 		Store: d.store, Hub: d.hub, Service: s, Logger: slog.New(slog.DiscardHandler),
-		Guard: access.New(access.Config{Tokens: []access.Token{{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}}}),
+		Guard: auth.New(auth.Config{Tokens: []auth.Token{{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}}}),
 	}))
 }
 
@@ -197,7 +197,7 @@ func (s *service) Report(_ context.Context, id ponder.ThreadID, format string) (
 // begin makes the thread that think thinks on.
 func (d *desk) begin(t *testing.T) {
 	t.Helper()
-	if err := d.store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession, Owner: "local"}); err != nil {
+	if err := d.store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession, Owner: "local"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -206,7 +206,7 @@ func (d *desk) begin(t *testing.T) {
 func (d *desk) think(t *testing.T) {
 	t.Helper()
 	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}
-	mind := pondertest.Start(t, ponder.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: pondertest.Models(model, ponder.Price{})})
+	mind := enginetest.Start(t, ponder.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(model, ponder.Price{})})
 	mind.Ask(session.Name, "Why does the pump fail?", nil, ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 12}})
 	mind.Stop()
 }

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/pondertest"
+	"ponder/engine/enginetest"
 )
 
-const id = string(pondertest.Thread)
+const id = string(enginetest.Thread)
 
 // follow reads a stream to its end and returns the seqs of its events.
 func follow(t *testing.T, updates iter.Seq2[Update, error]) (list []ponder.Seq) {
@@ -39,7 +39,7 @@ func TestWatchOverBrokenConnections(t *testing.T) {
 		d := serve(t)
 		d.begin(t)
 		d.think(t)
-		want := seen(t, d.store, pondertest.Thread)
+		want := seen(t, d.store, enginetest.Thread)
 		if got := follow(t, d.Watch(t.Context(), id, 0)); !slices.Equal(got, want) || len(want) < 10 {
 			t.Fatalf("unbroken: %v, want %v", got, want)
 		}
@@ -85,7 +85,7 @@ func TestWatchWhileItThinks(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if want := seen(t, d.store, pondertest.Thread); !slices.Equal(got, want) || d.wire.count() < 4 {
+		if want := seen(t, d.store, enginetest.Thread); !slices.Equal(got, want) || d.wire.count() < 4 {
 			t.Errorf("over %d connections: %v, want %v", d.wire.count(), got, want)
 		}
 	})
@@ -101,7 +101,7 @@ func TestWatchOverARestart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, next := serve(t), serve(t)
-				if err := d.store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindSession, Owner: "local"}, event(0)); err != nil {
+				if err := d.store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession, Owner: "local"}, event(0)); err != nil {
 					t.Fatal(err)
 				}
 				next.begin(t)
@@ -121,7 +121,7 @@ func TestWatchOverARestart(t *testing.T) {
 						last = u.Event.Seq
 					}
 				}
-				if (err != nil) != tt.fails || !tt.fails && last != slices.Max(seen(t, next.store, pondertest.Thread)) {
+				if (err != nil) != tt.fails || !tt.fails && last != slices.Max(seen(t, next.store, enginetest.Thread)) {
 					t.Errorf("ends with event %d, %v", last, err)
 				}
 				if took := time.Since(began); tt.fails && (took < time.Minute+20*time.Second || took > time.Minute+DefaultPatience+time.Second) {
@@ -168,7 +168,7 @@ func TestWatchEnds(t *testing.T) {
 		d := serve(t)
 		d.begin(t)
 		d.think(t)
-		end := seen(t, d.store, pondertest.Thread)
+		end := seen(t, d.store, enginetest.Thread)
 		if got := follow(t, d.Watch(t.Context(), id, end[len(end)-1])); got != nil {
 			t.Errorf("behind the end: %v", got)
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/knowledge/web/search/searchtest"
 	"ponder/llm/llmtest"
-	"ponder/web/search/searchtest"
 )
 
 // settings are what the command line says.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"ponder/knowledge/web/search/searchtest"
 	"ponder/llm/llmtest"
-	"ponder/web/search/searchtest"
 )
 
 // Exit codes, those of ponder.

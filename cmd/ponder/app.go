@@ -16,15 +16,15 @@ import (
 	"ponder"
 	"ponder/internal/arrange"
 	"ponder/internal/config"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
 
-// An app is what commands share: streams, flags, and what is read and opened
+// A cli is what commands share: streams, flags, and what is read and opened
 // when a command wants it.
-type app struct {
+type cli struct {
 	in    io.Reader
 	out   io.Writer // results
 	log   *logSink  // progress and logs
@@ -46,16 +46,16 @@ type app struct {
 const owner = "local"
 
 // who returns the owner of what the command deals with.
-func (a *app) who() string { return cmp.Or(a.user, owner) }
+func (a *cli) who() string { return cmp.Or(a.user, owner) }
 
 // source says where the configuration is.
-func (a *app) source() config.Source {
+func (a *cli) source() config.Source {
 	dir, _ := os.Getwd() // without a folder, there is no ponder.toml in it
 	return config.Source{File: a.flags.config, Dir: dir}
 }
 
 // config reads the configuration once.
-func (a *app) config() (*config.Config, error) {
+func (a *cli) config() (*config.Config, error) {
 	if a.cfg != nil {
 		return a.cfg, nil
 	}
@@ -81,7 +81,7 @@ func (a *app) config() (*config.Config, error) {
 
 // logTo sets up the log. Without a level there is none: commands say themselves
 // what goes wrong.
-func (a *app) logTo(level string) error {
+func (a *cli) logTo(level string) error {
 	if level == "" {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 		return nil
@@ -95,7 +95,7 @@ func (a *app) logTo(level string) error {
 }
 
 // dbFile returns the database of the command, as far as it is known.
-func (a *app) dbFile() string {
+func (a *cli) dbFile() string {
 	if a.cfg == nil {
 		return a.flags.db
 	}
@@ -103,7 +103,7 @@ func (a *app) dbFile() string {
 }
 
 // database returns the path of the database, which must be a file.
-func (a *app) database() (string, error) {
+func (a *cli) database() (string, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return "", err
@@ -115,7 +115,7 @@ func (a *app) database() (string, error) {
 }
 
 // store opens the database to write to it. The caller closes it.
-func (a *app) store(ctx context.Context) (*sqlite.Store, error) {
+func (a *cli) store(ctx context.Context) (*sqlite.Store, error) {
 	file, err := a.database()
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (a *app) store(ctx context.Context) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := place.Bury(ctx, store, place.Self()); err != nil {
+	if _, err := placement.Bury(ctx, store, placement.Self()); err != nil {
 		slog.Warn("cannot take over from processes that have ended", "error", err)
 	}
 	return store, nil
@@ -135,7 +135,7 @@ var errNothingYet = errors.New("nothing has been thought yet: begin with `ponder
 
 // lookup opens the database to look something up, even where it cannot be
 // written. It makes none: if there is none, its error is errNothingYet.
-func (a *app) lookup(ctx context.Context) (*sqlite.Store, error) {
+func (a *cli) lookup(ctx context.Context) (*sqlite.Store, error) {
 	file, err := a.database()
 	if err != nil {
 		return nil, err
@@ -162,14 +162,14 @@ func (a *app) lookup(ctx context.Context) (*sqlite.Store, error) {
 // that the store still takes it to be alive.
 func anyGone(ctx context.Context, nodes ponder.Nodes) bool {
 	all, err := nodes.AllNodes(ctx)
-	self := place.Self()
-	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return place.Gone(self, n) })
+	self := placement.Self()
+	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return placement.Gone(self, n) })
 }
 
 // find returns the thread that a user means: an id or the beginning of one,
 // with or without thr_, or "last" for the newest. A kind, if given, must fit; what
 // goes for sessions goes for research too.
-func (a *app) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
+func (a *cli) find(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
 	name = strings.TrimSpace(name)
 	list, err, listed := []ponder.Info(nil), error(nil), kind
 	if strings.EqualFold(name, "last") {
@@ -271,19 +271,19 @@ func prefixOf(name string) string {
 }
 
 // say tells a user something that is not a result.
-func (a *app) say(format string, args ...any) {
+func (a *cli) say(format string, args ...any) {
 	fmt.Fprintf(a.log, "ponder: %s\n", fmt.Sprintf(format, args...))
 }
 
 // note is say for what --quiet and --json leave out.
-func (a *app) note(format string, args ...any) {
+func (a *cli) note(format string, args ...any) {
 	if !a.flags.quiet && !a.flags.json {
 		a.say(format, args...)
 	}
 }
 
 // plain reports whether colours are not wanted.
-func (a *app) plain() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
+func (a *cli) plain() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
 
 // A logSink is where lines go that are not results: standard error, or a view
 // that is open on it.
@@ -324,7 +324,7 @@ func (s *logSink) close() {
 
 // command returns the command line that does something with a thread, in the
 // database and with the configuration of this one.
-func (a *app) command(what string, id ponder.ThreadID) string {
+func (a *cli) command(what string, id ponder.ThreadID) string {
 	line := "ponder " + what + " " + string(id)
 	for _, f := range [][2]string{{"--db", a.flags.db}, {"--config", a.flags.config}} {
 		if f[1] != "" {

@@ -22,7 +22,7 @@ type askFlags struct {
 	internal bool
 }
 
-func (a *app) askCommand() *cobra.Command {
+func (a *cli) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
@@ -59,7 +59,7 @@ git diff | ponder ask - --model anthropic/claude-opus-4-6`,
 }
 
 // ask is the command.
-func (a *app) ask(ctx context.Context, text string, f askFlags, given func(string) bool) error {
+func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(string) bool) error {
 	m, err := a.message(ctx, text, f.attach)
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (s *asking) shows(sign sign) error {
 		s.musing.hears(*ev)
 		think.Log(context.Background(), slog.Default(), *ev)
 		if s.flags.json && (!ev.Internal || s.internal) {
-			return s.reserve.object(s.app, ev)
+			return s.reserve.object(s.cli, ev)
 		}
 	}
 	if s.flags.json || text == "" {
@@ -275,7 +275,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 	if s.heard == 0 || !s.fresh {
 		s.heard = wish.Seq - 1
 	}
-	s.reserve.note(s.app, "thinking about it first")
+	s.reserve.note(s.cli, "thinking about it first")
 	signs, tick, began := s.signs(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
 	defer tick.Stop()
 	defer s.out.stands("")
@@ -306,7 +306,7 @@ func (s *asking) thinkFirst(ctx context.Context, m message) error {
 		}
 	}
 	if !came {
-		s.reserve.note(s.app, fmt.Sprintf("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id))
+		s.reserve.note(s.cli, fmt.Sprintf("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/archive"
+	"ponder/knowledge/archive"
 	"ponder/store/sqlite"
 )
 

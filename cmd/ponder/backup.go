@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) backupCommand() *cobra.Command {
+func (a *cli) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "backup FILE",
 		Short:   "Copy the database, also while it is in use",
@@ -26,7 +26,7 @@ func (a *app) backupCommand() *cobra.Command {
 
 // backup writes the copy beside the file and renames it, so that a copy that is
 // there is whole.
-func (a *app) backup(ctx context.Context, file string) error {
+func (a *cli) backup(ctx context.Context, file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return usagef("%s is there already: name a new file", file)
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"ponder"
-	"ponder/calibration"
+	"ponder/internal/calibration"
 	"ponder/mode/session"
 )
 
@@ -121,7 +121,7 @@ func casesOf(list []resolved) []calibration.Case {
 // calibration returns what confidences are worth in this database, as far as that
 // is known. It is found out once in a command. If it cannot be, they are shown as
 // uncalibrated, for whatever is wrong with the database will come up elsewhere.
-func (a *app) calibration(ctx context.Context, store ponder.Store) session.Calibration {
+func (a *cli) calibration(ctx context.Context, store ponder.Store) session.Calibration {
 	if a.known != nil {
 		return *a.known
 	}
@@ -146,7 +146,7 @@ func calibrationOf(m calibration.Map) session.Calibration {
 
 // wanting says what is missing to be calibrated, and what to do about it; empty if
 // nothing is.
-func (a *app) wanting(m calibration.Map) string {
+func (a *cli) wanting(m calibration.Map) string {
 	l := m.Lacking()
 	if l == (calibration.Lacking{}) {
 		return ""

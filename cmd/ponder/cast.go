@@ -45,14 +45,14 @@ const (
 )
 
 // liveDir is where the sockets are.
-func (a *app) liveDir() (string, error) {
+func (a *cli) liveDir() (string, error) {
 	dir, err := a.cfg.StateDir()
 	return filepath.Join(dir, "live"), err
 }
 
 // cast begins to tell what is written on a thread. Where that cannot be, it returns
 // nil, which tells nothing.
-func (a *app) cast(ctx context.Context, id ponder.ThreadID) *caster {
+func (a *cli) cast(ctx context.Context, id ponder.ThreadID) *caster {
 	l := a.castOn(ctx, id)
 	if l == nil {
 		return nil
@@ -64,7 +64,7 @@ func (a *app) cast(ctx context.Context, id ponder.ThreadID) *caster {
 
 // castOn listens for those who want to hear what is written on a thread. Where that
 // cannot be, it returns nil.
-func (a *app) castOn(ctx context.Context, id ponder.ThreadID) sockets.Listener {
+func (a *cli) castOn(ctx context.Context, id ponder.ThreadID) sockets.Listener {
 	dir, err := a.liveDir()
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return nil
@@ -166,7 +166,7 @@ func (c *caster) close() {
 }
 
 // overhear hears what another process writes on a thread, until ctx is done.
-func (a *app) overhear(ctx context.Context, id ponder.ThreadID, hear func(ponder.Delta)) {
+func (a *cli) overhear(ctx context.Context, id ponder.ThreadID, hear func(ponder.Delta)) {
 	dir, err := a.liveDir()
 	if err != nil {
 		return

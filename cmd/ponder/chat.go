@@ -12,7 +12,7 @@ import (
 	"ponder/internal/tui"
 )
 
-func (a *app) chatCommand() *cobra.Command {
+func (a *cli) chatCommand() *cobra.Command {
 	var f talkFlags
 	cmd := &cobra.Command{
 		Use:   "chat",
@@ -79,7 +79,7 @@ type waiting struct {
 }
 
 // chat is the command.
-func (a *app) chat(ctx context.Context, f talkFlags, given func(string) bool) error {
+func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) error {
 	t, err := f.talking(ctx, a, given)
 	if err != nil {
 		return err

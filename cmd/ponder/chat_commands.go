@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ponder/gate"
 	"ponder/internal/tui"
+	"ponder/tool/approval"
 )
 
 // A chatCommand is something that is typed in a conversation and is no message.
@@ -182,7 +182,7 @@ func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
 func (s *chatting) planCommand(ctx context.Context, rest string) error {
 	on, ok := setting(rest, s.talking.plan)
 	if !ok { // it says what is to be planned
-		s.next = append(s.next, waiting{text: gate.PlanMark + " " + rest})
+		s.next = append(s.next, waiting{text: approval.PlanMark + " " + rest})
 		s.turnNext(ctx)
 		return nil
 	}
@@ -206,7 +206,7 @@ func (s *chatting) modelCommand(ctx context.Context, name string) error {
 	if s.now != nil {
 		return errTurn
 	}
-	t, err := s.app.talking(ctx, name, false)
+	t, err := s.cli.talking(ctx, name, false)
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "--model: "))
 	}

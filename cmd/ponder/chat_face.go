@@ -54,7 +54,7 @@ func (s *chatting) openScreen(out, in *os.File) face {
 }
 
 // onScreen has what is not a result shown on a screen, until it is undone.
-func (a *app) onScreen(talk *tui.Talk) (undo func()) {
+func (a *cli) onScreen(talk *tui.Talk) (undo func()) {
 	log, last := a.log, a.brake.last
 	log.mu.Lock()
 	defer log.mu.Unlock()
@@ -110,7 +110,7 @@ func (f screenFace) close() {
 
 // A lineFace prints answers as they come, and nothing of what was typed.
 type lineFace struct {
-	app  *app
+	cli  *cli
 	undo func()
 	last byte // that was printed
 }
@@ -125,7 +125,7 @@ func (s *chatting) openLines(ctx context.Context) face {
 	arm()
 	s.rearm = arm
 	go s.readLines(ctx, s.in)
-	return &lineFace{app: s.app, undo: func() { undo() }, last: '\n'}
+	return &lineFace{cli: s.cli, undo: func() { undo() }, last: '\n'}
 }
 
 // readLines sends the lines of a reader, each once what was there before is done. One
@@ -157,13 +157,13 @@ func (s *chatting) readLines(ctx context.Context, in io.Reader) {
 		return
 	}
 	if err := lines.Err(); err != nil {
-		s.app.say("standard input: %v", err)
+		s.cli.say("standard input: %v", err)
 	}
 	send(tui.Press{Key: eof})
 }
 
 func (f *lineFace) show(what kind, text string) {
-	a := f.app
+	a := f.cli
 	switch what {
 	case typed, before, halted:
 	case remark:
@@ -184,11 +184,11 @@ func (f *lineFace) show(what kind, text string) {
 
 // print prints a piece of a result; as JSON, results are events.
 func (f *lineFace) print(text string) {
-	if text == "" || f.app.flags.json {
+	if text == "" || f.cli.flags.json {
 		return
 	}
 	f.last = text[len(text)-1]
-	_, _ = io.WriteString(f.app.out, text) // what cannot be printed is told at the end
+	_, _ = io.WriteString(f.cli.out, text) // what cannot be printed is told at the end
 }
 
 func (f *lineFace) stand(string, []string) {}

@@ -89,7 +89,7 @@ func (s *chatting) hears(ctx context.Context, sign sign) error {
 		s.happens(*ev)
 		think.Log(ctx, slog.Default(), *ev)
 		if s.flags.json && !ev.Internal {
-			if err := s.reserve.object(s.app, ev); err != nil {
+			if err := s.reserve.object(s.cli, ev); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ ponder completion fish > ~/.config/fish/completions/ponder.fish`,
 const maxCompletions = 50
 
 // completeThreads offers a shell the ids of threads of a kind.
-func (a *app) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
+func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/retention"
 	"ponder/mode/chat"
-	"ponder/retention"
 	"ponder/store/sqlite"
 )
 
@@ -17,7 +17,7 @@ import (
 // answered here, unless another process holds the thread, and hears what comes of
 // that. Its methods are called from one goroutine.
 type conversation struct {
-	*app
+	*cli
 	life    context.Context //nolint:containedctx // of the command
 	store   *sqlite.Store
 	talking talking
@@ -45,8 +45,8 @@ type rest struct {
 
 // converse returns a conversation, on a new thread if id is empty. The caller closes
 // it, and the store after it.
-func (a *app) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t talking) (*conversation, error) {
-	c := &conversation{app: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
+func (a *cli) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t talking) (*conversation, error) {
+	c := &conversation{cli: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
 	c.pieces.bell, c.mind.owner = make(chan struct{}, 1), a.who()
 	return c, c.open(ctx)
 }

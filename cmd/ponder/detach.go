@@ -28,7 +28,7 @@ type elsewhere struct {
 
 // detach leaves a session to `ponder serve`, or to a process in the background, and prints
 // the id.
-func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+func (a *cli) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
 	e, err := a.leaveTo(ctx, store, id, "")
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (a *app) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID
 
 // leaveTo leaves a session that is to go on to `ponder serve`, if that takes it, or to a
 // process in the background. A model, unless it is empty, thinks from now on.
-func (a *app) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e elsewhere, err error) {
+func (a *cli) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e elsewhere, err error) {
 	if s := a.handToServer(ctx, store, id, model); s != nil {
 		return elsewhere{server: s, pid: s.PID}, nil
 	}
@@ -50,7 +50,7 @@ func (a *app) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadI
 }
 
 // sayWhere prints the id of a session that goes on elsewhere, and says how to look on.
-func (a *app) sayWhere(id ponder.ThreadID, e elsewhere) error {
+func (a *cli) sayWhere(id ponder.ThreadID, e elsewhere) error {
 	if a.flags.json {
 		o := map[string]any{"id": id, "pid": e.pid}
 		if e.server != nil {
@@ -72,7 +72,7 @@ func (a *app) sayWhere(id ponder.ThreadID, e elsewhere) error {
 // launch starts a process that works on a session and outlives this one, with a model
 // unless that is empty, and waits until it has begun. It returns where the process writes
 // its log, and its number.
-func (a *app) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
+func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
 	line := []string{"session", "resume", string(id), "--quiet"}
 	if model != "" {
 		line = append(line, "--model", model)
@@ -114,7 +114,7 @@ func hasBegun(info ponder.Info) bool {
 }
 
 // logFolder returns the folder where processes in the background write their logs, and makes it.
-func (a *app) logFolder() (string, error) {
+func (a *cli) logFolder() (string, error) {
 	dir, err := a.cfg.StateDir()
 	if err != nil {
 		return "", err
@@ -124,7 +124,7 @@ func (a *app) logFolder() (string, error) {
 
 // canDetach returns an error if a process in the background could not write its log. Whoever
 // begins something for one asks before.
-func (a *app) canDetach() error {
+func (a *cli) canDetach() error {
 	dir, err := a.logFolder()
 	probe := (*os.File)(nil)
 	if err == nil {
@@ -139,7 +139,7 @@ func (a *app) canDetach() error {
 
 // worker starts a process that outlives this one, and does for a thread what the
 // words of a command line say.
-func (a *app) worker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
+func (a *cli) worker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
 	dir, err := a.logFolder()
 	if err != nil {
 		return "", nil, err

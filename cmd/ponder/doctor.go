@@ -11,7 +11,7 @@ import (
 	"ponder/internal/tui"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
+func (a *cli) doctorCommand() *cobra.Command {
 	var docs []string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -45,7 +45,7 @@ const (
 	broken  state = "broken"  // and Ponder cannot do what is asked of it
 )
 
-func (a *app) doctor(ctx context.Context, docs []string) error {
+func (a *cli) doctor(ctx context.Context, docs []string) error {
 	found := []finding{{"version", fine, thisBuild().String()}}
 	cfg, err := a.config()
 	if err != nil { // all else stands on it
@@ -63,7 +63,7 @@ func (a *app) doctor(ctx context.Context, docs []string) error {
 }
 
 // diagnose says what was found, and fails if something is broken.
-func (a *app) diagnose(ctx context.Context, found []finding) error {
+func (a *cli) diagnose(ctx context.Context, found []finding) error {
 	sick := false
 	var rows [][]string
 	for _, f := range found {
@@ -84,7 +84,7 @@ func (a *app) diagnose(ctx context.Context, found []finding) error {
 	return ctx.Err()
 }
 
-func (a *app) terminalFinding() finding {
+func (a *cli) terminalFinding() finding {
 	stderr, ok := a.log.out.(*os.File)
 	if !ok || !term.IsTerminal(int(stderr.Fd())) {
 		return finding{"terminal", fine, "standard error is no terminal: progress is shown as plain lines"}

@@ -14,7 +14,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func (a *app) configFinding(cfg *config.Config) finding {
+func (a *cli) configFinding(cfg *config.Config) finding {
 	if _, err := os.Stat(cfg.File); err != nil {
 		return finding{"settings", fine, "no file yet; `ponder settings KEY VALUE` makes " + cfg.File}
 	}
@@ -27,7 +27,7 @@ func (a *app) configFinding(cfg *config.Config) finding {
 // scarce is the free space below which a disk is nearly full, in bytes.
 const scarce = 100 << 20
 
-func (a *app) databaseFindings(ctx context.Context) []finding {
+func (a *cli) databaseFindings(ctx context.Context) []finding {
 	file, err := a.database()
 	if err != nil {
 		return []finding{{"database", broken, err.Error()}}
@@ -47,7 +47,7 @@ func (a *app) databaseFindings(ctx context.Context) []finding {
 // checkedFor is how long the pages of a database are looked at.
 const checkedFor = 10 * time.Second
 
-func (a *app) databaseFinding(ctx context.Context, file string) finding {
+func (a *cli) databaseFinding(ctx context.Context, file string) finding {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir := existing(filepath.Dir(file))
@@ -84,7 +84,7 @@ func (a *app) databaseFinding(ctx context.Context, file string) finding {
 }
 
 // unopened is what is found of a database that cannot be opened, or read.
-func (a *app) unopened(err error) finding {
+func (a *cli) unopened(err error) finding {
 	return finding{"database", broken, plainly(err) + a.advice(err)}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ponder/document"
+	"ponder/knowledge/document"
 )
 
 // tryDocsTime is how long it is tried to read documents, in which what reads PDFs may have

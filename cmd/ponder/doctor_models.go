@@ -14,7 +14,7 @@ import (
 
 // modelFindings says which models there are, whether they will answer, and what
 // else could be asked.
-func (a *app) modelFindings(ctx context.Context) ([]finding, error) {
+func (a *cli) modelFindings(ctx context.Context) ([]finding, error) {
 	l, err := a.lineup(ctx, "")
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (l *lineup) roleFinding(c config.Choice, answers map[string]func() error) f
 }
 
 // keyFinding says which keys are set, never what they are.
-func (a *app) keyFinding() finding {
+func (a *cli) keyFinding() finding {
 	var set []string
 	for _, name := range a.cfg.ProviderNames() {
 		if p, err := a.cfg.Provider(name); err == nil && p.Key != "" {
@@ -85,7 +85,7 @@ func (a *app) keyFinding() finding {
 	return finding{"keys", fine, strings.Join(set, ", ")}
 }
 
-func (a *app) ollamaFinding(ctx context.Context, needed bool) finding {
+func (a *cli) ollamaFinding(ctx context.Context, needed bool) finding {
 	base, installed, err := a.cfg.Ollama(ctx, http.DefaultClient)
 	var refused config.Refusal
 	switch {

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // memoryFinding says whether anything is remembered, and how it is searched.
-func (a *app) memoryFinding(ctx context.Context) finding {
+func (a *cli) memoryFinding(ctx context.Context) finding {
 	s, err := a.shelfToRead(ctx)
 	if errors.Is(err, errNothingKnown) {
 		return finding{"memory", fine, errNothingKnown.Error()}
@@ -43,7 +43,7 @@ func (a *app) memoryFinding(ctx context.Context) finding {
 }
 
 // webFinding says how the web is searched.
-func (a *app) webFinding() finding {
+func (a *cli) webFinding() finding {
 	n, err := a.web(nil)
 	if err != nil {
 		return finding{"web", broken, err.Error()}

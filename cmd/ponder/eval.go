@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/document"
-	"ponder/eval"
+	"ponder/internal/eval"
+	"ponder/knowledge/document"
 )
 
 // evalFlags are what `ponder eval` is told beside the file.
@@ -27,7 +27,7 @@ type evalFlags struct {
 	output               string
 }
 
-func (a *app) evalCommand() *cobra.Command {
+func (a *cli) evalCommand() *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
 		Use:   "eval FILE",
@@ -103,7 +103,7 @@ type plan struct {
 }
 
 // eval is the command. It makes nothing before all that can be checked has been.
-func (a *app) eval(ctx context.Context, file string, f evalFlags) error {
+func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 	p, err := a.evalPlan(ctx, file, f)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (a *app) eval(ctx context.Context, file string, f evalFlags) error {
 }
 
 // evalPlan reads what is to be measured.
-func (a *app) evalPlan(ctx context.Context, file string, f evalFlags) (*plan, error) {
+func (a *cli) evalPlan(ctx context.Context, file string, f evalFlags) (*plan, error) {
 	if _, err := a.config(); err != nil {
 		return nil, err
 	}

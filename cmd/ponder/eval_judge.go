@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/eval"
+	"ponder/internal/eval"
 	"ponder/llm"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ponder/eval"
+	"ponder/internal/eval"
 )
 
 // markdown returns a report as a document.

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/eval"
-	"ponder/internal/place"
+	"ponder/internal/eval"
+	"ponder/internal/placement"
 	"ponder/store/sqlite"
 )
 
 // An evaluation asks what is planned, and keeps what comes of it.
 type evaluation struct {
-	*app
+	*cli
 	plan  *plan
 	store *sqlite.Store
 	purse *purse
@@ -37,8 +37,8 @@ type cell struct {
 
 // evaluation opens what is needed, having made sure that models will answer. The
 // caller closes it.
-func (a *app) evaluation(ctx context.Context, p *plan, model string) (*evaluation, error) {
-	e := &evaluation{app: a, plan: p, answers: make(map[cell]eval.Answer), verdicts: make(map[cell]eval.Verdict), failures: make(map[string]int), said: time.Now()}
+func (a *cli) evaluation(ctx context.Context, p *plan, model string) (*evaluation, error) {
+	e := &evaluation{cli: a, plan: p, answers: make(map[cell]eval.Answer), verdicts: make(map[cell]eval.Verdict), failures: make(map[string]int), said: time.Now()}
 	all, talks := make(talkings), make([]talking, len(p.variants))
 	for i := range p.variants {
 		v := &p.variants[i]
@@ -73,7 +73,7 @@ func (a *app) evaluation(ctx context.Context, p *plan, model string) (*evaluatio
 }
 
 // judgeOf finds the model that judges.
-func (a *app) judgeOf(ctx context.Context, p *plan) (talking, error) {
+func (a *cli) judgeOf(ctx context.Context, p *plan) (talking, error) {
 	if p.judge == "" {
 		return talking{}, nil
 	}
@@ -94,7 +94,7 @@ func (a *app) judgeOf(ctx context.Context, p *plan) (talking, error) {
 
 // evalStore opens the database with the answers: beside the questions, unless the
 // user named another.
-func (a *app) evalStore(ctx context.Context, p *plan) (*sqlite.Store, error) {
+func (a *cli) evalStore(ctx context.Context, p *plan) (*sqlite.Store, error) {
 	if a.flags.db == "" {
 		a.flags.db = p.beside()
 		a.cfg.DB = a.flags.db
@@ -107,7 +107,7 @@ func (a *app) evalStore(ctx context.Context, p *plan) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := place.Bury(ctx, store, place.Self()); err != nil {
+	if _, err := placement.Bury(ctx, store, placement.Self()); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	if p.fresh {

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ponder/eval"
+	"ponder/internal/eval"
 	"ponder/llm/llmtest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"ponder/eval"
+	"ponder/internal/eval"
 	"ponder/internal/tui"
 )
 

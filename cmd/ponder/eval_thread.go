@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/eval"
+	"ponder/internal/eval"
 	"ponder/mode/chat"
 	"ponder/mode/session"
 )

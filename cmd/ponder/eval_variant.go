@@ -10,7 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
 	"ponder/mode/session"
@@ -134,7 +134,7 @@ func (v *variant) open(ctx context.Context, store *sqlite.Store, t talking, p *p
 // openMind makes a mind of this process.
 func openMind(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, tools []ponder.Tool,
 	modes ...ponder.Mode) (*ponder.Mind, error) {
-	m, err := ponder.New(ponder.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: place.Self()})
+	m, err := ponder.New(ponder.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: placement.Self()})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func openMind(ctx context.Context, store ponder.Store, models map[ponder.Role][]
 type talkings map[string]talking
 
 // of returns that of a variant, having made sure that its model may answer.
-func (a *app) talkingOf(ctx context.Context, all talkings, v *variant, model string) (talking, error) {
+func (a *cli) talkingOf(ctx context.Context, all talkings, v *variant, model string) (talking, error) {
 	name := cmp.Or(v.model, model)
 	if t, ok := all[name]; ok {
 		return t, nil

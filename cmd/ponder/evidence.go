@@ -12,7 +12,7 @@ import (
 	"ponder/internal/tui"
 )
 
-func (a *app) evidenceCommand() *cobra.Command {
+func (a *cli) evidenceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "evidence",
 		Short:   "Look at what an answer rests on",
@@ -25,7 +25,7 @@ func (a *app) evidenceCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) evidenceShowCommand() *cobra.Command {
+func (a *cli) evidenceShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show THREAD [ID...]",
 		Short: "Show the evidence of a thread, and whether it still stands",
@@ -43,7 +43,7 @@ Exit codes: 0 shown, 2 wrong usage, 3 a quote does not stand as it was quoted an
 	}
 }
 
-func (a *app) evidenceShow(ctx context.Context, name string, ids []string) error {
+func (a *cli) evidenceShow(ctx context.Context, name string, ids []string) error {
 	store, err := a.lookup(ctx)
 	if err != nil {
 		return err

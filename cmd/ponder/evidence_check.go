@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/archive"
-	"ponder/document"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/document"
+	"ponder/knowledge/web"
 	"ponder/store/sqlite"
 	webtool "ponder/tool/web"
-	"ponder/web"
 )
 
 // A footing is whether a quote still stands in what it is from.
@@ -58,7 +58,7 @@ type checker struct {
 }
 
 // checker returns one for a database. It does not close it.
-func (a *app) checker(ctx context.Context, store *sqlite.Store) *checker {
+func (a *cli) checker(ctx context.Context, store *sqlite.Store) *checker {
 	c := &checker{texts: make(map[string]string)}
 	if kept, err := archive.Open(ctx, store.SQL()); err == nil {
 		c.archive = kept

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/archive"
-	"ponder/document"
 	"ponder/internal/report"
-	"ponder/recall"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web"
 	"ponder/store/sqlite"
-	"ponder/web"
 )
 
 // What a search had of a page is looked up in the page.

@@ -50,7 +50,7 @@ func notReadyf(format string, args ...any) error {
 }
 
 // explain returns the exit code of an error and the line that a user is told.
-func explain(err error, a *app) (code int, line string) {
+func explain(err error, a *cli) (code int, line string) {
 	code = codeOf(err)
 	if code == interrupted {
 		return code, ""
@@ -60,7 +60,7 @@ func explain(err error, a *app) (code int, line string) {
 
 // advice returns what to do about an error of the database or of the disk, behind a colon,
 // or "".
-func (a *app) advice(err error) string {
+func (a *cli) advice(err error) string {
 	switch {
 	case errors.Is(err, ponder.ErrFull), errors.Is(err, syscall.ENOSPC):
 		return ": free some space and try again"

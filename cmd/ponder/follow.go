@@ -16,7 +16,7 @@ import (
 // A viewing is a session that is being shown. A command makes one of a store and
 // a thread, and either works on the thread or only looks on.
 type viewing struct {
-	*app
+	*cli
 	store ponder.Store
 	id    ponder.ThreadID
 
@@ -41,8 +41,8 @@ type viewing struct {
 }
 
 // viewing returns the viewing of a thread that nothing is known of yet.
-func (a *app) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
-	return &viewing{app: a, store: store, id: id, view: session.NewView(), heard: time.Now()}
+func (a *cli) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
+	return &viewing{cli: a, store: store, id: id, view: session.NewView(), heard: time.Now()}
 }
 
 // load reads what is there, and shows nothing.
@@ -114,7 +114,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 	s.event(ev, w.view)
 	if w.chunks != nil {
 		for _, c := range w.chunks.Apply(ev) {
-			_ = w.reserve.object(w.app, c) // a pipe that is closed is noticed with the next event
+			_ = w.reserve.object(w.cli, c) // a pipe that is closed is noticed with the next event
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestHelp(t *testing.T) {
-	a := &app{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}
+	a := &cli{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")

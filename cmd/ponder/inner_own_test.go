@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"ponder"
-	"ponder/internal/minder"
-	"ponder/internal/place"
+	"ponder/internal/mindrunner"
+	"ponder/internal/placement"
 	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/mode/subconscious"
@@ -95,7 +95,7 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 
 // listened returns a minder that looks at Ponder's own threads, with an eavesdropper as each of
 // its models.
-func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *minder.Minder {
+func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *mindrunner.Minder {
 	t.Helper()
 	ctx, logger := t.Context(), slog.New(slog.DiscardHandler)
 	models := map[ponder.Role][]ponder.Model{ponder.Frontier: {{Model: l.as("decision")}}}
@@ -110,9 +110,9 @@ func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *minder.Minder
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = mind.Close(context.Background()) })
-	worker := place.Memory(place.Config{Store: store, Work: mind.Work, Logger: logger})
+	worker := placement.Memory(placement.Config{Store: store, Work: mind.Work, Logger: logger})
 	t.Cleanup(func() { _ = worker.Close(context.Background()) })
-	m, err := minder.New(minder.Config{Store: store, Place: worker, Owner: owner, Logger: logger, Sensors: []sensor.Sensor{own.New(own.Options{Store: store, Owner: owner})}})
+	m, err := mindrunner.New(mindrunner.Config{Store: store, Place: worker, Owner: owner, Logger: logger, Sensors: []sensor.Sensor{own.New(own.Options{Store: store, Owner: owner})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // stdin returns standard input, of which a read ends with the context too: nobody is
 // waited for whom the user no longer waits for. What comes after that is lost.
-func (a *app) stdin(ctx context.Context) io.Reader { return &input{ctx: ctx, in: a.in} }
+func (a *cli) stdin(ctx context.Context) io.Reader { return &input{ctx: ctx, in: a.in} }
 
 // An input is a reader that is read from by one goroutine at a time.
 type input struct {

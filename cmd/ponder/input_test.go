@@ -44,8 +44,8 @@ func TestInput(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		pipe, other := io.Pipe()
 		defer other.Close()
-		in := (&app{in: io.MultiReader(strings.NewReader(long), pipe)}).stdin(ctx)
-		if err := iotest.TestReader((&app{in: iotest.HalfReader(strings.NewReader(long))}).stdin(ctx), []byte(long)); err != nil {
+		in := (&cli{in: io.MultiReader(strings.NewReader(long), pipe)}).stdin(ctx)
+		if err := iotest.TestReader((&cli{in: iotest.HalfReader(strings.NewReader(long))}).stdin(ctx), []byte(long)); err != nil {
 			t.Error(err)
 		}
 		go func() {

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 	"ponder/tool/memory"
 )
@@ -20,7 +20,7 @@ type keeper struct {
 }
 
 // keeper returns one for a database.
-func (a *app) keeper(store *sqlite.Store) *keeper {
+func (a *cli) keeper(store *sqlite.Store) *keeper {
 	return &keeper{open: func(ctx context.Context) (*shelf, error) { return a.shelfIn(ctx, store) }}
 }
 

@@ -91,7 +91,7 @@ func covers(ts *testscript.TestScript, _ bool, files []string) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
+	walk(newRoot(&cli{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
 }
 
 // beneath puts on the thread of the subconscious what is on its mind, and other events.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/archive"
-	"ponder/recall"
-	"ponder/recall/vector"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/recall/vector"
 	"ponder/store/sqldb"
 	"ponder/store/sqlite"
 )
@@ -48,7 +48,7 @@ func (s *shelf) done() error {
 }
 
 // shelf opens the library to write to it. The caller closes it.
-func (a *app) shelf(ctx context.Context) (*shelf, error) {
+func (a *cli) shelf(ctx context.Context) (*shelf, error) {
 	store, err := a.store(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (a *app) shelf(ctx context.Context) (*shelf, error) {
 
 // shelfToRead opens the library to look something up, even where the database
 // cannot be written. If there is none, its error is errNothingKnown.
-func (a *app) shelfToRead(ctx context.Context) (*shelf, error) {
+func (a *cli) shelfToRead(ctx context.Context) (*shelf, error) {
 	if a.lent != nil {
 		return a.lent(ctx)
 	}
@@ -86,7 +86,7 @@ func (a *app) shelfToRead(ctx context.Context) (*shelf, error) {
 
 // shelfIn opens the library of a database, or borrows it where that is shared. Who uses
 // it ends that with done.
-func (a *app) shelfIn(ctx context.Context, store *sqlite.Store) (*shelf, error) {
+func (a *cli) shelfIn(ctx context.Context, store *sqlite.Store) (*shelf, error) {
 	if a.lent != nil {
 		return a.lent(ctx)
 	}

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"ponder/document"
-	"ponder/recall"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
 )
 
 // A storedItem is an item as JSON.

@@ -48,7 +48,7 @@ func newScreenShow(w *viewing, stderr *os.File, here bool, press func(tui.Press)
 }
 
 // style is what the terminal is able to show.
-func (a *app) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
+func (a *cli) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
 
 func (s *screenShow) event(ev ponder.Event, v session.View) {
 	if it, ok := s.itemOf(ev, v); ok && it.Kind != "focus" {

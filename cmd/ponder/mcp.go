@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/internal/access"
-	"ponder/internal/dialect"
-	"ponder/internal/dialect/mcp"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/internal/compat/mcp"
 )
 
-func (a *app) mcpCommand() *cobra.Command {
+func (a *cli) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Be the tools of an editor or a chat, over the Model Context Protocol",
@@ -36,7 +36,7 @@ ponder mcp --log-level info 2> ponder-mcp.log`,
 }
 
 // mcp is the command.
-func (a *app) mcp(ctx context.Context) error {
+func (a *cli) mcp(ctx context.Context) error {
 	if _, err := a.config(); err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func (a *app) mcp(ctx context.Context) error {
 		return errors.Join(err, store.Close())
 	}
 	gone, stop := context.WithCancel(ctx)
-	desk := &dialect.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: gone, Logger: slog.Default()}
+	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: gone, Logger: slog.Default()}
 	tools := mcp.New(mcp.Config{Desk: desk, Hosts: s.hosts, Version: thisBuild().Version})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- tools.Talk(gone, access.Caller{Owner: a.who(), Scopes: access.Scopes()}, io.NopCloser(a.in), output{a.out})
+		ended <- tools.Talk(gone, auth.Caller{Owner: a.who(), Scopes: auth.Scopes()}, io.NopCloser(a.in), output{a.out})
 	}()
 	select {
 	case err = <-ended:

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/gate"
 	"ponder/internal/config"
 	"ponder/llm"
+	"ponder/tool/approval"
 	"ponder/tool/mcp"
 )
 
@@ -32,7 +32,7 @@ type mcpServers struct {
 }
 
 // outside returns them, having read what is configured. The pool is nil if there are none.
-func (a *app) outside() (*mcpServers, error) {
+func (a *cli) outside() (*mcpServers, error) {
 	if a.servers == nil {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (m *mcpServers) open(cfg *config.Config) error {
 
 // ownNames are the names of tools that no server may take.
 func ownNames() (names []string) {
-	for _, t := range gate.Ours() {
+	for _, t := range approval.Ours() {
 		names = append(names, t.Name)
 	}
 	return append(names, "deepThinkProgress", "webSearch", "think_about")
@@ -122,7 +122,7 @@ func (m *mcpServers) serve(server, who string) bool {
 // othersTools returns the tools of MCP servers that the owner of what is thought may use,
 // and the number of changed that they belong to. It waits so long for servers that have
 // not answered yet.
-func (a *app) othersTools(ctx context.Context, patience time.Duration) (list []mcp.Tool, changed uint64, err error) {
+func (a *cli) othersTools(ctx context.Context, patience time.Duration) (list []mcp.Tool, changed uint64, err error) {
 	m, err := a.outside()
 	if err != nil || m == nil || m.pool == nil {
 		return nil, 0, err
@@ -147,7 +147,7 @@ func looking(list []mcp.Tool) []mcp.Tool {
 // othersFor returns the tools of MCP servers that a mind has which is equipped for t, and
 // tells t of them. Where no user is asked, as in research and in exchanges, there are only
 // those that look.
-func (a *app) othersFor(ctx context.Context, t *talking) (tools []ponder.Tool, err error) {
+func (a *cli) othersFor(ctx context.Context, t *talking) (tools []ponder.Tool, err error) {
 	if !t.sight.others || t.quotes {
 		return nil, nil
 	}
@@ -160,9 +160,9 @@ func (a *app) othersFor(ctx context.Context, t *talking) (tools []ponder.Tool, e
 		list = looking(list)
 	}
 	for _, one := range list {
-		g := gate.Tool{Name: one.Name, Changes: one.Changes}
+		g := approval.Tool{Name: one.Name, Changes: one.Changes}
 		if one.Changes {
-			g.Needs = []gate.Condition{gate.Confirmed()}
+			g.Needs = []approval.Condition{approval.Confirmed()}
 		}
 		tools, t.others = append(tools, one.Tool), append(t.others, g)
 	}
@@ -170,7 +170,7 @@ func (a *app) othersFor(ctx context.Context, t *talking) (tools []ponder.Tool, e
 }
 
 // lookingTools returns the tools of MCP servers that only look, as models are told of them.
-func (a *app) lookingTools(ctx context.Context, patience time.Duration) (list []llm.Tool, err error) {
+func (a *cli) lookingTools(ctx context.Context, patience time.Duration) (list []llm.Tool, err error) {
 	others, _, err := a.othersTools(ctx, patience)
 	for _, t := range looking(others) {
 		list = append(list, t.Tool.Tool)

@@ -13,7 +13,7 @@ import (
 	"ponder/tool/mcp"
 )
 
-func (a *app) toolCommand() *cobra.Command {
+func (a *cli) toolCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tool",
 		Short:   "See which tools MCP servers have for conversations",
@@ -27,7 +27,7 @@ func (a *app) toolCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) toolListCommand() *cobra.Command {
+func (a *cli) toolListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "Say which MCP servers answer, and with which tools",
@@ -75,7 +75,7 @@ type toolOfServer struct {
 const lookTime = 30 * time.Second
 
 // toolRows asks all servers.
-func (a *app) toolRows(ctx context.Context) (rows []toolRow, err error) {
+func (a *cli) toolRows(ctx context.Context) (rows []toolRow, err error) {
 	m, err := a.outside()
 	if err != nil || m == nil || m.pool == nil {
 		return nil, err
@@ -102,7 +102,7 @@ func rowOf(r mcp.Report) toolRow {
 	return row
 }
 
-func (a *app) toolList(ctx context.Context) error {
+func (a *cli) toolList(ctx context.Context) error {
 	rows, err := a.toolRows(ctx)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (r toolRow) text() string {
 }
 
 // outsideFindings say of each MCP server whether it answers.
-func (a *app) outsideFindings(ctx context.Context) (found []finding) {
+func (a *cli) outsideFindings(ctx context.Context) (found []finding) {
 	rows, err := a.toolRows(ctx)
 	if err != nil {
 		return []finding{{"tools", broken, err.Error()}}

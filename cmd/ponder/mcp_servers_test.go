@@ -9,9 +9,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"ponder/gate"
 	"ponder/internal/config"
 	"ponder/mode/chat"
+	"ponder/tool/approval"
 
 	"ponder/llm"
 )
@@ -45,7 +45,7 @@ func serveNotes() {
 // What may change something is refused until the user has confirmed the call, and in plan
 // mode until a plan is approved, whatever the server says of it.
 func TestGateOfOthers(t *testing.T) {
-	talks := talking{others: []gate.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []gate.Condition{gate.Confirmed()}}}}
+	talks := talking{others: []approval.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []approval.Condition{approval.Confirmed()}}}}
 	use := func(tool, before, says string) chat.Use {
 		return chat.Use{
 			Call:  llm.ToolCall{Name: tool, Input: json.RawMessage(`{"text":"Anna likes tea"}`)},
@@ -97,7 +97,7 @@ func TestOwnersOfServers(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	begun := time.Now()
-	a := &app{servers: m, cfg: cfg}
+	a := &cli{servers: m, cfg: cfg}
 	if list, _, err := a.othersTools(t.Context(), 0); len(list) != 0 || err != nil || time.Since(begun) > time.Minute {
 		t.Errorf("%d tools, %v", len(list), err)
 	}

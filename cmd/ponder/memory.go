@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder/internal/tui"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
-func (a *app) memoryCommand() *cobra.Command {
+func (a *cli) memoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "memory",
 		Short:   "List, show and forget what is remembered",
@@ -26,7 +26,7 @@ func (a *app) memoryCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) memoryListCommand() *cobra.Command {
+func (a *cli) memoryListCommand() *cobra.Command {
 	var f recallFlags
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -44,7 +44,7 @@ func (a *app) memoryListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) memoryList(ctx context.Context, f recallFlags) error {
+func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 	filter := recall.Filter{Sources: f.sources, Tags: f.tags, Persona: f.persona, N: f.n}
 	if f.n < 1 {
 		return usagef("-n: must be 1 or more")
@@ -92,7 +92,7 @@ func (a *app) memoryList(ctx context.Context, f recallFlags) error {
 	return nil
 }
 
-func (a *app) memoryShowCommand() *cobra.Command {
+func (a *cli) memoryShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show something that is remembered",
@@ -102,7 +102,7 @@ func (a *app) memoryShowCommand() *cobra.Command {
 	}
 }
 
-func (a *app) memoryShow(ctx context.Context, id string) error {
+func (a *cli) memoryShow(ctx context.Context, id string) error {
 	s, err := a.shelfToRead(ctx)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func noneOf(err error, id string) error {
 	return err
 }
 
-func (a *app) memoryForgetCommand() *cobra.Command {
+func (a *cli) memoryForgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget ID|PATH|SOURCE...",
 		Short: "Forget what is remembered",
@@ -154,7 +154,7 @@ files themselves stay; what was kept of them goes, the originals too.`,
 	}
 }
 
-func (a *app) memoryForget(ctx context.Context, names []string) error {
+func (a *cli) memoryForget(ctx context.Context, names []string) error {
 	s, err := a.shelfToRead(ctx) // makes no database
 	if err != nil {
 		return err

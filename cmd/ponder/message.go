@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/document"
 	"ponder/internal/tui"
+	"ponder/knowledge/document"
 	"ponder/llm"
 	"ponder/mode/chat"
 )
@@ -76,7 +76,7 @@ func (m message) leftOut(o chat.Options) (lines []string) {
 }
 
 // message returns what a user says, from standard input if text is "-", with files.
-func (a *app) message(ctx context.Context, text string, files []string) (message, error) {
+func (a *cli) message(ctx context.Context, text string, files []string) (message, error) {
 	if text == "-" {
 		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), mostMessage+1))
 		if err != nil {

@@ -34,7 +34,7 @@ const (
 )
 
 // newMeter returns the meter of a terminal, or nil if there is none to draw on.
-func (a *app) newMeter() *meter {
+func (a *cli) newMeter() *meter {
 	f, ok := a.log.out.(*os.File)
 	if !ok || a.flags.quiet || a.flags.json || !term.IsTerminal(int(f.Fd())) {
 		return nil
@@ -75,7 +75,7 @@ func (b *meter) clear() {
 // show shows how far remembering has come; nil takes that away.
 func (t *taking) show(p *progress) {
 	if t.bar == nil {
-		t.bar = t.app.newMeter()
+		t.bar = t.cli.newMeter()
 	}
 	if p == nil {
 		t.bar.clear()

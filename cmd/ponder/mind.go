@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
-	"ponder/mode/relay"
+	"ponder/mode/passthrough"
 	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/mode/title"
@@ -21,7 +21,7 @@ import (
 // the tools.
 func modes(t talking, tools []ponder.Tool) []ponder.Mode {
 	if t.relays {
-		return []ponder.Mode{relay.New(relay.Config{Tools: offered(tools)})} // alone: what is handed on gets no title
+		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: offered(tools)})} // alone: what is handed on gets no title
 	}
 	return []ponder.Mode{session.New(), research.New(), chat.New(t.chat(tools)), deep.New(t.deep(tools)), title.New()}
 }
@@ -29,7 +29,7 @@ func modes(t talking, tools []ponder.Tool) []ponder.Mode {
 // A thinker thinks in this process, on the threads that it is told to.
 type thinker struct {
 	mind  *ponder.Mind
-	place *place.Placement
+	place *placement.Placement
 	tools func() // ends their use
 	outer uint64 // see mcpServers.changed
 	ended bool   // closed
@@ -37,18 +37,18 @@ type thinker struct {
 
 // thinker returns one that thinks with models and may look into what, and nothing
 // else of the machine. The caller closes it.
-func (a *app) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what sight,
+func (a *cli) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what sight,
 	onDelta func(ponder.Delta)) (*thinker, error) {
 	return a.talker(ctx, store, talking{models: models, sight: what}, onDelta)
 }
 
 // talker returns a thinker that holds conversations as t says.
-func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelta func(ponder.Delta)) (*thinker, error) {
+func (a *cli) talker(ctx context.Context, store *sqlite.Store, t talking, onDelta func(ponder.Delta)) (*thinker, error) {
 	equipped, end, err := a.equip(ctx, store, &t)
 	if err != nil {
 		return nil, err
 	}
-	node := place.Self()
+	node := placement.Self()
 	equipped.Store, equipped.OnDelta, equipped.Node = store, onDelta, node
 	mind, err := ponder.New(equipped)
 	if err != nil {
@@ -57,7 +57,7 @@ func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 	if err := mind.Open(ctx); err != nil {
 		return nil, fmt.Errorf("begin to think: %w", err)
 	}
-	p, err := place.Open(ctx, place.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work})
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work})
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
@@ -66,7 +66,7 @@ func (a *app) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 
 // equip returns the modes, models and tools of a mind that holds conversations as t says,
 // and what ends the use of the tools.
-func (a *app) equip(ctx context.Context, store *sqlite.Store, t *talking) (c ponder.Config, end func(), err error) {
+func (a *cli) equip(ctx context.Context, store *sqlite.Store, t *talking) (c ponder.Config, end func(), err error) {
 	tools, end, err := a.tools(ctx, store, t.sight)
 	if err != nil {
 		return c, nil, err

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/gate"
 	"ponder/internal/config"
 	"ponder/llm"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
+	"ponder/tool/approval"
 	"ponder/tool/command"
 	"ponder/tool/memory"
 )
@@ -30,7 +30,7 @@ type mindActions struct {
 }
 
 // mindActions returns those that are configured. An error names the table that is wrong.
-func (a *app) mindActions(store *sqlite.Store) (*mindActions, error) {
+func (a *cli) mindActions(store *sqlite.Store) (*mindActions, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, 
 	if err := nameOfTable(name); err != nil {
 		return ponder.Tool{}, err
 	}
-	taken := slices.ContainsFunc(gate.Ours(), func(t gate.Tool) bool { return t.Name == name })
+	taken := slices.ContainsFunc(approval.Ours(), func(t approval.Tool) bool { return t.Name == name })
 	if taken || slices.Contains(subconscious.DecisionTools(), name) {
 		return ponder.Tool{}, errors.New("a tool of that name is Ponder's own: call yours otherwise")
 	}
@@ -98,22 +98,22 @@ func (m *mindActions) check(call llm.ToolCall) (reason string) {
 	if call.Name == memory.RememberName {
 		return ""
 	}
-	g := gate.Gate{}
+	g := approval.Gate{}
 	for _, t := range m.tools {
-		g.Tools = append(g.Tools, gate.Tool{Name: t.Name, Changes: true, Needs: []gate.Condition{reasoned()}})
+		g.Tools = append(g.Tools, approval.Tool{Name: t.Name, Changes: true, Needs: []approval.Condition{reasoned()}})
 	}
 	if m.most[call.Name] == 0 {
 		return call.Name + " is not to be used by the subconscious: tell the user"
 	}
-	return g.Check(gate.Wish{Tool: call.Name, Args: call.Input})
+	return g.Check(approval.Wish{Tool: call.Name, Args: call.Input})
 }
 
 // reasoned holds if a call says why it is made.
-func reasoned() gate.Condition {
-	return gate.Condition{
+func reasoned() approval.Condition {
+	return approval.Condition{
 		Name: "the decision says why",
-		Met:  func(_ gate.Tool, w gate.Wish) bool { return whyOf(w.Args) != "" },
-		Do:   func(gate.Tool, gate.Wish) string { return "give the reason with the call, in a sentence" },
+		Met:  func(_ approval.Tool, w approval.Wish) bool { return whyOf(w.Args) != "" },
+		Do:   func(approval.Tool, approval.Wish) string { return "give the reason with the call, in a sentence" },
 	}
 }
 

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 
-	"ponder/notify"
+	"ponder/sensor/notify"
 )
 
 // mindChannels returns the ways that are configured in which the user is told.
-func (a *app) mindChannels() (list []notify.Channel, err error) {
+func (a *cli) mindChannels() (list []notify.Channel, err error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-func (a *app) mindCommand() *cobra.Command {
+func (a *cli) mindCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mind",
 		Short: "The subconscious: what is noticed while nobody asks",
@@ -97,7 +97,7 @@ func mindID() ponder.ThreadID { return subconscious.ThreadOf(owner) }
 
 // mindLog opens the database to look at the subconscious, and reads its thread. The
 // error is errNoMind if there is none.
-func (a *app) mindLog(ctx context.Context) (*mindLog, error) {
+func (a *cli) mindLog(ctx context.Context) (*mindLog, error) {
 	store, err := a.lookup(ctx)
 	if errors.Is(err, errNothingYet) {
 		return nil, failure{wrongUsage, errNoMind}

@@ -63,7 +63,7 @@ func (d mindDeed) text() string {
 }
 
 // actionsNote says that actions of the user's are held back now, and why.
-func (a *app) actionsNote(m *mindLog, now time.Time) {
+func (a *cli) actionsNote(m *mindLog, now time.Time) {
 	cfg, err := a.config()
 	if err != nil || len(cfg.Mind.Actions) == 0 {
 		return
@@ -74,7 +74,7 @@ func (a *app) actionsNote(m *mindLog, now time.Time) {
 }
 
 // actionsFinding says what the subconscious may do, and whether that is held back.
-func (a *app) actionsFinding(m *mindLog, now time.Time) finding {
+func (a *cli) actionsFinding(m *mindLog, now time.Time) finding {
 	acts, err := a.mindActions(nil)
 	switch {
 	case err != nil:

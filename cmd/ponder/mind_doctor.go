@@ -9,7 +9,7 @@ import (
 
 // mindFindings says who thinks in the subconscious, which sensors are configured and
 // whether they answer, and how the user is told.
-func (a *app) mindFindings(ctx context.Context) []finding {
+func (a *cli) mindFindings(ctx context.Context) []finding {
 	cast, err := a.mindCastOf(ctx)
 	if err != nil {
 		return []finding{{"mind", broken, err.Error()}}
@@ -44,7 +44,7 @@ func (a *app) mindFindings(ctx context.Context) []finding {
 }
 
 // notifyFinding says how the user is told of what the subconscious brings up.
-func (a *app) notifyFinding() finding {
+func (a *cli) notifyFinding() finding {
 	channels, err := a.mindChannels()
 	if err != nil {
 		return finding{"notify", broken, err.Error()}

@@ -13,7 +13,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-func (a *app) mindExplainCommand() *cobra.Command {
+func (a *cli) mindExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ENTRY",
 		Short: "Show the events that made an entry and kept it",
@@ -46,7 +46,7 @@ type reason struct {
 	Tick       int        `json:"tick,omitempty"`
 }
 
-func (a *app) mindExplain(ctx context.Context, name string, now time.Time) error {
+func (a *cli) mindExplain(ctx context.Context, name string, now time.Time) error {
 	m, err := a.mindLog(ctx)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/minder"
-	"ponder/internal/place"
+	"ponder/internal/mindrunner"
+	"ponder/internal/placement"
 	"ponder/llm"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
@@ -19,7 +19,7 @@ import (
 
 // A mindHome is all that a subconscious is made of, opened.
 type mindHome struct {
-	*minder.Minder
+	*mindrunner.Minder
 	cast    *mindCast
 	options subconscious.Options
 	actions *mindActions
@@ -38,7 +38,7 @@ func (h *mindHome) close() error {
 
 // mindHome opens what a subconscious is made of, in a database. The caller closes it
 // before the database.
-func (a *app) mindHome(ctx context.Context, store *sqlite.Store) (*mindHome, error) {
+func (a *cli) mindHome(ctx context.Context, store *sqlite.Store) (*mindHome, error) {
 	h := &mindHome{}
 	if err := a.furnish(ctx, store, h); err != nil {
 		return nil, errors.Join(err, h.close())
@@ -46,7 +46,7 @@ func (a *app) mindHome(ctx context.Context, store *sqlite.Store) (*mindHome, err
 	return h, nil
 }
 
-func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (err error) {
+func (a *cli) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (err error) {
 	if h.cast, err = a.mindCastOf(ctx); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 	if err != nil {
 		return err
 	}
-	h.Minder, err = minder.New(mindConfig(a.cfg, minder.Config{
+	h.Minder, err = mindrunner.New(mindConfig(a.cfg, mindrunner.Config{
 		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels, LookUp: a.mindLookUp(store, h.cast.roles).lookUp,
 		Elsewhere: h.actions.deeds.elsewhere,
 	}))
@@ -75,7 +75,7 @@ func (a *app) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 }
 
 // mindCastOf returns who thinks in the subconscious.
-func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
+func (a *cli) mindCastOf(ctx context.Context) (*mindCast, error) {
 	roles, err := a.mindRoles()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (a *app) mindCastOf(ctx context.Context) (*mindCast, error) {
 
 // mindOptions returns how its modes work. What may be done beside telling the user is
 // that something is remembered.
-func (a *app) mindOptions(c *mindCast) subconscious.Options {
+func (a *cli) mindOptions(c *mindCast) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
 		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.cfg.Mind.Cooldown), Same: c.same},
@@ -103,10 +103,10 @@ func (a *app) mindOptions(c *mindCast) subconscious.Options {
 
 // mindPlace opens what thinks, and what it is called by: schedules are kept by this
 // process alone, for only one keeps a subconscious.
-func (a *app) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (minder.Place, error) {
+func (a *cli) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (mindrunner.Place, error) {
 	keeper := a.keeper(store)
 	h.ends = append(h.ends, func() error { keeper.close(); return nil })
-	node := place.Self()
+	node := placement.Self()
 	tools := append(memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), h.actions.tools...)
 	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: tools, Node: node})
 	if err != nil {
@@ -115,12 +115,12 @@ func (a *app) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (
 	if err := mind.Open(ctx); err != nil {
 		return nil, fmt.Errorf("begin to think: %w", err)
 	}
-	config := place.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work}
-	lasting, err := place.Open(ctx, config)
+	config := placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work}
+	lasting, err := placement.Open(ctx, config)
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
-	where := mindPlace{lasting, place.Memory(config)}
+	where := mindPlace{lasting, placement.Memory(config)}
 	h.ends = append(h.ends, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
@@ -131,17 +131,17 @@ func (a *app) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (
 
 // A mindPlace works on threads as a placement that lasts, and keeps schedules in memory.
 type mindPlace struct {
-	*place.Placement
-	ticks *place.Placement
+	*placement.Placement
+	ticks *placement.Placement
 }
 
-// Schedule implements [minder.Place].
+// Schedule implements [mindrunner.Place].
 func (p mindPlace) Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error {
 	return p.ticks.Schedule(ctx, name, cron, tick)
 }
 
 // mindConfig fills in what the configuration says.
-func mindConfig(cfg *config.Config, c minder.Config) minder.Config {
+func mindConfig(cfg *config.Config, c mindrunner.Config) mindrunner.Config {
 	m := cfg.Mind
 	c.Every = time.Duration(m.Every)
 	c.Night.From, c.Night.To = m.NightHours().Ends()

@@ -14,7 +14,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-func (a *app) mindLogCommand() *cobra.Command {
+func (a *cli) mindLogCommand() *cobra.Command {
 	var n int
 	var since string
 	cmd := &cobra.Command{
@@ -43,7 +43,7 @@ decided and delivered; and what you resolved, forgot or rolled back. The newest 
 }
 
 // mindLogShow shows the newest n rows since a time; all of them if n is zero.
-func (a *app) mindLogShow(ctx context.Context, n int, since string, now time.Time) error {
+func (a *cli) mindLogShow(ctx context.Context, n int, since string, now time.Time) error {
 	from, err := sinceOf(since, now)
 	if err != nil {
 		return err

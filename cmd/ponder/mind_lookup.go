@@ -10,24 +10,24 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/archive"
 	"ponder/internal/config"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web/search"
 	"ponder/mode/subconscious"
-	"ponder/recall"
 	"ponder/store/sqlite"
-	"ponder/web/search"
 )
 
 // A mindLookUp looks up what roles want: in what is remembered, or in the web. That is so
 // seldom that it opens each time what it looks into.
 type mindLookUp struct {
-	a     *app
+	a     *cli
 	store *sqlite.Store
 	looks map[string]subconscious.Looks // by role
 }
 
 // mindLookUp returns what looks up for roles.
-func (a *app) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLookUp {
+func (a *cli) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLookUp {
 	l := &mindLookUp{a: a, store: store, looks: make(map[string]subconscious.Looks)}
 	for _, r := range roles {
 		l.looks[r.Name] = r.Looks

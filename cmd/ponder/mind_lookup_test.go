@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"ponder/internal/config"
+	"ponder/knowledge/recall"
 	"ponder/mode/subconscious"
-	"ponder/recall"
 	"ponder/store/sqlite"
 )
 
 // lookingApp returns an app with a database and a folder of pages.
-func lookingApp(t *testing.T) (*app, *sqlite.Store) {
+func lookingApp(t *testing.T) (*cli, *sqlite.Store) {
 	t.Helper()
 	dir := t.TempDir()
 	pages := filepath.Join(dir, "pages")
@@ -29,7 +29,7 @@ func lookingApp(t *testing.T) (*app, *sqlite.Store) {
 			t.Fatal(err)
 		}
 	}
-	a := &app{log: &logSink{out: &strings.Builder{}}}
+	a := &cli{log: &logSink{out: &strings.Builder{}}}
 	a.flags.config, a.flags.db = filepath.Join(dir, "config.toml"), filepath.Join(dir, "p.db")
 	store, err := a.store(t.Context())
 	if err != nil {

@@ -26,7 +26,7 @@ type mindCast struct {
 
 // mindCast finds the models of the roles and of decisions. Roles for which nothing is
 // set have the cheap one, decisions the frontier one. Where there is none, rules do.
-func (a *app) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCast, error) {
+func (a *cli) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCast, error) {
 	l, err := a.lineup(ctx, "")
 	if err != nil {
 		return nil, err

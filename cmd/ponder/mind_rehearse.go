@@ -32,7 +32,7 @@ const bytesOfToken = 3.6
 
 // mindRehearse shows what a tick would ask. It keeps nothing, makes no database, and asks
 // no model.
-func (a *app) mindRehearse(ctx context.Context, all bool, now time.Time) error {
+func (a *cli) mindRehearse(ctx context.Context, all bool, now time.Time) error {
 	store, err := a.lookup(ctx)
 	if errors.Is(err, errNothingYet) {
 		store, err = nil, nil
@@ -73,7 +73,7 @@ func (a *app) mindRehearse(ctx context.Context, all bool, now time.Time) error {
 }
 
 // glance has the sensors look, and returns what they see as if it were in the log.
-func (a *app) glance(ctx context.Context, look *mindLook, log *mindLog, now time.Time) (events []ponder.Event) {
+func (a *cli) glance(ctx context.Context, look *mindLook, log *mindLog, now time.Time) (events []ponder.Event) {
 	seen := make([][]ponder.Observation, len(look.sensors))
 	var wg sync.WaitGroup
 	for i, s := range look.sensors {
@@ -92,7 +92,7 @@ func (a *app) glance(ctx context.Context, look *mindLook, log *mindLog, now time
 }
 
 // lookWith has a sensor look from where it has read to.
-func (a *app) lookWith(ctx context.Context, s sensor.Sensor, log *mindLog, now time.Time) []ponder.Observation {
+func (a *cli) lookWith(ctx context.Context, s sensor.Sensor, log *mindLog, now time.Time) []ponder.Observation {
 	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
 	defer cancel()
 	seen, _, err := s.Look(ctx, now, log.Cursors[s.Name])
@@ -103,7 +103,7 @@ func (a *app) lookWith(ctx context.Context, s sensor.Sensor, log *mindLog, now t
 }
 
 // showAsks prints what roles would be asked.
-func (a *app) showAsks(asks []subconscious.Ask, cast *mindCast) error {
+func (a *cli) showAsks(asks []subconscious.Ask, cast *mindCast) error {
 	total := 0
 	for _, ask := range asks {
 		r := rehearsed{Role: ask.Role, Skipped: ask.Skipped, Why: ask.Why, Unaided: ask.Unaided, Seen: ask.Seen}

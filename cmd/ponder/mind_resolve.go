@@ -25,7 +25,7 @@ const (
 // maxTopic is the longest topic that may be resolved, in bytes.
 const maxTopic = 500
 
-func (a *app) mindResolveCommand() *cobra.Command {
+func (a *cli) mindResolveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resolve [ENTRY|TEXT]",
 		Short: "Say that something is settled: it stays away until there are new facts",
@@ -42,7 +42,7 @@ something new is known of it. Without an argument, list what is settled.`,
 	}
 }
 
-func (a *app) mindForgetCommand() *cobra.Command {
+func (a *cli) mindForgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "forget ENTRY",
 		Short:   "Take an entry off its mind for good",
@@ -55,7 +55,7 @@ func (a *app) mindForgetCommand() *cobra.Command {
 	}
 }
 
-func (a *app) mindRollbackCommand() *cobra.Command {
+func (a *cli) mindRollbackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rollback TICK",
 		Short: "Go back to what was on its mind before a tick",
@@ -70,7 +70,7 @@ done, and what was thought since. What was settled, told and looked at stays so.
 }
 
 // mindSettled lists what is settled, the newest first.
-func (a *app) mindSettled(ctx context.Context, now time.Time) error {
+func (a *cli) mindSettled(ctx context.Context, now time.Time) error {
 	m, err := a.mindLog(ctx)
 	if errors.Is(err, errNoMind) {
 		a.note("%v", errNoMind)
@@ -98,7 +98,7 @@ func (a *app) mindSettled(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (a *app) mindResolve(ctx context.Context, what string, now time.Time) error {
+func (a *cli) mindResolve(ctx context.Context, what string, now time.Time) error {
 	m, err := a.mindLog(ctx)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (a *app) mindResolve(ctx context.Context, what string, now time.Time) error
 }
 
 // mindRemoved prints which entries are not on its mind any more that were before.
-func (a *app) mindRemoved(ctx context.Context, before *mindLog, now time.Time) error {
+func (a *cli) mindRemoved(ctx context.Context, before *mindLog, now time.Time) error {
 	m, err := a.mindLog(ctx)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (m *mindLog) sameAs(text string, now time.Time) string {
 	return ""
 }
 
-func (a *app) mindForget(ctx context.Context, name string, now time.Time) error {
+func (a *cli) mindForget(ctx context.Context, name string, now time.Time) error {
 	m, err := a.mindLog(ctx)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *app) mindForget(ctx context.Context, name string, now time.Time) error 
 	return a.mindSay(ctx, ponder.Resolved{Content: e.Summary, Ref: e.ID, As: asForgotten})
 }
 
-func (a *app) mindRollback(ctx context.Context, word string) error {
+func (a *cli) mindRollback(ctx context.Context, word string) error {
 	tick, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(word), "#"))
 	if err != nil || tick < 1 {
 		return usagef("%q is no number of a tick: `ponder mind log` shows them", clip(oneLine(word), 20))
@@ -197,7 +197,7 @@ func (m *mindLog) before(tick int) (subconscious.State, bool) {
 }
 
 // mindSay adds to the thread of the subconscious what the user says of it, and prints that.
-func (a *app) mindSay(ctx context.Context, said ponder.Resolved) error {
+func (a *cli) mindSay(ctx context.Context, said ponder.Resolved) error {
 	store, err := a.store(ctx)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ const (
 
 // mindRoles returns the roles: the four, and those that the user has added. One of a name
 // that is there already takes its place.
-func (a *app) mindRoles() ([]subconscious.Role, error) {
+func (a *cli) mindRoles() ([]subconscious.Role, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func (a *app) mindRunCommand() *cobra.Command {
+func (a *cli) mindRunCommand() *cobra.Command {
 	var apart bool
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -40,7 +40,7 @@ made up.`,
 	return cmd
 }
 
-func (a *app) mindRun(ctx context.Context) error {
+func (a *cli) mindRun(ctx context.Context) error {
 	store, err := a.store(ctx)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *app) mindRun(ctx context.Context) error {
 const troubleEvery = 10 * time.Second
 
 // mindFollow tells what happens until the subconscious has come to rest.
-func (a *app) mindFollow(ctx context.Context, h *mindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
+func (a *cli) mindFollow(ctx context.Context, h *mindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
 	t, err := a.tellerFromNow(ctx, store)
 	if err != nil {
 		return err
@@ -95,16 +95,16 @@ func (a *app) mindFollow(ctx context.Context, h *mindHome, store *sqlite.Store, 
 }
 
 // tellerFromNow returns one that tells what comes from now on.
-func (a *app) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, error) {
+func (a *cli) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, error) {
 	log, err := readMind(ctx, store)
 	if errors.Is(err, errNoMind) {
 		log, err = newMindLog(), nil
 	}
-	return &teller{app: a, log: log}, err
+	return &teller{cli: a, log: log}, err
 }
 
 // newTrouble says which sensors cannot look for another reason than before.
-func (a *app) newTrouble(h *mindHome, told map[string]string) {
+func (a *cli) newTrouble(h *mindHome, told map[string]string) {
 	for _, w := range h.Status() {
 		if w.Error != "" && w.Error != told[w.Sensor] {
 			a.say("sensor %s cannot look: %s", w.Sensor, oneLine(w.Error))
@@ -115,7 +115,7 @@ func (a *app) newTrouble(h *mindHome, told map[string]string) {
 
 // onlyMind makes sure that no other process keeps the subconscious of this database
 // going, until unlock.
-func (a *app) onlyMind() (unlock func(), err error) {
+func (a *cli) onlyMind() (unlock func(), err error) {
 	file, err := a.mindLock()
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (a *app) onlyMind() (unlock func(), err error) {
 }
 
 // mindLock returns the file that is locked by who keeps the subconscious of the database.
-func (a *app) mindLock() (string, error) {
+func (a *cli) mindLock() (string, error) {
 	dir, err := a.cfg.StateDir()
 	if err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func (a *app) mindLock() (string, error) {
 }
 
 // mindDetach leaves the subconscious to a process in the background.
-func (a *app) mindDetach(ctx context.Context) error {
+func (a *cli) mindDetach(ctx context.Context) error {
 	store, err := a.store(ctx) // so that its faults are said here
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (a *app) mindDetach(ctx context.Context) error {
 }
 
 // mindKeptBy reports whether a process keeps the subconscious going.
-func (a *app) mindKeptBy(pid int) bool {
+func (a *cli) mindKeptBy(pid int) bool {
 	file, err := a.mindLock()
 	if err != nil {
 		return false
@@ -197,7 +197,7 @@ func (a *app) mindKeptBy(pid int) bool {
 	return err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(pid)
 }
 
-func (a *app) mindDetached(logFile string, pid int) error {
+func (a *cli) mindDetached(logFile string, pid int) error {
 	if a.flags.json {
 		return a.object(map[string]any{"log": logFile, "pid": pid})
 	}

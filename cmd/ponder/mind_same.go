@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/recall/vector"
+	"ponder/knowledge/recall/vector"
 )
 
 // A meaning compares texts by their vectors. It is safe for concurrent use.

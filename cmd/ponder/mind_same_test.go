@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"ponder/recall/vector"
+	"ponder/knowledge/recall/vector"
 )
 
 func TestMeaning(t *testing.T) {

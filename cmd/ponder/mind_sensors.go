@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"ponder/internal/config"
+	"ponder/knowledge/web"
 	"ponder/sensor"
 	"ponder/sensor/system"
 	"ponder/store/sqlite"
-	"ponder/web"
 )
 
 // A mindLook is the sensors that are configured, and what they look through.
@@ -38,7 +38,7 @@ func (l *mindLook) close() error {
 
 // A joiner makes the sensors of a configuration.
 type joiner struct {
-	a     *app
+	a     *cli
 	cfg   *config.Config
 	store *sqlite.Store
 	look  *mindLook
@@ -47,7 +47,7 @@ type joiner struct {
 
 // mindSensors returns the sensors that are configured. An error names the table that is
 // wrong.
-func (a *app) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, error) {
+func (a *cli) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (j *joiner) paths(list []string) (all []string) {
 
 // wire returns what fetches feeds and calendars that the user has named: like pages, but
 // robots are not asked, for it is the user who reads.
-func (a *app) wire(cfg *config.Config) (*web.Fetcher, error) {
+func (a *cli) wire(cfg *config.Config) (*web.Fetcher, error) {
 	for _, host := range cfg.Web.Allow {
 		if err := web.CheckAllow(host); err != nil {
 			return nil, usagef("web.allow in %s: %w", cfg.File, err)

@@ -14,7 +14,7 @@ import (
 	"ponder/sensor"
 )
 
-func (a *app) mindSensorsCommand() *cobra.Command {
+func (a *cli) mindSensorsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sensors",
 		Short: "Try the sensors: say what each sees now",
@@ -41,7 +41,7 @@ func sensorNames(list []sensor.Sensor) (names []string) {
 }
 
 // mindTry tries all sensors that are configured.
-func (a *app) mindTry(ctx context.Context, now time.Time) error {
+func (a *cli) mindTry(ctx context.Context, now time.Time) error {
 	list, err := a.tryAll(ctx, now)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a *app) mindTry(ctx context.Context, now time.Time) error {
 }
 
 // tryAll has all sensors make a first look.
-func (a *app) tryAll(ctx context.Context, now time.Time) ([]tried, error) {
+func (a *cli) tryAll(ctx context.Context, now time.Time) ([]tried, error) {
 	store, err := a.lookup(ctx)
 	if errors.Is(err, errNothingYet) {
 		store, err = nil, nil

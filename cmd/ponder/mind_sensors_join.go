@@ -9,7 +9,8 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/recall"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web"
 	"ponder/sensor"
 	"ponder/sensor/calendar"
 	"ponder/sensor/command"
@@ -18,7 +19,6 @@ import (
 	"ponder/sensor/git"
 	"ponder/sensor/mail"
 	"ponder/sensor/own"
-	"ponder/web"
 )
 
 func (j *joiner) mail(m config.MailSensor) (sensor.Sensor, error) {

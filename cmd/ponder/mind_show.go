@@ -15,7 +15,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-func (a *app) mindShowCommand() *cobra.Command {
+func (a *cli) mindShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
 		Short: "Show what is on its mind",
@@ -28,7 +28,7 @@ one object: active_threads, patterns, hunches, insights, escalation_history, thr
 	}
 }
 
-func (a *app) mindShow(ctx context.Context, now time.Time) error {
+func (a *cli) mindShow(ctx context.Context, now time.Time) error {
 	roles, err := a.mindRoles()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *app) mindShow(ctx context.Context, now time.Time) error {
 }
 
 // mindObject prints a state as users are shown it.
-func (a *app) mindObject(s subconscious.State) error {
+func (a *cli) mindObject(s subconscious.State) error {
 	text, err := s.MarshalMind()
 	if err != nil {
 		return fmt.Errorf("show the subconscious: %w", err)

@@ -7,7 +7,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/minder"
+	"ponder/internal/mindrunner"
 	"ponder/mode/subconscious"
 )
 
@@ -67,12 +67,12 @@ func TestRowsShowNoEscapes(t *testing.T) {
 
 func TestReportText(t *testing.T) {
 	tests := []struct {
-		report minder.Report
+		report mindrunner.Report
 		want   string
 	}{
-		{minder.Report{Why: "nothing is new"}, "no tick: nothing is new"},
-		{minder.Report{Ran: true, Why: "watcher: 1 new observation"}, ""},
-		{minder.Report{Ran: true, Why: "x", Unsent: 1, Spent: ponder.Cost{Calls: 2, Tokens: 3000, Money: 20_000}},
+		{mindrunner.Report{Why: "nothing is new"}, "no tick: nothing is new"},
+		{mindrunner.Report{Ran: true, Why: "watcher: 1 new observation"}, ""},
+		{mindrunner.Report{Ran: true, Why: "x", Unsent: 1, Spent: ponder.Cost{Calls: 2, Tokens: 3000, Money: 20_000}},
 			"1 message could not be sent, and will be tried again; today 2 calls, 3,000 tokens, $0.02"},
 	}
 	for _, tt := range tests {
@@ -84,8 +84,8 @@ func TestReportText(t *testing.T) {
 
 // TestUnaidedText says what is left, not that it is used up, and who turned models off.
 func TestUnaidedText(t *testing.T) {
-	a := &app{cfg: &config.Config{Mind: config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}}}
-	r := minder.Report{Ran: true, Unaided: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
+	a := &cli{cfg: &config.Config{Mind: config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}}}
+	r := mindrunner.Report{Ran: true, Unaided: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
 	if got := a.unaidedText(r); !strings.Contains(got, "might not fit") || !strings.Contains(got, "left today: 100 tokens") {
 		t.Errorf("%q", got)
 	}
@@ -96,12 +96,12 @@ func TestUnaidedText(t *testing.T) {
 }
 
 func TestMindConfig(t *testing.T) {
-	c := mindConfig(&config.Config{}, minder.Config{})
+	c := mindConfig(&config.Config{}, mindrunner.Config{})
 	if c.TokensPerDay != config.MindTokens || c.MoneyPerDay != 500_000 || !c.Quiet.Contain(time.Date(2026, 1, 1, 23, 0, 0, 0, time.Local)) {
 		t.Errorf("by default: %+v", c)
 	}
-	none := mindConfig(&config.Config{Mind: config.Mind{TokensPerDay: new(0), CostPerDay: new(0.0), Quiet: config.NoHours}}, minder.Config{})
-	if none.TokensPerDay >= 0 || none.MoneyPerDay >= 0 || none.Quiet != (minder.Hours{}) {
+	none := mindConfig(&config.Config{Mind: config.Mind{TokensPerDay: new(0), CostPerDay: new(0.0), Quiet: config.NoHours}}, mindrunner.Config{})
+	if none.TokensPerDay >= 0 || none.MoneyPerDay >= 0 || none.Quiet != (mindrunner.Hours{}) {
 		t.Errorf("with nothing to spend: %+v", none)
 	}
 }

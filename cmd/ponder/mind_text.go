@@ -12,7 +12,7 @@ import (
 )
 
 // mindRow prints a row of the history.
-func (a *app) mindRow(r mindRow) error {
+func (a *cli) mindRow(r mindRow) error {
 	if a.flags.json {
 		return a.object(r)
 	}

@@ -51,7 +51,7 @@ func mindSession(escalation string) ponder.ThreadID {
 
 // thinkAbout is the tool by which a decision begins a session. To use it twice does no
 // harm: the session is begun once.
-func (a *app) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
+func (a *cli) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 	return ponder.NewTool(config.ThinkAbout, thinkDoc, []byte(thinkSchema), func(ctx context.Context, w thinkWish) (string, error) {
 		question := clip(strings.TrimSpace(oneLine(w.Question)), mostAbout)
 		if question == "" {
@@ -83,7 +83,7 @@ func (a *app) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 }
 
 // beginAbout makes the thread of a session that may take so long.
-func (a *app) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDeeds, id ponder.ThreadID, question string, d time.Duration) error {
+func (a *cli) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDeeds, id ponder.ThreadID, question string, d time.Duration) error {
 	cost, err := a.leftForSession(ctx, deeds, time.Now())
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *app) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDe
 
 // leftForSession returns what a session may cost: of what is left of the day, what the
 // decision that begins it needs not.
-func (a *app) leftForSession(ctx context.Context, deeds *mindDeeds, now time.Time) (ponder.Cost, error) {
+func (a *cli) leftForSession(ctx context.Context, deeds *mindDeeds, now time.Time) (ponder.Cost, error) {
 	sessions, itself, err := deeds.sessions(ctx, now)
 	if err != nil {
 		return ponder.Cost{}, err

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/minder"
+	"ponder/internal/mindrunner"
 )
 
-func (a *app) mindTickCommand() *cobra.Command {
+func (a *cli) mindTickCommand() *cobra.Command {
 	var dry, all bool
 	cmd := &cobra.Command{
 		Use:   "tick",
@@ -50,7 +50,7 @@ const (
 
 // oneTick waits until no other command has the subconscious tick, so that the world is
 // not looked at twice.
-func (a *app) oneTick(ctx context.Context) (unlock func(), err error) {
+func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
 	if _, err := a.config(); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (a *app) oneTick(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-func (a *app) mindTick(ctx context.Context, all bool) error {
+func (a *cli) mindTick(ctx context.Context, all bool) error {
 	if !all { // which the API cannot say
 		if ticked, err := a.tickAtServer(ctx); ticked || err != nil {
 			return err
@@ -111,7 +111,7 @@ func (a *app) mindTick(ctx context.Context, all bool) error {
 // tickAtServer has the `ponder serve` tick that keeps the subconscious, since its sensors
 // know what they saw before, and tells what has come of that. It reports false if none
 // keeps it, or is not for who asks.
-func (a *app) tickAtServer(ctx context.Context) (ticked bool, err error) {
+func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 	if _, err := a.config(); err != nil {
 		return false, err
 	}
@@ -154,12 +154,12 @@ func (a *app) tickAtServer(ctx context.Context) (ticked bool, err error) {
 
 // A tickReport says what a tick came to, and why sensors cannot look, by their names.
 type tickReport struct {
-	minder.Report
+	mindrunner.Report
 	Trouble map[string]string `json:"trouble,omitempty"`
 }
 
 // troubleOf returns why sensors cannot look.
-func troubleOf(list []minder.Watched) map[string]string {
+func troubleOf(list []mindrunner.Watched) map[string]string {
 	trouble := make(map[string]string)
 	for _, w := range list {
 		if w.Error != "" {
@@ -209,7 +209,7 @@ type noTick struct {
 }
 
 // unaidedText says why a tick asked no model.
-func (a *app) unaidedText(r minder.Report) string {
+func (a *cli) unaidedText(r mindrunner.Report) string {
 	m := a.cfg.Mind
 	if m.Tokens() == 0 {
 		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
@@ -223,7 +223,7 @@ func (a *app) unaidedText(r minder.Report) string {
 }
 
 // reportText says what a tick came to, beside what the log says of it.
-func reportText(r minder.Report) string {
+func reportText(r mindrunner.Report) string {
 	var parts []string
 	if !r.Ran {
 		parts = append(parts, "no tick: "+r.Why)
@@ -242,7 +242,7 @@ func reportText(r minder.Report) string {
 
 // A teller tells what happens on the thread of the subconscious, as it happens.
 type teller struct {
-	*app
+	*cli
 	log *mindLog // what was told
 }
 

@@ -42,14 +42,14 @@ func (m *mindLog) unsentText(now time.Time) (lines []string) {
 }
 
 // unsentNote says so.
-func (a *app) unsentNote(m *mindLog, now time.Time) {
+func (a *cli) unsentNote(m *mindLog, now time.Time) {
 	for _, line := range m.unsentText(now) {
 		a.note("%s", line)
 	}
 }
 
 // cooldownNote says until when what was found waits to be escalated.
-func (a *app) cooldownNote(m *mindLog, now time.Time) {
+func (a *cli) cooldownNote(m *mindLog, now time.Time) {
 	rules := subconscious.Rules{Cooldown: time.Duration(a.cfg.Mind.Cooldown)}
 	at, any := rules.RaisesAt(m.State)
 	if !any || !now.Before(at) {

@@ -7,7 +7,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/minder"
+	"ponder/internal/mindrunner"
 	"ponder/mode/subconscious"
 )
 
@@ -16,7 +16,7 @@ const waitingFor = 24 * time.Hour
 
 // waitingNote says that messages wait for the end of the quiet hours, and on which ways
 // they will be told then. Without such a way nothing waits.
-func (a *app) waitingNote(m *mindLog, now time.Time) {
+func (a *cli) waitingNote(m *mindLog, now time.Time) {
 	cfg, err := a.config()
 	if err != nil || !cfg.Mind.QuietHours().Contain(now.Local()) {
 		return
@@ -39,7 +39,7 @@ func (m *mindLog) quietText(channels []string, quiet config.Hours, now time.Time
 	waiting, by := 0, make(map[string]bool)
 	for _, ev := range m.events {
 		b, ok := ev.Body.(ponder.Escalation)
-		if !ok || b.Outcome != subconscious.Messaged || minder.IsUrgent(b) || now.Sub(ev.Time) > waitingFor {
+		if !ok || b.Outcome != subconscious.Messaged || mindrunner.IsUrgent(b) || now.Sub(ev.Time) > waitingFor {
 			continue
 		}
 		waits := false
@@ -63,5 +63,5 @@ func (m *mindLog) quietText(channels []string, quiet config.Hours, now time.Time
 	}
 	_, to := quiet.Ends()
 	return fmt.Sprintf("quiet hours (mind.quiet = %s): until %02d:%02d, %s to be told by %s; what has importance %d or more and is not of strangers is told at once",
-		quiet, int(to.Hours())%24, int(to.Minutes())%60, counted(waiting, "message waits", "messages wait"), strings.Join(names, ", "), minder.Urgent)
+		quiet, int(to.Hours())%24, int(to.Minutes())%60, counted(waiting, "message waits", "messages wait"), strings.Join(names, ", "), mindrunner.Urgent)
 }

@@ -15,7 +15,7 @@ import (
 	"ponder/llm"
 )
 
-func (a *app) modelCommand() *cobra.Command {
+func (a *cli) modelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "model",
 		Short:   "Say which models are used, and try them",
@@ -29,7 +29,7 @@ func (a *app) modelCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) modelRefreshCommand() *cobra.Command {
+func (a *cli) modelRefreshCommand() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use:   "refresh",
@@ -49,7 +49,7 @@ func (a *app) modelRefreshCommand() *cobra.Command {
 // refreshTime is how long the list may take to come.
 const refreshTime = time.Minute
 
-func (a *app) modelRefresh(ctx context.Context, from string) error {
+func (a *cli) modelRefresh(ctx context.Context, from string) error {
 	cfg, err := a.config()
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"ponder/internal/config"
 )
 
-func (a *app) modelListCommand() *cobra.Command {
+func (a *cli) modelListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "Say which model each role has, and why",
@@ -46,7 +46,7 @@ type chainLink struct {
 	Error string `json:"error,omitempty"` // why it cannot be asked
 }
 
-func (a *app) modelList(ctx context.Context) error {
+func (a *cli) modelList(ctx context.Context) error {
 	l, err := a.lineup(ctx, "")
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func TestModelFits(t *testing.T) {
 		"PONDER_MODEL_SLOW": "anthropic/claude-haiku-4-5", "OLLAMA_HOST": "http://127.0.0.1:1"} {
 		t.Setenv(name, value)
 	}
-	a := &app{log: &logSink{out: io.Discard}}
+	a := &cli{log: &logSink{out: io.Discard}}
 	l, err := a.lineup(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

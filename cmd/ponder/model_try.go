@@ -16,7 +16,7 @@ import (
 	"ponder/llm"
 )
 
-func (a *app) modelTestCommand() *cobra.Command {
+func (a *cli) modelTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "test [ROLE | PROVIDER/MODEL]",
 		Short:   "Try whether models answer",
@@ -48,7 +48,7 @@ type trial struct {
 	err error
 }
 
-func (a *app) modelTest(ctx context.Context, args []string) error {
+func (a *cli) modelTest(ctx context.Context, args []string) error {
 	l, err := a.lineup(ctx, "")
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/compat/mcp"
 	"ponder/internal/config"
-	"ponder/internal/dialect/mcp"
 	"ponder/llm"
 	"ponder/llm/anthropic"
 	"ponder/llm/gemini"
@@ -78,7 +78,7 @@ type provider struct {
 
 // lineup finds out which models there are, once. A model that the user named goes
 // before all that is configured.
-func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
+func (a *cli) lineup(ctx context.Context, model string) (*lineup, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (a *app) lineup(ctx context.Context, model string) (*lineup, error) {
 	return l, nil
 }
 
-func (a *app) findLineup(ctx context.Context, model string, x *exchange) (*lineup, error) {
+func (a *cli) findLineup(ctx context.Context, model string, x *exchange) (*lineup, error) {
 	prices, err := a.prices(x.cfg)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ const checkTime = 10 * time.Second
 
 // check asks the providers of models whether they will answer. Of a chain, one is
 // enough.
-func (a *app) check(ctx context.Context, l *lineup, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
+func (a *cli) check(ctx context.Context, l *lineup, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
 	answers := make(map[string]func() error)
 	for _, role := range needed {
 		for _, m := range all[role] {
@@ -351,7 +351,7 @@ func (l *lineup) willAnswer(ctx context.Context, full string) error {
 
 // prices returns what models cost: the built-in table, the one that was fetched,
 // and what the configuration says.
-func (a *app) prices(cfg *config.Config) (llm.Prices, error) {
+func (a *cli) prices(cfg *config.Config) (llm.Prices, error) {
 	prices := llm.BuiltIn()
 	if table, err := a.fetchedPrices(cfg); err == nil {
 		prices = prices.WithTable(table)
@@ -370,7 +370,7 @@ func (a *app) prices(cfg *config.Config) (llm.Prices, error) {
 // maxPrices bounds the file with fetched prices, in bytes.
 const maxPrices = 64 << 20
 
-func (a *app) fetchedPrices(cfg *config.Config) (llm.Table, error) {
+func (a *cli) fetchedPrices(cfg *config.Config) (llm.Table, error) {
 	file, err := priceFile(cfg)
 	if err != nil {
 		return llm.Table{}, err

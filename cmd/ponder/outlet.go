@@ -15,7 +15,7 @@ type outlet interface {
 }
 
 // answerTo returns where an answer goes: on a terminal, its Markdown is shown.
-func (a *app) answerTo() outlet {
+func (a *cli) answerTo() outlet {
 	if out, ok := a.paper(); ok && !a.flags.json && tui.CanShow(out) {
 		talk := tui.OpenTalk(tui.TalkOptions{Out: out, Style: a.style()})
 		return &shownAnswer{talk, a.onScreen(talk)}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder/internal/tui"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
-func (a *app) personaCommand() *cobra.Command {
+func (a *cli) personaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "persona",
 		Short: "Keep voices that answer from what they remember",
@@ -44,14 +44,14 @@ func personaObject(p recall.Persona) storedPersona {
 	return storedPersona{p.Name, p.Voice, p.Sources, p.Tags, p.Created}
 }
 
-func (a *app) personaListCommand() *cobra.Command {
+func (a *cli) personaListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List personas", Example: "ponder persona list", Args: takeNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.personaList(cmd.Context()) },
 	}
 }
 
-func (a *app) personaList(ctx context.Context) error {
+func (a *cli) personaList(ctx context.Context) error {
 	s, err := a.shelfToRead(ctx)
 	if errors.Is(err, errNothingKnown) {
 		a.note("there are no personas: `ponder persona set NAME --voice TEXT` makes one")
@@ -84,14 +84,14 @@ func (a *app) personaList(ctx context.Context) error {
 	return nil
 }
 
-func (a *app) personaShowCommand() *cobra.Command {
+func (a *cli) personaShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a persona", Example: "ponder persona show ada", Args: take(1, 1, "the name of a persona"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.personaShow(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) personaShow(ctx context.Context, name string) error {
+func (a *cli) personaShow(ctx context.Context, name string) error {
 	s, err := a.shelfToRead(ctx)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func noPersona(err error, name string) error {
 	return err
 }
 
-func (a *app) personaSetCommand() *cobra.Command {
+func (a *cli) personaSetCommand() *cobra.Command {
 	var voice, file string
 	var p recall.Persona
 	cmd := &cobra.Command{
@@ -145,7 +145,7 @@ ponder persona set ada --voice-file ada.md --source twitter --tag engines`,
 	return cmd
 }
 
-func (a *app) personaSet(ctx context.Context, p recall.Persona, voice, file string, given func(string) bool) error {
+func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file string, given func(string) bool) error {
 	if given("voice") && given("voice-file") {
 		return usagef("--voice and --voice-file: give one of them")
 	}
@@ -193,7 +193,7 @@ func (a *app) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 	return nil
 }
 
-func (a *app) personaContextCommand() *cobra.Command {
+func (a *cli) personaContextCommand() *cobra.Command {
 	var n int
 	cmd := &cobra.Command{
 		Use:     "context NAME QUERY",
@@ -209,7 +209,7 @@ func (a *app) personaContextCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) personaContext(ctx context.Context, name, query string, n int) error {
+func (a *cli) personaContext(ctx context.Context, name, query string, n int) error {
 	if n < 1 || n > 100 {
 		return usagef("-n: must be from 1 to 100")
 	}
@@ -244,14 +244,14 @@ func (a *app) personaContext(ctx context.Context, name, query string, n int) err
 	return nil
 }
 
-func (a *app) personaRemoveCommand() *cobra.Command {
+func (a *cli) personaRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a persona; its memories stay", Example: "ponder persona remove ada", Args: take(1, 1, "the name of a persona"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.personaRemove(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) personaRemove(ctx context.Context, name string) error {
+func (a *cli) personaRemove(ctx context.Context, name string) error {
 	s, err := a.shelfToRead(ctx) // makes no database
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/document"
 	"ponder/internal/config"
+	"ponder/knowledge/document"
 	"ponder/mode/session"
 )
 
@@ -30,7 +30,7 @@ func sessionRoles() []ponder.Role { return []ponder.Role{ponder.Slow, ponder.Fro
 // prepare finds the models for a session and makes sure that they will answer, as
 // far as they can say. Where there is none, it sets the options to do without, if
 // there is something to quote.
-func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*prepared, error) {
+func (a *cli) prepare(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*prepared, error) {
 	p, unaided, err := a.prepareFor(ctx, model, budget, sessionRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
 	opts.WithoutModel = opts.WithoutModel || unaided
 	return p, err
@@ -38,7 +38,7 @@ func (a *app) prepare(ctx context.Context, model string, budget ponder.Budget, o
 
 // prepareFor finds the models of some roles, and reports whether there are none, which
 // is an error if there is nothing to quote.
-func (a *app) prepareFor(ctx context.Context, model string, budget ponder.Budget, roles []ponder.Role, quotable bool) (p *prepared, unaided bool, err error) {
+func (a *cli) prepareFor(ctx context.Context, model string, budget ponder.Budget, roles []ponder.Role, quotable bool) (p *prepared, unaided bool, err error) {
 	l, err := a.lineup(ctx, model)
 	if err != nil {
 		return nil, false, err

@@ -94,7 +94,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 
 // exists returns an error if there is no such command, or no such flag of it.
 func exists(words []string) error {
-	cmd, rest, err := newRoot(&app{}).Find(words)
+	cmd, rest, err := newRoot(&cli{}).Find(words)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func hasHeading(text, anchor string) bool {
 // documents returns the Markdown files that people read, relative to root.
 func documents(t *testing.T) (files []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "changelog/*.md", "bench/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "cmd/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

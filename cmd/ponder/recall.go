@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/document"
 	"ponder/internal/tui"
-	"ponder/recall"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
 )
 
 // recallFlags are what `ponder recall` is told beside the query.
@@ -21,7 +21,7 @@ type recallFlags struct {
 	explain                      bool
 }
 
-func (a *app) recallCommand() *cobra.Command {
+func (a *cli) recallCommand() *cobra.Command {
 	var f recallFlags
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
@@ -95,7 +95,7 @@ func (f *recallFlags) otherwise() string {
 	return "try other words"
 }
 
-func (a *app) recall(ctx context.Context, text string, f recallFlags) error {
+func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 	if strings.TrimSpace(text) == "" {
 		return usagef(`ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
 	}
@@ -133,7 +133,7 @@ func (a *app) recall(ctx context.Context, text string, f recallFlags) error {
 }
 
 // hit returns a hit as it is shown.
-func (a *app) hit(n int, h recall.Hit) string {
+func (a *cli) hit(n int, h recall.Hit) string {
 	var b strings.Builder
 	head := oneLine(h.Item.Title)
 	if h.Section != "" {
@@ -164,7 +164,7 @@ func (a *app) hit(n int, h recall.Hit) string {
 
 // printMarked prints text in which words are marked: in bold on a terminal that
 // shows it, not at all elsewhere.
-func (a *app) printMarked(text string) {
+func (a *cli) printMarked(text string) {
 	open, end, width := "", "", a.cells()
 	text = tui.Clean(text)
 	if width > 0 && !a.plain() {
@@ -177,7 +177,7 @@ func (a *app) printMarked(text string) {
 }
 
 // recallObjects prints hits as JSON, one a line, and how the query was understood.
-func (a *app) recallObjects(r recall.Result, explain bool) error {
+func (a *cli) recallObjects(r recall.Result, explain bool) error {
 	for _, h := range r.Hits {
 		if err := a.object(hitObject(h)); err != nil {
 			return err
@@ -237,7 +237,7 @@ func understood(r recall.Result) string {
 }
 
 // recallShow shows what stands at a place.
-func (a *app) recallShow(ctx context.Context, id string) error {
+func (a *cli) recallShow(ctx context.Context, id string) error {
 	s, err := a.shelfToRead(ctx)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // key looks like one of a provider.
@@ -40,9 +40,9 @@ func (m indiscreet) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.
 // is asked for, nor in what the slow model writes.
 func TestReflectionsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := pondertest.Models(indiscreet{}, ponder.Price{})
+		models := enginetest.Models(indiscreet{}, ponder.Price{})
 		how := talking{models: models, name: "fake/indiscreet"}
-		mind := pondertest.Start(t, ponder.Config{Modes: modes(how, how.own()), Models: models, Tools: how.own()})
+		mind := enginetest.Start(t, ponder.Config{Modes: modes(how, how.own()), Models: models, Tools: how.own()})
 		mind.Put("", "one", ponder.UserMessage{Content: "hello"})
 		time.Sleep(time.Hour)
 		synctest.Wait()

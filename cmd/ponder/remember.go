@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/document"
-	"ponder/recall"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
 )
 
 // rememberFlags are what `ponder remember` is told beside what to remember.
@@ -22,7 +22,7 @@ type rememberFlags struct {
 	tags                                                   []string
 }
 
-func (a *app) rememberCommand() *cobra.Command {
+func (a *cli) rememberCommand() *cobra.Command {
 	var f rememberFlags
 	cmd := &cobra.Command{
 		Use:   "remember PATH|URL|-...",
@@ -105,7 +105,7 @@ func dayOf(flag, text string) (time.Time, error) {
 }
 
 // remember is the command.
-func (a *app) remember(ctx context.Context, args []string, f rememberFlags) error {
+func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) error {
 	if len(args) == 0 && f.text == "" {
 		return usagef("ponder remember needs a file, a folder, a URL, - or --text: see `ponder remember --help`")
 	}
@@ -137,7 +137,7 @@ func (a *app) remember(ctx context.Context, args []string, f rememberFlags) erro
 		return err
 	}
 	defer s.close()
-	t := &taking{app: a, shelf: s, o: o, f: f}
+	t := &taking{cli: a, shelf: s, o: o, f: f}
 	defer t.show(nil)
 	return t.all(ctx, paths, urls, piped)
 }
@@ -149,7 +149,7 @@ func notPath(err error) error {
 
 // A taking is a command that remembers.
 type taking struct {
-	*app
+	*cli
 	*shelf
 	o      recall.IngestOptions
 	f      rememberFlags
@@ -179,7 +179,7 @@ func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) erro
 		if err := step(); err != nil && first == nil {
 			first = err
 		} else if err != nil {
-			t.app.say("%v", err)
+			t.cli.say("%v", err)
 		}
 		if ctx.Err() != nil {
 			break
@@ -189,7 +189,7 @@ func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) erro
 	t.tell()
 	switch {
 	case ctx.Err() != nil:
-		t.app.note("stopped; the same command goes on where it was")
+		t.cli.note("stopped; the same command goes on where it was")
 		return failure{interrupted, ctx.Err()}
 	case first != nil && t.pages+t.report.Added+t.report.Changed+t.report.Unchanged > 0:
 		first = failure{incomplete, first}
@@ -221,7 +221,7 @@ func (t *taking) paths(ctx context.Context, paths []string) error {
 	r, err := t.Ingest(ctx, paths, o)
 	t.add(r)
 	if err == nil && isEmpty(r) {
-		t.app.note("there is nothing to read in %s", oneLine(strings.Join(paths, ", ")))
+		t.cli.note("there is nothing to read in %s", oneLine(strings.Join(paths, ", ")))
 	}
 	for _, s := range r.Skipped {
 		if err != nil && t.told == (document.Skipped{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
@@ -239,7 +239,7 @@ func isEmpty(r recall.Report) bool {
 // url remembers a page.
 func (t *taking) url(ctx context.Context, url string) error {
 	t.show(&progress{-1, "reading " + clip(url, 60)})
-	fetch, err := t.app.fetcher(t.archive)
+	fetch, err := t.cli.fetcher(t.archive)
 	if err != nil {
 		return err
 	}
@@ -260,9 +260,9 @@ func (t *taking) url(ctx context.Context, url string) error {
 	}
 	t.pages++
 	t.show(nil)
-	t.app.note("remembered the page %q", clip(oneLine(cmp.Or(page.Title, page.Final)), 80))
+	t.cli.note("remembered the page %q", clip(oneLine(cmp.Or(page.Title, page.Final)), 80))
 	if page.Truncated {
-		t.app.note("it is longer than is read of a page: the end is left out")
+		t.cli.note("it is longer than is read of a page: the end is left out")
 	}
 	return nil
 }
@@ -322,7 +322,7 @@ func (t *taking) note(ctx context.Context, text string) error {
 		}
 		return nil
 	}
-	t.app.note("remembered %s", kept[0].ID)
+	t.cli.note("remembered %s", kept[0].ID)
 	return nil
 }
 
@@ -359,12 +359,12 @@ func (t *taking) tell() {
 			parts = append(parts, number(p.n)+" "+p.word)
 		}
 	}
-	t.app.note("%s; %s written", strings.Join(parts, ", "), counted(r.Passages, "passage", "passages"))
+	t.cli.note("%s; %s written", strings.Join(parts, ", "), counted(r.Passages, "passage", "passages"))
 	for _, s := range r.Skipped[:min(len(r.Skipped), mostSkipped)] {
-		t.app.note("left out: %s: %s", oneLine(document.Legible(s.Path)), oneLine(s.Reason))
+		t.cli.note("left out: %s: %s", oneLine(document.Legible(s.Path)), oneLine(s.Reason))
 	}
 	if more := len(r.Skipped) - mostSkipped; more > 0 {
-		t.app.note("and %s more were left out; --json names them all", number(more))
+		t.cli.note("and %s more were left out; --json names them all", number(more))
 	}
 }
 
@@ -384,12 +384,12 @@ func (t *taking) settle(ctx context.Context, files bool) error {
 	t.show(nil)
 	switch {
 	case ctx.Err() != nil:
-		t.app.note("stopped while vectors were made; all can be found by its words, and the same command goes on")
+		t.cli.note("stopped while vectors were made; all can be found by its words, and the same command goes on")
 		return failure{interrupted, ctx.Err()}
 	case err != nil:
-		t.app.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
+		t.cli.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
 	case !done:
-		t.app.note("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
+		t.cli.note("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
 	}
 	return nil
 }

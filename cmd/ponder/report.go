@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/document"
 	"ponder/internal/arrange"
 	"ponder/internal/tui"
+	"ponder/knowledge/document"
 	"ponder/llm"
 	"ponder/mode/session"
 )
 
 // report prints the answer of a session, and below it how it came about.
-func (a *app) report(v session.View) {
+func (a *cli) report(v session.View) {
 	if a.flags.json {
 		return
 	}
@@ -57,7 +57,7 @@ const (
 )
 
 // account says how sure an answer is, what it rests on, and what it cost.
-func (a *app) account(v session.View) string {
+func (a *cli) account(v session.View) string {
 	var b strings.Builder
 	s := v.Session
 	row := func(name, text string) {

@@ -9,7 +9,7 @@ import (
 	"ponder/mode/research"
 )
 
-func (a *app) researchCommand() *cobra.Command {
+func (a *cli) researchCommand() *cobra.Command {
 	var f researchFlags
 	cmd := &cobra.Command{
 		Use:   "research QUESTION",
@@ -45,7 +45,7 @@ ponder research - --rounds 2 --cost 0.10 < question.txt`,
 }
 
 // research is the command. It makes nothing before all that can be checked has been.
-func (a *app) research(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
+func (a *cli) research(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
 	question, err := a.question(ctx, text)
 	if err != nil {
 		return err

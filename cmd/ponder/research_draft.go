@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/claim"
-	"ponder/evidence"
 	"ponder/internal/tui"
+	"ponder/knowledge/claim"
+	"ponder/knowledge/evidence"
 	"ponder/mode/research"
 )
 

@@ -48,7 +48,7 @@ func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file str
 }
 
 // deliverResearch writes a report of research to a file, or prints it if none is named.
-func (a *app) deliverResearch(ctx context.Context, store *sqlite.Store, r report.Research, form, file string) error {
+func (a *cli) deliverResearch(ctx context.Context, store *sqlite.Store, r report.Research, form, file string) error {
 	var text []byte
 	var err error
 	switch form {

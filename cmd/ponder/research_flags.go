@@ -154,7 +154,7 @@ func writable(file string) error {
 }
 
 // voice returns the persona that a user names.
-func (a *app) voice(ctx context.Context, name string) (research.Persona, error) {
+func (a *cli) voice(ctx context.Context, name string) (research.Persona, error) {
 	if name == "" {
 		return research.Persona{}, nil
 	}
@@ -174,7 +174,7 @@ func (a *app) voice(ctx context.Context, name string) (research.Persona, error) 
 }
 
 // since returns the report of the research that a user names, to be brought up to date.
-func (a *app) since(ctx context.Context, name string) (*research.Report, error) {
+func (a *cli) since(ctx context.Context, name string) (*research.Report, error) {
 	if name == "" {
 		return nil, nil
 	}

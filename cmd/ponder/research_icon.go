@@ -12,16 +12,16 @@ import (
 	"sync"
 	"time"
 
-	"ponder/archive"
 	"ponder/internal/report"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/web"
 	"ponder/store/sqlite"
 	webtool "ponder/tool/web"
-	"ponder/web"
 )
 
 // icons gives the evidence of a report the pictures of their sites, as far as those
 // were kept; see fetchIcons.
-func (a *app) icons(ctx context.Context, store *sqlite.Store, r *report.Research) {
+func (a *cli) icons(ctx context.Context, store *sqlite.Store, r *report.Research) {
 	kept, err := archive.Open(ctx, store.SQL())
 	if err != nil {
 		return
@@ -131,7 +131,7 @@ const (
 
 // fetchIcons fetches the icons of the pages that a report cites and that came over the
 // network, each from the host of its page. What does not come soon is left out.
-func (a *app) fetchIcons(ctx context.Context, store *sqlite.Store, r *report.Research) {
+func (a *cli) fetchIcons(ctx context.Context, store *sqlite.Store, r *report.Research) {
 	kept, err := archive.Open(ctx, store.SQL())
 	if err != nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/archive"
 	"ponder/internal/report"
+	"ponder/knowledge/archive"
 	"ponder/store/sqlite"
 )
 
@@ -54,7 +54,7 @@ func TestIcons(t *testing.T) {
 	} {
 		id := "e" + string(rune('1'+i))
 		r.Evidence = append(r.Evidence, report.Evidence{ID: id, Cited: true, Original: put(tt.source, tt.page)})
-		a := &app{}
+		a := &cli{}
 		a.icons(t.Context(), store, &r)
 		if got := r.Evidence[i].Icon; got != tt.want {
 			t.Errorf("%s: %.60q, want %.60q", tt.page, got, tt.want)
@@ -97,7 +97,7 @@ func TestIconsAreFetched(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[web]\nallow = [\"127.0.0.1\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{}
+	a := &cli{}
 	a.flags.config = file
 	r := report.Research{Evidence: []report.Evidence{
 		{ID: "e1", Cited: true, URL: s.URL + "/page", Original: hash, Tool: "web_fetch"},
@@ -151,7 +151,7 @@ func TestVerified(t *testing.T) {
 			Status: ponder.Completed, Answer: "The ozone layer is expected to recover by around 2040 [e1].", Evidence: []report.Evidence{tt.e},
 		}}
 		f.Shown = f.Answer
-		a := &app{log: &logSink{out: &strings.Builder{}}}
+		a := &cli{log: &logSink{out: &strings.Builder{}}}
 		a.flags.config = filepath.Join(t.TempDir(), "config.toml")
 		if err := os.WriteFile(a.flags.config, nil, 0o600); err != nil {
 			t.Fatal(err)

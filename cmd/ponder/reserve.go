@@ -20,14 +20,14 @@ func (r *reserve) show(it func()) {
 }
 
 // note is [app.note] of a text, unless it is empty.
-func (r *reserve) note(a *app, text string) {
+func (r *reserve) note(a *cli, text string) {
 	if text != "" {
 		r.show(func() { a.note("%s", text) })
 	}
 }
 
 // object is [app.object]. What is printed later returns no error: that is told at the end.
-func (r *reserve) object(a *app, v any) (err error) {
+func (r *reserve) object(a *cli, v any) (err error) {
 	r.show(func() { err = a.object(v) })
 	return err
 }

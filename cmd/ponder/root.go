@@ -26,7 +26,7 @@ const (
 )
 
 // newRoot returns the whole tree of commands.
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ponder",
 		Short: "Think about hard questions for as long as it takes",
@@ -73,7 +73,7 @@ ponder session resume last`,
 
 // runRoot is what the program does without a command. The flag is ours, for that
 // of cobra needs a template to say what the command says: see docs/dependencies.md.
-func (a *app) runRoot(cmd *cobra.Command, args []string) error {
+func (a *cli) runRoot(cmd *cobra.Command, args []string) error {
 	if a.flags.version {
 		a.printf("%s\n", thisBuild())
 		return nil

@@ -18,7 +18,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer cancel(nil)
 	log := &logSink{out: stderr}
 	out := &results{out: stdout}
-	a := &app{in: stdin, out: out, log: log, brake: &brake{stop: cancel, last: log.close}, servers: &mcpServers{}}
+	a := &cli{in: stdin, out: out, log: log, brake: &brake{stop: cancel, last: log.close}, servers: &mcpServers{}}
 	defer a.servers.close()
 	defer a.listen()()
 	root := newRoot(a)
@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // listen lets signals of the system press the brake, until it is undone: that the terminal
 // has gone away too, unless whoever started the program does not want that (nohup).
-func (a *app) listen() (undo func()) {
+func (a *cli) listen() (undo func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/access"
-	"ponder/internal/dialect/mcp"
-	"ponder/internal/dialect/responses"
+	"ponder/internal/auth"
+	"ponder/internal/compat/mcp"
+	"ponder/internal/compat/responses"
 	"ponder/internal/httpapi"
-	"ponder/internal/metric"
-	"ponder/internal/place"
+	"ponder/internal/metrics"
+	"ponder/internal/placement"
 	"ponder/internal/stream"
 	"ponder/mode/session"
 	"ponder/mode/title"
@@ -36,7 +36,7 @@ type serveFlags struct {
 	noMind bool
 }
 
-func (a *app) serveCommand() *cobra.Command {
+func (a *cli) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -70,18 +70,18 @@ ponder serve --print-config`,
 
 // A server is what answers programs, and works on threads.
 type server struct {
-	*app                          // of nobody in particular: see as
+	*cli                          // of nobody in particular: see as
 	life          context.Context //nolint:containedctx // of the process
 	since         time.Time       // when it was begun
 	store         *sqlite.Store
-	meter         *metric.Meter
+	meter         *metrics.Meter
 	log           ponder.Store // that of store, and the meter sees what is appended
 	hub           *stream.Hub
 	hosts         *mcp.Hosts // the models of clients
 	books         *books
 	hooks         *responses.Hooks // that tell how responses have ended
 	mind          *ponder.Mind     // that others are made of
-	place         *place.Placement
+	place         *placement.Placement
 	outfits       *wardrobe
 	briefs        sync.Map // of threads that are being started, by their ids
 	shelves       *shelves
@@ -97,7 +97,7 @@ type server struct {
 // lineupLife is how long it is taken for granted which models there are.
 const lineupLife = time.Minute
 
-func (a *app) serve(ctx context.Context, f serveFlags) error {
+func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	cfg, err := a.config()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	address := cfg.Serve.Address()
 	if err := guard.CheckListen(address); err != nil {
 		code := wrongUsage
-		if errors.Is(err, access.ErrOpen) {
+		if errors.Is(err, auth.ErrOpen) {
 			code = notReady
 		}
 		return failure{code, err}
@@ -144,7 +144,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 }
 
 // listenOn begins to listen.
-func (a *app) listenOn(ctx context.Context, address string) (sockets.Listener, error) {
+func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, error) {
 	l, err := new(sockets.ListenConfig).Listen(ctx, "tcp", address)
 	if err == nil {
 		return l, nil
@@ -171,10 +171,10 @@ func reasonOf(err error) error {
 
 // server returns one that works on threads: if it serves, on those that others leave to
 // it, too. The caller closes it.
-func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *server, err error) {
+func (a *cli) server(ctx context.Context, store *sqlite.Store, serves bool) (s *server, err error) {
 	mine, hosts := *a, &mcp.Hosts{}
 	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife, hosts: hosts}
-	s = &server{app: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store), hosts: hosts}
+	s = &server{cli: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store), hosts: hosts}
 	if s.meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 	s.worths.list = make(map[string]reckoned)
 	s.outfits = &wardrobe{make: s.dress, list: make(map[string]*worn)}
 	s.shelves = &shelves{list: make(map[string]*shared), embed: s.embedModel, open: func(ctx context.Context, owner string) (*shelf, error) {
-		one := *s.app
+		one := *s.cli
 		one.user, one.pays = owner, s.payFor
 		return one.shelfIn(ctx, store)
 	}}
@@ -203,16 +203,16 @@ func (a *app) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 
 // open begins to work on threads.
 func (s *server) open(ctx context.Context, serves bool) (err error) {
-	node := place.Self()
+	node := placement.Self()
 	if s.mind, err = ponder.New(ponder.Config{Store: s.log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
 		return err
 	}
 	if err := s.mind.Open(ctx); err != nil {
 		return fmt.Errorf("begin to think: %w", err)
 	}
-	c := place.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.workTold, Ended: s.mind.Return, Serve: serves}
+	c := placement.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.workTold, Ended: s.mind.Return, Serve: serves}
 	s.minds.placed = c
-	if s.place, err = place.Open(ctx, c); err != nil {
+	if s.place, err = placement.Open(ctx, c); err != nil {
 		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))
 	}
 	if !serves {
@@ -245,17 +245,17 @@ func (s *server) close(ctx context.Context) {
 }
 
 // newMeter returns what counts, and makes traces if the environment wants them.
-func (s *server) newMeter() (*metric.Meter, error) {
-	c := metric.Config{Version: thisBuild().Version, Queue: s.waiting, Watchers: s.hub.Watchers, Lag: s.hub.Lag}
-	traced, err := metric.TraceConfigOf(os.Getenv)
+func (s *server) newMeter() (*metrics.Meter, error) {
+	c := metrics.Config{Version: thisBuild().Version, Queue: s.waiting, Watchers: s.hub.Watchers, Lag: s.hub.Lag}
+	traced, err := metrics.TraceConfigOf(os.Getenv)
 	if err != nil {
 		return nil, failure{wrongUsage, err}
 	}
 	if traced != nil {
 		traced.Version = c.Version
-		c.Traces = metric.NewTraces(*traced)
+		c.Traces = metrics.NewTraces(*traced)
 	}
-	return metric.New(c), nil
+	return metrics.New(c), nil
 }
 
 // waiting returns how many threads wait to be worked on, if the database says so in time.
@@ -276,7 +276,7 @@ const (
 )
 
 // answer answers requests until it is told to stop.
-func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Config, f serveFlags) error {
+func (s *server) answer(ctx context.Context, l sockets.Listener, guard auth.Config, f serveFlags) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	at := "http://" + l.Addr().String()
@@ -336,7 +336,7 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard access.Co
 
 // greet says where the server is, and how to ask it.
 func (s *server) greet(at string, token bool) error {
-	if s.app.flags.json {
+	if s.cli.flags.json {
 		return s.object(map[string]any{"address": at, "pid": os.Getpid(), "database": s.databasePath()})
 	}
 	needs := ""
@@ -348,11 +348,11 @@ func (s *server) greet(at string, token bool) error {
 }
 
 // handler returns what answers requests.
-func (s *server) handler(ctx context.Context, guard access.Config) http.Handler {
+func (s *server) handler(ctx context.Context, guard auth.Config) http.Handler {
 	more, refuse := mounted(s.languages(ctx))
 	maps.Copy(more, s.more())
 	return s.meter.Handler(httpapi.New(ctx, httpapi.Config{
-		Store: s.log, Hub: s.hub, Guard: access.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
+		Store: s.log, Hub: s.hub, Guard: auth.New(guard), Service: s, Version: thisBuild().Version, Logger: slog.Default(),
 		Ready: s.ready, Calibration: s.calibrated, Afford: s.costsMore, Requests: s.books, Seen: s.meter.Request, More: more, Refuse: refuse,
 	}))
 }

@@ -61,7 +61,7 @@ func (s *server) begin(ctx context.Context, owner string, id ponder.ThreadID, st
 	return err
 }
 
-func (s *server) beginResearch(ctx context.Context, a *app, b beginning, st httpapi.Start, memory, web bool) (err error) {
+func (s *server) beginResearch(ctx context.Context, a *cli, b beginning, st httpapi.Start, memory, web bool) (err error) {
 	limits := s.cfg.Budgets
 	limits.For = s.cfg.Research.For
 	b.budget = limitsOf(st.Budget, limits, researchTime)
@@ -115,7 +115,7 @@ func saidBefore(said string) string {
 }
 
 // innerFor returns what is on the owner's mind of a question.
-func (s *server) innerFor(ctx context.Context, a *app, st httpapi.Start, unaided bool) []ponder.Event {
+func (s *server) innerFor(ctx context.Context, a *cli, st httpapi.Start, unaided bool) []ponder.Event {
 	if !s.cfg.Mind.Feeds() || st.NoMemory || unaided {
 		return nil
 	}
@@ -144,7 +144,7 @@ func askedQuestion(text string) (string, error) {
 }
 
 // voiceOf returns a persona of the owner.
-func (a *app) voiceOf(ctx context.Context, name string) (research.Persona, error) {
+func (a *cli) voiceOf(ctx context.Context, name string) (research.Persona, error) {
 	lib, err := a.lent(ctx)
 	if err != nil {
 		return research.Persona{}, err

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/config"
 	"ponder/internal/tui"
 )
 
 // printConfig prints what is configured, a setting a line, without secrets. Behind each
 // stands where it is set.
-func (a *app) printConfig(guard access.Config) error {
+func (a *cli) printConfig(guard auth.Config) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", a.cfg.File)
 	row := func(name string) {

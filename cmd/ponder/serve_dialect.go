@@ -5,18 +5,18 @@ import (
 	"log/slog"
 	"net/http"
 
-	"ponder/internal/access"
-	"ponder/internal/dialect"
-	"ponder/internal/dialect/aisdk"
-	"ponder/internal/dialect/anthropic"
-	"ponder/internal/dialect/mcp"
-	"ponder/internal/dialect/ollama"
-	"ponder/internal/dialect/openai"
-	"ponder/internal/dialect/responses"
-	"ponder/internal/service"
+	"ponder/internal/app"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/internal/compat/aisdk"
+	"ponder/internal/compat/anthropic"
+	"ponder/internal/compat/mcp"
+	"ponder/internal/compat/ollama"
+	"ponder/internal/compat/openai"
+	"ponder/internal/compat/responses"
 )
 
-var _ service.Dialects = (*server)(nil)
+var _ app.Dialects = (*server)(nil)
 
 // A language is how some clients ask: handlers by pattern, and the shape of what they are
 // refused with.
@@ -28,10 +28,10 @@ type language struct {
 // languages returns what the server answers in the languages of other clients, until ctx
 // is done.
 func (s *server) languages(ctx context.Context) []language {
-	desk := &dialect.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: ctx, Since: s.since, Logger: slog.Default()}
+	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: ctx, Since: s.since, Logger: slog.Default()}
 	s.hooks = &responses.Hooks{Book: s.books}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
-		openai.Refuse(w, &dialect.Fault{Status: status, Detail: detail})
+		openai.Refuse(w, &compat.Fault{Status: status, Detail: detail})
 	}
 	return []language{
 		{openai.New(desk), openaiRefuse},
@@ -45,7 +45,7 @@ func (s *server) languages(ctx context.Context) []language {
 
 // mounted returns the handlers of languages, and what answers for the guard on their
 // routes.
-func mounted(list []language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *access.Refusal) bool) {
+func mounted(list []language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *auth.Refusal) bool) {
 	routes = make(map[string]http.Handler)
 	mux, of := http.NewServeMux(), make(map[string]language)
 	for _, l := range list {
@@ -56,7 +56,7 @@ func mounted(list []language) (routes map[string]http.Handler, refuse func(http.
 			}
 		}
 	}
-	return routes, func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool {
+	return routes, func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool {
 		_, pattern := mux.Handler(r)
 		l, ok := of[pattern]
 		if ok {

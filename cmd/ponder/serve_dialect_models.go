@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/internal/service"
+	"ponder/internal/app"
 	"ponder/llm"
 )
 
-// Models implements [service.Lister]: those of the roles, each once, the models that talk
+// Models implements [app.Lister]: those of the roles, each once, the models that talk
 // first.
 func (s *server) Models(ctx context.Context, owner string) (list []string, err error) {
 	l, err := s.as(owner).lineup(ctx, "")
@@ -32,7 +32,7 @@ func (s *server) Models(ctx context.Context, owner string) (list []string, err e
 // errNoVectors is the error of a server without a model that makes vectors.
 var errNoVectors = notConfigured{errors.New("no model makes vectors: set models.embed, or PONDER_EMBED_MODEL; `ponder doctor` says more")}
 
-// Embed implements [service.Embedder]. The day of a token that is limited pays for it.
+// Embed implements [app.Embedder]. The day of a token that is limited pays for it.
 func (s *server) Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error) {
 	l, err := s.as(owner).lineup(ctx, "")
 	if err != nil {
@@ -58,13 +58,13 @@ func (s *server) Embed(ctx context.Context, owner, model string, texts []string)
 }
 
 func noSuchModel(err error) error {
-	return &service.Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: withoutFlags(oneLine(err.Error()))}
+	return &app.Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: withoutFlags(oneLine(err.Error()))}
 }
 
 // cleanSystem returns what a client says of how to answer, as it is kept.
 func cleanSystem(text string) (string, error) {
 	if len(text) > maxSystem {
-		return "", &service.Error{Status: http.StatusUnprocessableEntity, Field: "system", Detail: "what a conversation is told of how to answer has more than " + number(maxSystem) + " bytes"}
+		return "", &app.Error{Status: http.StatusUnprocessableEntity, Field: "system", Detail: "what a conversation is told of how to answer has more than " + number(maxSystem) + " bytes"}
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(text, "")), nil
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/service"
+	"ponder/internal/app"
 	"ponder/internal/tui"
-	"ponder/mode/relay"
+	"ponder/mode/passthrough"
 	"ponder/tool/knowledge"
 	webtool "ponder/tool/web"
 )
 
-// Relay implements [service.Relayer].
-func (s *server) Relay(ctx context.Context, owner string, id ponder.ThreadID, x service.Exchange) error {
+// Relay implements [app.Relayer].
+func (s *server) Relay(ctx context.Context, owner string, id ponder.ThreadID, x app.Exchange) error {
 	if _, err := s.store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
 	}
@@ -33,7 +33,7 @@ func (s *server) Relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 }
 
 // relay makes a thread on which a model is asked what a client asks.
-func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x service.Exchange) error {
+func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x app.Exchange) error {
 	a := s.as(owner)
 	t, err := a.talking(ctx, x.Model, false)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 	if err := priced(t.models, x.Budget, &t.cfg); err != nil {
 		return err
 	}
-	opts := relay.Options{Request: x.Request}
+	opts := passthrough.Options{Request: x.Request}
 	if x.Own {
 		memory, web, err := s.looks(ctx, owner, x.NoMemory, x.NoWeb)
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 	title := clip(oneLine(tui.Clean(x.Title)), maxTitle)
 	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Title: title, Owner: owner, Created: time.Now(), Model: t.name}
 	err = s.log.Create(ctx, thread, ponder.Event{
-		Run: ponder.RunID(ponder.NewID("run")), Cause: x.Cause, Body: ponder.RunStarted{Mode: relay.Name, Input: title, Options: js, Budget: x.Budget},
+		Run: ponder.RunID(ponder.NewID("run")), Cause: x.Cause, Body: ponder.RunStarted{Mode: passthrough.Name, Input: title, Options: js, Budget: x.Budget},
 	})
 	if err == nil && x.Keep {
 		err = s.books.wish(ctx, id, func(w *wishing) { w.Keep = true })
@@ -128,7 +128,7 @@ func (s *server) exchangeOutfit(ctx context.Context, info ponder.Info, o *outfit
 
 // relayingIn returns how exchanges of an outfit are answered: by the model that talks, with
 // no tools but those that look.
-func (a *app) relayingIn(ctx context.Context, o outfit) (talking, error) {
+func (a *cli) relayingIn(ctx context.Context, o outfit) (talking, error) {
 	t, err := a.talking(ctx, o.Model, false)
 	t.sight, t.relays, t.flags.noMemory = o.sight(), true, true
 	return t, err

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/config"
-	"ponder/mode/relay"
+	"ponder/mode/passthrough"
 )
 
 // exchange makes an exchange that began at a time, and has ended if it did.
 func (t *till) exchange(s *server, id ponder.ThreadID, at time.Time, ended bool) {
 	t.Helper()
-	events := []ponder.Event{{ID: ponder.NewID("evt"), Time: at, Run: "run_1", Body: ponder.RunStarted{Mode: relay.Name, Input: "?"}}}
+	events := []ponder.Event{{ID: ponder.NewID("evt"), Time: at, Run: "run_1", Body: ponder.RunStarted{Mode: passthrough.Name, Input: "?"}}}
 	if ended {
 		events = append(events, ponder.Event{ID: ponder.NewID("evt"), Time: at, Run: "run_1", Body: ponder.RunFinished{Status: ponder.Completed, Answer: "!"}})
 	}
@@ -140,7 +140,7 @@ func TestMounted(t *testing.T) {
 	for request, want := range map[string]string{"POST /a": "a: no\n", "GET /b/7": "b: no\n", "GET /same": "a: no\n", "GET /a": "", "GET /c": ""} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
-		did := refuse(w, httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody), &access.Refusal{Status: 401, Detail: "no"})
+		did := refuse(w, httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody), &auth.Refusal{Status: 401, Detail: "no"})
 		if got := w.Body.String(); got != want || did != (want != "") {
 			t.Errorf("%s: %t %q", request, did, got)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"ponder"
 	"ponder/client"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/store/sqlite"
 )
 
@@ -32,7 +32,7 @@ type partner struct {
 
 // served returns the server of the command's database, if one runs and says that it is
 // the one that is looked for. Only then it is shown the token of PONDER_TOKEN.
-func (a *app) served(ctx context.Context) (*partner, bool) {
+func (a *cli) served(ctx context.Context) (*partner, bool) {
 	db := a.databasePath()
 	for _, s := range a.servings() {
 		if db == "" || s.Database != db || !s.answers(ctx) {
@@ -88,7 +88,7 @@ func (s serving) answers(ctx context.Context) bool {
 // The server is asked, so that it begins at once or says why not. If it is not for who
 // asks, for want of the right token, the thread is put into the queue of those that
 // serve, which takes no token and no model.
-func (a *app) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *serving {
+func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *serving {
 	s, ok := a.served(ctx)
 	if !ok {
 		return nil
@@ -151,7 +151,7 @@ func reasonWhy(err error) string {
 
 // enqueued has a thread worked on by a process that serves, and reports whether one does
 // before long. What is left to do on a conversation is only put into the queue.
-func (a *app) enqueued(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
+func (a *cli) enqueued(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
 	file, is := store.(*sqlite.Store)
 	if !is || a.enqueue(ctx, file, id) != nil {
 		return false
@@ -161,8 +161,8 @@ func (a *app) enqueued(ctx context.Context, store ponder.Store, id ponder.Thread
 }
 
 // enqueue has a thread worked on by a process that serves.
-func (a *app) enqueue(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
-	p, err := place.Open(ctx, place.Config{Store: store, DB: store.DB(), Node: place.Self(), Work: func(context.Context, ponder.ThreadID) error {
+func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: placement.Self(), Work: func(context.Context, ponder.ThreadID) error {
 		return errors.New("this process does not work")
 	}})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 )
 
 // Bounds of a server that is well.
@@ -29,7 +29,7 @@ func (s *server) ready(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)
 	}
-	if !beats(nodes, place.Self(), time.Now()) {
+	if !beats(nodes, placement.Self(), time.Now()) {
 		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
 	}
 	if free, known := freeSpace(filepath.Dir(s.databasePath())); known && free < minFree {

@@ -8,7 +8,7 @@ import (
 
 	"ponder/internal/httpapi"
 	"ponder/internal/tui"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // Remember implements [httpapi.Rememberer].

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/httpapi"
-	"ponder/internal/minder"
-	"ponder/internal/place"
+	"ponder/internal/mindrunner"
+	"ponder/internal/placement"
+	"ponder/knowledge/recall"
 	"ponder/mode/subconscious"
-	"ponder/recall"
 	"ponder/sensor"
 	"ponder/sensor/own"
 	"ponder/tool/memory"
@@ -27,7 +27,7 @@ import (
 // those of others only their own threads and memories. They are safe for concurrent use.
 type minds struct {
 	s      *server
-	placed place.Config                                          // of what calls on schedule
+	placed placement.Config                                      // of what calls on schedule
 	make   func(context.Context, string, *keptMind) error        // makes that of an owner of what it wants
 	thinks func(ctx context.Context, who string) (string, error) // says who would think in it now
 
@@ -40,7 +40,7 @@ type minds struct {
 
 // A keptMind is a subconscious, ready to tick.
 type keptMind struct {
-	*minder.Minder
+	*mindrunner.Minder
 	mind   *ponder.Mind
 	thinks string // who thinks in it
 	ends   []func() error
@@ -137,7 +137,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	}
 	k.thinks = cast.says()
 	options := a.mindOptions(cast)
-	ticks := place.Memory(m.placed)
+	ticks := placement.Memory(m.placed)
 	k.ends = append(k.ends, func() error { return closing(ticks.Close) })
 	keep := a.keeper(m.s.store)
 	k.ends = append(k.ends, func() error { keep.close(); return nil })
@@ -147,7 +147,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	if err != nil {
 		return err
 	}
-	c := minder.Config{Store: m.s.log, Place: mindPlace{m.s.place, ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
+	c := mindrunner.Config{Store: m.s.log, Place: mindPlace{m.s.place, ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
 	if who == owner {
 		look, err := a.mindSensors(ctx, m.s.store)
 		if err != nil {
@@ -161,7 +161,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	} else {
 		c.Sensors = []sensor.Sensor{m.ownSensor(who)}
 	}
-	k.Minder, err = minder.New(mindConfig(m.s.cfg, c))
+	k.Minder, err = mindrunner.New(mindConfig(m.s.cfg, c))
 	return err
 }
 
@@ -201,7 +201,7 @@ func (k *keptMind) close() error {
 
 // work works on the thread of a subconscious.
 func (m *minds) work(ctx context.Context, info ponder.Info) error {
-	if info.ID != minder.Thread(info.Owner) {
+	if info.ID != mindrunner.Thread(info.Owner) {
 		return fmt.Errorf("%s is not taken: it is the subconscious of nobody here", info.ID)
 	}
 	k, back, err := m.of(ctx, info.Owner)
@@ -218,10 +218,10 @@ const retryMind = time.Minute
 
 // mindOwners returns whose subconscious is kept going: that of the user, and those of
 // tokens that may think.
-func mindOwners(guard access.Config) []string {
+func mindOwners(guard auth.Config) []string {
 	list := []string{owner}
 	for _, t := range guard.Tokens {
-		if slices.Contains(t.Scopes, access.Think) && !slices.Contains(list, t.Owner) {
+		if slices.Contains(t.Scopes, auth.Think) && !slices.Contains(list, t.Owner) {
 			list = append(list, t.Owner)
 		}
 	}
@@ -319,7 +319,7 @@ func (m *minds) close() {
 }
 
 // Thread implements [httpapi.Minder].
-func (s *server) Thread(who string) ponder.ThreadID { return minder.Thread(who) }
+func (s *server) Thread(who string) ponder.ThreadID { return mindrunner.Thread(who) }
 
 // logLife is how long a log is added to before it is read anew, since contents may have
 // been erased.
@@ -336,7 +336,7 @@ func (s *server) Mind(ctx context.Context, who string) (json.RawMessage, error) 
 		kept = &keptLog{newMindLog(), now}
 		m.logs[who] = kept
 	}
-	for ev, err := range s.store.Events(ctx, minder.Thread(who), kept.head) {
+	for ev, err := range s.store.Events(ctx, mindrunner.Thread(who), kept.head) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			break
 		}
@@ -361,8 +361,8 @@ func (s *server) Tick(ctx context.Context, who string) (json.RawMessage, error) 
 		return nil, toCaller(err, false)
 	}
 	defer back()
-	var report minder.Report
-	thread := ponder.Info{Thread: ponder.Thread{ID: minder.Thread(who), Kind: ponder.KindSubconscious, Owner: who}}
+	var report mindrunner.Report
+	thread := ponder.Info{Thread: ponder.Thread{ID: mindrunner.Thread(who), Kind: ponder.KindSubconscious, Owner: who}}
 	err = s.goesOn(ctx, thread, func() error {
 		report, err = k.Minder.Tick(ctx, false)
 		return err

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // aMinds returns minds that are made of nothing but who thinks in them.
@@ -106,9 +106,9 @@ func TestMindIsWatchedUntilItIsOld(t *testing.T) {
 }
 
 func TestWhoseMindsAreKept(t *testing.T) {
-	think := []access.Scope{access.Read, access.Think}
-	got := mindOwners(access.Config{Tokens: []access.Token{
-		{Owner: owner, Scopes: access.Scopes()}, {Owner: "anna", Scopes: think}, {Owner: "anna", Scopes: think}, {Owner: "eve", Scopes: []access.Scope{access.Read}},
+	think := []auth.Scope{auth.Read, auth.Think}
+	got := mindOwners(auth.Config{Tokens: []auth.Token{
+		{Owner: owner, Scopes: auth.Scopes()}, {Owner: "anna", Scopes: think}, {Owner: "anna", Scopes: think}, {Owner: "eve", Scopes: []auth.Scope{auth.Read}},
 	}})
 	if !slices.Equal(got, []string{owner, "anna"}) {
 		t.Errorf("got %q", got)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // more returns what the server answers beside the API, by pattern.
@@ -30,7 +30,7 @@ func (s *server) more() map[string]http.Handler {
 // admin lets in those who may look after the server.
 func admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !access.CallerOf(r.Context()).May(access.Admin) {
+		if !auth.CallerOf(r.Context()).May(auth.Admin) {
 			refuse(w, http.StatusForbidden, "this token is not for that: it needs the scope admin")
 			return
 		}

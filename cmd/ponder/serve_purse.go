@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/config"
 	"ponder/internal/httpapi"
 	"ponder/mode/session"
@@ -47,7 +47,7 @@ func (p *purses) beginning(token string) (done func()) {
 
 // limitOf returns what the token of the caller may do in a day, if it is limited.
 func (s *server) limitOf(ctx context.Context) (token string, limit config.Token, limited bool) {
-	token = access.CallerOf(ctx).Token
+	token = auth.CallerOf(ctx).Token
 	limit, limited = s.cfg.Serve.Tokens[token]
 	return token, limit, limited && (limit.PerDay > 0 || limit.Cost > 0)
 }

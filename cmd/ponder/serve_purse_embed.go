@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/app"
+	"ponder/internal/auth"
 	"ponder/internal/config"
-	"ponder/internal/service"
+	"ponder/knowledge/recall/vector"
 	"ponder/llm"
-	"ponder/recall/vector"
 )
 
 // A vectorModel makes vectors of texts, and says what that used.
@@ -31,7 +31,7 @@ const embeddingTime = bookedTime - 10*time.Second
 // embedFor makes vectors for an owner, and counts what they used among what the owner has
 // used. If a token is limited, what they may cost at most is held of its day before, and
 // what they have cost is charged after; if that is not left, the error is a
-// [service.Error] of the status 402.
+// [app.Error] of the status 402.
 func (s *server) embedFor(ctx context.Context, owner, token string, m vectorModel, texts []string) (vectors [][]float32, usage llm.Usage, err error) {
 	limit, known := s.cfg.Serve.Tokens[token]
 	if !known || limit.Cost == 0 || m.price.Source == ponder.PriceLocal {
@@ -53,13 +53,13 @@ func (s *server) embedFor(ctx context.Context, owner, token string, m vectorMode
 // holdVectors holds what the vectors of texts may cost.
 func (s *server) holdVectors(ctx context.Context, token string, limit config.Token, m vectorModel, texts []string) (id ponder.ThreadID, most ponder.Money, err error) {
 	if m.price.Source == "" || m.price.Source == ponder.PriceUnknown {
-		return "", 0, &service.Error{Status: http.StatusPaymentRequired, Detail: "this token is limited in what it may cost, and the price of " + m.name + " is not known: add it to models.price"}
+		return "", 0, &app.Error{Status: http.StatusPaymentRequired, Detail: "this token is limited in what it may cost, and the price of " + m.name + " is not known: add it to models.price"}
 	}
 	most = m.most(texts)
 	id = ponder.ThreadID(ponder.NewID("emb"))
 	_, _, err = s.grant(ctx, token, limit, grant{thread: id}, func(left ponder.Money) (ponder.Money, error) {
 		if most > left {
-			return 0, &service.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf(
+			return 0, &app.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf(
 				"the vectors may cost $%.6f, and this token $%.6f today still: ask for fewer at once, or come again tomorrow", most.USD(), left.USD())}
 		}
 		return most, nil
@@ -130,7 +130,7 @@ func (s *server) payFor(l *lineup, owner string, e vector.Embedder) vector.Embed
 	e.Embed = func(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 		for _, token := range s.payers(ctx, owner) {
 			vectors, _, err = s.embedFor(ctx, owner, token, m, texts)
-			var refused *service.Error
+			var refused *app.Error
 			if !errors.As(err, &refused) || refused.Status != http.StatusPaymentRequired {
 				break
 			}
@@ -147,7 +147,7 @@ func (s *server) payFor(l *lineup, owner string, e vector.Embedder) vector.Embed
 // the caller; else, if all tokens of the owner are limited in what they may cost, each of
 // them in the order of their names; else "", for which nothing is limited.
 func (s *server) payers(ctx context.Context, owner string) []string {
-	if token := access.CallerOf(ctx).Token; token != "" {
+	if token := auth.CallerOf(ctx).Token; token != "" {
 		return []string{token}
 	}
 	var list []string
@@ -186,7 +186,7 @@ func (l *lineup) vectorsOf(full string) (m vectorModel, err error) {
 	}}, nil
 }
 
-// Used implements [service.Accountant]. Of an owner who is alone, and whose are all the
+// Used implements [app.Accountant]. Of an owner who is alone, and whose are all the
 // threads, is all that the ledger has.
 func (s *server) Used(ctx context.Context, owner string, alone bool, by ponder.GroupBy, since time.Time) (rows []ponder.UsageRow, err error) {
 	others := !alone

@@ -59,7 +59,7 @@ func TestForkIsHeldWithinItsGrant(t *testing.T) {
 		"thr_free":   {[]ponder.Event{limitTo(seen, 5_000_000)}, 0, 5_000_000},
 	} {
 		f := httpapi.Fork{At: info.Head, Paused: true, Wishes: tt.wishes}
-		if err := s.fork(l.ctx, s.app, info, id, f, tt.grant); err != nil {
+		if err := s.fork(l.ctx, s.cli, info, id, f, tt.grant); err != nil {
 			t.Fatal(err)
 		}
 		if most := l.limitIn(id, "run_1"); most != tt.most {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/config"
 	"ponder/internal/httpapi"
 	"ponder/llm"
@@ -33,7 +33,7 @@ func newTill(t *testing.T, limit config.Token) *till {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	ctx := access.With(t.Context(), access.Caller{Token: "anna", Owner: "anna", Scopes: access.Scopes()})
+	ctx := auth.With(t.Context(), auth.Caller{Token: "anna", Owner: "anna", Scopes: auth.Scopes()})
 	return &till{t, store, limit, ctx}
 }
 
@@ -45,7 +45,7 @@ func (t *till) serve() *server {
 	}
 	cfg := &config.Config{}
 	cfg.Serve.Tokens = map[string]config.Token{"anna": t.limit}
-	return &server{app: &app{cfg: cfg}, store: t.store, log: t.store, books: b, life: t.Context()}
+	return &server{cli: &cli{cfg: cfg}, store: t.store, log: t.store, books: b, life: t.Context()}
 }
 
 // begin begins a session with what it is granted of a cost.

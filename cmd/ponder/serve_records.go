@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"ponder/internal/dialect/responses"
+	"ponder/internal/compat/responses"
 )
 
 // Put implements [responses.Book].

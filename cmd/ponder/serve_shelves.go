@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // Shelves are the libraries of the owners, each opened once for all that use it. They
@@ -126,8 +126,8 @@ func (s *server) embedModel(ctx context.Context) string {
 }
 
 // as returns what the commands use, for an owner.
-func (s *server) as(owner string) *app {
-	a := *s.app
+func (s *server) as(owner string) *cli {
+	a := *s.cli
 	a.user, a.known, a.lent = owner, nil, s.shelves.lender(owner)
 	return &a
 }
@@ -151,7 +151,7 @@ func (s *server) looks(ctx context.Context, owner string, noMemory, noWeb bool) 
 }
 
 // whose returns the owner of a thread.
-func (s *server) whose(ctx context.Context, id ponder.ThreadID) (*app, ponder.Info, error) {
+func (s *server) whose(ctx context.Context, id ponder.ThreadID) (*cli, ponder.Info, error) {
 	info, err := s.store.Thread(ctx, id)
 	if err != nil {
 		return nil, info, err

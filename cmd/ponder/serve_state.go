@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 )
 
 // A serving is a server of this machine, as other commands find it: in serve.json of the
@@ -21,18 +21,18 @@ type serving struct {
 	Database string    `json:"database"` // its absolute path
 	Since    time.Time `json:"since"`
 
-	Host  string `json:"host"` // these tell whether the process still runs: see [place.Gone]
+	Host  string `json:"host"` // these tell whether the process still runs: see [placement.Gone]
 	Boot  string `json:"boot,omitempty"`
 	Start string `json:"start,omitempty"`
 }
 
 // gone reports whether the process has certainly ended.
 func (s serving) gone() bool {
-	return place.Gone(place.Self(), ponder.Node{ID: "nod_serve", Host: s.Host, Boot: s.Boot, PID: s.PID, Start: s.Start})
+	return placement.Gone(placement.Self(), ponder.Node{ID: "nod_serve", Host: s.Host, Boot: s.Boot, PID: s.PID, Start: s.Start})
 }
 
 // servings returns the servers whose processes run, as far as that is known.
-func (a *app) servings() (list []serving) {
+func (a *cli) servings() (list []serving) {
 	dir, err := a.cfg.StateDir()
 	if err != nil {
 		return nil
@@ -56,7 +56,7 @@ func readServing(file string) (s serving, err error) {
 
 // databasePath returns the path of the database, the same from wherever it is named; or
 // "" if there is none.
-func (a *app) databasePath() string {
+func (a *cli) databasePath() string {
 	db, err := filepath.Abs(a.cfg.DB)
 	if err != nil {
 		return ""
@@ -81,7 +81,7 @@ func named(id string, next http.Handler) http.Handler {
 
 // announce writes where the server of a name is to be found, and returns what takes that
 // away.
-func (a *app) announce(id, address string) (undo func(), err error) {
+func (a *cli) announce(id, address string) (undo func(), err error) {
 	dir, err := a.cfg.StateDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
@@ -93,7 +93,7 @@ func (a *app) announce(id, address string) (undo func(), err error) {
 	if other, err := readServing(file); err == nil && !other.gone() {
 		file = filepath.Join(dir, fmt.Sprintf("serve-%d.json", os.Getpid()))
 	}
-	self := place.Self()
+	self := placement.Self()
 	js, err := json.MarshalIndent(serving{
 		ID: id, Address: address, PID: self.PID, Database: a.databasePath(), Since: time.Now(), Host: self.Host, Boot: self.Boot, Start: self.Start,
 	}, "", "  ")

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/httpapi"
-	"ponder/internal/service"
 	"ponder/internal/tui"
 	"ponder/mode/chat"
 )
@@ -142,7 +142,7 @@ func (s *server) tell(ctx context.Context, known brief, key string, m httpapi.Me
 	list = append(list, ponder.Event{Cause: key, Body: m.UserMessage})
 	behind := 0
 	if m.Note != nil {
-		list, behind = append(list, ponder.Event{Cause: service.NoteCause(key), Internal: true, Body: *m.Note}), 1
+		list, behind = append(list, ponder.Event{Cause: app.NoteCause(key), Internal: true, Body: *m.Note}), 1
 	}
 	stored, err := s.tellWith(ctx, known, m.After, before, list)
 	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process has told it here, or the key is taken

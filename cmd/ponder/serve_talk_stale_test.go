@@ -8,14 +8,14 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/httpapi"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/mode/title"
 )
 
 // A message that is not said, since the conversation has gone on, changes nothing of it.
 func TestStaleWishesNothing(t *testing.T) {
 	ctx, s, no := t.Context(), bookedServer(t), false
-	s.app = &app{cfg: &config.Config{}}
+	s.cli = &cli{cfg: &config.Config{}}
 	s.cfg.Mind.Feed, s.log = &no, s.store
 	var err error
 	if s.mind, err = ponder.New(ponder.Config{Store: s.store, Modes: []ponder.Mode{title.New()}}); err == nil {
@@ -25,7 +25,7 @@ func TestStaleWishesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.mind.Close(ctx)
-	s.place = place.Memory(place.Config{Store: s.store, Work: s.mind.Work, Ended: s.mind.Return, Logger: slog.New(slog.DiscardHandler)})
+	s.place = placement.Memory(placement.Config{Store: s.store, Work: s.mind.Work, Ended: s.mind.Return, Logger: slog.New(slog.DiscardHandler)})
 	defer s.place.Close(ctx)
 	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: owner}}
 	if err := s.store.Create(ctx, info.Thread, ponder.Event{ID: "evt_1", Body: ponder.UserMessage{Content: "Hello"}},

@@ -15,9 +15,9 @@ import (
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
 	"ponder/internal/stream"
+	"ponder/internal/transcript"
 	"ponder/internal/tui"
 	"ponder/mode/session"
-	"ponder/transcript"
 )
 
 // Go implements [httpapi.Thinker].
@@ -63,7 +63,7 @@ func (s *server) goes(ctx context.Context, id ponder.ThreadID, model string) (po
 
 // change has a thread thought about with another model from now on, having made sure that
 // it will answer.
-func (s *server) change(ctx context.Context, a *app, info ponder.Info, model string) error {
+func (s *server) change(ctx context.Context, a *cli, info ponder.Info, model string) error {
 	if info.Kind == ponder.KindConversation {
 		t, err := a.talking(ctx, model, false)
 		if err == nil {
@@ -140,7 +140,7 @@ func (s *server) wishAlike(ctx context.Context, from, id ponder.ThreadID, model 
 }
 
 // fork forks a session or a research, whose cost is limited unless most is zero.
-func (s *server) fork(ctx context.Context, a *app, info ponder.Info, id ponder.ThreadID, f httpapi.Fork, most ponder.Money) error {
+func (s *server) fork(ctx context.Context, a *cli, info ponder.Info, id ponder.ThreadID, f httpapi.Fork, most ponder.Money) error {
 	w := a.viewing(s.store, info.ID)
 	if err := w.load(ctx); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (s *server) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (a *app) researchReport(ctx context.Context, s *server, info ponder.Info, format string) ([]byte, error) {
+func (a *cli) researchReport(ctx context.Context, s *server, info ponder.Info, format string) ([]byte, error) {
 	v, since, err := foldResearch(ctx, s.store, info.ID)
 	if err != nil {
 		return nil, err
@@ -295,7 +295,7 @@ func (a *app) researchReport(ctx context.Context, s *server, info ponder.Info, f
 	return r.JSON()
 }
 
-func (a *app) sessionReport(ctx context.Context, s *server, info ponder.Info, format string) ([]byte, error) {
+func (a *cli) sessionReport(ctx context.Context, s *server, info ponder.Info, format string) ([]byte, error) {
 	v, err := fold(ctx, s.store, info.ID)
 	if err != nil {
 		return nil, err

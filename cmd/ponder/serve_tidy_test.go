@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/archive"
 	"ponder/internal/config"
-	"ponder/recall"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
 )
 
 // What is kept of threads that are gone is forgotten, but not what they have cost, nor

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/config"
 )
 
@@ -16,10 +16,10 @@ import (
 const ownToken = "PONDER_TOKEN"
 
 // guarding returns who may ask the server.
-func guarding(cfg *config.Config) (access.Config, error) {
-	c := access.Config{Owner: owner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
+func guarding(cfg *config.Config) (auth.Config, error) {
+	c := auth.Config{Owner: owner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
 	if cfg.Token != "" {
-		c.Tokens = append(c.Tokens, access.Token{Name: ownToken, Owner: owner, Scopes: access.Scopes(), Hash: access.HashOf(string(cfg.Token))})
+		c.Tokens = append(c.Tokens, auth.Token{Name: ownToken, Owner: owner, Scopes: auth.Scopes(), Hash: auth.HashOf(string(cfg.Token))})
 	}
 	of := make(map[[sha256.Size]byte]string)
 	if cfg.Token != "" {
@@ -38,7 +38,7 @@ func guarding(cfg *config.Config) (access.Config, error) {
 			return c, usagef("serve.tokens.%s is the same token as %s: give each its own", name, other)
 		}
 		of[hash] = name
-		c.Tokens = append(c.Tokens, access.Token{
+		c.Tokens = append(c.Tokens, auth.Token{
 			Name: name, Owner: cmp.Or(t.Owner, name), Scopes: scopesOf(t), Hash: hash, PerMinute: t.PerMinute,
 		})
 	}
@@ -46,12 +46,12 @@ func guarding(cfg *config.Config) (access.Config, error) {
 }
 
 // scopesOf returns what a token is for.
-func scopesOf(t config.Token) (list []access.Scope) {
+func scopesOf(t config.Token) (list []auth.Scope) {
 	if len(t.Scopes) == 0 {
-		return []access.Scope{access.Read, access.Think}
+		return []auth.Scope{auth.Read, auth.Think}
 	}
 	for _, s := range t.Scopes {
-		list = append(list, access.Scope(s))
+		list = append(list, auth.Scope(s))
 	}
 	return list
 }

@@ -12,9 +12,9 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/retention"
 	"ponder/mode/chat"
-	"ponder/mode/relay"
-	"ponder/retention"
+	"ponder/mode/passthrough"
 )
 
 // work works on a thread: the Work of the server's placement.
@@ -37,7 +37,7 @@ func (s *server) work(ctx context.Context, id ponder.ThreadID) error {
 	}
 	defer leave()
 	if info.Kind == ponder.KindConversation {
-		defer s.casts.open(ctx, s.app, id)()
+		defer s.casts.open(ctx, s.cli, id)()
 		defer s.atRest(context.WithoutCancel(ctx), id)
 		if o.Payer != "" {
 			s.atRest(ctx, id) // another process that had it was killed
@@ -125,7 +125,7 @@ func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
 const dressTime = 30 * time.Second
 
 // thinkingModels returns the models of sessions and research.
-func (a *app) thinkingModels(ctx context.Context, o outfit) (map[ponder.Role][]ponder.Model, error) {
+func (a *cli) thinkingModels(ctx context.Context, o outfit) (map[ponder.Role][]ponder.Model, error) {
 	l, err := a.lineup(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (a *app) thinkingModels(ctx context.Context, o outfit) (map[ponder.Role][]p
 }
 
 // talkingIn returns how conversations of an outfit are held.
-func (a *app) talkingIn(ctx context.Context, o outfit) (talking, error) {
+func (a *cli) talkingIn(ctx context.Context, o outfit) (talking, error) {
 	t, err := a.talking(ctx, o.Model, o.Memory)
 	if err != nil {
 		return t, err
@@ -176,7 +176,7 @@ func (s *server) heard(kind ponder.Kind) func(ponder.Delta) {
 				s.casts.add(d)
 			}
 		case ponder.KindExchange:
-			if strings.HasPrefix(d.Key, relay.AskKey) {
+			if strings.HasPrefix(d.Key, passthrough.AskKey) {
 				s.hub.Delta(d)
 			}
 		case ponder.KindResearch:
@@ -202,7 +202,7 @@ const castAfter = 2 * time.Millisecond
 
 // open begins to tell what is written on a conversation, until close. Work does not wait
 // for the socket.
-func (c *casts) open(ctx context.Context, a *app, id ponder.ThreadID) (closeIt func()) {
+func (c *casts) open(ctx context.Context, a *cli, id ponder.ThreadID) (closeIt func()) {
 	one, listening := &caster{subs: make(map[chan casting]bool)}, make(chan struct{})
 	soon := time.AfterFunc(castAfter, func() {
 		defer close(listening)

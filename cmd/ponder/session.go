@@ -12,7 +12,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func (a *app) sessionCommand() *cobra.Command {
+func (a *cli) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "Look at sessions and research, pause them and go on",
@@ -43,7 +43,7 @@ func takeID(cmd *cobra.Command, args []string) error {
 
 // openSession opens the database to write, and loads the session that a user means. The
 // caller closes the store.
-func (a *app) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
+func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
 	store, err := a.lookup(ctx) // makes no database for a wrong id
 	if err != nil {
 		return nil, ponder.Info{}, nil, err
@@ -61,7 +61,7 @@ func (a *app) openSession(ctx context.Context, name string) (*viewing, ponder.In
 }
 
 // loadSession loads the session that a user means from a store.
-func (a *app) loadSession(ctx context.Context, store ponder.Store, name string) (*viewing, ponder.Info, error) {
+func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) (*viewing, ponder.Info, error) {
 	info, err := a.find(ctx, store, name, ponder.KindSession)
 	if err != nil {
 		return nil, info, err

@@ -10,7 +10,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func (a *app) sessionCancelCommand() *cobra.Command {
+func (a *cli) sessionCancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel ID",
 		Short:   "End a session without an answer",
@@ -23,7 +23,7 @@ func (a *app) sessionCancelCommand() *cobra.Command {
 	}
 }
 
-func (a *app) sessionCancel(ctx context.Context, name string) error {
+func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/textkit/similarity"
 	"ponder/mode/session"
-	"ponder/same"
 )
 
-func (a *app) sessionCompareCommand() *cobra.Command {
+func (a *cli) sessionCompareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B",
 		Short: "Show in what two sessions differ",
@@ -28,7 +28,7 @@ far as that can be told without a model.`,
 	}
 }
 
-func (a *app) sessionCompare(ctx context.Context, first, second string) error {
+func (a *cli) sessionCompare(ctx context.Context, first, second string) error {
 	store, err := a.lookup(ctx)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder
 }
 
 // side reads a session, as it was when it parted from the other and as it is.
-func (a *app) side(ctx context.Context, store ponder.Store, info ponder.Info, common ponder.Seq) (side, error) {
+func (a *cli) side(ctx context.Context, store ponder.Store, info ponder.Info, common ponder.Seq) (side, error) {
 	s := side{before: session.NewView(), Steering: []session.Steering{}}
 	v := session.NewView().Calibrate(a.calibration(ctx, store))
 	for ev, err := range store.Events(ctx, info.ID, 0) {
@@ -203,28 +203,28 @@ func differ(a, b []string) (onlyA, onlyB, both []string, opposed [][2]string) {
 	a, b = a[max(0, len(a)-maxCompared):], b[max(0, len(b)-maxCompared):]
 	as, bs := texts(a), texts(b)
 	for i, text := range a {
-		at, verdict := same.Nearest(bs, as[i])
+		at, verdict := similarity.Nearest(bs, as[i])
 		switch verdict {
-		case same.Same:
+		case similarity.Same:
 			both = append(both, text)
 			continue
-		case same.Opposite:
+		case similarity.Opposite:
 			opposed = append(opposed, [2]string{text, b[at]})
 		}
 		onlyA = append(onlyA, text)
 	}
 	for i, text := range b {
-		if _, verdict := same.Nearest(as, bs[i]); verdict != same.Same {
+		if _, verdict := similarity.Nearest(as, bs[i]); verdict != similarity.Same {
 			onlyB = append(onlyB, text)
 		}
 	}
 	return onlyA, onlyB, both, opposed
 }
 
-func texts(list []string) []same.Text {
-	out := make([]same.Text, len(list))
+func texts(list []string) []similarity.Text {
+	out := make([]similarity.Text, len(list))
 	for i, text := range list {
-		out[i] = same.Of(text)
+		out[i] = similarity.Of(text)
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func fakeSession(t *testing.T, store ponder.Store, id ponder.ThreadID, bodies ..
 
 func compared(t *testing.T, store ponder.Store, first, second ponder.ThreadID) *comparison {
 	t.Helper()
-	ctx, a := t.Context(), &app{}
+	ctx, a := t.Context(), &cli{}
 	c := &comparison{}
 	var err error
 	if c.Common.Events, err = inCommon(ctx, store, first, second); err != nil {

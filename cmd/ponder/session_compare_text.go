@@ -22,7 +22,7 @@ const (
 )
 
 // width returns how wide a result may be.
-func (a *app) width() int {
+func (a *cli) width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, readable)
 	}

@@ -15,7 +15,7 @@ import (
 	"ponder/internal/tui"
 )
 
-func (a *app) sessionExportCommand() *cobra.Command {
+func (a *cli) sessionExportCommand() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
 		Use:   "export ID",
@@ -34,7 +34,7 @@ export" does. "ponder verify" checks reports of research.`,
 	return cmd
 }
 
-func (a *app) sessionExport(ctx context.Context, name, format, file string) error {
+func (a *cli) sessionExport(ctx context.Context, name, format, file string) error {
 	if format == "" {
 		format = formatOf(file)
 		if ending := filepath.Ext(file); format == "json" && ending != "" && !strings.EqualFold(ending, ".json") {
@@ -105,7 +105,7 @@ func formatOf(file string) string {
 
 // deliver writes a result to a file, as a whole or not at all, or prints it if no
 // file is named.
-func (a *app) deliver(file string, write func(*bytes.Buffer) error) error {
+func (a *cli) deliver(file string, write func(*bytes.Buffer) error) error {
 	var out bytes.Buffer
 	if err := write(&out); err != nil {
 		return err

@@ -23,7 +23,7 @@ type forkFlags struct {
 	steer        steerFlags
 }
 
-func (a *app) sessionForkCommand() *cobra.Command {
+func (a *cli) sessionForkCommand() *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
 		Use:   "fork ID",
@@ -56,7 +56,7 @@ ponder session fork last --add "What if nobody pays?" --model openai/gpt-5.2 --d
 	return cmd
 }
 
-func (a *app) sessionFork(ctx context.Context, name string, f forkFlags) error {
+func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func limited(l session.Limits, b ponder.Budget) session.Limits {
 }
 
 // modelNamed returns the full name of the model that a user names.
-func (a *app) modelNamed(ctx context.Context, name string) (string, error) {
+func (a *cli) modelNamed(ctx context.Context, name string) (string, error) {
 	l, err := a.lineup(ctx, name)
 	if err != nil {
 		return "", err
@@ -145,7 +145,7 @@ func (f *forkFlags) begin(s session.Session, wishes []ponder.Event) (list []pond
 }
 
 // goOnWith does with a fork as the flags say.
-func (a *app) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, f forkFlags) error {
+func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, f forkFlags) error {
 	w := a.viewing(store, id)
 	w.internal = f.internal
 	if f.detach {

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-func (a *app) sessionListCommand() *cobra.Command {
+func (a *cli) sessionListCommand() *cobra.Command {
 	var status string
 	var limit int
 	cmd := &cobra.Command{
@@ -28,7 +28,7 @@ func (a *app) sessionListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) error {
+func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) error {
 	switch status {
 	case "", ponder.Created, ponder.Thinking, ponder.Paused, ponder.Completed, ponder.Failed, ponder.Cancelled:
 	default:
@@ -78,7 +78,7 @@ func (a *app) sessionList(ctx context.Context, status ponder.Status, limit int) 
 }
 
 // listObject prints a session or a research as programs are shown it.
-func (a *app) listObject(ctx context.Context, store ponder.Store, info ponder.Info) error {
+func (a *cli) listObject(ctx context.Context, store ponder.Store, info ponder.Info) error {
 	if info.Kind == ponder.KindResearch {
 		v, _, err := foldResearch(ctx, store, info.ID)
 		if err != nil {
@@ -94,7 +94,7 @@ func (a *app) listObject(ctx context.Context, store ponder.Store, info ponder.In
 }
 
 // ending returns the status of a session and, if it has ended, how sure it is, in words.
-func (a *app) ending(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
+func (a *cli) ending(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
 	status = statusOf(info)
 	if !info.Status.Ended() {
 		return status, "", nil

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-func (a *app) sessionPauseCommand() *cobra.Command {
+func (a *cli) sessionPauseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "pause ID",
 		Short:   "Let a session come to rest",
@@ -23,7 +23,7 @@ func (a *app) sessionPauseCommand() *cobra.Command {
 	}
 }
 
-func (a *app) sessionPause(ctx context.Context, name string) error {
+func (a *cli) sessionPause(ctx context.Context, name string) error {
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err

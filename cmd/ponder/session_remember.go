@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/knowledge/recall"
 	"ponder/mode/session"
-	"ponder/recall"
 	"ponder/store/sqlite"
 )
 

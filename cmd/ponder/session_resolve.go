@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/calibration"
+	"ponder/internal/calibration"
 	"ponder/mode/session"
 )
 
-func (a *app) sessionResolveCommand() *cobra.Command {
+func (a *cli) sessionResolveCommand() *cobra.Command {
 	var outcome, note string
 	cmd := &cobra.Command{
 		Use:   "resolve ID",
@@ -43,7 +43,7 @@ ponder session resolve last --outcome 0.8`,
 // maxNote is the most that is remembered with an outcome, in letters.
 const maxNote = 2000
 
-func (a *app) sessionResolve(ctx context.Context, name, word, note string) error {
+func (a *cli) sessionResolve(ctx context.Context, name, word, note string) error {
 	outcome, err := outcomeOf(word)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (a *app) sessionResolve(ctx context.Context, name, word, note string) error
 }
 
 // nowStandsAt says what was recorded, and how things stand with it.
-func (a *app) nowStandsAt(ctx context.Context, store ponder.Store, s session.Session, outcome *float64, note string) error {
+func (a *cli) nowStandsAt(ctx context.Context, store ponder.Store, s session.Session, outcome *float64, note string) error {
 	list, err := allResolved(ctx, store, a.who())
 	if err != nil {
 		return err

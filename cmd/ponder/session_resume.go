@@ -12,7 +12,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func (a *app) sessionResumeCommand() *cobra.Command {
+func (a *cli) sessionResumeCommand() *cobra.Command {
 	var f resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume ID",
@@ -40,7 +40,7 @@ type resumeFlags struct {
 	detach, internal bool
 }
 
-func (a *app) sessionResume(ctx context.Context, name string, f resumeFlags) error {
+func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) error {
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run pon
 }
 
 // resumeHere goes on in this process.
-func (a *app) resumeHere(ctx context.Context, w *viewing, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
+func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
 	s := w.view.Session
 	p, err := a.prepareAgain(ctx, info, s, f.model)
 	if err != nil {
@@ -185,7 +185,7 @@ func (w *viewing) watched(err error) error {
 // prepareAgain finds the models to go on with: the one the user names now, else
 // what is configured, if the session began with that, else the model it began
 // with.
-func (a *app) prepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*prepared, error) {
+func (a *cli) prepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*prepared, error) {
 	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
 		return &prepared{}, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"ponder/mode/session"
 )
 
-func (a *app) sessionShowCommand() *cobra.Command {
+func (a *cli) sessionShowCommand() *cobra.Command {
 	var thoughts bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
@@ -28,7 +28,7 @@ func (a *app) sessionShowCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) sessionShow(ctx context.Context, name string, thoughts bool) error {
+func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error {
 	store, err := a.lookup(ctx)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func questions(v session.View) string {
 var stateMarks = map[session.QuestionState]string{session.Open: "○", session.Exploring: "◐", session.Explored: "●", session.Dropped: "✕"}
 
 // next says what can be done with a session, with the command that would go on.
-func (a *app) next(info ponder.Info, s session.Session, goOn string) string {
+func (a *cli) next(info ponder.Info, s session.Session, goOn string) string {
 	var rows [][2]string
 	switch {
 	case isInterrupted(info), s.Status == ponder.Paused:
@@ -127,7 +127,7 @@ func (a *app) next(info ponder.Info, s session.Session, goOn string) string {
 }
 
 // thoughts prints what was thought, in order.
-func (a *app) thoughts(v session.View) {
+func (a *cli) thoughts(v session.View) {
 	for i, t := range v.Thoughts {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/mode/research"
 	"ponder/mode/session"
 )
 
-func (a *app) sessionSteerCommand() *cobra.Command {
+func (a *cli) sessionSteerCommand() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer ID",
@@ -48,7 +48,7 @@ ponder session steer last --answer-now`,
 	return cmd
 }
 
-func (a *app) sessionSteer(ctx context.Context, name string, f steerFlags) error {
+func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error {
 	w, info, store, err := a.openSession(ctx, name)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 	if info.Held || info.Status != ponder.Paused {
 		return nil
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: quiet(modes(talking{}, nil)), Node: place.Self()})
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: quiet(modes(talking{}, nil)), Node: placement.Self()})
 	if err != nil {
 		return err
 	}

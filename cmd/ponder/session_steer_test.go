@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
-	"ponder/pondertest"
 )
 
 // A session that is paused says what it does about wishes, and asks nothing; not
@@ -19,20 +19,20 @@ func TestObeyAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
-		mind := pondertest.Start(t, ponder.Config{Modes: modes(talking{}, nil), Models: pondertest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
+		mind := enginetest.Start(t, ponder.Config{Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
 		time.Sleep(10 * time.Second)
-		mind.Put(pondertest.Run, "", ponder.RunPaused{})
+		mind.Put(enginetest.Run, "", ponder.RunPaused{})
 		time.Sleep(10 * time.Second)
 		mind.Stop()
 		asked := model.Counts().Calls
-		w := (&app{}).viewing(mind.Store, pondertest.Thread)
+		w := (&cli{}).viewing(mind.Store, enginetest.Thread)
 		if err := w.load(ctx); err != nil {
 			t.Fatal(err)
 		}
 		wish := func(b ponder.Body) []ponder.Event {
 			t.Helper()
-			sent, err := ponder.Wish(ctx, mind.Store, pondertest.Thread, ponder.Event{Run: pondertest.Run, Body: b})
+			sent, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,13 +64,13 @@ func TestObeyAtRest(t *testing.T) {
 		for _, ev := range mind.Events()[head:] {
 			switch ev.Body.(type) {
 			case ponder.CallStarted, ponder.CallFinished, ponder.RunFinished:
-				t.Errorf("it did not keep quiet: %s", pondertest.Line(ev))
+				t.Errorf("it did not keep quiet: %s", enginetest.Line(ev))
 			}
 		}
 
-		again := pondertest.Start(t, ponder.Config{Store: mind.Store, Modes: modes(talking{}, nil), Models: pondertest.Models(model, ponder.Price{})})
+		again := enginetest.Start(t, ponder.Config{Store: mind.Store, Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{})})
 		wish(ponder.Steer{Do: ponder.AnswerNow})
-		if fin := again.Await(pondertest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
+		if fin := again.Await(enginetest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"ponder"
 )
 
-func (a *app) sessionWatchCommand() *cobra.Command {
+func (a *cli) sessionWatchCommand() *cobra.Command {
 	var after ponder.Seq
 	var internal bool
 	cmd := &cobra.Command{
@@ -28,7 +28,7 @@ them. Ctrl-C and d leave it to itself.`,
 	return cmd
 }
 
-func (a *app) sessionWatch(ctx context.Context, name string, after ponder.Seq, internal bool) error {
+func (a *cli) sessionWatch(ctx context.Context, name string, after ponder.Seq, internal bool) error {
 	store, err := a.lookup(ctx)
 	if err != nil {
 		return err

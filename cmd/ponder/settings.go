@@ -9,7 +9,7 @@ import (
 	"ponder/internal/config"
 )
 
-func (a *app) settingsCommand() *cobra.Command {
+func (a *cli) settingsCommand() *cobra.Command {
 	var unset bool
 	cmd := &cobra.Command{
 		Use:   "settings [KEY [VALUE]]",
@@ -44,7 +44,7 @@ ponder settings --unset models.fast`,
 	return cmd
 }
 
-func (a *app) settings(args []string, unset bool) error {
+func (a *cli) settings(args []string, unset bool) error {
 	switch {
 	case unset && len(args) != 1:
 		return usagef("--unset needs the name of one setting")
@@ -81,7 +81,7 @@ func unknownSetting(name string, err error) error {
 	return usagef("%w: %sSee `ponder settings`", err, suggest(name, names))
 }
 
-func (a *app) changed(name, value string, err error) error {
+func (a *cli) changed(name, value string, err error) error {
 	if err != nil {
 		if errors.Is(err, config.ErrWrite) {
 			return err
@@ -95,7 +95,7 @@ func (a *app) changed(name, value string, err error) error {
 	return nil
 }
 
-func (a *app) showSetting(cfg *config.Config, name string) error {
+func (a *cli) showSetting(cfg *config.Config, name string) error {
 	value := cfg.Value(name)
 	if a.flags.json {
 		return a.object(map[string]string{"key": name, "value": value, "from": cfg.Origin(name)})
@@ -107,7 +107,7 @@ func (a *app) showSetting(cfg *config.Config, name string) error {
 }
 
 // listSettings lists all settings, those without a value too.
-func (a *app) listSettings() error {
+func (a *cli) listSettings() error {
 	cfg, err := a.config()
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ type jsonShow struct{ *viewing }
 
 func (s jsonShow) event(ev ponder.Event, _ session.View) {
 	if !ev.Internal || s.internal {
-		_ = s.reserve.object(s.app, ev) // what cannot be printed is told at the end
+		_ = s.reserve.object(s.cli, ev) // what cannot be printed is told at the end
 	}
 }
 func (jsonShow) tick(session.View, string) {}

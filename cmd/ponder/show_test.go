@@ -11,7 +11,7 @@ import (
 // A focus of which nothing came is not printed again when it is tried again.
 func TestLineShow(t *testing.T) {
 	var log strings.Builder
-	w := &viewing{app: &app{log: &logSink{out: &log}}, view: session.NewView()}
+	w := &viewing{cli: &cli{log: &logSink{out: &log}}, view: session.NewView()}
 	s := w.show(true, nil)
 	focus := func(text string) ponder.Body { return ponder.Progress{Stage: "focus", Content: text} }
 	for _, b := range []ponder.Body{

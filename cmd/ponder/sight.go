@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/archive"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web"
+	"ponder/knowledge/web/extract"
+	"ponder/knowledge/web/search"
 	"ponder/mode/deep"
 	"ponder/mode/session"
-	"ponder/recall"
 	"ponder/store/sqldb"
 	"ponder/store/sqlite"
 	"ponder/tool/knowledge"
 	"ponder/tool/memory"
 	"ponder/tool/thread"
 	webtool "ponder/tool/web"
-	"ponder/web"
-	"ponder/web/extract"
-	"ponder/web/search"
 )
 
 // A sight is what thinking may look into.
@@ -45,7 +45,7 @@ func sightOf(s session.Session) sight {
 
 // tools returns the tools that look, and what to close when they are not used any
 // more.
-func (a *app) tools(ctx context.Context, store *sqlite.Store, what sight) ([]ponder.Tool, func(), error) {
+func (a *cli) tools(ctx context.Context, store *sqlite.Store, what sight) ([]ponder.Tool, func(), error) {
 	list := []ponder.Tool{thread.New(store, a.who()), thread.NewRead(store, deep.Name)}
 	end := func() {}
 	looks := knowledge.Options{Roots: what.docs}
@@ -97,7 +97,7 @@ type net struct {
 }
 
 // web returns what reaches the web. Without a provider it has no searcher.
-func (a *app) web(kept *archive.Archive) (*net, error) {
+func (a *cli) web(kept *archive.Archive) (*net, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (n *net) fetch(ctx context.Context, url string) (*web.Page, error) {
 
 // look says what a session looks into, by default: what is remembered, if anything
 // is, and the web, if there is a way to search it.
-func (a *app) look(ctx context.Context, noMemory, noWeb bool) (memory, web bool, says string, err error) {
+func (a *cli) look(ctx context.Context, noMemory, noWeb bool) (memory, web bool, says string, err error) {
 	var parts []string
 	if !noMemory {
 		if memory, err = a.remembers(ctx); err != nil {
@@ -234,7 +234,7 @@ func (a *app) look(ctx context.Context, noMemory, noWeb bool) (memory, web bool,
 
 // remembers reports whether anything is remembered that is evidence. Where there is
 // no database, it makes none.
-func (a *app) remembers(ctx context.Context) (bool, error) {
+func (a *cli) remembers(ctx context.Context) (bool, error) {
 	s, err := a.shelfToRead(ctx)
 	if errors.Is(err, errNothingKnown) {
 		return false, nil

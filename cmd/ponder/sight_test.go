@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"ponder/archive"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/web"
 	"ponder/store/sqlite"
-	"ponder/web"
 )
 
 // Pages of the folder are read there, also before a search has found them, and what
@@ -39,7 +39,7 @@ func TestFolderIsReadBeforeTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{log: &logSink{out: &strings.Builder{}}}
+	a := &cli{log: &logSink{out: &strings.Builder{}}}
 	a.flags.config = filepath.Join(dir, "config.toml")
 	for _, tt := range []struct{ url, final, says string }{
 		{"https://sky.example/ozone", "https://sky.example/ozone", "2040"},

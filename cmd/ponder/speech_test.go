@@ -213,7 +213,7 @@ func TestHintCommand(t *testing.T) {
 // A process hears what another writes, from its beginning.
 func TestCast(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	a := &app{log: &logSink{}}
+	a := &cli{log: &logSink{}}
 	if _, err := a.config(); err != nil {
 		t.Fatal(err)
 	}

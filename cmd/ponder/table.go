@@ -12,7 +12,7 @@ import (
 
 // cells returns how many cells a line of the terminal has that results are printed to, or
 // 0 if they go elsewhere.
-func (a *app) cells() int {
+func (a *cli) cells() int {
 	f, ok := a.paper()
 	if !ok {
 		return 0
@@ -36,7 +36,7 @@ func wrap(text string, width int) string {
 }
 
 // table prints rows in columns.
-func (a *app) table(rows [][]string) {
+func (a *cli) table(rows [][]string) {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = oneLine(row[i])

@@ -42,7 +42,7 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 }
 
 // talking returns how to talk, having made sure of all that can be made sure of.
-func (f *talkFlags) talking(ctx context.Context, a *app, given func(string) bool) (talking, error) {
+func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool) (talking, error) {
 	docs, err := checkDocs(ctx, "--docs", f.docs)
 	if err != nil {
 		return talking{}, err
@@ -89,7 +89,7 @@ func (t talking) again(id ponder.ThreadID) []string {
 
 // begin returns the conversation that the flags name, and where it stands: a new one
 // if they name none.
-func (f *talkFlags) begin(ctx context.Context, a *app, store *sqlite.Store) (id ponder.ThreadID, head ponder.Seq, err error) {
+func (f *talkFlags) begin(ctx context.Context, a *cli, store *sqlite.Store) (id ponder.ThreadID, head ponder.Seq, err error) {
 	name := f.thread
 	switch {
 	case f.thread != "" && f.goOn:

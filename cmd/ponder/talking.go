@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/gate"
 	"ponder/internal/config"
+	"ponder/internal/redact"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
-	"ponder/redact"
+	"ponder/tool/approval"
 	"ponder/tool/think"
 )
 
@@ -30,9 +30,9 @@ type talking struct {
 	rules  string // for that
 	plan   bool   // it shows a plan before it changes anything
 	sight  sight
-	others []gate.Tool // of MCP servers; see othersFor
-	outer  uint64      // see mcpServers.changed
-	relays bool        // what clients ask is handed on, and nothing else done
+	others []approval.Tool // of MCP servers; see othersFor
+	outer  uint64          // see mcpServers.changed
+	relays bool            // what clients ask is handed on, and nothing else done
 	redact *redact.Redactor
 	cfg    config.Config
 	check  func(context.Context) error // says why no model will answer, if that is certain
@@ -56,7 +56,7 @@ func (t talking) chat(tools []ponder.Tool) chat.Options {
 	rule, _ := thoughts.Rule() // it was checked
 	beside := t.cfg.Prompt(chat.Name)
 	if t.plan {
-		beside = strings.TrimSpace(beside + "\n\n" + gate.PlanRules())
+		beside = strings.TrimSpace(beside + "\n\n" + approval.PlanRules())
 	}
 	return chat.Options{
 		System: chat.System(beside), Tools: offered(tools), Think: t.think, ThinkRules: t.rules, Forget: rule.Discard,
@@ -75,15 +75,15 @@ func (t talking) with() string {
 
 // allow says why a tool is not used now, or "".
 func (t talking) allow(u chat.Use) string {
-	w := gate.Wish{Tool: u.Call.Name, Args: u.Call.Input}
+	w := approval.Wish{Tool: u.Call.Name, Args: u.Call.Input}
 	for _, turn := range u.Turns {
-		w.Turns = append(w.Turns, gate.Turn{User: turn.Said.Text, Thoughts: turn.Mused, Answer: turn.Answer})
+		w.Turns = append(w.Turns, approval.Turn{User: turn.Said.Text, Thoughts: turn.Mused, Answer: turn.Answer})
 	}
 	last := &w.Turns[len(w.Turns)-1]
 	for _, r := range u.Used {
-		last.Used = append(last.Used, gate.Used{Tool: r.Name, Failed: r.Failed})
+		last.Used = append(last.Used, approval.Used{Tool: r.Name, Failed: r.Failed})
 	}
-	return gate.Gate{Tools: append(gate.Ours(), t.others...), Plan: t.plan}.Check(w)
+	return approval.Gate{Tools: append(approval.Ours(), t.others...), Plan: t.plan}.Check(w)
 }
 
 // remembers reports whether the model may have something remembered: it talks, and the
@@ -144,7 +144,7 @@ func (t talking) own() []ponder.Tool {
 // talking finds the models that conversations are held with. A model that the user
 // named talks, and does what no other is set for. Where there is none, it is an error,
 // unless there is something to quote.
-func (a *app) talking(ctx context.Context, model string, quotable bool) (talking, error) {
+func (a *cli) talking(ctx context.Context, model string, quotable bool) (talking, error) {
 	l, err := a.talkers(ctx, model)
 	if err != nil {
 		return talking{}, err
@@ -194,7 +194,7 @@ func (t *talking) thinking(l *lineup) (err error) {
 }
 
 // talkers finds out which models there are for conversations.
-func (a *app) talkers(ctx context.Context, model string) (*lineup, error) {
+func (a *cli) talkers(ctx context.Context, model string) (*lineup, error) {
 	l, err := a.lineup(ctx, model)
 	if err != nil {
 		return nil, err

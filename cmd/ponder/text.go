@@ -92,7 +92,7 @@ func size(n int64) string {
 
 // printf prints a result. What foreign text in it would do to a terminal, it
 // does not.
-func (a *app) printf(format string, args ...any) {
+func (a *cli) printf(format string, args ...any) {
 	text := tui.Clean(fmt.Sprintf(format, args...))
 	if width := a.cells(); width > 0 {
 		text = wrap(text, min(width, readable))
@@ -101,7 +101,7 @@ func (a *app) printf(format string, args ...any) {
 }
 
 // paper returns the file that results are printed to, if it is one.
-func (a *app) paper() (*os.File, bool) {
+func (a *cli) paper() (*os.File, bool) {
 	out := a.out
 	if r, ok := out.(*results); ok {
 		out = r.out
@@ -111,7 +111,7 @@ func (a *app) paper() (*os.File, bool) {
 }
 
 // onTerminal reports whether somebody sees results as they are printed.
-func (a *app) onTerminal() bool {
+func (a *cli) onTerminal() bool {
 	f, ok := a.paper()
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -149,7 +149,7 @@ func (r *results) lost() error {
 const readable = 110
 
 // object prints a value as one line of JSON.
-func (a *app) object(v any) error {
+func (a *cli) object(v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)

@@ -31,7 +31,7 @@ type thinkFlags struct {
 	internal       bool
 }
 
-func (a *app) thinkCommand() *cobra.Command {
+func (a *cli) thinkCommand() *cobra.Command {
 	var f thinkFlags
 	cmd := &cobra.Command{
 		Use:   "think QUESTION",
@@ -80,7 +80,7 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 }
 
 // think is the command. It makes nothing before all that can be checked has been.
-func (a *app) think(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
+func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
 	question, err := a.question(ctx, text)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *prepared, wh
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
 	}
 	defer t.close(ctx)
-	w.reserve.note(w.app, string(kind)+" "+string(w.id))
+	w.reserve.note(w.cli, string(kind)+" "+string(w.id))
 	switch err = w.work(ctx, t); {
 	case errors.Is(err, errDetach):
 		return w.handOver(ctx, t)

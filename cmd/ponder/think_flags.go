@@ -33,7 +33,7 @@ const (
 
 // question returns the question that a user asks, from standard input if text
 // is "-".
-func (a *app) question(ctx context.Context, text string) (string, error) {
+func (a *cli) question(ctx context.Context, text string) (string, error) {
 	if text == "-" {
 		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), mostQuestion+1))
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) threadCommand() *cobra.Command {
+func (a *cli) threadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "thread",
 		Short: "Look at what is in the log, copy it, and remove it",

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/transcript"
+	"ponder/internal/transcript"
 )
 
-func (a *app) threadExportCommand() *cobra.Command {
+func (a *cli) threadExportCommand() *cobra.Command {
 	var file string
 	var internal bool
 	cmd := &cobra.Command{
@@ -40,7 +40,7 @@ func (a *app) threadExportCommand() *cobra.Command {
 }
 
 // exportThread writes a thread as JSON Lines, as docs/log-format.md says.
-func (a *app) exportThread(ctx context.Context, log ponder.Log, info ponder.Info, file string, internal bool) error {
+func (a *cli) exportThread(ctx context.Context, log ponder.Log, info ponder.Info, file string, internal bool) error {
 	return a.deliver(file, func(out *bytes.Buffer) error {
 		if err := transcript.Write(out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
 			return fmt.Errorf("export %s: %w", info.ID, err)

@@ -10,7 +10,7 @@ import (
 	"ponder"
 )
 
-func (a *app) threadForkCommand() *cobra.Command {
+func (a *cli) threadForkCommand() *cobra.Command {
 	var at ponder.Seq
 	var title string
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we w
 	return cmd
 }
 
-func (a *app) threadFork(ctx context.Context, name string, at ponder.Seq, title string) error {
+func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title string) error {
 	store, err := a.store(ctx)
 	if err != nil {
 		return err

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/place"
+	"ponder/internal/placement"
+	"ponder/internal/transcript"
 	"ponder/mode/chat"
 	"ponder/mode/subconscious"
 	"ponder/mode/title"
 	"ponder/store/sqlite"
-	"ponder/transcript"
 )
 
-func (a *app) threadImportCommand() *cobra.Command {
+func (a *cli) threadImportCommand() *cobra.Command {
 	var anew bool
 	cmd := &cobra.Command{
 		Use:   "import FILE|-...",
@@ -56,7 +56,7 @@ type arrival struct {
 	here bool // it is here already
 }
 
-func (a *app) threadImport(ctx context.Context, files []string, anew bool) error {
+func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error {
 	var list []*arrival
 	ids := make(map[ponder.ThreadID]string)
 	for _, file := range files {
@@ -89,7 +89,7 @@ func (a *app) threadImport(ctx context.Context, files []string, anew bool) error
 }
 
 // arrival reads a file.
-func (a *app) arrival(ctx context.Context, file string, anew bool) (*arrival, error) {
+func (a *cli) arrival(ctx context.Context, file string, anew bool) (*arrival, error) {
 	in := a.stdin(ctx)
 	if file != "-" {
 		f, err := os.Open(file)
@@ -118,7 +118,7 @@ func (a *app) arrival(ctx context.Context, file string, anew bool) (*arrival, er
 
 // wouldBeTheMind reports whether a thread of a file would be taken for the subconscious,
 // which believes what its thread says: such a thread comes in as another, to look at.
-func (a *app) wouldBeTheMind(t ponder.Thread) bool {
+func (a *cli) wouldBeTheMind(t ponder.Thread) bool {
 	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.who())
 }
 
@@ -257,7 +257,7 @@ func isStoredAs(ev, stored ponder.Event) bool {
 }
 
 // takeIn makes the thread, unless it is here, and says so.
-func (a *app) takeIn(ctx context.Context, store *sqlite.Store, v *arrival) error {
+func (a *cli) takeIn(ctx context.Context, store *sqlite.Store, v *arrival) error {
 	if !v.here {
 		if err := store.Create(ctx, v.Thread, v.Events...); err != nil {
 			return fmt.Errorf("import %s: %w", nameOf(v.file), err)
@@ -300,7 +300,7 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
 	if len(v.Events) < longThread {
 		return nil
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: place.Self()})
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"ponder"
-	"ponder/internal/place"
+	"ponder/internal/placement"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
 )
@@ -54,7 +54,7 @@ func TestLongImportIsReadAhead(t *testing.T) {
 	}
 	defer inner.Close()
 	store := &counting{Store: inner}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: place.Self()})
+	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-func (a *app) threadListCommand() *cobra.Command {
+func (a *cli) threadListCommand() *cobra.Command {
 	var kind string
 	var limit int
 	cmd := &cobra.Command{
@@ -28,7 +28,7 @@ func (a *app) threadListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) threadList(ctx context.Context, kind ponder.Kind, limit int) error {
+func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error {
 	switch kind {
 	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious, ponder.KindExchange:
 	default:

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/term"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
 
-func (a *app) threadRemoveCommand() *cobra.Command {
+func (a *cli) threadRemoveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
@@ -38,7 +38,7 @@ What they cost stays in "ponder usage". Without a terminal to ask on, it needs -
 	return cmd
 }
 
-func (a *app) threadRemove(ctx context.Context, names []string, yes bool) error {
+func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error {
 	store, err := a.lookup(ctx) // makes no database
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *app) threadRemove(ctx context.Context, names []string, yes bool) error 
 }
 
 // confirm asks a user on a terminal whether threads are to be removed.
-func (a *app) confirm(ctx context.Context, list []ponder.Info) error {
+func (a *cli) confirm(ctx context.Context, list []ponder.Info) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || a.flags.json {
 		return usagef("to remove %s for good, add --yes", counted(len(list), "thread", "threads"))
@@ -95,7 +95,7 @@ func (a *app) confirm(ctx context.Context, list []ponder.Info) error {
 // eraseThread removes a thread and all that belongs to it, and returns how many items
 // were remembered of it and how many files were beside it. Those go first, for nobody
 // would find them without it.
-func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info, remove func(context.Context, ponder.ThreadID) error) (forgotten, files int, err error) {
+func (a *cli) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.Info, remove func(context.Context, ponder.ThreadID) error) (forgotten, files int, err error) {
 	if err := cancelRuns(ctx, store, info); err != nil {
 		return 0, 0, err
 	}
@@ -112,7 +112,7 @@ func (a *app) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.
 }
 
 // removeLog removes the log of a process that worked on a thread in the background.
-func (a *app) removeLog(id ponder.ThreadID) {
+func (a *cli) removeLog(id ponder.ThreadID) {
 	dir, err := a.cfg.StateDir()
 	if err != nil || string(id) != filepath.Base(string(id)) {
 		return
@@ -123,7 +123,7 @@ func (a *app) removeLog(id ponder.ThreadID) {
 }
 
 // removeThread removes a thread, and says so.
-func (a *app) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
+func (a *cli) removeThread(ctx context.Context, store *sqlite.Store, info ponder.Info) error {
 	forgotten, files, err := a.eraseThread(ctx, store, info, store.Remove)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error
 
 // forgetThread forgets what is remembered of a thread, if anything is remembered at
 // all, and returns how many items that were.
-func (a *app) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
+func (a *cli) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
 	if a.lent == nil {
 		s, err := a.shelfToRead(ctx) // makes no library
 		if errors.Is(err, errNothingKnown) {

@@ -11,7 +11,7 @@ import (
 	"ponder"
 )
 
-func (a *app) threadShowCommand() *cobra.Command {
+func (a *cli) threadShowCommand() *cobra.Command {
 	var internal, thoughts bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
@@ -38,7 +38,7 @@ func isCall(ev ponder.Event) bool {
 	return false
 }
 
-func (a *app) threadShow(ctx context.Context, name string, wanted func(ponder.Event) bool) error {
+func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Event) bool) error {
 	store, err := a.lookup(ctx)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // threadWorkCommand is what a command that ends leaves a conversation to, in which
 // something goes on in the background.
-func (a *app) threadWorkCommand() *cobra.Command {
+func (a *cli) threadWorkCommand() *cobra.Command {
 	var f talkFlags
 	cmd := &cobra.Command{
 		Use:     "work ID",
@@ -27,7 +27,7 @@ func (a *app) threadWorkCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) threadWork(ctx context.Context, name string, f talkFlags, given func(string) bool) error {
+func (a *cli) threadWork(ctx context.Context, name string, f talkFlags, given func(string) bool) error {
 	t, err := f.talking(ctx, a, given)
 	if err != nil {
 		return err

@@ -22,8 +22,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
-	"ponder/gate"
+	"ponder/engine/enginetest"
 	"ponder/internal/config"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web"
 	"ponder/llm"
 	"ponder/llm/anthropic"
 	"ponder/llm/gemini"
@@ -31,14 +33,12 @@ import (
 	"ponder/llm/openai"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
-	"ponder/pondertest"
-	"ponder/recall"
+	"ponder/tool/approval"
 	"ponder/tool/knowledge"
 	"ponder/tool/memory"
 	"ponder/tool/think"
 	"ponder/tool/thread"
 	webtool "ponder/tool/web"
-	"ponder/web"
 )
 
 // ourTools returns the tools that a conversation may be given. They cannot be used.
@@ -73,7 +73,7 @@ func given(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool {
 	t.Helper()
 	l := &listener{}
 	synctest.Test(t, func(t *testing.T) {
-		m := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: pondertest.Models(l, ponder.Price{}), Tools: tools})
+		m := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(l, ponder.Price{}), Tools: tools})
 		m.Put("", "one", ponder.UserMessage{Content: "hello"})
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -180,7 +180,7 @@ func TestToolSchemas(t *testing.T) {
 // change the world.
 func TestToolsAreDeclared(t *testing.T) {
 	declared := make(map[string]bool)
-	for _, tool := range gate.Ours() {
+	for _, tool := range approval.Ours() {
 		declared[tool.Name] = tool.Changes
 	}
 	for _, tool := range given(t, chat.Options{Think: true, Deep: true, Tools: offered(ourTools())}, ourTools()) {

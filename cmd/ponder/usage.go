@@ -14,7 +14,7 @@ import (
 	"ponder"
 )
 
-func (a *app) usageCommand() *cobra.Command {
+func (a *cli) usageCommand() *cobra.Command {
 	var by, since string
 	var calibrated bool
 	cmd := &cobra.Command{
@@ -41,7 +41,7 @@ what the confidences of sessions are worth, measured by those whose outcome is k
 	return cmd
 }
 
-func (a *app) usage(ctx context.Context, by ponder.GroupBy, since string) error {
+func (a *cli) usage(ctx context.Context, by ponder.GroupBy, since string) error {
 	all := []ponder.GroupBy{ponder.ByDay, ponder.ByMode, ponder.ByModel, ponder.ByThread, ponder.ByRole}
 	if !slices.Contains(all, by) {
 		return usagef("--by: %q is none of day, mode, model, thread, role", clip(string(by), 20))
@@ -79,7 +79,7 @@ func (a *app) usage(ctx context.Context, by ponder.GroupBy, since string) error 
 	return nil
 }
 
-func (a *app) usageTable(by ponder.GroupBy, rows []ponder.UsageRow) {
+func (a *cli) usageTable(by ponder.GroupBy, rows []ponder.UsageRow) {
 	table := [][]string{{strings.ToUpper(string(by)), "CALLS", "FAILED", "TOKENS IN", "TOKENS OUT", "COST"}}
 	total := ponder.UsageRow{Key: "all"}
 	for _, r := range rows {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/calibration"
+	"ponder/internal/calibration"
 )
 
 // A measured is how good forecasts were, as programs are shown it.
@@ -127,7 +127,7 @@ func meanBasis(cases []calibration.Case) (mean calibration.Basis) {
 }
 
 // usageCalibration says what the confidences of sessions are worth.
-func (a *app) usageCalibration(ctx context.Context) error {
+func (a *cli) usageCalibration(ctx context.Context) error {
 	var list []resolved
 	store, err := a.lookup(ctx)
 	switch {
@@ -153,7 +153,7 @@ func (a *app) usageCalibration(ctx context.Context) error {
 	return nil
 }
 
-func (a *app) reliability(r reliability) {
+func (a *cli) reliability(r reliability) {
 	a.printf("%s: %d right, %d wrong, %d in part\n", counted(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
 	a.printf("\nWhat was claimed, and how often that was right:\n\n")
 	a.reliabilityTable(r.Claimed.Reliability)
@@ -189,7 +189,7 @@ func share(v float64) string { return fmt.Sprintf("%.2f", v) }
 
 // reliabilityTable prints a chart: a bar for how often it was right, and a mark for
 // what was said.
-func (a *app) reliabilityTable(bins []reliabilityRow) {
+func (a *cli) reliabilityTable(bins []reliabilityRow) {
 	rows := [][]string{{"CONFIDENCE", "SESSIONS", "SAID", "RIGHT", "█ right  ┃ said"}}
 	for _, b := range bins {
 		span := share(b.Low)
@@ -212,7 +212,7 @@ func bar(right, said float64) string {
 	return string(cells)
 }
 
-func (a *app) modelsTable(models []byModel) {
+func (a *cli) modelsTable(models []byModel) {
 	if len(models) == 0 {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func (a *app) verifyCommand() *cobra.Command {
+func (a *cli) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify REPORT",
 		Short: "Check a report of research again, without network and model",
@@ -40,7 +40,7 @@ or has no answer.`,
 	}
 }
 
-func (a *app) verify(ctx context.Context, name string) error {
+func (a *cli) verify(ctx context.Context, name string) error {
 	store, err := a.lookup(ctx)
 	switch {
 	case errors.Is(err, errNothingYet):
@@ -69,7 +69,7 @@ func (a *app) verify(ctx context.Context, name string) error {
 }
 
 // filed returns the report that a user means.
-func (a *app) filed(ctx context.Context, store *sqlite.Store, name string) (*report.Filed, error) {
+func (a *cli) filed(ctx context.Context, store *sqlite.Store, name string) (*report.Filed, error) {
 	raw, err := readReport(name)
 	switch {
 	case err == nil:

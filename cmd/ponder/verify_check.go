@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/claim"
 	"ponder/internal/report"
+	"ponder/knowledge/claim"
 	"ponder/store/sqlite"
 )
 
@@ -38,7 +38,7 @@ type requoted struct {
 }
 
 // verified checks a report. There may be no store.
-func (a *app) verified(ctx context.Context, store *sqlite.Store, f *report.Filed) verified {
+func (a *cli) verified(ctx context.Context, store *sqlite.Store, f *report.Filed) verified {
 	v := verified{
 		Format: "ponder-verify/1", Thread: f.Thread, Question: f.Question, Form: f.Form, Altered: f.Altered, Added: f.Lines, Gone: f.Missing, Quotes: []requoted{},
 	}

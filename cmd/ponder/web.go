@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/archive"
 	"ponder/internal/tui"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/web"
+	"ponder/knowledge/web/search"
 	"ponder/store/sqlite"
-	"ponder/web"
-	"ponder/web/search"
 )
 
 // fetcher returns what reads pages of the web and archives them.
-func (a *app) fetcher(kept *archive.Archive) (*web.Fetcher, error) {
+func (a *cli) fetcher(kept *archive.Archive) (*web.Fetcher, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (a *app) fetcher(kept *archive.Archive) (*web.Fetcher, error) {
 	return web.New(web.Options{Archive: kept, Allow: cfg.Web.Allow, UserAgent: "Ponder/" + thisBuild().Version}), nil
 }
 
-func (a *app) webCommand() *cobra.Command {
+func (a *cli) webCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "web",
 		Short: "Search and read the web as thinking does",
@@ -48,7 +48,7 @@ public refused unless web.allow names them. What is read is archived.`,
 	return cmd
 }
 
-func (a *app) webSearchCommand() *cobra.Command {
+func (a *cli) webSearchCommand() *cobra.Command {
 	var n int
 	var after, before string
 	var domains []string
@@ -82,7 +82,7 @@ func (a *app) webSearchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) webSearch(ctx context.Context, q search.Query) error {
+func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 	if strings.TrimSpace(q.Text) == "" || q.N < 1 || q.N > search.MaxResults {
 		return usagef("ponder web search needs a query, and -n from 1 to %d", search.MaxResults)
 	}
@@ -138,7 +138,7 @@ func resultObject(r search.Result) any {
 }
 
 // online opens the database, for its archive, and what reaches the web.
-func (a *app) online(ctx context.Context) (*sqlite.Store, *net, error) {
+func (a *cli) online(ctx context.Context) (*sqlite.Store, *net, error) {
 	store, err := a.store(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +154,7 @@ func (a *app) online(ctx context.Context) (*sqlite.Store, *net, error) {
 	return store, n, nil
 }
 
-func (a *app) webFetchCommand() *cobra.Command {
+func (a *cli) webFetchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "fetch URL",
 		Short:   "Read a page of the web, and print its text",
@@ -181,7 +181,7 @@ func notFetched(err error) error {
 // of his own.
 var mayBeAllowed = regexp.MustCompile(`is a (loopback|private) address`)
 
-func (a *app) webFetch(ctx context.Context, url string) error {
+func (a *cli) webFetch(ctx context.Context, url string) error {
 	store, n, err := a.online(ctx)
 	if err != nil {
 		return err

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"ponder/internal/redact"
+	"ponder/internal/retention"
 	"ponder/llm"
-	"ponder/redact"
-	"ponder/retention"
 )
 
 // A Switch is "true", "false" or "auto"; nothing is "false".

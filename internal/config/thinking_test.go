@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ponder/internal/redact"
+	"ponder/internal/retention"
 	"ponder/llm"
-	"ponder/redact"
-	"ponder/retention"
 )
 
 func TestThinking(t *testing.T) {

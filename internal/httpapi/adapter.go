@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // An adapter has the operations of huma on a mux. Bodies have been read: see [takeBody].
@@ -56,7 +56,7 @@ const (
 
 // operation returns an operation that needs a scope, with the errors that it may answer
 // beside those that all may.
-func (a *api) operation(scope access.Scope, method, path, id, summary, tag string, errs ...int) huma.Operation {
+func (a *api) operation(scope auth.Scope, method, path, id, summary, tag string, errs ...int) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
 		Security:    []map[string][]string{{bearer: {}}},
@@ -69,9 +69,9 @@ func (a *api) operation(scope access.Scope, method, path, id, summary, tag strin
 const bearer = "token"
 
 // needs lets only callers on that may do what a scope is for.
-func (a *api) needs(scope access.Scope) func(huma.Context, func(huma.Context)) {
+func (a *api) needs(scope auth.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		if !access.CallerOf(ctx.Context()).May(scope) {
+		if !auth.CallerOf(ctx.Context()).May(scope) {
 			_, w := humago.Unwrap(ctx)
 			problem(w, http.StatusForbidden, "this token is not for that: it needs the scope "+string(scope))
 			return

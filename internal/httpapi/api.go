@@ -21,8 +21,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
-	"ponder/internal/dialect/completions"
+	"ponder/internal/auth"
+	"ponder/internal/compat/completions"
 	"ponder/internal/stream"
 	"ponder/mode/session"
 )
@@ -31,7 +31,7 @@ import (
 type Config struct {
 	Store   ponder.Store
 	Hub     *stream.Hub
-	Guard   *access.Guard
+	Guard   *auth.Guard
 	Service Service
 	Version string
 	Logger  *slog.Logger // one line a request, with ids and without content; slog.Default() if nil
@@ -61,7 +61,7 @@ type Config struct {
 	// Refuse, if set, answers requests that the guard refuses, where they are for a handler
 	// of More with errors of another shape: it reports whether it did. Headers that belong
 	// to the refusal are set.
-	Refuse func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool
+	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
 }
 
 // MaxBody is the size of a request's body, in bytes.
@@ -109,7 +109,7 @@ func settings(version string) huma.Config {
 // around lets in who may ask, and answers for handlers that fail.
 func (a *api) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun, seen, caller := time.Now(), &status{ResponseWriter: w}, access.Caller{}
+		begun, seen, caller := time.Now(), &status{ResponseWriter: w}, auth.Caller{}
 		id := ponder.NewID("req")
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -135,7 +135,7 @@ func (a *api) around(next http.Handler) http.Handler {
 		if a.page(seen, r) {
 			return
 		}
-		var refused *access.Refusal
+		var refused *auth.Refusal
 		if caller, refused = a.Guard.Check(r); refused != nil {
 			a.refused(seen, r, refused)
 			return
@@ -144,13 +144,13 @@ func (a *api) around(next http.Handler) http.Handler {
 			a.refused(seen, r, refused)
 			return
 		}
-		r = r.WithContext(access.With(r.Context(), caller)) // which is told its pattern
+		r = r.WithContext(auth.With(r.Context(), caller)) // which is told its pattern
 		next.ServeHTTP(seen, r)
 	})
 }
 
 // refused answers a request that is not let in.
-func (a *api) refused(w http.ResponseWriter, r *http.Request, why *access.Refusal) {
+func (a *api) refused(w http.ResponseWriter, r *http.Request, why *auth.Refusal) {
 	dismiss(w, r)
 	if why.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ponder"`)
@@ -206,7 +206,7 @@ func (a *api) health(mux *http.ServeMux) {
 // owned returns a thread of whoever asks, by its id or by what a client has called it: see
 // package completions. A thread of another owner is not there.
 func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
-	info, err := completions.Find(ctx, a.Store, access.CallerOf(ctx).Owner, id, kinds...)
+	info, err := completions.Find(ctx, a.Store, auth.CallerOf(ctx).Owner, id, kinds...)
 	switch {
 	case errors.Is(err, ponder.ErrNoThread):
 		return ponder.Info{}, huma.Error404NotFound("there is no thread " + clip(id, 40))

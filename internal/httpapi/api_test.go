@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -32,10 +32,10 @@ func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
 	t.Helper()
 	return &desk{store, New(t.Context(), Config{
 		Store: store, Hub: stream.New(store), Service: service,
-		Guard: access.New(access.Config{Tokens: []access.Token{
-			{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
-			{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},
-			{Name: "eye", Owner: "local", Scopes: []access.Scope{access.Read}, Hash: access.HashOf("look")},
+		Guard: auth.New(auth.Config{Tokens: []auth.Token{
+			{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
+			{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},
+			{Name: "eye", Owner: "local", Scopes: []auth.Scope{auth.Read}, Hash: auth.HashOf("look")},
 		}}),
 	})}
 }
@@ -117,7 +117,7 @@ func TestRefuse(t *testing.T) {
 	api := New(t.Context(), Config{
 		Store: store, Hub: stream.New(store), Guard: guardOf(),
 		More: map[string]http.Handler{"GET /other": http.NotFoundHandler()},
-		Refuse: func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool {
+		Refuse: func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool {
 			if r.URL.Path != "/other" {
 				return false
 			}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // Times of a request's body.
@@ -21,7 +21,7 @@ const (
 // takeBody reads the body of a request, so that no handler waits for it; those read it from
 // memory. It returns why a body that did not arrive is refused. A stream that comes after
 // it has no deadline.
-func takeBody(w http.ResponseWriter, r *http.Request) *access.Refusal {
+func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	if !hasBody(r) {
 		return nil
 	}
@@ -35,11 +35,11 @@ func takeBody(w http.ResponseWriter, r *http.Request) *access.Refusal {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &access.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "the body has more than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
+		return &auth.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "the body has more than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
 	case time.Now().Before(src.until):
-		return &access.Refusal{Status: http.StatusBadRequest, Detail: "the body of the request did not arrive as a whole"}
+		return &auth.Refusal{Status: http.StatusBadRequest, Detail: "the body of the request did not arrive as a whole"}
 	}
-	return &access.Refusal{Status: http.StatusRequestTimeout, Detail: "the body of the request came too slowly"}
+	return &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the body of the request came too slowly"}
 }
 
 // dismiss is called before the answer to a request whose body nobody reads: the server would

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/store/memory"
 )
@@ -76,7 +76,7 @@ func overPipes(t *testing.T) *pipes {
 			}
 			fmt.Fprintf(w, "%d bytes", len(body))
 		})},
-		Refuse: func(w http.ResponseWriter, r *http.Request, why *access.Refusal) bool {
+		Refuse: func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool {
 			if r.URL.Path == "/other" {
 				http.Error(w, "other: "+why.Detail, why.Status)
 			}

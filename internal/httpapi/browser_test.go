@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -132,7 +132,7 @@ func TestPagesInABrowser(t *testing.T) {
 	defer bad.Close()
 	m := &llmtest.Model{Deltas: 5, Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is salt."), nil }}
 	h := newHouse(t, m)
-	guard := access.New(access.Config{Origins: []string{good.URL}, Tokens: []access.Token{{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}}})
+	guard := auth.New(auth.Config{Origins: []string{good.URL}, Tokens: []auth.Token{{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}}})
 	h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Hub: h.hub, Service: h, Guard: guard, Logger: slog.New(slog.DiscardHandler)})}
 	server := httptest.NewServer(h.desk)
 	defer server.Close()

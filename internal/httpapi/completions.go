@@ -8,17 +8,17 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/internal/access"
-	"ponder/internal/dialect"
-	"ponder/internal/dialect/completions"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/internal/compat/completions"
 )
 
 // completions adds the route of answers as streams of chunks, which is a language.
 func (a *api) completions() {
-	op := a.operation(access.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
+	op := a.operation(auth.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
 		http.StatusNotFound, http.StatusUnprocessableEntity)
 	completions.Register(a.huma, op, completions.Config{
-		Desk: &dialect.Desk{Store: a.Store, Hub: a.Hub, Service: a.Service, Gone: a.gone, Logger: a.Logger},
+		Desk: &compat.Desk{Store: a.Store, Hub: a.Hub, Service: a.Service, Gone: a.gone, Logger: a.Logger},
 		Once: func(ctx context.Context, owner, route, key, words string, do func() (string, error)) error {
 			_, err := a.once(ctx, onceID{owner, route, key}, words, do)
 			return err

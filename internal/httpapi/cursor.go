@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // A Page is which part of a list is wanted.
@@ -45,7 +45,7 @@ func (a *api) list(ctx context.Context, in Page, f ponder.Filter) (list []ponder
 			return nil, "", err
 		}
 	}
-	if f.Owner = access.CallerOf(ctx).Owner; f.Owner == "" { // to a filter, that is everybody
+	if f.Owner = auth.CallerOf(ctx).Owner; f.Owner == "" { // to a filter, that is everybody
 		return nil, "", nil
 	}
 	f.Limit = in.Limit + 1

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
-	placement "ponder/internal/place"
+	"ponder/engine/enginetest"
+	"ponder/internal/auth"
+	placement "ponder/internal/placement"
 	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/chat"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -49,7 +49,7 @@ func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 	hub := stream.New(store)
 	mind, err := ponder.New(ponder.Config{
 		Store: store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
-		Models: pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,11 +77,11 @@ func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 	return h
 }
 
-func guardOf() *access.Guard {
-	return access.New(access.Config{Tokens: []access.Token{
-		{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
-		{Name: "anna", Owner: "anna", Scopes: access.Scopes(), Hash: access.HashOf("hers")},
-		{Name: "eye", Owner: "local", Scopes: []access.Scope{access.Read}, Hash: access.HashOf("look")},
+func guardOf() *auth.Guard {
+	return auth.New(auth.Config{Tokens: []auth.Token{
+		{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
+		{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},
+		{Name: "eye", Owner: "local", Scopes: []auth.Scope{auth.Read}, Hash: auth.HashOf("look")},
 	}})
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/service"
+	"ponder/internal/app"
 )
 
 // An OnceKey is a header of requests that start work: a request that is sent again with
@@ -24,7 +24,7 @@ func (k OnceKey) thread(owner, route string) ponder.ThreadID {
 	if k.Key == "" {
 		return ponder.ThreadID(ponder.NewID("thr"))
 	}
-	return ponder.ThreadID("thr_" + service.Letters(service.Sum(owner, route, k.Key)))
+	return ponder.ThreadID("thr_" + app.Letters(app.Sum(owner, route, k.Key)))
 }
 
 // spent is the error of a key that was used for something that is not there any more.
@@ -50,7 +50,7 @@ func (k OnceKey) cause(owner, route string) string {
 	if k.Key == "" {
 		return ""
 	}
-	sum := service.Sum(owner, route, k.Key)
+	sum := app.Sum(owner, route, k.Key)
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
@@ -60,7 +60,7 @@ func words(body any) string {
 	if err != nil { // which bodies that were read from JSON cannot be
 		return ""
 	}
-	sum := service.Sum(string(js))
+	sum := app.Sum(string(js))
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 

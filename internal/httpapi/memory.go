@@ -15,7 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // tagMemory is the group of these routes.
@@ -23,13 +23,13 @@ const tagMemory = "memory"
 
 // memory adds the routes of what is remembered.
 func (a *api) memory() {
-	post := a.operation(access.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
+	post := a.operation(auth.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
 	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
 	post.DefaultStatus = http.StatusCreated
 	route(a, post, a.remember)
-	route(a, a.operation(access.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
-	route(a, a.operation(access.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
-	route(a, a.operation(access.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
+	route(a, a.operation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
+	route(a, a.operation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
+	route(a, a.operation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
 }
 
 // A newMemory is something to remember.
@@ -131,7 +131,7 @@ func rememberedOf(list []Memory) *remembered {
 }
 
 func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error) {
-	owner := access.CallerOf(ctx).Owner
+	owner := auth.CallerOf(ctx).Owner
 	list := make([]Memory, len(in.Body))
 	for i, m := range in.Body {
 		list[i] = Memory{Kind: m.Kind, Title: m.Title, Text: m.Text, Source: m.Source, Persona: m.Persona}
@@ -191,7 +191,7 @@ func (a *api) listMemories(ctx context.Context, in *memoryPage) (*remembered, er
 		return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: in.Cursor})
 	}
 	q := Query{Limit: in.Limit + 1, Kinds: in.Kind, Persona: in.Persona}
-	list, err := a.Service.Memories(ctx, access.CallerOf(ctx).Owner, q, string(after))
+	list, err := a.Service.Memories(ctx, auth.CallerOf(ctx).Owner, q, string(after))
 	if err != nil {
 		return nil, a.failed(err)
 	}
@@ -223,7 +223,7 @@ type foundMemories struct {
 }
 
 func (a *api) searchMemory(ctx context.Context, in *memorySearch) (*foundMemories, error) {
-	hits, err := a.Service.Search(ctx, access.CallerOf(ctx).Owner, Query{Text: in.Text, Limit: in.Limit, Kinds: in.Kind, Persona: in.Persona})
+	hits, err := a.Service.Search(ctx, auth.CallerOf(ctx).Owner, Query{Text: in.Text, Limit: in.Limit, Kinds: in.Kind, Persona: in.Persona})
 	if err != nil {
 		return nil, a.failed(err)
 	}
@@ -247,7 +247,7 @@ type forgotten struct {
 }
 
 func (a *api) forget(ctx context.Context, in *memoryPath) (*forgotten, error) {
-	err := a.Service.Forget(ctx, access.CallerOf(ctx).Owner, in.ID)
+	err := a.Service.Forget(ctx, auth.CallerOf(ctx).Owner, in.ID)
 	var known *Error
 	if errors.As(err, &known) {
 		return nil, huma.NewError(known.Status, known.Detail)

@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/stream"
 )
 
@@ -22,19 +22,19 @@ const tagMind = "mind"
 
 // mind adds the routes of the subconscious of whoever asks.
 func (a *api) mind() {
-	get := a.operation(access.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
+	get := a.operation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
 	get.Responses = map[string]*huma.Response{"200": {Description: "As subconscious.json.", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Mind](), true, "Mind")}}}}
 	route(a, get, a.getMind)
-	tick := a.operation(access.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
+	tick := a.operation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
 	tick.Description = "It answers when the tick is over, with a report of it."
 	route(a, tick, a.tick)
-	events := a.operation(access.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
+	events := a.operation(auth.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
 	route(a, a.jsonOr(events, "200", reflect.TypeFor[mindEvents](), "MindEvents", streamSays), a.mindEvents)
-	route(a, a.operation(access.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
-	route(a, a.operation(access.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
+	route(a, a.operation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
+	route(a, a.operation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.resolve)
-	route(a, a.operation(access.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
+	route(a, a.operation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.forgetEntry)
 }
 
@@ -63,7 +63,7 @@ type rawJSON struct {
 }
 
 func (a *api) getMind(ctx context.Context, _ *struct{}) (*rawJSON, error) {
-	js, err := a.Service.Mind(ctx, access.CallerOf(ctx).Owner)
+	js, err := a.Service.Mind(ctx, auth.CallerOf(ctx).Owner)
 	return &rawJSON{js}, a.failed(err)
 }
 
@@ -75,7 +75,7 @@ type ticked struct {
 }
 
 func (a *api) tick(ctx context.Context, in *OnceKey) (*ticked, error) {
-	owner := access.CallerOf(ctx).Owner
+	owner := auth.CallerOf(ctx).Owner
 	report, err := a.once(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (string, error) {
 		js, err := a.Service.Tick(ctx, owner)
 		return string(js), err
@@ -109,8 +109,8 @@ type mindEvents struct {
 
 // mindThread returns the thread of the subconscious of whoever asks.
 func (a *api) mindThread(ctx context.Context) (ponder.Info, error) {
-	info, err := a.Store.Thread(ctx, a.Service.Thread(access.CallerOf(ctx).Owner))
-	if gone(err) || err == nil && info.Owner != access.CallerOf(ctx).Owner {
+	info, err := a.Store.Thread(ctx, a.Service.Thread(auth.CallerOf(ctx).Owner))
+	if gone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
 		return info, huma.Error404NotFound("the subconscious has not been awake yet: POST /api/mind/tick")
 	}
 	return info, a.failed(err)
@@ -185,8 +185,8 @@ type mindLogOf struct {
 func (a *api) mindLog(ctx context.Context, in *mindLogOf) (*mindHistory, error) {
 	out := &mindHistory{}
 	out.Body.Success, out.Body.Rows = true, []MindRow{}
-	info, err := a.Store.Thread(ctx, a.Service.Thread(access.CallerOf(ctx).Owner))
-	if gone(err) || err == nil && info.Owner != access.CallerOf(ctx).Owner {
+	info, err := a.Store.Thread(ctx, a.Service.Thread(auth.CallerOf(ctx).Owner))
+	if gone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
 		return out, nil
 	}
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
-	"ponder/internal/dialect"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
 )
 
 // What is said of a topic of the subconscious. In the log, what is resolved has no other
@@ -57,7 +57,7 @@ type settled struct {
 }
 
 func (a *api) resolve(ctx context.Context, in *resolving) (*settled, error) {
-	said := ponder.Resolved{Content: strings.Join(strings.Fields(dialect.Plain(in.Body.Text)), " ")}
+	said := ponder.Resolved{Content: strings.Join(strings.Fields(compat.Plain(in.Body.Text)), " ")}
 	if out, err := a.settledBefore(ctx, in.OnceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
 		return out, err
 	}
@@ -91,7 +91,7 @@ func (a *api) forgetEntry(ctx context.Context, in *forgetting) (*settled, error)
 
 // entry returns the entry of an id, or else that which says the text, if there is one.
 func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
-	js, err := a.Service.Mind(ctx, access.CallerOf(ctx).Owner)
+	js, err := a.Service.Mind(ctx, auth.CallerOf(ctx).Owner)
 	if err != nil {
 		return MindEntry{}, a.failed(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/store/memory"
 )
@@ -20,8 +20,8 @@ func TestPages(t *testing.T) {
 	const desk = "https://desk.example"
 	store := memory.New()
 	of := func(origins ...string) http.Handler {
-		return New(t.Context(), Config{Store: store, Hub: stream.New(store), Guard: access.New(access.Config{
-			Origins: origins, Tokens: []access.Token{{Name: "a", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")}},
+		return New(t.Context(), Config{Store: store, Hub: stream.New(store), Guard: auth.New(auth.Config{
+			Origins: origins, Tokens: []auth.Token{{Name: "a", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}},
 		})})
 	}
 	for _, tt := range []struct {

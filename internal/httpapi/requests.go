@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 
-	"ponder/internal/service"
+	"ponder/internal/app"
 )
 
 // Requests keep which requests were made with an Idempotency-Key that is in no event of a
@@ -32,7 +32,7 @@ func (a *api) once(ctx context.Context, id onceID, words string, what func() (st
 		if id.key == "" || a.Requests == nil {
 			return what()
 		}
-		sum := service.Sum(id.owner, id.route, id.key)
+		sum := app.Sum(id.owner, id.route, id.key)
 		key := hex.EncodeToString(sum[:])
 		before, known, err := a.Requests.Enter(ctx, key, words)
 		switch {

@@ -1,24 +1,24 @@
 package httpapi
 
-import "ponder/internal/service"
+import "ponder/internal/app"
 
 // The words of package service, which are those of this API.
 type (
-	Thinker      = service.Thinker
-	Talker       = service.Talker
-	Rememberer   = service.Rememberer
-	Minder       = service.Minder
-	Service      = service.Dialects
-	Error        = service.Error
-	Start        = service.Start
-	Fork         = service.Fork
-	Conversation = service.Conversation
-	Message      = service.Message
-	Memory       = service.Memory
-	Query        = service.Query
-	Hit          = service.Hit
-	Document     = service.Document
+	Thinker      = app.Thinker
+	Talker       = app.Talker
+	Rememberer   = app.Rememberer
+	Minder       = app.Minder
+	Service      = app.Dialects
+	Error        = app.Error
+	Start        = app.Start
+	Fork         = app.Fork
+	Conversation = app.Conversation
+	Message      = app.Message
+	Memory       = app.Memory
+	Query        = app.Query
+	Hit          = app.Hit
+	Document     = app.Document
 )
 
 // ErrNotReady is that of package service.
-var ErrNotReady = service.ErrNotReady
+var ErrNotReady = app.ErrNotReady

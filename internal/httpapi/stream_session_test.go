@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -39,7 +39,7 @@ func sessionDeltas(t *testing.T, raw bool) {
 	m.Deltas, m.Answer = 40, longAnswer
 	hub := stream.New(store)
 	mind, err := ponder.New(ponder.Config{
-		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler), Models: pondertest.Models(m, ponder.Price{}),
+		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler), Models: enginetest.Models(m, ponder.Price{}),
 		OnDelta: func(d ponder.Delta) {
 			if shown, ok := writings.Hear(d); raw {
 				hub.Delta(d)

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/mode/session"
 )
 
@@ -55,7 +55,7 @@ type SessionPath struct {
 // thinking adds the routes of sessions.
 func (a *api) thinking() {
 	const one = "/api/thinking/{id}"
-	read, think := access.Read, access.Think
+	read, think := auth.Read, auth.Think
 	get := func(path, id, summary string, errs ...int) huma.Operation {
 		return a.operation(read, http.MethodGet, path, id, summary, tagSessions, errs...)
 	}

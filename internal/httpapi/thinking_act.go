@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
-	"ponder/internal/service"
+	"ponder/internal/app"
+	"ponder/internal/auth"
 	"ponder/mode/session"
 )
 
@@ -37,7 +37,7 @@ func (a *api) target(ctx context.Context, id string, key OnceKey, route string) 
 	if t.Info, err = a.owned(ctx, id, ponder.KindSession); err != nil {
 		return t, err
 	}
-	if t.cause = key.cause(access.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
+	if t.cause = key.cause(auth.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
 		if t.before, err = a.sent(ctx, t.ID, t.cause); err != nil {
 			return t, err
 		}
@@ -157,7 +157,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 // goOn has a paused session go on. It is told nothing if that is refused.
 func (a *api) goOn(ctx context.Context, t target, model string) error {
 	told := false
-	err := service.Resume(ctx, a.Service, t.ID, model, func() error {
+	err := app.Resume(ctx, a.Service, t.ID, model, func() error {
 		err := a.tell(ctx, t, ponder.RunResumed{Reason: "resumed by the user"})
 		told = err == nil
 		return err

@@ -12,7 +12,7 @@ import (
 
 	"ponder"
 	"ponder/internal/stream"
-	jsonl "ponder/transcript"
+	jsonl "ponder/internal/transcript"
 )
 
 type exportSession struct {

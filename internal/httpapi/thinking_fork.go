@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/mode/session"
 )
 
@@ -51,7 +51,7 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 	if err != nil {
 		return nil, err
 	}
-	owner, route, b := access.CallerOf(ctx).Owner, "fork "+string(info.ID), *in.Body
+	owner, route, b := auth.CallerOf(ctx).Owner, "fork "+string(info.ID), *in.Body
 	id := in.thread(owner, route)
 	if err := a.unspent(ctx, in.Key, id); err != nil {
 		return nil, err

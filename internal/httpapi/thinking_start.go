@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 )
 
 // Bounds of what may be asked for. More is a slip of the pen.
@@ -89,7 +89,7 @@ type acted struct {
 const startRoute = "POST /api/thinking/start"
 
 func (a *api) startSession(ctx context.Context, in *startSession) (*acted, error) {
-	owner, b := access.CallerOf(ctx).Owner, in.Body
+	owner, b := auth.CallerOf(ctx).Owner, in.Body
 	id, cause := in.thread(owner, startRoute), ""
 	if in.Key != "" {
 		cause = words(b)

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
-	"ponder/internal/dialect/completions"
+	"ponder/internal/auth"
+	"ponder/internal/compat/completions"
 )
 
 // A Thread is what is known of a thread.
@@ -33,9 +33,9 @@ type ThreadPath struct {
 // threads adds the routes of threads and conversations.
 func (a *api) threads() {
 	const all, one = "/api/threads", "/api/threads/{id}"
-	read, think := access.Read, access.Think
+	read, think := auth.Read, auth.Think
 	missing, wrong, state := http.StatusNotFound, http.StatusBadRequest, http.StatusConflict
-	op := func(scope access.Scope, method, path, id, summary string, errs ...int) huma.Operation {
+	op := func(scope auth.Scope, method, path, id, summary string, errs ...int) huma.Operation {
 		return a.operation(scope, method, path, id, summary, tagThreads, errs...)
 	}
 	route(a, op(read, http.MethodGet, all, "list-threads", "Threads, the newest first"), a.listThreads)
@@ -111,7 +111,7 @@ type oneThread struct {
 }
 
 func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error) {
-	owner, c := access.CallerOf(ctx).Owner, Conversation{}
+	owner, c := auth.CallerOf(ctx).Owner, Conversation{}
 	if in.Body != nil {
 		c.Title, c.Model = strings.Join(strings.Fields(in.Body.Title), " "), strings.TrimSpace(in.Body.Model)
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/app"
 	"ponder/internal/arrange"
-	"ponder/internal/dialect"
-	"ponder/internal/service"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
 )
 
 // usage adds the route of what models have cost.
 func (a *api) usage() {
-	op := a.operation(access.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
+	op := a.operation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
 	op.Description = "What you have ever used: also on threads that were removed, and for vectors, which are of the role embed and of no thread, run or mode."
 	route(a, op, a.getUsage)
 }
@@ -61,7 +61,7 @@ func (a *api) getUsage(ctx context.Context, in *usageOf) (*usageSums, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.usageRows(ctx, access.CallerOf(ctx).Owner, ponder.GroupBy(in.By), since)
+	rows, err := a.usageRows(ctx, auth.CallerOf(ctx).Owner, ponder.GroupBy(in.By), since)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *api) getUsage(ctx context.Context, in *usageOf) (*usageSums, error) {
 
 func usageRowOf(r ponder.UsageRow) UsageRow {
 	return UsageRow{
-		Key: dialect.Plain(r.Key), Thread: dialect.Plain(string(r.Thread)), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
+		Key: compat.Plain(r.Key), Thread: compat.Plain(string(r.Thread)), Calls: r.Calls, Failed: r.Failed, Input: r.Usage.Total() - r.Usage.Output, Output: r.Usage.Output, Tokens: r.Usage.Total(),
 		Micros: int64(r.Money), USD: r.Money.USD(), Unpriced: r.Unknown,
 	}
 }
@@ -124,7 +124,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 // by thread is summed up from his logs.
 func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	alone := len(a.Guard.Owners()) == 1
-	if acc, ok := a.Service.(service.Accountant); ok {
+	if acc, ok := a.Service.(app.Accountant); ok {
 		rows, err := acc.Used(ctx, owner, alone, by, since)
 		return merged(rows), a.failed(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/access"
+	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/store/memory"
@@ -84,8 +84,8 @@ func (d *desk) used(t *testing.T, token, query string) (a usageAnswer) {
 // What one owner is told is what the ledger would tell him if the store were his alone.
 func TestUsage(t *testing.T) {
 	shared, alone := serve(t, nil), memory.New()
-	single := &desk{alone, New(t.Context(), Config{Store: alone, Hub: stream.New(alone), Guard: access.New(access.Config{Tokens: []access.Token{
-		{Name: "local", Owner: "local", Scopes: access.Scopes(), Hash: access.HashOf("mine")},
+	single := &desk{alone, New(t.Context(), Config{Store: alone, Hub: stream.New(alone), Guard: auth.New(auth.Config{Tokens: []auth.Token{
+		{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
 	}})})}
 	now := time.Now()
 	for _, store := range []ponder.Store{shared.store, alone} {

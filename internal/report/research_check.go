@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/claim"
+	"ponder/knowledge/claim"
 )
 
 // Check reads the claims out of a text, which may be marked, and checks each against

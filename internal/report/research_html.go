@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ponder/claim"
+	"ponder/knowledge/claim"
 )
 
 //go:embed research.css

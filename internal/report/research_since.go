@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"ponder"
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
 )
 
 // Since is what is different from an older report.
@@ -34,8 +34,8 @@ const maxCompared = 500
 // A said is a claim as it is compared.
 type said struct {
 	Claim
-	text same.Text // all of it
-	bare same.Text // without its values
+	text similarity.Text // all of it
+	bare similarity.Text // without its values
 	used bool
 }
 
@@ -57,9 +57,9 @@ func Changes(older, newer []Claim) Since {
 		}
 	}
 	match(func(a, b *said) bool { return oneLine(a.Text) == oneLine(b.Text) })
-	match(func(a, b *said) bool { return a.text.Compare(b.text) == same.Same })
-	match(func(a, b *said) bool { return a.text.Compare(b.text) == same.Opposite })
-	match(func(a, b *said) bool { return a.bare.Compare(b.bare) == same.Same })
+	match(func(a, b *said) bool { return a.text.Compare(b.text) == similarity.Same })
+	match(func(a, b *said) bool { return a.text.Compare(b.text) == similarity.Opposite })
+	match(func(a, b *said) bool { return a.bare.Compare(b.bare) == similarity.Same })
 	for i := range now {
 		if !now[i].used {
 			d.New = append(d.New, oneLine(now[i].Text))
@@ -75,7 +75,7 @@ func Changes(older, newer []Claim) Since {
 
 // pair takes in two claims of the same thing.
 func (d *Since) pair(a, b *said) {
-	alike := oneLine(a.Text) == oneLine(b.Text) || a.text.Compare(b.text) == same.Same
+	alike := oneLine(a.Text) == oneLine(b.Text) || a.text.Compare(b.text) == similarity.Same
 	if alike && (a.Status == b.Status || a.Status == "" || b.Status == "") {
 		d.Same++
 		return
@@ -86,7 +86,7 @@ func (d *Since) pair(a, b *said) {
 func readSaid(claims []Claim) []said {
 	list := make([]said, 0, len(claims))
 	for _, c := range claims[:min(len(claims), maxCompared)] {
-		list = append(list, said{Claim: c, text: same.Of(c.Text), bare: same.Of(valueless(c.Text))})
+		list = append(list, said{Claim: c, text: similarity.Of(c.Text), bare: similarity.Of(valueless(c.Text))})
 	}
 	return list
 }

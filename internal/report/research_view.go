@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/claim"
 	"ponder/internal/arrange"
+	"ponder/knowledge/claim"
 	"ponder/mode/research"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"ponder/claim"
+	"ponder/knowledge/claim"
 	"ponder/mode/session"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/chat"
-	"ponder/pondertest"
 )
 
 // A speaker is a model that answers by a function of the request, after a while.
@@ -84,9 +84,9 @@ func echo(req *llm.Request) (llm.Message, error) { return says("you said " + hea
 
 // talk has a conversation: it says each message and waits until nothing is left
 // to do.
-func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *pondertest.Mind {
+func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *enginetest.Mind {
 	t.Helper()
-	mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: pondertest.Models(model, ponder.Price{}), Tools: tools})
+	mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
 	for i, text := range messages {
 		mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: text})
 		rest()
@@ -272,7 +272,7 @@ func TestStopped(t *testing.T) {
 // TestMeanwhile says three things at once: each is answered, one after the other.
 func TestMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: pondertest.Models(speaker{answer: echo}, ponder.Price{})})
+		mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: enginetest.Models(speaker{answer: echo}, ponder.Price{})})
 		for i := range 3 {
 			mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprint(i)})
 			time.Sleep(300 * time.Millisecond)
@@ -410,7 +410,7 @@ func TestWithoutModel(t *testing.T) {
 				if tt.tools {
 					opts.Tools, tools = []llm.Tool{search.Tool}, []ponder.Tool{search}
 				}
-				mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Tools: tools})
+				mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Tools: tools})
 				for i := range 3 {
 					mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: "What is the sea?"})
 					rest()

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/chat"
-	"ponder/pondertest"
 )
 
 // musing is a mode that reflects whenever it is asked to, and once more if it was
@@ -150,8 +150,8 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 		return time.Duration(w.rng.IntN(5000)) * time.Millisecond
 	}}
 	opts := chat.Options{Think: true, Deep: true, DeepAfter: 3, DeepPerHour: 1000, MaxNotes: 1 << 20}
-	config := ponder.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: pondertest.Models(model, ponder.Price{})}
-	mind := pondertest.Start(t, config)
+	config := ponder.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
+	mind := enginetest.Start(t, config)
 	const messages = 25
 	for i := range messages {
 		mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprintf("<message %d>", i)})
@@ -160,7 +160,7 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 			if rng.IntN(4) == 0 {
 				mind.Stop()
 				config.Store = mind.Store
-				mind = pondertest.Start(t, config)
+				mind = enginetest.Start(t, config)
 			}
 		}
 	}
@@ -257,36 +257,36 @@ func TestCut(t *testing.T) {
 		}
 		return says("you said " + heard(req) + strings.Repeat(" and so on", 20)), nil
 	}}
-	config := ponder.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: pondertest.Models(model, ponder.Price{})}
+	config := ponder.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
 	var whole, events []ponder.Event
 	var want []string
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, config)
+		mind := enginetest.Start(t, config)
 		for i := range 4 {
 			mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprint("message ", i)})
 			rest()
 		}
 		events = mind.Events()
-		whole, want = mind.Copy(events), pondertest.Lines(events)
+		whole, want = mind.Copy(events), enginetest.Lines(events)
 		mind.Stop()
 	})
 	for cut := 1; cut < len(whole); cut++ {
 		if !slices.ContainsFunc(whole[cut:], func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }) {
 			synctest.Test(t, func(t *testing.T) {
 				c := config
-				mind := pondertest.Start(t, c)
+				mind := enginetest.Start(t, c)
 				mind.Stop()
 				store := mind.Store
-				if err := store.Remove(t.Context(), pondertest.Thread); err != nil {
+				if err := store.Remove(t.Context(), enginetest.Thread); err != nil {
 					t.Fatal(err)
 				}
-				if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread, Kind: ponder.KindConversation}, whole[:cut]...); err != nil {
+				if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}, whole[:cut]...); err != nil {
 					t.Fatal(err)
 				}
 				c.Store = store
-				mind = pondertest.Start(t, c)
+				mind = enginetest.Start(t, c)
 				rest()
-				got := pondertest.Lines(mind.Events())
+				got := enginetest.Lines(mind.Events())
 				if !slices.Equal(got, want) {
 					t.Errorf("cut after %d of %d (%s): %d events, want %d", cut, len(whole), whole[cut-1].Body.Type(), len(got), len(want))
 				}

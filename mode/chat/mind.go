@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/hits"
-	"ponder/mode/internal/noticed"
+	"ponder/mode/internal/background"
+	"ponder/mode/internal/lookup"
 )
 
 // What stands before what is on the user's mind: a sentence of what it is worth.
@@ -29,14 +29,14 @@ const (
 func (s *state) observed(ev ponder.Event, b ponder.Observation) {
 	if b.Sensor == DeepAsked {
 		s.Deep.asked(ev)
-	} else if n, ok := noticed.Of(ev); ok {
-		s.Mind = noticed.With(s.Mind, n)
+	} else if n, ok := background.Of(ev); ok {
+		s.Mind = background.With(s.Mind, n)
 	}
 }
 
 // mind returns what a turn is shown of what is on the user's mind; nothing of most.
 func (s *state) mind(t Turn) string {
-	var background, raised []noticed.Note
+	var background, raised []background.Note
 	for _, n := range s.Mind {
 		switch {
 		case n.Seq >= s.begins(t):
@@ -53,9 +53,9 @@ func (s *state) mind(t Turn) string {
 }
 
 // frame writes notes in a frame that nothing in them can end.
-func frame(b *strings.Builder, mark, rules, name string, list []noticed.Note) {
+func frame(b *strings.Builder, mark, rules, name string, list []background.Note) {
 	if len(list) > 0 {
-		b.WriteString(mark + "\n" + strings.TrimSpace(rules) + "\n<" + name + ">\n" + noticed.Lines(list, hits.Tame) + "</" + name + ">\n\n")
+		b.WriteString(mark + "\n" + strings.TrimSpace(rules) + "\n<" + name + ">\n" + background.Lines(list, lookup.Tame) + "</" + name + ">\n\n")
 	}
 }
 
@@ -66,5 +66,5 @@ func (s *state) minded(t Turn, used bool) {
 		return
 	}
 	before := s.begins(t)
-	s.Mind = slices.DeleteFunc(slices.Clone(s.Mind), func(n noticed.Note) bool { return n.Seq < before && (used || !n.Raised()) })
+	s.Mind = slices.DeleteFunc(slices.Clone(s.Mind), func(n background.Note) bool { return n.Seq < before && (used || !n.Raised()) })
 }

@@ -6,14 +6,14 @@ import (
 	"testing/synctest"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/chat"
-	"ponder/pondertest"
 )
 
 // feeding is a conversation that is told what is on the user's mind.
 type feeding struct {
-	mind  *pondertest.Mind
+	mind  *enginetest.Mind
 	asked []string // the text of the newest message in each request
 }
 
@@ -36,7 +36,7 @@ func (f *feeding) say(t *testing.T, text string, notes ...ponder.Observation) {
 		o.Sensor = "subconscious"
 		evs = append(evs, ponder.Event{Internal: true, Body: o})
 	}
-	if _, err := f.mind.Store.Append(t.Context(), pondertest.Thread, 0, append(evs, ponder.Event{Body: ponder.UserMessage{Content: text}})...); err != nil {
+	if _, err := f.mind.Store.Append(t.Context(), enginetest.Thread, 0, append(evs, ponder.Event{Body: ponder.UserMessage{Content: text}})...); err != nil {
 		t.Fatal(err)
 	}
 	rest()

@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/about"
+	"ponder/mode/internal/questionwords"
 )
 
 // Without a model, a message is answered with what the documents and what is
@@ -57,7 +57,7 @@ func (s *state) quoted(b ponder.ToolResult) {
 		say += " It could not be searched: " + b.Error
 	} else if json.Unmarshal([]byte(b.Result), &f) == nil {
 		if list, said := f.quotes(); len(list) > 0 {
-			say = quotedFirst + about.Lack(s.Waiting[0].Said.Text, said) + "\n\n" + strings.Join(list, "\n")
+			say = quotedFirst + questionwords.Lack(s.Waiting[0].Said.Text, said) + "\n\n" + strings.Join(list, "\n")
 		}
 	}
 	s.Work = &work{Round: 1, Out: []out{{Key: s.key("say", 1), Say: say}}, Over: true}

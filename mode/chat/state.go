@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/noticed"
+	"ponder/mode/internal/background"
 )
 
 // A state is what a conversation knows. It is kept in checkpoints as its JSON.
@@ -26,11 +26,11 @@ type state struct {
 	Summed  ponder.Seq `json:"summed,omitempty"`  // the last event that it stands for
 	Command string     `json:"command,omitempty"` // the newest message in it that begins with a slash: see Use
 
-	Notes []note         `json:"notes,omitempty"` // reflections that were not used
-	Mind  []noticed.Note `json:"mind,omitempty"`  // what the subconscious says, as far as it was not used
-	Deep  asking         `json:"deep,omitzero"`
-	Clock time.Time      `json:"clock,omitzero"`  // of the newest event
-	Mused []time.Time    `json:"mused,omitempty"` // when the newest thoughts were put down
+	Notes []note            `json:"notes,omitempty"` // reflections that were not used
+	Mind  []background.Note `json:"mind,omitempty"`  // what the subconscious says, as far as it was not used
+	Deep  asking            `json:"deep,omitzero"`
+	Clock time.Time         `json:"clock,omitzero"`  // of the newest event
+	Mused []time.Time       `json:"mused,omitempty"` // when the newest thoughts were put down
 
 	// What the run does.
 	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 func TestForm(t *testing.T) {
@@ -168,7 +168,7 @@ type said struct {
 // play says things on a thread and returns what came of it.
 func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...said) []ponder.Event {
 	t.Helper()
-	mind := pondertest.Start(t, ponder.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: pondertest.Models(model, ponder.Price{}), Tools: tools})
+	mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
 	for i, s := range list {
 		time.Sleep(s.after)
 		var body ponder.Body = ponder.UserMessage{Content: s.text}

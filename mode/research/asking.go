@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ponder/internal/textkit/lexical"
 	"ponder/mode/internal/text"
-	"ponder/words"
 )
 
 // Bounds on what is read of a question.
@@ -21,7 +21,7 @@ const (
 // An asking is a question, taken apart.
 type asking struct {
 	text   string // as one line
-	lang   words.Language
+	lang   lexical.Language
 	fields []field
 	folded string // without case and accents
 	padded string // the folded words of its fields, with blanks around each
@@ -41,7 +41,7 @@ type field struct {
 // ask takes a question apart.
 func ask(question string) *asking {
 	a := &asking{text: text.Line(bounded(question, maxReading))}
-	a.folded = words.Fold(a.text)
+	a.folded = lexical.Fold(a.text)
 	a.lang = languageOf(a.text)
 	first := true
 	for _, part := range split(a.text) {
@@ -49,7 +49,7 @@ func ask(question string) *asking {
 			break
 		}
 		f := field{text: part.text, phrase: part.phrase, first: first, ends: part.ends}
-		f.folded = words.Fold(strings.ReplaceAll(f.text, "’", "'"))
+		f.folded = lexical.Fold(strings.ReplaceAll(f.text, "’", "'"))
 		f.plain = !f.phrase && a.isPlain(f)
 		a.fields = append(a.fields, f)
 		first = part.stops
@@ -76,18 +76,18 @@ func bounded(s string, n int) string {
 }
 
 // languageOf returns the language of a question; English, if that is not known.
-func languageOf(s string) words.Language {
+func languageOf(s string) lexical.Language {
 	if strings.ContainsAny(s, "¿¡") {
 		return "es"
 	}
-	if lang, _ := words.Detect(s); lang != "" {
+	if lang, _ := lexical.Detect(s); lang != "" {
 		return lang
 	}
-	best, most := words.Language("en"), 0
-	for _, lang := range []words.Language{"en", "de", "fr", "es"} {
+	best, most := lexical.Language("en"), 0
+	for _, lang := range []lexical.Language{"en", "de", "fr", "es"} {
 		n := 0
-		words.Tokens(s, func(t words.Token) {
-			if words.Stop(s[t.Start:t.End], lang) {
+		lexical.Tokens(s, func(t lexical.Token) {
+			if lexical.Stop(s[t.Start:t.End], lang) {
 				n++
 			}
 		})
@@ -104,8 +104,8 @@ func (a *asking) isPlain(f field) bool {
 		return false
 	}
 	some, all := false, true
-	words.Tokens(f.text, func(t words.Token) {
-		some, all = true, all && words.Stop(f.text[t.Start:t.End], a.lang)
+	lexical.Tokens(f.text, func(t lexical.Token) {
+		some, all = true, all && lexical.Stop(f.text[t.Start:t.End], a.lang)
 	})
 	return all || !some
 }
@@ -191,7 +191,7 @@ func pieces(s string) []string {
 	if unspaced(s) {
 		return segments(s)
 	}
-	low := words.Fold(strings.ReplaceAll(s, "’", "'"))
+	low := lexical.Fold(strings.ReplaceAll(s, "’", "'"))
 	if among("filler", low) || among("now", low) {
 		return []string{s}
 	}
@@ -253,7 +253,7 @@ func kindOf(r rune) int {
 		return kindKatakana
 	case unicode.Is(unicode.Han, r):
 		return kindHan
-	case words.Unspaced(r):
+	case lexical.Unspaced(r):
 		return kindHan
 	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r), strings.ContainsRune("+#-.%", r):
 		return kindOther

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/mode/internal/hits"
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
+	"ponder/mode/internal/lookup"
 )
 
 // What a model has read may lead what it asks next. A query that it asks after it has
@@ -41,11 +41,11 @@ func (s *state) unbearing(query string) string {
 // wordsThatCount returns the stems of the words of texts that tell what they are about.
 func wordsThatCount(texts ...string) (list []string) {
 	for _, t := range texts {
-		lang, _ := words.Detect(t)
-		words.Tokens(bounded(t, maxReading), func(w words.Token) {
-			fold := words.Fold(t[w.Start:w.End])
-			if !words.Stop(fold, lang) && !words.Stop(fold, "en") && !among("asks", fold) && !among("filler", fold) {
-				list = append(list, words.Stem(fold, "en"), fold)
+		lang, _ := lexical.Detect(t)
+		lexical.Tokens(bounded(t, maxReading), func(w lexical.Token) {
+			fold := lexical.Fold(t[w.Start:w.End])
+			if !lexical.Stop(fold, lang) && !lexical.Stop(fold, "en") && !among("asks", fold) && !among("filler", fold) {
+				list = append(list, lexical.Stem(fold, "en"), fold)
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func wordsThatCount(texts ...string) (list []string) {
 func (s *state) bearing(queries []string) (kept []string) {
 	for _, q := range queries {
 		if why := s.unbearing(q); why != "" {
-			s.tell(stageNote, "Not asked", fmt.Sprintf("“%s” is not asked: %s.", hits.Tame(q), why))
+			s.tell(stageNote, "Not asked", fmt.Sprintf("“%s” is not asked: %s.", lookup.Tame(q), why))
 			continue
 		}
 		kept = append(kept, q)

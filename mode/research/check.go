@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/claim"
+	"ponder/knowledge/claim"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -157,7 +157,7 @@ func (s *state) citable(id string) bool {
 // linkable reports whether an address is exactly that of a page that was gathered.
 func (s *state) linkable(url string) bool {
 	return slices.ContainsFunc(s.Evidence, func(p piece) bool {
-		return (hits.SameAddress(url, p.URL) || hits.SameAddress(url, p.Source)) && !p.Addressed && !s.banned(p)
+		return (lookup.SameAddress(url, p.URL) || lookup.SameAddress(url, p.Source)) && !p.Addressed && !s.banned(p)
 	})
 }
 
@@ -225,9 +225,9 @@ func (s *state) judge() ponder.Action {
 	b.WriteString("<claims>\n")
 	for _, i := range s.Draft.doubts() {
 		c := s.Draft.claims[i]
-		fmt.Fprintf(&b, "%s: %s\n", claimID(i), framed(hits.Tame(text.Line(c.Text))))
+		fmt.Fprintf(&b, "%s: %s\n", claimID(i), framed(lookup.Tame(text.Line(c.Text))))
 		for _, q := range c.Quotes[:min(len(c.Quotes), maxJudgedBy)] {
-			fmt.Fprintf(&b, "  quote: %s\n", framed(hits.Defused(hits.Tame(text.Clip(text.Line(s.part(q)), maxShownPart)))))
+			fmt.Fprintf(&b, "  quote: %s\n", framed(lookup.Defused(lookup.Tame(text.Clip(text.Line(s.part(q)), maxShownPart)))))
 		}
 	}
 	b.WriteString("</claims>\n")
@@ -341,7 +341,7 @@ func contest(claims []checked, conflicts []ponder.Conflict) {
 			for j, side := range k.Sides {
 				if j != own && len(side.Quotes) > 0 && !meet(side.Quotes, c.Quotes) {
 					c.Against = append(slices.Clip(c.Against), side.Quotes[0])
-					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + hits.Tame(text.Clip(text.Line(side.Value), maxFault/4))
+					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + lookup.Tame(text.Clip(text.Line(side.Value), maxFault/4))
 				}
 			}
 		}

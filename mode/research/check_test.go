@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/claim"
+	"ponder/knowledge/claim"
 )
 
 // A sentence that cites the wrong source, or none, cites the one that says it.

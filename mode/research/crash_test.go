@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // A world answers at random, and always the same to the same key.
@@ -149,7 +149,7 @@ func TestCutAnywhere(t *testing.T) {
 		whole := newDriver(t, deepest, o, 3*time.Minute, w.answer)
 		whole.inputs = maps.Clone(inputs)
 		whole.work()
-		want := pondertest.Lines(whole.log)
+		want := enginetest.Lines(whole.log)
 		for n := range whole.log {
 			d := newDriver(t, deepest, o, 3*time.Minute, w.answer)
 			d.inputs, d.quick = make(map[int]ponder.Body), true
@@ -166,7 +166,7 @@ func TestCutAnywhere(t *testing.T) {
 				d.put("", b)
 			}
 			d.work()
-			if got := pondertest.Lines(d.log); !slices.Equal(want, got) {
+			if got := enginetest.Lines(d.log); !slices.Equal(want, got) {
 				t.Fatalf("seed %d, cut after %d of %d (-whole +continued):\n%s", seed, n, len(whole.log), cmp.Diff(want, got))
 			}
 		}

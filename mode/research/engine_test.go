@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/research"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -52,7 +52,7 @@ func config(answer func(*llm.Request) string) ponder.Config {
 		return llm.Say(llm.Assistant, answer(req)), nil
 	}}
 	return ponder.Config{
-		Modes: []ponder.Mode{research.New()}, Models: pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+		Modes: []ponder.Mode{research.New()}, Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 		Tools: []ponder.Tool{
 			tool(research.SearchTool, memoryTakes, func(in input) string { return hit("/docs/a.md", "The notes say that the sea is deep.") }),
 			tool(research.WebSearchTool, searchTakes, func(in input) string {
@@ -82,7 +82,7 @@ const question = "How deep is the sea on average, and why do sources differ?"
 // and what is found first is there at once.
 func TestCriticalPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, config(good))
+		mind := enginetest.Start(t, config(good))
 		began := time.Now()
 		fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true, MaxRounds: 1}, ponder.Budget{})
 		took := time.Since(began)
@@ -119,13 +119,13 @@ func TestProcessesEnd(t *testing.T) {
 			store := memory.New()
 			c := config(good)
 			c.Store = store
-			mind := pondertest.Start(t, c)
-			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true}`)})
+			mind := enginetest.Start(t, c)
+			mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true}`)})
 			time.Sleep(time.Duration(ms) * time.Millisecond)
 			mind.Stop()
 			before := mind.Events()
-			mind = pondertest.Start(t, c)
-			fin := mind.Await(pondertest.Run)
+			mind = enginetest.Start(t, c)
+			fin := mind.Await(enginetest.Run)
 			if fin.Status != ponder.Completed || fin.Answer == "" {
 				t.Errorf("after %d ms: %+v", ms, fin)
 			}
@@ -161,12 +161,12 @@ func TestProcessesEndWhereItAsksAgain(t *testing.T) {
 				return doubtful(req)
 			})
 			c.Store = memory.New()
-			mind := pondertest.Start(t, c)
-			mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true,"maxRounds":2}`)})
+			mind := enginetest.Start(t, c)
+			mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true,"maxRounds":2}`)})
 			time.Sleep(time.Duration(ms) * time.Millisecond)
 			mind.Stop()
-			mind = pondertest.Start(t, c)
-			if fin := mind.Await(pondertest.Run); fin.Status != ponder.Completed || fin.Answer == "" {
+			mind = enginetest.Start(t, c)
+			if fin := mind.Await(enginetest.Run); fin.Status != ponder.Completed || fin.Answer == "" {
 				t.Errorf("after %d ms: %+v", ms, fin)
 			}
 			answers := make(map[string]int)
@@ -189,7 +189,7 @@ func TestWebHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(good)
 		c.Tools[1] = tool(research.WebSearchTool, 24*time.Hour, func(input) string { return "{}" })
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		began := time.Now()
 		fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, ponder.Budget{Time: 3 * time.Minute})
 		if took := time.Since(began); fin.Status != ponder.Completed || took > time.Minute {
@@ -209,7 +209,7 @@ func TestBudgets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mind := pondertest.Start(t, config(good))
+				mind := enginetest.Start(t, config(good))
 				fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, b)
 				if fin.Status != ponder.Completed || fin.Answer == "" || b.Calls > 0 && fin.Spent.Calls > b.Calls {
 					t.Errorf("finished %+v", fin)

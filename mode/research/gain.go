@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"ponder/evidence"
 	"ponder/internal/arrange"
+	"ponder/knowledge/evidence"
 )
 
 // When another round is not worth it.

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/evidence"
-	"ponder/mode/internal/hits"
+	"ponder/knowledge/evidence"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -29,7 +29,7 @@ const (
 
 // take gathers the hits that are new, and returns their events, and the numbers of
 // all of them.
-func (s *state) take(list []hits.Hit, l look) (add []ponder.Body, got []int) {
+func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
 	for _, h := range list {
 		if h.Among(s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
 			continue
@@ -48,8 +48,8 @@ func (s *state) take(list []hits.Hit, l look) (add []ponder.Body, got []int) {
 
 // has returns the number of the piece that has all that a hit has, or 0. Read says that
 // the hit is of a page that was read.
-func (s *state) has(h hits.Hit, read bool) int {
-	key, same, page, quote := h.Key(), hits.QuoteKey(h), hits.PageKey(h), text.Line(h.Quote)
+func (s *state) has(h lookup.Hit, read bool) int {
+	key, same, page, quote := h.Key(), lookup.QuoteKey(h), lookup.PageKey(h), text.Line(h.Quote)
 	for _, p := range s.Evidence {
 		if p.Kind == factKind || read && p.Tool == WebSearchTool {
 			continue // a snippet has no place in its page, as a passage has
@@ -62,7 +62,7 @@ func (s *state) has(h hits.Hit, read bool) int {
 }
 
 // gather adds a passage and returns its event.
-func (s *state) gather(h hits.Hit, l look) ponder.Body {
+func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 	if len(h.Quote) > maxQuote {
 		n := maxQuote
 		for !utf8.RuneStart(h.Quote[n]) {
@@ -72,12 +72,12 @@ func (s *state) gather(h hits.Hit, l look) ponder.Body {
 	}
 	p := piece{
 		N: s.Counts.Evidence + 1, Source: h.Source, Title: label(h.Title), Section: label(h.Section), Quote: h.Quote, Context: text.Clip(text.Line(h.Context), maxContext),
-		Score: min(1, max(0, h.Score)), Terms: hits.Terms(h.Terms), Query: l.Query, Tool: l.tool(), Round: l.Round,
-		URL: hits.Address(h.URL), Kind: label(h.Kind), Author: label(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
-		Untrusted: h.Untrusted, Key: h.Key(), Same: hits.QuoteKey(h), Page: hits.PageKey(h), words: hits.Words(h.Quote),
+		Score: min(1, max(0, h.Score)), Terms: lookup.Terms(h.Terms), Query: l.Query, Tool: l.tool(), Round: l.Round,
+		URL: lookup.Address(h.URL), Kind: label(h.Kind), Author: label(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
+		Untrusted: h.Untrusted, Key: h.Key(), Same: lookup.QuoteKey(h), Page: lookup.PageKey(h), words: lookup.Words(h.Quote),
 	}
 	h = h.Judged(s.saidElsewhere(p))
-	p.Worth, p.Rated, p.Addressed = hits.WorthOf(h), len(h.Quality) > 0, h.Untrusted && h.Addressed()
+	p.Worth, p.Rated, p.Addressed = lookup.WorthOf(h), len(h.Quality) > 0, h.Untrusted && h.Addressed()
 	if !h.Untrusted {
 		_, p.Orders = evidence.Addressed(strings.Join([]string{h.Title, h.Section, h.Quote}, "\n"))
 	}
@@ -91,14 +91,14 @@ func (s *state) gather(h hits.Hit, l look) ponder.Body {
 	s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], p)
 	s.count(p)
 	return ponder.Evidence{
-		Content: p.Quote, ID: p.id(), Source: p.Source, Title: hits.Tame(p.Title), Start: h.Start, End: h.End, Hash: h.Hash, Score: p.Score, Tool: p.Tool,
-		URL: p.URL, Section: hits.Tame(p.Section), Page: max(0, h.Page), Author: p.Author, Published: p.Published, Fetched: p.Fetched, Original: label(h.Original),
+		Content: p.Quote, ID: p.id(), Source: p.Source, Title: lookup.Tame(p.Title), Start: h.Start, End: h.End, Hash: h.Hash, Score: p.Score, Tool: p.Tool,
+		URL: p.URL, Section: lookup.Tame(p.Section), Page: max(0, h.Page), Author: p.Author, Published: p.Published, Fetched: p.Fetched, Original: label(h.Original),
 		Found:   ponder.Found{Tool: p.Tool, Query: p.Query, Provider: label(h.Provider)},
-		Cluster: p.Cluster, Voices: p.Voices, Quality: hits.Signals(h.Quality), Untrusted: p.Untrusted,
+		Cluster: p.Cluster, Voices: p.Voices, Quality: lookup.Signals(h.Quality), Untrusted: p.Untrusted,
 	}
 }
 
-func label(s string) string { return text.Clip(text.Line(s), hits.MaxLabel) }
+func label(s string) string { return text.Clip(text.Line(s), lookup.MaxLabel) }
 
 // saidElsewhere reports whether the quote of a piece was gathered from another page.
 func (s *state) saidElsewhere(p piece) bool {
@@ -108,14 +108,14 @@ func (s *state) saidElsewhere(p piece) bool {
 // cluster returns the cluster of a piece: that of the copies of its text that were
 // gathered before, which may be from another search, or the one that the tool says;
 // and the id of the piece that it says again, if there is one.
-func (s *state) cluster(p piece, h hits.Hit) (cluster, again string) {
+func (s *state) cluster(p piece, h lookup.Hit) (cluster, again string) {
 	cluster = label(h.Cluster)
 	for _, o := range s.Evidence {
 		switch {
 		case o.Kind == factKind:
 		case o.Page == p.Page:
 			cluster = cmp.Or(o.Cluster, cluster)
-		case s.original(o).Page != p.Page && hits.Copies(p.words, o.words):
+		case s.original(o).Page != p.Page && lookup.Copies(p.words, o.words):
 			return o.voice(), s.original(o).id()
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
 )
 
 // Bounds on a plan, with a model or without one.
@@ -27,8 +27,8 @@ func termsOf(question string) []string {
 	var terms []string
 	add := func(term string) {
 		term = strings.TrimSpace(cleaned(term))
-		low := words.Fold(term)
-		has := func(t string) bool { return strings.Contains(" "+words.Fold(t)+" ", " "+low+" ") }
+		low := lexical.Fold(term)
+		has := func(t string) bool { return strings.Contains(" "+lexical.Fold(t)+" ", " "+low+" ") }
 		if utf8.RuneCountInString(term) > 1 && len(terms) < maxTerms && !slices.ContainsFunc(terms, has) {
 			terms = append(terms, term)
 		}
@@ -120,11 +120,11 @@ func (a *asking) listed(whole, more [][]field, when string, web bool) []string {
 	var list []string
 	for i, fields := range slices.Concat(whole, more) {
 		q := queryFor(fields, web && i < len(whole)+len(more))
-		if q != "" && when != "" && !strings.Contains(words.Fold(q), words.Fold(when)) {
+		if q != "" && when != "" && !strings.Contains(lexical.Fold(q), lexical.Fold(when)) {
 			q += " " + when
 		}
 		q = cleaned(q)
-		same := func(o string) bool { return words.Fold(o) == words.Fold(q) }
+		same := func(o string) bool { return lexical.Fold(o) == lexical.Fold(q) }
 		if q != "" && len(list) < maxQueries && !slices.ContainsFunc(list, same) {
 			list = append(list, q)
 		}

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/research"
-	"ponder/pondertest"
 )
 
 // A dead answers nothing where a request has a schema of that name ("answer" if it has
@@ -59,8 +59,8 @@ func TestModelHangs(t *testing.T) {
 					m := &llmtest.Model{Latency: llmtest.Delay{Mean: 500 * time.Millisecond}, Answer: func(req *llm.Request) (llm.Message, error) {
 						return llm.Say(llm.Assistant, doubtful(req)), nil
 					}}
-					c.Models = pondertest.Models(dead{m, at}, ponder.Price{})
-					mind := pondertest.Start(t, c)
+					c.Models = enginetest.Models(dead{m, at}, ponder.Price{})
+					mind := enginetest.Start(t, c)
 					began := time.Now()
 					fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, ponder.Budget{Time: budget})
 					if took := time.Since(began); fin.Status != ponder.Completed || !strings.Contains(fin.Answer, "[e") || took > most+50*time.Millisecond {

@@ -4,8 +4,8 @@ import (
 	_ "embed" // for the words
 	"strings"
 
-	"ponder/mode/internal/about"
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
+	"ponder/mode/internal/questionwords"
 )
 
 // lexiconText has the words that questions are made of, as they are compared.
@@ -15,7 +15,7 @@ var lexiconText string
 
 // lexicon has phrases of folded words, by what they are; of scripts without spaces
 // they are parts of a text. Nothing changes it.
-var lexicon = readLexicon(about.Asking + lexiconText)
+var lexicon = readLexicon(questionwords.Asking + lexiconText)
 
 // readLexicon reads lines such as "filler: please, tell me". A name may have several.
 func readLexicon(text string) map[string][]string {
@@ -38,7 +38,7 @@ func readLexicon(text string) map[string][]string {
 func folded(text string) string {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return isBlank(r) })
 	for i := range fields {
-		fields[i] = words.Fold(fields[i])
+		fields[i] = lexical.Fold(fields[i])
 	}
 	return strings.Join(fields, " ")
 }
@@ -69,7 +69,7 @@ func (a *asking) contains(phrase string) bool {
 }
 
 // unspaced reports whether a text has letters of a script that does not space words.
-func unspaced(text string) bool { return strings.ContainsFunc(text, words.Unspaced) }
+func unspaced(text string) bool { return strings.ContainsFunc(text, lexical.Unspaced) }
 
 // among reports whether a folded word is a phrase of a name.
 func among(name, word string) bool { return sets[name][word] }

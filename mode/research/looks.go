@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -51,7 +51,7 @@ type look struct {
 	Tool string          `json:"tool,omitempty"` // of [Options.Tools]
 	Args json.RawMessage `json:"args,omitempty"` // for it
 
-	Page *hits.Hit `json:"page,omitempty"` // what a search has of the page to read
+	Page *lookup.Hit `json:"page,omitempty"` // what a search has of the page to read
 
 	Begun bool   `json:"begun,omitempty"`
 	Since int64  `json:"since_ms,omitempty"`
@@ -220,7 +220,7 @@ func (s *state) use(l look) ponder.Action {
 }
 
 func addHosts(args map[string]any, name string, sources []string) {
-	if hosts := hits.HostsOf(sources); len(hosts) > 0 {
+	if hosts := lookup.HostsOf(sources); len(hosts) > 0 {
 		args[name] = hosts
 	}
 }
@@ -239,21 +239,21 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 		s.answer(i, nil, text.Clip(text.Line(b.Error), maxFault))
 		return
 	}
-	var list []hits.Hit
+	var list []lookup.Hit
 	var notes []ponder.Body
 	switch l.Kind {
 	case onWeb:
 		s.Looks = slices.Clone(s.Looks)
-		s.Looks[i].Age = hits.Age(b.Result)
-		list = hits.ReadResults(b.Result, l.Most)
+		s.Looks[i].Age = lookup.Age(b.Result)
+		list = lookup.ReadResults(b.Result, l.Most)
 	case inPage:
-		list = hits.ReadPassages(b.Result, *l.Page, pageHits)
+		list = lookup.ReadPassages(b.Result, *l.Page, pageHits)
 	case inPersona:
-		list = hits.ReadRemembered(b.Result, l.Most)
+		list = lookup.ReadRemembered(b.Result, l.Most)
 	case inOthers:
 		list = l.readOther(b.Result)
 	default:
-		found := hits.ReadFound(b.Result, l.Most)
+		found := lookup.ReadFound(b.Result, l.Most)
 		list = found.Hits
 		if says := found.NotRead(); says != "" && !slices.Contains(s.Reached, l.Kind) { // once
 			notes = append(notes, ponder.SystemNote{Content: says})
@@ -264,7 +264,7 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 
 // answer ends a look with what it found, or why it found nothing, and with notes for
 // the user.
-func (s *state) answer(i int, list []hits.Hit, fault string, notes ...ponder.Body) {
+func (s *state) answer(i int, list []lookup.Hit, fault string, notes ...ponder.Body) {
 	s.Looks = slices.Clone(s.Looks)
 	l := &s.Looks[i]
 	l.Done, l.Fault = true, fault

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -153,7 +153,7 @@ func (s *state) reflected(b ponder.CallFinished) {
 		s.unreflected(err.Error())
 		return
 	}
-	why := hits.Tame(text.Clip(text.Line(r.Why), maxFault))
+	why := lookup.Tame(text.Clip(text.Line(r.Why), maxFault))
 	if !r.Enough && s.opens(r) {
 		s.nextRound()
 		s.Step = gathering

@@ -10,7 +10,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -30,7 +30,7 @@ func (s *state) isOther(name string) bool {
 
 // lookOther begins a look that the ith call of the model is for.
 func (s *state) lookOther(c llm.ToolCall, args []byte, i int) {
-	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: text.Clip(text.Line(hits.Tame(string(args))), maxQuery), Use: i + 1})
+	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: text.Clip(text.Line(lookup.Tame(string(args))), maxQuery), Use: i + 1})
 }
 
 // useOther returns the use of the tool of a look with others' tools.
@@ -38,16 +38,16 @@ func (l look) useOther() ponder.Action { return ponder.Do{Key: l.key(), Tool: l.
 
 // readOther returns what such a tool has returned as passages, which strangers wrote. Its
 // source is the tool with these arguments.
-func (l look) readOther(result string) (list []hits.Hit) {
+func (l look) readOther(result string) (list []lookup.Hit) {
 	sum := sha256.Sum256([]byte(l.Tool + "\x00" + string(l.Args)))
 	source := "tool:" + l.Tool + "#" + hex.EncodeToString(sum[:4])
 	all := sha256.Sum256([]byte(result))
 	for start := 0; start < len(result) && len(list) < l.Most; {
 		end := start + cut(result[start:])
 		if quote := result[start:end]; strings.TrimSpace(quote) != "" {
-			list = append(list, hits.Hit{
+			list = append(list, lookup.Hit{
 				Source: source, Title: l.Tool, Quote: quote, Start: start, End: end, Hash: hex.EncodeToString(all[:]), Score: 1,
-				Origin: hits.Origin{Kind: "tool", Untrusted: true},
+				Origin: lookup.Origin{Kind: "tool", Untrusted: true},
 			})
 		}
 		start = end

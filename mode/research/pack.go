@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/arrange"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -77,7 +77,7 @@ func (e entry) voice() string { return e.pieces[0].voice() }
 func (e entry) text(n int, again int) string {
 	var b strings.Builder
 	p := e.pieces[0]
-	title := cmp.Or(framed(hits.Tame(p.Title)), framed(hits.Tame(p.Source)))
+	title := cmp.Or(framed(lookup.Tame(p.Title)), framed(lookup.Tame(p.Source)))
 	fmt.Fprintf(&b, "%d. [%s] (%s)%s\n", n, title, framed(cmp.Or(p.URL, p.Source)), e.about())
 	if again > 0 {
 		ids := make([]string, len(e.pieces))
@@ -110,9 +110,9 @@ func (e entry) about() string {
 	p := e.pieces[0]
 	var list []string
 	if p.Author != "" {
-		list = append(list, "by "+framed(hits.Tame(p.Author)))
+		list = append(list, "by "+framed(lookup.Tame(p.Author)))
 	}
-	if day := hits.Day(p.Published); day != "" {
+	if day := lookup.Day(p.Published); day != "" {
 		list = append(list, "published "+day)
 	}
 	list = append(list, p.quality())

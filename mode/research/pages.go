@@ -3,7 +3,7 @@ package research
 import (
 	"slices"
 
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // Bounds on the pages that are read.
@@ -18,13 +18,13 @@ const (
 // open has the best pages read that a search of the web found: none twice, none that
 // is banned, one of copies of one text, and nothing of a source that is known to be
 // worthless.
-func (s *state) open(l look, results []hits.Hit) {
-	var opened []hits.Hit
+func (s *state) open(l look, results []lookup.Hit) {
+	var opened []lookup.Hit
 	for _, r := range results {
 		if len(opened) == maxPages || s.Opened >= roundPages {
 			return
 		}
-		if r.Among(s.Banned) || hits.WorthOf(r) < leastWorth || r.Score < s.opts.MinConfidenceThreshold || copied(r, opened) || !s.unread(r) {
+		if r.Among(s.Banned) || lookup.WorthOf(r) < leastWorth || r.Score < s.opts.MinConfidenceThreshold || copied(r, opened) || !s.unread(r) {
 			continue
 		}
 		opened = append(opened, r)
@@ -34,13 +34,13 @@ func (s *state) open(l look, results []hits.Hit) {
 }
 
 // copied reports whether a page that is read has the text of a result.
-func copied(r hits.Hit, opened []hits.Hit) bool {
-	return r.Cluster != "" && slices.ContainsFunc(opened, func(o hits.Hit) bool { return o.Cluster == r.Cluster })
+func copied(r lookup.Hit, opened []lookup.Hit) bool {
+	return r.Cluster != "" && slices.ContainsFunc(opened, func(o lookup.Hit) bool { return o.Cluster == r.Cluster })
 }
 
 // unread notes that a page is read, and reports whether it was not before.
-func (s *state) unread(h hits.Hit) bool {
-	key := hits.PageKey(h)
+func (s *state) unread(h lookup.Hit) bool {
+	key := lookup.PageKey(h)
 	if slices.Contains(s.Read, key) {
 		return false
 	}

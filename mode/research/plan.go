@@ -11,12 +11,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ponder/internal/redact"
+	"ponder/internal/textkit/lexical"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
-	"ponder/mode/internal/noticed"
+	"ponder/mode/internal/background"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
-	"ponder/redact"
-	"ponder/words"
 )
 
 //go:embed plan.md
@@ -62,7 +62,7 @@ func planRequest(question string, o Options) llm.Request {
 func (s *state) planCall() llm.Request {
 	req := planRequest(s.run.Input, s.opts)
 	if len(s.Mind) > 0 {
-		mind := noticed.Background(s.Mind, hits.Tame) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n\n"
+		mind := background.Background(s.Mind, lookup.Tame) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n\n"
 		req.Messages = []llm.Message{llm.Say(llm.User, mind+req.Messages[0].Text())}
 	}
 	return req
@@ -277,7 +277,7 @@ func queries(list []string) (kept []string) {
 
 func repeated(list []string, s string) bool {
 	for _, o := range list {
-		if words.Fold(o) == words.Fold(s) {
+		if lexical.Fold(o) == lexical.Fold(s) {
 			return true
 		}
 	}

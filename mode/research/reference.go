@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/evidence"
+	"ponder/knowledge/evidence"
 	"ponder/mode/internal/text"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"ponder/internal/arrange"
+	"ponder/internal/textkit/similarity"
 	"ponder/llm"
 	"ponder/mode/internal/text"
-	"ponder/same"
 )
 
 //go:embed reflect.md
@@ -149,13 +149,13 @@ func truth(said []string) bool {
 
 // without returns a reflection without queries that say what was asked already.
 func (r reflection) without(asked []string) reflection {
-	var said []same.Text
+	var said []similarity.Text
 	for _, q := range asked {
-		said = append(said, same.Of(q))
+		said = append(said, similarity.Of(q))
 	}
 	known := func(q string) bool {
-		_, v := same.Nearest(said, same.Of(q))
-		return v == same.Same || repeated(asked, q)
+		_, v := similarity.Nearest(said, similarity.Of(q))
+		return v == similarity.Same || repeated(asked, q)
 	}
 	r.Web, r.Memory = slices.DeleteFunc(slices.Clone(r.Web), known), slices.DeleteFunc(slices.Clone(r.Memory), known)
 	return r

@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // The stages of progress, as the seed has them.
@@ -37,14 +37,14 @@ func (s *state) count(p piece) {
 
 // report returns the progress after a use of a tool.
 func (s *state) report(l look, news int) ponder.Progress {
-	label, content := "Found", fmt.Sprintf("%s for “%s”.", counted(news, "new passage", "new passages"), hits.Tame(l.Query))
+	label, content := "Found", fmt.Sprintf("%s for “%s”.", counted(news, "new passage", "new passages"), lookup.Tame(l.Query))
 	switch {
 	case l.Fault != "":
-		label, content = "Failed", fmt.Sprintf("%s failed: %s", l.tool(), hits.Tame(l.Fault))
+		label, content = "Failed", fmt.Sprintf("%s failed: %s", l.tool(), lookup.Tame(l.Fault))
 	case news == 0 && len(l.Got) > 0:
-		label, content = "Nothing new", fmt.Sprintf("Nothing new for “%s”.", hits.Tame(l.Query))
+		label, content = "Nothing new", fmt.Sprintf("Nothing new for “%s”.", lookup.Tame(l.Query))
 	case len(l.Got) == 0:
-		label, content = "Nothing found", fmt.Sprintf("Nothing for “%s”.", hits.Tame(l.Query))
+		label, content = "Nothing found", fmt.Sprintf("Nothing for “%s”.", lookup.Tame(l.Query))
 	}
 	if l.Age > 0 {
 		content = strings.TrimSuffix(content, ".") + ", by an answer that was kept for " + ageOf(l.Age) + "."

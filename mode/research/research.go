@@ -38,7 +38,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // Name is the name of the mode.
@@ -236,7 +236,7 @@ func load(r ponder.Run, js []byte) (ponder.State, error) {
 	s.run = r
 	s.opts, _ = options(r) // options that are wrong have failed the run already
 	for i, p := range s.Evidence {
-		s.Evidence[i].words = hits.Words(p.Quote)
+		s.Evidence[i].words = lookup.Words(p.Quote)
 	}
 	if s.Draft != nil {
 		s.Draft.claims = s.verify(*s.Draft)

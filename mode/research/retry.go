@@ -7,7 +7,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/outbox"
+	"ponder/mode/internal/pendingwrites"
 	"ponder/mode/internal/text"
 )
 
@@ -84,7 +84,7 @@ func (s *state) retries() bool {
 // and what is written is something else than was decided, the log is of a time when none
 // was: it goes on as it did then.
 func (s *state) unretried(key string) {
-	is := func(n outbox.Note) bool { return n.Key == key }
+	is := func(n pendingwrites.Note) bool { return n.Key == key }
 	if !s.retries() || strings.HasPrefix(key, latePrefix) || slices.ContainsFunc(s.Notes, is) {
 		return
 	}

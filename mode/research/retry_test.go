@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // prose is what can't be read as a plan, a reflection or a judgement.
@@ -151,14 +151,14 @@ func TestCutWhereItAsksAgain(t *testing.T) {
 		f := rambling("", then)
 		o := Options{Web: true, Effort: normal}
 		whole := newDriver(t, deepest, o, 3*time.Minute, f.answer).work()
-		want := pondertest.Lines(whole.log)
+		want := enginetest.Lines(whole.log)
 		for n := range whole.log {
 			d := newDriver(t, deepest, o, 3*time.Minute, f.answer)
 			d.quick = true
 			for _, ev := range whole.log[:n] {
 				d.see(ev)
 			}
-			if got := pondertest.Lines(d.work().log); !slices.Equal(want, got) {
+			if got := enginetest.Lines(d.work().log); !slices.Equal(want, got) {
 				t.Fatalf("cut after %d of %d (-whole +continued):\n%s", n, len(whole.log), cmp.Diff(want, got))
 			}
 		}
@@ -200,7 +200,7 @@ func TestLogsBeforeItAskedAgain(t *testing.T) {
 		if len(keys) > 0 && keys[0] != want || (len(keys) > 0) != (want != "") || d.fin.Status != ponder.Completed {
 			t.Errorf("cut after %d: asked again %v, want %s at first; finished %+v", n, keys, want, d.fin)
 		}
-		if got, all := pondertest.Lines(d.log), pondertest.Lines(log); want == "" && !slices.Equal(got, all) {
+		if got, all := enginetest.Lines(d.log), enginetest.Lines(log); want == "" && !slices.Equal(got, all) {
 			t.Errorf("cut after %d (-was +is):\n%s", n, cmp.Diff(all, got))
 		}
 	}

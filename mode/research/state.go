@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/hits"
-	"ponder/mode/internal/noticed"
-	"ponder/mode/internal/outbox"
+	"ponder/mode/internal/background"
+	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/pendingwrites"
 	"ponder/mode/internal/text"
 )
 
@@ -79,7 +79,7 @@ func (p piece) weight() float64 { return p.Score * p.Worth }
 // shown returns the quote as a prompt or an answer may have it: on one line, without
 // what could be obeyed, and without what looks like a citation or a mark of the check.
 func (p piece) shown() string {
-	return hits.Defused(hits.Tame(planted.ReplaceAllString(text.Line(p.Quote), "")))
+	return lookup.Defused(lookup.Tame(planted.ReplaceAllString(text.Line(p.Quote), "")))
 }
 
 // planted matches what looks like a mark of the check in what others wrote.
@@ -87,7 +87,7 @@ var planted = regexp.MustCompile(`(?i)\s*[\[(【]\s*(?:(?:fully |partly |not |un
 
 // from reports whether a piece is from the source that is named.
 func (p piece) from(name string) bool {
-	return p.Kind != factKind && (hits.IsOf(p.Source, name) || p.URL != "" && hits.IsOf(p.URL, name))
+	return p.Kind != factKind && (lookup.IsOf(p.Source, name) || p.URL != "" && lookup.IsOf(p.URL, name))
 }
 
 // The steps.
@@ -104,20 +104,20 @@ type state struct {
 	run  ponder.Run
 	opts Options
 
-	Time     clock         `json:"time,omitzero"`
-	Step     string        `json:"step"`
-	Notes    []outbox.Note `json:"notes,omitempty"`
-	Paused   bool          `json:"paused,omitempty"`
-	Told     bool          `json:"told,omitempty"` // that the budget is spent
-	ToldAt   int64         `json:"told_at_ms,omitempty"`
-	End      string        `json:"end,omitempty"`        // why no more is looked up
-	Calls    int           `json:"calls,omitempty"`      // the most it may make, if there is such a limit
-	Allowed  time.Duration `json:"allowed_ns,omitempty"` // the time it may take, if the user has changed it
-	Ask      string        `json:"ask,omitempty"`        // the key of the call that the step waits for
-	AskSince int64         `json:"ask_since_ms,omitempty"`
-	Fault    string        `json:"fault,omitempty"` // how the last call failed
-	Retry    retry         `json:"retry,omitzero"`  // of a plan, a reflection or a judgement
-	Out      *out          `json:"out,omitempty"`   // how it ends, once it does
+	Time     clock                `json:"time,omitzero"`
+	Step     string               `json:"step"`
+	Notes    []pendingwrites.Note `json:"notes,omitempty"`
+	Paused   bool                 `json:"paused,omitempty"`
+	Told     bool                 `json:"told,omitempty"` // that the budget is spent
+	ToldAt   int64                `json:"told_at_ms,omitempty"`
+	End      string               `json:"end,omitempty"`        // why no more is looked up
+	Calls    int                  `json:"calls,omitempty"`      // the most it may make, if there is such a limit
+	Allowed  time.Duration        `json:"allowed_ns,omitempty"` // the time it may take, if the user has changed it
+	Ask      string               `json:"ask,omitempty"`        // the key of the call that the step waits for
+	AskSince int64                `json:"ask_since_ms,omitempty"`
+	Fault    string               `json:"fault,omitempty"` // how the last call failed
+	Retry    retry                `json:"retry,omitzero"`  // of a plan, a reflection or a judgement
+	Out      *out                 `json:"out,omitempty"`   // how it ends, once it does
 
 	Effort     string   `json:"effort,omitempty"`
 	Plan       plan     `json:"plan,omitzero"`      // all that was planned
@@ -138,13 +138,13 @@ type state struct {
 	Tools      []tally  `json:"tools,omitempty"`   // sources by the tool that found them first
 	Sources    []string `json:"sources,omitempty"` // what they are known by
 
-	Evidence  []piece        `json:"evidence,omitempty"`
-	Questions []question     `json:"questions,omitempty"` // that are open
-	Mind      []noticed.Note `json:"mind,omitempty"`      // what was on the user's mind when it began
-	Facts     []fact         `json:"facts,omitempty"`     // that the user has corrected
-	Pinned    []string       `json:"pinned,omitempty"`
-	Banned    []string       `json:"banned,omitempty"`
-	Persona   Persona        `json:"persona,omitzero"` // if the user has changed it
+	Evidence  []piece           `json:"evidence,omitempty"`
+	Questions []question        `json:"questions,omitempty"` // that are open
+	Mind      []background.Note `json:"mind,omitempty"`      // what was on the user's mind when it began
+	Facts     []fact            `json:"facts,omitempty"`     // that the user has corrected
+	Pinned    []string          `json:"pinned,omitempty"`
+	Banned    []string          `json:"banned,omitempty"`
+	Persona   Persona           `json:"persona,omitzero"` // if the user has changed it
 
 	Work  *work  `json:"work,omitempty"`  // the answer that is being written
 	Draft *draft `json:"draft,omitempty"` // the answer that is being checked
@@ -239,10 +239,10 @@ func (s *state) minds(ev ponder.Event) bool {
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
 	case ponder.Observation:
-		_, ok := noticed.Of(ev)
+		_, ok := background.Of(ev)
 		return ok && s.Planning
 	}
-	return ev.Run == s.run.ID && (outbox.Ends(ev.Cause) || s.Retry.Key != "" && strings.Contains(ev.Cause, "/"))
+	return ev.Run == s.run.ID && (pendingwrites.Ends(ev.Cause) || s.Retry.Key != "" && strings.Contains(ev.Cause, "/"))
 }
 
 // see changes the state by an event that it minds.
@@ -252,8 +252,8 @@ func (s *state) see(ev ponder.Event) {
 	case ponder.Steer:
 		s.obey(ev.ID, b)
 	case ponder.Observation:
-		n, _ := noticed.Of(ev)
-		s.Mind = noticed.With(s.Mind, n)
+		n, _ := background.Of(ev)
+		s.Mind = background.With(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
 	case ponder.RunResumed:
@@ -272,8 +272,8 @@ func (s *state) see(ev ponder.Event) {
 		s.looked(key, b)
 	default:
 		key, _, _ = strings.Cut(ev.Cause, "/")
-		if s.unretried(key); outbox.Ends(ev.Cause) {
-			s.Notes = outbox.Without(s.Notes, ev.Cause)
+		if s.unretried(key); pendingwrites.Ends(ev.Cause) {
+			s.Notes = pendingwrites.Without(s.Notes, ev.Cause)
 			s.gaveUp(key)
 		}
 	}
@@ -308,7 +308,7 @@ func spent(what string) string {
 func (s *state) note(prefix string, n *int, add ...ponder.Body) {
 	if len(add) > 0 {
 		*n++
-		s.Notes = append(s.Notes[:len(s.Notes):len(s.Notes)], outbox.Note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
+		s.Notes = append(s.Notes[:len(s.Notes):len(s.Notes)], pendingwrites.Note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -322,7 +322,7 @@ func (s *state) correct(content string) reply {
 	p := piece{N: s.Counts.Evidence, Source: UserSource, Title: "Said by the user", Quote: content, Score: 1, Worth: 1, Kind: factKind, Cluster: UserSource, Round: s.Round}
 	s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], p)
 	return reply{text: "correction " + f.ID + " holds from now on, as " + f.Evidence, anew: true, add: []ponder.Body{ponder.Evidence{
-		Content: content, ID: p.id(), Source: p.Source, Title: p.Title, End: len(content), Hash: hits.Sum(content), Score: 1, Cluster: p.Cluster,
+		Content: content, ID: p.id(), Source: p.Source, Title: p.Title, End: len(content), Hash: lookup.Sum(content), Score: 1, Cluster: p.Cluster,
 	}}}
 }
 
@@ -334,7 +334,7 @@ func (s *state) source(name string) string {
 			return p.Source
 		}
 	}
-	return text.Clip(name, hits.MaxLabel)
+	return text.Clip(name, lookup.MaxLabel)
 }
 
 func (s *state) pin(name string) reply {

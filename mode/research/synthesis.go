@@ -11,7 +11,7 @@ import (
 	"ponder"
 	"ponder/internal/arrange"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
 
@@ -214,7 +214,7 @@ func (s *state) briefConflicts(b *strings.Builder) {
 
 // safe returns a few words of strangers as a prompt may have them.
 func safe(s string) string {
-	return framed(hits.Defused(hits.Tame(text.Clip(text.Line(s), hits.MaxLabel))))
+	return framed(lookup.Defused(lookup.Tame(text.Clip(text.Line(s), lookup.MaxLabel))))
 }
 
 // parts returns those of some texts that are not empty.
@@ -229,10 +229,10 @@ func (s *state) briefOlder(b *strings.Builder) {
 	}
 	b.WriteString("\nAn older report on this")
 	if !o.At.IsZero() {
-		b.WriteString(", of " + hits.Day(o.At))
+		b.WriteString(", of " + lookup.Day(o.At))
 	}
 	b.WriteString(", said what stands below. Bring it up to date: give the answer as it holds now, and then say in a section of its own what has changed since, and what has not been confirmed again. Its citations do not hold any more: cite anew.\n<older_report>\n")
-	b.WriteString(framed(hits.Defused(text.Clip(text.Clean(o.Answer), maxOlder))) + "\n</older_report>\n")
+	b.WriteString(framed(lookup.Defused(text.Clip(text.Clean(o.Answer), maxOlder))) + "\n</older_report>\n")
 }
 
 // wrote takes in what the model answered.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"ponder/internal/arrange"
-	"ponder/mode/internal/about"
+	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/similarity"
+	"ponder/mode/internal/questionwords"
 	"ponder/mode/internal/text"
-	"ponder/same"
-	"ponder/words"
 )
 
 // Bounds on an answer that is put together.
@@ -68,7 +68,7 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 			total, quotes = total+quotedConfidence(p), append(quotes, p.Title+" "+p.Section+"\n"+p.shown())
 		}
 	}
-	return first + about.Lack(question, quotes) + "\n" + strings.TrimRight(b.String(), "\n"), math.Round(total/float64(len(quotes))*100) / 100
+	return first + questionwords.Lack(question, quotes) + "\n" + strings.TrimRight(b.String(), "\n"), math.Round(total/float64(len(quotes))*100) / 100
 }
 
 // because returns why there is no model, as the end of a sentence.
@@ -104,14 +104,14 @@ func quotedBest(list []piece) (best []piece) {
 	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || text.Line(p.Quote) == "" })
 	arrange.By(all, byWeight)
 	heard := make(map[string]int)
-	var said []same.Text
+	var said []similarity.Text
 	var more []piece
 	for _, p := range all {
 		if len(best) == 2*quotesInAll {
 			break
 		}
-		t := same.Of(text.Clip(p.shown(), quoteLength))
-		if _, v := same.Nearest(said, t); v == same.Same {
+		t := similarity.Of(text.Clip(p.shown(), quoteLength))
+		if _, v := similarity.Nearest(said, t); v == similarity.Same {
 			continue
 		}
 		switch heard[p.voice()]++; heard[p.voice()] {
@@ -177,7 +177,7 @@ func groupsOf(best []piece, own []string) (groups []group) {
 
 // askedFor returns what a query asks for, folded, without the word that asks.
 func askedFor(query string) string {
-	key := words.Fold(query)
+	key := lexical.Fold(query)
 	if first, rest, ok := strings.Cut(key, " "); ok && among("asks", first) {
 		return rest
 	}

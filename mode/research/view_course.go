@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 	"ponder/mode/internal/usage"
 )
@@ -58,7 +58,7 @@ func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
 		return
 	}
 	q := &v.Queries[i]
-	q.Age = hits.Age(b.Result)
+	q.Age = lookup.Age(b.Result)
 	q.Done, q.Took, q.Error = true, max(0, v.Research.Elapsed-q.At), text.Clip(text.Line(b.Error), maxShown)
 }
 
@@ -147,8 +147,8 @@ func (v *View) mark() {
 	}
 	for i := range v.Evidence {
 		e := &v.Evidence[i]
-		e.Pinned = hits.Among(e.Source, v.Pinned) || e.URL != "" && hits.Among(e.URL, v.Pinned)
-		e.Banned = hits.Among(e.Source, v.Banned) || e.URL != "" && hits.Among(e.URL, v.Banned)
+		e.Pinned = lookup.Among(e.Source, v.Pinned) || e.URL != "" && lookup.Among(e.URL, v.Pinned)
+		e.Banned = lookup.Among(e.Source, v.Banned) || e.URL != "" && lookup.Among(e.URL, v.Banned)
 	}
 }
 

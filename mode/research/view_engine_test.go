@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
-	"ponder/pondertest"
 )
 
 // engineConfig has a mind research in a world, with a model that answers as f has it.
@@ -31,7 +31,7 @@ func engineConfig(f fake) ponder.Config {
 		b := f.answer(ponder.Call{Key: key, Request: *req}).(ponder.CallFinished)
 		return b.Message, nil
 	}}
-	c := ponder.Config{Modes: []ponder.Mode{New()}, Models: pondertest.Models(model, ponder.Price{})}
+	c := ponder.Config{Modes: []ponder.Mode{New()}, Models: enginetest.Models(model, ponder.Price{})}
 	for _, name := range []string{WebSearchTool, WebFetchTool, SearchTool, PersonaTool} {
 		do := func(_ context.Context, in json.RawMessage) (string, error) {
 			time.Sleep(time.Second)
@@ -47,7 +47,7 @@ func engineConfig(f fake) ponder.Config {
 // counts the same sources as the stream.
 func TestViewOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, engineConfig(trench))
+		mind := enginetest.Start(t, engineConfig(trench))
 		fin := mind.Ask(Name, deepest, all, ponder.Budget{Time: 3 * time.Minute})
 		if fin.Status != ponder.Completed {
 			t.Fatalf("finished %+v", fin)

@@ -9,7 +9,7 @@ import (
 
 	"ponder"
 	"ponder/llm/llmtest"
-	"ponder/mode/internal/outbox"
+	"ponder/mode/internal/pendingwrites"
 )
 
 // wordy answers as a sensible model does, at the length of a real one's.
@@ -100,7 +100,7 @@ func BenchmarkFold(b *testing.B) {
 					continue
 				}
 				ev := p.log[at]
-				if states[i] = states[i].Apply(ev); outbox.Ends(ev.Cause) || ev.Body.Type() == (ponder.CallFinished{}).Type() {
+				if states[i] = states[i].Apply(ev); pendingwrites.Ends(ev.Cause) || ev.Body.Type() == (ponder.CallFinished{}).Type() {
 					states[i].Next(ponder.Moment{Spent: ev.Elapsed, Wall: ev.Time})
 				}
 			}

@@ -15,7 +15,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // A library is a knowledge_search over sentences made up from a seed: a result
@@ -159,7 +159,7 @@ func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)
 	check := func(text string, ids []string) {
-		bare := hits.Cites(text, func(m string) (string, bool) {
+		bare := lookup.Cites(text, func(m string) (string, bool) {
 			for _, n := range number.FindAllString(m, -1) {
 				if !have["e"+n] {
 					return "", true // stays in code

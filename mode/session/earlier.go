@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ponder"
-	weighing "ponder/evidence"
-	"ponder/mode/internal/hits"
+	weighing "ponder/knowledge/evidence"
+	"ponder/mode/internal/lookup"
 )
 
 // EarlierTool is the tool that tells what earlier sessions of the owner
@@ -52,7 +52,7 @@ func (s *state) remember(b ponder.ToolResult) {
 	}
 	var add []ponder.Body
 	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
-		text := clip(hits.Defused(clean(h.Answer)), maxEarlierText)
+		text := clip(lookup.Defused(clean(h.Answer)), maxEarlierText)
 		if h.Thread == "" || !said(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
 			continue // what turned out to be wrong misleads
 		}
@@ -61,7 +61,7 @@ func (s *state) remember(b ponder.ToolResult) {
 		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
 		var quality []ponder.Signal
 		if e.Untrusted {
-			e.Title, e.Quote = hits.Tame(e.Title), hits.Tame(e.Quote)
+			e.Title, e.Quote = lookup.Tame(e.Title), lookup.Tame(e.Quote)
 			if g, ok := weighing.Addressed(e.Title + "\n" + text); ok {
 				e.Addressed, quality = true, []ponder.Signal{g}
 			}

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -37,7 +37,7 @@ var search = ponder.NewTool(session.SearchTool, "Search.", json.RawMessage(`{}`)
 func config(m *llmtest.Model) ponder.Config {
 	return ponder.Config{
 		Modes: []ponder.Mode{session.New()}, Tools: []ponder.Tool{search},
-		Models: pondertest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 	}
 }
 
@@ -64,7 +64,7 @@ func TestEngine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.model.Latency = llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}
-				mind := pondertest.Start(t, config(tt.model))
+				mind := enginetest.Start(t, config(tt.model))
 				tt.o.ToTheEnd = tt.name != "prose"
 				fin := mind.Ask(session.Name, "What is the sea?", tt.o, tt.budget)
 				if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason != tt.reason {
@@ -98,18 +98,18 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 			}
 			return plausible(req)
 		}
-		mind := pondertest.Start(t, config(m))
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: json.RawMessage(`{"to_the_end":true}`), Budget: ponder.Budget{Time: time.Minute}})
+		mind := enginetest.Start(t, config(m))
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: json.RawMessage(`{"to_the_end":true}`), Budget: ponder.Budget{Time: time.Minute}})
 		for n := range 3 {
 			time.Sleep(time.Hour)
 			evs := mind.Events()
 			if b, ok := evs[len(evs)-1].Body.(ponder.RunPaused); !ok || b.Reason != "test/model: key rejected (401): set TEST_KEY" {
-				t.Fatalf("pause %d: %s", n, pondertest.Line(evs[len(evs)-1]))
+				t.Fatalf("pause %d: %s", n, enginetest.Line(evs[len(evs)-1]))
 			}
 			mended = n == 2
-			mind.Put(pondertest.Run, "", ponder.RunResumed{})
+			mind.Put(enginetest.Run, "", ponder.RunResumed{})
 		}
-		fin := mind.Await(pondertest.Run)
+		fin := mind.Await(enginetest.Run)
 		evs := mind.Events()
 		if fin.Status != ponder.Completed || fin.Reason != "time is spent" || evs[len(evs)-1].Elapsed > 2*time.Minute {
 			t.Errorf("after %s: finished %+v", evs[len(evs)-1].Elapsed, fin)
@@ -117,7 +117,7 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 		v := session.NewView()
 		for _, ev := range evs {
 			if v = v.Apply(ev); v.Session.Progress.Elapsed > 120 {
-				t.Fatalf("%s at %g s", pondertest.Line(ev), v.Session.Progress.Elapsed)
+				t.Fatalf("%s at %g s", enginetest.Line(ev), v.Session.Progress.Elapsed)
 			}
 		}
 		if last := v.Syntheses[len(v.Syntheses)-1]; last.Unaided || !last.Final {
@@ -145,25 +145,25 @@ func TestStops(t *testing.T) {
 	budget := ponder.Budget{Cost: ponder.Cost{Calls: 12}}
 	o := session.Options{Docs: []string{"/d"}, SynthesisInterval: 1e6}
 	synctest.Test(t, func(t *testing.T) {
-		whole := pondertest.Start(t, config(model()))
+		whole := enginetest.Start(t, config(model()))
 		want := whole.Ask(session.Name, "What is the sea?", o, budget)
 		wantThoughts := thoughts(whole.Events())
 		whole.Stop()
 
 		c := config(model())
-		mind := pondertest.Start(t, c)
+		mind := enginetest.Start(t, c)
 		js, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mind.Put(pondertest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: js, Budget: budget})
+		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: js, Budget: budget})
 		for range 8 {
 			time.Sleep(7 * time.Second)
 			mind.Stop()
 			c.Store = mind.Store
-			mind = pondertest.Start(t, c)
+			mind = enginetest.Start(t, c)
 		}
-		if got := mind.Await(pondertest.Run); got.Answer != want.Answer || got.Reason != want.Reason {
+		if got := mind.Await(enginetest.Run); got.Answer != want.Answer || got.Reason != want.Reason {
 			t.Errorf("finished %+v, want %+v", got, want)
 		}
 		if got := thoughts(mind.Events()); !slices.Equal(got, wantThoughts) {
@@ -182,23 +182,23 @@ func TestCutAfterEveryEvent(t *testing.T) {
 	o := session.Options{Docs: []string{"/d"}, SynthesisInterval: 15}
 	synctest.Test(t, func(t *testing.T) {
 		m := model()
-		mind := pondertest.Start(t, config(m))
+		mind := enginetest.Start(t, config(m))
 		mind.Ask(session.Name, "What is the sea?", o, budget)
 		mind.Stop()
 		whole, calls := mind.Events(), m.Counts().Calls
-		want := pondertest.Lines(whole)
+		want := enginetest.Lines(whole)
 		for n := 1; n <= len(whole); n++ {
 			m, store := model(), memory.New()
-			if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
 				t.Fatal(err)
 			}
 			c := config(m)
 			c.Store = store
-			cut := pondertest.Start(t, c)
-			cut.Await(pondertest.Run)
+			cut := enginetest.Start(t, c)
+			cut.Await(enginetest.Run)
 			cut.Stop()
-			if diff := cmp.Diff(want, pondertest.Lines(cut.Events())); diff != "" {
-				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+			if diff := cmp.Diff(want, enginetest.Lines(cut.Events())); diff != "" {
+				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, enginetest.Line(whole[n-1]), diff)
 			}
 			ended := 0
 			for _, ev := range whole[:n] {

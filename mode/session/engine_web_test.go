@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -82,7 +82,7 @@ func TestHostilePages(t *testing.T) {
 			}
 			return llm.Say(llm.Assistant, fmt.Sprintf(`{"answer":"So [e1].","synthesis":"So [e1].","confidence":0.7,"thoughts":[{"thought":"Number %d is one.","confidence":0.6,"cites":["e1"]}],"questions":[{"question":"What of sea %d?","priority":5,"why":"x"}]}`, shown, shown)), nil
 		}}
-		mind := pondertest.Start(t, webConfig(gullible, onPages))
+		mind := enginetest.Start(t, webConfig(gullible, onPages))
 		fin := mind.Ask(session.Name, "What is the sea?", session.Options{Web: true, Memory: true, ToTheEnd: true}, ponder.Budget{Time: 2 * time.Minute})
 		if fin.Status != ponder.Completed || fin.Answer != "So [e1]." || shown == 0 {
 			t.Errorf("finished %+v after it was shown %d times", fin, shown)
@@ -120,7 +120,7 @@ func TestWebHangs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}}
-				mind := pondertest.Start(t, webConfig(m, func(ctx context.Context, in webInput) (string, error) {
+				mind := enginetest.Start(t, webConfig(m, func(ctx context.Context, in webInput) (string, error) {
 					if tt.hangs(in) {
 						<-ctx.Done()
 						return "", ctx.Err()
@@ -158,22 +158,22 @@ func TestCutAfterEveryEventOnTheWeb(t *testing.T) {
 	budget := ponder.Budget{Cost: ponder.Cost{Calls: 7}}
 	o := session.Options{Docs: []string{"/d"}, Memory: true, Web: true, Parallel: 2, SynthesisInterval: 1e6}
 	synctest.Test(t, func(t *testing.T) {
-		mind := pondertest.Start(t, webConfig(model(), slow))
+		mind := enginetest.Start(t, webConfig(model(), slow))
 		mind.Ask(session.Name, "What is the sea?", o, budget)
 		mind.Stop()
 		whole := mind.Events()
-		want := pondertest.Lines(whole)
+		want := enginetest.Lines(whole)
 		for n := 1; n <= len(whole); n++ {
 			c, store := webConfig(model(), slow), memory.New()
-			if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, mind.Copy(whole[:n])...); err != nil {
+			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
 				t.Fatal(err)
 			}
 			c.Store = store
-			cut := pondertest.Start(t, c)
-			cut.Await(pondertest.Run)
+			cut := enginetest.Start(t, c)
+			cut.Await(enginetest.Run)
 			cut.Stop()
-			if diff := cmp.Diff(want, pondertest.Lines(cut.Events())); diff != "" {
-				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, pondertest.Line(whole[n-1]), diff)
+			if diff := cmp.Diff(want, enginetest.Lines(cut.Events())); diff != "" {
+				t.Fatalf("cut after event %d (%s): -whole +cut\n%s", n, enginetest.Line(whole[n-1]), diff)
 			}
 		}
 		t.Logf("%d events", len(whole))

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // SearchTool is the tool that documents and the memory are searched with. Its input
@@ -107,7 +107,7 @@ func (s *state) looked(c *cell) int {
 		s.Fault = clip(oneLine(c.Failed.Error), maxFault)
 	}
 	on := f.Hits
-	if topic := hits.Words(c.Focus.topic()); len(topic) > 0 {
+	if topic := lookup.Words(c.Focus.topic()); len(topic) > 0 {
 		on = slices.DeleteFunc(slices.Clone(on), func(h hit) bool { return beside(h, topic) })
 	}
 	add := s.pick(on, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
@@ -194,8 +194,8 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 	}
 	e := evidence{
 		N: s.Counts.Evidence, Source: h.Source, Title: clip(oneLine(h.Title), maxLabel), Section: clip(oneLine(h.Section), maxLabel),
-		Quote: hits.Defused(oneLine(h.Quote)), Context: clip(hits.Defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
-		Terms: hits.Terms(h.Terms), Question: s.Focus.Question,
+		Quote: lookup.Defused(oneLine(h.Quote)), Context: clip(lookup.Defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
+		Terms: lookup.Terms(h.Terms), Question: s.Focus.Question,
 	}
 	if h.Among(s.Pinned) {
 		e.Score *= pinnedWeight
@@ -208,7 +208,7 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		h = s.mark(h)
 		e.Addressed = h.Untrusted && h.Addressed()
 		s.trace(&e, &b, h, by)
-		e.Score *= hits.WorthOf(h)
+		e.Score *= lookup.WorthOf(h)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // further away they have little to do with it
@@ -252,7 +252,7 @@ func (s *state) cited(text string, more []string) (string, []string) { return s.
 // be cited.
 func (s *state) citing(text string, more []string, other string) (string, []string) {
 	if s.Counts.Evidence == 0 {
-		return strings.TrimSpace(hits.Unnumbered(hits.Uncited(text, other), s.named)), nil
+		return strings.TrimSpace(lookup.Unnumbered(lookup.Uncited(text, other), s.named)), nil
 	}
 	var ids []string
 	add := func(id string) (cited, known bool) {
@@ -265,7 +265,7 @@ func (s *state) citing(text string, more []string, other string) (string, []stri
 		}
 		return true, true
 	}
-	text = hits.Cites(text, func(m string) (kept string, unknown bool) {
+	text = lookup.Cites(text, func(m string) (kept string, unknown bool) {
 		unknown = true
 		for _, n := range number.FindAllString(m, -1) {
 			cited, known := add("e" + n)
@@ -281,7 +281,7 @@ func (s *state) citing(text string, more []string, other string) (string, []stri
 		}
 		return kept, unknown
 	})
-	text = hits.Unnumbered(text, s.named)
+	text = lookup.Unnumbered(text, s.named)
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
 )
 
 // Bounds on what is remembered of questions. What is dropped is still in the log.
@@ -36,7 +36,7 @@ type question struct {
 	Aside    bool   `json:"aside,omitempty"`    // the model fails on it, so no prompt speaks of it
 	Wished   bool   `json:"wished,omitempty"`   // by the user, who alone says how urgent it is
 
-	feel same.Text
+	feel similarity.Text
 }
 
 // raise adds questions and returns their events. One that was asked already, in
@@ -179,10 +179,10 @@ func push[E any](list []E, e E, most int) []E {
 
 // known reports whether a question was asked before, and where it is among those
 // that are open, or -1.
-func (s *state) known(q *same.Text) (int, bool) {
-	is := func(o *question) bool { return q.Compare(o.feel) == same.Same }
+func (s *state) known(q *similarity.Text) (int, bool) {
+	is := func(o *question) bool { return q.Compare(o.feel) == similarity.Same }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, true
 	}
-	return -1, q.Compare(s.input) == same.Same || slices.ContainsFunc(s.Explored, is)
+	return -1, q.Compare(s.input) == similarity.Same || slices.ContainsFunc(s.Explored, is)
 }

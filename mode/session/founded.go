@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/claim"
+	"ponder/knowledge/claim"
 )
 
 // maxDoubts is how many things are named that an answer has from no source.

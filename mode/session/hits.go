@@ -1,10 +1,10 @@
 package session
 
-import "ponder/mode/internal/hits"
+import "ponder/mode/internal/lookup"
 
 // What tools find is read by package hits.
 type (
-	hit    = hits.Hit
-	found  = hits.Found
-	origin = hits.Origin
+	hit    = lookup.Hit
+	found  = lookup.Found
+	origin = lookup.Origin
 )

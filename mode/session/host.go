@@ -1,8 +1,8 @@
 package session
 
-import "ponder/mode/internal/hits"
+import "ponder/mode/internal/lookup"
 
 // from reports whether a passage is from the source that is named.
 func (e evidence) from(name string) bool {
-	return hits.IsOf(e.Source, name) || e.URL != "" && hits.IsOf(e.URL, name)
+	return lookup.IsOf(e.Source, name) || e.URL != "" && lookup.IsOf(e.URL, name)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // Bounds on the comparison of quotes.
@@ -13,7 +13,7 @@ const (
 	leastHeld = 40   // bytes of a quote that tells that another one holds it
 )
 
-// mark returns a hit with what can be seen of it only here: see [hits.Hit.Judged].
+// mark returns a hit with what can be seen of it only here: see [lookup.Hit.Judged].
 func (s *state) mark(h hit) hit { return h.Judged(s.quotedElsewhere(h)) }
 
 // quotable reports whether a passage may become a thought or a part of an answer.
@@ -26,7 +26,7 @@ func (s *state) repeats(h hit) bool {
 	if h.Kind == "" || !s.opts.Memory && !s.opts.Web {
 		return false
 	}
-	key := hits.QuoteKey(h) + ":" + hits.PageKey(h)
+	key := lookup.QuoteKey(h) + ":" + lookup.PageKey(h)
 	if slices.Contains(s.Quotes, key) || s.holds(h) {
 		return true
 	}
@@ -37,17 +37,17 @@ func (s *state) repeats(h hit) bool {
 // holds reports whether a hit has all of a quote of the same page in it, as the snippet
 // of a page that was read has.
 func (s *state) holds(h hit) bool {
-	quote, page := hits.Defused(oneLine(h.Quote)), hits.PageKey(h)
+	quote, page := lookup.Defused(oneLine(h.Quote)), lookup.PageKey(h)
 	if h.Untrusted {
-		quote = hits.Tame(quote)
+		quote = lookup.Tame(quote)
 	}
 	return slices.ContainsFunc(s.Evidence, func(e evidence) bool {
-		return !e.Earlier && len(e.Quote) >= leastHeld && strings.Contains(quote, strings.TrimSuffix(e.Quote, "…")) && hits.PageKey(hit{Source: e.Source, Origin: origin{URL: e.URL}}) == page
+		return !e.Earlier && len(e.Quote) >= leastHeld && strings.Contains(quote, strings.TrimSuffix(e.Quote, "…")) && lookup.PageKey(hit{Source: e.Source, Origin: origin{URL: e.URL}}) == page
 	})
 }
 
 // quotedElsewhere reports whether the quote of a hit was gathered from another page.
 func (s *state) quotedElsewhere(h hit) bool {
-	quote, page := hits.QuoteKey(h)+":", hits.PageKey(h)
+	quote, page := lookup.QuoteKey(h)+":", lookup.PageKey(h)
 	return slices.ContainsFunc(s.Quotes, func(key string) bool { return strings.HasPrefix(key, quote) && key[len(quote):] != page })
 }

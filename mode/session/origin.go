@@ -2,19 +2,19 @@ package session
 
 import (
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // trace adds where a passage is from to what is kept of it, and to its event.
 func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
-	e.Kind, e.URL, e.Untrusted = clip(oneLine(h.Kind), maxLabel), hits.Address(h.URL), h.Untrusted
-	e.Dated, e.Fetched = hits.Day(h.Published), hits.Day(h.Fetched)
+	e.Kind, e.URL, e.Untrusted = clip(oneLine(h.Kind), maxLabel), lookup.Address(h.URL), h.Untrusted
+	e.Dated, e.Fetched = lookup.Day(h.Published), lookup.Day(h.Fetched)
 	e.Cluster, e.Copy = s.cluster(h)
 	if e.Untrusted {
-		e.Title, e.Section, e.Quote, e.Context = hits.Tame(e.Title), hits.Tame(e.Section), hits.Tame(e.Quote), hits.Tame(e.Context)
+		e.Title, e.Section, e.Quote, e.Context = lookup.Tame(e.Title), lookup.Tame(e.Section), lookup.Tame(e.Quote), lookup.Tame(e.Context)
 	}
 	by.Query, by.Provider = clip(oneLine(by.Query), maxFocus), clip(oneLine(h.Provider), maxLabel)
 	b.Title, b.URL, b.Section, b.Page, b.Author = e.Title, e.URL, e.Section, max(0, h.Page), clip(oneLine(h.Author), maxLabel)
 	b.Published, b.Fetched, b.Original, b.Found = h.Published, h.Fetched, clip(oneLine(h.Original), maxLabel), by
-	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), hits.Signals(h.Quality), e.Untrusted
+	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), lookup.Signals(h.Quality), e.Untrusted
 }

@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/mode/internal/outbox"
+	"ponder/mode/internal/pendingwrites"
 )
 
 // How long a session waits for a model that has answered before and does not now: at first,
@@ -85,7 +85,7 @@ func (s *state) pause() bool {
 
 // ofItself reports whether it is the session that has paused, and not a user.
 func ofItself(ev ponder.Event) bool {
-	return strings.HasPrefix(ev.Cause, rested+"-") && outbox.Ends(ev.Cause)
+	return strings.HasPrefix(ev.Cause, rested+"-") && pendingwrites.Ends(ev.Cause)
 }
 
 // limited returns how long the session may take; zero is no limit.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // Bounds on the pages that are read.
@@ -42,7 +42,7 @@ func (s *state) choosePages() bool {
 			if all == maxWavePages || len(look.Pages) == maxPages {
 				break
 			}
-			if r.Among(s.Banned) || look.copied(r) || hits.WorthOf(r) < leastWorth || !s.open(r.URL) {
+			if r.Among(s.Banned) || look.copied(r) || lookup.WorthOf(r) < leastWorth || !s.open(r.URL) {
 				continue
 			}
 			all++
@@ -61,7 +61,7 @@ func (w *webLook) copied(r hit) bool {
 
 // open notes that a page is read, and reports whether it was not before.
 func (s *state) open(url string) bool {
-	key := hits.Sum(url)[:16]
+	key := lookup.Sum(url)[:16]
 	if slices.Contains(s.Web.Read, key) {
 		return false
 	}
@@ -88,7 +88,7 @@ func (s *state) readCell(key string, b ponder.ToolResult) {
 	i := slices.IndexFunc(look.Pages, func(p page) bool { return p.key() == key })
 	p := &look.Pages[i]
 	if p.Done = true; b.Error == "" {
-		p.Hits = hits.ReadPassages(b.Result, look.Results[p.Result], pageHits)
+		p.Hits = lookup.ReadPassages(b.Result, look.Results[p.Result], pageHits)
 	}
 	c.Web = &look
 	c.Done = len(s.waits(c)) == 0

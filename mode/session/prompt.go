@@ -10,8 +10,8 @@ import (
 	"ponder"
 	"ponder/internal/arrange"
 	"ponder/llm"
-	"ponder/mode/internal/hits"
-	"ponder/mode/internal/noticed"
+	"ponder/mode/internal/background"
+	"ponder/mode/internal/lookup"
 )
 
 // The system prompts: what is wanted and in which form. They never change within
@@ -137,7 +137,7 @@ const mindful = 5
 
 func (s *state) thoughtsBody(b *prompt, c *cell) {
 	if s.Counts.Thoughts < mindful && len(s.Mind) > 0 {
-		b.add("\n", noticed.Background(s.Mind, hits.Tame))
+		b.add("\n", background.Background(s.Mind, lookup.Tame))
 	}
 	s.listSum(b, "\nThe understanding so far", 2*maxKept)
 	// The window moves in steps of half its size, so that prompts share a prefix.
@@ -309,7 +309,7 @@ func (e *evidence) where() string {
 	if e.Earlier {
 		where = "an earlier session concluded on: " + where
 	}
-	if host := hits.HostOf(e.URL); host != "" && e.Untrusted {
+	if host := lookup.HostOf(e.URL); host != "" && e.Untrusted {
 		where += ", " + host
 	}
 	if e.Dated != "" {

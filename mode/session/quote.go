@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"ponder/internal/arrange"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // Confidence in a quotation, and the most in any answer that no model wrote. It is low,
@@ -46,7 +46,7 @@ func kindOfQuote(e evidence, others []evidence) string {
 		return "critique"
 	}
 	for _, o := range others {
-		if o.voice() != e.voice() && hits.Shared(e.Terms, o.Terms) >= 2 {
+		if o.voice() != e.voice() && lookup.Shared(e.Terms, o.Terms) >= 2 {
 			return "connection"
 		}
 	}
@@ -107,13 +107,13 @@ func (s *state) note(names []string) {
 func (s *state) topicQuestions() (list []asked) {
 	all := slices.Clone(s.Topics)
 	arrange.By(all, func(a, b topic) int { return b.Hits - a.Hits })
-	input := hits.Words(s.run.Input)
+	input := lookup.Words(s.run.Input)
 	for _, t := range all {
 		q := asked{
 			Text: s.topicQuestion() + t.Name + "?", Priority: rank(float64(3 + t.Hits)),
 			Why: "It comes up beside what was found.",
 		}
-		if len(list) == maxQuestions || subset(hits.Words(t.Name), input) {
+		if len(list) == maxQuestions || subset(lookup.Words(t.Name), input) {
 			continue
 		}
 		if _, known := s.known(feel(q.Text)); known {
@@ -144,7 +144,7 @@ func (f focus) topic() string {
 // beside reports whether a hit was found only for the user's words, and does not speak
 // of the topic, whose words are sorted. One that was found without words may.
 func beside(h hit, topic []string) bool {
-	return len(h.Terms) > 0 && hits.Shared(hits.Words(strings.Join(h.Terms, " ")), topic) == 0 && hits.Shared(hits.Words(h.Quote), topic) == 0
+	return len(h.Terms) > 0 && lookup.Shared(lookup.Words(strings.Join(h.Terms, " ")), topic) == 0 && lookup.Shared(lookup.Words(h.Quote), topic) == 0
 }
 
 // topicQuestion returns how a question about a topic begins.
@@ -156,4 +156,4 @@ func (s *state) topicQuestion() string {
 }
 
 // subset reports whether all of a are in the sorted list b.
-func subset(a, b []string) bool { return hits.Shared(a, b) == len(a) }
+func subset(a, b []string) bool { return lookup.Shared(a, b) == len(a) }

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -54,7 +54,7 @@ type play struct {
 	t     *testing.T
 	rng   *rand.Rand
 	store ponder.Store
-	mind  *pondertest.Mind
+	mind  *enginetest.Mind
 	ref   reference
 	done  []string
 	forks int
@@ -63,7 +63,7 @@ type play struct {
 func (p *play) start() {
 	c := config(&llmtest.Model{Latency: llmtest.Delay{Mean: 7 * time.Second, Jitter: 0.6}})
 	c.Store = p.store
-	p.mind = pondertest.Start(p.t, c)
+	p.mind = enginetest.Start(p.t, c)
 }
 
 // step does something, lets some time pass, and looks.
@@ -123,7 +123,7 @@ func (p *play) wish(order string) {
 		b = ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(fmt.Sprintf(`{"calls":%d}`, 10_000+n))}
 	}
 	heard := p.ref.do(order)
-	evs, err := ponder.Wish(p.t.Context(), p.store, pondertest.Thread, ponder.Event{Run: pondertest.Run, Body: b})
+	evs, err := ponder.Wish(p.t.Context(), p.store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
 	if heard != (err == nil) || err != nil && !errors.Is(err, ponder.ErrEnded) {
 		p.t.Fatalf("%v: %s is heard: %v, want %v", p.done, order, err, heard)
 	}
@@ -140,11 +140,11 @@ func (p *play) wish(order string) {
 func (p *play) fork() {
 	p.t.Helper()
 	ctx := p.t.Context()
-	before := pondertest.Events(p.t, p.store)
+	before := enginetest.Events(p.t, p.store)
 	at := ponder.Seq(1 + p.rng.IntN(len(before)))
 	p.forks++
 	id := ponder.ThreadID(fmt.Sprintf("thr_fork%d", p.forks))
-	if err := ponder.Fork(ctx, p.store, pondertest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: pondertest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
+	if err := ponder.Fork(ctx, p.store, enginetest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
 		if before[at-1].Body.Type() == "run_finished" || p.over(before[:at]) {
 			return // there is nothing to cancel
 		}
@@ -157,7 +157,7 @@ func (p *play) fork() {
 	if err != nil || !info.Status.Ended() {
 		p.t.Fatalf("%v: the fork is %s, %v", p.done, info.Status, err)
 	}
-	after := pondertest.Events(p.t, p.store)
+	after := enginetest.Events(p.t, p.store)
 	if diff := cmp.Diff(ids(before), ids(after[:len(before)])); diff != "" {
 		p.t.Fatalf("%v: forking changed the session:\n%s", p.done, diff)
 	}
@@ -177,11 +177,11 @@ func ids(evs []ponder.Event) (list []string) {
 // check compares the session with the reference.
 func (p *play) check() {
 	p.t.Helper()
-	info, err := p.store.Thread(p.t.Context(), pondertest.Thread)
+	info, err := p.store.Thread(p.t.Context(), enginetest.Thread)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	evs := pondertest.Events(p.t, p.store)
+	evs := enginetest.Events(p.t, p.store)
 	v := session.NewView()
 	acks, asked := make(map[string]int), make(map[string]int)
 	paused := false
@@ -239,7 +239,7 @@ func TestReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.mind.Put(pondertest.Run, "", ponder.RunStarted{
+			p.mind.Put(enginetest.Run, "", ponder.RunStarted{
 				Mode: session.Name, Input: "What is the sea?", Options: js, Budget: ponder.Budget{Time: 1000 * time.Hour},
 			})
 			for range 25 {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // A cell is one focus of a wave, and what came of it. A wave is taken in when
@@ -132,7 +132,7 @@ func (s *state) lookedCell(key string, b ponder.ToolResult) {
 	if key == c.webKey() {
 		c.Web = c.Web.answered(b)
 	} else {
-		c.Got, c.Found = true, hits.ReadFound(b.Result, maxHits)
+		c.Got, c.Found = true, lookup.ReadFound(b.Result, maxHits)
 		if b.Error != "" {
 			c.Found, c.Failed = found{}, b.Outcome
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ponder"
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
 )
 
 // Bounds on what is remembered of thoughts, to know what repeats them.
@@ -25,27 +25,27 @@ type memo struct {
 	Agreed bool    `json:"agreed,omitempty"` // another focus came to it as well
 	Weight float64 `json:"weight"`           // importance times confidence
 
-	feel same.Text
+	feel similarity.Text
 }
 
 // feel returns what is compared of a text.
-func feel(text string) *same.Text {
-	t := same.Of(text)
+func feel(text string) *similarity.Text {
+	t := similarity.Of(text)
 	return &t
 }
 
 // feel makes what is not kept in checkpoints.
 func (s *state) feel() {
 	for _, m := range s.Said {
-		m.feel = same.Of(m.Text)
+		m.feel = similarity.Of(m.Text)
 	}
 	for _, list := range [][]*question{s.Open, s.Explored} {
 		for _, q := range list {
-			q.feel = same.Of(q.Text)
+			q.feel = similarity.Of(q.Text)
 		}
 	}
 	for i := range s.Facts {
-		s.Facts[i].feel = same.Of(s.Facts[i].Text)
+		s.Facts[i].feel = similarity.Of(s.Facts[i].Text)
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 			continue
 		}
 		m := &memo{Text: clip(oneLine(h.Text), maxSaidText), Focus: s.Focus.Question}
-		m.feel = same.Of(m.Text)
+		m.feel = similarity.Of(m.Text)
 		old, opposed := s.compare(m)
 		if old >= 0 && !unaided {
 			again = append(again, s.Said[old].N)
@@ -139,9 +139,9 @@ func (s *state) compare(m *memo) (at int, opposed bool) {
 			return i, opposed
 		}
 		switch m.feel.Compare(s.Said[i].feel) {
-		case same.Same:
+		case similarity.Same:
 			return i, opposed
-		case same.Opposite:
+		case similarity.Opposite:
 			opposed = true
 		}
 	}
@@ -151,8 +151,8 @@ func (s *state) compare(m *memo) (at int, opposed bool) {
 // hardlyNew reports whether nearly all that a thought names is in one before, and so
 // are all its names and numbers: it may say something else of them, and is kept; but
 // where nothing but that comes, it is enough.
-func (s *state) hardlyNew(t *same.Text) bool {
-	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Within(m.feel, mostShared) && t.Compare(m.feel) != same.Opposite })
+func (s *state) hardlyNew(t *similarity.Text) bool {
+	return slices.ContainsFunc(s.Said, func(m *memo) bool { return t.Within(m.feel, mostShared) && t.Compare(m.feel) != similarity.Opposite })
 }
 
 // agree notes in a list that is the state's own that a thought was said again: if
@@ -168,9 +168,9 @@ func (s *state) agree(at int) {
 }
 
 // against returns the ids of the corrections that a thought contradicts.
-func (s *state) against(t *same.Text) (ids []string) {
+func (s *state) against(t *similarity.Text) (ids []string) {
 	for _, f := range s.Facts {
-		if t.Compare(f.feel) == same.Opposite {
+		if t.Compare(f.feel) == similarity.Opposite {
 			ids = append(ids, f.ID)
 		}
 	}

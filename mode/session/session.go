@@ -44,7 +44,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
 )
 
 // Name is the name of the mode.
@@ -156,7 +156,7 @@ func options(r ponder.Run) (Options, error) {
 // start returns the state of a session that has seen nothing.
 func start(r ponder.Run) *state {
 	opts, err := options(r)
-	s := &state{given: &given{r, opts, same.Of(r.Input)}, Calls: r.Budget.Calls}
+	s := &state{given: &given{r, opts, similarity.Of(r.Input)}, Calls: r.Budget.Calls}
 	s.Unaided = s.opts.WithoutModel
 	switch {
 	case err != nil:
@@ -183,7 +183,7 @@ func load(r ponder.Run, js []byte) (ponder.State, error) {
 		return nil, fmt.Errorf("load session %s: %w", r.ID, err)
 	}
 	opts, _ := options(r) // options that are wrong have failed the session already
-	s.given = &given{r, opts, same.Of(r.Input)}
+	s.given = &given{r, opts, similarity.Of(r.Input)}
 	s.feel()
 	return s, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ponder"
+	"ponder/internal/textkit/similarity"
 	"ponder/llm"
-	"ponder/same"
 )
 
 func TestLoop(t *testing.T) {
@@ -325,7 +325,7 @@ func TestPrefixesAreShared(t *testing.T) {
 }
 
 func TestFocusOrder(t *testing.T) {
-	s := state{given: &given{run: ponder.Run{Input: "Original?"}, input: same.Of("Original?")}}
+	s := state{given: &given{run: ponder.Run{Input: "Original?"}, input: similarity.Of("Original?")}}
 	s.raise([]asked{{Text: "Low?", Priority: 2}, {Text: "High, older?", Priority: 9}, {Text: "High, newer?", Priority: 9}, {Text: "Too many?", Priority: 10}}, false)
 	var order []string
 	for range 5 {

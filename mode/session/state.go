@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/noticed"
-	"ponder/mode/internal/outbox"
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
+	"ponder/mode/internal/background"
+	"ponder/mode/internal/pendingwrites"
 )
 
 // Given is what a session is started with. It never changes.
 type given struct {
 	run   ponder.Run
 	opts  Options
-	input same.Text // of the user's question
+	input similarity.Text // of the user's question
 }
 
 // A state is what a session knows. What is exported is kept in checkpoints, so
@@ -64,7 +64,7 @@ type state struct {
 	Topics   []topic    `json:"topics,omitempty"`   // of what was found for the user's question
 	Best     float64    `json:"best,omitempty"`     // score of a hit; without a model, less than half is nothing
 
-	Mind []noticed.Note `json:"mind,omitempty"` // what was on the user's mind when it began
+	Mind []background.Note `json:"mind,omitempty"` // what was on the user's mind when it began
 
 	Facts  []fact   `json:"facts,omitempty"`  // that the user has corrected
 	Pinned []string `json:"pinned,omitempty"` // sources
@@ -154,8 +154,8 @@ func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == th
 
 // A note is a Write that the session has decided on.
 type (
-	note   = outbox.Note
-	bodies = outbox.Bodies
+	note   = pendingwrites.Note
+	bodies = pendingwrites.Bodies
 )
 
 // out is how a session ends.
@@ -222,10 +222,10 @@ func (s *state) minds(ev ponder.Event) bool {
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
 	case ponder.Observation:
-		_, ok := noticed.Of(ev)
+		_, ok := background.Of(ev)
 		return ok && s.Counts.Thoughts == 0
 	}
-	return ev.Run == s.run.ID && len(s.Notes) > 0 && outbox.Ends(ev.Cause)
+	return ev.Run == s.run.ID && len(s.Notes) > 0 && pendingwrites.Ends(ev.Cause)
 }
 
 // see changes the state by an event that it minds.
@@ -235,12 +235,12 @@ func (s *state) see(ev ponder.Event) {
 	case ponder.Steer:
 		s.obey(ev.ID, b)
 	case ponder.Observation:
-		n, _ := noticed.Of(ev)
-		s.Mind = noticed.With(s.Mind, n)
+		n, _ := background.Of(ev)
+		s.Mind = background.With(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
 		if ofItself(ev) {
-			s.Outage.Pauses, s.Notes = false, outbox.Without(s.Notes, ev.Cause)
+			s.Outage.Pauses, s.Notes = false, pendingwrites.Without(s.Notes, ev.Cause)
 		}
 	case ponder.RunResumed:
 		s.Paused = false
@@ -266,7 +266,7 @@ func (s *state) see(ev ponder.Event) {
 			s.remember(b)
 		}
 	default:
-		s.Notes = outbox.Without(s.Notes, ev.Cause)
+		s.Notes = pendingwrites.Without(s.Notes, ev.Cause)
 	}
 }
 

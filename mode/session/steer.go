@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/hits"
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
+	"ponder/mode/internal/lookup"
 )
 
 // The orders that a session obeys, beside those of the engine. What each needs
@@ -46,7 +46,7 @@ type fact struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 
-	feel same.Text
+	feel similarity.Text
 }
 
 // A reply says what became of a wish.
@@ -167,7 +167,7 @@ func (s *state) add(text string, priority int) reply {
 		q := s.Open[i]
 		s.wished(i)
 		return reply{text: fmt.Sprintf("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority)), add: s.urge(i, priority, "asked again by the user")}
-	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.feel) == same.Same }); known && at >= 0 && s.Explored[at].Text == text {
+	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.feel) == similarity.Same }); known && at >= 0 && s.Explored[at].Text == text {
 		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
 	s.Open = slices.Clip(s.Open)
@@ -235,7 +235,7 @@ func (s *state) correct(text string) reply {
 		return refuse("there are %d corrections already, which is the most", maxFacts)
 	}
 	s.Counts.Facts++
-	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: same.Of(text)}
+	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: similarity.Of(text)}
 	s.Facts = append(slices.Clip(s.Facts), f)
 	return reply{text: "correction " + f.ID + " holds from now on", cancelled: s.anew(func(*cell) bool { return true })}
 }
@@ -323,8 +323,8 @@ func (s *state) ban(name string) reply {
 // within reports whether a source is among those that the session may look into.
 // What the memory has, the session does not know.
 func (s *state) within(source string) bool {
-	return s.opts.Memory || s.opts.Web && hits.HostOf(source) != "" ||
-		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return hits.IsOf(source, doc) }) ||
+	return s.opts.Memory || s.opts.Web && lookup.HostOf(source) != "" ||
+		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return lookup.IsOf(source, doc) }) ||
 		slices.ContainsFunc(s.Evidence, func(e evidence) bool { return e.from(source) })
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/claim"
+	"ponder/internal/textkit/similarity"
+	"ponder/knowledge/claim"
 	"ponder/llm"
-	"ponder/same"
 )
 
 // Bounds on what is kept of an answer, in bytes.
@@ -126,10 +126,10 @@ func (s *state) summed(sum summary, model string, unaided, last bool) summary {
 
 // distinct returns the texts of a list that say something else than those before.
 func distinct(list []string) (kept []string) {
-	var feels []same.Text
+	var feels []similarity.Text
 	for _, text := range list {
-		t := same.Of(claim.Unmark(text))
-		if _, v := same.Nearest(feels, t); said(text) && v != same.Same && !slices.Contains(kept, text) {
+		t := similarity.Of(claim.Unmark(text))
+		if _, v := similarity.Nearest(feels, t); said(text) && v != similarity.Same && !slices.Contains(kept, text) {
 			kept, feels = append(kept, text), append(feels, t)
 		}
 	}

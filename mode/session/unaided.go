@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/arrange"
-	"ponder/mode/internal/about"
+	"ponder/mode/internal/questionwords"
 )
 
 // What is said where no model was asked, or none answered.
@@ -187,7 +187,7 @@ func (s *state) quotations(title string) (summary, bool) {
 		return summary{}, false
 	}
 	sum.Insights, sum.Remaining = items(sum.Insights), s.remaining()
-	sum.Text, sum.Confidence = title+about.Lack(s.run.Input, quotes)+"\n"+strings.TrimRight(b.String(), "\n"), rounded(total/float64(len(quotes)))
+	sum.Text, sum.Confidence = title+questionwords.Lack(s.run.Input, quotes)+"\n"+strings.TrimRight(b.String(), "\n"), rounded(total/float64(len(quotes)))
 	return sum, true
 }
 

@@ -3,7 +3,7 @@ package session
 import (
 	"strings"
 
-	"ponder/same"
+	"ponder/internal/textkit/similarity"
 )
 
 // unsay takes out of what is remembered what rests on evidence that is barred: the
@@ -19,7 +19,7 @@ func (s *state) unsay() {
 	for _, m := range s.Said {
 		if text := s.unsaid(m.Text); text != m.Text {
 			other := *m
-			other.Text, other.feel = text, same.Of(text)
+			other.Text, other.feel = text, similarity.Of(text)
 			m = &other
 		}
 		if m.Text != "" {

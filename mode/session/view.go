@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/usage"
 )
 
@@ -244,7 +244,7 @@ func (v *View) found(b ponder.Evidence) {
 // originOf returns where a piece of evidence is from.
 func originOf(b ponder.Evidence) Origin {
 	o := Origin{
-		URL: hits.Address(b.URL), Section: oneLine(b.Section), Page: b.Page, Author: oneLine(b.Author), Original: b.Original,
+		URL: lookup.Address(b.URL), Section: oneLine(b.Section), Page: b.Page, Author: oneLine(b.Author), Original: b.Original,
 		Cluster: oneLine(b.Cluster), Voices: b.Voices, Quality: b.Quality, Untrusted: b.Untrusted,
 		Published: known(b.Published), Fetched: known(b.Fetched),
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // leastWorth is what the page of a result must be worth to be read.
@@ -18,14 +18,14 @@ func (e evidence) voice() string { return cmp.Or(e.Cluster, e.Source) }
 // gathered before, which may be from another search, or the one that the tool
 // says; and the id of the passage that it says again, if there is one.
 func (s *state) cluster(h hit) (cluster, again string) {
-	words := hits.Words(h.Quote)
+	words := lookup.Words(h.Quote)
 	cluster = h.Cluster
 	for _, e := range s.Evidence {
 		switch {
 		case e.Kind == "" || e.Source == h.Source && e.Cluster == "":
 		case e.Source == h.Source:
 			cluster = e.Cluster
-		case hits.Copies(words, hits.Words(e.Quote)):
+		case lookup.Copies(words, lookup.Words(e.Quote)):
 			return e.voice(), e.id()
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // The tools that the web is asked with.
@@ -73,10 +73,10 @@ func (s *state) askWeb() bool {
 // searchWeb returns a cell's search of the web.
 func (s *state) searchWeb(c *cell) ponder.Action {
 	args := s.hasty(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
-	if hosts := hits.HostsOf(s.Pinned); len(hosts) > 0 {
+	if hosts := lookup.HostsOf(s.Pinned); len(hosts) > 0 {
 		args["prefer"] = hosts
 	}
-	if hosts := hits.HostsOf(s.Banned); len(hosts) > 0 {
+	if hosts := lookup.HostsOf(s.Banned); len(hosts) > 0 {
 		args["without"] = hosts
 	}
 	return use(c.webKey(), WebSearchTool, args)
@@ -113,7 +113,7 @@ func (w *webLook) answered(b ponder.ToolResult) *webLook {
 		next.Fault = clip(oneLine(b.Error), maxFault)
 		return &next
 	}
-	next.Results = hits.ReadResults(b.Result, maxResults)
+	next.Results = lookup.ReadResults(b.Result, maxResults)
 	return &next
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // Whatever the tools of the web return, a session takes it in, can be stored, and
@@ -33,7 +33,7 @@ func FuzzWeb(f *testing.F) {
 		d.work()
 		checkCites(t, d)
 		for _, b := range bodiesOf[ponder.Evidence](d) {
-			if hits.Address(b.Source) == "" || !b.Untrusted || b.End-b.Start != len(b.Content) {
+			if lookup.Address(b.Source) == "" || !b.Untrusted || b.End-b.Start != len(b.Content) {
 				t.Errorf("evidence %+v", b)
 			}
 			if _, err := json.Marshal(ponder.Event{Body: b}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
-	"ponder/mode/internal/hits"
+	"ponder/mode/internal/lookup"
 )
 
 // A site is what a made-up web has at a URL.
@@ -47,7 +47,7 @@ func surf(do ponder.Do, sites []site) string {
 			list = append(list, fmt.Sprintf(`{"url":%s,"title":%s,"snippet":%s,"score":0.5%s}`, js(s.url), js(s.title), js("Snippet of "+s.title+"."), s.more))
 		case s.url == in.URL:
 			return fmt.Sprintf(`{"hits":[{"id":"p%s","source":"page","quote":%s,"start":7,"end":%d,"hash":"aa","score":0.8}],"title":%s%s}`,
-				hits.Sum(s.url)[:8], js(s.text), 7+len(s.text), js(s.title), s.more)
+				lookup.Sum(s.url)[:8], js(s.text), 7+len(s.text), js(s.title), s.more)
 		}
 	}
 	return `{"results":[` + strings.Join(list, ",") + `]}`
@@ -95,7 +95,7 @@ func TestWeb(t *testing.T) {
 	if diff := cmp.Diff(first, found[0]); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
-	if found[2].Content != "Snippet of C." || found[2].Tool != WebSearchTool || found[2].Hash != hits.Sum("Snippet of C.") {
+	if found[2].Content != "Snippet of C." || found[2].Tool != WebSearchTool || found[2].Hash != lookup.Sum("Snippet of C.") {
 		t.Errorf("what was not read: %+v", found[2])
 	}
 	v := NewView().Apply(ponder.Event{Run: testRun, Body: ponder.RunStarted{Mode: Name}})
@@ -289,7 +289,7 @@ func TestHosts(t *testing.T) {
 		{"https://undersea.test/a", "sea.test", false}, {"https://sea.test.evil.test/", "sea.test", false}, {"/docs/sea.test", "sea.test", true},
 		{"/docs/a", "docs.test", false}, {"https://sea.test/", "test", false}, {"https://sea.test/", "", false},
 	} {
-		if got := hits.IsOf(tt.source, tt.name); got != tt.want {
+		if got := lookup.IsOf(tt.source, tt.name); got != tt.want {
 			t.Errorf("%s is of %q: %v", tt.source, tt.name, got)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
 )
 
 // observations returns the ids of the observations that a finding rests on: those whose
@@ -118,12 +118,12 @@ func stemsOf(s string) []string {
 
 // stemOf returns what a folded word is compared by. Texts of a few words do not tell
 // their language, so it is the same for all.
-func stemOf(folded string) string { return words.Stem(folded, "en") }
+func stemOf(folded string) string { return lexical.Stem(folded, "en") }
 
 // isStop reports whether a folded word says nothing of what a text is about.
 func isStop(folded string) bool {
-	for _, lang := range []words.Language{"en", "de", "fr", "es"} {
-		if words.Stop(folded, lang) {
+	for _, lang := range []lexical.Language{"en", "de", "fr", "es"} {
+		if lexical.Stop(folded, lang) {
 			return true
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 	"ponder/store/memory"
 )
 
@@ -117,14 +117,14 @@ func cutAnywhere(t *testing.T, c course) {
 			continue // it was refused in the same breath
 		}
 		store, models := memory.New(), c.models()
-		if err := store.Create(t.Context(), ponder.Thread{ID: pondertest.Thread}, b.Copy(whole[:n])...); err != nil {
+		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, b.Copy(whole[:n])...); err != nil {
 			t.Fatal(err)
 		}
 		again := newBench(t, c.o, store, models, c.tools...)
 		c.run(again)
 		again.Stop()
 		if diff := cmp.Diff(want, outcomes(again.Events())); diff != "" {
-			t.Fatalf("cut after event %d of %d (%s): -whole +cut\n%s", n, len(whole), pondertest.Line(whole[n-1]), diff)
+			t.Fatalf("cut after event %d of %d (%s): -whole +cut\n%s", n, len(whole), enginetest.Line(whole[n-1]), diff)
 		}
 		ended := 0
 		for _, f := range bodies[ponder.CallFinished](whole[:n]) {
@@ -155,7 +155,7 @@ func outcomes(evs []ponder.Event) []string {
 		}
 		list = append(list, ev)
 	}
-	return pondertest.Lines(list)
+	return enginetest.Lines(list)
 }
 
 func allCalls(models map[ponder.Role]*mouth) (n int) {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 // A mouth is a model that answers by a function of the request.
@@ -91,7 +91,7 @@ func calling(tool string, input any) llm.Message {
 
 // A bench is a mind with a subconscious whose models are scripted.
 type bench struct {
-	*pondertest.Mind
+	*enginetest.Mind
 	t      *testing.T
 	o      Options
 	models map[ponder.Role]*mouth
@@ -108,7 +108,7 @@ func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Rol
 	for role, m := range models {
 		c.Models[role] = []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 2}}}
 	}
-	return &bench{Mind: pondertest.Start(t, c), t: t, o: o, models: models, carried: carried}
+	return &bench{Mind: enginetest.Start(t, c), t: t, o: o, models: models, carried: carried}
 }
 
 // voices returns models for the four roles.

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/subconscious"
-	"ponder/pondertest"
 )
 
 // An injection is an instruction that somebody planted where a sensor looks, and what a
@@ -161,7 +161,7 @@ func textOf(req *llm.Request) string {
 type plot struct {
 	*testing.T
 	config ponder.Config
-	mind   *pondertest.Mind
+	mind   *enginetest.Mind
 	model  *obeying
 	late   bool     // decisions come when what they are about has faded
 	ran    []string // tools
@@ -188,12 +188,12 @@ func plotted(t *testing.T, in injection, launder bool) *plot {
 		}
 	}
 	options := subconscious.Options{Actions: offered}
-	models := pondertest.Models(p.model, ponder.Price{})
+	models := enginetest.Models(p.model, ponder.Price{})
 	for _, r := range subconscious.DefaultRoles() {
 		models[subconscious.ModelOf(r.Name)] = models[ponder.Cheap]
 	}
 	p.config = ponder.Config{Modes: subconscious.New(options), Models: models, Tools: tools}
-	p.mind = pondertest.Start(t, p.config)
+	p.mind = enginetest.Start(t, p.config)
 	return p
 }
 
@@ -290,7 +290,7 @@ func (p *plot) plays(in injection) {
 		p.mind.Stop()
 		time.Sleep(8 * 24 * time.Hour) // longer than decisions have no tools
 		p.config.Store = p.mind.Store
-		p.mind = pondertest.Start(p.T, p.config)
+		p.mind = enginetest.Start(p.T, p.config)
 		p.tick()
 		p.decide()
 	}

@@ -11,18 +11,18 @@ import (
 
 	"ponder"
 	"ponder/internal/arrange"
-	"ponder/mode/internal/noticed"
+	"ponder/internal/textkit/lexical"
+	"ponder/mode/internal/background"
 	"ponder/mode/internal/text"
-	"ponder/words"
 )
 
 // FeedSensor is the sensor of the observations with which conversations and sessions are
 // told what is on the user's mind. They are internal, and no sensor reads them again.
-const FeedSensor = noticed.Sensor
+const FeedSensor = background.Sensor
 
 // EscalatedState is the state of such an observation that the user is to be told of; its
 // subject is the id of the escalation.
-const EscalatedState = noticed.Raised
+const EscalatedState = background.Raised
 
 // What is handed on.
 const (
@@ -152,7 +152,7 @@ func firstBytes(s string, n int) string {
 
 // A gist is the words of a text that say what it is about, by their stems.
 type gist struct {
-	lang words.Language
+	lang lexical.Language
 	stem map[string]wordKind
 }
 
@@ -163,16 +163,16 @@ type wordKind struct {
 }
 
 // gistOf reads a text as one of a language.
-func gistOf(s string, lang words.Language) gist {
+func gistOf(s string, lang lexical.Language) gist {
 	r := gist{lang, make(map[string]wordKind)}
 	first, last := true, 0
-	words.Tokens(s, func(t words.Token) {
+	lexical.Tokens(s, func(t lexical.Token) {
 		w := s[t.Start:t.End]
 		first = first || strings.ContainsAny(s[last:t.Start], ".!?:\n")
-		k := wordKind{name: isProper(w, first, lang), time: timeWords[words.Fold(w)]}
+		k := wordKind{name: isProper(w, first, lang), time: timeWords[lexical.Fold(w)]}
 		first, last = false, t.End
-		if !words.Stop(w, lang) && len(w) > 1 {
-			stem := words.Stem(w, lang)
+		if !lexical.Stop(w, lang) && len(w) > 1 {
+			stem := lexical.Stem(w, lang)
 			before := r.stem[stem]
 			r.stem[stem] = wordKind{k.name || before.name, k.time || before.time}
 		}
@@ -182,7 +182,7 @@ func gistOf(s string, lang words.Language) gist {
 
 // isProper reports whether a word is a name or a code. In German every noun has a capital,
 // and so has what begins a sentence.
-func isProper(w string, first bool, lang words.Language) bool {
+func isProper(w string, first bool, lang lexical.Language) bool {
 	digits, upper, letters := 0, 0, 0
 	for i, r := range w {
 		switch {
@@ -220,19 +220,19 @@ func (r gist) shares(o gist) (weight int) {
 
 // gistLanguage returns the language whose stop words a text has the most of, "" if it has
 // none that tells.
-func gistLanguage(s string) words.Language {
+func gistLanguage(s string) lexical.Language {
 	const enough = 40 // words
 	var list []string
-	words.Tokens(s, func(t words.Token) {
+	lexical.Tokens(s, func(t lexical.Token) {
 		if len(list) < enough {
 			list = append(list, s[t.Start:t.End])
 		}
 	})
-	best, most := words.Language(""), 0
+	best, most := lexical.Language(""), 0
 	for _, lang := range languages {
 		n := 0
 		for _, w := range list {
-			if words.Stop(w, lang) {
+			if lexical.Stop(w, lang) {
 				n++
 			}
 		}
@@ -245,9 +245,9 @@ func gistLanguage(s string) words.Language {
 
 // languages has those that words have stems in, English first, for it has most words in
 // common with others.
-var languages = func() []words.Language {
-	list := words.Languages()
-	arrange.By(list, func(a, b words.Language) int {
+var languages = func() []lexical.Language {
+	list := lexical.Languages()
+	arrange.By(list, func(a, b lexical.Language) int {
 		switch {
 		case a == "en":
 			return -1

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
 )
 
 //go:embed promises.txt
@@ -35,8 +35,8 @@ type word struct {
 
 // wordsOf returns the words of a text.
 func wordsOf(s string) (list []word) {
-	words.Tokens(s, func(t words.Token) {
-		list = append(list, word{words.Fold(s[t.Start:t.End]), t.Start, t.End})
+	lexical.Tokens(s, func(t lexical.Token) {
+		list = append(list, word{lexical.Fold(s[t.Start:t.End]), t.Start, t.End})
 	})
 	return list
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
 )
 
 // Numbers of the rule for words that return.
@@ -34,7 +34,7 @@ var commonStems = func() map[string]bool {
 			continue
 		}
 		for _, w := range strings.Fields(line) {
-			folded := words.Fold(w)
+			folded := lexical.Fold(w)
 			set[folded], set[stemOf(folded)] = true, true
 		}
 	}
@@ -251,7 +251,7 @@ func mayBeRare(w string) bool {
 	for _, r := range w {
 		if unicode.IsLetter(r) {
 			letters++
-			if words.Unspaced(r) {
+			if lexical.Unspaced(r) {
 				letters++
 			}
 		}

@@ -3,8 +3,8 @@ package subconscious
 import (
 	"slices"
 
-	"ponder/same"
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/similarity"
 )
 
 // How alike two findings must be to be the same, from 0 to 1: how much of their words
@@ -30,7 +30,7 @@ type reader struct {
 	seen map[string]*phrase
 
 	table  *table
-	tokens []words.Token // to be used again
+	tokens []lexical.Token // to be used again
 }
 
 func newReader(more func(a, b string) bool) *reader {
@@ -64,7 +64,7 @@ func (r *reader) same(a, b *phrase) bool {
 	if likeness >= alike && !a.disagrees(b) {
 		return true
 	}
-	if likeness >= perhaps && a.verdict(b) == same.Same {
+	if likeness >= perhaps && a.verdict(b) == similarity.Same {
 		return true
 	}
 	return r.more != nil && !a.disagrees(b) && r.more(a.line, b.line)
@@ -82,11 +82,11 @@ func (r *reader) names(t, a *phrase) bool {
 
 // verdict compares the texts as package same does, which knows more words, but wants
 // nearly all of them.
-func (p *phrase) verdict(o *phrase) same.Verdict { return p.text().Compare(o.text()) }
+func (p *phrase) verdict(o *phrase) similarity.Verdict { return p.text().Compare(o.text()) }
 
-func (p *phrase) text() same.Text {
+func (p *phrase) text() similarity.Text {
 	if !p.reads {
-		p.whole, p.reads = same.Of(p.line), true
+		p.whole, p.reads = similarity.Of(p.line), true
 	}
 	return p.whole
 }

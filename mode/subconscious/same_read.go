@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/same"
-	"ponder/words"
+	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/similarity"
 )
 
 // Bounds of what is compared of a text. What is longer is the same as itself only.
@@ -29,7 +29,7 @@ type phrase struct {
 	long bool // there is more
 
 	reads bool
-	whole same.Text // if reads
+	whole similarity.Text // if reads
 }
 
 // A value is a number, a time, a day or whatever else has digits.
@@ -43,7 +43,7 @@ type scan struct {
 	*phrase
 	t       *table
 	line    string
-	tokens  []words.Token
+	tokens  []lexical.Token
 	first   bool // a sentence begins
 	skipped int  // up to here tokens are read
 }
@@ -60,7 +60,7 @@ func (r *reader) readPhrase(s string) *phrase {
 // read reads the text.
 func (r *scan) read() {
 	p := r.phrase
-	words.Tokens(p.line[:min(len(p.line), maxRead)], func(t words.Token) { r.tokens = append(r.tokens, t) })
+	lexical.Tokens(p.line[:min(len(p.line), maxRead)], func(t lexical.Token) { r.tokens = append(r.tokens, t) })
 	if p.long = len(r.tokens) > maxWords; p.long {
 		r.tokens = r.tokens[:maxWords]
 	}
@@ -115,7 +115,7 @@ func (r *scan) word(i int) {
 		r.skipped = i + n
 		return
 	}
-	w := words.Fold(raw)
+	w := lexical.Fold(raw)
 	if v, ok := r.day(i, raw, w); ok {
 		r.value(v)
 		return

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine/enginetest"
 	"ponder/llm"
-	"ponder/pondertest"
 )
 
 func TestClean(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTitle(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			modes := []ponder.Mode{New(), {Name: "parrot", Version: 1, History: true, Start: func(ponder.Run) ponder.State { return parrot{} },
 				Wakes: func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }}}
-			mind := pondertest.Start(t, ponder.Config{Modes: modes, Models: pondertest.Models(namer{fails}, ponder.Price{})})
+			mind := enginetest.Start(t, ponder.Config{Modes: modes, Models: enginetest.Models(namer{fails}, ponder.Price{})})
 			for i := range 20 {
 				mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: "how deep is the sea, and why do we not know it?"})
 				time.Sleep(time.Minute)

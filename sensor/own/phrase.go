@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit/lexical"
 	"ponder/sensor"
-	"ponder/words"
 )
 
 //go:embed phrases.txt
@@ -99,8 +99,8 @@ func read(text string) string {
 func foldedWords(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
-	words.Tokens(s, func(t words.Token) {
-		b.WriteString(words.Fold(s[t.Start:t.End]))
+	lexical.Tokens(s, func(t lexical.Token) {
+		b.WriteString(lexical.Fold(s[t.Start:t.End]))
 		b.WriteByte(' ')
 	})
 	return b.String()

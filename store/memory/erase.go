@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Erase implements [ponder.Log].
@@ -27,19 +27,19 @@ func (s *Store) erase(ctx context.Context, id ponder.ThreadID, seqs []ponder.Seq
 	if t == nil {
 		return ponder.ErrNoThread
 	}
-	seqs, err := rule.Places(seqs, t.info.Head)
+	seqs, err := storerules.Places(seqs, t.info.Head)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
 	events := slices.Clone(t.events) // whoever reads has the old ones
 	for _, seq := range seqs {
 		ev := events[seq-1]
-		if rule.Asked(ev) {
+		if storerules.Asked(ev) {
 			a := t.attempts[attemptID{ev.Run, ev.Cause}]
 			a.request = nil
 			t.attempts[attemptID{ev.Run, ev.Cause}] = a
 		}
-		t.info.Title = rule.Untitled(t.info.Title, ev)
+		t.info.Title = storerules.Untitled(t.info.Title, ev)
 		if events[seq-1], err = roundTrip(ev.WithoutContent()); err != nil {
 			return err // of an event that was stored, never
 		}

@@ -9,7 +9,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Request implements [ponder.Ledger].
@@ -35,7 +35,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tally := make(rule.Tally)
+	tally := make(storerules.Tally)
 	for _, r := range s.results {
 		key, err := r.Group(by, r.thread)
 		if err != nil {

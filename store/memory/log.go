@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Append implements [ponder.Log].
@@ -25,7 +25,7 @@ func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Eve
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	keys, err := rule.Keys(events)
+	keys, err := storerules.Keys(events)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s *Store) append(id ponder.ThreadID, fence ponder.Fence, keys []string, ev
 	if t == nil || t.removed && fence == 0 {
 		return nil, ponder.ErrNoThread
 	}
-	if err := rule.Admit(fence, s.inForce(t, fence), t.info.Head, events); err != nil {
+	if err := storerules.Admit(fence, s.inForce(t, fence), t.info.Head, events); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(keys, func(key string) bool { return t.keys[key] }); i >= 0 {
@@ -64,11 +64,11 @@ type batch struct {
 	stamped  []ponder.Event
 	stored   []ponder.Event // as a reader gets them
 	attempts []attempt
-	results  []rule.Result
+	results  []storerules.Result
 }
 
 func newBatch(id ponder.ThreadID, head ponder.Seq, events []ponder.Event) (b batch, err error) {
-	now := rule.Now()
+	now := storerules.Now()
 	b.stamped, b.stored = make([]ponder.Event, len(events)), make([]ponder.Event, len(events))
 	for i, ev := range events {
 		ev = ev.Stamp(id, head+ponder.Seq(i)+1, now)
@@ -76,16 +76,16 @@ func newBatch(id ponder.ThreadID, head ponder.Seq, events []ponder.Event) (b bat
 		if b.stored[i], err = roundTrip(ev); err != nil {
 			return b, err
 		}
-		if start, ok := rule.Started(ev); ok {
+		if start, ok := storerules.Started(ev); ok {
 			a := attempt{Start: start}
-			if req := rule.Request(ev); req != nil {
+			if req := storerules.Request(ev); req != nil {
 				if a.request, err = json.Marshal(req); err != nil {
 					return b, fmt.Errorf("encode request of %s %s: %w", ev.Run, ev.Cause, err)
 				}
 			}
 			b.attempts = append(b.attempts, a)
 		}
-		if r, ok := rule.Finished(ev); ok {
+		if r, ok := storerules.Finished(ev); ok {
 			b.results = append(b.results, r)
 		}
 	}
@@ -107,7 +107,7 @@ func (t *thread) add(b batch, keys []string, held bool) {
 		t.keys[key] = key != ""
 	}
 	for i, ev := range b.stored {
-		t.info = rule.Follow(t.info, b.stamped[i])
+		t.info = storerules.Follow(t.info, b.stamped[i])
 		if held {
 			t.lease.Seen = max(t.lease.Seen, ev.Elapsed)
 		}

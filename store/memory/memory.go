@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 	"ponder/store/internal/watch"
 )
 
@@ -35,7 +35,7 @@ type thread struct {
 	removed  bool           // nothing is left but the fence
 	events   []ponder.Event // events[i].Seq == i+1
 	keys     map[string]bool
-	lease    rule.Lease
+	lease    storerules.Lease
 	attempts map[attemptID]attempt
 	folds    map[string]checkpoint
 	tainted  ponder.Fence // a lease whose holder has read what was erased since
@@ -54,7 +54,7 @@ type node struct {
 // An attempt is the beginning of a call, with its request as JSON, if that is
 // known.
 type attempt struct {
-	rule.Start
+	storerules.Start
 	request []byte
 }
 
@@ -65,7 +65,7 @@ type attemptID struct {
 
 type result struct {
 	thread ponder.ThreadID
-	rule.Result
+	storerules.Result
 }
 
 type checkpoint struct {
@@ -96,7 +96,7 @@ func (s *Store) thread(id ponder.ThreadID) *thread {
 // alive reports whether a node is alive. The caller holds s.mu.
 func (s *Store) alive(id ponder.NodeID) bool {
 	n := s.nodes[id]
-	return n != nil && !n.buried && rule.Alive(n.Beat, time.Now())
+	return n != nil && !n.buried && storerules.Alive(n.Beat, time.Now())
 }
 
 // inForce reports whether fence is a lease in force. The caller holds s.mu.

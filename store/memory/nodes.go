@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/arrange"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Join implements [ponder.Nodes].
@@ -21,7 +21,7 @@ func (s *Store) Join(ctx context.Context, n ponder.Node) error {
 	if s.nodes[n.ID] != nil {
 		return fmt.Errorf("join %s: %w", n.ID, ponder.ErrTaken)
 	}
-	n.Beat = rule.Now()
+	n.Beat = storerules.Now()
 	s.nodes[n.ID] = &node{Node: n}
 	return nil
 }
@@ -37,7 +37,7 @@ func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration)
 		return fmt.Errorf("beat of %s: %w", id, ponder.ErrFenced)
 	}
 	n := s.nodes[id]
-	n.Beat, n.clock = rule.Now(), max(n.clock, clock)
+	n.Beat, n.clock = storerules.Now(), max(n.clock, clock)
 	return nil
 }
 
@@ -47,7 +47,7 @@ func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
 	defer s.mu.Unlock()
 	var nodes []ponder.Node
 	for _, n := range s.nodes {
-		if !n.buried && !rule.Forgotten(n.Beat, time.Now()) {
+		if !n.buried && !storerules.Forgotten(n.Beat, time.Now()) {
 			nodes = append(nodes, n.Node)
 		}
 	}
@@ -93,14 +93,14 @@ func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 }
 
 // next returns the lease that a node gets on a thread.
-func (s *Store) next(t *thread, node ponder.NodeID) (rule.Lease, error) {
+func (s *Store) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 	switch {
 	case t == nil:
-		return rule.Lease{}, ponder.ErrNoThread
+		return storerules.Lease{}, ponder.ErrNoThread
 	case !s.alive(node):
-		return rule.Lease{}, ponder.ErrFenced
+		return storerules.Lease{}, ponder.ErrFenced
 	case s.alive(t.lease.Node):
-		return rule.Lease{}, ponder.ErrHeld
+		return storerules.Lease{}, ponder.ErrHeld
 	}
 	var clock time.Duration
 	if dead := s.nodes[t.lease.Node]; dead != nil {

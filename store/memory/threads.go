@@ -7,7 +7,7 @@ import (
 
 	"ponder"
 	"ponder/internal/arrange"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Create implements [ponder.Threads].
@@ -25,7 +25,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	keys, err := rule.Keys(events)
+	keys, err := storerules.Keys(events)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	if err != nil {
 		return err
 	}
-	header, err = rule.Header(header)
+	header, err = storerules.Header(header)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, 
 			continue
 		}
 		info := s.info(t)
-		if !rule.Matches(filter, info) {
+		if !storerules.Matches(filter, info) {
 			continue
 		}
 		if filter.Limit <= 0 {
@@ -128,6 +128,6 @@ func (s *Store) remove(ctx context.Context, id ponder.ThreadID) error {
 	if t == nil {
 		return ponder.ErrNoThread
 	}
-	s.threads[id] = &thread{removed: true, lease: rule.Lease{Fence: t.lease.Fence + 1}}
+	s.threads[id] = &thread{removed: true, lease: storerules.Lease{Fence: t.lease.Fence + 1}}
 	return nil
 }

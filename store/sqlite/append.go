@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Append implements [ponder.Log].
@@ -52,7 +52,7 @@ func (tx *tx) append(id ponder.ThreadID, fence ponder.Fence, b *batch) (ponder.S
 	if t == nil || t.removed && fence == 0 {
 		return 0, ponder.ErrNoThread
 	}
-	if err := rule.Admit(fence, tx.inForce(t, fence), t.head, b.events); err != nil {
+	if err := storerules.Admit(fence, tx.inForce(t, fence), t.head, b.events); err != nil {
 		return 0, err
 	}
 	head := t.head
@@ -113,7 +113,7 @@ func (tx *tx) takeKeys(t *thread, b *batch) error {
 
 // whichTaken returns ErrTaken with the event whose key is.
 func (tx *tx) whichTaken(t *thread, b *batch) error {
-	keys, err := rule.Keys(b.events)
+	keys, err := storerules.Keys(b.events)
 	for i, key := range keys {
 		ev, h := b.events[i], hash(key)
 		if _, ok := tx.number(findKey, t.num, t.keys.number(ev.Run, ev.Cause), h[:]); ok && key != "" {
@@ -139,7 +139,7 @@ const insertBatch = `INSERT INTO ponder_batch (pos, num, first, last, time, seen
 func (tx *tx) addChunk(t *thread, events []ponder.Event, lines, asked []byte, held bool) {
 	info := ponder.Info{Thread: ponder.Thread{Title: t.title, Kind: t.kind}, Status: t.status, Open: t.open, Roots: tx.rootsBefore(t, events)}
 	for _, ev := range events {
-		info = rule.Follow(info, ev)
+		info = storerules.Follow(info, ev)
 		if held {
 			t.lease.Seen = max(t.lease.Seen, ev.Elapsed.Truncate(time.Millisecond))
 		}

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // A batch is events as they are written. It is made before the writer sees it.
@@ -15,8 +15,8 @@ type batch struct {
 	asked   ponder.EventEncoder // all that goes into asked
 	chunks  []chunk             // one for each row
 	keys    []key
-	starts  []rule.Start
-	results []rule.Result
+	starts  []storerules.Start
+	results []storerules.Result
 	asks    bool // a model is asked once it is recorded
 	urgent  bool // somebody waits until it is durable
 }
@@ -50,7 +50,7 @@ const keepBytes = 256 << 10
 // encode makes a batch of events. Whoever has it gives it back when nothing of
 // it is needed any more but its events.
 func (p *batches) encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
-	keys, err := rule.Keys(events)
+	keys, err := storerules.Keys(events)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (p *batches) encode(id ponder.ThreadID, events []ponder.Event) (*batch, err
 		b = new(batch)
 	}
 	b.events = make([]ponder.Event, len(events))
-	now := rule.Now()
+	now := storerules.Now()
 	for i, ev := range events {
 		b.events[i] = ev.Stamp(id, 0, now)
 		if err := b.add(b.events[i], keys[i]); err != nil {
@@ -120,7 +120,7 @@ func (b *batch) end(i int) chunk {
 // ask keeps the request of an event, if it has one, behind the number of its
 // line.
 func (b *batch) ask(ev ponder.Event, line int) error {
-	req := rule.Request(ev)
+	req := storerules.Request(ev)
 	if req == nil {
 		return nil
 	}
@@ -141,10 +141,10 @@ func (b *batch) note(ev ponder.Event, k string, at place) {
 		numbers := [...]int64{byCause: byCause.number(ev.Run, ev.Cause), byTurn: byTurn.number(ev.Run, ev.Cause)}
 		b.keys = append(b.keys, key{at, numbers, hash(k)})
 	}
-	if s, ok := rule.Started(ev); ok {
+	if s, ok := storerules.Started(ev); ok {
 		b.starts = append(b.starts, s)
 	}
-	if r, ok := rule.Finished(ev); ok {
+	if r, ok := storerules.Finished(ev); ok {
 		b.results = append(b.results, r)
 	}
 	switch body := ev.Body.(type) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // maxOpen is how many calls of a thread that have not ended the writer knows by
@@ -16,7 +16,7 @@ import (
 const maxOpen = 16
 
 // begin remembers the calls that began.
-func (t *thread) begin(starts []rule.Start) {
+func (t *thread) begin(starts []storerules.Start) {
 	if more := len(t.calls) + len(starts) - maxOpen; more > 0 {
 		t.calls = slices.Delete(t.calls, 0, min(more, len(t.calls)))
 	}
@@ -24,9 +24,9 @@ func (t *thread) begin(starts []rule.Start) {
 }
 
 // began returns how the call began that ended in r, if that is known.
-func (tx *tx) began(t *thread, r rule.Result) rule.Start {
+func (tx *tx) began(t *thread, r storerules.Result) storerules.Start {
 	if r.Tool != "" {
-		return rule.Start{}
+		return storerules.Start{}
 	}
 	for i, s := range t.calls {
 		if s.Run == r.Run && s.Cause == r.Cause {
@@ -37,11 +37,11 @@ func (tx *tx) began(t *thread, r rule.Result) rule.Start {
 	h := hash(startKey(r.Run, r.Cause))
 	at, ok := tx.number(findKey, t.num, t.keys.number(r.Run, r.Cause), h[:])
 	if !ok {
-		return rule.Start{}
+		return storerules.Start{}
 	}
 	row := make([]driver.Value, 1)
 	if !tx.row(row, `SELECT lines FROM ponder_batch WHERE pos = ?`, at>>lineBits) {
-		return rule.Start{}
+		return storerules.Start{}
 	}
 	lines, _ := row[0].([]byte)
 	s, err := startOf(lines, int(at&(chunkLines-1)))
@@ -52,7 +52,7 @@ func (tx *tx) began(t *thread, r rule.Result) rule.Start {
 }
 
 // startOf returns how the call began that an event says has begun.
-func startOf(lines []byte, line int) (rule.Start, error) {
+func startOf(lines []byte, line int) (storerules.Start, error) {
 	for js := range bytes.Lines(lines) {
 		if line > 0 {
 			line--
@@ -60,16 +60,16 @@ func startOf(lines []byte, line int) (rule.Start, error) {
 		}
 		var ev ponder.Event
 		if err := json.Unmarshal(js, &ev); err != nil {
-			return rule.Start{}, err
+			return storerules.Start{}, err
 		}
-		s, _ := rule.Started(ev)
+		s, _ := storerules.Started(ev)
 		return s, nil
 	}
-	return rule.Start{}, fmt.Errorf("there is no line of that number")
+	return storerules.Start{}, fmt.Errorf("there is no line of that number")
 }
 
 // addResult adds a row of costs.
-func (tx *tx) addResult(t *thread, r rule.Result) {
+func (tx *tx) addResult(t *thread, r storerules.Result) {
 	r = r.Follows(tx.began(t, r))
 	row := r.Row("")
 	tx.exec(`INSERT INTO ponder_usage (num, time, run, cause, tool, role, mode, model, failed,

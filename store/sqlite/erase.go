@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Erase implements [ponder.Log].
@@ -29,7 +29,7 @@ func (tx *tx) erase(id ponder.ThreadID, seqs []ponder.Seq) error {
 	if t == nil || t.removed {
 		return ponder.ErrNoThread
 	}
-	seqs, err := rule.Places(seqs, t.head)
+	seqs, err := storerules.Places(seqs, t.head)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
@@ -92,8 +92,8 @@ func (e *erasing) event(to *ponder.EventEncoder, line []byte) error {
 	if err := json.Unmarshal(line, &ev); err != nil {
 		return err
 	}
-	e.title = rule.Untitled(e.title, ev)
-	if rule.Asked(ev) {
+	e.title = storerules.Untitled(e.title, ev)
+	if storerules.Asked(ev) {
 		e.request(ev)
 	}
 	if err := to.Append(ev.WithoutContent()); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Join implements [ponder.Nodes].
@@ -18,13 +18,13 @@ func (s *Store) Join(ctx context.Context, n ponder.Node) error {
 }
 
 func (tx *tx) join(n ponder.Node) error {
-	now := rule.Now()
+	now := storerules.Now()
 	if tx.exec(`INSERT OR IGNORE INTO ponder_node (id, host, boot, pid, start, beat, clock, buried) VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
 		string(n.ID), n.Host, n.Boot, int64(n.PID), n.Start, micros(now)) == 0 {
 		return ponder.ErrTaken
 	}
 	tx.exec(`DELETE FROM ponder_node WHERE beat < ? AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.node = ponder_node.id AND t.node <> '')`,
-		micros(now.Add(-rule.ForgetAfter)))
+		micros(now.Add(-storerules.ForgetAfter)))
 	tx.nodes = make(map[ponder.NodeID]*node)
 	return nil
 }
@@ -42,7 +42,7 @@ func (tx *tx) beat(id ponder.NodeID, clock time.Duration) error {
 		return ponder.ErrFenced
 	}
 	n := tx.node(id)
-	n.beat, n.clock = rule.Now(), max(n.clock, clock)
+	n.beat, n.clock = storerules.Now(), max(n.clock, clock)
 	tx.exec(`UPDATE ponder_node SET beat = ?, clock = ? WHERE id = ?`, micros(n.beat), int64(n.clock), string(id))
 	return nil
 }
@@ -58,7 +58,7 @@ func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
 
 func (s *Store) allNodes(ctx context.Context) (nodes []ponder.Node, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT id, host, boot, pid, start, beat FROM ponder_node
-		WHERE NOT buried AND beat >= ? ORDER BY id`, micros(time.Now().Add(-rule.ForgetAfter)))
+		WHERE NOT buried AND beat >= ? ORDER BY id`, micros(time.Now().Add(-storerules.ForgetAfter)))
 	if err != nil {
 		return nil, err
 	}
@@ -111,14 +111,14 @@ func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error)
 }
 
 // next returns the lease that a node gets on a thread.
-func (tx *tx) next(t *thread, node ponder.NodeID) (rule.Lease, error) {
+func (tx *tx) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 	switch {
 	case t == nil || t.removed:
-		return rule.Lease{}, ponder.ErrNoThread
+		return storerules.Lease{}, ponder.ErrNoThread
 	case !tx.alive(node):
-		return rule.Lease{}, ponder.ErrFenced
+		return storerules.Lease{}, ponder.ErrFenced
 	case tx.alive(t.lease.Node):
-		return rule.Lease{}, ponder.ErrHeld
+		return storerules.Lease{}, ponder.ErrHeld
 	}
 	last := t.lease
 	if t.isTainted() {
@@ -183,7 +183,7 @@ func (tx *tx) release(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, e
 }
 
 // grant writes another lease of a thread.
-func (tx *tx) grant(t *thread, l rule.Lease) {
+func (tx *tx) grant(t *thread, l storerules.Lease) {
 	t.lease, t.changed = l, true
 	tx.save(t)
 }

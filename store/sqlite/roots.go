@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // rootsBefore returns the root runs of a thread before events, as far as those that are open
 // must be known for its status to follow. A row does not have them: mostly their number is
 // enough, and else they are read in the log, back to where the oldest that is open began.
 func (tx *tx) rootsBefore(t *thread, events []ponder.Event) []ponder.Root {
-	if len(t.roots) != t.open && rule.AsksForRoots(t.open, events) {
+	if len(t.roots) != t.open && storerules.AsksForRoots(t.open, events) {
 		t.roots = tx.readRoots(t)
 	}
 	return t.roots

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // Create implements [ponder.Threads].
@@ -25,7 +25,7 @@ func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...pond
 }
 
 func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
-	header, err := rule.Header(header)
+	header, err := storerules.Header(header)
 	if err != nil {
 		return err
 	}

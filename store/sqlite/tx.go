@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 
 	"modernc.org/sqlite"
 )
@@ -44,9 +44,9 @@ type thread struct {
 	open    int           // root runs that have not finished
 	roots   []ponder.Root // they, if as many; else those that were seen to begin
 	title   string
-	lease   rule.Lease
-	tainted ponder.Fence // of a lease whose holder has read what was erased since
-	calls   []rule.Start // those that have not ended, as far as they are known
+	lease   storerules.Lease
+	tainted ponder.Fence       // of a lease whose holder has read what was erased since
+	calls   []storerules.Start // those that have not ended, as far as they are known
 	keys    numbering
 	changed bool // its row is to be written
 }
@@ -230,7 +230,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		open:    int(row[11].(int64)),
 		tainted: ponder.Fence(row[12].(int64)),
 		keys:    numbering(row[13].(int64)),
-		lease: rule.Lease{
+		lease: storerules.Lease{
 			Fence: ponder.Fence(row[5].(int64)),
 			Node:  ponder.NodeID(row[6].(string)),
 			Base:  time.Duration(row[7].(int64)),
@@ -265,7 +265,7 @@ func (tx *tx) alive(id ponder.NodeID) bool {
 		return false
 	}
 	n := tx.node(id)
-	return !n.buried && rule.Alive(n.beat, time.Now())
+	return !n.buried && storerules.Alive(n.beat, time.Now())
 }
 
 // inForce reports whether fence is a lease on a thread that is in force.

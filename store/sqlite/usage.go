@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/store/internal/rule"
+	"ponder/store/internal/storerules"
 )
 
 // A grouping is what usage is summed by: columns of rows, and of sums.
@@ -71,7 +71,7 @@ func (s *Store) usage(ctx context.Context, by ponder.GroupBy, owner *string, sin
 		return nil, err
 	}
 	defer rows.Close()
-	tally, added := make(rule.Tally), int64(0)
+	tally, added := make(storerules.Tally), int64(0)
 	for rows.Next() {
 		var r ponder.UsageRow
 		var raw int64
@@ -193,5 +193,5 @@ func sinceMicros(t time.Time) int64 {
 
 func dayOf(quarters string) (string, error) {
 	n, err := strconv.ParseInt(quarters, 10, 64)
-	return rule.Day(time.Unix(0, 0).Add(time.Duration(n) * quarter)), err
+	return storerules.Day(time.Unix(0, 0).Add(time.Duration(n) * quarter)), err
 }

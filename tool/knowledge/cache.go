@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"ponder/document"
+	"ponder/knowledge/document"
 )
 
 // Whether files have changed is looked up before every search, but not so often

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/document"
 	"ponder/internal/arrange"
+	"ponder/knowledge/document"
 )
 
 // fileKind is the kind of hits in files.

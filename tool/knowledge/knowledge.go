@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/document"
-	"ponder/recall"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
 )
 
 // The names that the tools are called by.

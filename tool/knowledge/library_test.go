@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"ponder/archive"
-	"ponder/recall"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ponder/document"
-	"ponder/recall"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
 )
 
 // inMemory adds what is remembered.

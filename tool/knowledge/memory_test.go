@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // A shelf is a library with some hits. It keeps how it was asked.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/evidence"
-	"ponder/recall"
+	"ponder/knowledge/evidence"
+	"ponder/knowledge/recall"
 )
 
 // atOnce is how soon after its date a page is remembered if the date is that of

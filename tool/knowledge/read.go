@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ponder/document"
-	"ponder/recall"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall"
 )
 
 // How much is read around a place, in bytes.

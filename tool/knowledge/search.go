@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/document"
 	"ponder/internal/arrange"
+	"ponder/knowledge/document"
 )
 
 type input struct {

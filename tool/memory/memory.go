@@ -17,7 +17,7 @@ import (
 	"unicode"
 
 	"ponder"
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // The names that the tools are called by.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ponder/recall"
+	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // Bounds on what is remembered at once.

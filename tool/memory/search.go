@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ponder/recall"
+	"ponder/knowledge/recall"
 )
 
 // Bounds on a search. Those of the query and of the results are the seed's.

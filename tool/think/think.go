@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/redact"
+	"ponder/internal/redact"
 )
 
 // Name is what the tool is called by, and the kind of its thoughts.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
-	"ponder/redact"
+	"ponder/internal/redact"
 )
 
 func TestTool(t *testing.T) {

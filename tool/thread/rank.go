@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ponder/document"
+	"ponder/knowledge/document"
 )
 
 // leastScore is the score below which a session is about something else. In

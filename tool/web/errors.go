@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	fetching "ponder/web"
+	fetching "ponder/knowledge/web"
 )
 
 // maxError bounds the text of an error, in bytes.

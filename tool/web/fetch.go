@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	fetching "ponder/web"
+	fetching "ponder/knowledge/web"
 )
 
 // FetchName is what the tool that reads pages is called by.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ponder/internal/arrange"
-	"ponder/web/search"
+	"ponder/knowledge/web/search"
 )
 
 // bestSentences is how many sentences of a page's text make a snippet.

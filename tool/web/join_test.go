@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"ponder/archive"
+	"ponder/knowledge/archive"
+	fetching "ponder/knowledge/web"
+	"ponder/knowledge/web/search"
 	"ponder/store/sqlite"
-	fetching "ponder/web"
-	"ponder/web/search"
 )
 
 const article = `<html><head><title>The deepest place</title><meta name="author" content="Anna Diver"></head><body><article>

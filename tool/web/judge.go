@@ -3,7 +3,7 @@ package web
 import (
 	"time"
 
-	"ponder/evidence"
+	"ponder/knowledge/evidence"
 )
 
 // Judging returns what judges pages with package evidence: what kind of sources they

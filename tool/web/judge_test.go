@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ponder"
-	fetching "ponder/web"
+	fetching "ponder/knowledge/web"
 )
 
 // What is kept in a folder did not come over the network.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ponder/web/search"
+	"ponder/knowledge/web/search"
 )
 
 // What a search says of a page is kept as it is returned.

@@ -1,8 +1,8 @@
 package web
 
 import (
-	"ponder/document"
-	fetching "ponder/web"
+	"ponder/knowledge/document"
+	fetching "ponder/knowledge/web"
 )
 
 // Bounds on passages.

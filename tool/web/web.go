@@ -20,8 +20,8 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	fetching "ponder/web"
-	"ponder/web/search"
+	fetching "ponder/knowledge/web"
+	"ponder/knowledge/web/search"
 )
 
 // Options say what the tools work with.

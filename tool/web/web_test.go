@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
-	fetching "ponder/web"
+	fetching "ponder/knowledge/web"
 )
 
 var published = time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC)

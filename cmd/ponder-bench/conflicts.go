@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/knowledge/claim"
+)
+
+// A contested question has documents that agree, conflict or mislead (RAMDocs), with the
+// answers that are right and those that somebody wrote into documents.
+type contested struct {
+	Question  string                  `json:"question"`
+	Documents []struct{ Text string } `json:"documents"`
+	Gold      []string                `json:"gold_answers"`
+	Wrong     []string                `json:"wrong_answers"`
+}
+
+func (q contested) quotes() (list []claim.Quote) {
+	for i, d := range q.Documents {
+		list = append(list, claim.Quote{ID: fmt.Sprintf("e%d", i+1), Text: d.Text, Voice: fmt.Sprint(i)})
+	}
+	return list
+}
+
+// conflicts measures how many of the questions to which documents have wrong answers get
+// a conflict with the right answer on one side and a wrong one on another, and how many
+// of all conflicts that are shown are such. The documents are all that is looked at.
+func conflicts(context.Context) ([]figure, error) {
+	path, err := have("claims", "ramdocs-first-100.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	var asked, found, shown, right, quiet, loud float64
+	var took time.Duration
+	err = eachLine(path, func(line []byte) error {
+		var q contested
+		if err := json.Unmarshal(line, &q); err != nil {
+			return err
+		}
+		began := time.Now()
+		list := claim.ConflictsAbout(q.Question, q.quotes())
+		took += time.Since(began)
+		good := 0
+		for _, c := range list {
+			if q.holds(c) {
+				good++
+			}
+		}
+		shown, right = shown+float64(len(list)), right+float64(good)
+		if len(q.Wrong) > 0 {
+			asked++
+			found += float64(min(1, good))
+		} else {
+			quiet++
+			loud += float64(min(1, len(list)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{Name: "recall: questions with wrong answers whose conflict is shown", Value: found / asked},
+		{Name: "precision: conflicts shown that have both answers", Value: right / max(1, shown), Goal: 0.9, Least: true},
+		{Name: "conflicts shown", Value: shown},
+		{Name: "questions without wrong answers that get a conflict", Value: loud / quiet},
+		{Name: "time of a question", Value: took.Seconds() * 1000 / (asked + quiet), Unit: "ms"},
+	}, nil
+}
+
+// holds reports whether a conflict has the right answer on one side, and a wrong one on
+// another.
+func (q contested) holds(c ponder.Conflict) bool {
+	side := func(answers []string) int {
+		return slices.IndexFunc(c.Sides, func(s ponder.Side) bool {
+			return slices.ContainsFunc(answers, func(a string) bool { return sameAnswer(s.Value, a) })
+		})
+	}
+	gold, wrong := side(q.Gold), side(q.Wrong)
+	return gold >= 0 && wrong >= 0 && gold != wrong
+}
+
+// sameAnswer reports whether all words of one of two answers are among those of the other.
+func sameAnswer(a, b string) bool {
+	x, y := answerWords(a), answerWords(b)
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	return len(x) > 0 && !slices.ContainsFunc(x, func(w string) bool { return !slices.Contains(y, w) })
+}
+
+func answerWords(s string) []string {
+	s = strings.NewReplacer(",", "", ".", "", "-language", "").Replace(strings.ToLower(s))
+	return slices.DeleteFunc(strings.Fields(s), func(w string) bool { return w == "the" || w == "people" || w == "about" })
+}

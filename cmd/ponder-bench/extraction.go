@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/markusmobius/go-trafilatura"
+
+	"ponder/knowledge/web/extract"
+)
+
+// A page is one of the benchmark of scrapinghub (article-extraction-benchmark):
+// its bytes, and the text of its article as people marked it.
+type page struct {
+	url, want string
+	html      []byte
+}
+
+// extraction measures how well the main text of pages is found: F1 of shingles of
+// four words, as the benchmark does, beside that of the library that it stands on.
+func extraction(context.Context) ([]figure, error) {
+	pages, err := readPages()
+	if err != nil {
+		return nil, err
+	}
+	var ours, library marks
+	var took, theirs time.Duration
+	for _, p := range pages {
+		began := time.Now()
+		c, err := extract.Article(p.html, p.url)
+		took += time.Since(began)
+		if err != nil {
+			c.Text = "" // it counts as nothing found
+		}
+		ours.add(p.want, c.Text)
+		began = time.Now()
+		library.add(p.want, byLibrary(p))
+		theirs += time.Since(began)
+	}
+	n := float64(len(pages))
+	return []figure{
+		{Name: "F1", Value: ours.f1(), Goal: 0.960, Least: true},
+		{Name: "F1 of the library alone", Value: library.f1()},
+		{Name: "time of a page", Value: took.Seconds() * 1000 / n, Unit: "ms"},
+		{Name: "time of a page in the library alone", Value: theirs.Seconds() * 1000 / n, Unit: "ms"},
+	}, nil
+}
+
+func byLibrary(p page) string {
+	u, err := url.Parse(p.url)
+	if err != nil {
+		return ""
+	}
+	r, err := trafilatura.Extract(bytes.NewReader(p.html), trafilatura.Options{OriginalURL: u, EnableFallback: true, ExcludeComments: true})
+	if err != nil {
+		return ""
+	}
+	return r.ContentText
+}
+
+func readPages() (list []page, err error) {
+	dir, err := have("extraction")
+	if err != nil {
+		return nil, err
+	}
+	js, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]struct {
+		Body string `json:"articleBody"`
+		URL  string `json:"url"`
+	}
+	if err := json.Unmarshal(js, &all); err != nil {
+		return nil, err
+	}
+	for id, truth := range all {
+		packed, err := os.ReadFile(filepath.Join(dir, "html", id+".html.gz"))
+		if err != nil {
+			return nil, err
+		}
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, err
+		}
+		html, err := io.ReadAll(z)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page{truth.URL, truth.Body, html})
+	}
+	return list, nil
+}
+
+// marks are sums of precision and recall over pages that have any.
+type marks struct{ precision, recall, found, wanted float64 }
+
+func (m *marks) add(want, got string) {
+	a, b := shingles(want), shingles(got)
+	hit, all, have := 0.0, 0.0, 0.0
+	for s, n := range a {
+		hit += float64(min(n, b[s]))
+		all += float64(n)
+	}
+	for _, n := range b {
+		have += float64(n)
+	}
+	if have > 0 {
+		m.found++
+		m.precision += hit / have
+	}
+	if all > 0 {
+		m.wanted++
+		m.recall += hit / all
+	}
+}
+
+func (m *marks) f1() float64 {
+	p, r := m.precision/max(1, m.found), m.recall/max(1, m.wanted)
+	return 2 * p * r / (p + r)
+}
+
+// shingles counts the runs of four words of a text, or its words if it has fewer.
+func shingles(text string) map[string]int {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	n := min(4, len(words))
+	counts := make(map[string]int)
+	for i := 0; n > 0 && i+n <= len(words); i++ {
+		counts[strings.Join(words[i:i+n], " ")]++
+	}
+	return counts
+}

@@ -1,0 +1,145 @@
+// Command bench measures Ponder's engine against the ideal, in one run, over the
+// wire: a simulated model server in a process of its own, a real database file,
+// real sessions. It prints a table and writes JSON; it never fails for a figure.
+//
+//	go run ./cmd/ponder-bench                 everything
+//	go run ./cmd/ponder-bench -only 1000      the scenarios whose names contain 1000
+//	go run ./cmd/ponder-bench -json out.json
+//	go run ./cmd/ponder-bench -only "serving: an hour" -for 10m
+//
+// The files: scenario.go has what is measured, load.go runs sessions, meter.go
+// counts, sim.go starts the server. Of what is remembered: data.go reads test
+// collections, which lie beside the project and without which a scenario says so;
+// ranking.go ranks them, conversing.go finds in conversations, extraction.go reads pages,
+// and remembering.go measures how fast it is. Of what is looked up: conflicts.go has
+// sources that disagree, copies.go copies of one text. Of `ponder serve`: serving.go
+// starts one, serving_*.go ask it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"ponder/internal/heap"
+)
+
+func main() {
+	heap.Relax() // as the program does
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run measures and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	var lasts time.Duration
+	fs.DurationVar(&lasts, "for", time.Hour, "how `long` what runs by hand alone lasts: name it whole with -only")
+	only := fs.String("only", "", "measure only what has `text` in its name")
+	out := fs.String("json", "", "write the figures to `file` too")
+	one := fs.String("one", "", "measure one scenario in this process and print JSON (for bench itself)")
+	sim := fs.Bool("sim", false, "be the simulated server (for bench itself)")
+	relay := fs.Bool("relay", false, "be the server that only hands on (for bench itself)")
+	profile := fs.String("cpuprofile", "", "write a CPU profile of each scenario to `file`")
+	if err := fs.Parse(args); err != nil {
+		return 2
+	}
+	var err error
+	switch {
+	case *sim:
+		err = serve(ctx, os.Stdin, stdout)
+	case *relay:
+		err = handOn(ctx, os.Stdin, stdout)
+	case *one != "":
+		err = measureOne(ctx, *one, *profile, lasts, stdout)
+	default:
+		err = all(ctx, *only, *out, *profile, lasts, stdout, stderr)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// all measures each scenario in a process of its own.
+func all(ctx context.Context, only, out, profile string, lasts time.Duration, stdout, stderr io.Writer) error {
+	var results []result
+	for _, s := range scenarios {
+		if !strings.Contains(s.name, only) || s.long != nil && s.name != only {
+			continue
+		}
+		fmt.Fprintf(stderr, "%s...\n", s.name)
+		cmd := exec.CommandContext(ctx, os.Args[0], "-one", s.name, "-cpuprofile", profile, "-for", lasts.String())
+		cmd.Stderr = stderr
+		js, err := cmd.Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		var r result
+		if err := json.Unmarshal(js, &r); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		results = append(results, r)
+	}
+	print(stdout, results)
+	if out == "" {
+		return nil
+	}
+	js, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, append(js, '\n'), 0o644)
+}
+
+// print prints the table.
+func print(w io.Writer, results []result) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "scenario\tfigure\tmeasured\tgoal\t")
+	for _, r := range results {
+		for _, f := range r.Figures {
+			goal, mark := "-", ""
+			if f.Goal > 0 {
+				goal = fmt.Sprintf("<= %.4g", f.Goal)
+				if f.Value > f.Goal {
+					mark = "over"
+				}
+				if f.Least {
+					goal, mark = fmt.Sprintf(">= %.4g", f.Goal), ""
+					if f.Value < f.Goal {
+						mark = "under"
+					}
+				}
+			}
+			fmt.Fprintf(t, "%s\t%s\t%.4g %s\t%s\t%s\n", r.Scenario, f.Name, f.Value, f.Unit, goal, mark)
+		}
+	}
+	t.Flush()
+}
+
+// A result is what a scenario came to.
+type result struct {
+	Scenario string   `json:"scenario"`
+	Figures  []figure `json:"figures"`
+}
+
+// A figure is one thing measured; a Goal of zero is none, and what is measured
+// should be at most it, unless it is the Least.
+type figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit,omitempty"`
+	Goal  float64 `json:"goal,omitempty"`
+	Least bool    `json:"at_least,omitempty"` // the goal is to be reached, and not to be kept below
+}

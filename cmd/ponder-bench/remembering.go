@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/recall/vector"
+)
+
+// A prose makes texts of words that are as frequent as those of a language: the
+// nth has a share of about 1/n, and the most frequent ones are those of English.
+type prose struct {
+	rnd  *rand.Rand
+	zipf *rand.Zipf
+}
+
+func newProse(seed uint64) *prose {
+	rnd := rand.New(rand.NewPCG(seed, 7))
+	return &prose{rnd, rand.NewZipf(rnd, 1.1, 4, 80_000)}
+}
+
+func (p *prose) word() string {
+	const letters = "etaoinshrdlucmfwypvbgk"
+	n := p.zipf.Uint64()
+	if n < uint64(len(common)) {
+		return common[n]
+	}
+	var b []byte
+	for n += 30; n > 0; n /= uint64(len(letters)) {
+		b = append(b, letters[n%uint64(len(letters))])
+	}
+	return string(b)
+}
+
+// common are the most frequent words.
+var common = strings.Fields(`the of and to in a is that for it was on with as are be this at from by an or have not which but had were been
+	has their they would who more will if there can what when so about out its them than some could these then`)
+
+func (p *prose) sentence() string {
+	words := make([]string, 8+p.rnd.IntN(14))
+	for i := range words {
+		words[i] = p.word()
+	}
+	text := strings.Join(words, " ")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// Sizes of the folder that is remembered.
+const (
+	perFile   = 30 // passages
+	sentences = 6  // of a passage
+	queries   = 400
+	hybridDim = 384
+)
+
+// folder writes notes that have about so many passages.
+func folder(dir string, from, to int, p *prose) error {
+	for n := from; n < to; n++ {
+		var b strings.Builder
+		for range perFile {
+			fmt.Fprintf(&b, "## %s %s\n\n", p.word(), p.word())
+			for range sentences {
+				b.WriteString(p.sentence() + " ")
+			}
+			b.WriteString("\n\n")
+		}
+		path := filepath.Join(dir, fmt.Sprint(n%100), fmt.Sprint(n, ".md"))
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(b.String()), 0o600))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remembering measures the library end to end: a folder of files is remembered, and
+// questions are asked meanwhile, after that, and again with vectors.
+func remembering(passages int) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		dir, err := os.MkdirTemp("", "ponder-bench-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		files := passages / perFile
+		if err := folder(dir, 0, files, newProse(1)); err != nil {
+			return nil, err
+		}
+		db, remove, err := newDatabase(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer remove()
+		kept, err := archive.Open(ctx, db)
+		if err != nil {
+			return nil, err
+		}
+		lib, err := recall.Open(ctx, recall.Config{DB: db, Archive: kept})
+		if err != nil {
+			return nil, err
+		}
+		figures, err := taken(ctx, lib, dir)
+		if err != nil {
+			return nil, err
+		}
+		alone, err := searched(ctx, lib, nil)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures,
+			figure{Name: "search by words, p50", Value: at(alone, 50), Unit: "ms", Goal: 5},
+			figure{Name: "search by words, p99", Value: at(alone, 99), Unit: "ms", Goal: 25},
+			figure{Name: "resident memory", Value: held(), Unit: "MiB", Goal: 512})
+		embedded, err := recall.Open(ctx, recall.Config{DB: db, Archive: kept, Embedder: vector.Embedder{Model: "bench/dense", Embed: dense}})
+		if err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		if err := embedded.Settle(ctx, nil); err != nil {
+			return nil, err
+		}
+		figures = append(figures, figure{Name: "passages that got a vector in a second", Value: float64(passages) / time.Since(began).Seconds()})
+		if _, err := embedded.Search(ctx, "the first search reads the vectors", recall.SearchOptions{}); err != nil {
+			return nil, err
+		}
+		both, err := searched(ctx, embedded, nil)
+		if err != nil {
+			return nil, err
+		}
+		return append(figures,
+			figure{Name: "search by words and vectors, p50", Value: at(both, 50), Unit: "ms", Goal: 15},
+			figure{Name: "search by words and vectors, p99", Value: at(both, 99), Unit: "ms"},
+			figure{Name: "resident memory with vectors", Value: held(), Unit: "MiB", Goal: 512}), nil
+	}
+}
+
+// taken has a folder remembered, while questions are asked, and then once more.
+func taken(ctx context.Context, lib *recall.Library, dir string) ([]figure, error) {
+	began := time.Now()
+	stop, result := make(chan struct{}), make(chan error, 1)
+	var meanwhile []time.Duration
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		list, err := searched(ctx, lib, stop)
+		meanwhile = list
+		result <- err
+	})
+	report, err := lib.Ingest(ctx, []string{dir}, recall.IngestOptions{})
+	took := time.Since(began)
+	close(stop)
+	wg.Wait()
+	if err := errors.Join(err, <-result); err != nil {
+		return nil, err
+	}
+	if err := lib.Settle(ctx, nil); err != nil {
+		return nil, err
+	}
+	began = time.Now()
+	again, err := lib.Ingest(ctx, []string{dir}, recall.IngestOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if again.Added+again.Changed > 0 {
+		return nil, fmt.Errorf("%d files were read again though nothing has changed", again.Added+again.Changed)
+	}
+	return []figure{
+		{Name: "passages", Value: float64(report.Passages)},
+		{Name: "passages remembered in a second", Value: float64(report.Passages) / took.Seconds(), Goal: 5000, Least: true},
+		{Name: "search meanwhile, p50", Value: at(meanwhile, 50), Unit: "ms", Goal: 25},
+		{Name: "search meanwhile, p99", Value: at(meanwhile, 99), Unit: "ms"},
+		{Name: "to see that nothing has changed", Value: time.Since(began).Seconds(), Unit: "s"},
+	}, nil
+}
+
+// searched asks questions, until stop is closed if it is set, and returns how long
+// each took.
+func searched(ctx context.Context, lib *recall.Library, stop <-chan struct{}) (took []time.Duration, err error) {
+	p := newProse(2)
+	for n := 0; stop != nil || n < queries; n++ {
+		if stop != nil {
+			select {
+			case <-stop:
+				return took, nil
+			case <-time.After(50 * time.Millisecond): // as a user might ask
+			}
+		}
+		q := fmt.Sprintf("what is %s %s %s", p.word(), p.word(), p.word())
+		began := time.Now()
+		if _, err := lib.Search(ctx, q, recall.SearchOptions{}); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(began))
+	}
+	return took, nil
+}
+
+// at returns a percentile in milliseconds.
+func at(took []time.Duration, percent int) float64 {
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[min(len(took)-1, len(took)*percent/100)].Seconds() * 1000
+}
+
+// dense embeds texts by their words alone: it says nothing of meaning, and takes no
+// time.
+func dense(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, hybridDim)
+		h := uint64(14695981039346656037)
+		for j := range len(text) {
+			h = (h ^ uint64(text[j])) * 1099511628211
+			if text[j] == ' ' {
+				v[h%hybridDim] += float32(int(h>>40&1)*2 - 1)
+			}
+		}
+		v[h%hybridDim]++
+		out[i] = v
+	}
+	return out, nil
+}
+
+// held returns how much of the process is in memory, in MiB.
+func held() float64 {
+	runtime.GC()
+	return resident() / (1 << 20)
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/placement"
+	"ponder/knowledge/web"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/llm/openai"
+	"ponder/mode/research"
+	"ponder/store/sqlite"
+	webtool "ponder/tool/web"
+)
+
+// A researchLoad is questions that are researched on a web that takes its time.
+type researchLoad struct {
+	questions, atOnce int
+	plan, synthesis   time.Duration // to the first token
+	fastest, slowest  time.Duration // of a search
+	page              time.Duration // to read one
+}
+
+// A researchSpan is when something began and ended.
+type researchSpan struct{ began, ended time.Time }
+
+func (s researchSpan) took() time.Duration { return s.ended.Sub(s.began) }
+
+// A researchMeter is what one question took, and what it waited for.
+type researchMeter struct {
+	mu       sync.Mutex
+	calls    []researchSpan
+	searches map[string]researchSpan // by query
+	pages    map[string][]researchSpan
+}
+
+// researches measures how long an answer takes beyond what it must wait for: the plan,
+// the slowest of its searches with the page that it led to, and the writing.
+func researches(l researchLoad) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) ([]figure, error) {
+		base, stop, err := simulate(ctx, l.sim())
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		var mu sync.Mutex
+		var ratios, first []float64
+		var errs []error
+		slots := make(chan struct{}, l.atOnce)
+		var wg sync.WaitGroup
+		for n := range l.questions {
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				ratio, late, err := l.one(ctx, base, n)
+				mu.Lock()
+				defer mu.Unlock()
+				ratios, first, errs = append(ratios, ratio), append(first, late), append(errs, err)
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+		slices.Sort(ratios)
+		slices.Sort(first)
+		return []figure{
+			{Name: "total over plan, slowest search and synthesis, p50", Value: ratios[len(ratios)/2], Goal: 1.03},
+			{Name: "the same, worst", Value: ratios[len(ratios)-1]},
+			{Name: "first evidence after the fastest first search, p50", Value: first[len(first)/2], Unit: "ms", Goal: 30},
+			{Name: "the same, worst", Value: first[len(first)-1], Unit: "ms"},
+			{Name: "questions", Value: float64(len(ratios))},
+		}, nil
+	}
+}
+
+// sim returns how the model behaves: what it plans and writes is about the pages.
+func (l researchLoad) sim() llmtest.SimConfig {
+	say := func(v any) json.RawMessage {
+		js, _ := json.Marshal(v) // texts and lists of them can be marshalled
+		return js
+	}
+	return llmtest.SimConfig{Seed: 1, Chunks: 40, Token: llmtest.Delay{Mean: 20 * time.Millisecond}, Script: llmtest.Script{
+		{Match: regexp.MustCompile("You plan"), Latency: &llmtest.Delay{Mean: l.plan}, Reply: say(map[string][]string{
+			"plan": {"find out how tides work", "find out what wind adds"}, "importantTerms": {"tide", "wind"},
+			"webQueries": {"spring tide height harbour", "wind setup shallow bay", "air pressure sea level"}, "memoryQueries": {},
+		})},
+		{Latency: &llmtest.Delay{Mean: l.synthesis}, Reply: say(tideFact + " [e1]. " + windFact + " [e2].")},
+	}}
+}
+
+// What the pages say.
+const (
+	tideFact = "The spring tide raises the water in the harbour by 1.2 m"
+	windFact = "Wind that blows for a day adds 30 cm in a shallow bay"
+)
+
+// one researches a question, and returns how long that took over what it had to wait
+// for, and how many milliseconds after the first search the first evidence came.
+func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late float64, err error) {
+	dir, err := os.MkdirTemp("", "ponder-bench")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "bench.db"))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer store.Close()
+	m := &researchMeter{searches: make(map[string]researchSpan), pages: make(map[string][]researchSpan)}
+	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
+	model := []ponder.Model{{Model: spannedModel{provider.Model("any"), m}, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
+	node := placement.Self()
+	mind, err := ponder.New(ponder.Config{
+		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), Modes: []ponder.Mode{research.New()},
+		Models: map[ponder.Role][]ponder.Model{ponder.Fast: model, ponder.Slow: model, ponder.Cheap: model},
+		Tools:  webtool.New(webtool.Options{Search: l.search(m), Fetch: l.fetch(m), Judge: webtool.Judging(time.Now)}),
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return 0, 0, err
+	}
+	defer mind.Close(context.WithoutCancel(ctx))
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer p.Close(context.WithoutCancel(ctx))
+	began, evidence, ended, err := m.follow(ctx, store, p, fmt.Sprintf("How do tides, wind and air pressure together shape the water level in harbour %d, and why?", n))
+	if err != nil {
+		return 0, 0, err
+	}
+	must, fastest := m.must()
+	return float64(ended.Sub(began)) / float64(must), ms(evidence.Sub(fastest)), nil
+}
+
+// follow asks, and returns when it did, when the first evidence was in the log, and
+// when the answer was.
+func (m *researchMeter) follow(ctx context.Context, store *sqlite.Store, p *placement.Placement, question string) (began, evidence, ended time.Time, err error) {
+	opts, err := json.Marshal(research.Options{Web: true, MaxRounds: 1})
+	if err != nil {
+		return began, evidence, ended, err
+	}
+	id := ponder.ThreadID("thr_bench")
+	start := ponder.Event{Run: "run_bench", Body: ponder.RunStarted{Input: question, Mode: research.Name, Budget: ponder.Budget{Time: time.Minute}, Options: opts}}
+	began = time.Now()
+	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindResearch}, start); err != nil {
+		return began, evidence, ended, err
+	}
+	if err := p.Start(ctx, id); err != nil {
+		return began, evidence, ended, err
+	}
+	for ev, err := range ponder.Follow(ctx, store, id, 0) {
+		if err != nil {
+			return began, evidence, ended, err
+		}
+		switch b := ev.Body.(type) {
+		case ponder.Evidence:
+			if evidence.IsZero() {
+				evidence = time.Now()
+			}
+		case ponder.RunFinished:
+			if b.Status != ponder.Completed || evidence.IsZero() {
+				return began, evidence, ended, fmt.Errorf("the research is %s: %s", b.Status, b.Reason)
+			}
+			return began, evidence, time.Now(), nil
+		}
+	}
+	return began, evidence, ended, errors.New("the research did not end")
+}
+
+// must returns how long the plan, the slowest look after it and the synthesis took,
+// and when the first search was through.
+func (m *researchMeter) must() (must time.Duration, fastest time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	plan, synthesis := m.calls[0], m.calls[len(m.calls)-1]
+	var slowest time.Duration
+	for query, s := range m.searches {
+		if fastest.IsZero() || s.ended.Before(fastest) {
+			fastest = s.ended
+		}
+		if s.began.Before(plan.ended) {
+			continue
+		}
+		read := time.Duration(0)
+		for _, p := range m.pages[query] {
+			read = max(read, p.took())
+		}
+		slowest = max(slowest, s.took()+read)
+	}
+	return plan.took() + slowest + synthesis.took(), fastest
+}
+
+// delay returns how long a search for something takes.
+func (l researchLoad) delay(query string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(query))
+	return l.fastest + time.Duration(h.Sum32()%1000)*(l.slowest-l.fastest)/1000
+}
+
+// search returns a search engine that takes its time.
+func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Query) (webtool.Found, error) {
+	return func(ctx context.Context, q webtool.Query) (webtool.Found, error) {
+		began := time.Now()
+		time.Sleep(l.delay(q.Text))
+		f := webtool.Found{}
+		for i := range 4 {
+			h := fnv.New32a()
+			fmt.Fprint(h, q.Text, i)
+			f.Results = append(f.Results, webtool.Result{
+				URL: fmt.Sprintf("https://site%d.example/%s", h.Sum32()%1000, slug(q.Text)), Title: "On " + q.Text,
+				Snippet: fmt.Sprintf("About %s, note %d: %s.", q.Text, h.Sum32()%97, tideFact), Providers: []string{"sim"},
+			})
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.searches[q.Text] = researchSpan{began, time.Now()}
+		return f, ctx.Err()
+	}
+}
+
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug returns a query as a part of an address.
+func slug(query string) string { return notSlug.ReplaceAllString(query, "-") }
+
+// fetch returns a web whose pages take their time.
+func (l researchLoad) fetch(m *researchMeter) func(context.Context, string) (*web.Page, error) {
+	return func(ctx context.Context, url string) (*web.Page, error) {
+		began := time.Now()
+		time.Sleep(l.page)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for query := range m.searches {
+			if slug(query) == filepath.Base(url) {
+				m.pages[query] = append(m.pages[query], researchSpan{began, time.Now()})
+			}
+		}
+		text := fmt.Sprintf("# Water in harbours\n\n%s. %s. This is written at %s, where air pressure, wind and tides are measured each hour.\n", tideFact, windFact, url)
+		return &web.Page{URL: url, Final: url, Type: "text/markdown", Charset: "utf-8", Title: "Water in harbours", Fetched: time.Now(), Markdown: text, Bytes: len(text)}, ctx.Err()
+	}
+}
+
+// A spannedModel notes when it is asked and has answered.
+type spannedModel struct {
+	llm.Model
+	meter *researchMeter
+}
+
+// Generate implements [llm.Model].
+func (m spannedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		s := researchSpan{began: time.Now()}
+		for d, err := range m.Model.Generate(ctx, req) {
+			if d.Done != nil || err != nil {
+				s.ended = time.Now()
+				m.meter.mu.Lock()
+				m.meter.calls = append(m.meter.calls, s)
+				m.meter.mu.Unlock()
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}

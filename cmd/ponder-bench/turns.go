@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/placement"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/llm/openai"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
+	"ponder/store/sqlite"
+)
+
+// A talkLoad is many conversations at once on one database. What a turn adds to the
+// time that the model itself takes is measured turn by turn, in one run.
+type talkLoad struct {
+	conversations int
+	turns         int           // of each
+	first         time.Duration // to the first token
+	between       time.Duration // of tokens
+	pause         time.Duration // between turns, on the average
+}
+
+// talks measures what turns add, first without reflections and then with one going on
+// in each conversation.
+func talks(l talkLoad) func(context.Context) ([]figure, error) {
+	return func(ctx context.Context) (all []figure, err error) {
+		for _, with := range []struct {
+			name      string
+			deepAfter int
+		}{{"", 0}, {", reflections on all", 1}} {
+			t, err := l.measure(ctx, with.deepAfter)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all,
+				figure{Name: "first token, added, p50" + with.name, Value: quantile(t.first, 0.5), Unit: "ms", Goal: 2},
+				figure{Name: "first token, added, p99" + with.name, Value: quantile(t.first, 0.99), Unit: "ms", Goal: 15},
+				figure{Name: "last token, added, p50" + with.name, Value: quantile(t.last, 0.5), Unit: "ms", Goal: 2},
+				figure{Name: "last token, added, p99" + with.name, Value: quantile(t.last, 0.99), Unit: "ms", Goal: 15},
+				figure{Name: "end of the turn in the log, added, p50" + with.name, Value: quantile(t.ended, 0.5), Unit: "ms"},
+				figure{Name: "CPU of a turn" + with.name, Value: ms(t.cpu) / float64(max(1, len(t.ended))), Unit: "ms"},
+				figure{Name: "turns" + with.name, Value: float64(len(t.first))},
+				figure{Name: "reflections" + with.name, Value: float64(t.deep)},
+			)
+		}
+		return all, nil
+	}
+}
+
+// A talkMeter is what turns took beyond what the model took.
+type talkMeter struct {
+	mu    sync.Mutex
+	said  map[ponder.ThreadID]time.Time // when the newest message was
+	shown map[ponder.ThreadID]time.Time // when the newest token of its answer was
+	first []time.Duration
+	last  []time.Duration
+	ended []time.Duration
+	cpu   time.Duration
+	deep  int
+	calls map[string]*talkCall // by the thread that a request is of
+}
+
+// A talkCall is how long the model took in the newest call of a conversation.
+type talkCall struct{ began, first, last, done time.Time }
+
+// A timedModel notes when it is called and when it answers.
+type timedModel struct {
+	llm.Model
+	meter *talkMeter
+}
+
+// Generate implements [llm.Model].
+func (m timedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		c := &talkCall{began: time.Now()}
+		m.meter.mu.Lock()
+		m.meter.calls[whose(req)] = c
+		m.meter.mu.Unlock()
+		for d, err := range m.Model.Generate(ctx, req) {
+			now := time.Now()
+			m.meter.mu.Lock()
+			if d.Text != "" {
+				c.last = now
+				if c.first.IsZero() {
+					c.first = now
+				}
+			}
+			c.done = now
+			m.meter.mu.Unlock()
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// measure holds the conversations.
+func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error) {
+	base, stop, err := simulate(ctx, llmtest.SimConfig{
+		Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: l.first, Jitter: 0.5}, Token: llmtest.Delay{Mean: l.between},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	dir, err := os.MkdirTemp("", "ponder-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "bench.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	m := &talkMeter{said: make(map[ponder.ThreadID]time.Time), shown: make(map[ponder.ThreadID]time.Time), calls: make(map[string]*talkCall)}
+	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
+	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
+	slow := []ponder.Model{{Model: provider.Model("slow"), Price: price}}
+	node := placement.Self()
+	mind, err := ponder.New(ponder.Config{
+		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), OnDelta: m.delta,
+		Modes: []ponder.Mode{chat.New(chat.Options{Deep: true, DeepAfter: deepAfter, DeepPerHour: 1000}), deep.New(deep.Options{})},
+		Models: map[ponder.Role][]ponder.Model{
+			ponder.Fast: {{Model: timedModel{provider.Model("fast"), m}, Price: price}}, ponder.Slow: slow, ponder.Cheap: slow,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return nil, err
+	}
+	defer mind.Close(context.WithoutCancel(ctx))
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close(context.WithoutCancel(ctx))
+	errs, before := make([]error, l.conversations), cpu()
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = l.talk(ctx, m, store, p, i) })
+	}
+	wg.Wait()
+	m.cpu = cpu() - before
+	return m, errors.Join(errs...)
+}
+
+// delta notes when the tokens of a turn are there.
+func (m *talkMeter) delta(d ponder.Delta) {
+	if d.Text == "" {
+		return
+	}
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.calls[string(d.Thread)]
+	said := m.said[d.Thread]
+	if c == nil || c.began.Before(said) {
+		return // of a reflection
+	}
+	if m.shown[d.Thread].Before(said) {
+		m.first = append(m.first, now.Sub(said)-c.first.Sub(c.began))
+	}
+	m.shown[d.Thread] = now
+}
+
+// talk holds one conversation: each turn ends with the answer in the log.
+func (l talkLoad) talk(ctx context.Context, m *talkMeter, store *sqlite.Store, p *placement.Placement, i int) error {
+	id := ponder.ThreadID(fmt.Sprintf("thr_%06d", i))
+	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}); err != nil {
+		return err
+	}
+	events, lost := follow(ctx, store, id)
+	rng := rand.New(rand.NewPCG(1, uint64(i)))
+	for n := range l.turns {
+		time.Sleep(time.Duration(rng.Float64() * 2 * float64(l.pause)))
+		said := time.Now()
+		m.mu.Lock()
+		m.said[id] = said
+		m.mu.Unlock()
+		text := fmt.Sprintf("#%s# What comes after %d?", id, n)
+		if _, err := store.Append(ctx, id, 0, ponder.Event{Body: ponder.UserMessage{Content: text}}); err != nil {
+			return err
+		}
+		if err := p.Start(ctx, id); err != nil {
+			return err
+		}
+		for answered := false; !answered; {
+			select {
+			case ev := <-events:
+				switch ev.Body.(type) {
+				case ponder.AssistantMessage:
+					answered = true
+				case ponder.InnerMonologue:
+					m.mu.Lock()
+					m.deep++
+					m.mu.Unlock()
+				}
+			case err := <-lost:
+				return err
+			}
+		}
+		now := time.Now()
+		m.mu.Lock()
+		c := m.calls[string(id)]
+		m.last = append(m.last, m.shown[id].Sub(said)-c.last.Sub(c.began))
+		m.ended = append(m.ended, now.Sub(said)-c.done.Sub(c.began))
+		m.mu.Unlock()
+	}
+	return nil
+}
+
+// follow sends the events of a thread as they come.
+func follow(ctx context.Context, log ponder.Log, id ponder.ThreadID) (<-chan ponder.Event, <-chan error) {
+	events, lost := make(chan ponder.Event), make(chan error, 1)
+	go func() {
+		for ev, err := range ponder.Follow(ctx, log, id, 0) {
+			if err != nil {
+				lost <- err
+				return
+			}
+			events <- ev
+		}
+	}()
+	return events, lost
+}

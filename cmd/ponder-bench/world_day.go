@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/mindrunner"
+	"ponder/internal/placement"
+	"ponder/llm"
+	"ponder/mode/subconscious"
+	"ponder/sensor"
+	"ponder/sensor/notify"
+	"ponder/store/sqlite"
+)
+
+// A day of the subconscious, by a clock that is told the time.
+const (
+	dayTicks   = 288
+	dayEvery   = 5 * time.Minute
+	dayMerges  = 200 // that are timed
+	dayRepeats = 2   // times that a change is told again, in other words
+)
+
+// A dayChange is what happens in the world at a tick.
+type dayChange struct {
+	tick                         int
+	sensor, subject, state, says string
+	again                        [dayRepeats]string // what is told of it later, though nothing is new
+}
+
+// dayWorld has twelve distinct changes, no two of a sensor at once.
+var dayWorld = []dayChange{
+	{8, "mail", "message 1", "new", "Anna writes that the contract must be signed by Friday", [dayRepeats]string{"The contract has to be signed before Friday, says Anna", "Anna: sign the contract until Friday"}},
+	{30, "system", "disk /", "high", "The disk / is 96 percent full", [dayRepeats]string{"Disk / is at 96 percent", "96 percent of the disk / are used"}},
+	{52, "calendar", "dentist", "moved", "The dentist has moved the appointment to Thursday", [dayRepeats]string{"The appointment with the dentist is on Thursday now", "Dentist: Thursday instead"}},
+	{75, "git", "kitchen", "conflict", "The branch of the kitchen planner cannot be merged", [dayRepeats]string{"Merging the kitchen planner's branch fails", "The kitchen planner has a conflict"}},
+	{97, "feed", "advisory 7", "new", "A security update for the web server was released", [dayRepeats]string{"There is a security release of the web server", "Web server: security update is out"}},
+	{120, "mail", "message 2", "new", "The landlord announces that the water is off tomorrow morning", [dayRepeats]string{"No water tomorrow morning, the landlord says", "The landlord turns the water off tomorrow"}},
+	{142, "files", "thesis.odt", "changed", "The file thesis.odt lost half of its pages", [dayRepeats]string{"thesis.odt has half as many pages", "Half of thesis.odt is gone"}},
+	{165, "system", "unit backup", "failed", "The nightly backup has failed", [dayRepeats]string{"Last night's backup did not complete", "The backup of the night failed"}},
+	{187, "calendar", "train", "cancelled", "The train to Basel on Wednesday is cancelled", [dayRepeats]string{"Wednesday's train to Basel does not run", "Basel: the train is cancelled"}},
+	{210, "mail", "message 3", "new", "A parcel waits at the post office until Saturday", [dayRepeats]string{"The post office keeps the parcel until Saturday", "A parcel is to be collected by Saturday"}},
+	{232, "system", "memory", "high", "The memory of the machine is nearly used up", [dayRepeats]string{"Hardly any memory is left on the machine", "The machine's memory is almost full"}},
+	{255, "command", "certificate", "expiring", "The certificate of the shop expires in two days", [dayRepeats]string{"In two days the shop's certificate expires", "The shop needs a new certificate within two days"}},
+}
+
+// tells returns what of a change its sensor tells at a tick, or "".
+func (c dayChange) tells(tick int) string {
+	switch tick {
+	case c.tick:
+		return c.says
+	case c.tick + 2:
+		return c.again[0]
+	case c.tick + 9:
+		return c.again[1]
+	}
+	return ""
+}
+
+// A dayRun is a subconscious on a database of its own, whose world and clock are told.
+type dayRun struct {
+	minder *mindrunner.Minder
+	store  *sqlite.Store
+	model  *dayModel
+	close  func()
+
+	mu   sync.Mutex
+	now  time.Time
+	tick int
+	told []string // ids of the messages that the user gets
+}
+
+// dayOf measures a day of a world in which nothing happens, and of one with twelve
+// changes.
+func dayOf(ctx context.Context) ([]figure, error) {
+	static, err := playDay(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer static.close()
+	spent := cpu()
+	if err := static.run(ctx); err != nil {
+		return nil, err
+	}
+	spent = cpu() - spent
+	head, err := static.store.Thread(ctx, subconscious.ThreadOf(dayOwner))
+	if err != nil {
+		return nil, err
+	}
+	changed, err := playDay(ctx, dayWorld)
+	if err != nil {
+		return nil, err
+	}
+	defer changed.close()
+	busy := cpu()
+	if err := changed.run(ctx); err != nil {
+		return nil, err
+	}
+	busy = cpu() - busy
+	merge, err := changed.merges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	subjects, repeated, err := changed.alerts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	calls, tokens := changed.model.spent()
+	none, _ := static.model.spent()
+	return []figure{
+		{Name: "static world: CPU of 288 ticks", Value: spent.Seconds(), Unit: "s", Goal: 1},
+		{Name: "static world: calls of models (none are to be made)", Value: float64(none)},
+		{Name: "static world: alerts (none are to come)", Value: float64(len(static.told))},
+		{Name: "static world: events in the log", Value: float64(head.Head)},
+		{Name: "12 changes: of them, alerted", Value: float64(subjects), Goal: float64(len(dayWorld)), Least: true},
+		{Name: "12 changes: alerts", Value: float64(len(changed.told)), Goal: float64(len(dayWorld))},
+		{Name: "12 changes: alerts that repeat one (none are to come)", Value: float64(repeated)},
+		{Name: "12 changes: calls of models", Value: float64(calls)},
+		{Name: "12 changes: tokens, about", Value: float64(tokens)},
+		{Name: "12 changes: CPU of 288 ticks", Value: busy.Seconds(), Unit: "s"},
+		{Name: "a merge, p50", Value: ms(merge), Unit: "ms"},
+	}, nil
+}
+
+const dayOwner = "local"
+
+// playDay makes the subconscious of a world.
+func playDay(ctx context.Context, changes []dayChange) (_ *dayRun, err error) {
+	dir, err := os.MkdirTemp("", "ponder-bench")
+	if err != nil {
+		return nil, err
+	}
+	d := &dayRun{model: &dayModel{}, now: time.Now().Truncate(time.Second)}
+	closers := []func(){func() { os.RemoveAll(dir) }}
+	d.close = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if d.store, err = sqlite.Open(ctx, filepath.Join(dir, "bench.db")); err != nil {
+		return nil, err
+	}
+	closers = append(closers, func() { d.store.Close() })
+	models := map[ponder.Role][]ponder.Model{ponder.Frontier: {{Model: d.model}}}
+	for _, r := range subconscious.DefaultRoles() {
+		models[subconscious.ModelOf(r.Name)] = models[ponder.Frontier]
+	}
+	logger := slog.New(slog.DiscardHandler)
+	mind, err := ponder.New(ponder.Config{Store: d.store, Modes: subconscious.New(subconscious.Options{}), Models: models, Logger: logger})
+	if err != nil {
+		return nil, err
+	}
+	if err := mind.Open(ctx); err != nil {
+		return nil, err
+	}
+	closers = append(closers, func() { _ = mind.Close(context.WithoutCancel(ctx)) })
+	worker := placement.Memory(placement.Config{Store: d.store, Work: mind.Work, Logger: logger})
+	closers = append(closers, func() { _ = worker.Close(context.WithoutCancel(ctx)) })
+	d.minder, err = mindrunner.New(mindrunner.Config{
+		Store: d.store, Place: worker, Owner: dayOwner, Sensors: d.sensors(changes), Logger: logger, Now: d.clock,
+		Channels: []notify.Channel{{Name: "bench", Send: d.tell}},
+	})
+	return d, err
+}
+
+// clock returns the time in the world.
+func (d *dayRun) clock() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+// tell takes a message to the user.
+func (d *dayRun) tell(_ context.Context, m notify.Message) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.told = append(d.told, m.ID)
+	return nil
+}
+
+// sensors returns one for each kind of change; and of a static world two that see
+// nothing new.
+func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
+	names := []string{"mail", "system"}
+	for _, c := range changes {
+		if !slices.Contains(names, c.sensor) {
+			names = append(names, c.sensor)
+		}
+	}
+	for _, name := range names {
+		list = append(list, sensor.Sensor{Name: name, Look: func(_ context.Context, _ time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			var out []ponder.Observation
+			for _, c := range changes {
+				if says := c.tells(d.tick); says != "" && c.sensor == name {
+					out = append(out, ponder.Observation{Content: says + ".", Subject: c.subject, State: c.state, Level: 8})
+				}
+			}
+			if len(out) == 0 && cursor != nil {
+				return nil, cursor, nil
+			}
+			return out, json.RawMessage(strconv.Itoa(d.tick)), nil
+		}})
+	}
+	return list
+}
+
+// run lets a day go by.
+func (d *dayRun) run(ctx context.Context) error {
+	for tick := range dayTicks {
+		d.mu.Lock()
+		d.tick, d.now = tick, d.now.Add(dayEvery)
+		d.mu.Unlock()
+		if _, err := d.minder.Tick(ctx, false); err != nil {
+			return fmt.Errorf("tick %d: %w", tick, err)
+		}
+	}
+	return nil
+}
+
+// alerts returns of how many of the changes the user was told, and how often of what he
+// was told already.
+func (d *dayRun) alerts(ctx context.Context) (subjects, repeated int, err error) {
+	known := make(map[string]bool)
+	for ev, err := range d.store.Events(ctx, subconscious.ThreadOf(dayOwner), 0) {
+		if err != nil {
+			return 0, 0, err
+		}
+		b, ok := ev.Body.(ponder.Escalation)
+		if !ok || b.Outcome != subconscious.Messaged || !slices.Contains(d.told, b.ID) {
+			continue
+		}
+		news := 0
+		for _, c := range dayWorld {
+			if name := c.sensor + " " + c.subject; !known[name] && slices.ContainsFunc(b.Signatures, func(s string) bool { return strings.Contains(s, c.subject) }) {
+				known[name] = true
+				news++
+			}
+		}
+		if news == 0 {
+			repeated++
+		}
+	}
+	return len(known), repeated, nil
+}
+
+// merges returns how long a merge of four reports into the state at the end of the day
+// takes.
+func (d *dayRun) merges(ctx context.Context) (time.Duration, error) {
+	view, err := d.minder.View(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now := d.clock()
+	in := subconscious.Input{Tick: view.Aside.Tick + 1, Seen: map[string]subconscious.Seen{}, Given: map[string]int64{}}
+	for i, r := range subconscious.DefaultRoles() {
+		report := subconscious.Report{Role: r.Name}
+		for j, c := range dayWorld[3*i : 3*i+3] {
+			id := fmt.Sprintf("evt_%d_%d", i, j)
+			in.Seen[id] = subconscious.Seen{ID: id, Seq: int64(10*i + j), At: now, Observation: ponder.Observation{Sensor: c.sensor, Subject: c.subject, State: "another", Content: c.again[1]}}
+			report.Findings = append(report.Findings, subconscious.Finding{Type: "observation", Summary: c.again[1], Importance: 5, Rests: []string{id}})
+		}
+		in.Reports = append(in.Reports, report)
+	}
+	var took []time.Duration
+	for range dayMerges {
+		began := time.Now()
+		m := subconscious.Aggregate(view.State, in, now, subconscious.Rules{})
+		took = append(took, time.Since(began))
+		if len(m.Findings) == 0 {
+			return 0, errors.New("nothing is merged")
+		}
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// A dayModel is a model that finds what it is shown, and takes all of it for worth
+// telling.
+type dayModel struct {
+	mu            sync.Mutex
+	calls, tokens int
+}
+
+func (*dayModel) Name() string { return "bench/day" }
+
+// spent returns how often it was asked, and how many tokens that took.
+func (m *dayModel) spent() (calls, tokens int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls, m.tokens
+}
+
+var dayFrames = regexp.MustCompile(`<observation id=(o\d+)[^>]*>([^<]*)</observation>`)
+
+// Generate implements [llm.Model].
+func (m *dayModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		msg, err := dayAnswer(req)
+		if err != nil {
+			yield(llm.Delta{}, err)
+			return
+		}
+		usage := llm.Usage{Input: req.Size() / 4, Output: 60}
+		m.mu.Lock()
+		m.calls++
+		m.tokens += usage.Input + usage.Output
+		m.mu.Unlock()
+		yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: llm.FinishStop, Model: m.Name(), Usage: usage}}, nil)
+	}
+}
+
+// dayAnswer returns what the model answers: of a role a finding for each observation, of
+// a decision that the user is told.
+func dayAnswer(req *llm.Request) (llm.Message, error) {
+	text := ""
+	for _, msg := range req.Messages {
+		text += msg.Text() + "\n"
+	}
+	frames := dayFrames.FindAllStringSubmatch(text, -1)
+	if len(req.Tools) > 0 {
+		said := "Something has come up."
+		if len(frames) > 0 {
+			said = frames[0][2]
+		}
+		js, err := json.Marshal(map[string]string{"text": said})
+		return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "1", Name: "message_user", Input: js}}}}, err
+	}
+	findings := []map[string]any{}
+	for _, f := range frames {
+		findings = append(findings, map[string]any{"type": "observation", "summary": f[2], "importance": 8, "rests_on": []string{f[1]}})
+	}
+	js, err := json.Marshal(map[string]any{"findings": findings, "escalate": len(findings) > 0, "reason": "it is new, and matters"})
+	return llm.Say(llm.Assistant, string(js)), err
+}

@@ -1,0 +1,16 @@
+package auth
+
+import "slices"
+
+// Owners returns whose tokens there are, each once; or, without tokens, whom everybody
+// acts for.
+func (g *Guard) Owners() (list []string) {
+	if len(g.cfg.Tokens) == 0 {
+		return []string{g.cfg.Owner}
+	}
+	for _, t := range g.cfg.Tokens {
+		list = append(list, t.Owner)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,147 @@
+package calibration_test
+
+import (
+	order "cmp"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/calibration"
+)
+
+const seedOfProperties = 7
+
+func TestLacking(t *testing.T) {
+	many := func(n int, outcome float64) (list []calibration.Case) {
+		for range n {
+			list = append(list, calibration.Case{Claimed: 0.8, Outcome: outcome})
+		}
+		return list
+	}
+	nan := math.NaN()
+	for _, tt := range []struct {
+		name  string
+		cases []calibration.Case
+		want  calibration.Lacking
+	}{
+		{"none", nil, calibration.Lacking{Cases: 20, Right: true, Wrong: true}},
+		{"few", append(many(4, 1), many(3, 0)...), calibration.Lacking{Cases: 13}},
+		{"all right", many(50, 1), calibration.Lacking{Wrong: true}},
+		{"all wrong", many(50, 0), calibration.Lacking{Right: true}},
+		{"all half right", many(20, 0.5), calibration.Lacking{}},
+		{"enough", append(many(19, 1), many(1, 0)...), calibration.Lacking{}},
+		{"no numbers", append(many(19, 1), calibration.Case{Claimed: nan}, calibration.Case{Outcome: nan}, calibration.Case{Outcome: 2}, calibration.Case{Outcome: -0.1}),
+			calibration.Lacking{Cases: 1, Wrong: true}},
+		{"too sure", append(many(19, 1), calibration.Case{Claimed: math.Inf(1), Basis: calibration.Basis{Support: nan}}), calibration.Lacking{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := calibration.Fit(tt.cases)
+			if d := cmp.Diff(tt.want, m.Lacking()); d != "" {
+				t.Error(d)
+			}
+			p, ok := m.Of(0.7, calibration.Basis{})
+			if want := tt.want == (calibration.Lacking{}); ok != want || m.Calibrated() != want {
+				t.Errorf("%.2f, %t; calibrated: %t", p, ok, m.Calibrated())
+			}
+			if forecasts := calibration.CrossValidate(tt.cases); len(forecasts) != len(tt.cases) || len(tt.cases) > 0 && math.IsNaN(forecasts[0].P) == ok {
+				t.Errorf("%d forecasts: %v", len(forecasts), forecasts)
+			}
+		})
+	}
+	t.Run("the zero map", func(t *testing.T) {
+		var m calibration.Map
+		if _, ok := m.Of(0.5, calibration.Basis{}); ok || m.Lacking().Cases != calibration.Wanted {
+			t.Errorf("%t, %+v", ok, m.Lacking())
+		}
+	})
+}
+
+// check checks what holds for each map: forecasts are probabilities, and never fall
+// when the claim rises.
+func check(t *testing.T, m calibration.Map, basis calibration.Basis) {
+	t.Helper()
+	before := 0.0
+	for i := -1; i <= 101; i++ {
+		p, ok := m.Of(float64(i)/100, basis)
+		if ok != m.Calibrated() || ok && !(0 < p && p < 1) || p < before {
+			t.Fatalf("a claim of %d %% is worth %v, %t; less was worth %v", i, p, ok, before)
+		}
+		before = p
+	}
+	if p, ok := m.Of(math.NaN(), basis); ok {
+		t.Fatalf("no claim is worth %v", p)
+	}
+}
+
+func TestProperties(t *testing.T) {
+	r := rand.New(rand.NewPCG(seedOfProperties, 1))
+	for range 60 {
+		all := worlds()
+		w := all[r.IntN(len(all))]
+		cases := w.cases(20+r.IntN(200), r)
+		if r.IntN(3) == 0 {
+			for i := range cases { // right in part
+				cases[i].Outcome = (cases[i].Outcome + r.Float64()) / 2
+			}
+		}
+		m := calibration.Fit(cases)
+		basis := calibration.Basis{Agreement: r.Float64(), Support: r.Float64(), Contradiction: r.Float64(), Stability: r.Float64()}
+		check(t, m, basis)
+		before := sorted(calibration.CrossValidate(cases))
+		r.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
+		again := calibration.Fit(cases)
+		p, _ := m.Of(0.77, basis)
+		if q, _ := again.Of(0.77, basis); p != q {
+			t.Fatalf("%s: in another order, %v is %v", w.name, p, q)
+		}
+		if d := cmp.Diff(before, sorted(calibration.CrossValidate(cases))); d != "" {
+			t.Fatalf("%s: in another order: %s", w.name, d)
+		}
+	}
+}
+
+func sorted(list []calibration.Forecast) []calibration.Forecast {
+	return slices.SortedFunc(slices.Values(list), func(a, b calibration.Forecast) int {
+		return order.Or(order.Compare(a.P, b.P), order.Compare(a.Outcome, b.Outcome))
+	})
+}
+
+func FuzzFit(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(make([]byte, 30*48))
+	seed := make([]byte, 40*48)
+	for i := range seed {
+		seed[i] = byte(i * 7)
+	}
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, js []byte) {
+		var cases []calibration.Case
+		for len(js) >= 12 && len(cases) < 60 {
+			short := func(i int) float64 { return float64(binary.LittleEndian.Uint16(js[2*i:])) / math.MaxUint16 }
+			c := calibration.Case{Claimed: short(0), Basis: calibration.Basis{Agreement: short(1), Support: short(2), Contradiction: short(3), Stability: short(4)}, Outcome: short(5)}
+			if odd := js[0] % 16; odd < 8 { // what no sane caller sends
+				c.Claimed = []float64{math.NaN(), math.Inf(1), math.Inf(-1), -3, 0, 1, 1e300, 0.9}[odd]
+				c.Outcome = math.Round(c.Outcome)
+				c.Basis.Stability = c.Claimed
+			}
+			cases, js = append(cases, c), js[12:]
+		}
+		m := calibration.Fit(cases)
+		check(t, m, calibration.Basis{Agreement: 1})
+		check(t, m, calibration.Basis{Support: math.NaN(), Contradiction: math.Inf(1)})
+		for _, list := range [][]calibration.Forecast{calibration.Claims(cases), calibration.CrossValidate(cases)} {
+			if len(calibration.Reliability(list)) == 0 {
+				continue
+			}
+			for name, v := range map[string]float64{"Brier": calibration.Brier(list), "ECE": calibration.ECE(list), "log loss": calibration.LogLoss(list) / 10} {
+				if !(0 <= v && v <= 1) {
+					t.Fatalf("%s: %v", name, v)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package aisdk
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A body is a request of useChat, with what pages add of their own.
+type body struct {
+	ID       string    `json:"id"` // of the chat
+	Messages []message `json:"messages"`
+
+	Model  string `json:"model"`
+	Deep   bool   `json:"isDeepThinkMode"`
+	Web    *bool  `json:"isWebSearchEnabled"`
+	App    string `json:"app"`
+	Effort string `json:"reasoningEffort"`
+	System string `json:"system"`
+}
+
+// A message is a UIMessage.
+type message struct {
+	Role    string   `json:"role"`
+	Parts   []uiPart `json:"parts"`
+	Content string   `json:"content"` // of versions before 5
+}
+
+type uiPart struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	MediaType string `json:"mediaType"`
+	URL       string `json:"url"`
+	Filename  string `json:"filename"`
+}
+
+// ask returns what is asked for.
+func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
+	name := in.Model
+	if name == "" {
+		name = "ponder/chat"
+		if in.Deep {
+			name = "ponder/research"
+		}
+	}
+	m, ok := a.desk.Model(name)
+	switch {
+	case !ok:
+		return ask, compat.Wrong("model", "model: there is no %q", clip(name))
+	case !compat.IsEffort(in.Effort):
+		return ask, compat.Wrong("reasoningEffort", "reasoningEffort: expected none, minimal, low, medium, high, xhigh or max")
+	}
+	ask = compat.Ask{
+		Owner: owner, Model: m, System: in.System, Persona: in.App, Effort: in.Effort, Chat: in.ID, NoWeb: in.Web != nil && !*in.Web,
+	}
+	for i, m := range in.Messages {
+		msg := llm.Message{}
+		switch m.Role {
+		case "user":
+			msg.Role = llm.User
+		case "assistant":
+			msg.Role = llm.Assistant
+		case "system":
+			ask.System = strings.TrimSpace(ask.System + "\n\n" + textOf(m))
+			continue
+		default:
+			return ask, compat.Wrong("messages", "messages[%d].role: expected user, assistant or system", i)
+		}
+		msg.Parts = []llm.Part{{Text: textOf(m)}}
+		for j, p := range m.Parts {
+			if p.Type == "file" && msg.Role == llm.User {
+				file, err := fileOf(p)
+				if err != nil {
+					return ask, compat.Wrong("messages", "messages[%d].parts[%d].url: %s", i, j, err)
+				}
+				msg.Parts = append(msg.Parts, llm.Part{Media: file})
+			}
+		}
+		ask.Messages = append(ask.Messages, msg)
+	}
+	return ask, nil
+}
+
+// textOf returns the text of a message: what was thought and found for it is left out.
+func textOf(m message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if p.Type == "text" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return cmp.Or(strings.Join(texts, "\n\n"), m.Content)
+}
+
+func fileOf(p uiPart) (*llm.Media, error) {
+	if head, data, ok := strings.Cut(p.URL, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		bytes, err := base64.StdEncoding.DecodeString(data)
+		if err == nil && len(bytes) > 0 {
+			return &llm.Media{Type: cmp.Or(p.MediaType, strings.TrimPrefix(head, "data:")), Data: bytes, Name: p.Filename}, nil
+		}
+	}
+	if compat.IsPublic(p.URL) {
+		return &llm.Media{Type: cmp.Or(p.MediaType, "image/*"), URL: p.URL, Name: p.Filename}, nil
+	}
+	return nil, errors.New("expected data:TYPE;base64, or " + compat.Elsewhere)
+}
+
+func clip(text string) string {
+	if len(text) > 100 {
+		text = strings.ToValidUTF8(text[:100], "")
+	}
+	return text
+}

@@ -1,0 +1,256 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"ponder/internal/compat"
+	"ponder/internal/stream"
+	"ponder/llm"
+)
+
+// An answer is a message.
+type answer struct {
+	ID       string  `json:"id"`
+	Type     string  `json:"type"`
+	Role     string  `json:"role"`
+	Model    string  `json:"model"`
+	Content  []piece `json:"content"`
+	Stop     *string `json:"stop_reason"`
+	Sequence *string `json:"stop_sequence"`
+	Usage    usage   `json:"usage"`
+}
+
+// A piece is a block of an answer.
+type piece struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"`
+	Signature *string         `json:"signature,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+}
+
+type usage struct {
+	Input      int `json:"input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+func usageOf(u llm.Usage) usage { return usage{u.Input, u.CacheWrite, u.CacheRead, u.Output} }
+
+// signature stands under thinking. Nobody checks it: thinking that comes back is left out.
+const signature = "cG9uZGVy"
+
+// messages answers.
+func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in body
+	js, err := compat.Read(r, &in)
+	if err != nil {
+		return err
+	}
+	if in.MaxTokens == nil {
+		return compat.Wrong("max_tokens", "max_tokens: Field required")
+	}
+	ask, err := a.ask(owner, &in)
+	if err != nil {
+		return err
+	}
+	ask.Key = r.Header.Get("Idempotency-Key")
+	work, answered, err := a.desk.Once(r, js, ask)
+	if err != nil {
+		return err
+	}
+	out := answer{ID: "msg_" + work.ID(), Type: "message", Role: "assistant", Model: in.Model, Content: []piece{}}
+	if in.Stream {
+		a.stream(w, r, work, out, answered)
+		return nil
+	}
+	b := builder{}
+	end, err := a.desk.Wait(r.Context(), work, func(p compat.Part) error {
+		b.add(p)
+		return nil
+	}, nil, nil)
+	if err != nil {
+		return err
+	}
+	if fault := end.Fault(); fault != nil {
+		answered()
+		return fault
+	}
+	out.Content, out.Usage = b.pieces(end), usageOf(end.Usage)
+	out.Stop = stopOf(end)
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(out); err == nil {
+		answered()
+	}
+	return nil
+}
+
+// stopOf returns why an answer ends.
+func stopOf(end compat.End) *string {
+	stop := "end_turn"
+	switch end.Finish {
+	case llm.FinishLength:
+		stop = "max_tokens"
+	case llm.FinishTools:
+		stop = "tool_use"
+	case llm.FinishFilter:
+		stop = "refusal"
+	}
+	return &stop
+}
+
+// A builder puts an answer together that is sent as a whole.
+type builder struct {
+	thinking strings.Builder
+	calls    []llm.ToolCall
+}
+
+func (b *builder) add(p compat.Part) {
+	b.thinking.WriteString(p.Thinking())
+	if p.Kind == compat.Call {
+		b.calls = append(b.calls, *p.Call)
+	}
+}
+
+func (b *builder) pieces(end compat.End) []piece {
+	list := []piece{}
+	if text := strings.TrimSpace(b.thinking.String()); text != "" {
+		sign := signature
+		list = append(list, piece{Type: "thinking", Thinking: &text, Signature: &sign})
+	}
+	if end.Text != "" {
+		list = append(list, piece{Type: "text", Text: &end.Text})
+	}
+	for _, c := range b.calls {
+		list = append(list, piece{Type: "tool_use", ID: c.ID, Name: c.Name, Input: inputOf(c)})
+	}
+	return list
+}
+
+// inputOf returns the input of a call, which is an object.
+func inputOf(c llm.ToolCall) json.RawMessage {
+	if !json.Valid(c.Input) || len(c.Input) == 0 || c.Input[0] != '{' {
+		return json.RawMessage(`{}`)
+	}
+	return c.Input
+}
+
+// A telling sends an answer as it comes: blocks, one after the other.
+type telling struct {
+	*stream.Writer
+	index int    // of the block that is open, or of the next one
+	open  string // its type; empty if none is
+
+	more compat.Mould // of events that add to the block that is open
+	js   []byte
+}
+
+// stream sends an answer as it comes.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, out answer, answered func()) {
+	t := &telling{Writer: stream.NewPlainWriter(w)}
+	t.event("message_start", map[string]any{"message": out})
+	t.Quiet()
+	if a.desk.Tell(r.Context(), work, false, t) {
+		answered()
+	}
+}
+
+// Quiet implements [compat.Telling].
+func (t *telling) Quiet() { t.event("ping", map[string]any{}) }
+
+// Fail implements [compat.Telling].
+func (t *telling) Fail(f *compat.Fault) {
+	t.close()
+	t.event("error", map[string]any{"error": failure{kindOf(f.Status), f.Detail}})
+}
+
+// End implements [compat.Telling].
+func (t *telling) End(end compat.End) {
+	if f := end.Fault(); f != nil {
+		t.Fail(f)
+		return
+	}
+	t.close()
+	t.event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stopOf(end), "stop_sequence": nil}, "usage": usageOf(end.Usage)})
+	t.event("message_stop", map[string]any{})
+}
+
+// event adds an event, whose type is its name.
+func (t *telling) event(name string, data map[string]any) {
+	data["type"] = name
+	js, err := json.Marshal(data)
+	if err != nil { // which what was read from JSON cannot be
+		return
+	}
+	t.Event(0, name, js)
+}
+
+// Part implements [compat.Telling].
+func (t *telling) Part(p compat.Part) {
+	switch p.Kind {
+	case compat.Text:
+		t.begin("text", map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": compat.Gap})
+		t.add(p.Text)
+	case compat.Call:
+		t.close()
+		t.begin("tool_use", map[string]any{"type": "tool_use", "id": p.Call.ID, "name": p.Call.Name, "input": map[string]any{}},
+			map[string]any{"type": "input_json_delta", "partial_json": compat.Gap})
+		t.add(string(inputOf(*p.Call)))
+		t.close()
+	default:
+		if text := p.Thinking(); text != "" {
+			t.begin("thinking", map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": compat.Gap})
+			t.add(text)
+		}
+	}
+}
+
+// begin opens a block, unless one of its type is open. More is how it is added to.
+func (t *telling) begin(kind string, block, more map[string]any) {
+	if t.open == kind {
+		return
+	}
+	t.close()
+	t.open = kind
+	t.event("content_block_start", map[string]any{"index": t.index, "content_block": block})
+	t.more = compat.NewMould(t.delta(more))
+}
+
+const deltaEvent = "content_block_delta"
+
+func (t *telling) delta(delta map[string]any) map[string]any {
+	return map[string]any{"type": deltaEvent, "index": t.index, "delta": delta}
+}
+
+// add adds to the block that is open.
+func (t *telling) add(text string) {
+	t.js = t.more.Append(t.js[:0], text)
+	t.Event(0, deltaEvent, t.js)
+}
+
+// close closes the block that is open.
+func (t *telling) close() {
+	if t.open == "" {
+		return
+	}
+	if t.open == "thinking" {
+		t.event(deltaEvent, t.delta(map[string]any{"type": "signature_delta", "signature": signature}))
+	}
+	t.event("content_block_stop", map[string]any{"index": t.index})
+	t.index, t.open = t.index+1, ""
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func clip(text string, n int) string {
+	if len(text) > n {
+		text = strings.ToValidUTF8(text[:n], "")
+	}
+	return text
+}

@@ -1,0 +1,227 @@
+package completions
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A completionBody is a request. Fields that are not known are ignored, since clients
+// send them.
+type completionBody struct {
+	_            struct{}            `additionalProperties:"true"`
+	Messages     []completionMessage `json:"messages" minItems:"1" maxItems:"5000" nullable:"false" doc:"what was said, the oldest first; the last is answered"`
+	Deep         *bool               `json:"isDeepThinkMode,omitempty" nullable:"true" doc:"whether it is researched"`
+	Web          *bool               `json:"isWebSearchEnabled,omitempty" nullable:"true" default:"true" doc:"whether the web may be looked into"`
+	Models       []string            `json:"models,omitempty" maxItems:"20" doc:"provider/model; the first that is named answers, and as configured if none is"`
+	App          *string             `json:"app,omitempty" nullable:"true" maxLength:"200" doc:"the persona that answers"`
+	Conversation *string             `json:"conversationUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"the conversation to go on with"`
+	New          *string             `json:"newUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"what a new conversation is to be called"`
+	MessageID    *string             `json:"messageId,omitempty" nullable:"true" maxLength:"200" doc:"what the caller calls the last message; it is answered once"`
+}
+
+// A completionMessage is a message in the forms that there are: with a text, or with parts.
+type completionMessage struct {
+	_       struct{}        `additionalProperties:"true"`
+	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
+	Content json.RawMessage `json:"content,omitempty" doc:"a text, or a list of parts" example:"\"Why do large projects run late?\""`
+	Parts   json.RawMessage `json:"parts,omitempty" doc:"a list of parts; those of the type text are read, and files with images"`
+	Files   json.RawMessage `json:"experimental_attachments,omitempty" doc:"a list of files"`
+}
+
+// A completion is a request with its messages, which Resolve reads.
+type completion struct {
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
+	Body completionBody
+
+	said []llm.Message
+}
+
+// Bounds of a message.
+const (
+	mostMessage  = 4 << 20 // bytes
+	mostImage    = 5 << 20 // bytes
+	mostQuestion = 20_000  // bytes, of what is researched
+)
+
+// Resolve implements [huma.Resolver]: it reads the messages.
+func (in *completion) Resolve(huma.Context) (errs []error) {
+	in.said = nil
+	for i, m := range in.Body.Messages {
+		s, bad := m.read(i == len(in.Body.Messages)-1)
+		for _, field := range slices.Sorted(maps.Keys(bad)) {
+			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d].%s", i, field), Message: bad[field]})
+		}
+		in.said = append(in.said, s)
+	}
+	if len(in.said) > 0 && len(errs) == 0 {
+		if field, why := in.unanswerable(); why != "" {
+			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d]%s", len(in.said)-1, field), Message: why})
+		}
+	}
+	if in.name() != "" && strings.TrimSpace(in.name()) == "" {
+		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected more than spaces"})
+	}
+	return errs
+}
+
+// unanswerable says why the last message cannot be answered, or "".
+func (in *completion) unanswerable() (field, why string) {
+	last := in.last()
+	text, media := last.Text(), len(last.Parts) > 1
+	empty := strings.TrimSpace(text) == ""
+	switch {
+	case last.Role != llm.User:
+		return ".role", "the last message is the one to answer: expected the role user"
+	case empty && !media:
+		return "", "expected a text"
+	case len(text) > mostMessage:
+		return "", fmt.Sprintf("it has more than %d bytes", mostMessage)
+	case in.deep() && media:
+		return "", "research reads no images: leave it out, or isDeepThinkMode"
+	case in.deep() && (empty || len(text) > mostQuestion):
+		return "", fmt.Sprintf("what is researched must be a question of at most %d bytes", mostQuestion)
+	}
+	return "", ""
+}
+
+func (in *completion) deep() bool        { return in.Body.Deep != nil && *in.Body.Deep }
+func (in *completion) noWeb() bool       { return in.Body.Web != nil && !*in.Body.Web }
+func (in *completion) last() llm.Message { return in.said[len(in.said)-1] }
+
+// name returns what the caller calls the conversation, or "".
+func (in *completion) name() string {
+	if id := in.Body.Conversation; id != nil && *id != "" {
+		return *id
+	}
+	return textOf(in.Body.New)
+}
+
+// goesOn reports whether the conversation must be there.
+func (in *completion) goesOn() bool { return textOf(in.Body.Conversation) != "" }
+
+// model returns the first model that is named, or "".
+func (in *completion) model() string {
+	for _, m := range in.Body.Models {
+		if m = strings.TrimSpace(m); m != "" {
+			return m
+		}
+	}
+	return ""
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// A part is a piece of a message in any of the forms that clients send.
+type part struct {
+	Type      string `json:"type"`
+	Text      any    `json:"text"`
+	URL       any    `json:"url"`
+	Image     any    `json:"image"`
+	ImageURL  any    `json:"image_url"`
+	Data      any    `json:"data"`
+	MediaType string `json:"mediaType"`
+	Mime      string `json:"mimeType"`
+	Kind      string `json:"contentType"`
+	Filename  string `json:"filename"`
+	Name      string `json:"name"`
+}
+
+// read returns the message, and what is wrong with it by field. Of messages but the last,
+// files are left out.
+func (m completionMessage) read(last bool) (msg llm.Message, bad map[string]string) {
+	bad = make(map[string]string)
+	var s said
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		s.text = text
+	} else if err := s.take(m.Content, last); err != "" {
+		bad["content"] = err
+	}
+	before := s.text
+	if err := s.take(m.Parts, last); err != "" {
+		bad["parts"] = err
+	} else if s.text != before && before != "" { // clients send the text twice
+		s.text = strings.TrimPrefix(s.text, before)
+	}
+	if last && len(m.Files) > 0 {
+		if err := s.takeFiles(m.Files); err != "" {
+			bad["experimental_attachments"] = err
+		}
+	}
+	msg = llm.Say(roleOf(m.Role), strings.ToValidUTF8(s.text, "\ufffd"))
+	msg.Parts = append(msg.Parts, s.media...)
+	return msg, bad
+}
+
+// roleOf returns the role of a name.
+func roleOf(name string) llm.Role {
+	switch name = strings.ToLower(strings.TrimSpace(name)); name {
+	case "user", "assistant", "system":
+		return llm.Role(name)
+	case "developer":
+		return compat.System
+	}
+	return "other"
+}
+
+// A said is a message while it is read.
+type said struct {
+	text  string
+	media []llm.Part
+}
+
+// take adds the parts of a list, and says what is wrong with it.
+func (s *said) take(js json.RawMessage, last bool) (wrong string) {
+	if len(js) == 0 || string(js) == "null" {
+		return ""
+	}
+	var parts []part
+	if err := json.Unmarshal(js, &parts); err != nil {
+		return "expected a text or a list of parts"
+	}
+	for _, p := range parts {
+		switch p.Type {
+		case "text", "input_text", "output_text", "":
+			if text, ok := p.Text.(string); ok {
+				s.text += text
+			}
+		case "file", "image", "image_url", "input_image":
+			if !last {
+				continue
+			}
+			if wrong := s.takeFile(p); wrong != "" {
+				return wrong
+			}
+		}
+	}
+	return ""
+}
+
+func (s *said) takeFiles(js json.RawMessage) (wrong string) {
+	var files []part
+	if string(js) == "null" {
+		return ""
+	}
+	if err := json.Unmarshal(js, &files); err != nil {
+		return "expected a list of files"
+	}
+	for _, f := range files {
+		if wrong := s.takeFile(f); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}

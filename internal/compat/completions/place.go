@@ -1,0 +1,181 @@
+package completions
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A conversation that is researched and talked in has several threads: the one that it has
+// begun with, and those beside it, whose ids begin with its own.
+const (
+	ownLetters    = len("thr_") + 26
+	besideLetters = 10   // that the ids of those beside have more
+	mostBeside    = 50   // newest threads of a conversation that are read to tell what was said
+	readEnd       = 50   // newest events of research that its answer is looked for in
+	readSaid      = 4000 // newest events of a conversation that are read
+)
+
+// named returns the id of the conversation that an owner calls so.
+func named(owner, name string) ponder.ThreadID { return threadOf(owner, "newUniqueId", name) }
+
+func threadOf(parts ...string) ponder.ThreadID {
+	return ponder.ThreadID("thr_" + app.Letters(app.Sum(parts...)))
+}
+
+// Find returns a thread of an owner of one of the kinds, or of any if none is named, by its
+// id or by what a client has called it; else [ponder.ErrNoThread].
+func Find(ctx context.Context, store ponder.Store, owner, name string, kinds ...ponder.Kind) (ponder.Info, error) {
+	for _, id := range []ponder.ThreadID{ponder.ThreadID(name), named(owner, name)} {
+		info, err := store.Thread(ctx, id)
+		switch {
+		case err == nil && info.Owner == owner && (len(kinds) == 0 || slices.Contains(kinds, info.Kind)):
+			return info, nil
+		case err != nil && !errors.Is(err, ponder.ErrNoThread):
+			return info, fmt.Errorf("look for a thread: %w", err)
+		}
+	}
+	return ponder.Info{}, ponder.ErrNoThread
+}
+
+// Beside returns the threads beside a conversation, the oldest first.
+func Beside(ctx context.Context, store ponder.Store, owner string, id ponder.ThreadID) ([]ponder.Info, error) {
+	if len(id) != ownLetters || owner == "" {
+		return nil, nil
+	}
+	list, err := store.List(ctx, ponder.Filter{Owner: owner, Prefix: string(id)})
+	if err != nil {
+		return nil, fmt.Errorf("list what is beside %s: %w", id, err)
+	}
+	list = slices.DeleteFunc(list, func(i ponder.Info) bool { return len(i.ID) != ownLetters+besideLetters })
+	slices.Reverse(list)
+	return list, nil
+}
+
+// besides returns the id of a thread that belongs to a conversation, always the same for
+// the same use.
+func besides(conversation ponder.ThreadID, use, key string) ponder.ThreadID {
+	letters := app.Letters(app.Sum(string(conversation), use, key))
+	return conversation + ponder.ThreadID(letters[len(letters)-besideLetters:])
+}
+
+// causeOf returns the cause of what is begun.
+func causeOf(parts ...string) string {
+	sum := app.Sum(parts...)
+	return "post-" + hex.EncodeToString(sum[:16])
+}
+
+// A place in a conversation is where a message belongs.
+type place struct {
+	id    ponder.ThreadID // of the conversation
+	name  string          // what the caller calls it
+	kind  ponder.Kind     // of its thread; empty if there is none yet
+	key   string          // of the message
+	found bool            // the conversation had to be there
+	own   string          // the key that the conversation is named by, if it has no name
+}
+
+// placeOf finds the conversation of a request, as far as there is one.
+func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p place, err error) {
+	p.name, p.found, p.key = in.name(), in.goesOn(), cmp.Or(in.Key, textOf(in.Body.MessageID))
+	if p.found {
+		info, err := Find(ctx, a.Desk.Store, owner, p.name, ponder.KindConversation, ponder.KindResearch, ponder.KindSession)
+		if errors.Is(err, ponder.ErrNoThread) {
+			return p, &compat.Fault{Status: http.StatusNotFound, Detail: "there is no thread " + compat.Clip(compat.Plain(p.name), 40)}
+		}
+		p.id, p.kind, p.key = info.ID, info.Kind, cmp.Or(p.key, ponder.NewID("key"))
+		return p, err
+	}
+	switch {
+	case p.name != "":
+		p.id = named(owner, p.name)
+	case p.key != "":
+		p.id, p.own = threadOf(owner, route, p.key), p.key
+	default:
+		p.id = ponder.ThreadID(ponder.NewID("thr"))
+	}
+	p.name, p.key = cmp.Or(p.name, string(p.id)), cmp.Or(p.key, "first")
+	info, err := a.Desk.Store.Thread(ctx, p.id)
+	if err != nil && !errors.Is(err, ponder.ErrNoThread) {
+		return p, fmt.Errorf("look for %s: %w", p.id, err)
+	}
+	p.kind = info.Kind
+	return p, nil
+}
+
+// known returns what was said in a conversation, the oldest first, but on one of its
+// threads.
+func (a *api) known(ctx context.Context, owner string, id, but ponder.ThreadID) (list []llm.Message, err error) {
+	threads, err := Beside(ctx, a.Desk.Store, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := a.Desk.Store.Thread(ctx, id); err == nil && info.Owner == owner {
+		threads = slices.Insert(threads, 0, info)
+	}
+	for _, info := range threads[max(0, len(threads)-mostBeside):] {
+		if info.ID == but {
+			continue
+		}
+		read := a.foundOn
+		if info.Kind == ponder.KindConversation {
+			read = a.saidOn
+		}
+		some, err := read(ctx, info)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
+
+// foundOn returns the question and the answer of research that has ended.
+func (a *api) foundOn(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
+	if !info.Status.Ended() {
+		return nil, nil
+	}
+	for ev, err := range a.Desk.Store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if b, ok := ev.Body.(ponder.RunStarted); ok && ev.Run.Parent() == "" {
+			list = []llm.Message{llm.Say(llm.User, b.Input)}
+			break
+		}
+	}
+	for ev, err := range a.Desk.Store.Events(ctx, info.ID, max(0, info.Head-readEnd)) {
+		if err != nil {
+			return nil, err
+		}
+		if b, ok := ev.Body.(ponder.RunFinished); ok && ev.Run.Parent() == "" && b.Answer != "" && len(list) == 1 {
+			list = append(list, llm.Say(llm.Assistant, b.Answer))
+		}
+	}
+	return list, nil
+}
+
+// saidOn returns what was said newest on the thread of a conversation.
+func (a *api) saidOn(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
+	for ev, err := range a.Desk.Store.Events(ctx, info.ID, max(0, info.Head-readSaid)) {
+		if err != nil {
+			return nil, err
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			list = append(list, llm.Say(llm.User, b.Content))
+		case ponder.AssistantMessage:
+			list = append(list, llm.Say(llm.Assistant, b.Content))
+		}
+	}
+	return list, nil
+}

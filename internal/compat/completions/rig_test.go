@@ -1,0 +1,289 @@
+package completions_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/engine/enginetest"
+	"ponder/internal/app"
+	"ponder/internal/auth"
+	"ponder/internal/compat/completions"
+	"ponder/internal/httpapi"
+	placement "ponder/internal/placement"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/mode/chat"
+	"ponder/mode/research"
+	"ponder/mode/title"
+	"ponder/store/memory"
+)
+
+// A desk is an API over a store.
+type desk struct {
+	store ponder.Store
+	http.Handler
+}
+
+// ask sends a request with a token and returns the status and the body.
+func (d *desk) ask(token, method, path, body string) (int, string) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, newRequest(token, method, path, body))
+	return w.Code, w.Body.String()
+}
+
+func newRequest(token, method, path, body string) *http.Request {
+	r := httptest.NewRequestWithContext(context.Background(), method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	return r
+}
+
+// A rig is an API whose threads are thought about, by scripted models.
+type rig struct {
+	*desk
+	t     *testing.T
+	hub   *stream.Hub
+	mind  *ponder.Mind
+	place *placement.Placement
+	stop  func() // the server
+
+	mu     sync.Mutex
+	starts []app.Start
+	opened []app.Conversation
+	said   []app.Message
+	app.Dialects
+}
+
+// newRig returns one. It is for synctest.
+func newRig(t *testing.T, m llm.Model) *rig {
+	t.Helper()
+	store := memory.New()
+	r := &rig{t: t, hub: stream.New(store)}
+	mind, err := ponder.New(ponder.Config{
+		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{}), title.New(), research.New()}, OnDelta: r.hub.Delta,
+		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Tools: searches(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mind.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.mind, r.place = mind, placement.Memory(placement.Config{Store: store, Work: mind.Work})
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	r.desk = &desk{store, httpapi.New(ctx, httpapi.Config{Store: store, Hub: r.hub, Service: r, Logger: slog.New(slog.DiscardHandler), Guard: auth.New(auth.Config{Tokens: []auth.Token{
+		{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
+		{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},
+		{Name: "eye", Owner: "local", Scopes: []auth.Scope{auth.Read}, Hash: auth.HashOf("look")},
+	}})})}
+	t.Cleanup(func() {
+		cancel()
+		if err := r.place.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := mind.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// searches returns tools that find something.
+func searches() []ponder.Tool {
+	tool := func(name string, takes time.Duration, result func(query string) string) ponder.Tool {
+		t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in struct{ Query, URL string }) (string, error) {
+			own := time.Duration(crc32.ChecksumIEEE([]byte(name+in.Query+in.URL))%997) * time.Millisecond // so that no two end at once
+			select {
+			case <-time.After(takes + own):
+				return result(in.Query + in.URL), nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		t.Untrusted = true
+		return t
+	}
+	return []ponder.Tool{
+		tool(research.SearchTool, time.Second, func(string) string {
+			return `{"hits":[{"source":"mem_1","quote":"The notes say that the sea is deep.","start":0,"end":35,"score":0.8}]}`
+		}),
+		tool(research.WebSearchTool, 2*time.Second, func(q string) string {
+			n := len(q) % 3
+			return fmt.Sprintf(`{"results":[{"url":"https://a.test/%d","title":"A\u001b[31m","snippet":"The sea is %d metres deep.","score":0.7}]}`, n, 4000+n)
+		}),
+		tool(research.WebFetchTool, 3*time.Second, func(q string) string {
+			quote := "What " + q + " says of the sea is long."
+			return fmt.Sprintf(`{"hits":[{"source":%q,"quote":%q,"start":0,"end":%d,"score":0.8}]}`, q, quote, len(quote))
+		}),
+	}
+}
+
+func (r *rig) Begin(ctx context.Context, owner string, id ponder.ThreadID, s app.Start) error {
+	r.mu.Lock()
+	r.starts = append(r.starts, s)
+	r.mu.Unlock()
+	if s.Model == "none/none" {
+		return &app.Error{Status: 422, Field: "model", Detail: "there is no such model"}
+	}
+	js, err := json.Marshal(research.Options{Memory: true, Web: !s.NoWeb, MaxRounds: 1})
+	if err != nil {
+		return err
+	}
+	thread := ponder.Thread{ID: id, Kind: s.Kind, Owner: owner, Title: s.Title}
+	err = r.store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Cause: s.Cause, Body: ponder.RunStarted{Mode: research.Name, Input: s.Question, Options: js}})
+	if err != nil {
+		return err
+	}
+	return r.place.Start(ctx, id)
+}
+
+func (r *rig) Open(ctx context.Context, owner string, id ponder.ThreadID, c app.Conversation) error {
+	r.mu.Lock()
+	r.opened = append(r.opened, c)
+	r.mu.Unlock()
+	return r.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
+}
+
+func (r *rig) Say(ctx context.Context, in ponder.Info, key string, m app.Message) (ponder.Event, error) {
+	r.mu.Lock()
+	r.said = append(r.said, m)
+	r.mu.Unlock()
+	list, err := r.store.Append(ctx, in.ID, 0, ponder.Event{Cause: key, Body: m.UserMessage})
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	return list[0], r.place.Start(ctx, in.ID)
+}
+
+// A talked is what a client was streamed.
+type talked struct {
+	code   int
+	body   string
+	chunks []completions.Chunk
+	done   bool
+	thread ponder.ThreadID
+}
+
+// text returns the answer as a client puts it together.
+func (a talked) text() (text string) {
+	for _, c := range a.chunks {
+		if c.Type != "text" {
+			continue
+		}
+		if c.Replace {
+			text = ""
+		}
+		text += c.Content
+	}
+	return text
+}
+
+// types returns the types of the chunks, those of a kind in a row once.
+func (a talked) types() (list []string) {
+	for _, c := range a.chunks {
+		name := c.Type
+		if c.Progress != nil {
+			name += " " + c.Progress.Stage
+		}
+		list = append(list, name)
+	}
+	return slices.Compact(list)
+}
+
+// complete sends a request and reads the answer, until ctx is done.
+func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) {
+	req := newRequest(token, http.MethodPost, completions.Path, body).WithContext(ctx)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, req)
+	a.code, a.body, a.thread = w.Code, w.Body.String(), ponder.ThreadID(w.Header().Get("X-Thread-Id"))
+	lines := bufio.NewScanner(strings.NewReader(a.body))
+	lines.Buffer(nil, 10<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || a.code != http.StatusOK {
+			continue
+		}
+		if data == "[DONE]" {
+			a.done = true
+			continue
+		}
+		var c completions.Chunk
+		if err := json.Unmarshal([]byte(data), &c); err != nil || a.done {
+			r.t.Errorf("a chunk is %s: %v", data, err)
+		}
+		a.chunks = append(a.chunks, c)
+	}
+	return a
+}
+
+// count returns how many events of a thread there are for which is holds.
+func (r *rig) count(id ponder.ThreadID, is func(ponder.Event) bool) (n int) {
+	for ev, err := range r.store.Events(context.Background(), id, 0) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if is(ev) {
+			n++
+		}
+	}
+	return n
+}
+
+// stored returns the answers of a thread, as the log has them.
+func (r *rig) stored(id ponder.ThreadID) string {
+	var said []string
+	for ev, err := range r.store.Events(context.Background(), id, 0) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			said = nil
+		case ponder.AssistantMessage:
+			said = append(said, b.Content)
+		case ponder.Synthesis:
+			if b.Final {
+				said = []string{b.Content}
+			}
+		}
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// thinker returns a model that answers in a few seconds.
+func thinker(answer func(*llm.Request) string) *llmtest.Model {
+	return &llmtest.Model{ID: "test/model", Latency: llmtest.Delay{Mean: 2 * time.Second}, Between: llmtest.Delay{Mean: 100 * time.Millisecond}, Deltas: 20,
+		Answer: func(req *llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, answer(req)), nil }}
+}
+
+// sea answers what research on the sea asks.
+func sea(req *llm.Request) string {
+	switch {
+	case req.Schema == nil:
+		return "The sea is 4,001 metres deep [e2].\n\nIt has been measured for a long time, and by many people, who do not agree on where it ends. Of its deepest place more is known than of its mean."
+	case req.Schema.Name == "research_plan":
+		return `{"plan":["Find it."],"importantTerms":[],"webQueries":["depth of the sea today"],"memoryQueries":["sea depth"]}`
+	case req.Schema.Name == "verdicts":
+		return `{"verdicts":[]}`
+	}
+	return `{"enough":true,"why":"It is there."}`
+}
+
+const seaQuestion = "How deep is the sea on average, and why do sources differ?"

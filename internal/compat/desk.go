@@ -1,0 +1,270 @@
+package compat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/llm"
+)
+
+// Begin begins what is asked for. It returns a [app.Error] for what the client can
+// mend. What is begun goes on though ctx ends.
+func (d *Desk) Begin(ctx context.Context, a Ask) (Work, error) {
+	ctx = context.WithoutCancel(ctx) // what is begun is not left half done by one who goes away
+	if err := a.check(); err != nil {
+		return Work{}, err
+	}
+	if err := d.unspent(ctx, a); err != nil {
+		return Work{}, err
+	}
+	switch way := a.way(); way {
+	case Exchange:
+		return d.exchange(ctx, a)
+	case Chat:
+		return d.talk(ctx, a)
+	default:
+		return d.think(ctx, a, way)
+	}
+}
+
+// way returns the way in which an Ask is answered. A conversation cannot use tools of a
+// client, or answer by a schema, or go on without what the client says was said.
+func (a Ask) way() Way {
+	if a.Model.Way == Chat && (a.Apart || len(a.Tools) > 0 || a.Schema != nil || a.uses()) {
+		return Exchange
+	}
+	return a.Model.Way
+}
+
+// uses reports whether tools were used in what was said.
+func (a Ask) uses() bool {
+	for _, m := range a.Messages {
+		for _, p := range m.Parts {
+			if p.Call != nil || p.Result != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check returns what is wrong with what is asked.
+func (a Ask) check() error {
+	if len(a.Messages) == 0 {
+		return &app.Error{Status: http.StatusBadRequest, Field: "messages", Detail: "there is nothing to answer: at least one message is needed"}
+	}
+	if way := a.way(); way != Exchange && strings.TrimSpace(a.question()) == "" && (way != Chat || len(media(a.last())) == 0) {
+		return &app.Error{Status: http.StatusBadRequest, Field: "messages", Detail: "the last message is the one to answer: expected one of the user, with a text"}
+	}
+	return nil
+}
+
+func (a Ask) last() llm.Message { return a.Messages[len(a.Messages)-1] }
+
+// question returns the text of the last message, if that is the user's.
+func (a Ask) question() string {
+	if m := a.last(); m.Role == llm.User {
+		return m.Text()
+	}
+	return ""
+}
+
+func media(m llm.Message) (list []llm.Media) {
+	for _, p := range m.Parts {
+		if p.Media != nil {
+			list = append(list, *p.Media)
+		}
+	}
+	return list
+}
+
+// newThread returns the id of the thread that an Ask makes: the one that it names, a new one
+// or, if it has a key, always the same.
+func (a Ask) newThread() ponder.ThreadID {
+	switch {
+	case a.At != "":
+		return a.At
+	case a.Key == "":
+		return ponder.ThreadID(ponder.NewID("thr"))
+	}
+	return threadOf(a.Owner, "dialect", a.Key)
+}
+
+// exchange has a model asked just what the client asks.
+func (d *Desk) exchange(ctx context.Context, a Ask) (Work, error) {
+	x := a.exchange()
+	id := a.newThread()
+	w := Work{Thread: id, Way: Exchange, Model: a.Model.Model, Fresh: true}
+	x.Made = func() { w.ear = d.listen(id, 0) }
+	err := d.Service.Relay(ctx, a.Owner, id, x)
+	if err == nil {
+		info, err := d.Store.Thread(ctx, id)
+		w.Begun = info.Created // as all who come again are told
+		return w, err
+	}
+	w.Forget()
+	if errors.Is(err, ponder.ErrTaken) {
+		return d.same(ctx, a, id, x.Cause)
+	}
+	return Work{}, err
+}
+
+// exchange returns what a model is asked.
+func (a Ask) exchange() app.Exchange {
+	x := app.Exchange{
+		Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
+		Own: len(a.Tools) == 0 && a.Schema == nil,
+		Request: llm.Request{
+			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
+			Temperature: a.Temperature, Effort: modelEffort(a.Effort),
+		},
+	}
+	x.Cause = words(x)
+	return x
+}
+
+// think begins a session or research on the last message.
+func (d *Desk) think(ctx context.Context, a Ask, way Way) (Work, error) {
+	st := a.start(way)
+	id := a.newThread()
+	err := d.Service.Begin(ctx, a.Owner, id, st)
+	if errors.Is(err, ponder.ErrTaken) {
+		return d.same(ctx, a, id, st.Cause)
+	}
+	if err != nil {
+		return Work{}, err
+	}
+	info, err := d.Store.Thread(ctx, id)
+	return Work{Thread: id, Way: way, Model: cmp.Or(a.Model.Model, info.Model), Begun: info.Created, Fresh: true}, err
+}
+
+// start returns what a session or research is to think about.
+func (a Ask) start(way Way) app.Start {
+	question := strings.TrimSpace(a.question())
+	st := app.Start{
+		Kind: ponder.KindSession, Question: question, Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Persona: a.Persona,
+		Context: a.context(), Title: Clip(question, maxTitle), Budget: a.budget(),
+	}
+	if way == Research {
+		st.Kind, st.Rounds = ponder.KindResearch, roundsOf(a.Effort)
+	}
+	st.Cause = cmp.Or(a.Cause, words(st))
+	return st
+}
+
+// same returns the work of a key that was used before, if it was for the same words.
+func (d *Desk) same(ctx context.Context, a Ask, id ponder.ThreadID, cause string) (Work, error) {
+	for ev, err := range d.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return Work{}, fmt.Errorf("read %s: %w", id, err)
+		}
+		if _, ok := ev.Body.(ponder.RunStarted); ok {
+			if ev.Cause == cause {
+				return d.Work(ctx, a.Owner, strings.TrimPrefix(string(id), "thr_"))
+			}
+			break
+		}
+	}
+	return Work{}, otherWords()
+}
+
+func otherWords() error {
+	return &app.Error{Status: http.StatusUnprocessableEntity, Field: "Idempotency-Key", Detail: "this key was used for another request: choose a new one"}
+}
+
+// talk says the last message in a conversation. If what is known of that by heart is not so
+// any more, it is looked up.
+func (d *Desk) talk(ctx context.Context, a Ask) (Work, error) {
+	at, err := d.conversation(ctx, a)
+	if err != nil {
+		return Work{}, err
+	}
+	if a.Key == "" {
+		a.Cause = a.messageKey(at.ID) // by which a message is known that is there after all
+	}
+	w, err := d.talkAt(ctx, a, at)
+	if at.after == "" || !errors.Is(err, ponder.ErrStale) && !errors.Is(err, ponder.ErrNoThread) {
+		return w, err
+	}
+	d.recent.forget(at.ID)
+	if a.After.told != "" {
+		return Work{}, ErrStale
+	}
+	return d.talk(ctx, a)
+}
+
+// talkAt says the last message where it belongs.
+func (d *Desk) talkAt(ctx context.Context, a Ask, at spot) (Work, error) {
+	info, key := at.Info, a.messageKey(at.ID)
+	if !at.told && !at.fresh {
+		var err error
+		if at.told, err = d.isLast(ctx, info, a.before()); err != nil {
+			return Work{}, err
+		}
+	}
+	if !at.told {
+		if err := d.recallBefore(ctx, info, key, a.Known, a.before()); err != nil {
+			return Work{}, err
+		}
+	}
+	w := Work{Thread: info.ID, Way: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, ear: &ear{Watcher: d.Hub.WatchOn(info)}}
+	m := app.Message{UserMessage: ponder.UserMessage{Content: a.question(), Media: media(a.last())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System, Note: a.Note, After: at.after}
+	if a.Model.Model != info.Model {
+		m.Model = a.Model.Model
+	}
+	ev, err := d.Service.Say(ctx, info, key, m)
+	if err != nil {
+		w.Forget()
+	}
+	if errors.Is(err, ponder.ErrTaken) {
+		return d.saidBefore(ctx, info, key, m)
+	}
+	if err != nil {
+		return Work{}, err
+	}
+	w.After, w.Message, w.Begun, w.Noted = ev.Seq-1, ev.ID, ev.Time, a.Note != nil
+	t := turn{info: info, seq: ev.Seq, message: ev.ID, begun: ev.Time, said: m.Content}
+	if a.isNamed() {
+		d.recent.note(t)
+	} else {
+		w.noted = d.note(ctx, a, t)
+	}
+	return w, nil
+}
+
+// messageKey returns the key of the message that an Ask says in a conversation.
+func (a Ask) messageKey(id ponder.ThreadID) string {
+	return cmp.Or(a.Cause, "post-"+hexOf(a.Owner, string(id), cmp.Or(a.Key, ponder.NewID("key"))))
+}
+
+// saidBefore returns the work of a message that is there already.
+func (d *Desk) saidBefore(ctx context.Context, info ponder.Info, key string, m app.Message) (Work, error) {
+	w := Work{Thread: info.ID, Way: Chat, Model: info.Model}
+	for ev, err := range d.Store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if w.Message != "" { // a note would be the next
+			w.Noted = ev.Cause == app.NoteCause(key)
+			break
+		}
+		b, ok := ev.Body.(ponder.UserMessage)
+		if !ok || ev.Cause != key {
+			continue
+		}
+		if Bare(b.Content) != Bare(m.Content) {
+			break
+		}
+		w.Begun, w.After, w.Message = ev.Time, ev.Seq-1, ev.ID
+	}
+	if w.Message == "" {
+		return Work{}, otherWords()
+	}
+	return w, nil
+}

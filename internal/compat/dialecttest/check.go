@@ -1,0 +1,393 @@
+package dialecttest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A Language is what [Check] has to know of one.
+type Language struct {
+	Routes func(*compat.Desk) map[string]http.Handler
+	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
+
+	// Ask returns a request in the language.
+	Ask func(Saying) (path, body string)
+	// Read reads what is answered, whether it was streamed or not. Its error says what is
+	// not as the language has it.
+	Read func(Stream) (Reply, error)
+
+	Sign string // of life, in a stream
+	Chat string // the header by which a client names a conversation, if the language has one
+}
+
+// A Saying is a request before it is put in words.
+type Saying struct {
+	Model  string // ponder/chat if empty
+	System string
+	Said   []string // by the user and the model in turn; the last one is answered
+	Stream bool
+	Tool   bool // the client has the tool weather
+}
+
+// A Reply is what a client makes of an answer.
+type Reply struct {
+	ID       string // the same for the same answer; empty if the language has none
+	Text     string
+	Thinking string
+	Calls    []llm.ToolCall
+	Error    string // its words
+}
+
+// canary is what no client may be told.
+const canary = "CANARY-7f3"
+
+// Check checks what holds in every language, in virtual time.
+func Check(t *testing.T, l Language) {
+	for name, f := range map[string]func(*testing.T, Language){
+		"answer": checkAnswer, "research": checkResearch, "calls": checkCalls, "failures": checkFailures, "the request is at fault": checkFault,
+		"the client goes away": checkLeave, "signs of life": checkLife, "found again": checkFound, "keys": checkKeys, "sent again": checkAgain, "begun anew": checkAnew,
+		"nothing internal": checkInternal, "who may ask": checkScopes, "the server stops": checkStop,
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { f(t, l) }) })
+	}
+}
+
+func (l Language) rig(t *testing.T, answer func(req *llm.Request, n int) Answer) *Rig {
+	return New(t, Options{Model: &Model{Answer: answer}, Tools: Lookups(time.Second), Routes: l.Routes, Refuse: l.Refuse})
+}
+
+// request returns a request. Headers are names and values in turn.
+func (l Language) request(s Saying, headers ...string) *http.Request {
+	if s.Model == "" {
+		s.Model = "ponder/chat"
+	}
+	path, body := l.Ask(s)
+	r := Request(context.Background(), http.MethodPost, path, body)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// ask returns what a client makes of the answer to a request.
+func (l Language) ask(t *testing.T, r *Rig, s Saying, headers ...string) (Reply, Stream) {
+	t.Helper()
+	got := r.Stream(l.request(s, headers...), 0)
+	reply, err := l.Read(got)
+	if err != nil {
+		t.Fatalf("%v, in %d %s", err, got.Code, got.Body)
+	}
+	if strings.Contains(got.Body, canary) {
+		t.Errorf("the client is told what is for nobody: %s", got.Body)
+	}
+	return reply, got
+}
+
+// both calls f for a request that is streamed, and for one that is not.
+func both(s Saying, f func(Saying)) {
+	for _, s.Stream = range []bool{true, false} {
+		f(s)
+	}
+}
+
+func checkAnswer(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer {
+		return Answer{Reasoning: "Let me see.", Text: "The sea is deep,\n\nand salty.", Pause: time.Second}
+	})
+	for _, tool := range []bool{true, false} {
+		both(Saying{Said: []string{"How deep is the sea?"}, System: "Be brief.", Tool: tool}, func(s Saying) {
+			got, out := l.ask(t, r, s)
+			if got.Text != "The sea is deep,\n\nand salty." || strings.TrimSpace(got.Thinking) != "Let me see." || got.Error != "" || out.Code != http.StatusOK {
+				t.Errorf("%+v: told %+v", s, got)
+			}
+		})
+	}
+	for _, req := range r.Model.Asked()[:2] {
+		if !strings.Contains(req.System, "Be brief.") || len(req.Tools) != 1 || req.Tools[0].Name != "weather" || !strings.Contains(string(req.Tools[0].Schema), "city") {
+			t.Errorf("asked %q with %+v", req.System, req.Tools)
+		}
+	}
+}
+
+func checkResearch(t *testing.T, l Language) {
+	r := l.rig(t, nil)
+	both(Saying{Model: "ponder/research", Said: []string{"How deep is the sea, and why?"}}, func(s Saying) {
+		got, _ := l.ask(t, r, s)
+		if len(got.Text) < 20 || !strings.Contains(got.Thinking, "Looking for: ") || got.Error != "" {
+			t.Errorf("told %+v", got)
+		}
+	})
+}
+
+func checkCalls(t *testing.T, l Language) {
+	calls := []llm.ToolCall{{ID: "c1", Name: "weather", Input: []byte(`{"city":"Rome"}`)}, {ID: "c2", Name: "weather", Input: []byte(`{"city":"Oslo"}`)}}
+	r := l.rig(t, func(*llm.Request, int) Answer { return Answer{Text: "I look.", Calls: calls} })
+	both(Saying{Said: []string{"How is the weather?"}, Tool: true}, func(s Saying) {
+		got, _ := l.ask(t, r, s)
+		if got.Text != "I look." || len(got.Calls) != len(calls) {
+			t.Fatalf("told %+v", got)
+		}
+		for i, c := range got.Calls {
+			if c.Name != "weather" || string(c.Input) != string(calls[i].Input) || i > 0 && c.ID == got.Calls[0].ID && c.ID != "" {
+				t.Errorf("call %d is %s %s %s", i, c.ID, c.Name, c.Input)
+			}
+		}
+	})
+}
+
+// A failure is told in the words of the server, and asking again is a new request.
+func checkFailures(t *testing.T, l Language) {
+	for _, after := range []int{0, 2} {
+		asked := 0
+		r := l.rig(t, func(*llm.Request, int) Answer {
+			asked++
+			return Answer{Text: "The sea is deep, and salty.", Err: &llm.Error{Class: llm.Auth, Message: canary, Model: "test/model"}, After: after}
+		})
+		for _, tool := range []bool{true, false} {
+			both(Saying{Said: []string{"How deep?"}, Tool: tool}, func(s Saying) {
+				before := asked
+				got, out := l.ask(t, r, s)
+				if !strings.Contains(got.Error, "rejects the key") || !s.Stream && out.Code < 500 {
+					t.Errorf("%+v: told %d %+v", s, out.Code, got)
+				}
+				l.ask(t, r, s)
+				if asked < before+2 {
+					t.Errorf("%+v: a failure is told again, and the model is not asked", s)
+				}
+			})
+		}
+	}
+}
+
+func checkFault(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer { return Answer{Err: &llm.Error{Class: llm.TooLong, Message: canary}} })
+	got, out := l.ask(t, r, Saying{Said: []string{"How deep?"}, Tool: true})
+	if out.Code != http.StatusBadRequest || !strings.Contains(got.Error, "too long") {
+		t.Errorf("told %d %+v", out.Code, got)
+	}
+}
+
+// What nobody waits for is cancelled after a while; a conversation goes on.
+func checkLeave(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer {
+		return Answer{Text: strings.Repeat("The sea is deep. ", 40), Pause: time.Second}
+	})
+	for kind, want := range map[ponder.Kind]ponder.Status{ponder.KindExchange: ponder.Cancelled, ponder.KindConversation: ponder.Completed} {
+		both(Saying{Said: []string{"How deep?"}, Tool: kind == ponder.KindExchange}, func(s Saying) {
+			ctx, leave := context.WithTimeout(context.Background(), 2*time.Second)
+			defer leave()
+			r.Stream(l.request(s).WithContext(ctx), 0)
+			time.Sleep(5 * time.Minute)
+			list := r.Threads(Owner)
+			if info := list[len(list)-1]; info.Kind != kind || info.Status != want {
+				t.Errorf("%s: %s is %s, want %s", info.ID, info.Kind, info.Status, want)
+			}
+		})
+	}
+}
+
+func checkLife(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer { return Answer{Text: "deep", Wait: 65 * time.Second} })
+	got, out := l.ask(t, r, Saying{Said: []string{"How deep?"}, Stream: true})
+	if n := strings.Count(out.Body, l.Sign); n < 4 || got.Text != "deep" {
+		t.Errorf("%d signs of life in %s", n, out.Body)
+	}
+}
+
+// conversations returns how many an owner has.
+func (r *Rig) conversations(owner string) (n int) {
+	for _, info := range r.Threads(owner) {
+		if info.Kind == ponder.KindConversation {
+			n++
+		}
+	}
+	return n
+}
+
+func checkFound(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer { return Plain("very deep") })
+	want := func(owner string, n int) {
+		t.Helper()
+		if got := r.conversations(owner); got != n {
+			t.Errorf("%d conversations of %s, want %d", got, owner, n)
+		}
+	}
+	said := []string{"How deep?", "very deep", "And why?"}
+	l.ask(t, r, Saying{Said: said[:1]})
+	l.ask(t, r, Saying{Said: said, Stream: true})
+	want(Owner, 1)
+	l.ask(t, r, Saying{Said: []string{"How deep?", "not at all", "And why?"}})
+	want(Owner, 2)
+	l.ask(t, r, Saying{Said: append(said, "very deep", "So?")}, "Authorization", "Bearer "+Hers)
+	want(Owner, 2)
+	want("anna", 1)
+	if l.Chat == "" {
+		return
+	}
+	l.ask(t, r, Saying{Said: []string{"One"}}, l.Chat, "chat 1")
+	l.ask(t, r, Saying{Said: []string{"Two"}}, l.Chat, "chat 1")
+	want(Owner, 3)
+	l.ask(t, r, Saying{Said: []string{"Two"}}, l.Chat, "chat 1", "Authorization", "Bearer "+Hers)
+	want(Owner, 3)
+	want("anna", 2)
+}
+
+func checkKeys(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer { return Plain("deep") })
+	both(Saying{Tool: true}, func(s Saying) {
+		before := len(r.Model.Asked())
+		s.Said = []string{"How deep?"}
+		key := []string{"Idempotency-Key", map[bool]string{true: "a", false: "b"}[s.Stream]}
+		one, _ := l.ask(t, r, s, key...)
+		two, _ := l.ask(t, r, s, key...)
+		if one.Text != "deep" || two.Text != one.Text || one.ID != two.ID || len(r.Model.Asked()) != before+1 {
+			t.Errorf("told %+v, and %+v", one, two)
+		}
+		l.ask(t, r, s, append(key, "Authorization", "Bearer "+Hers)...)
+		if len(r.Model.Asked()) != before+2 {
+			t.Error("the key of another owner counts")
+		}
+		s.Said = []string{"How salty?"}
+		if other, out := l.ask(t, r, s, key...); out.Code != http.StatusUnprocessableEntity || other.Error == "" {
+			t.Errorf("other words: %d %+v", out.Code, other)
+		}
+	})
+}
+
+func checkAgain(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer { return Answer{Text: "deep", Wait: 8 * time.Second} })
+	both(Saying{Said: []string{"How deep?"}, Tool: true}, func(s Saying) {
+		before := len(r.Model.Asked())
+		want := func(n int, when string) {
+			t.Helper()
+			if got := len(r.Model.Asked()) - before; got != n {
+				t.Errorf("%s: %d requests, want %d", when, got, n)
+			}
+		}
+		ctx, leave := context.WithTimeout(context.Background(), time.Second)
+		defer leave()
+		r.Stream(l.request(s).WithContext(ctx), 0)
+		if got, _ := l.ask(t, r, s); got.Text != "deep" {
+			t.Errorf("told %+v", got)
+		}
+		want(1, "behind one that was not waited for")
+		l.ask(t, r, s, "X-Stainless-Retry-Count", "1")
+		want(1, "said to be sent again")
+		l.ask(t, r, s)
+		want(2, "once more")
+		l.ask(t, r, s, "Authorization", "Bearer "+Hers, "X-Stainless-Retry-Count", "1")
+		want(3, "by another owner")
+	})
+}
+
+// An answer that breaks off is gone on with if it is the same once more; else a stream ends
+// with an error, and whoever asks again, or without streaming, has all of it.
+func checkAnew(t *testing.T, l Language) {
+	const question, first, heard = "How deep?", "The sea is deep, as all know who were there once.", 3
+	for name, c := range map[string]struct {
+		again string
+		fails bool
+	}{
+		"the same":             {first, false},
+		"more":                 {first + " So it is.", false},
+		"other than was heard": {"The sea is deep, as all know who sail.", false}, // but not than was sent
+		"other words":          {"It is 42.", true},
+		"other at last":        {"The sea is deep, as it was.", true},
+		"less":                 {"The sea is", true},
+	} {
+		asked := 0
+		r := l.rig(t, func(req *llm.Request, _ int) Answer {
+			if req.Messages[len(req.Messages)-1].Text() != question {
+				return Plain("The sea") // a title
+			}
+			if asked++; asked%2 == 1 {
+				return Answer{Text: first, Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Truncated, Message: canary}, After: heard}
+			}
+			return Answer{Text: c.again, Pause: 100 * time.Millisecond}
+		})
+		for _, tool := range []bool{true, false} {
+			both(Saying{Said: []string{question}, Tool: tool}, func(s Saying) {
+				before := asked
+				got, _ := l.ask(t, r, s)
+				if !s.Stream || !c.fails {
+					if got.Text != c.again || got.Error != "" {
+						t.Errorf("%s: %+v: told %+v", name, s, got)
+					}
+					return
+				}
+				if got.Text == "" || !strings.HasPrefix(first, got.Text) || !strings.Contains(got.Error, "begun anew") {
+					t.Errorf("%s: %+v: told %+v", name, s, got)
+				}
+				if got, _ := l.ask(t, r, s); got.Text != c.again || got.Error != "" || asked != before+2 {
+					t.Errorf("%s: %+v: asked again, and told %+v", name, s, got)
+				}
+			})
+		}
+	}
+}
+
+// What is internal, and what the system prompt says, is told nobody.
+func checkInternal(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer {
+		return Answer{Reasoning: "Hm.", Text: "The sea is deep.", Pause: time.Second, Piece: 2}
+	})
+	for _, tool := range []bool{true, false} {
+		both(Saying{Said: []string{"How deep?"}, System: canary, Tool: tool}, func(s Saying) {
+			known := len(r.Threads(Owner))
+			time.AfterFunc(2500*time.Millisecond, func() {
+				list := r.Threads(Owner)
+				if len(list) != known+1 {
+					t.Errorf("%d threads", len(list))
+				}
+				r.whisper(list[len(list)-1].ID)
+			})
+			if got, _ := l.ask(t, r, s); got.Text != "The sea is deep." || strings.TrimSpace(got.Thinking) != "Hm." {
+				t.Errorf("told %+v", got)
+			}
+		})
+	}
+}
+
+// whisper adds to a thread what is for nobody else.
+func (r *Rig) whisper(id ponder.ThreadID) {
+	_, err := r.Store.Append(context.Background(), id, 0,
+		ponder.Event{Internal: true, Body: ponder.AttachmentAdded{Name: canary, Media: "text/plain", Content: canary}})
+	if err != nil {
+		r.t.Error(err)
+	}
+}
+
+func checkScopes(t *testing.T, l Language) {
+	r := l.rig(t, nil)
+	for auth, want := range map[string]int{"Bearer " + Look: http.StatusForbidden, "Bearer wrong": http.StatusUnauthorized, "": http.StatusUnauthorized} {
+		both(Saying{Said: []string{"How deep?"}}, func(s Saying) {
+			if got, out := l.ask(t, r, s, "Authorization", auth); out.Code != want || got.Error == "" {
+				t.Errorf("%q: %d %+v", auth, out.Code, got)
+			}
+		})
+	}
+	if n := len(r.Threads(Owner)); n > 0 {
+		t.Errorf("%d threads were begun", n)
+	}
+}
+
+// A stream ends when the server stops, in the words of the language.
+func checkStop(t *testing.T, l Language) {
+	r := l.rig(t, func(*llm.Request, int) Answer { return Answer{Text: "deep", Wait: time.Hour} })
+	time.AfterFunc(time.Minute, r.Stop)
+	begun := time.Now()
+	both(Saying{Said: []string{"How deep?"}}, func(s Saying) {
+		if got, _ := l.ask(t, r, s); got.Error == "" || time.Since(begun) > 2*time.Minute {
+			t.Errorf("told %+v after %s", got, time.Since(begun))
+		}
+	})
+}

@@ -1,0 +1,270 @@
+// Package dialecttest is a rig for tests of the languages of clients: a desk over a store
+// in memory, an engine that really thinks, with a model that answers as a test says, and
+// handlers behind the guard, as `ponder serve` has them.
+//
+// In a testing/synctest bubble, thinking takes no time; there, use [Rig.Do] and
+// [Rig.Stream]. Outside of one, [Rig.Server] is for real clients.
+package dialecttest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/internal/placement"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/mode/passthrough"
+	"ponder/mode/research"
+	"ponder/mode/session"
+	"ponder/mode/title"
+	"ponder/store/memory"
+)
+
+// The tokens that a rig knows.
+const (
+	Mine = "mine" // of the owner local, for all
+	Hers = "hers" // of the owner anna, for all
+	Look = "look" // of the owner local, to read only
+)
+
+// Owner is whose [Mine] is.
+const Owner = "local"
+
+// An Options says what a rig is made of. The zero value has a plausible model and no
+// tools.
+type Options struct {
+	Model   *Model
+	Others  []llm.Model       // that may be named beside it
+	Tools   []ponder.Tool     // of ours: [Lookups] are some
+	Aliases map[string]string // names of models that stand for others
+	Retry   llm.Policy        // of the engine
+	Hosts   llm.Provider      // has the models that are named host/NAME
+	Bare    bool              // no model is configured: nothing is thought but by those of Hosts
+	Store   ponder.Store      // of a rig before; nil: a new one
+
+	// Routes returns the handlers of a language, by pattern.
+	Routes func(*compat.Desk) map[string]http.Handler
+	// Refuse, if set, answers for the guard, as in httpapi.Config: it reports whether it did.
+	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
+}
+
+// A Rig is all that a language needs, at work.
+type Rig struct {
+	*Service
+	Desk    *compat.Desk
+	Handler http.Handler // of the routes, behind the guard
+	Stop    func()       // tells streams that the server stops
+	Close   func()       // ends all work where it stands; a test that ends does so
+
+	t *testing.T
+}
+
+// New returns a rig, which ends with the test.
+func New(t *testing.T, o Options) *Rig {
+	t.Helper()
+	if o.Model == nil {
+		o.Model = &Model{}
+	}
+	store := o.Store
+	if store == nil {
+		store = memory.New()
+	}
+	hub := stream.New(store)
+	s := newService(store, o)
+	mind, relays, of := newMinds(t, store, hub, o)
+	work := func(ctx context.Context, id ponder.ThreadID) error {
+		info, err := store.Thread(ctx, id)
+		switch name, hosted := strings.CutPrefix(info.Model, hostPrefix); {
+		case err == nil && info.Kind == ponder.KindExchange:
+			return relays.Work(ctx, id)
+		case err == nil && hosted && o.Hosts != nil:
+			theirs, err := of(o.Hosts.Model(name))
+			if err != nil {
+				return err
+			}
+			return theirs.Work(ctx, id)
+		}
+		return mind.Work(ctx, id)
+	}
+	s.mind = mind
+	s.place = placement.Memory(placement.Config{Store: store, Work: work, Ended: mind.Return, Logger: slog.New(slog.DiscardHandler)})
+	gone, stop := context.WithCancel(context.Background())
+	r := &Rig{Service: s, Stop: stop, t: t}
+	r.Desk = &compat.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Since: time.Now(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	mux := http.NewServeMux()
+	if o.Routes != nil {
+		for pattern, h := range o.Routes(r.Desk) {
+			mux.Handle(pattern, h)
+		}
+	}
+	r.Handler = guarded(mux, o)
+	r.Close = sync.OnceFunc(func() {
+		stop()
+		if err := s.place.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := mind.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(r.Close)
+	return r
+}
+
+// hostPrefix begins the names of models of Options.Hosts.
+const hostPrefix = "host/"
+
+// newMinds returns an engine, with the modes that answer, one for exchanges, and what makes
+// one of another model.
+func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *ponder.Mind, of func(llm.Model) (*ponder.Mind, error)) {
+	t.Helper()
+	specs := make([]llm.Tool, 0, len(o.Tools))
+	for _, tool := range o.Tools {
+		specs = append(specs, tool.Tool)
+	}
+	models := func(m llm.Model, price ponder.Price) map[ponder.Role][]ponder.Model {
+		chain := []ponder.Model{{Model: m, Price: price}}
+		return map[ponder.Role][]ponder.Model{ponder.Fast: chain, ponder.Slow: chain, ponder.Cheap: chain, ponder.Frontier: chain}
+	}
+	c := ponder.Config{
+		Store: store, Tools: o.Tools, OnDelta: hub.Delta, Retry: o.Retry, Logger: slog.New(slog.DiscardHandler),
+		Models: models(o.Model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
+		Modes:  []ponder.Mode{chat.New(chat.Options{Tools: specs}), session.New(), research.New(), title.New()},
+	}
+	mind, err := ponder.New(c)
+	if err == nil {
+		err = mind.Open(context.Background())
+	}
+	of = func(m llm.Model) (*ponder.Mind, error) {
+		other := c
+		other.Models = models(m, ponder.Price{Source: ponder.PriceLocal})
+		return mind.With(other)
+	}
+	if err == nil {
+		exchanges := c
+		exchanges.Modes = []ponder.Mode{passthrough.New(passthrough.Config{Tools: specs})} // no more: they need no title
+		relays, err = mind.With(exchanges)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mind, relays, of
+}
+
+// guarded lets in who may ask, as internal/httpapi does.
+func guarded(next http.Handler, o Options) http.Handler {
+	guard := auth.New(auth.Config{Tokens: []auth.Token{
+		{Name: "local", Owner: Owner, Scopes: auth.Scopes(), Hash: auth.HashOf(Mine)},
+		{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf(Hers)},
+		{Name: "eye", Owner: Owner, Scopes: []auth.Scope{auth.Read}, Hash: auth.HashOf(Look)},
+	}})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, refused := guard.Check(r)
+		if refused == nil {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			next.ServeHTTP(w, r.WithContext(auth.With(r.Context(), caller)))
+			return
+		}
+		if refused.Retry > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(refused.Retry/time.Second)+1))
+		}
+		if o.Refuse == nil || !o.Refuse(w, r, refused) {
+			http.Error(w, refused.Detail, refused.Status)
+		}
+	})
+}
+
+const maxBody = 8 << 20 // as of internal/httpapi
+
+// Server returns a server of the rig on an address of this machine. It is not for a
+// synctest bubble.
+func (r *Rig) Server() *httptest.Server {
+	s := httptest.NewServer(r.Handler)
+	r.t.Cleanup(func() {
+		r.Stop()
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// Hear returns all that comes of a work, heard by a feed of its own.
+func (r *Rig) Hear(w compat.Work, titled bool) (list []compat.Part) {
+	r.t.Helper()
+	f := r.Desk.Feed(w, titled)
+	defer f.Close()
+	return r.Rest(f)
+}
+
+// Rest returns what a feed still tells.
+func (r *Rig) Rest(f *compat.Feed) (list []compat.Part) {
+	r.t.Helper()
+	for {
+		more, err := f.Next(context.Background())
+		switch {
+		case err == compat.ErrQuiet: //nolint:errorlint // as it is returned
+			continue
+		case err != nil:
+			r.t.Fatalf("a feed ended behind %d parts: %v", len(list), err)
+		}
+		if list = append(list, more...); list[len(list)-1].Kind == compat.Ended {
+			return list
+		}
+	}
+}
+
+// Start begins what is asked for, of [Owner] if it does not say whose it is.
+func (r *Rig) Start(a compat.Ask) compat.Work {
+	r.t.Helper()
+	if a.Owner == "" {
+		a.Owner = Owner
+	}
+	w, err := r.Desk.Begin(context.Background(), a)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(w.Forget)
+	return w
+}
+
+// Events returns the log of a thread.
+func (r *Rig) Events(id ponder.ThreadID) (list []ponder.Event) {
+	r.t.Helper()
+	for ev, err := range r.Store.Events(context.Background(), id, 0) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		list = append(list, ev)
+	}
+	return list
+}
+
+// Threads returns the threads of an owner, by their ids.
+func (r *Rig) Threads(owner string) []ponder.Info {
+	r.t.Helper()
+	list, err := r.Store.List(context.Background(), ponder.Filter{Owner: owner})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	slices.SortFunc(list, func(a, b ponder.Info) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Tool returns a description of a tool, as clients send it.
+func Tool(name string) llm.Tool {
+	return llm.Tool{Name: name, Doc: name, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
+}

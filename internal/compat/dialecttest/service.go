@@ -1,0 +1,432 @@
+package dialecttest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/placement"
+	"ponder/llm"
+	"ponder/mode/passthrough"
+	"ponder/mode/research"
+	"ponder/mode/session"
+)
+
+// A Service does what is asked for, and keeps what that was. It implements
+// [app.Dialects].
+type Service struct {
+	Store ponder.Store
+	Model *Model
+
+	// Fail, if set, is asked before anything is done, by the name of the method; its error
+	// is that of the method.
+	Fail func(method string) error
+
+	hosts bool // there are models of Options.Hosts
+	bare  bool // and no others
+	place *placement.Placement
+	mind  *ponder.Mind
+	tools []string
+	names []string // of models
+
+	mu       sync.Mutex
+	asked    Asked
+	chats    map[string]ponder.ThreadID // by owner and digest
+	memories map[string][]app.Memory
+}
+
+// Asked is what a [Service] was asked to do.
+type Asked struct {
+	Begun   []app.Start
+	Opened  []app.Conversation
+	Said    []app.Message
+	Relayed []app.Exchange
+	Forked  []app.Fork
+	Texts   []string // that were embedded
+	Went    []ponder.ThreadID
+}
+
+func newService(store ponder.Store, o Options) *Service {
+	s := &Service{Store: store, Model: o.Model, hosts: o.Hosts != nil, bare: o.Bare, chats: make(map[string]ponder.ThreadID), memories: make(map[string][]app.Memory)}
+	for _, t := range o.Tools {
+		s.tools = append(s.tools, t.Name)
+	}
+	s.names = []string{o.Model.Name()}
+	for _, m := range o.Others {
+		s.names = append(s.names, m.Name())
+	}
+	return s
+}
+
+// Asked returns what was asked for so far.
+func (s *Service) Asked() Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.asked
+	a.Begun, a.Opened, a.Said, a.Relayed = slices.Clone(a.Begun), slices.Clone(a.Opened), slices.Clone(a.Said), slices.Clone(a.Relayed)
+	a.Forked, a.Texts, a.Went = slices.Clone(a.Forked), slices.Clone(a.Texts), slices.Clone(a.Went)
+	return a
+}
+
+// note notes what is asked for, unless that is to fail.
+func (s *Service) note(method string, keep func(*Asked)) error {
+	if s.Fail != nil {
+		if err := s.Fail(method); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keep(&s.asked)
+	return nil
+}
+
+// known refuses models that are not there.
+func (s *Service) known(name string) error {
+	switch {
+	case s.hosts && strings.HasPrefix(name, hostPrefix):
+		return nil
+	case s.bare:
+		return fmt.Errorf("no model: %w", app.ErrNotReady)
+	case name == "" || slices.Contains(s.names, name):
+		return nil
+	}
+	return &app.Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: "there is no model " + name}
+}
+
+// looks reports whether a tool is there, and wanted.
+func (s *Service) looks(tool string, not bool) bool { return !not && slices.Contains(s.tools, tool) }
+
+// Begin implements [app.Thinker].
+func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, st app.Start) error {
+	err := s.note("Begin", func(a *Asked) { a.Begun = append(a.Begun, st) })
+	if err == nil {
+		err = s.known(st.Model)
+	}
+	if err != nil {
+		return err
+	}
+	var opts any = session.Options{
+		SynthesisInterval: cmp.Or(st.Every, time.Minute).Seconds(), Parallel: st.Parallel, Memory: s.looks(research.SearchTool, st.NoMemory),
+		Web: s.looks(research.WebSearchTool, st.NoWeb),
+	}
+	start := ponder.RunStarted{Mode: session.Name, Input: st.Question, Budget: st.Budget}
+	start.Budget.Time = cmp.Or(start.Budget.Time, time.Minute)
+	if st.Kind == ponder.KindResearch {
+		start.Mode, opts = research.Name, research.Options{
+			MaxRounds: max(1, st.Rounds), Memory: s.looks(research.SearchTool, st.NoMemory), Web: s.looks(research.WebSearchTool, st.NoWeb),
+			Persona: research.Persona{Name: st.Persona}, Prompt: st.Context,
+		}
+	}
+	thread := ponder.Thread{ID: id, Kind: st.Kind, Owner: owner, Title: st.Title, Model: cmp.Or(st.Model, s.Model.Name())}
+	return s.start(ctx, thread, st.Cause, start, opts, nil)
+}
+
+// Relay implements [app.Relayer].
+func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x app.Exchange) error {
+	err := s.note("Relay", func(a *Asked) { a.Relayed = append(a.Relayed, x) })
+	if err == nil {
+		err = s.known(x.Model)
+	}
+	if err != nil {
+		return err
+	}
+	opts := passthrough.Options{Request: x.Request}
+	for _, name := range s.tools {
+		isMemory := name == research.SearchTool
+		if x.Own && (isMemory && !x.NoMemory || !isMemory && !x.NoWeb) {
+			opts.Own = append(opts.Own, name)
+		}
+	}
+	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Owner: owner, Title: x.Title, Model: cmp.Or(x.Model, s.Model.Name())}
+	return s.start(ctx, thread, x.Cause, ponder.RunStarted{Mode: passthrough.Name, Input: cmp.Or(x.Title, "(a request)"), Budget: x.Budget}, opts, x.Made)
+}
+
+// start makes a thread on which a run begins, and has it worked on.
+func (s *Service) start(ctx context.Context, thread ponder.Thread, cause string, b ponder.RunStarted, opts any, made func()) (err error) {
+	if b.Options, err = json.Marshal(opts); err != nil {
+		return err
+	}
+	thread.Created = time.Now()
+	if err := s.Store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Cause: cause, Body: b}); err != nil {
+		return err
+	}
+	if made != nil {
+		made()
+	}
+	return s.place.Start(ctx, thread.ID)
+}
+
+// Go implements [app.Thinker].
+func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
+	err := s.note("Go", func(a *Asked) { a.Went = append(a.Went, id) })
+	if err == nil && model != "" {
+		err = s.known(model)
+	}
+	if err != nil {
+		return err
+	}
+	return s.place.Start(ctx, id)
+}
+
+// Fork implements [app.Thinker].
+func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f app.Fork) error {
+	err := s.note("Fork", func(a *Asked) { a.Forked = append(a.Forked, f) })
+	if err == nil {
+		err = s.known(f.Model)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := s.Store.Thread(ctx, from)
+	if err != nil {
+		return err
+	}
+	inputs := f.Wishes
+	if f.Paused {
+		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
+	}
+	to := ponder.Thread{ID: id, Owner: owner, Title: f.Title, Model: f.Model}
+	if err := ponder.Fork(ctx, s.Store, from, cmp.Or(f.At, info.Head), to, inputs...); err != nil || f.Paused {
+		return err
+	}
+	return s.place.Start(ctx, id)
+}
+
+// Remove implements [app.Thinker].
+func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
+	if err := s.note("Remove", func(*Asked) {}); err != nil {
+		return err
+	}
+	return s.Store.Remove(ctx, id)
+}
+
+// Report implements [app.Thinker].
+func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string) (app.Document, error) {
+	v := session.NewView()
+	for ev, err := range s.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return app.Document{}, err
+		}
+		v = v.Apply(ev)
+	}
+	if format == "markdown" {
+		text := "# " + v.Session.Question + "\n\n" + v.Session.Final
+		return app.Document{Type: "text/markdown; charset=utf-8", Name: string(id) + ".md", Body: []byte(text)}, nil
+	}
+	js, err := json.Marshal(v)
+	return app.Document{Type: "application/json", Name: string(id) + ".json", Body: js}, err
+}
+
+// Open implements [app.Talker].
+func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c app.Conversation) error {
+	err := s.note("Open", func(a *Asked) { a.Opened = append(a.Opened, c) })
+	if err == nil {
+		err = s.known(c.Model)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Store.Create(ctx, ponder.Thread{
+		ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: cmp.Or(c.Model, s.Model.Name()), Created: time.Now(),
+	})
+}
+
+// Say implements [app.Talker].
+func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Message) (ponder.Event, error) {
+	err := s.note("Say", func(a *Asked) { a.Said = append(a.Said, m) })
+	if err == nil {
+		err = s.known(m.Model)
+	}
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	said := []ponder.Event{{ID: ponder.NewID("evt"), Cause: key, Body: m.UserMessage}}
+	if m.Note != nil {
+		said = append(said, ponder.Event{ID: ponder.NewID("evt"), Cause: app.NoteCause(key), Internal: true, Body: *m.Note})
+	}
+	start := func(ctx context.Context) error { return s.place.Start(ctx, in.ID) }
+	var list []ponder.Event
+	if m.After != "" {
+		list, err = s.mind.TellAfter(ctx, in.ID, m.After, start, said...)
+	} else {
+		list, err = s.mind.Tell(ctx, in.ID, start, said...)
+	}
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	return list[0], nil
+}
+
+// Remember implements [app.Rememberer].
+func (s *Service) Remember(_ context.Context, owner string, list ...app.Memory) ([]app.Memory, error) {
+	if err := s.note("Remember", func(*Asked) {}); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range list {
+		list[i].ID, list[i].Created = cmp.Or(list[i].ID, ponder.NewID("mem")), time.Now()
+		list[i].Kind = cmp.Or(list[i].Kind, "memory")
+	}
+	s.memories[owner] = append(s.memories[owner], list...)
+	return list, nil
+}
+
+// Remembered implements [app.Rememberer].
+func (s *Service) Remembered(_ context.Context, owner string, ids ...string) (list []app.Memory, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.memories[owner] {
+		if slices.Contains(ids, m.ID) {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// Search implements [app.Rememberer]: it finds what has the words of the query in it.
+func (s *Service) Search(_ context.Context, owner string, q app.Query) (list []app.Hit, err error) {
+	if err := s.note("Search", func(*Asked) {}); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words := strings.Fields(strings.ToLower(q.Text))
+	for _, m := range s.memories[owner] {
+		found := 0
+		for _, w := range words {
+			if strings.Contains(strings.ToLower(m.Text), w) {
+				found++
+			}
+		}
+		if found > 0 && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, m.Kind)) && (q.Limit <= 0 || len(list) < q.Limit) {
+			list = append(list, app.Hit{Memory: m, Quote: m.Text, Score: float64(found) / float64(len(words))})
+		}
+	}
+	return list, nil
+}
+
+// Memories implements [app.Rememberer].
+func (s *Service) Memories(_ context.Context, owner string, q app.Query, after string) (list []app.Memory, err error) {
+	if err := s.note("Memories", func(*Asked) {}); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	on := after == ""
+	for _, m := range slices.Backward(s.memories[owner]) {
+		if on && (q.Limit <= 0 || len(list) < q.Limit) {
+			list = append(list, m)
+		}
+		on = on || m.ID == after
+	}
+	return list, nil
+}
+
+// Forget implements [app.Rememberer].
+func (s *Service) Forget(_ context.Context, owner, id string) error {
+	if err := s.note("Forget", func(*Asked) {}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.memories[owner])
+	s.memories[owner] = slices.DeleteFunc(s.memories[owner], func(m app.Memory) bool { return m.ID == id })
+	if len(s.memories[owner]) == before {
+		return &app.Error{Status: http.StatusNotFound, Detail: "there is nothing of the id " + id}
+	}
+	return nil
+}
+
+// Thread implements [app.Minder].
+func (*Service) Thread(owner string) ponder.ThreadID { return ponder.ThreadID("thr_mind_" + owner) }
+
+// Mind implements [app.Minder]: nothing is on it.
+func (s *Service) Mind(context.Context, string) (json.RawMessage, error) {
+	return json.RawMessage(`{"version":1,"thoughts":[]}`), s.note("Mind", func(*Asked) {})
+}
+
+// Tick implements [app.Minder].
+func (s *Service) Tick(context.Context, string) (json.RawMessage, error) {
+	return json.RawMessage(`{"tick":1}`), s.note("Tick", func(*Asked) {})
+}
+
+// Dimensions is how many numbers a vector of [Service.Embed] has.
+const Dimensions = 8
+
+// Embed implements [app.Embedder]: the same text has the same vector, of length 1.
+func (s *Service) Embed(_ context.Context, _, model string, texts []string) (list [][]float32, use llm.Usage, name string, err error) {
+	err = s.note("Embed", func(a *Asked) { a.Texts = append(a.Texts, texts...) })
+	if err == nil && model != "" && model != "test/embed" {
+		err = s.known(model)
+	}
+	if err != nil {
+		return nil, use, "", err
+	}
+	for _, text := range texts {
+		list = append(list, vector(text))
+		use.Input += len(text)/4 + 1
+	}
+	return list, use, cmp.Or(model, "test/embed"), nil
+}
+
+func vector(text string) []float32 {
+	v, sum := make([]float32, Dimensions), 0.0
+	for i := range v {
+		h := fnv.New32a()
+		h.Write([]byte{byte(i)})
+		h.Write([]byte(text))
+		v[i] = float32(h.Sum32()%2001)/1000 - 1
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(max(sum, 1e-9)))
+	}
+	return v
+}
+
+// Models implements [app.Lister].
+func (s *Service) Models(context.Context, string) ([]string, error) {
+	if s.bare {
+		return nil, nil
+	}
+	return append(slices.Clone(s.names), "test/embed"), s.note("Models", func(*Asked) {})
+}
+
+// FindChat implements [app.ChatFinder].
+func (s *Service) FindChat(_ context.Context, owner, digest string) (ponder.ThreadID, error) {
+	if err := s.note("FindChat", func(*Asked) {}); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chats[owner+"\n"+digest], nil
+}
+
+// NoteChat implements [app.ChatFinder].
+func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.ThreadID, _ bool) error {
+	if err := s.note("NoteChat", func(*Asked) {}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chats[owner+"\n"+digest] = id
+	return nil
+}
+
+var _ app.Dialects = (*Service)(nil)
+
+// errNothing is what a lookup says that finds nothing.
+var errNothing = errors.New("nothing was found")

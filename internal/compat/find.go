@@ -1,0 +1,497 @@
+package compat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/llm"
+	"ponder/mode/chat"
+)
+
+// Bounds of what is taken over of what was said before.
+const (
+	maxContext = 16 << 10 // bytes that research and sessions are told
+	maxBefore  = 64 << 10 // bytes that a conversation is told
+	readTurn   = 16       // newest events in which the last turn mostly is
+	readBefore = 4000     // newest events of a conversation that are looked at
+	mostBefore = 400      // newest messages of a client that are
+	maxTitle   = 80       // bytes of a title, until there is a better one
+)
+
+// beforeName is the name of what is put beside a conversation of what was said elsewhere.
+const beforeName = "what was said before"
+
+// System is who says, in a message among the others, how to answer.
+const System llm.Role = "system"
+
+// before returns what was said before the message that is answered.
+func (a Ask) before() []llm.Message { return a.Messages[:len(a.Messages)-1] }
+
+// context returns what research and sessions are told of that or, if a client says
+// nothing, of what is known.
+func (a Ask) context() string {
+	before := a.before()
+	if len(before) == 0 {
+		before = a.Known
+	}
+	return transcript(before, maxContext)
+}
+
+// transcript returns what was said, the newest most bytes of it.
+func transcript(list []llm.Message, most int) string {
+	var lines []string
+	size := 0
+	for i := len(list) - 1; i >= 0 && size < most; i-- {
+		text := strings.TrimSpace(list[i].Text())
+		if text == "" {
+			continue
+		}
+		line := string(list[i].Role) + ": " + text
+		if over := size + len(line) - most; over > 0 {
+			line = string(list[i].Role) + ": … " + tail(text, max(0, len(text)-over))
+		}
+		lines = append(lines, line)
+		size += len(line) + 2
+	}
+	var b strings.Builder
+	for i := len(lines) - 1; i >= 0; i-- {
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(lines[i])
+	}
+	return b.String()
+}
+
+// tail returns the last bytes of a text, without a letter that is cut.
+func tail(text string, most int) string {
+	text = text[len(text)-most:]
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// A spot is a conversation in which something is to be said.
+type spot struct {
+	ponder.Info
+	fresh bool   // it was made for that
+	told  bool   // it has heard all that the client says was said
+	after string // the newest event that it was told, if that is not made sure of yet: see [app.Message]
+}
+
+// isNamed reports whether the client has an id for the conversation.
+func (a Ask) isNamed() bool {
+	return a.At != "" || a.Thread != "" || a.After.Thread != "" || a.Chat != ""
+}
+
+// conversation returns the conversation that an Ask goes on with, or makes one: by the
+// work that it comes behind, by what the client calls it, or by what was said.
+func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
+	id := a.newThread()
+	switch {
+	case a.Thread != "":
+		at.Info, err = d.thread(ctx, a.Owner, a.Thread)
+		if err == nil && at.Kind != ponder.KindConversation {
+			err = notThere(Clip(string(a.Thread), 60))
+		}
+		return at, err
+	case a.After.Thread != "":
+		return d.behind(ctx, a)
+	case a.Chat != "":
+		id = threadOf(a.Owner, "chat", a.Chat)
+		if at, err = d.lately(ctx, a.Owner, id, a.before(), false); err != nil || at.ID != "" {
+			return at, err
+		}
+	case len(a.before()) > 0 && a.At == "":
+		if at, err = d.known(ctx, a); err != nil || at.ID != "" {
+			return at, err
+		}
+	}
+	info, err := d.Store.Thread(ctx, id)
+	if errors.Is(err, ponder.ErrNoThread) {
+		at.fresh = true
+		c := app.Conversation{Title: Clip(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
+		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
+			return at, err
+		}
+		info, err = d.Store.Thread(ctx, id)
+	}
+	at.Info, err = owned(info, err, a.Owner, id)
+	if err == nil && at.Kind != ponder.KindConversation {
+		err = otherWords()
+	}
+	return at, err
+}
+
+// behind returns the conversation of a work, as far as that went: if it has gone on since,
+// a fork of it. What was said in the middle of it is a part of it.
+func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
+	w := a.After
+	info := w.info
+	if info.ID == "" {
+		info, err = d.Store.Thread(ctx, w.Thread)
+	}
+	if info, err = owned(info, err, a.Owner, w.Thread); err != nil {
+		return at, err
+	}
+	if w.Way != Chat {
+		return d.beside(ctx, a, w)
+	}
+	if w.told != "" && len(a.before()) > 0 { // which is compared with what was said
+		d.recent.forget(w.Thread)
+		return at, ErrStale
+	}
+	if w.told != "" {
+		return spot{Info: info, told: true, after: w.told}, nil
+	}
+	last, ended, meanwhile := w.After+1, false, false
+	for ev, err := range d.Events(ctx, w) {
+		if err != nil {
+			return at, fmt.Errorf("read %s: %w", w.Thread, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok && ev.Seq > w.After+1 {
+			if a.Key != "" && ev.Cause == a.messageKey(info.ID) { // the same request was made before
+				return spot{Info: info, told: true}, nil
+			}
+			if meanwhile = meanwhile || !ended; !meanwhile {
+				return d.forked(ctx, a, w, last)
+			}
+		}
+		last = ev.Seq
+		b, ok := ev.Body.(ponder.Progress)
+		ended = ended || ok && b.Stage == chat.TurnEnded && b.Ref == w.Message
+	}
+	info.Head = max(info.Head, last)
+	return spot{Info: info}, nil
+}
+
+// forked returns a new conversation that is as far as an event of that of a work.
+func (d *Desk) forked(ctx context.Context, a Ask, w Work, last ponder.Seq) (at spot, err error) {
+	to := a.newThread()
+	if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, app.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return at, err
+	}
+	at.Info, err = d.thread(ctx, a.Owner, to)
+	return at, err
+}
+
+// beside returns a new conversation about what a session, research or an exchange has come
+// to.
+func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
+	_, end, err := d.Result(ctx, w)
+	if err != nil {
+		return at, err
+	}
+	asked, err := d.asked(ctx, w)
+	if err != nil {
+		return at, err
+	}
+	a.After = Work{}
+	if a.Key == "" {
+		a.Key = ponder.NewID("key")
+	}
+	if at, err = d.conversation(ctx, a); err != nil {
+		return at, err
+	}
+	return at, d.recallBefore(ctx, at.Info, "post-"+hexOf(string(at.ID), "behind", string(w.Thread)), nil, []llm.Message{
+		llm.Say(llm.User, asked), llm.Say(llm.Assistant, end.Text),
+	})
+}
+
+// asked returns what a work was asked.
+func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
+	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", w.Thread, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			return b.Content, nil
+		case ponder.RunStarted:
+			return b.Input, nil
+		}
+	}
+	return "", nil
+}
+
+// known returns the conversation of the key of an Ask or, if that has none, the one in
+// which all was said that the client says was said; and whether that is known. The key of
+// an Ask that goes on with a conversation is noted before anything is said there.
+func (d *Desk) known(ctx context.Context, a Ask) (at spot, err error) {
+	if a.Key != "" {
+		if at.Info, err = d.keyed(ctx, a); err != nil || at.ID != "" {
+			return at, err
+		}
+	}
+	at, err = d.found(ctx, a)
+	if err == nil && at.ID != "" && a.Key != "" {
+		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), at.ID, false)
+	}
+	return at, err
+}
+
+// found returns the conversation in which all was said that the client says was said, and
+// nothing since; a zero spot if there is none.
+func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
+	said := toLastUser(a.before())
+	if len(said) == 0 {
+		return at, nil
+	}
+	digest := saidDigest(said)
+	if id := d.recent.chat(a.Owner, digest); id != "" {
+		sure := a.Key != "" // which is noted for what is found
+		if at, err = d.lately(ctx, a.Owner, id, a.before(), sure); err != nil || at.ID != "" {
+			return at, err
+		}
+	}
+	id, err := d.Service.FindChat(ctx, a.Owner, digest)
+	if err != nil || id == "" {
+		return at, err
+	}
+	info, err := d.Store.Thread(ctx, id)
+	if err != nil || info.Owner != a.Owner || info.Kind != ponder.KindConversation {
+		if errors.Is(err, ponder.ErrNoThread) {
+			err = nil
+		}
+		return at, err
+	}
+	if is, err := d.isLast(ctx, info, a.before()); err != nil || !is {
+		return at, err
+	}
+	return spot{Info: info, told: true}, nil
+}
+
+// toLastUser returns messages up to the last one of the user.
+func toLastUser(list []llm.Message) []llm.Message {
+	for len(list) > 0 && list[len(list)-1].Role != llm.User {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// isLast reports whether the last turn of a list of messages is that of a conversation. Who
+// had it answered there has said then what was said before.
+func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message) (bool, error) {
+	if len(toLastUser(list)) == 0 {
+		return len(list) == 0, nil
+	}
+	said, answer, err := d.lastTurn(ctx, info)
+	return err == nil && isTurn(list, said, answer), err
+}
+
+// lastTurn returns the last message of a conversation, and its answer.
+func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
+	for _, most := range []ponder.Seq{readTurn, readBefore} {
+		begun := false
+		for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-most)) {
+			if err != nil {
+				return "", "", fmt.Errorf("read %s: %w", info.ID, err)
+			}
+			switch b := ev.Body.(type) {
+			case ponder.UserMessage:
+				said, answer, begun = b.Content, "", true
+			case ponder.AssistantMessage:
+				answer += "\n" + b.Content
+			}
+		}
+		if begun || info.Head <= most {
+			break
+		}
+		answer = ""
+	}
+	return said, answer, nil
+}
+
+// note has a conversation found by those who say what was said in it. That is written while
+// a model thinks, and is there before the answer is whole: only then can somebody go on with
+// it. The returned channel is closed then.
+func (d *Desk) note(ctx context.Context, a Ask, t turn) (noted chan struct{}) {
+	digest := saidDigest(a.Messages)
+	t.chat = chatKey(a.Owner, digest)
+	d.recent.note(t)
+	noted = make(chan struct{})
+	go func() {
+		defer close(noted)
+		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID, true); err != nil {
+			d.log().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
+		}
+	}()
+	return noted
+}
+
+// saidDigest returns what is the same for the same messages.
+func saidDigest(list []llm.Message) string {
+	parts := make([]string, 0, 2*len(list))
+	for _, m := range list {
+		parts = append(parts, string(m.Role), Bare(m.Text()))
+	}
+	return hexOf(parts...)
+}
+
+// recallBefore puts beside a conversation what it has not heard of what is known to have
+// been said beside it, and of what a client says was said before: in another conversation,
+// or by research that the caller had done in between.
+func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, known, list []llm.Message) error {
+	if list = list[max(0, len(list)-mostBefore):]; len(list)+len(known) == 0 {
+		return nil
+	}
+	heard, err := d.heard(ctx, info, key)
+	if err != nil || heard == nil {
+		return err
+	}
+	text := transcript(heard.news(known, list), maxBefore)
+	if text == "" {
+		return nil
+	}
+	_, err = d.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key, Body: ponder.AttachmentAdded{
+		Name: beforeName, Media: "text/plain", Content: text, Bytes: int64(len(text)),
+	}})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return fmt.Errorf("take over what was said before: %w", err)
+	}
+	return nil
+}
+
+// A hearing is what a conversation has heard.
+type hearing struct {
+	texts map[string]bool
+	files []string
+}
+
+// has reports whether a text was heard.
+func (h *hearing) has(text string) bool {
+	text = Bare(text)
+	if text == "" || h.texts[text] {
+		return true
+	}
+	for _, f := range h.files {
+		if strings.Contains(f, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// news returns what was not heard of what is known, and of what a client says behind the
+// last of it that was.
+func (h *hearing) news(known, list []llm.Message) (news []llm.Message) {
+	from := len(list)
+	for from > 0 && (list[from-1].Role == System || !h.has(list[from-1].Text())) {
+		from--
+	}
+	told := make(map[string]bool)
+	for _, m := range list[from:] {
+		told[Bare(m.Text())] = true
+	}
+	for _, m := range known {
+		if !h.has(m.Text()) && !told[Bare(m.Text())] {
+			news = append(news, m)
+		}
+	}
+	for _, m := range list[from:] {
+		if !h.has(m.Text()) {
+			news = append(news, m)
+		}
+	}
+	return news
+}
+
+// heard reads what a conversation has heard; nil if the message of a key is among that.
+func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearing, error) {
+	h := &hearing{texts: make(map[string]bool)}
+	var answer strings.Builder
+	for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			if ev.Cause == key {
+				return nil, nil
+			}
+			h.texts[Bare(b.Content)] = true
+			answer.Reset()
+		case ponder.AssistantMessage:
+			answer.WriteString(Bare(b.Content))
+			h.texts[Bare(b.Content)], h.texts[answer.String()] = true, true
+		case ponder.AttachmentAdded:
+			if b.Name == beforeName {
+				h.files = append(h.files, Bare(b.Content))
+			}
+		}
+	}
+	return h, nil
+}
+
+// Bare returns the letters and digits of a text: what is left of it however it is cleaned.
+func Bare(text string) string {
+	bare := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c >= utf8.RuneSelf {
+			return strings.Map(bareRune, text)
+		} else if bareASCII[c] {
+			bare = append(bare, c)
+		}
+	}
+	return string(bare)
+}
+
+func bareRune(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) {
+		return r
+	}
+	return -1
+}
+
+// bareASCII says the same as bareRune: all that most texts have.
+var bareASCII = func() (is [utf8.RuneSelf]bool) {
+	for r := range is {
+		is[r] = bareRune(rune(r)) >= 0
+	}
+	return is
+}()
+
+// words returns what tells a request from another one with the same key.
+func words(of any) string {
+	js, err := json.Marshal(of)
+	if err != nil { // which what was read from JSON cannot be
+		return ""
+	}
+	return "post-" + hexOf(string(js))
+}
+
+// hexOf returns the first 128 bits of a sum over texts.
+func hexOf(parts ...string) string {
+	sum := digest(parts...)
+	return hex.EncodeToString(sum[:16])
+}
+
+func digest(parts ...string) [sha256.Size]byte {
+	size := 0
+	for _, p := range parts {
+		size += len(p) + 12 // and its length
+	}
+	all := make([]byte, 0, size)
+	for _, p := range parts {
+		all = strconv.AppendInt(all, int64(len(p)), 10)
+		all = append(append(all, ':'), p...)
+	}
+	return sha256.Sum256(all)
+}
+
+// threadOf returns the id of a thread that is always the same for the same words, in the
+// form of a ULID.
+func threadOf(parts ...string) ponder.ThreadID {
+	return ponder.ThreadID("thr_" + app.Letters(digest(parts...)))
+}

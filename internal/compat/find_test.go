@@ -1,0 +1,216 @@
+package compat_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+	"ponder/llm"
+)
+
+// echo answers each message with what says how many messages it was shown.
+func echo(req *llm.Request, _ int) dialecttest.Answer {
+	if strings.Contains(req.System, "title") {
+		return dialecttest.Plain("A title")
+	}
+	last := req.Messages[len(req.Messages)-1].Text()
+	return dialecttest.Plain("Answer to " + last[:min(len(last), 40)] + ".")
+}
+
+// said returns what was said in a conversation, by its log.
+func said(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
+	for _, ev := range r.Events(id) {
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			list = append(list, b.Content)
+		case ponder.AssistantMessage:
+			list = append(list, b.Content)
+		}
+	}
+	return list
+}
+
+// tells has a message answered, and returns the work and the answer.
+func tells(t *testing.T, r *dialecttest.Rig, a compat.Ask) (compat.Work, string) {
+	t.Helper()
+	w := r.Start(a)
+	list := r.Hear(w, false)
+	whole(t, list)
+	end := list[len(list)-1].End
+	if end.Status != ponder.Completed {
+		t.Fatalf("ended %+v", end)
+	}
+	return w, end.Text
+}
+
+// A client that sends all that was said each time goes on with its conversation; one that
+// has it go another way, or another owner, does not.
+func TestConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
+		one, first := tells(t, r, ask(r, "ponder/chat", "Hello, sea"))
+		two, second := tells(t, r, ask(r, "ponder/chat", "Hello, sea", first, "How deep?"))
+		three, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?"))
+		if !one.Fresh || two.Fresh || one.Thread != two.Thread || two.Thread != three.Thread {
+			t.Errorf("%+v, %+v, %+v", one, two, three)
+		}
+		if got := len(said(r, one.Thread)); got != 6 {
+			t.Errorf("%d messages", got)
+		}
+		other, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea", first, "How old?"))
+		if other.Thread == one.Thread {
+			t.Error("it went on with what has gone another way since")
+		}
+		shown := r.Model.Asked()
+		if last := shown[len(shown)-1]; !strings.Contains(fmt.Sprint(last), "Hello, sea") && !strings.Contains(fmt.Sprint(shown[len(shown)-2]), "Hello, sea") {
+			t.Error("what was said before is not known")
+		}
+		edited, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea", "I never said that", "How deep?"))
+		if edited.Thread == one.Thread || edited.Thread == other.Thread {
+			t.Error("it went on with a conversation of another answer")
+		}
+		hers := ask(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?")
+		hers.Owner = "anna"
+		if w, _ := tells(t, r, hers); w.Thread == one.Thread {
+			t.Error("anna went on with the conversation of another")
+		}
+		alone := ask(r, "ponder/chat", "Hello, sea")
+		if w, _ := tells(t, r, alone); w.Thread == one.Thread {
+			t.Error("a beginning went on with something")
+		}
+	})
+}
+
+// A client with a name for its conversation goes on with it, whatever it sends of it.
+func TestNamedConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
+		a := ask(r, "ponder/chat", "Hello, sea")
+		a.Chat = "c1"
+		one, _ := tells(t, r, a)
+		a.Messages = []llm.Message{llm.Say(llm.User, "How deep?")}
+		two, _ := tells(t, r, a)
+		if one.Thread != two.Thread || one.ID() == two.ID() {
+			t.Errorf("%s, then %s", one.ID(), two.ID())
+		}
+		a.Owner = "anna"
+		if three, _ := tells(t, r, a); three.Thread == one.Thread {
+			t.Error("anna has the conversation of another")
+		}
+	})
+}
+
+// What comes behind a work goes on with it, or with a fork of it once it has gone on.
+func TestBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
+		one, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea"))
+		behind := func(after compat.Work, text string) compat.Ask {
+			a := ask(r, "ponder/chat", text)
+			a.After = after
+			return a
+		}
+		two, _ := tells(t, r, behind(one, "How deep?"))
+		fork, _ := tells(t, r, behind(one, "How wide?"))
+		if two.Thread != one.Thread || fork.Thread == one.Thread {
+			t.Errorf("%s, %s, %s", one.ID(), two.ID(), fork.ID())
+		}
+		got := said(r, fork.Thread)
+		if len(got) != 4 || got[0] != "Hello, sea" || got[2] != "How wide?" {
+			t.Errorf("the fork has %q", got)
+		}
+		after, _ := tells(t, r, behind(fork, "And how old?"))
+		if after.Thread != fork.Thread {
+			t.Errorf("%s goes on with %s", after.ID(), fork.ID())
+		}
+		keyed := behind(one, "How blue?")
+		keyed.Key = "k"
+		if a, b := r.Start(keyed), r.Start(keyed); a.ID() != b.ID() {
+			t.Errorf("%s, then %s", a.ID(), b.ID())
+		}
+		hers := behind(one, "How deep?")
+		hers.Owner = "anna"
+		var wrong *app.Error
+		if _, err := r.Desk.Begin(t.Context(), hers); !errors.As(err, &wrong) || wrong.Status != http.StatusNotFound {
+			t.Errorf("behind the work of another: %v", err)
+		}
+	})
+}
+
+// What comes behind an exchange or a session knows what that was about.
+func TestBeside(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := dialecttest.New(t, dialecttest.Options{})
+			first := ask(r, "ponder/session", "Why do whales sing at night?")
+			if first.Apart = apart; apart {
+				first.Model, _ = r.Desk.Model("ponder/chat")
+			}
+			one, _ := tells(t, r, first)
+			a := ask(r, "ponder/chat", "Tell me more")
+			a.After = one
+			two, _ := tells(t, r, a)
+			if two.Thread == one.Thread {
+				t.Fatal("it is the same thread")
+			}
+			for _, req := range r.Model.Asked() {
+				if js := fmt.Sprint(req.System, req.Messages); strings.Contains(js, "Tell me more") && strings.Contains(js, "whales") {
+					return
+				}
+			}
+			t.Error("what was asked before is not known")
+		})
+	}
+}
+
+// Works that are not there, or not an owner's, are not found.
+func TestWorkNotThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep")})
+		w, _ := tells(t, r, ask(r, "ponder/chat", "How deep?"))
+		thread, _, _ := strings.Cut(w.ID(), "-")
+		for _, id := range []string{"", "x", thread, thread + "-", thread + "-0", thread + "--1", thread + "-2", thread + "-99999999999999999999", thread + "-999", w.ID() + "-1", "../" + w.ID(), w.ID() + "\x00"} {
+			if got, err := r.Desk.Work(t.Context(), dialecttest.Owner, id); err == nil && got.ID() != w.ID() {
+				t.Errorf("%q is %s", id, got.ID())
+			} else if f := r.Desk.FaultOf(err); err != nil && f.Status != http.StatusNotFound {
+				t.Errorf("%q: %d %s", id, f.Status, f.Detail)
+			}
+		}
+		if _, err := r.Desk.Work(t.Context(), "anna", w.ID()); err == nil {
+			t.Error("anna finds the work of another")
+		}
+	})
+}
+
+// FuzzModel reads names of models: what they mean is always whole.
+func FuzzModel(f *testing.F) {
+	for _, name := range []string{"ponder", "ponder/chat", "ponder/research:a/b", "a/b/c", "ponder/a/b", "gpt-5", "claude-x", "/", "ponder/", "a/", ":", "ponder/ponder/x", " ponder/chat ", "loop", "a b/c"} {
+		f.Add(name)
+	}
+	d := &compat.Desk{Aliases: map[string]string{"gpt-5": "ponder/chat", "claude-*": "anthropic/claude", "loop": "loop", "*": "ponder/session", "claude-opus*": "ponder/research"}}
+	bare := &compat.Desk{}
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, desk := range []*compat.Desk{d, bare} {
+			m, ok := desk.Model(name)
+			if !ok {
+				if m != (compat.Model{}) {
+					t.Errorf("%q means nothing, and %+v", name, m)
+				}
+				continue
+			}
+			if m.Name != name || m.Way != compat.Chat && m.Way != compat.Research && m.Way != compat.Session {
+				t.Errorf("%q: %+v", name, m)
+			}
+			if provider, model, cut := strings.Cut(m.Model, "/"); m.Model != "" && (!cut || provider == "" || model == "" || provider == "ponder") {
+				t.Errorf("%q is thought by %q", name, m.Model)
+			}
+		}
+	})
+}

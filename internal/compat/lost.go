@@ -1,0 +1,214 @@
+package compat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/llm"
+)
+
+// A server that ends in the middle of its work leaves clients without answers, who send
+// their requests again to the next one. The log says what was begun for the same words
+// shortly before, and had not ended by then: nothing is written for that.
+
+// mostLost is how many threads are looked through, of each kind.
+const mostLost = 1000
+
+// lost returns the work of the same request, if it was sent to the server before: one that
+// cannot have been answered or, where the client says that it sends it again, that has not
+// come to nothing.
+func (d *Desk) lost(ctx context.Context, r *http.Request, a Ask) (w Work, found bool, err error) {
+	now := time.Now()
+	if d.Since.IsZero() || now.Sub(d.Since) > retryTime || a.check() != nil {
+		return w, false, nil //nolint:nilerr // what is wrong with it, who begins it says
+	}
+	if busy, err := d.wasBusy(ctx, a.Owner); err != nil || !busy {
+		return w, false, err
+	}
+	if a.way() == Chat {
+		w, found, err = d.lostTurn(ctx, a)
+	} else {
+		w, found, err = d.lostThread(ctx, a)
+	}
+	if err != nil || !found || now.Sub(w.Begun) > retryTime || !w.Begun.Before(d.Since) {
+		return Work{}, false, err
+	}
+	_, end, err := d.Result(ctx, w)
+	if err != nil {
+		return Work{}, false, err
+	}
+	answered := end.Status.Ended() && end.At.Before(d.Since)
+	if answered && (!saysAgain(r) || end.Status != ponder.Completed) {
+		return Work{}, false, nil
+	}
+	w.info, w.log = ponder.Info{}, nil // it is kept
+	return w, true, nil
+}
+
+// wasBusy reports whether anything of an owner may have been going on shortly before the
+// server was begun. It is looked up once.
+func (d *Desk) wasBusy(ctx context.Context, owner string) (bool, error) {
+	d.retries.lookup.Lock()
+	defer d.retries.lookup.Unlock()
+	if busy, ok := d.retries.busy[owner]; ok {
+		return busy, nil
+	}
+	threads, err := d.Store.List(ctx, ponder.Filter{Owner: owner, Before: ponder.Position{Created: d.Since}, Limit: mostLost})
+	if err != nil {
+		return false, fmt.Errorf("look for what was begun before: %w", err)
+	}
+	busy := len(threads) == mostLost || slices.ContainsFunc(threads, func(t ponder.Info) bool { return d.Since.Sub(t.Updated) < retryTime })
+	if d.retries.busy == nil {
+		d.retries.busy = make(map[string]bool)
+	}
+	d.retries.busy[owner] = busy
+	return busy, nil
+}
+
+// lostThread returns what was begun for the same words on a thread of its own.
+func (d *Desk) lostThread(ctx context.Context, a Ask) (w Work, found bool, err error) {
+	kind, cause := ponder.KindExchange, ""
+	switch way := a.way(); way {
+	case Exchange:
+		cause = a.exchange().Cause
+	default:
+		st := a.start(way)
+		kind, cause = st.Kind, st.Cause
+	}
+	list, err := d.causes(ctx, a.Owner, kind)
+	if err != nil || list[cause] == "" {
+		return w, false, err
+	}
+	if w, err = d.Work(ctx, a.Owner, strings.TrimPrefix(string(list[cause]), "thr_")); err != nil {
+		return Work{}, false, gone(err)
+	}
+	return w, true, nil
+}
+
+// lostTurn returns the last turn of the conversation in which the same was said last.
+func (d *Desk) lostTurn(ctx context.Context, a Ask) (w Work, found bool, err error) {
+	list, err := d.lostChats(ctx, a)
+	if err != nil {
+		return w, false, gone(err)
+	}
+	for _, id := range list {
+		info, err := d.Store.Thread(ctx, id)
+		if err != nil || !info.Created.Before(d.Since) { // such as no thread
+			continue
+		}
+		w, err := d.Newest(ctx, a.Owner, id)
+		if err == nil && w.Way == Chat {
+			var asked string
+			if asked, err = d.asked(ctx, w); err == nil && Bare(asked) == Bare(a.question()) {
+				return w, true, nil
+			}
+		}
+		if gone(err) != nil {
+			return Work{}, false, err
+		}
+	}
+	return Work{}, false, nil
+}
+
+// lostChats returns the conversations in which a message may have been said. Whether all
+// of it was noted is not known.
+func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, err error) {
+	switch {
+	case a.Thread != "":
+		return []ponder.ThreadID{a.Thread}, nil
+	case a.After.Thread != "":
+		return []ponder.ThreadID{a.After.Thread}, nil
+	case a.Chat != "":
+		return []ponder.ThreadID{threadOf(a.Owner, "chat", a.Chat)}, nil
+	}
+	for _, messages := range [][]llm.Message{a.Messages, toLastUser(a.before())} {
+		id, err := d.Service.FindChat(ctx, a.Owner, saidDigest(messages))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, id)
+	}
+	first, err := d.causes(ctx, a.Owner, ponder.KindConversation)
+	return append(list, first[Bare(a.question())]), err
+}
+
+// gone returns an error, unless it says that something is not there.
+func gone(err error) error {
+	var known *app.Error
+	if errors.As(err, &known) && known.Status == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+// Causes are the threads of an owner and a kind that were begun shortly before the server
+// was, by what tells their requests; conversations by what was said first. They are looked
+// up once.
+func (d *Desk) causes(ctx context.Context, owner string, kind ponder.Kind) (map[string]ponder.ThreadID, error) {
+	d.retries.lookup.Lock()
+	defer d.retries.lookup.Unlock()
+	key := owner + " " + string(kind)
+	if list, ok := d.retries.causes[key]; ok {
+		return list, nil
+	}
+	threads, err := d.Store.List(ctx, ponder.Filter{Kind: kind, Owner: owner, Before: ponder.Position{Created: d.Since}, Limit: mostLost})
+	if err != nil {
+		return nil, fmt.Errorf("look for what was begun before: %w", err)
+	}
+	list := make(map[string]ponder.ThreadID)
+	for _, t := range slices.Backward(threads) { // the newest counts
+		if d.Since.Sub(t.Created) > retryTime {
+			continue
+		}
+		for ev, err := range d.Store.Events(ctx, t.ID, 0) {
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", t.ID, err)
+			}
+			if told := toldBy(kind, ev); told != "" {
+				list[told] = t.ID
+				break
+			}
+		}
+	}
+	if d.retries.causes == nil {
+		d.retries.causes = make(map[string]map[string]ponder.ThreadID)
+	}
+	d.retries.causes[key] = list
+	return list, nil
+}
+
+// toldBy returns what an event says of the request that a thread was begun for, or "".
+func toldBy(kind ponder.Kind, ev ponder.Event) string {
+	switch b := ev.Body.(type) {
+	case ponder.RunStarted:
+		if kind != ponder.KindConversation {
+			return ev.Cause
+		}
+	case ponder.UserMessage:
+		return Bare(b.Content)
+	}
+	return ""
+}
+
+// keyed returns the conversation in which the message of a key is to be said, or was: a
+// zero Info if it is not known.
+func (d *Desk) keyed(ctx context.Context, a Ask) (info ponder.Info, err error) {
+	id := a.newThread()
+	noted, err := d.Service.FindChat(ctx, a.Owner, a.keyDigest())
+	if err != nil {
+		return info, err
+	}
+	info, err = d.thread(ctx, a.Owner, cmp.Or(noted, id))
+	return info, gone(err)
+}
+
+// keyDigest is what the conversation of a key is noted under.
+func (a Ask) keyDigest() string { return "key " + hexOf(a.Key) }

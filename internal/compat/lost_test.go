@@ -1,0 +1,113 @@
+package compat_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+	"ponder/llm"
+)
+
+// A request whose server ended before it was answered gets what was begun from the next
+// one; one that may have been answered is begun anew, unless its client says that it sends
+// it again.
+func TestOnceOverRestart(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		model string
+		apart bool
+		chat  string
+		ends  bool // before the server does
+		retry string
+		body  string // of the second, if it is another
+		wait  time.Duration
+		same  bool
+	}{
+		{name: "an exchange", model: "ponder/chat", apart: true, same: true},
+		{name: "a turn", model: "ponder/chat", chat: "c1", same: true},
+		{name: "a turn without a name", model: "ponder/chat", same: true},
+		{name: "a turn without a name that has ended", model: "ponder/chat", ends: true},
+		{name: "a session", model: "ponder/session", same: true},
+		{name: "research", model: "ponder/research", same: true},
+		{name: "an exchange that has ended", model: "ponder/chat", apart: true, ends: true},
+		{name: "a turn that has ended", model: "ponder/chat", chat: "c1", ends: true},
+		{name: "an exchange that has ended, sent again", model: "ponder/chat", apart: true, ends: true, retry: "1", same: true},
+		{name: "a turn that has ended, sent again", model: "ponder/chat", chat: "c1", ends: true, retry: "1", same: true},
+		{name: "other words", model: "ponder/chat", apart: true, body: "How wide?"},
+		{name: "other words in a conversation", model: "ponder/chat", chat: "c1", body: "How wide?"},
+		{name: "long ago", model: "ponder/chat", apart: true, wait: time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+				a := ask(r, tt.model, "How deep?")
+				a.Apart, a.Chat, a.Effort, a.Stay = tt.apart, tt.chat, "minimal", true
+				ctx, leave := context.WithCancel(t.Context())
+				one, _, err := sends(ctx, r, "body", "", a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.ends {
+					r.Hear(one, false)
+				}
+				time.Sleep(time.Second)
+				r.Close()
+				leave()
+				time.Sleep(tt.wait + time.Second)
+				again := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}, Store: r.Desk.Store})
+				if err := again.Go(t.Context(), one.Thread, ""); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if tt.body != "" {
+					a.Messages = []llm.Message{llm.Say(llm.User, tt.body)}
+				}
+				two, answered, err := sends(t.Context(), again, "body", tt.retry, a)
+				if err != nil || (two.ID() == one.ID()) != tt.same {
+					t.Fatalf("%s, then %s, %v", one.ID(), two.ID(), err)
+				}
+				if list := again.Hear(two, false); list[len(list)-1].End.Status != ponder.Completed {
+					t.Errorf("ended %+v", list[len(list)-1].End)
+				}
+				answered()
+				if three, _, err := sends(t.Context(), again, "body", "", a); err != nil || three.ID() == two.ID() {
+					t.Errorf("asked anew: %s, then %s, %v", two.ID(), three.ID(), err)
+				}
+			})
+		})
+	}
+}
+
+// A message with a key that goes on with a conversation is said once.
+func TestKeyGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
+		one, first := tells(t, r, ask(r, "ponder/chat", "Hello, sea"))
+		keyed := func(key string) compat.Ask {
+			a := ask(r, "ponder/chat", "Hello, sea", first, "How deep?")
+			a.Key = key
+			return a
+		}
+		two, second := tells(t, r, keyed("k1"))
+		if again := r.Start(keyed("k1")); again.ID() != two.ID() || two.Thread != one.Thread {
+			t.Errorf("%s, %s, then %s", one.ID(), two.ID(), again.ID())
+		}
+		three := ask(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?")
+		if w, _ := tells(t, r, three); w.Thread != one.Thread {
+			t.Error("it did not go on")
+		}
+		if again := r.Start(keyed("k1")); again.ID() != two.ID() {
+			t.Errorf("%s, and later %s", two.ID(), again.ID())
+		}
+		if n := len(said(r, one.Thread)); n != 6 {
+			t.Errorf("%d messages", n)
+		}
+		if other := r.Start(keyed("k2")); other.Thread == one.Thread {
+			t.Error("another key went on with what has gone another way")
+		}
+	})
+}

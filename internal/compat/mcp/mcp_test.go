@@ -1,0 +1,360 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+)
+
+// A rig has the protocol over a real engine.
+type rig struct {
+	*dialecttest.Rig
+	server *Server
+	hosts  *Hosts
+}
+
+func newRig(t *testing.T, o dialecttest.Options) *rig {
+	t.Helper()
+	r := &rig{hosts: &Hosts{}}
+	o.Hosts = r.hosts
+	o.Routes = func(d *compat.Desk) map[string]http.Handler {
+		r.server = New(Config{Desk: d, Hosts: r.hosts, Version: "test"})
+		return r.server.Routes()
+	}
+	r.Rig = dialecttest.New(t, o)
+	return r
+}
+
+func me(scopes ...auth.Scope) auth.Caller {
+	if len(scopes) == 0 {
+		scopes = auth.Scopes()
+	}
+	return auth.Caller{Token: "test", Owner: dialecttest.Owner, Scopes: scopes}
+}
+
+// version has a client speak a version of the protocol.
+type version struct {
+	sdk.Transport
+	list []string
+}
+
+func (v version) SupportedProtocolVersions() []string { return v.list }
+
+// talk returns a client of the caller that is connected over a stream of lines.
+func (r *rig) talk(t *testing.T, era string, who auth.Caller, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- r.server.Talk(context.Background(), who, in, out) }()
+	var transport sdk.Transport = &sdk.IOTransport{Reader: fromServer, Writer: toServer}
+	if era != "" {
+		transport = version{transport, []string{era}}
+	}
+	s := connect(t, transport, o)
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended in %v", err)
+		}
+	})
+	return s
+}
+
+// dial returns a client over HTTP with a token.
+func (r *rig) dial(t *testing.T, url, era, token string, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	var transport sdk.Transport = &sdk.StreamableClientTransport{Endpoint: url + Path, HTTPClient: &http.Client{Transport: bearer(token)}}
+	if era != "" {
+		transport = version{transport, []string{era}}
+	}
+	s := connect(t, transport, o)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func connect(t *testing.T, transport sdk.Transport, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(context.Background(), transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// use calls a tool, and returns what it says in words and in form.
+func use(t *testing.T, s *sdk.ClientSession, name string, args any) (text string, out map[string]any, failed bool) {
+	t.Helper()
+	res, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	out, _ = res.StructuredContent.(map[string]any)
+	return textOf(res.Content...), out, res.IsError
+}
+
+type args = map[string]any
+
+// eras are the versions of the protocol that are tried.
+var eras = []string{modern, "2025-11-25"}
+
+// inEras runs a test with clients of both eras, on both transports.
+func inEras(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOptions, test func(t *testing.T, r *rig, s *sdk.ClientSession)) {
+	t.Helper()
+	if co == nil {
+		co = func() *sdk.ClientOptions { return nil }
+	}
+	for _, era := range eras {
+		t.Run("lines/"+era, func(t *testing.T) {
+			r := newRig(t, o())
+			test(t, r, r.talk(t, era, me(), co()))
+		})
+		t.Run("http/"+era, func(t *testing.T) {
+			r := newRig(t, o())
+			test(t, r, r.dial(t, r.Server().URL, era, dialecttest.Mine, co()))
+		})
+	}
+}
+
+func usual() dialecttest.Options { return dialecttest.Options{} }
+
+func TestTools(t *testing.T) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		list, err := s.ListTools(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]bool)
+		for _, tool := range list.Tools {
+			got[tool.Name] = tool.OutputSchema != nil && tool.InputSchema != nil && tool.Description != ""
+		}
+		for _, name := range []string{"think", "deep_think", "research", "chat", "step", "session", "steer", "recall", "remember", "mind"} {
+			if !got["ponder_"+name] {
+				t.Errorf("no tool ponder_%s with all that belongs to it: %v", name, got)
+			}
+		}
+		for _, m := range modes {
+			text, out, failed := use(t, s, m.name, args{"question": "Why is the sea blue?", "max_calls": 3})
+			if failed || out["status"] != "completed" || out["answer"] == "" || !strings.Contains(text, fmt.Sprint(out["session"])) {
+				t.Errorf("%s: %s %v", m.name, text, out)
+			}
+		}
+	})
+}
+
+func TestMemory(t *testing.T) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		if _, out, failed := use(t, s, "ponder_remember", args{"text": "The sea is deep."}); failed || out["id"] == "" {
+			t.Errorf("remember: %v", out)
+		}
+		text, out, failed := use(t, s, "ponder_recall", args{"query": "sea"})
+		if hits, _ := out["hits"].([]any); failed || len(hits) != 1 || !strings.Contains(text, "The sea is deep.") {
+			t.Errorf("recall: %v", out)
+		}
+		if _, out, failed := use(t, s, "ponder_mind", args{"tick": true}); failed || out["mind"] == nil {
+			t.Errorf("mind: %v", out)
+		}
+	})
+}
+
+// A session that nobody works on is paused, as programs are told everywhere.
+func TestInterrupted(t *testing.T) {
+	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+		begun := ponder.Event{Run: "run_old", Time: time.Now().Add(-time.Hour), Body: ponder.RunStarted{Mode: "session", Version: 1, Input: "Old?"}}
+		if err := r.Store.Create(t.Context(), ponder.Thread{ID: "thr_old", Kind: ponder.KindSession, Owner: dialecttest.Owner, Title: "Old?"}, begun); err != nil {
+			t.Fatal(err)
+		}
+		if text, _, _ := use(t, s, "ponder_session", args{"action": "list"}); !strings.Contains(text, "old  session  paused") {
+			t.Errorf("list: %s", text)
+		}
+		if _, out, _ := use(t, s, "ponder_session", args{"action": "status", "session": "old"}); out["status"] != "paused" {
+			t.Errorf("status: %v", out)
+		}
+	})
+}
+
+func TestSession(t *testing.T) {
+	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+		_, out, failed := use(t, s, "ponder_session", args{"action": "start", "question": "Why is the sea blue?"})
+		id, _ := out["session"].(string)
+		if failed || id == "" {
+			t.Fatalf("start: %v", out)
+		}
+		for _, one := range []args{{"action": "pause"}, {"action": "resume"}} {
+			one["session"] = id
+			if text, _, failed := use(t, s, "ponder_session", one); failed {
+				t.Errorf("%v: %s", one, text)
+			}
+		}
+		for _, one := range []args{{"text": "And the sky?"}, {"action": "tell", "text": "It is about light."}, {"action": "answer_now"}} {
+			one["session"] = id
+			if text, _, failed := use(t, s, "ponder_steer", one); failed {
+				t.Errorf("%v: %s", one, text)
+			}
+		}
+		for out["status"] == "thinking" || out["status"] == "paused" {
+			_, out, _ = use(t, s, "ponder_session", args{"action": "status", "session": id})
+		}
+		if out["status"] != "completed" || out["answer"] == "" || out["question"] != "Why is the sea blue?" {
+			t.Errorf("status: %v", out)
+		}
+		if text, out, failed := use(t, s, "ponder_session", args{"action": "export", "session": id}); failed || !strings.Contains(text, "Why is the sea blue?") || out["report"] == "" {
+			t.Errorf("export: %s", text)
+		}
+		if text, _, failed := use(t, s, "ponder_session", args{"action": "list"}); failed || !strings.Contains(text, id) {
+			t.Errorf("list: %s", text)
+		}
+		for _, action := range []string{"pause", "resume"} {
+			if text, _, failed := use(t, s, "ponder_session", args{"action": action, "session": id}); !failed || !strings.Contains(text, "ended") {
+				t.Errorf("%s of what has ended: %s", action, text)
+			}
+		}
+		if text, _, failed := use(t, s, "ponder_steer", args{"session": id, "text": "And the sky?"}); !failed {
+			t.Errorf("steer what has ended: %s", text)
+		}
+		for _, tail := range []string{"", "/thoughts", "/report"} {
+			res, err := s.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: sessionsURI + id + tail})
+			if err != nil || len(res.Contents) != 1 || res.Contents[0].Text == "" {
+				t.Errorf("read %q: %v %v", tail, res, err)
+			}
+		}
+		res, err := s.ListResources(context.Background(), nil)
+		if err != nil || len(res.Resources) != 2 {
+			t.Errorf("resources: %v %v", res, err)
+		}
+		if _, err := s.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: mindURI}); err != nil {
+			t.Error(err)
+		}
+		for _, bad := range []string{"nonsense", id + "/nothing", "../" + id, "%00"} {
+			if _, err := s.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: sessionsURI + bad}); err == nil {
+				t.Errorf("read %q", bad)
+			}
+		}
+	})
+}
+
+func TestPrompts(t *testing.T) {
+	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		res, err := s.GetPrompt(context.Background(), &sdk.GetPromptParams{Name: "deep_think", Arguments: map[string]string{"question": "Why %s?"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := textOf(res.Messages[0].Content); !strings.Contains(text, "ponder_step") || !strings.Contains(text, "Why %s?") {
+			t.Errorf("the prompt is %q", text)
+		}
+		if _, err := s.GetPrompt(context.Background(), &sdk.GetPromptParams{Name: "deep_think"}); err == nil {
+			t.Error("a prompt without its argument")
+		}
+	})
+}
+
+// think answers as a host's model would.
+func think(t *testing.T, prompt string) string {
+	t.Helper()
+	_, schema, ok := strings.Cut(prompt, "and nothing else:\n")
+	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, prompt)}}
+	if ok {
+		req.Schema = &llm.Schema{Name: "answer", JSON: json.RawMessage(schema)}
+	}
+	m, err := llmtest.Plausible(0)(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Text()
+}
+
+func bare() dialecttest.Options { return dialecttest.Options{Bare: true} }
+
+func TestStep(t *testing.T) {
+	inEras(t, bare, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+		text, out, failed := use(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
+		n := 0
+		for ; !failed && out["status"] == "needs_answer"; n++ {
+			if n > 20 {
+				t.Fatal("there is no end")
+			}
+			text, out, failed = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+		}
+		if failed || n < 2 || n > 5 || out["status"] != "completed" || out["answer"] == "" {
+			t.Errorf("after %d steps: %s %v", n, text, out)
+		}
+		if _, again, _ := use(t, s, "ponder_step", args{"session": out["session"]}); again["answer"] != out["answer"] {
+			t.Errorf("asked again: %v, not %v", again, out)
+		}
+	})
+}
+
+func TestStepAfterRestart(t *testing.T) {
+	r := newRig(t, bare())
+	s := r.talk(t, "", me(), nil)
+	_, out, _ := use(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
+	_, out, _ = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+	before := out
+	r.Close()
+	r = newRig(t, dialecttest.Options{Bare: true, Store: r.Desk.Store})
+	s = r.talk(t, "", me(), nil)
+	if _, out, _ = use(t, s, "ponder_step", args{"session": before["session"]}); out["step"] != before["step"] || out["prompt"] != before["prompt"] {
+		t.Errorf("after a restart another thing is asked: %v, not %v", out, before)
+	}
+	r.Close()
+	r = newRig(t, dialecttest.Options{Bare: true, Store: r.Desk.Store})
+	s = r.talk(t, "", me(), nil)
+	for n := 0; out["status"] == "needs_answer" && n < 10; n++ { // the first answer comes before it is asked for again
+		_, out, _ = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+	}
+	if out["status"] != "completed" || out["answer"] == "" {
+		t.Errorf("it ended as %v", out)
+	}
+}
+
+func TestSampling(t *testing.T) {
+	n := 0
+	co := func() *sdk.ClientOptions {
+		n = 0
+		return &sdk.ClientOptions{CreateMessageHandler: func(_ context.Context, req *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			n++
+			prompt := req.Params.SystemPrompt
+			for _, m := range req.Params.Messages {
+				prompt += "\n" + textOf(m.Content)
+			}
+			return &sdk.CreateMessageResult{Role: "assistant", Model: "theirs", Content: &sdk.TextContent{Text: think(t, prompt)}}, nil
+		}}
+	}
+	inEras(t, bare, co, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		_, out, failed := use(t, s, "ponder_think", args{"question": "Why is the sea blue?", "max_calls": 5})
+		if failed || out["status"] != "completed" || out["answer"] == "" || n < 2 {
+			t.Errorf("after %d messages: %v", n, out)
+		}
+	})
+}
+
+func TestNoModelNoSampling(t *testing.T) {
+	inEras(t, bare, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		text, out, failed := use(t, s, "ponder_think", args{"question": "Why is the sea blue?"})
+		if failed || out["status"] != "needs_answer" || !strings.Contains(text, "ponder_step") {
+			t.Errorf("%s", text)
+		}
+	})
+}

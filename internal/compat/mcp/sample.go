@@ -1,0 +1,195 @@
+package mcp
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// Bounds of asking a client's model through the client.
+const (
+	mostRounds = 9    // of one call, in the era without sessions: clients give up at the tenth
+	sampleMost = 4096 // tokens of an answer, where the request does not say
+)
+
+// byHost has a question thought about by the model of the client: through the client, if
+// it offers that, and else step by step.
+func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a compat.Ask) (*sdk.CallToolResult, outcome, error) {
+	h, err := c.begin(ctx, a, 0)
+	if err != nil {
+		return nil, outcome{}, err
+	}
+	switch {
+	case !sampling(req):
+		// Its user is told what to do: a task could only wait.
+		out, err := h.next(ctx, teller(ctx, req), "")
+		return shown(out), out, err
+	case AsTask(ctx, &deskTask{c, h.work}):
+		return nil, outcome{Session: h.work.ID(), Status: string(ponder.Thinking)}, nil
+	case req.ProtocolVersion() >= modern:
+		return h.round(ctx, req, 1)
+	}
+	return h.converse(ctx, req)
+}
+
+// converse asks the client's model until the work has ended: in the era of sessions.
+func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
+	tell, before := teller(ctx, req), ""
+	for {
+		out, err := h.next(ctx, tell, before)
+		if err != nil {
+			return nil, out, h.leave(ctx, req, err)
+		}
+		if out.Step == "" || out.Step == before { // it has ended, or its model is of no use
+			return shown(out), out, nil
+		}
+		a, _, _ := h.Hosts.pending(h.name)
+		if a == nil || a.id != out.Step {
+			continue
+		}
+		//nolint:staticcheck // sampling is deprecated, and all that these clients have
+		res, err := req.Session.CreateMessage(ctx, messageFor(a.req))
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, out, h.leave(ctx, req, ctx.Err())
+			}
+			out.Reason = "the client did not have its model answer: think about the prompt yourself, and call ponder_step"
+			return shown(out), out, nil
+		}
+		h.Hosts.answer(h.name, out.Step, clip(textOf(res.Content), maxAnswer))
+		before = out.Step
+	}
+}
+
+// leave takes the work back, if the call was.
+func (h *hosting) leave(ctx context.Context, req *sdk.CallToolRequest, err error) error {
+	if ctx.Err() != nil && h.cancelled(req) {
+		if err := h.Desk.Cancel(h.in(context.WithoutCancel(ctx)), h.work); err != nil {
+			h.log().Warn("what a client took back goes on", "thread", h.work.Thread, "error", err)
+		}
+	}
+	return err
+}
+
+// messageFor returns a request as clients ask their models.
+func messageFor(req *llm.Request) *sdk.CreateMessageParams {
+	p := &sdk.CreateMessageParams{SystemPrompt: req.System, MaxTokens: int64(req.MaxTokens)}
+	if p.MaxTokens <= 0 {
+		p.MaxTokens = sampleMost
+	}
+	for i, m := range req.Messages {
+		text := m.Text()
+		if i == len(req.Messages)-1 {
+			text = strings.TrimSpace(text + "\n\n" + formOf(req))
+		}
+		p.Messages = append(p.Messages, &sdk.SamplingMessage{Role: sdk.Role(m.Role), Content: &sdk.TextContent{Text: text}})
+	}
+	return p
+}
+
+// textOf returns the text of what a client's model said.
+func textOf(list ...sdk.Content) string {
+	var b strings.Builder
+	for _, c := range list {
+		if t, ok := c.(*sdk.TextContent); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return b.String()
+}
+
+// saidBy returns what a client's model said, if an answer of a client is that.
+func saidBy(answer sdk.InputResponse) (text string, ok bool) {
+	switch r := answer.(type) {
+	case *sdk.CreateMessageResult:
+		return textOf(r.Content), true
+	case *sdk.CreateMessageWithToolsResult:
+		return textOf(r.Content...), true
+	}
+	return "", false
+}
+
+// A state is what a client hands back with what its model said.
+type state struct {
+	Session string `json:"s"`
+	Step    string `json:"t"`
+	Round   int    `json:"r"`
+}
+
+// round asks the client to have its model answer, and to come again with that.
+func (h *hosting) round(ctx context.Context, req *sdk.CallToolRequest, n int) (*sdk.CallToolResult, outcome, error) {
+	out, err := h.next(ctx, teller(ctx, req), "")
+	if err != nil {
+		return nil, out, h.leave(ctx, req, err)
+	}
+	a, _, _ := h.Hosts.pending(h.name)
+	if out.Step == "" || a == nil || a.id != out.Step {
+		return shown(out), out, nil
+	}
+	if n > mostRounds {
+		out.Reason = "there is more to think about than one call may take: go on with ponder_step, with this session"
+		return shown(out), out, nil
+	}
+	return &sdk.CallToolResult{
+		InputRequests: sdk.InputRequestMap{out.Step: messageFor(a.req)},
+		RequestState:  h.sign(state{h.work.ID(), out.Step, n}),
+	}, out, nil
+}
+
+// sampled goes on with what a client's model said.
+func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
+	st, ok := c.signed(req.Params.RequestState)
+	if !ok {
+		return nil, outcome{}, badParams("requestState is not one of this server")
+	}
+	h, err := c.hosting(ctx, st.Session)
+	if err != nil {
+		return nil, outcome{}, err
+	}
+	text, ok := saidBy(req.Params.InputResponses[st.Step])
+	if !ok {
+		return nil, outcome{}, badParams("inputResponses has no message for %s", st.Step)
+	}
+	if err := h.awake(ctx); err != nil {
+		return nil, outcome{}, err
+	}
+	if !h.Hosts.answer(h.name, st.Step, clip(text, maxAnswer)) {
+		if out, over, err := h.over(ctx); err != nil || over {
+			return shown(out), out, err
+		}
+	}
+	return h.round(ctx, req, st.Round+1)
+}
+
+// sign returns a state that the client cannot change.
+func (s *Server) sign(st state) string {
+	js, err := json.Marshal(st)
+	if err != nil { // which strings cannot be
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(append(s.mac(js), js...))
+}
+
+// signed returns a state that was signed here.
+func (s *Server) signed(text string) (st state, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) < sha256.Size || !hmac.Equal(b[:sha256.Size], s.mac(b[sha256.Size:])) {
+		return st, false
+	}
+	return st, json.Unmarshal(b[sha256.Size:], &st) == nil
+}
+
+func (s *Server) mac(js []byte) []byte {
+	m := hmac.New(sha256.New, s.key)
+	m.Write(js)
+	return m.Sum(nil)
+}

@@ -1,0 +1,289 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+)
+
+// acting is what ponder_session is told.
+type acting struct {
+	Action   string `json:"action" jsonschema:"start, status, pause, resume, cancel, export or list"`
+	Session  string `json:"session,omitempty" jsonschema:"the session that it is about; not for start and list"`
+	Question string `json:"question,omitempty" jsonschema:"of start: what to think about"`
+	Context  string `json:"context,omitempty" jsonschema:"of start: what must be known of the question"`
+	Effort   string `json:"effort,omitempty" jsonschema:"of start: how hard to think: minimal, low, medium, high, xhigh or max"`
+	Research bool   `json:"research,omitempty" jsonschema:"of start: do research, with sources, instead of thinking"`
+	Format   string `json:"format,omitempty" jsonschema:"of export: markdown (the default) or json"`
+}
+
+// standing is what ponder_session returns.
+type standing struct {
+	outcome
+	Question  string    `json:"question,omitempty"`
+	Interim   string    `json:"interim,omitempty" jsonschema:"what it has come to so far"`
+	Thoughts  int       `json:"thoughts,omitempty" jsonschema:"how many there are so far"`
+	Questions []string  `json:"questions,omitempty" jsonschema:"the sub-questions so far"`
+	Report    string    `json:"report,omitempty" jsonschema:"of export"`
+	Sessions  []listing `json:"sessions,omitempty" jsonschema:"of list, the newest first"`
+}
+
+// A listing is a session of a list.
+type listing struct {
+	Session string `json:"session"`
+	Kind    string `json:"kind"`
+	Title   string `json:"title"`
+	Status  string `json:"status"`
+}
+
+// Bounds of what is shown.
+const (
+	mostListed    = 30
+	mostQuestions = 50
+	maxReport     = 1 << 20 // bytes
+)
+
+// addSession offers the controls of sessions.
+func (c *client) addSession(server *sdk.Server) {
+	closed := false
+	hints := &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed}
+	addTool(server, &sdk.Tool{
+		Name: "ponder_session", Title: "Sessions",
+		Description: `Start a session or research in the background and return at once (action "start"), see how it stands ("status"), "pause", "resume" or "cancel" it, "export" its report, or "list" what there is.`,
+		Annotations: hints,
+	}, func(ctx context.Context, _ *sdk.CallToolRequest, in acting) (*sdk.CallToolResult, standing, error) {
+		out, err := c.act(ctx, in)
+		if err != nil {
+			return nil, out, c.told(err)
+		}
+		return stood(out), out, nil
+	})
+	addTool(server, &sdk.Tool{
+		Name: "ponder_steer", Title: "Steer",
+		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), or have it answer with what it has ("answer_now").`,
+		Annotations: hints,
+	}, func(ctx context.Context, _ *sdk.CallToolRequest, in steering) (*sdk.CallToolResult, standing, error) {
+		out, err := c.steer(ctx, in)
+		if err != nil {
+			return nil, out, c.told(err)
+		}
+		return stood(out), out, nil
+	})
+}
+
+// steering is what ponder_steer is told.
+type steering struct {
+	Session string `json:"session" jsonschema:"the session to steer"`
+	Action  string `json:"action,omitempty" jsonschema:"add_question (the default), tell or answer_now"`
+	Text    string `json:"text,omitempty" jsonschema:"the question to add, or what to tell it"`
+}
+
+// work returns a session, research or other work of the caller.
+func (c *client) work(ctx context.Context, id string) (compat.Work, error) {
+	if id == "" {
+		return compat.Work{}, compat.Wrong("session", "session: name the session, as ponder_session lists them")
+	}
+	return c.Desk.Work(ctx, c.caller.Owner, strings.TrimPrefix(id, "thr_"))
+}
+
+// act does what ponder_session is asked for.
+func (c *client) act(ctx context.Context, in acting) (standing, error) {
+	if err := oneOf("action", in.Action, "start", "status", "pause", "resume", "cancel", "export", "list"); err != nil {
+		return standing{}, err
+	}
+	need := auth.Think
+	if in.Action == "status" || in.Action == "export" || in.Action == "list" {
+		need = auth.Read
+	}
+	if err := c.may(need); err != nil {
+		return standing{}, err
+	}
+	switch in.Action {
+	case "start":
+		return c.start(ctx, in)
+	case "list":
+		return c.sessions(ctx)
+	}
+	work, err := c.work(ctx, in.Session)
+	if err != nil {
+		return standing{}, err
+	}
+	switch in.Action {
+	case "pause":
+		err = c.Desk.Pause(ctx, work, "paused by the user")
+	case "resume":
+		err = c.Desk.Resume(ctx, work)
+	case "cancel":
+		err = c.Desk.Cancel(ctx, work)
+	case "export":
+		return c.export(ctx, work, in.Format)
+	}
+	if err != nil {
+		return standing{}, err
+	}
+	return c.stands(ctx, work)
+}
+
+// start begins something in the background.
+func (c *client) start(ctx context.Context, in acting) (standing, error) {
+	m := mode{name: "ponder_session", way: compat.Session}
+	if in.Research {
+		m.way = compat.Research
+	}
+	a, err := c.ask(m, asked{Question: in.Question, Context: in.Context, Effort: in.Effort})
+	if err != nil {
+		return standing{}, err
+	}
+	if c.hostless(ctx) {
+		h, err := c.begin(ctx, a, 0)
+		if err != nil {
+			return standing{}, err
+		}
+		out, err := h.next(ctx, func(string) {}, "")
+		return standing{outcome: out}, err
+	}
+	work, err := c.Desk.Begin(ctx, a)
+	if err != nil {
+		return standing{}, err
+	}
+	work.Forget()
+	return c.stands(ctx, work)
+}
+
+// stands returns how a work stands.
+func (c *client) stands(ctx context.Context, work compat.Work) (standing, error) {
+	parts, end, err := c.Desk.Result(ctx, work)
+	if err != nil {
+		return standing{}, err
+	}
+	out := standing{}
+	var cited []compat.Citation
+	for _, p := range parts {
+		cited = append(cited, p.Citations...)
+		switch p.Kind {
+		case compat.Thought:
+			out.Thoughts++
+		case compat.Question:
+			if len(out.Questions) < mostQuestions {
+				out.Questions = append(out.Questions, p.Text)
+			}
+		case compat.Interim:
+			out.Interim = p.Text
+		}
+	}
+	if end.Text != "" {
+		out.Interim = ""
+	}
+	out.outcome = outcomeOf(work, cited, end)
+	if info, err := c.Desk.Store.Thread(ctx, work.Thread); err == nil {
+		out.Question = info.Title
+		if out.Status == string(ponder.Thinking) && info.Interrupted(time.Now()) {
+			out.Status = string(ponder.Paused)
+		}
+	}
+	return out, nil
+}
+
+// export returns the report of a work.
+func (c *client) export(ctx context.Context, work compat.Work, format string) (standing, error) {
+	if format == "" {
+		format = "markdown"
+	}
+	if err := oneOf("format", format, "markdown", "json"); err != nil {
+		return standing{}, err
+	}
+	out, err := c.stands(ctx, work)
+	if err != nil {
+		return out, err
+	}
+	doc, err := c.Desk.Service.Report(ctx, work.Thread, format)
+	if err != nil {
+		return out, err
+	}
+	out.Report = clip(string(doc.Body), maxReport)
+	return out, nil
+}
+
+// sessions lists what there is of the caller.
+func (c *client) sessions(ctx context.Context) (standing, error) {
+	out := standing{outcome: outcome{Status: "listed"}}
+	list, err := c.newest(ctx)
+	now := time.Now()
+	for _, info := range list {
+		out.Sessions = append(out.Sessions, listing{idOf(info.ID), string(info.Kind), info.Title, string(info.Now(now))})
+	}
+	return out, err
+}
+
+// newest returns the newest sessions and research of the caller.
+func (c *client) newest(ctx context.Context) (list []ponder.Info, err error) {
+	const looked = 4 * mostListed
+	all, err := c.Desk.Store.List(ctx, ponder.Filter{Owner: c.caller.Owner, Without: ponder.KindExchange, Limit: looked})
+	for _, info := range all {
+		if (info.Kind == ponder.KindSession || info.Kind == ponder.KindResearch) && len(list) < mostListed {
+			list = append(list, info)
+		}
+	}
+	return list, err
+}
+
+// idOf returns the id of a thread as clients have it.
+func idOf(id ponder.ThreadID) string { return strings.TrimPrefix(string(id), "thr_") }
+
+// steer does what ponder_steer is asked for.
+func (c *client) steer(ctx context.Context, in steering) (standing, error) {
+	if err := c.may(auth.Think); err != nil {
+		return standing{}, err
+	}
+	work, err := c.work(ctx, in.Session)
+	if err != nil {
+		return standing{}, err
+	}
+	text := strings.TrimSpace(in.Text)
+	wish := compat.AddQuestion(text)
+	switch in.Action {
+	case "", "add_question":
+	case "tell":
+		wish = ponder.Steer{Content: text}
+	case "answer_now":
+		wish = ponder.Steer{Do: ponder.AnswerNow}
+	default:
+		return standing{}, compat.Wrong("action", "action: expected add_question, tell or answer_now")
+	}
+	if text == "" && in.Action != "answer_now" || len(text) > maxAnswer {
+		return standing{}, compat.Wrong("text", "text: say what to think about, in at most %d bytes", maxAnswer)
+	}
+	if err := c.Desk.Steer(ctx, work, wish); err != nil {
+		return standing{}, err
+	}
+	return c.stands(ctx, work)
+}
+
+// stood returns a result that says the same in words.
+func stood(out standing) *sdk.CallToolResult {
+	res := shown(out.outcome)
+	var b strings.Builder
+	switch {
+	case out.Report != "":
+		b.WriteString(out.Report)
+	case len(out.Sessions) > 0:
+		for _, s := range out.Sessions {
+			fmt.Fprintf(&b, "%s  %s  %s  %s\n", s.Session, s.Kind, s.Status, s.Title)
+		}
+	case out.Status == "listed":
+		b.WriteString("There are no sessions.")
+	case out.Answer == "" && out.Prompt == "":
+		fmt.Fprintf(&b, "%s is %s: %q, %d thoughts so far.\n\n%s", out.Session, out.Status, out.Question, out.Thoughts, out.Interim)
+	default:
+		res.IsError = false
+		return res
+	}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.TrimSpace(b.String())}}}
+}

@@ -1,0 +1,328 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// Bounds of thinking by the model of a client.
+const (
+	maxAnswer  = 256 << 10 // bytes
+	steps      = 12        // unless it is said, how many answers of a client's model a session takes
+	mostSteps  = 200
+	hostTime   = 24 * time.Hour   // of a session: its steps are what it is given
+	stepWait   = 45 * time.Second // for the next step; most clients wait a minute
+	stepAgain  = 20 * time.Second // between two signs of life
+	maxContext = 64 << 10         // bytes of a prompt that are shown at most beside its schema
+)
+
+// stepping is what ponder_step is told.
+type stepping struct {
+	Question string `json:"question,omitempty" jsonschema:"to begin: what to think about"`
+	Context  string `json:"context,omitempty" jsonschema:"to begin: what must be known of the question"`
+	Mode     string `json:"mode,omitempty" jsonschema:"to begin: think (the default) or research"`
+	Steps    int    `json:"steps,omitempty" jsonschema:"to begin: how many steps to take at most, 12 if it is not said"`
+	Session  string `json:"session,omitempty" jsonschema:"to go on: the session that ponder_step returned"`
+	Step     string `json:"step,omitempty" jsonschema:"to go on: the step that is answered"`
+	Answer   string `json:"answer,omitempty" jsonschema:"to go on: your answer to the prompt of the step, in just the form that it asks for"`
+}
+
+// addStep offers thinking by the host's own model.
+func (c *client) addStep(server *sdk.Server) {
+	if c.Hosts == nil {
+		return
+	}
+	closed := false
+	addTool(server, &sdk.Tool{
+		Name: "ponder_step", Title: "Think step by step",
+		Description: `Think about a question with your own model, and no key: Ponder says what to think about next, you think and answer, and Ponder keeps the questions, the log and the synthesis. ` +
+			`Begin with question. Then think about the prompt that is returned, and call again with session, step and answer, until status is "completed": then answer is the result. Call with session alone to have the prompt again.`,
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed},
+	}, func(ctx context.Context, req *sdk.CallToolRequest, in stepping) (*sdk.CallToolResult, outcome, error) {
+		out, err := c.step(ctx, req, in)
+		if err != nil {
+			return nil, out, c.told(err)
+		}
+		return shown(out), out, nil
+	})
+}
+
+// step begins to think, or takes an answer, and returns what is to be thought about next.
+func (c *client) step(ctx context.Context, req *sdk.CallToolRequest, in stepping) (outcome, error) {
+	if err := c.may(auth.Think); err != nil {
+		return outcome{}, err
+	}
+	if in.Session == "" {
+		a, err := c.stepAsk(in)
+		if err != nil {
+			return outcome{}, err
+		}
+		h, err := c.begin(ctx, a, in.Steps)
+		if err != nil {
+			return outcome{}, err
+		}
+		return h.next(ctx, teller(ctx, req), "")
+	}
+	h, err := c.hosting(ctx, in.Session)
+	if err != nil {
+		return outcome{}, err
+	}
+	if in.Answer == "" {
+		return h.next(ctx, teller(ctx, req), "")
+	}
+	if len(in.Answer) > maxAnswer {
+		return outcome{}, compat.Wrong("answer", "answer: at most %d bytes", maxAnswer)
+	}
+	return h.answered(ctx, teller(ctx, req), in.Step, in.Answer)
+}
+
+// stepAsk returns what is to be begun.
+func (c *client) stepAsk(in stepping) (compat.Ask, error) {
+	m := mode{name: "ponder_step", way: compat.Session}
+	switch in.Mode {
+	case "", "think":
+	case "research":
+		m.way = compat.Research
+	default:
+		return compat.Ask{}, compat.Wrong("mode", "mode: expected think or research")
+	}
+	if in.Steps < 0 || in.Steps > mostSteps {
+		return compat.Ask{}, compat.Wrong("steps", "steps: expected 1 to %d", mostSteps)
+	}
+	if strings.TrimSpace(in.Question) == "" {
+		return compat.Ask{}, compat.Wrong("question", "question: say what to think about, or name the session to go on with")
+	}
+	return c.ask(m, asked{Question: in.Question, Context: in.Context})
+}
+
+// A hosted work is one that is thought by the model of a client.
+type hosting struct {
+	*client
+	work compat.Work
+	name string // of the model
+}
+
+// begin begins what is thought by the model of a client.
+func (c *client) begin(ctx context.Context, a compat.Ask, most int) (*hosting, error) {
+	name := hostName()
+	a.Model.Model, a.Budget.Time = Host+"/"+name, hostTime
+	if a.Budget.Calls == 0 {
+		a.Budget.Calls = steps
+	}
+	if most > 0 {
+		a.Budget.Calls = most
+	}
+	if a.Model.Way == compat.Chat {
+		return nil, compat.Wrong("", "no model is configured to talk to: `ponder doctor` says how to have one. ponder_step thinks with yours")
+	}
+	work, err := c.Desk.Begin(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	work.Forget()
+	return &hosting{c, work, name}, nil
+}
+
+// hosting returns what is thought by the model of a client, by its id.
+func (c *client) hosting(ctx context.Context, id string) (*hosting, error) {
+	work, err := c.work(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	name, ok := hostOf(work.Model)
+	if !ok {
+		return nil, compat.Wrong("session", "this session is thought by %s: ponder_session shows how it stands", work.Model)
+	}
+	return &hosting{c, work, name}, nil
+}
+
+// answered takes an answer, and returns what is next.
+func (h *hosting) answered(ctx context.Context, tell func(string), step, answer string) (outcome, error) {
+	if out, over, err := h.over(ctx); err != nil || over {
+		return out, err
+	}
+	until := time.Now().Add(stepWait)
+	if err := h.awake(ctx); err != nil {
+		return outcome{}, err
+	}
+	for {
+		a, _, news := h.Hosts.pending(h.name)
+		if a != nil && step == "" {
+			step = a.id
+		}
+		if h.Hosts.answer(h.name, step, answer) {
+			return h.next(ctx, tell, step)
+		}
+		if a != nil { // another one is wanted now
+			out := h.prompt(a)
+			out.Reason = "there is no step " + clip(step, 20) + " that waits for an answer: this one does"
+			return out, nil
+		}
+		if out, over, err := h.pause(ctx, news, until); err != nil || over {
+			return out, err
+		}
+	}
+}
+
+// next returns what is to be thought about next, or how it has ended. Before is the step
+// that was answered, or empty.
+func (h *hosting) next(ctx context.Context, tell func(string), before string) (outcome, error) {
+	until := time.Now().Add(stepWait)
+	for first := before == ""; ; first = false {
+		a, _, news := h.Hosts.pending(h.name)
+		if a == nil && first { // it may rest, or nobody may work on it
+			if err := h.awake(ctx); err != nil {
+				return outcome{}, err
+			}
+		}
+		if a != nil {
+			out := h.prompt(a)
+			if a.id == before {
+				out.Reason = "the answer could not be used: it must have just the form that the prompt asks for"
+			}
+			return out, nil
+		}
+		if out, over, err := h.pause(ctx, news, until); err != nil || over {
+			return out, err
+		}
+		if err := h.awake(ctx); err != nil {
+			return outcome{}, err
+		}
+		tell("getting ready for the next step")
+	}
+}
+
+// pause waits for news, and returns how it stands if it has ended, or nothing has come
+// for too long.
+func (h *hosting) pause(ctx context.Context, news <-chan struct{}, until time.Time) (out outcome, over bool, err error) {
+	ended, stop := h.ending(ctx)
+	defer stop()
+	select {
+	case <-news:
+		return out, false, nil
+	case <-ended:
+	case <-time.After(min(stepAgain, time.Until(until))):
+	case <-ctx.Done():
+		return out, true, ctx.Err()
+	}
+	if out, over, err = h.over(ctx); over || err != nil {
+		return out, true, err
+	}
+	if time.Now().Before(until) {
+		return out, false, nil
+	}
+	out.Reason = "the next step is not ready yet: call ponder_step again with this session alone"
+	return out, true, nil
+}
+
+// ending returns what is closed once the work has ended.
+func (h *hosting) ending(ctx context.Context) (ended <-chan struct{}, stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	c := make(chan struct{})
+	go func() {
+		_, err := h.Desk.Wait(ctx, h.work, func(compat.Part) error { return nil }, nil, nil)
+		if err == nil {
+			close(c)
+		}
+	}()
+	return c, stop
+}
+
+// over returns how the work stands, and whether it has ended.
+func (h *hosting) over(ctx context.Context) (outcome, bool, error) {
+	parts, end, err := h.Desk.Result(ctx, h.work)
+	if err != nil {
+		return outcome{}, false, err
+	}
+	var cited []compat.Citation
+	for _, p := range parts {
+		cited = append(cited, p.Citations...)
+	}
+	return outcomeOf(h.work, cited, end), end.Status.Ended(), nil
+}
+
+// awake has the work go on that rests, or that nobody works on.
+func (h *hosting) awake(ctx context.Context) error {
+	_, end, err := h.Desk.Result(ctx, h.work)
+	switch {
+	case err != nil || end.Status.Ended():
+		return err
+	case end.Status == ponder.Paused:
+		return h.Desk.Resume(ctx, h.work)
+	}
+	return h.Desk.Service.Go(ctx, h.work.Thread, "")
+}
+
+// letRest has what is thought by the model of a client rest until the client comes again.
+func (s *Server) letRest(name string) {
+	ctx := context.Background()
+	list, err := s.Desk.Store.List(ctx, ponder.Filter{Limit: mostResting})
+	for _, info := range list {
+		if info.Model != Host+"/"+name || info.Status != ponder.Thinking {
+			continue
+		}
+		var work compat.Work
+		if work, err = s.Desk.Work(ctx, info.Owner, strings.TrimPrefix(string(info.ID), "thr_")); err == nil {
+			err = s.Desk.Pause(ctx, work, awaits)
+		}
+		break
+	}
+	if err != nil {
+		s.log().Warn("a session waits on for its client", "error", err)
+	}
+}
+
+// awaits is why what is thought by the model of a client rests.
+const awaits = "waits for its client"
+
+// mostResting is among how many threads, the newest, one is looked for.
+const mostResting = 1000
+
+// prompt returns what is to be thought about.
+func (h *hosting) prompt(a *asking) outcome {
+	return outcome{Session: h.work.ID(), Status: "needs_answer", Step: a.id, Prompt: h.promptText(a)}
+}
+
+// promptText returns a request in words, and how to answer it.
+func (h *hosting) promptText(a *asking) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Think about what follows. Then call ponder_step with session=%q, step=%q and your answer.\n\n", h.work.ID(), a.id)
+	b.WriteString(requestText(a.req))
+	return b.String()
+}
+
+// requestText returns what a model is asked, in words.
+func requestText(req *llm.Request) string {
+	var b strings.Builder
+	if req.System != "" {
+		fmt.Fprintf(&b, "%s\n\n", req.System)
+	}
+	for _, m := range req.Messages {
+		text := m.Text()
+		if len(req.Messages) > 1 {
+			fmt.Fprintf(&b, "[%s]\n", m.Role)
+		}
+		fmt.Fprintf(&b, "%s\n\n", clip(text, maxContext))
+	}
+	if form := formOf(req); form != "" {
+		b.WriteString(form)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// formOf returns in which form an answer is wanted.
+func formOf(req *llm.Request) string {
+	if req.Schema == nil {
+		return ""
+	}
+	return "The answer is one JSON value of this schema, and nothing else:\n" + string(req.Schema.JSON)
+}

@@ -1,0 +1,267 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A mode is a way of thinking that is a tool. All of them have the same code.
+type mode struct {
+	name, title, doc string
+	way              compat.Way
+	effort           string // unless it is said
+	long             bool   // it may be a task
+}
+
+// modes are the tools that think, each a row.
+var modes = []mode{
+	{
+		"ponder_think", "Think", "Think about a question for a minute or two and return the answer with its reasons. For more than that, use ponder_deep_think.",
+		compat.Session, "minimal", true,
+	},
+	{
+		"ponder_deep_think", "Think deeply", "Think about a hard question for many minutes: it is taken apart into questions, thought about in rounds, and summed up. Returns the answer. Takes as long as minutes says, 15 if it does not.",
+		compat.Session, "high", true,
+	},
+	{
+		"ponder_research", "Research", "Do research on a question: look into what is remembered and, if it is configured, the web, and write a report with citations. Takes minutes.",
+		compat.Research, "", true,
+	},
+	{
+		"ponder_chat", "Talk", "Say something in a conversation that Ponder keeps, with its memory, and return what it answers. The same conversation name goes on with the same conversation.",
+		compat.Chat, "", false,
+	},
+}
+
+// asked is what the tools that think are told.
+type asked struct {
+	Question     string  `json:"question" jsonschema:"what to think about, as a full question in plain words"`
+	Context      string  `json:"context,omitempty" jsonschema:"what must be known of the question: facts, constraints, what was said before"`
+	Effort       string  `json:"effort,omitempty" jsonschema:"how hard to think: none, minimal, low, medium, high, xhigh or max"`
+	Minutes      float64 `json:"minutes,omitempty" jsonschema:"how long to think at most, in minutes"`
+	MaxCost      float64 `json:"max_cost_usd,omitempty" jsonschema:"what it may cost at most, in US dollars"`
+	MaxCalls     int     `json:"max_calls,omitempty" jsonschema:"how many calls of models it may take at most"`
+	Model        string  `json:"model,omitempty" jsonschema:"provider/model that thinks, if not the one that is configured"`
+	Conversation string  `json:"conversation,omitempty" jsonschema:"of ponder_chat: a name of the conversation"`
+	NoWeb        bool    `json:"no_web,omitempty" jsonschema:"do not look at the web"`
+	NoMemory     bool    `json:"no_memory,omitempty" jsonschema:"do not look into what is remembered"`
+}
+
+// outcome is what the tools that think return.
+type outcome struct {
+	Session string   `json:"session" jsonschema:"the id to go on with, in ponder_session, ponder_steer and ponder_step"`
+	Status  string   `json:"status" jsonschema:"thinking, paused, completed, failed, cancelled, or needs_answer: then think about prompt and call ponder_step"`
+	Answer  string   `json:"answer,omitempty"`
+	Reason  string   `json:"reason,omitempty" jsonschema:"why it failed, or what cut it short"`
+	Model   string   `json:"model,omitempty"`
+	Sources []source `json:"sources,omitempty" jsonschema:"what the answer cites"`
+	Tokens  int      `json:"tokens,omitempty"`
+
+	Step   string `json:"step,omitempty" jsonschema:"with needs_answer: the step that is to be answered"`
+	Prompt string `json:"prompt,omitempty" jsonschema:"with needs_answer: what to think about"`
+}
+
+// A source is what an answer rests on.
+type source struct {
+	Title string `json:"title,omitempty"`
+	URL   string `json:"url,omitempty"`
+	File  string `json:"file,omitempty"`
+	Quote string `json:"quote,omitempty"`
+}
+
+// addModes offers the tools that think.
+func (c *client) addModes(server *sdk.Server) {
+	for _, m := range modes {
+		open := true
+		do := func(ctx context.Context, req *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, outcome, error) {
+			res, out, err := c.think(ctx, req, m, in)
+			return res, out, c.told(err)
+		}
+		c.tools[m.name] = directly(do)
+		addTool(server, &sdk.Tool{
+			Name: m.name, Title: m.title, Description: m.doc,
+			Annotations: &sdk.ToolAnnotations{Title: m.title, DestructiveHint: new(bool), OpenWorldHint: &open},
+		}, do)
+	}
+}
+
+// think does what a tool that thinks is asked for.
+func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in asked) (*sdk.CallToolResult, outcome, error) {
+	if err := c.may(auth.Think); err != nil {
+		return nil, outcome{}, err
+	}
+	if req.Params.RequestState != "" {
+		return c.sampled(ctx, req)
+	}
+	a, err := c.ask(m, in)
+	if err != nil {
+		return nil, outcome{}, err
+	}
+	if a.Model.Model == "" && c.hostless(ctx) {
+		return c.byHost(ctx, req, a)
+	}
+	work, err := c.Desk.Begin(ctx, a)
+	if errors.Is(err, app.ErrNotReady) && a.Model.Model == "" && c.Hosts != nil {
+		return c.byHost(ctx, req, a)
+	}
+	if err != nil {
+		return nil, outcome{}, err
+	}
+	if m.long && AsTask(ctx, &deskTask{c, work}) {
+		work.Forget()
+		return nil, outcome{Session: work.ID(), Status: string(ponder.Thinking)}, nil
+	}
+	return c.wait(ctx, req, work)
+}
+
+// hostless reports whether there is no model to think with but that of a client.
+func (c *client) hostless(ctx context.Context) bool {
+	if c.Hosts == nil {
+		return false
+	}
+	names, err := c.Desk.Service.Models(ctx, c.caller.Owner)
+	return err == nil && len(names) == 0
+}
+
+// ask returns what is to be begun.
+func (c *client) ask(m mode, in asked) (compat.Ask, error) {
+	a := compat.Ask{
+		Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Way: m.way}, Effort: in.Effort, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
+		Chat: in.Conversation,
+	}
+	if a.Effort == "" {
+		a.Effort = m.effort
+	}
+	if !compat.IsEffort(in.Effort) {
+		return a, compat.Wrong("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
+	}
+	if in.Minutes < 0 || in.Minutes > mostMinutes || in.MaxCost < 0 || in.MaxCost > mostCost || in.MaxCalls < 0 {
+		return a, compat.Wrong("minutes", "minutes is from 0 to %d, max_cost_usd from 0 to %d, max_calls not below 0", mostMinutes, mostCost)
+	}
+	a.Budget.Time = time.Duration(in.Minutes * float64(time.Minute))
+	a.Budget.Money = ponder.Money(in.MaxCost * 1e6)
+	a.Budget.Calls = in.MaxCalls
+	if in.Model != "" {
+		named, ok := c.Desk.Model(in.Model)
+		if !ok || named.Model == "" || strings.HasPrefix(named.Model, Host+"/") {
+			return a, compat.Wrong("model", "model: expected provider/model")
+		}
+		a.Model.Model = named.Model
+	}
+	if text := strings.TrimSpace(in.Context); text != "" {
+		a.Messages = append(a.Messages, llm.Say(llm.User, text))
+	}
+	a.Messages = append(a.Messages, llm.Say(llm.User, in.Question))
+	return a, nil
+}
+
+// Bounds of what is asked for.
+const (
+	mostMinutes = 7 * 24 * 60
+	mostCost    = 10_000
+)
+
+// wait returns what a work comes to, and tells the client how it goes until then.
+func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work compat.Work) (*sdk.CallToolResult, outcome, error) {
+	tell := teller(ctx, req)
+	var cited []compat.Citation
+	end, err := c.Desk.Wait(ctx, work, func(p compat.Part) error {
+		cited = append(cited, p.Citations...)
+		if p.Kind != compat.Reasoning && p.Kind != compat.Text {
+			tell(p.Thinking())
+		}
+		return nil
+	}, nil, func() error {
+		tell("still thinking")
+		return nil
+	})
+	if err != nil {
+		if ctx.Err() != nil && c.cancelled(req) {
+			if err := c.Desk.Cancel(c.in(context.WithoutCancel(ctx)), work); err != nil {
+				c.log().Warn("what a client took back goes on", "thread", work.Thread, "error", err)
+			}
+		}
+		return nil, outcome{}, err
+	}
+	out := outcomeOf(work, cited, end)
+	return shown(out), out, nil
+}
+
+// teller returns what tells a client how it goes, if it wants that.
+func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
+	token := req.Params.GetProgressToken()
+	n := 0.0
+	return func(text string) {
+		text = strings.TrimSpace(text)
+		if token == nil || text == "" {
+			return
+		}
+		n++
+		// A client that cannot be told is none that waits: its call will end.
+		_ = progress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: clip(text, maxNews)})
+	}
+}
+
+// maxNews is how much a client is told at a time, in bytes.
+const maxNews = 300
+
+// outcomeOf returns what has come of a work.
+func outcomeOf(work compat.Work, cited []compat.Citation, end compat.End) outcome {
+	out := outcome{
+		Session: work.ID(), Status: string(end.Status), Answer: end.Text, Reason: end.Reason, Model: end.Model, Tokens: end.Usage.Total(),
+	}
+	seen := make(map[source]bool)
+	for _, x := range cited {
+		one := source{Title: x.Title, URL: x.URL, File: x.File, Quote: clip(x.Quote, maxNews)}
+		if !seen[one] {
+			seen[one] = true
+			out.Sources = append(out.Sources, one)
+		}
+	}
+	return out
+}
+
+// shown returns a result that says the same in words.
+func shown(out outcome) *sdk.CallToolResult {
+	res := &sdk.CallToolResult{IsError: out.Status == string(ponder.Failed)}
+	var b strings.Builder
+	switch {
+	case out.Prompt != "":
+		b.WriteString(out.Prompt)
+	case out.Answer != "":
+		b.WriteString(out.Answer)
+		for i, s := range out.Sources {
+			if i == 0 {
+				b.WriteString("\n\nSources:")
+			}
+			fmt.Fprintf(&b, "\n- %s %s%s", s.Title, s.URL, s.File)
+		}
+	default:
+		fmt.Fprintf(&b, "The session is %s.", out.Status)
+	}
+	if out.Reason != "" {
+		fmt.Fprintf(&b, "\n\n(%s: %s)", out.Status, out.Reason)
+	}
+	fmt.Fprintf(&b, "\n\nsession: %s", out.Session)
+	res.Content = []sdk.Content{&sdk.TextContent{Text: b.String()}}
+	return res
+}
+
+// clip returns at most so many bytes of a text, without a letter that is cut.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

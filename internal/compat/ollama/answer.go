@@ -1,0 +1,292 @@
+package ollama
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A chunk is a line of an answer.
+type chunk struct {
+	Model    string   `json:"model"`
+	Created  string   `json:"created_at"`
+	Message  *message `json:"message,omitempty"`  // of /api/chat
+	Response *string  `json:"response,omitempty"` // of /api/generate
+	Thinking string   `json:"thinking,omitempty"` // likewise
+	Done     bool     `json:"done"`
+	Reason   string   `json:"done_reason,omitempty"`
+	*counts
+}
+
+// Counts stand on the last line. Times are in nanoseconds.
+type counts struct {
+	Total  int64 `json:"total_duration"`
+	Load   int64 `json:"load_duration"`
+	Read   int   `json:"prompt_eval_count"`
+	ReadNS int64 `json:"prompt_eval_duration"`
+	Wrote  int   `json:"eval_count"`
+	EvalNS int64 `json:"eval_duration"`
+}
+
+// chat answers a conversation.
+func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in chatBody
+	body, err := compat.Read(r, &in)
+	if err != nil {
+		return err
+	}
+	if len(in.Messages) == 0 && in.Model != "" { // a client has the model loaded, which it always is
+		if _, err := a.model(in.Model); err != nil {
+			return err
+		}
+		t := &telling{w: w, model: in.Model}
+		t.line(chunk{Message: &message{Role: "assistant"}, Done: true, Reason: in.load(), counts: &counts{}})
+		return nil
+	}
+	return a.tell(w, r, owner, &in, body, false)
+}
+
+// generate answers a prompt.
+func (a *api) generate(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in chatBody
+	body, err := compat.Read(r, &in)
+	if err != nil {
+		return err
+	}
+	if in.Prompt == "" && in.Model != "" {
+		if _, err := a.model(in.Model); err != nil {
+			return err
+		}
+		t := &telling{w: w, model: in.Model}
+		t.line(chunk{Response: new(string), Done: true, Reason: in.load(), counts: &counts{}})
+		return nil
+	}
+	in.Messages, in.Tools = []message{{Role: "user", Content: in.Prompt, Images: in.Images}}, nil
+	return a.tell(w, r, owner, &in, body, true)
+}
+
+// tell begins what is asked for, and tells what comes of it.
+func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *chatBody, body []byte, prompt bool) error {
+	ask, err := a.ask(owner, in)
+	if err != nil {
+		return err
+	}
+	ask.Key, ask.Chat = r.Header.Get("Idempotency-Key"), r.Header.Get("X-OpenWebUI-Chat-Id")
+	ask.Apart = prompt
+	work, answered, err := a.desk.Once(r, body, ask)
+	if err != nil {
+		return err
+	}
+	t := &telling{w: w, model: in.Model, prompt: prompt, begun: time.Now(), quiet: string(in.Think) == "false"}
+	if in.Stream == nil || *in.Stream {
+		return a.stream(r, work, t, answered)
+	}
+	var thinking strings.Builder
+	var calls []call
+	end, err := a.desk.Wait(r.Context(), work, func(p compat.Part) error {
+		thinking.WriteString(t.thinking(p))
+		if p.Kind == compat.Call {
+			calls = append(calls, callOf(*p.Call))
+		}
+		return nil
+	}, nil, nil)
+	if err != nil {
+		return err
+	}
+	if fault := end.Fault(); fault != nil {
+		answered()
+		return fault
+	}
+	c := t.last(end)
+	c.put(prompt, end.Text, strings.TrimSpace(thinking.String()), calls)
+	t.line(c)
+	answered()
+	return t.err
+}
+
+// A telling writes the lines of an answer.
+type telling struct {
+	w      http.ResponseWriter
+	ctl    *http.ResponseController
+	model  string
+	prompt bool // of /api/generate
+	quiet  bool // no thinking is shown
+	begun  time.Time
+	err    error
+
+	words, thoughts compat.Mould // of lines that have some of the text, or of the thinking
+	js              []byte
+}
+
+// stream tells of a work as it goes.
+func (a *api) stream(r *http.Request, work compat.Work, t *telling, answered func()) error {
+	ctl := http.NewResponseController(t.w)
+	_ = ctl.SetWriteDeadline(time.Time{}) // a server without limits needs none lifted
+	t.w.Header().Set("Content-Type", "application/x-ndjson")
+	t.w.Header().Set("Cache-Control", "no-cache, no-transform")
+	t.w.Header().Set("X-Accel-Buffering", "no")
+	t.w.WriteHeader(http.StatusOK)
+	t.ctl = ctl
+	t.words, t.thoughts = t.mould(compat.Gap, ""), t.mould("", compat.Gap)
+	if a.desk.Tell(r.Context(), work, false, t) {
+		answered()
+	}
+	return nil
+}
+
+// Quiet implements [compat.Telling].
+func (t *telling) Quiet() { t.put("", "", nil) }
+
+// Fail implements [compat.Telling].
+func (t *telling) Fail(f *compat.Fault) { t.line(map[string]string{"error": f.Detail}) }
+
+// End implements [compat.Telling].
+func (t *telling) End(end compat.End) {
+	if end.Status != ponder.Completed {
+		t.line(map[string]string{"error": end.Reason})
+		return
+	}
+	c := t.last(end)
+	c.put(t.prompt, "", "", nil)
+	t.line(c)
+}
+
+// Flush implements [compat.Telling].
+func (t *telling) Flush() error {
+	if t.err == nil {
+		t.err = t.ctl.Flush()
+	}
+	return t.err
+}
+
+// Part implements [compat.Telling].
+func (t *telling) Part(p compat.Part) {
+	switch p.Kind {
+	case compat.Text:
+		t.add(t.words, p.Text)
+	case compat.Call:
+		t.put("", "", []call{callOf(*p.Call)})
+	default:
+		if text := t.thinking(p); text != "" {
+			t.add(t.thoughts, text)
+		}
+	}
+}
+
+func (t *telling) thinking(p compat.Part) string {
+	if t.quiet {
+		return ""
+	}
+	return p.Thinking()
+}
+
+func callOf(c llm.ToolCall) call {
+	out := call{ID: c.ID}
+	out.Function.Name = c.Name
+	out.Function.Args = argsOf(c.Input)
+	return out
+}
+
+// put writes a line with some of the answer.
+func (t *telling) put(text, thinking string, calls []call) {
+	c := chunk{}
+	c.put(t.prompt, text, thinking, calls)
+	t.line(c)
+}
+
+// mould returns that of lines which have some of the answer, and the time.
+func (t *telling) mould(text, thinking string) compat.Mould {
+	c := chunk{Model: t.model, Created: compat.Gap}
+	c.put(t.prompt, text, thinking, nil)
+	return compat.NewMould(c)
+}
+
+// add writes a line of a mould.
+func (t *telling) add(m compat.Mould, text string) {
+	t.js = append(m.Append(t.js[:0], now(), text), '\n')
+	if t.err == nil {
+		_, t.err = t.w.Write(t.js)
+	}
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+func (c *chunk) put(prompt bool, text, thinking string, calls []call) {
+	if prompt {
+		c.Response, c.Thinking = &text, thinking
+		return
+	}
+	c.Message = &message{Role: "assistant", Content: text, Thinking: thinking, Calls: calls}
+}
+
+// last returns the last line, without a text.
+func (t *telling) last(end compat.End) chunk {
+	took := time.Since(t.begun).Nanoseconds()
+	c := chunk{Done: true, Reason: "stop", counts: &counts{
+		Total: took, Read: end.Usage.Input + end.Usage.CacheRead + end.Usage.CacheWrite, Wrote: end.Usage.Output, EvalNS: took,
+	}}
+	if end.Finish == llm.FinishLength {
+		c.Reason = "length"
+	}
+	return c
+}
+
+// line writes a line.
+func (t *telling) line(v any) {
+	if c, ok := v.(chunk); ok {
+		c.Model, c.Created = t.model, now()
+		v = c
+		if t.w.Header().Get("Content-Type") == "" {
+			t.w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		}
+	}
+	if t.err == nil {
+		t.err = json.NewEncoder(t.w).Encode(v)
+	}
+}
+
+// embed answers with vectors of texts.
+func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in struct {
+		Model string          `json:"model"`
+		Input json.RawMessage `json:"input"`
+	}
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	var texts []string
+	var one string
+	if json.Unmarshal(in.Input, &one) == nil {
+		texts = []string{one}
+	} else if json.Unmarshal(in.Input, &texts) != nil {
+		return compat.Wrong("input", "input: expected a text or a list of texts")
+	}
+	begun := time.Now()
+	vectors, usage, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), texts)
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, map[string]any{
+		"model": in.Model, "embeddings": vectors, "total_duration": time.Since(begun).Nanoseconds(), "load_duration": 0, "prompt_eval_count": usage.Total(),
+	})
+	return nil
+}
+
+// embedOne is embed as it was once.
+func (a *api) embedOne(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in struct{ Model, Prompt string }
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	vectors, _, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), []string{in.Prompt})
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, map[string]any{"embedding": vectors[0]})
+	return nil
+}

@@ -1,0 +1,237 @@
+package ollama
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A chatBody is a request of /api/chat, and, with a prompt, of /api/generate.
+type chatBody struct {
+	Model    string          `json:"model"`
+	Messages []message       `json:"messages"`
+	Tools    []tool          `json:"tools"`
+	Stream   *bool           `json:"stream"`
+	Think    json.RawMessage `json:"think"`
+	Format   json.RawMessage `json:"format"`
+	Options  options         `json:"options"`
+	Keep     json.RawMessage `json:"keep_alive"`
+
+	Prompt string   `json:"prompt"`
+	System string   `json:"system"`
+	Images []string `json:"images"`
+}
+
+// Options are those that mean something here.
+type options struct {
+	Temperature *float64 `json:"temperature"`
+	Predict     float64  `json:"num_predict"` // tokens; negative: no limit
+}
+
+// A message is one of a conversation.
+type message struct {
+	Role     string   `json:"role"`
+	Content  string   `json:"content"`
+	Thinking string   `json:"thinking,omitempty"`
+	Images   []string `json:"images,omitempty"`
+	Calls    []call   `json:"tool_calls,omitempty"`
+	ToolName string   `json:"tool_name,omitempty"`
+	CallID   string   `json:"tool_call_id,omitempty"`
+}
+
+// A call is the use of a tool. Its arguments are an object.
+type call struct {
+	ID       string `json:"id,omitempty"`
+	Function struct {
+		Index int             `json:"index,omitempty"`
+		Name  string          `json:"name"`
+		Args  json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+type tool struct {
+	Function struct {
+		Name string          `json:"name"`
+		Doc  string          `json:"description"`
+		Args json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// ask returns what is asked for.
+func (a *api) ask(owner string, in *chatBody) (ask compat.Ask, err error) {
+	m, err := a.model(in.Model)
+	if err != nil {
+		return ask, err
+	}
+	ask = compat.Ask{
+		Owner: owner, Model: m, System: in.System, MaxTokens: int(min(max(0, in.Options.Predict), maxPredict)), Temperature: in.Options.Temperature,
+	}
+	if ask.Effort, err = effortOf(in.Think); err != nil {
+		return ask, err
+	}
+	if ask.Schema, err = schemaOf(in.Format); err != nil {
+		return ask, err
+	}
+	for i, t := range in.Tools {
+		if t.Function.Name == "" {
+			return ask, compat.Wrong("tools", "tools[%d].function.name is required", i)
+		}
+		schema, ok := compat.SchemaOf(t.Function.Args)
+		if !ok {
+			return ask, compat.Wrong("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
+		}
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: schema})
+	}
+	r := reader{ask: &ask, names: make(map[string]string)}
+	for i, m := range in.Messages {
+		if err := r.message(i, m); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
+}
+
+const maxPredict = 1 << 30
+
+// load returns what is done with a model that is asked nothing: it is loaded, or let go.
+func (in *chatBody) load() string {
+	switch strings.Trim(string(in.Keep), `"`) {
+	case "0", "0s", "0m":
+		return "unload"
+	}
+	return "load"
+}
+
+// effortOf reads how hard to think: true, false, or a word.
+func effortOf(js json.RawMessage) (string, error) {
+	switch text := strings.Trim(string(js), `"`); text {
+	case "", "null", "true":
+		return "", nil
+	case "false":
+		return "none", nil
+	default:
+		if !compat.IsEffort(text) {
+			return "", compat.Wrong("think", "think: expected true, false, \"low\", \"medium\" or \"high\"")
+		}
+		return text, nil
+	}
+}
+
+// schemaOf reads the form of the answer: "json", or a schema.
+func schemaOf(js json.RawMessage) (*llm.Schema, error) {
+	switch text := strings.TrimSpace(string(js)); {
+	case text == "", text == "null", text == `""`:
+		return nil, nil
+	case text == `"json"`:
+		return &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"object"}`)}, nil
+	case strings.HasPrefix(text, "{"):
+		return &llm.Schema{Name: "answer", JSON: js}, nil
+	}
+	return nil, compat.Wrong("format", "format: expected \"json\" or a JSON schema")
+}
+
+// A reader reads messages.
+type reader struct {
+	ask   *compat.Ask
+	names map[string]string // of tools, by the ids of calls
+	last  []string          // ids of calls whose results are to come
+}
+
+// message adds a message.
+func (r *reader) message(i int, m message) error {
+	switch m.Role {
+	case "system", "developer":
+		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + m.Content)
+	case "user":
+		msg := llm.Message{Role: llm.User, Parts: []llm.Part{{Text: m.Content}}}
+		for j, text := range m.Images {
+			image, err := imageOf(text)
+			if err != nil {
+				return compat.Wrong("messages", "messages[%d].images[%d]: %s", i, j, err)
+			}
+			msg.Parts = append(msg.Parts, llm.Part{Media: image})
+		}
+		r.add(msg)
+	case "assistant":
+		r.assistant(i, m)
+	case "tool":
+		return r.result(i, m)
+	default:
+		return compat.Wrong("messages", "messages[%d].role: expected system, user, assistant or tool", i)
+	}
+	return nil
+}
+
+func (r *reader) assistant(i int, m message) {
+	msg := llm.Message{Role: llm.Assistant}
+	if m.Content != "" || len(m.Calls) == 0 {
+		msg.Parts = append(msg.Parts, llm.Part{Text: m.Content})
+	}
+	r.last = nil
+	for j, c := range m.Calls {
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("call_%d_%d", i, j)
+		}
+		r.names[c.ID], r.last = c.Function.Name, append(r.last, c.ID)
+		msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: argsOf(c.Function.Args)}})
+	}
+	r.add(msg)
+}
+
+// result adds what a tool has come to: of the call it names, else of the first that has
+// its name, else of the first.
+func (r *reader) result(i int, m message) error {
+	id := m.CallID
+	if id == "" {
+		for i, open := range r.last {
+			if m.ToolName == "" || r.names[open] == m.ToolName {
+				id, r.last = open, append(r.last[:i:i], r.last[i+1:]...)
+				break
+			}
+		}
+	}
+	name := cmp.Or(r.names[id], m.ToolName)
+	if id == "" || name == "" {
+		return compat.Wrong("messages", "messages[%d]: it is the result of no tool call before it", i)
+	}
+	part := llm.Part{Result: &llm.ToolResult{ID: id, Name: name, Text: m.Content}}
+	list := r.ask.Messages
+	if n := len(list); n > 0 && list[n-1].Role == llm.User && list[n-1].Parts[0].Result != nil {
+		list[n-1].Parts = append(list[n-1].Parts, part)
+		return nil
+	}
+	r.add(llm.Message{Role: llm.User, Parts: []llm.Part{part}})
+	return nil
+}
+
+// argsOf returns the arguments of a call, which are an object; a text may have it in it.
+func argsOf(js json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(js, &text) == nil {
+		js = json.RawMessage(text)
+	}
+	if object, ok := compat.SchemaOf(js); ok && object != nil {
+		return object
+	}
+	return json.RawMessage(`{}`)
+}
+
+func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
+
+// imageOf reads an image.
+func imageOf(text string) (*llm.Media, error) {
+	if _, rest, ok := strings.Cut(text, ";base64,"); ok && strings.HasPrefix(text, "data:") {
+		text = rest
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(data) == 0 {
+		return nil, fmt.Errorf("expected base64")
+	}
+	return &llm.Media{Type: http.DetectContentType(data), Data: data}, nil
+}

@@ -1,0 +1,167 @@
+// Package ollama speaks the language of Ollama's own API, as of its version 0.17: for
+// clients that look for an Ollama, and find all of Ponder's ways of thinking as models.
+//
+// ollama.go has the routes and the models, ask.go reads requests, and answer.go writes
+// answers: lines of JSON, without signs of life but empty ones.
+package ollama
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+)
+
+// Version is that of Ollama whose language this is: clients ask for it.
+const Version = "0.17.4"
+
+// An api is the handlers.
+type api struct{ desk *compat.Desk }
+
+// New returns the handlers by their patterns.
+func New(desk *compat.Desk) map[string]http.Handler {
+	a := &api{desk}
+	return map[string]http.Handler{
+		"GET /{$}":             http.HandlerFunc(a.root),
+		"GET /api/version":     http.HandlerFunc(a.version),
+		"GET /api/tags":        a.handle(auth.Read, a.tags),
+		"GET /api/ps":          a.handle(auth.Read, a.running),
+		"POST /api/show":       a.handle(auth.Read, a.show),
+		"POST /api/chat":       a.handle(auth.Think, a.chat),
+		"POST /api/generate":   a.handle(auth.Think, a.generate),
+		"POST /api/embed":      a.handle(auth.Think, a.embed),
+		"POST /api/embeddings": a.handle(auth.Think, a.embedOne),
+		"POST /api/pull":       a.handle(auth.Read, a.fixed),
+		"POST /api/create":     a.handle(auth.Read, a.fixed),
+		"POST /api/copy":       a.handle(auth.Read, a.fixed),
+		"DELETE /api/delete":   a.handle(auth.Read, a.fixed),
+	}
+}
+
+// handle returns a handler that checks what the caller may do.
+func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
+	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
+}
+
+// Refuse answers with an error as Ollama does.
+func Refuse(w http.ResponseWriter, status int, detail string) {
+	reply(w, status, map[string]string{"error": detail})
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body)
+}
+
+func (*api) root(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write([]byte("Ollama is running"))
+}
+
+func (*api) version(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, map[string]string{"version": Version})
+}
+
+// A model is one of a list.
+type model struct {
+	Name     string    `json:"name"`
+	Model    string    `json:"model"`
+	Modified time.Time `json:"modified_at"`
+	Size     int64     `json:"size"`
+	Digest   string    `json:"digest"`
+	Details  details   `json:"details"`
+}
+
+type details struct {
+	Parent   string   `json:"parent_model"`
+	Format   string   `json:"format"`
+	Family   string   `json:"family"`
+	Families []string `json:"families"`
+	Size     string   `json:"parameter_size"`
+	Quant    string   `json:"quantization_level"`
+}
+
+// since is when models are said to have been changed: they have no such time.
+var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// latest is what clients put behind a name that has no tag.
+const latest = ":latest"
+
+func modelOf(name string) model {
+	sum := sha256.Sum256([]byte(name))
+	return model{Name: name + latest, Model: name + latest, Modified: since, Digest: hex.EncodeToString(sum[:]), Details: detailsOf()}
+}
+
+func detailsOf() details {
+	return details{Format: "ponder", Family: "ponder", Families: []string{"ponder"}}
+}
+
+// tags lists the models.
+func (a *api) tags(w http.ResponseWriter, r *http.Request, owner string) error {
+	names, err := a.desk.Names(r.Context(), owner)
+	if err != nil {
+		return err
+	}
+	list := []model{}
+	for _, name := range names {
+		list = append(list, modelOf(name))
+	}
+	reply(w, http.StatusOK, map[string]any{"models": list})
+	return nil
+}
+
+// running lists the models that are in memory: none, for they are elsewhere.
+func (*api) running(w http.ResponseWriter, _ *http.Request, _ string) error {
+	reply(w, http.StatusOK, map[string]any{"models": []model{}})
+	return nil
+}
+
+// fixed refuses to change what models there are.
+func (*api) fixed(http.ResponseWriter, *http.Request, string) error {
+	return &compat.Fault{Status: http.StatusBadRequest, Detail: "models are not changed here: see the settings of Ponder, and `ponder model list`"}
+}
+
+// show says what a model can do.
+func (a *api) show(w http.ResponseWriter, r *http.Request, _ string) error {
+	var in struct{ Model, Name string }
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	name := cmp.Or(in.Model, in.Name)
+	if _, err := a.model(name); err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, map[string]any{
+		"details": detailsOf(), "modified_at": since, "capabilities": []string{"completion", "tools", "thinking", "vision"},
+		"model_info": map[string]any{"general.architecture": "ponder", "general.basename": strings.TrimSuffix(name, latest), "ponder.context_length": 131072},
+		"template":   "{{ .Prompt }}", "parameters": "", "license": "",
+	})
+	return nil
+}
+
+// model returns the model that a client names.
+func (a *api) model(name string) (compat.Model, error) {
+	if name == "" {
+		return compat.Model{}, compat.Wrong("model", "model is required")
+	}
+	m, ok := a.desk.Model(strings.TrimSuffix(name, latest))
+	if !ok {
+		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "model '" + clip(name) + "' not found"}
+	}
+	m.Name = name
+	return m, nil
+}
+
+func clip(name string) string {
+	if len(name) > 100 {
+		name = strings.ToValidUTF8(name[:100], "")
+	}
+	return name
+}

@@ -1,0 +1,197 @@
+package compat_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+)
+
+// sends sends a request for an Ask once.
+func sends(ctx context.Context, r *dialecttest.Rig, body, retry string, a compat.Ask) (compat.Work, func(), error) {
+	req := dialecttest.Request(ctx, http.MethodPost, "/x", body)
+	if retry != "" {
+		req.Header.Set("X-Stainless-Retry-Count", retry)
+	}
+	return r.Desk.Once(req, []byte(body), a)
+}
+
+// A request that is sent again gets the work that was begun; another one does not.
+func TestOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		body  string // of the second
+		owner string
+		retry string
+		gone  bool // the first client, before the second comes
+		whole bool // the first was answered
+		wait  time.Duration
+		same  bool
+	}{
+		{name: "the client went away", gone: true, same: true},
+		{name: "it says so", retry: "1", same: true},
+		{name: "it says so though it was answered", retry: "2", whole: true, gone: true, same: true},
+		{name: "it says that it is the first", retry: "0"},
+		{name: "it asks once more", whole: true, gone: true},
+		{name: "the first still waits"},
+		{name: "other words", body: "other", gone: true},
+		{name: "another owner", owner: "anna", gone: true},
+		{name: "long ago", gone: true, wait: 11 * time.Minute},
+		{name: "it was cancelled meanwhile", gone: true, wait: time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+				a := ask(r, "ponder/chat", "How deep?")
+				a.Apart = true
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				one, answered, err := sends(ctx, r, "body", "", a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.whole {
+					r.Hear(one, false)
+					answered()
+				}
+				if tt.gone {
+					leave()
+				}
+				time.Sleep(tt.wait)
+				if a.Owner = tt.owner; a.Owner == "" {
+					a.Owner = dialecttest.Owner
+				}
+				if tt.body == "" {
+					tt.body = "body"
+				}
+				two, _, err := sends(t.Context(), r, tt.body, tt.retry, a)
+				if err != nil || (two.Thread == one.Thread) != tt.same {
+					t.Fatalf("%s, then %s, %v", one.Thread, two.Thread, err)
+				}
+				list := r.Hear(two, false)
+				whole(t, list)
+				if end := list[len(list)-1].End; end.Status != ponder.Completed {
+					t.Errorf("ended %+v", end)
+				}
+			})
+		})
+	}
+}
+
+// The same request many times at once, as clients that say so send it, is begun once.
+func TestOnceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+		var mu sync.Mutex
+		seen := make(map[ponder.ThreadID]int)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				w, _, err := sends(t.Context(), r, "body", "1", ask(r, "ponder/chat", "How deep?"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				whole(t, r.Hear(w, false))
+				mu.Lock()
+				defer mu.Unlock()
+				seen[w.Thread]++
+			})
+		}
+		wg.Wait()
+		if n := len(r.Asked().Said); len(seen) != 1 || n != 1 {
+			t.Errorf("%d messages were said, on %v", n, seen)
+		}
+	})
+}
+
+// What could not be begun is begun anew by the next one, and a beginning that fails for
+// good keeps nobody waiting.
+func TestOnceFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep")})
+		broken := errors.New("the disk is full")
+		r.Fail = func(method string) error {
+			if method == "Open" {
+				return broken
+			}
+			return nil
+		}
+		if _, _, err := sends(t.Context(), r, "body", "", ask(r, "ponder/chat", "How deep?")); !errors.Is(err, broken) {
+			t.Errorf("begun with %v", err)
+		}
+		r.Fail = nil
+		if _, _, err := sends(t.Context(), r, "body", "1", ask(r, "ponder/chat", "How deep?")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A work goes on being told though its request has ended; nobody listens to one that is
+// not told.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+		ctx, leave := context.WithCancel(t.Context())
+		w, _, err := sends(ctx, r, "body", "", ask(r, "ponder/chat", "How deep?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := r.Desk.Feed(w, false)
+		leave()
+		synctest.Wait()
+		whole(t, r.Rest(f))
+		f.Close()
+		silent, _, err := sends(ctx, r, "another", "", ask(r, "ponder/chat", "How wide?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent.Forget()
+		time.Sleep(time.Minute)
+		if n := r.Desk.Hub.Watchers(); n != 0 {
+			t.Errorf("%d still listen", n)
+		}
+	})
+}
+
+// A request with a key is done once, whoever repeats it; the same key is not for other
+// words.
+func TestKey(t *testing.T) {
+	for _, model := range []string{"ponder/chat", "ponder/session", "ponder/research", "relay"} {
+		t.Run(model, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{})
+				name := model
+				if model == "relay" {
+					name = "ponder/chat"
+				}
+				a := ask(r, name, seaQuestion)
+				a.Key, a.Apart = "k1", model == "relay"
+				one := r.Start(a)
+				two := r.Start(a)
+				if one.ID() != two.ID() {
+					t.Errorf("%s, then %s", one.ID(), two.ID())
+				}
+				other := ask(r, name, "Why is the sky blue, and since when?")
+				other.Key, other.Apart = a.Key, a.Apart
+				var wrong *app.Error
+				if _, err := r.Desk.Begin(t.Context(), other); !errors.As(err, &wrong) || wrong.Status != http.StatusUnprocessableEntity {
+					t.Errorf("other words: %v", err)
+				}
+				a.Owner = "anna"
+				if three := r.Start(a); three.ID() == one.ID() {
+					t.Error("anna has the work of another")
+				}
+				same(t, "again", r.Hear(two, false), r.Hear(one, false))
+			})
+		})
+	}
+}

@@ -1,0 +1,319 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A body is a request of /v1/chat/completions.
+type body struct {
+	Model      string          `json:"model"`
+	Messages   []message       `json:"messages"`
+	Tools      []Tool          `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+	Format     *format         `json:"response_format"`
+	Stream     bool            `json:"stream"`
+	Options    struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	MaxTokens     int      `json:"max_tokens"`
+	MaxCompletion int      `json:"max_completion_tokens"`
+	Temperature   *float64 `json:"temperature"`
+	Effort        string   `json:"reasoning_effort"`
+	N             *int     `json:"n"`
+}
+
+// A message is one of a conversation.
+type message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Calls   []call          `json:"tool_calls"`
+	CallID  string          `json:"tool_call_id"`
+	Name    string          `json:"name"`
+}
+
+type call struct {
+	Index    *int     `json:"index,omitempty"` // in a stream
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+// A function is what a call is of. Its arguments are a text.
+type function struct {
+	Name string `json:"name"`
+	Args string `json:"arguments"`
+}
+
+// A Tool is one of the client, in either form: with a function, or flat as responses have
+// it.
+type Tool struct {
+	Type     string `json:"type"`
+	Function *struct {
+		Name   string          `json:"name"`
+		Doc    string          `json:"description"`
+		Schema json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// A format is the form of the answer.
+type format struct {
+	Type   string `json:"type"` // text, json_object or json_schema
+	Schema *struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+	} `json:"json_schema"`
+}
+
+// ask returns what is asked for.
+func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
+	m, err := ModelOf(a.desk, in.Model)
+	if err != nil {
+		return ask, err
+	}
+	switch {
+	case in.N != nil && *in.N != 1:
+		return ask, compat.Wrong("n", "n: only one answer is given: leave it out, or set it to 1")
+	case in.MaxTokens < 0 || in.MaxCompletion < 0:
+		return ask, compat.Wrong("max_completion_tokens", "max_completion_tokens: expected at least 1")
+	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > maxTemperature):
+		return ask, compat.Wrong("temperature", "temperature: expected 0 to %d", maxTemperature)
+	case !compat.IsEffort(in.Effort):
+		return ask, compat.Wrong("reasoning_effort", "reasoning_effort: expected none, minimal, low, medium, high, xhigh or max")
+	}
+	ask = compat.Ask{Owner: owner, Model: m, MaxTokens: max(in.MaxTokens, in.MaxCompletion), Temperature: in.Temperature, Effort: in.Effort}
+	if err := in.tools(&ask); err != nil {
+		return ask, err
+	}
+	if ask.Schema, err = in.Format.schema(); err != nil {
+		return ask, err
+	}
+	r := reader{ask: &ask, names: make(map[string]string)}
+	for i, m := range in.Messages {
+		if err := r.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
+}
+
+const maxTemperature = 2
+
+// tools reads the tools of the client, and which are to be called.
+func (in *body) tools(ask *compat.Ask) (err error) {
+	for i, t := range in.Tools {
+		if t.Type != "function" && t.Type != "" {
+			return compat.Wrong("tools", "tools[%d].type: expected function", i)
+		}
+		if t.Function == nil || t.Function.Name == "" {
+			return compat.Wrong("tools", "tools[%d].function.name is required", i)
+		}
+		schema, ok := compat.SchemaOf(t.Function.Schema)
+		if !ok {
+			return compat.Wrong("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
+		}
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: schema})
+	}
+	if ask.ToolChoice, err = ChoiceOf(in.ToolChoice); err != nil {
+		return err
+	}
+	return ask.CheckChoice("tool_choice")
+}
+
+// ChoiceOf reads which tools are to be called: a word, or an object that names one.
+func ChoiceOf(js json.RawMessage) (string, error) {
+	if len(js) == 0 || string(js) == "null" {
+		return "", nil
+	}
+	var word string
+	if json.Unmarshal(js, &word) == nil {
+		switch word {
+		case "auto", "none", "required":
+			return word, nil
+		}
+		return "", compat.Wrong("tool_choice", "tool_choice: expected auto, none, required or an object")
+	}
+	var in struct {
+		Name     string `json:"name"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if json.Unmarshal(js, &in) != nil {
+		return "", compat.Wrong("tool_choice", "tool_choice: expected auto, none, required or an object")
+	}
+	if in.Function.Name != "" {
+		return in.Function.Name, nil
+	}
+	return in.Name, nil
+}
+
+func (f *format) schema() (*llm.Schema, error) {
+	switch {
+	case f == nil || f.Type == "text" || f.Type == "":
+		return nil, nil
+	case f.Type == "json_object":
+		return &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"object"}`)}, nil
+	case f.Type == "json_schema" && f.Schema != nil:
+		if js, ok := compat.SchemaOf(f.Schema.Schema); ok && js != nil {
+			return &llm.Schema{Name: cmp.Or(f.Schema.Name, "answer"), JSON: js}, nil
+		}
+	}
+	return nil, compat.Wrong("response_format", "response_format: expected text, json_object, or json_schema with a schema")
+}
+
+// A reader reads messages.
+type reader struct {
+	ask   *compat.Ask
+	names map[string]string // of tools, by the ids of calls
+}
+
+// message adds a message.
+func (r *reader) message(where string, m message) error {
+	parts, err := PartsOf(where+".content", m.Content)
+	if err != nil {
+		return err
+	}
+	text := llm.Message{Parts: parts}.Text()
+	switch m.Role {
+	case "system", "developer":
+		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + text)
+	case "user":
+		r.add(llm.Message{Role: llm.User, Parts: parts})
+	case "assistant":
+		msg := llm.Message{Role: llm.Assistant}
+		if text != "" || len(m.Calls) == 0 {
+			msg.Parts = append(msg.Parts, llm.Part{Text: text})
+		}
+		for _, c := range m.Calls {
+			r.names[c.ID] = c.Function.Name
+			msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: InputOf(c.Function.Args)}})
+		}
+		r.add(msg)
+	case "tool", "function":
+		if r.names[m.CallID] == "" && m.Name == "" {
+			return compat.Wrong("messages", "%s: tool_call_id is that of no call before it", where)
+		}
+		name := r.names[m.CallID]
+		if name == "" {
+			name = m.Name
+		}
+		r.result(llm.ToolResult{ID: m.CallID, Name: name, Text: text})
+	default:
+		return compat.Wrong("messages", "%s.role: expected system, developer, user, assistant or tool", where)
+	}
+	return nil
+}
+
+// result adds what a tool has come to: those of one round are one message.
+func (r *reader) result(res llm.ToolResult) {
+	list := r.ask.Messages
+	if n := len(list); n > 0 && list[n-1].Role == llm.User && list[n-1].Parts[0].Result != nil {
+		list[n-1].Parts = append(list[n-1].Parts, llm.Part{Result: &res})
+		return
+	}
+	r.add(llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &res}}})
+}
+
+func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
+
+// InputOf returns the arguments of a call as JSON.
+func InputOf(args string) json.RawMessage {
+	if json.Valid([]byte(args)) && strings.HasPrefix(strings.TrimSpace(args), "{") {
+		return json.RawMessage(args)
+	}
+	if strings.TrimSpace(args) == "" {
+		return json.RawMessage(`{}`)
+	}
+	js, err := json.Marshal(args)
+	if err != nil { // which texts cannot be
+		return json.RawMessage(`{}`)
+	}
+	return js
+}
+
+// A contentPart is a piece of a message, in the forms of chat completions and responses.
+type contentPart struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	Refusal string          `json:"refusal"`
+	Image   json.RawMessage `json:"image_url"` // an object with a url, or that itself
+	File    *struct {
+		Data string `json:"file_data"`
+		Name string `json:"filename"`
+	} `json:"file"`
+	FileData string `json:"file_data"`
+	FileURL  string `json:"file_url"`
+	Filename string `json:"filename"`
+}
+
+// PartsOf reads the content of a message: a text, or a list of parts.
+func PartsOf(where string, js json.RawMessage) ([]llm.Part, error) {
+	var text string
+	if len(js) == 0 || json.Unmarshal(js, &text) == nil {
+		return []llm.Part{{Text: text}}, nil
+	}
+	var list []contentPart
+	if json.Unmarshal(js, &list) != nil {
+		return nil, compat.Wrong("messages", "%s: expected a text or a list of parts", where)
+	}
+	parts := []llm.Part{}
+	for i, c := range list {
+		p, err := c.part(fmt.Sprintf("%s[%d]", where, i))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, llm.Part{})
+	}
+	return parts, nil
+}
+
+func (c contentPart) part(where string) (llm.Part, error) {
+	switch c.Type {
+	case "text", "input_text", "output_text":
+		return llm.Part{Text: c.Text}, nil
+	case "refusal":
+		return llm.Part{Text: c.Refusal}, nil
+	case "image_url", "input_image":
+		var at struct {
+			URL string `json:"url"`
+		}
+		if json.Unmarshal(c.Image, &at.URL) != nil && json.Unmarshal(c.Image, &at) != nil {
+			break
+		}
+		return mediaAt(where, at.URL, "image/*", "")
+	case "file":
+		if c.File != nil {
+			return mediaAt(where, c.File.Data, "application/octet-stream", c.File.Name)
+		}
+	case "input_file":
+		if c.FileURL != "" {
+			return mediaAt(where, c.FileURL, "application/octet-stream", c.Filename)
+		}
+		return mediaAt(where, c.FileData, "application/octet-stream", c.Filename)
+	}
+	return llm.Part{}, compat.Wrong("messages", "%s.type: expected text, image_url or file with its content", where)
+}
+
+// mediaAt reads an address: of the web, or one that is the data itself.
+func mediaAt(where, url, kind, name string) (llm.Part, error) {
+	if head, data, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		bytes, err := base64.StdEncoding.DecodeString(data)
+		if err == nil && len(bytes) > 0 {
+			return llm.Part{Media: &llm.Media{Type: strings.TrimPrefix(head, "data:"), Data: bytes, Name: name}}, nil
+		}
+	}
+	if compat.IsPublic(url) {
+		return llm.Part{Media: &llm.Media{Type: kind, URL: url, Name: name}}, nil
+	}
+	return llm.Part{}, compat.Wrong("messages", "%s: expected data:TYPE;base64, or %s", where, compat.Elsewhere)
+}

@@ -1,0 +1,73 @@
+package openai_test
+
+import (
+	"net/http"
+	"testing"
+
+	"ponder/internal/compat/dialecttest"
+)
+
+const at = "/v1/chat/completions"
+
+func TestBad(t *testing.T) {
+	const hello = `"messages":[{"role":"user","content":"hello"}]`
+	list := []dialecttest.Bad{
+		{Path: at, Body: ``, Why: "not JSON"},
+		{Path: at, Body: `{`, Why: "not JSON"},
+		{Path: at, Body: `[]`, Why: "expected"},
+		{Path: at, Body: `null`, Why: "model"},
+		{Path: at, Body: `{}`, Why: "model"},
+		{Path: at, Body: `{"model":7}`, Why: "model: expected string"},
+		{Path: at, Body: `{"model":"nonsense",` + hello + `}`, Code: http.StatusNotFound, Why: "does not exist"},
+		{Path: at, Body: `{"model":"nobody/none",` + hello + `}`, Code: http.StatusUnprocessableEntity, Why: "there is no model nobody/none"},
+		{Path: at, Body: `{"model":"ponder"}`, Why: "at least one message"},
+		{Path: at, Body: `{"model":"ponder","messages":[]}`, Why: "at least one message"},
+		{Path: at, Body: `{"model":"ponder","messages":{}}`, Why: "messages: expected"},
+		{Path: at, Body: `{"model":"ponder","messages":[7]}`, Why: "expected"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user"}]}`, Why: "with a text"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"nobody","content":"x"}]}`, Why: "messages[0].role"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":7}]}`, Why: "messages[0].content"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"smell"}]}]}`, Why: "messages[0].content[0].type"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}]}`, Why: "https://"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"image_url","image_url":"data:image/png;base64,???"}]}]}`, Why: "https://"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://127.0.0.1:8744/metrics"}}]}]}`, Why: "public internet"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file_1"}}]}]}`, Why: "https://"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"assistant","content":"x"}]}`, Why: "one of the user"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"tool","tool_call_id":"x","content":"y"}]}`, Why: "no call before it"},
+		{Path: at, Body: `{"model":"ponder","n":2,` + hello + `}`, Why: "only one answer"},
+		{Path: at, Body: `{"model":"ponder","max_tokens":-1,` + hello + `}`, Why: "at least 1"},
+		{Path: at, Body: `{"model":"ponder","temperature":3,` + hello + `}`, Why: "temperature"},
+		{Path: at, Body: `{"model":"ponder","temperature":"hot",` + hello + `}`, Why: "temperature"},
+		{Path: at, Body: `{"model":"ponder","reasoning_effort":"hardest",` + hello + `}`, Why: "reasoning_effort"},
+		{Path: at, Body: `{"model":"ponder","stream":"yes",` + hello + `}`, Why: "stream"},
+		{Path: at, Body: `{"model":"ponder","tools":[{}],` + hello + `}`, Why: "tools[0].function.name"},
+		{Path: at, Body: `{"model":"ponder","tools":[{"type":"web_search"}],` + hello + `}`, Why: "tools[0].type"},
+		{Path: at, Body: `{"model":"ponder","tools":[{"type":"function","function":{"name":"f","parameters":[]}}],` + hello + `}`, Why: "parameters"},
+		{Path: at, Body: `{"model":"ponder","tool_choice":"required",` + hello + `}`, Why: "there are none"},
+		{Path: at, Body: `{"model":"ponder","tool_choice":"perhaps",` + hello + `}`, Why: "tool_choice"},
+		{Path: at, Body: `{"model":"ponder","tools":[` + weather + `],"tool_choice":{"type":"function","function":{"name":"rain"}},` + hello + `}`, Why: `no tool "rain"`},
+		{Path: at, Body: `{"model":"ponder","response_format":{"type":"xml"},` + hello + `}`, Why: "response_format"},
+		{Path: at, Body: `{"model":"ponder","response_format":{"type":"json_schema","json_schema":{"schema":7}},` + hello + `}`, Why: "response_format"},
+		{Path: at, Body: `{"model":"ponder/research","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]}`, Why: "one of the user"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed"}`, Why: "input"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[]}`, Why: "at least one text"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[""]}`, Why: "input[0] is empty"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[[1,2]]}`, Why: "list of texts"},
+		{Path: "/v1/embeddings", Body: `{"model":"nonsense","input":"x"}`, Code: http.StatusNotFound, Why: "no model"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":"x","encoding_format":"hex"}`, Why: "base64"},
+	}
+	dialecttest.CheckBad(t, language, list)
+}
+
+func FuzzChat(f *testing.F) {
+	dialecttest.Fuzz(f, language, at,
+		`{"model":"ponder/chat","messages":[{"role":"system","content":"s"},{"role":"user","content":"hello"}],"stream":true,"stream_options":{"include_usage":true}}`,
+		`{"model":"ponder","messages":[{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}],"temperature":1e3}`,
+		`{"model":"test/model","tools":[`+weather+`],"tool_choice":{"type":"function","function":{"name":"weather"}},"messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"weather","arguments":"{\"city\":1}"}}]},{"role":"tool","tool_call_id":"c","content":"y"}]}`,
+		`{"model":"ponder/chat","response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}},"messages":[{"role":"developer"},{"role":"user","content":"x"}],"max_tokens":1}`,
+	)
+}
+
+func FuzzEmbeddings(f *testing.F) {
+	dialecttest.Fuzz(f, language, "/v1/embeddings", `{"model":"ponder/embed","input":["a","b"],"encoding_format":"base64"}`, `{"input":"a"}`, `{"model":"ponder/chat","input":"a"}`)
+}

@@ -1,0 +1,203 @@
+// Package openai speaks the language of OpenAI's chat completions, models and embeddings.
+// That of responses is package responses beside it.
+//
+// openai.go has the routes and errors, ask.go reads requests, answer.go writes answers.
+package openai
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+)
+
+// An api is the handlers.
+type api struct{ desk *compat.Desk }
+
+// New returns the handlers by their patterns.
+func New(desk *compat.Desk) map[string]http.Handler {
+	a := &api{desk}
+	return map[string]http.Handler{
+		"GET /v1/models":                      Handle(desk, auth.Read, a.models),
+		"GET /v1/models/{model...}":           Handle(desk, auth.Read, a.oneModel),
+		"POST /v1/chat/completions":           Handle(desk, auth.Think, a.chat),
+		"POST /v1/embeddings":                 Handle(desk, auth.Think, a.embeddings),
+		"POST /openwebui/v1/chat/completions": Handle(desk, auth.Think, a.openWebUI),
+		"GET /openwebui/v1/models":            Handle(desk, auth.Read, a.models),
+		"POST /openwebui/v1/embeddings":       Handle(desk, auth.Think, a.embeddings),
+	}
+}
+
+// Handle returns a handler that checks what the caller may do, and tells errors as OpenAI
+// does.
+func Handle(desk *compat.Desk, s auth.Scope, h compat.Handler) http.Handler {
+	return desk.Handle(s, h, Refuse)
+}
+
+// A Failure is why there is no answer, in OpenAI's form.
+type Failure struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+// FailureOf returns a fault in OpenAI's form.
+func FailureOf(f *compat.Fault) Failure {
+	out := Failure{Message: f.Detail, Type: "invalid_request_error"}
+	if f.Field != "" {
+		out.Param = &f.Field
+	}
+	code := ""
+	switch {
+	case f.Status == http.StatusUnauthorized:
+		code = "invalid_api_key"
+	case f.Status == http.StatusNotFound && f.Field == "model":
+		code = "model_not_found"
+	case f.Status == http.StatusTooManyRequests:
+		out.Type, code = "rate_limit_error", "rate_limit_exceeded"
+	case f.Status == http.StatusPaymentRequired:
+		out.Type, code = "insufficient_quota", "insufficient_quota"
+	case f.Status == http.StatusForbidden:
+		out.Type = "permission_error"
+	case f.Status >= http.StatusInternalServerError:
+		out.Type, code = "server_error", "server_error"
+	}
+	if code != "" {
+		out.Code = &code
+	}
+	return out
+}
+
+// Refuse answers with an error.
+func Refuse(w http.ResponseWriter, f *compat.Fault) {
+	again := f.Status > http.StatusBadGateway || f.Status == http.StatusInternalServerError ||
+		f.Status == http.StatusTooManyRequests || f.Status == http.StatusConflict
+	if !again { // of what a model failed at, the same request is told the same
+		w.Header().Set("X-Should-Retry", "false")
+	}
+	Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})
+}
+
+// Reply answers with JSON.
+func Reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body)
+}
+
+// A model is one of a list, as clients of OpenAI and of Anthropic read it: they ask under
+// the same path.
+type model struct {
+	ID      string    `json:"id"`
+	Object  string    `json:"object"`
+	Created int64     `json:"created"`
+	Owner   string    `json:"owned_by"`
+	Type    string    `json:"type"`
+	Name    string    `json:"display_name"`
+	Since   time.Time `json:"created_at"`
+}
+
+// since is when models are said to have been made: they have no such time.
+var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func modelOf(id string) model {
+	return model{ID: id, Object: "model", Created: since.Unix(), Owner: "ponder", Type: "model", Name: id, Since: since}
+}
+
+func (a *api) models(w http.ResponseWriter, r *http.Request, owner string) error {
+	names, err := a.desk.Names(r.Context(), owner)
+	if err != nil {
+		return err
+	}
+	list := make([]model, 0, len(names))
+	for _, name := range names {
+		list = append(list, modelOf(name))
+	}
+	body := map[string]any{"object": "list", "data": list, "has_more": false, "first_id": nil, "last_id": nil}
+	if len(names) > 0 {
+		body["first_id"], body["last_id"] = names[0], names[len(names)-1]
+	}
+	Reply(w, http.StatusOK, body)
+	return nil
+}
+
+func (a *api) oneModel(w http.ResponseWriter, r *http.Request, _ string) error {
+	m, err := ModelOf(a.desk, r.PathValue("model"))
+	if err != nil {
+		return err
+	}
+	Reply(w, http.StatusOK, modelOf(m.Name))
+	return nil
+}
+
+// ModelOf returns the model that a client names.
+func ModelOf(desk *compat.Desk, name string) (compat.Model, error) {
+	if name == "" {
+		return compat.Model{}, compat.Wrong("model", "you must provide a model parameter")
+	}
+	m, ok := desk.Model(name)
+	if !ok {
+		if len(name) > 100 {
+			name = strings.ToValidUTF8(name[:100], "")
+		}
+		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "The model `" + name + "` does not exist: GET /v1/models lists those that do"}
+	}
+	return m, nil
+}
+
+// embeddings answers with vectors of texts.
+func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in struct {
+		Model    string          `json:"model"`
+		Input    json.RawMessage `json:"input"`
+		Encoding string          `json:"encoding_format"`
+	}
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	var one string
+	var texts []string
+	if json.Unmarshal(in.Input, &one) == nil {
+		texts = []string{one}
+	} else if json.Unmarshal(in.Input, &texts) != nil {
+		return compat.Wrong("input", "input: expected a text or a list of texts")
+	}
+	if !slices.Contains([]string{"", "float", "base64"}, in.Encoding) {
+		return compat.Wrong("encoding_format", "encoding_format: expected float or base64")
+	}
+	vectors, usage, err := a.desk.Embed(r.Context(), owner, in.Model, texts)
+	if err != nil {
+		return err
+	}
+	data := make([]map[string]any, 0, len(vectors))
+	for i, v := range vectors {
+		item := map[string]any{"object": "embedding", "index": i, "embedding": v}
+		if in.Encoding == "base64" {
+			item["embedding"] = packed(v)
+		}
+		data = append(data, item)
+	}
+	Reply(w, http.StatusOK, map[string]any{
+		"object": "list", "model": cmp.Or(in.Model, "ponder/embed"), "data": data,
+		"usage": map[string]int{"prompt_tokens": usage.Total(), "total_tokens": usage.Total()},
+	})
+	return nil
+}
+
+// packed returns a vector as its bytes, little-endian, in base64.
+func packed(v []float32) string {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}

@@ -1,0 +1,23 @@
+package compat
+
+import (
+	"testing"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// What the same request would fare no better at is no fault of the server.
+func TestEndFault(t *testing.T) {
+	for trouble, want := range map[llm.Class]int{
+		"": 502, llm.Transient: 502, llm.Unreachable: 502, llm.RateLimited: 502,
+		llm.Payment: 402, llm.TooLong: 400, llm.Filtered: 400, llm.BadRequest: 400,
+	} {
+		if f := (End{Status: ponder.Failed, Reason: "why", Trouble: trouble}).Fault(); f.Status != want || f.Detail != "why" {
+			t.Errorf("%q: %+v", trouble, f)
+		}
+	}
+	if f := (End{Status: ponder.Completed}).Fault(); f != nil {
+		t.Errorf("of an answer: %+v", f)
+	}
+}

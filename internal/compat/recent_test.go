@@ -1,0 +1,176 @@
+package compat_test
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+	"ponder/llm"
+	"ponder/store/memory"
+)
+
+// What is known of a conversation that was talked in here is made sure of: it is not gone
+// on with if something was said or erased since, or if it was made anew.
+func TestRecent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		chat string
+		do   func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID)
+		same bool
+	}{
+		"nothing": {"", func(*testing.T, *dialecttest.Rig, ponder.ThreadID) {}, true},
+		"said": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			if _, err := r.Desk.Store.Append(t.Context(), id, 0, ponder.Event{Body: ponder.UserMessage{Content: "And?"}}); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"erased": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			for _, ev := range r.Events(id) {
+				if _, ok := ev.Body.(ponder.AssistantMessage); !ok {
+					continue
+				}
+				if err := r.Desk.Store.Erase(t.Context(), id, ev.Seq); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, false},
+		"removed": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			if err := r.Desk.Store.Remove(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"made anew": {"name", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+			info, err := r.Desk.Store.Thread(t.Context(), id)
+			if err == nil {
+				err = r.Desk.Store.Remove(t.Context(), id)
+			}
+			if err == nil {
+				err = r.Desk.Store.Create(t.Context(), info.Thread)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
+				first := ask(r, "ponder/chat", "Hello, sea")
+				first.Chat = tt.chat
+				one, answer := tells(t, r, first)
+				synctest.Wait()
+				tt.do(t, r, one.Thread)
+				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
+				next.Chat = tt.chat
+				two, _ := tells(t, r, next)
+				taken := false // of what was said before
+				for _, ev := range r.Events(two.Thread) {
+					_, is := ev.Body.(ponder.AttachmentAdded)
+					taken = taken || is
+				}
+				if same := one.Thread == two.Thread && !taken; same != tt.same {
+					t.Errorf("%s, then %s; told what was said before: %t", one.ID(), two.ID(), taken)
+				}
+			})
+		})
+	}
+}
+
+// reads notes from where a thread is read.
+type reads struct {
+	ponder.Store
+	mu   sync.Mutex
+	from []ponder.Seq
+}
+
+func (r *reads) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	r.mu.Lock()
+	r.from = append(r.from, after)
+	r.mu.Unlock()
+	return r.Store.Events(ctx, id, after)
+}
+
+// read returns from where threads were read since it was asked last.
+func (r *reads) read() (from []ponder.Seq) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from, r.from = r.from, nil
+	return from
+}
+
+// Whoever goes on with what was said here has nothing of it read again, however the
+// conversation is found.
+func TestByHeart(t *testing.T) {
+	for name, chat := range map[string]string{"by what was said": "", "by name": "name"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &reads{Store: memory.New()}
+				r := dialecttest.New(t, dialecttest.Options{Store: store, Model: &dialecttest.Model{Answer: echo}})
+				first := ask(r, "ponder/chat", "Hello, sea")
+				first.Chat = chat
+				one, answer := tells(t, r, first)
+				synctest.Wait()
+				head := one.After
+				for _, ev := range r.Events(one.Thread) {
+					if _, ok := ev.Body.(ponder.AssistantMessage); ok {
+						head = ev.Seq
+					}
+				}
+				store.read() // before
+				next := ask(r, "ponder/chat", "Hello, sea", answer, "How deep?")
+				next.Chat = chat
+				two := r.Start(next)
+				if two.Thread != one.Thread {
+					t.Fatalf("%s, then %s", one.ID(), two.ID())
+				}
+				for _, from := range store.read() {
+					if from < head {
+						t.Errorf("read from behind event %d, of %d", from, head)
+					}
+				}
+				r.Hear(two, false)
+			})
+		})
+	}
+}
+
+// Who goes on with a turn beside which something else was said is not in that conversation.
+func TestSaidMeanwhile(t *testing.T) {
+	for name, titled := range map[string]bool{"before the answer": false, "before the title": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+					return dialecttest.Answer{Text: "You said: " + req.Messages[len(req.Messages)-1].Text(), Wait: 2 * time.Second}
+				}}})
+				one := r.Start(ask(r, "ponder/chat", "Hello, sea"))
+				go func() {
+					time.Sleep(time.Second)
+					if titled {
+						time.Sleep(2 * time.Second)
+					}
+					if _, err := r.Desk.Store.Append(t.Context(), one.Thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "From the web"}}); err != nil {
+						t.Error(err)
+					}
+				}()
+				var answer strings.Builder
+				for _, p := range r.Hear(one, titled) {
+					if p.Kind == compat.Text {
+						answer.WriteString(p.Text)
+					}
+				}
+				time.Sleep(time.Minute)
+				two := r.Start(ask(r, "ponder/chat", "Hello, sea", answer.String(), "How deep?"))
+				r.Hear(two, false)
+				if one.Thread == two.Thread {
+					t.Errorf("%s, then %s", one.ID(), two.ID())
+				}
+			})
+		})
+	}
+}

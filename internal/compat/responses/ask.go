@@ -1,0 +1,401 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/internal/compat/openai"
+	"ponder/llm"
+)
+
+// A request is what a client asks.
+type request struct {
+	Model        string            `json:"model"`
+	Input        json.RawMessage   `json:"input"` // a text, or items
+	Instructions json.RawMessage   `json:"instructions"`
+	Previous     string            `json:"previous_response_id"`
+	Conversation json.RawMessage   `json:"conversation"` // an id, or an object with one
+	Tools        []tool            `json:"tools"`
+	ToolChoice   json.RawMessage   `json:"tool_choice"`
+	Text         json.RawMessage   `json:"text"`
+	Reasoning    *effort           `json:"reasoning"`
+	Include      []string          `json:"include"`
+	Metadata     map[string]string `json:"metadata"`
+	MaxOutput    *int              `json:"max_output_tokens"`
+	MaxTools     *int              `json:"max_tool_calls"`
+	Temperature  *float64          `json:"temperature"`
+	TopP         *float64          `json:"top_p"`
+	Store        *bool             `json:"store"`
+	Background   bool              `json:"background"`
+	Stream       bool              `json:"stream"`
+	Safety       *string           `json:"safety_identifier"`
+	CacheKey     *string           `json:"prompt_cache_key"`
+
+	begins bool // work is begun for it, behind what it names: see [compat.Desk.Last]
+}
+
+type effort struct {
+	Effort  string `json:"effort"`
+	Summary string `json:"summary"`
+}
+
+// A tool is one that a client names: its own functions, or what Ponder has itself. It is
+// repeated as it was sent.
+type tool map[string]any
+
+func (t tool) text(field string) string {
+	s, _ := t[field].(string)
+	return s
+}
+
+// MarshalJSON implements [json.Marshaler]: a function has all of its fields.
+func (t tool) MarshalJSON() ([]byte, error) {
+	all := map[string]any(t)
+	if t.text("type") == "function" {
+		all = map[string]any{"description": nil, "parameters": nil, "strict": nil}
+		for k, v := range t {
+			all[k] = v
+		}
+	}
+	return json.Marshal(all)
+}
+
+// Bounds of metadata.
+const (
+	mostPairs = 16
+	mostKey   = 64
+	mostValue = 512
+)
+
+// ask returns what is asked for.
+func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.Ask, err error) {
+	m, err := openai.ModelOf(a.desk, in.Model)
+	if err == nil {
+		err = in.check()
+	}
+	if err != nil {
+		return ask, err
+	}
+	ask = compat.Ask{Owner: owner, Model: m, Temperature: in.Temperature, Keep: in.stored(), Stay: in.Background, Apart: !in.stored()}
+	if in.MaxOutput != nil {
+		ask.MaxTokens = *in.MaxOutput
+	}
+	if in.Reasoning != nil {
+		ask.Effort = in.Reasoning.Effort
+	}
+	if ask.System, err = instructionsOf(in.Instructions); err != nil {
+		return ask, err
+	}
+	if err := in.tools(&ask); err != nil {
+		return ask, err
+	}
+	if ask.Schema, err = schemaOf(in.Text); err != nil {
+		return ask, err
+	}
+	if err := a.behind(ctx, &ask, in); err != nil {
+		return ask, err
+	}
+	items, err := itemsOf(in.Input)
+	if err != nil {
+		return ask, err
+	}
+	r := reader{ask: &ask, names: make(map[string]string)}
+	for i, it := range items {
+		if err := r.item(fmt.Sprintf("input[%d]", i), it); err != nil {
+			return ask, err
+		}
+	}
+	return ask, nil
+}
+
+// stored reports whether the client wants a response to be kept. One that is not stands
+// alone: nothing of it stays.
+func (in *request) stored() bool { return in.Store == nil || *in.Store }
+
+// check returns what is wrong with fields that are taken as they are.
+func (in *request) check() error {
+	switch {
+	case in.Background && !in.stored():
+		return compat.Wrong("store", "store: background responses must be stored: leave it out, or set it to true")
+	case in.MaxOutput != nil && *in.MaxOutput < 1:
+		return compat.Wrong("max_output_tokens", "max_output_tokens: expected at least 1")
+	case in.MaxTools != nil && *in.MaxTools < 1:
+		return compat.Wrong("max_tool_calls", "max_tool_calls: expected at least 1")
+	case in.Reasoning != nil && !compat.IsEffort(in.Reasoning.Effort):
+		return compat.Wrong("reasoning.effort", "reasoning.effort: expected none, minimal, low, medium, high, xhigh or max")
+	case in.Previous != "" && conversationOf(in.Conversation) != "":
+		return compat.Wrong("previous_response_id", "previous_response_id: not beside conversation")
+	case !in.stored() && conversationOf(in.Conversation) != "":
+		return compat.Wrong("store", "store: what a conversation goes on with must be stored: leave it out, or set it to true")
+	}
+	return checkPairs(in.Metadata)
+}
+
+func checkPairs(pairs map[string]string) error {
+	if len(pairs) > mostPairs {
+		return compat.Wrong("metadata", "metadata: at most %d pairs", mostPairs)
+	}
+	for k, v := range pairs {
+		if utf8.RuneCountInString(k) > mostKey || utf8.RuneCountInString(v) > mostValue {
+			return compat.Wrong("metadata", "metadata: keys of at most %d letters, and values of at most %d", mostKey, mostValue)
+		}
+	}
+	return nil
+}
+
+// instructionsOf reads a text, or items of texts.
+func instructionsOf(js json.RawMessage) (string, error) {
+	var text string
+	if len(js) == 0 || json.Unmarshal(js, &text) == nil {
+		return text, nil
+	}
+	items, err := itemsOf(js)
+	if err != nil {
+		return "", compat.Wrong("instructions", "instructions: expected a text")
+	}
+	var ask compat.Ask
+	r := reader{ask: &ask, names: make(map[string]string)}
+	var all []string
+	for i, it := range items {
+		if err := r.item(fmt.Sprintf("instructions[%d]", i), it); err != nil {
+			return "", err
+		}
+	}
+	for _, m := range ask.Messages {
+		all = append(all, m.Text())
+	}
+	return strings.TrimSpace(ask.System + "\n\n" + strings.Join(all, "\n\n")), nil
+}
+
+// tools reads the functions of the client, and which tools it wants called. That the web
+// is not among them does not keep it from being looked into by a conversation; research
+// has it anyway.
+func (in *request) tools(ask *compat.Ask) (err error) {
+	for i, t := range in.Tools {
+		if t.text("type") != "function" {
+			continue
+		}
+		if t.text("name") == "" {
+			return compat.Wrong("tools", "tools[%d].name is required", i)
+		}
+		schema, err := json.Marshal(t["parameters"])
+		if err != nil || string(schema) == "null" {
+			schema = nil
+		}
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.text("name"), Doc: t.text("description"), Schema: schema})
+	}
+	ask.ToolChoice, err = openai.ChoiceOf(in.ToolChoice)
+	if len(ask.Tools) == 0 {
+		ask.ToolChoice = ""
+	}
+	return err
+}
+
+// schemaOf reads the form of the answer.
+func schemaOf(js json.RawMessage) (*llm.Schema, error) {
+	var in struct {
+		Format struct {
+			Type   string          `json:"type"`
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
+	}
+	if len(js) > 0 && json.Unmarshal(js, &in) != nil {
+		return nil, compat.Wrong("text", "text.format: expected an object with a type")
+	}
+	switch f := in.Format; {
+	case f.Type == "" || f.Type == "text":
+		return nil, nil
+	case f.Type == "json_object":
+		return &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"object"}`)}, nil
+	case f.Type == "json_schema" && len(f.Schema) > 0:
+		return &llm.Schema{Name: f.Name, JSON: f.Schema}, nil
+	}
+	return nil, compat.Wrong("text.format", "text.format.type: expected text, json_object, or json_schema with a schema")
+}
+
+// behind finds what a request goes on with.
+func (a *api) behind(ctx context.Context, ask *compat.Ask, in *request) error {
+	if id := conversationOf(in.Conversation); id != "" {
+		return a.within(ctx, ask, id)
+	}
+	if in.Previous == "" {
+		return nil
+	}
+	talks := ask.Model.Way == compat.Chat && !ask.Apart && len(ask.Tools) == 0 && ask.Schema == nil
+	if work, ok := a.desk.Last(ask.Owner, strings.TrimPrefix(in.Previous, prefix)); ok && in.begins && talks {
+		ask.After = work
+		return nil
+	}
+	j, err := a.job(ctx, ask.Owner, in.Previous)
+	if err != nil {
+		if a.desk.FaultOf(err).Status == 404 {
+			return &compat.Fault{Status: 400, Field: "previous_response_id", Detail: "Previous response with id '" + clip(in.Previous) + "' not found."}
+		}
+		return err
+	}
+	if j.work.Way != compat.Exchange && talks {
+		ask.After = j.work // a conversation goes on with it, or begins behind it
+		return nil
+	}
+	list, err := a.chain(ctx, j, 0)
+	if err != nil {
+		return err
+	}
+	return say(ask, list)
+}
+
+// mostBefore is how many responses one may go on behind.
+const mostBefore = 200
+
+// chain returns what was said in a response, and in those before it.
+func (a *api) chain(ctx context.Context, j job, depth int) (list []entry, err error) {
+	if j.work.Way == compat.Chat {
+		return a.entries(ctx, j.owner, ponder.Info{Thread: ponder.Thread{ID: j.work.Thread}}, j.work.After+1)
+	}
+	if j.note.Previous != "" && depth < mostBefore {
+		first, err := a.job(ctx, j.owner, j.note.Previous)
+		if err == nil {
+			list, err = a.chain(ctx, first, depth+1)
+		}
+		if err != nil && !a.missing(err) { // it was removed
+			return nil, err
+		}
+	}
+	more, err := a.itemsOf(ctx, j)
+	return append(list, more...), err
+}
+
+func conversationOf(js json.RawMessage) string {
+	var id string
+	if json.Unmarshal(js, &id) == nil {
+		return id
+	}
+	var in struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(js, &in) // what is no object has none
+	return in.ID
+}
+
+// An item is one of the input.
+type item struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"id"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	CallID  string          `json:"call_id"`
+	Name    string          `json:"name"`
+	Args    string          `json:"arguments"`
+	Output  json.RawMessage `json:"output"`
+
+	Encrypted string `json:"encrypted_content"` // of a compaction
+}
+
+// itemsOf reads the input: a text, or items.
+func itemsOf(js json.RawMessage) (list []item, err error) {
+	var text string
+	switch {
+	case len(js) == 0 || string(js) == "null":
+		return nil, nil
+	case json.Unmarshal(js, &text) == nil:
+		return []item{{Type: "message", Role: "user", Content: js}}, nil
+	case json.Unmarshal(js, &list) != nil:
+		return nil, compat.Wrong("input", "input: expected a text or a list of items")
+	}
+	return list, nil
+}
+
+// A reader reads items.
+type reader struct {
+	ask   *compat.Ask
+	names map[string]string // of tools, by the ids of calls
+}
+
+// item adds an item. Those that Ponder has made itself, such as reasoning, are left out:
+// it knows them.
+func (r *reader) item(where string, it item) error {
+	switch it.Type {
+	case "message", "":
+		return r.message(where, it)
+	case "function_call":
+		r.names[it.CallID] = it.Name
+		r.assistant(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: openai.InputOf(it.Args)}})
+	case "function_call_output":
+		name := r.name(it.CallID)
+		if name == "" {
+			return compat.Wrong("input", "%s: No tool call found for function call output with call_id %s.", where, clip(it.CallID))
+		}
+		parts, err := openai.PartsOf(where+".output", it.Output)
+		if err != nil {
+			return err
+		}
+		r.user(llm.Part{Result: &llm.ToolResult{ID: it.CallID, Name: name, Text: llm.Message{Parts: parts}.Text()}})
+	case "compaction":
+		return r.compacted(where, it.Encrypted)
+	case "item_reference", "reasoning", "web_search_call", "file_search_call":
+	default:
+		if !strings.Contains(it.Type, ":") && !strings.HasSuffix(it.Type, "_call") && !strings.HasSuffix(it.Type, "_output") {
+			return compat.Wrong("input", "%s.type: %q is not known", where, clip(it.Type))
+		}
+	}
+	return nil
+}
+
+// name returns that of the tool of a call, of this request or of one before it.
+func (r *reader) name(id string) string {
+	if name := r.names[id]; name != "" {
+		return name
+	}
+	for _, m := range r.ask.Messages {
+		for _, c := range m.Calls() {
+			if c.ID == id {
+				return c.Name
+			}
+		}
+	}
+	return ""
+}
+
+func (r *reader) message(where string, it item) error {
+	parts, err := openai.PartsOf(where+".content", it.Content)
+	if err != nil {
+		return err
+	}
+	switch it.Role {
+	case "user":
+		r.ask.Messages = append(r.ask.Messages, llm.Message{Role: llm.User, Parts: parts})
+	case "assistant":
+		r.ask.Messages = append(r.ask.Messages, llm.Message{Role: llm.Assistant, Parts: parts})
+	case "system", "developer":
+		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + llm.Message{Parts: parts}.Text())
+	default:
+		return compat.Wrong("input", "%s.role: expected user, assistant, system or developer", where)
+	}
+	return nil
+}
+
+// assistant adds to the last message, if that is the assistant's.
+func (r *reader) assistant(p llm.Part) {
+	if n := len(r.ask.Messages); n > 0 && r.ask.Messages[n-1].Role == llm.Assistant {
+		m := &r.ask.Messages[n-1]
+		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], p)
+		return
+	}
+	r.ask.Messages = append(r.ask.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{p}})
+}
+
+// user adds the result of a tool: those of one round are one message.
+func (r *reader) user(p llm.Part) {
+	if n := len(r.ask.Messages); n > 0 && r.ask.Messages[n-1].Role == llm.User && r.ask.Messages[n-1].Parts[0].Result != nil {
+		m := &r.ask.Messages[n-1]
+		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], p)
+		return
+	}
+	r.ask.Messages = append(r.ask.Messages, llm.Message{Role: llm.User, Parts: []llm.Part{p}})
+}

@@ -1,0 +1,218 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/compat"
+	"ponder/internal/compat/openai"
+)
+
+// A conversation of OpenAI is one of Ponder: conv_X is the thread thr_X. What it has
+// beside messages is kept on the thread, as internal remarks: its metadata, items that
+// were added, and the responses on other threads that are of it.
+
+const conversationPrefix = "conv_"
+
+// The sensors of the remarks, and the cause of the first one.
+const (
+	conversationNoted = "openai.conversation" // its metadata
+	itemsNoted        = "openai.items"        // items that were added
+	workNoted         = "openai.work"         // a response on another thread
+	itemGone          = "openai.item.gone"    // an item that was removed
+	conversationCause = "openai-conversation"
+)
+
+// A conversation is one as clients see it.
+type conversation struct {
+	ID       string            `json:"id"`
+	Object   string            `json:"object"`
+	Created  int64             `json:"created_at"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+func (a *api) changeConversations() map[string]compat.Handler {
+	return map[string]compat.Handler{
+		"POST /v1/conversations":                     a.newConversation,
+		"POST /v1/conversations/{id}":                a.changeConversation,
+		"DELETE /v1/conversations/{id}":              a.removeConversation,
+		"POST /v1/conversations/{id}/items":          a.addItems,
+		"DELETE /v1/conversations/{id}/items/{item}": a.removeItem,
+	}
+}
+
+func (a *api) readConversations() map[string]compat.Handler {
+	return map[string]compat.Handler{
+		"GET /v1/conversations/{id}":              a.getConversation,
+		"GET /v1/conversations/{id}/items":        a.listItems,
+		"GET /v1/conversations/{id}/items/{item}": a.getItem,
+	}
+}
+
+// thread returns the thread of a conversation of an owner.
+func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error) {
+	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Conversation with id '" + clip(id) + "' not found."}
+	name, ok := strings.CutPrefix(id, conversationPrefix)
+	if !ok {
+		return ponder.Info{}, missing
+	}
+	info, err := a.desk.Store.Thread(ctx, ponder.ThreadID("thr_"+name))
+	if a.missing(err) || err == nil && (info.Owner != owner || info.Kind != ponder.KindConversation) {
+		return ponder.Info{}, missing
+	}
+	if err != nil {
+		return info, fmt.Errorf("look for a conversation: %w", err)
+	}
+	return info, nil
+}
+
+// remark keeps something of a conversation.
+func (a *api) remark(ctx context.Context, id ponder.ThreadID, cause, reason string, of any) error {
+	js, err := json.Marshal(of)
+	if err != nil {
+		return fmt.Errorf("keep what is of a conversation: %w", err)
+	}
+	return a.append(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
+}
+
+// A posted is what is said of a conversation.
+type posted struct {
+	Items    []map[string]any  `json:"items"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+// mostAdded is how many items are added at once.
+const mostAdded = 20
+
+// read reads and checks what is posted.
+func (p *posted) read(r *http.Request) error {
+	if _, err := compat.Read(r, p); err != nil {
+		return err
+	}
+	if err := checkPairs(p.Metadata); err != nil {
+		return err
+	}
+	if len(p.Items) > mostAdded {
+		return compat.Wrong("items", "items: at most %d at once", mostAdded)
+	}
+	js, err := json.Marshal(p.Items)
+	if err != nil {
+		return fmt.Errorf("read items: %w", err)
+	}
+	if _, err := messagesOf(js, nil); err != nil {
+		return err
+	}
+	for _, it := range p.Items {
+		it["id"] = itemID(it)
+	}
+	fillItems(p.Items, "")
+	return nil
+}
+
+// itemID returns a new id for an item.
+func itemID(it map[string]any) string {
+	kind := map[any]string{"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}[it["type"]]
+	if kind == "" {
+		kind = "msg"
+	}
+	return ponder.NewID(kind)
+}
+
+func (a *api) newConversation(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in posted
+	if r.ContentLength != 0 {
+		if err := in.read(r); err != nil {
+			return err
+		}
+	}
+	ctx := context.WithoutCancel(r.Context())
+	id := ponder.ThreadID(ponder.NewID("thr"))
+	if err := a.desk.Service.Open(ctx, owner, id, app.Conversation{}); err != nil {
+		return err
+	}
+	err := a.remark(ctx, id, conversationCause, conversationNoted, in.Metadata)
+	if err == nil && len(in.Items) > 0 {
+		err = a.remark(ctx, id, ponder.NewID("items"), itemsNoted, in.Items)
+	}
+	if err != nil {
+		return err
+	}
+	return a.replyConversation(w, r, id)
+}
+
+// replyConversation answers with a conversation as it is.
+func (a *api) replyConversation(w http.ResponseWriter, r *http.Request, id ponder.ThreadID) error {
+	info, err := a.desk.Store.Thread(r.Context(), id)
+	if err != nil {
+		return fmt.Errorf("look for a conversation: %w", err)
+	}
+	c := conversation{ID: conversationPrefix + strings.TrimPrefix(string(id), "thr_"), Object: "conversation", Created: info.Created.Unix()}
+	for ev, err := range a.desk.Store.Events(r.Context(), id, 0) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", id, err)
+		}
+		if b, ok := ev.Body.(ponder.Observation); ok && b.Sensor == conversationNoted && !ev.Erased {
+			c.Metadata = nil
+			if err := json.Unmarshal([]byte(b.Content), &c.Metadata); err != nil {
+				return fmt.Errorf("read what is of a conversation: %w", err)
+			}
+		}
+	}
+	if c.Metadata == nil {
+		c.Metadata = map[string]string{}
+	}
+	openai.Reply(w, http.StatusOK, c)
+	return nil
+}
+
+func (a *api) getConversation(w http.ResponseWriter, r *http.Request, owner string) error {
+	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return a.replyConversation(w, r, info.ID)
+}
+
+func (a *api) changeConversation(w http.ResponseWriter, r *http.Request, owner string) error {
+	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var in posted
+	if err := in.read(r); err != nil {
+		return err
+	}
+	if err := a.remark(r.Context(), info.ID, ponder.NewID("conv"), conversationNoted, in.Metadata); err != nil {
+		return err
+	}
+	return a.replyConversation(w, r, info.ID)
+}
+
+func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, owner string) error {
+	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	list, err := a.entries(r.Context(), owner, info, 0)
+	if err != nil {
+		return err
+	}
+	for _, e := range list { // responses of it that have threads of their own go with it
+		if e.elsewhere == "" {
+			continue
+		}
+		if err := a.desk.Service.Remove(r.Context(), e.elsewhere); err != nil && !a.missing(err) {
+			return err
+		}
+	}
+	if err := a.desk.Service.Remove(r.Context(), info.ID); err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "conversation.deleted", "deleted": true})
+	return nil
+}

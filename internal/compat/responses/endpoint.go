@@ -1,0 +1,427 @@
+package responses
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/internal/compat/openai"
+)
+
+// An endpoint is where an owner wants events to be posted.
+type endpoint struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	URL      string    `json:"url"`
+	Types    []string  `json:"event_types"`
+	Secret   string    `json:"secret"` // whsec_...
+	Old      string    `json:"old_secret,omitempty"`
+	OldUntil time.Time `json:"old_until,omitzero"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+}
+
+// hookTypes are the types of events that there are.
+var hookTypes = []string{"response.completed", "response.failed", "response.cancelled", "response.incomplete"}
+
+// Bounds of endpoints.
+const (
+	mostEndpoints = 20 // of an owner
+	maxHookURL    = 2048
+	maxHookName   = 200
+	hookTime      = 15 * time.Second
+	maxHookReply  = 64 << 10 // bytes that are read, so that the connection can be used again
+	secretBytes   = 32
+	secretMark    = "whsec_"
+	oldSecretTime = 24 * time.Hour
+)
+
+func (e *endpoint) wants(kind string) bool { return slices.Contains(e.Types, kind) }
+
+func newSecret() string {
+	key := make([]byte, secretBytes)
+	_, _ = rand.Read(key) // never fails
+	return secretMark + base64.StdEncoding.EncodeToString(key)
+}
+
+// view returns an endpoint as clients see it, with its secret or with a hint of that.
+func (e *endpoint) view(secret bool) map[string]any {
+	v := map[string]any{
+		"id": e.ID, "object": "webhook_endpoint", "name": e.Name, "url": e.URL, "event_types": e.Types,
+		"created_at": e.Created.Unix(), "updated_at": e.Updated.Unix(), "signing_secret_hint": secretMark + "..." + e.Secret[len(e.Secret)-4:],
+	}
+	if secret {
+		v["signing_secret"] = e.Secret
+	}
+	return v
+}
+
+func (h *Hooks) endpoints(ctx context.Context, owner string) (list []*endpoint, err error) {
+	records, err := h.Book.Records(ctx, endpointKind, owner)
+	if err != nil {
+		return nil, fmt.Errorf("read webhooks: %w", err)
+	}
+	for _, r := range records {
+		e := &endpoint{}
+		if err := json.Unmarshal(r.JSON, e); err != nil {
+			return nil, fmt.Errorf("read webhook %s: %w", r.ID, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+func (h *Hooks) endpoint(ctx context.Context, owner, id string) (*endpoint, error) {
+	list, err := h.endpoints(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	return nil, &compat.Fault{Status: http.StatusNotFound, Detail: "Webhook endpoint with id '" + clip(id) + "' not found."}
+}
+
+func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) error {
+	js, err := json.Marshal(e)
+	if err == nil {
+		err = h.Book.Put(ctx, endpointKind, owner, e.ID, js)
+	}
+	if err != nil {
+		return fmt.Errorf("keep a webhook: %w", err)
+	}
+	return nil
+}
+
+// hookPaths are where endpoints are: as clients ask, and as OpenAI first documented it.
+var hookPaths = []string{"/v1/webhook_endpoints", "/v1/webhooks"}
+
+func (h *Hooks) changes() map[string]compat.Handler {
+	all := make(map[string]compat.Handler)
+	for _, path := range hookPaths {
+		all["POST "+path] = h.create
+		all["POST "+path+"/{id}"] = h.update
+		all["DELETE "+path+"/{id}"] = h.remove
+		all["POST "+path+"/{id}/rotate_secret"] = h.rotate
+		all["POST "+path+"/{id}/test"] = h.test
+	}
+	return all
+}
+
+func (h *Hooks) reads() map[string]compat.Handler {
+	all := map[string]compat.Handler{"GET /v1/webhook_event_types": h.types}
+	for _, path := range hookPaths {
+		all["GET "+path] = h.list
+		all["GET "+path+"/{id}"] = h.get
+	}
+	return all
+}
+
+// A hookBody is what is said of an endpoint; what is nil stays as it is.
+type hookBody struct {
+	Name  *string  `json:"name"`
+	URL   *string  `json:"url"`
+	Types []string `json:"event_types"`
+	Keep  bool     `json:"keep_old_secret_active_for_24_hours"`
+	Type  string   `json:"event_type"` // of a test
+}
+
+// into checks what is said, and sets it.
+func (b *hookBody) into(e *endpoint) error {
+	if b.Name != nil {
+		if *b.Name == "" || len(*b.Name) > maxHookName {
+			return compat.Wrong("name", "name: expected 1 to %d bytes", maxHookName)
+		}
+		e.Name = *b.Name
+	}
+	if b.URL != nil {
+		if err := checkHookURL(*b.URL); err != nil {
+			return err
+		}
+		e.URL = *b.URL
+	}
+	if b.Types != nil {
+		if len(b.Types) == 0 || len(b.Types) > len(hookTypes) {
+			return compat.Wrong("event_types", "event_types: expected some of %s", strings.Join(hookTypes, ", "))
+		}
+		for i, t := range b.Types {
+			if !slices.Contains(hookTypes, t) {
+				return compat.Wrong("event_types", "event_types[%d]: expected one of %s", i, strings.Join(hookTypes, ", "))
+			}
+		}
+		e.Types = b.Types
+	}
+	e.Updated = time.Now().UTC()
+	return nil
+}
+
+// checkHookURL says what is wrong with an address: it must be https or, of this machine,
+// http.
+func checkHookURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || len(text) > maxHookURL || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+		return compat.Wrong("url", "url: expected an address that begins with https:// (http:// only for this machine)")
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}
+
+func (h *Hooks) create(w http.ResponseWriter, r *http.Request, owner string) error {
+	var in hookBody
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	switch {
+	case in.Name == nil:
+		return compat.Wrong("name", "name is required")
+	case in.URL == nil:
+		return compat.Wrong("url", "url is required")
+	case in.Types == nil:
+		return compat.Wrong("event_types", "event_types is required")
+	}
+	list, err := h.endpoints(r.Context(), owner)
+	if err != nil {
+		return err
+	}
+	if len(list) >= mostEndpoints {
+		return compat.Wrong("", "there are %d webhook endpoints already, which is the most: remove one", mostEndpoints)
+	}
+	e := &endpoint{ID: ponder.NewID("whe"), Secret: newSecret(), Created: time.Now().UTC()}
+	if err := in.into(e); err != nil {
+		return err
+	}
+	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, e.view(true))
+	return nil
+}
+
+func (h *Hooks) list(w http.ResponseWriter, r *http.Request, owner string) error {
+	all, err := h.endpoints(r.Context(), owner)
+	if err != nil {
+		return err
+	}
+	list := make([]map[string]any, 0, len(all))
+	for _, e := range all {
+		list = append(list, e.view(false))
+	}
+	return page(w, r, list)
+}
+
+func (*Hooks) types(w http.ResponseWriter, _ *http.Request, _ string) error {
+	openai.Reply(w, http.StatusOK, map[string]any{"object": "list", "data": hookTypes})
+	return nil
+}
+
+func (h *Hooks) get(w http.ResponseWriter, r *http.Request, owner string) error {
+	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, e.view(false))
+	return nil
+}
+
+func (h *Hooks) update(w http.ResponseWriter, r *http.Request, owner string) error {
+	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var in hookBody
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	if err := in.into(e); err != nil {
+		return err
+	}
+	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, e.view(false))
+	return nil
+}
+
+func (h *Hooks) remove(w http.ResponseWriter, r *http.Request, owner string) error {
+	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := h.Book.Drop(r.Context(), endpointKind, owner, e.ID); err != nil {
+		return fmt.Errorf("remove a webhook: %w", err)
+	}
+	openai.Reply(w, http.StatusOK, map[string]any{"id": e.ID, "object": "webhook_endpoint.deleted", "deleted": true})
+	return nil
+}
+
+func (h *Hooks) rotate(w http.ResponseWriter, r *http.Request, owner string) error {
+	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var in hookBody
+	if r.ContentLength != 0 {
+		if _, err := compat.Read(r, &in); err != nil {
+			return err
+		}
+	}
+	e.Old, e.OldUntil, e.Updated = "", time.Time{}, time.Now().UTC()
+	if in.Keep {
+		e.Old, e.OldUntil = e.Secret, time.Now().UTC().Add(oldSecretTime)
+	}
+	e.Secret = newSecret()
+	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, e.view(true))
+	return nil
+}
+
+// test sends an event that says nothing, and answers with what the endpoint said.
+func (h *Hooks) test(w http.ResponseWriter, r *http.Request, owner string) error {
+	e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var in hookBody
+	if _, err := compat.Read(r, &in); err != nil {
+		return err
+	}
+	if !slices.Contains(hookTypes, in.Type) {
+		return compat.Wrong("event_type", "event_type: expected one of %s", strings.Join(hookTypes, ", "))
+	}
+	d := newDelivery(ponder.NewID("evt"), owner, e.ID, in.Type, prefix+"test", time.Now())
+	status, err := h.send(r.Context(), e, d.ID, []byte(d.Body))
+	if err != nil {
+		return compat.Wrong("url", "the endpoint cannot be reached: %s", whyUnreached(err))
+	}
+	openai.Reply(w, http.StatusOK, map[string]any{
+		"object": "webhook_endpoint.test", "webhook_endpoint_id": e.ID, "event_type": in.Type, "status_code": status, "success": true,
+	})
+	return nil
+}
+
+// whyUnreached says why a post failed without its address, and nothing of networks that
+// are not the client's concern.
+func whyUnreached(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errPrivate):
+		return errPrivate.Error()
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "it does not answer in time"
+	}
+	return "no connection"
+}
+
+// send posts an event, and returns the status of the answer.
+func (h *Hooks) send(ctx context.Context, e *endpoint, id string, body []byte) (int, error) {
+	if err := checkHookURL(e.URL); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
+	if err != nil {
+		return 0, errors.New("post to a webhook: its address cannot be used")
+	}
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Ponder")
+	req.Header.Set("Webhook-Id", id)
+	req.Header.Set("Webhook-Timestamp", at)
+	req.Header.Set("Webhook-Signature", e.sign(id, at, body, time.Now()))
+	client := *hookClient
+	if h.Client != nil {
+		client = *h.Client
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // without the address, whose path may be a secret
+		}
+		return 0, fmt.Errorf("post to a webhook: %w", err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxHookReply) // what it says is nobody's concern
+	return resp.StatusCode, nil
+}
+
+// sign returns the signatures of a message: one, and while a secret replaces another, two.
+func (e *endpoint) sign(id, at string, body []byte, now time.Time) string {
+	secrets := []string{e.Secret}
+	if e.Old != "" && now.Before(e.OldUntil) {
+		secrets = append(secrets, e.Old)
+	}
+	var list []string
+	for _, s := range secrets {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, secretMark))
+		if err != nil { // which ours cannot be
+			continue
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + at + "."))
+		mac.Write(body)
+		list = append(list, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	return strings.Join(list, " ")
+}
+
+var errPrivate = errors.New("the address is one of a private network")
+
+// hookClient reaches public addresses, and this machine where the address says so: a name
+// of a stranger that stands for an address in the network here is refused.
+var hookClient = &http.Client{Transport: &http.Transport{
+	TLSHandshakeTimeout: hookTime, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, fmt.Errorf("post to a webhook: %w", err)
+		}
+		d := net.Dialer{Timeout: hookTime, Control: func(_, to string, _ syscall.RawConn) error { return checkPublic(to, isLoopback(host)) }}
+		return d.DialContext(ctx, network, address)
+	},
+}}
+
+// checkPublic refuses addresses that are not of the public network. Local says that those
+// of this machine are meant.
+func checkPublic(to string, local bool) error {
+	at, err := netip.ParseAddrPort(to)
+	if err != nil {
+		return errPrivate
+	}
+	a := at.Addr().Unmap()
+	if local && a.IsLoopback() || a.IsGlobalUnicast() && !a.IsPrivate() && !sharedNet.Contains(a) {
+		return nil
+	}
+	return errPrivate
+}
+
+// sharedNet is that of carriers, which is private, too.
+var sharedNet = netip.MustParsePrefix("100.64.0.0/10")

@@ -1,0 +1,409 @@
+package responses
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/compat"
+)
+
+// An event is one of a stream. Fields are those of its type.
+type event struct {
+	Type     string    `json:"type"`
+	Number   int       `json:"sequence_number"`
+	Response *response `json:"response,omitempty"`
+
+	Index      *int        `json:"output_index,omitempty"`
+	Item       any         `json:"item,omitempty"`
+	ItemID     string      `json:"item_id,omitempty"`
+	Content    *int        `json:"content_index,omitempty"`
+	Summary    *int        `json:"summary_index,omitempty"`
+	AtNote     *int        `json:"annotation_index,omitempty"`
+	Part       any         `json:"part,omitempty"`
+	Delta      *string     `json:"delta,omitempty"`
+	Text       *string     `json:"text,omitempty"`
+	Args       *string     `json:"arguments,omitempty"`
+	Name       string      `json:"name,omitempty"`
+	Annotation *annotation `json:"annotation,omitempty"`
+	Logs       *[]struct{} `json:"logprobs,omitempty"`
+
+	Code    string   `json:"code,omitempty"` // of an error, in both forms that clients know
+	Message string   `json:"message,omitempty"`
+	Param   *string  `json:"param,omitempty"`
+	Error   *problem `json:"error,omitempty"`
+}
+
+// A problem is an error as Open Responses has it.
+type problem struct {
+	Type    string  `json:"type"`
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+}
+
+// A fold makes events, numbered from 0, and items of the parts of a work. The same parts
+// make the same events.
+type fold struct {
+	r      *response
+	wants  wants
+	put    func(event)
+	number int
+
+	settled  int              // bytes of the answer that whole messages have
+	skip     int              // bytes of it that are told once more, and are there already
+	thinking *open            // a reasoning item that is open
+	speaking *open            // a message that is open
+	searches map[string]*open // by the parts' item
+}
+
+// Wants are what a client wants beside what all get.
+type wants struct {
+	sources   bool // of searches
+	results   bool // of searches in the memory
+	questions bool // as items of a type of our own
+}
+
+// An open is an item that is not whole.
+type open struct {
+	index int
+	id    string
+	text  strings.Builder // of the part that is open
+	parts int             // of reasoning: those so far
+	inner bool            // of reasoning: one is open
+	of    string          // what the text belongs to
+	phase string          // of a message
+	cut   int             // characters of space that a message does not begin with
+}
+
+func newFold(r *response, w wants, put func(event)) *fold {
+	r.Output = []any{}
+	return &fold{r: r, wants: w, put: put, searches: make(map[string]*open)}
+}
+
+// begin makes the first events.
+func (f *fold) begin() {
+	for _, step := range []struct{ name, status string }{{"created", queued}, {"queued", queued}, {"in_progress", inProgress}} {
+		f.r.Status = step.status
+		f.emit(event{Type: "response." + step.name, Response: f.snapshot()})
+	}
+}
+
+func (f *fold) emit(e event) {
+	e.Number = f.number
+	f.number++
+	f.put(e)
+}
+
+// snapshot returns the response as it is now.
+func (f *fold) snapshot() *response {
+	r := *f.r
+	r.Output = append([]any{}, f.r.Output...)
+	return &r
+}
+
+// add begins an item. What stands in the output is replaced when it is whole.
+func (f *fold) add(kind string, item func(id string) any) *open {
+	o := &open{index: len(f.r.Output), id: fmt.Sprintf("%s_%s_%d", kind, strings.ReplaceAll(strings.TrimPrefix(f.r.ID, prefix), ".", "_"), len(f.r.Output))}
+	it := item(o.id)
+	f.r.Output = append(f.r.Output, it)
+	f.emit(event{Type: "response.output_item.added", Index: &o.index, Item: it})
+	return o
+}
+
+// done ends an item.
+func (f *fold) done(o *open, item any) {
+	f.r.Output[o.index] = item
+	f.emit(event{Type: "response.output_item.done", Index: &o.index, Item: item})
+}
+
+// part takes in a part.
+func (f *fold) part(p compat.Part) {
+	switch p.Kind {
+	case compat.Reasoning:
+		f.muse(p.Item, p.Text)
+	case compat.Thought, compat.Progress:
+		if text := strings.TrimSpace(p.Thinking()); text != "" {
+			f.endMusing()
+			f.muse(p.Item, text)
+			f.endMusing()
+		}
+	case compat.Question:
+		if f.wants.questions {
+			f.whole("pq", func(id string) any { return questionItem{id, "ponder:question", completed, p.Text, p.Priority} })
+		}
+	case compat.Interim:
+		f.message(p.Item, "commentary", p.Text)
+		f.endMessage(completed, nil)
+	case compat.Text:
+		if p.Again {
+			f.takeBack()
+		}
+		skipped := min(f.skip, len(p.Text))
+		f.skip -= skipped
+		f.message(p.Item, "final_answer", p.Text[skipped:])
+	case compat.TextEnd:
+		f.answered(p)
+	case compat.Searching:
+		f.search(p)
+	case compat.Found:
+		f.found(p)
+	case compat.Call:
+		f.call(p)
+	}
+}
+
+// whole adds an item that is whole at once.
+func (f *fold) whole(kind string, item func(id string) any) {
+	f.endThinking()
+	o := f.add(kind, item)
+	f.done(o, item(o.id))
+}
+
+// muse adds to the thinking, which is told as summaries: one for each thought.
+func (f *fold) muse(of, more string) {
+	if f.thinking == nil {
+		f.thinking = f.add("rs", func(id string) any { return reasoningItem{id, "reasoning", []summary{}, inProgress} })
+	}
+	o := f.thinking
+	if o.inner && o.of != of {
+		f.endMusing()
+	}
+	at := o.parts
+	if !o.inner {
+		o.inner, o.of = true, of
+		f.emit(event{Type: "response.reasoning_summary_part.added", ItemID: o.id, Index: &o.index, Summary: &at, Part: summary{"summary_text", ""}})
+	}
+	o.text.WriteString(more)
+	f.emit(event{Type: "response.reasoning_summary_text.delta", ItemID: o.id, Index: &o.index, Summary: &at, Delta: &more})
+}
+
+// endMusing ends the summary that is open.
+func (f *fold) endMusing() {
+	o := f.thinking
+	if o == nil || !o.inner {
+		return
+	}
+	at, text := o.parts, o.text.String()
+	whole := summary{"summary_text", text}
+	f.emit(event{Type: "response.reasoning_summary_text.done", ItemID: o.id, Index: &o.index, Summary: &at, Text: &text})
+	f.emit(event{Type: "response.reasoning_summary_part.done", ItemID: o.id, Index: &o.index, Summary: &at, Part: whole})
+	it := f.r.Output[o.index].(reasoningItem)
+	it.Summary = append(it.Summary[:len(it.Summary):len(it.Summary)], whole)
+	f.r.Output[o.index] = it
+	o.parts, o.inner = o.parts+1, false
+	o.text.Reset()
+}
+
+// endThinking ends the reasoning item that is open.
+func (f *fold) endThinking() {
+	f.endMusing()
+	if f.thinking == nil {
+		return
+	}
+	it := f.r.Output[f.thinking.index].(reasoningItem)
+	it.Status = completed
+	f.done(f.thinking, it)
+	f.thinking = nil
+}
+
+// message adds to a message. One does not begin with space, nor without words.
+func (f *fold) message(of, phase, more string) {
+	if f.speaking != nil && f.speaking.of != of {
+		f.endMessage(completed, nil)
+	}
+	cut := 0
+	if f.speaking == nil || f.speaking.text.Len() == 0 {
+		word := strings.TrimLeftFunc(more, unicode.IsSpace)
+		cut, more = utf8.RuneCountInString(more[:len(more)-len(word)]), word
+	}
+	if more == "" {
+		return
+	}
+	zero := 0
+	if f.speaking == nil {
+		f.endThinking()
+		f.speaking = f.add("msg", func(id string) any { return messageItem{id, "message", "assistant", inProgress, phase, []text{}} })
+		f.speaking.of, f.speaking.phase, f.speaking.cut = of, phase, cut
+		f.emit(event{Type: "response.content_part.added", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Part: textOf("", nil)})
+	}
+	f.speaking.text.WriteString(more)
+	f.emit(event{Type: "response.output_text.delta", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Delta: &more, Logs: noLogs()})
+}
+
+// takeBack ends a message whose words came to nothing: it stays in its place, without
+// them. What follows says all of the answer once more, of which the messages that are
+// whole are left out.
+func (f *fold) takeBack() {
+	if o := f.speaking; o != nil {
+		f.endMessage(incompleted, nil)
+		it := f.r.Output[o.index].(messageItem)
+		it.Content = []text{}
+		f.r.Output[o.index] = it
+	}
+	f.skip = f.settled
+}
+
+// answered ends a round of the answer.
+func (f *fold) answered(p compat.Part) {
+	if f.settled > 0 {
+		f.settled += len(between)
+	}
+	f.settled += len(p.Text)
+	if f.speaking != nil {
+		f.endMessage(completed, annotations(p.Citations, f.speaking.cut))
+	}
+}
+
+// between stands between two rounds of an answer that is one text.
+const between = "\n\n"
+
+func noLogs() *[]struct{} { return &[]struct{}{} }
+
+func textOf(s string, notes []annotation) text {
+	if notes == nil {
+		notes = []annotation{}
+	}
+	return text{"output_text", s, notes, []struct{}{}}
+}
+
+// endMessage ends the message that is open.
+func (f *fold) endMessage(status string, notes []annotation) {
+	o := f.speaking
+	if o == nil {
+		return
+	}
+	zero, said := 0, o.text.String()
+	for i := range notes {
+		f.emit(event{Type: "response.output_text.annotation.added", ItemID: o.id, Index: &o.index, Content: &zero, AtNote: &i, Annotation: &notes[i]})
+	}
+	whole := textOf(said, notes)
+	f.emit(event{Type: "response.output_text.done", ItemID: o.id, Index: &o.index, Content: &zero, Text: &said, Logs: noLogs()})
+	f.emit(event{Type: "response.content_part.done", ItemID: o.id, Index: &o.index, Content: &zero, Part: whole})
+	f.done(o, messageItem{o.id, "message", "assistant", status, o.phase, []text{whole}})
+	f.speaking = nil
+}
+
+// annotations returns what a text rests on. Places count characters as Unicode does, and
+// clients of Python: a letter outside of the basic plane is one, though JavaScript has two
+// units for it. Cut is how many the text lacks at its beginning.
+func annotations(list []compat.Citation, cut int) (notes []annotation) {
+	for _, c := range list {
+		start, end := max(0, c.Start-cut), max(0, c.End-cut)
+		n := annotation{Type: "url_citation", Start: &start, End: &end, URL: c.URL, Title: cmp.Or(c.Title, c.URL)}
+		if c.URL == "" {
+			n = annotation{Type: "file_citation", Index: &start, FileID: c.File, Filename: c.File}
+		}
+		notes = append(notes, n)
+	}
+	return notes
+}
+
+// isWeb reports whether a tool of ours looks into the web.
+func isWeb(tool string) bool { return strings.HasPrefix(tool, "web_") }
+
+// search begins a search.
+func (f *fold) search(p compat.Part) {
+	f.endThinking()
+	s := p.Search
+	kind := "file_search_call"
+	var o *open
+	if isWeb(s.Tool) {
+		kind = "web_search_call"
+		o = f.add("ws", func(id string) any { return webItem{id, kind, inProgress, actionOf(s)} })
+	} else {
+		o = f.add("fs", func(id string) any { return fileItem{id, kind, inProgress, queriesOf(s), nil} })
+	}
+	f.searches[p.Item] = o
+	for _, step := range []string{inProgress, "searching"} {
+		f.emit(event{Type: "response." + kind + "." + step, ItemID: o.id, Index: &o.index})
+	}
+}
+
+func actionOf(s *compat.Search) action {
+	if s.URL != "" {
+		return action{Type: "open_page", URL: s.URL}
+	}
+	return action{Type: "search", Queries: []string{s.Query}, Query: s.Query}
+}
+
+func queriesOf(s *compat.Search) []string {
+	if s.Query == "" {
+		return []string{}
+	}
+	return []string{s.Query}
+}
+
+// found ends a search.
+func (f *fold) found(p compat.Part) {
+	o := f.searches[p.Item]
+	if o == nil {
+		return
+	}
+	delete(f.searches, p.Item)
+	f.endSearch(o, p.Search)
+}
+
+func (f *fold) endSearch(o *open, s *compat.Search) {
+	status := completed
+	if s.Error != "" {
+		status = failed
+	}
+	switch it := f.r.Output[o.index].(type) {
+	case webItem:
+		if it.Status = status; f.wants.sources {
+			for _, r := range s.Results {
+				if r.URL != "" {
+					it.Action.Sources = append(it.Action.Sources, source{"url", r.URL})
+				}
+			}
+		}
+		f.emit(event{Type: "response.web_search_call.completed", ItemID: o.id, Index: &o.index})
+		f.done(o, it)
+	case fileItem:
+		if it.Status = status; f.wants.results {
+			it.Results = []found{}
+			for _, r := range s.Results {
+				it.Results = append(it.Results, found{r.Source, r.Title, r.Score, r.Content, map[string]string{}})
+			}
+		}
+		f.emit(event{Type: "response.file_search_call.completed", ItemID: o.id, Index: &o.index})
+		f.done(o, it)
+	}
+}
+
+// call adds a call of a tool of the client.
+func (f *fold) call(p compat.Part) {
+	f.endThinking()
+	args := string(p.Call.Input)
+	item := callItem{Type: "function_call", Status: inProgress, CallID: p.Call.ID, Name: p.Call.Name}
+	o := f.add("fc", func(id string) any { item.ID = id; return item })
+	f.emit(event{Type: "response.function_call_arguments.delta", ItemID: o.id, Index: &o.index, Delta: &args})
+	f.emit(event{Type: "response.function_call_arguments.done", ItemID: o.id, Index: &o.index, Args: &args, Name: item.Name})
+	item.Status, item.Args = completed, args
+	f.done(o, item)
+}
+
+// end ends what is open, and makes the last events. A response that is cancelled has none.
+func (f *fold) end(end compat.End, at int64) {
+	f.endThinking()
+	f.endMessage(incompleted, nil)
+	left := slices.Collect(maps.Values(f.searches))
+	slices.SortFunc(left, func(a, b *open) int { return a.index - b.index })
+	for _, o := range left {
+		f.endSearch(o, &compat.Search{Error: "it was not ended"})
+	}
+	f.r.stand(end, at)
+	switch f.r.Status {
+	case failed:
+		e := problem{"server_error", f.r.Error.Code, f.r.Error.Message, nil}
+		f.emit(event{Type: "error", Code: e.Code, Message: e.Message, Error: &e})
+		f.emit(event{Type: "response.failed", Response: f.snapshot()})
+	case completed, incompleted:
+		f.emit(event{Type: "response." + f.r.Status, Response: f.snapshot()})
+	}
+}

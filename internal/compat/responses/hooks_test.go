@@ -1,0 +1,199 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/internal/compat/dialecttest"
+)
+
+// A book is a Book in memory.
+type book struct {
+	mu   sync.Mutex
+	list map[[3]string][]byte
+}
+
+func newBook() *book { return &book{list: make(map[[3]string][]byte)} }
+
+func (b *book) Put(_ context.Context, kind, owner, id string, js []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list[[3]string{kind, owner, id}] = js
+	return nil
+}
+
+func (b *book) Drop(_ context.Context, kind, owner, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.list, [3]string{kind, owner, id})
+	return nil
+}
+
+func (b *book) Records(_ context.Context, kind, owner string) (list []Record, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for k, js := range b.list {
+		if k[0] == kind && (owner == "" || k[1] == owner) {
+			list = append(list, Record{k[1], k[2], js})
+		}
+	}
+	slices.SortFunc(list, func(x, y Record) int { return strings.Compare(x.ID, y.ID) })
+	return list, nil
+}
+
+// A receiver takes what is posted to it.
+type receiver struct {
+	mu     sync.Mutex
+	status func(n int) int
+	got    []*http.Request
+	bodies []string
+	at     []time.Time
+}
+
+func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got, r.bodies, r.at = append(r.got, req), append(r.bodies, string(body)), append(r.at, time.Now())
+	return &http.Response{StatusCode: r.status(len(r.got) - 1), Body: http.NoBody, Header: http.Header{"Location": {"http://10.0.0.1/"}}}, err
+}
+
+const hookBodyText = `{"name":"mine","url":"https://a.test/hook","event_types":["response.completed","response.cancelled","response.failed"]}`
+
+func hookOf(t *testing.T, r *dialecttest.Rig) map[string]any {
+	t.Helper()
+	w := r.Post("/v1/webhook_endpoints", hookBodyText)
+	var e map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != http.StatusOK || !strings.HasPrefix(fmt.Sprint(e["signing_secret"]), "whsec_") {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return e
+}
+
+// What is not taken is sent again, later each time, by the next server too, and always as
+// the same.
+func TestHookRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		to := &receiver{status: func(n int) int { return []int{http.StatusFound, 500, 500, http.StatusNoContent}[n] }}
+		hooks := &Hooks{Book: b, Client: &http.Client{Transport: to}}
+		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("deep")}, hooks)
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- hooks.Run(ctx) }()
+		synctest.Wait()
+		e := hookOf(t, r)
+		id := begin(t, r, ways[0].body)
+		time.Sleep(time.Minute)
+		stop()
+		if err := <-ended; err != nil || len(to.got) != 2 {
+			t.Fatalf("%v, %d were sent", err, len(to.got))
+		}
+		next := &Hooks{Book: b, Client: &http.Client{Transport: to}, api: hooks.api}
+		ctx, stop = context.WithCancel(context.Background())
+		go func() { ended <- next.Run(ctx) }()
+		time.Sleep(24 * time.Hour)
+		stop()
+		if err := <-ended; err != nil || len(to.got) != 4 {
+			t.Fatalf("%v, %d were sent", err, len(to.got))
+		}
+		var ev hookEvent
+		if err := json.Unmarshal([]byte(to.bodies[0]), &ev); err != nil || ev.Type != "response.completed" || ev.Data.ID != id || ev.Object != "event" {
+			t.Errorf("told %s", to.bodies[0])
+		}
+		secret := endpoint{Secret: e["signing_secret"].(string)}
+		for i, req := range to.got {
+			h := req.Header
+			if h.Get("Webhook-Id") != ev.ID || to.bodies[i] != to.bodies[0] || h.Get("Webhook-Timestamp") != fmt.Sprint(to.at[i].Unix()) ||
+				h.Get("Webhook-Signature") != secret.sign(ev.ID, h.Get("Webhook-Timestamp"), []byte(to.bodies[i]), time.Now()) {
+				t.Errorf("try %d: %v", i, h)
+			}
+		}
+		if left, _ := b.Records(context.Background(), deliveryKind, ""); len(left) != 0 {
+			t.Errorf("%d deliveries are left", len(left))
+		}
+	})
+}
+
+// A response that was begun, and whose server was stopped, is told by the next one.
+func TestHookRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		to := &receiver{status: func(int) int { return http.StatusOK }}
+		hooks := &Hooks{Book: b, Client: &http.Client{Transport: to}}
+		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("deep")}, hooks)
+		hookOf(t, r)
+		begin(t, r, ways[0].body)
+		begin(t, r, ways[1].body)
+		time.Sleep(time.Minute)
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- hooks.Run(ctx) }()
+		time.Sleep(time.Minute)
+		stop()
+		if err := <-ended; err != nil || len(to.got) != 2 || len(b.list) != 1 {
+			t.Errorf("%v, %d were sent, %d records are left", err, len(to.got), len(b.list))
+		}
+	})
+}
+
+func TestEndpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &receiver{status: func(int) int { return http.StatusTeapot }}
+		r := newRig(t, dialecttest.Options{}, &Hooks{Book: newBook(), Client: &http.Client{Transport: to}})
+		for _, url := range []string{"http://a.test/", "ftp://a.test", "https://", "", "https://u:p@a.test", "http://10.0.0.1/", "http://127.0.0.1.a.test/", "file:///etc"} {
+			w := r.Post("/v1/webhook_endpoints", strings.Replace(hookBodyText, "https://a.test/hook", url, 1))
+			refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "url")
+		}
+		e := hookOf(t, r)
+		path := "/v1/webhook_endpoints/" + e["id"].(string)
+		w := r.Post(path, `{"name":"new"}`)
+		if !strings.Contains(w.Body.String(), `"name":"new"`) || strings.Contains(w.Body.String(), "signing_secret\"") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if w = r.Get("/v1/webhook_endpoints"); strings.Contains(w.Body.String(), "signing_secret\"") || !strings.Contains(w.Body.String(), e["id"].(string)) {
+			t.Errorf("%s", w.Body)
+		}
+		w = r.Post(path+"/rotate_secret", `{"keep_old_secret_active_for_24_hours":true}`)
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), e["signing_secret"].(string)) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		w = r.Post(path+"/test", `{"event_type":"response.completed"}`)
+		if !strings.Contains(w.Body.String(), `"status_code":418`) || len(strings.Fields(to.got[0].Header.Get("Webhook-Signature"))) != 2 {
+			t.Errorf("%s %v", w.Body, to.got[0].Header)
+		}
+		other := dialecttest.Request(context.Background(), http.MethodDelete, path, "")
+		other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
+		w = r.Do(other)
+		refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+		if w = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		w = r.Get(path)
+		refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+	})
+}
+
+// Names of strangers that stand for addresses in the network here are not posted to.
+func TestPublic(t *testing.T) {
+	for to, want := range map[string]bool{
+		"93.184.216.34:443": true, "[2606:2800::1]:443": true, "10.1.2.3:443": false, "192.168.0.1:443": false, "169.254.169.254:80": false,
+		"127.0.0.1:443": false, "[::1]:443": false, "[fe80::1]:443": false, "[fd00::1]:443": false, "0.0.0.0:443": false, "[::ffff:10.0.0.1]:443": false, "100.64.0.1:443": false,
+	} {
+		if got := checkPublic(to, false) == nil; got != want {
+			t.Errorf("%s: %v", to, got)
+		}
+	}
+	if checkPublic("127.0.0.1:80", true) != nil || checkPublic("10.0.0.1:80", true) == nil {
+		t.Error("what is meant to be this machine is not")
+	}
+}

@@ -1,0 +1,333 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/internal/compat/openai"
+	"ponder/llm"
+)
+
+// An entry is an item of a conversation.
+type entry struct {
+	item      map[string]any
+	turn      ponder.Seq      // of the message that it is, or that it answers; zero: it was added
+	answer    bool            // it answers
+	elsewhere ponder.ThreadID // where its response is, if that is another thread
+}
+
+func (e entry) id() string {
+	id, _ := e.item["id"].(string)
+	return id
+}
+
+// entries returns the items of a conversation in their order; if until is set, those up to
+// the turn of that message.
+func (a *api) entries(ctx context.Context, owner string, info ponder.Info, until ponder.Seq) (list []entry, err error) {
+	notes, gone, err := a.remarks(ctx, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	for ev, err := range a.desk.Store.Events(ctx, info.ID, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", info.ID, err)
+		}
+		if until > 0 && ev.Seq > until {
+			break
+		}
+		var more []entry
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			more, err = a.turn(ctx, owner, info, ev, notes)
+		case ponder.Observation:
+			more, err = a.remarked(ctx, owner, b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return slices.DeleteFunc(list, func(e entry) bool { return gone[e.id()] }), nil
+}
+
+// remarks returns the notes of the responses of a conversation by their causes, and which
+// items were removed.
+func (a *api) remarks(ctx context.Context, id ponder.ThreadID) (notes map[string]note, gone map[string]bool, err error) {
+	notes, gone = make(map[string]note), make(map[string]bool)
+	for ev, err := range a.desk.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, nil, fmt.Errorf("read %s: %w", id, err)
+		}
+		b, ok := ev.Body.(ponder.Observation)
+		if !ok {
+			continue
+		}
+		switch b.Sensor {
+		case noted:
+			var n note
+			if json.Unmarshal([]byte(b.Content), &n) == nil {
+				notes[ev.Cause] = n
+			}
+		case itemGone:
+			var item string
+			if json.Unmarshal([]byte(b.Content), &item) == nil {
+				gone[item] = true
+			}
+		}
+	}
+	return notes, gone, nil
+}
+
+// turn returns a message, and what came of it.
+func (a *api) turn(ctx context.Context, owner string, info ponder.Info, ev ponder.Event, notes map[string]note) ([]entry, error) {
+	j := job{owner: owner, work: compat.Work{Thread: info.ID, Way: compat.Chat, After: ev.Seq - 1, Message: ev.ID, Begun: ev.Time}}
+	b, _ := ev.Body.(ponder.UserMessage)
+	input, err := json.Marshal(b.Content)
+	if err != nil {
+		return nil, fmt.Errorf("read a message: %w", err)
+	}
+	j.note = note{Input: input, Store: true}
+	if n, ok := notes[j.cause("note")]; ok && !ev.Erased {
+		j.note = n
+	}
+	list, err := a.itemsOf(ctx, j)
+	for i := range list {
+		list[i].turn = ev.Seq
+	}
+	if ev.Erased {
+		list = slices.DeleteFunc(list, func(e entry) bool { return !e.answer })
+	}
+	return list, err
+}
+
+// remarked returns the items of a remark.
+func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) (list []entry, err error) {
+	switch b.Sensor {
+	case itemsNoted:
+		var items []map[string]any
+		if json.Unmarshal([]byte(b.Content), &items) != nil {
+			return nil, nil //nolint:nilerr // it was erased
+		}
+		for _, it := range items {
+			list = append(list, entry{item: it})
+		}
+	case workNoted:
+		var id string
+		if json.Unmarshal([]byte(b.Content), &id) != nil {
+			return nil, nil //nolint:nilerr // likewise
+		}
+		j, err := a.job(ctx, owner, id)
+		if err != nil {
+			if a.missing(err) {
+				return nil, nil
+			}
+			return nil, err
+		}
+		list, err = a.itemsOf(ctx, j)
+		for i := range list {
+			list[i].elsewhere = j.work.Thread
+		}
+		return list, err
+	}
+	return list, nil
+}
+
+// itemsOf returns what a response was asked and, if it has ended, has answered.
+func (a *api) itemsOf(ctx context.Context, j job) (list []entry, err error) {
+	for _, it := range inputItems(j) {
+		list = append(list, entry{item: it})
+	}
+	res, err := a.now(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	if res.Status == inProgress || res.Status == queued {
+		return list, nil
+	}
+	js, err := json.Marshal(res.Output)
+	if err != nil {
+		return nil, fmt.Errorf("read an answer: %w", err)
+	}
+	var output []map[string]any
+	if err := json.Unmarshal(js, &output); err != nil {
+		return nil, fmt.Errorf("read an answer: %w", err)
+	}
+	for _, it := range output {
+		list = append(list, entry{item: it, answer: true})
+	}
+	return list, nil
+}
+
+// messagesOf reads items as messages behind others. Items that make no sense there are an
+// error.
+func messagesOf(js json.RawMessage, before []llm.Message) ([]llm.Message, error) {
+	items, err := itemsOf(js)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{ask: &compat.Ask{Messages: before}, names: make(map[string]string)}
+	for i, it := range items {
+		if err := r.item(fmt.Sprintf("items[%d]", i), it); err != nil {
+			return nil, err
+		}
+	}
+	return r.ask.Messages, nil
+}
+
+// say puts items before the messages of an Ask. What cannot be said, such as the result of
+// a call that was removed, is left out.
+func say(ask *compat.Ask, list []entry) error {
+	r := reader{ask: &compat.Ask{}, names: make(map[string]string)}
+	for _, e := range list {
+		js, err := json.Marshal(e.item)
+		if err != nil {
+			return fmt.Errorf("read an item: %w", err)
+		}
+		var it item
+		if json.Unmarshal(js, &it) == nil {
+			_ = r.item("item", it) // left out
+		}
+	}
+	ask.Messages = append(r.ask.Messages, ask.Messages...)
+	ask.System = strings.TrimSpace(ask.System + "\n\n" + r.ask.System)
+	return nil
+}
+
+// within has an Ask go on with a conversation.
+func (a *api) within(ctx context.Context, ask *compat.Ask, id string) error {
+	info, err := a.thread(ctx, ask.Owner, id)
+	if err != nil {
+		return err
+	}
+	list, err := a.entries(ctx, ask.Owner, info, 0)
+	if err != nil {
+		return err
+	}
+	ask.Thread = info.ID
+	return say(ask, list)
+}
+
+// page answers with a page of items.
+func page(w http.ResponseWriter, r *http.Request, list []map[string]any) error {
+	list, limit, err := paged(r.URL.Query(), list)
+	if err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, pageOf(list, limit))
+	return nil
+}
+
+func (a *api) listItems(w http.ResponseWriter, r *http.Request, owner string) error {
+	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	entries, err := a.entries(r.Context(), owner, info, 0)
+	if err != nil {
+		return err
+	}
+	list := make([]map[string]any, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, e.item)
+	}
+	return page(w, r, list)
+}
+
+func (a *api) addItems(w http.ResponseWriter, r *http.Request, owner string) error {
+	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var in posted
+	if err := in.read(r); err != nil {
+		return err
+	}
+	if len(in.Items) == 0 {
+		return compat.Wrong("items", "items: expected at least one")
+	}
+	if err := a.remark(r.Context(), info.ID, ponder.NewID("items"), itemsNoted, in.Items); err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, pageOf(in.Items, len(in.Items)))
+	return nil
+}
+
+// entry returns an item of a conversation by its id.
+func (a *api) entry(r *http.Request, owner string) (ponder.Info, entry, error) {
+	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return info, entry{}, err
+	}
+	list, err := a.entries(r.Context(), owner, info, 0)
+	if err != nil {
+		return info, entry{}, err
+	}
+	i := slices.IndexFunc(list, func(e entry) bool { return e.id() == r.PathValue("item") })
+	if i < 0 {
+		return info, entry{}, &compat.Fault{Status: http.StatusNotFound, Detail: "Item with id '" + clip(r.PathValue("item")) + "' not found."}
+	}
+	return info, list[i], nil
+}
+
+func (a *api) getItem(w http.ResponseWriter, r *http.Request, owner string) error {
+	_, e, err := a.entry(r, owner)
+	if err != nil {
+		return err
+	}
+	openai.Reply(w, http.StatusOK, e.item)
+	return nil
+}
+
+// removeItem removes an item: it is not listed any more, and its words are erased from
+// what the conversation goes on with.
+func (a *api) removeItem(w http.ResponseWriter, r *http.Request, owner string) error {
+	info, e, err := a.entry(r, owner)
+	if err != nil {
+		return err
+	}
+	if err := a.remark(r.Context(), info.ID, "gone-"+e.id(), itemGone, e.id()); err != nil {
+		return err
+	}
+	if e.turn > 0 && e.item["type"] == "message" {
+		if err := a.erase(r.Context(), info.ID, e); err != nil {
+			return err
+		}
+	}
+	return a.replyConversation(w, r, info.ID)
+}
+
+// erase erases the words of a message, or those of its answer.
+func (a *api) erase(ctx context.Context, id ponder.ThreadID, e entry) error {
+	seqs := []ponder.Seq{}
+	if !e.answer {
+		seqs = append(seqs, e.turn)
+	}
+	for ev, err := range a.desk.Store.Events(ctx, id, e.turn) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", id, err)
+		}
+		if _, next := ev.Body.(ponder.UserMessage); next {
+			break
+		}
+		switch b := ev.Body.(type) {
+		case ponder.AssistantMessage, ponder.CallFinished:
+			if e.answer {
+				seqs = append(seqs, ev.Seq)
+			}
+		case ponder.Observation:
+			if !e.answer && b.Sensor == noted && ev.Cause == "note-"+prefix+strings.TrimPrefix(string(id), "thr_")+fmt.Sprintf("-%d", e.turn) {
+				seqs = append(seqs, ev.Seq)
+			}
+		}
+	}
+	if err := a.desk.Store.Erase(ctx, id, seqs...); err != nil {
+		return fmt.Errorf("erase an item: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,448 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/internal/compat/dialecttest"
+	"ponder/llm"
+)
+
+// refused checks an error in OpenAI's form.
+func refused(t *testing.T, code int, body string, want int, param string) {
+	t.Helper()
+	var e struct {
+		Error struct {
+			Message, Type string
+			Param         *string
+		}
+	}
+	err := json.Unmarshal([]byte(body), &e)
+	if err != nil || code != want || e.Error.Message == "" || e.Error.Type == "" || param != "" && (e.Error.Param == nil || *e.Error.Param != param) {
+		t.Errorf("%d %s, want %d for %q", code, body, want, param)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dialecttest.Options{}, nil)
+		pairs := make([]string, 17)
+		for i := range pairs {
+			pairs[i] = fmt.Sprintf(`"k%d":"v"`, i)
+		}
+		for _, c := range []struct{ body, param string }{
+			{`"input":"x"`, "model"},
+			{`"model":"ponder/chat"`, "input"},
+			{`"model":"ponder/chat","input":""`, "input"},
+			{`"model":"ponder/chat","input":7`, "input"},
+			{`"model":"ponder/chat","input":"x","background":true,"store":false`, "store"},
+			{`"model":"ponder/chat","input":"x","metadata":{` + strings.Join(pairs, ",") + `}`, "metadata"},
+			{`"model":"ponder/chat","input":"x","metadata":{"k":"` + strings.Repeat("ü", 513) + `"}`, "metadata"},
+			{`"model":"ponder/chat","input":"x","metadata":{"` + strings.Repeat("k", 65) + `":"v"}`, "metadata"},
+			{`"model":"ponder/chat","input":"x","metadata":{"k":7}`, "metadata"},
+			{`"model":"ponder/chat","input":"x","previous_response_id":"resp_nothing"`, "previous_response_id"},
+			{`"model":"ponder/chat","input":"x","previous_response_id":"resp_1","conversation":"conv_1"`, "previous_response_id"},
+			{`"model":"ponder/chat","input":"x","reasoning":{"effort":"much"}`, "reasoning.effort"},
+			{`"model":"ponder/chat","input":[{"type":"function_call_output","call_id":"c","output":"x"}]`, "input"},
+		} {
+			w := r.Do(post(c.body))
+			refused(t, w.Code, w.Body.String(), http.StatusBadRequest, c.param)
+		}
+		if n := len(r.Threads(dialecttest.Owner)); n != 0 {
+			t.Errorf("%d threads were made", n)
+		}
+		w := r.Do(post(`"model":"ponder/chat","input":"x","metadata":{"` + strings.Repeat("k", 64) + `":"` + strings.Repeat("ü", 512) + `"}`))
+		one(t, w.Code, w.Body)
+		for _, path := range []string{"resp_nothing", "resp_" + strings.Repeat("9", 300), "x", "resp_.1"} {
+			w := r.Get("/v1/responses/" + path)
+			refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+		}
+		w = r.Get("/v1/responses")
+		refused(t, w.Code, w.Body.String(), http.StatusMethodNotAllowed, "")
+	})
+}
+
+// What a model fails with is told in both ways that clients know.
+func TestFailed(t *testing.T) {
+	for _, w := range ways[:3] { // research ends with what it has found
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				broken := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
+					return dialecttest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
+				}}
+				r := newRig(t, dialecttest.Options{Model: broken}, nil)
+				s := r.Stream(post(w.body+`,"stream":true`), 0)
+				list, end := check(t, s)
+				if end["status"] != failed || list[len(list)-2].Name != "error" || end["error"].(map[string]any)["code"] != "server_error" {
+					t.Errorf("ends with %v, %v", end["status"], end["error"])
+				}
+				if strings.Contains(s.Body, "sk-canary") {
+					t.Errorf("a secret goes out: %s", s.Body)
+				}
+			})
+		})
+	}
+}
+
+func TestIncomplete(t *testing.T) {
+	for finish, want := range map[llm.Finish]string{llm.FinishLength: "max_output_tokens", llm.FinishFilter: "content_filter"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
+				return dialecttest.Answer{Text: "It is dee", Finish: finish}
+			}}}, nil)
+			_, end := check(t, r.Stream(post(ways[1].body+`,"stream":true`), 0))
+			if end["status"] != incompleted || end["incomplete_details"].(map[string]any)["reason"] != want {
+				t.Errorf("ends with %v, %v", end["status"], end["incomplete_details"])
+			}
+		})
+	}
+}
+
+// begin begins a response of the background, and returns its id.
+func begin(t *testing.T, r *dialecttest.Rig, body string) string {
+	t.Helper()
+	w := r.Do(post(body + `,"background":true`))
+	return one(t, w.Code, w.Body)["id"].(string)
+}
+
+// patient answers so slowly that there is time for something else.
+func patient() *dialecttest.Model {
+	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: time.Hour, Text: "late"} }}
+}
+
+// A stream of what is cancelled ends without an event that says so.
+func TestCancel(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, dialecttest.Options{Model: patient()}, nil)
+				id := begin(t, r, w.body)
+				path := "/v1/responses/" + id
+				var told dialecttest.Stream
+				done := make(chan struct{})
+				go func() {
+					told = r.Stream(get(path+"?stream=true"), 0)
+					close(done)
+				}()
+				time.Sleep(time.Second)
+				for range 2 {
+					w := r.Post(path+"/cancel", "")
+					if res := one(t, w.Code, w.Body); res["status"] != cancelled || res["id"] != id {
+						t.Errorf("%v", res)
+					}
+				}
+				<-done
+				list := told.Events()
+				if last := list[len(list)-2].Name; list[len(list)-1].Data != "[DONE]" || last == "response.failed" || last == "response.completed" || last == "error" {
+					t.Errorf("ends with %s", last)
+				}
+				w := r.Get(path)
+				if res := one(t, w.Code, w.Body); res["status"] != cancelled {
+					t.Errorf("polled %v", res["status"])
+				}
+			})
+		})
+	}
+}
+
+func TestCancelSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := ways[0].rig(t)
+		w := r.Do(post(ways[0].body))
+		w = r.Post("/v1/responses/"+one(t, w.Code, w.Body)["id"].(string)+"/cancel", "")
+		refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
+	})
+}
+
+// What is removed is not there any more, and what is not stored leaves nothing.
+func TestRemove(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := w.rig(t)
+				got := r.Do(post(w.body))
+				path := "/v1/responses/" + one(t, got.Code, got.Body)["id"].(string)
+				other := dialecttest.Request(context.Background(), http.MethodDelete, path, "")
+				other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
+				got = r.Do(other)
+				refused(t, got.Code, got.Body.String(), http.StatusNotFound, "")
+				got = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, ""))
+				if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"deleted":true`) {
+					t.Errorf("%d %s", got.Code, got.Body)
+				}
+				for _, p := range []string{path, path + "?stream=true", path + "/input_items"} {
+					got = r.Get(p)
+					refused(t, got.Code, got.Body.String(), http.StatusNotFound, "")
+				}
+				got = r.Do(post(w.body + `,"store":false`))
+				one(t, got.Code, got.Body)
+				check(t, r.Stream(post(w.body+`,"store":false,"stream":true`), 0))
+				if list := r.Threads(dialecttest.Owner); len(list) != 0 {
+					t.Errorf("%d threads are left: %v", len(list), list)
+				}
+			})
+		})
+	}
+}
+
+// A request that is sent again begins nothing.
+func TestSentAgain(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := w.rig(t)
+				body := w.body + `,"background":true,"stream":true`
+				r.Stream(post(body), 2) // and goes away
+				check(t, r.Stream(post(body), 0))
+				again := post(body)
+				again.Header.Set("X-Stainless-Retry-Count", "1")
+				check(t, r.Stream(again, 0))
+				if n := len(r.Threads(dialecttest.Owner)); n != 1 {
+					t.Errorf("%d threads", n)
+				}
+				asked := 0
+				for _, ev := range r.Events(r.Threads(dialecttest.Owner)[0].ID) {
+					switch b := ev.Body.(type) {
+					case ponder.UserMessage:
+						asked++
+					case ponder.RunStarted:
+						if b.Mode == "relay" || b.Mode == "session" || b.Mode == "research" {
+							asked++
+						}
+					}
+				}
+				if asked != 1 {
+					t.Errorf("asked %d times", asked)
+				}
+			})
+		})
+	}
+}
+
+// A conversation goes on behind a response, in each way behind each.
+func TestPrevious(t *testing.T) {
+	for _, first := range ways {
+		for _, next := range ways {
+			t.Run(first.name+" "+next.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := first.rig(t)
+					w := r.Do(post(first.body))
+					res := one(t, w.Code, w.Body)
+					body := next.body
+					if first.name == "exchange" && next.name == "exchange" {
+						body = `"model":"ponder/chat","input":[{"type":"function_call_output","call_id":"call_1","output":"18 degrees"}]`
+					}
+					before := len(r.Model.Asked())
+					w = r.Do(post(body + `,"previous_response_id":"` + res["id"].(string) + `"`))
+					if got := one(t, w.Code, w.Body); got["previous_response_id"] != res["id"] {
+						t.Errorf("%v", got["previous_response_id"])
+					}
+					said := fmt.Sprintf("%+v", r.Model.Asked()[before])
+					if next.name == "session" {
+						said = r.Service.Asked().Begun[len(r.Service.Asked().Begun)-1].Context
+					}
+					if text := textIn(res, "final_answer"); !strings.Contains(said, strings.Fields(text)[0]) {
+						t.Errorf("the model was not told %q: %s", text, said)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What is begun behind a response of a conversation is begun behind what that is now: it has
+// gone another way since, or is not there any more.
+func TestPreviousSince(t *testing.T) {
+	for name, tt := range map[string]struct {
+		input string
+		do    func(t *testing.T, r *dialecttest.Rig, id string, thread ponder.ThreadID)
+		code  int
+		same  bool // conversation
+	}{
+		"nothing": {`"And?"`, func(*testing.T, *dialecttest.Rig, string, ponder.ThreadID) {}, http.StatusOK, true},
+		"a list": {`[{"role":"user","content":"How deep?"},{"role":"user","content":"And how cold?"}]`, func(*testing.T, *dialecttest.Rig, string, ponder.ThreadID) {},
+			http.StatusOK, true},
+		"forgotten": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, id string, _ ponder.ThreadID) {
+			if w := r.Do(dialecttest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+id, "")); w.Code != http.StatusOK {
+				t.Fatal(w.Code, w.Body)
+			}
+		}, http.StatusBadRequest, false},
+		"forgotten elsewhere": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, id string, thread ponder.ThreadID) {
+			_, err := r.Desk.Store.Append(t.Context(), thread, 0, ponder.Event{
+				Cause: "gone-" + id, Internal: true, Body: ponder.Observation{Content: `{"model":"ponder/chat","store":true,"gone":true}`, Sensor: "openai.response"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, http.StatusBadRequest, false},
+		"said": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, _ string, thread ponder.ThreadID) {
+			if _, err := r.Desk.Store.Append(t.Context(), thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "Hello?"}}); err != nil {
+				t.Fatal(err)
+			}
+		}, http.StatusOK, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
+				w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
+				id := one(t, w.Code, w.Body)["id"].(string)
+				threadOf := func(id string) ponder.ThreadID {
+					name, _, _ := strings.Cut(strings.TrimPrefix(id, "resp_"), "-")
+					return ponder.ThreadID("thr_" + name)
+				}
+				synctest.Wait()
+				tt.do(t, r, id, threadOf(id))
+				w = r.Do(post(`"model":"ponder/chat","input":` + tt.input + `,"previous_response_id":"` + id + `"`))
+				if w.Code != tt.code {
+					t.Fatalf("%d: %s", w.Code, w.Body)
+				}
+				if tt.code != http.StatusOK {
+					return
+				}
+				next := one(t, w.Code, w.Body)["id"].(string)
+				if same := threadOf(next) == threadOf(id); same != tt.same {
+					t.Errorf("%s, then %s", id, next)
+				}
+			})
+		})
+	}
+}
+
+// A message that was told while a response was being made is a part of what is gone on with:
+// a conversation that is cut there would never be answered.
+func TestPreviousBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
+			return dialecttest.Answer{Text: "It is deep.", Wait: 2 * time.Second}
+		}}}, nil)
+		go func() {
+			time.Sleep(time.Second)
+			id := r.Threads(dialecttest.Owner)[0].ID
+			if _, err := r.Desk.Store.Append(t.Context(), id, 0, ponder.Event{Body: ponder.UserMessage{Content: "Psst"}}); err != nil {
+				t.Error(err)
+			}
+		}()
+		w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
+		id := one(t, w.Code, w.Body)["id"].(string)
+		time.Sleep(time.Minute)
+		w = r.Do(post(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`))
+		first, _, _ := strings.Cut(id, "-")
+		if next := one(t, w.Code, w.Body)["id"].(string); !strings.HasPrefix(next, first) {
+			t.Errorf("%s, then %s", id, next)
+		}
+	})
+}
+
+// A request that is sent again with its key is answered once, though the response behind which
+// it goes on is not the last one any more.
+func TestPreviousAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
+		w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
+		id := one(t, w.Code, w.Body)["id"].(string)
+		again := func() string {
+			req := post(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`)
+			req.Header.Set("Idempotency-Key", "k")
+			w := r.Do(req)
+			return one(t, w.Code, w.Body)["id"].(string)
+		}
+		if one, two, three := again(), again(), again(); one != two || two != three {
+			t.Errorf("behind %s, %s, %s and %s", id, one, two, three)
+		}
+		said := 0
+		for _, th := range r.Threads(dialecttest.Owner) {
+			for _, ev := range r.Events(th.ID) {
+				if b, ok := ev.Body.(ponder.UserMessage); ok && b.Content == "And?" {
+					said++
+				}
+			}
+		}
+		if said != 1 {
+			t.Errorf("said %d times", said)
+		}
+	})
+}
+
+func TestInputItems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := ways[0].rig(t)
+		w := r.Do(post(`"model":"ponder/chat","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`))
+		path := "/v1/responses/" + one(t, w.Code, w.Body)["id"].(string) + "/input_items"
+		var seen []string
+		for after, rounds := "", 0; rounds < 5; rounds++ {
+			var p struct {
+				Data []struct {
+					ID, Type string
+					Content  []struct{ Type, Text string }
+				}
+				More bool   `json:"has_more"`
+				Last string `json:"last_id"`
+			}
+			w := r.Get(path + "?order=asc&limit=2&after=" + after)
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+				t.Fatal(err)
+			}
+			for _, it := range p.Data {
+				seen = append(seen, it.Content[0].Type+" "+it.Content[0].Text)
+			}
+			if after = p.Last; !p.More {
+				break
+			}
+		}
+		if got := strings.Join(seen, ", "); got != "input_text a, output_text b, input_text c" {
+			t.Errorf("listed %s", got)
+		}
+		for _, q := range []string{"?limit=0", "?limit=x", "?order=up", "?after=nothing"} {
+			w := r.Get(path + q)
+			refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
+		}
+	})
+}
+
+// A model that breaks off, and is asked again, has what it said first taken back.
+func TestTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(_ *llm.Request, n int) dialecttest.Answer {
+			if n == 0 {
+				return dialecttest.Answer{Text: "The sea is quite warm, as all know who", Pause: time.Second, Err: &llm.Error{Class: llm.Transient, Message: "later"}, After: 3}
+			}
+			return dialecttest.Answer{Text: "It is cold. 🌊", Pause: time.Second}
+		}}}, nil)
+		_, end := check(t, r.Stream(post(ways[0].body+`,"stream":true`), 0))
+		if got := textIn(end, ""); end["status"] != completed || got != "It is cold. 🌊" {
+			t.Errorf("%v %q", end["status"], got)
+		}
+	})
+}
+
+// Whatever is sent, the answer is one or a refusal in OpenAI's form.
+func FuzzBody(f *testing.F) {
+	for _, w := range ways[:2] {
+		f.Add("{"+w.body+"}", "stream=true")
+	}
+	f.Add(`{"model":"ponder/chat","input":[null,{"type":null,"content":[{"type":"input_text"}]},7],"tools":[{"type":"function"}],"text":{"format":[]}}`, "starting_after=-1")
+	f.Add(`{"model":"ponder/chat","input":[{"role":"user","content":null}],"include":[1],"conversation":{"id":7},"metadata":null}`, "limit=&order=%ff")
+	f.Fuzz(func(t *testing.T, body, query string) {
+		synctest.Test(t, func(t *testing.T) {
+			r := ways[0].rig(t)
+			for _, path := range []string{"/v1/responses", "/v1/responses/input_tokens", "/v1/responses/compact", "/v1/conversations"} {
+				w := r.Post(path, body)
+				if w.Code >= http.StatusInternalServerError {
+					t.Errorf("%s: %d %s", path, w.Code, w.Body)
+				} else if w.Code != http.StatusOK {
+					refused(t, w.Code, w.Body.String(), w.Code, "")
+				}
+			}
+			req := get("/v1/responses/resp_x")
+			req.URL.RawQuery = query
+			refused(t, r.Do(req).Code, r.Do(req).Body.String(), http.StatusNotFound, "")
+		})
+	})
+}

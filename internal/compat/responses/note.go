@@ -1,0 +1,260 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ponder"
+	"ponder/internal/app"
+	"ponder/internal/compat"
+)
+
+// A note is what a response says of its request. It is kept on the thread of the response,
+// as an internal remark, and goes with it.
+type note struct {
+	Model        string            `json:"model"`
+	Input        json.RawMessage   `json:"input,omitempty"`
+	Instructions json.RawMessage   `json:"instructions,omitempty"`
+	Previous     string            `json:"previous_response_id,omitempty"`
+	Conversation string            `json:"conversation,omitempty"`
+	Tools        []tool            `json:"tools,omitempty"`
+	ToolChoice   json.RawMessage   `json:"tool_choice,omitempty"`
+	Text         json.RawMessage   `json:"text,omitempty"`
+	Effort       string            `json:"effort,omitempty"`
+	Summary      string            `json:"summary,omitempty"`
+	Include      []string          `json:"include,omitempty"`
+	Metadata     map[string]string `json:"metadata,omitempty"`
+	MaxOutput    *int              `json:"max_output_tokens,omitempty"`
+	MaxTools     *int              `json:"max_tool_calls,omitempty"`
+	Temperature  *float64          `json:"temperature,omitempty"`
+	TopP         *float64          `json:"top_p,omitempty"`
+	Store        bool              `json:"store"`
+	Background   bool              `json:"background,omitempty"`
+	Safety       *string           `json:"safety_identifier,omitempty"`
+	CacheKey     *string           `json:"prompt_cache_key,omitempty"`
+	Created      int64             `json:"created_at,omitempty"` // zero: when its work began
+	Gone         bool              `json:"gone,omitempty"`       // the client has removed it
+}
+
+// note returns what a response will say of a request.
+func (in *request) note() note {
+	n := note{
+		Model: in.Model, Input: in.Input, Instructions: in.Instructions, Previous: in.Previous, Conversation: conversationOf(in.Conversation), Tools: in.Tools,
+		ToolChoice: in.ToolChoice, Text: in.Text, Include: in.Include, Metadata: in.Metadata, MaxOutput: in.MaxOutput, MaxTools: in.MaxTools,
+		Temperature: in.Temperature, TopP: in.TopP, Store: in.Store == nil || *in.Store, Background: in.Background, Safety: in.Safety, CacheKey: in.CacheKey,
+	}
+	if in.Reasoning != nil {
+		n.Effort, n.Summary = in.Reasoning.Effort, in.Reasoning.Summary
+	}
+	return n
+}
+
+// wants returns what the client wants beside what all get.
+func (n note) wants() wants {
+	return wants{
+		sources:   slices.Contains(n.Include, "web_search_call.action.sources"),
+		results:   slices.Contains(n.Include, "file_search_call.results"),
+		questions: slices.Contains(n.Include, "ponder.events"),
+	}
+}
+
+// noted is the sensor of observations that are notes.
+const noted = "openai.response"
+
+// cause returns that of the note of a response, so that it is kept once.
+func (j job) cause(what string) string { return what + "-" + j.id() }
+
+// observation returns a note as it is kept.
+func (n note) observation() (ponder.Observation, error) {
+	js, err := json.Marshal(n)
+	if err != nil {
+		return ponder.Observation{}, fmt.Errorf("keep a response: %w", err)
+	}
+	return ponder.Observation{Content: string(js), Sensor: noted}, nil
+}
+
+// keep keeps the note of a response, unless it is kept with the message that it answers,
+// and that it is of its conversation.
+func (a *api) keep(ctx context.Context, j job) error {
+	if !j.work.Noted || j.segment > 0 {
+		if err := a.appendNote(ctx, j, j.cause("note"), j.note); err != nil {
+			return err
+		}
+	}
+	name, ok := strings.CutPrefix(j.note.Conversation, conversationPrefix)
+	if id := ponder.ThreadID("thr_" + name); ok && id != j.work.Thread {
+		return a.remark(ctx, id, j.cause("work"), workNoted, j.id())
+	}
+	return nil
+}
+
+// forget has a response be gone, though its conversation is not.
+func (a *api) forget(ctx context.Context, j job) error {
+	return a.appendNote(ctx, j, j.cause("gone"), note{Gone: true})
+}
+
+func (a *api) appendNote(ctx context.Context, j job, cause string, n note) error {
+	remark, err := n.observation()
+	if err != nil {
+		return err
+	}
+	return a.append(ctx, j.work.Thread, cause, remark)
+}
+
+// append keeps a remark on a thread, once for each cause.
+func (a *api) append(ctx context.Context, id ponder.ThreadID, cause string, remark ponder.Observation) error {
+	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: remark})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return fmt.Errorf("keep a remark: %w", err)
+	}
+	return nil
+}
+
+// read reads the note of a response, and reports whether it is there and not gone. A work
+// that was begun elsewhere has none, and is a response all the same.
+func (a *api) read(ctx context.Context, j *job) (found bool, err error) {
+	j.note = note{Model: "ponder/" + string(j.work.Way), Store: true, Background: true}
+	if j.segment > 0 {
+		if is, err := a.isParted(ctx, *j); err != nil || !is {
+			return false, err
+		}
+	}
+	with := "" // the cause of a note that was kept with the message
+	for ev, err := range a.desk.Events(ctx, j.work) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
+		}
+		if ev.Seq == j.work.After+1 && j.work.Way == compat.Chat && j.segment == 0 {
+			with = app.NoteCause(ev.Cause)
+		}
+		b, ok := ev.Body.(ponder.Observation)
+		if !ok || b.Sensor != noted {
+			continue
+		}
+		switch ev.Cause {
+		case j.cause("note"), with:
+			n := note{}
+			if err := json.Unmarshal([]byte(b.Content), &n); err == nil {
+				j.note = n
+			}
+		case j.cause("gone"):
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// shared reports whether a conversation has more than a response.
+func (a *api) shared(ctx context.Context, j job) (bool, error) {
+	if j.note.Conversation != "" {
+		return true, nil
+	}
+	said := 0
+	for ev, err := range a.desk.Store.Events(ctx, j.work.Thread, 0) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", j.work.Thread, err)
+		}
+		if _, ok := ev.Body.(ponder.UserMessage); ok || ev.Cause == conversationCause {
+			said++
+		}
+	}
+	return said > 1, nil
+}
+
+// Bounds of a page of items.
+const (
+	pageItems = 20
+	mostItems = 100
+)
+
+// inputs lists what a response was asked.
+func (a *api) inputs(w http.ResponseWriter, r *http.Request, owner string) error {
+	j, err := a.job(r.Context(), owner, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return page(w, r, inputItems(j))
+}
+
+// paged returns what of a list, the oldest first, a query asks for.
+func paged(q url.Values, list []map[string]any) (rest []map[string]any, limit int, err error) {
+	limit = pageItems
+	if text := q.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > mostItems {
+			return nil, 0, compat.Wrong("limit", "limit: expected a number from 1 to %d", mostItems)
+		}
+	}
+	switch q.Get("order") {
+	case "", "desc":
+		slices.Reverse(list)
+	case "asc":
+	default:
+		return nil, 0, compat.Wrong("order", "order: expected asc or desc")
+	}
+	if after := q.Get("after"); after != "" {
+		i := slices.IndexFunc(list, func(it map[string]any) bool { return it["id"] == after })
+		if i < 0 {
+			return nil, 0, compat.Wrong("after", "after: there is no such item")
+		}
+		list = list[i+1:]
+	}
+	return list, limit, nil
+}
+
+// pageOf returns a list as clients page through it.
+func pageOf(list []map[string]any, limit int) map[string]any {
+	more := len(list) > limit
+	list = list[:min(len(list), limit)]
+	page := map[string]any{"object": "list", "data": list, "has_more": more, "first_id": nil, "last_id": nil}
+	if len(list) > 0 {
+		page["first_id"], page["last_id"] = list[0]["id"], list[len(list)-1]["id"]
+	}
+	return page
+}
+
+// inputItems returns what a response was asked, as items with ids.
+func inputItems(j job) (list []map[string]any) {
+	list = []map[string]any{}
+	var text string
+	if json.Unmarshal(j.note.Input, &text) == nil {
+		list = append(list, map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}})
+	} else if json.Unmarshal(j.note.Input, &list) != nil {
+		return []map[string]any{}
+	}
+	fillItems(list, "in_"+j.work.ID())
+	return list
+}
+
+// fillItems gives items what they lack: an id, a type, a status, and parts. Of what is no
+// object nothing is left.
+func fillItems(list []map[string]any, name string) {
+	for i, it := range list {
+		if it == nil {
+			it = map[string]any{}
+			list[i] = it
+		}
+		if s, _ := it["id"].(string); s == "" {
+			it["id"] = fmt.Sprintf("%s_%d", name, i)
+		}
+		if it["type"] == nil {
+			it["type"] = "message"
+		}
+		if content, ok := it["content"].(string); ok && it["type"] == "message" {
+			kind := "input_text"
+			if it["role"] == "assistant" {
+				kind = "output_text"
+			}
+			it["content"] = []any{map[string]any{"type": kind, "text": content}}
+		}
+		if it["status"] == nil {
+			it["status"] = completed
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package responses
+
+import (
+	"encoding/json"
+
+	"ponder"
+	"ponder/internal/compat"
+	"ponder/llm"
+)
+
+// A response is what comes of a request. All fields are always there: clients want them.
+type response struct {
+	ID           string            `json:"id"`
+	Object       string            `json:"object"`
+	Created      int64             `json:"created_at"`
+	Completed    *int64            `json:"completed_at"`
+	Status       string            `json:"status"`
+	Incomplete   *incomplete       `json:"incomplete_details"`
+	Model        string            `json:"model"`
+	Previous     *string           `json:"previous_response_id"`
+	Conversation *conversationRef  `json:"conversation,omitempty"`
+	Instructions json.RawMessage   `json:"instructions"`
+	Output       []any             `json:"output"`
+	Error        *failure          `json:"error"`
+	Tools        []tool            `json:"tools"`
+	ToolChoice   json.RawMessage   `json:"tool_choice"`
+	Truncation   string            `json:"truncation"`
+	Parallel     bool              `json:"parallel_tool_calls"`
+	Text         json.RawMessage   `json:"text"`
+	TopP         float64           `json:"top_p"`
+	Presence     float64           `json:"presence_penalty"`
+	Frequency    float64           `json:"frequency_penalty"`
+	TopLogs      int               `json:"top_logprobs"`
+	Temperature  float64           `json:"temperature"`
+	Reasoning    reasoning         `json:"reasoning"`
+	Usage        *usage            `json:"usage"`
+	MaxOutput    *int              `json:"max_output_tokens"`
+	MaxTools     *int              `json:"max_tool_calls"`
+	Store        bool              `json:"store"`
+	Background   bool              `json:"background"`
+	Tier         string            `json:"service_tier"`
+	Metadata     map[string]string `json:"metadata"`
+	Safety       *string           `json:"safety_identifier"`
+	CacheKey     *string           `json:"prompt_cache_key"`
+}
+
+type conversationRef struct {
+	ID string `json:"id"`
+}
+
+type incomplete struct {
+	Reason string `json:"reason"`
+}
+
+// A failure is why there is no answer.
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+type reasoning struct {
+	Effort  *string `json:"effort"`
+	Summary *string `json:"summary"`
+}
+
+type usage struct {
+	Input    int `json:"input_tokens"`
+	InDetail struct {
+		Cached int `json:"cached_tokens"`
+		Wrote  int `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	Output    int `json:"output_tokens"`
+	OutDetail struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+	Total int `json:"total_tokens"`
+}
+
+func usageOf(u llm.Usage) *usage {
+	out := &usage{Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, Total: u.Total()}
+	out.InDetail.Cached, out.InDetail.Wrote, out.OutDetail.Reasoning = u.CacheRead, u.CacheWrite, u.Reasoning
+	return out
+}
+
+// The items of an output. Their ids name them for good.
+type (
+	messageItem struct {
+		ID      string `json:"id"`
+		Type    string `json:"type"`
+		Role    string `json:"role"`
+		Status  string `json:"status"`
+		Phase   string `json:"phase,omitempty"`
+		Content []text `json:"content"`
+	}
+	text struct {
+		Type        string       `json:"type"`
+		Text        string       `json:"text"`
+		Annotations []annotation `json:"annotations"`
+		Logs        []struct{}   `json:"logprobs"`
+	}
+	annotation struct {
+		Type     string `json:"type"` // url_citation or file_citation
+		Start    *int   `json:"start_index,omitempty"`
+		End      *int   `json:"end_index,omitempty"`
+		URL      string `json:"url,omitempty"`
+		Title    string `json:"title,omitempty"`
+		FileID   string `json:"file_id,omitempty"`
+		Filename string `json:"filename,omitempty"`
+		Index    *int   `json:"index,omitempty"`
+	}
+	reasoningItem struct {
+		ID      string    `json:"id"`
+		Type    string    `json:"type"`
+		Summary []summary `json:"summary"`
+		Status  string    `json:"status,omitempty"`
+	}
+	summary struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	webItem struct {
+		ID     string `json:"id"`
+		Type   string `json:"type"`
+		Status string `json:"status"`
+		Action action `json:"action"`
+	}
+	action struct {
+		Type    string   `json:"type"` // search or open_page
+		Queries []string `json:"queries,omitempty"`
+		Query   string   `json:"query,omitempty"`
+		URL     string   `json:"url,omitempty"`
+		Sources []source `json:"sources,omitempty"`
+	}
+	source struct {
+		Type string `json:"type"`
+		URL  string `json:"url"`
+	}
+	fileItem struct {
+		ID      string   `json:"id"`
+		Type    string   `json:"type"`
+		Status  string   `json:"status"`
+		Queries []string `json:"queries"`
+		Results []found  `json:"results"`
+	}
+	found struct {
+		FileID     string            `json:"file_id"`
+		Filename   string            `json:"filename"`
+		Score      float64           `json:"score"`
+		Text       string            `json:"text"`
+		Attributes map[string]string `json:"attributes"`
+	}
+	callItem struct {
+		ID     string `json:"id"`
+		Type   string `json:"type"`
+		Status string `json:"status"`
+		CallID string `json:"call_id"`
+		Name   string `json:"name"`
+		Args   string `json:"arguments"`
+	}
+	questionItem struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Status   string `json:"status"`
+		Text     string `json:"text"`
+		Priority int    `json:"priority"`
+	}
+)
+
+// steered is how a response ends whose successor goes on with what a user said in between.
+const steered llm.Finish = "steered"
+
+// The statuses of a response.
+const (
+	queued      = "queued"
+	inProgress  = "in_progress"
+	completed   = "completed"
+	failed      = "failed"
+	cancelled   = "cancelled"
+	incompleted = "incomplete"
+)
+
+// stand sets how a response stands.
+func (r *response) stand(end compat.End, at int64) {
+	switch end.Status {
+	case ponder.Created:
+		r.Status = queued
+		return
+	case ponder.Paused:
+		r.Status = inProgress
+		r.note("ponder_status", "paused")
+		return
+	case ponder.Failed:
+		r.Status, r.Error = failed, &failure{"server_error", end.Reason}
+	case ponder.Cancelled:
+		r.Status = cancelled
+	case ponder.Completed:
+		r.Status = completed
+		switch end.Finish {
+		case llm.FinishLength:
+			r.Status, r.Incomplete = incompleted, &incomplete{"max_output_tokens"}
+		case steered:
+			r.Status, r.Incomplete = incompleted, &incomplete{string(steered)}
+		case llm.FinishFilter:
+			r.Status, r.Incomplete = incompleted, &incomplete{"content_filter"}
+		}
+	default:
+		r.Status = inProgress
+		return
+	}
+	r.Usage = usageOf(end.Usage)
+	if r.Status == completed {
+		r.Completed = &at
+	}
+}
+
+// note adds to the metadata, which are those of the client.
+func (r *response) note(key, value string) {
+	all := map[string]string{key: value}
+	for k, v := range r.Metadata {
+		all[k] = v
+	}
+	r.Metadata = all
+}
+
+// response returns what a response says of its request, before anything has come.
+func (j job) response() *response {
+	n := j.note
+	r := &response{
+		ID: j.id(), Object: "response", Created: j.work.Begun.Unix(), Status: queued, Model: n.Model, Output: []any{},
+		Instructions: orNull(n.Instructions), Tools: n.Tools, ToolChoice: or(n.ToolChoice, `"auto"`), Truncation: "disabled",
+		Parallel: true, Text: or(n.Text, `{"format":{"type":"text"}}`), TopP: 1, Temperature: 1, Store: n.Store, Background: n.Background,
+		Tier: "default", Metadata: n.Metadata, MaxOutput: n.MaxOutput, MaxTools: n.MaxTools, Safety: n.Safety, CacheKey: n.CacheKey,
+	}
+	if n.Previous != "" {
+		r.Previous = &n.Previous
+	}
+	if n.Conversation != "" {
+		r.Conversation = &conversationRef{n.Conversation}
+	}
+	if n.Temperature != nil {
+		r.Temperature = *n.Temperature
+	}
+	if n.TopP != nil {
+		r.TopP = *n.TopP
+	}
+	if n.Effort != "" {
+		r.Reasoning.Effort = &n.Effort
+	}
+	if n.Summary != "" {
+		r.Reasoning.Summary = &n.Summary
+	}
+	if n.Created != 0 {
+		r.Created = n.Created
+	}
+	if r.Tools == nil {
+		r.Tools = []tool{}
+	}
+	if r.Metadata == nil {
+		r.Metadata = map[string]string{}
+	}
+	return r
+}
+
+func or(js json.RawMessage, otherwise string) json.RawMessage {
+	if len(js) == 0 || string(js) == "null" {
+		return json.RawMessage(otherwise)
+	}
+	return js
+}
+
+func orNull(js json.RawMessage) json.RawMessage { return or(js, "null") }

@@ -1,0 +1,317 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"ponder/internal/compat"
+	"ponder/internal/compat/openai"
+	"ponder/internal/stream"
+)
+
+// Bounds of a connection.
+const (
+	socketTime  = time.Hour
+	socketWrite = 10 * time.Second // after which a client that takes nothing is given up
+	maxMessage  = 8 << 20
+	mostQueued  = 16 // requests that wait for the one before
+	mostKept    = 32 // responses that only the connection knows
+	mostSteers  = 8  // that wait
+)
+
+// A socket is a connection of the WebSocket mode. Its requests are answered in their
+// order; what steers the one that is answered does not wait.
+type socket struct {
+	*api
+	conn  *websocket.Conn
+	r     *http.Request
+	owner string
+
+	kept  map[string][]entry      // what was said up to responses that are not stored
+	order []string                // of kept, the oldest first
+	past  map[string]bool         // responses that have ended
+	held  map[string][]submission // what waits for what tools have answered, by response
+	fly   *flight                 // what is answered; nil: nothing
+	queue []json.RawMessage       // requests that wait
+	done  chan *flight            // what has been answered
+}
+
+// A flight is a response that is being told.
+type flight struct {
+	job      job
+	in       request
+	answered func()
+	before   []entry      // of a predecessor that only the connection knows
+	steers   []submission // that were accepted
+	told     atomic.Bool  // the client hears of its end
+	err      error
+	end      *response
+}
+
+// A submission is what a client says in between.
+type submission struct {
+	ID    string          `json:"id,omitempty"`
+	To    string          `json:"previous_response_id"`
+	Input json.RawMessage `json:"input,omitempty"`
+	text  string
+}
+
+// socket answers in the WebSocket mode.
+func (a *api) socket(w http.ResponseWriter, r *http.Request, owner string) error {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		w.Header().Set("Allow", http.MethodPost)
+		return &compat.Fault{Status: http.StatusMethodNotAllowed, Detail: "responses are not listed: POST one, or open a WebSocket here"}
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return nil // it was answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(maxMessage)
+	s := &socket{
+		api: a, conn: conn, owner: owner, kept: make(map[string][]entry), past: make(map[string]bool), held: make(map[string][]submission),
+		done: make(chan *flight, 1),
+	}
+	ctx, cancel := a.untilGone(r.Context())
+	defer cancel()
+	s.r = r.WithContext(ctx)
+	s.serve(ctx)
+	return nil
+}
+
+// serve answers until the connection ends.
+func (s *socket) serve(ctx context.Context) {
+	said := make(chan json.RawMessage)
+	go func() {
+		defer close(said)
+		for {
+			_, js, err := s.conn.Read(ctx)
+			if err != nil {
+				return
+			}
+			select {
+			case said <- js:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	limit := time.After(socketTime)
+	for {
+		select {
+		case js, ok := <-said:
+			if !ok {
+				return
+			}
+			s.hear(ctx, js)
+		case f := <-s.done:
+			s.landed(ctx, f)
+		case <-limit:
+			s.fail(ctx, &compat.Fault{Status: http.StatusBadRequest, Detail: "a connection lasts for an hour: open another one"}, "websocket_connection_limit_reached")
+			_ = s.conn.Close(websocket.StatusNormalClosure, "")
+			return
+		case <-ctx.Done():
+			_ = s.conn.Close(websocket.StatusGoingAway, "the server stops")
+			return
+		}
+	}
+}
+
+// write sends an event.
+func (s *socket) write(ctx context.Context, e any) error {
+	js, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write an event: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, socketWrite)
+	defer cancel()
+	return s.conn.Write(ctx, websocket.MessageText, js)
+}
+
+// fail tells of a fault.
+func (s *socket) fail(ctx context.Context, fault *compat.Fault, code string) {
+	failure := openai.FailureOf(fault)
+	if code != "" {
+		failure.Code = &code
+	}
+	_ = s.write(ctx, map[string]any{"type": "error", "status": fault.Status, "error": failure}) // the reader notices
+}
+
+// hear takes in what a client sends.
+func (s *socket) hear(ctx context.Context, js json.RawMessage) {
+	var c struct {
+		Type string `json:"type"`
+	}
+	err := json.Unmarshal(js, &c)
+	switch {
+	case err != nil:
+		s.fail(ctx, compat.Wrong("", "the message is not JSON"), "invalid_json")
+	case c.Type == "response.steer":
+		s.steer(ctx, js)
+	case c.Type != "response.create":
+		s.fail(ctx, compat.Wrong("type", "type: expected response.create or response.steer"), "")
+	case s.fly == nil:
+		s.create(ctx, js)
+	case len(s.queue) >= mostQueued:
+		s.fail(ctx, &compat.Fault{Status: http.StatusTooManyRequests, Detail: "too many requests wait on this connection"}, "")
+	default:
+		s.queue = append(s.queue, js)
+	}
+}
+
+// create begins a response.
+func (s *socket) create(ctx context.Context, js json.RawMessage) {
+	var in request
+	if err := json.Unmarshal(js, &in); err != nil {
+		s.fail(ctx, compat.Wrong("", "the request cannot be read: %s", clip(err.Error())), "")
+		return
+	}
+	if err := s.begin(ctx, in, js); err != nil {
+		fault := s.desk.FaultOf(err)
+		code := ""
+		if fault.Field == "previous_response_id" {
+			code = "previous_response_not_found"
+			s.evict(in.Previous)
+		}
+		s.fail(ctx, fault, code)
+	}
+}
+
+// begin begins a response, and has it told.
+func (s *socket) begin(ctx context.Context, in request, js []byte) error {
+	f := &flight{in: in, before: s.kept[in.Previous]}
+	if held := s.held[in.Previous]; len(held) > 0 {
+		delete(s.held, in.Previous)
+		var err error
+		if in.Input, err = joined(held, in.Input); err != nil {
+			return err
+		}
+		f.in.Input = in.Input
+	}
+	if f.before != nil {
+		in.Previous = ""
+	}
+	var err error
+	f.job, f.answered, err = s.api.begin(s.r, s.owner, &in, js, f.before)
+	if err != nil {
+		s.evict(f.in.Previous)
+		return err
+	}
+	f.job.note.Previous = f.in.Previous
+	s.start(ctx, f)
+	return nil
+}
+
+// joined puts what was said in between before an input.
+func joined(held []submission, input json.RawMessage) (json.RawMessage, error) {
+	var all []json.RawMessage
+	for _, h := range held {
+		js, err := json.Marshal(map[string]any{"type": "message", "role": "user", "content": h.text})
+		if err != nil {
+			return nil, fmt.Errorf("join an input: %w", err)
+		}
+		all = append(all, js)
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(input, &list) != nil && len(input) > 0 {
+		js, err := json.Marshal(map[string]any{"type": "message", "role": "user", "content": input})
+		if err != nil {
+			return nil, fmt.Errorf("join an input: %w", err)
+		}
+		list = []json.RawMessage{js}
+	}
+	js, err := json.Marshal(append(all, list...))
+	if err != nil {
+		return nil, fmt.Errorf("join an input: %w", err)
+	}
+	return js, nil
+}
+
+// start tells of a response, beside what the client says.
+func (s *socket) start(ctx context.Context, f *flight) {
+	s.fly = f
+	go func() {
+		res := f.job.response()
+		fold := newFold(res, f.job.note.wants(), func(e event) {
+			if slices.Contains(hookTypes, e.Type) {
+				f.told.Store(true)
+			}
+			if f.err == nil {
+				f.err = s.write(ctx, e)
+			}
+		})
+		err := s.fold(ctx, f.job, fold, func() error { return f.err }, func() error {
+			ping, cancel := context.WithTimeout(ctx, stream.Heartbeat)
+			defer cancel()
+			return s.conn.Ping(ping)
+		})
+		if f.end = res; f.err == nil {
+			f.err = err
+		}
+		s.done <- f
+	}()
+}
+
+// landed goes on when a response has ended: with what was said in between, or with the
+// next request.
+func (s *socket) landed(ctx context.Context, f *flight) {
+	s.fly = nil
+	id := f.job.id()
+	s.past[id] = true
+	if f.err != nil {
+		if ctx.Err() == nil {
+			s.fail(ctx, s.desk.FaultOf(f.err), "")
+		}
+		s.dropLater(f.job)
+		s.evict(f.in.Previous)
+	} else {
+		f.answered()
+		s.keepLocal(ctx, f)
+	}
+	if f.err == nil {
+		s.succeed(ctx, f)
+	}
+	for s.fly == nil && len(s.queue) > 0 {
+		js := s.queue[0]
+		s.queue = s.queue[1:]
+		s.create(ctx, js)
+	}
+}
+
+// keepLocal keeps what the connection alone is to know of a response.
+func (s *socket) keepLocal(ctx context.Context, f *flight) {
+	if f.job.note.Store {
+		return
+	}
+	list, err := s.itemsOf(ctx, f.job)
+	if err == nil {
+		err = s.drop(ctx, f.job)
+	}
+	if err != nil {
+		s.desk.FaultOf(err) // which logs it
+		return
+	}
+	s.kept[f.job.id()] = append(f.before[:len(f.before):len(f.before)], list...)
+	if s.order = append(s.order, f.job.id()); len(s.order) > mostKept {
+		s.evict(s.order[0])
+	}
+}
+
+// evict forgets what the connection alone knows of a response.
+func (s *socket) evict(id string) {
+	delete(s.kept, id)
+	for i, o := range s.order {
+		if o == id {
+			s.order = append(s.order[:i:i], s.order[i+1:]...)
+			return
+		}
+	}
+}

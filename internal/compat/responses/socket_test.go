@@ -1,0 +1,213 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"ponder/internal/compat/dialecttest"
+	"ponder/llm"
+)
+
+// A caller is a client of the WebSocket mode.
+type caller struct {
+	t    *testing.T
+	conn *websocket.Conn
+}
+
+// dial opens a connection to a server of a rig. These tests run in real time: a real
+// connection knows no other.
+func dial(t *testing.T, r *dialecttest.Rig) *caller {
+	t.Helper()
+	ctx := t.Context()
+	s := r.Server()
+	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.URL, "http")+"/v1/responses", &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + dialecttest.Mine}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body != nil {
+		res.Body.Close()
+	}
+	conn.SetReadLimit(maxMessage)
+	t.Cleanup(func() { conn.CloseNow() })
+	return &caller{t, conn}
+}
+
+func (c *caller) say(format string, args ...any) {
+	c.t.Helper()
+	if err := c.conn.Write(c.t.Context(), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// next returns the next event.
+func (c *caller) next() (map[string]any, []byte) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	_, js, err := c.conn.Read(ctx)
+	var e map[string]any
+	if err == nil {
+		err = json.Unmarshal(js, &e)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return e, js
+}
+
+// whole reads a response to its end, checks it, and returns it. Events that are none of
+// its stream are handed to each.
+func (c *caller) whole(each func(e map[string]any)) map[string]any {
+	c.t.Helper()
+	var check checker
+	for !check.ended() {
+		e, js := c.next()
+		kind, _ := e["type"].(string)
+		if strings.HasPrefix(kind, "response.steer") || e["status"] != nil {
+			each(e)
+			continue
+		}
+		if err := check.event(kind, js); err != nil {
+			c.t.Fatalf("%v: %s", err, js)
+		}
+		each(e)
+	}
+	return check.response
+}
+
+func ignore(map[string]any) {}
+
+func TestSocket(t *testing.T) {
+	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+		return dialecttest.Plain(fmt.Sprintf("%d messages.", len(req.Messages)))
+	}}}, nil)
+	c := dial(t, r)
+	c.say(`{"type":"response.create","model":"ponder/chat","store":false,"input":"one"}`)
+	c.say(`{"type":"response.create","model":"ponder/chat","store":false,"input":"another"}`)
+	first := c.whole(ignore)
+	if other := c.whole(ignore); other["id"] == first["id"] || textIn(first, "") != "1 messages." {
+		t.Errorf("%v %v", first["id"], textIn(first, ""))
+	}
+	c.say(`{"type":"response.create","model":"ponder/chat","store":false,"input":"two","previous_response_id":"%s"}`, first["id"])
+	if next := c.whole(ignore); next["previous_response_id"] != first["id"] || textIn(next, "") != "3 messages." {
+		t.Errorf("%v %q", next["previous_response_id"], textIn(next, ""))
+	}
+	for began := time.Now(); len(r.Threads(dialecttest.Owner)) > 0; time.Sleep(time.Millisecond) { // they go once the client has been told
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d threads are left", len(r.Threads(dialecttest.Owner)))
+		}
+	}
+	for body, want := range map[string]string{
+		`{"type":"response.create","model":"ponder/chat","input":"x","previous_response_id":"resp_x"}`: "previous_response_not_found",
+		`{"type":"response.create","model":"ponder/chat","input":7}`:                                   "",
+		`{"type":"other"}`: "", `[`: "invalid_json",
+	} {
+		c.say("%s", body)
+		e, _ := c.next()
+		failure, _ := e["error"].(map[string]any)
+		if e["type"] != "error" || e["status"] != float64(http.StatusBadRequest) || want != "" && failure["code"] != want {
+			t.Errorf("%s: %v", body, e)
+		}
+	}
+}
+
+func TestSteerRefused(t *testing.T) {
+	r := newRig(t, dialecttest.Options{Model: dialecttest.Says("deep")}, nil)
+	c := dial(t, r)
+	c.say(`{"type":"response.create","model":"ponder/chat","input":"one"}`)
+	id := c.whole(ignore)["id"]
+	for input, want := range map[string]string{`"x"`: "response_", `[{"role":"system","content":"x"}]`: "invalid_input", `""`: "invalid_input"} {
+		c.say(`{"type":"response.steer","previous_response_id":"%s","input":%s}`, id, input)
+		e, _ := c.next()
+		if code := e["error"].(map[string]any)["code"].(string); e["type"] != "response.steer.failed" || !strings.HasPrefix(code, want) || e["steer"].(map[string]any)["input"] == nil {
+			t.Errorf("%v", e)
+		}
+	}
+}
+
+// What is said while a conversation is answered ends the answer, and begins another.
+func TestSteerChat(t *testing.T) {
+	for _, body := range []string{`"model":"ponder/chat","input":"Tell me of the sea."`, `"model":"ponder/chat","store":false,"input":"Tell me of the sea."`} {
+		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+			if said := fmt.Sprintf("%+v", req.Messages); strings.Contains(said, "Shorter") {
+				return dialecttest.Plain("Deep.")
+			}
+			return dialecttest.Answer{Text: strings.Repeat("The sea is deep, and cold. ", 500), Pause: 20 * time.Millisecond}
+		}}}, nil)
+		c := dial(t, r)
+		c.say(`{"type":"response.create",%s}`, body)
+		steeredTo, accepted := "", false
+		first := c.whole(func(e map[string]any) {
+			if e["type"] == "response.output_text.delta" && steeredTo == "" {
+				steeredTo = "sent"
+				c.say(`{"type":"response.steer","previous_response_id":"%s","input":"Shorter, please."}`, idOf(t, e))
+			}
+			accepted = accepted || e["type"] == "response.steer.accepted"
+		})
+		if first["status"] != incompleted || first["incomplete_details"].(map[string]any)["reason"] != "steered" || !accepted {
+			t.Fatalf("%v %v", first["status"], first["incomplete_details"])
+		}
+		next := c.whole(ignore)
+		if next["previous_response_id"] != first["id"] || next["status"] != completed || textIn(next, "") != "Deep." {
+			t.Errorf("%v %v %q", next["previous_response_id"], next["status"], textIn(next, ""))
+		}
+	}
+}
+
+// idOf returns the id of the response of an item.
+func idOf(t *testing.T, e map[string]any) string {
+	t.Helper()
+	rest, ok := strings.CutPrefix(e["item_id"].(string), "msg_")
+	if !ok {
+		rest = strings.TrimPrefix(e["item_id"].(string), "rs_")
+	}
+	return prefix + rest[:strings.LastIndex(rest, "_")]
+}
+
+// What is said while a session thinks is taken up, and the session goes on as another
+// response. Both can be streamed again, and polled.
+func TestSteerSession(t *testing.T) {
+	slowly := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Millisecond} }}
+	r := newRig(t, dialecttest.Options{Model: slowly}, nil)
+	c := dial(t, r)
+	c.say(`{"type":"response.create",%s}`, ways[2].body)
+	sent := false
+	first := c.whole(func(e map[string]any) {
+		if e["type"] == "response.reasoning_summary_text.done" && !sent {
+			sent = true
+			c.say(`{"type":"response.steer","previous_response_id":"%s","input":"And how cold is it?"}`, idOf(t, e))
+		}
+	})
+	if first["status"] != incompleted || first["incomplete_details"].(map[string]any)["reason"] != "steered" {
+		t.Fatalf("%v %v", first["status"], first["incomplete_details"])
+	}
+	begun, _ := c.next()
+	res := begun["response"].(map[string]any)
+	if begun["type"] != "response.created" || res["previous_response_id"] != first["id"] {
+		t.Fatalf("%v", begun)
+	}
+	w := r.Post("/v1/responses/"+res["id"].(string)+"/cancel", "")
+	refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
+	w = r.Get("/v1/responses/" + first["id"].(string))
+	if polled := one(t, w.Code, w.Body); fmt.Sprint(polled) != fmt.Sprint(first) {
+		t.Errorf("polled %v,\nwant %v", polled, first)
+	}
+	check(t, r.Stream(get("/v1/responses/"+first["id"].(string)+"?stream=true"), 0))
+	w = r.Get("/v1/responses/" + res["id"].(string) + "/input_items")
+	if !strings.Contains(w.Body.String(), "And how cold is it?") {
+		t.Errorf("%s", w.Body)
+	}
+	w = r.Do(dialecttest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+res["id"].(string), ""))
+	if w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

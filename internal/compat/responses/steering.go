@@ -1,0 +1,188 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/compat"
+)
+
+// What a client says while it is answered. A session or research takes it up and goes on,
+// as the successor of the response; other answers are cancelled, and begun anew with it.
+
+// steer takes in what is said in between.
+func (s *socket) steer(ctx context.Context, js json.RawMessage) {
+	var in submission
+	if json.Unmarshal(js, &in) != nil {
+		s.steerFailed(ctx, in, "invalid_input", "the event cannot be read")
+		return
+	}
+	var err error
+	if in.text, err = userText(in.Input); err != nil {
+		s.steerFailed(ctx, in, "invalid_input", s.desk.FaultOf(err).Detail)
+		return
+	}
+	f := s.fly
+	switch {
+	case f == nil || f.job.id() != in.To || f.told.Load():
+		if s.past[in.To] || f != nil && f.job.id() == in.To {
+			s.steerFailed(ctx, in, "response_already_completed", "the response has ended")
+		} else {
+			s.steerFailed(ctx, in, "response_not_found", "no such response is answered on this connection")
+		}
+	case f.job.note.Conversation != "":
+		s.steerFailed(ctx, in, "steering_not_supported", "a response that is bound to a conversation cannot be steered")
+	case len(f.steers) >= mostSteers:
+		s.steerFailed(ctx, in, "too_many_pending_steers", "too much waits to be taken up already")
+	default:
+		in.ID = ponder.NewID("steer")
+		_ = s.write(ctx, map[string]any{
+			"type": "response.steer.accepted", "sequence_number": 0, "steer": map[string]string{"id": in.ID, "previous_response_id": in.To},
+		})
+		f.steers = append(f.steers, in)
+		if err := s.turnTo(ctx, f, in); err != nil {
+			f.steers = f.steers[:len(f.steers)-1]
+			s.steerFailed(ctx, in, "response_not_active", s.desk.FaultOf(err).Detail)
+		}
+	}
+}
+
+// steerFailed gives back what was not taken up.
+func (s *socket) steerFailed(ctx context.Context, in submission, code, why string) {
+	if in.Input == nil {
+		in.Input = json.RawMessage(`""`)
+	}
+	_ = s.write(ctx, map[string]any{
+		"type": "response.steer.failed", "sequence_number": 0, "steer": in,
+		"error": map[string]string{"type": "invalid_request_error", "code": code, "message": why},
+	})
+}
+
+// userText reads what a user says: a text, or messages.
+func userText(js json.RawMessage) (string, error) {
+	items, err := itemsOf(js)
+	if err != nil {
+		return "", err
+	}
+	for i, it := range items {
+		if it.Role != "user" || it.Type != "message" && it.Type != "" {
+			return "", compat.Wrong("input", "input[%d]: expected a message of the user", i)
+		}
+	}
+	list, err := messagesOf(js, nil)
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, m := range list {
+		all = append(all, m.Text())
+	}
+	text := strings.TrimSpace(strings.Join(all, "\n\n"))
+	if text == "" {
+		return "", compat.Wrong("input", "input: expected a text")
+	}
+	return text, nil
+}
+
+// thinks reports whether a response is of a run that takes up what is said.
+func thinks(j job) bool { return j.work.Way == compat.Session || j.work.Way == compat.Research }
+
+// turnTo has a response end for what is said.
+func (s *socket) turnTo(ctx context.Context, f *flight, in submission) error {
+	if !thinks(f.job) {
+		if err := s.appendNote(ctx, f.job, f.job.cause("steered"), note{}); err != nil {
+			return err
+		}
+		return s.desk.Cancel(ctx, f.job.work)
+	}
+	wish := compat.Correction(in.text)
+	if strings.Contains(in.text, "?") {
+		wish = compat.AddQuestion(in.text)
+	}
+	return s.desk.SteerAs(ctx, f.job.work, wishPrefix+in.ID, wish)
+}
+
+// succeed goes on with what was said while a response was answered.
+func (s *socket) succeed(ctx context.Context, f *flight) {
+	waits := f.steers
+	if len(waits) == 0 {
+		return
+	}
+	var err error
+	switch {
+	case f.end.Status == cancelled || f.end.Status == failed:
+		err = &compat.Fault{Status: http.StatusConflict, Detail: "the response has ended otherwise"}
+	case thinks(f.job) && f.end.Incomplete != nil && f.end.Incomplete.Reason == string(steered):
+		err = s.goOn(ctx, f)
+	case thinks(f.job):
+		for _, in := range waits {
+			s.steerFailed(ctx, in, "response_already_completed", "it came too late: the answer was being written")
+		}
+	case s.waitsForTools(ctx, f):
+	default:
+		in := f.in
+		in.Previous = f.job.id()
+		if in.Input, err = joined(waits, nil); err == nil {
+			js, _ := json.Marshal(waits) // what tells it from other requests
+			err = s.begin(ctx, in, js)
+		}
+	}
+	if err != nil {
+		for _, in := range waits {
+			s.steerFailed(ctx, in, "successor_creation_failed", s.desk.FaultOf(err).Detail)
+		}
+	}
+}
+
+// goOn tells of the next segment of a run that was steered. Of what else was said, each
+// parts it once more.
+func (s *socket) goOn(ctx context.Context, f *flight) error {
+	next := f.job
+	next.segment++
+	next.note.Previous, next.note.Created = f.job.id(), time.Now().Unix()
+	input, err := json.Marshal(f.steers[0].text)
+	if err != nil {
+		return fmt.Errorf("go on: %w", err)
+	}
+	next.note.Input = input
+	if err := s.keep(context.WithoutCancel(ctx), next); err != nil {
+		return err
+	}
+	if s.hooks != nil && next.note.Background {
+		if err := s.hooks.expect(context.WithoutCancel(ctx), next); err != nil {
+			s.desk.FaultOf(err) // which logs it
+		}
+	}
+	in := f.in
+	in.Previous, in.Input = f.job.id(), input
+	s.start(ctx, &flight{job: next, in: in, answered: func() {}, steers: f.steers[1:]})
+	return nil
+}
+
+// waitsForTools reports whether a response ends with calls of tools of the client. What
+// was said then waits for the request that brings their results.
+func (s *socket) waitsForTools(ctx context.Context, f *flight) bool {
+	required := []any{}
+	for _, it := range f.end.Output {
+		if c, ok := it.(callItem); ok {
+			required = append(required, map[string]string{"type": "function_call_output", "call_id": c.CallID, "output": ""})
+		}
+	}
+	if len(required) == 0 || f.end.Status != completed {
+		return false
+	}
+	id := f.job.id()
+	s.held[id] = f.steers
+	for _, in := range f.steers {
+		_ = s.write(ctx, map[string]any{
+			"type": "response.steer.pending", "sequence_number": 0, "reason": "waiting_for_required_input", "required_input": required,
+			"steer": map[string]string{"id": in.ID, "previous_response_id": id},
+		})
+	}
+	return true
+}

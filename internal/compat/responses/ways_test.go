@@ -1,0 +1,273 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/internal/auth"
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+	"ponder/internal/stream"
+	"ponder/llm"
+)
+
+// A way is one of answering, with a model that makes it say something.
+type way struct {
+	name  string
+	body  string // without what asks for a stream
+	model func() *dialecttest.Model
+	text  string // of the answer; empty: any
+}
+
+// looking answers with a look into the memory and the web first.
+func looking(text string) func() *dialecttest.Model {
+	return func() *dialecttest.Model {
+		looked := false
+		return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+			if !looked && len(req.Tools) > 0 {
+				looked = true
+				return dialecttest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
+					{ID: "c1", Name: "knowledge_search", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
+				}}
+			}
+			return dialecttest.Answer{Reasoning: "So it is.", Text: text, Pause: time.Second}
+		}}
+	}
+}
+
+// slow answers plausibly, in its time, so that not too much is thought.
+func slow() *dialecttest.Model {
+	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Second} }}
+}
+
+var ways = []way{
+	{"chat", `"model":"ponder/chat","input":"How deep is the sea?"`, looking("About 4,000 metres. 🌊 In places it is 11 km deep."), "About 4,000 metres. 🌊 In places it is 11 km deep."},
+	{"exchange", `"model":"ponder/chat","input":[{"role":"user","content":"Is it warm?"}],"tools":[{"type":"function","name":"weather","parameters":{"type":"object"}}]`,
+		func() *dialecttest.Model {
+			return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
+				return dialecttest.Answer{Reasoning: "I ask.", Text: "Let me see.", Pause: time.Second, Calls: []llm.ToolCall{{ID: "call_1", Name: "weather", Input: []byte(`{"city":"Kiel"}`)}}}
+			}}
+		}, "Let me see."},
+	{"session", `"model":"ponder/session","reasoning":{"effort":"minimal"},"include":["ponder.events","web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
+		slow, ""},
+	{"research", `"model":"ponder-research","reasoning":{"effort":"minimal"},"include":["web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
+		slow, ""},
+}
+
+func (w way) rig(t *testing.T) *dialecttest.Rig {
+	return newRig(t, dialecttest.Options{Model: w.model(), Tools: dialecttest.Lookups(time.Second)}, nil)
+}
+
+func post(body string) *http.Request {
+	return dialecttest.Request(context.Background(), http.MethodPost, "/v1/responses", "{"+body+"}")
+}
+
+func get(path string) *http.Request {
+	return dialecttest.Request(context.Background(), http.MethodGet, path, "")
+}
+
+// In each way the stream is one that strict clients take, and what is polled is what the
+// stream ends with.
+func TestWays(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := w.rig(t)
+				_, end := check(t, r.Stream(post(w.body+`,"stream":true,"metadata":{"a":"b"}`), 0))
+				if end["status"] != completed || w.text != "" && textIn(end, "final_answer") != w.text || textIn(end, "final_answer") == "" {
+					t.Errorf("ends with %v: %q", end["status"], textIn(end, ""))
+				}
+				got := r.Get("/v1/responses/" + end["id"].(string))
+				if polled := one(t, got.Code, got.Body); fmt.Sprint(polled) != fmt.Sprint(end) {
+					t.Errorf("polled %v,\nwant %v", polled, end)
+				}
+				if end["metadata"].(map[string]any)["a"] != "b" {
+					t.Errorf("metadata %v", end["metadata"])
+				}
+			})
+		})
+	}
+}
+
+// kinds returns how many items of each type a response has.
+func kinds(r map[string]any) map[string]int {
+	n := make(map[string]int)
+	for _, it := range r["output"].([]any) {
+		n[it.(map[string]any)["type"].(string)]++
+	}
+	return n
+}
+
+func TestItems(t *testing.T) {
+	want := map[string][]string{
+		"chat": {"reasoning", "file_search_call", "web_search_call", "message"}, "exchange": {"reasoning", "message", "function_call"},
+		"session": {"reasoning", "message", "ponder:question", "web_search_call"}, "research": {"reasoning", "message", "file_search_call", "web_search_call"},
+	}
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := w.rig(t)
+				body := w.body
+				if w.name == "chat" { // of a conversation, searches are not told; of what stands alone they are
+					body += `,"store":false`
+				}
+				w := r.Do(post(body))
+				res := one(t, w.Code, w.Body)
+				got := kinds(res)
+				for _, kind := range want[t.Name()[strings.LastIndex(t.Name(), "/")+1:]] {
+					if got[kind] == 0 {
+						t.Errorf("no %s among %v", kind, got)
+					}
+				}
+				for _, it := range res["output"].([]any) {
+					checkItem(t, it.(map[string]any))
+				}
+			})
+		})
+	}
+}
+
+// checkItem checks an item that is whole.
+func checkItem(t *testing.T, it map[string]any) {
+	t.Helper()
+	switch it["type"] {
+	case "function_call":
+		if it["call_id"] != "call_1" || it["name"] != "weather" || it["arguments"] != `{"city":"Kiel"}` || it["status"] != completed {
+			t.Errorf("%v", it)
+		}
+	case "reasoning":
+		for _, s := range it["summary"].([]any) {
+			if s := s.(map[string]any); s["type"] != "summary_text" || s["text"] == "" {
+				t.Errorf("%v", it)
+			}
+		}
+	case "web_search_call":
+		action := it["action"].(map[string]any)
+		sources, asked := action["sources"].([]any)
+		if wants := !strings.HasSuffix(t.Name(), "/chat"); action["type"] == "search" && (len(action["queries"].([]any)) != 1 || wants != asked || wants && len(sources) == 0) {
+			t.Errorf("%v", it)
+		}
+	case "message":
+		if phase := it["phase"]; phase != "commentary" && phase != "final_answer" {
+			t.Errorf("%v", it)
+		}
+		for _, p := range it["content"].([]any) {
+			p := p.(map[string]any)
+			text := []rune(p["text"].(string))
+			for _, n := range p["annotations"].([]any) {
+				n := n.(map[string]any)
+				if n["type"] != "url_citation" {
+					continue
+				}
+				start, end := int(n["start_index"].(float64)), int(n["end_index"].(float64))
+				if start < 0 || end > len(text) || start >= end || text[start] != '[' || text[end-1] != ']' || n["title"] == "" {
+					t.Errorf("%v is not at %q", n, string(text))
+				}
+			}
+		}
+	}
+}
+
+// transcript returns the events of a stream behind a number.
+func transcript(list []dialecttest.Event, after int) string {
+	js, err := json.Marshal(list[min(len(list), after+1):])
+	if err != nil {
+		return err.Error()
+	}
+	return string(js)
+}
+
+// pace is how far apart the places are that are tried.
+func pace() int {
+	if testing.Short() {
+		return 9
+	}
+	return 1
+}
+
+// Whoever comes again, at any place, while it goes on or after its end, is told the same.
+func TestResume(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := w.rig(t)
+				list, end := check(t, r.Stream(post(w.body+`,"stream":true,"background":true`), 0))
+				id := end["id"].(string)
+				for after := 0; after < len(list)+3; after += pace() {
+					got := r.Stream(get(fmt.Sprintf("/v1/responses/%s?starting_after=%d", id, after)), 0).Events()
+					if n := len(got) - 1; n < 0 || got[n].Data != "[DONE]" || transcript(got[:n], -1) != transcript(list, after) {
+						t.Fatalf("behind %d: other events", after)
+					}
+				}
+				r.Handler = restarted(r)
+				if got, _ := check(t, r.Stream(get("/v1/responses/"+id+"?stream=true"), 0)); transcript(got, -1) != transcript(list, -1) {
+					t.Errorf("other events from the beginning")
+				}
+				req := dialecttest.Request(context.Background(), http.MethodGet, "/v1/responses/"+id+"?starting_after=2", `{"stream":true}`)
+				if got := r.Stream(req, 0).Events(); transcript(got[:len(got)-1], -1) != transcript(list, 2) {
+					t.Errorf("other events for a client of Go")
+				}
+			})
+		})
+	}
+}
+
+// restarted returns the handlers of another server over the same store.
+func restarted(r *dialecttest.Rig) http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range New(&compat.Desk{Store: r.Store, Hub: stream.New(r.Store), Service: r.Service, Gone: context.Background()}, nil) {
+		mux.Handle(pattern, h)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		mux.ServeHTTP(w, req.WithContext(auth.With(req.Context(), auth.Caller{Owner: dialecttest.Owner, Scopes: auth.Scopes()})))
+	})
+}
+
+// A client that goes away at any place of a run, and comes again at once, is told what it
+// would have been told.
+func TestResumeLive(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			events := 0
+			synctest.Test(t, func(t *testing.T) {
+				r := w.rig(t)
+				list, _ := check(t, r.Stream(post(w.body+`,"stream":true,"background":true`), 0))
+				events = len(list)
+			})
+			for at := 1; at <= events; at += pace() {
+				synctest.Test(t, func(t *testing.T) { resumeAt(t, w, at) })
+			}
+		})
+	}
+}
+
+// resumeAt cuts a stream off behind so many events, and checks what comes with the rest.
+func resumeAt(t *testing.T, w way, at int) {
+	r := w.rig(t)
+	first := r.Stream(post(w.body+`,"stream":true,"background":true`), at).Events()
+	if len(first) != at {
+		t.Fatalf("%d events, want %d", len(first), at)
+	}
+	var begun event
+	if err := json.Unmarshal([]byte(first[0].Data), &begun); err != nil {
+		t.Fatal(err)
+	}
+	path := "/v1/responses/" + begun.Response.ID
+	rest := r.Stream(get(fmt.Sprintf("%s?stream=true&starting_after=%d", path, at-1)), 0).Events()
+	whole, _ := check(t, r.Stream(get(path+"?stream=true"), 0))
+	if got := slices.Concat(first, rest[:len(rest)-1]); transcript(got, -1) != transcript(whole, -1) {
+		t.Errorf("cut off behind %d: other events", at)
+		for i := range min(len(got), len(whole)) {
+			if got[i] != whole[i] {
+				t.Fatalf("event %d: %v,\nwant %v", i, got[i], whole[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package compat
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"ponder"
+	"ponder/internal/stream"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/mode/research"
+)
+
+// However a turn goes, and whatever of it is heard, the text is that of the log in the
+// end; and it is never taken back unless a model was asked again or pieces were lost.
+func TestTalkTellerProperty(t *testing.T) {
+	words := []string{"a", " b", "\n", "  ", "é", "日本", " c.", "\n\nd", "**e**", ""}
+	for seed := range uint64(3000) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		said := func() (pieces []string) {
+			for range rnd.IntN(8) {
+				pieces = append(pieces, words[rnd.IntN(len(words))])
+			}
+			return pieces
+		}
+		g := &going{t: newTalkTeller("evt_5", 5, 0, false), seq: 5, rnd: rnd}
+		var want []string
+		clean := true
+		for round := 1; round <= 1+rnd.IntN(3); round++ {
+			key := fmt.Sprintf("turn-5-%d", round)
+			for attempt := 1; ; attempt++ {
+				g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallStarted{Model: "test/model"})
+				text := said()
+				fails, lossy := rnd.IntN(4) == 0 && attempt < 3, rnd.IntN(4) == 0
+				for i, piece := range text {
+					if fails && i == len(text)-1 {
+						break
+					}
+					if lossy && rnd.IntN(3) == 0 {
+						g.flush()
+						g.t.missed()
+						clean = false
+						continue
+					}
+					g.piece(key, piece)
+				}
+				if !fails {
+					g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model"})
+					if all := strings.TrimSpace(strings.Join(text, "")); all != "" {
+						want = append(want, all)
+						g.event(fmt.Sprintf("say-5-%d/1.1", round), ponder.AssistantMessage{Content: all, Model: "test/model"})
+					}
+					break
+				}
+				clean = false
+				g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model", Outcome: ponder.Outcome{Error: "broken"}})
+			}
+		}
+		g.event("end-5/1.1", ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_5"})
+		g.flush()
+		for _, c := range g.t.close() {
+			if c.Kind == Text {
+				g.l.add(c.Text, c.Again)
+			}
+		}
+		if all := strings.Join(want, "\n\n"); g.l.text != all {
+			t.Fatalf("seed %d: %q, not %q", seed, g.l.text, all)
+		}
+		if over, _ := g.t.over(); !over || clean && g.l.replaced > 0 {
+			t.Fatalf("seed %d: over %v, replaced %d times", seed, over, g.l.replaced)
+		}
+	}
+}
+
+// A going is a turn as a client hears of it: events come late, but in their order, and
+// before the pieces that come later.
+type going struct {
+	t    *talkTeller
+	l    listener
+	seq  ponder.Seq
+	rnd  *rand.Rand
+	late []ponder.Event
+}
+
+func (g *going) event(cause string, b ponder.Body) {
+	g.seq++
+	g.late = append(g.late, ponder.Event{Seq: g.seq, Run: "run_1", Cause: cause, Body: b})
+	if g.rnd.IntN(2) == 0 {
+		g.flush()
+	}
+}
+
+func (g *going) piece(key, text string) {
+	if g.rnd.IntN(4) == 0 {
+		g.flush()
+	}
+	g.hear(g.t.piece(stream.Piece{Run: "run_1", Key: key, Text: text}))
+}
+
+func (g *going) flush() {
+	for _, ev := range g.late {
+		g.hear(g.t.event(ev))
+	}
+	g.late = nil
+}
+
+func (g *going) hear(list []Part) {
+	for _, c := range list {
+		if c.Kind == Text {
+			g.l.add(c.Text, c.Again)
+		}
+	}
+}
+
+// canary marks what nobody may see.
+const canary = "CANARY-7f3"
+
+// Nothing of an internal event comes out, whatever it is.
+func TestLeaks(t *testing.T) {
+	inner := []ponder.Event{
+		{Run: "run_1", Cause: "turn-1-1#1", Body: ponder.CallStarted{Model: "test/model", Mode: "chat"}},
+		{Run: "run_1", Cause: "think-1-1/1.1", Internal: true, Body: ponder.Thought{Content: canary, Kind: "think"}},
+		{Run: "run_1", Internal: true, Body: ponder.InnerMonologue{Content: canary, Reason: canary}},
+		{Run: "run_1", Internal: true, Body: ponder.Observation{Content: canary, Sensor: "subconscious"}},
+		{Run: "run_1", Cause: "use-1-1-0#1", Internal: true, Body: ponder.ToolCall{Name: "web_search", Args: json.RawMessage(`{"query":"` + canary + `"}`)}},
+		{Run: "run_1", Cause: "use-1-1-0#1", Internal: true, Body: ponder.ToolResult{Name: "web_search", Result: `{"results":[{"url":"` + canary + `"}]}`}},
+		{Run: "run_1", Internal: true, Body: ponder.Evidence{Content: canary, ID: "e1", Source: canary}},
+		{Run: "run_1", Internal: true, Body: ponder.Progress{Content: canary, Stage: "note", Label: canary}},
+		{Run: "run_1", Internal: true, Body: ponder.Synthesis{Content: canary}},
+		{Run: "run_1", Internal: true, Body: ponder.Summary{Content: canary}},
+		{Run: "run_1", Cause: "turn-1-1#1", Body: ponder.CallFinished{Model: "test/model", Outcome: ponder.Outcome{Error: canary}}},
+		{Run: "run_1", Internal: true, Cause: "end-1/1.1", Body: ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_1", Refused: true, Content: canary}},
+		{Run: "run_1", Body: ponder.RunFinished{Status: ponder.Completed, Answer: "That is all."}},
+	}
+	for name, tell := range map[string]func() (teller, string){
+		"chat": func() (teller, string) {
+			return newTalkTeller("evt_1", 1, 0, false), chat.Name
+		},
+		"research": func() (teller, string) { return newThinkTeller(research.Name), research.Name },
+	} {
+		t.Run(name, func(t *testing.T) {
+			teller, mode := tell()
+			var all []Part
+			all = append(all, teller.event(ponder.Event{Seq: 2, Run: "run_1", Body: ponder.RunStarted{Mode: mode, Input: "Why?"}})...)
+			for i, ev := range inner {
+				ev.Seq = ponder.Seq(3 + i)
+				all = append(all, teller.event(ev.Stamp("thr_1", ev.Seq, ev.Time))...)
+				for _, key := range []string{"muse-1", "summed-1", "plan", "turn-9-1", "write-1"} {
+					all = append(all, teller.piece(stream.Piece{Run: "run_1", Key: key, Text: canary})...)
+				}
+				all = append(all, teller.piece(stream.Piece{Run: "run_1/muse-1", Key: "turn-1-1", Text: canary})...)
+			}
+			all = append(all, teller.close()...)
+			end := teller.end()
+			js, err := json.Marshal(append(all, Part{Kind: Ended, End: &end}))
+			if err != nil || strings.Contains(string(js), canary) {
+				t.Errorf("%s (%v)", js, err)
+			}
+			if over, _ := teller.over(); !over {
+				t.Error("it is not over")
+			}
+		})
+	}
+}
+
+func TestTranscript(t *testing.T) {
+	list := []llm.Message{llm.Say(System, "Be short."), llm.Say(llm.User, " Why? "), llm.Say(llm.Assistant, ""), llm.Say("other", "é"+strings.Repeat("x", 50))}
+	if got, want := transcript(list, 1000), "system: Be short.\n\nuser: Why?\n\nother: é"+strings.Repeat("x", 50); got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	for most := range 80 {
+		got := transcript(list, most)
+		if len(got) > most+len("other: … ") || strings.ToValidUTF8(got, "") != got {
+			t.Errorf("of %d bytes: %d, %q", most, len(got), got)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	if got := Plain("a\x1b[31m\tb\u202e\u2066\u2028\n日本é"); got != "a[31m\tb\n日本é" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,36 @@
+package compat_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"ponder/internal/compat"
+	"ponder/internal/compat/dialecttest"
+)
+
+// What was removed is not done again by a request that comes late.
+func TestKeyOfWhatWasRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+		a := ask(r, "ponder/chat", "How deep?")
+		a.Apart, a.Key = true, "k"
+		w, err := r.Desk.Begin(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Forget()
+		if _, _, err := r.Desk.Result(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Desk.Store.Remove(t.Context(), w.Thread); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Desk.Begin(t.Context(), a)
+		var told *compat.Fault
+		if !errors.As(err, &told) || told.Status != http.StatusConflict {
+			t.Errorf("it is done again: %v", err)
+		}
+	})
+}

@@ -1,0 +1,207 @@
+// Package layers keeps the layers of Ponder apart. The rules are those of
+// docs/ARCHITECTURE.md; when you change one, change the other.
+package layers
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "ponder"
+
+// A rule says what the packages that match may import. Patterns are those of
+// path.Match, relative to the module; the standard library is always allowed, and what
+// stands in for it.
+type rule struct {
+	packages string
+	ours     []string // packages of this module
+	theirs   []string // prefixes of other modules' packages
+}
+
+// The first rule that matches a package is its rule. A package without a rule
+// fails the test: to add a folder is to say where it belongs.
+var rules = []rule{
+	// The core: the vocabulary of models, then that of thinking, and the engine.
+	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
+	{packages: ".", ours: []string{"llm"}},
+
+	// Providers know the wire and each other not at all.
+	{packages: "llm/internal/*", ours: []string{"llm"}},
+	{packages: "llm/llmtest/internal/*", ours: []string{"llm"}},
+	{packages: "llm/llmtest", ours: []string{"llm", "llm/llmtest/internal/*"}},
+	{packages: "llm/*", ours: []string{"llm", "llm/internal/*"}},
+
+	// Leaves: each knows the core, and none knows another, but as said here.
+	{packages: "internal/textkit/similarity", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem"}},
+	{packages: "internal/calibration"},
+	{packages: "internal/eval", ours: []string{"llm"}},
+	{packages: "internal/transcript", ours: []string{"."}},
+	{packages: "mode/research", ours: []string{".", "llm", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "internal/textkit/lexical", "internal/redact", "mode/internal/*"}},
+	{packages: "mode/subconscious", ours: []string{".", "llm", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical", "mode/internal/*"}},
+	{packages: "mode/session", ours: []string{".", "llm", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "mode/internal/*"}},
+	{packages: "mode/internal/*", ours: []string{".", "llm", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical", "mode/internal/text"}},
+	{packages: "mode/*", ours: []string{".", "llm", "internal/textkit/similarity", "knowledge/evidence", "mode/internal/*"}},
+	{packages: "knowledge/claim", ours: []string{".", "internal/textkit/similarity", "internal/textkit/lexical"}, theirs: []string{"golang.org/x/text/"}},
+	{packages: "internal/textkit/lexical", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem", "github.com/abadojack/whatlanggo"}},
+	{packages: "knowledge/document", ours: []string{"internal/textkit/lexical"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/text/", "github.com/tetratelabs/wazero", "github.com/emersion/go-message"}},
+	{packages: "knowledge/archive", ours: []string{"store/sqldb"}},
+	{packages: "knowledge/evidence", ours: []string{".", "internal/textkit/similarity", "internal/textkit/lexical"}},
+	{packages: "knowledge/recall", ours: []string{"knowledge/archive", "knowledge/document", "internal/textkit/lexical", "store/sqldb", "knowledge/recall/*"}},
+	{packages: "knowledge/recall/index", ours: []string{"internal/textkit/lexical", "store/sqldb"}},
+	{packages: "knowledge/recall/vector", ours: []string{"store/sqldb"}, theirs: []string{"golang.org/x/sys/cpu"}},
+	{packages: "knowledge/recall/query", ours: []string{"internal/textkit/lexical"}},
+	{packages: "knowledge/web", ours: []string{"knowledge/archive", "knowledge/document", "knowledge/web/*"}, theirs: []string{"golang.org/x/net/", "golang.org/x/text/"}},
+	{packages: "knowledge/web/extract", theirs: []string{"golang.org/x/net/html", "github.com/markusmobius/go-trafilatura", "github.com/markusmobius/go-htmldate", "github.com/JohannesKaufmann/html-to-markdown/", "github.com/go-shiori/", "github.com/markusmobius/go-domdistiller"}},
+	{packages: "knowledge/web/search", ours: []string{"knowledge/archive"}, theirs: []string{"golang.org/x/net/html", "golang.org/x/net/idna"}},
+	{packages: "knowledge/web/search/searchtest"},
+	{packages: "tool/knowledge", ours: []string{".", "knowledge/document", "knowledge/recall", "knowledge/evidence"}},
+	{packages: "tool/thread", ours: []string{".", "knowledge/document"}},
+	{packages: "tool/memory", ours: []string{".", "knowledge/recall"}},
+	{packages: "tool/web", ours: []string{".", "knowledge/document", "knowledge/web", "knowledge/web/*", "knowledge/evidence"}},
+	{packages: "tool/think", ours: []string{".", "internal/redact"}},
+	{packages: "tool/command", ours: []string{".", "llm"}},
+	{packages: "tool/mcp", ours: []string{".", "llm"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/"}},
+	{packages: "tool/*", ours: []string{"."}},
+	{packages: "sensor", ours: []string{"."}},
+	{packages: "sensor/mail", ours: []string{".", "sensor"}, theirs: []string{"github.com/emersion/", "golang.org/x/net/html"}},
+	{packages: "sensor/calendar", ours: []string{".", "sensor"}, theirs: []string{"github.com/emersion/", "github.com/teambition/rrule-go"}},
+	{packages: "sensor/files", ours: []string{".", "sensor"}, theirs: []string{"github.com/fsnotify/fsnotify"}},
+	{packages: "sensor/system", ours: []string{".", "sensor"}, theirs: []string{"github.com/shirou/gopsutil/"}},
+	{packages: "sensor/feed", ours: []string{".", "sensor"}, theirs: []string{"github.com/mmcdole/gofeed"}},
+	{packages: "sensor/notify", theirs: []string{"github.com/emersion/go-message"}},
+	{packages: "sensor/own", ours: []string{".", "sensor", "internal/textkit/lexical"}},
+	{packages: "sensor/*", ours: []string{".", "sensor"}},
+	{packages: "internal/redact"},
+	{packages: "tool/approval"},
+	{packages: "internal/retention", ours: []string{".", "llm"}},
+	{packages: "store/internal/*", ours: []string{".", "llm"}},
+	{packages: "store/storetest", ours: []string{".", "llm"}, theirs: []string{"github.com/google/go-cmp/"}},
+	{packages: "store/memory", ours: []string{".", "llm", "store/internal/*"}},
+	{packages: "store/sqldb"},
+	{packages: "store/sqlite", ours: []string{".", "llm", "store/internal/*", "store/sqldb"}, theirs: []string{"modernc.org/sqlite"}},
+	{packages: "engine/enginetest", ours: []string{".", "llm", "store/memory"}},
+
+	// Surfaces and plumbing: they know the core only, so that each can be read alone.
+	{packages: "internal/config", ours: []string{".", "llm", "internal/redact", "internal/retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
+	{packages: "internal/placement", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
+	{packages: "internal/mindrunner", ours: []string{".", "mode/subconscious", "sensor", "sensor/notify"}},
+	{packages: "internal/auth"},
+	{packages: "internal/app", ours: []string{".", "llm"}},
+	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app"}},
+	{packages: "internal/compat/dialecttest", ours: []string{".", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},
+	{packages: "internal/compat/completions", ours: []string{".", "llm", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
+	{packages: "internal/compat/mcp", ours: []string{".", "llm", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/", "github.com/google/jsonschema-go/"}},
+	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai"}, theirs: []string{"github.com/coder/websocket"}},
+	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
+	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
+	{packages: "internal/stream", ours: []string{"."}},
+	{packages: "internal/metrics", ours: []string{".", "llm"}},
+	{packages: "client", ours: []string{"."}},
+	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
+	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
+	{packages: "internal/heap"},
+	{packages: "internal/arrange"},
+	{packages: "internal/layers"},
+	{packages: "internal/dateparser"},                                        // a module of its own
+	{packages: "internal/pgx", theirs: []string{"github.com/jackc/pgx/v5/"}}, // another
+	{packages: "internal/pgx/*", theirs: []string{"github.com/jackc/pgx/v5"}},
+
+	// The places that put them together.
+	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "knowledge/web/search/searchtest"}},
+	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "*/*/*", "*/*/*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
+	{packages: "test/clients"}, // tests alone, which start the programs; clients/go is a module of its own
+	{packages: "cmd/ponder-bench", ours: []string{".", "*", "*/*", "*/*/*"}, theirs: []string{"github.com/markusmobius/go-trafilatura", "golang.org/x/sys/unix", "modernc.org/sqlite"}},
+}
+
+// The test reads the sources itself, rather than ask "go list", so that the go
+// command knows what the result depends on and does not serve an old one.
+func TestImports(t *testing.T) {
+	seen := 0
+	for _, file := range sources(t) {
+		seen += check(t, file)
+	}
+	if seen < 100 {
+		t.Fatalf("found only %d imports to check", seen)
+	}
+}
+
+// root is where the module is.
+var root = filepath.Join("..", "..")
+
+// sources returns the files of the module that are no tests.
+func sources(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && d.Name() != ".") {
+			return fs.SkipDir
+		}
+		if !d.IsDir() && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// check checks the imports of a file and returns how many they are.
+func check(t *testing.T, file string) int {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Rel(root, filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg := filepath.ToSlash(dir)
+	i := slices.IndexFunc(rules, func(r rule) bool { return match(r.packages, pkg) })
+	if i < 0 {
+		t.Errorf("%s: no rule says what it may import", pkg)
+		return 0
+	}
+	for _, imp := range f.Imports {
+		if p, err := strconv.Unquote(imp.Path.Value); err != nil || !rules[i].allows(p) {
+			t.Errorf("%s must not import %s", file, imp.Path.Value)
+		}
+	}
+	return len(f.Imports)
+}
+
+func (r rule) allows(imp string) bool {
+	if imp == module || strings.HasPrefix(imp, module+"/") {
+		if rel(imp) == "internal/arrange" {
+			return true
+		}
+		return slices.ContainsFunc(r.ours, func(p string) bool { return match(p, rel(imp)) })
+	}
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	return slices.ContainsFunc(r.theirs, func(p string) bool { return strings.HasPrefix(imp, p) })
+}
+
+func rel(pkg string) string {
+	if pkg == module {
+		return "."
+	}
+	return strings.TrimPrefix(pkg, module+"/")
+}
+
+func match(pattern, pkg string) bool {
+	ok, _ := path.Match(pattern, pkg)
+	return ok
+}

@@ -1,0 +1,323 @@
+package metrics
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// maxBegun is how many threads are known that were begun here and not taken up here.
+const maxBegun = 4096
+
+// A thread is what is known of a thread that this process holds, or has begun.
+type thread struct {
+	held bool
+	runs map[ponder.RunID]*run
+	open map[action]intent
+}
+
+// A run is what is known of a run that has not ended.
+type run struct {
+	mode  string
+	began time.Time // zero if that was before this process had the thread
+	spent string    // the budget that it was told to conclude for
+	ended time.Time // when its newest call did, if no other began since
+}
+
+// An action is what calls and uses of tools are told apart by, in a thread.
+type action struct {
+	run   ponder.RunID
+	cause string
+}
+
+// An intent is a call or a use of a tool that has not ended.
+type intent struct {
+	began       time.Time
+	role        ponder.Role
+	mode, tool  string
+	maxTokens   int
+	temperature *float64
+}
+
+// of returns what is known of a thread. The caller holds m.mu.
+func (m *Meter) of(id ponder.ThreadID) *thread {
+	if t := m.threads[id]; t != nil {
+		return t
+	}
+	if m.begun >= maxBegun {
+		maps.DeleteFunc(m.threads, func(_ ponder.ThreadID, t *thread) bool { return !t.held })
+		m.begun = 0
+	}
+	m.begun++
+	t := &thread{runs: make(map[ponder.RunID]*run), open: make(map[action]intent)}
+	m.threads[id] = t
+	return t
+}
+
+// hold notes that a thread is held. The caller holds m.mu.
+func (m *Meter) hold(id ponder.ThreadID) *thread {
+	t := m.of(id)
+	if !t.held {
+		t.held = true
+		m.begun--
+	}
+	return t
+}
+
+func (m *Meter) took(id ponder.ThreadID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hold(id)
+}
+
+// left forgets a thread that is not held any more.
+func (m *Meter) left(id ponder.ThreadID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.threads[id]; t != nil {
+		if !t.held {
+			m.begun--
+		}
+		delete(m.threads, id)
+	}
+}
+
+func (m *Meter) leftAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.threads)
+	m.begun = 0
+}
+
+// created takes in the first events of a thread: those of a copy were counted where they
+// happened.
+func (m *Meter) created(id ponder.ThreadID, events []ponder.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	for _, ev := range events {
+		m.events.add(1, values{typeOf(ev.Body)})
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			t := m.of(id)
+			t.runs[ev.Run] = &run{mode: b.Mode, began: cmp.Or(ev.Time, now)}
+		case ponder.RunFinished:
+			delete(m.of(id).runs, ev.Run)
+		}
+	}
+}
+
+// appended takes in what was appended, or that it was refused.
+func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence, events []ponder.Event, began time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		m.appendErrors.add(1, values{refusal(err)})
+		if errors.Is(err, ponder.ErrFenced) {
+			if t := m.threads[id]; t != nil && t.held {
+				delete(m.threads, id)
+			}
+		}
+		return
+	}
+	now := m.now()
+	m.appends.observe(now.Sub(began).Seconds(), values{})
+	var t *thread
+	if fence != 0 {
+		t = m.hold(id)
+	}
+	for _, ev := range events {
+		m.events.add(1, values{typeOf(ev.Body)})
+		m.see(log, id, t, ev, now)
+	}
+}
+
+// see counts an event that was appended by now. t is nil for what others than the holder
+// append.
+func (m *Meter) see(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, now time.Time) {
+	if b, ok := ev.Body.(ponder.RunStarted); ok {
+		m.of(id).runs[ev.Run] = &run{mode: b.Mode, began: ev.Time}
+	}
+	if t == nil {
+		t = m.threads[id]
+	}
+	if t == nil {
+		return
+	}
+	switch b := ev.Body.(type) {
+	case ponder.RunPaused:
+		for r, known := range t.runs {
+			if r.Within(ev.Run) {
+				known.ended = time.Time{}
+			}
+		}
+	case ponder.CallStarted:
+		m.callStarted(t, ev, b, now)
+	case ponder.CallFinished:
+		m.callFinished(id, t, ev, b)
+	case ponder.ToolCall:
+		t.open[action{ev.Run, ev.Cause}] = intent{began: now, tool: b.Name}
+	case ponder.ToolResult:
+		m.toolFinished(id, t, ev, b)
+	case ponder.BudgetSpent:
+		m.budgets.add(1, values{among(b.What, "time", "calls", "tokens", "money")})
+		if r := t.runs[ev.Run]; r != nil {
+			r.spent = b.What
+		}
+	case ponder.RunFinished:
+		m.runFinished(log, id, t, ev, b)
+	case ponder.Subconscious:
+		if b.Tick > 0 && len(b.State) > 0 {
+			m.ticks.add(1, values{})
+		}
+	}
+}
+
+func (m *Meter) callStarted(t *thread, ev ponder.Event, b ponder.CallStarted, now time.Time) {
+	in := intent{began: now, role: b.Role, mode: b.Mode}
+	if b.Request != nil {
+		in.maxTokens, in.temperature = b.Request.MaxTokens, b.Request.Temperature
+	}
+	t.open[action{ev.Run, ev.Cause}] = in
+	r := t.runs[ev.Run]
+	if r == nil {
+		r = &run{mode: b.Mode}
+		t.runs[ev.Run] = r
+	}
+	if !r.ended.IsZero() {
+		m.gap.observe(max(0, now.Sub(r.ended).Seconds()), values{})
+		r.ended = time.Time{}
+	}
+}
+
+func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b ponder.CallFinished) {
+	key := action{ev.Run, ev.Cause}
+	in := t.open[key]
+	delete(t.open, key)
+	r := t.runs[ev.Run]
+	if in.mode == "" && r != nil {
+		in.mode = r.mode
+	}
+	role, mode, model := cmp.Or(string(in.role), "unknown"), cmp.Or(in.mode, "unknown"), cmp.Or(b.Model, "unknown")
+	m.calls.add(1, values{role, model, mode, outcome(b.Outcome)})
+	if !b.Made() {
+		return
+	}
+	u := b.Usage
+	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite, "output": u.Output} {
+		m.tokens.add(float64(n), values{role, model, kind})
+	}
+	m.reasoning.add(float64(u.Reasoning), values{role, model})
+	m.money.add(b.Spent.Money.USD(), values{role, model})
+	if u.Hedged {
+		m.hedged.add(1, values{role, model})
+	}
+	if b.Price == ponder.PriceUnknown {
+		m.unpriced.add(1, values{role, model})
+	}
+	took := time.Duration(b.Took) * time.Millisecond
+	m.duration.observe(took.Seconds(), values{model})
+	if r != nil && b.Error == "" {
+		r.ended = ended(ev, in, took)
+	}
+	m.cfg.Traces.call(id, ev, in, b)
+}
+
+// ended returns when a call ended. The event says when its holder took note of that, and
+// how long it took is told in whole milliseconds: the earlier is nearer to the truth.
+func ended(ev ponder.Event, in intent, took time.Duration) time.Time {
+	if at := in.began.Add(took + time.Millisecond); !in.began.IsZero() && at.Before(ev.Time) {
+		return at
+	}
+	return ev.Time
+}
+
+func (m *Meter) toolFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b ponder.ToolResult) {
+	key := action{ev.Run, ev.Cause}
+	in := t.open[key]
+	delete(t.open, key)
+	m.tools.add(1, values{cmp.Or(in.tool, b.Name, "unknown"), outcome(b.Outcome)})
+	m.cfg.Traces.tool(id, ev, in, b)
+}
+
+func (m *Meter) runFinished(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, b ponder.RunFinished) {
+	r := t.runs[ev.Run]
+	if r == nil {
+		r = &run{}
+	}
+	delete(t.runs, ev.Run)
+	m.finished.add(1, values{cmp.Or(r.mode, "unknown"), among(string(b.Status), "completed", "failed", "cancelled")})
+	m.cfg.Traces.run(log, id, ev, *r, b)
+}
+
+// openRuns returns how many root runs are worked on here, by mode. The caller holds m.mu.
+func (m *Meter) openRuns() *family {
+	f := &family{name: "ponder_open_runs", help: "Runs that this process works on, without those below them.", labels: []string{"mode"}, list: make(map[values]*series)}
+	for _, t := range m.threads {
+		for id, r := range t.runs {
+			if t.held && id.Parent() == "" {
+				f.add(1, values{r.mode})
+			}
+		}
+	}
+	return f
+}
+
+// outcome returns what came of an attempt: ok, or why not.
+func outcome(o ponder.Outcome) string {
+	switch {
+	case !o.Made():
+		return "refused"
+	case o.Dropped:
+		return "dropped"
+	case o.Error == "":
+		return "ok"
+	case o.Class == "":
+		return "error"
+	}
+	return among(string(o.Class), classes...)
+}
+
+// classes are those of errors.
+var classes = []string{
+	string(llm.Transient), string(llm.RateLimited), string(llm.Truncated), string(llm.Unreachable), string(llm.Auth), string(llm.Payment),
+	string(llm.NotFound), string(llm.TooLong), string(llm.Filtered), string(llm.BadRequest), string(llm.Malformed), string(llm.Cancelled),
+}
+
+// refusal names why a store did not append.
+func refusal(err error) string {
+	for _, one := range []struct {
+		err  error
+		name string
+	}{
+		{ponder.ErrTaken, "taken"}, {ponder.ErrStale, "stale"}, {ponder.ErrFenced, "fenced"}, {ponder.ErrNoThread, "no_thread"},
+		{ponder.ErrNotInput, "not_input"}, {ponder.ErrFull, "full"}, {ponder.ErrDisk, "disk"}, {ponder.ErrReadOnly, "read_only"}, {ponder.ErrNewer, "newer"},
+		{ponder.ErrTooBig, "too_big"}, {ponder.ErrDamaged, "damaged"}, {ponder.ErrLost, "lost"},
+	} {
+		if errors.Is(err, one.err) {
+			return one.name
+		}
+	}
+	return "other"
+}
+
+// typeOf returns the type of an event, if it is one of ours.
+func typeOf(b ponder.Body) string {
+	if _, foreign := b.(ponder.Unknown); foreign {
+		return "unknown"
+	}
+	return b.Type()
+}
+
+// among returns a word that is one of those that are known, or "other".
+func among(word string, known ...string) string {
+	if slices.Contains(known, word) {
+		return word
+	}
+	return "other"
+}

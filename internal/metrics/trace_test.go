@@ -1,0 +1,396 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/store/memory"
+)
+
+// A collector is what spans are sent to. It answers with what it is told, then with 200.
+type collector struct {
+	t       *testing.T
+	mu      sync.Mutex
+	answers []func() (*http.Response, error)
+	spans   []otlpSpan
+	bodies  [][]byte
+	headers []http.Header
+	about   map[string]string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.headers = append(c.headers, r.Header.Clone())
+	if len(c.answers) > 0 {
+		next := c.answers[0]
+		c.answers = c.answers[1:]
+		return next()
+	}
+	c.take(body)
+	return reply(200, `{"partialSuccess":{}}`, "")()
+}
+
+func reply(status int, body, retry string) func() (*http.Response, error) {
+	return func() (*http.Response, error) {
+		return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retry}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+}
+
+var (
+	traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	spanID  = regexp.MustCompile(`^[0-9a-f]{16}$`)
+)
+
+// take reads a document as strictly as a collector does.
+func (c *collector) take(body []byte) {
+	var doc otlpDocument
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&doc); err != nil {
+		c.t.Errorf("%v in %s", err, body)
+	}
+	c.bodies = append(c.bodies, body)
+	for _, r := range doc.Resources {
+		c.about = textsOf(r.Resource.Attributes)
+		for _, s := range r.Scopes {
+			c.spans = append(c.spans, s.Spans...)
+		}
+	}
+	for _, s := range c.spans {
+		from, errFrom := strconv.ParseUint(s.Start, 10, 64)
+		to, errTo := strconv.ParseUint(s.End, 10, 64)
+		if !traceID.MatchString(s.Trace) || !spanID.MatchString(s.ID) || s.Parent != "" && !spanID.MatchString(s.Parent) || errFrom != nil || errTo != nil || from > to || s.Name == "" {
+			c.t.Errorf("a bad span: %+v", s)
+		}
+	}
+}
+
+// textsOf returns attributes as texts.
+func textsOf(list []otlpAttribute) map[string]string {
+	all := make(map[string]string)
+	for _, a := range list {
+		switch v := a.Value; {
+		case v.Text != nil:
+			all[a.Key] = *v.Text
+		case v.Int != nil:
+			all[a.Key] = "int " + *v.Int
+		case v.Double != nil:
+			all[a.Key] = "float"
+		case v.List != nil:
+			for _, one := range v.List.Values {
+				all[a.Key] += "," + *one.Text
+			}
+		}
+	}
+	return all
+}
+
+// traces returns traces that go to a collector.
+func (c *collector) traces(more func(*TraceConfig)) *Traces {
+	cfg := TraceConfig{Endpoint: "http://collector.example/v1/traces", Client: &http.Client{Transport: c}, Logger: slog.New(slog.DiscardHandler), Version: "1.2"}
+	if more != nil {
+		more(&cfg)
+	}
+	return NewTraces(cfg)
+}
+
+func TestTraceOfASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{t: t}
+		m := think(t, Config{Traces: c.traces(nil)})
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var root otlpSpan
+		calls := 0
+		for _, s := range c.spans {
+			if s.Parent == "" {
+				root = s
+			}
+		}
+		for _, s := range c.spans {
+			at := textsOf(s.Attributes)
+			if s.Trace != root.Trace {
+				t.Errorf("%s is of another trace", s.Name)
+			}
+			if at["gen_ai.operation.name"] != "chat" {
+				continue
+			}
+			calls++
+			from, _ := strconv.ParseInt(s.Start, 10, 64)
+			to, _ := strconv.ParseInt(s.End, 10, 64)
+			if s.Name != "chat slow" || s.Kind != 3 || s.Parent != root.ID || at["gen_ai.provider.name"] != "sim" || at["gen_ai.request.model"] != "slow" ||
+				!strings.HasPrefix(at["gen_ai.usage.input_tokens"], "int ") || at["gen_ai.response.finish_reasons"] != ",stop" || at["ponder.mode"] != "session" ||
+				time.Duration(to-from) != 2*time.Second {
+				t.Errorf("%s %v %v", s.Name, time.Duration(to-from), at)
+			}
+		}
+		at := textsOf(root.Attributes)
+		if root.Name != "invoke_agent session" || at["gen_ai.agent.name"] != "session" || at["ponder.status"] != "completed" || calls < 3 {
+			t.Errorf("%s with %d calls: %v", root.Name, calls, at)
+		}
+		if c.about["service.name"] != "ponder" || c.about["service.version"] != "1.2" {
+			t.Errorf("about %v", c.about)
+		}
+		got := scrape(t, m)
+		if got["ponder_spans_sent_total"] != float64(len(c.spans)) || got["ponder_spans_dropped_total"] != 0 {
+			t.Errorf("%v sent, %v dropped of %d", got["ponder_spans_sent_total"], got["ponder_spans_dropped_total"], len(c.spans))
+		}
+		for _, body := range c.bodies { // neither question nor answers
+			if bytes.Contains(body, []byte("pump")) || bytes.Contains(body, []byte("fail?")) {
+				t.Errorf("content in %s", body)
+			}
+		}
+	})
+}
+
+// A run that one process began and another ended is one trace: the second one finds out
+// when it began.
+func TestTraceOverACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{t: t}
+		store := memory.New()
+		first := New(Config{Traces: c.traces(nil)})
+		began := time.Now()
+		add := begin(t, first.Store(store), "thr_1", "session")
+		call := func(cause string, took int64) []ponder.Event {
+			return []ponder.Event{
+				{Cause: cause, Body: ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "sim/slow"}},
+				{Cause: cause, Body: ponder.CallFinished{Model: "sim/slow", Took: took}},
+			}
+		}
+		time.Sleep(time.Second)
+		add(call("a", 500)...)
+		first.Close(t.Context())
+
+		store.Bury(t.Context(), "nod_thr_1")
+		store.Join(t.Context(), ponder.Node{ID: "nod_2"})
+		second := New(Config{Traces: c.traces(nil)})
+		s := second.Store(store)
+		lease, err := s.Take(t.Context(), "thr_1", "nod_2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		for _, ev := range append(call("b", 0), ponder.Event{Body: ponder.RunFinished{Status: ponder.Failed, Reason: "secret"}}) {
+			ev.Run = "run_thr_1"
+			if _, err := s.Append(t.Context(), "thr_1", lease.Fence, ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		second.Close(t.Context())
+		if len(c.spans) != 3 {
+			t.Fatalf("%d spans: %+v", len(c.spans), c.spans)
+		}
+		a, b, run := c.spans[0], c.spans[1], c.spans[2]
+		if a.Trace != b.Trace || a.Trace != run.Trace || a.Parent != run.ID || b.Parent != run.ID || a.ID == b.ID || run.Parent != "" {
+			t.Errorf("ids: %+v", c.spans)
+		}
+		if run.Start != nanos(began) || run.Name != "invoke_agent session" || run.Status.Code != 2 || strings.Contains(string(c.bodies[1]), "secret") {
+			t.Errorf("the run: %+v", run)
+		}
+	})
+}
+
+func TestErrorsInTraces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{t: t}
+		m := New(Config{Traces: c.traces(nil)})
+		add := begin(t, m.Store(memory.New()), "thr_1", "chat")
+		add(ponder.Event{Run: "run_thr_1/sub", Body: ponder.RunStarted{Mode: "deep"}},
+			ponder.Event{Run: "run_thr_1/sub", Cause: "a#2", Body: ponder.CallStarted{Role: ponder.Fast, Mode: "deep", Request: &llm.Request{MaxTokens: 99}}},
+			ponder.Event{Run: "run_thr_1/sub", Cause: "a#2", Body: ponder.CallFinished{Model: "gemini/x", Outcome: ponder.Outcome{Error: "key sk-1 is wrong", Class: llm.Auth}}},
+			ponder.Event{Cause: "t", Body: ponder.ToolCall{Name: "recall", Args: []byte(`{"query":"hidden"}`)}},
+			ponder.Event{Cause: "t", Body: ponder.ToolResult{Name: "recall", Result: "hidden"}})
+		m.Close(t.Context())
+		if len(c.spans) != 2 {
+			t.Fatalf("%+v", c.spans)
+		}
+		call, tool := textsOf(c.spans[0].Attributes), textsOf(c.spans[1].Attributes)
+		if c.spans[0].Parent != spanOfRun("thr_1", "run_thr_1/sub") || c.spans[0].Trace != c.spans[1].Trace || c.spans[0].Status.Code != 2 || call["error.type"] != "auth" ||
+			call["gen_ai.request.max_tokens"] != "int 99" || call["gen_ai.provider.name"] != "gcp.gemini" || call["ponder.action"] != "a#2" {
+			t.Errorf("%+v %v", c.spans[0], call)
+		}
+		if c.spans[1].Name != "execute_tool recall" || tool["gen_ai.tool.name"] != "recall" {
+			t.Errorf("%+v", c.spans[1])
+		}
+		if js := string(c.bodies[0]); strings.Contains(js, "hidden") || strings.Contains(js, "sk-1") {
+			t.Error(js)
+		}
+	})
+}
+
+// A collector that is busy is asked again, at the time that it names; one that refuses is
+// not; and whatever happens, spans are sent or counted as dropped.
+func TestCollectorInTrouble(t *testing.T) {
+	lost := func() (*http.Response, error) { return nil, errors.New("connection refused") }
+	for _, tt := range []struct {
+		name    string
+		answers []func() (*http.Response, error)
+		sent    int64
+		took    time.Duration // at least
+	}{
+		{"busy", []func() (*http.Response, error){reply(503, "", "20")}, 3, 15 * time.Second},
+		{"slow down", []func() (*http.Response, error){reply(429, "", "soon"), reply(502, "", "")}, 3, time.Second},
+		{"unreachable for a moment", []func() (*http.Response, error){lost, lost}, 3, time.Second},
+		{"unreachable", []func() (*http.Response, error){lost, lost, lost, lost, lost, lost}, 0, 5 * time.Second},
+		{"refuses", []func() (*http.Response, error){reply(400, "no", "")}, 0, 0},
+		{"wants a key", []func() (*http.Response, error){reply(401, "", "")}, 0, 0},
+		{"moved", []func() (*http.Response, error){reply(302, "", "")}, 0, 0},
+		{"takes a part", []func() (*http.Response, error){reply(200, `{"partialSuccess":{"rejectedSpans":"2"}}`, "")}, 1, 0},
+		{"takes a part, as a number", []func() (*http.Response, error){reply(200, `{"partialSuccess":{"rejectedSpans":2}}`, "")}, 1, 0},
+		{"answers nonsense", []func() (*http.Response, error){reply(200, `{"partialSuccess":7`, "")}, 3, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &collector{t: t, answers: tt.answers}
+				traces := c.traces(nil)
+				for range 3 {
+					traces.put(span{trace: traceOf("thr_1", "run_1"), id: idOf(8, "x"), name: "x", began: time.Now(), end: time.Now()})
+				}
+				began := time.Now()
+				for traces.sent.Load()+traces.dropped.Load() < 3 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				if took := time.Since(began); took < tt.took || took > tt.took+time.Minute {
+					t.Errorf("took %v", took)
+				}
+				if traces.sent.Load() != tt.sent {
+					t.Errorf("%d sent", traces.sent.Load())
+				}
+				traces.Close(t.Context())
+			})
+		})
+	}
+}
+
+// A collector that hangs holds nobody up: what does not fit is dropped.
+func TestTracesNeverWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{t: t}
+		hang := make(chan struct{})
+		c.answers = append(c.answers, func() (*http.Response, error) { <-hang; return nil, errors.New("reset") })
+		traces := c.traces(nil)
+		began := time.Now()
+		const n = 3 * maxQueue
+		for range n {
+			traces.put(span{trace: traceOf("thr_1", "run_1"), id: "0000000000000001", name: "x", began: began, end: began})
+			synctest.Wait()
+		}
+		if time.Since(began) != 0 {
+			t.Errorf("whoever makes spans waited for %v", time.Since(began))
+		}
+		if d := traces.dropped.Load(); d != n-maxQueue-maxBatch {
+			t.Errorf("%d dropped", d)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := traces.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("closed with %v", err)
+		}
+		close(hang)
+		if err := traces.Close(t.Context()); err != nil || traces.sent.Load()+traces.dropped.Load() != n {
+			t.Errorf("%d sent, %d dropped: %v", traces.sent.Load(), traces.dropped.Load(), err)
+		}
+		traces.put(span{})
+	})
+}
+
+// Over a real connection, with headers; and what is logged has no secret.
+func TestTracesOverTheWire(t *testing.T) {
+	c := &collector{t: t}
+	var paths []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		paths = append(paths, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+r.Header.Get("x-api-key"))
+		c.take(body)
+	}))
+	defer server.Close()
+	env := map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=s3cret%3D%3D, b=c", "OTEL_SERVICE_NAME": "desk",
+		"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test,service.name=other",
+	}
+	cfg, err := TraceConfigOf(func(name string) string { return env[name] })
+	if err != nil || cfg == nil {
+		t.Fatal(cfg, err)
+	}
+	var log bytes.Buffer
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	send := func() {
+		traces := NewTraces(*cfg)
+		traces.put(span{trace: traceOf("thr_1", "run_1"), id: "0000000000000001", name: "x", began: time.Now(), end: time.Now()})
+		traces.Close(t.Context())
+	}
+	send()
+	if len(c.spans) != 1 || len(paths) != 1 || paths[0] != "POST /v1/traces application/json s3cret==" || c.about["service.name"] != "desk" || c.about["deployment.environment.name"] != "test" {
+		t.Errorf("%q %v %v", paths, c.spans, c.about)
+	}
+	server.Close()
+	cfg.Endpoint = strings.Replace(cfg.Endpoint, "http://", "http://me:hidden@", 1) + "?key=hidden"
+	send()
+	if out := log.String(); !strings.Contains(out, "traces are lost") || strings.Contains(out, "hidden") || strings.Contains(out, "s3cret") {
+		t.Error(out)
+	}
+}
+
+func TestTraceConfig(t *testing.T) {
+	const at = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	for _, tt := range []struct {
+		name     string
+		env      []string
+		endpoint string // "": none
+		fails    string
+	}{
+		{"nothing", nil, "", ""},
+		{"an endpoint", []string{at, "http://c:4318"}, "http://c:4318/v1/traces", ""},
+		{"with a path", []string{at, "https://c/otlp/"}, "https://c/otlp/v1/traces", ""},
+		{"of traces", []string{at, "http://c:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://d/in"}, "http://d/in", ""},
+		{"disabled", []string{at, "http://c:4318", "OTEL_SDK_DISABLED", "TRUE"}, "", ""},
+		{"not of traces", []string{at, "http://c:4318", "OTEL_TRACES_EXPORTER", "none"}, "", ""},
+		{"protobuf over HTTP, where JSON is taken too", []string{at, "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"}, "http://c:4318/v1/traces", ""},
+		{"grpc", []string{at, "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, "", "OTEL_EXPORTER_OTLP_PROTOCOL"},
+		{"no URL", []string{at, "c:4318 s3cret"}, "", at},
+		{"bad headers", []string{at, "http://c", "OTEL_EXPORTER_OTLP_HEADERS", "s3cret"}, "", "OTEL_EXPORTER_OTLP_HEADERS"},
+		{"headers in lines", []string{at, "http://c", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=s3cret%0d%0ab"}, "", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"},
+		{"bad timeout", []string{at, "http://c", "OTEL_EXPORTER_OTLP_TIMEOUT", "s3cret"}, "", "OTEL_EXPORTER_OTLP_TIMEOUT"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			env := make(map[string]string)
+			for i := 0; i < len(tt.env); i += 2 {
+				env[tt.env[i]] = tt.env[i+1]
+			}
+			c, err := TraceConfigOf(func(name string) string { return env[name] })
+			switch {
+			case tt.fails != "":
+				if err == nil || !strings.HasPrefix(err.Error(), tt.fails+": ") || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("error %v", err)
+				}
+			case err != nil, (c != nil) != (tt.endpoint != ""), c != nil && c.Endpoint != tt.endpoint:
+				t.Errorf("%+v, %v", c, err)
+			}
+		})
+	}
+}

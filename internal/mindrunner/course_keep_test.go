@@ -1,0 +1,80 @@
+package mindrunner
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/sensor"
+	"ponder/sensor/notify"
+	"ponder/store/memory"
+)
+
+// What is kept at any place of the thread goes on as what was read from its beginning.
+func TestKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, p := memory.New(), &world{}, &postbox{}
+		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("desktop")}}
+		r := open(t, store, &voice{}, c)
+		for i := range 6 {
+			w.add(fmt.Sprint("room ", i))
+			p.fail = i%2 == 0
+			r.tick(false)
+			time.Sleep(20 * time.Minute)
+		}
+		all := events(t, store)
+		fresh := func() *Minder {
+			m, err := New(Config{Store: store, Place: r.Place, Now: c.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		whole := fresh()
+		for _, ev := range all {
+			whole.view = whole.view.Apply(ev)
+			whole.course.apply(ev)
+		}
+		want, err := keep(whole.view, &whole.course)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cut := range all {
+			m := fresh()
+			for i, ev := range all {
+				if i == cut {
+					js, err := keep(m.view, &m.course)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if m.view, m.course, err = restored(js, m.course.head, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				m.view = m.view.Apply(ev)
+				m.course.apply(ev)
+			}
+			got, err := keep(m.view, &m.course)
+			if err != nil || string(got) != string(want) || m.course.head != whole.course.head {
+				t.Fatalf("kept before event %d (%v):\n%s\nwant\n%s", cut, err, got, want)
+			}
+		}
+		if len(all) < keepEvery {
+			t.Fatalf("only %d events", len(all))
+		}
+		if at, js, err := store.LoadCheckpoint(t.Context(), Thread("local"), keepFold, keepVersion); at == 0 || len(js) == 0 || err != nil {
+			t.Errorf("nothing is kept: %v", err)
+		}
+		m := fresh()
+		if m.load(t.Context()); m.course.head == 0 || m.kept != m.course.head {
+			t.Errorf("it begins at %d", m.course.head)
+		}
+		if err := m.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := keep(m.view, &m.course); err != nil || string(got) != string(want) {
+			t.Errorf("read from what was kept (%v):\n%s\nwant\n%s", err, got, want)
+		}
+	})
+}

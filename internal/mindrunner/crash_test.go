@@ -1,0 +1,230 @@
+package mindrunner
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/mode/subconscious"
+	"ponder/sensor"
+	"ponder/store/memory"
+)
+
+var errKilled = errors.New("the process was killed")
+
+// A mortal is the store of a process that is killed at one of its calls: before that
+// does anything, or after. From then on nothing gets through.
+type mortal struct {
+	ponder.Store
+	kill  func()
+	after bool
+
+	mu   sync.Mutex
+	left int // calls until then
+}
+
+// of returns the store that a mind uses: this, or the one below that never fails.
+func (s *mortal) of(whole bool) ponder.Store {
+	if whole {
+		return s
+	}
+	return s.Store
+}
+
+// step counts a call. It returns whether the call is made, and whether it is the last.
+func (s *mortal) step() (make, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left--
+	switch {
+	case s.left > 0:
+		return true, false
+	case s.left < 0:
+		return false, false
+	}
+	s.kill()
+	return s.after, true
+}
+
+func (s *mortal) Append(ctx context.Context, thread ponder.ThreadID, fence ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+	do, last := s.step()
+	if !do {
+		return nil, errKilled
+	}
+	added, err := s.Store.Append(context.WithoutCancel(ctx), thread, fence, evs...)
+	if last {
+		return nil, errKilled
+	}
+	return added, err
+}
+
+func (s *mortal) Create(ctx context.Context, thread ponder.Thread, evs ...ponder.Event) error {
+	do, last := s.step()
+	if !do {
+		return errKilled
+	}
+	err := s.Store.Create(context.WithoutCancel(ctx), thread, evs...)
+	if last {
+		return errKilled
+	}
+	return err
+}
+
+func (s *mortal) Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	if do, last := s.step(); !do || last {
+		return func(yield func(ponder.Event, error) bool) { yield(ponder.Event{}, errKilled) }
+	}
+	return s.Store.Events(ctx, thread, after)
+}
+
+// TestKilled kills the minder at each call of its store, before and after it, and lets
+// another process go on: nothing is lost, and nothing is told twice, but for what was
+// told when it was killed, which is told again with the same id.
+func TestKilled(t *testing.T) {
+	for _, whole := range []bool{false, true} { // with the mind that thinks
+		ended, n := false, 0
+		for ; n < 200 && !ended; n++ {
+			for _, after := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) { ended = killAt(t, n+1, after, whole) })
+			}
+		}
+		if t.Logf("killed at %d calls", n); !ended {
+			t.Error("the process is never through")
+		}
+	}
+}
+
+// killAt kills a process at a call, and reports whether it was through before.
+func killAt(t *testing.T, n int, after, whole bool) bool {
+	base, w, v, p := memory.New(), &world{}, &voice{takes: time.Second}, &postbox{}
+	w.add("room 1")
+	c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}
+	c.Channels = append(c.Channels, p.channel("mail"), p.channel("desktop"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := c
+	store := &mortal{Store: base, left: n, after: after}
+	first.Store = store
+	r := open(t, store.of(whole), v, first)
+	store.kill = func() {
+		cancel()
+		go r.place.Close(context.Background())
+	}
+	_, err := r.Tick(ctx, false)
+	synctest.Wait()
+	r.stop()
+
+	again := open(t, base, v, c)
+	for range 10 { // an attempt that was begun is made again after a while
+		again.tick(false)
+		time.Sleep(time.Minute)
+	}
+	checkTold(t, n, base, p)
+	return err == nil
+}
+
+// checkTold checks that what was seen was raised once, decided, and told on both
+// channels.
+func checkTold(t *testing.T, n int, store ponder.Store, p *postbox) {
+	t.Helper()
+	evs := events(t, store)
+	raised, decided := escalations(evs)
+	if len(raised) != 1 || len(decided) != 1 {
+		t.Fatalf("killed at %d: raised %q, decided %v\n%s", n, raised, decided, describe(evs))
+	}
+	var seen, ticks, noted int
+	for _, ev := range evs {
+		switch b := ev.Body.(type) {
+		case ponder.Observation:
+			if b.Subject == "room 1" {
+				seen++
+			}
+			if b.Sensor == subconscious.Delivery {
+				noted++
+			}
+		case ponder.Subconscious:
+			ticks++
+		}
+	}
+	if seen != 1 || noted != 2 || ticks == 0 {
+		t.Errorf("killed at %d: seen %d times, noted %d, %d ticks\n%s", n, seen, noted, ticks, describe(evs))
+	}
+	ids := p.ids()
+	if len(ids) < 2 || len(ids) > 4 || len(slices.Compact(ids)) != 1 || ids[0] != raised[0] {
+		t.Errorf("killed at %d: told %q, want %s on both channels", n, ids, raised[0])
+	}
+}
+
+// TestTwo has two processes tick at the same times on one store.
+func TestTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v, p := memory.New(), &world{}, &voice{takes: 5 * time.Second}, &postbox{}
+		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}
+		c.Channels = append(c.Channels, p.channel("mail"))
+		a, b := open(t, store, v, c), open(t, store, v, c)
+		for i := range 5 {
+			w.add([]string{"boiler", "garage door", "north window", "aquarium", "printer"}[i])
+			var wg sync.WaitGroup
+			for _, r := range []*rig{a, b} {
+				wg.Go(func() {
+					if _, err := r.Tick(t.Context(), false); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			time.Sleep(20 * time.Minute)
+		}
+		evs, open := events(t, store), 0
+		for _, ev := range evs {
+			switch b := ev.Body.(type) {
+			case ponder.RunStarted:
+				if b.Mode == subconscious.Name {
+					open++
+				}
+			case ponder.RunFinished:
+				if ev.Run.Parent() == "" && open > 0 {
+					open--
+				}
+			}
+			if open > 1 {
+				t.Fatalf("two ticks at once at %d\n%s", ev.Seq, describe(evs))
+			}
+		}
+		ids := slices.Sorted(slices.Values(p.ids()))
+		if len(ids) == 0 || len(slices.Compact(slices.Clone(ids))) != len(ids) {
+			t.Errorf("told %q", ids)
+		}
+	})
+}
+
+// TestRunTwice has two processes keep one subconscious going.
+func TestRunTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v, p := memory.New(), &world{}, &voice{takes: 5 * time.Second}, &postbox{}
+		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}
+		c.Channels = append(c.Channels, p.channel("mail"))
+		a, b := open(t, store, v, c), open(t, store, v, c)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		time.AfterFunc(90*time.Minute, func() { w.add("boiler") })
+		var wg sync.WaitGroup
+		for _, r := range []*rig{a, b} {
+			wg.Go(func() {
+				if err := r.Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if raised, _ := escalations(events(t, store)); len(raised) != 1 || !slices.Equal(p.ids(), raised) {
+			t.Errorf("raised %q, told %q", raised, p.ids())
+		}
+	})
+}

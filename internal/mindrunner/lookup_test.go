@@ -1,0 +1,310 @@
+package mindrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/mode/subconscious"
+	"ponder/sensor"
+	"ponder/store/memory"
+)
+
+// A shelf is where things are looked up.
+type shelf struct {
+	mu    sync.Mutex
+	asked []string // owner, role and words
+	at    []time.Time
+	find  func(ctx context.Context, text string) ([]ponder.Observation, error)
+}
+
+func (s *shelf) lookUp(ctx context.Context, owner, role, text string) ([]ponder.Observation, error) {
+	s.mu.Lock()
+	s.asked, s.at = append(s.asked, owner+" "+role+": "+text), append(s.at, time.Now())
+	s.mu.Unlock()
+	return s.find(ctx, text)
+}
+
+// wishful is a model that finds nothing, always wants something else looked up, and gives
+// everybody a hint.
+func wishful() *voice {
+	v := &voice{takes: time.Second}
+	v.report = func(req *llm.Request) string {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return fmt.Sprintf(`{"findings":[],"escalate":false,"look_up":"what number %d is","hints":{"librarian":"leases %d","oracle":"leases %d","dreamer":"leases %d"}}`, v.calls, v.calls, v.calls, v.calls)
+	}
+	return v
+}
+
+// librarianAlone are options with the librarian alone.
+func librarianAlone() subconscious.Options {
+	return subconscious.Options{Roles: subconscious.DefaultRoles()[1:2]}
+}
+
+// lookedUp returns what the thread has of look-ups.
+func lookedUp(evs []ponder.Event) (list []ponder.Observation) {
+	for _, ev := range evs {
+		if o, ok := ev.Body.(ponder.Observation); ok && strings.HasPrefix(o.Sensor, "lookup:") {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// TestLookUp has the librarian want something, and see what was found at the next tick.
+func TestLookUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v := memory.New(), &world{}, &voice{}
+		var shown []string
+		v.report = func(req *llm.Request) string {
+			text := req.Messages[0].Text()
+			shown = append(shown, text)
+			if strings.Contains(text, "lookup:") {
+				return `{"findings":[],"look_up":"more of that"}`
+			}
+			return `{"findings":[],"look_up":"lease of the \u001b[31mflat"}`
+		}
+		s := &shelf{find: func(context.Context, string) (list []ponder.Observation, err error) {
+			for i := range 9 {
+				list = append(list, ponder.Observation{Content: fmt.Sprintf("Lease %d\x1b[2J%s", i, strings.Repeat(" of the flat", 100)), Source: "notes.md", Subject: "x", State: "y", Level: 10, Due: time.Now()})
+			}
+			return list, nil
+		}}
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
+		w.add("room 1")
+		r.tick(false)
+		if n := len(shown); n != 1 || len(s.asked) != 0 {
+			t.Fatalf("%d calls, asked %q", n, s.asked)
+		}
+		time.Sleep(5 * time.Minute)
+		news := r.view.News
+		if got := r.tick(false); !got.Ran || len(shown) != 2 || len(s.asked) != 1 || s.asked[0] != "local librarian: lease of the flat" {
+			t.Fatalf("%+v, asked %q", got, s.asked)
+		}
+		got := lookedUp(events(t, store))
+		for _, o := range got {
+			if o.Sensor != "lookup:librarian" || o.Subject != "lease of the flat" || o.State != "found" || o.Source != "notes.md" || o.Level != 0 || !o.Due.IsZero() || len(o.Content) > sensor.MaxText || strings.Contains(o.Content, "\x1b") {
+				t.Errorf("%+v", o)
+			}
+		}
+		if len(got) != maxLookUp || strings.Count(shown[1], "<observation ") != maxLookUp || !r.view.News.Equal(news) {
+			t.Errorf("%d observations, news %s, and it was shown\n%s", len(got), r.view.News, shown[1])
+		}
+		for range 40 {
+			time.Sleep(5 * time.Minute)
+			r.tick(false)
+		}
+		if len(shown) != 2 || len(s.asked) != 1 {
+			t.Errorf("%d calls, asked %q", len(shown), s.asked)
+		}
+	})
+}
+
+// TestLookUpFails sees that a want is answered once, though nothing is found or it cannot
+// be looked up; and that for that nobody looks again.
+func TestLookUpFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		find func(context.Context, string) ([]ponder.Observation, error)
+		want string
+	}{
+		"nothing": {func(context.Context, string) ([]ponder.Observation, error) { return nil, nil }, "Nothing was found of: what number 1 is"},
+		"empty": {func(context.Context, string) ([]ponder.Observation, error) {
+			return []ponder.Observation{{Source: "x"}}, nil
+		}, "Nothing was found of: what number 1 is"},
+		"error": {func(context.Context, string) ([]ponder.Observation, error) { return nil, errors.New("no\nnetwork") }, "It could not be looked up: no network"},
+		"panic": {func(context.Context, string) ([]ponder.Observation, error) { panic("oh") }, "It could not be looked up: it panicked: oh"},
+		"late":  {func(ctx context.Context, _ string) ([]ponder.Observation, error) { <-ctx.Done(); return nil, ctx.Err() }, "It could not be looked up: context deadline exceeded"},
+		"deaf":  {func(context.Context, string) ([]ponder.Observation, error) { time.Sleep(time.Hour); return nil, nil }, "It could not be looked up: it took longer than 20s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, w, v, s := memory.New(), &world{}, wishful(), &shelf{find: tt.find}
+				r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
+				w.add("room 1")
+				for range 5 {
+					r.tick(false)
+					time.Sleep(5 * time.Minute)
+				}
+				got := lookedUp(events(t, store))
+				synctest.Wait()
+				if len(got) != 1 || got[0].Content != tt.want || got[0].State != "nothing" || len(s.asked) != 1 || v.count() != 1 {
+					t.Errorf("asked %q, %d calls, %+v", s.asked, v.count(), got)
+				}
+				time.Sleep(2 * time.Hour) // until all have returned
+			})
+		})
+	}
+}
+
+// TestLookUpEnds lets a day pass after one change of the world, with models that always
+// want something and always give hints.
+func TestLookUpEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v := memory.New(), &world{}, wishful()
+		s := &shelf{find: func(_ context.Context, text string) ([]ponder.Observation, error) {
+			return []ponder.Observation{{Content: "Of " + text + " there is this."}}, nil
+		}}
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own"), w.sensor("calendar")}, LookUp: s.lookUp})
+		w.add("room 1")
+		ticks, last := 0, 0
+		for n := range 288 {
+			if r.tick(false).Ran {
+				ticks, last = ticks+1, n
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		if ticks > 6 || last > 8 || v.count() > 16 || len(s.asked) > 3 || len(s.asked) == 0 {
+			t.Errorf("%d ticks, the last the %dth, %d calls, %d looked up\n%s", ticks, last, v.count(), len(s.asked), describe(events(t, store)))
+		}
+		t.Logf("%d ticks, %d calls, looked up %q", ticks, v.count(), s.asked)
+	})
+}
+
+// TestLookUpSeldom lets a day pass in which there is news at each tick.
+func TestLookUpSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v := memory.New(), &world{}, wishful()
+		s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+			return []ponder.Observation{{Content: "There is this."}}, nil
+		}}
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own"), w.sensor("calendar")}, LookUp: s.lookUp})
+		for n := range 288 {
+			w.add(fmt.Sprint("room ", n))
+			r.tick(false)
+			time.Sleep(5 * time.Minute)
+		}
+		before := map[string]time.Time{}
+		for i, asked := range s.asked {
+			role, _, _ := strings.Cut(asked, ":")
+			if at, ok := before[role]; ok && s.at[i].Sub(at) < time.Hour {
+				t.Errorf("%s: again after %s", asked, s.at[i].Sub(at))
+			}
+			before[role] = s.at[i]
+		}
+		if len(before) != 3 || len(s.asked) > 3*24 || len(s.asked) < 3*20 {
+			t.Errorf("%d looked up, for %v", len(s.asked), before)
+		}
+	})
+}
+
+// TestLookUpTwice has two processes answer the same want.
+func TestLookUpTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v := memory.New(), &world{}, wishful()
+		s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+			return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
+		}}
+		c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
+		one, two := open(t, store, v, c), open(t, store, v, c)
+		w.add("room 1")
+		one.tick(false)
+		if _, err := two.Sense(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*rig{one, two} {
+			if err := r.answer(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(lookedUp(events(t, store))); n != 2 || len(s.asked) != 2 {
+			t.Errorf("%d observations, asked %q", n, s.asked)
+		}
+		one.tick(false)
+		two.tick(false)
+		if len(s.asked) != 2 {
+			t.Errorf("and then %q", s.asked)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if len(one.open()) != 0 || one.answer(ctx) != nil {
+			t.Error("there is something to look up still")
+		}
+	})
+}
+
+// Nobody looks up what is wanted where nothing is configured that could, or a day later.
+func TestLookUpOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v := memory.New(), &world{}, wishful()
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, Options: librarianAlone()})
+		w.add("room 1")
+		r.tick(false)
+		r.tick(false)
+		s := &shelf{}
+		r.LookUp = s.lookUp
+		if len(r.open()) != 1 || len(lookedUp(events(t, store))) != 0 {
+			t.Errorf("%d wants", len(r.open()))
+		}
+		time.Sleep(25 * time.Hour)
+		r.tick(false)
+		if len(s.asked) != 0 {
+			t.Errorf("asked %q", s.asked)
+		}
+	})
+}
+
+// TestLookUpKilled kills the minder at each call of its store while something is to be
+// looked up, before and after it: another process answers it, once.
+func TestLookUpKilled(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		ended, n := false, 0
+		for ; n < 100 && !ended; n++ {
+			synctest.Test(t, func(t *testing.T) { ended = lookUpKilledAt(t, n+1, after) })
+		}
+		if t.Logf("killed at %d calls", n); !ended || n < 5 {
+			t.Error("the process is never through, or always")
+		}
+	}
+}
+
+// lookUpKilledAt kills a process at a call, and reports whether it was through before.
+func lookUpKilledAt(t *testing.T, n int, after bool) bool {
+	base, w, v := memory.New(), &world{}, wishful()
+	s := &shelf{find: func(context.Context, string) ([]ponder.Observation, error) {
+		return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
+	}}
+	c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
+	w.add("room 1")
+	wants := open(t, base, v, c)
+	wants.tick(false)
+	wants.stop()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := c
+	store := &mortal{Store: base, left: n, after: after}
+	first.Store = store
+	r := open(t, base, v, first)
+	store.kill = func() {
+		cancel()
+		go r.place.Close(context.Background())
+	}
+	_, err := r.Tick(ctx, false)
+	synctest.Wait()
+	r.stop()
+
+	again := open(t, base, v, c)
+	for range 5 {
+		again.tick(false)
+		time.Sleep(time.Minute)
+	}
+	evs := events(t, base)
+	merged := 0
+	for _, ev := range evs {
+		if _, ok := ev.Body.(ponder.Subconscious); ok {
+			merged++
+		}
+	}
+	if got := lookedUp(evs); len(got) != 2 || merged != 2 || len(s.asked) > 2 {
+		t.Errorf("killed at %d: %d observations, %d ticks, asked %q\n%s", n, len(got), merged, s.asked, describe(evs))
+	}
+	return err == nil
+}

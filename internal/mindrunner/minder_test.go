@@ -1,0 +1,312 @@
+package mindrunner
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+	"ponder/sensor/notify"
+	"ponder/store/memory"
+)
+
+func TestThread(t *testing.T) {
+	form := regexp.MustCompile(`^thr_[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+	for _, owner := range []string{"", "local", "anna", "béa"} {
+		if id := Thread(owner); !form.MatchString(string(id)) || id != Thread(owner) {
+			t.Errorf("thread of %q is %s", owner, id)
+		}
+	}
+	if Thread("a") == Thread("b") {
+		t.Error("two owners have one thread")
+	}
+}
+
+func TestCron(t *testing.T) {
+	for every, want := range map[time.Duration]string{
+		5 * time.Minute: "* * * * *", 2 * time.Minute: "* * * * *", time.Minute: "*/30 * * * * *",
+		10 * time.Second: "*/5 * * * * *", time.Second: "* * * * * *",
+	} {
+		if got := cronOf(every); got != want {
+			t.Errorf("%s: %q, want %q", every, got, want)
+		}
+	}
+}
+
+func TestHours(t *testing.T) {
+	night := Hours{22 * time.Hour, 7 * time.Hour}
+	for clock, want := range map[string]bool{"21:59": false, "22:00": true, "23:59": true, "00:00": true, "06:59": true, "07:00": false} {
+		at, _ := time.ParseInLocation("15:04", clock, time.Local)
+		if got := night.Contain(at); got != want {
+			t.Errorf("%s: %t", clock, got)
+		}
+		if (Hours{}).Contain(at) || !(Hours{0, 24 * time.Hour}).Contain(at) {
+			t.Errorf("%s: none or all of the day", clock)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	store, pl := memory.New(), open(t, memory.New(), nil, Config{}).place
+	s := (&world{}).sensor("files")
+	ch := (&postbox{}).channel("mail")
+	for name, c := range map[string]Config{
+		"no store":      {Place: pl},
+		"no place":      {Store: store},
+		"same sensors":  {Store: store, Place: pl, Sensors: []sensor.Sensor{s, s}},
+		"reserved":      {Store: store, Place: pl, Sensors: []sensor.Sensor{(&world{}).sensor("subconscious:x")}},
+		"looked up":     {Store: store, Place: pl, Sensors: []sensor.Sensor{(&world{}).sensor("lookup:librarian")}},
+		"no look":       {Store: store, Place: pl, Sensors: []sensor.Sensor{{Name: "x"}}},
+		"same channels": {Store: store, Place: pl, Channels: []notify.Channel{ch, ch}},
+		"colon":         {Store: store, Place: pl, Channels: []notify.Channel{(&postbox{}).channel("a:b")}},
+		"too often":     {Store: store, Place: pl, Every: time.Millisecond},
+	} {
+		if _, err := New(c); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// TestTick is the whole way from a sensor to the user.
+func TestTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v, p := memory.New(), &world{}, &voice{takes: 3 * time.Second}, &postbox{}
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}})
+		w.add("room 1")
+		got := r.tick(false)
+		raised, decided := escalations(events(t, store))
+		if !got.Ran || got.Observations != 1 || got.Decided != 1 || got.Sent != 1 || len(raised) != 1 || decided[raised[0]] != messageOutcome {
+			t.Fatalf("report %+v, raised %q, decided %v\n%s", got, raised, decided, describe(events(t, store)))
+		}
+		if ids := p.ids(); !slices.Equal(ids, raised) || p.got[0].Text != "You should look at this." {
+			t.Errorf("sent %+v", p.got)
+		}
+		view, err := r.View(t.Context())
+		if err != nil || view.Open || len(view.Undecided) > 0 || view.Delivered[raised[0]]["mail"].IsZero() {
+			t.Errorf("view %+v, %v", view, err)
+		}
+		before := len(events(t, store))
+		if again := r.tick(false); again.Ran || again.Observations+again.Decided+again.Sent != 0 || len(events(t, store)) != before {
+			t.Errorf("once more: %+v\n%s", again, describe(events(t, store)[before:]))
+		}
+		if forced := r.tick(true); !forced.Ran || forced.Why != "it was asked for" {
+			t.Errorf("forced: %+v", forced)
+		}
+	})
+}
+
+// TestStatic is a day in which nothing happens.
+func TestStatic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v := memory.New(), &world{}, &voice{quiet: true}
+		w.add("room 1")
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system"), (&world{}).sensor("files")}})
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		time.AfterFunc(time.Hour, func() {
+			before, calls := len(events(t, store)), v.count()
+			context.AfterFunc(ctx, func() {
+				if n := len(events(t, store)); n != before || v.count() != calls {
+					t.Errorf("%d events and %d calls, and then %d and %d\n%s", before, calls, n, v.count(), describe(events(t, store)[before:]))
+				}
+			})
+		})
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if w.looks < 40 {
+			t.Errorf("%d looks in a day", w.looks)
+		}
+	})
+}
+
+// Test288 ticks as often as a day has ticks of the usual distance.
+func Test288(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w := memory.New(), &world{}
+		w.add("room 1")
+		r := open(t, store, &voice{quiet: true}, Config{Sensors: []sensor.Sensor{w.sensor("system")}})
+		r.tick(false)
+		before := len(events(t, store))
+		for range 288 {
+			time.Sleep(5 * time.Minute)
+			r.tick(false)
+		}
+		if n := len(events(t, store)); n != before {
+			t.Errorf("%d events more\n%s", n-before, describe(events(t, store)[before:]))
+		}
+	})
+}
+
+// TestPace looks when ticks come: at night a sixth as often.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		now := time.Now()
+		midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
+		at := now.Sub(midnight)
+		night := Hours{at + time.Hour, at + 3*time.Hour}
+		r := open(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{w.sensor("system")}, Night: night})
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		var byHour [3]int
+		for i := range byHour {
+			time.AfterFunc(time.Duration(i+1)*time.Hour-time.Second, func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				byHour[i], w.looks = w.looks, 0
+			})
+		}
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if byHour[0] < 6 || byHour[1] > 3 || byHour[2] != 2 {
+			t.Errorf("looks by the hour: %v, want 6 or more in the first and 2 in the last", byHour)
+		}
+	})
+}
+
+// TestCeiling has four roles at work at once that may not cost more than a day may.
+func TestCeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 25_000
+		store, w, v := memory.New(), &world{}, &voice{takes: time.Second}
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system")}, TokensPerDay: most})
+		unaided := 0
+		for i := range 60 {
+			w.add(string(rune('a'+i%26)) + " cellar")
+			if r.tick(true).Unaided {
+				unaided++
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		days, said := map[string]int{}, map[string]int{}
+		for _, ev := range events(t, store) {
+			switch b := ev.Body.(type) {
+			case ponder.CallFinished:
+				days[day(ev.Time)] += b.Spent.Tokens
+			case ponder.Observation:
+				if b.Sensor == ceilingName {
+					said[b.Subject]++
+				}
+			}
+		}
+		if len(days) == 0 || unaided == 0 {
+			t.Fatalf("spent %v, %d ticks without a model", days, unaided)
+		}
+		for d, n := range days {
+			if n > most {
+				t.Errorf("%s: %d tokens, of %d", d, n, most)
+			}
+			if said[d] > 1 {
+				t.Errorf("%s: said %d times", d, said[d])
+			}
+		}
+	})
+}
+
+// TestNoModel has no model asked where a day may cost nothing, and yet tells the user.
+func TestNoModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w, v, p := memory.New(), &world{}, &voice{}, &postbox{}
+		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}, TokensPerDay: -1})
+		w.add("room 1")
+		if got := r.tick(false); !got.Unaided || got.Sent != 1 || v.count() != 0 {
+			t.Errorf("report %+v, %d calls\n%s", got, v.count(), describe(events(t, store)))
+		}
+	})
+}
+
+// TestPaused has a tick that the user has paused: nobody waits for it, and no other is
+// begun until it goes on.
+func TestPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w := memory.New(), &world{}
+		r := open(t, store, &voice{}, Config{Sensors: []sensor.Sensor{w.sensor("system")}})
+		r.tick(false)
+		const run = "run_paused"
+		put := func(body ponder.Body) {
+			if _, err := store.Append(t.Context(), Thread("local"), 0, ponder.Event{Run: run, Body: body}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(ponder.RunStarted{Mode: "subconscious"})
+		put(ponder.RunPaused{Reason: "not now"})
+		w.add("room 1")
+		if got := r.tick(true); got.Ran || got.Observations != 1 || got.Why != "the tick run_paused is paused" {
+			t.Errorf("paused: %+v", got)
+		}
+		put(ponder.RunResumed{})
+		if got := r.tick(false); got.Decided != 1 {
+			t.Errorf("resumed: %+v\n%s", got, describe(events(t, store)))
+		}
+	})
+}
+
+// TestDecisionFails has decisions that are cancelled: it is tried again, without a
+// model from the third attempt on, until it is told.
+func TestDecisionFails(t *testing.T) {
+	if a, b := Decision("esc_1", 1), Decision("esc_1", 2); a == b || a != Decision("esc_1", 1) || len(a) != 30 {
+		t.Errorf("runs are %s and %s", a, b)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		store, w, p := memory.New(), &world{}, &postbox{}
+		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}}
+		r := open(t, store, &voice{}, c)
+		stuck := &stuck{Place: r.place, store: store, most: 2*maxAsked - 1}
+		r.Place = stuck
+		w.add("room 1")
+		for range 8 {
+			if _, err := r.Tick(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		raised, decided := escalations(events(t, store))
+		if len(raised) != 1 || len(decided) != 1 || stuck.n != stuck.most {
+			t.Errorf("raised %q, decided %v, after %d attempts", raised, decided, stuck.n)
+		}
+		if len(p.got) != 1 || !strings.Contains(p.got[0].Text, "far too warm") || !strings.Contains(p.got[0].Text, "No model decided") {
+			t.Errorf("told %+v", p.got)
+		}
+	})
+}
+
+// stuck is a place where decisions are cancelled before they begin.
+type stuck struct {
+	Place
+	store ponder.Store
+	n     int
+	most  int // that are cancelled
+}
+
+func (s *stuck) Start(ctx context.Context, thread ponder.ThreadID) error {
+	open := map[ponder.RunID]bool{}
+	for ev, err := range s.store.Events(ctx, thread, 0) {
+		if err != nil {
+			return err
+		}
+		switch b := ev.Body.(type) {
+		case ponder.RunStarted:
+			open[ev.Run] = b.Mode == "escalation"
+		case ponder.RunFinished:
+			delete(open, ev.Run)
+		}
+	}
+	for run, decides := range open {
+		if decides && s.n < s.most {
+			s.n++
+			if _, err := s.store.Append(ctx, thread, 0, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Place.Start(ctx, thread)
+}

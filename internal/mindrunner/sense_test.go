@@ -1,0 +1,256 @@
+package mindrunner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/sensor"
+	"ponder/store/memory"
+)
+
+// seen returns what was observed by a sensor, as "subject state".
+func seen(t *testing.T, store ponder.Log, name string) (list []string) {
+	t.Helper()
+	for _, ev := range events(t, store) {
+		if o, ok := ev.Body.(ponder.Observation); ok && o.Sensor == name {
+			list = append(list, strings.TrimSpace(o.Subject+" "+o.State))
+		}
+	}
+	return list
+}
+
+// sense has a minder look, and fails the test if that fails.
+func (r *rig) sense() int {
+	r.t.Helper()
+	n, err := r.Sense(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+// TestSensorsMisbehave has a sensor that panics, one that hangs, one that fails and one
+// that does as it should: it is not held up for longer than they may take.
+func TestSensorsMisbehave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		well, looks, down := &world{}, 0, true
+		well.add("room 1")
+		sensors := []sensor.Sensor{
+			{Name: "panics", Look: func(context.Context, time.Time, json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+				panic("oh \x1b[31mno")
+			}},
+			{Name: "hangs", Look: func(context.Context, time.Time, json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+				looks++
+				<-release
+				return nil, nil, nil
+			}},
+			{Name: "fails", Look: func(context.Context, time.Time, json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+				if down {
+					return nil, nil, errors.New("set MAIL_PASSWORD")
+				}
+				return nil, nil, nil
+			}},
+			well.sensor("system"),
+		}
+		store := memory.New()
+		r := open(t, store, nil, Config{Sensors: sensors})
+		begun := time.Now()
+		if n := r.sense(); n != 1 {
+			t.Errorf("%d observations, want 1", n)
+		}
+		if d := time.Since(begun); d > sensor.Patience+grace {
+			t.Errorf("a look takes %s", d)
+		}
+		for range 6 {
+			r.sense()
+		}
+		synctest.Wait()
+		if looks != 1 {
+			t.Errorf("a sensor that hangs is asked %d times", looks)
+		}
+		if got := seen(t, store, sensorsName); len(got) != 3 || got[2] != "fails failing" {
+			t.Errorf("observed %q", got)
+		}
+		for i, want := range []string{"panicked", "not returned", "MAIL_PASSWORD", ""} {
+			if s := r.Status()[i]; want == "" && s.Error != "" || !strings.Contains(s.Error, want) || strings.Contains(s.Error, "\x1b") {
+				t.Errorf("status %+v, want %q", s, want)
+			}
+		}
+		down = false
+		r.sense()
+		r.sense()
+		if got := seen(t, store, sensorsName); len(got) != 4 || got[3] != "fails ok" {
+			t.Errorf("observed %q", got)
+		}
+		other := open(t, store, nil, Config{Sensors: sensors[2:3]})
+		down = true
+		for range 4 {
+			other.sense()
+		}
+		if got := seen(t, store, sensorsName); len(got) != 5 || got[4] != "fails failing" {
+			t.Errorf("observed %q", got)
+		}
+	})
+}
+
+// told returns a sensor that tells what a function says.
+func told(name string, f func(cursor string) ([]ponder.Observation, string)) sensor.Sensor {
+	return sensor.Sensor{Name: name, Look: func(_ context.Context, _ time.Time, c json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+		list, next := f(string(c))
+		return list, json.RawMessage(next), nil
+	}}
+}
+
+// TestCursorsLie has sensors whose cursors are not what they should be: nothing grows
+// without end, and nobody is kept from being heard.
+func TestCursorsLie(t *testing.T) {
+	fire := []ponder.Observation{{Content: "fire", Subject: "house", State: "burns"}}
+	n := 0
+	for name, test := range map[string]struct {
+		f           func(string) ([]ponder.Observation, string)
+		events, err int
+	}{
+		"same cursor each time": {func(string) ([]ponder.Observation, string) { return fire, `"a"` }, 2, 0},
+		"no cursor at all":      {func(string) ([]ponder.Observation, string) { return fire, "" }, 1, 0},
+		"no JSON":               {func(string) ([]ponder.Observation, string) { return fire, "{" }, 0, 1},
+		"too long":              {func(string) ([]ponder.Observation, string) { return nil, `"` + strings.Repeat("x", 300_000) + `"` }, 0, 1},
+		"spaces":                {func(string) ([]ponder.Observation, string) { return nil, fmt.Sprintf(`{ "a": %*d}`, 1+n%3, 1) }, 1, 0},
+		"another each time":     {func(string) ([]ponder.Observation, string) { n++; return nil, fmt.Sprint(n) }, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New()
+			r := open(t, store, nil, Config{Sensors: []sensor.Sensor{told("files", test.f)}})
+			for range 5 {
+				if _, err := r.sense2(); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+			var got int
+			for _, ev := range events(t, store) {
+				if o := ev.Body.(ponder.Observation); o.Sensor != sensorsName {
+					got++
+				}
+			}
+			if got != test.events || (r.Status()[0].Error != "") != (test.err > 0) {
+				t.Errorf("%s: %d events, want %d; status %+v\n%s", name, got, test.events, r.Status()[0], describe(events(t, store)))
+			}
+		})
+	}
+}
+
+// sense2 looks as a tick does that goes on: cursors need not be kept.
+func (r *rig) sense2() (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Minder.sense(r.t.Context(), false)
+}
+
+// TestToggle has a state that comes back, with the cursor it had: it is told each time.
+func TestToggle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, high := memory.New(), false
+		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{told("system", func(c string) ([]ponder.Observation, string) {
+			state := map[bool]string{true: `"high"`, false: `"ok"`}[high]
+			if c == state || c == "" {
+				return nil, state
+			}
+			return []ponder.Observation{{Content: "The load is " + state, Subject: "load", State: state}}, state
+		})}})
+		for range 3 {
+			r.sense()
+			high = !high
+		}
+		for range 3 {
+			r.sense()
+			r.sense()
+			high = !high
+		}
+		if got := len(seen(t, store, "system")); got != 5 {
+			t.Errorf("told %d times: %q", got, seen(t, store, "system"))
+		}
+	})
+}
+
+// TestBounds gives too much of everything.
+func TestBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{told("feed:x", func(string) ([]ponder.Observation, string) {
+			var list []ponder.Observation
+			for i := range 200 {
+				list = append(list, ponder.Observation{
+					Content: strings.Repeat("é\x1b[2J\n", 1000), Subject: fmt.Sprint(i, strings.Repeat("\x00s", 1000)), State: strings.Repeat("x", 999),
+					Sensor: "mail", Level: 99, Source: strings.Repeat("y", 9999), Cursor: json.RawMessage(`1`),
+				})
+			}
+			return append([]ponder.Observation{{}}, list...), `{"n":1}`
+		})}})
+		if n := r.sense(); n != sensor.MaxLook-1 {
+			t.Errorf("%d observations", n)
+		}
+		evs := events(t, store)
+		for i, ev := range evs {
+			o := ev.Body.(ponder.Observation)
+			if len(o.Content) > sensor.MaxText || len(o.Subject) > sensor.MaxSubject || len(o.State) > maxName || len(o.Source) > maxSource ||
+				o.Level != 10 || o.Sensor != "feed:x" || strings.ContainsAny(o.Content+o.Subject, "\x1b\x00\n") || len(o.Cursor) > 0 != (i == len(evs)-1) {
+				t.Fatalf("observation %d is %+v", i, o)
+			}
+		}
+		if got := string(evs[len(evs)-1].Body.(ponder.Observation).Cursor); got != `{"n":1}` {
+			t.Errorf("cursor is %s", got)
+		}
+	})
+}
+
+// TestSameLook has two processes keep one look: its observations are there once.
+func TestSameLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, w := memory.New(), &world{}
+		a := open(t, store, nil, Config{Sensors: []sensor.Sensor{w.sensor("files")}})
+		b := open(t, store, nil, Config{Sensors: []sensor.Sensor{w.sensor("files")}})
+		w.add("x")
+		w.add("y")
+		a.sense()
+		if err := b.begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.add("z")
+		g := b.look(t.Context(), b.Sensors[0], b.from("files")) // before a keeps the same
+		w.add("later")
+		a.sense()
+		b.mu.Lock()
+		n, err := b.keep(t.Context(), "files", g, false)
+		b.mu.Unlock()
+		if n != 0 || err != nil {
+			t.Errorf("kept %d, %v", n, err)
+		}
+		b.sense()
+		a.sense()
+		if got := seen(t, store, "files"); len(got) != 4 {
+			t.Errorf("observed %q", got)
+		}
+	})
+}
+
+// A sensor that has returned may look again at once.
+func TestLooksAgainAtOnce(t *testing.T) {
+	m := open(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{(&world{}).sensor("system")}})
+	looks := 50_000
+	if testing.Short() {
+		looks = 5000
+	}
+	for range looks {
+		if g := m.look(t.Context(), m.Sensors[0], nil); g.err != nil {
+			t.Fatal(g.err)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package placement
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/store/sqlite"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 30 * time.Second
+
+// A post is a process as far as placement goes: a store on a file, and a placement.
+type post struct {
+	*Placement
+	store *sqlite.Store
+	log   *logBuffer
+}
+
+// logBuffer is what was logged.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// open opens a post. What it logs is an error when it is closed.
+func open(t *testing.T, file string, cfg Config) *post {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &post{store: store, log: new(logBuffer)}
+	cfg.Store, cfg.DB = store, store.DB()
+	cfg.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if cfg.Node.ID == "" {
+		cfg.Node = Self()
+	}
+	if err := store.Join(t.Context(), cfg.Node); err != nil {
+		t.Fatal(err)
+	}
+	if s.Placement, err = Open(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.shut(t) })
+	return s
+}
+
+// shut closes a post as a process that ends.
+func (s *post) shut(t *testing.T) {
+	t.Helper()
+	if s.store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for range 2 { // the second time does nothing
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	// The connection is still good.
+	if err := s.store.Bury(ctx, s.Node.ID); err != nil {
+		t.Error(err)
+	}
+	if err := s.store.Close(); err != nil {
+		t.Error(err)
+	}
+	s.store = nil
+	if said := s.log.String(); said != "" {
+		t.Errorf("logged:\n%s", said)
+	}
+}
+
+// begun is a Work that tells of each call, and works until it is let go.
+type begun struct {
+	threads chan ponder.ThreadID
+	letGo   chan struct{}
+}
+
+func newBegun() *begun {
+	return &begun{threads: make(chan ponder.ThreadID, 1000), letGo: make(chan struct{})}
+}
+
+func (b *begun) work(ctx context.Context, thread ponder.ThreadID) error {
+	b.threads <- thread
+	select {
+	case <-b.letGo:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// next returns the next thread that work has begun on.
+func (b *begun) next(t *testing.T) ponder.ThreadID {
+	t.Helper()
+	select {
+	case thread := <-b.threads:
+		return thread
+	case <-time.After(patience):
+		t.Fatal("no work begins")
+		return ""
+	}
+}
+
+// rows returns what DBOS has, as "app name thread executor status".
+func (s *post) rows(t *testing.T) (list []string) {
+	t.Helper()
+	if _, err := s.keeper.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.store.DB().QueryContext(t.Context(), `SELECT application_name, name, workflow_uuid, executor_id, status FROM workflow_status`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var app, name, id, executor, status string
+		if err := rows.Scan(&app, &name, &id, &executor, &status); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, fmt.Sprintln(app, name, threadOf(id), executor, status))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// until waits until what DBOS has is as wanted.
+func (s *post) until(t *testing.T, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	var got []string
+	for begin := time.Now(); time.Since(begin) < patience; {
+		if got = s.rows(t); slices.Equal(got, want) {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	t.Errorf("rows: -want +got\n%s", cmp.Diff(want, got))
+}
+
+func (s *post) row(app, thread, status string) string {
+	return fmt.Sprintln(app, periodName, thread, s.Node.ID, status)
+}
+
+// A thread at work has a row, and none when it is not.
+func TestRows(t *testing.T) {
+	for _, serve := range []bool{false, true} {
+		t.Run(fmt.Sprintf("serve %t", serve), func(t *testing.T) {
+			b := newBegun()
+			s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work, Serve: serve})
+			app := map[bool]string{false: soloApp, true: serveApp}[serve]
+			for _, thread := range []ponder.ThreadID{"thr_a", "thr_b", "thr_a"} {
+				if err := s.Start(t.Context(), thread); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.until(t, s.row(app, "thr_a", "PENDING"), s.row(app, "thr_b", "PENDING"))
+			close(b.letGo)
+			for _, thread := range []ponder.ThreadID{"thr_a", "thr_b"} {
+				if err := s.Wait(t.Context(), thread); err != nil {
+					t.Error(err)
+				}
+			}
+			s.until(t)
+			s.shut(t)
+		})
+	}
+}
+
+// What is at work when a process ends as it should leaves no row either.
+func TestCloseErasesRows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	b := newBegun()
+	s := open(t, file, Config{Work: b.work})
+	var want []string
+	for i := range 50 {
+		thread := fmt.Sprintf("thr_%02d", i)
+		if err := s.Start(t.Context(), ponder.ThreadID(thread)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, s.row(soloApp, thread, "PENDING"))
+	}
+	s.until(t, want...)
+	s.shut(t)
+	open(t, file, Config{Work: b.work}).until(t)
+}
+
+// Many processes may find a new file at once.
+func TestOpenAtOnce(t *testing.T) {
+	for range 5 {
+		file := filepath.Join(t.TempDir(), "ponder.db")
+		store, err := sqlite.Open(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.Close()
+		b := newBegun()
+		posts := make([]*post, 4)
+		for i := range posts {
+			posts[i] = open(t, file, Config{Work: b.work, Serve: i%2 == 0})
+		}
+		for _, s := range posts {
+			if _, err := s.keeper.wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s.shut(t)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	work := newBegun().work
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	whole := Config{Store: store, DB: store.DB(), Node: Self(), Work: work}
+	tests := []struct {
+		name string
+		ctx  context.Context
+		cfg  Config
+		want string
+	}{
+		{"a store that is read-only", t.Context(), Config{Store: store, Node: Self(), Work: work}, "needs DB: is the store read-only?"},
+		{"no work", t.Context(), Config{Store: store, DB: store.DB(), Node: Self()}, "needs Store, Work and the ID"},
+		{"no node", t.Context(), Config{Store: store, DB: store.DB(), Work: work}, "needs Store, Work and the ID"},
+		{"too late", done, whole, "context canceled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := Open(tt.ctx, tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A process that DBOS would not know by its node works without DBOS.
+func TestWithoutDBOS(t *testing.T) {
+	t.Setenv("DBOS__VMID", "another")
+	b := newBegun()
+	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work, Serve: true})
+	if err := s.Enqueue(t.Context(), "thr_a", "local", 0); err == nil || !strings.Contains(err.Error(), "unset the environment variable DBOS__VMID") {
+		t.Errorf("enqueue: %v", err)
+	}
+	if err := s.Start(t.Context(), "thr_b"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.next(t); got != "thr_b" {
+		t.Errorf("work on %s", got)
+	}
+	if n, err := s.Recover(t.Context()); n != 0 || err == nil {
+		t.Errorf("recovered %d, %v, want an error", n, err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(s.log.String(), "\n"); n != 1 {
+		t.Errorf("logged %d lines, want 1:\n%s", n, s.log)
+	}
+	s.log = new(logBuffer)
+}

@@ -1,0 +1,256 @@
+package placement
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder"
+)
+
+// A process that serves takes what another has enqueued, and one that does not
+// serve takes nothing.
+func TestEnqueue(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	alone, serving := newBegun(), newBegun()
+	a := open(t, file, Config{Work: alone.work})
+	if err := a.Enqueue(t.Context(), "thr_early", "local", 0); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, file, Config{Work: serving.work, Serve: true})
+	if got := serving.next(t); got != "thr_early" {
+		t.Errorf("work on %s", got)
+	}
+	for _, s := range []*post{a, b} {
+		thread := ponder.ThreadID("thr_of_" + string(s.Node.ID))
+		if err := s.Enqueue(t.Context(), thread, "local", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := serving.next(t); got != thread {
+			t.Errorf("work on %s, want %s", got, thread)
+		}
+	}
+	close(serving.letGo)
+	b.until(t)
+	select {
+	case got := <-alone.threads:
+		t.Errorf("a process that does not serve works on %s", got)
+	default:
+	}
+	if err := a.Enqueue(t.Context(), "thr_x", "", 0); err == nil {
+		t.Error("a thread of nobody is enqueued")
+	}
+}
+
+// Of an owner only so many are at work at once, in all processes together, those
+// that are urgent first.
+func TestCaps(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	b := newBegun()
+	a := open(t, file, Config{Work: newBegun().work})
+	for i, thread := range []ponder.ThreadID{"thr_1", "thr_2", "thr_3", "thr_4", "thr_urgent"} {
+		if err := a.Enqueue(t.Context(), thread, "ann", uint(10-2*i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Enqueue(t.Context(), "thr_bob", "bob", 100); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		open(t, file, Config{Work: b.work, Serve: true, PerOwner: 2})
+	}
+	begun := []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
+	slices.Sort(begun)
+	if want := []ponder.ThreadID{"thr_4", "thr_bob", "thr_urgent"}; !slices.Equal(begun, want) {
+		t.Errorf("at work are %v, want %v", begun, want)
+	}
+	select {
+	case got := <-b.threads:
+		t.Errorf("work on %s too", got)
+	case <-time.After(5 * pollEvery):
+	}
+	close(b.letGo)
+	begun = []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
+	slices.Sort(begun)
+	if want := []ponder.ThreadID{"thr_1", "thr_2", "thr_3"}; !slices.Equal(begun, want) {
+		t.Errorf("then work is on %v, want %v", begun, want)
+	}
+	a.until(t)
+}
+
+// thinking makes a thread that has something to do.
+func (s *post) thinking(t *testing.T, thread ponder.ThreadID) {
+	t.Helper()
+	ev := ponder.Event{Run: "run_x", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
+	if err := s.store.Create(t.Context(), ponder.Thread{ID: thread, Created: time.Now()}, ev); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the log shows to be abandoned is started, and what rows of dead nodes ask
+// for, but not what waits in the queue.
+func TestRecover(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	dead := open(t, file, Config{Work: newBegun().work})
+	if err := dead.Enqueue(t.Context(), "thr_queued", "local", 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range []ponder.ThreadID{"thr_queued", "thr_thinking", "thr_both"} {
+		dead.thinking(t, thread)
+	}
+	for _, thread := range []ponder.ThreadID{"thr_asked", "thr_both"} {
+		if err := dead.Start(t.Context(), thread); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queued := fmt.Sprintln(serveApp, periodName, "thr_queued", "", "ENQUEUED")
+	dead.until(t, dead.row(soloApp, "thr_asked", "PENDING"), dead.row(soloApp, "thr_both", "PENDING"), queued)
+	if err := dead.store.Bury(t.Context(), dead.Node.ID); err != nil {
+		t.Fatal(err)
+	}
+
+	b := newBegun()
+	s := open(t, file, Config{Work: b.work})
+	if n, err := s.Recover(t.Context()); n != 3 || err != nil {
+		t.Errorf("recovered %d, %v, want 3", n, err)
+	}
+	begun := []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
+	slices.Sort(begun)
+	if want := []ponder.ThreadID{"thr_asked", "thr_both", "thr_thinking"}; !slices.Equal(begun, want) {
+		t.Errorf("work on %v, want %v", begun, want)
+	}
+	s.until(t, s.row(soloApp, "thr_asked", "PENDING"), s.row(soloApp, "thr_both", "PENDING"), s.row(soloApp, "thr_thinking", "PENDING"), queued)
+	if n, err := s.Recover(t.Context()); n != 0 || err != nil {
+		t.Errorf("recovered %d once more, %v", n, err)
+	}
+}
+
+// A look at what others have left to do starts what is nobody's.
+func TestSweep(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	b := newBegun()
+	s := open(t, file, Config{Work: b.work}) // else it would look by itself, too
+	dead := open(t, file, Config{Work: newBegun().work})
+	dead.thinking(t, "thr_a")
+	if _, err := dead.store.Take(t.Context(), "thr_a", dead.Node.ID); err != nil {
+		t.Fatal(err)
+	}
+	w := &sweeper{Placement: s.Placement}
+	look := func() {
+		t.Helper()
+		if err := w.round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	select {
+	case got := <-b.threads:
+		t.Errorf("work on %s, which is held", got)
+	default:
+	}
+	if err := dead.store.Bury(t.Context(), dead.Node.ID); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if got := b.next(t); got != "thr_a" {
+		t.Errorf("work on %s", got)
+	}
+	s.thinking(t, "thr_new")
+	look()
+	select {
+	case got := <-b.threads:
+		t.Errorf("work on %s, which was just made", got)
+	default:
+	}
+	look()
+	if got := b.next(t); got != "thr_new" {
+		t.Errorf("work on %s", got)
+	}
+}
+
+// Each tick is in one process, and those that nobody waited for are not made up.
+func TestSchedule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ponder.db")
+	var mu sync.Mutex
+	due := make(map[time.Time]int)
+	many := make(chan struct{})
+	tick := func(_ context.Context, at time.Time) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if due[at]++; len(due) == 3 {
+			close(many)
+		}
+		if at.Nanosecond() != 0 || time.Since(at) > patience {
+			t.Errorf("due at %v", at)
+		}
+		return nil
+	}
+	b := newBegun()
+	begin := time.Now()
+	posts := []*post{open(t, file, Config{Work: b.work, Serve: true}), open(t, file, Config{Work: b.work, Serve: true})}
+	for _, s := range posts {
+		if err := s.Schedule(t.Context(), "often", "* * * * * *", tick); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Schedule(t.Context(), "often", "* * * * *", tick); err == nil {
+			t.Error("two schedules of a name")
+		}
+	}
+	alone := open(t, file, Config{Work: b.work})
+	if err := alone.Schedule(t.Context(), "often", "* * * * * *", tick); err == nil {
+		t.Error("a process that does not serve keeps a schedule")
+	}
+	select {
+	case <-many:
+	case <-time.After(patience):
+		t.Fatalf("ticks: %v", due)
+	}
+	mu.Lock()
+	for at, n := range due {
+		if n != 1 || at.Before(begin) {
+			t.Errorf("%d ticks at %v", n, at)
+		}
+	}
+	mu.Unlock()
+	for _, s := range posts {
+		s.shut(t)
+	}
+}
+
+// Rows of ticks are erased in time.
+func TestTidy(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: newBegun().work, Serve: true})
+	if _, err := s.keeper.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UnixMilli()
+	rows := []struct {
+		id, status  string
+		made, ended int64
+		name, app   string
+	}{
+		{"sched-a@done-long-ago", "SUCCESS", now - 100_000, now - 90_000, tickName, serveApp},
+		{"sched-a@done", "SUCCESS", now - 100_000, now - 10_000, tickName, serveApp},
+		{"sched-b@nobody-took", "ENQUEUED", now - 4_000_000, 0, tickName, serveApp},
+		{"sched-b@waits", "ENQUEUED", now - 4_000, 0, tickName, serveApp},
+		{"thr_a@queued", "ENQUEUED", now - 4_000_000, 0, periodName, serveApp},
+	}
+	for _, r := range rows {
+		var ended any
+		if r.ended > 0 {
+			ended = r.ended
+		}
+		_, err := s.store.DB().ExecContext(t.Context(), `INSERT INTO workflow_status (workflow_uuid, status, name, executor_id, created_at, completed_at, application_name, queue_name)
+			VALUES (?, ?, ?, '', ?, ?, ?, 'elsewhere')`, r.id, r.status, r.name, r.made, ended, r.app)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.keeper.do(s.keeper.tidy)
+	s.until(t, fmt.Sprintln(serveApp, periodName, "thr_a", "", "ENQUEUED"), fmt.Sprintln(serveApp, tickName, "sched-a", "", "SUCCESS"),
+		fmt.Sprintln(serveApp, tickName, "sched-b", "", "ENQUEUED"))
+}

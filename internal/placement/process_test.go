@@ -1,0 +1,327 @@
+//go:build unix
+
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/engine/enginetest"
+	"ponder/store/memory"
+	"ponder/store/sqlite"
+)
+
+// A ring is a database and what processes did with it.
+type ring struct {
+	store   *sqlite.Store
+	job     job
+	threads []ponder.ThreadID
+}
+
+// newRing makes a database with threads that have n steps to do.
+func newRing(t *testing.T, count, n int) *ring {
+	t.Helper()
+	dir := t.TempDir()
+	r := &ring{job: job{File: filepath.Join(dir, "ponder.db"), Calls: filepath.Join(dir, "calls")}}
+	store, err := sqlite.Open(t.Context(), r.job.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	r.store = store
+	r.threads = makeThreads(t, store, count, n)
+	r.job.Threads = r.threads
+	return r
+}
+
+// as returns the job of a role.
+func (r *ring) as(role string, latency time.Duration) job {
+	j := r.job
+	j.Role, j.Latency = role, latency
+	return j
+}
+
+// whole returns the threads as they are when nothing interrupts them, as lines.
+func whole(t *testing.T, count, n int) map[ponder.ThreadID][]string {
+	t.Helper()
+	store := memory.New()
+	threads := makeThreads(t, store, count, n)
+	node := Self()
+	mind, err := ponder.New(minded(store, new(scripted), node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mind.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := Memory(Config{Store: store, Node: node, Work: mind.Work})
+	if got, err := p.Recover(t.Context()); got != count || err != nil {
+		t.Fatalf("started %d, %v", got, err)
+	}
+	lines := make(map[ponder.ThreadID][]string)
+	for _, thread := range threads {
+		if err := p.Wait(t.Context(), thread); err != nil {
+			t.Fatal(err)
+		}
+		lines[thread] = enginetest.Lines(eventsOf(t, store, thread))
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := mind.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return lines
+}
+
+// A state is what the log says about calls.
+type state struct {
+	open, done map[string]bool // by what was asked
+}
+
+func (r *ring) state(t *testing.T) state {
+	t.Helper()
+	s := state{make(map[string]bool), make(map[string]bool)}
+	for _, thread := range r.threads {
+		for _, ev := range eventsOf(t, r.store, thread) {
+			side, step, _ := strings.Cut(strings.Split(ev.Cause, "#")[0], "-")
+			text := fmt.Sprintf("%s %s %s", thread, side, step)
+			switch ev.Body.(type) {
+			case ponder.CallStarted:
+				s.open[text] = true
+			case ponder.CallFinished:
+				delete(s.open, text)
+				s.done[text] = true
+			}
+		}
+	}
+	return s
+}
+
+// Processes that are killed at any time leave a log from which the next goes on to
+// the same end, without asking again what was answered.
+func TestKill(t *testing.T) {
+	const count, steps, kills = 3, 150, 20
+	want := whole(t, count, steps)
+	r := newRing(t, count, steps)
+	inFlight, killed := 0, 0
+	answered := make(map[string]int) // how often what was answered had been asked
+	random := rand.New(rand.NewPCG(1, 2))
+	for {
+		p := spawn(t, r.as("finish", 4*time.Millisecond))
+		if killed%5 != 4 { // else it may not even have begun
+			p.says(t, "recovered")
+		}
+		life := time.Duration(random.IntN(60_000)) * time.Microsecond
+		if killed >= kills {
+			life = patience
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- p.end() }()
+		select {
+		case err := <-ended:
+			if err != nil || killed < kills {
+				t.Fatalf("ended after %d kills: %v", killed, err)
+			}
+			answers := r.compare(t, want)
+			if made := len(callsIn(t, r.job.Calls)); made > answers+inFlight {
+				t.Errorf("%d calls were made for %d answers, and %d were in flight", made, answers, inFlight)
+			}
+			asked := r.asked(t)
+			for text, times := range answered {
+				if asked[text] != times || times == 0 {
+					t.Errorf("%q was asked %d times before it was answered, and then %d times", text, times, asked[text]-times)
+				}
+			}
+			t.Logf("%d kills, %d calls in flight", killed, inFlight)
+			return
+		case <-time.After(life):
+		}
+		p.Process.Signal(syscall.SIGKILL)
+		if err := <-ended; err == nil {
+			t.Fatalf("ended by itself after %d kills", killed)
+		}
+		killed++
+		now, asked := r.state(t), r.asked(t)
+		inFlight += len(now.open)
+		for text := range now.done {
+			if answered[text] == 0 {
+				answered[text] = asked[text]
+			}
+		}
+	}
+}
+
+// asked counts how often each question was asked.
+func (r *ring) asked(t *testing.T) map[string]int {
+	t.Helper()
+	asked := make(map[string]int)
+	for _, text := range callsIn(t, r.job.Calls) {
+		asked[text]++
+	}
+	return asked
+}
+
+// compare compares the threads, and returns how many answers they have.
+func (r *ring) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers int) {
+	t.Helper()
+	for _, thread := range r.threads {
+		evs := eventsOf(t, r.store, thread)
+		if diff := cmp.Diff(want[thread], enginetest.Lines(evs)); diff != "" {
+			t.Fatalf("%s: -whole +got\n%s", thread, diff)
+		}
+		for _, ev := range evs {
+			if _, ok := ev.Body.(ponder.CallFinished); ok {
+				answers++
+			}
+		}
+	}
+	return answers
+}
+
+// Two processes that want the same threads, and come and go, never both do
+// anything: what is done is what one would have done.
+func TestRace(t *testing.T) {
+	const count, steps = 50, 15
+	want := whole(t, count, steps)
+	r := newRing(t, count, steps)
+	var lives [2]int
+	var wg sync.WaitGroup
+	for i := range lives {
+		wg.Go(func() {
+			for finished := ""; finished != "true"; lives[i]++ {
+				j := r.as("race", 5*time.Millisecond)
+				j.Life = time.Duration(100+37*i+50*lives[i]) * time.Millisecond
+				p := spawn(t, j)
+				var err error
+				if finished, err = p.hear("left"); err == nil {
+					err = p.end()
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	r.compare(t, want)
+	t.Logf("%v lives, %d calls", lives, len(callsIn(t, r.job.Calls)))
+}
+
+// A process that is stopped for longer than its lease and wakes up writes nothing,
+// and goes on as a new node.
+func TestZombie(t *testing.T) {
+	r := newRing(t, 1, 15)
+	j := r.as("hold", 300*time.Millisecond)
+	j.Name = "zombie"
+	zombie := spawn(t, j)
+	r.await(t, "zombie")
+	zombie.Process.Signal(syscall.SIGSTOP)
+	stopped := time.Now()
+	j = r.as("serve", 300*time.Millisecond)
+	j.Name = "heir"
+	heir := spawn(t, j)
+	at := r.await(t, "heir")
+	t.Logf("taken over after %v", time.Since(stopped).Round(time.Millisecond))
+	if nodes := r.nodes(t, zombie.Process.Pid); len(nodes) != 1 {
+		t.Errorf("the zombie is %d nodes", len(nodes))
+	}
+	zombie.Process.Signal(syscall.SIGCONT)
+	if got := zombie.says(t, "first ended"); !strings.HasPrefix(got, "true") {
+		t.Errorf("the zombie's work ended: %s", got)
+	}
+	if got := zombie.says(t, "second ended"); got != "<nil>" {
+		t.Errorf("the zombie's other work ended: %s", got)
+	}
+	for _, p := range []*process{zombie, heir} {
+		if err := p.end(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, ev := range eventsOf(t, r.store, r.threads[0]) {
+		if by := author(ev); ev.Seq > at && by == "zombie" {
+			t.Errorf("the zombie wrote event %d after the heir wrote %d", ev.Seq, at)
+		}
+	}
+	for thread, by := range map[ponder.ThreadID]string{r.threads[0]: "heir", "thr_second": "zombie"} {
+		evs := eventsOf(t, r.store, thread)
+		fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished)
+		if !ok || fin.Status != ponder.Completed {
+			t.Errorf("%s is not finished", thread)
+		}
+		if got := author(evs[len(evs)-2]); got != by {
+			t.Errorf("%s was finished by %q, want %q", thread, got, by)
+		}
+	}
+}
+
+// await waits until the first thread has an answer of somebody, and returns where.
+func (r *ring) await(t *testing.T, name string) ponder.Seq {
+	t.Helper()
+	for ev, err := range ponder.Follow(t.Context(), r.store, r.threads[0], 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if author(ev) == name {
+			return ev.Seq
+		}
+	}
+	return 0
+}
+
+// author returns whose answer an event has.
+func author(ev ponder.Event) string {
+	text := ""
+	switch b := ev.Body.(type) {
+	case ponder.CallFinished:
+		text = b.Text()
+	case ponder.Thought:
+		text = b.Content
+	}
+	return text[strings.LastIndexByte(text, ' ')+1:]
+}
+
+// nodes returns the nodes that a process is.
+func (r *ring) nodes(t *testing.T, pid int) (list []ponder.Node) {
+	t.Helper()
+	all, err := r.store.AllNodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range all {
+		if n.PID == pid {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// What a killed process was at work on goes on at once in the next.
+func TestRecoverMany(t *testing.T) {
+	const count = 1000
+	r := newRing(t, count, 1)
+	first := spawn(t, r.as("many", time.Hour))
+	t.Logf("first: all at work after %s ms (of Recover, of the process); %s bytes for each", first.says(t, "all"), first.says(t, "memory"))
+	first.kill()
+	second := spawn(t, r.as("many", time.Hour))
+	t.Logf("second: all at work again after %s ms (of Recover, of the process); %s bytes for each", second.says(t, "all"), second.says(t, "memory"))
+	asked := r.asked(t)
+	for text, n := range asked {
+		if n != 2 {
+			t.Errorf("%s was asked %d times", text, n)
+		}
+	}
+	if len(asked) != 2*count {
+		t.Errorf("%d questions were asked", len(asked))
+	}
+}

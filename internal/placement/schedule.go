@@ -1,0 +1,223 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	"github.com/robfig/cron/v3" // DBOS's own: the same expressions mean the same
+)
+
+// A schedule is when something is to be done.
+type schedule struct {
+	name  string
+	cron  string // six fields
+	times cron.Schedule
+	since time.Time // what was to be done before was missed
+	tick  func(context.Context, time.Time) error
+}
+
+// newSchedule reads a cron expression of five fields, or six with seconds first.
+func newSchedule(name, expr string, tick func(context.Context, time.Time) error) (*schedule, error) {
+	if name == "" || tick == nil {
+		return nil, errors.New("a schedule needs a name and something to do")
+	}
+	fields := strings.Fields(expr)
+	switch len(fields) {
+	case 5:
+		fields = append([]string{"0"}, fields...)
+	case 6:
+	default:
+		return nil, fmt.Errorf("cron expression %q has %d fields, not five or six", expr, len(fields))
+	}
+	s := &schedule{name: name, cron: strings.Join(fields, " "), since: time.Now(), tick: tick}
+	var err error
+	s.times, err = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(s.cron)
+	if err != nil {
+		return nil, fmt.Errorf("cron expression %q: %w", expr, err)
+	}
+	if s.times.Next(s.since).IsZero() {
+		return nil, fmt.Errorf("cron expression %q: that time never comes", expr)
+	}
+	return s, nil
+}
+
+// late is how old a tick may be though the next has come already.
+const late = 5 * time.Second
+
+// missed reports whether what was due at a time is not to be done any more.
+func (s *schedule) missed(at, now time.Time) bool {
+	return at.Before(s.since) || now.Sub(at) > late && !s.times.Next(at).After(now)
+}
+
+// Schedule implements [ponder.Placement]. The process must serve. A tick that fails
+// is logged; while one is at work, in whichever process, the next waits.
+func (p *Placement) Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error {
+	s, err := newSchedule(name, cron, tick)
+	switch {
+	case err != nil:
+	case p.keeper == nil:
+		if !p.spawn(func() { p.clock(s) }) {
+			err = errClosed
+		}
+	case !p.Serve:
+		err = errors.New("this process does not serve")
+	default:
+		err = p.keeper.schedule(ctx, s)
+	}
+	if err != nil {
+		return fmt.Errorf("schedule %s: %w", name, err)
+	}
+	return nil
+}
+
+// spawn runs f in a goroutine that Close waits for, unless the placement is closed.
+func (p *Placement) spawn(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.workers.Go(f)
+	}
+	return !p.closed
+}
+
+// clock keeps a schedule in memory.
+func (p *Placement) clock(s *schedule) {
+	for {
+		next := s.times.Next(time.Now())
+		if next.IsZero() || !sleep(p.ctx, time.Until(next)) {
+			return
+		}
+		p.tick(s, next)
+	}
+}
+
+func (p *Placement) tick(s *schedule, at time.Time) {
+	if err := s.tick(p.ctx, at); err != nil && p.ctx.Err() == nil {
+		p.Logger.Warn("scheduled work failed", "schedule", s.name, "due", at, "error", err)
+	}
+}
+
+// ticks are the schedules of a process.
+type ticks struct {
+	mu  sync.Mutex
+	all map[string]*schedule
+}
+
+// tickPrefix begins the names of the queues that ticks go through: one for each
+// schedule, so that a process only gets those that it knows.
+const tickPrefix = "tick "
+
+// queues returns the queues that ticks come through.
+func (t *ticks) queues() (names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(t.all)) {
+		names = append(names, tickPrefix+name)
+	}
+	return names
+}
+
+// add adds a schedule.
+func (t *ticks) add(s *schedule) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all[s.name] != nil {
+		return errors.New("there is a schedule of that name already")
+	}
+	t.all[s.name] = s
+	return nil
+}
+
+func (t *ticks) named(name string) *schedule {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all[name]
+}
+
+// How often DBOS looks for schedules that have changed, and for ticks.
+const (
+	schedulesEvery = time.Second
+	ticksEvery     = 250 * time.Millisecond
+)
+
+// schedule tells DBOS.
+func (k *keeper) schedule(ctx context.Context, s *schedule) error {
+	d, err := k.wait(ctx)
+	if err != nil {
+		return err
+	}
+	if err := k.ticks.add(s); err != nil {
+		return err
+	}
+	_, err = dbos.RegisterQueue(d, tickPrefix+s.name, dbos.WithGlobalConcurrency(1),
+		dbos.WithQueueBasePollingInterval(ticksEvery), dbos.WithQueueOnConflict(dbos.QueueConflictAlwaysUpdate))
+	if err != nil {
+		return err
+	}
+	dbos.ListenQueues(d, k.queues()...)
+	return dbos.ApplySchedules(d, []dbos.ScheduleSpec{
+		{ScheduleName: s.name, WorkflowName: tickName, Schedule: s.cron, QueueName: tickPrefix + s.name, Context: s.name},
+	})
+}
+
+// tick is the workflow of a tick. Its row stays for a while, which tells others that
+// the tick has been: see tidy.
+func (k *keeper) tick(_ dbos.Context, in dbos.ScheduledWorkflowInput) (any, error) {
+	name, err := dbos.DecodeScheduleContext[string](in)
+	if err != nil {
+		return nil, err
+	}
+	s := k.ticks.named(name)
+	if s == nil || s.missed(in.ScheduledTime, time.Now()) {
+		return nil, nil
+	}
+	done := make(chan struct{})
+	begun := k.place.spawn(func() {
+		defer close(done)
+		k.place.tick(s, in.ScheduledTime)
+	})
+	if begun {
+		<-done
+	}
+	return nil, nil
+}
+
+// How long rows of ticks stay: longer than processes differ in when they tick.
+const (
+	tickStays = time.Minute
+	tickWaits = time.Hour // for a process that takes it
+)
+
+// tidy erases rows of ticks that were, and of those that nobody takes any more.
+func (k *keeper) tidy() {
+	if k.failed != nil {
+		return
+	}
+	lists := [...][]dbos.ListWorkflowsOption{
+		{dbos.WithFilterCompletedBefore(time.Now().Add(-tickStays))},
+		{dbos.WithFilterCreatedBefore(time.Now().Add(-tickWaits)), dbos.WithFilterStatus(dbos.WorkflowStatusEnqueued)},
+	}
+	for _, filter := range lists {
+		filter = append(filter, dbos.WithFilterName(tickName), dbos.WithFilterApplicationName(serveApp),
+			dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+		list, err := dbos.ListWorkflows(k.dbos, filter...)
+		if err == nil && len(list) > 0 {
+			ids := make([]string, len(list))
+			for i, w := range list {
+				ids[i] = w.ID
+			}
+			err = dbos.DeleteWorkflows(k.dbos, ids)
+		}
+		if err != nil {
+			k.place.Logger.Warn("rows of what was done on schedule stay for now", "error", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package placement
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+
+	"ponder"
+)
+
+// Self returns who this process is, as a new node.
+func Self() ponder.Node {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	n := ponder.Node{
+		ID:   ponder.NodeID(ponder.NewID("nod")),
+		Host: name + machine(),
+		Boot: bootID(),
+		PID:  os.Getpid(),
+	}
+	if start, alive := started(n.PID); alive == yes {
+		n.Start = start
+	}
+	return n
+}
+
+// Gone reports whether the process of another node has certainly ended. Only a
+// process of the same machine, with the same space of process numbers, can be
+// known to have.
+func Gone(self, other ponder.Node) bool { return gone(self, other, started) }
+
+// An answer is what is known of a process.
+type answer int
+
+const (
+	unknown answer = iota
+	yes            // it is there
+	no             // there is none of that number
+)
+
+// gone is Gone with a way to ask when the process of a number began.
+func gone(self, other ponder.Node, started func(pid int) (start string, there answer)) bool {
+	switch {
+	case other.ID == self.ID || other.Host != self.Host || self.Boot == "" || other.Boot == "":
+		return false
+	case other.Boot != self.Boot:
+		return true
+	case other.PID <= 0:
+		return false
+	}
+	start, there := started(other.PID)
+	return there == no || there == yes && start != "" && other.Start != "" && start != other.Start
+}
+
+// Bury declares dead the nodes whose processes are certainly gone, so that their
+// threads are free at once, and returns how many. Whoever is about to work on a
+// thread that a killed process may have held calls it first; [Placement.Recover]
+// does.
+func Bury(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error) {
+	all, err := nodes.AllNodes(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
+	}
+	buried := 0
+	for _, n := range all {
+		if !Gone(self, n) {
+			continue
+		}
+		if err := nodes.Bury(ctx, n.ID); err != nil {
+			return buried, fmt.Errorf("give up node %s, whose process is gone: %w", n.ID, err)
+		}
+		buried++
+	}
+	return buried, nil
+}
+
+// digest is a short name for something that is nobody's business.
+func digest(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8] }

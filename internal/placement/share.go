@@ -1,0 +1,92 @@
+package placement
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// share returns a database whose only connection is borrowed from another, for as
+// long as something is done with it. Closing it leaves the other open. Whoever
+// else wants the connection waits for one borrower at most.
+func share(db *sql.DB) *sql.DB {
+	shared := sql.OpenDB(lender{db})
+	shared.SetMaxOpenConns(1)
+	shared.SetMaxIdleConns(-1) // given back at once
+	return shared
+}
+
+// A lender lends connections of a database.
+type lender struct{ db *sql.DB }
+
+// Connect implements [driver.Connector].
+func (l lender) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lent := &loan{conn: conn}
+	err = conn.Raw(func(c any) error {
+		var ok bool
+		if lent.connection, ok = c.(connection); !ok {
+			return fmt.Errorf("connections of %T cannot be shared", l.db.Driver())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return lent, nil
+}
+
+// Driver implements [driver.Connector].
+func (l lender) Driver() driver.Driver { return l.db.Driver() }
+
+// A connection is what a driver's connection must be able to do.
+type connection interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+}
+
+// A loan is a connection that is borrowed until it is closed. What is done with it
+// is not interrupted: SQLite connections that were are thrown away, and this one is
+// somebody else's.
+type loan struct {
+	connection
+	conn *sql.Conn
+}
+
+// Close gives the connection back.
+func (l *loan) Close() error { return l.conn.Close() }
+
+// BeginTx implements [driver.ConnBeginTx].
+func (l *loan) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	return l.connection.BeginTx(context.WithoutCancel(ctx), opts)
+}
+
+// PrepareContext implements [driver.ConnPrepareContext]. A statement could outlive
+// the loan, and DBOS prepares none.
+func (l *loan) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.New("a connection on loan prepares no statements")
+}
+
+// ExecContext implements [driver.ExecerContext].
+func (l *loan) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return l.connection.ExecContext(context.WithoutCancel(ctx), query, args)
+}
+
+// QueryContext implements [driver.QueryerContext].
+func (l *loan) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return l.connection.QueryContext(context.WithoutCancel(ctx), query, args)
+}
+
+// Ping implements [driver.Pinger].
+func (l *loan) Ping(ctx context.Context) error {
+	return l.connection.Ping(context.WithoutCancel(ctx))
+}

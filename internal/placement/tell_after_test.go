@@ -1,0 +1,124 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"ponder"
+)
+
+// Who knows what a thread was told goes on from there, and nobody else.
+func TestTellAfter(t *testing.T) {
+	after := func(t *testing.T, w *teller, last, text string) ([]ponder.Event, error) {
+		t.Helper()
+		return w.TellAfter(t.Context(), talk, last, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
+			ponder.Event{Body: ponder.UserMessage{Content: text}})
+	}
+	for name, tt := range map[string]struct {
+		// do does something behind the turn of a message, and returns who goes on after what.
+		do   func(t *testing.T, w *teller, first ponder.Event) (*teller, string)
+		fine bool
+	}{
+		"nothing since": {func(_ *testing.T, w *teller, first ponder.Event) (*teller, string) { return w, first.ID }, true},
+		"by a new process": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+			return newTeller(t, w.log, "nod_2"), first.ID
+		}, true},
+		"told since": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+			if _, err := w.log.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.Observation{Content: "By another process."}}); err != nil {
+				t.Fatal(err)
+			}
+			return w, first.ID
+		}, false},
+		"erased since": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+			if err := w.log.Erase(t.Context(), talk, first.Seq+2); err != nil {
+				t.Fatal(err)
+			}
+			return w, first.ID
+		}, false},
+		"erased since, by a new process": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+			if err := w.log.Erase(t.Context(), talk, first.Seq+2); err != nil {
+				t.Fatal(err)
+			}
+			return newTeller(t, w.log, "nod_2"), first.ID
+		}, false},
+		"before": {func(*testing.T, *teller, ponder.Event) (*teller, string) { return nil, "evt_0" }, false},
+		"removed": {func(t *testing.T, w *teller, first ponder.Event) (*teller, string) {
+			if err := w.log.Remove(t.Context(), talk); err != nil {
+				t.Fatal(err)
+			}
+			return w, first.ID
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			telling(t, func(t *testing.T, w *teller) {
+				stored, err := w.say(t.Context(), "one", "Hello.")
+				if err == nil {
+					err = w.place.Wait(t.Context(), talk)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				who, last := tt.do(t, w, stored[0])
+				if who == nil {
+					who = w
+				}
+				w.log.forget()
+				stored, err = after(t, who, last, "And?")
+				if tt.fine != (err == nil && len(stored) == 1) || !tt.fine && !errors.Is(err, ponder.ErrStale) && !errors.Is(err, ponder.ErrNoThread) {
+					t.Errorf("%v, %v", stored, err)
+				}
+				if !tt.fine {
+					if len(w.log.batches) > 0 {
+						t.Errorf("appended %s", types(w.log.batches[0]))
+					}
+					return
+				}
+				if first, _ := w.log.noted(); !strings.HasPrefix(types(first), "user_message") || !strings.HasSuffix(types(first), "call_started") {
+					t.Errorf("the first batch is %s", types(first))
+				}
+				if _, err := after(t, who, last, "And again?"); !errors.Is(err, ponder.ErrStale) {
+					t.Errorf("after what is not the last any more: %v", err)
+				}
+				if err := who.place.Wait(t.Context(), talk); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Of many who go on from the same place, one does.
+func TestTellAfterAtOnce(t *testing.T) {
+	telling(t, func(t *testing.T, w *teller) {
+		stored, err := w.say(t.Context(), "one", "Hello.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told sync.Map
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				_, err := w.TellAfter(t.Context(), talk, stored[0].ID, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
+					ponder.Event{Body: ponder.UserMessage{Content: fmt.Sprint(i)}})
+				if err == nil {
+					told.Store(i, true)
+				} else if !errors.Is(err, ponder.ErrStale) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		n := 0
+		told.Range(func(any, any) bool { n++; return true })
+		if err := w.place.Wait(t.Context(), talk); err != nil {
+			t.Error(err)
+		}
+		if said, answers := w.heard(t); n != 1 || len(said) != 2 || answers != 2 {
+			t.Errorf("%d were told they had said it: %q, %d answers", n, said, answers)
+		}
+	})
+}

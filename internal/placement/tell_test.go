@@ -1,0 +1,485 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+	"ponder/llm/llmtest"
+	"ponder/store/memory"
+)
+
+const talk ponder.ThreadID = "thr_talk"
+
+// replies is a mode that says something to each message.
+func replies() ponder.Mode {
+	return ponder.Mode{
+		Name: "replies", Start: func(ponder.Run) ponder.State { return reply{} }, History: true,
+		Carry: func(_ ponder.Run, last ponder.State) ponder.State { return last },
+		Wakes: func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok },
+	}
+}
+
+// reply is how many messages there are, and answers to them.
+type reply struct{ heard, said int }
+
+func (r reply) Apply(ev ponder.Event) ponder.State {
+	switch ev.Body.(type) {
+	case ponder.UserMessage:
+		r.heard++
+	case ponder.CallFinished:
+		r.said++
+	}
+	return r
+}
+
+func (r reply) Next(ponder.Moment) []ponder.Action {
+	if r.said == r.heard {
+		return []ponder.Action{ponder.Finish{}}
+	}
+	return []ponder.Action{ponder.Call{Key: fmt.Sprintf("say-%d", r.said), Role: ponder.Fast, Request: llm.Request{Messages: []llm.Message{llm.Say(llm.User, "say")}}}}
+}
+
+// appends counts what is appended to a store, and may refuse it.
+type appends struct {
+	ponder.Store
+	mu      sync.Mutex
+	batches [][]ponder.Event
+	takes   int
+	refuse  func(fence ponder.Fence, events []ponder.Event) error
+}
+
+func (a *appends) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
+	return a.note(fence, events, func() ([]ponder.Event, error) { return a.Store.Append(ctx, id, fence, events...) })
+}
+
+func (a *appends) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
+	return a.note(want.Fence, events, func() ([]ponder.Event, error) { return a.Store.Retake(ctx, id, node, want, events...) })
+}
+
+func (a *appends) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+	a.mu.Lock()
+	a.takes++
+	a.mu.Unlock()
+	return a.Store.Take(ctx, id, node)
+}
+
+// noted returns the first batch, and how often something was taken.
+func (a *appends) noted() (first []ponder.Event, takes int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.batches[0], a.takes
+}
+
+func (a *appends) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.batches, a.takes = nil, 0
+}
+
+func (a *appends) note(fence ponder.Fence, events []ponder.Event, do func() ([]ponder.Event, error)) ([]ponder.Event, error) {
+	if a.refuse != nil {
+		if err := a.refuse(fence, events); err != nil {
+			return nil, err
+		}
+	}
+	stored, err := do()
+	if err == nil {
+		a.mu.Lock()
+		a.batches = append(a.batches, stored)
+		a.mu.Unlock()
+	}
+	return stored, err
+}
+
+// A teller is a mind that is told things, and its placement.
+type teller struct {
+	*ponder.Mind
+	log   *appends
+	place *Placement
+}
+
+func newTeller(t *testing.T, log *appends, node ponder.NodeID) *teller {
+	t.Helper()
+	model := ponder.Model{Model: &llmtest.Model{ID: "lab/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}}
+	mind, err := ponder.New(ponder.Config{
+		Store: log, Modes: []ponder.Mode{replies()}, Models: map[ponder.Role][]ponder.Model{ponder.Fast: {model}},
+		Node: ponder.Node{ID: node}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err == nil {
+		err = mind.Open(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Memory(Config{Store: log, Work: mind.Work, Ended: mind.Return, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := errors.Join(p.Close(context.Background()), mind.Close(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
+	return &teller{mind, log, p}
+}
+
+func (w *teller) say(ctx context.Context, key, text string) ([]ponder.Event, error) {
+	return w.Tell(ctx, talk, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
+		ponder.Event{Cause: key, Body: ponder.UserMessage{Content: text}})
+}
+
+func telling(t *testing.T, do func(*testing.T, *teller)) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &appends{Store: memory.New()}
+		if err := log.Create(t.Context(), ponder.Thread{ID: talk, Kind: ponder.KindConversation}, ponder.Event{Body: ponder.Observation{Content: "It begins."}}); err != nil {
+			t.Fatal(err)
+		}
+		do(t, newTeller(t, log, "nod_1"))
+	})
+}
+
+// types returns the types of events.
+func types(list []ponder.Event) string {
+	var all []string
+	for _, ev := range list {
+		all = append(all, string(ev.Body.Type()))
+	}
+	return strings.Join(all, " ")
+}
+
+// heard returns what users have said, and how many answers there are.
+func (w *teller) heard(t *testing.T) (said []string, answers int) {
+	t.Helper()
+	for ev, err := range w.log.Events(t.Context(), talk, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			said = append(said, b.Content)
+		case ponder.CallFinished:
+			answers++
+		}
+	}
+	return said, answers
+}
+
+// A message and the intent to answer it are written at once, when nothing goes on and
+// when something does.
+func TestTell(t *testing.T) {
+	telling(t, func(t *testing.T, w *teller) {
+		stored, err := w.say(t.Context(), "one", "Hello.")
+		if err != nil || len(stored) != 1 || stored[0].Seq != 2 || stored[0].ID == "" || stored[0].Cause != "one" {
+			t.Fatalf("%+v, %v", stored, err)
+		}
+		synctest.Wait()
+		if len(w.log.batches) != 1 || types(w.log.batches[0]) != "user_message run_started call_started" {
+			t.Errorf("%d batches, the first %s", len(w.log.batches), types(w.log.batches[0]))
+		}
+		time.Sleep(time.Second) // in the middle of the call
+		if stored, err = w.say(t.Context(), "two", "And?"); err != nil || len(stored) != 1 || stored[0].Seq != 5 {
+			t.Errorf("%+v, %v", stored, err)
+		}
+		if _, err := w.say(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
+			t.Errorf("a key that is taken: %v", err)
+		}
+		if err := w.place.Wait(t.Context(), talk); err != nil {
+			t.Error(err)
+		}
+		if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
+			t.Errorf("%q, %d answers", said, answers)
+		}
+		if list, err := w.Tell(t.Context(), talk, func(context.Context) error { return nil }); len(list) > 0 || err != nil {
+			t.Errorf("told nothing: %v, %v", list, err)
+		}
+		if _, err := w.Tell(t.Context(), talk, nil, ponder.Event{Body: ponder.RunFinished{}}); !errors.Is(err, ponder.ErrNotInput) {
+			t.Errorf("told what is no input: %v", err)
+		}
+	})
+}
+
+// Who was the last to hold a thread takes it with what is decided, unless somebody was
+// there since.
+func TestTellAgain(t *testing.T) {
+	in := func(t *testing.T, w *teller) {
+		t.Helper()
+		if _, err := w.log.Store.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "Me first."}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		since  func(*testing.T, *teller)
+		alone  bool
+		others int // messages
+	}{
+		{"nobody", func(*testing.T, *teller) {}, true, 0},
+		{"a message", in, false, 1},
+		{"another holder", func(t *testing.T, w *teller) {
+			other := newTeller(t, w.log, "nod_2")
+			if _, err := other.say(t.Context(), "", "Me first."); err != nil {
+				t.Fatal(err)
+			}
+			if err := other.place.Wait(t.Context(), talk); err != nil {
+				t.Fatal(err)
+			}
+		}, false, 1},
+		{"who is still there", func(t *testing.T, w *teller) {
+			if _, err := newTeller(t, w.log, "nod_2").say(t.Context(), "", "Me first."); err != nil {
+				t.Fatal(err)
+			}
+		}, false, 1},
+		{"an erasure", func(t *testing.T, w *teller) {
+			if err := w.log.Erase(t.Context(), talk, 2); err != nil {
+				t.Fatal(err)
+			}
+		}, false, 0},
+		{"a full disk", func(t *testing.T, w *teller) {
+			w.log.refuse = func(fence ponder.Fence, _ []ponder.Event) error {
+				w.log.refuse = nil
+				return ponder.ErrFull
+			}
+		}, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			telling(t, func(t *testing.T, w *teller) {
+				if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.place.Wait(t.Context(), talk); err != nil {
+					t.Fatal(err)
+				}
+				c.since(t, w)
+				w.log.forget()
+				stored, err := w.say(t.Context(), "two", "And?")
+				if err != nil || len(stored) != 1 || stored[0].Cause != "two" {
+					t.Errorf("%+v, %v", stored, err)
+				}
+				time.Sleep(time.Minute)
+				first, takes := w.log.noted()
+				if c.alone && types(first) != "user_message run_started call_started" {
+					t.Errorf("first %s", types(first))
+				}
+				if (takes == 0) != c.alone {
+					t.Errorf("taken %d times", takes)
+				}
+				if said, answers := w.heard(t); len(said) != 2+c.others || answers < 2 {
+					t.Errorf("%q, %d answers", said, answers)
+				}
+				if _, err := w.say(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
+					t.Errorf("a key that is taken: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Who goes away at once leaves nothing undone that others have asked for.
+func TestTellAndGo(t *testing.T) {
+	telling(t, func(t *testing.T, w *teller) {
+		if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.place.Wait(t.Context(), talk); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.log.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "By another process."}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := w.Tell(ctx, talk, func(context.Context) error { return w.place.Start(t.Context(), talk) },
+			ponder.Event{Body: ponder.UserMessage{Content: "I am gone."}})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if said, answers := w.heard(t); answers != len(said) || len(said) < 2 {
+			t.Errorf("%q, %d answers", said, answers)
+		}
+	})
+}
+
+// Whatever goes wrong, what is told is in the log once, or the teller knows that it is not.
+func TestTellTrouble(t *testing.T) {
+	broken := errors.New("broken")
+	t.Run("held", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			other := newTeller(t, w.log, "nod_2")
+			if _, err := other.say(t.Context(), "", "Hello."); err != nil {
+				t.Fatal(err)
+			}
+			if stored, err := w.say(t.Context(), "", "And?"); err != nil || len(stored) != 1 {
+				t.Errorf("%v, %v", stored, err)
+			}
+			if err := other.place.Wait(t.Context(), talk); err != nil {
+				t.Error(err)
+			}
+			if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
+				t.Errorf("%q, %d answers", said, answers)
+			}
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			w.log.refuse = func(ponder.Fence, []ponder.Event) error { return ponder.ErrFull }
+			if _, err := w.say(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrFull) {
+				t.Error(err)
+			}
+			w.log.refuse = nil
+			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
+				t.Error(err)
+			}
+			if said, _ := w.heard(t); len(said) != 1 || said[0] != "Hello again." {
+				t.Errorf("%q", said)
+			}
+		})
+	})
+	t.Run("grown", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			first := true
+			w.log.refuse = func(fence ponder.Fence, _ []ponder.Event) error {
+				if fence != 0 && first { // somebody else was faster
+					first = false
+					_, err := w.log.Store.Append(t.Context(), talk, 0, ponder.Event{Body: ponder.UserMessage{Content: "Me first."}})
+					return err
+				}
+				return nil
+			}
+			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq < 3 {
+				t.Errorf("%v, %v", stored, err)
+			}
+			if err := w.place.Wait(t.Context(), talk); err != nil {
+				t.Error(err)
+			}
+			if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
+				t.Errorf("%q, %d answers", said, answers)
+			}
+		})
+	})
+	t.Run("start", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			if _, err := w.Tell(t.Context(), talk, func(context.Context) error { return broken }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, broken) {
+				t.Error(err)
+			}
+			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
+				t.Error(err)
+			}
+			if said, _ := w.heard(t); len(said) != 1 {
+				t.Errorf("%q", said)
+			}
+		})
+	})
+	t.Run("impatient", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := w.Tell(ctx, talk, func(context.Context) error { return nil }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
+				t.Error(err)
+			}
+			if said, _ := w.heard(t); len(said) != 1 {
+				t.Errorf("%q", said)
+			}
+		})
+	})
+	t.Run("work fails", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			w.place.Work = func(context.Context, ponder.ThreadID) error { return broken }
+			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 2 {
+				t.Errorf("%v, %v", stored, err)
+			}
+		})
+	})
+	t.Run("empty", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			log := &appends{Store: memory.New()}
+			if err := log.Create(t.Context(), ponder.Thread{ID: talk, Kind: ponder.KindConversation}); err != nil {
+				t.Fatal(err)
+			}
+			w := newTeller(t, log, "nod_1")
+			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 1 {
+				t.Errorf("%v, %v", stored, err)
+			}
+			if err := w.place.Wait(t.Context(), talk); err != nil {
+				t.Error(err)
+			}
+			if said, answers := w.heard(t); len(said) != 1 || answers != 1 {
+				t.Errorf("%q, %d answers", said, answers)
+			}
+		})
+	})
+	t.Run("no thread", func(t *testing.T) {
+		telling(t, func(t *testing.T, w *teller) {
+			if err := w.log.Remove(t.Context(), talk); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.say(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrNoThread) {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// Many tell a thread at once, through two processes, while work on it begins and ends, and
+// some go away: each message is there once or not at all, as its teller was told, and all
+// are answered.
+func TestTellMany(t *testing.T) {
+	for seed := range uint64(20) {
+		telling(t, func(t *testing.T, w *teller) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			tellers := []*teller{w, w, newTeller(t, w.log, "nod_2")}
+			var mu sync.Mutex
+			told := make(map[string]int)
+			var all sync.WaitGroup
+			for i := range 40 {
+				by, wait := tellers[rng.IntN(3)], time.Duration(rng.IntN(20_000))*time.Millisecond
+				patience := time.Hour
+				if rng.IntN(4) == 0 {
+					patience = time.Duration(rng.IntN(3)) * time.Nanosecond
+				}
+				all.Go(func() {
+					time.Sleep(wait)
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					text := fmt.Sprint("message ", i)
+					_, err := by.say(ctx, text, text)
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case err == nil:
+						told[text] = 1
+					case ctx.Err() == nil:
+						t.Errorf("message %d: %v", i, err)
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(2 * time.Minute) // 2 s for each answer
+			said, answers := w.heard(t)
+			for _, text := range said {
+				told[text]--
+			}
+			for text, n := range told {
+				if n > 0 {
+					t.Errorf("seed %d: %s was told, and is not in the log", seed, text)
+				}
+				if n < -1 {
+					t.Errorf("seed %d: %s is in the log %d times", seed, text, -n)
+				}
+			}
+			if answers != len(said) {
+				t.Errorf("seed %d: %d messages, %d answers", seed, len(said), answers)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package placement
+
+import (
+	"context"
+	"fmt"
+)
+
+// Waiting returns how many threads have something to do that nobody works on: those in
+// the queue, and those that the log shows to be abandoned, but for what has just begun
+// here.
+func (p *Placement) Waiting(ctx context.Context) (int, error) {
+	threads, err := p.Store.Abandoned(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count what waits: %w", err)
+	}
+	var left leftovers
+	if p.keeper != nil {
+		if left.threads, err = p.keeper.enqueued(ctx); err != nil {
+			return 0, fmt.Errorf("count what waits: %w", err)
+		}
+	}
+	n := 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, thread := range left.add(threads) {
+		if p.periods[thread] == nil {
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,40 @@
+package placement
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// What waits is what is in the queue or abandoned, each thread once, and nothing that is
+// at work here.
+func TestWaiting(t *testing.T) {
+	b := newBegun()
+	p := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work})
+	is := func(want int) {
+		t.Helper()
+		if n, err := p.Waiting(t.Context()); n != want || err != nil {
+			t.Errorf("%d wait, want %d: %v", n, want, err)
+		}
+	}
+	is(0)
+	p.thinking(t, "thr_left")
+	is(1)
+	for range 2 {
+		if err := p.Enqueue(t.Context(), "thr_left", "ann", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Enqueue(t.Context(), "thr_queued", "ann", 0); err != nil {
+		t.Fatal(err)
+	}
+	is(2)
+	if err := p.Start(t.Context(), "thr_left"); err != nil {
+		t.Fatal(err)
+	}
+	b.next(t)
+	is(1)
+	close(b.letGo)
+	if err := p.Wait(t.Context(), "thr_left"); err != nil {
+		t.Fatal(err)
+	}
+}

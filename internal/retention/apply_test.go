@@ -1,0 +1,197 @@
+package retention_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/engine/enginetest"
+	"ponder/internal/retention"
+	"ponder/llm"
+	"ponder/mode/chat"
+	"ponder/store/memory"
+	"ponder/store/sqlite"
+)
+
+// muser is a model that puts down a thought with a mark before each answer.
+type muser struct{}
+
+const secret = "MARK-OF-A-THOUGHT"
+
+func (muser) Name() string { return "fake/muser" }
+
+func (muser) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		last := req.Messages[len(req.Messages)-1].Parts[0]
+		msg := llm.Say(llm.Assistant, "So.")
+		if last.Result == nil {
+			js := json.RawMessage(fmt.Sprintf(`{"thought":%q}`, secret+" about "+last.Text))
+			msg = llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c", Name: "think", Input: js}}}}
+		}
+		yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: llm.FinishStop, Model: "fake/muser"}}, nil)
+	}
+}
+
+// a world is a conversation in a store.
+type world struct {
+	*testing.T
+	mind *enginetest.Mind
+}
+
+// begin begins a conversation in which thoughts may be forgotten.
+func begin(t *testing.T, store ponder.Store, forget bool) world {
+	t.Helper()
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}); err != nil {
+		t.Fatal(err)
+	}
+	mode := chat.New(chat.Options{Think: true, Forget: forget})
+	return world{t, enginetest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{mode}, Models: enginetest.Models(muser{}, ponder.Price{})})}
+}
+
+// say says something, waits until it is answered, and returns its place.
+func (w world) say(text string) (at ponder.Seq) {
+	w.Helper()
+	w.mind.Put("", text, ponder.UserMessage{Content: text})
+	for ev, err := range ponder.Follow(w.Context(), w.mind.Store, enginetest.Thread, 0) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		switch b := ev.Body.(type) {
+		case ponder.UserMessage:
+			if b.Content == text {
+				at = ev.Seq
+			}
+		case ponder.RunFinished:
+			if at > 0 {
+				return at
+			}
+		}
+	}
+	return at
+}
+
+// left returns in how many events and in how many requests the mark still is.
+func (w world) left() (events, requests int) {
+	w.Helper()
+	for _, ev := range w.mind.Events() {
+		js, err := json.Marshal(ev)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if strings.Contains(string(js), secret) {
+			events++
+		}
+		if _, ok := ev.Body.(ponder.CallStarted); !ok {
+			continue
+		}
+		req, err := w.mind.Store.Request(w.Context(), enginetest.Thread, ev.Run, ev.Cause)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if js, err = json.Marshal(req); err != nil {
+			w.Fatal(err)
+		}
+		if strings.Contains(string(js), secret) {
+			requests++
+		}
+	}
+	return events, requests
+}
+
+// want checks what is left.
+func (w world) want(when string, events, requests int) {
+	w.Helper()
+	if e, r := w.left(); e != events || r != requests {
+		w.Errorf("%s: a thought is in %d events and %d requests, want %d and %d", when, e, r, events, requests)
+	}
+}
+
+// each runs a test on every store.
+func each(t *testing.T, test func(*testing.T, ponder.Store)) {
+	t.Run("memory", func(t *testing.T) { test(t, memory.New()) })
+	t.Run("sqlite", func(t *testing.T) {
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		test(t, s)
+	})
+}
+
+func TestDiscard(t *testing.T) {
+	each(t, func(t *testing.T, store ponder.Store) {
+		w := begin(t, store, true)
+		for _, text := range []string{"one", "two", "three"} {
+			at := w.say(text)
+			w.want("before", 2, 1)
+			n, err := retention.Apply(t.Context(), store, enginetest.Thread, at-1, retention.Rule{Discard: true}, time.Now())
+			if err != nil || n != 3 {
+				t.Errorf("erased %d: %v, want 3", n, err)
+			}
+			w.want("after", 0, 0)
+		}
+	})
+}
+
+func TestKeepForDays(t *testing.T) {
+	each(t, func(t *testing.T, store ponder.Store) {
+		w := begin(t, store, false)
+		w.say("one")
+		w.say("two")
+		w.want("before", 4, 3) // the second turn shows the first thought twice
+		for _, s := range []struct{ days, erased, events, requests int }{{0, 0, 4, 3}, {6, 0, 4, 3}, {8, 7, 0, 0}, {9, 0, 0, 0}} {
+			n, err := retention.Sweep(t.Context(), store, retention.Rule{Days: 7}, time.Now().AddDate(0, 0, s.days))
+			if err != nil || n != s.erased {
+				t.Errorf("after %d days: erased %d: %v, want %d", s.days, n, err, s.erased)
+			}
+			w.want(fmt.Sprintf("after %d days", s.days), s.events, s.requests)
+		}
+		w.say("three")
+		w.want("in a later turn", 2, 1)
+	})
+}
+
+// counting counts how often the events of a thread are read.
+type counting struct {
+	ponder.Store
+	reads int
+}
+
+func (c *counting) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	c.reads++
+	return c.Store.Events(ctx, id, after)
+}
+
+// TestSweepReadsOnce finds that what has not changed is not read again before
+// something of it is due.
+func TestSweepReadsOnce(t *testing.T) {
+	each(t, func(t *testing.T, store ponder.Store) {
+		w := begin(t, store, false)
+		w.say("one")
+		w.mind.Stop()
+		c := &counting{Store: store}
+		sweep := func(days, reads, erased int) {
+			t.Helper()
+			c.reads = 0
+			n, err := retention.Sweep(t.Context(), c, retention.Rule{Days: 7}, time.Now().AddDate(0, 0, days))
+			if err != nil || n != erased || c.reads != reads {
+				t.Errorf("after %d days: erased %d with %d reads: %v, want %d with %d", days, n, c.reads, err, erased, reads)
+			}
+		}
+		sweep(0, 1, 0)
+		sweep(1, 0, 0)
+		sweep(6, 0, 0)
+		sweep(8, 1, 3)
+		sweep(8, 1, 0)
+		sweep(99, 0, 0)
+		w.mind.Put("", "more", ponder.UserMessage{Content: "more"})
+		sweep(99, 1, 0)
+	})
+}

@@ -1,0 +1,163 @@
+package lexical
+
+import (
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abadojack/whatlanggo"
+	"golang.org/x/text/unicode/rangetable"
+)
+
+// Bounds of what is read of a text to know its language.
+const (
+	maxSample  = 1 << 10 // bytes
+	minLetters = 40      // fewer tell nothing by their order
+)
+
+// Detect returns the language of a text and how sure that is, from 0 to 1: by
+// the beginning of it, its script, its stop words, and the order of its letters.
+// It is "" where that is unsure or the text is too short to tell. A language may
+// be one without stems. It takes some microseconds, or a millisecond where stop
+// words do not tell.
+func Detect(text string) (Language, float64) {
+	text = sample(text)
+	if lang := byScript(text); lang != "" {
+		return lang, 1
+	}
+	if lang, sure := byStops(text); lang != "" {
+		return lang, sure
+	}
+	return byOrder(text)
+}
+
+// sample returns the beginning of a text.
+func sample(text string) string {
+	if len(text) <= maxSample {
+		return text
+	}
+	n := maxSample
+	for n > maxSample-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// byScript returns the language that most of a text's letters can be of alone.
+func byScript(text string) Language {
+	letters := 0
+	var counts [len(scripts)]int
+	for _, r := range text {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
+		for i := range scripts {
+			if r >= 0x370 && unicode.Is(scripts[i].table, r) {
+				counts[i]++
+				break
+			}
+		}
+	}
+	if kana := counts[0]; kana > 0 {
+		counts[0] += counts[1] // Japanese has Chinese letters too
+	}
+	for i, n := range counts {
+		if n*2 > letters && !strings.ContainsAny(text, scripts[i].but) {
+			return scripts[i].lang
+		}
+	}
+	return ""
+}
+
+// scripts has the scripts that one language, or one by far more than others, is
+// written in, and letters by which those others are known.
+var scripts = [...]struct {
+	table *unicode.RangeTable
+	lang  Language
+	but   string
+}{
+	{kana, "ja", ""}, {unicode.Han, "zh", ""}, {unicode.Hangul, "ko", ""}, {unicode.Thai, "th", ""}, {unicode.Greek, "el", ""},
+	{unicode.Hebrew, "he", ""}, {unicode.Arabic, "ar", "پچژگکیےٹڈںۋې"}, {unicode.Tamil, "ta", ""}, {unicode.Georgian, "ka", ""},
+	{unicode.Armenian, "hy", ""}, {unicode.Bengali, "bn", ""}, {unicode.Telugu, "te", ""}, {unicode.Kannada, "kn", ""},
+	{unicode.Malayalam, "ml", ""}, {unicode.Gujarati, "gu", ""}, {unicode.Khmer, "km", ""}, {unicode.Lao, "lo", ""},
+	{unicode.Myanmar, "my", ""}, {unicode.Sinhala, "si", ""},
+}
+
+var kana = rangetable.Merge(unicode.Hiragana, unicode.Katakana)
+
+// byStops returns the language whose stop words a text has, if it has enough of
+// them and clearly fewer of any other language. A word counts less that is one
+// of several languages.
+func byStops(text string) (Language, float64) {
+	var weights [32]float64
+	var counts [32]int
+	n := 0
+	Tokens(text, func(t Token) {
+		n++
+		langs := stops[Fold(text[t.Start:t.End])]
+		weight := 1 / float64(max(1, bits.OnesCount32(uint32(langs))))
+		for ; langs != 0; langs &= langs - 1 {
+			i := bits.TrailingZeros32(uint32(langs))
+			weights[i] += weight
+			counts[i]++
+		}
+	})
+	best, second := 0, 0.0
+	for i := range listed {
+		if weights[i] > weights[best] {
+			best = i
+		}
+	}
+	for i := range listed {
+		if i != best {
+			second = max(second, weights[i])
+		}
+	}
+	if counts[best] < 2 || counts[best]*5 < n || weights[best] < 1.4*second || foreign(text, listed[best]) {
+		return "", 0
+	}
+	return listed[best], 1 - second/weights[best]
+}
+
+// foreign reports whether a text has letters that its language does not have,
+// but its neighbours.
+func foreign(text string, lang Language) bool {
+	return lang == "ru" && strings.ContainsAny(text, "іїєґўјљњђћџѓќѕ")
+}
+
+// byOrder returns the language by which letters follow each other in a text.
+func byOrder(text string) (Language, float64) {
+	letters := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	if letters < minLetters {
+		return "", 0
+	}
+	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Whitelist: common})
+	lang := Language(info.Lang.Iso6391())
+	if !info.IsReliable() || foreign(text, lang) {
+		return "", 0
+	}
+	switch info.Lang {
+	case whatlanggo.Nob, whatlanggo.Nno:
+		return "no", info.Confidence
+	}
+	return lang, info.Confidence
+}
+
+// common has the languages that byOrder knows: those with stems, and those that
+// would be taken for one of them.
+var common = map[whatlanggo.Lang]bool{
+	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true, whatlanggo.Fin: true,
+	whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nld: true, whatlanggo.Nob: true, whatlanggo.Nno: true,
+	whatlanggo.Por: true, whatlanggo.Ron: true, whatlanggo.Rus: true, whatlanggo.Swe: true, whatlanggo.Tam: true, whatlanggo.Tur: true,
+	whatlanggo.Pol: true, whatlanggo.Ces: true, whatlanggo.Hrv: true, whatlanggo.Srp: true, whatlanggo.Slv: true, whatlanggo.Ukr: true,
+	whatlanggo.Bel: true, whatlanggo.Bul: true, whatlanggo.Mkd: true, whatlanggo.Pes: true, whatlanggo.Urd: true, whatlanggo.Hin: true,
+	whatlanggo.Mar: true, whatlanggo.Nep: true, whatlanggo.Vie: true, whatlanggo.Ind: true, whatlanggo.Est: true, whatlanggo.Lav: true,
+	whatlanggo.Lit: true, whatlanggo.Epo: true, whatlanggo.Tgl: true,
+}

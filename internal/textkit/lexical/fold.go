@@ -1,0 +1,36 @@
+package lexical
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold returns a word without case and accents: what it is compared by where its
+// form counts.
+func Fold(word string) string {
+	ascii := true
+	for i := 0; i < len(word) && ascii; i++ {
+		ascii = word[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToLower(word)
+	}
+	if r, _ := utf8.DecodeRuneInString(word); Unspaced(r) {
+		return strings.ToLower(norm.NFKC.String(word))
+	}
+	return letters.Replace(strings.Map(unmarked, norm.NFKD.String(strings.ToLower(word))))
+}
+
+// unmarked drops the marks that a letter can do without.
+func unmarked(r rune) rune {
+	switch {
+	case 0x0300 <= r && r <= 0x036f, 0x0591 <= r && r <= 0x05c7, 0x064b <= r && r <= 0x065f:
+		return -1
+	}
+	return r
+}
+
+// letters has the letters that are others with something that is no mark.
+var letters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i", "ħ", "h", "ς", "σ")

@@ -1,0 +1,82 @@
+package similarity
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	digest "hash"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write testdata/verdicts.golden anew")
+
+// A verdicts counts verdicts and keeps a hash of all in their order.
+type verdicts struct {
+	digest.Hash
+	n [3]int
+}
+
+func (v *verdicts) add(x, y Text) {
+	verdict := x.Compare(y)
+	v.n[verdict]++
+	v.Write([]byte{byte(verdict)})
+}
+
+func (v *verdicts) line(name string) string {
+	return fmt.Sprintf("%s: %d different, %d same, %d opposite, sha256 %x\n", name, v.n[Different], v.n[Same], v.n[Opposite], v.Sum(nil)[:8])
+}
+
+// variants returns a text written in other ways, some of which say the same.
+func variants(s string) []string {
+	return []string{
+		strings.ToUpper(s), strings.ReplaceAll(s, "'", "’"), strings.TrimRight(s, ".?!。") + "?", s + " " + s, "It seems that " + s,
+		strings.ReplaceAll(s, " ", "\n"), strings.NewReplacer("a", "á", "o", "ö").Replace(s), "If " + s + ", then not.", "42.5% of " + s,
+	}
+}
+
+// TestVerdicts compares every text with every other, and with what is made of it
+// mechanically. A change of tables or rules changes verdicts, and -update writes
+// the new ones; a change of speed must not.
+func TestVerdicts(t *testing.T) {
+	crossed, changed, sentences := verdicts{Hash: sha256.New()}, verdicts{Hash: sha256.New()}, verdicts{Hash: sha256.New()}
+	var of []Text
+	for _, p := range load(t) {
+		a, b := Of(p.A), Of(p.B)
+		of = append(of, a, b)
+		last := b
+		for _, s := range append(append(turned(p.A), variants(p.A)...), variants(p.B)...) {
+			x := Of(s)
+			changed.add(x, a)
+			changed.add(b, x)
+			changed.add(x, last)
+			last = x
+		}
+		for _, x := range Sentences(p.A + " " + p.B + "\n" + p.A) {
+			sentences.add(x, a)
+			sentences.add(b, x)
+		}
+	}
+	for i := range of {
+		for j := range i + 1 {
+			crossed.add(of[i], of[j])
+		}
+	}
+	got := crossed.line("every text with every other") + changed.line("texts changed mechanically") + sentences.line("sentences of two texts")
+	const name = "testdata/verdicts.golden"
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("verdicts changed (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,179 @@
+package similarity
+
+import (
+	"math/bits"
+	"strings"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+)
+
+// A language is what is known of one.
+type language struct {
+	name    string
+	at      int // its place among all
+	stem    func(word string) string
+	un      []string          // what at the beginning of a word turns it round
+	forms   map[string]string // irregular forms
+	stops   map[string]bool
+	common  map[string]bool     // words that say that a text is of the language
+	phrases node                // of the stems of their words
+	exact   map[string]entry    // of single words, as they are
+	stemmed map[string][]string // the single words of a stem
+	english *language
+	nearly  uint32 // the id of "nearly", which says little before a number
+	cause   uint32 // the id of a word for causing, if causes
+	causes  bool
+}
+
+// unknown is the place of the language of words that no table has.
+const unknown = 4
+
+// languages is how many there are, with that of the scripts without spaces.
+const languages = unknown + 2
+
+// negative prefixes. English has more; what follows decides, for both words must
+// be there.
+var (
+	unEnglish = []string{"un", "in", "im", "ir", "il", "dis", "non", "mis"}
+	unGerman  = []string{"un", "nicht"}
+	unFrench  = []string{"in", "im", "ir", "il", "non", "des", "mal"}
+	unSpanish = []string{"in", "im", "ir", "des"}
+)
+
+// detect returns the language that most of the words are of; the first of equals.
+func (s *scanner) detect(text string) int {
+	count := [unknown + 1]int{1} // English, in doubt
+	latin := true
+	for i := range s.tokens[:min(len(s.tokens), 60)] {
+		if t := &s.tokens[i]; t.kind == word {
+			latin = latin && t.text[0] < 0x80
+			for in := t.common; in != 0; in &= in - 1 {
+				count[bits.TrailingZeros8(in)] += 2
+			}
+		}
+	}
+	if !s.ascii {
+		accents(text[:min(len(text), 1000)], &count)
+	}
+	best := 0
+	for i, n := range count {
+		if n > count[best] {
+			best = i
+		}
+	}
+	if count[best] <= 1 && !latin {
+		return unknown
+	}
+	return best
+}
+
+// accents counts the letters that only one language has.
+func accents(text string, count *[unknown + 1]int) {
+	for _, r := range text {
+		switch r {
+		case 'ä', 'ö', 'ü', 'ß':
+			count[1]++
+		case 'à', 'è', 'ê', 'ë', 'î', 'ï', 'ô', 'ù', 'û', 'ç', 'œ':
+			count[2]++
+		case 'ñ', '¿', '¡', 'á', 'í', 'ó', 'ú':
+			count[3]++
+		}
+	}
+}
+
+func stemEnglish(w string) string {
+	if !plain(w) {
+		return w
+	}
+	if len(w) > 5 && strings.HasSuffix(w, "ly") {
+		return snowball(english.Stem, w[:len(w)-2]) + "ly" // "hardly" is not "hard"
+	}
+	return snowball(english.Stem, british(w))
+}
+
+// snowball returns the stem of a word by an algorithm of the Snowball project.
+func snowball(stem func(*snowballstem.Env) bool, word string) string {
+	env := snowballstem.NewEnv(word)
+	stem(env)
+	return env.Current()
+}
+
+// british returns an American spelling in the other one.
+func british(w string) string {
+	for _, s := range []struct{ from, to string }{{"yze", "yse"}, {"yzed", "ysed"}, {"yzing", "ysing"}, {"ize", "ise"}, {"ized", "ised"}, {"izes", "ises"}, {"izing", "ising"}, {"ization", "isation"}, {"izations", "isations"}} {
+		if len(w) > len(s.from)+2 && strings.HasSuffix(w, s.from) {
+			return w[:len(w)-len(s.from)] + s.to
+		}
+	}
+	return w
+}
+
+// plain reports whether a word has only letters of ASCII, and enough for a stem.
+func plain(w string) bool {
+	for i := 0; i < len(w); i++ {
+		if w[i] < 'a' || w[i] > 'z' {
+			return false
+		}
+	}
+	return len(w) > 2 && len(w) <= 40
+}
+
+// stemFrench takes the endings of inflection off a word without accents.
+func stemFrench(w string) string {
+	return cut(w, 3, "issent", "aient", "erent", "ees", "ent", "ait", "ant", "ees", "ee", "es", "er", "ez", "ir", "ie", "it", "is", "e", "s", "x", "t")
+}
+
+func stemSpanish(w string) string {
+	if !plain(w) {
+		return w
+	}
+	return snowball(spanish.Stem, w)
+}
+
+// stemGerman takes the endings of inflection off a word, as the second step of
+// Caumanns' light stemmer does.
+func stemGerman(w string) string {
+	return cut(w, 4, "ern", "em", "er", "en", "es", "st", "e", "s", "n", "t")
+}
+
+// cut takes the first ending that a word has off it, twice, as long as
+// enough letters are left.
+func cut(w string, least int, endings ...string) string {
+	if !plain(w) {
+		return w
+	}
+	for range 2 {
+		for _, s := range endings {
+			if len(w)-len(s) >= least && strings.HasSuffix(w, s) {
+				w = w[:len(w)-len(s)]
+				break
+			}
+		}
+	}
+	return w
+}
+
+func stemOther(w string) string {
+	if w[0] == 0xd0 || w[0] == 0xd1 { // Cyrillic
+		return snowball(russian.Stem, w)
+	}
+	return w
+}
+
+// endings of words made of others, the longest first. A stem has lost those of
+// inflection already.
+var endings = []string{"ational", "ation", "ment", "ance", "ence", "ness", "ure", "ur", "ion", "al", "iti", "ic", "er", "or", "it", "at", "iv", "is", "i", "y", "e"}
+
+// root returns what a stem is made from, so that "construct" and "construction"
+// are one.
+func root(stem string) string {
+	for _, e := range endings {
+		if len(stem)-len(e) >= 4 && strings.HasSuffix(stem, e) {
+			return stem[:len(stem)-len(e)]
+		}
+	}
+	return stem
+}

@@ -1,0 +1,248 @@
+package similarity
+
+import (
+	"embed"
+	"hash/maphash"
+	"strings"
+	"sync"
+)
+
+// The tables of words, one file for each language. A line begins with what its
+// words are:
+//
+//	stop   say how a thing is said, and are left out
+//	hedge  phrases that are left out
+//	not    turn the meaning round
+//	form   irregular forms of the last word
+//	same   words for one thing, and after | those for its opposite
+//	quant  likewise, of quantifiers
+//	firm   likewise, of what a text cannot do without
+//	light  words for one thing that add little
+//	ask    ask for something, where a question begins
+//	if     begin the clause of a cause or condition; with ^, of its absence
+//	so     follow such a clause
+//	be     the copula
+//	than   stand between two things that are compared
+//	by     stand before who does it
+//	with   stand before who does it, or what it has
+//	role   stand before what plays another part
+//	against likewise, and no other word can take their place
+//	time   words for one thing that stand before what says when
+//
+// After = is the first word of another line with the same meaning. Of two places
+// for one word the first is taken. A word with ^ has its subject
+// and object the other way round.
+//
+//go:embed lexicon
+var files embed.FS
+
+// An entry is what the tables say of a word or phrase.
+type entry struct {
+	kind  entryKind
+	id    uint32
+	is    flags // opposite and converse
+	words uint8
+}
+
+type entryKind uint8
+
+const (
+	none entryKind = iota
+	hedge
+	not
+	concept
+	quant
+	firm
+	light
+	ask
+	when // a condition
+	so
+	be
+	than
+	by
+	with
+	role
+	against
+	dated
+)
+
+var kinds = map[string]entryKind{"hedge": hedge, "not": not, "same": concept, "quant": quant, "firm": firm, "light": light, "ask": ask,
+	"if": when, "so": so, "be": be, "than": than, "by": by, "with": with, "role": role, "against": against, "time": dated}
+
+// tables returns what is known of all languages. The tables are read once and
+// never changed.
+var tables = sync.OnceValue(func() *lexicon {
+	x := &lexicon{seed: maphash.MakeSeed(), cjk: &language{name: "cjk", stem: func(w string) string { return w }}}
+	x.list = []*language{
+		{name: "en", stem: stemEnglish, un: unEnglish},
+		{name: "de", stem: stemGerman, un: unGerman},
+		{name: "fr", stem: stemFrench, un: unFrench},
+		{name: "es", stem: stemSpanish, un: unSpanish},
+		{name: "other", stem: stemOther},
+	}
+	for i, l := range append(x.list[:unknown+1:unknown+1], x.cjk) {
+		l.at, l.english = i, x.list[0]
+		l.read()
+	}
+	return x
+})
+
+// read fills a language from its file.
+func (l *language) read() {
+	l.forms, l.stops, l.common = map[string]string{}, map[string]bool{}, map[string]bool{}
+	l.exact, l.stemmed = map[string]entry{}, map[string][]string{}
+	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
+	if err != nil {
+		panic("same: a table of words is missing: " + err.Error()) // it is embedded
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "form "); ok {
+			w := strings.Fields(rest)
+			for _, f := range w[:len(w)-1] {
+				l.forms[f] = w[len(w)-1]
+			}
+		}
+	}
+	for _, line := range lines {
+		l.line(line)
+	}
+	l.nearly = l.exact["nearly"].id
+	e, ok := l.exact[causing[l.name]]
+	l.cause, l.causes = e.id, ok
+}
+
+// line reads one line.
+func (l *language) line(line string) {
+	kind, rest, _ := strings.Cut(line, " ")
+	switch kind {
+	case "", "#", "form":
+		return
+	case "stop":
+		for _, w := range strings.Fields(rest) {
+			l.stops[w], l.common[w] = true, true
+		}
+		return
+	}
+	rest, thing, linked := strings.Cut(rest, " = ")
+	sides := strings.SplitN(rest, "|", 2)
+	if !linked {
+		thing = l.entries(sides[0])[0]
+	}
+	id := hash("=" + l.name + " " + thing)
+	for side, words := range sides {
+		for _, w := range l.entries(words) {
+			w, turned := strings.CutPrefix(w, "^")
+			key := l.key(w)
+			n := len(key)
+			if n == 1 && (kinds[kind] == not || kinds[kind] >= when) {
+				l.common[w] = true
+			}
+			e := entry{kind: kinds[kind], id: id, words: uint8(n)}
+			if side == 1 {
+				e.is |= opposite
+			}
+			if turned {
+				e.is |= converse
+			}
+			if kinds[kind] == ask {
+				at := l.phrases.at(key)
+				at.ask, at.asked = e, true
+				continue
+			}
+			l.add(w, key, e)
+		}
+	}
+}
+
+// add adds an entry, if there is none for it.
+func (l *language) add(w string, key []string, e entry) {
+	if len(key) != 1 {
+		if at := l.phrases.at(key); !at.known {
+			at.entry, at.known = e, true
+		}
+		return
+	}
+	if _, ok := l.exact[w]; !ok {
+		l.exact[w] = e
+		l.stemmed[key[0]] = append(l.stemmed[key[0]], w)
+	}
+}
+
+// single returns the entry of a word: of the word as it is, of its singular or
+// regular form, or else of the one that has most of its letters among those of
+// its stem. So "importance" is of "important", and "imports" of "import".
+func (l *language) single(w, stem string) (e entry, ok bool) {
+	if e, ok = l.exact[w]; ok {
+		return e, true
+	}
+	if e, ok = l.exact[strings.TrimSuffix(w, "s")]; ok {
+		return e, true
+	}
+	if f := l.forms[w]; f != "" {
+		if e, ok = l.exact[f]; ok {
+			return e, true
+		}
+		w = f
+	}
+	best, common := "", -1
+	for _, o := range l.stemmed[stem] {
+		if n := shared(w, o); n > common || n == common && len(o) < len(best) {
+			best, common = o, n
+		}
+	}
+	e, ok = l.exact[best]
+	return e, ok && common >= 0
+}
+
+// shared returns how many bytes two words have in common at their beginning.
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// entries returns the words and phrases of a list. In scripts without spaces
+// a space divides them.
+func (l *language) entries(list string) []string {
+	if l.name == "cjk" || l.name == "other" {
+		return strings.Fields(list)
+	}
+	out := strings.Split(list, ",")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// key returns the stems of the words of a phrase, or its letters in a script
+// without spaces.
+func (l *language) key(phrase string) (stems []string) {
+	if l.name == "cjk" {
+		return strings.Split(phrase, "")
+	}
+	var s scanner
+	for _, t := range s.scan(phrase, true) {
+		stems = append(stems, l.base(t.text))
+	}
+	return stems
+}
+
+// base returns the stem of a word, of the regular form if it is irregular.
+func (l *language) base(w string) string {
+	if f, ok := l.forms[w]; ok {
+		w = f
+	}
+	return l.stem(w)
+}
+
+// hash is FNV-1a.
+func hash[text string | []byte](s text) uint32 {
+	h := uint32(2166136261)
+	for i := 0; i < len(s); i++ {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	return h
+}

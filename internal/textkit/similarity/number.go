@@ -1,0 +1,148 @@
+package similarity
+
+import (
+	"strconv"
+	"unicode"
+)
+
+// number takes a number, with what groups its digits. What has letters in front
+// is a word, and what has two points is a name.
+func (s *scanner) number() {
+	from := s.at
+	s.low = s.low[:0]
+	points := 0
+	for s.at < len(s.text) {
+		switch r := s.text[s.at]; {
+		case isDigit(r):
+			s.low = append(s.low, digit(r))
+		case r == ' ' && s.at-from <= 3 && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]) && s.groups(r):
+		case (r == '.' || r == ',' || r == '\'' || r == '’') && s.at+1 < len(s.text) && isDigit(s.text[s.at+1]):
+			if !s.groups(r) {
+				points++
+				s.low = append(s.low, '.')
+			}
+		default:
+			s.endNumber(from, points)
+			return
+		}
+		s.at++
+	}
+	s.endNumber(from, points)
+}
+
+// groups reports whether the mark at the place stands before three digits, and
+// so groups digits, in this language.
+func (s *scanner) groups(r rune) bool {
+	n := 0
+	for i := s.at + 1; i < len(s.text) && isDigit(s.text[i]); i++ {
+		n++
+	}
+	if r == ' ' {
+		return n == 3
+	}
+	s.pointed = s.pointed || n == 3
+	switch r {
+	case '.':
+		return n == 3 && !s.points
+	}
+	return r != ',' || n == 3 && s.points
+}
+
+// endNumber adds the number whose digits were read.
+func (s *scanner) endNumber(from, points int) {
+	negative := from > 0 && (s.text[from-1] == '-' || s.text[from-1] == '−') && (from == 1 || s.text[from-2] == ' ')
+	value, ok := s.parse(points)
+	if !ok {
+		w := string(s.text[from:min(s.at, from+maxWord)])
+		s.add(s.words.word([]byte(w)), word).name = true
+		return
+	}
+	if negative {
+		value = -value
+	}
+	s.add(anyNumber, number).value = value
+	s.ordinal()
+}
+
+// parse returns the value of the digits that were read.
+func (s *scanner) parse(points int) (float64, bool) {
+	if points > 1 || len(s.low) > 18 {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(string(s.low), 64)
+	return value, err == nil
+}
+
+// anyNumber is the lexeme of all numbers in digits.
+var anyNumber = &lexeme{text: "0"}
+
+// ordinal drops the letters of 1st, 2nd and 20th.
+func (s *scanner) ordinal() {
+	if s.at+2 > len(s.text) || s.at+2 < len(s.text) && inWord(s.text[s.at+2]) {
+		return
+	}
+	switch [2]rune{unicode.ToLower(s.text[s.at]), unicode.ToLower(s.text[s.at+1])} {
+	case [2]rune{'s', 't'}, [2]rune{'n', 'd'}, [2]rune{'r', 'd'}, [2]rune{'t', 'h'}:
+		s.at += 2
+	}
+}
+
+// digit returns the ASCII digit of a decimal digit. Unicode keeps the ten digits
+// of a script together, at a place that is a multiple of ten from the first.
+func digit(r rune) byte {
+	if r < 0x80 {
+		return byte(r)
+	}
+	n := byte(0)
+	for q := r - 1; n < 9 && isDigit(q) && q > 0x7f; q-- {
+		n++
+	}
+	return '0' + n
+}
+
+// A unit is a measure: so many of the base of its dimension.
+type unit struct {
+	dimension string
+	factor    float64
+}
+
+// units are the measures that a number may have behind or before it.
+var units = map[string]unit{
+	"%": {"share", 0.01}, "percent": {"share", 0.01}, "percentage": {"share", 0.01}, "prozent": {"share", 0.01},
+	"ms": {"time", 0.001}, "millisecond": {"time", 0.001}, "s": {"time", 1}, "sec": {"time", 1}, "second": {"time", 1},
+	"sekunde": {"time", 1}, "min": {"time", 60}, "minute": {"time", 60}, "minuto": {"time", 60}, "h": {"time", 3600},
+	"hour": {"time", 3600}, "stunde": {"time", 3600}, "heure": {"time", 3600}, "hora": {"time", 3600}, "day": {"time", 86400},
+	"tag": {"time", 86400}, "jour": {"time", 86400}, "dia": {"time", 86400}, "week": {"time", 604800}, "woche": {"time", 604800},
+	"semaine": {"time", 604800}, "semana": {"time", 604800}, "month": {"months", 1}, "monat": {"months", 1}, "mes": {"months", 1},
+	"mois": {"months", 1}, "year": {"months", 12}, "jahr": {"months", 12}, "an": {"months", 12}, "ano": {"months", 12},
+	"annee": {"months", 12}, "decade": {"months", 120}, "century": {"months", 1200},
+	"mm": {"length", 0.001}, "cm": {"length", 0.01}, "m": {"length", 1}, "meter": {"length", 1}, "metre": {"length", 1},
+	"km": {"length", 1000}, "kilometer": {"length", 1000}, "kilometre": {"length", 1000}, "mile": {"length", 1609.344},
+	"mg": {"mass", 1e-6}, "g": {"mass", 0.001}, "gram": {"mass", 0.001}, "kg": {"mass", 1}, "kilo": {"mass", 1},
+	"kilogram": {"mass", 1}, "ton": {"mass", 1000}, "tonne": {"mass", 1000}, "kb": {"bytes", 1e3}, "mb": {"bytes", 1e6},
+	"gb": {"bytes", 1e9}, "tb": {"bytes", 1e12}, "$": {"dollar", 1}, "dollar": {"dollar", 1}, "usd": {"dollar", 1},
+	"€": {"euro", 1}, "euro": {"euro", 1}, "eur": {"euro", 1}, "£": {"pound", 1}, "¥": {"yen", 1}, "yen": {"yen", 1},
+}
+
+// words that stand for numbers.
+var numberWords = map[string]float64{
+	"zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
+	"twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19,
+	"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "dozen": 12,
+	"zwei": 2, "drei": 3, "vier": 4, "funf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "zwolf": 12,
+	"deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "sept": 7, "huit": 8, "neuf": 9, "dix": 10, "douze": 12,
+	"dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6, "siete": 7, "ocho": 8, "nueve": 9, "diez": 10, "doce": 12,
+}
+
+// scales multiply the number before them.
+var scales = map[string]float64{
+	"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "k": 1e3,
+	"tausend": 1e3, "millionen": 1e6, "milliarde": 1e9, "milliarden": 1e9, "mille": 1e3, "milliard": 1e9, "mil": 1e3, "millon": 1e6, "millones": 1e6,
+	"hundert": 1e2, "cent": 1e2,
+}
+
+// fractions are shares of a whole.
+var fractions = map[string]float64{
+	"half": 0.5, "third": 1.0 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1,
+	"halfte": 0.5, "drittel": 1.0 / 3, "viertel": 0.25, "moitie": 0.5, "tiers": 1.0 / 3, "mitad": 0.5, "tercio": 1.0 / 3,
+}

@@ -1,0 +1,219 @@
+package similarity
+
+import "math/bits"
+
+// A roles is a set of roles, one bit each, and one for things that have one role
+// in one text and another one in the other.
+type roles uint64
+
+const changed = roles(1) << 63
+
+// order reports whether two things have changed places, and whether that is in
+// doubt.
+func (p *pair) order() (swapped, doubt bool) {
+	if p.flips == 1 && p.converted() {
+		p.flips = 0 // "A is more than B" is "B is less than A"
+		return false, false
+	}
+	swapped, doubt = p.sides()
+	o := places{pair: p}
+	o.note()
+	doubt = doubt || o.placed
+	for set := o.verbs; set != 0 && !(swapped && doubt); set &= set - 1 {
+		s, d := o.around(bits.TrailingZeros64(set))
+		swapped, doubt = swapped || s, doubt || d
+	}
+	if swapped && doubt {
+		return true, true
+	}
+	s, d := o.passive()
+	swapped, doubt = swapped || s, doubt || d || o.sourced()
+	if p.a.strict && !swapped && !doubt {
+		doubt = o.inverted()
+	}
+	return swapped || o.traded(), doubt
+}
+
+// sides compares what is a cause or condition in each.
+func (p *pair) sides() (swapped, doubt bool) {
+	var both, onlyA, onlyB, hasA, hasB, freeA, freeB int
+	for i := range p.a.terms {
+		x := &p.a.terms[i]
+		if p.to[i] < 0 || x.weight <= slight {
+			continue
+		}
+		inA, inB := x.is&cause != 0, p.b.terms[p.to[i]].is&cause != 0
+		tally(inA, &hasA, &freeA)
+		tally(inB, &hasB, &freeB)
+		switch {
+		case inA && inB:
+			both++
+		case inA:
+			onlyA++
+		case inB:
+			onlyB++
+		}
+	}
+	switch {
+	case freeA == 0 || freeB == 0 || hasA+hasB == 0:
+		return false, false
+	case hasA == 0:
+		return false, p.leads(p.a.terms, &p.to, p.b.terms)
+	case hasB == 0:
+		return false, p.leads(p.b.terms, &p.from, p.a.terms)
+	}
+	swapped = onlyA > 0 && onlyB > 0 && both == 0
+	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
+}
+
+// leads reports whether what leads a text that makes something do something is no
+// cause in the other one, as in "A makes B grow", and "A grows because of B".
+func (p *pair) leads(list []term, to *[maxTerms]int8, other []term) bool {
+	lead := -1
+	for i := range list {
+		switch {
+		case list[i].rest == makes:
+			return lead >= 0 && other[to[lead]].is&cause == 0
+		case lead < 0 && to[i] >= 0 && list[i].weight > slight && list[i].role == 0:
+			lead = i
+		}
+	}
+	return false
+}
+
+// makes is the rest of the English word.
+var makes = hash("~make")
+
+func tally(in bool, yes, no *int) {
+	if in {
+		*yes++
+	} else {
+		*no++
+	}
+}
+
+// around looks for things that have changed places around the term i of a: one
+// that stood before it stands behind it, and one the other way round. Where only
+// one of the two verbs has its subject behind it, that is as it should be.
+func (o *places) around(i int) (swapped, doubt bool) {
+	j := int(o.to[i])
+	v, w := &o.a.terms[i], &o.b.terms[j]
+	from, end := o.inB.reach(j)
+	near := o.things & o.inA.set(i) & (o.before[end] &^ o.before[from]) &^ (1 << i)
+	moved := near & (below(i) ^ o.before[j])
+	kept := near&^moved&o.doers != 0
+	turned := (v.is^w.is)&converse != 0
+	if moved == 0 {
+		return turned && kept, turned && kept
+	}
+	left, right := o.roles(moved&^below(i)), o.roles(moved&below(i)) // of what came to the left, and to the right
+	sure := left&right&^changed != 0
+	exchanged := sure || left != 0 && right != 0 && (left|right)&changed != 0
+	switch {
+	case turned:
+		return false, !exchanged && kept
+	case !exchanged || o.shifted&o.inA.sentence(i) != 0 || !sure && passive(o.a.terms, i) != passive(o.b.terms, j):
+		return false, false
+	case v.is&special != 0 && !kept:
+		return false, bits.OnesCount64(moved) < 4 // "A is B" and "B is A"
+	}
+	return sure && o.oneClause(i, moved), true
+}
+
+// roles returns the parts of a set of terms.
+func (o *places) roles(set uint64) (all roles) {
+	for ; set != 0; set &= set - 1 {
+		all |= o.parts[bits.TrailingZeros64(set)]
+	}
+	return all
+}
+
+// oneClause reports whether a set of terms is in the clause of the term i, in
+// both texts.
+func (o *places) oneClause(i int, set uint64) bool {
+	for ; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros64(set)
+		if o.a.terms[k].place != o.a.terms[i].place || o.b.terms[o.to[k]].place != o.b.terms[o.to[i]].place {
+			return false
+		}
+	}
+	return true
+}
+
+// converted reports whether the only opposite word is one of comparison, and
+// what it compares has changed places.
+func (p *pair) converted() bool {
+	var compares, flipped *term
+	var left, right, kept int
+	for i := range p.a.terms {
+		x := &p.a.terms[i]
+		switch {
+		case p.to[i] < 0:
+		case x.is&between != 0:
+			compares = x
+			for k := range p.a.terms {
+				if k == i || p.to[k] < 0 || p.a.terms[k].weight <= slight || (p.a.terms[k].is^p.b.terms[p.to[k]].is)&opposite != 0 {
+					continue
+				}
+				switch before, then := k < i, p.to[k] < p.to[i]; {
+				case before && !then:
+					right++
+				case !before && then:
+					left++
+				case !before:
+					kept++
+				}
+			}
+		case (x.is^p.b.terms[p.to[i]].is)&opposite != 0:
+			flipped = x
+		}
+	}
+	return compares != nil && flipped != nil && left > 0 && right > 0 && kept == 0
+}
+
+// part returns the role that a thing has in both texts.
+func part(x, y *term) roles {
+	if x.role != y.role {
+		return changed
+	}
+	if x.role <= counted {
+		return 1 << x.role
+	}
+	return 1 << (4 + x.role%58)
+}
+
+// traded reports whether two things have taken over each other's role: from A to
+// B, and from B to A. If one of the roles is none, their places must tell, too, but
+// not of what was first: A after B is not B after A, wherever they stand.
+func (o *places) traded() bool {
+	for set := o.changed; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		r, s := o.a.terms[i].role, o.b.terms[o.to[i]].role
+		for others := set & (set - 1); others != 0; others &= others - 1 {
+			k := bits.TrailingZeros64(others)
+			if o.a.terms[k].role == s && o.b.terms[o.to[k]].role == r && (r != 0 && s != 0 || r|s == moment || o.to[k] < o.to[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inverted reports whether two things of the same role stand in another order,
+// in a language where the verb may follow both.
+func (o *places) inverted() bool {
+	all := o.heavy
+	if o.nouns != 0 { // the language of the text marks its nouns
+		all &= o.nouns
+	}
+	for set := all; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		for others := set & (set - 1) & o.before[o.to[i]]; others != 0; others &= others - 1 {
+			k := bits.TrailingZeros64(others)
+			if (o.a.terms[i].is^o.a.terms[k].is)&cause == 0 && o.parts[i]&o.parts[k]&^changed != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,66 @@
+package similarity
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
+)
+
+// TestKept reads texts by many at once while words give way to others: what was
+// read before, by whom, and what is kept of it must not tell.
+func TestKept(t *testing.T) {
+	list := texts(t)[:200]
+	want := make([]Text, len(list))
+	for i, s := range list {
+		want[i] = Of(s)
+	}
+	read := cmp.AllowUnexported(Text{}, term{})
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for i, s := range list {
+				var b strings.Builder
+				for j := range 100 {
+					fmt.Fprintf(&b, "w%dx%dy%d ", n, i, j)
+				}
+				Of(b.String())
+				if got := Of(s); !cmp.Equal(want[i], got, read) {
+					t.Errorf("%q is read another way: %s", s, cmp.Diff(want[i], got, read))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestLongWordsAreNotKept(t *testing.T) {
+	x := tables()
+	long, short := []byte(strings.Repeat("x", maxKept+1)), []byte(strings.Repeat("x", maxKept))
+	if first, second := x.word(long), x.word(long); first == second {
+		t.Errorf("a word of %d bytes is kept", len(long))
+	}
+	if first, second := x.word(short), x.word(short); first != second {
+		t.Errorf("a word of %d bytes is not kept", len(short))
+	}
+}
+
+// TestFolded folds words letter by letter, as it is done where no mark is in
+// them, and as a whole.
+func TestFolded(t *testing.T) {
+	for _, w := range []string{"SCHÜLER", "Straße", "cœur", "naïve", "İstanbul", "ΛΌΓΟΣ", "ёлка", "Łódź", "ﬁne", "e\u0301te\u0323\u0301", "été’s", "ŉx", strings.Repeat("Ä", 60)} {
+		var s scanner
+		got := ""
+		for _, token := range s.scan(w, true) {
+			got += token.text + " "
+		}
+		form := []rune(norm.NFKC.String(w))
+		head, tail := parts([]byte(fold(string(form[:min(maxWord, len(form))]))))
+		if want := strings.TrimSpace(string(head) + " " + string(tail)); strings.TrimSpace(got) != want {
+			t.Errorf("%q is %q, not %q", w, got, want)
+		}
+	}
+}

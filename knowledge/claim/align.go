@@ -1,0 +1,262 @@
+package claim
+
+import (
+	"sort"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// How much of a word's credit is left by where it stands, as seen from the sentence
+// that a claim is laid beside.
+const (
+	inNext    = 0.9  // in the sentence before or behind
+	inContext = 0.8  // in the heading or title
+	inSecond  = 0.75 // two sentences away
+	inQuote   = 0.55 // elsewhere in the quote
+)
+
+// maxWindows is the most places that a claim is laid beside closely.
+const maxWindows = 3
+
+// A view is a claim as it is seen by a corpus.
+type view struct {
+	*Corpus
+	reading
+	text    string
+	likes   [][]like
+	weights []float64
+	total   float64
+	rows    map[int32][]float64 // by unit, the credit of each term
+	names   []bool
+	passed  map[int]bool // units that are not looked at as the best sentence
+}
+
+// A window is a sentence of a quote with its neighbours, and how well each term of the
+// claim is borne out there.
+type window struct {
+	unit   int
+	credit []float64
+	own    float64 // share of the claim that the sentence itself has
+	cover  float64 // share with the neighbours, the context and the quote
+	cited  bool
+	second bool // it is there for what the best has not
+	rank   float64
+}
+
+// look reads a claim and finds its words in the quotes.
+func (c *Corpus) look(s Sentence) *view {
+	text := s.Text[:cut(s.Text, maxSentence)]
+	lang := c.lang
+	if lang == "" {
+		lang, _ = lexical.Detect(text)
+	}
+	v := &view{Corpus: c, text: text, reading: readSentence(text, span{0, len(text)}, lang), rows: make(map[int32][]float64)}
+	v.merge()
+	for i, t := range v.terms {
+		list := c.likes(t)
+		w := c.weight(t, list)
+		v.likes = append(v.likes, list)
+		v.weights = append(v.weights, w)
+		v.names = append(v.names, t.name || t.head && c.headName(t, list))
+		v.total += w
+		for _, l := range list {
+			for _, u := range c.posts[l.id] {
+				row := v.rows[u]
+				if row == nil {
+					row = make([]float64, len(v.terms))
+					v.rows[u] = row
+				}
+				row[i] = max(row[i], l.credit)
+			}
+		}
+	}
+	return v
+}
+
+// maxTerms is the most words of a claim that are looked for.
+const maxTerms = 80
+
+// merge drops terms that are said twice, and those that are too many.
+func (v *view) merge() {
+	at := make(map[string]int, len(v.terms))
+	kept := v.terms[:0:0]
+	for _, t := range v.terms {
+		if i, ok := at[t.stem]; ok {
+			kept[i].name = kept[i].name || t.name
+			continue
+		}
+		at[t.stem] = len(kept)
+		kept = append(kept, t)
+	}
+	v.terms = kept[:min(len(kept), maxTerms)]
+}
+
+// headName reports whether the word that begins a claim is a name: the quotes write it
+// with a capital, or do not have it at all.
+func (c *Corpus) headName(t term, list []like) bool {
+	if len(list) == 0 {
+		return c.lang != "de" && !commonWords[t.fold]
+	}
+	return list[0].credit == 1 && c.names[t.fold]*2 > len(c.posts[list[0].id])
+}
+
+// windows returns the places that the claim is laid beside: the best, and those that
+// have most of what is not yet borne out.
+func (v *view) windows(cites []string) []window {
+	named := make(map[string]bool, len(cites))
+	for _, id := range cites {
+		named[id] = true
+	}
+	all := v.candidates(named)
+	if len(all) == 0 {
+		return nil
+	}
+	chosen := all[:1:1]
+	have := append([]float64(nil), all[0].credit...)
+	for len(chosen) < maxWindows {
+		best, gain := -1, 0.05*v.total
+		for i := 1; i < len(all); i++ {
+			sum := 0.0
+			for k, x := range all[i].credit {
+				if x >= 0.5 {
+					sum += v.weights[k] * max(0, x-have[k])
+				}
+			}
+			if sum > gain {
+				best, gain = i, sum
+			}
+		}
+		if best < 0 {
+			break
+		}
+		chosen = append(chosen, all[best])
+		chosen[len(chosen)-1].second = true
+		for k, x := range all[best].credit {
+			have[k] = max(have[k], x)
+		}
+	}
+	return chosen
+}
+
+// candidates returns the windows around the sentences that have most of a claim, the best
+// first.
+func (v *view) candidates(named map[string]bool) []window {
+	const most = 60
+	var list []window
+	for u, row := range v.rows {
+		if v.passed[int(u)] {
+			continue
+		}
+		list = append(list, window{unit: int(u), own: v.share(row)})
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].own != list[j].own {
+			return list[i].own > list[j].own
+		}
+		return list[i].unit < list[j].unit
+	})
+	list = list[:min(len(list), most)]
+	elsewhere := make(map[int][]float64)
+	for i := range list {
+		w := &list[i]
+		q := v.units[w.unit].quote
+		if elsewhere[q] == nil {
+			elsewhere[q] = v.whole(q)
+		}
+		v.widen(w, elsewhere[q])
+		w.cited = named[v.quotes[q].ID]
+		w.rank = w.cover + 0.35*w.own + 0.1*v.matched(w)
+		if w.cited {
+			w.rank += 0.04
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].rank > list[j].rank })
+	return list
+}
+
+// share returns how much of a claim a list of credits is, 0 to 1.
+func (v *view) share(credit []float64) float64 {
+	sum := 0.0
+	for i, x := range credit {
+		sum += v.weights[i] * x
+	}
+	if v.total == 0 {
+		return 0
+	}
+	return sum / v.total
+}
+
+// whole returns the credits of a quote's context, and of all of it.
+func (v *view) whole(q int) []float64 {
+	s := &v.quotes[q]
+	credit := make([]float64, len(v.terms))
+	for u := s.first; u < s.last; u++ {
+		for i, x := range v.rows[int32(u)] {
+			credit[i] = max(credit[i], inQuote*x)
+		}
+	}
+	for i, list := range v.likes {
+		for _, l := range list {
+			if s.stems[l.id] {
+				credit[i] = max(credit[i], inContext*l.credit)
+			}
+		}
+	}
+	return credit
+}
+
+// widen adds to a window what stands around its sentence.
+func (v *view) widen(w *window, whole []float64) {
+	w.credit = append([]float64(nil), whole...)
+	s := &v.quotes[v.units[w.unit].quote]
+	for d := -2; d <= 2; d++ {
+		u := w.unit + d
+		if u < s.first || u >= s.last {
+			continue
+		}
+		left := 1.0
+		switch d {
+		case -1, 1:
+			left = inNext
+		case -2, 2:
+			left = inSecond
+		}
+		for i, x := range v.rows[int32(u)] {
+			w.credit[i] = max(w.credit[i], left*x)
+		}
+	}
+	w.cover = v.share(w.credit)
+}
+
+// matched returns the share of the claim's figures and dates that the sentence of a
+// window and its neighbours have.
+func (v *view) matched(w *window) float64 {
+	if len(v.figures)+len(v.days) == 0 {
+		return 0
+	}
+	n := 0
+	for _, f := range v.figures {
+		if _, ok := v.findFigure(f, w, 1); ok >= rounded {
+			n++
+		}
+	}
+	for _, d := range v.days {
+		if _, ok := v.findDay(d, w, 1); ok {
+			n++
+		}
+	}
+	return float64(n) / float64(len(v.figures)+len(v.days))
+}
+
+// around calls yield for each unit at most so far from a window's, the nearest first.
+func (v *view) around(w *window, far int, yield func(u *unit) bool) {
+	s := &v.quotes[v.units[w.unit].quote]
+	for d := 0; d <= far; d++ {
+		if u := w.unit + d; u < s.last && !yield(&v.units[u]) {
+			return
+		}
+		if u := w.unit - d; d > 0 && u >= s.first && !yield(&v.units[u]) {
+			return
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package claim
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// amount reads the number, in digits or words, that begins at an atom, with its scale
+// and unit, and returns how many atoms it is, or 0.
+func (r *reader) amount(i int) int {
+	a := &r.atoms[i]
+	f := figure{value: a.value, step: a.step}
+	n := 1
+	switch {
+	case a.number && a.order:
+		f.unit = "place"
+	case a.number:
+	case isNumeral(a.fold):
+		f.value, n = r.spelled(i)
+		f.step = min(1, f.value)
+		if isOrdinal(r.atoms[i+n-1].fold) {
+			f.unit = "place"
+		}
+	default:
+		return 0
+	}
+	if s := r.symbol(i); s != "" {
+		f.unit = unitsOf[s].of
+	}
+	if a.suffix != "" {
+		f.apply(a.suffix)
+	}
+	for f.unit != "place" && i+n < len(r.atoms) && !r.atoms[i+n].comma && f.apply(r.atoms[i+n].fold) {
+		n++
+	}
+	if k := r.points(i+n, f); k > 0 {
+		f.unit = "percentage point"
+		n += k
+	}
+	end := r.sign(r.atoms[i+n-1].end, &f)
+	for k := i - 1; k >= 0 && k >= i-2 && f.loose == exactly; k-- {
+		f.loose = looseWords[r.atoms[k].fold]
+	}
+	if f.noun = r.counted(i + n); f.noun == "" {
+		f.noun = r.numberedBy(i - 1)
+	}
+	start := a.start - len(r.symbol(i))
+	f.text = flat(r.text[start:end])
+	f.span = span{r.base + start, r.base + end}
+	r.out.figures = append(r.out.figures, f)
+	return n
+}
+
+// apply takes a word behind a number as its scale or unit, or returns false.
+func (f *figure) apply(word string) bool {
+	if u, ok := unitsOf[word]; ok && (f.unit == "" || f.unit == u.of) {
+		f.value, f.step, f.unit, f.size = f.value*u.size, f.step*u.size, u.of, u.size
+		return true
+	}
+	if s := scale[word]; s > 0 && len(word) > 0 {
+		f.value, f.step = f.value*s, f.step*s
+		return true
+	}
+	return false
+}
+
+// sign takes the sign of a unit that stands behind a number that ends at a place, and
+// returns where it ends then.
+func (r *reader) sign(at int, f *figure) int {
+	rest := strings.TrimLeft(r.text[at:], " \u00a0\u202f")
+	for _, s := range []string{"%", "％", "€", "$", "£", "°C"} {
+		if strings.HasPrefix(rest, s) && f.unit == "" {
+			f.apply(lexical.Fold(s))
+			return len(r.text) - len(rest) + len(s)
+		}
+	}
+	if strings.HasPrefix(rest, "per cent") && f.unit == "" {
+		f.apply("%")
+		return len(r.text) - len(rest) + len("per cent")
+	}
+	return at
+}
+
+// symbol returns the sign of a currency that stands before an atom.
+func (r *reader) symbol(i int) string {
+	before := r.text[:r.atoms[i].start]
+	c, _ := utf8.DecodeLastRuneInString(before)
+	switch c {
+	case '$', '€', '£', '¥':
+		return string(c)
+	}
+	return ""
+}
+
+func isNumeral(word string) bool { _, ok := numerals[word]; return ok }
+
+// spelled returns the number in words at an atom and how many atoms it is.
+func (r *reader) spelled(i int) (float64, int) {
+	v := numerals[r.atoms[i].fold]
+	if v >= 20 && i+1 < len(r.atoms) {
+		if u, ok := numerals[r.atoms[i+1].fold]; ok && u < 10 && u > 0 && !r.atoms[i+1].comma {
+			return v + u, 2
+		}
+	}
+	return v, 1
+}
+
+// counted returns the stem of the noun at an atom or the one behind it, of what a number
+// counts.
+func (r *reader) counted(i int) string {
+	for k := i; k < len(r.atoms) && k < i+3; k++ {
+		a := &r.atoms[k]
+		if a.comma && k > i || a.number {
+			return ""
+		}
+		if lexical.Stop(a.fold, r.lang) || a.upper && r.lang != "de" {
+			if k == i {
+				return ""
+			}
+			continue
+		}
+		if k+1 < len(r.atoms) && k+1 < i+3 {
+			next := &r.atoms[k+1]
+			if !next.comma && !next.number && !lexical.Stop(next.fold, r.lang) && !next.upper && strings.HasSuffix(next.fold, "s") {
+				continue // an adjective stands before the noun
+			}
+		}
+		return lexical.Stem(a.fold, r.lang)
+	}
+	return ""
+}
+
+// numberedBy returns the stem of the noun at an atom before a number, as in "part 2".
+func (r *reader) numberedBy(i int) string {
+	if i < 0 || r.atoms[i+1].comma {
+		return ""
+	}
+	a := &r.atoms[i]
+	if a.number || lexical.Stop(a.fold, r.lang) || looseWords[a.fold] != exactly || negations[a.fold] {
+		return ""
+	}
+	return lexical.Stem(a.fold, r.lang)
+}
+
+// points returns how many atoms at i make of a share so many percentage points, or 0.
+func (r *reader) points(i int, f figure) int {
+	at := func(k int) string {
+		if k < len(r.atoms) && !r.atoms[k].comma {
+			return r.atoms[k].fold
+		}
+		return ""
+	}
+	switch {
+	case f.unit == "share" && (at(i) == "point" || at(i) == "points"):
+		return 1
+	case f.unit == "" && (at(i) == "prozentpunkt" || at(i) == "prozentpunkte" || at(i) == "prozentpunkten"):
+		return 1
+	case f.unit == "" && (at(i) == "point" || at(i) == "points") && at(i+1) == "de" && at(i+2) == "pourcentage":
+		return 3
+	case f.unit == "" && (at(i) == "punto" || at(i) == "puntos") && (at(i+1) == "porcentual" || at(i+1) == "porcentuales"):
+		return 2
+	}
+	return 0
+}

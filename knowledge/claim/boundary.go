@@ -1,0 +1,222 @@
+package claim
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// sentencesIn returns the sentences of a part of a text, with the citations and marks
+// that follow their stops.
+func sentencesIn(text string, in span) []span {
+	var list []span
+	start := in.start
+	for i := in.start; i < in.end; {
+		r, n := utf8.DecodeRuneInString(text[i:in.end])
+		if !stops(r) {
+			i += n
+			continue
+		}
+		end, ok := boundary(text, start, i, in.end)
+		if ok {
+			list = append(list, span{start, end})
+			start = end
+		}
+		i = max(end, i+n)
+	}
+	if strings.TrimSpace(text[start:in.end]) != "" {
+		list = append(list, span{start, in.end})
+	}
+	return list
+}
+
+// stops reports whether a sentence may end with r.
+func stops(r rune) bool {
+	switch r {
+	case '.', '!', '?', '…', '。', '！', '？', '．', '।', '؟', '\u037e', '։', '።', '፧', '။', '។', '៕':
+		return true
+	}
+	return false
+}
+
+// wide reports whether no space follows a stop.
+func wide(r rune) bool {
+	switch r {
+	case '。', '！', '？', '．':
+		return true
+	}
+	return false
+}
+
+// boundary returns where the stop at i ends, with what belongs to it, and whether the
+// sentence that began at start ends there.
+func boundary(text string, start, i, limit int) (end int, ok bool) {
+	first, _ := utf8.DecodeRuneInString(text[i:])
+	last := first
+	end = i
+	for end < limit {
+		r, n := utf8.DecodeRuneInString(text[end:limit])
+		if !stops(r) {
+			break
+		}
+		last, end = r, end+n
+	}
+	one := first == '.' && end-i == 1
+	end = closing(text, end, limit)
+	cited := attached(text, end, limit)
+	if cited > end {
+		end = closing(text, cited, limit)
+	}
+	next, _ := utf8.DecodeRuneInString(text[end:limit])
+	spaced := end == limit || unicode.IsSpace(next)
+	if !spaced {
+		if first == '．' && unicode.IsDigit(next) && unicode.IsDigit(lastRune(text[start:i])) {
+			return end, false // "３．１４"
+		}
+		return end, wide(last) || cited > i+1 && cited == end && unicode.IsUpper(next)
+	}
+	rest := strings.TrimLeft(text[end:limit], " \t\r\n>*_\"'“”„«»‘’(")
+	if citation(rest) > 0 {
+		return end, true
+	}
+	rest = strings.TrimLeft(rest, "[")
+	if one && !endsAt(text[start:i], rest) {
+		return end, false
+	}
+	head, _ := utf8.DecodeRuneInString(rest)
+	return end, rest == "" || !unicode.IsLower(head) || first != '.' && first != '…' && last != '…'
+}
+
+// closing returns where the marks end that close a quotation or an emphasis at i.
+func closing(text string, i, limit int) int {
+	for i < limit {
+		r, n := utf8.DecodeRuneInString(text[i:limit])
+		switch {
+		case strings.ContainsRune("\"'”’»)*_]`」』）", r):
+			i += n
+		case unicode.IsSpace(r) && strings.HasPrefix(text[i+n:limit], "»"):
+			i += n + len("»")
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// attached returns where the citations end that follow a stop at i. One that the next
+// sentence begins with ("[e3] says") belongs to that.
+func attached(text string, i, limit int) int {
+	end := i
+	for {
+		at := end
+		for at < limit && (text[at] == ' ' || text[at] == '\u0009') {
+			at++
+		}
+		n := citation(text[at:limit])
+		if n == 0 {
+			n = markAt(text[at:limit])
+		}
+		if n == 0 {
+			break
+		}
+		end = at + n
+	}
+	if end == i {
+		return i
+	}
+	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[end:limit], " "))
+	if unicode.IsLower(next) && text[i] == ' ' {
+		return i
+	}
+	return end
+}
+
+// endsAt reports whether a sentence ends with a point between what stands before and
+// after it: not an abbreviation, an initial or an ordinal number.
+func endsAt(before, after string) bool {
+	at := strings.LastIndexFunc(before, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("([\"'“„«‘’*_", r)
+	})
+	word := before[at+1:]
+	low := strings.ToLower(strings.TrimRight(word, "."))
+	next := after[:len(after)-len(strings.TrimLeftFunc(after, unicode.IsLetter))]
+	fresh := after == "" || opens(next)
+	switch {
+	case word == "":
+		return true
+	case numbered(word):
+		return !ordinal(word, next)
+	case titles[low], leading[low+" "+strings.ToLower(next)]:
+		return false
+	case beforeNumber[low]:
+		return after == "" || after[0] < '0' || after[0] > '9'
+	case abbreviations[low], utf8.RuneCountInString(low) == 1 && unicode.IsLetter(firstRune(low)), strings.Contains(low, ".") && short(low), strings.HasSuffix(low, "str"):
+		return fresh
+	}
+	return true
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// short reports whether all that points part in a word is short, as in "p.m" and "U.S".
+func short(word string) bool {
+	for part := range strings.SplitSeq(word, ".") {
+		if utf8.RuneCountInString(part) > 3 {
+			return false
+		}
+	}
+	return true
+}
+
+// opens reports whether a word with a capital is one that sentences begin with, rather
+// than a name.
+func opens(word string) bool {
+	if word == "" || !unicode.IsUpper(firstRune(word)) {
+		return false
+	}
+	low := strings.ToLower(word)
+	for _, lang := range []lexical.Language{"en", "de", "fr", "es"} {
+		if lexical.Stop(low, lang) {
+			return true
+		}
+	}
+	return false
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+func numbered(word string) bool {
+	return word != "" && strings.Trim(word, "0123456789") == ""
+}
+
+// ordinal reports whether a number with a point is the German "3. Oktober".
+func ordinal(word, next string) bool {
+	if len(word) > 2 || next == "" {
+		return false
+	}
+	low := strings.ToLower(next)
+	return monthNamed(low) > 0 || germanOrdinals[low] || !unicode.IsUpper(firstRune(next))
+}
+
+var germanOrdinals = setOf(`jahrhundert|jahrhunderts|jahrhunderte|platz|auflage|kapitel|bezirk|etage|stock|klasse|liga|mal|geburtstag|bundestag|wahlperiode|runde|welle|weltkrieg|tag|jahrtausend`)
+
+// titles are never at the end of a sentence.
+var titles = setOf(`mr|mrs|ms|dr|prof|st|mt|ft|gen|gov|sen|rep|col|sgt|capt|lt|rev|hon|pres|messrs|hr|fr|frl|mme|mlle|mm|sra|srta|dra|ud|uds|vs|approx|ca|cf|e.g|i.e|z.b|d.h|u.a|s.o|bspw|bzw|vgl|ggf|evtl|sog|p.ej|p.ex|av|ing|dipl|geb|gegr|inkl|zzgl|bzgl|mmes|mlles|dott|sig|sigg|sig.ra|avv|dhr|mevr|drs|bijv|np|tzn|mgr|inż|напр|проф|акад`)
+
+// leading are abbreviations of two words, the first of which ends no sentence before the
+// second.
+var leading = setOf(`v chr|n chr|av j|ap j|ee uu|ff aa`)
+
+// beforeNumber are abbreviations if a number follows.
+var beforeNumber = setOf(`no|nos|vol|fig|eq|pp|p|ch|sec|art|nr|abs|bd|kap|núm|pág|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|okt|dez|s|v|par|ver`)
+
+// abbreviations may be at the end of a sentence.
+var abbreviations = setOf(`etc|inc|ltd|co|corp|jr|sr|bros|llc|plc|dept|est|univ|assn|ave|blvd|rd|hwy|min|max|mio|mrd|tel|str|usw|usf|mill|tsd|u.s|u.k|u.n|u.s.a|a.m|p.m|b.c|a.d|ph.d|d.c|ee.uu|a.c|d.c|m|mm|al|ed|eds|éd|env|ss|chr|jh|uu|aa|ул|просп|обл|им|гг|др|руб|тыс|млн|млрд|ul|enz|ecc|atd|itd|itp`)

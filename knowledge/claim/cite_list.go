@@ -1,0 +1,211 @@
+package claim
+
+import (
+	"regexp"
+	"strings"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// comments takes comments of HTML out of a text. Of one that does not end only the mark
+// goes.
+func (c *citer) comments(text string) string {
+	if !strings.Contains(text, "<!--") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		at := strings.Index(text, "<!--")
+		if at < 0 {
+			return b.String() + text
+		}
+		end := strings.Index(text[at:], "-->")
+		if end < 0 {
+			c.report("<!--")
+			return b.String() + strings.ReplaceAll(text, "<!--", "")
+		}
+		c.report(text[at : at+end+len("-->")])
+		b.WriteString(text[:at])
+		text = text[at+end+len("-->"):]
+	}
+}
+
+// lists takes out lists of sources that a model has added, with their headings: what
+// follows a heading up to the next, and what follows a line "Sources:" up to the end of
+// the list.
+func (c *citer) lists(text string) string {
+	var keep, cut []string
+	fence, in := "", notListed
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") && in == notListed {
+			fence = map[bool]string{true: "```"}[fence == ""]
+		}
+		if fence == "" {
+			in = c.listing(in, trimmed)
+		}
+		if in == notListed {
+			keep = append(keep, line)
+		} else if cut = append(cut, line); trimmed != "" {
+			c.report(trimmed)
+		}
+	}
+	if len(cut) == 0 {
+		return text
+	}
+	return strings.Join(keep, "")
+}
+
+// A listState is where of a list of sources a line stands.
+type listState uint8
+
+const (
+	notListed  listState = iota
+	underTitle           // under a heading: all belongs to it
+	underLine            // under a line that only says "Sources:"
+	entries              // in the entries under such a line
+	oneLine              // in a paragraph that begins with "Sources: "
+)
+
+// listing returns where a line stands behind one that stood at in.
+func (c *citer) listing(in listState, line string) listState {
+	head := line[:min(len(line), 200)]
+	switch m := listTitle.FindStringSubmatch(head); {
+	case m != nil && (m[1] != "" || m[2] != ""):
+		return underTitle
+	case m != nil:
+		return underLine
+	case listLine.MatchString(head) && !c.onlyCites(line):
+		return oneLine
+	}
+	titled := strings.HasPrefix(line, "#") || bold(line)
+	entry := bullet(line) > 0 || strings.HasPrefix(line, "[") || strings.HasPrefix(line, "|") || ruled(line)
+	switch in {
+	case underTitle:
+		if titled || !entry && c.citesKnown(line) {
+			return notListed
+		}
+		return underTitle
+	case underLine, entries:
+		if entry && !titled {
+			return entries
+		}
+		if line == "" || !titled && in == underLine {
+			return in
+		}
+		return notListed
+	case oneLine:
+		if line != "" && !titled && !entry {
+			return oneLine
+		}
+	}
+	return notListed
+}
+
+// citesKnown reports whether a line cites what was gathered, as an answer does.
+func (c *citer) citesKnown(line string) bool {
+	for i := range line {
+		if n := citation(line[i:]); n > 0 {
+			for _, id := range idsIn(line[i : i+n]) {
+				if c.id(id) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// onlyCites reports whether a line "Sources: ..." has nothing but ids.
+func (c *citer) onlyCites(line string) bool {
+	f, ok := c.form(strings.NewReplacer("[", " ", "]", " ", "*", " ").Replace(line[strings.IndexByte(line, ':')+1:]))
+	return ok && len(f.ids) > 0
+}
+
+// How models head the lists of sources that they add.
+const listNames = `(?:(?:list of |key |main |selected |cited |primary |additional )?(?:sources|references)(?: (?:and (?:references|further reading|notes)|cited|used|consulted))?|source list|reference list|bibliography|works cited|literature cited|further reading|citations|footnotes|endnotes|` +
+	`quellen|quellenangaben|quellenverzeichnis|literatur|literaturverzeichnis|einzelnachweise|weiterführende literatur|références|notes et références|bibliographie|sources consultées|lectures complémentaires|` +
+	`fuentes|fuentes consultadas|referencias|bibliografía|lecturas adicionales|出典|参考文献|来源|參考資料|参考资料|fonti|bibliografia|bronnen|literatuur|источники|литература)`
+
+var (
+	listTitle = regexp.MustCompile(`(?i)^[>\s]*(#{1,6}\s*)?(?:[0-9]{1,2}[.)]\s*)?(\*\*|__)?[\s:📚🔗]*` + listNames + `\s*[:：]?(?:\*\*|__)?\s*[:：]?\s*#*$`)
+	listLine  = regexp.MustCompile(`(?i)^[>\s]*(?:[-*+]\s+)?(?:\*\*|__|\*|_)?(?:` + listNames + `|source|reference|quelle|fuente|référence)\s*(?:\*\*|__|\*|_)?[:：](?:\*\*|__|\*|_)?\s*\S`)
+)
+
+// tidied returns a text in which something was taken out without what would be left over
+// of that: empty emphasis and brackets, doubled commas, and sentences that say nothing.
+func tidied(text string) string {
+	if !strings.Contains(text, gone) && !strings.Contains(text, goneWord) {
+		return text
+	}
+	for range 4 {
+		next := text
+		for _, t := range tidyings {
+			next = t.of.ReplaceAllString(next, t.to)
+		}
+		if next == text {
+			break
+		}
+		text = next
+	}
+	var b strings.Builder
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		b.WriteString(left(line))
+	}
+	return strings.NewReplacer(gone, "", goneWord, "").Replace(b.String())
+}
+
+const goneMark = `[\x{e000}\x{e001}]`
+
+var tidyings = []struct {
+	of *regexp.Regexp
+	to string
+}{
+	{regexp.MustCompile(`[ \t]?(?:\*{1,3}|_{1,3}|~~|"|“|‘)\s?(` + goneMark + `+)\s?(?:\*{1,3}|_{1,3}|~~|"|”|’)`), "$1"},
+	{regexp.MustCompile(`([,;])[ \t]*(` + goneMark + `+)[ \t]*([.,;:!?])`), "$2$3"},
+	{regexp.MustCompile(`(` + goneMark + `+)([,;])(?:[ \t]?[,;])+`), "$1$2"},
+	{regexp.MustCompile(`([(\[])[ \t]*(` + goneMark + `+)[ \t]*[,;:][ \t]*`), "$1$2"},
+	{regexp.MustCompile(`[,;:][ \t]*(` + goneMark + `+)[ \t]*([)\]])`), "$1$2"},
+	{regexp.MustCompile(`[ \t]?[(\[{][ \t]*(` + goneMark + `+)[ \t]*[)\]}]`), "$1"},
+}
+
+// left returns what stays of a line: not the sentences of which something was taken out
+// and only words are left that say nothing.
+func left(line string) string {
+	if !strings.Contains(line, goneWord) || tabular(strings.TrimSpace(line)) {
+		return line
+	}
+	from := bullet(line)
+	body := strings.TrimRight(line[from:], "\r\n")
+	var b strings.Builder
+	for _, s := range sentencesIn(body, span{0, len(body)}) {
+		said := body[s.start:s.end]
+		if !strings.Contains(said, goneWord) || !empty(said) {
+			if b.Len() == 0 && s.start > 0 {
+				said = strings.TrimLeft(said, " ")
+			}
+			b.WriteString(said)
+		}
+	}
+	out := b.String()
+	if from > 0 && !lettered(out) && strings.Trim(out, gone+goneWord+" .") == "" {
+		return ""
+	}
+	return line[:from] + out + line[from+len(body):]
+}
+
+// empty reports whether all words of a sentence say nothing.
+func empty(said string) bool {
+	if strings.ContainsAny(said, "[]`<") {
+		return false
+	}
+	ok := true
+	lexical.Tokens(said, func(t lexical.Token) {
+		w := strings.ToLower(said[t.Start:t.End])
+		ok = ok && (stopped(w) || restWords[w])
+	})
+	return ok
+}
+
+// restWords are such as stand before addresses.
+var restWords = fieldSet(`see visit read click more also via link links source sources site website page url today here available online siehe mehr unter quelle voir plus véase más`)

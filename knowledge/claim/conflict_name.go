@@ -1,0 +1,145 @@
+package claim
+
+import (
+	"slices"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// demonyms are names that say what kind a thing is.
+var demonyms = fieldSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
+
+// statedNameAt reads the name or place behind a cue.
+func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
+	end := min(len(line), k+7)
+	for k < end && leadsIn(line[k], kind) {
+		k++
+	}
+	if k >= end || !upperAt(line, k) {
+		return v, false
+	}
+	last := nameEnd(line, k, kind)
+	v = worth{kind: kind, text: text[line[k].start:line[last].end]}
+	for _, x := range line[k : last+1] {
+		if x.kind == lexWord && !nameLinks[x.fold] {
+			v.words = append(v.words, x.fold)
+		}
+	}
+	return v, len(v.words) > 0
+}
+
+// leadsIn reports whether a lexeme may stand between a cue and its name, as "American
+// rock band" does.
+func leadsIn(x lexeme, kind worthKind) bool {
+	switch {
+	case x.kind != lexWord:
+		return x.fold == ":" || x.fold == "="
+	case x.fold == "the" || demonyms[x.fold]:
+		return true
+	}
+	return kind == nameWorth && !x.upper && !clauseTurns[x.fold]
+}
+
+// nameEnd returns the last lexeme of the name that begins at k.
+func nameEnd(line []lexeme, k int, kind worthKind) (last int) {
+	last = k
+	for i := k + 1; i < len(line) && i < k+8; i++ {
+		switch {
+		case upperAt(line, i) && labelWords[line[i].fold]:
+			return last
+		case upperAt(line, i):
+			last = i
+		case !linksName(line, i, last, kind) || !upperAt(line, i+1) && !(i+1 < len(line) && nameLinks[line[i+1].fold]):
+			return last
+		}
+	}
+	return last
+}
+
+// linksName reports whether a name may go on behind what is at i.
+func linksName(line []lexeme, i, last int, kind worthKind) bool {
+	switch line[i].fold {
+	case ",":
+		return kind == placeWorth
+	case "&":
+		return true
+	case ".":
+		return i == last+1 && len(line[last].fold) == 1
+	}
+	return nameLinks[line[i].fold]
+}
+
+// labelWords begin what stands behind a name in a table.
+var labelWords = fieldSet(`from written produced directed starring release released films film albums album songs music edited genre genres label studio length recorded producer director by cinematography distributed narrated story country language published retrieved archived category categories`)
+
+var nameLinks = fieldSet(`the de von van der den la le du del di da of and und et y`)
+
+// ofName reads "of Broken Bow", and says how many lexemes it takes.
+func ofName(line []lexeme, k int) (name []string, n int) {
+	if k >= len(line) || !slices.Contains([]string{"of", "in", "von", "de", "du", "des"}, line[k].fold) {
+		return nil, 0
+	}
+	n = 1
+	if k+n < len(line) && (line[k+n].fold == "the" || line[k+n].fold == "la") {
+		n++
+	}
+	for k+n < len(line) && line[k+n].kind == lexWord && line[k+n].upper {
+		name = append(name, line[k+n].fold)
+		n++
+	}
+	if len(name) == 0 {
+		return nil, 0
+	}
+	return name, n
+}
+
+// subjectOf returns the words of the name that a sentence begins with, before its verb;
+// nil if it begins otherwise.
+func subjectOf(line []lexeme) (name []string) {
+	for i, x := range line {
+		switch {
+		case quoteMarks[x.fold] || i == 0 && articles[x.fold]:
+		case upperAt(line, i) && !notNames[x.fold] && len(name) < 8:
+			name = append(name, x.fold)
+		case foldAt(line, i, "of", "de", "von"):
+		case x.kind == lexMark && !foldAt(line, i, "(", ","): // a heading or label
+			return nil
+		default:
+			if len(name) == 1 && (len(statedCues()[name[0]]) > 0 || lexical.Stop(name[0], "en")) {
+				return nil
+			}
+			return name
+		}
+	}
+	return name
+}
+
+var (
+	articles   = fieldSet(`the der die das la le el`)
+	quoteMarks = map[string]bool{`"`: true, "“": true, "”": true, "„": true}
+)
+
+// notNames begin sentences and name nothing.
+var notNames = fieldSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however despite upon following because both all many most other one two first then there here now also but and or yet so if under over between through until es er sie im am nach laut il elle ils en selon se su segun`)
+
+// leadOf returns the words of the name that a quote is about: that which its context, or
+// else its first sentence, begins with.
+func leadOf(q Quote, sentences [][]lexeme) []string {
+	for _, line := range lexemes(q.Context, 60) {
+		if name := subjectOf(line); len(name) > 0 {
+			return name
+		}
+	}
+	for _, line := range sentences[:min(1, len(sentences))] {
+		if name := subjectOf(line); len(name) > 0 {
+			return name
+		}
+	}
+	return nil
+}
+
+func sortedSet(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}

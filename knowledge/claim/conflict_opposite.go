@@ -1,0 +1,197 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/similarity"
+)
+
+// Bounds on sentences that are compared as a whole.
+const (
+	maxOpposed     = 256
+	maxSaid        = 160 // bytes of a sentence that stands for a side
+	leastSentence  = 4   // words
+	maxOppositions = 8
+)
+
+// A sayer is a sentence that may be the opposite of another.
+type sayer struct {
+	quote      int
+	start, end int
+	text       string
+	sense      similarity.Text
+	stems      map[string]bool
+	where      []string // stems of the circumstances that it is said of
+	numbers    string   // all of it, and units, for what differs in a number is compared as a number
+}
+
+// opposed returns where a sentence of one quote is the opposite of one of another, as
+// package same sees it: a negation, or a word for the opposite, and otherwise the same.
+func opposed(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) []ponder.Conflict {
+	list := sayers(quotes, lines, wanted)
+	side := make([]int, len(list)) // 0 none, else a number whose sign is the side
+	groups := 0
+	for i := range list {
+		for k := range i {
+			a, b := list[k], list[i]
+			if a.quote == b.quote || a.numbers != b.numbers {
+				continue
+			}
+			verdict := a.sense.Compare(b.sense)
+			switch {
+			case verdict == similarity.Different || side[k] != 0 && side[i] != 0 || verdict == similarity.Same && side[k] == 0 && side[i] == 0:
+				continue
+			case verdict == similarity.Opposite && elsewhere(a, b):
+				continue
+			case side[k] == 0 && side[i] == 0:
+				groups++
+				side[k], side[i] = groups, -groups
+			case verdict == similarity.Opposite:
+				side[i], side[k] = either(side[i], -side[k]), either(side[k], -side[i])
+			default:
+				side[i], side[k] = either(side[i], side[k]), either(side[k], side[i])
+			}
+		}
+	}
+	return oppositions(quotes, list, side, groups)
+}
+
+func either(a, b int) int {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (list []sayer) {
+	for i := range lines {
+		for _, line := range lines[i] {
+			if len(list) >= maxOpposed {
+				return list
+			}
+			if len(line) < leastSentence || tabulated(line) || line[len(line)-1].fold == "?" || !wanted(line) {
+				continue
+			}
+			s := sayer{quote: i, start: line[0].start, end: line[len(line)-1].end}
+			s.text = quotes[i].Text[s.start:s.end]
+			s.sense = similarity.Of(s.text)
+			s.stems, s.where = circumstances(line)
+			for _, x := range line {
+				if _, unit := statedUnits[x.fold]; unit || x.kind == lexNumber {
+					s.numbers += x.fold + " "
+				}
+			}
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// circumstanceWords stand before what a statement is limited to, and placeAdverbs limit
+// it themselves.
+var (
+	circumstanceWords = fieldSet(`in for among at on during with without under within outside inside near after before bei fur wahrend unter nach vor ohne chez pour dans pendant sans para durante entre sin en`)
+	placeAdverbs      = fieldSet(`outdoors indoors outside inside abroad online locally draussen drinnen`)
+)
+
+const (
+	maxCircumstance = 4 // words behind such a word
+	stemBytes       = 5 // of a word are compared, in any language
+)
+
+// circumstances returns the stems of a sentence, and those of what it is limited to.
+func circumstances(line []lexeme) (stems map[string]bool, where []string) {
+	stems = make(map[string]bool)
+	behind := 0
+	for _, x := range line {
+		stem := x.fold[:min(len(x.fold), stemBytes)]
+		stems[stem] = true
+		switch {
+		case circumstanceWords[x.fold] && !placeAdverbs[x.fold]:
+			behind = maxCircumstance
+		case placeAdverbs[x.fold] || behind > 0 && x.kind == lexWord && !lexical.Stop(x.fold, "en") && !articles[x.fold]:
+			where = append(where, stem)
+			behind--
+		}
+	}
+	return stems, where
+}
+
+// elsewhere reports whether sentences are each limited to something that the other does
+// not speak of, as "in hospitals" and "outdoors".
+func elsewhere(a, b sayer) bool {
+	alone := func(s, o sayer) bool {
+		return slices.ContainsFunc(s.where, func(w string) bool { return !o.stems[w] })
+	}
+	return alone(a, b) && alone(b, a)
+}
+
+// oppositions makes conflicts of sentences on sides.
+func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []ponder.Conflict) {
+	for g := 1; g <= min(groups, maxOppositions); g++ {
+		var sides [2][]stated
+		subject := ""
+		for i, s := range list {
+			if side[i] != g && side[i] != -g {
+				continue
+			}
+			at := 0
+			if side[i] < 0 {
+				at = 1
+			}
+			sides[at] = append(sides[at], stated{quote: s.quote, start: s.start, end: s.end, worth: worth{kind: nameWorth, text: shortened(s.text)}})
+			if subject == "" {
+				subject = topicWords(s.text)
+			}
+		}
+		if voiced := voiced(quotes, sides[:]); len(voiced) == 2 {
+			out = append(out, ponder.Conflict{Subject: subject, Attribute: "statement", Sides: voiced})
+		}
+	}
+	return out
+}
+
+// shortened returns the beginning of a sentence, cut between words, in one line.
+func shortened(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxSaid {
+		return s
+	}
+	s = s[:max(strings.LastIndexByte(s[:maxSaid], ' '), maxSaid/2)]
+	return strings.ToValidUTF8(strings.TrimSpace(s), "") + "…"
+}
+
+// topicWords returns the first words of a sentence that say what it is about.
+func topicWords(s string) string {
+	lang, _ := lexical.Detect(s)
+	var list []string
+	lexical.Tokens(s, func(t lexical.Token) {
+		if w := s[t.Start:t.End]; len(list) < 4 && !lexical.Stop(w, lang) {
+			list = append(list, w)
+		}
+	})
+	return strings.Join(list, " ")
+}
+
+// asksAbout returns whether a sentence has most words of a question that mean something.
+func asksAbout(question string) func([]lexeme) bool {
+	lang, _ := lexical.Detect(question)
+	var stems []string
+	lexical.Tokens(question, func(t lexical.Token) {
+		if w := question[t.Start:t.End]; !lexical.Stop(w, lang) && !asking[lexical.Fold(w)] {
+			stems = append(stems, lexical.Stem(w, lang))
+		}
+	})
+	return func(line []lexeme) bool {
+		n := 0
+		for _, s := range stems {
+			if slices.ContainsFunc(line, func(x lexeme) bool { return lexical.Stem(x.fold, lang) == s }) {
+				n++
+			}
+		}
+		return n > 0 && n*3 >= len(stems)*2
+	}
+}

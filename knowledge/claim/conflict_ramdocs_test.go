@@ -1,0 +1,113 @@
+package claim
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ponder"
+)
+
+type ramQuestion struct {
+	Question  string `json:"question"`
+	Documents []struct{ Text, Type, Answer string }
+	Gold      []string `json:"gold_answers"`
+	Wrong     []string `json:"wrong_answers"`
+}
+
+func ramdocs(t *testing.T) (list []ramQuestion) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", "claims", "ramdocs-first-100.jsonl"))
+	if err != nil {
+		t.Skip("the collection is not there: ", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var q ramQuestion
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+func (q ramQuestion) quotes() (list []Quote) {
+	for i, d := range q.Documents {
+		list = append(list, Quote{ID: fmt.Sprintf("e%d", i+1), Text: d.Text, Voice: fmt.Sprint(i)})
+	}
+	return list
+}
+
+// holds reports whether the value of a side is one of the answers: all words of one are
+// among those of the other.
+func holds(s ponder.Side, answers []string) bool {
+	for _, a := range answers {
+		if sameWords(s.Value, a) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameWords(a, b string) bool {
+	x, y := strings.Fields(answerForm(a)), strings.Fields(answerForm(b))
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	for _, w := range x {
+		if !strings.Contains(" "+strings.Join(y, " ")+" ", " "+w+" ") {
+			return false
+		}
+	}
+	return len(x) > 0
+}
+
+func answerForm(s string) string {
+	s = strings.NewReplacer(",", "", ".", "", "-language", "", "The ", "", "the ", "", "people", "", "About", "", "about", "").Replace(s)
+	return strings.ToLower(s)
+}
+
+// TestRAMDocs measures recall over the questions that documents have wrong answers to: a
+// conflict is shown with the right answer on one side and a wrong one on another. A
+// conflict that is shown counts as right by the same rule, and as false otherwise.
+func TestRAMDocs(t *testing.T) {
+	asked, found, right, shown := 0, 0, 0, 0
+	for _, q := range ramdocs(t) {
+		all := ConflictsAbout(q.Question, q.quotes())
+		hit := false
+		for _, c := range all {
+			gold, wrong := -1, -1
+			for i, s := range c.Sides {
+				if holds(s, q.Gold) {
+					gold = i
+				}
+				if holds(s, q.Wrong) {
+					wrong = i
+				}
+			}
+			shown++
+			ok := gold >= 0 && wrong >= 0 && gold != wrong
+			if ok {
+				right++
+			}
+			hit = hit || ok
+		}
+		if len(q.Wrong) > 0 {
+			asked++
+			if hit {
+				found++
+			}
+		}
+	}
+	if shown < 20 || float64(right) < 0.9*float64(shown) || float64(found) < 0.35*float64(asked) {
+		t.Errorf("found %d of %d; of %d shown %d are right", found, asked, shown, right)
+	}
+	t.Logf("%d questions with wrong answers: %d found (recall %.2f); %d conflicts shown, %d right (precision %.2f)", asked, found, float64(found)/float64(asked), shown, right, float64(right)/float64(max(1, shown)))
+}

@@ -1,0 +1,266 @@
+package claim
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit/lexical"
+)
+
+// Bounds on sentences that are read as a relation.
+const (
+	leastRelation = 4 // words and marks
+	maxRelation   = 30
+	maxRelations  = 2000
+)
+
+// What a relation is compared in.
+var (
+	relatedNumber = &attribute{name: "number", kind: numberWorth}
+	relatedDate   = &attribute{name: "date", kind: dateWorth}
+	relatedName   = &attribute{name: "name", kind: nameWorth}
+)
+
+// related returns where two sentences have the same words and differ in the one value that
+// they have: a number of something, the date of what happens once, or who holds an office
+// or is the most of a kind. They must be of something definite, and whole: a word more,
+// and they may be of another thing. What is in known already is left out.
+func related(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool, known []ponder.Conflict) (list []ponder.Conflict) {
+	var found []stated
+	for i, q := range quotes {
+		var of []stated
+		for _, line := range lines[i] {
+			if len(found)+len(of) >= maxRelations {
+				break
+			}
+			if s, ok := relationIn(q.Text, line); ok && wanted(line) {
+				s.quote = i
+				of = append(of, s)
+			}
+		}
+		tellApart(of, lines[i], q)
+		found = append(found, of...)
+	}
+	for _, group := range bySubject(found) {
+		for _, part := range byContext(quotes, group) {
+			list = append(list, dissent(quotes, part)...)
+		}
+	}
+	return slices.DeleteFunc(list, func(c ponder.Conflict) bool { return shares(c, known) })
+}
+
+// shares reports whether a conflict has a passage of others.
+func shares(c ponder.Conflict, others []ponder.Conflict) bool {
+	seen := make(map[ponder.Passage]bool)
+	for _, o := range others {
+		for _, s := range o.Sides {
+			for _, p := range s.Quotes {
+				seen[p] = true
+			}
+		}
+	}
+	return slices.ContainsFunc(c.Sides, func(s ponder.Side) bool {
+		return slices.ContainsFunc(s.Quotes, func(p ponder.Passage) bool { return seen[p] })
+	})
+}
+
+// byContext divides statements of one subject whose contexts have no word in common.
+func byContext(quotes []Quote, list []stated) (parts [][]stated) {
+	var topics []map[string]bool
+	for _, s := range list {
+		own := make(map[string]bool)
+		for _, line := range lexemes(quotes[s.quote].Context, 60) {
+			for _, x := range line {
+				if x.kind == lexWord && !smallWord(x.fold) {
+					own[x.fold] = true
+				}
+			}
+		}
+		i := slices.IndexFunc(topics, func(t map[string]bool) bool { return len(t) == 0 || len(own) == 0 || meet(t, own) })
+		if i < 0 {
+			i = len(parts)
+			parts, topics = append(parts, nil), append(topics, map[string]bool{})
+		}
+		parts[i] = append(parts[i], s)
+		for w := range own {
+			topics[i][w] = true
+		}
+	}
+	return parts
+}
+
+func meet(a, b map[string]bool) bool {
+	for w := range a {
+		if b[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// Words that keep a sentence from being a relation, that one may have more than another,
+// and that name what is numbered.
+var (
+	pronouns      = fieldSet(`it he she they this these those his her its their we our er sie es ihr sein diese dieser dieses il elle ils elles ce cette ces son sa leur este esta estos`)
+	relativeTimes = fieldSet(`last next today yesterday tomorrow now currently previous previously previous recent recently then former formerly until ago later earlier gestern heute morgen derzeit bisher letzte letzten letztes hier aujourd'hui demain dernier derniere actuellement hoy ayer ahora pasado ultimo`)
+	relationFill  = fieldSet(`the a an der die das den dem ein eine einen le la les l un une el los las una only just exactly also nur genau auch seulement exactement solo solamente monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo`)
+	definite      = fieldSet(`the der die das den dem le la les l el los las`)
+	numberedWords = fieldSet(`type phase stage grade group level class chapter page figure section part volume number no version step day week year season episode round article line table room route highway typ stufe klasse kapitel seite teil band nummer chapitre partie numero capitulo pagina parte`)
+)
+
+// relationIn reads a sentence as a relation.
+func relationIn(text string, line []lexeme) (s stated, ok bool) {
+	if len(line) < leastRelation || len(line) > maxRelation || tabulated(line) {
+		return s, false
+	}
+	for i, x := range line {
+		if pronouns[x.fold] || relativeTimes[x.fold] || foldAt(line, i, "?", ";", ":", "(", "\"", "“", "„") {
+			return s, false
+		}
+	}
+	if s, ok = roleIn(text, line); !ok {
+		s, ok = amountIn(text, line)
+	}
+	s.start, s.end = line[0].start, line[len(line)-1].end
+	return s, ok
+}
+
+// A quantity is a number or date of a sentence, and where it stands.
+type quantity struct {
+	from, to int
+	date     bool
+	value    worth
+	unit     string
+}
+
+func quantitiesIn(text string, line []lexeme) (list []quantity) {
+	for i := 0; i < len(line); {
+		m, number := statedNumberAt(text, line, i)
+		v, n := statedDateAt(text, line, i)
+		switch {
+		case n > 0 && (!number || m.dimension == ""):
+			v.slack = dateSlack(line, i, v)
+			list = append(list, quantity{i, i + n, true, v, ""})
+			i += n
+		case number:
+			list = append(list, quantity{m.from, m.to, false, m.worth, m.dimension})
+			i = m.to
+		default:
+			i++
+		}
+	}
+	return list
+}
+
+// amountIn reads a sentence that has one number, or else one date.
+func amountIn(text string, line []lexeme) (s stated, ok bool) {
+	all := quantitiesIn(text, line)
+	numbers := slices.DeleteFunc(slices.Clone(all), func(q quantity) bool { return q.date })
+	switch {
+	case len(numbers) == 1 && counts(line, numbers[0]):
+		q := numbers[0]
+		s = stated{attribute: relatedNumber, dimension: q.unit, time: timeAt(text, line, q.from, q.to), worth: q.value}
+		s.worth.slack = max(s.worth.slack, halfDigit(line, q))
+		s.describe(line, q)
+		return s, len(s.subject) > 1 && anchored(line, q)
+	case len(numbers) == 0 && len(all) == 1 && happensOnce(line):
+		q := all[0]
+		s = stated{attribute: relatedDate, worth: q.value}
+		s.describe(line, q)
+		named := namedIn(line, q)
+		if !named && q.value.date[1] == 0 {
+			return s, false
+		}
+		if q.value.date[1] > 0 { // it may come every year
+			s.scope += " " + strconv.Itoa(q.value.date[0])
+		}
+		if !named { // and there may be several
+			s.scope += " " + strconv.Itoa(q.value.date[1])
+		}
+		return s, len(s.subject) > 1 && anchored(line, q)
+	}
+	return s, false
+}
+
+// halfDigit returns half of the last digit of a number with a unit, in the base of its
+// dimension: it may be rounded.
+func halfDigit(line []lexeme, q quantity) float64 {
+	for _, x := range line[q.from:q.to] {
+		if x.kind == lexNumber && x.value > 0 && q.unit != "" {
+			return 0.5001 * min(x.unit, 1) * q.value.number / x.value
+		}
+	}
+	return 0
+}
+
+// counts reports whether a number has a unit or counts something, and does not number it.
+func counts(line []lexeme, q quantity) bool {
+	if q.from > 0 {
+		if before := line[q.from-1]; numberedWords[before.fold] || foldAt(line, q.to, "st", "nd", "rd", "th") {
+			return false
+		}
+		k := q.from - 1
+		place := []string{"in", "at", "near", "bei", "en", "a"}
+		for upperAt(line, k) && !foldAt(line, k, place...) {
+			k--
+		}
+		if k < q.from-1 && !foldAt(line, k, place...) { // Apollo 11
+			return false
+		}
+	}
+	if q.unit != "" {
+		return true
+	}
+	return q.to < len(line) && line[q.to].kind == lexWord && !line[q.to].upper && !smallWord(line[q.to].fold)
+}
+
+// describe sets what a statement is of: the words of its sentence that mean something,
+// and in the scope the others, without the value.
+func (s *stated) describe(line []lexeme, q quantity) {
+	var small []string
+	from := q.from
+	for i := max(0, from-3); i < from; i++ {
+		if i+max(phraseAny(line, i, lowerBounds), phraseAny(line, i, upperBounds)) == from {
+			from = i
+		}
+	}
+	for i, x := range line {
+		switch {
+		case i >= from && i < q.to || relationFill[x.fold] || x.kind == lexMark || i < q.from && i >= q.from-2 && vagueWords[x.fold]:
+		case x.kind == lexNumber || smallWord(x.fold):
+			small = append(small, x.fold)
+		default:
+			s.subject = append(s.subject, x.fold)
+		}
+	}
+	slices.Sort(small)
+	s.scope = strings.Join(small, " ")
+}
+
+func smallWord(fold string) bool { return lexical.Stop(fold, "en") || len(fold) < 2 }
+
+// anchored reports whether a sentence is of something definite.
+func anchored(line []lexeme, q quantity) bool {
+	return namedIn(line, q) || slices.ContainsFunc(line, func(x lexeme) bool { return definite[x.fold] })
+}
+
+// namedIn reports whether a name stands in a sentence, other than as its first word, where
+// any word has a capital.
+func namedIn(line []lexeme, q quantity) bool {
+	for i := 1; i < len(line); i++ {
+		if upperAt(line, i) && (i < q.from || i >= q.to) && !relationFill[line[i].fold] {
+			return true
+		}
+	}
+	return false
+}
+
+// happensOnce reports whether a sentence has a verb of what a thing does once.
+func happensOnce(line []lexeme) bool {
+	return slices.ContainsFunc(line, func(x lexeme) bool { return onceWords[x.fold] })
+}
+
+var onceWords = fieldSet(`began begun started commenced ended finished concluded expired signed ratified adopted enacted abolished repealed dissolved proclaimed declared launched inaugurated sank sunk collapsed crashed discovered invented crowned appointed resigned assassinated executed demolished destroyed completed unveiled patented capitulated surrendered
+begann beginnt endete unterzeichnet ratifiziert verabschiedet abgeschafft sank einsturzte entdeckt erfunden gekront ernannt zerstort signe signee ratifie ratifiee commence commenca termine abolie aboli decouvert couronne detruit firmado firmada firmo comenzo empezo termino ratificado abolida descubierto`)

@@ -1,0 +1,279 @@
+package claim
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// A lexeme is a word, a number or a mark of a quote.
+type lexeme struct {
+	start, end int    // bytes of the text
+	fold       string // without case and accents
+	kind       lexKind
+	upper      bool // it begins with a capital
+	value      float64
+	unit       float64 // of a number: the worth of its last digit that is not a zero at the end
+}
+
+type lexKind uint8
+
+const (
+	lexWord lexKind = iota
+	lexNumber
+	lexMark
+)
+
+// lexemes takes a text apart into sentences of lexemes, at most so many.
+func lexemes(text string, most int) (sentences [][]lexeme) {
+	var line []lexeme
+	end := func() {
+		if len(line) > 0 {
+			sentences = append(sentences, line)
+		}
+		line = nil
+	}
+	for i, n := 0, 0; i < len(text) && n < most; {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == '\n':
+			if strings.HasPrefix(text[i+1:], "\n") || len(line) > 0 && endsLine(line) {
+				end()
+			}
+			i += size
+			continue
+		case unicode.IsSpace(r) || !unicode.IsPrint(r):
+			i += size
+			continue
+		}
+		x := lexemeAt(text, i, r, size)
+		line = append(line, x)
+		n++
+		i = x.end
+		if x.kind == lexMark && endsSentence(text, line) {
+			end()
+		}
+	}
+	end()
+	return sentences
+}
+
+// endsLine reports whether a line that ends here is a heading or an item of a list:
+// short, and a new line follows.
+func endsLine(line []lexeme) bool { return len(line) <= 12 }
+
+// lexemeAt reads what begins with r at i.
+func lexemeAt(text string, i int, r rune, size int) lexeme {
+	switch {
+	case r >= '0' && r <= '9':
+		return lexemeOfNumber(text, i)
+	case unicode.IsLetter(r) || unicode.IsDigit(r):
+		j := i + size
+		for j < len(text) && j-i < 64 {
+			q, n := utf8.DecodeRuneInString(text[j:])
+			if !unicode.IsLetter(q) && !unicode.IsDigit(q) && !unicode.Is(unicode.Mn, q) && !joinsWord(text, j, q, n) {
+				break
+			}
+			j += n
+		}
+		word := text[i:j]
+		if w, ok := strings.CutSuffix(strings.ReplaceAll(word, "’", "'"), "'s"); ok {
+			word = w
+		}
+		return lexeme{start: i, end: j, fold: lexical.Fold(word), upper: unicode.IsUpper(r)}
+	}
+	return lexeme{start: i, end: i + size, fold: text[i : i+size], kind: lexMark}
+}
+
+// joinsWord reports whether a mark between letters belongs to the word.
+func joinsWord(text string, j int, q rune, n int) bool {
+	if q != '\'' && q != '’' && q != '-' || q != '-' && elided(text[:j]) {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(text[j+n:])
+	return unicode.IsLetter(next)
+}
+
+// elided reports whether a text ends in the article or preposition of French that is
+// written in front of an apostrophe.
+func elided(text string) bool {
+	if text == "" || !strings.ContainsRune("dlnscjmtDLNSCJMT", rune(text[len(text)-1])) {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-1])
+	return !unicode.IsLetter(before) && !unicode.IsDigit(before)
+}
+
+// lexemeOfNumber reads the number at i: digits, what groups them, and a point or comma. Which
+// mark is the decimal one follows from the digits behind it: three of them are a group.
+func lexemeOfNumber(text string, i int) lexeme {
+	j, digits, decimals := i, make([]byte, 0, 20), -1
+	for j < len(text) {
+		if c := text[j]; c >= '0' && c <= '9' {
+			digits = append(digits, c)
+			if decimals >= 0 {
+				decimals++
+			}
+			j++
+			continue
+		}
+		size, group := digitMark(text, i, j)
+		if size == 0 || !group && decimals >= 0 {
+			break
+		}
+		if !group {
+			decimals = 0
+		}
+		j += size
+	}
+	x := lexeme{start: i, end: j, fold: text[i:j], kind: lexNumber}
+	if len(digits) > 15 || j < len(text) && letterAt(text, j) && !ordinalAt(text, j) {
+		return wordOfDigits(text, i, j)
+	}
+	x.value, x.unit = valueOf(digits, max(0, decimals))
+	return x
+}
+
+// valueOf returns a number, and the worth of its last digit that is not a zero at the end.
+func valueOf(digits []byte, decimals int) (value, unit float64) {
+	unit = 1
+	for _, d := range digits {
+		value = value*10 + float64(d-'0')
+	}
+	for range decimals {
+		value, unit = value/10, unit/10
+	}
+	for k := len(digits) - 1; k > 0 && decimals == 0 && digits[k] == '0'; k-- {
+		unit *= 10
+	}
+	return value, unit
+}
+
+// digitMark says what the mark at j is in the number that begins at i: how many bytes it
+// takes, zero if it ends the number, and whether it groups digits.
+func digitMark(text string, i, j int) (size int, group bool) {
+	r, n := utf8.DecodeRuneInString(text[j:])
+	k := digitsFrom(text, j+n)
+	behind := k - j - n
+	switch r {
+	case ',', '.':
+		if behind == 3 && text[i] != '0' && headDigits(text, i, j) {
+			return n, true
+		}
+		if behind > 0 {
+			return n, false
+		}
+	case ' ':
+		if behind == 3 && headDigits(text, i, j) && spaced(text, i, k) {
+			return n, true
+		}
+	case '\'', '’', '\u00a0', '\u202f', '\u2009':
+		if behind == 3 && headDigits(text, i, j) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// spaced reports whether a number that begins at i and has a space before the group that
+// ends at k is one number: a word in small letters stands before it, and one behind it.
+func spaced(text string, i, k int) bool {
+	for k+4 <= len(text) && text[k] == ' ' && allDigits(text[k+1:k+4]) {
+		k += 4
+	}
+	before := strings.Fields(text[max(0, i-24):i])
+	behind, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[k:min(len(text), k+8)], " "))
+	if len(before) == 0 || k >= len(text) || text[k] != ' ' && text[k] != '.' {
+		return false
+	}
+	last, _ := utf8.DecodeRuneInString(before[len(before)-1])
+	return unicode.IsLower(last) && (unicode.IsLower(behind) || text[k] == '.')
+}
+
+// digitsFrom returns where the digits at i end.
+func digitsFrom(text string, i int) int {
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+func allDigits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
+
+// headDigits reports whether what stands before a group is at most three digits, or a
+// group itself.
+func headDigits(text string, i, j int) bool {
+	n := 0
+	for j > i && text[j-1] >= '0' && text[j-1] <= '9' {
+		j--
+		n++
+	}
+	return n >= 1 && n <= 3
+}
+
+func letterAt(text string, j int) bool {
+	r, _ := utf8.DecodeRuneInString(text[j:])
+	return unicode.IsLetter(r)
+}
+
+// ordinalAt reports whether the letters at j are those of 1st, or a unit that is
+// written close to its number, as km and m.
+func ordinalAt(text string, j int) bool {
+	k := j
+	for k < len(text) && letterAt(text, k) {
+		_, n := utf8.DecodeRuneInString(text[k:])
+		k += n
+	}
+	switch w := strings.ToLower(text[j:k]); w {
+	case "st", "nd", "rd", "th":
+		return true
+	default:
+		_, ok := statedUnits[w]
+		return ok
+	}
+}
+
+// wordOfDigits is a name such as 737s, or a number that is too long.
+func wordOfDigits(text string, i, j int) lexeme {
+	for j < len(text) && letterAt(text, j) {
+		_, n := utf8.DecodeRuneInString(text[j:])
+		j += n
+	}
+	return lexeme{start: i, end: j, fold: lexical.Fold(text[i:min(j, i+64)])}
+}
+
+// pointedWords are words whose point ends no sentence.
+var pointedWords = fieldSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
+
+// endsSentence reports whether the mark at the end of a line ends a sentence.
+func endsSentence(text string, line []lexeme) bool {
+	x := line[len(line)-1]
+	switch x.fold {
+	case "!", "?", "^", "•", "|", "。":
+		return true
+	case ".":
+	default:
+		return false
+	}
+	if len(line) < 2 {
+		return true
+	}
+	last := line[len(line)-2]
+	rest := strings.TrimLeft(text[x.end:], " \t\n\"”»')")
+	next, _ := utf8.DecodeRuneInString(rest)
+	if last.kind == lexNumber && last.end == x.start && unicode.IsLetter(next) && last.value < 32 && last.value >= 1 { // 3. März
+		return monthOf(firstWord(rest)) == 0
+	}
+	if last.end == x.start && last.kind == lexWord && (pointedWords[last.fold] || utf8.RuneCountInString(last.fold) == 1) {
+		return false
+	}
+	return rest == "" || !unicode.IsLower(next)
+}
+
+func firstWord(s string) string {
+	return lexical.Fold(s[:len(s)-len(strings.TrimLeftFunc(s, unicode.IsLetter))])
+}

@@ -1,0 +1,230 @@
+package claim
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// Bounds of a corpus.
+const (
+	maxQuotes  = 2000
+	maxQuote   = 64 << 10 // bytes of a quote that are read
+	maxContext = 2 << 10
+	maxUnits   = 20_000
+)
+
+// A Corpus is quotes that claims are checked against, read once. It never changes and
+// may be used by many at once.
+type Corpus struct {
+	quotes []source
+	units  []unit
+	lang   lexical.Language
+	vocab  map[string]int32 // stems
+	prefix map[string][]int32
+	stems  []string
+	posts  [][]int32      // by stem: the units that have it, ascending
+	names  map[string]int // folded words that stand with a capital where no sentence begins
+}
+
+// A source is a quote that was read.
+type source struct {
+	Quote
+	first, last int // units, last exclusive
+	context     reading
+	stems       map[int32]bool // of its context
+}
+
+// A unit is a sentence of a quote.
+type unit struct {
+	reading
+	span
+	quote int
+	ids   []int32 // of the stems of its terms
+}
+
+// NewCorpus reads quotes. Those after the first 2,000, and what is behind the first 64
+// KiB of one, are left out.
+func NewCorpus(quotes []Quote) *Corpus {
+	c := &Corpus{vocab: make(map[string]int32), prefix: make(map[string][]int32), names: make(map[string]int)}
+	quotes = quotes[:min(len(quotes), maxQuotes)]
+	c.lang = language(quotes)
+	for _, q := range quotes {
+		c.add(q)
+	}
+	return c
+}
+
+// language returns the language of most of the quotes.
+func language(quotes []Quote) lexical.Language {
+	votes := make(map[lexical.Language]int)
+	best := lexical.Language("")
+	for i := 0; i < len(quotes); i += 1 + len(quotes)/16 {
+		lang, _ := lexical.Detect(quotes[i].Text)
+		if votes[lang]++; lang != "" && (best == "" || votes[lang] > votes[best]) {
+			best = lang
+		}
+	}
+	return best
+}
+
+func (c *Corpus) add(q Quote) {
+	s := source{Quote: q, first: len(c.units), stems: make(map[int32]bool)}
+	s.context = readSentence(q.Context, span{0, cut(q.Context, maxContext)}, c.lang)
+	for _, t := range s.context.terms {
+		s.stems[c.intern(t.stem)] = true
+		c.names[t.fold]++
+	}
+	for _, at := range unitsIn(q.Text) {
+		if len(c.units) == maxUnits {
+			break
+		}
+		u := unit{reading: readSentence(q.Text, at, c.lang), span: at, quote: len(c.quotes)}
+		for _, t := range u.terms {
+			id := c.intern(t.stem)
+			u.ids = append(u.ids, id)
+			if n := len(c.posts[id]); n == 0 || c.posts[id][n-1] != int32(len(c.units)) {
+				c.posts[id] = append(c.posts[id], int32(len(c.units)))
+			}
+			if t.name && !t.head {
+				c.names[t.fold]++
+			}
+		}
+		c.units = append(c.units, u)
+	}
+	s.last = len(c.units)
+	c.quotes = append(c.quotes, s)
+}
+
+// cut returns where the first n bytes of a text end, not within a letter.
+func cut(text string, n int) int {
+	if len(text) <= n {
+		return len(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// unitsIn returns the sentences of a quote, line by line where lines are short or end
+// with a stop: pages have headings and tables.
+func unitsIn(text string) []span {
+	var list []span
+	text = text[:cut(text, maxQuote)]
+	start := 0
+	for start < len(text) {
+		end := start
+		for end < len(text) {
+			n := strings.IndexByte(text[end:], '\n')
+			if n < 0 {
+				end = len(text)
+				break
+			}
+			end += n + 1
+			if n < 60 || end < len(text) && text[end] == '\n' || strings.ContainsAny(text[end-2:end-1], ".!?:|") {
+				break
+			}
+		}
+		for _, s := range sentencesIn(text, span{start, end}) {
+			for _, p := range pieces(text, s) {
+				if p = trimmed(text, p); lettered(text[p.start:p.end]) {
+					list = append(list, p)
+				}
+			}
+		}
+		start = end
+	}
+	return list
+}
+
+// intern returns the number of a stem.
+func (c *Corpus) intern(stem string) int32 {
+	if id, ok := c.vocab[stem]; ok {
+		return id
+	}
+	id := int32(len(c.stems))
+	c.vocab[stem] = id
+	c.stems = append(c.stems, stem)
+	c.posts = append(c.posts, nil)
+	if p := prefixOf(stem); p != "" {
+		c.prefix[p] = append(c.prefix[p], id)
+	}
+	return id
+}
+
+// prefixOf returns the four bytes by which stems that are alike are found, or "".
+func prefixOf(stem string) string {
+	if len(stem) < 5 || strings.ContainsAny(stem[:4], "0123456789") {
+		return ""
+	}
+	return stem[:4]
+}
+
+// A like is a word of the quotes that is, or resembles, one of a claim.
+type like struct {
+	id     int32
+	credit float64
+}
+
+// maxLikes is the most words that resemble one.
+const maxLikes = 24
+
+// likes returns the words of the quotes that bear a word of a claim out, the best first.
+func (c *Corpus) likes(t term) []like {
+	var list []like
+	if id, ok := c.vocab[t.stem]; ok {
+		list = append(list, like{id, 1})
+	}
+	p := prefixOf(t.stem)
+	if p == "" {
+		return list
+	}
+	for _, id := range c.prefix[p] {
+		if s := c.stems[id]; s != t.stem {
+			if credit := resemblance(t.stem, s); credit > 0 {
+				list = append(list, like{id, credit})
+			}
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].credit > list[j].credit })
+	return list[:min(len(list), maxLikes)]
+}
+
+// resemblance returns how much two stems that begin alike say the same, as "croatia" and
+// "croatian" do, or "educat" and "education": from 0 to 1.
+func resemblance(a, b string) float64 {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	short, long := min(len(a), len(b)), max(len(a), len(b))
+	switch {
+	case n == short && n >= 4 && long-n <= 3:
+		return 0.85
+	case n >= 5 && long-n <= 3:
+		return 0.7
+	case n >= 6 && long-n <= 5:
+		return 0.6
+	}
+	return 0
+}
+
+// commonWeight is what a word weighs that is one of the most frequent in any text.
+const commonWeight = 0.4
+
+// weight returns how much a word tells: the rarer in the quotes, the more.
+func (c *Corpus) weight(t term, list []like) float64 {
+	n := 0
+	if len(list) > 0 && list[0].credit == 1 {
+		n = len(c.posts[list[0].id])
+	}
+	w := math.Log(1 + float64(len(c.units)+40)/float64(n+2))
+	if !t.name && commonWords[t.fold] {
+		w *= commonWeight
+	}
+	return w
+}

@@ -1,0 +1,274 @@
+package claim
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// A figure is a number of a text with its unit.
+type figure struct {
+	span
+	value float64
+	unit  string  // of what: "share", "dollar", "length", or "" for a count
+	size  float64 // of the unit that is said, or 0
+	step  float64 // the worth of its last digit that counts: it is rounded to that
+	loose loose
+	noun  string // the stem of what is counted, if that follows
+	text  string // as it stands
+}
+
+// loose is how exactly a figure is meant.
+type loose uint8
+
+const (
+	exactly loose = iota
+	about
+	atLeast
+	atMost
+)
+
+// fit is how well a figure of a source bears out one of a claim.
+type fit uint8
+
+const (
+	unlike  fit = iota
+	roughly     // it is near, but would not be rounded so
+	rounded     // it is rounded to that
+	equal
+)
+
+// fits says how well a figure of a source bears f out.
+func (f figure) fits(source figure) fit {
+	if f.unit != source.unit && f.unit != "" && source.unit != "" {
+		return unlike
+	}
+	a, b := f.value, source.value
+	off := math.Abs(a - b)
+	big := max(math.Abs(a), math.Abs(b))
+	switch {
+	case off <= 1e-9*big:
+		return equal
+	case f.unit != source.unit:
+		return unlike
+	case off <= 0.5*f.step*(1+1e-9) && f.step < 0.2*big:
+		return rounded
+	case f.loose == about && off <= 0.05*big, f.loose == atLeast && b > a && b < 1.25*a, f.loose == atMost && b < a && b > 0.8*a:
+		return rounded
+	case source.loose == about && off <= 0.05*big, f.step >= 0.01*big && off <= 0.05*big:
+		return roughly
+	}
+	return unlike
+}
+
+// scale has the words that multiply a number, folded.
+var scale = map[string]float64{
+	"hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "bn": 1e9, "m": 1e6, "k": 1e3, "b": 1e9,
+	"hundert": 1e2, "tausend": 1e3, "tsd": 1e3, "mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9, "billionen": 1e12,
+	"cent": 1e2, "cents": 1e2, "mille": 1e3, "milliers": 1e3, "millions ": 1e6, "milliard": 1e9, "milliards": 1e9,
+	"cien": 1e2, "mil": 1e3, "millon": 1e6, "millones": 1e6, "万": 1e4, "萬": 1e4, "億": 1e8, "亿": 1e8, "千": 1e3, "百": 1e2,
+}
+
+// A measure is a unit: so many of the base of its kind.
+type measure struct {
+	of   string
+	size float64
+}
+
+// unitsOf has units by their folded names.
+var unitsOf = func() map[string]measure {
+	all := make(map[string]measure)
+	add := func(of string, size float64, names string) {
+		for n := range strings.FieldsSeq(names) {
+			all[n] = measure{of, size}
+		}
+	}
+	add("share", 0.01, "% percent percentage prozent pourcent pourcents % ％")
+	add("dollar", 1, "$ usd dollar dollars us$")
+	add("dollar", 0.01, "cents")
+	add("euro", 1, "€ eur euro euros")
+	add("pound sterling", 1, "£ gbp pounds")
+	add("yen", 1, "¥ yen jpy 円")
+	add("franc", 1, "chf franken francs")
+	add("length", 0.001, "mm millimetre millimetres millimeter millimeters")
+	add("length", 0.01, "cm centimetre centimetres centimeter centimeters")
+	add("length", 1, "metre metres meter meters metern metro metros")
+	add("length", 1000, "km kilometre kilometres kilometer kilometers kilometern kilometro kilometros")
+	add("length", 1609.344, "mi mile miles meile meilen milla millas")
+	add("length", 0.3048, "ft foot feet fuss pieds pies")
+	add("mass", 1, "kg kilo kilos kilogram kilograms kilogramm kilogrammes kilogramos")
+	add("mass", 0.001, "gram grams gramm grammes gramos")
+	add("mass", 1000, "ton tons tonne tonnes tonnen toneladas")
+	add("mass", 0.45359237, "lb lbs pound")
+	add("mass", 1e6, "kt kiloton kilotons kilotonne kilotonnes")
+	add("area", 1e4, "ha hectare hectares hektar hectareas")
+	add("area", 4046.86, "acre acres")
+	add("area", 1e6, "km² km2")
+	add("heat", 1, "°c celsius")
+	add("power", 1, "watt watts")
+	add("power", 1e3, "kw kilowatt kilowatts")
+	add("power", 1e6, "mw megawatt megawatts")
+	add("power", 1e9, "gw gigawatt gigawatts")
+	return all
+}()
+
+// looseWords say before a figure how exactly it is meant.
+var looseWords = map[string]loose{
+	"about": about, "around": about, "roughly": about, "approximately": about, "approx": about, "nearly": about, "almost": about, "some": about, "circa": about,
+	"ca": about, "c": about, "estimated": about, "close": about, "etwa": about, "rund": about, "ungefahr": about, "fast": about, "knapp": about, "environ": about,
+	"pres": about, "presque": about, "quelque": about, "aproximadamente": about, "unos": about, "unas": about, "alrededor": about, "cerca": about, "casi": about, "約": about, "约": about,
+	"over": atLeast, "more": atLeast, "least": atLeast, "above": atLeast, "exceeding": atLeast, "exceeds": atLeast, "exceed": atLeast, "exceeded": atLeast, "uber": atLeast, "mehr": atLeast, "mindestens": atLeast, "plus": atLeast, "mas": atLeast,
+	"moins": atMost, "under": atMost, "fewer": atMost, "less": atMost, "most": atMost, "below": atMost, "unter": atMost, "weniger": atMost, "hochstens": atMost, "menos": atMost,
+}
+
+// numerals are words that are numbers, folded.
+var numerals = func() map[string]float64 {
+	all := make(map[string]float64)
+	for _, list := range []string{
+		"zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+		"null - zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn achtzehn neunzehn",
+		"- - deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize - - -",
+		"cero - dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis diecisiete dieciocho diecinueve",
+		"- first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth",
+		"- erste zweite dritte vierte funfte sechste siebte achte neunte zehnte",
+		"- - twice - - - - - - - - - dozen",
+	} {
+		for i, w := range strings.Fields(list) {
+			if _, have := all[w]; !have && w != "-" {
+				all[w] = float64(i)
+			}
+		}
+	}
+	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
+		all[w] = float64(20 + 10*i)
+	}
+	for i, w := range strings.Fields("zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig") {
+		all[w] = float64(20 + 10*i)
+	}
+	for i, w := range strings.Fields("vingt trente quarante cinquante soixante") {
+		all[w] = float64(20 + 10*i)
+	}
+	for i, w := range strings.Fields("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa") {
+		all[w] = float64(20 + 10*i)
+	}
+	delete(all, "once") // these are mostly English words
+	delete(all, "seize")
+	delete(all, "one") // it is seldom a number
+	all["first"] = 1
+	return all
+}()
+
+// ordinals says which numerals name a place in an order.
+func isOrdinal(word string) bool {
+	return strings.HasSuffix(word, "th") || word == "first" || word == "second" || word == "third" || strings.HasSuffix(word, "te")
+}
+
+// digitsAt reads the number in digits that begins at i: its value, where it ends, and
+// the worth of its last digit that counts. ok is false for what is a name or code.
+func digitsAt(text string, i int) (value, step float64, end int, ok bool) {
+	j, decimals := i, -1
+	var digits []byte
+	for j < len(text) {
+		r, n := utf8.DecodeRuneInString(text[j:])
+		if d, is := digitOf(r); is {
+			digits = append(digits, d)
+			if decimals >= 0 {
+				decimals++
+			}
+			j += n
+			continue
+		}
+		run := digitRun(text[j+n:])
+		group := run == 3 && decimals < 0 && len(digits) > 0 && len(digits) <= 12 && digits[0] != '0' && strings.ContainsRune(",.'’\u00a0\u202f\u2009", r) && (j-i <= 3 || grouped(text[i:j]))
+		if group && r == '.' && !strings.Contains(text[i:j], ".") && !thousands(text, i, j+n+run) {
+			group = false
+		}
+		if group {
+			j += n
+			continue
+		}
+		if (r == '.' || r == ',') && run > 0 && decimals < 0 && len(digits) > 0 {
+			decimals = 0
+			j += n
+			continue
+		}
+		break
+	}
+	if len(digits) == 0 || len(digits) > 15 {
+		return 0, 0, max(j, i+1), false
+	}
+	value, _ = strconv.ParseFloat(string(digits), 64)
+	step = 1
+	for range max(0, decimals) {
+		value, step = value/10, step/10
+	}
+	for k := len(digits) - 1; k > 0 && decimals <= 0 && digits[k] == '0'; k-- {
+		step *= 10
+	}
+	return value, step, j, true
+}
+
+// grouped reports whether digits are in groups already.
+func grouped(s string) bool {
+	return strings.ContainsAny(s, ",.'’\u00a0\u202f\u2009")
+}
+
+// thousands reports whether a point before three digits groups them: "3.559" is read so
+// unless it begins with more than three digits, or a unit follows that has decimals.
+func thousands(text string, i, end int) bool {
+	rest := strings.TrimLeft(text[end:], " ")
+	return i+3 <= end && !strings.HasPrefix(rest, "m ") && !strings.HasPrefix(rest, "million") && !strings.HasPrefix(rest, "%")
+}
+
+func digitRun(s string) (n int) {
+	for _, r := range s {
+		if _, is := digitOf(r); !is || n == 4 {
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+// digitOf returns the ASCII digit of a decimal digit: ASCII, full width or Arabic.
+func digitOf(r rune) (byte, bool) {
+	switch {
+	case '0' <= r && r <= '9':
+		return byte(r), true
+	case '０' <= r && r <= '９':
+		return byte(r-'０') + '0', true
+	case '٠' <= r && r <= '٩':
+		return byte(r-'٠') + '0', true
+	case '۰' <= r && r <= '۹':
+		return byte(r-'۰') + '0', true
+	}
+	return 0, false
+}
+
+// suffixed returns where the letters end that follow a number at once: of an ordinal
+// ("1st"), or a unit or scale ("5km", "3k"); ok is false if they make it a name.
+func suffixed(text string, at int) (word string, end int, ok bool) {
+	end = at
+	for end < len(text) && end-at < 24 {
+		r, n := utf8.DecodeRuneInString(text[end:])
+		if !unicode.IsLetter(r) && !(end > at && unicode.IsDigit(r)) || lexical.Unspaced(r) {
+			break
+		}
+		end += n
+	}
+	word = lexical.Fold(text[at:end])
+	switch word {
+	case "":
+		return "", at, true
+	case "st", "nd", "rd", "th", "er", "e", "eme", "o", "a", "s":
+		return "", end, true
+	}
+	if _, is := unitsOf[word]; is || scale[word] > 0 {
+		return word, end, true
+	}
+	return word, end, false
+}

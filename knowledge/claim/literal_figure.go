@@ -1,0 +1,237 @@
+package claim
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// has reports whether the quotes have a figure. One that is given exactly is not borne out
+// by a rounder one.
+func (l *literal) has(f figure) bool {
+	if f.unit == "share" && slices.ContainsFunc(l.parts, f.shares) {
+		return true
+	}
+	m := f.measured()
+	for i := range l.read {
+		for _, g := range l.read[i].figures {
+			if f.given(g) || (m.unit == "time" || m.unit == "length") && m.given(g.measured()) || f.spells(g) {
+				return true
+			}
+		}
+		for _, d := range l.read[i].days {
+			if f.dated(d) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// given reports whether g, of a source, is f, or f is rounded from it.
+func (f figure) given(g figure) bool {
+	fit := f.fits(g)
+	return fit > roughly || fit == roughly && f.step >= g.step*(1-1e-9)
+}
+
+// spells reports whether g, of a source, is the number that f is, and its unit or scale may
+// be that of f: one of them is not said there, or is read otherwise.
+func (f figure) spells(g figure) bool {
+	if f.unit != g.unit && (f.unit == "" || g.unit == "") && equals(f.number(), g.number()) {
+		return true
+	}
+	if !equals(f.written(), g.written()) {
+		return false
+	}
+	switch {
+	case f.unit == g.unit:
+		return (f.unit == "" || money[f.unit]) && g.bare() || f.unit == "" && f.bare()
+	case f.unit == "":
+		return f.bare()
+	case g.unit == "":
+		return g.bare()
+	}
+	return confused[f.unit] == g.unit || confused[g.unit] == f.unit
+}
+
+// number returns a figure without its unit.
+func (f figure) number() float64 {
+	if f.size > 0 {
+		return f.value / f.size
+	}
+	return f.value
+}
+
+// bare reports whether a figure is the number that is written.
+func (f figure) bare() bool { return equals(f.value, f.written()) }
+
+// money has units that tables give in thousands and millions.
+var money = fieldSet("dollar euro yen franc")
+
+// confused are units that have a name in common.
+var confused = map[string]string{"pound sterling": "mass", "percentage point": "share", "length": "area"}
+
+// dated reports whether a date of a source has a number, or may be one.
+func (f figure) dated(d day) bool {
+	year := float64(d.year)
+	switch {
+	case d.year > 0 && (f.value == year || f.written() == year):
+		return true
+	case len(f.text) == 3 && f.text[2] == 's': // 90s
+		return d.year > 0 && d.year/10%10 == int(f.value)/10
+	}
+	return f.unit == "" && (f.value == float64(d.month) || f.value == float64(d.day))
+}
+
+// shares reports whether a share is a multiple of a part that a word means, as 67 % of
+// thirds. Wholes are doubled and tripled, so that parts are less than one.
+func (f figure) shares(part float64) bool {
+	n := 0.0
+	if part > 0 {
+		n = math.Round(f.value / part)
+	}
+	if math.Abs(f.value-n*part) > max(0.005, f.step/2)*(1+1e-9) {
+		return false
+	}
+	return part == 0 || n > 0 && (part < 1 && f.value < 1 || part == 1 && n <= 3)
+}
+
+// times are how many seconds units of time have, by their stems.
+var times = func() map[string]float64 {
+	all := make(map[string]float64)
+	for size, names := range map[float64]string{
+		1: "second seconds sekunden segundos secondes", 60: "minute minutes minuten minutos", 3600: "hour hours stunde stunden heure heures hora horas",
+		86400: "day days tag tage tagen jour jours dia dias", 604800: "week weeks woche wochen semaine semaines semana semanas",
+		31557600: "year years jahr jahre jahren ans annees anos", 315576000: "decade decades jahrzehnt jahrzehnte jahrzehnten", 3155760000: "century centuries jahrhundert jahrhunderte",
+	} {
+		for n := range strings.FieldsSeq(names) {
+			all[n] = size
+		}
+	}
+	return all
+}()
+
+// measured returns a figure in the unit that all of its kind have: seconds, and metres for
+// what is read as millions.
+func (f figure) measured() figure {
+	size, unit := times[f.noun], "time"
+	if f.unit == "" && strings.HasSuffix(f.text, "m") {
+		size, unit = 1e-6, "length"
+	}
+	if f.unit == "" && size > 0 {
+		f.value, f.step, f.unit = f.value*size, f.step*size, unit
+	}
+	return f
+}
+
+func equals(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
+
+// dates reports whether the quotes have the year of a date, if only its last two digits,
+// and its month and day, if they name any of that year.
+func (l *literal) dates(d day) bool {
+	year := strconv.Itoa(d.year)
+	if d.decade {
+		return strings.Contains(l.text, year[:len(year)-1]) || strings.Contains(l.text, year[2:]+"s")
+	}
+	if !strings.Contains(l.text, year) && !l.has(figure{value: float64(d.year % 100), text: year[2:]}) {
+		return false
+	}
+	var months, days, month, day bool // there are any; the one that is meant is there
+	for i := range l.read {
+		for _, e := range l.read[i].days {
+			if e.year > 0 && e.year != d.year {
+				continue
+			}
+			month = month || e.month == d.month || strings.Contains(e.text, "/") // in either order
+			months = months || e.month > 0 && e.year > 0
+			if e.month == d.month {
+				days, day = days || e.day > 0, day || e.day == d.day
+			}
+		}
+	}
+	if d.month == 0 || !months {
+		return true
+	}
+	return month && (d.day == 0 || !days || day || l.has(figure{value: float64(d.day), text: strconv.Itoa(d.day)}))
+}
+
+// written returns the number of a figure as it is written, without scale and unit.
+func (f figure) written() float64 {
+	i := strings.IndexFunc(f.text, unicode.IsDigit)
+	if i < 0 {
+		return f.value
+	}
+	value, _, _, ok := digitsAt(f.text, i)
+	if !ok {
+		return f.value
+	}
+	return value
+}
+
+// unspelled returns a sentence with the numbers in digits that it has in several words, as
+// "one hundred and twenty thousand".
+func unspelled(text string) string {
+	var b strings.Builder
+	sum, part, n, from, to, copied, last := 0.0, 0.0, 0, 0, 0, 0, 0
+	digits := false // before the word
+	end := func() {
+		if n > 1 || sum+part >= 100 {
+			b.WriteString(text[copied:from] + strconv.FormatFloat(sum+part, 'f', -1, 64))
+			copied = to
+		}
+		sum, part, n = 0, 0, 0
+	}
+	lexical.Tokens(text, func(t lexical.Token) {
+		w := lexical.Fold(text[t.Start:t.End])
+		if strings.ContainsAny(text[min(last, t.Start):t.Start], ".,;:()") {
+			end()
+		}
+		last = max(last, t.End)
+		v, is := numerals[w]
+		s := scale[w]
+		was := n
+		switch {
+		case n == 0 && digits: // 2.4 million
+		case w == "one" || w == "ein" || w == "eine":
+			part, n = part+1, n+1
+		case is && !isOrdinal(w):
+			part, n = part+v, n+1
+		case s == 100 && len(w) > 3:
+			part, n = max(1, part)*s, n+1
+		case s > 100 && len(w) > 3:
+			sum, part, n = sum+max(1, part)*s, 0, n+1
+		case n > 0 && (w == "and" || w == "und"):
+		default:
+			end()
+		}
+		if n > was {
+			if was == 0 {
+				from = t.Start
+			}
+			to = t.End
+		}
+		digits = strings.ContainsFunc(w, unicode.IsDigit)
+	})
+	end()
+	return b.String() + text[copied:]
+}
+
+// shareWords are words for parts and multiples, which others write as shares: the least that
+// they may be.
+var shareWords = func() map[string]float64 {
+	all := make(map[string]float64)
+	for part, names := range map[float64]string{
+		0: "none keine aucun ninguno", 1: "all every double doubled doubles doubling twice triple tripled thrice alle doppelt verdoppelt verdoppelte tous toutes doble todos todas",
+		1.0 / 2: "half halves halved halfte halb halbe halben moitie demi mitad", 1.0 / 3: "third thirds drittel tiers tercio", 1.0 / 4: "quarter quarters viertel quart cuarto",
+		1.0 / 5: "fifth fifths funftel cinquieme quinto", 1.0 / 6: "sixth sixths", 1.0 / 7: "seventh sevenths", 1.0 / 8: "eighth eighths", 1.0 / 9: "ninth ninths", 1.0 / 10: "tenth tenths zehntel dixieme decimo",
+	} {
+		for n := range strings.FieldsSeq(names) {
+			all[n] = part
+		}
+	}
+	return all
+}()

@@ -1,0 +1,258 @@
+package claim
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// A term is a word that says what a sentence is about.
+type term struct {
+	span
+	fold string // without case and accents
+	stem string
+	name bool // of somebody or something
+	head bool // it begins a sentence, so that its capital tells nothing
+	not  int  // 0, or how many words before it is what negates it
+	nth  int  // among all words of the sentence
+}
+
+// A reading is what is compared of a sentence.
+type reading struct {
+	terms   []term
+	figures []figure
+	days    []day
+	cues    cues
+	nots    int  // what negates
+	passive bool // it is in the passive, with who did it
+}
+
+// A reader reads sentences of one language.
+type reader struct {
+	lang  lexical.Language
+	text  string
+	base  int // of offsets
+	atoms []atom
+	out   reading
+}
+
+// An atom is a word, a number or a date in digits, before it is known what for.
+type atom struct {
+	span
+	fold   string
+	upper  bool
+	number bool
+	plain  bool // digits without groups and points
+	day    day
+	value  float64
+	step   float64
+	suffix string // a unit or scale that follows at once
+	order  bool   // 1st
+	comma  bool   // a mark that parts clauses stands before it
+}
+
+// readSentence returns what is compared of the sentence at a place of a text.
+func readSentence(text string, at span, lang lexical.Language) reading {
+	r := reader{lang: lang, text: text[at.start:at.end], base: at.start}
+	r.atomise()
+	for i := 0; i < len(r.atoms); {
+		i += r.take(i)
+	}
+	r.negate()
+	r.out.cues = cuesOf(r.atoms)
+	r.out.passive = isPassive(r.atoms)
+	return r.out
+}
+
+// maxAtoms is the most words that are read of a sentence.
+const maxAtoms = 600
+
+// atomise takes the text apart.
+func (r *reader) atomise() {
+	last := 0
+	lexical.Tokens(r.text, func(t lexical.Token) {
+		if t.Start < last || len(r.atoms) >= maxAtoms {
+			return
+		}
+		a := atom{span: span{t.Start, t.End}, comma: last > 0 && strings.ContainsAny(r.text[last:t.Start], ",;:()—–")}
+		first, _ := utf8.DecodeRuneInString(r.text[t.Start:])
+		if _, digit := digitOf(first); digit && !joined(r.text, t.Start) {
+			r.numeral(&a)
+		}
+		if !a.number && a.day.said() == 0 {
+			a.end = max(a.end, t.End)
+			a.fold = lexical.Fold(r.text[a.start:a.end])
+			a.upper = unicode.IsUpper(first) || strings.IndexFunc(r.text[t.Start:t.End], unicode.IsUpper) > 0
+		}
+		last = a.end
+		r.atoms = append(r.atoms, a)
+	})
+}
+
+// joined reports whether the digits at i belong to a name: COVID-19, F-16.
+func joined(text string, i int) bool {
+	if i < 2 || text[i-1] != '-' {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:i-1])
+	return unicode.IsLetter(before)
+}
+
+// numeral reads the number or date in digits at an atom.
+func (r *reader) numeral(a *atom) {
+	rest := r.text[a.start:]
+	if d, n := isoDay(rest); n > 0 {
+		a.day, a.end = d, a.start+n
+		return
+	}
+	value, step, end, ok := digitsAt(r.text, a.start)
+	if !ok {
+		return
+	}
+	suffix, to, ok := suffixed(r.text, end)
+	if !ok {
+		return
+	}
+	digits := r.text[a.start:end]
+	a.number, a.value, a.step, a.suffix = true, value, step, suffix
+	a.plain = !strings.ContainsAny(digits, ",.'’\u00a0\u202f\u2009")
+	if a.plain && to > end && suffix == "" {
+		switch r.text[end:to] {
+		case "s":
+			a.suffix = "s"
+		default:
+			a.order = true
+		}
+	}
+	a.fold = digits
+	a.end = to
+}
+
+// take reads what begins at an atom and returns how many atoms it is.
+func (r *reader) take(i int) int {
+	a := &r.atoms[i]
+	if a.day.said() > 0 {
+		d := a.day
+		r.addDay(i, i, d)
+		return 1
+	}
+	if n := r.calendar(i); n > 0 {
+		return n
+	}
+	if n := r.amount(i); n > 0 {
+		return n
+	}
+	r.word(i)
+	return 1
+}
+
+func (r *reader) addDay(from, to int, d day) {
+	d.span = span{r.base + r.atoms[from].start, r.base + r.atoms[to].end}
+	d.text = flat(r.text[r.atoms[from].start:r.atoms[to].end])
+	r.out.days = append(r.out.days, d)
+}
+
+// flat returns a text on one line.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// word adds a word that says something of the subject.
+func (r *reader) word(i int) {
+	a := &r.atoms[i]
+	if a.number || negations[a.fold] || lexical.Stop(a.fold, r.lang) || generic[a.fold] || quantities[a.fold] != unsaid || a.fold == "t" {
+		return
+	}
+	if utf8.RuneCountInString(a.fold) < 2 && !unicode.IsUpper(firstRune(r.text[a.start:])) && !lexical.Unspaced(firstRune(a.fold)) {
+		return
+	}
+	t := term{span: span{r.base + a.start, r.base + a.end}, fold: a.fold, stem: lexical.Stem(r.text[a.start:a.end], r.lang), nth: i, head: i == 0}
+	t.name = r.named(i)
+	r.out.terms = append(r.out.terms, t)
+}
+
+// named reports whether the word at i is a name.
+func (r *reader) named(i int) bool {
+	a := &r.atoms[i]
+	if !a.upper || weekdays[a.fold] || monthNames[a.fold] > 0 {
+		return false
+	}
+	word := r.text[a.start:a.end]
+	if strings.IndexFunc(word[1:], unicode.IsUpper) >= 0 && utf8.RuneCountInString(word) > 1 {
+		return true
+	}
+	follows := i+1 < len(r.atoms) && r.atoms[i+1].upper && !r.atoms[i+1].comma
+	if i == 0 {
+		return follows && r.lang != "de"
+	}
+	if r.lang != "de" {
+		return true
+	}
+	before := r.atoms[i-1]
+	return follows || before.upper && i > 1 || germanPlaces[before.fold]
+}
+
+// negate marks the terms that a negation stands before, in their clause. In German it
+// may stand behind.
+func (r *reader) negate() {
+	for i := range r.atoms {
+		if !r.negates(i) {
+			continue
+		}
+		r.out.nots++
+		end := i + 1
+		for end < len(r.atoms) && end < i+8 && !(r.atoms[end].comma && end > i+1) && !turns[r.atoms[end].fold] {
+			end++
+		}
+		start := i
+		if r.lang == "de" {
+			for start > 0 && start > i-4 && !r.atoms[start].comma {
+				start--
+			}
+		}
+		n := 0
+		for k := range r.out.terms {
+			t := &r.out.terms[k]
+			if t.nth > start && t.nth < end {
+				n++
+				t.not = n
+			}
+		}
+	}
+}
+
+// negates reports whether the word at i turns what follows round.
+func (r *reader) negates(i int) bool {
+	a := &r.atoms[i]
+	next := ""
+	if i+1 < len(r.atoms) {
+		next = r.atoms[i+1].fold
+		if a.fold == "no" && r.atoms[i+1].number {
+			return false
+		}
+	}
+	if a.fold == "t" {
+		return i > 0 && a.start > 0 && strings.HasSuffix(strings.ReplaceAll(r.text[:a.start], "’", "'"), "n'")
+	}
+	switch next {
+	case "only", "just", "merely", "simply", "doubt", "less", "nur", "seulement", "solo", "necessarily":
+		return false
+	}
+	return negations[a.fold]
+}
+
+// isPassive reports whether a sentence has a form of be with "by" behind it.
+func isPassive(atoms []atom) bool {
+	be := -1
+	for i, a := range atoms {
+		switch a.fold {
+		case "was", "were", "is", "are", "been", "be", "being", "wurde", "wurden", "wird", "worden", "fue", "fueron", "ete":
+			be = i
+		case "by", "von", "par", "por":
+			if be >= 0 && i-be <= 5 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,297 @@
+package document
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// maxKeyWords is the most words of a key term.
+const maxKeyWords = 3
+
+// KeyTerms returns what a text is about: at most n terms of one to three words,
+// as the text writes them, the most important first. See also
+// [Collection.KeyTerms], which knows how common a word is.
+func KeyTerms(text string, n int) []string {
+	return keyTerms(text, n, func(string) float64 { return 1 }, nil)
+}
+
+// KeyTerms returns what a text is about, as seen from the collection: words that
+// few passages have count most.
+func (c *Collection) KeyTerms(text string, n int) []string { return keyTerms(text, n, c.rarity, nil) }
+
+// Topics returns what else the passage of a hit is about, beside the question:
+// at most n key terms.
+func (c *Collection) Topics(h Hit, question string, n int) []string {
+	known := map[string]bool{}
+	for _, w := range queryWords(question) {
+		known[term(w)] = true
+	}
+	return keyTerms(h.Document.passageText(h.Sentence), n, c.rarity, known)
+}
+
+// passageText returns the sentences around the ith, up to three on each side, of
+// its section and without code.
+func (d *Document) passageText(i int) string {
+	var b strings.Builder
+	for j := max(0, i-3); j < min(len(d.Sentences), i+4); j++ {
+		if s := d.Sentences[j]; s.Section == d.Sentences[i].Section && s.Kind != Code {
+			b.WriteString(d.Quote(j))
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// rarity returns the inverse frequency of a term, or 0 if every fifth passage
+// of many has it.
+func (c *Collection) rarity(term string) float64 {
+	n, df := float64(len(c.passages)), 0.0
+	if id, ok := c.terms[term]; ok {
+		df = float64(c.lists[id].passages)
+	}
+	if n > 50 && df > n/5 {
+		return 0
+	}
+	return math.Log(1 + n/(df+0.5))
+}
+
+// A phrase is a key term to be.
+type phrase struct {
+	text  string
+	terms []string
+	first int // where it is in the text
+	count int
+	thing bool // it stands where a thing does, once at least, or is a name
+	score float64
+}
+
+// keyTerms returns the best phrases of a text, without those that say nothing
+// but what is known.
+func keyTerms(text string, n int, rarity func(term string) float64, known map[string]bool) []string {
+	text = text[:wholeRunes(text[:min(len(text), 1<<20)])]
+	list := standing(phrases(text))
+	counts := map[string]int{}
+	for _, p := range list {
+		for _, t := range p.terms {
+			counts[t] += p.count
+		}
+	}
+	for _, p := range list {
+		for _, t := range p.terms {
+			if !known[t] {
+				p.score += rarity(t) * (1 + math.Log(float64(counts[t])))
+			}
+		}
+		p.score *= (1 + math.Log(float64(p.count))) / math.Sqrt(float64(len(p.terms)))
+	}
+	slices.SortStableFunc(list, func(a, b *phrase) int {
+		if c := compare(b.score, a.score); c != 0 {
+			return c
+		}
+		return a.first - b.first
+	})
+	return distinct(things(list), n)
+}
+
+// standing returns the phrases without those that are there once and have a part
+// that stands alone elsewhere: that is the term, and the rest an accident.
+func standing(list []*phrase) []*phrase {
+	alone := map[string]bool{}
+	for _, p := range list {
+		if len(p.terms) == 1 {
+			alone[p.terms[0]] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(p *phrase) bool {
+		return p.count == 1 && len(p.terms) > 1 && slices.ContainsFunc(p.terms, func(t string) bool { return alone[t] })
+	})
+}
+
+// distinct returns the first n phrases that are not part of one before, nor have
+// one as a part.
+func distinct(list []*phrase, n int) []string {
+	var out []string
+	var taken [][]string
+	for _, p := range list {
+		if len(out) >= n || p.score <= 0 {
+			break
+		}
+		if !slices.ContainsFunc(taken, func(t []string) bool { return within(t, p.terms) || within(p.terms, t) }) {
+			taken = append(taken, p.terms)
+			out = append(out, p.text)
+		}
+	}
+	return out
+}
+
+// within reports whether every term of a is in b.
+func within(a, b []string) bool {
+	for _, t := range a {
+		if !slices.Contains(b, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// phrases returns the runs of words that no stop and no mark cuts, each once.
+func phrases(text string) []*phrase {
+	seen := map[string]*phrase{}
+	var list []*phrase
+	names := capitalised(text)
+	all := tokens(text)
+	add := func(from, to int) {
+		p := newPhrase(text, all, from, to, names)
+		if p == nil {
+			return
+		}
+		key := strings.Join(p.terms, " ")
+		if seen[key] == nil {
+			seen[key] = p
+			list = append(list, p)
+		}
+		seen[key].count++
+		seen[key].thing = seen[key].thing || p.thing
+	}
+	from := 0
+	for i, t := range all {
+		w := text[t.Start:t.End]
+		if i > from && !joins(text, all[i-1], t) {
+			add(from, i)
+			from = i
+		}
+		if stopped(w) || lexical.Unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
+			add(from, i)
+			from = i + 1
+		}
+	}
+	add(from, len(all))
+	return list
+}
+
+// tokens returns the words of a text.
+func tokens(text string) (all []lexical.Token) {
+	lexical.Tokens(text, func(t lexical.Token) { all = append(all, t) })
+	return all
+}
+
+// joint reports whether a letter is of grammar, in a script without spaces. All
+// are whose words cannot be told apart here.
+func joint(r rune) bool {
+	return !unicode.In(r, unicode.Han, unicode.Katakana, unicode.Hangul) && r != 'ー' || strings.ContainsRune(joints, r)
+}
+
+// joins reports whether two words that follow each other may be of one term.
+func joins(text string, a, b lexical.Token) bool {
+	if lexical.Unspaced(firstRune(text[a.Start:])) || lexical.Unspaced(firstRune(text[b.Start:])) {
+		return b.Start < a.End
+	}
+	gap := text[min(a.End, b.Start):b.Start]
+	return len(gap) == 1 && strings.Contains(" -_", gap) || gap == "‑"
+}
+
+// newPhrase returns the key term in a run of words: its last words, for in
+// English the thing comes last. It is nil if there is none.
+func newPhrase(text string, all []lexical.Token, from, to int, names map[string]bool) *phrase {
+	if from < to && lexical.Unspaced(firstRune(text[all[from].Start:])) {
+		return unspacedPhrase(text, all[from:to])
+	}
+	if to-from > 1 && isDone(text, all, to-1) {
+		to--
+	}
+	begins := from
+	from, to = trimmed(text, all, from, to)
+	if to-from > maxKeyWords {
+		begins = to - maxKeyWords
+		from, to = trimmed(text, all, begins, to)
+	}
+	if from == to {
+		return nil
+	}
+	p := &phrase{first: all[from].Start, text: text[all[from].Start:all[to-1].End]}
+	named := false
+	for _, t := range all[from:to] {
+		w := text[t.Start:t.End]
+		p.terms = append(p.terms, term(w))
+		named = named || names[strings.ToLower(w)]
+	}
+	p.thing = named || isThing(text, all, begins, to) || isThing(text, all, from, to)
+	if !named {
+		p.text = strings.ToLower(p.text)
+	}
+	if to-from == 1 && utf8.RuneCountInString(p.text) < 4 && !named {
+		return nil
+	}
+	return p
+}
+
+// trimmed returns a run of words without those at its ends that say little.
+func trimmed(text string, all []lexical.Token, from, to int) (int, int) {
+	for from < to && weak(text, all[from], false) && !strings.HasPrefix(text[all[from].End:], "-") {
+		from++
+	}
+	for from < to && weak(text, all[to-1], to-from > 1) {
+		to--
+	}
+	return from, to
+}
+
+// maxUnspaced is the most pairs of letters of a key term.
+const maxUnspaced = 7
+
+// unspacedPhrase returns the key term that a run of pairs of letters is, or nil
+// if it is too long to be one.
+func unspacedPhrase(text string, run []lexical.Token) *phrase {
+	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End], thing: true}
+	if len(run) > maxUnspaced || utf8.RuneCountInString(p.text) < 2 {
+		return nil
+	}
+	for _, t := range run {
+		p.terms = append(p.terms, term(text[t.Start:t.End]))
+	}
+	return p
+}
+
+// weak reports whether a word does not begin or end a key term, or, if others
+// stand before it, does not end one.
+func weak(text string, t lexical.Token, after bool) bool {
+	w := strings.ToLower(text[t.Start:t.End])
+	switch {
+	case utf8.RuneCountInString(w) < 2, fillers[w], strings.Trim(w, "0123456789") == "":
+		return true
+	case strings.HasSuffix(w, "ly") && len(w) > 5:
+		return true
+	}
+	return after && strings.HasSuffix(w, "ed") && len(w) > 4
+}
+
+// capitalised returns, in small letters, the words of a text that begin with a
+// capital where no sentence begins, and never stand there without one.
+func capitalised(text string) map[string]bool {
+	names := map[string]bool{}
+	before := 0
+	lexical.Tokens(text, func(t lexical.Token) {
+		w := text[t.Start:t.End]
+		begins := before == 0 || strings.ContainsAny(text[min(before, t.Start):t.Start], ".!?:\n\"“•")
+		before = t.End
+		low := strings.ToLower(w)
+		upper := unicode.IsUpper(firstRune(w))
+		switch {
+		case upper && len(w) > 1 && w == strings.ToUpper(w):
+			names[low] = true
+		case begins:
+		case !upper:
+			names[low] = false
+		default:
+			if _, ok := names[low]; !ok {
+				names[low] = true
+			}
+		}
+	})
+	return names
+}

@@ -1,0 +1,182 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit/similarity"
+)
+
+// Bounds on what is compared. Pieces behind the first maxPieces have one voice.
+const (
+	maxPieces    = 128
+	maxSentences = 6 // of a piece
+	minWords     = 4 // of a sentence: shorter ones are the same by chance
+)
+
+// Support is who else says what a piece says.
+type Support struct {
+	Voices  int      // independent sources that say the same, itself among them: at least 1
+	With    []string // IDs of the pieces of other voices that say the same
+	Against []string // and of those that say the opposite
+	Signal  ponder.Signal
+}
+
+// Corroborate returns for each piece who else says the same. clusters are those of
+// [Cluster]. Pieces of a cluster are one voice; so are those of one site, unless many
+// authors write there, of one author, and all that a user noted themself. Two pieces
+// say the same if they do as a whole or in one sentence, as package same sees it.
+func Corroborate(pieces []Piece, clusters []string) []Support {
+	voice := voices(pieces, clusters)
+	n := min(len(pieces), maxPieces)
+	said := make([][]similarity.Text, n)
+	for i := range n {
+		said[i] = statements(pieces[i].Text)
+	}
+	list := make([]Support, len(pieces))
+	with, against := make([]map[int]bool, len(pieces)), make([]map[int]bool, len(pieces))
+	for i := range list {
+		with[i], against[i] = map[int]bool{}, map[int]bool{}
+	}
+	for i := range n {
+		for k := range i {
+			if voice[i] == voice[k] {
+				continue
+			}
+			switch compare(said[i], said[k]) {
+			case similarity.Same:
+				list[i].With, list[k].With = append(list[i].With, name(pieces, k)), append(list[k].With, name(pieces, i))
+				with[i][voice[k]], with[k][voice[i]] = true, true
+			case similarity.Opposite:
+				list[i].Against, list[k].Against = append(list[i].Against, name(pieces, k)), append(list[k].Against, name(pieces, i))
+				against[i][voice[k]], against[k][voice[i]] = true, true
+			}
+		}
+	}
+	for i := range list {
+		list[i].Voices = 1 + len(with[i])
+		list[i].Signal = list[i].signal(len(against[i]))
+	}
+	return list
+}
+
+func name(pieces []Piece, i int) string {
+	if pieces[i].ID != "" {
+		return pieces[i].ID
+	}
+	return fmt.Sprint(i + 1)
+}
+
+// statements returns what is compared of a text: the whole, and each sentence.
+func statements(text string) (list []similarity.Text) {
+	text = strings.TrimSpace(bounded(text))
+	parts := strings.FieldsFunc(strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n").Replace(text), func(r rune) bool { return r == '\n' })
+	if len(parts) != 1 {
+		list = append(list, similarity.Of(text))
+	}
+	for _, s := range parts {
+		if len(strings.Fields(s)) >= minWords && len(list) <= maxSentences {
+			list = append(list, similarity.Of(s))
+		}
+	}
+	return list
+}
+
+// compare returns how two pieces stand to each other. What says the same in one
+// sentence and the opposite in another does neither.
+func compare(a, b []similarity.Text) similarity.Verdict {
+	yes, no := false, false
+	for _, x := range a {
+		for _, y := range b {
+			v := x.Compare(y)
+			yes, no = yes || v == similarity.Same, no || v == similarity.Opposite
+		}
+	}
+	switch {
+	case yes && !no:
+		return similarity.Same
+	case no && !yes:
+		return similarity.Opposite
+	}
+	return similarity.Different
+}
+
+// signal says what the support comes to; against is how many voices say the opposite.
+func (s Support) signal(against int) ponder.Signal {
+	out := ponder.Signal{Name: "corroboration"}
+	switch s.Voices {
+	case 1:
+		out.Value, out.Says = 0.5, "No other source that was found says the same."
+	case 2:
+		out.Value, out.Says = 0.8, "One other source says the same ("+listed(s.With)+")."
+	default:
+		out.Value, out.Says = 1, fmt.Sprintf("%d other sources say the same (%s).", s.Voices-1, listed(s.With))
+	}
+	if against > 0 {
+		out.Says += " The opposite is said by " + listed(s.Against) + "."
+		out.Value = 0.5
+		if against >= s.Voices {
+			out.Value = 0.2
+		}
+	}
+	return out
+}
+
+// listed returns a few names.
+func listed(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+}
+
+// voices returns for each piece the number of its voice.
+func voices(pieces []Piece, clusters []string) []int {
+	g := newGroups(len(pieces))
+	seen := make(map[string]int)
+	link := func(key string, i int) {
+		if first, ok := seen[key]; ok {
+			g.join(first, i)
+		} else {
+			seen[key] = i
+		}
+	}
+	for i, p := range pieces {
+		if i < len(clusters) {
+			link("cluster "+clusters[i], i)
+		}
+		if a := strings.ToLower(clip(p.Author)); a != "" && !role[a] && strings.Contains(a, " ") {
+			link("author "+a, i)
+		}
+		if key := house(p); key != "" {
+			link(key, i)
+		}
+	}
+	list := make([]int, len(pieces))
+	for i := range list {
+		list[i] = g.root(i)
+	}
+	return list
+}
+
+// crowded are kinds of sources where many write who have nothing to do with each other.
+var crowded = []string{"forum", "social", "blog", "code", "academic"}
+
+// house names who is behind a piece, if that is known.
+func house(p Piece) string {
+	switch p.Kind {
+	case "memory", "journal", "thread":
+		return "user"
+	}
+	a, ok := addressOf(p.URL)
+	if !ok {
+		a, ok = addressOf(p.Source)
+	}
+	if !ok || slices.Contains(crowded, classOf(a).name) {
+		return ""
+	}
+	return "site " + site(a.host)
+}

@@ -1,0 +1,189 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"ponder"
+	"ponder/internal/textkit/lexical"
+)
+
+// fresh is how long a text is as good as new, and old when age takes no more away.
+const (
+	fresh = 1  // years
+	old   = 20 // years
+	least = 0.6
+)
+
+// dated judges the date.
+func dated(p Piece, now time.Time) ponder.Signal {
+	s := ponder.Signal{Name: "date"}
+	years := now.Sub(p.Published).Hours() / (24 * 365.25)
+	switch {
+	case p.Published.IsZero():
+		s.Value, s.Says = 0.5, "It has no date."
+	case years < -1/365.25:
+		s.Value, s.Says = 0.3, fmt.Sprintf("It is dated %s, which is yet to come.", day(p.Published))
+	default:
+		s.Value = 1 - (1-least)*min(1, max(0, years-fresh)/(old-fresh))
+		s.Says = fmt.Sprintf("It is dated %s, %s.", day(p.Published), age(years))
+	}
+	return s
+}
+
+func day(t time.Time) string { return t.Format("2 January 2006") }
+
+// age says how old something is.
+func age(years float64) string {
+	switch {
+	case years < 2/365.25:
+		return "just now"
+	case years < 2.0/12:
+		return fmt.Sprintf("%.0f days ago", years*365.25)
+	case years < 2:
+		return fmt.Sprintf("%.0f months ago", years*12)
+	}
+	return fmt.Sprintf("%.0f years ago", years)
+}
+
+// author judges whether somebody stands for it.
+func author(p Piece) ponder.Signal {
+	name := clip(p.Author)
+	switch low := strings.ToLower(name); {
+	case !strings.ContainsFunc(name, unicode.IsLetter):
+		return ponder.Signal{Name: "author", Value: 0.5, Says: "No author is named."}
+	case role[low] || strings.HasSuffix(low, " staff") || strings.HasSuffix(low, " team") || strings.HasSuffix(low, "redaktion"):
+		return ponder.Signal{Name: "author", Value: 0.7, Says: "Its author is named by a role only: " + name + "."}
+	default:
+		return ponder.Signal{Name: "author", Value: 1, Says: "Its author is named: " + name + "."}
+	}
+}
+
+// role has names that are of nobody.
+var role = map[string]bool{
+	"admin": true, "administrator": true, "staff": true, "editor": true, "editors": true, "editorial": true, "team": true, "guest": true, "author": true, "anonymous": true, "user": true,
+	"redaktion": true, "redacción": true, "rédaction": true, "la rédaction": true, "webmaster": true, "unknown": true, "press release": true, "newsroom": true,
+}
+
+// plain returns a text as its words, folded, with a space around each.
+func plain(text string) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	lexical.Tokens(bounded(text), func(t lexical.Token) {
+		b.WriteString(lexical.Fold(text[t.Start:t.End]))
+		b.WriteByte(' ')
+	})
+	return b.String()
+}
+
+// first returns the first phrase of a list that a text has, and how many of them it has.
+func first(text string, phrases []string) (phrase string, n int) {
+	for _, p := range phrases {
+		if strings.Contains(text, " "+p+" ") {
+			if n++; n == 1 {
+				phrase = p
+			}
+		}
+	}
+	return phrase, n
+}
+
+// Phrases by which a text speaks of its own work, of what others say, and of hearsay.
+var (
+	primary = []string{
+		"we measured", "we found", "we find", "we observed", "we show", "we surveyed", "we tested", "we analysed", "we analyzed", "we conducted", "we interviewed", "we report", "we propose", "our results",
+		"our study", "our data", "our measurements", "our experiments", "in this paper", "in this study", "this paper presents", "the present study", "the authors declare", "i measured", "i tested", "i saw",
+		"i was there", "i found", "i interviewed", "i asked", "i decided", "we decided", "told us", "in an interview with", "hereby", "pursuant to", "shall be", "is hereby", "minutes of the meeting", "table 1",
+		"figure 1", "wir haben gemessen", "unsere ergebnisse", "in dieser arbeit", "nous avons mesure", "nos resultats", "dans cette etude", "nuestros resultados", "en este estudio", "hemos medido",
+	}
+	secondary = []string{
+		"according to", "as reported by", "reported that", "reports say", "researchers say", "researchers found", "scientists say", "experts say", "a study found", "a new study", "studies show", "research shows", "citing",
+		"was quoted", "has been described", "summary of", "review of", "in a statement", "told the", "it is known that", "laut", "nach angaben", "einer studie zufolge", "selon", "d apres", "segun", "de acuerdo con",
+	}
+	hearsay = []string{
+		"reportedly", "allegedly", "rumor", "rumors", "rumour", "rumours", "some say", "people say", "it is said", "i heard", "i have heard", "supposedly", "anonymous sources", "unconfirmed", "sources close to", "word is",
+		"they say", "angeblich", "geruchten zufolge", "aurait", "il parait", "presuntamente", "se dice", "al parecer",
+	}
+)
+
+// directness judges whether a text is primary or secondary, by its words.
+func directness(text string) ponder.Signal {
+	own, many := first(text, primary)
+	others, more := first(text, secondary)
+	rumor, vague := first(text, hearsay)
+	s := ponder.Signal{Name: "directness", Value: 0.65, Says: "Its words do not tell whether it is of its own knowledge."}
+	switch {
+	case vague > many && vague >= more:
+		s.Value, s.Says = 0.3, "It passes on hearsay: “"+rumor+"”."
+	case many > more:
+		s.Value, s.Says = 0.95, "It speaks of its own work: “"+own+"”."
+	case more > many:
+		s.Value, s.Says = 0.55, "It tells what others say: “"+others+"”."
+	}
+	return s
+}
+
+// transport judges how a page came.
+func transport(p Piece, _ string) (s ponder.Signal, ok bool) {
+	a, ok := addressOf(p.URL)
+	if !ok || p.Local || a.nowhere() {
+		return s, false
+	}
+	if a.secure {
+		return ponder.Signal{Name: "transport", Value: 1, Says: "It came encrypted (https)."}, true
+	}
+	return ponder.Signal{Name: "transport", Value: 0.5, Says: "It came unencrypted (http), so that others may have changed it."}, true
+}
+
+// sales are phrases of texts that sell something.
+var sales = []string{
+	"sponsored content", "sponsored post", "sponsored by", "paid partnership", "affiliate links", "affiliate link", "affiliate commission", "add to cart", "buy now", "order now", "limited time offer", "free shipping", "promo code",
+	"discount code", "money back guarantee", "sign up today", "act now", "advertorial", "jetzt kaufen", "in den warenkorb", "anzeige von", "acheter maintenant", "ajouter au panier", "comprar ahora",
+}
+
+func advertising(_ Piece, text string) (s ponder.Signal, ok bool) {
+	phrase, n := first(text, sales)
+	if n == 0 {
+		return s, false
+	}
+	return ponder.Signal{Name: "advertising", Value: max(0.2, 0.6-0.2*float64(n-1)), Says: "It sells something: “" + phrase + "”."}, true
+}
+
+// orders are phrases that are meant for programs that read a text.
+var orders = []string{
+	"ignore previous instructions", "ignore all previous instructions", "ignore the above instructions", "ignore your instructions", "ignore all instructions", "disregard previous instructions",
+	"disregard all previous", "ignore any previous instructions", "ignore prior instructions", "ignore all prior instructions", "disregard prior instructions", "disregard your instructions", "call the tool", "disregard the above", "forget previous instructions", "forget all previous", "forget your instructions", "as an ai language model", "you are now", "system prompt", "new instructions", "override your", "to the ai reading",
+	"if you are an ai", "if you are a language model", "instructions for ai", "attention ai", "do not tell the user", "without telling the user", "ignoriere alle vorherigen anweisungen", "ignorez les instructions precedentes",
+	"ignora las instrucciones anteriores", "begin system", "assistant must",
+}
+
+// Addressed judges whether a text is meant for a program that reads it rather than
+// for people, which is so of one that says what the program is to do. If it is, the
+// signal is the one that [Judge] has. Marks that nobody sees do not hide it.
+func Addressed(text string) (s ponder.Signal, ok bool) {
+	text = seen(bounded(text))
+	return addressed(Piece{Text: text}, plain(text))
+}
+
+// seen returns a text without the marks that nobody sees.
+func seen(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func addressed(p Piece, text string) (s ponder.Signal, ok bool) {
+	phrase, _ := first(text, orders)
+	if phrase == "" {
+		phrase = ordered(seen(bounded(p.Text)), text)
+	}
+	if phrase == "" {
+		return s, false
+	}
+	return ponder.Signal{Name: "addressed", Value: 0.1, Says: "It is meant for a program that reads it, not for people: “" + phrase + "”."}, true
+}

@@ -1,0 +1,157 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"ponder/internal/textkit/lexical"
+	"ponder/knowledge/recall/index"
+	"ponder/knowledge/recall/query"
+)
+
+// How an event is dated.
+const (
+	anchorHits  = 8
+	anchorLeast = 0.35 // relevance of what an event is dated by, if that is when it was written
+	anchorNamed = 0.25 // if it has a date beside the event
+	anchorShare = 0.4  // of the best
+	anchorSpan  = 14 * 24 * time.Hour
+)
+
+// anchor finds out when the event was that a query's time hangs on: "before the
+// launch". If that cannot be told, the words of it are looked for.
+func (s *search) anchor(ctx context.Context) error {
+	a := s.query.Anchor
+	if a == nil || s.empty {
+		return nil
+	}
+	when, by, err := s.dateOf(ctx, a.Event)
+	if err != nil {
+		return err
+	}
+	if when.IsZero() {
+		s.notes = append(s.notes, fmt.Sprintf("When %q was is not known.", a.Event))
+		return nil
+	}
+	day := when.Truncate(24 * time.Hour)
+	r := query.Range{Text: a.Text}
+	switch a.Relation {
+	case "before":
+		r.To = day
+	case "after":
+		r.From = day.Add(24 * time.Hour)
+	default:
+		r.From, r.To = day.Add(-anchorSpan), day.Add(anchorSpan)
+	}
+	s.query.Time = r
+	s.tactics.does("event as anchor", "time range")
+	s.notes = append(s.notes, fmt.Sprintf("%q is taken to be on %s, by %q.", a.Event, day.Format("2 January 2006"), clip(by, 100)))
+	return nil
+}
+
+// dateOf returns the date of an event: the one that the best passage on it
+// names, or that of its item.
+func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by string, err error) {
+	q := index.Query{Filter: s.filter, Typos: true}
+	lexical.Tokens(event, func(t lexical.Token) {
+		w := event[t.Start:t.End]
+		q.Terms = append(q.Terms, index.Term{Word: w})
+	})
+	if len(q.Terms) == 0 {
+		return time.Time{}, "", nil
+	}
+	hits, err := s.l.index.Search(ctx, q, anchorHits)
+	if err != nil || len(hits) == 0 {
+		return time.Time{}, "", err
+	}
+	list, err := s.load(ctx, hits)
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	wanted := len(stems(event, "en"))
+	for _, c := range list { // what names the event with a date
+		if c.relevance < anchorNamed || c.relevance < list[0].relevance*anchorShare {
+			break
+		}
+		if len(c.words)*2 <= wanted && wanted > 1 {
+			continue
+		}
+		if t := s.dateIn(c.passage.Text, event, c.item.Date); !t.IsZero() {
+			return t, c.item.Title, nil
+		}
+	}
+	for _, c := range list { // what was written when it was
+		if c.relevance < anchorLeast || c.relevance < list[0].relevance*0.6 {
+			break
+		}
+		if len(c.words)*2 <= wanted && wanted > 1 || c.item.Date.IsZero() || c.item.finished() || s.saysAnchor(c) {
+			continue
+		}
+		if guessed, err := s.ofFile(ctx, c.item); err != nil || guessed {
+			if err != nil {
+				return time.Time{}, "", err
+			}
+			continue
+		}
+		return c.item.Date, c.item.Title, nil
+	}
+	return time.Time{}, "", nil
+}
+
+// ofFile reports whether an item is dated by nothing but its file, which is no time
+// of what it speaks of.
+func (s *search) ofFile(ctx context.Context, it Item) (bool, error) {
+	if it.Path == "" || it.Kind != KindDocument || it.fileTime() {
+		return it.fileTime(), nil
+	}
+	f, err := s.l.file(ctx, it.Path)
+	return err == nil && f.mtime != 0 && micros(time.Unix(0, f.mtime)) == micros(it.Date), err
+}
+
+// sentenceEnd is where a sentence of a passage ends, near enough.
+var sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
+
+// dateIn returns the date that a sentence on an event names, if there is one.
+func (s *search) dateIn(text, event string, written time.Time) time.Time {
+	if written.IsZero() {
+		written = s.now
+	}
+	wanted := stems(event, "en")
+	start := 0
+	for start < len(text) {
+		end := len(text)
+		if m := sentenceEnd.FindStringIndex(text[start:]); m != nil {
+			end = start + m[1]
+		}
+		sentence := text[start:end]
+		start = end
+		has := stems(sentence, "en")
+		n := 0
+		for w := range wanted {
+			if has[w] {
+				n++
+			}
+		}
+		if n == 0 || n*2 < len(wanted) {
+			continue
+		}
+		r := query.Parse(sentence, written).Time
+		if !r.From.IsZero() && !r.To.IsZero() && r.To.Sub(r.From) <= 32*24*time.Hour {
+			return r.From
+		}
+	}
+	return time.Time{}
+}
+
+// stems returns the words of a text that say something, by their stems.
+func stems(text string, lang lexical.Language) map[string]bool {
+	out := map[string]bool{}
+	lexical.Tokens(text, func(t lexical.Token) {
+		if w := text[t.Start:t.End]; !lexical.Stop(w, lang) {
+			out[lexical.Stem(w, lang)] = true
+		}
+	})
+	return out
+}

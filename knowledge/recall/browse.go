@@ -1,0 +1,196 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"ponder/internal/arrange"
+	"ponder/knowledge/recall/index"
+	"ponder/knowledge/recall/query"
+)
+
+// asks reports whether the query has words to look for besides those that say when
+// it was, if these are known to.
+func (s *search) asks(timed bool) bool {
+	if len(s.query.Phrases) > 0 {
+		return true
+	}
+	for _, w := range s.query.Words {
+		if !w.Not && !(timed && w.Time) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofTime returns what there is of the time that a query names and nothing else, the
+// newest first, and then what speaks of that time but is of another.
+func (s *search) ofTime(ctx context.Context, soft bool) ([]*candidate, error) {
+	whole := s.filter
+	list, err := s.browse(ctx)
+	s.filter = whole
+	if err != nil || !soft || !s.asks(false) {
+		return list, err
+	}
+	best := s.best
+	more, err := s.ranked(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 0 {
+		s.best = best
+	}
+	return s.withSpeaking(list, more), nil
+}
+
+// withSpeaking returns what is of a time, and what speaks of it: first what says
+// "before the launch" as the query does, then with what is of the time that which is
+// dated by no more than its file, and last the rest. If nothing is of that time or
+// speaks of it, it is what has the words.
+func (s *search) withSpeaking(list, more []*candidate) []*candidate {
+	has := map[int64]bool{}
+	for _, c := range list {
+		has[c.item.num] = true
+	}
+	var others []*candidate
+	for _, c := range more {
+		switch {
+		case len(c.words) > 0 && s.saysAnchor(c):
+			list = slices.DeleteFunc(list, func(other *candidate) bool { return !other.byWords && other.item.num == c.item.num })
+			c.score = max(c.score, mostBrowsed+0.01)
+		case s.speaks(c):
+			list = slices.DeleteFunc(list, func(other *candidate) bool { return other.item.fileTime() && other.item.num == c.item.num })
+			if c.score = leastBrowsed; c.item.fileTime() {
+				c.score = mostBrowsed - 0.05
+			} else if has[c.item.num] {
+				continue
+			}
+		default:
+			c.score = min(c.score*outside, leastBrowsed)
+			others = append(others, c)
+			continue
+		}
+		list = append(list, c)
+	}
+	if len(list) == 0 {
+		if list = others; len(list) > 0 {
+			s.notes = append(s.notes, "Nothing of that time was found; these have words of it.")
+		}
+	}
+	arrange.By(list, bestFirst)
+	return list
+}
+
+// speaks reports whether a sentence of a passage, or its title, names a time that is
+// within that of the query.
+func (s *search) speaks(c *candidate) bool {
+	if s.query.Anchor != nil {
+		return false
+	}
+	want, written := s.query.Time, c.item.Date
+	if written.IsZero() {
+		written = s.now
+	}
+	for _, line := range append(sentenceEnd.Split(c.passage.Text, maxSentences), c.item.Title) {
+		r := query.Parse(line, written).Time
+		if !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(want.From) && (want.To.IsZero() || !r.To.After(want.To)) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSentences is how many sentences of a passage are read for times.
+const maxSentences = 32
+
+// saysAnchor reports whether a passage itself says "before the launch", as the
+// query does: whenever it was written, it is of that time.
+func (s *search) saysAnchor(c *candidate) bool {
+	a := s.query.Anchor
+	return a != nil && strings.Contains(strings.ToLower(c.passage.Text), strings.ToLower(a.Text))
+}
+
+// fileTime reports whether an item seems to be dated by nothing but its file, or by
+// when it came: what people write as a date has no fractions of seconds.
+func (it Item) fileTime() bool {
+	return it.Kind == KindDocument && (it.Date.Equal(it.Added) || it.Path != "" && it.Date.Nanosecond() != 0)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Scores of what is listed rather than ranked, from the first on.
+const (
+	mostBrowsed  = 0.6
+	leastBrowsed = 0.3
+)
+
+// browse returns what there is of a time or with other properties, the newest
+// first, for a query that has no words. What is dated by its file alone comes last.
+func (s *search) browse(ctx context.Context) ([]*candidate, error) {
+	f := s.filter
+	if !s.query.Time.IsZero() {
+		s.within(s.query.Time)
+		f = s.filter
+	}
+	if f.From.IsZero() && f.To.IsZero() && len(f.Kinds)+len(f.Sources)+len(f.Tags) == 0 && !s.query.Recent {
+		return nil, nil
+	}
+	filter := Filter{Sources: f.Sources, From: f.From, To: f.To}
+	for _, k := range f.Kinds {
+		filter.Kinds = append(filter.Kinds, Kind(k))
+	}
+	for _, t := range f.Tags {
+		if p, ok := strings.CutPrefix(t, personaTag); ok {
+			filter.Persona = p
+			continue
+		}
+		filter.Tags = append(filter.Tags, t)
+	}
+	where, args := filter.where(f.Owner)
+	items, err := s.l.items(ctx, where+` ORDER BY i.date DESC, i.id DESC LIMIT ?`, append(args, browseMost)...)
+	if err != nil {
+		return nil, err
+	}
+	s.tactics.does("newest first")
+	items = tagged(items, filter.Tags)
+	arrange.By(items, func(a, b Item) int { return compareBool(a.fileTime(), b.fileTime()) })
+	return s.first(ctx, items)
+}
+
+// browseMost is how many items are looked at where there are no words.
+const browseMost = 1000
+
+// tagged returns the items that have all tags.
+func tagged(items []Item, tags []string) []Item {
+	return slices.DeleteFunc(items, func(it Item) bool {
+		return slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(it.Tags, t) })
+	})
+}
+
+// first makes candidates of the first passages of items.
+func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) {
+	var list []*candidate
+	for i, it := range items[:min(len(items), s.pool())] {
+		passages, err := s.l.index.Passages(ctx, it.num)
+		if err != nil && !errors.Is(err, index.ErrNone) {
+			return nil, err
+		}
+		if len(passages) == 0 {
+			continue
+		}
+		score := mostBrowsed - (mostBrowsed-leastBrowsed)*float64(i)/float64(i+20)
+		list = append(list, &candidate{num: it.num, item: it, passage: passages[0], relevance: score, score: score})
+		s.best = max(s.best, score)
+	}
+	return slices.DeleteFunc(list, s.unwanted), nil
+}

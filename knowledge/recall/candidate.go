@@ -1,0 +1,263 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"ponder/internal/arrange"
+	"ponder/knowledge/recall/index"
+	"ponder/knowledge/recall/vector"
+)
+
+// A candidate is a passage that may become a hit.
+type candidate struct {
+	num       int64 // of the passage
+	item      Item
+	passage   index.Passage
+	relevance float64 // 0 to 1, the same from query to query
+	score     float64 // by which it is ranked
+	words     []string
+	byWords   bool
+	byMeaning bool
+	related   bool // found by words that others have
+	corrected map[string]string
+
+	tokens  []uint64 // sorted, each once; see same.go
+	sum     string   // of all of them in their order
+	checked int
+	like    float64
+	similar int
+}
+
+// How deep is looked.
+const (
+	poolLeast = 24
+	poolPerN  = 3
+	denseN    = 200
+)
+
+// outside is what is left of the score of a passage that is not of the time that
+// a query speaks of, where that may also be what the passage is about.
+const outside = 0.6
+
+// candidates returns what the query finds, the best first.
+func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
+	if s.empty {
+		return nil, nil
+	}
+	soft := !s.query.Time.IsZero() && !s.query.Time.Strict
+	if !s.asks(soft) {
+		return s.ofTime(ctx, soft)
+	}
+	whole := s.filter
+	if soft {
+		s.within(s.query.Time)
+	}
+	list, err := s.ranked(ctx, soft)
+	if err != nil || !soft {
+		return list, err
+	}
+	s.filter = whole
+	more, err := s.ranked(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	has := map[int64]bool{}
+	for _, c := range list {
+		has[c.num] = true
+	}
+	if len(list) == 0 && len(more) > 0 {
+		s.notes = append(s.notes, "Nothing of that time has these words; what was found is of another.")
+	}
+	for _, c := range more {
+		if !has[c.num] {
+			if !s.saysAnchor(c) {
+				c.score *= outside
+			}
+			list = append(list, c)
+		}
+	}
+	arrange.By(list, bestFirst)
+	return list, nil
+}
+
+func bestFirst(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
+}
+
+// ranked returns what words and meaning find, the best first.
+func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
+	pool := s.pool()
+	q := s.words(timed)
+	deep := pool
+	if s.l.embedder.Embed != nil {
+		deep = max(pool, denseN)
+	}
+	hits, err := s.l.index.Search(ctx, q, deep)
+	if err != nil {
+		return nil, err
+	}
+	dense, err := s.dense(ctx, s.query.Text)
+	if err != nil {
+		return nil, err
+	}
+	hits, meant := s.fuse(hits, dense, pool)
+	list, err := s.load(ctx, hits)
+	if err != nil {
+		return nil, err
+	}
+	if talksMost(list) && s.tactics.talk() {
+		return s.ranked(ctx, timed)
+	}
+	for _, c := range list {
+		c.byMeaning = meant[c.num]
+	}
+	s.weighAll(list)
+	for _, c := range list {
+		s.best = max(s.best, c.relevance)
+		s.adjust(c)
+		for from, to := range c.corrected {
+			if s.result.Corrected == nil {
+				s.result.Corrected = map[string]string{}
+			}
+			s.result.Corrected[from] = to
+		}
+	}
+	list = slices.DeleteFunc(list, s.unwanted)
+	arrange.By(list, bestFirst)
+	return atLeast(list), nil
+}
+
+// leastShare is the least score of a hit, as a part of the best.
+const leastShare = 0.1
+
+// atLeast leaves out what scores far less than the best: it has little to do with
+// the query.
+func atLeast(list []*candidate) []*candidate {
+	return slices.DeleteFunc(list, func(c *candidate) bool { return c.score < leastShare*list[0].score })
+}
+
+// pool returns how many passages are looked at closely: more if they may change
+// places, or be left out.
+func (s *search) pool() int {
+	n := max(poolLeast, poolPerN*s.o.N)
+	if s.tactics.steps || s.tactics.recency > 0.2 || len(s.o.Prefer)+len(s.o.Without)+len(s.o.Exclude) > 0 {
+		n *= 2
+	}
+	return n
+}
+
+// load reads the passages and items of hits, in their order. What was removed
+// meanwhile is left out.
+func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, error) {
+	list := make([]*candidate, 0, len(hits))
+	var passages, docs []int64
+	for _, h := range hits {
+		passages = append(passages, h.Passage)
+	}
+	entries, err := s.l.index.Entries(ctx, passages...)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hits {
+		e, ok := entries[h.Passage]
+		if !ok {
+			continue
+		}
+		docs = append(docs, e.Doc)
+		list = append(list, &candidate{num: h.Passage, item: Item{num: e.Doc}, passage: e.Passage, relevance: h.Relevance, score: h.Score, words: h.Words,
+			byWords: len(h.Words) > 0, related: len(h.Words) == 0, corrected: h.Corrected})
+	}
+	slices.Sort(docs)
+	items, err := s.l.byNumber(ctx, slices.Compact(docs))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(c *candidate) bool {
+		it, ok := items[c.item.num]
+		c.item = it
+		return !ok
+	}), nil
+}
+
+// adjust changes the score of a candidate by what the class of the query asks
+// for.
+func (s *search) adjust(c *candidate) {
+	t := s.tactics
+	c.score *= t.age(c.item.Date, s.now)
+	if t.steps {
+		c.score *= s.stepwise(c.passage)
+	}
+	for _, p := range s.o.Prefer {
+		if ofSource(c.item, p) {
+			c.score *= 2
+			break
+		}
+	}
+}
+
+// What a passage gains that shows how something is done.
+const (
+	stepsGain   = 0.15
+	headingGain = 0.25
+)
+
+// stepwise returns what the form of a passage is worth to who asks how.
+func (s *search) stepwise(p index.Passage) float64 {
+	gain, lines := 1.0, 0
+	for l := range strings.SplitSeq(p.Text, "\n") {
+		l = strings.TrimSpace(l)
+		if len(l) > 2 && (l[0] >= '0' && l[0] <= '9' && strings.ContainsAny(l[1:min(4, len(l))], ".)") || strings.HasPrefix(l, "- ")) {
+			lines++
+		}
+	}
+	if lines >= 2 || strings.Count(p.Text, "\n") > 3 {
+		gain += stepsGain
+	}
+	heading, wanted, has := stems(p.Heading, "en"), 0, 0
+	for _, w := range s.query.Words {
+		for stem := range stems(w.Text, "en") {
+			wanted++
+			if heading[stem] {
+				has++
+			}
+		}
+	}
+	if wanted > 0 {
+		gain += headingGain * float64(has) / float64(wanted)
+	}
+	return gain
+}
+
+// unwanted reports whether a candidate is of a source that is left out, or has a
+// phrase that must not be there.
+func (s *search) unwanted(c *candidate) bool {
+	for _, w := range s.o.Without {
+		if ofSource(c.item, w) {
+			return true
+		}
+	}
+	for _, w := range s.query.Words {
+		if w.Not && strings.ContainsAny(w.Text, " -") && strings.Contains(strings.ToLower(c.passage.Text), strings.ToLower(w.Text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofSource reports whether an item is of a source: its own, its file, the name
+// of that, or a folder it is in.
+func ofSource(it Item, source string) bool {
+	return matches(source, it.Source) || it.Path != "" && (inside(it.Path, source) || strings.HasSuffix(it.Path, "/"+source))
+}
+
+// scored returns hits as rankings to be fused.
+func scored(hits []index.Hit) []vector.Scored {
+	out := make([]vector.Scored, len(hits))
+	for i, h := range hits {
+		out[i] = vector.Scored{Passage: h.Passage, Score: h.Score}
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package recall
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ponder/knowledge/archive"
+	"ponder/knowledge/document"
+	"ponder/knowledge/recall/index"
+)
+
+// Checked says what is still there of a quote.
+type Checked struct {
+	There    bool // the Library has the text, and the place is in it
+	Original bool // the original is kept, and is what it was
+	Exact    bool // the quote stands in the original, as read anew
+	Earlier  bool // it is an earlier original: the file has changed since, or is gone
+
+	Quote string // what is at the place
+	Item  Item   // without its text
+}
+
+// Check says whether the quote that an id is the place of is still there, and
+// still in the original: the file or page is taken apart again from its bytes in
+// the archive. What was given as text is its own original. A place in a file that
+// has changed since is looked for in the originals that were kept of it. An id of which nothing
+// is there is no error.
+func (l *Library) Check(ctx context.Context, id string) (Checked, error) {
+	c, err := l.check(ctx, id)
+	if err != nil {
+		return Checked{}, fmt.Errorf("check %s: %w", id, err)
+	}
+	return c, nil
+}
+
+func (l *Library) check(ctx context.Context, id string) (Checked, error) {
+	it, start, end, err := l.locate(ctx, id)
+	if errors.Is(err, ErrNone) {
+		return l.checkEarlier(ctx, id)
+	}
+	if err != nil {
+		return Checked{}, err
+	}
+	text, err := l.index.Text(ctx, it.num)
+	if errors.Is(err, index.ErrNone) {
+		return Checked{}, nil
+	}
+	if err != nil {
+		return Checked{}, err
+	}
+	if end == 0 {
+		end = len(text)
+	}
+	if end > len(text) {
+		return Checked{}, nil
+	}
+	sum := sha256.Sum256([]byte(text))
+	c := Checked{Quote: text[start:end], There: hex.EncodeToString(sum[:]) == it.Hash, Item: it}
+	c.Original, c.Exact, err = l.again(ctx, it, c.Quote, start)
+	c.Item.Text, c.Item.Raw = "", ""
+	return c, err
+}
+
+// again reports whether the original of an item is there, and a quote stands in
+// it.
+func (l *Library) again(ctx context.Context, it Item, quote string, start int) (original, exact bool, err error) {
+	if it.Original == "" {
+		if it.Text == "" {
+			return false, false, nil
+		}
+		e, err := textEntry(it)
+		return true, err == nil && stands(e.doc, it, quote, start), nil
+	}
+	if l.archive == nil {
+		return false, false, nil
+	}
+	o, err := l.archive.Get(ctx, it.Original)
+	if errors.Is(err, archive.ErrNone) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	if it.Path == "" && it.ExternalID != "" && it.Link == it.ExternalID {
+		return true, inPage(o, quote), nil
+	}
+	return true, inFile(o, it, quote, start), nil
+}
+
+// stands reports whether a quote is at its place in a document.
+func stands(d *document.Document, it Item, quote string, start int) bool {
+	return d.Hash == it.Hash && d.Verify(quote, start, start+len(quote))
+}
+
+// inFile reports whether a quote is at its place in a part of a file.
+func inFile(o archive.Original, it Item, quote string, start int) bool {
+	base := Item{Path: it.Path, Source: dflt(it.Path, it.Source)}
+	for _, kind := range []Kind{"", it.Kind} { // a kind that was given keeps a journal in one
+		base.Kind = kind
+		for e, err := range entries(source{path: base.Source, named: true}, o.Bytes, base) {
+			if err == nil && e.item.Part == it.Part && stands(e.doc, it, quote, start) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inPage reports whether the words of a quote follow each other in a page.
+func inPage(o archive.Original, quote string) bool {
+	for d, err := range document.Read("page"+extension(o.Type), o.Bytes, nil, true) {
+		if err == nil && strings.Contains(spaced(d.Text), spaced(quote)) {
+			return true
+		}
+	}
+	return false
+}
+
+// extension returns that of a media type.
+func extension(media string) string {
+	media, _, _ = strings.Cut(media, ";")
+	switch strings.TrimSpace(media) {
+	case "application/pdf":
+		return ".pdf"
+	case "text/plain":
+		return ".txt"
+	case "text/markdown":
+		return ".md"
+	case "application/json":
+		return ".json"
+	}
+	return ".html"
+}
+
+// spaced returns a text with one space between its words.
+func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }

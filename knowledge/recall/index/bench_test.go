@@ -1,0 +1,281 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// A prose makes texts up in which words are as frequent as in a language: the
+// nth most frequent one is about a tenth as frequent as 1/n of all.
+type prose struct {
+	*rand.Rand
+	vocabulary []string
+	sums       []float64
+	known      []string
+}
+
+func newProse(words int) *prose {
+	p := &prose{Rand: rand.New(rand.NewPCG(1, 2))}
+	sum := 0.0
+	stops := strings.Fields(`the of and to in a is that for it was on with as are be this at from by an or have not which but
+		had were been has their they would who more will if there can what when so about out its them than some could these then`)
+	for i := range words {
+		var b strings.Builder
+		for n := i + 7; n > 0; n /= 14 {
+			b.WriteByte("bcdfghklmnprst"[n%14])
+			b.WriteByte("aeiou"[(n/7+i)%5])
+		}
+		word := b.String() + []string{"", "s", "ing", "er"}[i%4]
+		if i < len(stops) {
+			word = stops[i]
+		}
+		p.vocabulary = append(p.vocabulary, word)
+		sum += 1 / math.Pow(float64(i)+2.7, 1.05)
+		p.sums = append(p.sums, sum)
+	}
+	return p
+}
+
+func (p *prose) word() string {
+	i, _ := slices.BinarySearch(p.sums, p.Float64()*p.sums[len(p.sums)-1])
+	return p.vocabulary[min(i, len(p.vocabulary)-1)]
+}
+
+func (p *prose) text(n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteString(p.word())
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// passage returns a text of 80 words on average: one of 20,000, with a few more
+// words.
+func (p *prose) passage() string {
+	if len(p.known) < 20_000 {
+		p.known = append(p.known, p.text(36+p.IntN(81)))
+		return p.known[len(p.known)-1]
+	}
+	return p.known[p.IntN(len(p.known))] + p.text(4)
+}
+
+// query returns words of which some are frequent and some rare.
+func (p *prose) query() (q Query) {
+	for n := 2 + p.IntN(4); n > 0; {
+		w := p.word()
+		q.Terms = append(q.Terms, Term{Word: w})
+		if !lexical.Stop(w, "en") {
+			n--
+		}
+	}
+	return q
+}
+
+const benchPassages = 200_000
+
+// docs returns documents of ten passages each, of 80 words on average.
+func (p *prose) docs(first int64, n int) (docs []Doc) {
+	for i := range n / 10 {
+		d := Doc{ID: first + int64(i), Language: "en", Title: p.text(4), Kind: "document", Source: fmt.Sprintf("/notes/%d.md", first+int64(i)),
+			Date: time.Unix(1_700_000_000+int64(i), 0)}
+		for range 10 {
+			d.Passages = append(d.Passages, Passage{Text: p.passage()})
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+// fill indexes passages in batches of 500 and merges beside, as a program does.
+func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Duration) {
+	for len(p.known) < 20_000 {
+		p.passage()
+	}
+	start := time.Now()
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() { tendUntil(b, x, done) })
+	batches := make(chan Batch, 2)
+	wait.Go(func() {
+		for i := 0; i < passages; i += 500 {
+			batches <- x.Prepare(p.docs(int64(i+1), 500))
+		}
+		close(batches)
+	})
+	for batch := range batches {
+		at := time.Now()
+		if err := x.db.Tx(b.Context(), adding(b.Context(), x, batch)); err != nil {
+			b.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(at))
+	}
+	close(done)
+	wait.Wait()
+	return time.Since(start), slowest
+}
+
+// tendUntil merges until nothing is left to do after done is closed.
+func tendUntil(b testing.TB, x *Index, done chan struct{}) {
+	for {
+		more, err := x.Merge(context.Background())
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// times reports how long searches take.
+func times(b *testing.B, name string, n int, search func()) {
+	list := make([]time.Duration, n)
+	for i := range list {
+		start := time.Now()
+		search()
+		list[i] = time.Since(start)
+	}
+	slices.Sort(list)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(list[n/2]), name+"-p50-ms")
+	b.ReportMetric(ms(list[n*99/100]), name+"-p99-ms")
+}
+
+// BenchmarkIndex indexes 200,000 passages and searches them, in one go.
+func BenchmarkIndex(b *testing.B) {
+	for b.Loop() {
+		file := filepath.Join(b.TempDir(), "bench.db")
+		x, _ := open(b, file)
+		p := newProse(200_000)
+		stop := backfill(b, file)
+		took, slowest := fill(b, x, p, benchPassages)
+		b.ReportMetric(benchPassages/took.Seconds(), "passages/s")
+		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-batch-ms")
+		ask := func(q func() Query) func() {
+			return func() {
+				if _, err := x.Search(b.Context(), q(), 10); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		times(b, "search", 2000, ask(p.query))
+		times(b, "feedback", 300, ask(func() Query { q := p.query(); q.Feedback = true; return q }))
+		times(b, "talk", 300, ask(func() Query { q := p.query(); q.Neighbours, q.Whole = 0.4, 0.5; return q }))
+		times(b, "typo", 300, ask(func() Query {
+			q := p.query()
+			w := q.Terms[0].Word
+			q.Terms[0].Word, q.Typos = w+"q", true
+			return q
+		}))
+		start := time.Now()
+		if _, err := Open(b.Context(), x.db); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(start).Milliseconds()), "open-ms")
+		beside(b, x, p, ask(p.query))
+		stop()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc>>20), "heap-MiB")
+		b.ReportMetric(resident(), "peak-MiB")
+		s, err := x.Stats(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(s.Segments), "segments")
+		for name, suffix := range map[string]string{"file-MiB": "", "wal-MiB": "-wal"} {
+			if info, err := os.Stat(file + suffix); err == nil {
+				b.ReportMetric(float64(info.Size()>>20), name)
+			}
+		}
+	}
+}
+
+// beside searches while more is indexed and merged.
+func beside(b *testing.B, x *Index, p *prose, search func()) {
+	more := newProse(200_000)
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() { tendUntil(b, x, stop) })
+	wait.Go(func() {
+		for i := int64(benchPassages); ; i += 50 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			batch := x.Prepare(more.docs(i+1, 500))
+			if err := x.db.Tx(context.Background(), adding(context.Background(), x, batch)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	times(b, "beside", 1000, search)
+	close(stop)
+	wait.Wait()
+}
+
+// backfill moves what is written from the write-ahead log to the file, now and
+// then, as the store does that the log is in.
+func backfill(b *testing.B, file string) (stop func()) {
+	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=secure_delete(on)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(500 * time.Millisecond):
+				if _, err := db.Exec(`PRAGMA wal_checkpoint(PASSIVE)`); err != nil {
+					b.Error(err)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+		db.Close()
+	}
+}
+
+// resident returns how many MiB of memory the process had at most, where the
+// system says so.
+func resident() (mib float64) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &mib); err == nil {
+			return mib / 1024
+		}
+	}
+	return 0
+}

@@ -1,0 +1,188 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+)
+
+// Words of fewer letters are taken as they are, and those of longWord may have
+// two mistakes.
+const (
+	shortWord = 4
+	longWord  = 8
+	maxGuess  = 8 // words that are tried
+)
+
+// correct takes words that no passage has, of those that are looked at, for the
+// nearest that one has.
+func (s *search) correct(ctx context.Context) error {
+	for _, g := range s.groups {
+		if g.not || g.prefix || s.some(g) {
+			continue
+		}
+		guesses := s.v.near(lexical.Fold(g.words[0]))
+		for _, guess := range guesses {
+			try := s.v.group(Term{Word: guess})
+			if err := s.x.fetchGroups(ctx, s.tx, s.v, []*group{try}); err != nil {
+				return err
+			}
+			if !s.some(try) {
+				continue
+			}
+			if s.corrected == nil {
+				s.corrected = map[string]string{}
+			}
+			s.corrected[g.words[0]] = guess
+			g.terms, g.lists, g.df, g.idf = try.terms, try.lists, try.df, try.idf
+			break
+		}
+	}
+	return nil
+}
+
+// some reports whether any passage that is looked at has the word.
+func (s *search) some(g *group) bool {
+	for i, list := range g.lists {
+		seg := s.v.segments[i]
+		if slices.ContainsFunc(list, func(p posting) bool { return s.sieve.keeps(&seg.docs[seg.docOf[p.at]]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// A guess is a word that may have been meant.
+type guess struct {
+	word     string
+	distance int
+	df       int
+}
+
+// near returns the words that somebody wrote with at most one or two mistakes
+// from a word, the likeliest first. The first letter is right, but that it may
+// have changed places with the second.
+func (v *view) near(word string) []string {
+	letters := []rune(word)
+	if len(letters) < shortWord || strings.ContainsFunc(word, unicode.IsDigit) || lexical.Unspaced(letters[0]) {
+		return nil
+	}
+	most := 1
+	if len(letters) >= longWord {
+		most = 2
+	}
+	best := map[string]guess{}
+	m := newMatcher(letters, most)
+	for _, first := range slices.Compact([]rune{letters[0], letters[1]}) {
+		for _, mark := range []string{"", formMark} {
+			for _, s := range v.segments {
+				m.scan(s.terms, mark, mark+string(first), best)
+			}
+		}
+	}
+	var list []guess
+	for _, g := range best {
+		list = append(list, g)
+	}
+	slices.SortFunc(list, func(a, b guess) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.df, a.df), cmp.Compare(a.word, b.word))
+	})
+	var out []string
+	for _, g := range list[:min(len(list), maxGuess)] {
+		out = append(out, g.word)
+	}
+	return out
+}
+
+// A matcher finds words that are near one. It goes through words in order and
+// keeps what it knows of the beginning that two have in common.
+type matcher struct {
+	word    []rune
+	most    int
+	letters []rune  // of the term
+	ends    []int   // where they end, in bytes
+	rows    [][]int // distances of the first i letters from the first j of word
+}
+
+func newMatcher(word []rune, most int) *matcher {
+	m := &matcher{word: word, most: most, rows: [][]int{make([]int, len(word)+1)}}
+	for j := range m.rows[0] {
+		m.rows[0][j] = j
+	}
+	return m
+}
+
+// scan adds the words of a dictionary that are near, of those that begin so.
+func (m *matcher) scan(d *dictionary, mark, begin string, best map[string]guess) {
+	m.letters, m.ends = m.letters[:0], m.ends[:0]
+	d.from(begin, func(term []byte, shared int, e termEntry) bool {
+		if !strings.HasPrefix(string(term), begin) {
+			return false
+		}
+		distance := m.distance(term[len(mark):], shared-len(mark))
+		if distance > m.most || !e.written || e.df == 0 {
+			return true
+		}
+		word := string(term[len(mark):])
+		g := best[word]
+		best[word] = guess{word, distance, g.df + e.df}
+		return true
+	})
+}
+
+// distance returns in how many letters a term is other than the word, two that
+// changed places being one mistake, or more than most. It shares so many bytes
+// with the term before.
+func (m *matcher) distance(term []byte, shared int) int {
+	n := len(m.ends)
+	for n > 0 && m.ends[n-1] > shared {
+		n--
+	}
+	m.letters, m.ends = m.letters[:n], m.ends[:n]
+	if n > 0 && m.hopeless(n) {
+		return m.most + 1
+	}
+	at := 0
+	if n > 0 {
+		at = m.ends[n-1]
+	}
+	for at < len(term) {
+		r, size := utf8.DecodeRune(term[at:])
+		at += size
+		m.letters, m.ends = append(m.letters, r), append(m.ends, at)
+		m.row(len(m.letters))
+		if m.hopeless(len(m.letters)) {
+			return m.most + 1
+		}
+	}
+	return m.rows[len(m.letters)][len(m.word)]
+}
+
+// row works out the distances of the first i letters.
+func (m *matcher) row(i int) {
+	for len(m.rows) <= i {
+		m.rows = append(m.rows, make([]int, len(m.word)+1))
+	}
+	row, up, r := m.rows[i], m.rows[i-1], m.letters[i-1]
+	row[0] = i
+	for j := 1; j < len(row); j++ {
+		cost := 1
+		if m.word[j-1] == r {
+			cost = 0
+		}
+		row[j] = min(up[j]+1, row[j-1]+1, up[j-1]+cost)
+		if i > 1 && j > 1 && m.word[j-2] == r && m.word[j-1] == m.letters[i-2] {
+			row[j] = min(row[j], m.rows[i-2][j-2]+1)
+		}
+	}
+}
+
+// hopeless reports whether nothing that begins with the first i letters is near.
+func (m *matcher) hopeless(i int) bool {
+	return slices.Min(m.rows[i]) > m.most && (i < 2 || slices.Min(m.rows[i-1]) > m.most-1)
+}

@@ -1,0 +1,95 @@
+package recall
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"ponder/knowledge/document"
+)
+
+// A day is what a journal says below a dated heading. The zero date is what
+// stands before the first.
+type day struct {
+	date time.Time
+	key  string // the date, and a number if it is not the first of it
+	doc  *document.Document
+}
+
+// daysOf takes a journal apart by its dated headings, or returns nil if it is
+// none: it takes two of them to be one.
+func daysOf(d *document.Document) []day {
+	var starts []int
+	var dates []time.Time
+	level := 0
+	for _, s := range d.Sections {
+		if t, ok := parseDay(s.Title); ok && (level == 0 || s.Level == level) {
+			level = s.Level
+			starts, dates = append(starts, s.Start), append(dates, t)
+		}
+	}
+	if len(starts) < 2 {
+		return nil
+	}
+	var list []day
+	seen := map[string]int{}
+	if head := slice(d, 0, starts[0]); head != nil {
+		list = append(list, day{key: "head", doc: head})
+	}
+	for i, start := range starts {
+		end := len(d.Text)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		key := dates[i].Format(time.DateOnly)
+		if seen[key]++; seen[key] > 1 {
+			key = fmt.Sprintf("%s.%d", key, seen[key])
+		}
+		if doc := slice(d, start, end); doc != nil {
+			list = append(list, day{dates[i], key, doc})
+		}
+	}
+	return list
+}
+
+// slice returns a part of a document as a document, or nil if it says nothing
+// but headings.
+func slice(d *document.Document, start, end int) *document.Document {
+	end = start + len(strings.TrimRight(d.Text[start:end], "\n "))
+	s := &document.Document{Source: d.Source, Title: d.Title, Text: d.Text[start:end], Author: d.Author, Published: d.Published, Language: d.Language, Tags: d.Tags, Names: d.Names}
+	index := map[int]int{-1: -1}
+	for i, sec := range d.Sections {
+		if sec.Start < start || sec.Start >= end {
+			continue
+		}
+		parent, ok := index[sec.Parent]
+		if !ok {
+			parent = -1
+		}
+		index[i] = len(s.Sections)
+		s.Sections = append(s.Sections, document.Section{
+			Title: sec.Title, Level: sec.Level, Start: sec.Start - start, End: min(sec.End, end) - start, Parent: parent,
+		})
+	}
+	says := false
+	for _, u := range d.Sentences {
+		if u.Start < start || u.Start >= end {
+			continue
+		}
+		says = says || u.Kind != document.Heading
+		section, ok := index[u.Section]
+		if !ok {
+			section = -1
+		}
+		u.Start, u.End, u.Section = u.Start-start, u.End-start, section
+		s.Sentences = append(s.Sentences, u)
+	}
+	if !says {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(s.Text))
+	s.Hash = hex.EncodeToString(sum[:])
+	return s
+}

@@ -1,0 +1,207 @@
+package recall
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"ponder/knowledge/document"
+)
+
+// What the fields of a record are called, the first that is there is taken.
+var (
+	textFields    = []string{"text", "memory", "content", "body", "full_text", "message", "post"}
+	rawFields     = []string{"raw", "raw_text", "raw_content", "original"}
+	idFields      = []string{"external_id", "externalid", "id", "id_str", "post_id", "uuid"}
+	sourceFields  = []string{"source", "platform", "network"}
+	dateFields    = []string{"date", "created_at", "createdat", "timestamp", "time", "published", "published_at", "posted_at"}
+	linkFields    = []string{"link", "url", "permalink", "uri"}
+	authorFields  = []string{"author", "user", "username", "screen_name", "handle", "by"}
+	speakerFields = []string{"speaker", "role", "sender", "from"}
+	tagFields     = []string{"tags", "hashtags", "labels"}
+	titleFields   = []string{"title", "subject", "headline"}
+)
+
+// first returns the first of the fields that a record has.
+func (r row) first(names []string) string {
+	for _, n := range names {
+		if s := r.fields[n]; s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// A shape says what the records of a file are.
+type shape int
+
+const (
+	shapeTable shape = iota // nothing this package knows
+	shapePosts
+	shapeTurns
+)
+
+// looked is how many records are looked at to know what all are.
+const looked = 20
+
+// shapeOf looks at the beginning of a file of records.
+func shapeOf(ext string, raw []byte) shape {
+	rows := rowsOf(ext, raw)
+	if rows == nil {
+		return shapeTable
+	}
+	n, bad, posts, turns := 0, 0, 0, 0
+	for r, err := range rows {
+		if n+bad == looked {
+			break
+		}
+		if err != nil {
+			bad++
+			continue
+		}
+		n++
+		if r.first(textFields) == "" && r.first(rawFields) == "" {
+			continue
+		}
+		told := r.first(sourceFields) + r.first(linkFields) + r.first(rawFields) + r.fields["external_id"] + r.fields["kind"] + r.fields["memory"]
+		switch {
+		case told == "" && r.first(speakerFields) != "":
+			turns++
+		case told != "" || r.first(dateFields) != "" || r.first(idFields) != "" || r.first(authorFields) != "":
+			posts++
+		}
+	}
+	switch {
+	case n == 0 || bad > n:
+		return shapeTable
+	case posts*5 >= n*4:
+		return shapePosts
+	case turns*5 >= n*4:
+		return shapeTurns
+	}
+	return shapeTable
+}
+
+// postEntry makes an entry of a record. Its text is what was distilled, its raw
+// text what it was distilled from; both are found.
+func postEntry(r row, base Item) (*entry, error) {
+	it := base
+	it.Text, it.Raw = r.first(textFields), r.first(rawFields)
+	if it.Text == "" {
+		it.Text, it.Raw = it.Raw, ""
+	}
+	it.Text, it.Raw = clip(it.Text, maxText), clip(it.Raw, maxText)
+	it.ExternalID, it.Link, it.Author = r.first(idFields), r.first(linkFields), r.first(authorFields)
+	if s := r.first(sourceFields); s != "" {
+		it.Source = s
+	} else if base.from != "" {
+		it.Source = base.from
+	}
+	it.from = ""
+	if t, ok := parseDate(r.first(dateFields)); ok {
+		it.Date = t
+	}
+	if k := Kind(strings.ToLower(r.fields["kind"])); k.known() && base.Kind == "" {
+		it.Kind = k
+	} else if base.Kind == "" {
+		it.Kind = KindPost
+	}
+	it.Title = r.first(titleFields)
+	it.Tags = append(append([]string(nil), base.Tags...), tagsOf(r.first(tagFields))...)
+	it.Part = r.key()
+	return textEntry(it)
+}
+
+// key tells a record from the others of its file, also when some are added.
+func (r row) key() string {
+	if id := r.first(idFields); id != "" {
+		return "id " + line(id, maxTag)
+	}
+	return "row " + hashOf(r.first(textFields), r.first(rawFields), r.first(dateFields), r.first(linkFields))[:16]
+}
+
+// posts yields an entry for each record. Of records with one id, the last counts.
+func posts(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
+	return func(yield func(*entry, error) bool) {
+		last := map[string]int{}
+		for r, err := range rows {
+			if err == nil {
+				last[r.key()] = r.number
+			}
+		}
+		for r, err := range rows {
+			if err == nil && last[r.key()] != r.number {
+				continue
+			}
+			var e *entry
+			if err == nil {
+				if e, err = postEntry(r, base); err != nil {
+					err = fmt.Errorf("line %d: %w", r.number, err)
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func tagsOf(s string) []string {
+	return strings.FieldsFunc(clip(s, 4*maxField), func(r rune) bool { return r == ',' || r == ';' || r == '#' || r == '\n' })
+}
+
+// textEntry makes an entry of an item whose text is given.
+func textEntry(it Item) (*entry, error) {
+	e := &entry{item: it, said: it.Text}
+	content := document.Content{Title: it.Title}
+	if it.Kind == KindThread {
+		content.Blocks, e.turns = spoken(it.Text)
+	}
+	if e.turns == nil {
+		content.Blocks = document.Markdown(it.Text).Blocks
+	}
+	if it.Raw != "" && it.Raw != it.Text {
+		content.Blocks = append(content.Blocks, document.Block{Kind: document.Heading, Level: 6, Text: rawHeading})
+		content.Blocks = append(content.Blocks, document.Plain(it.Raw).Blocks...)
+	}
+	name := "text"
+	if len(content.Blocks) > 0 {
+		name = beginning(content.Blocks[0].Text)
+	}
+	if content.Title == "" {
+		content.Title = name
+	}
+	e.doc = document.NewDocument(it.Source, name, content)
+	if e.doc.Text == "" {
+		return nil, errNoText
+	}
+	place(e.turns, e.doc)
+	e.item.Title = e.doc.Title
+	return e, nil
+}
+
+// rawHeading stands above the raw text where it follows what was distilled.
+const rawHeading = "As it was written"
+
+// titleWords is how long the beginning of a text is that is its title.
+const titleWords = 10
+
+// beginning returns the first words of a text.
+func beginning(s string) string {
+	fields := strings.Fields(clip(s, 400))
+	if len(fields) <= titleWords {
+		return strings.Join(fields, " ")
+	}
+	return strings.Join(fields[:titleWords], " ") + "…"
+}
+
+// dated returns the time of an item: that which is known best.
+func dated(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,132 @@
+package recall
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+
+	"ponder/knowledge/archive"
+)
+
+// Remember keeps items and returns them as they are kept, in their order. An item
+// with an ExternalID takes the place of the one that has the same kind, persona,
+// source and ExternalID; another that of the one of the same kind and persona
+// that says the same. What takes a place has its id. What is not given is filled
+// in: the kind is KindMemory, a title is the beginning of the text, the date that
+// of now. All are kept or, on an error, none.
+func (l *Library) Remember(ctx context.Context, items ...Item) ([]Item, error) {
+	list := make([]*entry, 0, len(items))
+	for i, it := range items {
+		e, err := l.given(it)
+		if err != nil {
+			return nil, fmt.Errorf("remember item %d: %w", i+1, err)
+		}
+		list = append(list, e)
+	}
+	list, at := unique(list)
+	if err := l.keep(ctx, list, nil); err != nil {
+		return nil, fmt.Errorf("remember %d items: %w", len(items), err)
+	}
+	out := make([]Item, len(items))
+	for i := range items {
+		out[i] = list[at[i]].item
+	}
+	return out, nil
+}
+
+// given makes an entry of an item that a caller gives.
+func (l *Library) given(it Item) (*entry, error) {
+	now := l.now()
+	if it.Kind == "" {
+		it.Kind = KindMemory
+	}
+	if err := it.check(); err != nil {
+		return nil, err
+	}
+	if it.Text == "" {
+		it.Text, it.Raw = it.Raw, ""
+	}
+	it.Path, it.Part, it.Original, it.Added = "", "", "", now
+	it.Date, it.Meta = dated(it.Date, now), maps.Clone(it.Meta)
+	e, err := textEntry(it.bounded())
+	if err != nil {
+		return nil, err
+	}
+	e.complete(l.owner)
+	return e, nil
+}
+
+// unique returns the last entry of each identity, and where that of each of the
+// given ones is.
+func unique(list []*entry) (out []*entry, at []int) {
+	index := map[string]int{}
+	at = make([]int, len(list))
+	for i, e := range list {
+		j, ok := index[e.identity]
+		if !ok {
+			j = len(out)
+			index[e.identity] = j
+			out = append(out, nil)
+		}
+		out[j], at[i] = e, j
+	}
+	return out, at
+}
+
+// keep writes entries that are of no file, in one transaction.
+func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.Packed) error {
+	s := &step{originals: originals}
+	for _, e := range list {
+		n, err := l.numbers.take(ctx)
+		if err != nil {
+			return err
+		}
+		e.number(n)
+		s.add(e)
+	}
+	s.prepare(l)
+	err := l.db.Tx(ctx, func(t *sql.Tx) error {
+		tx := prepare(t)
+		defer tx.close()
+		s.removed, s.earlier = nil, nil
+		for _, e := range list {
+			if err := l.replace(ctx, tx, s, e); err != nil {
+				return err
+			}
+		}
+		if err := l.remove(ctx, tx, s.removed); err != nil {
+			return err
+		}
+		if err := l.putEarlier(ctx, tx, s.earlier); err != nil {
+			return err
+		}
+		return l.addAll(ctx, tx, s)
+	})
+	if err == nil {
+		l.noteGrowth()
+	}
+	return err
+}
+
+// replace gives an entry the id and the age of the item whose place it takes.
+func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) error {
+	var before stored
+	err := tx.QueryRowContext(ctx, l.db.Bind(`SELECT num, id, added, original, source FROM recall_item WHERE owner = ? AND identity = ?`),
+		l.owner, e.identity).Scan(&before.num, &before.id, &before.added, &before.original, &before.source)
+	if errors.Is(err, sql.ErrNoRows) {
+		e.item.ID, e.item.Added = newID(l.now()), l.now()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.item.ID, e.item.Added = before.id, fromMicros(before.added)
+	if before.original != e.item.Original || before.source != e.item.Source {
+		s.was(stored{path: before.source}, before.original)
+	}
+	before.original = "" // it stays
+	s.removed = append(s.removed, before)
+	return nil
+}

@@ -1,0 +1,153 @@
+package recall
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"ponder/internal/textkit/lexical"
+	"ponder/knowledge/document"
+)
+
+// How a sentence of a passage is chosen that answers a query. The ways and most of
+// the numbers are those of [document.Collection.Search]; how rare a word is, is
+// seen from the passages that were found.
+const (
+	nextWeight = 0.3 // of what the sentences beside it have
+	pairWeight = 0.2 // of words that follow each other as they do in the query, of what they count alone
+	lengthened = 0.5 // how much longer sentences count less, as b of BM25
+	saturated  = 1.2 // k1 of BM25
+)
+
+// A sought is the words of a query, as sentences are searched for them.
+type sought struct {
+	weight []float64        // by word
+	forms  map[string][]int // the words that a form is of
+	first  map[rune]bool    // letters that forms begin with
+}
+
+// sought returns the words of the query, and those that they were taken for.
+func (s *search) sought(list []*candidate) sought {
+	known := said{languages: s.languages}
+	k := sought{forms: map[string][]int{}, first: map[rune]bool{}}
+	has := map[string]int{}
+	for _, c := range list {
+		for _, w := range c.words {
+			has[strings.ToLower(w)]++
+		}
+	}
+	add := func(word string) {
+		n, df := float64(len(list)), float64(has[strings.ToLower(word)])
+		for _, w := range []string{word, s.result.Corrected[word]} {
+			for _, form := range known.of(w) {
+				if form != "" && !slices.Contains(k.forms[form], len(k.weight)) {
+					k.forms[form] = append(k.forms[form], len(k.weight))
+					k.first[initial(form)] = true
+				}
+			}
+		}
+		k.weight = append(k.weight, math.Log(1+(n-df+0.5)/(df+0.5)))
+	}
+	for _, w := range s.query.Words {
+		if !w.Not {
+			lexical.Tokens(w.Text, func(t lexical.Token) { add(w.Text[t.Start:t.End]) })
+		}
+	}
+	return k
+}
+
+// A tally is what a sentence has of the words that are sought.
+type tally struct {
+	score   float64
+	content int // words of it
+	bytes   int // in words
+}
+
+// best returns the numbers of the sentences of a document that have words that are
+// sought or stand beside those, the best first.
+func (k sought) best(d *document.Document, known *said) (list []int) {
+	tallies := make([]tally, len(d.Sentences))
+	all := 0
+	for i, u := range d.Sentences {
+		tallies[i] = k.tally(d.Text[u.Start:u.End], known)
+		all += tallies[i].content
+	}
+	average := float64(max(1, all)) / float64(max(1, len(tallies)))
+	scores := make([]float64, len(tallies))
+	for i, t := range tallies {
+		scores[i] = t.score * (saturated + 1) / (1 + saturated*(1-lengthened+lengthened*float64(t.content)/average))
+	}
+	total := make([]float64, len(tallies))
+	for i, u := range d.Sentences {
+		total[i] = scores[i]
+		if i > 0 {
+			total[i] += nextWeight * scores[i-1]
+		}
+		if i+1 < len(scores) {
+			total[i] += nextWeight * scores[i+1]
+		}
+		if total[i] *= worth(u.Kind, d.Text[u.Start:u.End], tallies[i]); total[i] > 0 {
+			list = append(list, i)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(total[b], total[a]) })
+	return list
+}
+
+// tally counts what a sentence has.
+func (k sought) tally(text string, known *said) (t tally) {
+	seen := make([]bool, len(k.weight))
+	last := []int(nil)
+	lexical.Tokens(text, func(token lexical.Token) {
+		w := text[token.Start:token.End]
+		t.content++
+		t.bytes += len(w)
+		now := k.of(w, known)
+		for _, i := range now {
+			if slices.Contains(last, i-1) {
+				t.score += pairWeight * (k.weight[i-1] + k.weight[i])
+			}
+			if !seen[i] {
+				seen[i] = true
+				t.score += k.weight[i]
+			}
+		}
+		last = now
+	})
+	return t
+}
+
+// of returns the words that a word is a form of.
+func (k sought) of(word string, known *said) []int {
+	if folded := lexical.Fold(word); !k.first[initial(folded)] {
+		return nil
+	}
+	for _, form := range known.of(word) {
+		if list := k.forms[form]; list != nil {
+			return list
+		}
+	}
+	return nil
+}
+
+// worth says how good a quote a sentence is, from 0 to 1. Headings and code are
+// never quoted by what they have.
+func worth(kind document.Kind, text string, t tally) float64 {
+	w := 1.0
+	switch {
+	case kind == document.Heading || kind == document.Code || t.content == 0:
+		return 0
+	case t.content < 4:
+		w = 0.4
+	case t.content < 8:
+		w = 0.75
+	}
+	if document.Asks(text) {
+		w *= 0.75
+	}
+	if t.bytes+t.content < len(text)*4/5 {
+		w *= 0.6 // more signs than in a text
+	}
+	return w
+}

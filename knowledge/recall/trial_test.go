@@ -1,0 +1,152 @@
+package recall_test
+
+import (
+	"strings"
+	"testing"
+
+	"ponder/knowledge/recall"
+)
+
+// What a finished session says of notes does not stand in their place.
+func TestOriginalsBeforeSessions(t *testing.T) {
+	r := newRig(t)
+	r.remember(
+		recall.Item{Kind: recall.KindJournal, Date: day("2024-03-01"), Text: "The oak counter costs 2,400 euros, said the builders."},
+		recall.Item{Kind: recall.KindMemory, Text: "The counter must be of oak."},
+	)
+	for i, text := range []string{"What does the oak counter cost?\n\nThe oak counter costs 2,400 euros. The oak counter costs that, as the builders said of the oak counter.",
+		"Oak counter cost?\n\nThe notes say of the oak counter: cost 2,400 euros. Oak counter, cost.", "Price of the counter\n\nOak counter: it costs 2,400 euros."} {
+		r.remember(recall.Item{Kind: recall.KindThread, Source: "ponder", ExternalID: string(rune('a' + i)), Date: day("2024-06-01"), Text: text})
+	}
+	sessions := func(q string, o recall.SearchOptions) (n, first int) {
+		first = -1
+		for i, h := range r.search(q, o).Hits {
+			if h.Item.Kind == recall.KindThread {
+				if n++; first < 0 {
+					first = i
+				}
+			}
+		}
+		return n, first
+	}
+	if n, first := sessions("what does the oak counter cost", recall.SearchOptions{}); n > 1 || first == 0 {
+		t.Errorf("%d sessions, the first at %d", n, first)
+	}
+	if n, _ := sessions("kind:thread oak counter cost", recall.SearchOptions{}); n < 2 {
+		t.Errorf("%d sessions where they are asked for", n)
+	}
+	if n, _ := sessions("oak counter cost", recall.SearchOptions{Kinds: []recall.Kind{recall.KindThread}}); n < 2 {
+		t.Errorf("%d sessions where their kind is asked for", n)
+	}
+}
+
+// A query that is only a time lists what is of it.
+func TestTimesAlone(t *testing.T) {
+	r := filled(t)
+	for q, want := range map[string]string{
+		"what happened in March 2024":    "launch of the new shop",
+		"what did I do on 20 February":   "builders",
+		"what was going on in June 2024": "Budget meeting",
+		"on 5 June":                      "Budget meeting",
+	} {
+		got := r.search(q, recall.SearchOptions{})
+		if len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Context, want) || got.Confidence < 0.5 || got.Hits[0].Score < 0.5 {
+			t.Errorf("%s: found %q, confidence %.2f", q, quotes(got), got.Confidence)
+		}
+		if strings.Contains(got.Says, "Nothing") || strings.Contains(got.Says, ": .") || strings.Contains(got.Says, "of 1 word") {
+			t.Errorf("%s: says %q", q, got.Says)
+		}
+	}
+}
+
+// What a text says of a time is more than what its file is dated by, and what names
+// another day of a month is not of the day that is asked for.
+func TestTimesInTexts(t *testing.T) {
+	r := newRig(t)
+	r.ingest(recall.IngestOptions{}, folder(t, map[string]string{
+		"standup1.md": "# Standup, 20 June 2023\n\nCustomers complain about the battery in 2023, and again in 2023.",
+		"standup2.md": "# Standup, 2 May 2023\n\nLoad tests fail.",
+	}))
+	got := r.search("in May 2023", recall.SearchOptions{})
+	if len(got.Hits) != 1 || !strings.Contains(got.Hits[0].Context, "Load tests") {
+		t.Errorf("found %q, says %q", quotes(got), got.Says)
+	}
+}
+
+// A passage that says "before the launch" is of that time whenever it was written,
+// and the time of a file dates no event.
+func TestAnchors(t *testing.T) {
+	r := newRig(t)
+	r.ingest(recall.IngestOptions{}, folder(t, map[string]string{
+		"standup.md": "# Standup\n\nThe launch launch launch is on everybody's mind.",
+		"plan.md":    "# Plan\n\nThe launch took place on 12 March 2024, with guests.",
+		"race.md":    "# Retro\n\nBefore the launch we found a race condition in the queue.",
+		"tea.md":     "# Tea\n\nGreen tea needs 70 degrees.",
+	}))
+	r.remember(recall.Item{Kind: recall.KindJournal, Date: day("2024-02-01"), Text: "Bought paint."}, recall.Item{Kind: recall.KindJournal, Date: day("2024-02-03"), Text: "Ran five miles."},
+		recall.Item{Kind: recall.KindJournal, Date: day("2024-02-04"), Text: "Saw a heron."}, recall.Item{Kind: recall.KindJournal, Date: day("2024-02-06"), Text: "Read a novel."})
+	for _, q := range []string{"what did we find before the launch", "before the launch"} {
+		got := r.search(q, recall.SearchOptions{N: 3})
+		if all := strings.Join(quotes(got), "\n"); !strings.Contains(all, "race condition") || !strings.Contains(got.Says, "12 March 2024") || strings.Contains(got.Says, ": .") {
+			t.Errorf("%s: found %q, says %q", q, quotes(got), got.Says)
+		}
+	}
+	lone := newRig(t)
+	lone.ingest(recall.IngestOptions{}, folder(t, map[string]string{"standup.md": "# Standup\n\nThe launch is on everybody's mind. The queue is full."}))
+	if got := lone.search("queue before the launch", recall.SearchOptions{}); !strings.Contains(got.Says, "not known") {
+		t.Errorf("the time of a file dates an event: %q", got.Says)
+	}
+}
+
+// A passage has words of its own to be worth something, and is said to have no
+// others.
+func TestOwnWords(t *testing.T) {
+	filler := strings.Repeat("The keeper counts gulls and the sea was grey and nobody spoke of the wind. ", 9)
+	r := newRig(t)
+	r.remember(
+		recall.Item{Kind: recall.KindDocument, Title: "Rosengasse 14", Text: "# Start\n\nRosengasse 14 is a house. " + filler + "\n\n# Middle\n\n" + filler + "\n\n# End\n\n" + filler},
+		recall.Item{Kind: recall.KindJournal, Date: day("2024-03-05"), Text: "Signed the lease of the flat in Rosengasse 14."},
+		recall.Item{Kind: recall.KindMemory, Text: "There are 14 gulls."},
+	)
+	got := r.search("Rosengasse 14", recall.SearchOptions{})
+	if len(got.Hits) < 2 {
+		t.Fatalf("found %q", quotes(got))
+	}
+	for i, h := range got.Hits {
+		own := strings.Count(h.Context, "Rosengasse")
+		if own == 0 && h.Score >= 0.3 && !strings.Contains(h.Context, "14") || len(h.Terms) == 2 && own == 0 || i < 2 && own == 0 {
+			t.Errorf("%d: %.2f %q is said to have %q", i, h.Score, h.Context[:40], h.Terms)
+		}
+	}
+}
+
+// The order of hits is that of their scores, and noise is not beside what is good.
+func TestScoresFall(t *testing.T) {
+	r := filled(t)
+	for _, q := range []string{"tell me everything about the counter and the builders", "oak counter price", "prefers coffee", "how to descale the coffee machine", "builders in February 2024"} {
+		hits := r.search(q, recall.SearchOptions{}).Hits
+		for i := range hits {
+			if i > 0 && hits[i].Score > hits[i-1].Score {
+				t.Errorf("%s: %.3f comes after %.3f", q, hits[i].Score, hits[i-1].Score)
+			}
+			if hits[0].Score >= 0.5 && hits[i].Score < 0.25 {
+				t.Errorf("%s: %.3f beside %.3f", q, hits[i].Score, hits[0].Score)
+			}
+		}
+	}
+}
+
+func TestUnspacedScripts(t *testing.T) {
+	r := newRig(t)
+	r.remember(
+		recall.Item{Text: "十月一日出发去北京。酒店预订在王府井附近，每晚六百元。"},
+		recall.Item{Text: "来週の会議は水曜日の午後三時からです。資料を忘れないでください。"},
+	)
+	if got := r.search("北京酒店", recall.SearchOptions{}); len(got.Hits) == 0 || got.Confidence < 0.5 || strings.Contains(got.Says, "0 of 1") {
+		t.Errorf("found %q, %.2f, says %q", quotes(got), got.Confidence, got.Says)
+	}
+	got := r.search("来週の会議", recall.SearchOptions{})
+	if len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Snippet, recall.MarkOpen+"来週の会議"+recall.MarkClose) {
+		t.Errorf("hits %+v", got.Hits)
+	}
+}

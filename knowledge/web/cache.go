@@ -1,0 +1,120 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"ponder/knowledge/archive"
+)
+
+// The kinds of our notes in the archive.
+const (
+	notePage   = "web.page"
+	noteRobots = "web.robots"
+)
+
+// A record is what is noted of a URL.
+type record struct {
+	URL      string    `json:"-"`
+	Final    string    `json:"final"`
+	Type     string    `json:"type"` // Content-Type, with what it says of letters
+	Hash     string    `json:"hash"`
+	ETag     string    `json:"etag,omitempty"`
+	Modified string    `json:"modified,omitempty"` // Last-Modified
+	Cut      bool      `json:"cut,omitempty"`
+	Fetched  time.Time `json:"-"` // that of the note
+}
+
+// A copied is a record and the original it is of.
+type copied struct {
+	record
+	raw    []byte
+	cached bool
+}
+
+// maxValidator is the most bytes of a validator that is worth sending back.
+const maxValidator = 1 << 10
+
+func (c *copied) youngerThan(age time.Duration, now time.Time) bool {
+	old := now.Sub(c.Fetched)
+	return 0 <= old && old < age
+}
+
+// kept returns what is remembered of a URL, or nil.
+func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
+	if f.o.Archive == nil {
+		return nil, nil
+	}
+	value, at, err := f.o.Archive.Note(ctx, notePage, url)
+	if errors.Is(err, archive.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := copied{record: record{URL: url, Fetched: at}, cached: true}
+	if err := json.Unmarshal(value, &c.record); err != nil {
+		return nil, nil //nolint:nilerr // of another version: the page is fetched anew
+	}
+	o, err := f.o.Archive.Get(ctx, c.Hash)
+	if errors.Is(err, archive.ErrNone) {
+		return nil, nil // it was removed since
+	}
+	c.raw = o.Bytes
+	return &c, err
+}
+
+// keep makes a page of an answer and keeps the original. What cannot be read is
+// not kept.
+func (f *Fetcher) keep(ctx context.Context, url string, a *answer) (*Page, error) {
+	c := copied{raw: a.body, record: record{
+		URL: url, Final: a.url.String(), Type: a.header.Get("Content-Type"), Cut: a.cut, Fetched: f.now(),
+		ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified")),
+	}}
+	if a.cut {
+		c.ETag, c.Modified = "", "" // they are of the whole page
+	}
+	page, err := f.page(&c)
+	if err != nil {
+		return nil, err
+	}
+	return page, f.store(ctx, &c, page.Title)
+}
+
+// confirm returns a page of which the host said that it is as it was.
+func (f *Fetcher) confirm(ctx context.Context, c *copied) (*Page, error) {
+	c.Fetched = f.now()
+	page, err := f.page(c)
+	if err != nil {
+		return nil, err
+	}
+	return page, f.store(ctx, c, page.Title)
+}
+
+func (f *Fetcher) store(ctx context.Context, c *copied, title string) error {
+	if f.o.Archive == nil {
+		return nil
+	}
+	var err error
+	c.Hash, err = f.o.Archive.Put(ctx, archive.Original{Type: c.Type, Source: c.Final, Title: title, Fetched: c.Fetched, Bytes: c.raw})
+	if err != nil {
+		return err
+	}
+	note, err := json.Marshal(c.record)
+	if err != nil {
+		return err
+	}
+	return f.o.Archive.SetNote(ctx, notePage, c.URL, note, c.Fetched)
+}
+
+func short(validator string) string {
+	if len(validator) > maxValidator {
+		return ""
+	}
+	return validator
+}
+
+// now returns the time as it is kept.
+func (f *Fetcher) now() time.Time { return f.o.Now().UTC().Truncate(time.Microsecond) }

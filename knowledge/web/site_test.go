@@ -1,0 +1,270 @@
+package web
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"ponder/knowledge/archive"
+	"ponder/knowledge/web/extract"
+	"ponder/store/sqlite"
+)
+
+// A site is a real server that counts the connections that are made to it.
+type site struct {
+	*httptest.Server
+	conns atomic.Int64
+	asked sync.Map // path to *atomic.Int64
+}
+
+func (s *site) Accept(l net.Listener) (net.Conn, error) {
+	c, err := l.Accept()
+	if err == nil {
+		s.conns.Add(1)
+	}
+	return c, err
+}
+
+type counting struct {
+	net.Listener
+	s *site
+}
+
+func (c counting) Accept() (net.Conn, error) { return c.s.Accept(c.Listener) }
+
+// serve runs a site at an address such as "127.0.0.1:0".
+func serve(t *testing.T, address string, h http.HandlerFunc) *site {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Skipf("cannot listen at %s: %v", address, err)
+	}
+	s := &site{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := s.asked.LoadOrStore(r.URL.Path, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1)
+		h(w, r)
+	}))
+	s.Listener.Close()
+	s.Listener = counting{l, s}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// times returns how often a path was asked for.
+func (s *site) times(path string) int64 {
+	n, ok := s.asked.Load(path)
+	if !ok {
+		return 0
+	}
+	return n.(*atomic.Int64).Load()
+}
+
+func (s *site) port() string { return s.URL[strings.LastIndexByte(s.URL, ':')+1:] }
+
+// verbatim takes a page for its text.
+func verbatim(page []byte, _ string) (extract.Content, error) {
+	return extract.Content{Markdown: string(page)}, nil
+}
+
+// text answers with a page.
+func text(s string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Write([]byte(s))
+	}
+}
+
+// fetcher returns a fetcher that asks nobody for robots.txt and waits for
+// nothing, but as its options say, with bounds that are changed by change.
+func fetcher(t *testing.T, o Options, change ...func(*limits)) *Fetcher {
+	t.Helper()
+	if o.HTML == nil {
+		o.HTML = verbatim
+	}
+	if o.Delay == 0 {
+		o.Delay = -1
+	}
+	f := New(o)
+	for _, c := range change {
+		c(&f.limits)
+	}
+	f.wire = f.transport()
+	t.Cleanup(f.Close)
+	return f
+}
+
+// anArchive returns an archive in a new database.
+func anArchive(t *testing.T) *archive.Archive {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	a, err := archive.Open(t.Context(), store.SQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A clock is moved by hand.
+type clock struct{ at atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.at.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *clock) Now() time.Time          { return time.Unix(0, c.at.Load()).UTC() }
+func (c *clock) forward(d time.Duration) { c.at.Add(int64(d)) }
+
+// names is a name server. It speaks DNS over UDP and TCP.
+type names struct {
+	t    *testing.T
+	addr string // of both
+
+	mu  sync.Mutex
+	by  map[string]func(n int, tcp bool) []string // name to addresses, by how often it was asked
+	n   map[string]int
+	cut bool // answers over UDP are truncated
+}
+
+// resolver starts a name server and returns it and what asks it.
+func resolver(t *testing.T) (*names, *net.Resolver) {
+	t.Helper()
+	s := &names{t: t, by: map[string]func(int, bool) []string{}, n: map[string]int{}}
+	lc := &net.ListenConfig{}
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := lc.ListenPacket(t.Context(), "udp", l.Addr().String())
+	if err != nil {
+		t.Skip(err)
+	}
+	s.addr = l.Addr().String()
+	t.Cleanup(func() { l.Close(); p.Close() })
+	go s.udp(p)
+	go s.tcp(l)
+	return s, &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, s.addr)
+	}}
+}
+
+// set says what a name stands for: always the same.
+func (s *names) set(name string, addrs ...string) {
+	s.turns(name, func(int, bool) []string { return addrs })
+}
+
+// turns says what a name stands for, the nth time that it is asked.
+func (s *names) turns(name string, f func(n int, tcp bool) []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by[name+"."] = f
+}
+
+// times returns how often a name was asked for.
+func (s *names) times(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n[dnsmessage.TypeA.String()+" "+name+"."]
+}
+
+func (s *names) udp(p net.PacketConn) {
+	b := make([]byte, 4<<10)
+	for {
+		n, from, err := p.ReadFrom(b)
+		if err != nil {
+			return
+		}
+		p.WriteTo(s.answer(b[:n], false), from)
+	}
+}
+
+func (s *names) tcp(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			b := make([]byte, 4<<10)
+			n, _ := c.Read(b)
+			if n > 2 {
+				out := s.answer(b[2:n], true)
+				c.Write(append([]byte{byte(len(out) >> 8), byte(len(out))}, out...))
+			}
+		}()
+	}
+}
+
+// answer answers a question for A or AAAA.
+func (s *names) answer(query []byte, tcp bool) []byte {
+	var q dnsmessage.Message
+	if err := q.Unpack(query); err != nil || len(q.Questions) != 1 {
+		return nil
+	}
+	q.Response, q.Authoritative, q.Additionals = true, true, nil
+	name, kind := q.Questions[0].Name, q.Questions[0].Type
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut && !tcp {
+		q.Truncated = true
+	} else if f := s.by[name.String()]; f == nil {
+		q.RCode = dnsmessage.RCodeNameError
+	} else {
+		asked := kind.String() + " " + name.String()
+		s.n[asked]++
+		for _, a := range f(s.n[asked], tcp) {
+			if r, ok := record4or6(name, kind, netip.MustParseAddr(a)); ok {
+				q.Answers = append(q.Answers, r)
+			}
+		}
+	}
+	out, err := q.Pack()
+	if err != nil {
+		s.t.Error(err)
+	}
+	return out
+}
+
+func record4or6(name dnsmessage.Name, kind dnsmessage.Type, a netip.Addr) (dnsmessage.Resource, bool) {
+	r := dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: name, Type: kind, Class: dnsmessage.ClassINET}}
+	switch {
+	case kind == dnsmessage.TypeA && a.Is4():
+		r.Body = &dnsmessage.AResource{A: a.As4()}
+	case kind == dnsmessage.TypeAAAA && a.Is6():
+		r.Body = &dnsmessage.AAAAResource{AAAA: a.As16()}
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// serveTLS runs a server that speaks HTTP/2.
+func serveTLS(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}

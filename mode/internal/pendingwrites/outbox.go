@@ -1,0 +1,66 @@
+// Package pendingwrites is what a mode has decided to write and has not seen in the log yet.
+package pendingwrites
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ponder"
+)
+
+// A Note is a Write. It is asked for until its last event is seen, so that a log
+// that was cut in the middle of it gets the rest.
+type Note struct {
+	Key    string `json:"key"`
+	Bodies Bodies `json:"bodies"`
+}
+
+// Action returns the writing of it.
+func (n Note) Action() ponder.Action { return ponder.Write{Key: n.Key, Bodies: n.Bodies} }
+
+// Bodies are stored as the events they become.
+type Bodies []ponder.Body
+
+// MarshalJSON implements [json.Marshaler].
+func (b Bodies) MarshalJSON() ([]byte, error) {
+	evs := make([]ponder.Event, len(b))
+	for i := range b {
+		evs[i].Body = b[i]
+	}
+	return json.Marshal(evs)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (b *Bodies) UnmarshalJSON(js []byte) error {
+	var evs []ponder.Event
+	if err := json.Unmarshal(js, &evs); err != nil {
+		return err
+	}
+	*b = make(Bodies, len(evs))
+	for i := range evs {
+		(*b)[i] = evs[i].Body
+	}
+	return nil
+}
+
+// Ends reports whether a cause is that of the last event of a Write.
+func Ends(cause string) bool {
+	_, part, _ := strings.Cut(cause, "/")
+	i, n, ok := strings.Cut(part, ".")
+	return ok && i == n
+}
+
+// Without returns the notes but the one that an event with this cause was the last
+// of; nil if there are none.
+func Without(notes []Note, cause string) []Note {
+	key, _, _ := strings.Cut(cause, "/")
+	if len(notes) == 1 && notes[0].Key == key {
+		return nil
+	}
+	notes = slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return n.Key == key })
+	if len(notes) == 0 {
+		return nil
+	}
+	return notes
+}

@@ -1,0 +1,126 @@
+// Package questionwords knows which words of a question are what it is about, and which only ask.
+package questionwords
+
+import (
+	_ "embed" // for the words
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ponder/internal/textkit/lexical"
+	"ponder/mode/internal/text"
+)
+
+// Asking has the words and phrases that only ask, in lines such as "filler: please, tell".
+//
+//go:embed asking.txt
+var Asking string
+
+// only has the words of Asking, folded.
+var only = func() map[string]bool {
+	all := make(map[string]bool)
+	for line := range strings.Lines(Asking) {
+		if _, list, ok := strings.Cut(line, ":"); ok && line[0] != '#' {
+			for phrase := range strings.SplitSeq(list, ",") {
+				lexical.Tokens(phrase, func(t lexical.Token) { all[lexical.Fold(phrase[t.Start:t.End])] = true })
+			}
+		}
+	}
+	return all
+}()
+
+// Bounds.
+const (
+	maxQuestion = 2 << 10 // bytes of a question that are read
+	maxNamed    = 4       // words that are named
+	maxWord     = 40      // bytes of one
+	partOf      = 4       // bytes of a stem that is looked for within words
+	leastSure   = 0.5     // of the language of texts
+)
+
+// Missing returns the words that a question is about and no text has in any form, as the
+// question writes them, in its order, each once. It is nil where words cannot tell: in a
+// script that does not space them, in a language whose forms are not known, and where the
+// texts are in another language.
+func Missing(question string, texts []string) (missing []string) {
+	question = joined(text.Clean(text.Clip(question, maxQuestion)))
+	said := joined(strings.Join(texts, "\n"))
+	lang, _ := lexical.Detect(question)
+	theirs, sure := lexical.Detect(said)
+	switch {
+	case lang == "" && sure >= leastSure:
+		lang = theirs
+	case lang == "":
+		lang = "en" // of all that is as short, most
+	case theirs != "" && lang != theirs && sure >= leastSure:
+		return nil
+	}
+	if !slices.Contains(lexical.Languages(), lang) {
+		return nil
+	}
+	have := make(map[string]bool)
+	lexical.Tokens(said, func(t lexical.Token) {
+		w := said[t.Start:t.End]
+		have[lexical.Fold(w)], have[lexical.Stem(w, lang)] = true, true
+	})
+	seen := make(map[string]bool)
+	lexical.Tokens(question, func(t lexical.Token) {
+		w := question[t.Start:t.End]
+		stem := lexical.Stem(w, lang)
+		if seen[stem] || !isTopic(w, lang) {
+			return
+		}
+		if seen[stem] = true; !have[stem] && !have[lexical.Fold(w)] && (len(stem) < partOf || !partOfAny(stem, have)) {
+			missing = append(missing, w)
+		}
+	})
+	return missing
+}
+
+// joined returns a text whose numbers have no marks between their groups of three digits.
+func joined(s string) string { return groups.ReplaceAllString(s, "$1$2") }
+
+// groups matches such a mark that is no blank, between its neighbours.
+var groups = regexp.MustCompile(`(\d)[,.'’](\d{3}\b)`)
+
+// isTopic reports whether a word of a question in a language is what it is about.
+func isTopic(word string, lang lexical.Language) bool {
+	r, n := utf8.DecodeRuneInString(word)
+	fold := lexical.Fold(word)
+	if lexical.Unspaced(r) || only[fold] || n == len(word) && (r < '0' || r > '9') {
+		return false
+	}
+	return !slices.ContainsFunc([]lexical.Language{lang, "en", "de", "fr", "es"}, func(l lexical.Language) bool { return lexical.Stop(word, l) })
+}
+
+// partOfAny reports whether a stem is within one of some words, as it is in a compound.
+func partOfAny(stem string, have map[string]bool) bool {
+	for w := range have {
+		if strings.Contains(w, stem) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lack says, as a sentence with a blank before it, what quotations on a question have
+// nothing of; nothing if they have a form of each word that it is about.
+func Lack(question string, quotes []string) string {
+	missing := Missing(question, quotes)
+	if len(missing) == 0 {
+		return ""
+	}
+	for i, w := range missing[:min(len(missing), maxNamed)] {
+		missing[i] = "“" + text.Clip(text.Line(w), maxWord) + "”"
+	}
+	switch n := len(missing); {
+	case n == 1:
+		return " No quotation has " + missing[0] + "."
+	case n <= maxNamed:
+		return " No quotation has " + strings.Join(missing[:n-1], ", ") + " or " + missing[n-1] + "."
+	default:
+		return fmt.Sprintf(" No quotation has %s or %d more words of the question.", strings.Join(missing[:maxNamed], ", "), n-maxNamed)
+	}
+}

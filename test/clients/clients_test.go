@@ -1,0 +1,145 @@
+// Package clients has real clients of other projects ask a real server: `ponder serve`,
+// with ponder-sim for its models. No client is changed in any way, and the version of each
+// is pinned.
+//
+// A client's script is NAME.test.mjs for Node, or NAME.test.py for Python; it finds the
+// server by PONDER_URL and PONDER_TOKEN, prints "checks: N" at its end, with what else is to
+// be told as "note: ...", and exits with an error if one fails. All of them are run, with what package-lock.json and
+// requirements.txt say; the folder go is a module of its own. The pages of ../examples
+// are run too.
+//
+//	go test -count=1 -v ./test/clients           all of it, with the number of checks of each
+//	go test -count=1 ./test/clients -run /openai
+//
+// What is not installed is skipped, but in CI, where it is an error. PONDER_BIN may name a
+// folder that has ponder and ponder-sim; else they are built.
+package clients
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// patience is how long one script, or what installs a client, may take: most of it is for
+// machines that do much else.
+const patience = 5 * time.Minute
+
+// A tool runs the scripts of a language.
+type tool struct {
+	pattern string // of the scripts
+	get     func(*testing.T) []string
+}
+
+var tools = []tool{{"*.test.mjs", node}, {"*.test.py", python}}
+
+func TestClients(t *testing.T) {
+	t.Parallel()
+	server := start(t, "secret-of-the-clients")
+	var checks atomic.Int64
+	t.Cleanup(func() { t.Logf("%d checks in all", checks.Load()) })
+	for _, tool := range tools {
+		files, err := filepath.Glob(tool.pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no %s: %v", tool.pattern, err)
+		}
+		run := tool.get(t)
+		for _, file := range files {
+			t.Run(file, func(t *testing.T) {
+				t.Parallel()
+				if run == nil {
+					t.Skip("what runs it is not installed")
+				}
+				checks.Add(server.checks(t, ".", append(run, file)...))
+			})
+		}
+	}
+	t.Run("go", func(t *testing.T) {
+		t.Parallel()
+		bin := filepath.Join(t.TempDir(), "go.test")
+		needs(t, command("go", "test", "-c", "-vet=off", "-o", bin, ".").in("go"), "the client for Go")
+		checks.Add(server.checks(t, "go", bin, "-test.v"))
+	})
+}
+
+// checks runs a script, and returns how many checks it has made.
+func (s *serving) checks(t *testing.T, dir string, args ...string) int64 {
+	t.Helper()
+	out := s.run(t, dir, "", args...)
+	found := regexp.MustCompile(`checks: (\d+)`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("it does not say how many checks it has made:\n%s", out)
+	}
+	n, err := strconv.ParseInt(found[1], 10, 64)
+	if err != nil || n == 0 {
+		t.Fatalf("checks: %s", found[1])
+	}
+	t.Logf("%d checks", n)
+	for _, line := range regexp.MustCompile(`(?m)^note: (.*)$`).FindAllStringSubmatch(out, -1) {
+		t.Log(line[1])
+	}
+	return n
+}
+
+// run runs something that asks the server, and returns what it prints.
+func (s *serving) run(t *testing.T, dir, stdin string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = dir, strings.NewReader(stdin), time.Second
+	cmd.Env = append(os.Environ(), "PONDER_URL="+s.url, "PONDER_TOKEN="+s.token, "FORCE_COLOR=0", "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, s.env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s\nthe server said:\n%s", strings.Join(args, " "), err, out, s.said())
+	}
+	return string(out)
+}
+
+// A cmd is a command that installs something.
+type cmd struct {
+	dir  string
+	args []string
+}
+
+func command(args ...string) cmd { return cmd{args: args} }
+
+func (c cmd) in(dir string) cmd {
+	c.dir = dir
+	return c
+}
+
+// needs runs what installs something, and skips the test if that fails.
+func needs(t *testing.T, c cmd, what string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
+	cmd.Dir, cmd.WaitDelay = c.dir, time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		missing(t, "%s cannot be installed (%s: %v): is there a network, and has scripts/need been run?\n%s", what, strings.Join(c.args, " "), err, tail(out))
+	}
+}
+
+// missing skips the test or, in CI, fails it.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func tail(out []byte) []byte {
+	const most = 1000
+	return bytes.TrimSpace(out[max(0, len(out)-most):])
+}
