@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
 
@@ -175,7 +176,7 @@ func (f *lineFace) show(what kind, text string) {
 			f.print("\n")
 		}
 	default:
-		f.print(tui.Clean(text))
+		f.print(textkit.Clean(text))
 		if what != piece {
 			f.show(ended, "")
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 )
 
 func (a *cli) evidenceCommand() *cobra.Command {
@@ -184,7 +184,7 @@ func evidenceText(e ponder.Evidence, state footing) string {
 		b.WriteString("    strangers wrote it\n")
 	}
 	fmt.Fprintf(&b, "    %s\n", state.says())
-	return tui.Clean(b.String())
+	return textkit.Clean(b.String())
 }
 
 // whatDate says what the date of evidence is. That of a file is mostly when it was written to.

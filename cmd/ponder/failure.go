@@ -11,7 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -125,4 +125,4 @@ func otherModel(c llm.Class) string {
 }
 
 // oneLine returns text as one line that a terminal shows and does not obey.
-func oneLine(text string) string { return strings.Join(strings.Fields(tui.Clean(text)), " ") }
+func oneLine(text string) string { return textkit.OneLine(text) }

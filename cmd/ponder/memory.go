@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
 
@@ -124,9 +124,9 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 	if !it.Date.IsZero() {
 		a.printf(", %s", it.Date.Local().Format(time.DateOnly))
 	}
-	a.printf("\n\n%s\n", tui.Clean(it.Text))
+	a.printf("\n\n%s\n", textkit.Clean(it.Text))
 	if it.Raw != "" && it.Raw != it.Text {
-		a.printf("\nIn its own words:\n%s\n", tui.Clean(it.Raw))
+		a.printf("\nIn its own words:\n%s\n", textkit.Clean(it.Raw))
 	}
 	return nil
 }

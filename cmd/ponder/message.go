@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -111,7 +111,7 @@ func saying(text string) (string, error) {
 	case !utf8.ValidString(text):
 		return "", usagef("the message is not text in UTF-8")
 	}
-	return strings.TrimSpace(tui.Clean(text)), nil
+	return strings.TrimSpace(textkit.Clean(text)), nil
 }
 
 // attach puts a file beside the message: an image as it is, of others the text. Its error

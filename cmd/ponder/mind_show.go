@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/mode/subconscious"
 )
 
@@ -63,7 +63,7 @@ func (a *cli) mindObject(s subconscious.State) error {
 	if err != nil {
 		return fmt.Errorf("show the subconscious: %w", err)
 	}
-	_, err = a.out.Write(append(tui.Escape(text), '\n'))
+	_, err = a.out.Write(append(textkit.Escape(text), '\n'))
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
 
@@ -110,7 +110,7 @@ func (a *cli) personaShow(ctx context.Context, name string) error {
 			a.printf("%s: %s\n", fact[0], oneLine(fact[1]))
 		}
 	}
-	a.printf("\n%s\n", tui.Clean(p.Voice))
+	a.printf("\n%s\n", textkit.Clean(p.Voice))
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 		a.note("%s remembers nothing of it", oneLine(name))
 		return nil
 	}
-	a.printf("%s\n", tui.Clean(text))
+	a.printf("%s\n", textkit.Clean(text))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
@@ -166,7 +167,7 @@ func (a *cli) hit(n int, h recall.Hit) string {
 // shows it, not at all elsewhere.
 func (a *cli) printMarked(text string) {
 	open, end, width := "", "", a.cells()
-	text = tui.Clean(text)
+	text = textkit.Clean(text)
 	if width > 0 && !a.plain() {
 		open, end = "\x1b[1m", "\x1b[0m"
 	}
@@ -266,7 +267,7 @@ func (a *cli) recallShow(ctx context.Context, id string) error {
 			Exact    bool       `json:"in_original"`
 		}{itemObject(x.Item), x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
 	}
-	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(where(x.Item)), tui.Clean(x.Text))
+	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(where(x.Item)), textkit.Clean(x.Text))
 	if x.Later != "" {
 		a.note("more: ponder recall --show %s", x.Later)
 	}

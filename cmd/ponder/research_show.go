@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/internal/report"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/mode/research"
 	"ponder/mode/session"
@@ -126,7 +127,7 @@ func (w *viewing) researchReport(r report.Research) {
 		w.printf("There is no answer yet.\n")
 		return
 	}
-	w.printf("%s\n", tui.Clean(r.Text()))
+	w.printf("%s\n", textkit.Clean(r.Text()))
 	if w.flags.quiet {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/config"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 )
 
 // printConfig prints what is configured, a setting a line, without secrets. Behind each
@@ -45,7 +45,7 @@ func (a *cli) printConfig(guard auth.Config) error {
 	if len(guard.Tokens) == 0 {
 		b.WriteString("# no token: whoever reaches this machine's own address may ask\n")
 	}
-	a.printf("%s", tui.Clean(b.String()))
+	a.printf("%s", textkit.Clean(b.String()))
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/mode/passthrough"
 	"ponder/tool/knowledge"
 	webtool "ponder/tool/web"
@@ -66,7 +66,7 @@ func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 	if err != nil {
 		return fmt.Errorf("keep what is asked: %w", err)
 	}
-	title := clip(oneLine(tui.Clean(x.Title)), maxTitle)
+	title := clip(oneLine(textkit.Clean(x.Title)), maxTitle)
 	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Title: title, Owner: owner, Created: time.Now(), Model: t.name}
 	err = s.log.Create(ctx, thread, ponder.Event{
 		Run: ponder.RunID(ponder.NewID("run")), Cause: x.Cause, Body: ponder.RunStarted{Mode: passthrough.Name, Input: title, Options: js, Budget: x.Budget},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/httpapi"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
 
@@ -19,7 +19,7 @@ func (s *server) Remember(ctx context.Context, owner string, list ...httpapi.Mem
 		if err != nil {
 			return nil, err
 		}
-		if items[i].Text = strings.TrimSpace(tui.Clean(m.Text)); items[i].Text == "" {
+		if items[i].Text = strings.TrimSpace(textkit.Clean(m.Text)); items[i].Text == "" {
 			return nil, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "text", Detail: "there is nothing to remember"}
 		}
 		items[i].Kind, items[i].Title, items[i].Source = kind, clip(oneLine(m.Title), maxTitle), oneLine(m.Source)
@@ -84,7 +84,7 @@ func memoryKinds(names []string) (list []recall.Kind, err error) {
 // memoryOf returns an item as programs are shown it.
 func memoryOf(it recall.Item) httpapi.Memory {
 	m := httpapi.Memory{
-		ID: it.ID, Kind: string(it.Kind), Title: it.Title, Text: tui.Clean(it.Text), Source: it.Source, Persona: it.Persona, Created: it.Date,
+		ID: it.ID, Kind: string(it.Kind), Title: it.Title, Text: textkit.Clean(it.Text), Source: it.Source, Persona: it.Persona, Created: it.Date,
 	}
 	if m.Created.IsZero() {
 		m.Created = it.Added
@@ -109,8 +109,8 @@ func (s *server) Search(ctx context.Context, owner string, q httpapi.Query) ([]h
 	}
 	list := make([]httpapi.Hit, len(found.Hits))
 	for i, h := range found.Hits {
-		list[i] = httpapi.Hit{Memory: memoryOf(h.Item), Quote: tui.Clean(h.Quote), Score: h.Score}
-		list[i].Text = tui.Clean(h.Context)
+		list[i] = httpapi.Hit{Memory: memoryOf(h.Item), Quote: textkit.Clean(h.Quote), Score: h.Score}
+		list[i].Text = textkit.Clean(h.Context)
 	}
 	return list, nil
 }

@@ -13,7 +13,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/httpapi"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/mode/chat"
 )
 
@@ -45,7 +45,7 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 		return err
 	}
 	thread := ponder.Thread{
-		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(tui.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
+		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(textkit.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
 	}
 	return s.goesOn(ctx, ponder.Info{Thread: thread}, func() error {
 		if err := s.log.Create(ctx, thread); err != nil {

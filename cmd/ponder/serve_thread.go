@@ -15,8 +15,8 @@ import (
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
 	"ponder/internal/stream"
+	"ponder/internal/textkit"
 	"ponder/internal/transcript"
-	"ponder/internal/tui"
 	"ponder/mode/session"
 )
 
@@ -120,7 +120,7 @@ func (s *server) forkTalk(ctx context.Context, info ponder.Info, id ponder.Threa
 	if at == 0 {
 		at = info.Head
 	}
-	to := ponder.Thread{ID: id, Title: clip(oneLine(tui.Clean(f.Title)), maxTitle), Model: f.Model}
+	to := ponder.Thread{ID: id, Title: clip(oneLine(textkit.Clean(f.Title)), maxTitle), Model: f.Model}
 	if err := ponder.Fork(ctx, s.log, info.ID, at, to, f.Wishes...); err != nil {
 		return noSuchEvent(err, at)
 	}
@@ -150,7 +150,7 @@ func (s *server) fork(ctx context.Context, a *cli, info ponder.Info, id ponder.T
 		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "at", Detail: withoutFlags(oneLine(err.Error()))}
 	}
 	seen := then.view.Session
-	to := ponder.Thread{ID: id, Title: clip(oneLine(tui.Clean(f.Title)), maxTitle)}
+	to := ponder.Thread{ID: id, Title: clip(oneLine(textkit.Clean(f.Title)), maxTitle)}
 	if !f.Paused {
 		if _, err := a.prepareAgain(ctx, info, seen, f.Model); err != nil {
 			return err

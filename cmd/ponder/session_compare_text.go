@@ -10,6 +10,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 )
@@ -161,7 +162,7 @@ func steering(list []session.Steering) string {
 }
 
 // clean returns a text of several lines for a terminal.
-func clean(text string) string { return strings.TrimSpace(tui.Clean(text)) }
+func clean(text string) string { return strings.TrimSpace(textkit.Clean(text)) }
 
 // beside sets two texts side by side, or one below the other where there is not
 // the width for it.
@@ -192,6 +193,6 @@ func indented(text string, width int) string {
 
 // column breaks a text into lines of at most so many cells.
 func column(text string, width int) []string {
-	text = strings.ReplaceAll(tui.Clean(text), "\t", "    ")
+	text = strings.ReplaceAll(textkit.Clean(text), "\t", "    ")
 	return slices.Collect(strings.SplitSeq(tui.Wrap(text, width), "\n"))
 }

@@ -12,7 +12,7 @@ import (
 
 	"ponder"
 	"ponder/internal/report"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 )
 
 func (a *cli) sessionExportCommand() *cobra.Command {
@@ -111,7 +111,7 @@ func (a *cli) deliver(file string, write func(*bytes.Buffer) error) error {
 		return err
 	}
 	if file == "" || file == "-" {
-		if _, err := a.out.Write(tui.Escape(out.Bytes())); err != nil {
+		if _, err := a.out.Write(textkit.Escape(out.Bytes())); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 		return nil

@@ -17,7 +17,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/mode/research"
 	"ponder/mode/session"
 )
@@ -87,7 +87,7 @@ func said(text string) (string, error) {
 	case len(text) > mostQuestion:
 		return "", fmt.Errorf("it has more than %s bytes", number(mostQuestion))
 	}
-	if text = oneLine(tui.Clean(text)); text == "" {
+	if text = oneLine(textkit.Clean(text)); text == "" {
 		return "", errors.New("it is empty")
 	}
 	return text, nil

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 )
 
 // A speech is an answer while it is being written: it makes of the pieces that a
@@ -66,9 +66,9 @@ func (s *speech) whole(piece string) string {
 			break
 		}
 	}
-	cut = tui.Whole(string(b[:cut]))
+	cut = textkit.Whole(string(b[:cut]))
 	s.tail = append([]byte(nil), b[cut:]...)
-	return tui.Clean(string(b[:cut]))
+	return textkit.Clean(string(b[:cut]))
 }
 
 // say adds text. Space is held back until a word comes after it, and that before
@@ -98,7 +98,7 @@ func (s *speech) settle(round, text string) string {
 	if round != s.round {
 		s.begin(round)
 	}
-	text = strings.TrimSpace(tui.Clean(text))
+	text = strings.TrimSpace(textkit.Clean(text))
 	shown := ""
 	if s.began >= 0 {
 		shown = s.said.String()[s.began:]

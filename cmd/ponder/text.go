@@ -14,16 +14,11 @@ import (
 	"golang.org/x/term"
 
 	"ponder"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 )
 
 // clip shortens text to n letters.
-func clip(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
-}
+func clip(text string, n int) string { return textkit.Truncate(text, n) }
 
 // number writes 12,345.
 func number(n int) string {
@@ -93,7 +88,7 @@ func size(n int64) string {
 // printf prints a result. What foreign text in it would do to a terminal, it
 // does not.
 func (a *cli) printf(format string, args ...any) {
-	text := tui.Clean(fmt.Sprintf(format, args...))
+	text := textkit.Clean(fmt.Sprintf(format, args...))
 	if width := a.cells(); width > 0 {
 		text = wrap(text, min(width, readable))
 	}
@@ -155,7 +150,7 @@ func (a *cli) object(v any) error {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	if err == nil {
-		_, err = a.out.Write(tui.Escape(line.Bytes()))
+		_, err = a.out.Write(textkit.Escape(line.Bytes()))
 	}
 	if err != nil {
 		return fmt.Errorf("print JSON: %w", err)

@@ -17,7 +17,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
@@ -47,7 +47,7 @@ func (a *cli) question(ctx context.Context, text string) (string, error) {
 	case !utf8.ValidString(text):
 		return "", usagef("the question is not text in UTF-8")
 	}
-	text = strings.TrimSpace(tui.Clean(text))
+	text = strings.TrimSpace(textkit.Clean(text))
 	if utf8.RuneCountInString(text) < leastQuestion {
 		return "", usagef("the question is too short: ask at least %d letters, such as \"Why is the sky blue?\"", leastQuestion)
 	}

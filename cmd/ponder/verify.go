@@ -13,7 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/report"
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/store/sqlite"
 )
 
@@ -60,7 +60,7 @@ func (a *cli) verify(ctx context.Context, name string) error {
 			return err
 		}
 	} else {
-		a.printf("%s", tui.Clean(v.text()))
+		a.printf("%s", textkit.Clean(v.text()))
 	}
 	if !v.Stands {
 		return failure{code: failed}

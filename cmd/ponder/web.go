@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ponder/internal/tui"
+	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/web"
 	"ponder/knowledge/web/search"
@@ -222,6 +222,6 @@ func (a *cli) webFetch(ctx context.Context, url string) error {
 		facts = append(facts, "kept since "+ago(p.Fetched, time.Now()))
 	}
 	a.note("%s", strings.Join(facts, ", "))
-	a.printf("%s\n", tui.Clean(p.Markdown))
+	a.printf("%s\n", textkit.Clean(p.Markdown))
 	return nil
 }

@@ -108,6 +108,7 @@ var rules = []rule{
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/heap"},
 	{packages: "internal/arrange"},
+	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
 	{packages: "internal/dateparser"},                                        // a module of its own
 	{packages: "internal/pgx", theirs: []string{"github.com/jackc/pgx/v5/"}}, // another
@@ -183,7 +184,7 @@ func check(t *testing.T, file string) int {
 
 func (r rule) allows(imp string) bool {
 	if imp == module || strings.HasPrefix(imp, module+"/") {
-		if rel(imp) == "internal/arrange" {
+		if rel(imp) == "internal/arrange" || rel(imp) == "internal/textkit" {
 			return true
 		}
 		return slices.ContainsFunc(r.ours, func(p string) bool { return match(p, rel(imp)) })

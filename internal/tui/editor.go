@@ -6,6 +6,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"ponder/internal/textkit"
 )
 
 // An editor is a line that is being typed. Its methods return the line after a
@@ -35,7 +37,7 @@ func lettersOf(text string) (list []string) {
 			return ' '
 		}
 		return r
-	}, Clean(text))
+	}, textkit.Clean(text))
 	for text != "" {
 		letter, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 		if letter == "" {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"ponder/internal/textkit"
 )
 
 // A key is something that was typed: a letter or a pasted text, or a key with a
@@ -97,7 +99,7 @@ func (d *decoder) next() (int, key) {
 	if r == utf8.RuneError && n == 1 {
 		return 1, key{}
 	}
-	return n, key{text: Clean(string(r))}
+	return n, key{text: textkit.Clean(string(r))}
 }
 
 // control names a control character.
@@ -141,7 +143,7 @@ func (d *decoder) keep(b []byte) {
 func (d *decoder) pasteDone() key {
 	text := strings.ToValidUTF8(string(d.paste), "")
 	d.pasting, d.paste = false, nil
-	return key{text: Clean(strings.NewReplacer("\r", "\n", "\t", " ").Replace(text)), pasted: true}
+	return key{text: textkit.Clean(strings.NewReplacer("\r", "\n", "\t", " ").Replace(text)), pasted: true}
 }
 
 // escape takes an escape sequence.

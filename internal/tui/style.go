@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"ponder/internal/textkit"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -53,7 +55,7 @@ var typography = strings.NewReplacer("…", "...", "–", "-", "—", "-", "‑"
 
 // text returns foreign text as it may be shown.
 func (s Style) text(text string) string {
-	if text = Clean(text); s.ASCII {
+	if text = textkit.Clean(text); s.ASCII {
 		text = typography.Replace(text)
 	}
 	return text

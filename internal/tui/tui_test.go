@@ -1,12 +1,12 @@
 package tui
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"ponder/internal/textkit"
 	"strings"
 	"testing"
 	"time"
@@ -189,30 +189,10 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// No rest of an escape sequence is shown.
-func TestEscapes(t *testing.T) {
-	for in, want := range map[string]string{
-		"\x1b]0;OWNED\a\x1b[2J\x1b[31m titleevil":        " titleevil",
-		"\u009d0;OWNED\u009c\u009b2J\u009b31mred":        "red",
-		"\x1b]8;;https://a.test\x1b\\link\x1b]8;;\x1b\\": "link",
-		"\x1bP1$r\x1b\\\x1b_x\x07\x1b^y\u009cz":          "z",
-		"\x1b(B\x1b)0\x1b=\x1bc\x1b7text\x1b8\x1bM":      "text",
-		"\x1b[38;5;1;4:3mred\x1b[0 q\x1b[?25l":           "red",
-		"\x1b]0;not ended\nnext line":                    "not ended\nnext line",
-		"\x1b\x1b[2Jx":                                   "x",
-		"an â€\u009d2024":                                "an â€2024",
-		"[2J ]0; °C":                                     "[2J ]0; °C",
-	} {
-		if got := Clean(in); got != want {
-			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func FuzzClean(f *testing.F) {
 	f.Add("\x1b[31mred\x9b0m \xff\u202e")
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := Clean(text); strings.ContainsAny(got, "\x1b\u009b\x07\u202e\r") {
+		if got := textkit.Clean(text); strings.ContainsAny(got, "\x1b\u009b\x07\u202e\r") {
 			t.Errorf("%q", got)
 		}
 		frame := Frame{Title: text, Foci: []string{text, text}, Writing: text, Chart: Chart{text, []float64{0, 1}, text}, Counts: []string{text}}
@@ -230,32 +210,4 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestEscape(t *testing.T) {
-	in := map[string]string{"a": "x\u009b2J\u202ey\n\tz\x1b é"}
-	js, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := Escape(js)
-	if strings.ContainsAny(string(got), "\u009b\u202e\x1b") {
-		t.Errorf("%q", got)
-	}
-	var back map[string]string
-	if err := json.Unmarshal(got, &back); err != nil || back["a"] != in["a"] {
-		t.Errorf("%q is %q, %v", got, back, err)
-	}
-}
-
-// An escape sequence that comes in pieces is waited for.
-func TestWhole(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain": "plain", "a\x1b": "a", "a\x1b[3": "a", "a\x1b[31m": "a", "a\x1b[31mb": "a\x1b[31mb", "a\x1b]0;title": "a", "a\u009b3": "a",
-		"a\x1b?? b": "a\x1b?? b", "a\x1b[1mb\x1b[": "a\x1b[1mb", "": "",
-	} {
-		if got := text[:Whole(text)]; got != want {
-			t.Errorf("%q of %q, want %q", got, text, want)
-		}
-	}
 }
