@@ -25,9 +25,16 @@ type rule struct {
 	theirs   []string // prefixes of other modules' packages
 }
 
+// everywhere lists the packages of this module that every package may import.
+var everywhere = []string{"internal/arrange", "internal/textkit", "internal/limitio"}
+
 // The first rule that matches a package is its rule. A package without a rule
 // fails the test: to add a folder is to say where it belongs.
 var rules = []rule{
+	// Text and bytes: they import nothing of ours, and every package may import them.
+	{packages: "internal/textkit"},
+	{packages: "internal/limitio"},
+
 	// The core: the vocabulary of models, then that of thinking, and the engine.
 	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
 	{packages: ".", ours: []string{"llm"}},
@@ -184,7 +191,7 @@ func check(t *testing.T, file string) int {
 
 func (r rule) allows(imp string) bool {
 	if imp == module || strings.HasPrefix(imp, module+"/") {
-		if rel(imp) == "internal/arrange" || rel(imp) == "internal/textkit" {
+		if slices.Contains(everywhere, rel(imp)) {
 			return true
 		}
 		return slices.ContainsFunc(r.ours, func(p string) bool { return match(p, rel(imp)) })

@@ -1,0 +1,49 @@
+package textkit
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Prefix returns the longest beginning of text that has at most n bytes and ends between
+// characters.
+func Prefix(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	if n <= 0 {
+		return ""
+	}
+	for back := 0; back < utf8.UTFMax && n >= back; back++ {
+		if utf8.RuneStart(text[n-back]) {
+			return text[:n-back]
+		}
+	}
+	return text[:n] // no UTF-8
+}
+
+// Suffix returns the longest end of text that has at most n bytes and begins with a
+// character.
+func Suffix(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	from := len(text) - max(n, 0)
+	for on := 0; on < utf8.UTFMax && from+on <= len(text); on++ {
+		if from+on == len(text) || utf8.RuneStart(text[from+on]) {
+			return text[from+on:]
+		}
+	}
+	return text[from:]
+}
+
+// TruncateBytes returns text with at most n bytes. A cut text ends in an ellipsis, without
+// white space before it, also where n is less than the size of the ellipsis.
+func TruncateBytes(text string, n int) string {
+	const mark = "…"
+	if len(text) <= n {
+		return text
+	}
+	return strings.TrimRightFunc(Prefix(text, n-len(mark)), unicode.IsSpace) + mark
+}
