@@ -3,8 +3,8 @@
 // Each group of routes has a file: thinking.go (sessions), threads.go (threads and
 // conversations), completions.go (answers as streams of chunks: see internal/dialect/completions), memory.go, mind.go
 // and usage.go. A handler checks, asks a fold or an interface of service.go, and
-// answers; api.go is what all have in common. Routes are described by route.go, and bound to
-// requests and answers by bind.go. Errors are problem documents (RFC 9457)
+// answers; api.go is what all have in common. huma describes the routes, and binds them to
+// requests and answers. Errors are problem documents (RFC 9457)
 // that name every field that is wrong. Streams are those of package stream.
 package httpapi
 
@@ -170,9 +170,10 @@ type status struct {
 }
 
 func (s *status) WriteHeader(code int) {
-	if s.code == 0 {
-		s.code = code
+	if s.code != 0 { // huma writes a second one if the client disconnects
+		return
 	}
+	s.code = code
 	if h := s.Header(); code == http.StatusTooManyRequests && h.Get("Retry-After") == "" { // a day's worth, not a pace
 		h.Set("Retry-After", strconv.Itoa(int(untilTomorrow(time.Now())/time.Second)+1))
 	}

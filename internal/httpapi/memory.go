@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,10 +27,10 @@ func (a *api) memory() {
 	post := a.operation(auth.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
 	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
 	post.DefaultStatus = http.StatusCreated
-	route(a, post, a.remember)
-	route(a, a.operation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
-	route(a, a.operation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
-	route(a, a.operation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
+	huma.Register(a.huma, post, a.remember)
+	huma.Register(a.huma, a.operation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
+	huma.Register(a.huma, a.operation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
+	huma.Register(a.huma, a.operation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
 }
 
 // A newMemory is something to remember.
@@ -45,48 +46,55 @@ type newMemory struct {
 // maxMemories is how many may be remembered with one request.
 const maxMemories = 1000
 
-// A memories is one memory, or a list of them.
-type memories []newMemory
+// A memoryList is one memory, or a list of them.
+type memoryList struct {
+	parsed any // the same as JSON values, for a check by the schema
+	list   []newMemory
+}
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (m *memories) UnmarshalJSON(js []byte) error {
-	if strings.HasPrefix(strings.TrimSpace(string(js)), "[") {
-		return json.Unmarshal(js, (*[]newMemory)(m))
+func (m *memoryList) UnmarshalJSON(js []byte) error {
+	if err := json.Unmarshal(js, &m.parsed); err != nil {
+		return err
 	}
-	var one newMemory
-	err := json.Unmarshal(js, &one)
-	*m = memories{one}
-	return err
+	if _, many := m.parsed.([]any); many {
+		return json.Unmarshal(js, &m.list)
+	}
+	m.list = make([]newMemory, 1)
+	return json.Unmarshal(js, &m.list[0])
 }
 
 // Schema implements [huma.SchemaProvider].
-func (memories) Schema(r huma.Registry) *huma.Schema {
+func (memoryList) Schema(r huma.Registry) *huma.Schema {
 	one := r.Schema(reflect.TypeFor[newMemory](), true, "NewMemory")
 	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
 }
 
 type remembering struct {
 	OnceKey
-	RawBody []byte
-	Body    memories
+	Body memoryList
 }
 
-// Resolve implements [huma.Resolver]: it checks each of the memories, which a schema of
-// one or many would not say where it fails.
-func (in *remembering) Resolve(ctx huma.Context) []error {
-	var body any
-	if err := json.Unmarshal(in.RawBody, &body); err != nil {
-		return []error{&huma.ErrorDetail{Location: "body", Message: "expected JSON: " + err.Error()}}
+// newMemorySchema returns the schema of a memory, and the registry that it is in.
+var newMemorySchema = sync.OnceValues(func() (huma.Registry, *huma.Schema) {
+	reg := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	return reg, reg.Schema(reflect.TypeFor[newMemory](), false, "")
+})
+
+// Resolve implements [huma.Resolver]. It checks each memory: the schema of the body does not
+// name the field that is wrong.
+func (in *remembering) Resolve(huma.Context) []error {
+	if in.Body.list == nil {
+		return nil // the body is no JSON, and huma refuses it
 	}
-	list, many := body.([]any)
+	list, many := in.Body.parsed.([]any)
 	if !many {
-		list = []any{body}
+		list = []any{in.Body.parsed}
 	}
 	if len(list) == 0 || len(list) > maxMemories {
 		return []error{&huma.ErrorDetail{Location: "body", Message: "expected 1 to " + strconv.Itoa(maxMemories) + " memories"}}
 	}
-	reg := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	schema := reg.Schema(reflect.TypeFor[newMemory](), false, "")
+	reg, schema := newMemorySchema()
 	path, res := huma.NewPathBuffer(make([]byte, 0, 64), 0), &huma.ValidateResult{}
 	path.Push("body")
 	for i, one := range list {
@@ -101,11 +109,6 @@ func (in *remembering) Resolve(ctx huma.Context) []error {
 		}
 		if many {
 			path.Pop()
-		}
-	}
-	if len(res.Errors) == 0 && in.Body == nil {
-		if err := json.Unmarshal(in.RawBody, &in.Body); err != nil {
-			res.Errors = append(res.Errors, &huma.ErrorDetail{Location: "body", Message: err.Error()})
 		}
 	}
 	return res.Errors
@@ -132,15 +135,15 @@ func rememberedOf(list []Memory) *remembered {
 
 func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error) {
 	owner := auth.CallerOf(ctx).Owner
-	list := make([]Memory, len(in.Body))
-	for i, m := range in.Body {
+	list := make([]Memory, len(in.Body.list))
+	for i, m := range in.Body.list {
 		list[i] = Memory{Kind: m.Kind, Title: m.Title, Text: m.Text, Source: m.Source, Persona: m.Persona}
 		if m.Created != nil {
 			list[i].Created = *m.Created
 		}
 	}
 	var kept []Memory
-	ids, err := a.once(ctx, onceID{owner, "POST /api/memory", in.Key}, words(in.Body), func() (ids string, err error) {
+	ids, err := a.once(ctx, onceID{owner, "POST /api/memory", in.Key}, words(in.Body.list), func() (ids string, err error) {
 		if kept, err = a.Service.Remember(context.WithoutCancel(ctx), owner, list...); err != nil {
 			return "", err
 		}

@@ -198,9 +198,9 @@ func FuzzMemory(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		in := &remembering{RawBody: []byte(body)}
-		errs := in.Resolve(nil)
-		if len(errs) == 0 && len(in.Body) == 0 {
+		in := &remembering{}
+		err := json.Unmarshal([]byte(body), &in.Body)
+		if errs := in.Resolve(nil); err == nil && len(errs) == 0 && len(in.Body.list) == 0 {
 			t.Errorf("%q is taken, and nothing is in it", body)
 		}
 	})

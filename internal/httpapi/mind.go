@@ -25,16 +25,16 @@ func (a *api) mind() {
 	get := a.operation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
 	get.Responses = map[string]*huma.Response{"200": {Description: "As subconscious.json.", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Mind](), true, "Mind")}}}}
-	route(a, get, a.getMind)
+	huma.Register(a.huma, get, a.getMind)
 	tick := a.operation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
 	tick.Description = "It answers when the tick is over, with a report of it."
-	route(a, tick, a.tick)
+	huma.Register(a.huma, tick, a.tick)
 	events := a.operation(auth.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
-	route(a, a.jsonOr(events, "200", reflect.TypeFor[mindEvents](), "MindEvents", streamSays), a.mindEvents)
-	route(a, a.operation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
-	route(a, a.operation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
+	huma.Register(a.huma, a.jsonOr(events, "200", reflect.TypeFor[mindEvents](), "MindEvents", streamSays), a.mindEvents)
+	huma.Register(a.huma, a.operation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
+	huma.Register(a.huma, a.operation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.resolve)
-	route(a, a.operation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
+	huma.Register(a.huma, a.operation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.forgetEntry)
 }
 

@@ -62,24 +62,24 @@ func (a *api) thinking() {
 	post := func(path, id, summary string, errs ...int) huma.Operation {
 		return a.operation(think, http.MethodPost, path, id, summary, tagSessions, errs...)
 	}
-	route(a, get("/api/thinking/", "list-sessions", "Sessions, the newest first"), a.listSessions)
-	route(a, post("/api/thinking/start", "start-session", "Think about a question", http.StatusBadRequest, http.StatusConflict), a.startSession)
-	route(a, get(one, "get-session", "A session as it stands", http.StatusNotFound), a.getSession)
-	route(a, get(one+"/questions", "list-questions", "The questions that came up", http.StatusNotFound), a.getQuestions)
-	route(a, get(one+"/syntheses", "list-syntheses", "What it has come to, again and again", http.StatusNotFound), a.getSyntheses)
-	route(a, get(one+"/stats", "get-session-stats", "Counts of a session", http.StatusNotFound), a.getStats)
+	huma.Register(a.huma, get("/api/thinking/", "list-sessions", "Sessions, the newest first"), a.listSessions)
+	huma.Register(a.huma, post("/api/thinking/start", "start-session", "Think about a question", http.StatusBadRequest, http.StatusConflict), a.startSession)
+	huma.Register(a.huma, get(one, "get-session", "A session as it stands", http.StatusNotFound), a.getSession)
+	huma.Register(a.huma, get(one+"/questions", "list-questions", "The questions that came up", http.StatusNotFound), a.getQuestions)
+	huma.Register(a.huma, get(one+"/syntheses", "list-syntheses", "What it has come to, again and again", http.StatusNotFound), a.getSyntheses)
+	huma.Register(a.huma, get(one+"/stats", "get-session-stats", "Counts of a session", http.StatusNotFound), a.getStats)
 	stream := get(one+"/stream", "stream-session", "What it thinks: the thoughts, or its events as they come", http.StatusNotFound)
 	stream = a.jsonOr(stream, "200", reflect.TypeFor[manyThoughts](), "ManyThoughts", streamSays)
 	stream.Responses["204"] = &huma.Response{Description: "of a stream: the session has ended, and there is nothing behind the cursor"}
-	route(a, stream, a.streamSession)
+	huma.Register(a.huma, stream, a.streamSession)
 	export := get(one+"/export", "export-session", "A session as a file", http.StatusNotFound)
-	route(a, documented(export, "application/json", "text/markdown", "application/x-ndjson"), a.exportSession)
-	route(a, post(one+"/pause", "pause-session", "Let a session come to rest", http.StatusNotFound, http.StatusConflict), a.pauseSession)
-	route(a, post(one+"/resume", "resume-session", "Go on with a session that is paused or was interrupted", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
-	route(a, post(one+"/cancel", "cancel-session", "End a session without an answer", http.StatusNotFound, http.StatusConflict), a.cancelSession)
-	route(a, post(one+"/steer", "steer-session", "Tell a session what to think about, what is wrong, or to answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
-	route(a, post(one+"/fork", "fork-session", "Think on from within a session, another way", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
-	route(a, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
+	huma.Register(a.huma, documented(export, "application/json", "text/markdown", "application/x-ndjson"), a.exportSession)
+	huma.Register(a.huma, post(one+"/pause", "pause-session", "Let a session come to rest", http.StatusNotFound, http.StatusConflict), a.pauseSession)
+	huma.Register(a.huma, post(one+"/resume", "resume-session", "Go on with a session that is paused or was interrupted", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
+	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "End a session without an answer", http.StatusNotFound, http.StatusConflict), a.cancelSession)
+	huma.Register(a.huma, post(one+"/steer", "steer-session", "Tell a session what to think about, what is wrong, or to answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
+	huma.Register(a.huma, post(one+"/fork", "fork-session", "Think on from within a session, another way", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
+	huma.Register(a.huma, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 
 // see returns a session of whoever asks, as it is now.

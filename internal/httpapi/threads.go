@@ -38,24 +38,24 @@ func (a *api) threads() {
 	op := func(scope auth.Scope, method, path, id, summary string, errs ...int) huma.Operation {
 		return a.operation(scope, method, path, id, summary, tagThreads, errs...)
 	}
-	route(a, op(read, http.MethodGet, all, "list-threads", "Threads, the newest first"), a.listThreads)
+	huma.Register(a.huma, op(read, http.MethodGet, all, "list-threads", "Threads, the newest first"), a.listThreads)
 	open := op(think, http.MethodPost, all, "open-conversation", "Begin a conversation", wrong, state)
 	open.DefaultStatus = http.StatusCreated
-	route(a, open, a.openThread)
-	route(a, op(read, http.MethodGet, one, "get-thread", "What is known of a thread", missing), a.getThread)
-	route(a, op(think, http.MethodDelete, one, "delete-thread", "Erase a thread and all that belongs to it", missing, state), a.deleteThread)
+	huma.Register(a.huma, open, a.openThread)
+	huma.Register(a.huma, op(read, http.MethodGet, one, "get-thread", "What is known of a thread", missing), a.getThread)
+	huma.Register(a.huma, op(think, http.MethodDelete, one, "delete-thread", "Erase a thread and all that belongs to it", missing, state), a.deleteThread)
 	events := op(read, http.MethodGet, one+"/events", "list-events", "The events of a thread, oldest first, or as they come", missing)
 	events = a.jsonOr(events, "200", reflect.TypeFor[manyEvents](), "ManyEvents", streamSays)
 	events.Responses["204"] = &huma.Response{Description: "of a stream: the thread has ended, and there is nothing behind the cursor"}
-	route(a, events, a.listEvents)
+	huma.Register(a.huma, events, a.listEvents)
 	say := op(think, http.MethodPost, one+"/messages", "post-message", "Say something in a conversation, and have it answered", wrong, missing, state)
 	say.DefaultStatus = http.StatusAccepted
 	say = a.jsonOr(say, "202", reflect.TypeFor[posted](), "Posted", "the events and deltas of the turn until it ends, and then an event named turn")
 	say.Responses["200"] = &huma.Response{Description: "with ?wait: the turn has ended", Content: say.Responses["202"].Content}
-	route(a, say, a.postMessage)
-	route(a, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop what is being done on a thread, such as an answer that is being written", wrong, missing, state), a.stopThread)
-	route(a, op(think, http.MethodPost, one+"/work", "work-on-thread", "Have what is left to do on a thread done, such as of one that a command has made", wrong, missing, state), a.workOnThread)
-	route(a, documented(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
+	huma.Register(a.huma, say, a.postMessage)
+	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop what is being done on a thread, such as an answer that is being written", wrong, missing, state), a.stopThread)
+	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Have what is left to do on a thread done, such as of one that a command has made", wrong, missing, state), a.workOnThread)
+	huma.Register(a.huma, documented(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
 }
 
 type listThreads struct {

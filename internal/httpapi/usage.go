@@ -24,7 +24,7 @@ import (
 func (a *api) usage() {
 	op := a.operation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
 	op.Description = "What you have ever used: also on threads that were removed, and for vectors, which are of the role embed and of no thread, run or mode."
-	route(a, op, a.getUsage)
+	huma.Register(a.huma, op, a.getUsage)
 }
 
 type usageOf struct {
