@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/internal/config"
 	"ponder/internal/placement"
 	"ponder/internal/tui"
@@ -240,7 +239,7 @@ func newest(ctx context.Context, threads ponder.Threads, filter ponder.Filter) (
 		}
 		list = append(list, more...)
 	}
-	arrange.By(list, func(a, b ponder.Info) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(list, func(a, b ponder.Info) int { return b.Created.Compare(a.Created) })
 	if filter.Limit > 0 {
 		list = list[:min(len(list), filter.Limit)]
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/mode/subconscious"
 )
 
@@ -107,7 +106,7 @@ func (m *mindLog) reasons(entry string) []reason {
 			}
 		}
 	}
-	arrange.By(list, func(a, b reason) int { return int(a.Seq - b.Seq) })
+	slices.SortStableFunc(list, func(a, b reason) int { return int(a.Seq - b.Seq) })
 	return list
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/mode/subconscious"
 )
 
@@ -128,7 +127,7 @@ func (m *mindLog) rows() []mindRow {
 			rows = append(rows, saidRow(ev, b))
 		}
 	}
-	arrange.By(rows, func(a, b mindRow) int { return int(a.Seq - b.Seq) })
+	slices.SortStableFunc(rows, func(a, b mindRow) int { return int(a.Seq - b.Seq) })
 	return rows
 }
 

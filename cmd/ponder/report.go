@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/internal/tui"
 	"ponder/knowledge/document"
 	"ponder/llm"
@@ -140,7 +139,7 @@ func open(v session.View) (list []string) {
 		list = lines(last.Remaining)
 	}
 	questions := slices.Clone(v.Questions)
-	arrange.By(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
+	slices.SortStableFunc(questions, func(a, b session.Question) int { return b.Priority - a.Priority })
 	for _, q := range questions {
 		if text := oneLine(q.Text); !q.Explored && q.State != session.Dropped && !slices.Contains(list, text) {
 			list = append(list, text)

@@ -26,7 +26,7 @@ package calibration
 import (
 	"cmp"
 	"math"
-	"ponder/internal/arrange"
+	"slices"
 )
 
 // A Case is an answer whose outcome is known.
@@ -117,7 +117,7 @@ func sound(cases []Case) []Case {
 			list = append(list, c.unit())
 		}
 	}
-	arrange.By(list, compare)
+	slices.SortStableFunc(list, compare)
 	return list
 }
 

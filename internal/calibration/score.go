@@ -3,7 +3,6 @@ package calibration
 import (
 	"cmp"
 	"math"
-	"ponder/internal/arrange"
 	"slices"
 )
 
@@ -182,7 +181,7 @@ func binEnd(list []Forecast, from, to int) int {
 }
 
 func sort(list []Forecast) {
-	arrange.By(list, func(a, b Forecast) int {
+	slices.SortStableFunc(list, func(a, b Forecast) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.Outcome, b.Outcome))
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"html"
 	"maps"
 	"net/http"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func operationsOf(doc *huma.OpenAPI) (groups []docsGroup) {
 			groups[i].list = append(groups[i].list, one)
 		}
 	}
-	arrange.By(groups, func(a, b docsGroup) int { return cmp.Compare(a.tag, b.tag) })
+	slices.SortStableFunc(groups, func(a, b docsGroup) int { return cmp.Compare(a.tag, b.tag) })
 	return groups
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
-	"ponder/internal/arrange"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 )
@@ -169,7 +168,7 @@ func merged(rows []ponder.UsageRow) []ponder.UsageRow {
 		}
 		sums[idOf(r)] = r
 	}
-	return arrange.Sorted(maps.Values(sums), func(x, y ponder.UsageRow) int {
+	return slices.SortedStableFunc(maps.Values(sums), func(x, y ponder.UsageRow) int {
 		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Thread, y.Thread))
 	})
 }

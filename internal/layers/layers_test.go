@@ -17,8 +17,7 @@ import (
 const module = "ponder"
 
 // A rule says what the packages that match may import. Patterns are those of
-// path.Match, relative to the module; the standard library is always allowed, and what
-// stands in for it.
+// path.Match, relative to the module; the standard library is always allowed.
 type rule struct {
 	packages string
 	ours     []string // packages of this module
@@ -26,7 +25,7 @@ type rule struct {
 }
 
 // everywhere lists the packages of this module that every package may import.
-var everywhere = []string{"internal/arrange", "internal/textkit", "internal/limitio"}
+var everywhere = []string{"internal/textkit", "internal/limitio"}
 
 // The first rule that matches a package is its rule. A package without a rule
 // fails the test: to add a folder is to say where it belongs.
@@ -114,7 +113,6 @@ var rules = []rule{
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/heap"},
-	{packages: "internal/arrange"},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
 	{packages: "internal/dateparser"},                                        // a module of its own

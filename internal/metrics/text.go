@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
-	"ponder/internal/arrange"
 	"runtime"
 	"slices"
 	"strconv"
@@ -116,7 +115,7 @@ func (f *family) write(b *bytes.Buffer) {
 		kind = "gauge"
 	}
 	head(b, f.name, f.help, kind)
-	order := arrange.Sorted(maps.Keys(f.list), func(x, y values) int { return slices.Compare(x[:], y[:]) })
+	order := slices.SortedStableFunc(maps.Keys(f.list), func(x, y values) int { return slices.Compare(x[:], y[:]) })
 	for _, v := range order {
 		s := f.list[v]
 		if f.bounds == nil {

@@ -16,7 +16,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"ponder/internal/arrange"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -207,7 +206,7 @@ func outside(spans, marks []span) []span {
 // merged returns the spans in order. Of those that overlap it makes one, of the
 // kind that was found first.
 func merged(spans []span) (list []span) {
-	arrange.By(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range spans {
 		if s.from >= s.to {
 			continue

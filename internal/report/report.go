@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/mode/session"
 )
 
@@ -160,7 +159,7 @@ func openQuestions(v session.View) (list []openQuestion) {
 		}
 		list = append(list, o)
 	}
-	arrange.By(list[said:], func(a, b openQuestion) int { return b.Priority - a.Priority })
+	slices.SortStableFunc(list[said:], func(a, b openQuestion) int { return b.Priority - a.Priority })
 	return list
 }
 

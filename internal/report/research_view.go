@@ -2,11 +2,11 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/knowledge/claim"
 	"ponder/mode/research"
 )
@@ -109,7 +109,7 @@ func timelineOf(v research.View) (list []Moment) {
 			list = append(list, Moment{At: m.At, Kind: cmp.Or(m.Stage, "note"), Text: text})
 		}
 	}
-	arrange.By(list, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(list, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
 	return list[:min(len(list), maxMoments)]
 }
 

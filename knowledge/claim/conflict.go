@@ -2,7 +2,6 @@ package claim
 
 import (
 	"cmp"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -125,7 +124,7 @@ func tellApart(list []stated, lines [][]lexeme, q Quote) {
 // sentences.
 func prepared(quotes []Quote) ([]Quote, [][][]lexeme) {
 	quotes = slices.Clone(quotes)
-	arrange.By(quotes, compareQuotes)
+	slices.SortStableFunc(quotes, compareQuotes)
 	quotes = quotes[:min(len(quotes), maxConflictQuotes)]
 	lines := make([][][]lexeme, len(quotes))
 	for i := range quotes {
@@ -242,7 +241,7 @@ func clearOnes(list []stated) (out []stated) {
 // sidesOf brings the statements together that can all be right. What fits several sides,
 // because it says less, is of none.
 func sidesOf(quotes []Quote, list []stated) []ponder.Side {
-	arrange.By(list, func(a, b stated) int {
+	slices.SortStableFunc(list, func(a, b stated) int {
 		return cmp.Or(cmp.Compare(a.worth.number, b.worth.number), cmp.Compare(a.worth.key(), b.worth.key()), compareQuotes(quotes[a.quote], quotes[b.quote]), cmp.Compare(a.start, b.start))
 	})
 	var values []worth // each once
@@ -341,7 +340,7 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 	if len(all) < 2 && !changed {
 		return nil
 	}
-	arrange.By(sides, func(a, b ponder.Side) int {
+	slices.SortStableFunc(sides, func(a, b ponder.Side) int {
 		return cmp.Or(cmp.Compare(b.Voices, a.Voices), cmp.Compare(a.Value, b.Value))
 	})
 	return sides
@@ -446,7 +445,7 @@ func ordered(list []ponder.Conflict) []ponder.Conflict {
 		}
 		return n
 	}
-	arrange.By(list, func(a, b ponder.Conflict) int {
+	slices.SortStableFunc(list, func(a, b ponder.Conflict) int {
 		return cmp.Or(cmp.Compare(voices(b), voices(a)), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Attribute, b.Attribute), cmp.Compare(a.Time, b.Time), cmp.Compare(a.Unit, b.Unit))
 	})
 	return list[:min(len(list), maxConflicts)]

@@ -1,6 +1,6 @@
 package document
 
-import "ponder/internal/arrange"
+import "slices"
 
 // wholeTitle is what a term in the title of a document adds to its score.
 const wholeTitle = 0.5
@@ -23,7 +23,7 @@ func (c *Collection) Rank(question string, n int) []Ranked {
 			list = append(list, scored{int32(d), s})
 		}
 	}
-	arrange.By(list, func(a, b scored) int {
+	slices.SortStableFunc(list, func(a, b scored) int {
 		if better(a, b) {
 			return -1
 		}

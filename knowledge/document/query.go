@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -53,7 +52,7 @@ func (x *index) parse(text string) query {
 		before = &now
 	}
 	if len(q.terms) > maxQueryTerms {
-		arrange.By(q.terms, func(a, b queryTerm) int { return compare(b.idf, a.idf) })
+		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return compare(b.idf, a.idf) })
 		q.terms = q.terms[:maxQueryTerms]
 	}
 	for _, t := range q.terms {

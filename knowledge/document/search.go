@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"slices"
 
-	"ponder/internal/arrange"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -152,7 +151,7 @@ func (c *Collection) candidates(q query, pool []scored) []candidate {
 	for i, v := range pool {
 		out[i] = c.candidate(q, v)
 	}
-	arrange.By(out, func(a, b candidate) int {
+	slices.SortStableFunc(out, func(a, b candidate) int {
 		if better(a.scored, b.scored) {
 			return -1
 		}

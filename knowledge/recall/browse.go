@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/knowledge/recall/index"
 	"ponder/knowledge/recall/query"
 )
@@ -79,7 +78,7 @@ func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 			s.notes = append(s.notes, "Nothing of that time was found; these have words of it.")
 		}
 	}
-	arrange.By(list, bestFirst)
+	slices.SortStableFunc(list, bestFirst)
 	return list
 }
 
@@ -163,7 +162,7 @@ func (s *search) browse(ctx context.Context) ([]*candidate, error) {
 	}
 	s.tactics.does("newest first")
 	items = tagged(items, filter.Tags)
-	arrange.By(items, func(a, b Item) int { return compareBool(a.fileTime(), b.fileTime()) })
+	slices.SortStableFunc(items, func(a, b Item) int { return compareBool(a.fileTime(), b.fileTime()) })
 	return s.first(ctx, items)
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/knowledge/recall/index"
 	"ponder/knowledge/recall/vector"
 )
@@ -79,7 +78,7 @@ func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 			list = append(list, c)
 		}
 	}
-	arrange.By(list, bestFirst)
+	slices.SortStableFunc(list, bestFirst)
 	return list, nil
 }
 
@@ -126,7 +125,7 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 		}
 	}
 	list = slices.DeleteFunc(list, s.unwanted)
-	arrange.By(list, bestFirst)
+	slices.SortStableFunc(list, bestFirst)
 	return atLeast(list), nil
 }
 

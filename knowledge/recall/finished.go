@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"ponder/internal/arrange"
 	"slices"
 )
 
@@ -43,6 +42,6 @@ func (s *search) originalsFirst(list []*candidate) []*candidate {
 		}
 		return again
 	})
-	arrange.By(list, bestFirst)
+	slices.SortStableFunc(list, bestFirst)
 	return list
 }

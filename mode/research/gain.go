@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"ponder/internal/arrange"
 	"ponder/knowledge/evidence"
 )
 
@@ -103,7 +102,7 @@ func yieldOf(all []piece, round int, seconds float64, calls int) yield {
 // borneOut returns how many independent sources say the same, the most there are.
 func borneOut(all []piece) (most int) {
 	list := slices.DeleteFunc(slices.Clone(all), func(p piece) bool { return !p.quotable() || p.weight() < leastFit })
-	arrange.By(list, byWeight)
+	slices.SortStableFunc(list, byWeight)
 	list = list[:min(len(list), weighed)]
 	said, voices := make([]evidence.Piece, len(list)), make([]string, len(list))
 	for i, p := range list {

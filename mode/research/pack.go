@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
 )
@@ -65,7 +64,7 @@ func entries(list []piece) (all []entry) {
 			all[i].weight = max(all[i].weight, p.weight())
 		}
 	}
-	arrange.By(all, func(a, b entry) int { return cmp.Compare(b.weight, a.weight) })
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(b.weight, a.weight) })
 	return all
 }
 

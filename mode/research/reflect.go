@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/internal/textkit/similarity"
 	"ponder/llm"
 	"ponder/mode/internal/text"
@@ -72,9 +71,9 @@ func listed(b *strings.Builder, title string, list []string) {
 // listPieces writes the best passages, in the order in which they were found.
 func listPieces(b *strings.Builder, all []piece) {
 	list := slices.DeleteFunc(slices.Clone(all), func(p piece) bool { return !p.quotable() })
-	arrange.By(list, byWeight)
+	slices.SortStableFunc(list, byWeight)
 	list = list[:min(len(list), maxPassages)]
-	arrange.By(list, func(a, b piece) int { return a.N - b.N })
+	slices.SortStableFunc(list, func(a, b piece) int { return a.N - b.N })
 	if len(list) == 0 {
 		b.WriteString("\nNothing was found yet.\n")
 		return

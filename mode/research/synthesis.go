@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/text"
@@ -169,7 +168,7 @@ func (s *state) brief() string {
 
 func (s *state) briefQuestions(b *strings.Builder) {
 	list := slices.Clone(s.Questions)
-	arrange.By(list, func(x, y question) int { return cmp.Compare(y.Priority, x.Priority) })
+	slices.SortStableFunc(list, func(x, y question) int { return cmp.Compare(y.Priority, x.Priority) })
 	for i, q := range list[:min(len(list), maxListedSteps)] {
 		if i == 0 {
 			b.WriteString("\nWhat the answer should cover, the most important first:\n")

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/internal/textkit/lexical"
 	"ponder/internal/textkit/similarity"
 	"ponder/mode/internal/questionwords"
@@ -102,7 +101,7 @@ func quotedConfidence(p piece) float64 {
 // search said of a page that was read.
 func quotedBest(list []piece) (best []piece) {
 	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || text.Line(p.Quote) == "" })
-	arrange.By(all, byWeight)
+	slices.SortStableFunc(all, byWeight)
 	heard := make(map[string]int)
 	var said []similarity.Text
 	var more []piece
@@ -135,7 +134,7 @@ func quotedBest(list []piece) (best []piece) {
 		}
 		return p.weight()
 	}
-	arrange.By(best, func(a, b piece) int { return cmp.Compare(counts(b), counts(a)) })
+	slices.SortStableFunc(best, func(a, b piece) int { return cmp.Compare(counts(b), counts(a)) })
 	return best
 }
 
@@ -171,7 +170,7 @@ func groupsOf(best []piece, own []string) (groups []group) {
 		}
 		groups[i].pieces = append(groups[i].pieces, p)
 	}
-	arrange.By(groups, func(a, b group) int { return cmp.Compare(min(1, len(a.about)), min(1, len(b.about))) })
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(min(1, len(a.about)), min(1, len(b.about))) })
 	return groups
 }
 

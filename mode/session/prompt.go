@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/llm"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
@@ -328,9 +327,9 @@ func bestEvidence(list []evidence, n int) []evidence {
 		return list
 	}
 	best := slices.Clone(list)
-	arrange.By(best, byScore)
+	slices.SortStableFunc(best, byScore)
 	best = best[:n]
-	arrange.By(best, func(a, b evidence) int { return a.N - b.N })
+	slices.SortStableFunc(best, func(a, b evidence) int { return a.N - b.N })
 	return best
 }
 

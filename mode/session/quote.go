@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"ponder/internal/arrange"
 	"ponder/mode/internal/lookup"
 )
 
@@ -106,7 +105,7 @@ func (s *state) note(names []string) {
 // the user's question.
 func (s *state) topicQuestions() (list []asked) {
 	all := slices.Clone(s.Topics)
-	arrange.By(all, func(a, b topic) int { return b.Hits - a.Hits })
+	slices.SortStableFunc(all, func(a, b topic) int { return b.Hits - a.Hits })
 	input := lookup.Words(s.run.Input)
 	for _, t := range all {
 		q := asked{

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/mode/internal/questionwords"
 )
 
@@ -44,7 +43,7 @@ const (
 // what is meant for programs never does. Over says why there is nothing new, if there is not.
 func (s *state) quote(over string) {
 	list := slices.DeleteFunc(s.passages(s.Focus), func(e evidence) bool { return !e.quotable() || e.Untrusted && !s.Unaided })
-	arrange.By(list, byScore)
+	slices.SortStableFunc(list, byScore)
 	var hs []heard
 	for _, e := range list[:min(len(list), questionEvery)] {
 		hs = append(hs, thoughtOf(e, s.Evidence))
@@ -150,11 +149,11 @@ func (s *state) chapters() (list []chapter) {
 			}
 		}
 		if len(c.quotes) > 0 {
-			arrange.By(c.quotes, byScore)
+			slices.SortStableFunc(c.quotes, byScore)
 			list = append(list, c)
 		}
 	}
-	arrange.By(list, func(a, b chapter) int {
+	slices.SortStableFunc(list, func(a, b chapter) int {
 		if d := a.rank() - b.rank(); d != 0 || a.rank() < 2 {
 			return d
 		}
@@ -201,7 +200,7 @@ func (s *state) retold() (summary, bool) {
 		return summary{}, false
 	}
 	best := slices.Clone(s.Thoughts)
-	arrange.By(best, func(a, b thought) int {
+	slices.SortStableFunc(best, func(a, b thought) int {
 		switch {
 		case a.Confidence > b.Confidence:
 			return -1

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/mode/internal/text"
 )
 
@@ -131,12 +130,12 @@ func (m *merge) order() {
 		rest.Findings = nil
 		list = append(list, keyed{keyOf(rest) + keyOf(keys), r})
 	}
-	arrange.By(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
+	slices.SortStableFunc(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
 	for _, r := range list[:min(len(list), maxReports)] {
 		m.reports = append(m.reports, r.Report)
 		m.claim(r.Report)
 	}
-	arrange.By(m.claims, lesser)
+	slices.SortStableFunc(m.claims, lesser)
 }
 
 // lesser orders claims, the most important first.
@@ -171,7 +170,7 @@ func (m *merge) claim(r Report) {
 		c.order = keyOf(c.Finding)
 		list = append(list, c)
 	}
-	arrange.By(list, lesser)
+	slices.SortStableFunc(list, lesser)
 	for _, c := range list[:min(len(list), maxFindings)] {
 		c.text = m.texts.read(c.Summary)
 		m.ground(c)

@@ -2,7 +2,6 @@ package subconscious
 
 import (
 	"cmp"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -115,7 +114,7 @@ func (m *merge) deadlines() {
 	for _, o := range m.in.Seen {
 		seen = append(seen, o)
 	}
-	arrange.By(seen, bySeq)
+	slices.SortStableFunc(seen, bySeq)
 	list := &m.state.Aside.Deadlines
 	for _, o := range seen {
 		for i, d := range *list {
@@ -130,7 +129,7 @@ func (m *merge) deadlines() {
 		_, more := d.next()
 		return !more || !d.Due.IsZero() && !d.Due.After(m.now) || m.isSettled(d)
 	})
-	arrange.By(*list, soonest)
+	slices.SortStableFunc(*list, soonest)
 	*list = (*list)[:min(len(*list), maxDeadlines)]
 }
 

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/internal/textkit/lexical"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/text"
@@ -69,7 +68,7 @@ func (s State) Inner(said string, of ponder.ThreadID, now time.Time, most int) [
 			}
 		}
 	}
-	arrange.By(list, func(a, b match) int {
+	slices.SortStableFunc(list, func(a, b match) int {
 		return cmp.Or(cmp.Compare(b.weight*b.Strength, a.weight*a.Strength), strings.Compare(a.ID, b.ID))
 	})
 	noted := make([]Noted, 0, most)
@@ -247,7 +246,7 @@ func gistLanguage(s string) lexical.Language {
 // common with others.
 var languages = func() []lexical.Language {
 	list := lexical.Languages()
-	arrange.By(list, func(a, b lexical.Language) int {
+	slices.SortStableFunc(list, func(a, b lexical.Language) int {
 		switch {
 		case a == "en":
 			return -1

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/arrange"
 	"ponder/mode/internal/text"
 )
 
@@ -50,7 +49,7 @@ func label(seen []Seen) (shown []labelled, left []Seen) {
 		size += len(l.frame) + 1
 		shown = append(shown, l)
 	}
-	arrange.By(shown, func(a, b labelled) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(shown, func(a, b labelled) int { return cmp.Compare(a.Seq, b.Seq) })
 	for i := range shown {
 		shown[i].label = fmt.Sprintf("o%d", i+1)
 		shown[i].frame = frame(shown[i].label, shown[i].Seen)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func (m *merge) named(c *claim) (list []string) {
 			list = append(list, id)
 		}
 	}
-	arrange.By(list, byID)
+	slices.SortStableFunc(list, byID)
 	c.Reinforces = list
 	return list
 }

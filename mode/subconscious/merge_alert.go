@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/mode/internal/text"
 )
 
@@ -221,7 +220,7 @@ func quote(o Seen) string {
 func (m *merge) raise() {
 	a := &m.state.Aside
 	list := a.Pending
-	arrange.By(list, func(x, y Pending) int { return cmp.Compare(y.Importance, x.Importance) })
+	slices.SortStableFunc(list, func(x, y Pending) int { return cmp.Compare(y.Importance, x.Importance) })
 	e := ponder.Escalation{ID: m.escalationID(len(m.raised) + 1), Importance: list[0].Importance, Unaided: true}
 	var reasons []string
 	for _, p := range list {

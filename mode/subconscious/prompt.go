@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/arrange"
 	"ponder/llm"
 	"ponder/mode/internal/text"
 )
@@ -167,7 +166,7 @@ func (s State) onMind(now time.Time) string {
 	size := 0
 	for _, c := range categories {
 		entries := slices.Clone(*s.list(c))
-		arrange.By(entries, func(a, b Entry) int { return s.weaker(b, a) })
+		slices.SortStableFunc(entries, func(a, b Entry) int { return s.weaker(b, a) })
 		for i, e := range entries {
 			line := s.mindLine(e, now)
 			if size += len(line); size > maxMind {
@@ -227,7 +226,7 @@ func (s State) topics(role string) []string {
 			list = append(list, t)
 		}
 	}
-	arrange.By(list, func(a, b Topic) int { return a.Last.Compare(b.Last) })
+	slices.SortStableFunc(list, func(a, b Topic) int { return a.Last.Compare(b.Last) })
 	var lines []string
 	for _, t := range last(list, topicsShown) {
 		lines = append(lines, t.Text)

@@ -3,7 +3,6 @@ package subconscious
 import (
 	"cmp"
 	"fmt"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func Find(role Role, s State, seen []Seen, now time.Time) Report {
 			list = append(list, o)
 		}
 	}
-	arrange.By(list, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(list, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
 	f := finder{role: role, state: s.At(now), seen: list, now: now}
 	f.thresholds()
 	f.deadlines()
@@ -98,7 +97,7 @@ func (f *finder) add(kind, summary, why string, importance int, about ...Seen) {
 // report is read, and of the rest no more than a model would say.
 func (f *finder) report() Report {
 	r := Report{Role: f.role.Name, Findings: []Finding{}, Unaided: true}
-	arrange.By(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
+	slices.SortStableFunc(f.found, func(a, b ruled) int { return cmp.Compare(b.Importance, a.Importance) })
 	var whys []string
 	n := 0
 	for n < len(f.found) && n < maxFindings && (n < mostFindings || f.found[n].Importance >= escalated) {

@@ -1,7 +1,6 @@
 package subconscious
 
 import (
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -117,7 +116,7 @@ func (m *merge) ground(c *claim) {
 			c.rests = append(c.rests, o)
 		}
 	}
-	arrange.By(c.rests, bySeq)
+	slices.SortStableFunc(c.rests, bySeq)
 	c.rests = last(c.rests, maxRests)
 	c.due = c.Due
 	for _, o := range c.rests {

@@ -3,7 +3,6 @@ package subconscious
 import (
 	"cmp"
 	"math"
-	"ponder/internal/arrange"
 	"slices"
 	"time"
 )
@@ -55,13 +54,13 @@ func byTurns(list []Seen, newest bool) []Seen {
 		}
 		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(a.Seq, b.Seq))
 	}
-	arrange.By(list, byLevel)
+	slices.SortStableFunc(list, byLevel)
 	turn, count := make(map[string]int, len(list)), make(map[string]int)
 	for _, s := range list {
 		turn[s.ID] = count[s.Sensor] / sensorTurn
 		count[s.Sensor]++
 	}
-	arrange.By(list, func(a, b Seen) int {
+	slices.SortStableFunc(list, func(a, b Seen) int {
 		return cmp.Or(cmp.Compare(turn[a.ID], turn[b.ID]), strangersLast(a, b), byLevel(a, b))
 	})
 	return list
@@ -91,7 +90,7 @@ func shownOf(list []Seen, model bool) (shown, left []Seen) {
 		size += n
 		shown = append(shown, s)
 	}
-	arrange.By(shown, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(shown, func(a, b Seen) int { return cmp.Compare(a.Seq, b.Seq) })
 	return shown, left
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -303,7 +302,7 @@ func (b *book) between(from, to time.Time) (out []instance) {
 			}
 		}
 	}
-	arrange.By(out, func(a, b instance) int {
+	slices.SortStableFunc(out, func(a, b instance) int {
 		return cmp.Or(a.start.Compare(b.start), strings.Compare(a.uid, b.uid), cmp.Compare(a.of, b.of))
 	})
 	return out
@@ -332,7 +331,7 @@ func (e *event) occurrences(from, to time.Time, b *book) (out []time.Time) {
 			out = append(out, t)
 		}
 	}
-	arrange.By(out, time.Time.Compare)
+	slices.SortStableFunc(out, time.Time.Compare)
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 

@@ -1,7 +1,6 @@
 package calendar
 
 import (
-	"ponder/internal/arrange"
 	"slices"
 	"time"
 )
@@ -202,7 +201,7 @@ func (e *expander) positions(found []time.Time) []time.Time {
 			out = append(out, found[p-1])
 		}
 	}
-	arrange.By(out, time.Time.Compare)
+	slices.SortStableFunc(out, time.Time.Compare)
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -385,6 +384,6 @@ func (d *desk) kept() []told {
 			out = append(out, *t)
 		}
 	}
-	arrange.By(out, func(a, b told) int { return int(a.Start/60 - b.Start/60) })
+	slices.SortStableFunc(out, func(a, b told) int { return int(a.Start/60 - b.Start/60) })
 	return out[max(0, len(out)-maxKept):]
 }

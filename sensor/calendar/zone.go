@@ -3,8 +3,8 @@ package calendar
 import (
 	"cmp"
 	"encoding/binary"
-	"ponder/internal/arrange"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +92,7 @@ func (z *zones) build(def *object) *time.Location {
 	if len(onsets) == 0 && last.unix == -1<<62 {
 		return nil
 	}
-	arrange.By(onsets, func(a, b onset) int { return cmp.Compare(a.unix, b.unix) })
+	slices.SortStableFunc(onsets, func(a, b onset) int { return cmp.Compare(a.unix, b.unix) })
 	first := last.to
 	if len(onsets) > 0 {
 		first = onsets[0].from

@@ -17,7 +17,6 @@ import (
 
 	"github.com/mmcdole/gofeed"
 
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -52,7 +51,7 @@ func parse(ctx context.Context, body []byte, base string) (*version, error) {
 		}
 	}
 	if !slices.ContainsFunc(v.items, func(it item) bool { return it.at.IsZero() }) {
-		arrange.By(v.items, func(a, b item) int { return b.at.Compare(a.at) })
+		slices.SortStableFunc(v.items, func(a, b item) int { return b.at.Compare(a.at) })
 	}
 	return v, nil
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -84,14 +83,14 @@ func (d *decoded) encode() (json.RawMessage, error) {
 	}
 	byPath := func(a, b record) int { return strings.Compare(a.path, b.path) }
 	byAge := func(a, b record) int { return cmp.Or(cmp.Compare(b.mtime, a.mtime), byPath(a, b)) }
-	arrange.By(all, byAge)
+	slices.SortStableFunc(all, byAge)
 	for sketches := 100; ; sketches /= 2 {
 		for i := range all {
 			if i >= sketches {
 				all[i].sketch = nil
 			}
 		}
-		sorted := arrange.Sorted(slices.Values(all), byPath)
+		sorted := slices.SortedStableFunc(slices.Values(all), byPath)
 		d.Files = pack(sorted)
 		switch {
 		case len(d.Files) <= packedBytes:

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -178,7 +177,7 @@ func (d *diff) observe() []ponder.Observation {
 	if len(d.changes) > many {
 		return append(d.folders[:min(len(d.folders), sensor.MaxLook-1)], d.sum())
 	}
-	arrange.By(d.changes, func(a, b change) int { return cmp.Compare(a.mtime, b.mtime) })
+	slices.SortStableFunc(d.changes, func(a, b change) int { return cmp.Compare(a.mtime, b.mtime) })
 	seen := d.folders
 	for _, c := range d.changes {
 		name := sensor.Line(d.short(c.path), 200)

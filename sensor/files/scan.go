@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 // choose leaves the newest files.
 func (s *snapshot) choose(most int) {
 	if len(s.files) > most {
-		arrange.By(s.files, func(a, b file) int {
+		slices.SortStableFunc(s.files, func(a, b file) int {
 			return cmp.Or(cmp.Compare(b.mtime, a.mtime), strings.Compare(a.path, b.path))
 		})
 		s.rest = map[string]bool{}
@@ -98,7 +97,7 @@ func (s *snapshot) choose(most int) {
 		s.files = s.files[:most:most]
 		s.floor = s.files[most-1].mtime
 	}
-	arrange.By(s.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(s.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 }
 
 // unknown reports whether it cannot be said if a file is there.

@@ -16,7 +16,6 @@ import (
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
 
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -236,7 +235,7 @@ func (f *folderOf) candidates(at position) ([]imap.UID, error) {
 	}
 	set, _ := found.All.(imap.UIDSet) // another kind: nothing was found
 	ranges := slices.Clone(set)
-	arrange.By(ranges, func(a, b imap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(ranges, func(a, b imap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
 	var uids []imap.UID
 	for _, r := range ranges {
 		for uid := uint64(max(r.Start, imap.UID(at.Next))); uid <= uint64(r.Stop) && len(uids) <= maxCandidates; uid++ {

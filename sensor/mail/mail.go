@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -130,7 +129,7 @@ func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage
 	if err != nil {
 		return nil, given, err
 	}
-	arrange.By(found, func(a, b raw) int { return a.date.Compare(b.date) })
+	slices.SortStableFunc(found, func(a, b raw) int { return a.date.Compare(b.date) })
 	var told []ponder.Observation
 	for _, r := range found {
 		if o, ok := m.observe(&c, r); ok {

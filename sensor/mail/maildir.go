@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -113,7 +112,7 @@ func list(ctx context.Context, root *os.Root, since time.Time) ([]file, error) {
 	if folders == 0 {
 		return nil, errors.New("it has neither a folder new nor cur: name one that is a Maildir")
 	}
-	arrange.By(files, func(a, b file) int { return cmp.Or(a.time.Compare(b.time), strings.Compare(a.name, b.name)) })
+	slices.SortStableFunc(files, func(a, b file) int { return cmp.Or(a.time.Compare(b.time), strings.Compare(a.name, b.name)) })
 	return slices.CompactFunc(files, func(a, b file) bool { return a.name == b.name }), nil
 }
 

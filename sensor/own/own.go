@@ -28,7 +28,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/sensor"
 )
 
@@ -176,7 +175,7 @@ func (l *look) newest() ([]ponder.Info, error) {
 		return nil, err
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(i ponder.Info) bool { return i.Kind == ponder.KindSubconscious })
-	arrange.By(list, func(a, b ponder.Info) int {
+	slices.SortStableFunc(list, func(a, b ponder.Info) int {
 		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.ID, b.ID))
 	})
 	return list[max(0, len(list)-maxThreads):], nil
@@ -214,7 +213,7 @@ func (l *look) memories() error {
 	if err != nil {
 		return err
 	}
-	list = arrange.Sorted(slices.Values(list), func(a, b Memory) int { return cmp.Compare(a.ID, b.ID) })
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b Memory) int { return cmp.Compare(a.ID, b.ID) })
 	for _, m := range list {
 		if m.ID <= l.cursor.Memory {
 			continue

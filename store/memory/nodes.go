@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/store/internal/storerules"
 )
 
@@ -51,7 +51,7 @@ func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
 			nodes = append(nodes, n.Node)
 		}
 	}
-	arrange.By(nodes, func(a, b ponder.Node) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(nodes, func(a, b ponder.Node) int { return cmp.Compare(a.ID, b.ID) })
 	return nodes, ctx.Err()
 }
 
@@ -175,7 +175,7 @@ func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 			found = append(found, t.info)
 		}
 	}
-	arrange.By(found, func(a, b ponder.Info) int {
+	slices.SortStableFunc(found, func(a, b ponder.Info) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	var ids []ponder.ThreadID

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/store/internal/storerules"
 )
 
@@ -104,7 +103,7 @@ func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, 
 		}
 	}
 	if filter.Limit <= 0 {
-		arrange.By(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
+		slices.SortStableFunc(found, func(a, b ponder.Info) int { return a.Position().Compare(b.Position()) })
 	}
 	return found, ctx.Err()
 }

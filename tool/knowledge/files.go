@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ponder/internal/arrange"
 	"ponder/knowledge/document"
 )
 
@@ -51,7 +50,7 @@ func find(docs *document.Collection, in input, limit int) []document.Hit {
 			found[i].Score = min(1, preferred*h.Score)
 		}
 	}
-	arrange.By(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(found, func(a, b document.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return found[:min(limit, len(found))]
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/knowledge/document"
 )
 
@@ -152,7 +151,7 @@ func (r *result) settle(ctx context.Context, errs []error) error {
 // best returns the best hits, the best first, without those that another has the
 // words of. Of equals those of files come first.
 func best(hits []hit, limit int) []hit {
-	arrange.By(hits, func(a, b hit) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.Score, a.Score) })
 	kept := []hit{}
 	for _, h := range hits {
 		if len(kept) < limit && !slices.ContainsFunc(kept, h.repeats) {

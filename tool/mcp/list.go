@@ -13,7 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/llm"
 )
 
@@ -63,7 +62,7 @@ func (l *link) ask(ctx context.Context, session *talk) (list listing, err error)
 			break
 		}
 	}
-	arrange.By(list.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

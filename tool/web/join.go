@@ -2,10 +2,10 @@ package web
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
-	"ponder/internal/arrange"
 	"ponder/knowledge/web/search"
 )
 
@@ -64,7 +64,7 @@ func snippetOf(r search.Result, query string) string {
 // inOrder joins sentences in the order of the page, with a mark where something is
 // left out between them.
 func inOrder(hits []hit) string {
-	arrange.By(hits, func(a, b hit) int { return a.Start - b.Start })
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.Start - b.Start })
 	quotes := make([]string, len(hits))
 	for i, h := range hits {
 		quotes[i] = h.Quote

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 )
@@ -196,7 +195,7 @@ func preferred(list []Result, hosts []string) []Result {
 			all[i].rank = i
 		}
 	}
-	arrange.By(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
 	for i := range all {
 		list[i] = all[i].Result
 	}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"ponder/internal/arrange"
 	"slices"
 )
 
@@ -38,7 +37,7 @@ func fuse(of []Outcome, lists [][]Result, n int) []Result {
 			all = append(all, r)
 		}
 	}
-	arrange.By(all, func(a, b Result) int {
+	slices.SortStableFunc(all, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
 	all = all[:min(n, len(all))]

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"math"
-	"ponder/internal/arrange"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,7 +45,7 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 		for page, score := range scores {
 			hits = append(hits, Hit{Page: page, Score: score})
 		}
-		arrange.By(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Page, b.Page)) })
+		slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Page, b.Page)) })
 		return hits[:min(len(hits), n)]
 	}
 }

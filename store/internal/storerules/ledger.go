@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"ponder"
-	"ponder/internal/arrange"
 	"ponder/llm"
 )
 
@@ -162,7 +162,7 @@ func plus(a, b llm.Usage) llm.Usage {
 
 // Rows returns the rows, sorted by key and thread.
 func (t Tally) Rows() []ponder.UsageRow {
-	return arrange.Sorted(maps.Values(t), func(a, b ponder.UsageRow) int {
+	return slices.SortedStableFunc(maps.Values(t), func(a, b ponder.UsageRow) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Thread, b.Thread))
 	})
 }
