@@ -25,15 +25,16 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"ponder/internal/heap"
 )
 
 func main() {
-	heap.Relax() // as the program does
+	debug.SetGCPercent(50) // both as ponder serve does
+	defer runtime.KeepAlive(make([]byte, 128<<20))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

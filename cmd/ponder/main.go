@@ -11,11 +11,8 @@ package main
 import (
 	"context"
 	"os"
-
-	"ponder/internal/heap"
 )
 
 func main() {
-	heap.Relax()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

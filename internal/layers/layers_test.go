@@ -112,7 +112,6 @@ var rules = []rule{
 	{packages: "client", ours: []string{"."}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
-	{packages: "internal/heap"},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
 	{packages: "internal/dateparser"},                                        // a module of its own
