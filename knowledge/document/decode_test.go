@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"ponder/internal/textkit/charset"
 )
 
 func utf16Bytes(s string, little bool, mark bool) string {
@@ -58,8 +60,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"marked wide": "\xff\xfe" + strings.Repeat("\x01\x00", 100),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := decode([]byte(in)); !errors.Is(err, errBinary) {
-				t.Errorf("decode: %q, %v, want %v", got, err, errBinary)
+			if got, err := decode([]byte(in)); !errors.Is(err, charset.ErrBinary) {
+				t.Errorf("decode: %q, %v, want %v", got, err, charset.ErrBinary)
 			}
 		})
 	}

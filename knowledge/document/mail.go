@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"mime"
 	"net/mail"
 	"strings"
 
+	"ponder/internal/textkit/charset"
+
 	"github.com/emersion/go-message"
-	"golang.org/x/net/html/charset"
 )
 
 // Bounds on a message.
@@ -86,10 +86,7 @@ func joinAddresses(lists ...string) string {
 
 // decodeWords decodes what a header writes with letters that are not ASCII.
 func decodeWords(s string) string {
-	d := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
-	if out, err := d.DecodeHeader(s); err == nil {
-		s = out
-	}
+	s = charset.DecodeWords(s)
 	if text, err := decode([]byte(s)); err == nil {
 		return text
 	}
@@ -201,10 +198,8 @@ func (r *mailReader) body(e *message.Entity) []byte {
 // text returns the text of a part.
 func (r *mailReader) text(e *message.Entity, label string) string {
 	b := r.body(e)
-	if enc, name := charset.Lookup(label); enc != nil && name != "utf-8" && label != "" {
-		if out, err := enc.NewDecoder().Bytes(b); err == nil {
-			b = out
-		}
+	if out, ok := charset.DecodeLabel(b, label); ok {
+		b = out
 	}
 	s, err := decode(b)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"mime"
 	"strings"
 
-	"golang.org/x/net/html/charset"
+	"ponder/internal/textkit/charset"
 )
 
 // mediaTypes are the formats of media types.
@@ -74,12 +74,8 @@ func declared(raw []byte, label string, format *Format) []byte {
 	if label == "" || format.Binary && format.Name != "HTML" {
 		return raw
 	}
-	enc, name := charset.Lookup(label)
-	if enc == nil || name == "utf-8" {
-		return raw
-	}
-	out, err := enc.NewDecoder().Bytes(raw)
-	if err != nil {
+	out, ok := charset.DecodeLabel(raw, label)
+	if !ok {
 		return raw
 	}
 	if format.Name == "HTML" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ponder/internal/textkit/charset"
 	"ponder/knowledge/document"
 	"ponder/knowledge/web/search"
 )
@@ -106,12 +107,9 @@ func (f *Fetcher) page(c *copied) (*Page, error) {
 }
 
 func (f *Fetcher) readHTML(p *Page, c *copied) error {
-	text, name, err := decode(c.raw, c.Type)
+	text, name, err := p.decode(c)
 	if err != nil {
 		return err
-	}
-	if looksBinary(text) {
-		return fmt.Errorf("%w: it is said to be %s, and is not", ErrType, p.Type)
 	}
 	a, err := f.o.HTML([]byte(search.StripMarkupEscapes(text)), c.Final)
 	if err != nil {
@@ -123,13 +121,22 @@ func (f *Fetcher) readHTML(p *Page, c *copied) error {
 	return nil
 }
 
+// decode returns the text of an answer and the name of its encoding.
+func (p *Page) decode(c *copied) (text, name string, err error) {
+	text, name, err = charset.DecodePage(c.raw, c.Type)
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("%w: its letters are not %s", ErrType, name)
+	case charset.IsBinary(text):
+		return "", "", fmt.Errorf("%w: it is said to be %s, and is not", ErrType, p.Type)
+	}
+	return text, name, nil
+}
+
 func readText(p *Page, c *copied) error {
-	text, name, err := decode(c.raw, c.Type)
+	text, name, err := p.decode(c)
 	if err != nil {
 		return err
-	}
-	if looksBinary(text) {
-		return fmt.Errorf("%w: it is said to be %s, and is not", ErrType, p.Type)
 	}
 	p.Charset, p.Markdown = name, cleaned(text)
 	if p.Type != "text/plain" {

@@ -376,51 +376,6 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestCharsets(t *testing.T) {
-	long := strings.Repeat("plain ASCII. ", 100)
-	for name, c := range map[string]struct{ header, raw, name, want string }{
-		"UTF-8":                   {"text/html", "für", "utf-8", "für"},
-		"UTF-8, mark":             {"text/html", "\xef\xbb\xbffür", "utf-8", "für"},
-		"UTF-8, late":             {"text/html", long + "für", "utf-8", long + "für"},
-		"UTF-8, said Latin-1":     {"text/html; charset=ISO-8859-1", "für", "utf-8", "für"},
-		"UTF-8, damaged":          {"text/html; charset=utf-8", strings.Repeat("für ", 30) + "\xff", "utf-8", strings.Repeat("für ", 30) + "\ufffd"},
-		"Latin-1":                 {"text/html; charset=ISO-8859-1", "f\xfcr", "windows-1252", "für"},
-		"Latin-1, unsaid":         {"text/html", "f\xfcr", "windows-1252", "für"},
-		"Latin-1, said UTF-8":     {"text/html; charset=utf-8", "f\xfcr", "windows-1252", "für"},
-		"Latin-1, late":           {"text/html", long + "f\xfcr", "windows-1252", long + "für"},
-		"Windows-1252":            {"text/plain; charset=windows-1252", "\x93x\x94 \x80", "windows-1252", "“x” €"},
-		"Windows-1251":            {"text/html; charset=windows-1251", "\xcf\xf0\xe8\xe2\xe5\xf2", "windows-1251", "Привет"},
-		"KOI8-R, in the page":     {"text/html", "<meta charset=koi8-r>\xf0\xd2\xc9", "koi8-r", "<meta charset=koi8-r>При"},
-		"Shift_JIS, http-equiv":   {"text/html", `<meta http-equiv=Content-Type content="text/html; charset=Shift_JIS">` + "\x93\xfa\x96{", "shift_jis", `<meta http-equiv=Content-Type content="text/html; charset=Shift_JIS">日本`},
-		"GBK":                     {"text/html; charset=gb2312", "\xc4\xe3\xba\xc3", "gbk", "你好"},
-		"EUC-KR":                  {"text/html; charset=euc-kr", "\xb0\xa1", "euc-kr", "가"},
-		"UTF-16, mark":            {"text/html", "\xff\xfef\x00\xfc\x00r\x00", "utf-16le", "für"},
-		"UTF-16, big, mark":       {"text/html", "\xfe\xff\x00f\x00\xfc\x00r", "utf-16be", "für"},
-		"UTF-16, header":          {"text/html; charset=utf-16le", "f\x00\xfc\x00r\x00", "utf-16le", "für"},
-		"unknown":                 {"text/html; charset=klingon", "für", "utf-8", "für"},
-		"mark against the header": {"text/html; charset=windows-1251", "\xef\xbb\xbffür", "utf-8", "für"},
-		"empty":                   {"text/html; charset=", "", "utf-8", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, label, err := decode([]byte(c.raw), c.header)
-			if err != nil || got != c.want || label != c.name {
-				t.Errorf("%q as %s, %v; not %q as %s", got, label, err, c.want, c.name)
-			}
-		})
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte("\xff\xfef\x00"), "text/html; charset=iso-2022-jp")
-	f.Add([]byte("<meta charset=replacement>"), "")
-	f.Fuzz(func(t *testing.T, raw []byte, header string) {
-		text, _, err := decode(raw, header)
-		if err == nil && (strings.ToValidUTF8(text, "") != text || len(text) > 12*len(raw)+64) {
-			t.Fatalf("%d bytes of %d: %q", len(text), len(raw), text)
-		}
-	})
-}
-
 // TestAsItIs fetches with what makes text of pages by default.
 func TestAsItIs(t *testing.T) {
 	article := `<!doctype html><html lang="en"><head><title>Forty boats | Port News</title><meta name="author" content="Anna Lind">

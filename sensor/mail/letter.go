@@ -6,15 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
-	"mime"
 	"net/mail"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/emersion/go-message"
-	"golang.org/x/net/html/charset"
 
+	"ponder/internal/textkit/charset"
 	"ponder/sensor"
 )
 
@@ -134,7 +133,7 @@ var addresses = regexp.MustCompile(`[^\s<>,;:"'()]{1,64}@[^\s<>,;:"'()]{1,100}`)
 
 // sender returns the name and the address of who a message says it is from.
 func sender(from string) (name, address string) {
-	p := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: charset.NewReaderLabel}}
+	p := mail.AddressParser{WordDecoder: charset.WordDecoder()}
 	if list, err := p.ParseList(from); err == nil && len(list) > 0 {
 		return sensor.Line(list[0].Name, maxName), sensor.Line(list[0].Address, maxAddress)
 	}
@@ -148,29 +147,18 @@ func sender(from string) (name, address string) {
 }
 
 // words decodes what a header writes with letters that are not ASCII.
-func words(s string) string {
-	d := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
-	if out, err := d.DecodeHeader(s); err == nil {
-		s = out
-	}
-	return decode([]byte(s), "")
-}
+func words(s string) string { return decode([]byte(charset.DecodeWords(s)), "") }
 
-// decode returns a text in its charset, or what it most likely is in if the label is
-// wrong or missing.
+// decode returns a text in its charset, or in the likeliest if the label is wrong or
+// missing.
 func decode(b []byte, label string) string {
-	enc, name := charset.Lookup(label)
-	if enc == nil || name == "utf-8" || name == "replacement" {
-		enc, _ = charset.Lookup("utf-8")
-		if bytes.ContainsFunc(b, func(r rune) bool { return r == '\uFFFD' }) && !bytes.Contains(b, []byte("\uFFFD")) {
-			enc, _ = charset.Lookup("windows-1252")
-		}
+	if text, ok := charset.DecodeLabel(b, label); ok {
+		return string(text)
 	}
-	out, err := enc.NewDecoder().Bytes(b)
-	if err != nil {
-		return strings.ToValidUTF8(string(b), "\uFFFD")
+	if text, err := charset.Decode(b); err == nil {
+		return text
 	}
-	return string(out)
+	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
 // hash returns eleven letters that tell texts from others.
