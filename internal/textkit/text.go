@@ -18,19 +18,70 @@ var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]
 	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` + // OSC and its like
 	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
 
-// Clean returns text that a terminal shows and does not obey: without control
-// characters, escape sequences and marks that reverse the direction of text.
-// Lines and tabs stay.
+// Clean returns text as valid UTF-8 that a terminal shows and does not obey: without
+// control characters, escape sequences and marks that reverse the direction of text.
+// Lines and tabs stay; all line ends become "\n".
 func Clean(text string) string {
+	if isLine(text) {
+		return text
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, 0xc2) >= 0 { // the first byte of C1
 		text = sequences.ReplaceAllString(text, "")
 	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
-		if obeyed(r) || r == unicode.ReplacementChar {
+		switch {
+		case r == '\r', r == '\u2028', r == '\u2029':
+			return '\n'
+		case obeyed(r):
 			return -1
 		}
 		return r
 	}, text)
+}
+
+// CleanTrim returns text cleaned, without white space around it.
+func CleanTrim(text string) string { return strings.TrimSpace(Clean(text)) }
+
+// Visible returns text cleaned and without the characters that readers cannot see but
+// models can: format characters, variation selectors and private use. Joiners stay behind
+// the letters of scripts that need them, and between pictures.
+func Visible(text string) string {
+	var last rune
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < 0xad, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		case r == '\u200c', r == '\u200d':
+			if last < 0x600 { // no script before Arabic joins letters
+				return -1
+			}
+		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector):
+			return -1
+		}
+		last = r
+		return r
+	}, Clean(text))
+}
+
+// isLine reports whether text is one line of letters, digits and printable ASCII with
+// single spaces between words, as most texts are. Such a text needs no cleaning.
+func isLine(text string) bool {
+	space := true // at the beginning, too, there may be none
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			if r, n = utf8.DecodeRuneInString(text[i:]); r != '…' && !unicode.In(r, unicode.L, unicode.M, unicode.N) {
+				return false
+			}
+		}
+		if r < ' ' || r == 0x7f || r == ' ' && space {
+			return false
+		}
+		space = r == ' '
+		i += n
+	}
+	return !space
 }
 
 // stringBegins matches a string of an escape sequence that has not ended.
@@ -44,7 +95,7 @@ func Whole(text string) int {
 	from := max(0, len(text)-longest)
 	i := strings.LastIndexAny(text[from:], "\x1b\u0090\u0098\u009b\u009d\u009e\u009f")
 	if i < 0 {
-		return len(text)
+		return len(strings.TrimSuffix(text, "\r")) // which is half a line end, perhaps
 	}
 	i += from
 	at := sequences.FindStringIndex(text[i:])
@@ -86,7 +137,21 @@ func Escape(text []byte) []byte {
 }
 
 // OneLine returns text cleaned and on one line, with single spaces between words.
-func OneLine(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
+func OneLine(text string) string {
+	if isLine(text) {
+		return text
+	}
+	return strings.Join(strings.Fields(Clean(text)), " ")
+}
+
+// Line returns text on one line of at most n bytes.
+func Line(text string, n int) string { return TruncateBytes(OneLine(text), n) }
+
+// VisibleLine returns the visible text on one line of at most n bytes. It takes no longer
+// for texts that are much longer.
+func VisibleLine(text string, n int) string {
+	return TruncateBytes(strings.Join(strings.Fields(Visible(Prefix(text, 16*n))), " "), n)
+}
 
 // Truncate returns text with at most n characters. A cut text ends in an ellipsis.
 func Truncate(text string, n int) string {

@@ -42,6 +42,24 @@ func TestEscape(t *testing.T) {
 	}
 }
 
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ascii":                 "plain ascii",
+		"bad \xff byte\r\nline\rline": "bad \uFFFD byte\nline\nline",
+		"pass\u200cword, a\u200d":     "password, a",
+		"a\u2028b\u2066c":             "a\nbc",
+		"soft\u00adhyphen\u200b\ufeff, \u2764\ufe0f, \ue000, \U000e0041, \u180e": "softhyphen, \u2764, , , ",
+		"می\u200cخواهم \u06dd":                                                   "می\u200cخواهم \u06dd",
+	} {
+		if got := Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := VisibleLine("a\u200bb\n"+strings.Repeat("ä ", 1e6), 10); got != "ab ä…" {
+		t.Errorf("VisibleLine: %q", got)
+	}
+}
+
 // An escape sequence that comes in pieces is waited for.
 func TestWhole(t *testing.T) {
 	for text, want := range map[string]string{

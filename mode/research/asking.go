@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
-	"ponder/mode/internal/text"
 )
 
 // Bounds on what is read of a question.
@@ -40,7 +40,7 @@ type field struct {
 
 // ask takes a question apart.
 func ask(question string) *asking {
-	a := &asking{text: text.Line(bounded(question, maxReading))}
+	a := &asking{text: textkit.OneLine(bounded(question, maxReading))}
 	a.folded = lexical.Fold(a.text)
 	a.lang = languageOf(a.text)
 	first := true
@@ -143,7 +143,7 @@ func split(s string) (list []part) {
 		list = append(list, splitWords(s[last:at[0]])...)
 		for g := 2; g < len(at); g += 2 {
 			if at[g] >= 0 {
-				list = append(list, part{text: text.Clip(strings.TrimSpace(s[at[g]:at[g+1]]), maxPhrase), phrase: true})
+				list = append(list, part{text: textkit.TruncateBytes(strings.TrimSpace(s[at[g]:at[g+1]]), maxPhrase), phrase: true})
 			}
 		}
 		last = at[1]

@@ -3,10 +3,10 @@ package research
 import (
 	"cmp"
 	"fmt"
+	"ponder/internal/textkit"
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/text"
 )
 
 // begin starts the first round.
@@ -80,7 +80,7 @@ const planKey = "planned"
 // planned takes in the plan of a model.
 func (s *state) planned(b ponder.CallFinished) {
 	if b.Error != "" {
-		s.unplanned("no plan: " + text.Clip(text.Line(b.Error), maxFault))
+		s.unplanned("no plan: " + textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
 		return
 	}
 	p, err := readPlan(b.Message.Text())

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // Bounds on the check of an answer.
@@ -225,9 +225,9 @@ func (s *state) judge() ponder.Action {
 	b.WriteString("<claims>\n")
 	for _, i := range s.Draft.doubts() {
 		c := s.Draft.claims[i]
-		fmt.Fprintf(&b, "%s: %s\n", claimID(i), framed(lookup.Tame(text.Line(c.Text))))
+		fmt.Fprintf(&b, "%s: %s\n", claimID(i), framed(lookup.Tame(textkit.OneLine(c.Text))))
 		for _, q := range c.Quotes[:min(len(c.Quotes), maxJudgedBy)] {
-			fmt.Fprintf(&b, "  quote: %s\n", framed(lookup.Defused(lookup.Tame(text.Clip(text.Line(s.part(q)), maxShownPart)))))
+			fmt.Fprintf(&b, "  quote: %s\n", framed(lookup.Defused(lookup.Tame(textkit.TruncateBytes(textkit.OneLine(s.part(q)), maxShownPart)))))
 		}
 	}
 	b.WriteString("</claims>\n")
@@ -253,7 +253,7 @@ func (s *state) judged(b ponder.CallFinished) {
 	var said judgement
 	if b.Error == "" {
 		var err error
-		said, err = llm.Decode[judgement](text.Clip(b.Message.Text(), maxAnswer), judgeSchema)
+		said, err = llm.Decode[judgement](textkit.TruncateBytes(b.Message.Text(), maxAnswer), judgeSchema)
 		if err != nil && s.again(s.judgeKey(), s.AskSince, b, err) {
 			return
 		}
@@ -341,7 +341,7 @@ func contest(claims []checked, conflicts []ponder.Conflict) {
 			for j, side := range k.Sides {
 				if j != own && len(side.Quotes) > 0 && !meet(side.Quotes, c.Quotes) {
 					c.Against = append(slices.Clip(c.Against), side.Quotes[0])
-					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + lookup.Tame(text.Clip(text.Line(side.Value), maxFault/4))
+					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + lookup.Tame(textkit.TruncateBytes(textkit.OneLine(side.Value), maxFault/4))
 				}
 			}
 		}

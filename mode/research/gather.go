@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/evidence"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // Bounds on what is looked up and kept.
@@ -49,12 +49,12 @@ func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
 // has returns the number of the piece that has all that a hit has, or 0. Read says that
 // the hit is of a page that was read.
 func (s *state) has(h lookup.Hit, read bool) int {
-	key, same, page, quote := h.Key(), lookup.QuoteKey(h), lookup.PageKey(h), text.Line(h.Quote)
+	key, same, page, quote := h.Key(), lookup.QuoteKey(h), lookup.PageKey(h), textkit.OneLine(h.Quote)
 	for _, p := range s.Evidence {
 		if p.Kind == factKind || read && p.Tool == WebSearchTool {
 			continue // a snippet has no place in its page, as a passage has
 		}
-		if p.Key == key && p.Same == same || p.Page == page && (p.Same == same || len(quote) >= leastHeld && strings.Contains(text.Line(p.Quote), quote)) {
+		if p.Key == key && p.Same == same || p.Page == page && (p.Same == same || len(quote) >= leastHeld && strings.Contains(textkit.OneLine(p.Quote), quote)) {
 			return p.N
 		}
 	}
@@ -71,7 +71,7 @@ func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 		h.Quote, h.End = h.Quote[:n], h.Start+n
 	}
 	p := piece{
-		N: s.Counts.Evidence + 1, Source: h.Source, Title: label(h.Title), Section: label(h.Section), Quote: h.Quote, Context: text.Clip(text.Line(h.Context), maxContext),
+		N: s.Counts.Evidence + 1, Source: h.Source, Title: label(h.Title), Section: label(h.Section), Quote: h.Quote, Context: textkit.TruncateBytes(textkit.OneLine(h.Context), maxContext),
 		Score: min(1, max(0, h.Score)), Terms: lookup.Terms(h.Terms), Query: l.Query, Tool: l.tool(), Round: l.Round,
 		URL: lookup.Address(h.URL), Kind: label(h.Kind), Author: label(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
 		Untrusted: h.Untrusted, Key: h.Key(), Same: lookup.QuoteKey(h), Page: lookup.PageKey(h), words: lookup.Words(h.Quote),
@@ -98,7 +98,7 @@ func (s *state) gather(h lookup.Hit, l look) ponder.Body {
 	}
 }
 
-func label(s string) string { return text.Clip(text.Line(s), lookup.MaxLabel) }
+func label(s string) string { return textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel) }
 
 // saidElsewhere reports whether the quote of a piece was gathered from another page.
 func (s *state) saidElsewhere(p piece) bool {
@@ -125,9 +125,9 @@ func (s *state) cluster(p piece, h lookup.Hit) (cluster, again string) {
 // supersede makes copies of the pieces of the same page that a new one has all of, as
 // the snippet of a page that is read now.
 func (s *state) supersede(p piece) {
-	quote := text.Line(p.Quote)
+	quote := textkit.OneLine(p.Quote)
 	for i, o := range s.Evidence {
-		if o.Page == p.Page && o.Copy == "" && len(o.Quote) >= leastHeld && strings.Contains(quote, text.Line(o.Quote)) {
+		if o.Page == p.Page && o.Copy == "" && len(o.Quote) >= leastHeld && strings.Contains(quote, textkit.OneLine(o.Quote)) {
 			s.Evidence = slices.Clone(s.Evidence)
 			s.Evidence[i].Copy = p.id()
 			for j, c := range s.Evidence {
@@ -154,6 +154,6 @@ func (s *state) original(p piece) piece {
 // known reports whether the older report had a piece.
 func (s *state) known(p piece) bool {
 	return s.opts.Since != nil && slices.ContainsFunc(s.opts.Since.Evidence, func(k Known) bool {
-		return (k.Source == p.Source || k.URL != "" && k.URL == p.URL) && text.Line(k.Quote) == text.Line(p.Quote)
+		return (k.Source == p.Source || k.URL != "" && k.URL == p.URL) && textkit.OneLine(k.Quote) == textkit.OneLine(p.Quote)
 	})
 }

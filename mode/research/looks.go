@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // The tools that things are looked up with.
@@ -107,10 +107,10 @@ func (s *state) push(l look) {
 // outgoing returns a query as it is asked. Strangers read it, and what they wrote may
 // have led to it, so nothing goes out in it that could be an address or a key.
 func outgoing(query string) string {
-	words := slices.DeleteFunc(strings.Fields(text.Line(query)), func(w string) bool {
+	words := slices.DeleteFunc(strings.Fields(textkit.OneLine(query)), func(w string) bool {
 		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
 	})
-	return strings.TrimSuffix(text.Clip(strings.Join(words, " "), maxQuery), "…")
+	return strings.TrimSuffix(textkit.TruncateBytes(strings.Join(words, " "), maxQuery), "…")
 }
 
 // unasked notes a query, and reports whether it was not asked before.
@@ -236,7 +236,7 @@ func (s *state) looked(key string, b ponder.ToolResult) {
 		s.Slowest = max(s.Slowest, s.Time.ms()-l.Since)
 	}
 	if b.Error != "" {
-		s.answer(i, nil, text.Clip(text.Line(b.Error), maxFault))
+		s.answer(i, nil, textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
 		return
 	}
 	var list []lookup.Hit

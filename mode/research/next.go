@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // lookingShare is the share of the time after which no round begins.
@@ -140,7 +140,7 @@ func (s *state) reflectKey() string { return number("reflect", s.Counts.Reflecte
 // reflected takes in what is missing, and looks it up or has the answer written.
 func (s *state) reflected(b ponder.CallFinished) {
 	var r reflection
-	err := errors.New(text.Clip(text.Line(b.Error), maxFault))
+	err := errors.New(textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
 	if b.Error == "" {
 		r, err = readReflection(b.Message.Text())
 		if err != nil && s.again(s.reflectKey(), s.AskSince, b, err) {
@@ -153,7 +153,7 @@ func (s *state) reflected(b ponder.CallFinished) {
 		s.unreflected(err.Error())
 		return
 	}
-	why := lookup.Tame(text.Clip(text.Line(r.Why), maxFault))
+	why := lookup.Tame(textkit.TruncateBytes(textkit.OneLine(r.Why), maxFault))
 	if !r.Enough && s.opens(r) {
 		s.nextRound()
 		s.Step = gathering

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // inOthers is the kind of looks with [Options.Tools].
@@ -30,7 +30,7 @@ func (s *state) isOther(name string) bool {
 
 // lookOther begins a look that the ith call of the model is for.
 func (s *state) lookOther(c llm.ToolCall, args []byte, i int) {
-	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: text.Clip(text.Line(lookup.Tame(string(args))), maxQuery), Use: i + 1})
+	s.push(look{Kind: inOthers, Tool: c.Name, Args: args, Query: textkit.TruncateBytes(textkit.OneLine(lookup.Tame(string(args))), maxQuery), Use: i + 1})
 }
 
 // useOther returns the use of the tool of a look with others' tools.

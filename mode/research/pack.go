@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // An entry is a source in the pack, with its pieces.
@@ -20,7 +20,7 @@ type entry struct {
 // first, of copies the first only, bounded in bytes.
 func (s *state) pack() string {
 	var b strings.Builder
-	b.WriteString("<evidence>\nEVIDENCE PACK FOR: \"" + framed(text.Clip(text.Line(s.run.Input), maxQuery)) + "\"\n")
+	b.WriteString("<evidence>\nEVIDENCE PACK FOR: \"" + framed(textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxQuery)) + "\"\n")
 	list := entries(s.usable())
 	heard := make(map[string]int) // the entries that speak for their voices
 	left, most := 0, maxPack
@@ -98,7 +98,7 @@ func (e entry) text(n int, again int) string {
 			if p.Known {
 				known = "(known to the older report) "
 			}
-			fmt.Fprintf(&b, "   [%s] %s%s\n", p.id(), known, framed(text.Clip(p.shown(), maxPiece)))
+			fmt.Fprintf(&b, "   [%s] %s%s\n", p.id(), known, framed(textkit.TruncateBytes(p.shown(), maxPiece)))
 		}
 	}
 	return b.String()

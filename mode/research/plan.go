@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 
 	"ponder/internal/redact"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/llm"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 //go:embed plan.md
@@ -50,7 +50,7 @@ var planSchema = llm.SchemaFor[planForm]("research_plan")
 // planRequest returns the request for a plan of research.
 func planRequest(question string, o Options) llm.Request {
 	var b strings.Builder
-	b.WriteString("The question:\n<question>\n" + framed(text.Clip(text.Clean(question), maxAsked)) + "\n</question>\n")
+	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")
 	b.WriteString("\nWhat is searched: " + o.searched() + ".\n\nPlan the research.\n")
 	return llm.Request{
 		System: planPrompt + wish(o), Schema: planSchema, MaxTokens: planTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
@@ -73,7 +73,7 @@ func wish(o Options) string {
 	if o.Prompt == "" {
 		return ""
 	}
-	return "\nWhat the owner wants of all answers, which the plan is to serve:\n" + text.Clip(text.Clean(o.Prompt), maxWish) + "\n"
+	return "\nWhat the owner wants of all answers, which the plan is to serve:\n" + textkit.TruncateBytes(textkit.CleanTrim(o.Prompt), maxWish) + "\n"
 }
 
 // searched says what is searched.
@@ -176,7 +176,7 @@ func bareName(s string) string {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, text.Clip(s, maxShown))
+	}, textkit.TruncateBytes(s, maxShown))
 }
 
 // listOf returns a value as texts: a list, a text with an element on each line, or an
@@ -228,7 +228,7 @@ func unmarked(line string) string {
 func readProse(found map[string][]string, answer string, names map[string]string) {
 	at := ""
 	n := 0
-	for line := range strings.Lines(text.Clip(text.Clean(answer), 64<<10)) {
+	for line := range strings.Lines(textkit.TruncateBytes(textkit.CleanTrim(answer), 64<<10)) {
 		head, rest, colon := strings.Cut(strings.Trim(unmarked(line), "#* "), ":")
 		name, ok := names[bareName(head)]
 		switch {
@@ -258,7 +258,7 @@ func readProse(found map[string][]string, answer string, names map[string]string
 // texts returns at most n texts of a list, each as a line, within bounds, and once.
 func texts(list []string, n int) (kept []string) {
 	for _, s := range list {
-		if s = text.Clip(text.Line(s), maxItem); len(kept) < n && s != "" && !repeated(kept, s) {
+		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && s != "" && !repeated(kept, s) {
 			kept = append(kept, s)
 		}
 	}
@@ -298,7 +298,7 @@ const maxWord = 60
 // cleaned returns a query as it may be asked: one line without keys, e-mail addresses
 // and overlong words, cut between words. It is empty if nothing to look for is left.
 func cleaned(query string) string {
-	query = text.Line(bounded(query, maxReading))
+	query = textkit.OneLine(bounded(query, maxReading))
 	query = removed.ReplaceAllString(redactor.Text(query), " ")
 	var b strings.Builder
 	for w := range strings.FieldsSeq(query) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/evidence"
-	"ponder/mode/internal/text"
 )
 
 // A Summary counts the sources that were found. It is the seed's referenceSummary.
@@ -32,7 +32,7 @@ func (s Summary) clean() Summary {
 	tools := make(map[string]int)
 	names := slices.Sorted(maps.Keys(s.Tools))
 	for _, name := range names[:min(len(names), maxTools)] {
-		tools[text.Clip(text.Line(name), maxTool)] = max(0, s.Tools[name])
+		tools[textkit.TruncateBytes(textkit.OneLine(name), maxTool)] = max(0, s.Tools[name])
 	}
 	return Summary{Unique: max(0, s.Unique), Sent: max(0, s.Sent), Execution: max(0, s.Execution), New: max(0, s.New), Tools: tools}
 }
@@ -178,7 +178,7 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 
 // answered notes which model has answered.
 func (r *References) answered(b ponder.CallFinished) {
-	if name := text.Line(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
+	if name := textkit.OneLine(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
 		r.models = append(r.models, name)
 	}
 }
@@ -224,18 +224,18 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 
 // referenceOf returns a passage as a source that is new.
 func referenceOf(b ponder.Evidence) Reference {
-	tool := seedTool(text.Clip(text.Line(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
+	tool := seedTool(textkit.TruncateBytes(textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
 	score := bound(b.Score, 1)
 	ref := Reference{
-		ID: text.Line(b.ID), Relevance: score, Tool: tool, FoundBy: union(nil, []string{tool}), Best: score, New: true,
+		ID: textkit.OneLine(b.ID), Relevance: score, Tool: tool, FoundBy: union(nil, []string{tool}), Best: score, New: true,
 		Metadata: ReferenceMetadata{
-			Link: text.Line(b.URL), Source: text.Line(b.Source), Title: text.Line(b.Title), Date: b.Published, Author: text.Line(b.Author),
+			Link: textkit.OneLine(b.URL), Source: textkit.OneLine(b.Source), Title: textkit.OneLine(b.Title), Date: b.Published, Author: textkit.OneLine(b.Author),
 		},
 	}
 	if tool == seedMemory {
-		ref.Memory = text.Clean(b.Content)
+		ref.Memory = textkit.CleanTrim(b.Content)
 	} else {
-		ref.Content = text.Clean(b.Content)
+		ref.Content = textkit.CleanTrim(b.Content)
 	}
 	return ref
 }
@@ -244,7 +244,7 @@ func referenceOf(b ponder.Evidence) Reference {
 // a note.
 func Payload(b ponder.Progress) ProgressPayload {
 	p := ProgressPayload{
-		Stage: "note", Label: text.Line(b.Label), Message: text.Clean(b.Content), Step: max(0, b.Step), Total: max(0, b.Total),
+		Stage: "note", Label: textkit.OneLine(b.Label), Message: textkit.CleanTrim(b.Content), Step: max(0, b.Step), Total: max(0, b.Total),
 		Iteration: max(0, b.Iteration), Confidence: inWords(b.Confidence),
 	}
 	if slices.Contains(seedStages, b.Stage) {

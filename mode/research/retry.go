@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/pendingwrites"
-	"ponder/mode/internal/text"
 )
 
 // maxBad bounds what is kept of an answer that can't be read, in bytes.
@@ -51,7 +51,7 @@ func (s *state) again(key string, since int64, b ponder.CallFinished, err error)
 	if s.Retry.Key == key || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.ms()-since) > s.askLimit().Milliseconds() {
 		return false
 	}
-	s.Retry = retry{Key: key, Bad: text.Clip(text.Clean(b.Message.Text()), maxBad), Why: fault(err)}
+	s.Retry = retry{Key: key, Bad: textkit.TruncateBytes(textkit.CleanTrim(b.Message.Text()), maxBad), Why: fault(err)}
 	return true
 }
 
@@ -62,7 +62,7 @@ func fault(err error) string {
 	if errors.As(err, &e) {
 		why = e.Message
 	}
-	return text.Clip(text.Line(why), maxFault)
+	return textkit.TruncateBytes(textkit.OneLine(why), maxFault)
 }
 
 // retries reports whether an answer that is asked for again is still waited for.

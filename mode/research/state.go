@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/pendingwrites"
-	"ponder/mode/internal/text"
 )
 
 // The efforts.
@@ -79,7 +79,7 @@ func (p piece) weight() float64 { return p.Score * p.Worth }
 // shown returns the quote as a prompt or an answer may have it: on one line, without
 // what could be obeyed, and without what looks like a citation or a mark of the check.
 func (p piece) shown() string {
-	return lookup.Defused(lookup.Tame(planted.ReplaceAllString(text.Line(p.Quote), "")))
+	return lookup.Defused(lookup.Tame(planted.ReplaceAllString(textkit.OneLine(p.Quote), "")))
 }
 
 // planted matches what looks like a mark of the check in what others wrote.
@@ -319,7 +319,7 @@ func (s *state) tell(stage, label, content string) {
 
 // fail ends the run without an answer.
 func (s *state) fail(why string) {
-	s.end(out{Status: ponder.Failed, Reason: text.Clip(text.Line(why), maxFault)})
+	s.end(out{Status: ponder.Failed, Reason: textkit.TruncateBytes(textkit.OneLine(why), maxFault)})
 }
 
 func (s *state) end(o out) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // The orders that research obeys, beside those of the engine. What each needs is in
@@ -221,7 +221,7 @@ func (s *state) cutShort() {
 // pose adds a question, and returns its event; false if it is there already, or there
 // are too many.
 func (s *state) pose(content string, priority int, user bool) (ponder.Body, bool) {
-	content = text.Clip(text.Line(content), maxQuestion)
+	content = textkit.TruncateBytes(textkit.OneLine(content), maxQuestion)
 	is := func(q question) bool { return strings.EqualFold(q.Text, content) }
 	if !isSaid(content) || slices.ContainsFunc(s.Questions, is) || len(s.Questions) >= maxQuestions {
 		return nil, false
@@ -271,7 +271,7 @@ func (s *state) lookUp(q question) {
 
 // find returns the place of a question by its id or text, or -1.
 func (s *state) find(name string) int {
-	name = text.Clip(text.Line(name), maxQuestion)
+	name = textkit.TruncateBytes(textkit.OneLine(name), maxQuestion)
 	return slices.IndexFunc(s.Questions, func(q question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) })
 }
 
@@ -308,7 +308,7 @@ func (s *state) rank(name string, priority int) reply {
 
 // correct notes a fact, which counts as a quote of the user.
 func (s *state) correct(content string) reply {
-	content = text.Clip(text.Line(content), maxFact)
+	content = textkit.TruncateBytes(textkit.OneLine(content), maxFact)
 	switch {
 	case !isSaid(content):
 		return refuse("there is no fact in it")
@@ -328,13 +328,13 @@ func (s *state) correct(content string) reply {
 
 // source returns what a user means by a source.
 func (s *state) source(name string) string {
-	name = strings.TrimSpace(text.Line(name))
+	name = strings.TrimSpace(textkit.OneLine(name))
 	for _, p := range s.Evidence {
 		if strings.EqualFold(p.id(), name) {
 			return p.Source
 		}
 	}
-	return text.Clip(name, lookup.MaxLabel)
+	return textkit.TruncateBytes(name, lookup.MaxLabel)
 }
 
 func (s *state) pin(name string) reply {
@@ -383,7 +383,7 @@ func (s *state) ban(name string) reply {
 
 // speakAs changes who answers.
 func (s *state) speakAs(name, voice string) reply {
-	p := Persona{Name: label(name), Voice: text.Clip(text.Clean(voice), maxVoice)}
+	p := Persona{Name: label(name), Voice: textkit.TruncateBytes(textkit.CleanTrim(voice), maxVoice)}
 	if p == (Persona{}) {
 		return refuse("there is no persona in it")
 	}

@@ -9,9 +9,10 @@ import (
 	"unicode"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
+	"ponder/llm/structured"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // The system prompts never change within a run, and what follows grows at its end, so
@@ -132,12 +133,12 @@ func (s *state) system() string {
 	if p := s.persona(); p != (Persona{}) {
 		system += "\nYou answer as " + cmp.Or(label(p.Name), "the persona described here") + ", in their voice and with their expertise, without saying that you play a role."
 		if p.Voice != "" {
-			system += " Their voice:\n" + text.Clip(text.Clean(p.Voice), maxVoice)
+			system += " Their voice:\n" + textkit.TruncateBytes(textkit.CleanTrim(p.Voice), maxVoice)
 		}
 		system += "\n"
 	}
 	if s.opts.Prompt != "" {
-		system += "\nWhat the owner wants of all answers:\n" + text.Clip(text.Clean(s.opts.Prompt), maxWish) + "\n"
+		system += "\nWhat the owner wants of all answers:\n" + textkit.TruncateBytes(textkit.CleanTrim(s.opts.Prompt), maxWish) + "\n"
 	}
 	return system
 }
@@ -146,7 +147,7 @@ func (s *state) system() string {
 // and the evidence.
 func (s *state) brief() string {
 	var b strings.Builder
-	b.WriteString("The question:\n<question>\n" + framed(text.Clip(text.Clean(s.run.Input), maxAsked)) + "\n</question>\n")
+	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
 	s.briefQuestions(&b)
 	s.briefFacts(&b)
 	s.briefOlder(&b)
@@ -213,7 +214,7 @@ func (s *state) briefConflicts(b *strings.Builder) {
 
 // safe returns a few words of strangers as a prompt may have them.
 func safe(s string) string {
-	return framed(lookup.Defused(lookup.Tame(text.Clip(text.Line(s), lookup.MaxLabel))))
+	return framed(lookup.Defused(lookup.Tame(textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel))))
 }
 
 // parts returns those of some texts that are not empty.
@@ -231,7 +232,7 @@ func (s *state) briefOlder(b *strings.Builder) {
 		b.WriteString(", of " + lookup.Day(o.At))
 	}
 	b.WriteString(", said what stands below. Bring it up to date: give the answer as it holds now, and then say in a section of its own what has changed since, and what has not been confirmed again. Its citations do not hold any more: cite anew.\n<older_report>\n")
-	b.WriteString(framed(lookup.Defused(text.Clip(text.Clean(o.Answer), maxOlder))) + "\n</older_report>\n")
+	b.WriteString(framed(lookup.Defused(textkit.TruncateBytes(textkit.CleanTrim(o.Answer), maxOlder))) + "\n</older_report>\n")
 }
 
 // wrote takes in what the model answered.
@@ -248,9 +249,9 @@ func (s *state) wrote(b ponder.CallFinished) {
 		s.want(calls)
 		return
 	}
-	said := text.Clip(text.Clean(llm.Spoken(b.Message.Text())), maxAnswer)
+	said := textkit.TruncateBytes(textkit.CleanTrim(llm.Spoken(b.Message.Text())), maxAnswer)
 	switch {
-	case isSaid(said) && !text.Refuses(said):
+	case isSaid(said) && !structured.IsRefusal(said):
 		s.check(said, b.Model, b.Finish.BrokeOff())
 	case !w.Pass && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
 		w.Pass, w.Last, w.Uses = true, true, nil
@@ -266,7 +267,7 @@ func (s *state) wrote(b ponder.CallFinished) {
 // unwritten goes on after a call for the answer failed for good: with the model that
 // plans, or with quotations.
 func (s *state) unwritten(o ponder.Outcome) {
-	s.Fault = text.Clip(text.Line(o.Error), maxFault)
+	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
 	if hopeless(o.Class) && !o.Refused && !s.Work.Other && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
 		w := *s.Work
 		s.Counts.Written++

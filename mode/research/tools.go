@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 )
 
 // The tools that the model may use while it writes, with the seed's names.
@@ -179,7 +179,7 @@ func (s *state) noted(input []byte) error {
 		in.Metadata["confidence"] = words
 	}
 	s.note("told", &s.Counts.Told, ponder.Progress{
-		Content: text.Clip(text.Line(lookup.Tame(in.Message)), maxMessage), Stage: in.Stage, Label: label(lookup.Tame(in.Label)), Step: int(in.PlanStep), Total: int(in.TotalSteps),
+		Content: textkit.TruncateBytes(textkit.OneLine(lookup.Tame(in.Message)), maxMessage), Stage: in.Stage, Label: label(lookup.Tame(in.Label)), Step: int(in.PlanStep), Total: int(in.TotalSteps),
 		Iteration: s.Counts.Iteration, Confidence: sure, Meta: s.meta(in.Metadata, 0),
 	})
 	return nil
@@ -267,7 +267,7 @@ func (s *state) outcome(use int, c llm.ToolCall) *llm.ToolResult {
 		if !p.quotable() || s.banned(p) {
 			continue
 		}
-		line := fmt.Sprintf("[%s] %s (%s) · %s: %s\n", p.id(), framed(lookup.Tame(p.Title)), framed(p.Source), p.quality(), framed(text.Clip(p.shown(), maxPiece)))
+		line := fmt.Sprintf("[%s] %s (%s) · %s: %s\n", p.id(), framed(lookup.Tame(p.Title)), framed(p.Source), p.quality(), framed(textkit.TruncateBytes(p.shown(), maxPiece)))
 		if b.Len()+len(line) > maxFound {
 			break
 		}

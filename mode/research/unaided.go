@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/internal/textkit/similarity"
 	"ponder/mode/internal/questionwords"
-	"ponder/mode/internal/text"
 )
 
 // Bounds on an answer that is put together.
@@ -63,7 +63,7 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 			case i == 0:
 				b.WriteString("\n")
 			}
-			b.WriteString("- “" + text.Clip(p.shown(), quoteLength) + "” [" + p.id() + "]\n")
+			b.WriteString("- “" + textkit.TruncateBytes(p.shown(), quoteLength) + "” [" + p.id() + "]\n")
 			total, quotes = total+quotedConfidence(p), append(quotes, p.Title+" "+p.Section+"\n"+p.shown())
 		}
 	}
@@ -72,7 +72,7 @@ func quotedAnswer(question string, list []piece, why string, r reach) (answer st
 
 // because returns why there is no model, as the end of a sentence.
 func because(why string) string {
-	if why = strings.TrimRight(text.Clip(text.Line(why), whyLength), ". "); why == "" {
+	if why = strings.TrimRight(textkit.TruncateBytes(textkit.OneLine(why), whyLength), ". "); why == "" {
 		return "."
 	}
 	return ": " + framed(why) + "."
@@ -80,7 +80,7 @@ func because(why string) string {
 
 // heading says what a group of quotations is about.
 func heading(about string) string {
-	return "**" + strings.ReplaceAll(framed(text.Clip(text.Line(about), askedLength)), "*", "") + "**"
+	return "**" + strings.ReplaceAll(framed(textkit.TruncateBytes(textkit.OneLine(about), askedLength)), "*", "") + "**"
 }
 
 // sentence says that places could not be searched.
@@ -100,7 +100,7 @@ func quotedConfidence(p piece) float64 {
 // said. Copies are not among them, for they say nothing of their own; nor is what a
 // search said of a page that was read.
 func quotedBest(list []piece) (best []piece) {
-	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || text.Line(p.Quote) == "" })
+	all := slices.DeleteFunc(notSaidBySearch(list), func(p piece) bool { return !p.quotable() || p.Orders || textkit.OneLine(p.Quote) == "" })
 	slices.SortStableFunc(all, byWeight)
 	heard := make(map[string]int)
 	var said []similarity.Text
@@ -109,7 +109,7 @@ func quotedBest(list []piece) (best []piece) {
 		if len(best) == 2*quotesInAll {
 			break
 		}
-		t := similarity.Of(text.Clip(p.shown(), quoteLength))
+		t := similarity.Of(textkit.TruncateBytes(p.shown(), quoteLength))
 		if _, v := similarity.Nearest(said, t); v == similarity.Same {
 			continue
 		}
@@ -189,7 +189,7 @@ func nothingFound(question string, found int, why string, r reach) string {
 	web, memory := queriesOf(question)
 	var looked []string
 	for _, q := range slices.Concat(web, memory) {
-		if q = "“" + framed(text.Clip(q, askedLength)) + "”"; !slices.Contains(looked, q) {
+		if q = "“" + framed(textkit.TruncateBytes(q, askedLength)) + "”"; !slices.Contains(looked, q) {
 			looked = append(looked, q)
 		}
 	}

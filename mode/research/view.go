@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/evidence"
-	"ponder/mode/internal/text"
 	"ponder/mode/internal/usage"
 )
 
@@ -150,9 +150,9 @@ func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	}
 	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
 	r := &v.Research
-	r.ID, r.Run, r.Question, r.Status, r.Started = ev.Thread, ev.Run, text.Clean(b.Input), ponder.Thinking, ev.Time
+	r.ID, r.Run, r.Question, r.Status, r.Started = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking, ev.Time
 	r.Effort, r.Budget = o.Effort, usage.LimitsOf(v.fold.budget)
-	r.Persona = Persona{Name: text.Line(o.Persona.Name), Voice: text.Clean(o.Persona.Voice)}
+	r.Persona = Persona{Name: textkit.OneLine(o.Persona.Name), Voice: textkit.CleanTrim(o.Persona.Voice)}
 	r.Setup = Setup{
 		MaxRounds: o.MaxRounds, MaxItems: o.MaxItemsPerSource, Parallel: o.MaxParallelQueries, ForceWeb: o.ForceWebSearch, Strategy: o.SynthesisStrategy,
 		Docs: lines(o.Docs), Memory: o.Memory, Web: o.Web, Others: len(o.Tools) > 0, Unaided: o.WithoutModel,
@@ -183,8 +183,8 @@ func (v View) concerns(ev ponder.Event) bool {
 
 func (v *View) planned(b ponder.Plan) {
 	p := Plan{
-		Text: text.Clean(b.Content), Round: b.Round, Effort: text.Line(b.Effort), Steps: lines(b.Steps), Terms: lines(b.Terms), Web: lines(b.Web),
-		Memory: lines(b.Memory), Queries: lines(b.Queries), Unaided: b.Unaided, Model: text.Line(b.Model), At: v.Research.Elapsed,
+		Text: textkit.CleanTrim(b.Content), Round: b.Round, Effort: textkit.OneLine(b.Effort), Steps: lines(b.Steps), Terms: lines(b.Terms), Web: lines(b.Web),
+		Memory: lines(b.Memory), Queries: lines(b.Queries), Unaided: b.Unaided, Model: textkit.OneLine(b.Model), At: v.Research.Elapsed,
 	}
 	v.Plans = append(v.Plans, p)
 	v.Research.Effort = cmp.Or(p.Effort, v.Research.Effort)
@@ -193,18 +193,18 @@ func (v *View) planned(b ponder.Plan) {
 
 // found adds a passage, or what is new of one that was found before.
 func (v *View) found(ev ponder.Event, b ponder.Evidence) {
-	tool := text.Line(cmp.Or(b.Found.Tool, b.Tool))
+	tool := textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool))
 	i, again := v.fold.places["e "+b.ID]
 	if again {
 		v.Evidence[i].Score = max(v.Evidence[i].Score, b.Score)
 	} else {
 		i = len(v.Evidence)
 		v.fold.places["e "+b.ID] = i
-		b.Source, b.Title, b.Author, b.Section = text.Line(b.Source), text.Line(b.Title), text.Line(b.Author), text.Line(b.Section)
+		b.Source, b.Title, b.Author, b.Section = textkit.OneLine(b.Source), textkit.OneLine(b.Title), textkit.OneLine(b.Author), textkit.OneLine(b.Section)
 		v.Evidence = append(v.Evidence, Evidence{Evidence: b, Quote: b.Content, FoundBy: []string{}, Cited: v.fold.cited[b.ID], Event: ev.ID, At: v.Research.Elapsed, Created: ev.Time})
 		place := cmp.Or(evidence.Place(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
 		v.fold.same[place] = append(v.fold.same[place], i)
-		v.credit(tool, text.Line(b.Found.Query))
+		v.credit(tool, textkit.OneLine(b.Found.Query))
 	}
 	v.agree(i, tool)
 	v.mark()
@@ -238,18 +238,18 @@ func union(a, b []string) []string {
 
 // claimed adds a claim, and marks what it cites.
 func (v *View) claimed(b ponder.Claim) {
-	v.Claims = append(v.Claims, Claim{Claim: b, Text: b.Content, Reason: text.Line(b.Reason)})
+	v.Claims = append(v.Claims, Claim{Claim: b, Text: b.Content, Reason: textkit.OneLine(b.Reason)})
 	v.cite(b.Cites)
 }
 
 // concluded takes the answer. It is that of the run once that has finished.
 func (v *View) concluded(b ponder.Synthesis) {
 	r := &v.Research
-	r.Model, r.Unaided = cmp.Or(text.Line(b.Model), r.Model), r.Unaided || b.Unaided
+	r.Model, r.Unaided = cmp.Or(textkit.OneLine(b.Model), r.Model), r.Unaided || b.Unaided
 	r.Insights, r.Remaining = lines(b.Insights), lines(b.Remaining)
 	v.cite(b.Cites)
 	if b.Final {
-		r.Answer, r.Confidence = text.Clean(b.Content), b.Confidence
+		r.Answer, r.Confidence = textkit.CleanTrim(b.Content), b.Confidence
 		v.Conflicts, v.Removed = append([]ponder.Conflict{}, b.Conflicts...), lines(b.Removed)
 	}
 }
@@ -278,13 +278,13 @@ func (v *View) charged(b ponder.CallFinished) {
 	v.fold.spent = v.fold.spent.Add(b.Spent)
 	v.Research.Usage.Add(b, v.fold.spent.Money)
 	if b.Error == "" && b.Model != "" {
-		v.Research.Model = text.Line(b.Model)
+		v.Research.Model = textkit.OneLine(b.Model)
 	}
 }
 
 // raised adds a question, or what is new of one.
 func (v *View) raised(b ponder.SubQuestion) {
-	q := Question{ID: b.ID, Parent: b.Parent, Text: text.Line(b.Content), Priority: b.Priority, Why: text.Line(b.Why), By: text.Line(b.By), Unaided: b.Unaided, At: v.Research.Elapsed}
+	q := Question{ID: b.ID, Parent: b.Parent, Text: textkit.OneLine(b.Content), Priority: b.Priority, Why: textkit.OneLine(b.Why), By: textkit.OneLine(b.By), Unaided: b.Unaided, At: v.Research.Elapsed}
 	if _, ok := v.fold.places["q "+b.ID]; ok {
 		return
 	}
@@ -298,7 +298,7 @@ func (v *View) updated(b ponder.QuestionUpdated) {
 		return
 	}
 	q := &v.Questions[i]
-	q.Priority, q.Insights, q.Reason = cmp.Or(b.Priority, q.Priority), cmp.Or(text.Clean(b.Insights), q.Insights), cmp.Or(text.Line(b.Reason), q.Reason)
+	q.Priority, q.Insights, q.Reason = cmp.Or(b.Priority, q.Priority), cmp.Or(textkit.CleanTrim(b.Insights), q.Insights), cmp.Or(textkit.OneLine(b.Reason), q.Reason)
 	q.Explored, q.Dropped = q.Explored || b.Explored, b.Dropped
 }
 
@@ -306,14 +306,14 @@ func (v *View) note(b ponder.SystemNote) {
 	if b.From != "" {
 		v.Research.Fork = &Fork{From: b.From, At: b.At}
 	}
-	v.Notes = append(v.Notes, text.Line(b.Content))
+	v.Notes = append(v.Notes, textkit.OneLine(b.Content))
 }
 
 // lines returns texts as lines, without those that are empty. It is never nil.
 func lines(list []string) []string {
 	kept := []string{}
 	for _, s := range list {
-		if s = text.Line(s); strings.TrimSpace(s) != "" {
+		if s = textkit.OneLine(s); strings.TrimSpace(s) != "" {
 			kept = append(kept, s)
 		}
 	}

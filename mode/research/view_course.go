@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/text"
 	"ponder/mode/internal/usage"
 )
 
@@ -24,7 +24,7 @@ func (v *View) asked(ev ponder.Event, b ponder.ToolCall) {
 		return
 	}
 	v.fold.places[key] = len(v.Queries)
-	v.Queries = append(v.Queries, Query{Tool: text.Line(b.Name), Text: queryOf(b.Args), Round: v.Research.Rounds, At: v.Research.Elapsed})
+	v.Queries = append(v.Queries, Query{Tool: textkit.OneLine(b.Name), Text: queryOf(b.Args), Round: v.Research.Rounds, At: v.Research.Elapsed})
 }
 
 // action returns the key of the action that an event is of.
@@ -45,7 +45,7 @@ func queryOf(args json.RawMessage) string {
 	}
 	for _, arg := range []any{in.Query, in.URL, in.Path} {
 		if s, ok := arg.(string); ok && s != "" {
-			return text.Clip(text.Line(s), maxShown)
+			return textkit.TruncateBytes(textkit.OneLine(s), maxShown)
 		}
 	}
 	return ""
@@ -59,7 +59,7 @@ func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
 	}
 	q := &v.Queries[i]
 	q.Age = lookup.Age(b.Result)
-	q.Done, q.Took, q.Error = true, max(0, v.Research.Elapsed-q.At), text.Clip(text.Line(b.Error), maxShown)
+	q.Done, q.Took, q.Error = true, max(0, v.Research.Elapsed-q.At), textkit.TruncateBytes(textkit.OneLine(b.Error), maxShown)
 }
 
 // credit counts a passage for the newest query that asked for it.
@@ -74,14 +74,14 @@ func (v *View) credit(tool, query string) {
 
 // wished notes what a user wishes for.
 func (v *View) wished(ev ponder.Event, b ponder.Steer) {
-	w := Steering{ID: ev.ID, Order: b.Do, Content: text.Clip(text.Line(b.Content), maxShown), At: v.Research.Elapsed, Created: ev.Time}
+	w := Steering{ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxShown), At: v.Research.Elapsed, Created: ev.Time}
 	if b.Do == ponder.SetBudget {
 		_ = json.Unmarshal(b.Args, &w.limits) // the engine refuses what can't be read
 		w.Target = strings.Join(usage.Words(w.limits), ", ")
 	} else {
 		var args SteerArgs
 		_ = json.Unmarshal(b.Args, &args) // likewise the research
-		w.source, w.name = v.sourceOf(text.Clip(text.Line(args.Source), maxShown)), text.Clip(text.Line(args.Name), maxShown)
+		w.source, w.name = v.sourceOf(textkit.TruncateBytes(textkit.OneLine(args.Source), maxShown)), textkit.TruncateBytes(textkit.OneLine(args.Name), maxShown)
 		w.Target = target(args)
 	}
 	if ev.ID != "" {
@@ -95,7 +95,7 @@ func (v *View) wished(ev ponder.Event, b ponder.Steer) {
 func target(args SteerArgs) string {
 	var about []string
 	for _, s := range []string{args.Question, args.Source, args.Name} {
-		if s = text.Clip(text.Line(s), maxShown); s != "" {
+		if s = textkit.TruncateBytes(textkit.OneLine(s), maxShown); s != "" {
 			about = append(about, s)
 		}
 	}
@@ -121,7 +121,7 @@ func (v *View) steered(ev ponder.Event, b ponder.Progress) {
 		return
 	}
 	w := &v.Steering[i]
-	w.Seq, w.Effect, w.Refused, w.Cancelled, w.Effective = ev.Seq, text.Line(b.Content), b.Refused, lines(b.Cancelled), v.Research.Elapsed
+	w.Seq, w.Effect, w.Refused, w.Cancelled, w.Effective = ev.Seq, textkit.OneLine(b.Content), b.Refused, lines(b.Cancelled), v.Research.Elapsed
 	if w.Refused {
 		return
 	}
@@ -170,13 +170,13 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	if meta.References != nil {
 		v.References = meta.References.clean()
 	}
-	stage := text.Line(b.Stage)
+	stage := textkit.OneLine(b.Stage)
 	if stage != ponder.Steered {
 		v.Research.Stage = cmp.Or(stage, v.Research.Stage)
 	}
 	v.moment(ev, Moment{
-		Stage: stage, Label: text.Line(b.Label), Message: text.Clean(b.Content), Step: b.Step, Total: b.Total, Iteration: b.Iteration, Confidence: b.Confidence,
-		Tool: text.Line(meta.Tool), Query: text.Line(meta.Query), New: max(0, meta.New), Error: text.Line(meta.Error), Meta: b.Meta,
+		Stage: stage, Label: textkit.OneLine(b.Label), Message: textkit.CleanTrim(b.Content), Step: b.Step, Total: b.Total, Iteration: b.Iteration, Confidence: b.Confidence,
+		Tool: textkit.OneLine(meta.Tool), Query: textkit.OneLine(meta.Query), New: max(0, meta.New), Error: textkit.OneLine(meta.Error), Meta: b.Meta,
 	})
 }
 
@@ -192,15 +192,15 @@ func (v *View) lifecycle(ev ponder.Event) {
 	case ponder.RunPaused:
 		if r.Status == ponder.Thinking {
 			r.Status, r.Paused = ponder.Paused, ev.Time
-			v.moment(ev, Moment{Stage: "paused", Message: text.Line(b.Reason)})
+			v.moment(ev, Moment{Stage: "paused", Message: textkit.OneLine(b.Reason)})
 		}
 	case ponder.RunResumed:
 		if r.Status == ponder.Paused {
 			r.Status, r.Paused = ponder.Thinking, time.Time{}
-			v.moment(ev, Moment{Stage: "resumed", Message: text.Line(b.Reason)})
+			v.moment(ev, Moment{Stage: "resumed", Message: textkit.OneLine(b.Reason)})
 		}
 	case ponder.BudgetSpent:
-		r.CutShort = text.Line(b.What)
+		r.CutShort = textkit.OneLine(b.What)
 		v.moment(ev, Moment{Stage: "budget", Message: r.CutShort})
 	case ponder.RunFinished:
 		v.finished(ev, b)
@@ -209,11 +209,11 @@ func (v *View) lifecycle(ev ponder.Event) {
 
 func (v *View) finished(ev ponder.Event, b ponder.RunFinished) {
 	r := &v.Research
-	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, text.Line(b.Reason), ev.Time, time.Time{}
+	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, textkit.OneLine(b.Reason), ev.Time, time.Time{}
 	stage := "finished"
 	switch b.Status {
 	case ponder.Completed:
-		r.Answer, r.Confidence = cmp.Or(text.Clean(b.Answer), r.Answer), cmp.Or(b.Confidence, r.Confidence)
+		r.Answer, r.Confidence = cmp.Or(textkit.CleanTrim(b.Answer), r.Answer), cmp.Or(b.Confidence, r.Confidence)
 	case ponder.Failed:
 		r.Error, stage = r.StopReason, "failed"
 	default:

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
+	"ponder/llm/structured"
 )
 
 // Bounds on what is taken of an answer.
@@ -169,10 +171,10 @@ func readThoughts(text string, prose bool) ([]heard, error) {
 func heardOnly(list []heard) []heard {
 	kept := list[:0]
 	for _, h := range list {
-		h.Text, h.Kind = clip(clean(h.Text), maxThought), kindOf(h.Kind)
+		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(h.Text), maxThought), kindOf(h.Kind)
 		h.Confidence, h.Assumed = givenOr(h.Confidence)
 		h.Importance = max(0, h.Importance)
-		if len(kept) < maxThoughts && said(h.Text) && !isRefusal(h.Text) && !repeated(kept, h.Text) {
+		if len(kept) < maxThoughts && said(h.Text) && !structured.IsRefusal(h.Text) && !repeated(kept, h.Text) {
 			kept = append(kept, h)
 		}
 	}
@@ -264,7 +266,7 @@ func tidied(list []ranking) []ranking {
 func bounded(list []asked) []asked {
 	kept := list[:0]
 	for _, q := range list {
-		q.Text, q.Why = clip(oneLine(q.Text), maxQuestion), clip(oneLine(q.Why), maxQuestion)
+		q.Text, q.Why = textkit.TruncateBytes(textkit.OneLine(q.Text), maxQuestion), textkit.TruncateBytes(textkit.OneLine(q.Why), maxQuestion)
 		if len(kept) < maxQuestions && said(q.Text) {
 			kept = append(kept, q)
 		}
@@ -285,10 +287,10 @@ func readSummary(text string, last, prose bool) (summary, error) {
 		sum = summary{Text: unfenced(text), Confidence: notGiven}
 		ok = !looksLikeJSON(sum.Text)
 	}
-	sum.Text = clip(clean(sum.Text), maxAnswer)
+	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
 	sum.Confidence, sum.Assumed = givenOr(sum.Confidence)
 	sum.Insights, sum.Remaining = items(sum.Insights), items(sum.Remaining)
-	if isRefusal(sum.Text) {
+	if structured.IsRefusal(sum.Text) {
 		return summary{}, errors.New("it refuses to answer")
 	}
 	if !ok || !said(sum.Text) {
@@ -311,7 +313,7 @@ func unread[T any](text string, schema *llm.Schema, why string) error {
 // items bounds a list of short texts. It is nil if nothing is left.
 func items(list []string) (kept []string) {
 	for _, text := range list {
-		if text = clip(oneLine(text), maxItem); said(text) && len(kept) < maxItems {
+		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); said(text) && len(kept) < maxItems {
 			kept = append(kept, text)
 		}
 	}
@@ -325,7 +327,7 @@ func kindOf(word string) string {
 			return k.name // not what keeps the answer
 		}
 	}
-	for _, word := range strings.FieldsFunc(strings.ToLower(clip(fold(word), maxHead)), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
+	for _, word := range strings.FieldsFunc(strings.ToLower(textkit.TruncateBytes(fold(word), maxHead)), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
 		for _, k := range kinds {
 			for _, stem := range k.stems {
 				if strings.HasPrefix(word, stem) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ponder/llm/structured"
 	"regexp"
 	"strings"
 	"unicode"
@@ -150,7 +151,7 @@ func thoughtsIn(list []*block) (kept []heard) {
 	for i, b := range list {
 		text := b.text()
 		if !strings.ContainsFunc(text, unicode.IsLetter) || i == 0 && strings.HasSuffix(text, ":") && !strings.Contains(text, "\n") ||
-			isRefusal(text) || i == 0 && isIntro(text) || i == len(list)-1 && isOutro(text) {
+			structured.IsRefusal(text) || i == 0 && isIntro(text) || i == len(list)-1 && isOutro(text) {
 			continue
 		}
 		h, _ := b.thought()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	weighing "ponder/knowledge/evidence"
 	"ponder/mode/internal/lookup"
 )
@@ -30,7 +31,7 @@ const (
 
 // recollect returns the look at earlier sessions.
 func (s *state) recollect() ponder.Action {
-	return use(s.Step.key(), EarlierTool, map[string]any{"question": clip(oneLine(s.run.Input), maxFocus), "limit": maxEarlier})
+	return use(s.Step.key(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
 }
 
 // remember goes on after a look at earlier sessions. That there are none, or
@@ -52,13 +53,13 @@ func (s *state) remember(b ponder.ToolResult) {
 	}
 	var add []ponder.Body
 	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
-		text := clip(lookup.Defused(clean(h.Answer)), maxEarlierText)
+		text := textkit.TruncateBytes(lookup.Defused(textkit.CleanTrim(h.Answer)), maxEarlierText)
 		if h.Thread == "" || !said(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
 			continue // what turned out to be wrong misleads
 		}
 		s.Counts.Evidence++
-		title := clip(oneLine(h.Question), maxLabel) + earlierSure(h.Confidence, h.Resolved)
-		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + clip(oneLine(h.Thread), maxLabel), Title: title, Quote: oneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
+		title := textkit.TruncateBytes(textkit.OneLine(h.Question), maxLabel) + earlierSure(h.Confidence, h.Resolved)
+		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + textkit.TruncateBytes(textkit.OneLine(h.Thread), maxLabel), Title: title, Quote: textkit.OneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
 		var quality []ponder.Signal
 		if e.Untrusted {
 			e.Title, e.Quote = lookup.Tame(e.Title), lookup.Tame(e.Quote)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
 
@@ -66,7 +67,7 @@ func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 // query returns what is looked up for a focus.
 func (s *state) query(f focus) string {
 	if topic := f.topic(); topic != "" {
-		return topic + " " + clip(oneLine(s.run.Input), maxFocus)
+		return topic + " " + textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus)
 	}
 	return f.Text
 }
@@ -104,7 +105,7 @@ func use(key, tool string, args map[string]any) ponder.Action {
 func (s *state) looked(c *cell) int {
 	f := c.Found
 	if c.Failed.Error != "" {
-		s.Fault = clip(oneLine(c.Failed.Error), maxFault)
+		s.Fault = textkit.TruncateBytes(textkit.OneLine(c.Failed.Error), maxFault)
 	}
 	on := f.Hits
 	if topic := lookup.Words(c.Focus.topic()); len(topic) > 0 {
@@ -193,8 +194,8 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		h.Quote, h.End = h.Quote[:n], h.Start+n
 	}
 	e := evidence{
-		N: s.Counts.Evidence, Source: h.Source, Title: clip(oneLine(h.Title), maxLabel), Section: clip(oneLine(h.Section), maxLabel),
-		Quote: lookup.Defused(oneLine(h.Quote)), Context: clip(lookup.Defused(oneLine(h.Context)), maxContext), Score: max(0, h.Score),
+		N: s.Counts.Evidence, Source: h.Source, Title: textkit.TruncateBytes(textkit.OneLine(h.Title), maxLabel), Section: textkit.TruncateBytes(textkit.OneLine(h.Section), maxLabel),
+		Quote: lookup.Defused(textkit.OneLine(h.Quote)), Context: textkit.TruncateBytes(lookup.Defused(textkit.OneLine(h.Context)), maxContext), Score: max(0, h.Score),
 		Terms: lookup.Terms(h.Terms), Question: s.Focus.Question,
 	}
 	if h.Among(s.Pinned) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ponder/internal/textkit"
 	"regexp"
 	"strings"
 	"unicode"
@@ -52,7 +53,7 @@ func (t token) raw() string {
 
 // tokens splits an answer.
 func tokens(text string, all labels, inner *regexp.Regexp) (list []token) {
-	for line := range strings.SplitSeq(clean(text), "\n") {
+	for line := range strings.SplitSeq(textkit.CleanTrim(text), "\n") {
 		line = strings.TrimRightFunc(line, unicode.IsSpace)
 		switch bare := strings.TrimSpace(line); {
 		case strings.Trim(bare, "> ") == "":

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 )
 
@@ -44,7 +45,7 @@ type question struct {
 func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 	raised := 0
 	for _, a := range asked {
-		a.Text = clip(oneLine(a.Text), maxQuestion)
+		a.Text = textkit.TruncateBytes(textkit.OneLine(a.Text), maxQuestion)
 		if raised == maxQuestions || a.Text == "" {
 			continue
 		}
@@ -58,7 +59,7 @@ func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
 		if raised++; raised == 1 {
 			s.Open = slices.Clip(s.Open)
 		}
-		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: clip(oneLine(a.Why), maxQuestion), feel: *feel},
+		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: textkit.TruncateBytes(textkit.OneLine(a.Why), maxQuestion), feel: *feel},
 			ponder.SubQuestion{Parent: s.parent(a.Parent), Unaided: unaided}))
 	}
 	return add
@@ -154,7 +155,7 @@ func (s *state) explored(insight string) []ponder.Body {
 	}
 	q := *s.Open[at]
 	insight, _ = s.cited(insight, nil) // nothing that was not gathered
-	q.Why, q.Insights = "", clip(oneLine(insight), maxInsight)
+	q.Why, q.Insights = "", textkit.TruncateBytes(textkit.OneLine(insight), maxInsight)
 	s.Open = without(s.Open, at)
 	s.Explored = push(s.Explored, &q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}

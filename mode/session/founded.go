@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 )
 
@@ -109,7 +110,7 @@ func (e *evidence) whole() string {
 // the rest is kept aside.
 func (e evidence) shortened() evidence {
 	whole := e.Quote
-	e.Quote = clip(whole, maxKeptText)
+	e.Quote = textkit.TruncateBytes(whole, maxKeptText)
 	e.Rest = whole[len(strings.TrimSuffix(e.Quote, "…")):] + "\n" + e.Context
 	e.Context = ""
 	return e

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ponder/internal/textkit"
 	"regexp"
 	"strings"
 )
@@ -53,7 +54,7 @@ func row(line string) (cells []string, ok bool) {
 // headed reports whether a table with such a first row has records.
 func headed(cells []string, all labels, head string) bool {
 	for _, cell := range cells {
-		if name, ok := all.of(clip(cell, maxHead)); ok && name == head {
+		if name, ok := all.of(textkit.TruncateBytes(cell, maxHead)); ok && name == head {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
 
@@ -37,7 +38,7 @@ func (s *state) repeats(h hit) bool {
 // holds reports whether a hit has all of a quote of the same page in it, as the snippet
 // of a page that was read has.
 func (s *state) holds(h hit) bool {
-	quote, page := lookup.Defused(oneLine(h.Quote)), lookup.PageKey(h)
+	quote, page := lookup.Defused(textkit.OneLine(h.Quote)), lookup.PageKey(h)
 	if h.Untrusted {
 		quote = lookup.Tame(quote)
 	}

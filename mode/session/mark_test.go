@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"testing"
@@ -144,7 +145,7 @@ func TestFolderHasNoTransport(t *testing.T) {
 // The snippet of a page that was quoted is not new if it holds what was quoted.
 func TestSnippetHoldsQuote(t *testing.T) {
 	s := &state{given: &given{opts: Options{Web: true}}}
-	s.Evidence = []evidence{{N: 1, Source: "https://sea.test/deep", URL: "https://sea.test/deep", Quote: clip(deep+" "+other, 100)}, {N: 2, Source: "thread:a", Quote: other, Earlier: true}}
+	s.Evidence = []evidence{{N: 1, Source: "https://sea.test/deep", URL: "https://sea.test/deep", Quote: textkit.TruncateBytes(deep+" "+other, 100)}, {N: 2, Source: "thread:a", Quote: other, Earlier: true}}
 	for name, test := range map[string]struct {
 		url, quote string
 		want       bool

@@ -2,6 +2,7 @@ package session
 
 import (
 	"math"
+	"ponder/internal/textkit"
 	"regexp"
 	"slices"
 	"strconv"
@@ -74,7 +75,7 @@ var scale = regexp.MustCompile(`\b[01](?:\.0+)?\s*(?:-|~|…|\.\.\.?|to|bis|a|à
 // read finds the number that is meant in text, and says whether there is one: the first
 // with a unit, or else between 0 and 1, or else at all, beside the ends of a scale.
 func read(text string) (r reading, ok bool) {
-	text = fold(spelled.Replace(clip(strings.TrimLeft(text, " –—"), maxNumber)))
+	text = fold(spelled.Replace(textkit.TruncateBytes(strings.TrimLeft(text, " –—"), maxNumber)))
 	if rest := scale.ReplaceAllString(text, " "); strings.ContainsAny(rest, "0123456789") {
 		text = rest
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -79,8 +80,8 @@ func decode(d *json.Decoder, all labels) (any, error) {
 				return nil, err
 			}
 			m := member{name: key.(string), value: v}
-			if m.label, _ = all.of(clip(m.name, maxHead)); m.label == "" {
-				m.label = headOf(clip(m.name, maxHead))
+			if m.label, _ = all.of(textkit.TruncateBytes(m.name, maxHead)); m.label == "" {
+				m.label = headOf(textkit.TruncateBytes(m.name, maxHead))
 			}
 			o = append(o, m)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
@@ -56,7 +57,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 	buf := prompts.Get().(*prompt)
 	defer prompts.Put(buf)
 	b := (*buf)[:0]
-	b.add("The question:\n<question>\n", quoted(clip(clean(s.run.Input), maxAsked)), "\n</question>\n")
+	b.add("The question:\n<question>\n", quoted(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)), "\n</question>\n")
 	s.listFacts(&b)
 	switch s.Step.Do {
 	case questions:
@@ -78,7 +79,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 		s.thoughtsBody(&b, c)
 	}
 	if s.opts.Prompt != "" {
-		req.System += "\n" + clip(clean(s.opts.Prompt), maxPrompt) + "\n"
+		req.System += "\n" + textkit.TruncateBytes(textkit.CleanTrim(s.opts.Prompt), maxPrompt) + "\n"
 	}
 	*buf = b
 	req.Messages = []llm.Message{llm.Say(llm.User, string(b))}
@@ -216,7 +217,7 @@ func (s *state) listSum(b *prompt, title string, most int) {
 	if s.Sum.Text != "" {
 		b.add(title)
 		b.sure(" (confidence ", s.Sum.Confidence, s.Sum.Assumed, ")")
-		b.add(":\n", quoted(clip(oneLine(s.Sum.Text), most)), "\n")
+		b.add(":\n", quoted(textkit.TruncateBytes(textkit.OneLine(s.Sum.Text), most)), "\n")
 	}
 }
 
@@ -287,10 +288,10 @@ func listThose(b *prompt, untrusted bool, begin, end string, all []evidence) {
 // list lists a passage: in short, if it says again what is listed too.
 func (e *evidence) list(b *prompt, again bool) {
 	if again {
-		b.add("[", e.id(), "] (", quoted(oneLine(e.where())), ") The same text as [", e.Copy, "], and no second voice for it.\n")
+		b.add("[", e.id(), "] (", quoted(textkit.OneLine(e.where())), ") The same text as [", e.Copy, "], and no second voice for it.\n")
 		return
 	}
-	b.add("[", e.id(), "] (", quoted(oneLine(e.where())), ") ", quoted(e.Quote), "\n")
+	b.add("[", e.id(), "] (", quoted(textkit.OneLine(e.where())), ") ", quoted(e.Quote), "\n")
 	if e.Context != "" && !strings.Contains(e.Quote, e.Context) {
 		b.add("    around it: ", quoted(e.Context), "\n")
 	}

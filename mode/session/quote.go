@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
 
@@ -86,7 +87,7 @@ type topic struct {
 func (s *state) note(names []string) {
 	s.Topics = slices.Clone(s.Topics)
 	for _, name := range names[:min(len(names), maxTerms)] {
-		name = oneLine(name)
+		name = textkit.OneLine(name)
 		if name == "" || len(name) > 60 {
 			continue
 		}

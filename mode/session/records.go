@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ponder/internal/textkit"
 	"regexp"
 	"slices"
 	"strings"
@@ -163,7 +164,7 @@ func questionsInText(text string) (list []asked) {
 	if list = labelledQuestions(text, questionLabels); len(list) > 0 || looksLikeJSON(unfenced(text)) {
 		return list
 	}
-	for line := range strings.SplitSeq(clean(text), "\n") {
+	for line := range strings.SplitSeq(textkit.CleanTrim(text), "\n") {
 		if bare := unlisted(line); bare != strings.TrimSpace(line) {
 			list = append(list, asking(bare)...)
 		}
@@ -194,7 +195,7 @@ func labelledQuestions(text string, all labels) (list []asked) {
 // questionsBelow reads the questions of a list right below a label.
 func questionsBelow(text string, all labels) (list []asked) {
 	below := false
-	for line := range strings.SplitSeq(clean(text), "\n") {
+	for line := range strings.SplitSeq(textkit.CleanTrim(text), "\n") {
 		line = strings.TrimSpace(line)
 		bare := unlisted(line)
 		name, _, rest, ok := labelled(line, all)
@@ -216,7 +217,7 @@ func questionsInProse(text string) (list []asked) {
 	if text = unfenced(text); looksLikeJSON(text) {
 		return nil
 	}
-	for line := range strings.SplitSeq(clean(text), "\n") {
+	for line := range strings.SplitSeq(textkit.CleanTrim(text), "\n") {
 		list = append(list, asking(unlisted(line))...)
 	}
 	return list
@@ -257,7 +258,7 @@ func unlisted(line string) string {
 
 // unfenced returns text without a code fence around all of it.
 func unfenced(text string) string {
-	text = clean(text)
+	text = textkit.CleanTrim(text)
 	if !strings.HasPrefix(text, "```") {
 		return text
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
 
@@ -163,7 +164,7 @@ func (s *state) answeredCell(key string, b *ponder.CallFinished) {
 	switch {
 	case err == nil:
 	case c.Why == "":
-		c.Bad, c.Why = clip(clean(text), maxBad), fault(err)
+		c.Bad, c.Why = textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), fault(err)
 		return
 	case c.hear(text, true) == nil, c.hear(c.Bad, true) == nil:
 	default:
@@ -244,7 +245,7 @@ func (s *state) takeIn(wave []cell) {
 func (s *state) setAside(o ponder.Outcome) {
 	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
 	if at >= 0 && !s.Unaided && particular(o.Class) {
-		b := s.dropped(at, "the model failed on it: "+clip(oneLine(o.Error), maxFault))
+		b := s.dropped(at, "the model failed on it: "+textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault))
 		s.Explored[len(s.Explored)-1].Aside = true
 		s.write("aside", &s.Counts.Aside, b)
 	}
@@ -385,7 +386,7 @@ func (s *state) choose(n int) (list []focus) {
 		list = append(list, focus{Question: q.ID, Text: q.Text})
 	}
 	if len(list) == 0 {
-		list = append(list, focus{Text: clip(oneLine(s.run.Input), maxFocus)})
+		list = append(list, focus{Text: textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus)})
 	}
 	return list
 }

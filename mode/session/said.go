@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 )
 
@@ -59,7 +60,7 @@ func (s *state) think(list []heard, model string, unaided bool) {
 		if h.Text, h.Cites = s.cited(h.Text, h.Cites); h.Text == "" {
 			continue
 		}
-		m := &memo{Text: clip(oneLine(h.Text), maxSaidText), Focus: s.Focus.Question}
+		m := &memo{Text: textkit.TruncateBytes(textkit.OneLine(h.Text), maxSaidText), Focus: s.Focus.Question}
 		m.feel = similarity.Of(m.Text)
 		old, opposed := s.compare(m)
 		if old >= 0 && !unaided {
@@ -94,7 +95,7 @@ func (s *state) say(h heard, m *memo, opposed bool, model string, unaided bool) 
 	}
 	m.N, m.Weight = b.Number, weight(b)
 	s.Said = remembered(s.Said, m)
-	s.Thoughts = append(s.Thoughts, thought{Text: clip(oneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence, Assumed: h.Assumed})
+	s.Thoughts = append(s.Thoughts, thought{Text: textkit.TruncateBytes(textkit.OneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence, Assumed: h.Assumed})
 	s.Counts.Thoughts++
 	s.Since++
 	s.Worth = s.Worth.with(b, opposed || len(b.Against) > 0, s.supports(h.Cites))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 	"ponder/mode/internal/lookup"
 )
@@ -119,7 +120,7 @@ func (s *state) wish(b ponder.Steer) (r reply, known bool) {
 	case BanSource:
 		return s.ban(args.Source), true
 	}
-	return refuse("no such order: %s", clip(oneLine(string(b.Do)), maxLabel)), true
+	return refuse("no such order: %s", textkit.TruncateBytes(textkit.OneLine(string(b.Do)), maxLabel)), true
 }
 
 func (s *state) limit(b ponder.Steer) reply {
@@ -152,7 +153,7 @@ func (s *state) hurry() reply {
 }
 
 func (s *state) add(text string, priority int) reply {
-	text = clip(oneLine(text), maxQuestion)
+	text = textkit.TruncateBytes(textkit.OneLine(text), maxQuestion)
 	if !said(text) {
 		return refuse("there is no question in it")
 	}
@@ -178,7 +179,7 @@ func (s *state) add(text string, priority int) reply {
 // find returns the place of an open question by its id or text, or a reply that
 // says why there is none.
 func (s *state) find(name string) (int, reply) {
-	name = clip(oneLine(name), maxQuestion)
+	name = textkit.TruncateBytes(textkit.OneLine(name), maxQuestion)
 	is := func(q *question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, reply{}
@@ -227,7 +228,7 @@ func (s *state) reprioritise(name string, priority int) reply {
 
 // correct notes a fact. What was asked without it is asked anew.
 func (s *state) correct(text string) reply {
-	text = clip(oneLine(text), maxFact)
+	text = textkit.TruncateBytes(textkit.OneLine(text), maxFact)
 	switch {
 	case !said(text):
 		return refuse("there is no fact in it")
@@ -260,13 +261,13 @@ func (s *state) anew(want func(*cell) bool) (cancelled []string) {
 
 // source returns what a user means by a source.
 func (s *state) source(name string) string {
-	name = strings.TrimSpace(oneLine(name))
+	name = strings.TrimSpace(textkit.OneLine(name))
 	for _, e := range s.Evidence {
 		if strings.EqualFold(e.id(), name) {
 			return e.Source
 		}
 	}
-	return clip(name, maxLabel)
+	return textkit.TruncateBytes(name, maxLabel)
 }
 
 func (s *state) pin(name string) reply {

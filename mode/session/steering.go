@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/usage"
 )
 
@@ -15,11 +16,11 @@ func (v *View) wished(ev ponder.Event, b ponder.Steer) {
 	if ev.ID != "" {
 		v.fold.places[ev.ID] = len(v.Steering)
 	}
-	w := Steering{ID: ev.ID, Order: b.Do, Content: clip(oneLine(b.Content), maxFocus), Offset: v.Session.Progress.Elapsed, Created: ev.Time}
+	w := Steering{ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxFocus), Offset: v.Session.Progress.Elapsed, Created: ev.Time}
 	var args SteerArgs
 	_ = json.Unmarshal(b.Args, &args) // the session refuses what can't be read
-	w.source = v.sourceOf(clip(oneLine(args.Source), maxFocus))
-	about := []string{clip(oneLine(args.Question), maxFocus), clip(oneLine(args.Source), maxFocus)}
+	w.source = v.sourceOf(textkit.TruncateBytes(textkit.OneLine(args.Source), maxFocus))
+	about := []string{textkit.TruncateBytes(textkit.OneLine(args.Question), maxFocus), textkit.TruncateBytes(textkit.OneLine(args.Source), maxFocus)}
 	if args.Priority > 0 {
 		about = append(about, fmt.Sprintf("priority %d", args.Priority))
 	}
@@ -47,7 +48,7 @@ func (v *View) steered(ev ponder.Event, b ponder.Progress) {
 		return
 	}
 	w := &v.Steering[i]
-	w.Seq, w.Effect, w.Refused, w.Cancelled = ev.Seq, oneLine(b.Content), b.Refused, b.Cancelled
+	w.Seq, w.Effect, w.Refused, w.Cancelled = ev.Seq, textkit.OneLine(b.Content), b.Refused, b.Cancelled
 	w.At = v.Session.Progress.Elapsed
 	if w.Refused {
 		return

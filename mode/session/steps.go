@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 	"ponder/knowledge/claim"
 	"ponder/llm"
@@ -33,7 +34,7 @@ func (s *state) called(b *ponder.CallFinished) {
 	switch {
 	case err == nil:
 	case s.Step.Why == "":
-		s.Step.Bad, s.Step.Why = clip(clean(text), maxBad), fault(err)
+		s.Step.Bad, s.Step.Why = textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), fault(err)
 	case s.take(text, b.Model, true) == nil:
 	case s.take(s.Step.Bad, b.Model, true) == nil:
 	default:
@@ -57,9 +58,9 @@ func heardOf(b *ponder.CallFinished) string {
 func fault(err error) string {
 	var e *llm.Error
 	if errors.As(err, &e) {
-		return clip(oneLine(e.Message), maxFault)
+		return textkit.TruncateBytes(textkit.OneLine(e.Message), maxFault)
 	}
-	return clip(oneLine(err.Error()), maxFault)
+	return textkit.TruncateBytes(textkit.OneLine(err.Error()), maxFault)
 }
 
 // take reads the answer that the step waits for and goes on. With prose, an
@@ -156,7 +157,7 @@ func (s *state) finish(sum summary, model string, unaided bool) {
 
 // fail ends the session without an answer.
 func (s *state) fail(why string) {
-	s.end(out{Status: ponder.Failed, Reason: clip(oneLine(why), maxFault)})
+	s.end(out{Status: ponder.Failed, Reason: textkit.TruncateBytes(textkit.OneLine(why), maxFault)})
 }
 
 func (s *state) end(o out) { s.Out, s.Step, s.Wave = &o, step{Do: done}, nil }
@@ -205,7 +206,7 @@ func (s *state) advance() {
 
 // fails notes a call of the model of thoughts that failed for good.
 func (s *state) fails(o ponder.Outcome) {
-	s.Fault = clip(oneLine(o.Error), maxFault)
+	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
 	out := &s.Outage
 	out.Class, out.Fault, out.Before = o.Class, strings.TrimSuffix(s.Fault, "."), o.NotBefore
 	if budgetRefused(o) {

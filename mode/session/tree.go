@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"iter"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 
@@ -75,11 +76,11 @@ func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
 	if _, ok := v.question(b.ID); ok || b.ID == "" {
 		return // every question has an id, which is unique in its run
 	}
-	text := oneLine(b.Content)
+	text := textkit.OneLine(b.Content)
 	v.fold.places[b.ID], v.fold.asked[text] = len(v.Questions), len(v.Questions)
 	v.Questions = append(v.Questions, Question{
-		ID: b.ID, Session: ev.Thread, Parent: b.Parent, Text: text, Priority: b.Priority, Why: oneLine(b.Why), State: Open,
-		By: oneLine(b.By), Unaided: b.Unaided, Created: ev.Time,
+		ID: b.ID, Session: ev.Thread, Parent: b.Parent, Text: text, Priority: b.Priority, Why: textkit.OneLine(b.Why), State: Open,
+		By: textkit.OneLine(b.By), Unaided: b.Unaided, Created: ev.Time,
 	})
 	v.Session.Progress.Questions = len(v.Questions)
 }
@@ -102,7 +103,7 @@ func (v *View) update(b ponder.QuestionUpdated) {
 		return
 	}
 	q.Priority = cmp.Or(b.Priority, q.Priority)
-	q.Insights = cmp.Or(oneLine(b.Insights), q.Insights)
+	q.Insights = cmp.Or(textkit.OneLine(b.Insights), q.Insights)
 	if strings.HasPrefix(b.Reason, askedAgain) {
 		q.Repeats++
 	}
@@ -122,7 +123,7 @@ func (v *View) update(b ponder.QuestionUpdated) {
 // focus adds what is being thought about now. There are no more at a time than
 // the session was allowed.
 func (v *View) focus(b ponder.Progress) {
-	f, p := Focus{Round: b.Iteration, Text: oneLine(b.Content)}, &v.Session.Progress
+	f, p := Focus{Round: b.Iteration, Text: textkit.OneLine(b.Content)}, &v.Session.Progress
 	q, ok := v.question(b.Ref)
 	if at, known := v.fold.asked[f.Text]; !ok && known {
 		q, ok = &v.Questions[at], true

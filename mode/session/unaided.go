@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/mode/internal/questionwords"
 )
 
@@ -140,7 +141,7 @@ func (c chapter) rank() int {
 // chapters returns what can be quoted, by question; of the questions that came up, those
 // first of which the best quotation is better.
 func (s *state) chapters() (list []chapter) {
-	asked := []*question{{Text: oneLine(s.run.Input)}}
+	asked := []*question{{Text: textkit.OneLine(s.run.Input)}}
 	for _, q := range append(append(asked, s.Explored...), s.Open...) {
 		c := chapter{question: q}
 		for _, e := range s.Evidence {
@@ -175,7 +176,7 @@ func (s *state) quotations(title string) (summary, bool) {
 		}
 		for i, e := range c.quotes[:min(len(c.quotes), each, quotesInAll-len(quotes))] {
 			if i == 0 {
-				fmt.Fprintf(&b, "\n**%s**\n\n", clip(c.Text, maxQuestion))
+				fmt.Fprintf(&b, "\n**%s**\n\n", textkit.TruncateBytes(c.Text, maxQuestion))
 				sum.Insights = append(sum.Insights, line(e))
 			}
 			b.WriteString("- " + line(e) + "\n")
@@ -191,7 +192,9 @@ func (s *state) quotations(title string) (summary, bool) {
 }
 
 // line is a quotation with its place.
-func line(e evidence) string { return "“" + clip(e.Quote, maxKeptText) + "” [" + e.id() + "]" }
+func line(e evidence) string {
+	return "“" + textkit.TruncateBytes(e.Quote, maxKeptText) + "” [" + e.id() + "]"
+}
 
 // retold answers from the last synthesis and the surest thoughts. No model has judged
 // it as an answer, so it is no surer than quotations may be.

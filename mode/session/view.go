@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/usage"
 )
@@ -67,11 +68,11 @@ func (v View) Apply(ev ponder.Event) View {
 	case ponder.Evidence:
 		v.found(b)
 	case ponder.SystemNote:
-		v.Notes = append(v.Notes, oneLine(b.Content))
+		v.Notes = append(v.Notes, textkit.OneLine(b.Content))
 	case ponder.Steer:
 		v.wished(ev, b)
 	case ponder.Resolved:
-		v.Session.Resolution = &Resolution{Outcome: b.Outcome, Note: oneLine(b.Content), Created: ev.Time}
+		v.Session.Resolution = &Resolution{Outcome: b.Outcome, Note: textkit.OneLine(b.Content), Created: ev.Time}
 	case ponder.CallFinished:
 		v.charge(b)
 		v.broke(ev, b)
@@ -133,7 +134,7 @@ func begin(ev ponder.Event, b ponder.RunStarted) View {
 	}
 	o, _ := options(ponder.Run{Options: b.Options}) // the run fails if they are wrong
 	s := &v.Session
-	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, clean(b.Input), ponder.Thinking
+	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking
 	s.Created, s.Started = &at, &at
 	v.limit(ponder.Budget{})
 	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, Memory: o.Memory, Web: o.Web, WithoutModel: o.WithoutModel, Parallel: foci(b.Options)}
@@ -153,7 +154,7 @@ func (v *View) lifecycle(ev ponder.Event) {
 		if s.Status == ponder.Thinking {
 			s.Status, s.Paused = ponder.Paused, &at
 			if ofItself(ev) {
-				s.StopReason = oneLine(b.Reason)
+				s.StopReason = textkit.OneLine(b.Reason)
 			}
 		}
 	case ponder.RunResumed:
@@ -164,11 +165,11 @@ func (v *View) lifecycle(ev ponder.Event) {
 		v.CutShort = b.What != "time"
 		v.unfocus()
 	case ponder.RunFinished:
-		s.Status, s.StopReason, s.Completed, s.Paused = b.Status, oneLine(b.Reason), &at, nil
+		s.Status, s.StopReason, s.Completed, s.Paused = b.Status, textkit.OneLine(b.Reason), &at, nil
 		v.unfocus()
 		switch b.Status {
 		case ponder.Completed:
-			s.Final = clean(b.Answer)
+			s.Final = textkit.CleanTrim(b.Answer)
 		case ponder.Failed:
 			s.Error = s.StopReason
 		}
@@ -178,14 +179,14 @@ func (v *View) lifecycle(ev ponder.Event) {
 
 func (v *View) think(ev ponder.Event, b ponder.Thought) {
 	v.Thoughts = append(v.Thoughts, Thought{
-		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Kind: b.Kind, Confidence: b.Confidence,
-		Importance: b.Importance, Question: b.Question, Focus: oneLine(b.Focus), Cites: b.Cites, Against: b.Against, Unaided: b.Unaided, Assumed: b.Assumed,
+		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Kind: b.Kind, Confidence: b.Confidence,
+		Importance: b.Importance, Question: b.Question, Focus: textkit.OneLine(b.Focus), Cites: b.Cites, Against: b.Against, Unaided: b.Unaided, Assumed: b.Assumed,
 		Offset: b.Offset, Created: ev.Time,
 	})
 	v.made(b.Model, b.Unaided)
 	v.cite(b.Cites)
 	v.contradict(b.Number, b.Against)
-	v.thoughtAbout(b.Question, oneLine(b.Focus))
+	v.thoughtAbout(b.Question, textkit.OneLine(b.Focus))
 	v.Session.Progress.Thoughts = len(v.Thoughts)
 }
 
@@ -216,14 +217,14 @@ func (v *View) made(model string, unaided bool) {
 
 func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
 	v.Syntheses = append(v.Syntheses, Synthesis{
-		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: clean(b.Content), Insights: slices.Concat([]string{}, b.Insights),
+		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Insights: slices.Concat([]string{}, b.Insights),
 		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
-		Trend: oneLine(b.Trend), Basis: b.Basis, Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
+		Trend: textkit.OneLine(b.Trend), Basis: b.Basis, Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
 	})
 	v.made(b.Model, b.Unaided)
 	v.cite(b.Cites)
 	v.Session.Progress.Syntheses = len(v.Syntheses)
-	v.Session.Trend = oneLine(b.Trend)
+	v.Session.Trend = textkit.OneLine(b.Trend)
 	v.fold.basis = b.Basis
 	if b.Assumed {
 		v.claim(nil)
@@ -236,7 +237,7 @@ func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
 func (v *View) found(b ponder.Evidence) {
 	v.fold.places[b.ID] = len(v.Sources)
 	v.Sources = append(v.Sources, Source{
-		ID: b.ID, Source: oneLine(b.Source), Title: oneLine(b.Title), Quote: clean(b.Content), Start: b.Start, End: b.End,
+		ID: b.ID, Source: textkit.OneLine(b.Source), Title: textkit.OneLine(b.Title), Quote: textkit.CleanTrim(b.Content), Start: b.Start, End: b.End,
 		Hash: b.Hash, Score: b.Score, Origin: originOf(b),
 	})
 }
@@ -244,8 +245,8 @@ func (v *View) found(b ponder.Evidence) {
 // originOf returns where a piece of evidence is from.
 func originOf(b ponder.Evidence) Origin {
 	o := Origin{
-		URL: lookup.Address(b.URL), Section: oneLine(b.Section), Page: b.Page, Author: oneLine(b.Author), Original: b.Original,
-		Cluster: oneLine(b.Cluster), Voices: b.Voices, Quality: b.Quality, Untrusted: b.Untrusted,
+		URL: lookup.Address(b.URL), Section: textkit.OneLine(b.Section), Page: b.Page, Author: textkit.OneLine(b.Author), Original: b.Original,
+		Cluster: textkit.OneLine(b.Cluster), Voices: b.Voices, Quality: b.Quality, Untrusted: b.Untrusted,
 		Published: known(b.Published), Fetched: known(b.Fetched),
 	}
 	if b.Found != (ponder.Found{}) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
 
@@ -100,7 +101,7 @@ func (s *state) webQuery(f focus) string {
 	})
 	query := strings.Join(words, " ")
 	if len(query) > maxWebQuery {
-		query = strings.TrimSuffix(clip(query, maxWebQuery), "…")
+		query = strings.TrimSuffix(textkit.TruncateBytes(query, maxWebQuery), "…")
 	}
 	return query
 }
@@ -110,7 +111,7 @@ func (w *webLook) answered(b ponder.ToolResult) *webLook {
 	next := *w
 	next.Done = true
 	if b.Error != "" {
-		next.Fault = clip(oneLine(b.Error), maxFault)
+		next.Fault = textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault)
 		return &next
 	}
 	next.Results = lookup.ReadResults(b.Result, maxResults)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/text"
+	"ponder/internal/textkit"
 )
 
 // A Merged is what a tick comes to.
@@ -163,7 +163,7 @@ func (m *merge) claim(r Report) {
 	for _, f := range r.Findings {
 		c := &claim{Finding: f, role: role, unaided: r.Unaided, recalled: recalled, untrusted: r.Untrusted, exposed: r.Exposed}
 		c.Due = plain(c.Due)
-		c.Summary, c.Importance, c.Type = Summary(f.Summary), within(f.Importance, 1, 10), clip(f.Type, maxName)
+		c.Summary, c.Importance, c.Type = Summary(f.Summary), within(f.Importance, 1, 10), textkit.Line(f.Type, maxName)
 		if c.Summary == "" {
 			continue
 		}
@@ -195,7 +195,7 @@ func (m *merge) merged() Merged {
 // note takes down what the tick did to an entry.
 func (m *merge) note(e Entry, c Category, did, by, why string) {
 	about := m.state.Aside.About[e.ID]
-	m.changes = append(m.changes, Change{Entry: e.ID, Category: c, Did: did, By: by, Why: text.Clip(why, maxLine),
+	m.changes = append(m.changes, Change{Entry: e.ID, Category: c, Did: did, By: by, Why: textkit.TruncateBytes(why, maxLine),
 		Strength: e.Strength, Summary: e.Summary, Rests: slices.Clone(about.Rests)})
 }
 

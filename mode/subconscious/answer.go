@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -101,7 +102,7 @@ func ParseReport(role Role, answer string, seen []Seen, s State) (Report, error)
 	}
 	shown, _ := label(seen)
 	c := checker{role: role, state: s, shown: shown, types: role.types()}
-	r := Report{Role: role.Name, Findings: c.findings(a.findings), Hints: c.hints(a.hints), Journal: oneLine(a.journal, maxHint)}
+	r := Report{Role: role.Name, Findings: c.findings(a.findings), Hints: c.hints(a.hints), Journal: textkit.VisibleLine(a.journal, maxHint)}
 	if role.Looks != LooksNone {
 		r.LookUp = wantedText(a.lookUp)
 	}
@@ -127,7 +128,7 @@ func (c *checker) findings(list []said) []Finding {
 		if len(kept) == mostFindings {
 			break
 		}
-		summary := Summary(oneLine(f.summary, 4*maxSummary))
+		summary := Summary(textkit.VisibleLine(f.summary, 4*maxSummary))
 		if !tells(summary) || slices.ContainsFunc(kept, func(o Finding) bool { return strings.EqualFold(o.Summary, summary) }) {
 			continue
 		}
@@ -205,7 +206,7 @@ func readTime(s string) time.Time {
 func (c *checker) hints(list []wantedHint) map[string]string {
 	there, out := others(c.role.Name, c.state), make(map[string]string)
 	for _, h := range list {
-		to, text := strings.ToLower(bare(h.Role)), oneLine(h.LookFor, maxHint)
+		to, text := strings.ToLower(bare(h.Role)), textkit.VisibleLine(h.LookFor, maxHint)
 		to = strings.TrimPrefix(strings.TrimPrefix(to, "the "), "the_")
 		if slices.Contains(there, to) && out[to] == "" && tells(text) && len(out) < mostHints {
 			out[to] = text
@@ -220,7 +221,7 @@ func (c *checker) hints(list []wantedHint) map[string]string {
 // escalate makes a report one that escalates. A reason that stands alone is a finding,
 // for it is findings that are escalated.
 func (c *checker) escalate(r *Report, reason string) {
-	reason = oneLine(reason, maxLine)
+	reason = textkit.VisibleLine(reason, maxLine)
 	if len(r.Findings) == 0 && tells(reason) {
 		r.Findings = c.findings([]said{{summary: reason, importance: escalateImport}})
 	}

@@ -1,10 +1,9 @@
 package subconscious
 
 import (
+	"ponder/internal/textkit"
 	"strings"
 	"unicode"
-
-	"ponder/mode/internal/text"
 )
 
 // labels of lines, and what models call them.
@@ -26,7 +25,7 @@ const maxHead = 48
 // answerInText reads labelled lines, and reports whether there are any. An answer of
 // nothing but the word NOTHING is one, too.
 func answerInText(answer string) (a answered, ok bool) {
-	for line := range strings.SplitSeq(text.Clean(answer), "\n") {
+	for line := range strings.SplitSeq(textkit.CleanTrim(answer), "\n") {
 		label, value := labelOf(line)
 		if label == "" {
 			continue

@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"cmp"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -91,8 +92,8 @@ func (d Deadline) seen() Seen {
 
 // bounded returns it within its bounds, and whether it is one.
 func (d Deadline) bounded() (Deadline, bool) {
-	d.ID, d.Sensor, d.State = clip(d.ID, maxName), clip(d.Sensor, maxName), clip(d.State, maxName)
-	d.Subject, d.Source, d.Text = clip(d.Subject, maxSign), clip(d.Source, maxSign), clip(d.Text, 2*maxLine)
+	d.ID, d.Sensor, d.State = textkit.Line(d.ID, maxName), textkit.Line(d.Sensor, maxName), textkit.Line(d.State, maxName)
+	d.Subject, d.Source, d.Text = textkit.Line(d.Subject, maxSign), textkit.Line(d.Source, maxSign), textkit.Line(d.Text, 2*maxLine)
 	d.Level, d.Told, d.Seq = within(d.Level, 0, 10), within(d.Told, 0, len(dueAhead)), max(0, d.Seq)
 	d.At, d.Due = plain(d.At), plain(d.Due)
 	return d, d.ID != "" && d.Text != "" && (d.Promise || !d.Due.IsZero())
@@ -179,7 +180,7 @@ func deadlinesOf(o Seen) (list []Deadline) {
 		return nil
 	}
 	d := Deadline{ID: o.ID, Seq: o.Seq, At: o.At, Sensor: o.Sensor, Subject: o.Subject, State: o.State, Source: o.Source,
-		Text: oneLine(o.Content, 2*maxLine), Level: o.Level, Untrusted: o.Untrusted, Due: o.Due}
+		Text: textkit.VisibleLine(o.Content, 2*maxLine), Level: o.Level, Untrusted: o.Untrusted, Due: o.Due}
 	var promised []string
 	if kind == "own" || kind == "mail" {
 		promised = promisesOf(o.Content)

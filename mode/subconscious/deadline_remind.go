@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,7 @@ func (in *Input) joins(r Report) bool {
 		return false
 	}
 	had.Findings = append(slices.Clone(had.Findings), r.Findings...)
-	had.Escalate = clip(strings.Trim(had.Escalate+"; "+r.Escalate, "; "), maxLine)
+	had.Escalate = textkit.Line(strings.Trim(had.Escalate+"; "+r.Escalate, "; "), maxLine)
 	return true
 }
 
@@ -89,7 +90,7 @@ func (d Deadline) role(roles []Role) int {
 // again returns the observation as it comes up: each time is a state of its own.
 func (d Deadline) again(at time.Time) Seen {
 	o := d.seen()
-	o.Level, o.State = 0, fmt.Sprintf("%s%s%d", clip(d.State, maxName-10), again, d.past(at).Told)
+	o.Level, o.State = 0, fmt.Sprintf("%s%s%d", textkit.Line(d.State, maxName-10), again, d.past(at).Told)
 	return o
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
-	"ponder/mode/internal/text"
 )
 
 // Numbers of a decision.
@@ -228,9 +228,9 @@ func ending(c llm.ToolCall) (*verdict, error) {
 	if err := json.Unmarshal(c.Input, &in); err != nil {
 		return nil, errors.New("its input must be an object as the schema says")
 	}
-	v := &verdict{Outcome: Messaged, Text: text.Clip(text.Clean(in.Text), maxMessage)}
+	v := &verdict{Outcome: Messaged, Text: textkit.TruncateBytes(textkit.CleanTrim(in.Text), maxMessage)}
 	if c.Name == dismissTool {
-		v.Outcome, v.Text = Dismissed, clip(in.Reason, maxLine)
+		v.Outcome, v.Text = Dismissed, textkit.Line(in.Reason, maxLine)
 	}
 	if v.Text == "" {
 		return nil, errors.New("say something")
@@ -251,7 +251,7 @@ func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 	case d.Verdict != nil:
 		return
 	case len(uses) == 0 && len(d.Deeds) > 0:
-		d.Verdict = &verdict{Outcome: Dismissed, Text: text.Clip(text.Clean(msg.Text()), maxMessage), Model: model}
+		d.Verdict = &verdict{Outcome: Dismissed, Text: textkit.TruncateBytes(textkit.CleanTrim(msg.Text()), maxMessage), Model: model}
 		return
 	default:
 		if d.Bad++; d.Bad >= maxNonsense {
@@ -275,7 +275,7 @@ func (d *decision) used(key string, b ponder.ToolResult) {
 	}
 	d.Uses = slices.Clone(d.Uses)
 	c := d.Uses[i].Call
-	said := text.Clip(text.Clean(b.Result+"\n"+b.Error), maxResult)
+	said := textkit.TruncateBytes(textkit.CleanTrim(b.Result+"\n"+b.Error), maxResult)
 	d.Uses[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: said, Failed: b.Error != ""}
 	d.Deeds = append(slices.Clip(d.Deeds), deedOf(c, b))
 	d.settle()

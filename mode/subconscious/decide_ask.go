@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
-	"ponder/mode/internal/text"
 )
 
 // The tools that a decision always has, and the one that it has if it may act.
@@ -102,7 +102,7 @@ func decideRules(tools []llm.Tool) string {
 		switch t.Name {
 		case messageTool, dismissTool, rememberTool:
 		default:
-			actions += "- " + t.Name + ": " + clip(t.Doc, maxLine) + "\n"
+			actions += "- " + t.Name + ": " + textkit.Line(t.Doc, maxLine) + "\n"
 		}
 	}
 	more = strings.Replace(more, "[actions]\n", actions, 1)
@@ -152,7 +152,7 @@ func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
 // quotedLines returns a text as lines that can close no marks.
 func quotedLines(s string) string {
 	var list []string
-	for line := range strings.Lines(text.Clip(text.Clean(s), 2*maxMessage)) {
+	for line := range strings.Lines(textkit.TruncateBytes(textkit.CleanTrim(s), 2*maxMessage)) {
 		if line = quoted(line, 2*maxLine); line != "" {
 			list = append(list, line)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
-	"ponder/mode/internal/text"
 )
 
 // maxDeed is how much of what a tool did is told, in bytes.
@@ -19,14 +19,14 @@ const maxDeed = 300
 func deedOf(c llm.ToolCall, b ponder.ToolResult) deed {
 	switch {
 	case b.Error != "":
-		return deed{Tool: c.Name, Text: clip(c.Name+" failed: "+b.Error, maxDeed), Failed: true}
+		return deed{Tool: c.Name, Text: textkit.Line(c.Name+" failed: "+b.Error, maxDeed), Failed: true}
 	case c.Name == rememberTool:
 		var in struct{ Text string }
 		if json.Unmarshal(c.Input, &in) == nil && in.Text != "" {
-			return deed{Tool: c.Name, Text: "remembered: " + clip(in.Text, maxDeed)}
+			return deed{Tool: c.Name, Text: "remembered: " + textkit.Line(in.Text, maxDeed)}
 		}
 	}
-	return deed{Tool: c.Name, Text: clip(c.Name+": "+b.Result, maxDeed)}
+	return deed{Tool: c.Name, Text: textkit.Line(c.Name+": "+b.Result, maxDeed)}
 }
 
 // done returns the outcome of a decision that ends without a word to the user: what
@@ -70,7 +70,7 @@ func (d *decision) decided(e ponder.Escalation, v verdict) ponder.Escalation {
 		parts = append(parts, undecided)
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	e.Content = unseen(strings.Join(parts, "\n\n"))
+	e.Content = textkit.Visible(strings.Join(parts, "\n\n"))
 	return e
 }
 
@@ -81,7 +81,7 @@ var compiled = regexp.MustCompile(` \([^()]*, importance \d+, [^()]*\)$`)
 // it. What strangers wrote is quoted elsewhere.
 func (d *decision) plainly(e ponder.Escalation) string {
 	var found, seen []string
-	for line := range strings.Lines(text.Clean(e.Content)) {
+	for line := range strings.Lines(textkit.CleanTrim(e.Content)) {
 		line = strings.TrimRight(line, "\n")
 		if one, ok := strings.CutPrefix(line, "- "); ok {
 			found = append(found, compiled.ReplaceAllString(one, ""))
@@ -90,20 +90,20 @@ func (d *decision) plainly(e ponder.Escalation) string {
 		}
 	}
 	if len(found) == 0 { // it is not compiled
-		found = []string{text.Clean(e.Content)}
+		found = []string{textkit.CleanTrim(e.Content)}
 	}
 	if len(found) > 1 {
 		for i := range found {
 			found[i] = "- " + found[i]
 		}
 	}
-	if reason := clip(e.Reason, maxLine); reason != "" {
+	if reason := textkit.Line(e.Reason, maxLine); reason != "" {
 		found = append(found, "Why: "+reason)
 	}
 	if !e.Untrusted {
 		found = append(found, seen[:min(len(seen), maxQuotes)]...)
 	}
-	said := strings.TrimSpace(text.Clip(strings.Join(found, "\n"), maxMessage))
+	said := strings.TrimSpace(textkit.TruncateBytes(strings.Join(found, "\n"), maxMessage))
 	if said == "" {
 		return "Something was noticed; what it was is not known any more."
 	}
@@ -117,11 +117,11 @@ func (d *decision) quotes(e ponder.Escalation) string {
 	known := d.Known.observations(e.Rests)
 	for _, s := range known {
 		if s.Untrusted && len(lines) <= maxQuotes {
-			from := clip(s.Source, maxLine)
+			from := textkit.Line(s.Source, maxLine)
 			if from == "" {
-				from = clip(s.Subject, maxLine)
+				from = textkit.Line(s.Subject, maxLine)
 			}
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("> %s\n  (%s: %s", clip(s.Content, maxLine), clip(s.Sensor, maxName), from))+")")
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("> %s\n  (%s: %s", textkit.Line(s.Content, maxLine), textkit.Line(s.Sensor, maxName), from))+")")
 		}
 	}
 	sources := last(e.Sources, maxQuotes)
@@ -129,7 +129,7 @@ func (d *decision) quotes(e ponder.Escalation) string {
 	case len(lines) > 1:
 		return strings.Join(lines, "\n")
 	case len(known) < len(e.Rests) && len(sources) > 0: // what it rests on is not kept any more
-		return "Strangers wrote of what this may come from: " + clip(strings.Join(sources, ", "), maxLine) + "."
+		return "Strangers wrote of what this may come from: " + textkit.Line(strings.Join(sources, ", "), maxLine) + "."
 	}
 	return "Something that strangers wrote was read meanwhile, and may have had a part in this."
 }

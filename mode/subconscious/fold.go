@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"encoding/json"
+	"ponder/internal/textkit"
 	"slices"
 
 	"ponder"
@@ -78,7 +79,7 @@ func (s State) after(before State) State {
 
 // raised notes an escalation that waits for its decision.
 func (s *State) raised(ev ponder.Event, b ponder.Escalation) {
-	id := clip(b.ID, maxName)
+	id := textkit.Line(b.ID, maxName)
 	if !slices.ContainsFunc(s.Aside.Undone, func(u UndecidedReference) bool { return u.ID == id }) {
 		s.Aside.Undone = last(append(s.Aside.Undone, UndecidedReference{ID: id, Seq: int64(ev.Seq)}), maxUndone)
 	}
@@ -86,16 +87,16 @@ func (s *State) raised(ev ponder.Event, b ponder.Escalation) {
 
 // decided notes what came of an escalation.
 func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
-	id := clip(b.ID, maxName)
+	id := textkit.Line(b.ID, maxName)
 	drop(&s.Aside.Undone, func(u UndecidedReference) bool { return u.ID == id })
 	at := slices.IndexFunc(s.EscalationHistory, func(h Escalated) bool { return h.ID == id })
 	if at < 0 {
 		at = min(len(s.EscalationHistory), maxHistory-1)
-		s.EscalationHistory = last(append(s.EscalationHistory, Escalated{ID: id, Summary: Summary(b.Content), Reason: clip(b.Reason, maxLine), Created: plain(ev.Time)}), maxHistory)
+		s.EscalationHistory = last(append(s.EscalationHistory, Escalated{ID: id, Summary: Summary(b.Content), Reason: textkit.Line(b.Reason, maxLine), Created: plain(ev.Time)}), maxHistory)
 	}
 	h := &s.EscalationHistory[at]
 	again := h.Outcome != ""
-	h.Outcome = clip(b.Outcome, maxLine)
+	h.Outcome = textkit.Line(b.Outcome, maxLine)
 	if b.Outcome == Messaged && !again {
 		s.Aside.Told = last(append(s.Aside.Told, plain(ev.Time)), maxTellings)
 	}
@@ -112,7 +113,7 @@ func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
 
 // resolve settles an entry, or a topic in the user's words, and removes what says it.
 func (s *State) resolve(ev ponder.Event, b ponder.Resolved) {
-	t := Settled{Text: clip(b.Content, maxLine), Forgotten: b.As == asForgotten, At: plain(ev.Time)}
+	t := Settled{Text: textkit.Line(b.Content, maxLine), Forgotten: b.As == asForgotten, At: plain(ev.Time)}
 	if e, _ := s.find(b.Ref); e != nil {
 		t.Text = e.Summary
 		t.Signature = s.Aside.About[e.ID].Signature

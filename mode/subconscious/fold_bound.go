@@ -3,13 +3,10 @@ package subconscious
 import (
 	"cmp"
 	"maps"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"ponder/mode/internal/text"
 )
 
 // Bounds of what is kept beside entries. Lengths are in bytes.
@@ -61,7 +58,7 @@ func (s State) bounded() State {
 	}
 	for _, h := range last(s.EscalationHistory, maxHistory) {
 		out.EscalationHistory = append(out.EscalationHistory, Escalated{
-			ID: clip(h.ID, maxName), Summary: Summary(h.Summary), Reason: clip(h.Reason, maxLine), Outcome: clip(h.Outcome, maxLine), Created: plain(h.Created),
+			ID: textkit.Line(h.ID, maxName), Summary: Summary(h.Summary), Reason: textkit.Line(h.Reason, maxLine), Outcome: textkit.Line(h.Outcome, maxLine), Created: plain(h.Created),
 		})
 	}
 	for _, name := range names(s.ThreadState) {
@@ -69,7 +66,7 @@ func (s State) bounded() State {
 		out.ThreadState[name] = RoleState{
 			LastFindings:    lines(r.LastFindings, maxFound, maxLine),
 			NoveltyPressure: within(r.NoveltyPressure, 0, MaxPressure),
-			FocusHint:       clip(r.FocusHint, maxHint),
+			FocusHint:       textkit.Line(r.FocusHint, maxHint),
 		}
 	}
 	out.Aside = s.Aside.bounded(used)
@@ -101,7 +98,7 @@ func (a Aside) bounded(entries map[string]bool) Aside {
 		}
 	}
 	for _, h := range last(a.Hints, maxHints) {
-		if h.Text = clip(h.Text, maxHint); h.Text != "" && isName(h.From) && isName(h.To) && h.Hops <= 1 {
+		if h.Text = textkit.Line(h.Text, maxHint); h.Text != "" && isName(h.From) && isName(h.To) && h.Hops <= 1 {
 			h.Tick, h.Hops = within(h.Tick, 0, maxNumber), max(0, h.Hops)
 			out.Hints = append(out.Hints, h)
 		}
@@ -125,7 +122,7 @@ func (a Aside) boundTopics(out *Aside) {
 		}
 	}
 	for _, t := range fewerSettled(a.Settled) {
-		if t.Text = clip(t.Text, maxLine); t.Text != "" || len(t.Signature) > 0 {
+		if t.Text = textkit.Line(t.Text, maxLine); t.Text != "" || len(t.Signature) > 0 {
 			t.Signature, t.At = lines(t.Signature, maxRests, maxSign), plain(t.At)
 			out.Settled = append(out.Settled, t)
 		}
@@ -163,9 +160,9 @@ func fewerSettled(list []Settled) []Settled {
 // boundAlerts does it for what is escalated.
 func (a Aside) boundAlerts(out *Aside) {
 	for _, t := range last(a.Alerts, maxAlerts) {
-		if t.Signature, t.Text = clip(t.Signature, maxSign), clip(t.Text, maxSummary); t.Signature != "" || t.Text != "" {
+		if t.Signature, t.Text = textkit.Line(t.Signature, maxSign), textkit.Line(t.Text, maxSummary); t.Signature != "" || t.Text != "" {
 			t.Importance, t.Dismissed = within(t.Importance, 1, 10), within(t.Dismissed, 0, maxTimes)
-			t.Escalation, t.At = clip(t.Escalation, maxName), plain(t.At)
+			t.Escalation, t.At = textkit.Line(t.Escalation, maxName), plain(t.At)
 			out.Alerts = append(out.Alerts, t)
 		}
 	}
@@ -173,14 +170,14 @@ func (a Aside) boundAlerts(out *Aside) {
 		if p.Summary = Summary(p.Summary); p.Summary == "" {
 			continue
 		}
-		p.Role, p.Entry, p.Reason = clip(p.Role, maxName), clip(p.Entry, maxName), clip(p.Reason, maxLine)
+		p.Role, p.Entry, p.Reason = textkit.Line(p.Role, maxName), textkit.Line(p.Entry, maxName), textkit.Line(p.Reason, maxLine)
 		p.Importance, p.At = within(p.Importance, 1, 10), plain(p.At)
 		p.Rests, p.Signature = lines(p.Rests, maxRests, maxName), lines(p.Signature, maxRests, maxSign)
 		p.Sources, p.Quotes = lines(p.Sources, maxSources, maxLine), lines(p.Quotes, maxQuotes, 2*maxLine)
 		out.Pending = append(out.Pending, p)
 	}
 	for _, u := range last(a.Undone, maxUndone) {
-		if u.ID = clip(u.ID, maxName); u.ID != "" {
+		if u.ID = textkit.Line(u.ID, maxName); u.ID != "" {
 			out.Undone = append(out.Undone, u)
 		}
 	}
@@ -212,41 +209,11 @@ func isName(s string) bool {
 func lines(list []string, n, size int) []string {
 	out := make([]string, 0, min(n, len(list)))
 	for _, s := range last(list, n) {
-		if s = clip(s, size); s != "" {
+		if s = textkit.Line(s, size); s != "" {
 			out = append(out, s)
 		}
 	}
 	return out
-}
-
-// clip returns a text as a line of at most n bytes that nothing obeys.
-func clip(s string, n int) string {
-	if s = line(s); len(s) <= n {
-		return s
-	}
-	return strings.TrimRight(text.Clip(s, n), " ")
-}
-
-// line returns a text as a line that nothing obeys. Most are, and are only looked at.
-func line(s string) string {
-	blank := true // there may be none before
-	for i := 0; i < len(s); {
-		r, n := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			if r, n = utf8.DecodeRuneInString(s[i:]); !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '…' {
-				return text.Line(s)
-			}
-		}
-		if r < ' ' || r == 0x7f || r == ' ' && blank {
-			return text.Line(s)
-		}
-		blank = r == ' '
-		i += n
-	}
-	if blank {
-		return text.Line(s)
-	}
-	return s
 }
 
 // plain returns a time as it is after it was stored.

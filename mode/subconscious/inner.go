@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/mode/internal/background"
-	"ponder/mode/internal/text"
 )
 
 // FeedSensor is the sensor of the observations with which conversations and sessions are
@@ -100,7 +100,7 @@ func (n Noted) Observation() ponder.Observation {
 	}
 	return ponder.Observation{
 		Sensor: FeedSensor, Subject: n.ID, State: fmt.Sprintf("strength %d", n.Strength),
-		Content: text.Line(n.Summary) + " (" + fresh + ")", Due: n.Due, Untrusted: n.Untrusted,
+		Content: textkit.OneLine(n.Summary) + " (" + fresh + ")", Due: n.Due, Untrusted: n.Untrusted,
 	}
 }
 

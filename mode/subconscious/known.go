@@ -3,11 +3,11 @@ package subconscious
 import (
 	"encoding/json"
 	"maps"
+	"ponder/internal/textkit"
 	"slices"
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/text"
 )
 
 // Bounds of what a run knows of its thread.
@@ -81,8 +81,8 @@ func own(sensor string) bool {
 // seenOf returns an observation as roles are shown it.
 func seenOf(ev ponder.Event, b ponder.Observation) Seen {
 	b.Cursor = nil
-	b.Content, b.Subject, b.State = text.Clip(text.Clean(b.Content), 2*maxLine), clip(b.Subject, maxSign), clip(b.State, maxName)
-	b.Sensor, b.Source = clip(b.Sensor, maxName), clip(b.Source, maxSign)
+	b.Content, b.Subject, b.State = textkit.TruncateBytes(textkit.CleanTrim(b.Content), 2*maxLine), textkit.Line(b.Subject, maxSign), textkit.Line(b.State, maxName)
+	b.Sensor, b.Source = textkit.Line(b.Sensor, maxName), textkit.Line(b.Source, maxSign)
 	return Seen{ID: ev.ID, Seq: int64(ev.Seq), At: ev.Time, Observation: b}
 }
 

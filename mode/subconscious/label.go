@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ponder/mode/internal/text"
+	"ponder/internal/textkit"
 )
 
 // Bounds of what a role is shown of what it has not seen.
@@ -93,24 +93,8 @@ var brackets = strings.NewReplacer("<", "‹", ">", "›", "＜", "‹", "＞", 
 
 // quoted returns what somebody wrote as a line of at most so many bytes that can neither
 // close the marks it stands between nor begin another line.
-func quoted(s string, size int) string { return text.Clip(brackets.Replace(oneLine(s, 4*size)), size) }
-
-// oneLine returns what somebody wrote as a line of at most so many bytes with nothing in
-// it that is not seen. It takes no longer for texts that are much longer.
-func oneLine(s string, size int) string {
-	return clip(unseen(text.Line(s[:min(len(s), 16*size)])), size)
-}
-
-// unseen returns text without characters that nobody sees, with which marks and words are
-// disguised.
-func unseen(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\u00ad', '\u200b' <= r && r <= '\u200f', '\u2060' <= r && r <= '\u2064', r == '\ufeff', 0xe0000 <= r && r <= 0xe007f:
-			return -1
-		}
-		return r
-	}, s)
+func quoted(s string, size int) string {
+	return textkit.TruncateBytes(brackets.Replace(textkit.VisibleLine(s, 4*size)), size)
 }
 
 // stamp returns a time as roles are shown it and give it.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
-	"ponder/mode/internal/text"
 )
 
 // Keys and words that a look and its tick share.
@@ -103,8 +103,8 @@ func (s *lookState) answered(b ponder.CallFinished) {
 		err = errors.New("it breaks off: say less")
 	}
 	if err != nil {
-		said := llm.Say(llm.Assistant, text.Clip(text.Clean(b.Message.Text()), maxMessage))
-		s.Bad, s.Why = append(slices.Clip(s.Bad), said), clip(err.Error(), maxLine)
+		said := llm.Say(llm.Assistant, textkit.TruncateBytes(textkit.CleanTrim(b.Message.Text()), maxMessage))
+		s.Bad, s.Why = append(slices.Clip(s.Bad), said), textkit.Line(err.Error(), maxLine)
 		if len(s.Bad) >= maxAsked {
 			s.Failed = "no answer could be used: " + s.Why
 		}

@@ -3,6 +3,7 @@ package subconscious
 import (
 	"cmp"
 	"hash/fnv"
+	"ponder/internal/textkit"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func wantedText(s string) string {
 			return r
 		}
 		return ' '
-	}, oneLine(s, 8*mostWanted))
+	}, textkit.VisibleLine(s, 8*mostWanted))
 	list := strings.Fields(s)
 	for i, w := range list {
 		list[i] = strings.Trim(w, ".,'’&+-")

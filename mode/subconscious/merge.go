@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -97,12 +98,12 @@ func signature(o Seen) string {
 	if o.Subject == "" && o.State == "" {
 		return ""
 	}
-	s := line(o.Sensor + "|" + o.Subject + "|" + strings.ReplaceAll(o.State, "|", "/"))
+	s := textkit.OneLine(o.Sensor + "|" + o.Subject + "|" + strings.ReplaceAll(o.State, "|", "/"))
 	if len(s) <= maxSign {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
-	return clip(o.Sensor, maxName) + "|" + clip(o.Subject, maxSign/2) + "|" + hex.EncodeToString(sum[:8])
+	return textkit.Line(o.Sensor, maxName) + "|" + textkit.Line(o.Subject, maxSign/2) + "|" + hex.EncodeToString(sum[:8])
 }
 
 // add makes an entry of a finding.
@@ -145,7 +146,7 @@ func (m *merge) keep(c *claim, id string) {
 	about := m.state.Aside.About[id]
 	about.By = include(about.By, maxRoles, c.role.Name)
 	for _, o := range c.rests {
-		about.Rests = include(about.Rests, maxRests, clip(o.ID, maxName))
+		about.Rests = include(about.Rests, maxRests, textkit.Line(o.ID, maxName))
 		if s := signature(o); s != "" {
 			about.Signature = include(about.Signature, maxRests, s)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/text"
+	"ponder/internal/textkit"
 )
 
 const (
@@ -33,7 +33,7 @@ func (r Rules) RaisesAt(s State) (time.Time, bool) {
 // escalate gathers what roles want escalated, and raises it once the cooldown is over.
 func (m *merge) escalate() {
 	for _, r := range m.reports {
-		reason := clip(r.Escalate, maxLine)
+		reason := textkit.Line(r.Escalate, maxLine)
 		if reason == "" {
 			continue
 		}
@@ -77,11 +77,11 @@ func (m *merge) gather(c *claim, reason string) {
 		Untrusted: c.untrusted || about.Untrusted, Unaided: c.unaided, At: m.now}
 	of := c.about(about.Signature)
 	for _, o := range c.rests {
-		p.Rests = include(p.Rests, maxRests, clip(o.ID, maxName))
+		p.Rests = include(p.Rests, maxRests, textkit.Line(o.ID, maxName))
 		if s := signature(o); s != "" && slices.ContainsFunc(of, func(x Seen) bool { return x.ID == o.ID }) {
 			p.Signature = include(p.Signature, maxRests, s)
 		}
-		if source := clip(cmp.Or(o.Source, o.Sensor), maxLine); source != "" {
+		if source := textkit.Line(cmp.Or(o.Source, o.Sensor), maxLine); source != "" {
 			p.Sources = include(p.Sources, maxSources, source)
 		}
 		p.Quotes = include(p.Quotes, maxQuotes, quote(o))
@@ -103,9 +103,9 @@ func (m *merge) expose(p *Pending, c *claim) {
 		return
 	}
 	if o, ok := m.in.ledBy(c.Summary, c.rests, c.exposed); ok {
-		p.Rests = include(p.Rests, maxRests, clip(o.ID, maxName))
+		p.Rests = include(p.Rests, maxRests, textkit.Line(o.ID, maxName))
 		p.Quotes = include(p.Quotes, maxQuotes, quote(o))
-		p.Sources = include(p.Sources, maxSources, clip(cmp.Or(o.Source, o.Sensor), maxLine))
+		p.Sources = include(p.Sources, maxSources, textkit.Line(cmp.Or(o.Source, o.Sensor), maxLine))
 	}
 }
 
@@ -213,7 +213,7 @@ func quote(o Seen) string {
 	if o.Untrusted {
 		mark = ", written by strangers"
 	}
-	return fmt.Sprintf("%q (%s, %s%s)", clip(o.Content, maxLine), clip(cmp.Or(o.Source, o.Subject), maxSummary), clip(o.Sensor, maxName), mark)
+	return fmt.Sprintf("%q (%s, %s%s)", textkit.Line(o.Content, maxLine), textkit.Line(cmp.Or(o.Source, o.Subject), maxSummary), textkit.Line(o.Sensor, maxName), mark)
 }
 
 // raise makes one escalation of all that was gathered.
@@ -234,13 +234,13 @@ func (m *merge) raise() {
 		e.Untrusted = e.Untrusted || p.Untrusted
 		e.Unaided = e.Unaided && p.Unaided
 	}
-	e.Reason = text.Clip(strings.Join(reasons, " "), 2*maxLine)
+	e.Reason = textkit.TruncateBytes(strings.Join(reasons, " "), 2*maxLine)
 	e.Content = m.compile(list)
 	summary := list[0].Summary
 	if len(list) > 1 {
 		summary = fmt.Sprintf("%s (and %d more)", strings.Join(strings.Fields(summary)[:min(len(strings.Fields(summary)), MaxWords-3)], " "), len(list)-1)
 	}
-	m.state.EscalationHistory = last(append(m.state.EscalationHistory, Escalated{ID: e.ID, Summary: Summary(summary), Reason: clip(e.Reason, maxLine), Created: m.now}), maxHistory)
+	m.state.EscalationHistory = last(append(m.state.EscalationHistory, Escalated{ID: e.ID, Summary: Summary(summary), Reason: textkit.Line(e.Reason, maxLine), Created: m.now}), maxHistory)
 	for i := range a.Alerts {
 		told := a.Alerts[i].Signature != "" && slices.Contains(e.Signatures, a.Alerts[i].Signature) ||
 			a.Alerts[i].Signature == "" && slices.ContainsFunc(list, func(p Pending) bool { return p.Summary == a.Alerts[i].Text })

@@ -2,10 +2,9 @@ package subconscious
 
 import (
 	"maps"
+	"ponder/internal/textkit"
 	"slices"
 	"time"
-
-	"ponder/mode/internal/text"
 )
 
 // bytesPerToken is how many bytes a token is taken to have.
@@ -66,7 +65,7 @@ func (m *merge) briefRoles() bool {
 	for name, r := range m.state.ThreadState {
 		r.LastFindings = slices.Clone(r.LastFindings)
 		for i, s := range r.LastFindings {
-			r.LastFindings[i] = text.Clip(s, brief)
+			r.LastFindings[i] = textkit.TruncateBytes(s, brief)
 			done = done && r.LastFindings[i] == s
 		}
 		m.state.ThreadState[name] = r
@@ -81,7 +80,7 @@ func (m *merge) briefHistory() bool {
 	for i := range m.state.EscalationHistory {
 		h := &m.state.EscalationHistory[i]
 		short := *h
-		short.Reason, short.Outcome = text.Clip(h.Reason, brief), text.Clip(h.Outcome, brief)
+		short.Reason, short.Outcome = textkit.TruncateBytes(h.Reason, brief), textkit.TruncateBytes(h.Outcome, brief)
 		done = done && short == *h
 		*h = short
 	}

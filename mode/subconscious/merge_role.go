@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"maps"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 )
@@ -19,9 +20,9 @@ func (m *merge) roles() {
 		m.remember(r)
 		m.want(r, hops[r.Role] > 1 || m.recalled(r.Role))
 		for _, to := range slices.Sorted(maps.Keys(r.Hints)) {
-			m.hint(Hint{From: r.Role, To: to, Text: clip(r.Hints[to], maxHint), Tick: within(m.in.Tick, 0, maxNumber), Hops: hops[r.Role]})
+			m.hint(Hint{From: r.Role, To: to, Text: textkit.Line(r.Hints[to], maxHint), Tick: within(m.in.Tick, 0, maxNumber), Hops: hops[r.Role]})
 		}
-		if n := clip(r.Journal, maxLine); n != "" {
+		if n := textkit.Line(r.Journal, maxLine); n != "" {
 			a.Journal[r.Role] = slices.Clone(last(append(a.Journal[r.Role], n), maxJournal))
 		}
 	}

@@ -1,9 +1,8 @@
 package subconscious
 
 import (
+	"ponder/internal/textkit"
 	"strings"
-
-	"ponder/mode/internal/text"
 )
 
 // Summary returns what a model or a sensor wrote as the summary of an entry: a line of
@@ -13,7 +12,7 @@ func Summary(s string) string {
 	if len(s) > 16*maxSummary {
 		s = s[:16*maxSummary]
 	}
-	s = line(s)
+	s = textkit.OneLine(s)
 	if strings.Count(s, " ") < MaxWords && len(s) <= maxSummary {
 		return s
 	}
@@ -25,7 +24,7 @@ func Summary(s string) string {
 		}
 	}
 	if n == 0 {
-		return text.Clip(s, maxSummary)
+		return textkit.TruncateBytes(s, maxSummary)
 	}
 	for i := n; i > MaxWords/2; i-- {
 		if strings.HasSuffix(list[i-1], ".") || strings.HasSuffix(list[i-1], "!") || strings.HasSuffix(list[i-1], "?") {

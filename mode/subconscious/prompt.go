@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/llm"
-	"ponder/mode/internal/text"
 )
 
 // What every prompt has: the frame is the same at each tick of a role, what is asked at a
@@ -76,7 +76,7 @@ func Describe(req llm.Request) string {
 
 // system returns what a role is told at each tick.
 func system(role Role) string {
-	prompt := strings.TrimSpace(text.Clip(role.Prompt, maxRolePrompt))
+	prompt := strings.TrimSpace(textkit.TruncateBytes(role.Prompt, maxRolePrompt))
 	lookUp, line := lookUpTexts[role.Looks], ""
 	if lookUp != "" {
 		line = lookUpLine
@@ -242,7 +242,7 @@ func (s State) escalated(now time.Time) []string {
 		if outcome == "" {
 			outcome = "undecided"
 		}
-		list = append(list, text.Clip(text.Line(outcome), 20)+" "+ago(now.Sub(e.Created))+": "+e.Summary)
+		list = append(list, textkit.TruncateBytes(textkit.OneLine(outcome), 20)+" "+ago(now.Sub(e.Created))+": "+e.Summary)
 	}
 	return bullets(list, maxTold)
 }

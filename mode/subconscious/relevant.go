@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	_ "embed"
+	"ponder/internal/textkit"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func rareOf(s string) []string {
 
 // rare returns that of an observation.
 func (o Seen) rare() []string {
-	return rareOf(oneLine(o.Subject, maxLabel) + " " + oneLine(o.Content, maxContent))
+	return rareOf(textkit.VisibleLine(o.Subject, maxLabel) + " " + textkit.VisibleLine(o.Content, maxContent))
 }
 
 // pertains reports whether an observation has to do with a text: they share a rare word, a
@@ -44,7 +45,7 @@ func (o Seen) pertains(text string) bool {
 		return common(gist, o.rare()) > 0
 	}
 	stems := stemsOf(text)
-	return 2*common(stems, stemsOf(oneLine(o.Subject, maxLabel)+" "+oneLine(o.Content, maxContent))) >= len(stems)
+	return 2*common(stems, stemsOf(textkit.VisibleLine(o.Subject, maxLabel)+" "+textkit.VisibleLine(o.Content, maxContent))) >= len(stems)
 }
 
 // A match says how well observations fit a text.

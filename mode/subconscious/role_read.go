@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"ponder/mode/internal/text"
 )
 
 // Bounds of a role that is read from a file.
@@ -44,7 +43,7 @@ func ReadRole(name string, file []byte) (Role, error) {
 	name = strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".md")
 	r := Role{Name: name, Category: Hunches}
 	if !isRoleName(name) {
-		return Role{}, fmt.Errorf("role %q: a file of a role is named by small letters, digits and dashes, at most 32, as in money.md", text.Clip(text.Line(name), 40))
+		return Role{}, fmt.Errorf("role %q: a file of a role is named by small letters, digits and dashes, at most 32, as in money.md", textkit.TruncateBytes(textkit.OneLine(name), 40))
 	}
 	switch {
 	case len(file) > maxRoleFile:
@@ -57,7 +56,7 @@ func ReadRole(name string, file []byte) (Role, error) {
 	if err != nil {
 		return Role{}, err
 	}
-	r.Prompt = text.Clean(strings.Join(lines[end:], "\n"))
+	r.Prompt = textkit.CleanTrim(strings.Join(lines[end:], "\n"))
 	if err := r.check(end); err != nil {
 		return Role{}, err
 	}
@@ -123,7 +122,7 @@ func (r *Role) fields(lines []string) (list []field, err error) {
 		} else {
 			key, value, ok := strings.Cut(bare, ":")
 			if !ok {
-				return nil, r.wrong(f.line, `want "key: value", not %q`, text.Clip(text.Line(bare), 40))
+				return nil, r.wrong(f.line, `want "key: value", not %q`, textkit.TruncateBytes(textkit.OneLine(bare), 40))
 			}
 			f.key, f.value = strings.TrimSpace(key), unquoted(value)
 		}
@@ -155,7 +154,7 @@ func unquoted(s string) string {
 func (r *Role) set(f field) error {
 	switch f.key {
 	case "doc":
-		r.Doc = text.Line(f.value)
+		r.Doc = textkit.OneLine(f.value)
 		if len(r.Doc) > maxRoleDoc {
 			return r.wrong(f.line, "doc has more than %d bytes", maxRoleDoc)
 		}
@@ -163,20 +162,20 @@ func (r *Role) set(f field) error {
 		return r.setReads(f)
 	case "category":
 		if r.Category = Category(f.value); !slices.Contains(categories, r.Category) {
-			return r.wrong(f.line, "category %q: want %s", text.Clip(text.Line(f.value), 40), categoryNames())
+			return r.wrong(f.line, "category %q: want %s", textkit.TruncateBytes(textkit.OneLine(f.value), 40), categoryNames())
 		}
 	case "types":
 		return r.setTypes(f)
 	case "every":
 		d, err := time.ParseDuration(f.value)
 		if err != nil || d < leastEvery || d > mostEvery {
-			return r.wrong(f.line, "every %q: want a duration from 1m to 720h, as in 6h", text.Clip(text.Line(f.value), 40))
+			return r.wrong(f.line, "every %q: want a duration from 1m to 720h, as in 6h", textkit.TruncateBytes(textkit.OneLine(f.value), 40))
 		}
 		r.Every = d
 	case "looks":
 		return r.setLooks(f)
 	default:
-		return r.wrong(f.line, "%q is not known: want doc, reads, category, types, every or looks", text.Clip(text.Line(f.key), 40))
+		return r.wrong(f.line, "%q is not known: want doc, reads, category, types, every or looks", textkit.TruncateBytes(textkit.OneLine(f.key), 40))
 	}
 	return nil
 }
@@ -187,7 +186,7 @@ func (r *Role) setLooks(f field) error {
 	case "none":
 		r.Looks = LooksNone
 	default:
-		return r.wrong(f.line, "looks %q: want memory, web or none", text.Clip(text.Line(f.value), 40))
+		return r.wrong(f.line, "looks %q: want memory, web or none", textkit.TruncateBytes(textkit.OneLine(f.value), 40))
 	}
 	return nil
 }
@@ -195,8 +194,8 @@ func (r *Role) setLooks(f field) error {
 func (r *Role) setReads(f field) error {
 	for _, item := range f.items() {
 		kind, _, _ := strings.Cut(item.value, ":")
-		if item.key != "" || kind != readsAll && !isRoleName(kind) || len(item.value) > maxName || text.Line(item.value) != item.value {
-			return r.wrong(item.line, `reads has %q: want kinds of sensors, as in [mail, files], "due" or "*"`, text.Clip(text.Line(item.value), 40))
+		if item.key != "" || kind != readsAll && !isRoleName(kind) || len(item.value) > maxName || textkit.OneLine(item.value) != item.value {
+			return r.wrong(item.line, `reads has %q: want kinds of sensors, as in [mail, files], "due" or "*"`, textkit.TruncateBytes(textkit.OneLine(item.value), 40))
 		}
 		if !slices.Contains(r.Reads, item.value) {
 			r.Reads = append(r.Reads, item.value)
@@ -220,9 +219,9 @@ func (r *Role) setTypes(f field) error {
 		c := Category(item.value)
 		switch {
 		case !isRoleName(item.key):
-			return r.wrong(item.line, "types has %q: want small letters, digits and dashes", text.Clip(text.Line(item.key), 40))
+			return r.wrong(item.line, "types has %q: want small letters, digits and dashes", textkit.TruncateBytes(textkit.OneLine(item.key), 40))
 		case c != "" && !slices.Contains(categories, c):
-			return r.wrong(item.line, "category %q of type %s: want %s", text.Clip(text.Line(item.value), 40), item.key, categoryNames())
+			return r.wrong(item.line, "category %q of type %s: want %s", textkit.TruncateBytes(textkit.OneLine(item.value), 40), item.key, categoryNames())
 		}
 		r.Types[item.key] = c
 	}
@@ -272,7 +271,7 @@ func (r *Role) check(at int) error {
 	}
 	if r.Doc == "" {
 		first, _, _ := strings.Cut(r.Prompt, "\n")
-		r.Doc = text.Clip(text.Line(first), maxRoleDoc)
+		r.Doc = textkit.TruncateBytes(textkit.OneLine(first), maxRoleDoc)
 	}
 	for _, t := range slices.Sorted(maps.Keys(r.Types)) {
 		if r.Types[t] == "" {

@@ -3,6 +3,7 @@ package subconscious
 import (
 	"cmp"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ func Find(role Role, s State, seen []Seen, now time.Time) Report {
 	list := make([]Seen, 0, len(seen))
 	for _, o := range last(seen, maxRuled) {
 		if role.Sees(o.Observation) && !isLookUp(o.Sensor) {
-			o.Content, o.Subject, o.State = oneLine(o.Content, 2*maxLine), oneLine(o.Subject, maxSign), oneLine(o.State, maxName)
+			o.Content, o.Subject, o.State = textkit.VisibleLine(o.Content, 2*maxLine), textkit.VisibleLine(o.Subject, maxSign), textkit.VisibleLine(o.State, maxName)
 			list = append(list, o)
 		}
 	}
@@ -110,7 +111,7 @@ func (f *finder) report() Report {
 			whys = append(whys, one.why)
 		}
 	}
-	r.Escalate = clip(strings.Join(whys, "; "), maxLine)
+	r.Escalate = textkit.Line(strings.Join(whys, "; "), maxLine)
 	return r
 }
 
@@ -157,7 +158,7 @@ func (f *finder) why(o Seen, importance int, more string) string {
 	if more == "" {
 		more = fmt.Sprintf("%d of 10", min(importance, 10))
 	}
-	return fmt.Sprintf("%s: %s (%s)", oneLine(o.Sensor, maxName), strings.TrimSuffix(clip(cmp.Or(o.Content, o.Subject), 90), "."), more)
+	return fmt.Sprintf("%s: %s (%s)", textkit.VisibleLine(o.Sensor, maxName), strings.TrimSuffix(textkit.Line(cmp.Or(o.Content, o.Subject), 90), "."), more)
 }
 
 // steps are how long before it is due something is found, with its importance where the

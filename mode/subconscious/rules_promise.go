@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -94,7 +95,7 @@ const mostPromises = 6
 
 // promisesOf returns the parts of a text that promise something, one for each sentence.
 func promisesOf(content string) (list []string) {
-	content = oneLine(content, 2*maxLine)
+	content = textkit.VisibleLine(content, 2*maxLine)
 	for len(list) < mostPromises {
 		from, to := promiseIn(content)
 		if to == 0 {

@@ -3,6 +3,7 @@ package subconscious
 import (
 	"fmt"
 	"math/rand/v2"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"testing"
@@ -169,7 +170,7 @@ func TestFindProperties(t *testing.T) {
 		list = numbered(list...)
 		var all strings.Builder
 		for _, o := range list {
-			all.WriteString(strings.ToLower(clip(unseen(o.Content), 2*maxLine)) + "\n")
+			all.WriteString(strings.ToLower(textkit.Line(textkit.Visible(o.Content), 2*maxLine)) + "\n")
 		}
 		mixed := slices.Clone(list)
 		rnd.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })

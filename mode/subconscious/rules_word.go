@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
 
@@ -195,7 +196,7 @@ func (r *returning) sharedBy(a, b string) string {
 // place says where something was seen, and when where that tells it from others, with its
 // first words.
 func place(o Seen, dated bool) string {
-	where := "in " + oneLine(sensorKind(o.Sensor), maxName)
+	where := "in " + textkit.VisibleLine(sensorKind(o.Sensor), maxName)
 	if isOwn(o.Sensor) {
 		where = "in conversations"
 	}
@@ -210,7 +211,7 @@ func place(o Seen, dated bool) string {
 
 // headOf returns the first words of a text, up to where its first part ends.
 func headOf(s string) string {
-	s = oneLine(s, 2*maxLine)
+	s = textkit.VisibleLine(s, 2*maxLine)
 	if i := strings.IndexAny(s, "()\"“”"); i > 0 {
 		s = s[:i]
 	}
@@ -222,9 +223,9 @@ func headOf(s string) string {
 	}
 	list := strings.Fields(s)
 	if len(list) > headWords {
-		return clip(strings.Join(list[:headWords], " "), 60) + " …"
+		return textkit.Line(strings.Join(list[:headWords], " "), 60) + " …"
 	}
-	return clip(s, 60)
+	return textkit.Line(s, 60)
 }
 
 // A term is a word and its stem.
@@ -233,7 +234,7 @@ type term struct{ term, stem string }
 // rare returns the words of a text that are rare in general: no stop words, none of
 // everyday life and work, no numbers and dates.
 func rare(s string) (list []term) {
-	s = oneLine(s, 2*maxLine)
+	s = textkit.VisibleLine(s, 2*maxLine)
 	for _, w := range wordsOf(s) {
 		stem := stemOf(w.folded)
 		if len(list) == mostTermsOf || !mayBeRare(w.folded) || isStop(w.folded) || commonStems[w.folded] || commonStems[stem] ||

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 	"ponder/internal/textkit/similarity"
 )
@@ -50,7 +51,7 @@ type scan struct {
 
 // readPhrase reads a text.
 func (r *reader) readPhrase(s string) *phrase {
-	p := &phrase{line: line(s)}
+	p := &phrase{line: textkit.OneLine(s)}
 	scan := scan{phrase: p, t: r.table, line: p.line, first: true, tokens: r.tokens[:0]}
 	scan.read()
 	r.tokens = scan.tokens

@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"cmp"
+	"ponder/internal/textkit"
 	"slices"
 
 	"ponder"
@@ -115,7 +116,7 @@ func bears(list []Seen, finding string) bool {
 // sourcesOf returns where a user can look for observations.
 func sourcesOf(ids []string, seen map[string]Seen) (list []string) {
 	for _, id := range ids {
-		if s := clip(cmp.Or(seen[id].Source, seen[id].Sensor), maxLine); s != "" {
+		if s := textkit.Line(cmp.Or(seen[id].Source, seen[id].Sensor), maxLine); s != "" {
 			list = include(list, maxSources, s)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 
@@ -123,7 +124,7 @@ func (t *tickRun) looked(run ponder.RunID, b ponder.RunFinished) {
 	switch err := json.Unmarshal([]byte(b.Answer), &l); {
 	case b.Status != ponder.Completed:
 		l.NoOne = strings.HasPrefix(b.Reason, noAnswer)
-		l.Failed = clip(b.Reason, maxLine)
+		l.Failed = textkit.Line(b.Reason, maxLine)
 	case err != nil:
 		l.Failed = "its report cannot be read"
 	}

@@ -7,11 +7,11 @@ package background
 
 import (
 	_ "embed" // for the prompt
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 
 	"ponder"
-	"ponder/mode/internal/text"
 )
 
 // Sensor is that of the observations.
@@ -51,14 +51,14 @@ func Of(ev ponder.Event) (Note, bool) {
 		return Note{}, false
 	}
 	n := Note{
-		Seq: ev.Seq, ID: text.Clip(text.Line(b.Subject), maxLabel), State: text.Clip(text.Line(b.State), maxLabel), Source: text.Clip(text.Line(b.Source), maxLabel),
+		Seq: ev.Seq, ID: textkit.TruncateBytes(textkit.OneLine(b.Subject), maxLabel), State: textkit.TruncateBytes(textkit.OneLine(b.State), maxLabel), Source: textkit.TruncateBytes(textkit.OneLine(b.Source), maxLabel),
 		Untrusted: b.Untrusted,
 	}
 	size := maxText
 	if n.Raised() {
 		size = maxRaised
 	}
-	n.Text = text.Clip(text.Line(b.Content), size)
+	n.Text = textkit.TruncateBytes(textkit.OneLine(b.Content), size)
 	return n, n.Text != ""
 }
 

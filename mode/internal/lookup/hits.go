@@ -10,10 +10,9 @@ package lookup
 import (
 	"encoding/json"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
-
-	"ponder/mode/internal/text"
 )
 
 // Bounds on what is kept of a hit, in bytes but for terms.
@@ -87,7 +86,7 @@ func ReadFound(js string, most int) (f Found) {
 	for _, js := range raw.Skipped {
 		var file struct{ Path, Reason string }
 		if json.Unmarshal(js, &file) == nil && file.Path != "" {
-			f.Skipped = append(f.Skipped, text.Clip(text.Line(file.Path), MaxLabel)+": "+text.Clip(text.Line(file.Reason), MaxLabel))
+			f.Skipped = append(f.Skipped, textkit.TruncateBytes(textkit.OneLine(file.Path), MaxLabel)+": "+textkit.TruncateBytes(textkit.OneLine(file.Reason), MaxLabel))
 		}
 	}
 	if json.Unmarshal(raw.More, &f.More) != nil {
@@ -107,13 +106,13 @@ func (h Hit) Key() string {
 	if h.ID != "" && len(h.ID) <= 80 {
 		return h.ID
 	}
-	return text.Clip(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
+	return textkit.TruncateBytes(fmt.Sprintf("%s#%d", h.Source, h.Start), 80)
 }
 
 // Terms returns some words in lower case, sorted, each once; nil if there are none.
 func Terms(words []string) (list []string) {
 	for _, w := range words[:min(len(words), maxTerms)] {
-		if w = strings.ToLower(text.Line(w)); w != "" && len(w) <= 60 {
+		if w = strings.ToLower(textkit.OneLine(w)); w != "" && len(w) <= 60 {
 			list = append(list, w)
 		}
 	}

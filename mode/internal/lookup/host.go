@@ -3,15 +3,14 @@ package lookup
 import (
 	"net/url"
 	"path"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
-
-	"ponder/mode/internal/text"
 )
 
 // Address returns a URL of the web as it may be shown and fetched, or nothing.
 func Address(s string) string {
-	if len(s) > maxURL || s != text.Line(s) || strings.ContainsAny(s, " <>\"`") {
+	if len(s) > maxURL || s != textkit.OneLine(s) || strings.ContainsAny(s, " <>\"`") {
 		return ""
 	}
 	if u := parsed(s); u == nil {

@@ -2,10 +2,9 @@ package lookup
 
 import (
 	"encoding/json"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
-
-	"ponder/mode/internal/text"
 )
 
 // ReadRemembered reads what a persona remembers, the result of the tool
@@ -30,9 +29,9 @@ func ReadRemembered(js string, most int) (list []Hit) {
 		}
 		quote := strings.TrimSuffix(strings.TrimSpace(r.Memory), "…")
 		h := Hit{ID: r.Place, Source: r.Metadata.Source, Quote: quote, End: len(quote), Hash: Sum(quote), Score: unit(r.Relevance)}
-		h.Kind, h.URL, h.Author, h.Published = r.Kind, Address(r.Metadata.Link), text.Clip(text.Line(r.Metadata.Author), MaxLabel), r.Metadata.Date
+		h.Kind, h.URL, h.Author, h.Published = r.Kind, Address(r.Metadata.Link), textkit.TruncateBytes(textkit.OneLine(r.Metadata.Author), MaxLabel), r.Metadata.Date
 		if h.Source == "" || h.URL != "" {
-			h.Source = "memory:" + text.Clip(text.Line(r.ID), MaxLabel)
+			h.Source = "memory:" + textkit.TruncateBytes(textkit.OneLine(r.ID), MaxLabel)
 		}
 		if h.URL != "" {
 			h.Source = h.URL

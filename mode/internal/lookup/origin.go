@@ -1,10 +1,10 @@
 package lookup
 
 import (
+	"ponder/internal/textkit"
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/text"
 )
 
 // An Origin is what else is known of a hit, and of all hits of a page.
@@ -43,7 +43,7 @@ func Day(t time.Time) string {
 // Signals returns what is known of a source, bounded.
 func Signals(list []ponder.Signal) (kept []ponder.Signal) {
 	for _, g := range list[:min(len(list), maxSignals)] {
-		kept = append(kept, ponder.Signal{Name: text.Clip(text.Line(g.Name), MaxLabel), Value: unit(g.Value), Says: text.Clip(text.Line(g.Says), MaxLabel)})
+		kept = append(kept, ponder.Signal{Name: textkit.TruncateBytes(textkit.OneLine(g.Name), MaxLabel), Value: unit(g.Value), Says: textkit.TruncateBytes(textkit.OneLine(g.Says), MaxLabel)})
 	}
 	return kept
 }

@@ -4,9 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"ponder/internal/textkit"
 	"strings"
-
-	"ponder/mode/internal/text"
 )
 
 // ReadResults reads the result of a search of the web, as far as it can be read:
@@ -44,7 +43,7 @@ func Age(js string) int {
 // snippet returns a result with its snippet for a quote: a text of its own, for
 // where it stands in the page is not known.
 func snippet(h Hit, s string) Hit {
-	h.Quote = strings.TrimSuffix(text.Clip(text.Line(s), maxSnippet), "…")
+	h.Quote = strings.TrimSuffix(textkit.TruncateBytes(textkit.OneLine(s), maxSnippet), "…")
 	h.ID, h.Source, h.Start, h.End, h.Hash = "web:"+Sum(h.URL)[:16], h.URL, 0, len(h.Quote), Sum(h.Quote)
 	h.Terms, h.Context, h.Section = h.Terms[:min(len(h.Terms), maxTerms)], "", ""
 	h.Kind, h.Untrusted = "page", true

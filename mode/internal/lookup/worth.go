@@ -6,8 +6,8 @@ import (
 	"unicode"
 
 	"ponder"
+	"ponder/internal/textkit"
 	weighing "ponder/knowledge/evidence"
-	"ponder/mode/internal/text"
 )
 
 // Names of signals that package evidence has.
@@ -67,7 +67,7 @@ func (h Hit) Addressed() bool {
 }
 
 // QuoteKey is what the words of a quote are known by.
-func QuoteKey(h Hit) string { return Sum(strings.ToLower(text.Line(h.Quote)))[:16] }
+func QuoteKey(h Hit) string { return Sum(strings.ToLower(textkit.OneLine(h.Quote)))[:16] }
 
 // PageKey is what the page or file of a hit is known by.
 func PageKey(h Hit) string {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
-	"ponder/mode/internal/text"
 )
 
 // Asking has the words and phrases that only ask, in lines such as "filler: please, tell".
@@ -45,7 +45,7 @@ const (
 // script that does not space them, in a language whose forms are not known, and where the
 // texts are in another language.
 func Missing(question string, texts []string) (missing []string) {
-	question = joined(text.Clean(text.Clip(question, maxQuestion)))
+	question = joined(textkit.CleanTrim(textkit.TruncateBytes(question, maxQuestion)))
 	said := joined(strings.Join(texts, "\n"))
 	lang, _ := lexical.Detect(question)
 	theirs, sure := lexical.Detect(said)
@@ -113,7 +113,7 @@ func Lack(question string, quotes []string) string {
 		return ""
 	}
 	for i, w := range missing[:min(len(missing), maxNamed)] {
-		missing[i] = "“" + text.Clip(text.Line(w), maxWord) + "”"
+		missing[i] = "“" + textkit.TruncateBytes(textkit.OneLine(w), maxWord) + "”"
 	}
 	switch n := len(missing); {
 	case n == 1:

@@ -5,11 +5,11 @@ package usage
 import (
 	"cmp"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/text"
 )
 
 // Limits are the budgets of a run. Zero is no limit.
@@ -80,7 +80,7 @@ func (u *Usage) Add(b ponder.CallFinished, spent ponder.Money) {
 		return
 	}
 	one := Model{
-		Model: cmp.Or(text.Line(b.Model), "(unknown)"), Calls: 1, Input: b.Usage.Total() - b.Usage.Output, Output: b.Usage.Output, USD: b.Spent.Money.USD(),
+		Model: cmp.Or(textkit.OneLine(b.Model), "(unknown)"), Calls: 1, Input: b.Usage.Total() - b.Usage.Output, Output: b.Usage.Output, USD: b.Spent.Money.USD(),
 	}
 	if b.Error != "" && !b.Dropped {
 		one.Failed = 1

@@ -1,11 +1,11 @@
-package text
+package structured
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestRefuses(t *testing.T) {
+func TestIsRefusal(t *testing.T) {
 	for in, want := range map[string]bool{
 		"I'm sorry, but I can't help with that.":                          true,
 		"As an AI model, I cannot assist with this.":                      true,
@@ -14,7 +14,7 @@ func TestRefuses(t *testing.T) {
 		"I can't help with that. " + strings.Repeat("But so it is. ", 20): false,
 		"": false,
 	} {
-		if got := Refuses(in); got != want {
+		if got := IsRefusal(in); got != want {
 			t.Errorf("%q: %v", in, got)
 		}
 	}
