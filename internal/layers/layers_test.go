@@ -115,9 +115,7 @@ var rules = []rule{
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
-	{packages: "internal/dateparser"},                                        // a module of its own
-	{packages: "internal/pgx", theirs: []string{"github.com/jackc/pgx/v5/"}}, // another
-	{packages: "internal/pgx/*", theirs: []string{"github.com/jackc/pgx/v5"}},
+	{packages: "internal/dateparser"}, // a module of its own
 
 	// The places that put them together.
 	{packages: "cmd/ponder-sim", ours: []string{"llm", "llm/llmtest", "knowledge/web/search/searchtest"}},
