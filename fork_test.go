@@ -256,7 +256,7 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 				}
 				to := ponder.ThreadID(fmt.Sprintf("thr_%d", n+1))
 				err := ponder.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n+1), ponder.Thread{ID: to},
-					ponder.Event{Run: enginetest.Run, Cause: "steer-1", Body: ponder.Steer{Do: session.AddQuestion, Content: "Who asks?"}},
+					ponder.Event{Run: enginetest.Run, Cause: "steer-1", Body: ponder.Steer{Do: ponder.AddQuestion, Content: "Who asks?"}},
 					ponder.Event{Run: enginetest.Run, Cause: "steer-2", Body: ponder.Steer{Do: ponder.SetBudget, Args: []byte(`{"calls":6}`)}})
 				if err != nil {
 					t.Fatal(err)

@@ -64,7 +64,7 @@ func TestCompareText(t *testing.T) {
 		ponder.RunFinished{Status: ponder.Completed, Answer: "Salt and " + evil, Reason: "time is spent" + evil},
 	)
 	err := ponder.Fork(t.Context(), store, "thr_A", 4, ponder.Thread{ID: "thr_B", Created: time.Unix(0, 0)},
-		ponder.Event{ID: "evt_s", Time: time.Unix(0, 0), Run: "run_1", Body: ponder.Steer{Do: session.Correct, Content: "It is sweet " + evil}})
+		ponder.Event{ID: "evt_s", Time: time.Unix(0, 0), Run: "run_1", Body: ponder.Steer{Do: ponder.Correct, Content: "It is sweet " + evil}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"ponder"
 	"ponder/internal/placement"
-	"ponder/mode/research"
 	"ponder/mode/session"
 )
 
@@ -270,11 +269,11 @@ func verdict(ack ponder.Event, b ponder.Progress) string {
 // wishOf returns a wish in words, with its values.
 func wishOf(ev ponder.Event) string {
 	b, _ := ev.Body.(ponder.Steer)
-	var args session.SteerArgs
+	var args ponder.SteerArgs
 	_ = json.Unmarshal(b.Args, &args) // what is of another form has no words
 	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
-	var who research.SteerArgs
-	if b.Do == research.SetPersona && json.Unmarshal(b.Args, &who) == nil {
+	var who ponder.SteerArgs
+	if b.Do == ponder.SetPersona && json.Unmarshal(b.Args, &who) == nil {
 		words = []string{"persona", who.Name} // how it speaks is long
 	}
 	text := clip(oneLine(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")), 80)

@@ -18,7 +18,6 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/textkit"
-	"ponder/mode/research"
 	"ponder/mode/session"
 )
 
@@ -30,7 +29,7 @@ type steerFlags struct{ wishes []wish }
 type wish struct {
 	do     ponder.Order
 	text   string
-	args   session.SteerArgs
+	args   ponder.SteerArgs
 	name   string // of a persona
 	limits []limit
 }
@@ -50,13 +49,13 @@ func (f *steerFlags) add(flags *pflag.FlagSet) {
 		name, usage string
 		read        func(string) error
 	}{
-		{"add", "think about this `question` too; may be repeated", f.text(session.AddQuestion)},
+		{"add", "think about this `question` too; may be repeated", f.text(ponder.AddQuestion)},
 		{"priority", "of the question before it: a `number` from 1 to 10 (default 8)", f.priority},
-		{"drop", "leave out the `question` of this id, such as q3", f.question(session.DropQuestion)},
+		{"drop", "leave out the `question` of this id, such as q3", f.question(ponder.DropQuestion)},
 		{"rank", "give a question another priority: `id=number`, such as q3=9", f.rank},
-		{"correct", "hold this `fact` for true, whatever was thought", f.text(session.Correct)},
-		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.source(session.PinSource)},
-		{"ban", "leave out this `source` from now on", f.source(session.BanSource)},
+		{"correct", "hold this `fact` for true, whatever was thought", f.text(ponder.Correct)},
+		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.source(ponder.PinSource)},
+		{"ban", "leave out this `source` from now on", f.source(ponder.BanSource)},
 		{"persona", "answer as the persona of this `name` (of research)", f.persona},
 		{"for", "`time` to think in all, such as 30m; +10m is so much more than before", limitOf(f, "for", timeOf, mostTime, timeIn)},
 		{"tokens", "`number` of tokens to use at most in all, or + and how many more", limitOf(f, "tokens", countUpTo(config.MaxTokens), config.MaxTokens, tokensIn)},
@@ -124,14 +123,14 @@ func (f *steerFlags) source(do ponder.Order) func(string) error {
 
 func (f *steerFlags) persona(text string) error {
 	name, err := said(text)
-	f.wishes = append(f.wishes, wish{do: research.SetPersona, name: name})
+	f.wishes = append(f.wishes, wish{do: ponder.SetPersona, name: name})
 	return err
 }
 
 // voices looks up how the personas speak that are wished for.
 func (f *steerFlags) voices(ctx context.Context, w *viewing) error {
 	for i := range f.wishes {
-		if f.wishes[i].do != research.SetPersona {
+		if f.wishes[i].do != ponder.SetPersona {
 			continue
 		}
 		if w.looked == nil {
@@ -152,7 +151,7 @@ func (f *steerFlags) priority(text string) error {
 		return err
 	}
 	i := len(f.wishes) - 1
-	if i < 0 || f.wishes[i].do != session.AddQuestion {
+	if i < 0 || f.wishes[i].do != ponder.AddQuestion {
 		return errors.New("it stands behind the --add that it is for")
 	}
 	f.wishes[i].args.Priority = n
@@ -169,7 +168,7 @@ func (f *steerFlags) rank(text string) error {
 		return err
 	}
 	id, err := said(text[:i])
-	f.wishes = append(f.wishes, wish{do: session.RankQuestion, args: session.SteerArgs{Question: id, Priority: n}})
+	f.wishes = append(f.wishes, wish{do: ponder.RankQuestion, args: ponder.SteerArgs{Question: id, Priority: n}})
 	return err
 }
 
@@ -260,8 +259,8 @@ func (f *steerFlags) events(v session.View) (list []ponder.Event, err error) {
 		b := ponder.Steer{Do: w.do, Content: w.text}
 		switch w.do {
 		case ponder.AnswerNow:
-		case research.SetPersona:
-			b.Args, err = json.Marshal(research.SteerArgs{Name: w.name})
+		case ponder.SetPersona:
+			b.Args, err = json.Marshal(ponder.SteerArgs{Name: w.name})
 		case ponder.SetBudget:
 			var limits ponder.Budget
 			if limits, err = f.budget(v); err == nil {

@@ -38,7 +38,7 @@ func TestObeyAtRest(t *testing.T) {
 			}
 			return sent
 		}
-		sent := wish(ponder.Steer{Do: session.AddQuestion, Content: "Who asks?"})
+		sent := wish(ponder.Steer{Do: ponder.AddQuestion, Content: "Who asks?"})
 		if err := w.obeyAtRest(ctx, mind.Store); err != nil {
 			t.Fatal(err)
 		}

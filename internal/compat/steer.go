@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/mode/session"
 )
 
 // AddQuestion returns the wish that a question be thought about too, before others.
 func AddQuestion(text string) ponder.Steer {
-	args, err := json.Marshal(session.SteerArgs{Priority: urgent})
+	args, err := json.Marshal(ponder.SteerArgs{Priority: urgent})
 	if err != nil { // which numbers cannot be
 		panic(err)
 	}
-	return ponder.Steer{Content: strings.TrimSpace(text), Do: session.AddQuestion, Args: args}
+	return ponder.Steer{Content: strings.TrimSpace(text), Do: ponder.AddQuestion, Args: args}
 }
 
 // urgent is the priority of what a user asks while it is thought, of 1 to 10.
@@ -26,7 +25,7 @@ const urgent = 9
 
 // Correction returns the wish that a fact be taken as a user says that it is.
 func Correction(text string) ponder.Steer {
-	return ponder.Steer{Content: strings.TrimSpace(text), Do: session.Correct}
+	return ponder.Steer{Content: strings.TrimSpace(text), Do: ponder.Correct}
 }
 
 // Steer sends a wish to a session or research that goes on.

@@ -36,17 +36,17 @@ var budgetFields = []string{"duration_minutes", "max_tokens", "max_cost_usd", "m
 func orders(name string) order {
 	switch name {
 	case "add_question":
-		return order{session.AddQuestion, []string{"content"}, []string{"priority"}}
+		return order{ponder.AddQuestion, []string{"content"}, []string{"priority"}}
 	case "drop_question":
-		return order{session.DropQuestion, []string{"question"}, nil}
+		return order{ponder.DropQuestion, []string{"question"}, nil}
 	case "rank_question", "rank":
-		return order{session.RankQuestion, []string{"question", "priority"}, nil}
+		return order{ponder.RankQuestion, []string{"question", "priority"}, nil}
 	case "correct":
-		return order{session.Correct, []string{"content"}, nil}
+		return order{ponder.Correct, []string{"content"}, nil}
 	case "pin_source", "pin":
-		return order{session.PinSource, []string{"source"}, nil}
+		return order{ponder.PinSource, []string{"source"}, nil}
 	case "ban_source", "ban":
-		return order{session.BanSource, []string{"source"}, nil}
+		return order{ponder.BanSource, []string{"source"}, nil}
 	case "budget":
 		return order{ponder.SetBudget, nil, budgetFields}
 	case "answer_now":
@@ -105,8 +105,8 @@ func (w WishBody) body() (b ponder.Steer, err error) {
 		b.Args, err = json.Marshal(w.budget())
 		return b, err
 	}
-	args := session.SteerArgs{Question: strings.TrimSpace(w.Question), Priority: w.Priority, Source: strings.TrimSpace(w.Source)}
-	if args != (session.SteerArgs{}) {
+	args := ponder.SteerArgs{Question: strings.TrimSpace(w.Question), Priority: w.Priority, Source: strings.TrimSpace(w.Source)}
+	if args != (ponder.SteerArgs{}) {
 		b.Args, err = json.Marshal(args)
 	}
 	return b, err

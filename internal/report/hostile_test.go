@@ -60,7 +60,7 @@ func sickened(text string) session.View {
 	for i := range 15 {
 		d.on("2s", ponder.Thought{Content: text, Kind: text, Number: i, Focus: text, Question: text, Confidence: float64(i) / 3, Cites: []string{"e1", text}, Against: w, Offset: -5, Model: text})
 	}
-	d.on("2s", ponder.Steer{Do: session.Correct, Content: text})
+	d.on("2s", ponder.Steer{Do: ponder.Correct, Content: text})
 	ref := d.evs[len(d.evs)-1].ID
 	d.on("3s", ponder.Progress{Stage: "steered", Ref: ref, Label: text, Content: text, Cancelled: w}, ponder.Steer{Do: ponder.Order(text), Content: text, Args: []byte(`{"source":"` + "x" + `"}`)})
 	for _, b := range []ponder.Synthesis{{Content: text, Trend: text}, {Content: text, Final: true}} {

@@ -235,8 +235,8 @@ func steerLine(w session.Steering) (wish, outcome string) {
 
 // orders are the words for what users wish for.
 var orders = map[ponder.Order]string{
-	session.AddQuestion: "add a question", session.DropQuestion: "drop a question", session.RankQuestion: "rank a question", session.Correct: "correct a fact",
-	session.PinSource: "pin a source", session.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
+	ponder.AddQuestion: "add a question", ponder.DropQuestion: "drop a question", ponder.RankQuestion: "rank a question", ponder.Correct: "correct a fact",
+	ponder.PinSource: "pin a source", ponder.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
 }
 
 // thoughtMarks says what is special about a thought.

@@ -108,11 +108,11 @@ func anyRun(seed uint64) (Options, world, map[int]ponder.Body) {
 func anyWish(rng *rand.Rand) ponder.Body {
 	args := fmt.Sprintf(`{"question":"q%d","priority":%d,"source":%q}`, 1+rng.IntN(3), rng.IntN(12), []string{"sea.test", "e1", "/docs", "e9"}[rng.IntN(4)])
 	return []ponder.Body{
-		ponder.Steer{Content: "What lives there?"}, ponder.Steer{Do: AddQuestion, Content: "Is there light?", Args: json.RawMessage(args)},
-		ponder.Steer{Do: DropQuestion, Args: json.RawMessage(args)}, ponder.Steer{Do: RankQuestion, Args: json.RawMessage(args)},
-		ponder.Steer{Do: Correct, Content: "The Challenger Deep is 10,935 metres deep."}, ponder.Steer{Do: PinSource, Args: json.RawMessage(args)},
-		ponder.Steer{Do: BanSource, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":9}`)},
-		ponder.Steer{Do: SetPersona, Content: "As a diver."}, ponder.Steer{Do: "dance"}, ponder.Steer{Do: BanSource, Args: json.RawMessage(`[7]`)},
+		ponder.Steer{Content: "What lives there?"}, ponder.Steer{Do: ponder.AddQuestion, Content: "Is there light?", Args: json.RawMessage(args)},
+		ponder.Steer{Do: ponder.DropQuestion, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.RankQuestion, Args: json.RawMessage(args)},
+		ponder.Steer{Do: ponder.Correct, Content: "The Challenger Deep is 10,935 metres deep."}, ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(args)},
+		ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":9}`)},
+		ponder.Steer{Do: ponder.SetPersona, Content: "As a diver."}, ponder.Steer{Do: "dance"}, ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`[7]`)},
 	}[rng.IntN(11)]
 }
 

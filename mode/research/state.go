@@ -12,6 +12,7 @@ import (
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/pendingwrites"
+	"ponder/mode/internal/steering"
 )
 
 // The efforts.
@@ -142,9 +143,8 @@ type state struct {
 	Questions []question        `json:"questions,omitempty"` // that are open
 	Mind      []background.Note `json:"mind,omitempty"`      // what was on the user's mind when it began
 	Facts     []fact            `json:"facts,omitempty"`     // that the user has corrected
-	Pinned    []string          `json:"pinned,omitempty"`
-	Banned    []string          `json:"banned,omitempty"`
-	Persona   Persona           `json:"persona,omitzero"` // if the user has changed it
+	steering.SourceFilter
+	Persona Persona `json:"persona,omitzero"` // if the user has changed it
 
 	Work  *work  `json:"work,omitempty"`  // the answer that is being written
 	Draft *draft `json:"draft,omitempty"` // the answer that is being checked
@@ -250,7 +250,7 @@ func (s *state) see(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
-		s.obey(ev.ID, b)
+		s.applySteer(ev.ID, b)
 	case ponder.Observation:
 		n, _ := background.Of(ev)
 		s.Mind = background.With(s.Mind, n)

@@ -65,14 +65,14 @@ func TestSteer(t *testing.T) {
 		want      string // in the prompt for the answer
 		not       string // in it
 	}{
-		"add":     {ponder.Steer{Do: AddQuestion, Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
+		"add":     {ponder.Steer{Do: ponder.AddQuestion, Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
 		"words":   {ponder.Steer{Content: "What lives there?"}, []string{"write-1"}, "- What lives there? (the user asks this)", "xyzzy"},
-		"drop":    {ponder.Steer{Do: DropQuestion, Args: json.RawMessage(`{"question":"q1"}`)}, []string{"write-1"}, "- Find who measured it.", "- Find the depth."},
-		"rank":    {ponder.Steer{Do: RankQuestion, Args: json.RawMessage(`{"question":"q2","priority":9}`)}, []string{"write-1"}, "first:\n- Find who measured it.", "xyzzy"},
-		"correct": {ponder.Steer{Do: Correct, Content: "It is 10,920 metres deep."}, []string{"write-1"}, "] It is 10,920 metres deep.", "xyzzy"},
-		"pin":     {ponder.Steer{Do: PinSource, Args: json.RawMessage(`{"source":"e1"}`)}, []string{"write-1"}, "1. [Page of https://other.test/deep]", "xyzzy"},
-		"ban":     {ponder.Steer{Do: BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}, []string{"write-1"}, "sea.test", "other.test"},
-		"persona": {ponder.Steer{Do: SetPersona, Content: "As a diver.", Args: json.RawMessage(`{"name":"Jo"}`)}, []string{"write-1"}, "You answer as Jo", "xyzzy"},
+		"drop":    {ponder.Steer{Do: ponder.DropQuestion, Args: json.RawMessage(`{"question":"q1"}`)}, []string{"write-1"}, "- Find who measured it.", "- Find the depth."},
+		"rank":    {ponder.Steer{Do: ponder.RankQuestion, Args: json.RawMessage(`{"question":"q2","priority":9}`)}, []string{"write-1"}, "first:\n- Find who measured it.", "xyzzy"},
+		"correct": {ponder.Steer{Do: ponder.Correct, Content: "It is 10,920 metres deep."}, []string{"write-1"}, "] It is 10,920 metres deep.", "xyzzy"},
+		"pin":     {ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`{"source":"e1"}`)}, []string{"write-1"}, "1. [Page of https://other.test/deep]", "xyzzy"},
+		"ban":     {ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}, []string{"write-1"}, "sea.test", "other.test"},
+		"persona": {ponder.Steer{Do: ponder.SetPersona, Content: "As a diver.", Args: json.RawMessage(`{"name":"Jo"}`)}, []string{"write-1"}, "You answer as Jo", "xyzzy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := whileWriting(t, web, test.wish)
@@ -92,20 +92,20 @@ func TestSteer(t *testing.T) {
 
 // A question of the user is looked up.
 func TestAddedQuestion(t *testing.T) {
-	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: AddQuestion, Content: "What lives in the hadal zone?"})
+	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.AddQuestion, Content: "What lives in the hadal zone?"})
 	asked := d.dos(WebSearchTool)
 	if !slices.ContainsFunc(asked, func(a ponder.Do) bool { return strings.Contains(strings.ToLower(queryOf(a.Args)), "hadal") }) {
 		t.Errorf("searched with %s", asked[len(asked)-1].Args)
 	}
 	q := bodiesOf[ponder.SubQuestion](d)
-	if last := q[len(q)-1]; last.By != "user" || last.ID != "q3" || last.Priority != userUrgent {
+	if last := q[len(q)-1]; last.By != "user" || last.ID != "q3" || last.Priority != 8 {
 		t.Errorf("question %+v", last)
 	}
 }
 
 // Nothing of a banned source is cited or rested on.
 func TestBanned(t *testing.T) {
-	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: BanSource, Args: json.RawMessage(`{"source":"https://sea.test/deep"}`)})
+	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"https://sea.test/deep"}`)})
 	of := make(map[string]string)
 	for _, e := range bodiesOf[ponder.Evidence](d) {
 		of[e.ID] = e.Source
@@ -129,7 +129,7 @@ func TestCorrected(t *testing.T) {
 		return says("The Challenger Deep is 10,920 metres deep [e1].")
 	})
 	d = newDriver(t, deepest, Options{}, 3*time.Minute, f.answer)
-	d.inputs = map[int]ponder.Body{1: ponder.Steer{Do: Correct, Content: "The Challenger Deep is 10,920 metres deep."}}
+	d.inputs = map[int]ponder.Body{1: ponder.Steer{Do: ponder.Correct, Content: "The Challenger Deep is 10,920 metres deep."}}
 	d.work()
 	c := bodiesOf[ponder.Claim](d)
 	if len(c) != 1 || c[0].Verdict != "supported" || strings.Contains(d.fin.Answer, "[unverified]") {
@@ -139,16 +139,16 @@ func TestCorrected(t *testing.T) {
 
 func TestRefusedWishes(t *testing.T) {
 	for name, wish := range map[string]ponder.Steer{
-		"no question":   {Do: AddQuestion, Content: " "},
-		"no such":       {Do: DropQuestion, Args: json.RawMessage(`{"question":"q99"}`)},
-		"priority":      {Do: RankQuestion, Args: json.RawMessage(`{"question":"q1","priority":11}`)},
-		"no fact":       {Do: Correct},
-		"no source":     {Do: BanSource},
-		"no pin":        {Do: PinSource, Args: json.RawMessage(`{"source":"?"}`)},
-		"no persona":    {Do: SetPersona},
+		"no question":   {Do: ponder.AddQuestion, Content: " "},
+		"no such":       {Do: ponder.DropQuestion, Args: json.RawMessage(`{"question":"q99"}`)},
+		"priority":      {Do: ponder.RankQuestion, Args: json.RawMessage(`{"question":"q1","priority":11}`)},
+		"no fact":       {Do: ponder.Correct},
+		"no source":     {Do: ponder.BanSource},
+		"no pin":        {Do: ponder.PinSource, Args: json.RawMessage(`{"source":"?"}`)},
+		"no persona":    {Do: ponder.SetPersona},
 		"no limit":      {Do: ponder.SetBudget, Args: json.RawMessage(`{}`)},
 		"unknown":       {Do: "dance"},
-		"bad arguments": {Do: BanSource, Args: json.RawMessage(`[7]`)},
+		"bad arguments": {Do: ponder.BanSource, Args: json.RawMessage(`[7]`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer)
@@ -163,7 +163,7 @@ func TestRefusedWishes(t *testing.T) {
 // Wishes hold though the process that took them is gone.
 func TestWishesLast(t *testing.T) {
 	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer)
-	d.inputs = map[int]ponder.Body{5: ponder.Steer{Do: BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}}
+	d.inputs = map[int]ponder.Body{5: ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}}
 	d.work()
 	for _, e := range bodiesOf[ponder.Evidence](d) {
 		if strings.Contains(e.Source, "other.test") && !slices.ContainsFunc(d.log[:6], func(ev ponder.Event) bool { b, ok := ev.Body.(ponder.Evidence); return ok && b.ID == e.ID }) {

@@ -78,7 +78,7 @@ func (v View) Apply(ev ponder.Event) View {
 		v.charged(b)
 		v.broke(ev, b)
 	case ponder.Steer:
-		v.wished(ev, b)
+		v.addCommand(ev, b)
 	case ponder.SystemNote:
 		v.note(b)
 	default:

@@ -3,7 +3,6 @@ package research
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/steering"
 	"ponder/mode/internal/usage"
 )
 
@@ -72,37 +72,18 @@ func (v *View) credit(tool, query string) {
 	}
 }
 
-// wished notes what a user wishes for.
-func (v *View) wished(ev ponder.Event, b ponder.Steer) {
-	w := Steering{ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxShown), At: v.Research.Elapsed, Created: ev.Time}
-	if b.Do == ponder.SetBudget {
-		_ = json.Unmarshal(b.Args, &w.limits) // the engine refuses what can't be read
-		w.Target = strings.Join(usage.Words(w.limits), ", ")
-	} else {
-		var args SteerArgs
-		_ = json.Unmarshal(b.Args, &args) // likewise the research
-		w.source, w.name = v.sourceOf(textkit.TruncateBytes(textkit.OneLine(args.Source), maxShown)), textkit.TruncateBytes(textkit.OneLine(args.Name), maxShown)
-		w.Target = target(args)
+// addCommand adds a command of the user.
+func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
+	d := steering.Describe(b, maxShown)
+	w := Steering{
+		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxShown), Target: d.Target, At: v.Research.Elapsed, Created: ev.Time,
+		source: v.sourceOf(d.Source), name: d.Name, limits: d.Limits,
 	}
 	if ev.ID != "" {
 		v.fold.places["w "+ev.ID] = len(v.Steering)
 	}
 	v.Steering = append(v.Steering, w)
 	v.moment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
-}
-
-// target says what a wish is about.
-func target(args SteerArgs) string {
-	var about []string
-	for _, s := range []string{args.Question, args.Source, args.Name} {
-		if s = textkit.TruncateBytes(textkit.OneLine(s), maxShown); s != "" {
-			about = append(about, s)
-		}
-	}
-	if args.Priority > 0 {
-		about = append(about, fmt.Sprintf("priority %d", args.Priority))
-	}
-	return strings.Join(about, ", ")
 }
 
 // sourceOf returns the source that a user means: that of a passage, if it is named by
@@ -114,8 +95,8 @@ func (v *View) sourceOf(name string) string {
 	return name
 }
 
-// steered notes what came of a wish.
-func (v *View) steered(ev ponder.Event, b ponder.Progress) {
+// acknowledge adds to a command what the research did about it.
+func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places["w "+b.Ref]
 	if !ok || v.Steering[i].Seq > 0 {
 		return
@@ -130,11 +111,11 @@ func (v *View) steered(ev ponder.Event, b ponder.Progress) {
 	case ponder.SetBudget:
 		v.fold.budget = usage.Limit(v.fold.budget, w.limits)
 		v.Research.Budget = usage.LimitsOf(v.fold.budget)
-	case SetPersona:
+	case ponder.SetPersona:
 		v.Research.Persona = Persona{Name: w.name, Voice: w.Content}
-	case PinSource:
+	case ponder.PinSource:
 		v.Pinned, v.Banned = union(v.Pinned, []string{w.source}), slices.DeleteFunc(v.Banned, is)
-	case BanSource:
+	case ponder.BanSource:
 		v.Banned, v.Pinned = union(v.Banned, []string{w.source}), slices.DeleteFunc(v.Pinned, is)
 	}
 	v.mark()
@@ -163,7 +144,7 @@ type progressMeta struct {
 
 func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	if b.Stage == ponder.Steered {
-		v.steered(ev, b)
+		v.acknowledge(ev, b)
 	}
 	var meta progressMeta
 	_ = json.Unmarshal(b.Meta, &meta) // what can't be read says nothing

@@ -74,7 +74,7 @@ func whole() []ponder.Event {
 		ponder.SubQuestion{Content: "Is it?", ID: "q1", Priority: 5, By: "user"},
 		ponder.CallFinished{Model: "m1", Usage: llm.Usage{Input: 100, Output: 20}, Spent: ponder.Cost{Calls: 1, Tokens: 120, Money: 1500}, Price: ponder.PriceTable},
 		ponder.Plan{Web: []string{"so what"}, Round: 2, Model: "m1"},
-		ponder.Steer{Do: BanSource, Args: json.RawMessage(`{"source":"e1"}`)},
+		ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"e1"}`)},
 		ponder.Progress{Content: "banned", Stage: ponder.Steered, Ref: "evt_m"},
 		ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"time_ns":50000000000}`)},
 		ponder.Progress{Content: "50s", Stage: ponder.Steered, Ref: "evt_o"},
@@ -125,7 +125,7 @@ func TestView(t *testing.T) {
 		t.Errorf("question %+v", q)
 	}
 	steering := []Steering{
-		{ID: "evt_m", Order: BanSource, Target: "e1", At: 10, Seq: 14, Effect: "banned", Cancelled: []string{}, Effective: 12},
+		{ID: "evt_m", Order: ponder.BanSource, Target: "e1", At: 10, Seq: 14, Effect: "banned", Cancelled: []string{}, Effective: 12},
 		{ID: "evt_o", Order: ponder.SetBudget, Target: "50s of thinking", At: 12, Seq: 16, Effect: "50s", Cancelled: []string{}, Effective: 14},
 	}
 	if diff := cmp.Diff(steering, v.Steering, cmpopts.IgnoreUnexported(Steering{}), cmpopts.IgnoreFields(Steering{}, "Created")); diff != "" {

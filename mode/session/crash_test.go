@@ -122,11 +122,11 @@ func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
 func anyWish(rng *rand.Rand) ponder.Body {
 	args := fmt.Sprintf(`{"question":"q%d","priority":%d,"source":"/docs/%d.md"}`, 1+rng.IntN(4), rng.IntN(12), rng.IntN(4))
 	return []ponder.Body{
-		ponder.Steer{Content: "look at the sea"}, ponder.Steer{Do: AddQuestion, Content: "Is it the sea?", Args: json.RawMessage(args)},
-		ponder.Steer{Do: DropQuestion, Args: json.RawMessage(args)}, ponder.Steer{Do: RankQuestion, Args: json.RawMessage(args)},
-		ponder.Steer{Do: Correct, Content: "Fact 3 is not known."}, ponder.Steer{Do: PinSource, Args: json.RawMessage(args)},
-		ponder.Steer{Do: BanSource, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":7}`)},
-		ponder.Steer{Do: "dance"}, ponder.Steer{Do: BanSource, Args: json.RawMessage(`[7]`)},
+		ponder.Steer{Content: "look at the sea"}, ponder.Steer{Do: ponder.AddQuestion, Content: "Is it the sea?", Args: json.RawMessage(args)},
+		ponder.Steer{Do: ponder.DropQuestion, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.RankQuestion, Args: json.RawMessage(args)},
+		ponder.Steer{Do: ponder.Correct, Content: "Fact 3 is not known."}, ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(args)},
+		ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(args)}, ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":7}`)},
+		ponder.Steer{Do: "dance"}, ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`[7]`)},
 	}[rng.IntN(10)]
 }
 

@@ -100,7 +100,7 @@ func (p *play) wish(order string) {
 	n := len(p.done)
 	var b ponder.Body
 	text := fmt.Sprintf("What of matter number %d of this play?", n)
-	args := func(a session.SteerArgs) json.RawMessage { js, _ := json.Marshal(a); return js }
+	args := func(a ponder.SteerArgs) json.RawMessage { js, _ := json.Marshal(a); return js }
 	refused := false
 	switch order {
 	case "pause":
@@ -113,12 +113,12 @@ func (p *play) wish(order string) {
 		refused = p.ref.hurried
 		b = ponder.Steer{Do: ponder.AnswerNow}
 	case "question":
-		b = ponder.Steer{Do: session.AddQuestion, Content: text, Args: args(session.SteerArgs{Priority: 1 + n%10})}
+		b = ponder.Steer{Do: ponder.AddQuestion, Content: text, Args: args(ponder.SteerArgs{Priority: 1 + n%10})}
 		refused = p.ref.hurried
 	case "rank":
-		b, refused = ponder.Steer{Do: session.RankQuestion, Args: args(session.SteerArgs{Question: "q999", Priority: 3})}, true
+		b, refused = ponder.Steer{Do: ponder.RankQuestion, Args: args(ponder.SteerArgs{Question: "q999", Priority: 3})}, true
 	case "drop":
-		b, refused = ponder.Steer{Do: session.DropQuestion, Args: args(session.SteerArgs{Question: "q998"})}, true
+		b, refused = ponder.Steer{Do: ponder.DropQuestion, Args: args(ponder.SteerArgs{Question: "q998"})}, true
 	case "budget":
 		b = ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(fmt.Sprintf(`{"calls":%d}`, 10_000+n))}
 	}

@@ -313,24 +313,21 @@ func (s *state) gathered() {
 	s.advance()
 }
 
-// again begins the cells anew for which want is true, since what they were asked
-// does not hold any more, and returns the keys of what that puts an end to.
-func (s *state) again(want func(*cell) bool) (cancelled []string) {
+// again begins the cells anew for which want is true, because their prompts do not hold
+// any more.
+func (s *state) again(want func(*cell) bool) {
 	if !s.Step.inWave() {
-		return nil
+		return
 	}
 	old := s.Wave
 	s.Wave = nil
-	for i := range old {
-		c := &old[i]
-		if !want(c) {
-			s.Wave = append(s.Wave, *c)
-			continue
+	for _, c := range old {
+		if want(&c) {
+			s.begin(c.Focus)
+		} else {
+			s.Wave = append(s.Wave, c)
 		}
-		cancelled = append(cancelled, s.waits(c)...)
-		s.begin(c.Focus)
 	}
-	return cancelled
 }
 
 // inFlight returns the keys of what the session waits for.

@@ -326,7 +326,7 @@ func acknowledged(t *testing.T, o Options, inputs map[int]ponder.Body, answer fu
 	return d, acks
 }
 
-func wish(do ponder.Order, content string, args SteerArgs) ponder.Body {
+func wish(do ponder.Order, content string, args ponder.SteerArgs) ponder.Body {
 	js, err := json.Marshal(args)
 	if err != nil {
 		panic(err)
@@ -345,7 +345,7 @@ func TestWishes(t *testing.T) {
 		cancelled []string
 		check     func(*testing.T, *driver)
 	}{
-		{name: "add", at: 3, b: wish(AddQuestion, "Who made the waves?", SteerArgs{Priority: 9}), want: "question q1 is added with priority 9", check: func(t *testing.T, d *driver) {
+		{name: "add", at: 3, b: wish(ponder.AddQuestion, "Who made the waves?", ponder.SteerArgs{Priority: 9}), want: "question q1 is added with priority 9", check: func(t *testing.T, d *driver) {
 			if b := bodiesOf[ponder.SubQuestion](d)[0]; b.By != "user" || b.Parent != "" || b.Priority != 9 {
 				t.Errorf("%+v", b)
 			}
@@ -353,17 +353,17 @@ func TestWishes(t *testing.T) {
 				t.Errorf("its turn is not next:\n%s", text)
 			}
 		}},
-		{name: "add nothing", at: 3, b: wish(AddQuestion, " ", SteerArgs{}), want: "there is no question in it", refused: true},
-		{name: "add with a wrong priority", at: 3, b: wish(AddQuestion, "Who?", SteerArgs{Priority: 11}), want: "a priority is from 1 to 10, not 11", refused: true},
-		{name: "drop what is thought about", at: 13, b: wish(DropQuestion, "", SteerArgs{Question: "Q1"}), want: "question q1 is dropped", cancelled: []string{"thoughts-3"}, check: func(t *testing.T, d *driver) {
+		{name: "add nothing", at: 3, b: wish(ponder.AddQuestion, " ", ponder.SteerArgs{}), want: "there is no question in it", refused: true},
+		{name: "add with a wrong priority", at: 3, b: wish(ponder.AddQuestion, "Who?", ponder.SteerArgs{Priority: 11}), want: "a priority is from 1 to 10, not 11", refused: true},
+		{name: "drop what is thought about", at: 13, b: wish(ponder.DropQuestion, "", ponder.SteerArgs{Question: "Q1"}), want: "question q1 is dropped", cancelled: []string{"thoughts-3"}, check: func(t *testing.T, d *driver) {
 			if text := d.call("thoughts-4").Request.Messages[0].Text(); strings.Contains(text, "side 1") {
 				t.Errorf("it is still there:\n%s", text)
 			}
 		}},
-		{name: "drop what is not there", at: 13, b: wish(DropQuestion, "", SteerArgs{Question: "q7"}), want: `there is no question "q7"`, refused: true},
-		{name: "rank", at: 13, b: wish(RankQuestion, "", SteerArgs{Question: "q1", Priority: 2}), want: "question q1 has priority 2"},
-		{name: "rank beyond", at: 13, b: wish(RankQuestion, "", SteerArgs{Question: "q1", Priority: 0}), want: "a priority is from 1 to 10, not 0", refused: true},
-		{name: "correct", at: 6, b: wish(Correct, "The sea is not blue.", SteerArgs{}), want: "correction c1 holds from now on", cancelled: []string{"thoughts-2"}, check: func(t *testing.T, d *driver) {
+		{name: "drop what is not there", at: 13, b: wish(ponder.DropQuestion, "", ponder.SteerArgs{Question: "q7"}), want: `there is no question "q7"`, refused: true},
+		{name: "rank", at: 13, b: wish(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 2}), want: "question q1 has priority 2"},
+		{name: "rank beyond", at: 13, b: wish(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 0}), want: "a priority is from 1 to 10, not 0", refused: true},
+		{name: "correct", at: 6, b: wish(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 holds from now on", cancelled: []string{"thoughts-2"}, check: func(t *testing.T, d *driver) {
 			if text := d.call("thoughts-3").Request.Messages[0].Text(); !strings.Contains(text, "- [c1] The sea is not blue.") {
 				t.Errorf("the next call does not know:\n%s", text)
 			}
@@ -375,15 +375,15 @@ func TestWishes(t *testing.T) {
 				t.Error("what contradicts it is not flagged")
 			}
 		}},
-		{name: "correct while questions are asked for", at: 10, b: wish(Correct, "The sea is not blue.", SteerArgs{}), want: "correction c1 holds from now on", cancelled: []string{"questions-1"}},
-		{name: "pin what is not there", at: 3, b: wish(PinSource, "", SteerArgs{Source: "/etc/passwd"}), want: "/etc/passwd is not among the documents of the session", refused: true},
-		{name: "pin beside the documents", at: 3, b: wish(PinSource, "", SteerArgs{Source: "/docs/../etc/passwd"}), want: "/docs/../etc/passwd is not among the documents of the session", refused: true},
+		{name: "correct while questions are asked for", at: 10, b: wish(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 holds from now on", cancelled: []string{"questions-1"}},
+		{name: "pin what is not there", at: 3, b: wish(ponder.PinSource, "", ponder.SteerArgs{Source: "/etc/passwd"}), want: "/etc/passwd is not among the documents of the session", refused: true},
+		{name: "pin beside the documents", at: 3, b: wish(ponder.PinSource, "", ponder.SteerArgs{Source: "/docs/../etc/passwd"}), want: "/docs/../etc/passwd is not among the documents of the session", refused: true},
 		{name: "budget", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":100,"time_ns":60000000000}`)}, want: "the limits are changed: 1m0s, 100 calls"},
 		{name: "budget of nothing", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{}`)}, want: "no limit is named", refused: true},
 		{name: "answer now", at: 3, b: ponder.Steer{Do: ponder.AnswerNow}, want: "the answer is being written", cancelled: []string{"thoughts-2"}},
 		{name: "no such order", at: 3, b: ponder.Steer{Do: "dance"}, want: "no such order: dance", refused: true},
 		{name: "free words", at: 3, b: ponder.Steer{Content: "Who made the waves?"}, want: "question q1 is added with priority 8"},
-		{name: "arguments of another kind", at: 3, b: ponder.Steer{Do: PinSource, Args: json.RawMessage(`[]`)}, want: "its arguments can't be read", refused: true},
+		{name: "arguments of another kind", at: 3, b: ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`[]`)}, want: "its arguments can't be read", refused: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, acks := acknowledged(t, Options{}, map[int]ponder.Body{tt.at: tt.b}, func(a ponder.Action) ponder.Body {
@@ -407,7 +407,7 @@ func TestWishes(t *testing.T) {
 
 // A banned source is not quoted any more, and what was asked with it is asked anew.
 func TestBan(t *testing.T) {
-	d, acks := acknowledged(t, Options{Docs: []string{"/docs"}}, map[int]ponder.Body{6: wish(BanSource, "", SteerArgs{Source: "e1"})}, func(a ponder.Action) ponder.Body {
+	d, acks := acknowledged(t, Options{Docs: []string{"/docs"}}, map[int]ponder.Body{6: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
 			return library(do, 40)
 		}
@@ -435,7 +435,7 @@ func TestBan(t *testing.T) {
 // What is wished for while the session is paused takes effect when it goes on.
 func TestWishesInAPause(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Minute, sensible)
-	d.inputs = map[int]ponder.Body{3: ponder.RunPaused{}, 4: wish(Correct, "The sea is not blue.", SteerArgs{}), 5: ponder.Steer{Do: ponder.AnswerNow}, 6: ponder.RunResumed{}}
+	d.inputs = map[int]ponder.Body{3: ponder.RunPaused{}, 4: wish(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), 5: ponder.Steer{Do: ponder.AnswerNow}, 6: ponder.RunResumed{}}
 	d.work()
 	var got []string
 	for _, b := range bodiesOf[ponder.Progress](d) {
@@ -471,12 +471,12 @@ func TestEarlierOutcomes(t *testing.T) {
 // A wish that comes when the answer is being written is refused, with the reason.
 func TestLateWishes(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Second, sensible)
-	d.inputs = map[int]ponder.Body{5: wish(AddQuestion, "Who made the waves?", SteerArgs{})}
+	d.inputs = map[int]ponder.Body{5: wish(ponder.AddQuestion, "Who made the waves?", ponder.SteerArgs{})}
 	d.work()
 	late := slices.IndexFunc(d.log, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.BudgetSpent); return ok })
 	d = newDriver(t, "What is the sea?", Options{}, time.Second, sensible)
 	d.inputs = map[int]ponder.Body{
-		late + 1: wish(AddQuestion, "Who made the waves?", SteerArgs{}),
+		late + 1: wish(ponder.AddQuestion, "Who made the waves?", ponder.SteerArgs{}),
 		late + 2: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":100}`)},
 	}
 	d.work()

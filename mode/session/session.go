@@ -15,7 +15,7 @@
 // the questions, said.go the thoughts, evidence.go the passages, web.go and
 // pages.go those of the web, origin.go, host.go and voice.go whose they are, and
 // earlier.go what other sessions concluded; worth.go says when it is enough,
-// steer.go obeys the user, unsay.go forgets what a ban takes away, and founded.go
+// steer.go obeys the user, retract.go forgets what a ban takes away, and founded.go
 // checks what an answer quotes and counts. prompt.go asks, and answer.go reads what
 // comes back, however it is written: form.go and objects.go from JSON, records.go and
 // sections.go from labelled text (fields.go, number.go); quote.go and unaided.go

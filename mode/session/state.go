@@ -11,6 +11,7 @@ import (
 	"ponder/internal/textkit/similarity"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/pendingwrites"
+	"ponder/mode/internal/steering"
 )
 
 // Given is what a session is started with. It never changes.
@@ -66,10 +67,9 @@ type state struct {
 
 	Mind []background.Note `json:"mind,omitempty"` // what was on the user's mind when it began
 
-	Facts  []fact   `json:"facts,omitempty"`  // that the user has corrected
-	Pinned []string `json:"pinned,omitempty"` // sources
-	Banned []string `json:"banned,omitempty"`
-	Barred []int    `json:"barred,omitempty"` // evidence of banned sources, which is cited no more
+	Facts []fact `json:"facts,omitempty"` // that the user has corrected
+	steering.SourceFilter
+	Barred []int `json:"barred,omitempty"` // evidence of banned sources, which is cited no more
 }
 
 // counts are how many there are of each thing. They number keys and events.
@@ -233,7 +233,7 @@ func (s *state) see(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
-		s.obey(ev.ID, b)
+		s.applySteer(ev.ID, b)
 	case ponder.Observation:
 		n, _ := background.Of(ev)
 		s.Mind = background.With(s.Mind, n)

@@ -2,45 +2,18 @@ package session
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ponder"
-	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/steering"
 )
 
-// The orders that a session obeys, beside those of the engine. What each needs
-// is in the Content or the Args of the [ponder.Steer].
-const (
-	AddQuestion  ponder.Order = "add_question"  // Content; [SteerArgs].Priority, 8 if none
-	DropQuestion ponder.Order = "drop_question" // Question
-	RankQuestion ponder.Order = "rank_question" // Question, Priority
-	Correct      ponder.Order = "correct"       // Content: the fact as it is
-	PinSource    ponder.Order = "pin_source"    // Source
-	BanSource    ponder.Order = "ban_source"    // Source
-)
-
-// SteerArgs are the Args of an order.
-type SteerArgs struct {
-	Question string `json:"question,omitempty"` // its id, or its text
-	Priority int    `json:"priority,omitempty"` // 1 to 10
-	Source   string `json:"source,omitempty"`   // a path or URL, or the id of evidence
-}
-
-// Bounds on what a user wishes for.
-const (
-	maxFacts   = 30
-	maxFact    = 600 // bytes
-	maxSources = 30
-	maxBarred  = 1000
-	mostUrgent = 10
-	userUrgent = 8
-)
+// maxBarred bounds the pieces of evidence that are remembered as banned.
+const maxBarred = 1000
 
 // A fact is a correction of the user.
 type fact struct {
@@ -50,37 +23,29 @@ type fact struct {
 	feel similarity.Text
 }
 
-// A reply says what became of a wish.
-type reply struct {
-	text      string
-	refused   bool
-	cancelled []string
-	add       []ponder.Body
-}
-
-func refuse(format string, args ...any) reply {
-	return reply{text: fmt.Sprintf(format, args...), refused: true}
-}
-
-// obey does what a user wishes, and writes what became of it.
-func (s *state) obey(id string, b ponder.Steer) {
-	r, known := s.wish(b)
-	if !known {
+// applySteer applies a command of the user, and writes its acknowledgement.
+func (s *state) applySteer(id string, b ponder.Steer) {
+	ack, applied := s.steeringRun().Apply(id, b)
+	if ack == nil {
 		return
 	}
-	if s.Paused {
-		r.cancelled = nil // the pause has put an end to all
-	}
-	s.write("steered", &s.Counts.Steered, append([]ponder.Body{ponder.Progress{
-		Content: r.text, Stage: "steered", Label: string(b.Do), Ref: id, Refused: r.refused, Cancelled: r.cancelled,
-	}}, r.add...)...)
-	if !r.refused && s.Step.inWave() {
-		s.goOn()
+	s.write("steered", &s.Counts.Steered, ack...)
+	if applied && s.Step.inWave() {
+		s.continueWave()
 	}
 }
 
-// goOn does what a wave waits for once some of it is not wanted any more.
-func (s *state) goOn() {
+// steeringRun returns the session as commands see it.
+func (s *state) steeringRun() steering.Run {
+	return steering.Run{
+		Name: "the session", Writing: "the session is writing its answer",
+		Over: s.Step.Do == done, End: s.End, Spent: s.Told, Paused: s.Paused, Facts: len(s.Facts),
+		Said: said, InFlight: s.inFlight, Steer: s.steer,
+	}
+}
+
+// continueWave does what a wave waits for once a command has removed some of it.
+func (s *state) continueWave() {
 	if len(s.Wave) == 0 {
 		s.round()
 		return
@@ -88,222 +53,159 @@ func (s *state) goOn() {
 	s.settleWave()
 }
 
-// wish does what is wished for; what is not meant for a session is not known.
-func (s *state) wish(b ponder.Steer) (r reply, known bool) {
-	var args SteerArgs
-	if len(b.Args) > 0 && b.Do != ponder.SetBudget && json.Unmarshal(b.Args, &args) != nil {
-		return refuse("its arguments can't be read"), true
+// steer applies a checked command.
+func (s *state) steer(c steering.Command) steering.Result {
+	switch c.Do {
+	case ponder.SetBudget:
+		s.Calls, s.Limit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.Limit)
+		return steering.Done("the limits are changed: %v", c.Limits)
+	case ponder.AnswerNow:
+		return s.hurry()
+	case ponder.AddQuestion:
+		return s.add(c.Content, c.Priority)
+	case ponder.DropQuestion:
+		return s.drop(c.Target)
+	case ponder.RankQuestion:
+		return s.reprioritise(c.Target, c.Priority)
+	case ponder.Correct:
+		return s.correct(c.Content)
+	case ponder.PinSource:
+		return s.pin(s.source(c.Target))
+	case ponder.BanSource:
+		return s.ban(s.source(c.Target))
 	}
-	switch {
-	case b.Do == ponder.Cancel:
-		return reply{}, false
-	case s.Step.Do == done:
-		return refuse("the session is over"), true
-	case b.Do == ponder.SetBudget:
-		return s.limit(b), true
-	case b.Do == ponder.AnswerNow:
-		return s.hurry(), true
-	case s.End != "":
-		return refuse("the session is writing its answer already: %s", s.End), true
-	}
-	switch b.Do {
-	case AddQuestion, "":
-		return s.add(b.Content, args.Priority), true
-	case DropQuestion:
-		return s.drop(args.Question), true
-	case RankQuestion:
-		return s.reprioritise(args.Question, args.Priority), true
-	case Correct:
-		return s.correct(b.Content), true
-	case PinSource:
-		return s.pin(args.Source), true
-	case BanSource:
-		return s.ban(args.Source), true
-	}
-	return refuse("no such order: %s", textkit.TruncateBytes(textkit.OneLine(string(b.Do)), maxLabel)), true
+	return steering.Unknown(c.Do)
 }
 
-func (s *state) limit(b ponder.Steer) reply {
-	limits, err := (ponder.Budget{}).With(b.Args)
-	switch {
-	case s.Told:
-		return refuse("the budget is spent already, and the answer is being written")
-	case err != nil:
-		return refuse("%v", err)
-	}
-	s.Calls, s.Limit = cmp.Or(limits.Calls, s.Calls), cmp.Or(limits.Time, s.Limit)
-	return reply{text: "the limits are changed: " + limits.String()}
-}
-
-func (s *state) hurry() reply {
+func (s *state) hurry() steering.Result {
 	switch {
 	case s.Step.Do == final && s.Step.N > 0 && !s.Now:
 		s.Now = true
-		return reply{text: "if the model fails again, the answer will be put together without it"}
+		return steering.Done("if the model fails again, the answer will be put together without it")
 	case s.End != "":
-		return refuse("the session is writing its answer already: %s", s.End)
+		return s.steeringRun().Busy()
 	}
 	s.Now = true
-	r := reply{text: "the answer is being written", cancelled: s.inFlight()}
-	if s.Paused {
-		r.text = "the answer will be written when the session goes on"
-	}
 	s.conclude("an answer was wanted now")
-	return r
+	if s.Paused {
+		return steering.Done("the answer will be written when the session goes on")
+	}
+	return steering.Done("the answer is being written")
 }
 
-func (s *state) add(text string, priority int) reply {
-	text = textkit.TruncateBytes(textkit.OneLine(text), maxQuestion)
-	if !said(text) {
-		return refuse("there is no question in it")
-	}
-	if priority == 0 {
-		priority = userUrgent
-	}
-	if priority < 1 || priority > mostUrgent {
-		return refuse("a priority is from 1 to %d, not %d", mostUrgent, priority)
-	}
+func (s *state) add(text string, priority int) steering.Result {
 	feel := feel(text)
 	if i, known := s.known(feel); i >= 0 {
 		q := s.Open[i]
 		s.wished(i)
-		return reply{text: fmt.Sprintf("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority)), add: s.urge(i, priority, "asked again by the user")}
+		r := steering.Done("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority))
+		r.Add = s.urge(i, priority, "asked again by the user")
+		return r
 	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.feel) == similarity.Same }); known && at >= 0 && s.Explored[at].Text == text {
-		return refuse("question %s asked that already, and is explored", s.Explored[at].ID)
+		return steering.Refuse("question %s asked that already, and is explored", s.Explored[at].ID)
 	}
 	s.Open = slices.Clip(s.Open)
 	b := s.pose(&question{Text: text, Priority: priority, Wished: true, feel: *feel}, ponder.SubQuestion{By: "user"})
-	return reply{text: fmt.Sprintf("question q%d is added with priority %d", s.Counts.Questions, priority), add: []ponder.Body{b}}
+	r := steering.Done("question q%d is added with priority %d", s.Counts.Questions, priority)
+	r.Add = []ponder.Body{b}
+	return r
 }
 
-// find returns the place of an open question by its id or text, or a reply that
-// says why there is none.
-func (s *state) find(name string) (int, reply) {
-	name = textkit.TruncateBytes(textkit.OneLine(name), maxQuestion)
+// find returns the index of an open question by its id or text. If there is none, it
+// returns -1 and a refusal.
+func (s *state) find(name string) (int, steering.Result) {
 	is := func(q *question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
-		return i, reply{}
+		return i, steering.Result{}
 	}
 	if n, ok := strings.CutPrefix(strings.ToLower(name), "q"); ok {
 		if n, err := strconv.Atoi(n); err == nil && 0 < n && n <= s.Counts.Questions {
-			return -1, refuse("question %s is not open any more", name)
+			return -1, steering.Refuse("question %s is not open any more", name)
 		}
 	}
 	if slices.ContainsFunc(s.Explored, is) {
-		return -1, refuse("question %s is not open any more", name)
+		return -1, steering.Refuse("question %s is not open any more", name)
 	}
-	return -1, refuse("there is no question %q", name)
+	return -1, steering.Refuse("there is no question %q", name)
 }
 
-func (s *state) drop(name string) reply {
+func (s *state) drop(name string) steering.Result {
 	i, r := s.find(name)
 	if i < 0 {
 		return r
 	}
 	id := s.Open[i].ID
-	r = reply{text: "question " + id + " is dropped", add: []ponder.Body{s.dropped(i, "dropped by the user")}}
-	var kept []cell
-	for _, c := range s.Wave {
-		if c.Focus.Question != id {
-			kept = append(kept, c)
-		} else {
-			r.cancelled = append(r.cancelled, s.waits(&c)...)
-		}
-	}
-	s.Wave = kept
+	r = steering.Done("question %s is dropped", id)
+	r.Add = []ponder.Body{s.dropped(i, "dropped by the user")}
+	s.Wave = steering.None(slices.DeleteFunc(slices.Clone(s.Wave), func(c cell) bool { return c.Focus.Question == id }))
 	return r
 }
 
-func (s *state) reprioritise(name string, priority int) reply {
+func (s *state) reprioritise(name string, priority int) steering.Result {
 	i, r := s.find(name)
-	switch {
-	case i < 0:
+	if i < 0 {
 		return r
-	case priority < 1 || priority > mostUrgent:
-		return refuse("a priority is from 1 to %d, not %d", mostUrgent, priority)
 	}
-	s.wished(i)
-	return reply{text: fmt.Sprintf("question %s has priority %d", s.Open[i].ID, priority), add: s.rank(i, priority, "ranked by the user")}
+	if r = steering.Rank(s.Open[i].ID, priority); !r.Refused {
+		s.wished(i)
+		r.Add = s.rank(i, priority, "ranked by the user")
+	}
+	return r
 }
 
-// correct notes a fact. What was asked without it is asked anew.
-func (s *state) correct(text string) reply {
-	text = textkit.TruncateBytes(textkit.OneLine(text), maxFact)
-	switch {
-	case !said(text):
-		return refuse("there is no fact in it")
-	case len(s.Facts) == maxFacts:
-		return refuse("there are %d corrections already, which is the most", maxFacts)
-	}
+// correct adds a fact. Calls that were made without the fact are made again.
+func (s *state) correct(text string) steering.Result {
 	s.Counts.Facts++
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, feel: similarity.Of(text)}
 	s.Facts = append(slices.Clip(s.Facts), f)
-	return reply{text: "correction " + f.ID + " holds from now on", cancelled: s.anew(func(*cell) bool { return true })}
+	s.anew(func(*cell) bool { return true })
+	return steering.Done("correction %s holds from now on", f.ID)
 }
 
-// anew asks again what was asked of a focus that want is true for, and what is
-// asked of all.
-func (s *state) anew(want func(*cell) bool) (cancelled []string) {
+// anew makes again the calls of a focus for which want is true, and those for all foci.
+func (s *state) anew(want func(*cell) bool) {
 	switch s.Step.Do {
 	case questions:
-		cancelled = s.inFlight()
 		s.Counts.Asked++
 		s.Step = step{Do: questions, N: s.Counts.Asked}
 	case synthesis:
-		cancelled = s.inFlight()
 		s.Counts.Summed++
 		s.Step = step{Do: synthesis, N: s.Counts.Summed}
 	case thoughts:
-		return s.again(want)
+		s.again(want)
 	}
-	return cancelled
 }
 
-// source returns what a user means by a source.
+// source returns the source of a passage that is named by its id, or the name.
 func (s *state) source(name string) string {
-	name = strings.TrimSpace(textkit.OneLine(name))
 	for _, e := range s.Evidence {
 		if strings.EqualFold(e.id(), name) {
 			return e.Source
 		}
 	}
-	return textkit.TruncateBytes(name, maxLabel)
+	return name
 }
 
-func (s *state) pin(name string) reply {
-	source := s.source(name)
-	switch {
-	case !said(source):
-		return refuse("there is no source in it")
-	case !s.within(source):
-		return refuse("%s is not among the %s of the session", source, s.sources())
-	case slices.Contains(s.Pinned, source):
-		return reply{text: source + " is pinned already"}
-	case len(s.Pinned) == maxSources:
-		return refuse("%d sources are pinned already, which is the most", maxSources)
+func (s *state) pin(source string) steering.Result {
+	if !s.within(source) {
+		return steering.Refuse("%s is not among the %s of the session", source, s.sources())
 	}
-	s.Pinned = append(slices.Clip(s.Pinned), source)
-	s.Banned = slices.DeleteFunc(slices.Clone(s.Banned), func(b string) bool { return b == source })
-	s.Banned = none(s.Banned)
-	return reply{text: source + " is preferred from the next look on"}
+	r, isNew := s.Pin(source)
+	if isNew {
+		r = steering.Done("%s is preferred from the next look on", source)
+	}
+	return r
 }
 
-// ban leaves out a source. What was asked with passages of it is asked anew.
-func (s *state) ban(name string) reply {
-	source := s.source(name)
-	switch {
-	case !said(source):
-		return refuse("there is no source in it")
-	case slices.Contains(s.Banned, source):
-		return reply{text: source + " is banned already"}
-	case len(s.Banned) == maxSources:
-		return refuse("%d sources are banned already, which is the most", maxSources)
+// ban excludes a source. Calls that had passages of it are made again.
+func (s *state) ban(source string) steering.Result {
+	r, isNew := s.Ban(source)
+	if !isNew {
+		return r
 	}
-	s.Banned = append(slices.Clip(s.Banned), source)
-	s.Pinned = none(slices.DeleteFunc(slices.Clone(s.Pinned), func(p string) bool { return p == source }))
 	foci := make(map[string]bool)
 	had := len(s.Evidence)
-	s.Evidence = none(slices.DeleteFunc(slices.Clone(s.Evidence), func(e evidence) bool {
+	s.Evidence = steering.None(slices.DeleteFunc(slices.Clone(s.Evidence), func(e evidence) bool {
 		if !e.from(source) {
 			return false
 		}
@@ -311,28 +213,18 @@ func (s *state) ban(name string) reply {
 		s.Barred = push(s.Barred, e.N, maxBarred)
 		return true
 	}))
-	r := reply{text: source + " is left out from now on"}
 	if had == len(s.Evidence) {
-		r.text += "; nothing that was found so far is of it"
-	} else {
-		s.unsay()
-		r.cancelled = s.anew(func(c *cell) bool { return foci[c.Focus.Question] })
+		return steering.Done("%s is left out from now on; nothing that was found so far is of it", source)
 	}
-	return r
+	s.retract()
+	s.anew(func(c *cell) bool { return foci[c.Focus.Question] })
+	return steering.Done("%s is left out from now on", source)
 }
 
 // within reports whether a source is among those that the session may look into.
-// What the memory has, the session does not know.
+// The session does not know the contents of the memory.
 func (s *state) within(source string) bool {
 	return s.opts.Memory || s.opts.Web && lookup.HostOf(source) != "" ||
 		slices.ContainsFunc(s.opts.Docs, func(doc string) bool { return lookup.IsOf(source, doc) }) ||
 		slices.ContainsFunc(s.Evidence, func(e evidence) bool { return e.from(source) })
-}
-
-// none returns nil for an empty list.
-func none[E any](list []E) []E {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
 }

@@ -1,35 +1,25 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"ponder"
 	"ponder/internal/textkit"
-	"ponder/mode/internal/usage"
+	"ponder/mode/internal/steering"
 )
 
-// wished notes what a user wishes for.
-func (v *View) wished(ev ponder.Event, b ponder.Steer) {
+// addCommand adds a command of the user.
+func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	if ev.ID != "" {
 		v.fold.places[ev.ID] = len(v.Steering)
 	}
-	w := Steering{ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxFocus), Offset: v.Session.Progress.Elapsed, Created: ev.Time}
-	var args SteerArgs
-	_ = json.Unmarshal(b.Args, &args) // the session refuses what can't be read
-	w.source = v.sourceOf(textkit.TruncateBytes(textkit.OneLine(args.Source), maxFocus))
-	about := []string{textkit.TruncateBytes(textkit.OneLine(args.Question), maxFocus), textkit.TruncateBytes(textkit.OneLine(args.Source), maxFocus)}
-	if args.Priority > 0 {
-		about = append(about, fmt.Sprintf("priority %d", args.Priority))
-	}
-	if b.Do == ponder.SetBudget {
-		_ = json.Unmarshal(b.Args, &w.limits)
-		about = append(about, usage.Words(w.limits)...)
-	}
-	w.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
-	v.Steering = append(v.Steering, w)
+	d := steering.Describe(b, maxFocus)
+	v.Steering = append(v.Steering, Steering{
+		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxFocus), Target: d.Target, Offset: v.Session.Progress.Elapsed, Created: ev.Time,
+		source: v.sourceOf(d.Source), limits: d.Limits,
+	})
 }
 
 // sourceOf returns the source that a user means: that of a passage, if it is
@@ -41,8 +31,8 @@ func (v *View) sourceOf(name string) string {
 	return name
 }
 
-// steered notes what came of a wish.
-func (v *View) steered(ev ponder.Event, b ponder.Progress) {
+// acknowledge adds to a command what the session did about it.
+func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places[b.Ref]
 	if !ok || i >= len(v.Steering) || v.Steering[i].ID != b.Ref || v.Steering[i].Seq > 0 {
 		return
@@ -56,11 +46,11 @@ func (v *View) steered(ev ponder.Event, b ponder.Progress) {
 	switch w.Order {
 	case ponder.SetBudget:
 		v.limit(w.limits)
-	case Correct:
+	case ponder.Correct:
 		v.Corrections = append(v.Corrections, Correction{ID: fmt.Sprintf("c%d", len(v.Corrections)+1), Text: w.Content, Offset: w.At})
-	case PinSource:
+	case ponder.PinSource:
 		v.Pinned, v.Banned = with(v.Pinned, w.source), lacking(v.Banned, w.source)
-	case BanSource:
+	case ponder.BanSource:
 		v.Banned, v.Pinned = with(v.Banned, w.source), lacking(v.Pinned, w.source)
 	}
 }

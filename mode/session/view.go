@@ -70,7 +70,7 @@ func (v View) Apply(ev ponder.Event) View {
 	case ponder.SystemNote:
 		v.Notes = append(v.Notes, textkit.OneLine(b.Content))
 	case ponder.Steer:
-		v.wished(ev, b)
+		v.addCommand(ev, b)
 	case ponder.Resolved:
 		v.Session.Resolution = &Resolution{Outcome: b.Outcome, Note: textkit.OneLine(b.Content), Created: ev.Time}
 	case ponder.CallFinished:
@@ -105,7 +105,7 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 	case "merged":
 		v.merged(b)
 	case "steered":
-		v.steered(ev, b)
+		v.acknowledge(ev, b)
 	}
 }
 

@@ -295,7 +295,7 @@ func TestHosts(t *testing.T) {
 	}
 	sites := []site{{"https://www.a.test/1", "A", deep, ""}, {"https://b.test/1", "B", other, ""}}
 	d, acks := acknowledged(t, Options{Web: true}, map[int]ponder.Body{
-		3: wish(BanSource, "", SteerArgs{Source: "a.test"}), 4: wish(PinSource, "", SteerArgs{Source: "https://b.test/1"}), 5: wish(PinSource, "", SteerArgs{Source: "/etc/passwd"}),
+		3: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "a.test"}), 4: wish(ponder.PinSource, "", ponder.SteerArgs{Source: "https://b.test/1"}), 5: wish(ponder.PinSource, "", ponder.SteerArgs{Source: "/etc/passwd"}),
 	}, surfing(sites...))
 	var got []string
 	for _, b := range acks {
@@ -370,7 +370,7 @@ func anyWebOptions(seed uint64) (Options, anyWeb, map[int]ponder.Body) {
 		o.Docs = nil
 	}
 	if seed%3 == 0 {
-		inputs[int(5+seed%20)] = wish(BanSource, "", SteerArgs{Source: "site1.test"})
+		inputs[int(5+seed%20)] = wish(ponder.BanSource, "", ponder.SteerArgs{Source: "site1.test"})
 	}
 	return o, anyWeb{w}, inputs
 }

@@ -12,7 +12,7 @@ import (
 // says how urgent it is, and it is not left out for questions of models.
 func TestWished(t *testing.T) {
 	ask := func(do ponder.Order, text, id string, priority int) ponder.Steer {
-		args, err := json.Marshal(SteerArgs{Question: id, Priority: priority})
+		args, err := json.Marshal(ponder.SteerArgs{Question: id, Priority: priority})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,37 +28,37 @@ func TestWished(t *testing.T) {
 	}{
 		{"as urgent as others", func(s *state) {
 			s.raise(raised(1, 8), false)
-			s.wish(ask(AddQuestion, "Who made the waves?", "", 0))
+			s.applySteer("", ask(ponder.AddQuestion, "Who made the waves?", "", 0))
 		}, "q2"},
 		{"less urgent than others", func(s *state) {
-			s.wish(ask(AddQuestion, "Who made the waves?", "", 8))
+			s.applySteer("", ask(ponder.AddQuestion, "Who made the waves?", "", 8))
 			s.raise(raised(1, 9), false)
 		}, "q2"},
 		{"ranked down by a model", func(s *state) {
-			s.wish(ask(AddQuestion, "Who made the waves?", "", 8))
+			s.applySteer("", ask(ponder.AddQuestion, "Who made the waves?", "", 8))
 			s.raise(raised(1, 7), false)
 			s.rerank([]ranking{{id: "q1", priority: 2}})
 		}, "q1"},
 		{"ranked by the user", func(s *state) {
 			s.raise(raised(1, 5), false)
 			s.raise(raised(2, 6), false)
-			s.wish(ask(RankQuestion, "", "q1", 9))
+			s.applySteer("", ask(ponder.RankQuestion, "", "q1", 9))
 			s.rerank([]ranking{{id: "q1", priority: 1}})
 		}, "q1"},
 		{"ranked down by the user, and asked again by a model", func(s *state) {
 			s.raise(raised(1, 9), false)
 			s.raise(raised(2, 6), false)
-			s.wish(ask(RankQuestion, "", "q1", 2))
+			s.applySteer("", ask(ponder.RankQuestion, "", "q1", 2))
 			s.raise(raised(1, 10), false)
 		}, "q2"},
 		{"asked by a model, then by the user", func(s *state) {
 			s.raise(raised(1, 8), false)
-			s.wish(ask(AddQuestion, raised(1, 0)[0].Text, "", 8))
+			s.applySteer("", ask(ponder.AddQuestion, raised(1, 0)[0].Text, "", 8))
 			s.rerank([]ranking{{id: "q1", priority: 1}})
 			s.raise(raised(2, 8), false)
 		}, "q1"},
 		{"among too many", func(s *state) {
-			s.wish(ask(AddQuestion, "Who made the waves?", "", 1))
+			s.applySteer("", ask(ponder.AddQuestion, "Who made the waves?", "", 1))
 			for n := range maxOpen {
 				s.raise(raised(n, 5), false)
 			}

@@ -180,7 +180,7 @@ func TestQuestionsOpen(t *testing.T) {
 	if add := s.raise([]asked{{Text: "Is it salty?", Priority: 2}}, false); len(add) > 0 || s.Open[last].Priority != 9 {
 		t.Errorf("asked again: %+v, priority %d", add, s.Open[last].Priority)
 	}
-	if r := s.drop("Is it salty?"); r.refused {
+	if r := s.drop("Is it salty?"); r.Refused {
 		t.Errorf("%+v", r)
 	}
 	if add := s.raise([]asked{{Text: "Is it salty?", Priority: 9}}, false); len(add) > 0 {

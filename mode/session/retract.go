@@ -6,18 +6,17 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// unsay takes out of what is remembered what rests on evidence that is barred: the
-// citations of it, and what quotes it.
-func (s *state) unsay() {
+// retract removes citations of banned evidence from the state, and what quotes it.
+func (s *state) retract() {
 	var thoughts []thought
 	for _, t := range s.Thoughts {
-		if t.Text = s.unsaid(t.Text); t.Text != "" {
+		if t.Text = s.retracted(t.Text); t.Text != "" {
 			thoughts = append(thoughts, t)
 		}
 	}
 	var memos []*memo
 	for _, m := range s.Said {
-		if text := s.unsaid(m.Text); text != m.Text {
+		if text := s.retracted(m.Text); text != m.Text {
 			other := *m
 			other.Text, other.feel = text, similarity.Of(text)
 			m = &other
@@ -28,7 +27,7 @@ func (s *state) unsay() {
 	}
 	var explored []*question
 	for _, q := range s.Explored {
-		if text := s.unsaid(q.Insights); text != q.Insights {
+		if text := s.retracted(q.Insights); text != q.Insights {
 			other := *q
 			other.Insights = text
 			q = &other
@@ -37,17 +36,17 @@ func (s *state) unsay() {
 	}
 	var insights []string
 	for _, text := range s.Sum.Insights {
-		if text = s.unsaid(text); text != "" {
+		if text = s.retracted(text); text != "" {
 			insights = append(insights, text)
 		}
 	}
 	s.Thoughts, s.Said, s.Explored, s.Sum.Insights = thoughts, memos, explored, insights
-	s.Sum.Text = s.unsaid(s.Sum.Text)
+	s.Sum.Text = s.retracted(s.Sum.Text)
 }
 
-// unsaid returns a text without citations of evidence that is barred, and without the
+// retracted returns a text without citations of evidence that is barred, and without the
 // lines that quote it.
-func (s *state) unsaid(text string) string {
+func (s *state) retracted(text string) string {
 	if bare, _ := s.cited(text, nil); bare == text {
 		return text
 	}

@@ -29,7 +29,7 @@ func TestBannedIsNotCited(t *testing.T) {
 		}
 		return sensible(a)
 	})
-	d.inputs = map[int]ponder.Body{12: wish(BanSource, "", SteerArgs{Source: "e1"})}
+	d.inputs = map[int]ponder.Body{12: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}
 	d.work()
 	at := -1
 	for i, ev := range d.log {
@@ -72,8 +72,8 @@ func TestUnsaid(t *testing.T) {
 		{"a sum of quotations", "Put together.\n\n**What?**\n\n- “It is so.” [e4]\n- “It is not.” [e5]", "Put together.\n\n**What?**\n\n- “It is not.” [e5]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := s.unsaid(tt.text); got != tt.want {
-				t.Errorf("unsaid = %q, want %q", got, tt.want)
+			if got := s.retracted(tt.text); got != tt.want {
+				t.Errorf("retracted = %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestBannedIsNotQuoted(t *testing.T) {
 		}
 		return fails(llm.Auth, "no key")
 	})
-	d.inputs = map[int]ponder.Body{20: wish(BanSource, "", SteerArgs{Source: "e1"})}
+	d.inputs = map[int]ponder.Body{20: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}
 	d.work()
 	for _, quote := range []string{"Fact 0 ", "Fact 4 ", "Fact 8 "} {
 		if strings.Contains(d.fin.Answer, quote) {

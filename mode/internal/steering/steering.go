@@ -1,0 +1,220 @@
+// Package steering applies the commands of a user to the state of a run. It reads and
+// checks a stored command, asks the mode to apply it, and returns the acknowledgement. The
+// events of commands and acknowledgements are those of package ponder.
+package steering
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/usage"
+)
+
+// Bounds on commands.
+const (
+	MaxFacts     = 30
+	MaxQuestion  = 500 // bytes
+	maxFact      = 600 // bytes
+	maxSources   = 30  // pinned, and as many banned
+	maxPriority  = 10
+	userPriority = 8 // of a question that is added without one
+)
+
+// A Command is a stored command whose values are checked.
+type Command struct {
+	Do       ponder.Order
+	Content  string // the question or the fact on one line; of a persona the voice as it is stored
+	Target   string // the question, the source or the persona that the command is about
+	Priority int
+	Limits   ponder.Budget
+}
+
+// A Result says what a command did.
+type Result struct {
+	Text    string
+	Refused bool
+	Add     []ponder.Body
+}
+
+// Done returns the result of a command that was applied.
+func Done(format string, args ...any) Result { return Result{Text: fmt.Sprintf(format, args...)} }
+
+// Refuse returns the result of a command that was not applied.
+func Refuse(format string, args ...any) Result {
+	return Result{Text: fmt.Sprintf(format, args...), Refused: true}
+}
+
+// Unknown returns the result of an operation that the mode does not have.
+func Unknown(do ponder.Order) Result {
+	return Refuse("no such order: %s", textkit.TruncateBytes(textkit.OneLine(string(do)), lookup.MaxLabel))
+}
+
+// A Run is the run that a command is for.
+type Run struct {
+	Name    string // such as "the session"
+	Writing string // says that the run writes its answer
+	Over    bool
+	End     string // why the run writes its answer, or empty
+	Spent   bool   // the budget
+	Paused  bool
+	Facts   int // corrections so far
+
+	Said     func(text string) bool // reports whether a text has content
+	InFlight func() []string        // returns the keys of the actions that the run waits for
+	Steer    func(Command) Result   // applies a command that is checked
+}
+
+// Apply applies the command of an event and returns the bodies that acknowledge it, and
+// whether the command changed the run. A command that only the engine applies has no
+// acknowledgement.
+func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied bool) {
+	if b.Do == ponder.Cancel {
+		return nil, false
+	}
+	before := r.InFlight()
+	c, result := r.read(b)
+	if !result.Refused {
+		result = r.Steer(c)
+	}
+	p := ponder.Progress{Content: result.Text, Stage: ponder.Steered, Label: string(b.Do), Ref: event, Refused: result.Refused}
+	if !result.Refused && !r.Paused { // a pause has cancelled everything
+		after := r.InFlight()
+		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(after, key) })
+		p.Cancelled = None(before)
+	}
+	return append([]ponder.Body{p}, result.Add...), !result.Refused
+}
+
+// read returns the command of an event. It refuses commands that the run does not take any
+// more, and values that no mode accepts.
+func (r Run) read(b ponder.Steer) (c Command, refusal Result) {
+	var args ponder.SteerArgs
+	if len(b.Args) > 0 && b.Do != ponder.SetBudget && json.Unmarshal(b.Args, &args) != nil {
+		return c, Refuse("its arguments can't be read")
+	}
+	switch {
+	case r.Over:
+		return c, Refuse("%s is over", r.Name)
+	case b.Do == ponder.SetBudget && r.Spent:
+		return c, Refuse("the budget is spent already, and the answer is being written")
+	case b.Do != ponder.SetBudget && b.Do != ponder.AnswerNow && r.End != "":
+		return c, r.Busy()
+	}
+	c = Command{Do: cmp.Or(b.Do, ponder.AddQuestion), Content: textkit.OneLine(b.Content), Priority: args.Priority}
+	switch c.Do {
+	case ponder.SetBudget:
+		var err error
+		if c.Limits, err = (ponder.Budget{}).With(b.Args); err != nil {
+			return c, Refuse("%v", err)
+		}
+	case ponder.AddQuestion:
+		c.Content, c.Priority = textkit.TruncateBytes(c.Content, MaxQuestion), cmp.Or(c.Priority, userPriority)
+		if !r.Said(c.Content) {
+			return c, Refuse("there is no question in it")
+		}
+		return c, priority(c.Priority)
+	case ponder.DropQuestion, ponder.RankQuestion:
+		c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Question, b.Content)), MaxQuestion)
+	case ponder.Correct:
+		switch c.Content = textkit.TruncateBytes(c.Content, maxFact); {
+		case !r.Said(c.Content):
+			return c, Refuse("there is no fact in it")
+		case r.Facts == MaxFacts:
+			return c, Refuse("there are %d corrections already, which is the most", MaxFacts)
+		}
+	case ponder.PinSource, ponder.BanSource:
+		if c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Source, b.Content)), lookup.MaxLabel); !r.Said(c.Target) {
+			return c, Refuse("there is no source in it")
+		}
+	case ponder.SetPersona:
+		c.Content, c.Target = b.Content, args.Name
+	}
+	return c, Result{}
+}
+
+// Busy returns the refusal of a run that writes its answer.
+func (r Run) Busy() Result { return Refuse("%s already: %s", r.Writing, r.End) }
+
+// Rank returns the result of giving an open question a priority.
+func Rank(id string, n int) Result {
+	if r := priority(n); r.Refused {
+		return r
+	}
+	return Done("question %s has priority %d", id, n)
+}
+
+func priority(n int) Result {
+	if n < 1 || n > maxPriority {
+		return Refuse("a priority is from 1 to %d, not %d", maxPriority, n)
+	}
+	return Result{}
+}
+
+// A SourceFilter has the sources that a user prefers and those that the user excludes.
+type SourceFilter struct {
+	Pinned []string `json:"pinned,omitempty"`
+	Banned []string `json:"banned,omitempty"`
+}
+
+// Pin prefers a source, and reports whether that is new.
+func (f *SourceFilter) Pin(source string) (Result, bool) {
+	return move(&f.Pinned, &f.Banned, source, "pinned")
+}
+
+// Ban excludes a source, and reports whether that is new.
+func (f *SourceFilter) Ban(source string) (Result, bool) {
+	return move(&f.Banned, &f.Pinned, source, "banned")
+}
+
+// move adds a source to a copy of one list, and removes it from a copy of another.
+func move(to, from *[]string, source, done string) (Result, bool) {
+	switch {
+	case slices.Contains(*to, source):
+		return Done("%s is %s already", source, done), false
+	case len(*to) == maxSources:
+		return Refuse("%d sources are %s already, which is the most", maxSources, done), false
+	}
+	*to = append(slices.Clip(*to), source)
+	*from = None(slices.DeleteFunc(slices.Clone(*from), func(s string) bool { return s == source }))
+	return Result{}, true
+}
+
+// None returns nil for an empty list.
+func None[E any](list []E) []E {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// A Description is a stored command as views show it.
+type Description struct {
+	Target string // the question, the source, the persona, the priority and the limits
+	Source string
+	Name   string // of a persona
+	Limits ponder.Budget
+}
+
+// Describe returns a description of a command, whose texts have at most n bytes each.
+func Describe(b ponder.Steer, n int) (d Description) {
+	var args ponder.SteerArgs
+	_ = json.Unmarshal(b.Args, &args) // the run refuses arguments that cannot be read
+	short := func(s string) string { return textkit.TruncateBytes(textkit.OneLine(s), n) }
+	d.Source, d.Name = short(args.Source), short(args.Name)
+	about := []string{short(args.Question), d.Source, d.Name}
+	if args.Priority > 0 {
+		about = append(about, fmt.Sprintf("priority %d", args.Priority))
+	}
+	if b.Do == ponder.SetBudget {
+		_ = json.Unmarshal(b.Args, &d.Limits)
+		about = append(about, usage.Words(d.Limits)...)
+	}
+	d.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
+	return d
+}
