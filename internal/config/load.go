@@ -3,11 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"ponder/internal/limitio"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,8 +120,8 @@ func read(file string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
+	text, err := limitio.ReadAll(f, maxFile)
+	if errors.Is(err, limitio.ErrTooLarge) {
 		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}
 	return strings.TrimPrefix(string(text), "\ufeff"), err // with which editors of Windows begin files

@@ -3,6 +3,7 @@ package limitio
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 )
@@ -10,11 +11,12 @@ import (
 // ErrTooLarge is the error of a [Reader] whose source has more bytes than its limit.
 var ErrTooLarge = errors.New("larger than the limit")
 
-// Reader is a reader of at most Left bytes of R. Unlike [io.LimitedReader], it ends with
-// ErrTooLarge, and not with the end of the file, where R has more.
+// Reader is a reader of at most Left bytes of R. Unlike [io.LimitedReader], it ends with an
+// error, and not with the end of the file, where R has more.
 type Reader struct {
 	R    io.Reader
 	Left int64
+	Err  error // the error where R has more, ErrTooLarge if nil
 }
 
 // Read implements [io.Reader].
@@ -24,16 +26,23 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 	if r.Left <= 0 {
 		var more [1]byte
-		switch n, err := io.ReadFull(r.R, more[:]); {
-		case n > 0:
-			return 0, ErrTooLarge
-		default:
-			return 0, err
+		n, err := io.ReadFull(r.R, more[:])
+		if n > 0 {
+			return 0, cmp.Or(r.Err, ErrTooLarge)
 		}
+		return 0, err
 	}
 	n, err := r.R.Read(p[:min(int64(len(p)), r.Left)])
 	r.Left -= int64(n)
 	return n, err
+}
+
+// ReadCloser returns rc with at most limit bytes. Where rc has more, its error is err.
+func ReadCloser(rc io.ReadCloser, limit int64, err error) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{&Reader{R: rc, Left: limit, Err: err}, rc}
 }
 
 // ReadAll returns the content of r. If r has more than limit bytes, it returns the first

@@ -35,6 +35,10 @@ func TestReader(t *testing.T) {
 			}
 		}
 	}
+	body := ReadCloser(io.NopCloser(strings.NewReader("abcd")), 3, io.ErrShortBuffer)
+	if got, err := io.ReadAll(body); string(got) != "abc" || !errors.Is(err, io.ErrShortBuffer) || body.Close() != nil {
+		t.Errorf("ReadCloser: %q, %v", got, err)
+	}
 	if _, err := ReadAll(iotest.ErrReader(io.ErrClosedPipe), 3); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("the error of the source became %v", err)
 	}

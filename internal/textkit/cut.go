@@ -39,11 +39,14 @@ func Suffix(text string, n int) string {
 }
 
 // TruncateBytes returns text with at most n bytes. A cut text ends in an ellipsis, without
-// white space before it, also where n is less than the size of the ellipsis.
+// white space before it. Where n has no room for the ellipsis, nothing is left.
 func TruncateBytes(text string, n int) string {
 	const mark = "…"
 	if len(text) <= n {
 		return text
+	}
+	if n < len(mark) {
+		return ""
 	}
 	return strings.TrimRightFunc(Prefix(text, n-len(mark)), unicode.IsSpace) + mark
 }

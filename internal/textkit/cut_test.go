@@ -23,7 +23,7 @@ func TestCut(t *testing.T) {
 		{"bytes of a short text", TruncateBytes("abc", 3), "abc"},
 		{"bytes", TruncateBytes("abcdefg", 6), "abc…"},
 		{"bytes before white space", TruncateBytes("ab defg", 6), "ab…"},
-		{"bytes below the ellipsis", TruncateBytes("abcdefg", 1), "…"},
+		{"bytes below the ellipsis", TruncateBytes("abcdefg", 2), ""},
 		{"characters of a short text", Truncate("äöü", 3), "äöü"},
 		{"characters", Truncate("äöüß", 3), "äö…"},
 	} {
@@ -44,7 +44,7 @@ func FuzzText(f *testing.F) {
 		if s := Suffix(text, n); len(s) > max(n, 0) || !strings.HasSuffix(text, s) || utf8.ValidString(text) && !utf8.ValidString(s) {
 			t.Errorf("Suffix(%q, %d) = %q", text, n, s)
 		}
-		if s := TruncateBytes(text, n); len(s) > max(n, len("…")) {
+		if s := TruncateBytes(text, n); len(s) > max(n, 0) {
 			t.Errorf("TruncateBytes(%q, %d) = %q", text, n, s)
 		}
 		if s := Clean(text); strings.ContainsFunc(s, obeyed) || Clean(s) != s {

@@ -150,7 +150,7 @@ func Line(text string, n int) string { return TruncateBytes(OneLine(text), n) }
 // VisibleLine returns the visible text on one line of at most n bytes. It takes no longer
 // for texts that are much longer.
 func VisibleLine(text string, n int) string {
-	return TruncateBytes(strings.Join(strings.Fields(Visible(Prefix(text, 16*n))), " "), n)
+	return TruncateBytes(strings.Join(strings.Fields(Visible(Prefix(text, 16*n+4096))), " "), n)
 }
 
 // Truncate returns text with at most n characters. A cut text ends in an ellipsis.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"ponder/internal/limitio"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,24 +62,9 @@ func (l *login) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := l.client.Do(req)
 	if err == nil {
-		resp.Body = &bounded{ReadCloser: resp.Body, left: maxFile}
+		resp.Body = limitio.ReadCloser(resp.Body, maxFile, errTooLarge)
 	}
 	return resp, err
-}
-
-// A bounded body is an error after so many bytes.
-type bounded struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errTooLarge
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
 }
 
 func (s *server) where() string { return s.base.Scheme + "://" + s.base.Host + "/" }

@@ -19,7 +19,6 @@
 package calendar
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -31,6 +30,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/sensor"
 )
 
@@ -169,8 +169,8 @@ func (c *calendar) look(ctx context.Context, now time.Time, given json.RawMessag
 		return nil, given, nil
 	}
 	cur.Told = d.kept()
-	next, err := encode(cur)
-	return d.out, next, err
+	next, err := textkit.JSON(cur)
+	return d.out, json.RawMessage(next), err
 }
 
 // missing asks the server for events that were told and are not between the times that
@@ -198,15 +198,6 @@ func (c *calendar) missing(ctx context.Context, objects []*object, d *desk) (mor
 		more = append(more, found...)
 	}
 	return more, unknown, nil
-}
-
-// encode writes a cursor without making letters longer than they are.
-func encode(c cursor) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(c)
-	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // A cache keeps the objects of the last file, which mostly is that of the next look too.

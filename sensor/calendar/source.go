@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/limitio"
 	"ponder/sensor"
 )
 
@@ -90,16 +91,7 @@ func readFile(path string, most int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readMost(f, most)
-}
-
-// readMost reads all of a file, if it is not too large.
-func readMost(r io.Reader, most int) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err == nil && len(b) > most {
-		err = errTooLarge
-	}
-	return b, err
+	return io.ReadAll(&limitio.Reader{R: f, Left: int64(most), Err: errTooLarge})
 }
 
 // A page is an ICS file at a URL. The URL may be a secret: only its host is shown.
@@ -173,7 +165,7 @@ func (p *page) fetch(ctx context.Context) ([]*object, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, status(resp.StatusCode)
 	}
-	b, err := readMost(resp.Body, maxFile)
+	b, err := io.ReadAll(&limitio.Reader{R: resp.Body, Left: maxFile, Err: errTooLarge})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -177,15 +176,6 @@ func TestMuchOutput(t *testing.T) {
 	s.expect("changed", "line 0 of")
 	if len(s.cursor) > 16<<10 {
 		t.Errorf("the cursor has %d bytes", len(s.cursor))
-	}
-}
-
-// What a command prints is kept in bounds, however it comes.
-func TestBounded(t *testing.T) {
-	var b bounded
-	n, err := io.Copy(&b, strings.NewReader(strings.Repeat("x", 4*maxBytes)))
-	if err != nil || n != 4*maxBytes || len(b.String()) != maxBytes {
-		t.Errorf("%d bytes, %v: %d kept", n, err, len(b.String()))
 	}
 }
 

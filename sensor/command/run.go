@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/limitio"
 	"ponder/sensor"
 )
 
 // An output is what a command printed, and how it ended.
 type output struct {
-	out, complaints bounded
+	out, complaints limitio.Writer
 	status          string // how it failed; empty: it did not
 }
 
@@ -45,7 +45,7 @@ func (c *command) run(ctx context.Context) (*output, error) {
 	inner, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(inner, c.Command[0], c.Command[1:]...)
-	var out output
+	out := output{out: limitio.Writer{Limit: maxBytes}, complaints: limitio.Writer{Limit: maxBytes}}
 	cmd.Dir, cmd.Env = c.Dir, c.environment()
 	cmd.Stdout, cmd.Stderr = &out.out, &out.complaints
 	cmd.WaitDelay = time.Second
@@ -89,15 +89,3 @@ func (c *command) environment() []string {
 	}
 	return env
 }
-
-// A bounded keeps the beginning of what is written to it. It has no other method of a
-// buffer by which more could be.
-type bounded struct{ kept bytes.Buffer }
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	b.kept.Write(p[:min(len(p), max(0, maxBytes-b.kept.Len()))])
-	return len(p), nil
-}
-
-func (b *bounded) String() string { return b.kept.String() }

@@ -6,13 +6,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
+	"ponder/internal/limitio"
 	"ponder/sensor"
 )
 
@@ -56,9 +56,9 @@ func (r *reader) read(root string, f file) []byte {
 	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxRead+1))
+	text, err := limitio.ReadAll(in, maxRead)
 	r.left -= int64(len(text))
-	if err != nil || len(text) > maxRead {
+	if err != nil {
 		return nil
 	}
 	return append([]byte{}, text...) // not nil if it is empty

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/limitio"
 	"ponder/sensor"
 )
 
@@ -137,8 +138,8 @@ var errDamaged = errors.New("the cursor is damaged")
 
 // unpack reads what pack has written.
 func unpack(packed []byte) ([]record, error) {
-	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxUnpacked+1))
-	if err != nil || len(plain) > maxUnpacked {
+	plain, err := limitio.ReadAll(flate.NewReader(bytes.NewReader(packed)), maxUnpacked)
+	if err != nil {
 		return nil, errDamaged
 	}
 	in := bytes.NewReader(plain)

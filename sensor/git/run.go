@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/limitio"
 	"ponder/sensor"
 )
 
@@ -44,7 +44,7 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, append(append([]string{"-C", r.Path}, harmless...), args...)...)
 	cmd.Env = environment()
 	cmd.WaitDelay = time.Second
-	var out, says bounded
+	out, says := limitio.Writer{Limit: maxBytes}, limitio.Writer{Limit: maxBytes}
 	cmd.Stdout, cmd.Stderr = &out, &says
 	err = cmd.Run()
 	switch {
@@ -147,15 +147,3 @@ func (r *repository) unfiltered(ctx context.Context) ([]string, bool) {
 	}
 	return args, true
 }
-
-// A bounded keeps the beginning of what is written to it. It has no other method of a
-// buffer by which more could be.
-type bounded struct{ kept bytes.Buffer }
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	b.kept.Write(p[:min(len(p), max(0, maxBytes-b.kept.Len()))])
-	return len(p), nil
-}
-
-func (b *bounded) String() string { return b.kept.String() }

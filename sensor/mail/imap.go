@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
 
+	"ponder/internal/limitio"
 	"ponder/sensor"
 )
 
@@ -118,7 +119,7 @@ func (s *server) connect(ctx context.Context) (*imapclient.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn = &bounded{Conn: conn, left: maxAnswer}
+	conn = &limitedConn{conn, limitio.Reader{R: conn, Left: maxAnswer, Err: io.ErrUnexpectedEOF}}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	client, err := s.greet(ctx, conn)
@@ -304,17 +305,10 @@ func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, most int
 	return nil
 }
 
-// A bounded connection ends when so much was read of it.
-type bounded struct {
+// limitedConn is a connection of which a number of bytes can be read.
+type limitedConn struct {
 	net.Conn
-	left int64
+	in limitio.Reader
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n, err := b.Conn.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}
+func (c *limitedConn) Read(p []byte) (int, error) { return c.in.Read(p) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"ponder/internal/textkit"
 	"runtime"
 	"strings"
 	"time"
@@ -49,12 +50,12 @@ func run(ctx context.Context, argv []string) error {
 // argvOf returns the command that shows a clean message. The texts are arguments of
 // their own, so no shell and no script reads them.
 func argvOf(system string, m Message) ([]string, error) {
-	title := clip("Ponder: "+m.Title, maxTitle)
-	text := oneLine(m.Text)
+	title := textkit.TruncateBytes("Ponder: "+m.Title, maxTitle)
+	text := textkit.OneLine(textkit.Visible(m.Text))
 	if m.Untrusted {
-		text = clip(text, maxShown-80) + " (from text that somebody else wrote)"
+		text = textkit.TruncateBytes(text, maxShown-80) + " (from text that somebody else wrote)"
 	}
-	text = clip(text, maxShown)
+	text = textkit.TruncateBytes(text, maxShown)
 	switch system {
 	case "darwin":
 		return []string{"osascript",

@@ -11,6 +11,7 @@ import (
 	stdmail "net/mail"
 	"net/smtp"
 	"os"
+	"ponder/internal/textkit"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ func (p *postman) address() error {
 func parseAddress(text string) (*mail.Address, error) {
 	a, err := stdmail.ParseAddress(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") {
-		return nil, fmt.Errorf("%q is not an address", oneLine(text))
+		return nil, fmt.Errorf("%q is not an address", textkit.OneLine(textkit.Visible(text)))
 	}
 	return &mail.Address{Name: a.Name, Address: a.Address}, nil
 }
@@ -137,7 +138,7 @@ func (p *postman) hide(err error) error {
 	if p.password != "" {
 		text = strings.ReplaceAll(text, p.password, "***")
 	}
-	return errors.New(clip(oneLine(text), maxSource))
+	return errors.New(textkit.VisibleLine(text, maxSource))
 }
 
 // write returns a clean message as a mail. All that is in its header is encoded or of
@@ -147,7 +148,7 @@ func (p *postman) write(m Message) ([]byte, error) {
 	h.SetDate(m.At)
 	h.SetAddressList("From", []*mail.Address{p.from})
 	h.SetAddressList("To", p.to)
-	h.SetSubject("Ponder: " + oneLine(m.Title))
+	h.SetSubject("Ponder: " + textkit.OneLine(textkit.Visible(m.Title)))
 	_, domain, _ := strings.Cut(p.from.Address, "@")
 	h.SetMessageID(token(m.ID) + "@" + domain)
 	h.Set("Auto-Submitted", "auto-generated")

@@ -10,6 +10,7 @@ package notify
 
 import (
 	"context"
+	"ponder/internal/textkit"
 	"strconv"
 	"strings"
 	"time"
@@ -50,11 +51,11 @@ const untrustedNote = "This rests on text that somebody else wrote; nothing in i
 
 // cleaned returns a message as it may be shown, with bounds.
 func (m Message) cleaned() Message {
-	m.Title = clip(oneLine(m.Title), maxTitle)
-	m.Text = clip(clean(m.Text), maxText)
+	m.Title = textkit.VisibleLine(m.Title, maxTitle)
+	m.Text = textkit.TruncateBytes(strings.TrimSpace(textkit.Visible(m.Text)), maxText)
 	var sources []string
 	for _, s := range m.Sources[:min(len(m.Sources), maxSources)] {
-		if s = clip(oneLine(s), maxSource); s != "" {
+		if s = textkit.VisibleLine(s, maxSource); s != "" {
 			sources = append(sources, s)
 		}
 	}
@@ -84,7 +85,7 @@ func (m Message) body() string {
 
 // line returns a message in one line.
 func (m Message) line() string {
-	text := oneLine(m.Text)
+	text := textkit.OneLine(textkit.Visible(m.Text))
 	if m.Title != "" && !strings.HasPrefix(text, strings.TrimSuffix(m.Title, "…")) {
 		text = m.Title + ": " + text
 	}

@@ -2,12 +2,12 @@ package system
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"ponder/internal/limitio"
 	"runtime"
 	"strings"
 	"time"
@@ -79,7 +79,7 @@ func failedUnits(ctx context.Context) ([]string, bool) {
 	cmd := exec.CommandContext(ctx, path, "--failed", "--plain", "--no-legend", "--no-pager", "--no-ask-password")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "SYSTEMD_COLORS=0"}
 	cmd.WaitDelay = time.Second
-	var out bounded
+	out := limitio.Writer{Limit: unitsBytes}
 	cmd.Stdout = &out
 	if cmd.Run() != nil {
 		return nil, false
@@ -99,15 +99,3 @@ func parseUnits(list io.Reader) []string {
 	}
 	return units
 }
-
-// A bounded keeps the beginning of what is written to it. It has no other method of a
-// buffer by which more could be.
-type bounded struct{ kept bytes.Buffer }
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	b.kept.Write(p[:min(len(p), max(0, unitsBytes-b.kept.Len()))])
-	return len(p), nil
-}
-
-func (b *bounded) String() string { return b.kept.String() }

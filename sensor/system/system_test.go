@@ -248,15 +248,3 @@ func TestParseUnits(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestBounded(t *testing.T) {
-	var b bounded
-	for range 100 {
-		if n, err := b.Write(make([]byte, 4096)); n != 4096 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if len(b.String()) != unitsBytes {
-		t.Errorf("%d bytes are kept", len(b.String()))
-	}
-}

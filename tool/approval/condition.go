@@ -1,9 +1,13 @@
 package approval
 
 import (
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 )
+
+// maxShown is the size of a call as the user is shown it, in bytes.
+const maxShown = 2000
 
 // A Condition must hold before a tool is used. Its functions are pure.
 type Condition struct {
@@ -66,7 +70,7 @@ func Confirmed() Condition {
 	return Condition{
 		Name: "the user has confirmed these very arguments",
 		Do: func(t Tool, w Wish) string {
-			return "show the user exactly this, ask whether to do it, and wait for a plain yes: " + clip(line(t.Name, w.Args))
+			return "show the user exactly this, ask whether to do it, and wait for a plain yes: " + textkit.TruncateBytes(line(t.Name, w.Args), maxShown)
 		},
 		Met: func(t Tool, w Wish) bool {
 			n := len(w.Turns)

@@ -146,15 +146,6 @@ func line(tool string, js json.RawMessage) string {
 	return tool + " with " + strings.Join(parts, "; ")
 }
 
-// clip returns the beginning of a long text.
-func clip(text string) string {
-	const most = 2000
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
 // names reports whether an answer names a tool and all arguments of a call: each
 // value, letter by letter but for white space; where there are several, in their
 // order, and each behind its name.

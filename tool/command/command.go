@@ -8,7 +8,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,9 +17,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"ponder"
+	"ponder/internal/limitio"
+	"ponder/internal/textkit"
 	"ponder/llm"
 )
 
@@ -140,19 +140,12 @@ func (o Options) texts(input json.RawMessage) (args []string, stdin string, err 
 	return args, stdin, nil
 }
 
-// clean returns a text without what cannot be printed; lines stay if they may.
+// clean returns the visible part of text, without tabs and, unless lines is set, on one line.
 func clean(text string, lines bool) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' && lines:
-			return r
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.ReplaceAll(textkit.Visible(text), "\t", " ")
+	if !lines {
+		text = strings.ReplaceAll(text, "\n", " ")
+	}
 	return strings.TrimSpace(text)
 }
 
@@ -174,7 +167,7 @@ func (o Options) run(ctx context.Context, args []string, stdin string) (string, 
 	limited, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, o.Command[0], append(slices.Clone(o.Command[1:]), args...)...)
-	var out bounded
+	out := limitio.Writer{Limit: MostOutput}
 	cmd.Dir, cmd.Env = o.Dir, o.environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &out
 	cmd.WaitDelay = time.Second
@@ -220,15 +213,3 @@ func (o Options) environment() []string {
 	}
 	return env
 }
-
-// A bounded keeps the beginning of what is written to it. It has no other method of a
-// buffer by which more could be.
-type bounded struct{ kept bytes.Buffer }
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	b.kept.Write(p[:min(len(p), max(0, MostOutput-b.kept.Len()))])
-	return len(p), nil
-}
-
-func (b *bounded) String() string { return b.kept.String() }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -74,10 +75,10 @@ func among(source string, names []string) bool {
 
 func newHit(docs *document.Collection, h document.Hit, query string) hit {
 	return hit{
-		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: clip(h.Document.Title, maxLabel), Section: clip(h.Section(), maxLabel),
+		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: textkit.TruncateBytes(h.Document.Title, maxLabel), Section: textkit.TruncateBytes(h.Section(), maxLabel),
 		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: rounded(h.Score),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),
-		Author: clip(h.Document.Author, maxLabel), Published: stamp(h.Document.Published), Untrusted: ofStrangers(h.Document.Source),
+		Author: textkit.TruncateBytes(h.Document.Author, maxLabel), Published: stamp(h.Document.Published), Untrusted: ofStrangers(h.Document.Source),
 	}
 }
 
@@ -96,7 +97,7 @@ func around(h document.Hit) string { return beside(h.Around()) }
 
 // beside joins what stands before and behind a hit.
 func beside(before, after string) string {
-	before, after = clip(before, maxContext/2), clip(after, maxContext/2)
+	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
 	if before == "" || after == "" {
 		return before + after
 	}

@@ -9,12 +9,9 @@
 package knowledge
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"ponder"
@@ -130,27 +127,4 @@ func Tools(opts Options) []ponder.Tool {
 type searcher struct {
 	opts  Options
 	cache *cache
-}
-
-// line returns s on one line, without what cannot be seen, of at most most bytes.
-func line(s string, most int) string {
-	return clip(strings.Join(strings.Fields(s), " "), most)
-}
-
-// clip returns the beginning of s, at most most bytes, and a mark if it is cut.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
-}
-
-func encode(tool string, r any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
-		return "", fmt.Errorf("%s: encode result: %w", tool, err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 )
@@ -21,7 +22,7 @@ func (s *searcher) inMemory(ctx context.Context, in input, r *result) error {
 	if err != nil {
 		return err
 	}
-	r.Memory = &remembered{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: line(found.Says, maxContext)}
+	r.Memory = &remembered{Documents: found.Documents, Confidence: rounded(found.Confidence), Says: textkit.Line(found.Says, maxContext)}
 	for _, h := range found.Hits {
 		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
 			r.Hits = append(r.Hits, memoryHit(h, s.opts.Now()))
@@ -66,10 +67,10 @@ func dates(text string) (from, to time.Time, err error) {
 func memoryHit(h recall.Hit, now time.Time) hit {
 	before, after := split(h)
 	return hit{
-		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: line(h.Item.Title, maxLabel), Section: line(h.Section, maxLabel), Page: h.Page,
+		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: textkit.Line(h.Item.Title, maxLabel), Section: textkit.Line(h.Section, maxLabel), Page: h.Page,
 		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: rounded(min(1, max(0, h.Score))),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: beside(before, after),
-		Item: h.Item.ID, URL: urlOf(h.Item), Author: line(h.Item.Author, maxLabel), Speaker: line(h.Speaker, maxLabel), Published: stamp(published(h)),
+		Item: h.Item.ID, URL: urlOf(h.Item), Author: textkit.Line(h.Item.Author, maxLabel), Speaker: textkit.Line(h.Speaker, maxLabel), Published: stamp(published(h)),
 		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Quality: quality(h, now), Untrusted: untrusted(h.Item),
 	}
 }
@@ -80,7 +81,7 @@ func split(h recall.Hit) (before, after string) {
 	if !ok {
 		return "", ""
 	}
-	before, after = line(before, len(before)+1), line(after, len(after)+1)
+	before, after = textkit.Line(before, len(before)+1), textkit.Line(after, len(after)+1)
 	if cut := len(before) - maxContext/2; cut > 0 {
 		for cut < len(before) && !utf8.RuneStart(before[cut]) {
 			cut++
@@ -93,7 +94,7 @@ func split(h recall.Hit) (before, after string) {
 // sourceOf returns what a hit of an item is cited by, which is never empty and is legible.
 func sourceOf(it recall.Item) string {
 	for _, s := range []string{it.Path, urlOf(it), it.Source} {
-		if s = line(document.Legible(s), maxSource); s != "" {
+		if s = textkit.Line(document.Legible(s), maxSource); s != "" {
 			return s
 		}
 	}
@@ -107,7 +108,7 @@ const maxSource = 2000
 func urlOf(it recall.Item) string {
 	for _, s := range []string{it.Link, it.Source} {
 		if s = strings.TrimSpace(s); strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") {
-			return line(s, maxSource)
+			return textkit.Line(s, maxSource)
 		}
 	}
 	return ""

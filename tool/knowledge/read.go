@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
 )
@@ -69,7 +69,7 @@ func (s *searcher) read(ctx context.Context, in readInput) (string, error) {
 	if x.Untrusted {
 		x.Notice = notice
 	}
-	return encode(ReadName, x)
+	return textkit.JSON(x)
 }
 
 // bytesOf returns how much is asked for.
@@ -94,8 +94,8 @@ func (s *searcher) readMemory(ctx context.Context, id string, before, after int)
 	}
 	it := got.Item
 	return excerpt{
-		ID: id, Kind: string(it.Kind), Source: sourceOf(it), Title: line(it.Title, maxLabel), Section: line(got.Section, maxLabel), Page: got.Page, Item: it.ID,
-		URL: urlOf(it), Author: line(it.Author, maxLabel), Published: stamp(it.Date), Untrusted: untrusted(it),
+		ID: id, Kind: string(it.Kind), Source: sourceOf(it), Title: textkit.Line(it.Title, maxLabel), Section: textkit.Line(got.Section, maxLabel), Page: got.Page, Item: it.ID,
+		URL: urlOf(it), Author: textkit.Line(it.Author, maxLabel), Published: stamp(it.Date), Untrusted: untrusted(it),
 		Text: got.Text, Start: got.Start, End: got.End, Bytes: got.Of, Hash: it.Hash, Earlier: got.Earlier, Later: got.Later,
 	}, true, nil
 }
@@ -123,27 +123,19 @@ func (s *searcher) readFile(ctx context.Context, id string, before, after int) (
 	if d == nil || end > len(d.Text) {
 		return excerpt{}, false, nil
 	}
-	from, to := whole(d.Text, max(0, start-before)), whole(d.Text, min(len(d.Text), min(end, start+readMost)+after))
+	from, to := len(textkit.Prefix(d.Text, max(0, start-before))), len(textkit.Prefix(d.Text, min(len(d.Text), min(end, start+readMost)+after)))
 	x := excerpt{
-		ID: id, Kind: fileKind, Source: d.Source, Title: clip(d.Title, maxLabel), Page: d.Page(start), Author: clip(d.Author, maxLabel),
+		ID: id, Kind: fileKind, Source: d.Source, Title: textkit.TruncateBytes(d.Title, maxLabel), Page: d.Page(start), Author: textkit.TruncateBytes(d.Author, maxLabel),
 		Published: stamp(d.Published), Untrusted: ofStrangers(d.Source), Text: d.Text[from:to], Start: from, End: to, Bytes: len(d.Text), Hash: d.Hash,
 	}
 	if i := d.At(start); i < len(d.Sentences) {
-		x.Section = clip(d.Heading(d.Sentences[i].Section), maxLabel)
+		x.Section = textkit.TruncateBytes(d.Heading(d.Sentences[i].Section), maxLabel)
 	}
 	if from > 0 {
-		x.Earlier = d.Place(whole(d.Text, max(0, from-readAfter)), from)
+		x.Earlier = d.Place(len(textkit.Prefix(d.Text, max(0, from-readAfter))), from)
 	}
 	if to < len(d.Text) {
-		x.Later = d.Place(to, whole(d.Text, min(len(d.Text), to+readAfter)))
+		x.Later = d.Place(to, len(textkit.Prefix(d.Text, min(len(d.Text), to+readAfter))))
 	}
 	return x, true, nil
-}
-
-// whole returns the last place at or before n where a character begins.
-func whole(s string, n int) int {
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return n
 }

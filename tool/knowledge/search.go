@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
 
@@ -113,7 +114,7 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 	if slices.ContainsFunc(r.Hits, func(h hit) bool { return h.Untrusted }) {
 		r.Notice = notice
 	}
-	return encode(Name, r)
+	return textkit.JSON(r)
 }
 
 // places says where an input wants to look: in files, in what is remembered.
@@ -139,7 +140,7 @@ func (r *result) settle(ctx context.Context, errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			failed++
-			r.Failed = append(r.Failed, line(err.Error(), maxContext))
+			r.Failed = append(r.Failed, textkit.Line(err.Error(), maxContext))
 		}
 	}
 	if failed == len(errs) || ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -166,8 +167,8 @@ func TestResults(t *testing.T) {
 		{"echo", `{"text":"my key is geheimgeheim"}`, "my key is …", ""},
 		{"echo", `[]`, "", "must be a JSON object"},
 		{"echo", ``, "<nil>", ""},
-		{"fail", `{}`, "", "no such[2J file"},
-		{"parts", `{}`, "one[31m\n[image image/png, 7 bytes: left out]\n[a](file:///a)\nfile:///b:\ntwo", ""},
+		{"fail", `{}`, "", "no such file"},
+		{"parts", `{}`, "one\n[image image/png, 7 bytes: left out]\n[a](file:///a)\nfile:///b:\ntwo", ""},
 		{"structured", `{}`, `{"n":7}`, ""},
 	}
 	for _, tt := range tests {
@@ -187,7 +188,7 @@ func TestResults(t *testing.T) {
 			t.Errorf("description %q", tool.Doc)
 		}
 	}
-	if r := p.Look(patient(t)); len(r) != 1 || r[0].Is != "test [31mplain 1" || r[0].Err != nil {
+	if r := p.Look(patient(t)); len(r) != 1 || r[0].Is != "test plain 1" || r[0].Err != nil {
 		t.Errorf("report %+v", r)
 	}
 }
@@ -242,7 +243,7 @@ func TestSchemas(t *testing.T) {
 	}{
 		"none":      {nil, `{"type":"object","properties":{}}`},
 		"bare":      {map[string]any{}, `{"properties":{},"type":"object"}`},
-		"hidden":    {map[string]any{"$schema": "x", "$id": "y", "description": "a\x1b[31m\u202eb"}, `{"description":"a[31mb","properties":{},"type":"object"}`},
+		"hidden":    {map[string]any{"$schema": "x", "$id": "y", "description": "a\x1b[31m\u202eb"}, `{"description":"ab","properties":{},"type":"object"}`},
 		"text":      {map[string]any{"type": "string"}, ""},
 		"no object": {"x", ""},
 		"deep":      {deep, ""},
@@ -322,7 +323,7 @@ func TestCannotBeReached(t *testing.T) {
 		s    Server
 		want string
 	}{
-		{dead, "it printed: no key[31m for …"},
+		{dead, "it printed: no key for …"},
 		{Server{Name: "s", Command: []string{"/no/such/program", "geheim"}}, "there is no such program"},
 		{Server{Name: "s", URL: "http://127.0.0.1:1/?key=geheim", Header: map[string]string{"Authorization": "Bearer geheimgeheim"}}, "refused"},
 	} {
@@ -402,7 +403,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, most int) {
 		most = max(1, most%1000)
-		for _, got := range []string{text(s, most), line(s, most)} {
+		for _, got := range []string{text(s, most), textkit.VisibleLine(s, most)} {
 			if len(got) > most+40 || strings.ContainsAny(got, "\x00\x07\x1b\u202e") || strings.ToValidUTF8(got, "") != got {
 				t.Errorf("%q becomes %q", s, got)
 			}

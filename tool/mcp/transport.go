@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"ponder/internal/limitio"
+	"ponder/internal/textkit"
 	"strings"
 	"sync"
 	"time"
@@ -66,29 +68,13 @@ func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("ask the server: %w", err)
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // of which each event is bounded
-		resp.Body = &bound{resp.Body, MostMessage}
+		resp.Body = limitio.ReadCloser(resp.Body, MostMessage, errTooLong)
 	}
 	return resp, nil
 }
 
 // errTooLong is the error of a message that is too long.
 var errTooLong = fmt.Errorf("what it said is longer than %d MB", MostMessage>>20)
-
-// A bound fails after so many bytes.
-type bound struct {
-	io.ReadCloser
-	left int
-}
-
-// Read implements [io.Reader].
-func (b *bound) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
 
 // secrets returns what must not be told.
 func (l *link) secrets() (list []string) {
@@ -175,7 +161,7 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return line(string(t.text), maxTail)
+	return textkit.VisibleLine(string(t.text), maxTail)
 }
 
 // How long a program may take to end by itself, and then if it is told to.

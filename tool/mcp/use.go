@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"ponder/internal/textkit"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -42,7 +43,7 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 	case err != nil && limited.Err() != nil:
 		return "", fmt.Errorf("the MCP server %s did not answer in %v", l.Name, l.Timeout)
 	case err != nil:
-		return "", fmt.Errorf("%s: %w", line(tool, MostName), l.plain(err))
+		return "", fmt.Errorf("%s: %w", textkit.VisibleLine(tool, MostName), l.plain(err))
 	}
 	said := l.hide(textOf(r))
 	if r.IsError {
@@ -103,7 +104,7 @@ func (l *link) heard(session *talk, silent bool) {
 func textOf(r *sdk.CallToolResult) string {
 	var b strings.Builder
 	add := func(s string) {
-		if s = visible(s); s != "" && b.Len() <= MostResult {
+		if s = textkit.Visible(s); s != "" && b.Len() <= MostResult {
 			if b.Len() > 0 {
 				b.WriteByte('\n')
 			}
@@ -125,32 +126,28 @@ func textOf(r *sdk.CallToolResult) string {
 func partOf(c sdk.Content) string {
 	switch c := c.(type) {
 	case *sdk.TextContent:
-		return bounded(c.Text)
+		return textkit.Prefix(c.Text, 2*MostResult)
 	case *sdk.ImageContent:
 		return leftOut("image", c.MIMEType, len(c.Data))
 	case *sdk.AudioContent:
 		return leftOut("audio", c.MIMEType, len(c.Data))
 	case *sdk.ResourceLink:
-		return "[" + line(c.Name, MostName) + "](" + line(c.URI, maxTheirs) + ")"
+		return "[" + textkit.VisibleLine(c.Name, MostName) + "](" + textkit.VisibleLine(c.URI, maxTheirs) + ")"
 	case *sdk.EmbeddedResource:
 		if c.Resource == nil {
 			return ""
 		}
 		if c.Resource.Text != "" {
-			return line(c.Resource.URI, maxTheirs) + ":\n" + bounded(c.Resource.Text)
+			return textkit.VisibleLine(c.Resource.URI, maxTheirs) + ":\n" + textkit.Prefix(c.Resource.Text, 2*MostResult)
 		}
 		return leftOut("data", c.Resource.MIMEType, len(c.Resource.Blob))
 	}
 	return ""
 }
 
-// bounded returns the beginning of a text, with one byte more than is shown, so that what
-// follows sees that it was longer.
-func bounded(s string) string { return s[:min(len(s), 2*MostResult)] }
-
 // leftOut says that something is left out which is no text.
 func leftOut(what, media string, n int) string {
-	return fmt.Sprintf("[%s %s, %d bytes: left out]", what, line(media, MostName), n)
+	return fmt.Sprintf("[%s %s, %d bytes: left out]", what, textkit.VisibleLine(media, MostName), n)
 }
 
 // maxError bounds an error of a server, in bytes.
@@ -170,7 +167,7 @@ func (l *link) plain(err error) error {
 	if errors.As(err, &address) {
 		says = address.Err.Error()
 	}
-	return plainError{line(l.hide(says), maxError), err}
+	return plainError{textkit.VisibleLine(l.hide(says), maxError), err}
 }
 
 // hide returns a text without what the server was given that is secret.

@@ -7,14 +7,9 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"ponder"
 	"ponder/knowledge/recall"
@@ -82,36 +77,4 @@ func stamp(t time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.UTC().Truncate(time.Second)
-}
-
-// line returns s on one line, without what cannot be printed, of at most most bytes.
-func line(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip(strings.Join(strings.Fields(s), " "), most)
-}
-
-// clip returns the beginning of s, at most most bytes, and a mark if it is cut.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
-}
-
-func encode(tool string, v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "", fmt.Errorf("%s: encode result: %w", tool, err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }

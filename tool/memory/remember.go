@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
 
@@ -57,7 +58,7 @@ func (o Options) remember(ctx context.Context, in rememberInput) (string, error)
 	it.Persona, it.Source = o.Persona, o.Source
 	if o.Approve != nil {
 		if err := o.Approve(ctx, it); err != nil {
-			return "", fmt.Errorf("%s: not remembered: %s: go on without", RememberName, line(err.Error(), maxRefused))
+			return "", fmt.Errorf("%s: not remembered: %s: go on without", RememberName, textkit.VisibleLine(err.Error(), maxRefused))
 		}
 	}
 	items, err := o.Keep(ctx, it)
@@ -68,12 +69,12 @@ func (o Options) remember(ctx context.Context, in rememberInput) (string, error)
 		return "", errors.New(RememberName + ": it is not known whether it was kept: look for it with " + SearchName)
 	}
 	it = items[0]
-	return encode(RememberName, kept{ID: it.ID, Kind: string(it.Kind), Date: stamp(it.Date), Tags: it.Tags})
+	return textkit.JSON(kept{ID: it.ID, Kind: string(it.Kind), Date: stamp(it.Date), Tags: it.Tags})
 }
 
 // item returns what is to be kept.
 func (in rememberInput) item() (it recall.Item, err error) {
-	it = recall.Item{Kind: recall.KindMemory, Title: line(in.Title, maxTitle), Text: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD"))}
+	it = recall.Item{Kind: recall.KindMemory, Title: textkit.VisibleLine(in.Title, maxTitle), Text: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD"))}
 	switch {
 	case it.Text == "":
 		return it, errors.New("text is empty: say what to remember")
@@ -90,7 +91,7 @@ func (in rememberInput) item() (it recall.Item, err error) {
 		return it, fmt.Errorf("there is no kind %.40q: it is memory or journal", in.Kind)
 	}
 	for _, tag := range in.Tags {
-		if tag = line(tag, maxTag); tag != "" {
+		if tag = textkit.VisibleLine(tag, maxTag); tag != "" {
 			it.Tags = append(it.Tags, tag)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
 
@@ -80,11 +81,11 @@ func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", SearchName, err)
 	}
-	r := remembered{Context: clip(text, maxContext), Truncated: len(text) > maxContext, Sources: sources(hits, in.MaxResults)}
+	r := remembered{Context: textkit.TruncateBytes(text, maxContext), Truncated: len(text) > maxContext, Sources: sources(hits, in.MaxResults)}
 	if len(r.Sources) == 0 {
 		r.Says = "Nothing is remembered of this: ask with other words, or say that it is not known."
 	}
-	return encode(SearchName, r)
+	return textkit.JSON(r)
 }
 
 // sources returns what was found, each item once, by the best of its hits.
@@ -102,9 +103,9 @@ func sources(hits []recall.Hit, most int) []source {
 			date = h.Date
 		}
 		list = append(list, source{
-			ID: it.ID, Place: h.ID, Kind: string(it.Kind), Memory: line(h.Quote, maxLabel), Relevance: float64(int(min(1, max(0, h.Score))*1000)) / 1000,
+			ID: it.ID, Place: h.ID, Kind: string(it.Kind), Memory: textkit.VisibleLine(h.Quote, maxLabel), Relevance: float64(int(min(1, max(0, h.Score))*1000)) / 1000,
 			Metadata: metadata{
-				Source: line(it.Source, maxLabel), ExternalID: line(it.ExternalID, maxLabel), Link: line(it.Link, maxLabel), Author: line(it.Author, maxLabel),
+				Source: textkit.VisibleLine(it.Source, maxLabel), ExternalID: textkit.VisibleLine(it.ExternalID, maxLabel), Link: textkit.VisibleLine(it.Link, maxLabel), Author: textkit.VisibleLine(it.Author, maxLabel),
 				Date: stamp(date), Tags: it.Tags[:min(len(it.Tags), maxTags)],
 			},
 		})

@@ -4,11 +4,11 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"ponder/internal/limitio"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -105,12 +105,12 @@ func read(file string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxTemplate+1))
+	text, err := limitio.ReadAll(f, MaxTemplate)
 	switch {
+	case errors.Is(err, limitio.ErrTooLarge):
+		return "", fmt.Errorf("more than %d bytes", MaxTemplate)
 	case err != nil:
 		return "", err
-	case len(text) > MaxTemplate:
-		return "", fmt.Errorf("more than %d bytes", MaxTemplate)
 	case !utf8.Valid(text) || strings.ContainsRune(string(text), 0):
 		return "", errors.New("not text in UTF-8")
 	case strings.TrimSpace(string(text)) == "":

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"fmt"
+	"ponder/internal/textkit"
 	"testing"
 
 	"ponder"
@@ -82,7 +83,7 @@ func BenchmarkRelated(b *testing.B) {
 		for len(s.Answer) < maxAnswer {
 			s.Answer += fmt.Sprintf(" In case %d it was %d. %s", i, i*i, s.Answer[:100*len(s.Answer)/200])
 		}
-		s.Answer, s.thread = clip(s.Answer, maxAnswer), ponder.ThreadID(fmt.Sprint(i))
+		s.Answer, s.thread = textkit.TruncateBytes(s.Answer, maxAnswer), ponder.ThreadID(fmt.Sprint(i))
 		many = append(many, s)
 	}
 	for b.Loop() {

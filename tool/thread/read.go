@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"ponder/internal/textkit"
 	"slices"
 	"time"
 
@@ -113,7 +114,7 @@ func (r *reader) read(ctx context.Context, in readInput) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf(ReadName+": %w", err)
 	}
-	return encoded(ReadName, out)
+	return textkit.JSON(out)
 }
 
 // A window is a thread as a use of the tool sees it.
@@ -220,11 +221,13 @@ func shown(ev ponder.Event, most int) passage {
 	case ponder.ToolResult:
 		p.Untrusted = b.Untrusted
 	case ponder.AttachmentAdded:
-		p.Name = oneLine(b.Name, leastBytes/2)
+		p.Name = textkit.Line(b.Name, leastBytes/2)
 	}
-	part := func(text string) string { return clip(clean(text, 2*most), most) }
-	p.Role, p.Tool = flat.Role, oneLine(flat.Tool, leastBytes/2)
+	part := func(text string) string {
+		return textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(text, 2*most)), most)
+	}
+	p.Role, p.Tool = flat.Role, textkit.Line(flat.Tool, leastBytes/2)
 	p.Content, p.Input, p.Result = part(flat.Content), part(string(flat.Args)), part(flat.Result)
-	p.Reason = oneLine(flat.Reason, leastBytes)
+	p.Reason = textkit.Line(flat.Reason, leastBytes)
 	return p
 }

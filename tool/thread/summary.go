@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"strings"
+	"ponder/internal/textkit"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"ponder"
 )
@@ -53,7 +51,7 @@ func (s summary) with(ev ponder.Event) summary {
 	case ponder.RunStarted:
 		if ev.Run.Parent() == "" {
 			s = summary{
-				Run: ev.Run, Question: oneLine(b.Input, maxQuestion), thread: s.thread, seq: s.seq,
+				Run: ev.Run, Question: textkit.Line(b.Input, maxQuestion), thread: s.thread, seq: s.seq,
 				Untrusted: s.Untrusted, gathers: s.gathers || gathers(b.Options), // what was read before on a thread may be in what is said on it
 			}
 		}
@@ -65,7 +63,7 @@ func (s summary) with(ev ponder.Event) summary {
 		}
 	case ponder.RunFinished:
 		if ev.Run == s.Run && b.Status == ponder.Completed {
-			s.Answer, s.Confidence, s.Ended = clip(clean(b.Answer, 2*maxAnswer), maxAnswer), unit(b.Confidence), ev.Time
+			s.Answer, s.Confidence, s.Ended = textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(b.Answer, 2*maxAnswer)), maxAnswer), unit(b.Confidence), ev.Time
 		}
 	case ponder.Resolved:
 		if b.Outcome != nil && (b.Ref == string(s.Run) || b.Ref == "") {
@@ -149,40 +147,6 @@ func (s summary) after(ctx context.Context, log Reader, seq ponder.Seq, enough f
 		}
 	}
 	return s, nil
-}
-
-// oneLine returns a text in one line, cleaned, of at most most bytes.
-func oneLine(text string, most int) string {
-	return clip(strings.Join(strings.Fields(clean(text, 2*most)), " "), most)
-}
-
-// clean returns the beginning of a text, at most most bytes, as valid UTF-8
-// without what a terminal would obey or what turns the direction of a text.
-func clean(text string, most int) string {
-	text = strings.ToValidUTF8(text[:min(len(text), most)], "")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069', r == '\u2028', r == '\u2029':
-			return -1
-		}
-		return r
-	}, text))
-}
-
-// clip returns the beginning of a text, at most most bytes, with a mark if it is
-// cut.
-func clip(text string, most int) string {
-	const mark = "…"
-	if len(text) <= most {
-		return text
-	}
-	cut := most - len(mark)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return strings.TrimRightFunc(text[:cut], unicode.IsSpace) + mark
 }
 
 // unit returns x in 0..1; 0 if it is no number.

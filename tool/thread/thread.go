@@ -8,13 +8,12 @@
 package thread
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"ponder/internal/textkit"
 	"time"
 
 	"ponder"
@@ -103,7 +102,7 @@ type hit struct {
 }
 
 func (f *finder) find(ctx context.Context, in input) (string, error) {
-	question := oneLine(in.Question, maxAsked)
+	question := textkit.Line(in.Question, maxAsked)
 	if question == "" {
 		return "", errors.New(Name + ": question is empty")
 	}
@@ -128,7 +127,7 @@ func (f *finder) find(ctx context.Context, in input) (string, error) {
 			r.Untrusted, r.Notice = true, notice
 		}
 	}
-	return encoded(Name, r)
+	return textkit.JSON(r)
 }
 
 // sessions returns the summaries of the newest sessions that found something, the
@@ -163,15 +162,4 @@ func (f *finder) sessions(ctx context.Context, exclude ponder.ThreadID) (list []
 		}
 	}
 	return list, more, nil
-}
-
-// encoded returns what a tool returns.
-func encoded(tool string, result any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(result); err != nil {
-		return "", fmt.Errorf("%s: encode result: %w", tool, err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/store/memory"
 )
 
@@ -304,11 +305,11 @@ func FuzzClean(f *testing.F) {
 	f.Add("a\xff\u202eb\n\x00…", 5)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = 3 + max(0, most)%2000
-		got := oneLine(text, most)
+		got := textkit.Line(text, most)
 		if len(got) > most || !utf8.ValidString(got) || strings.Contains(got, "\n") {
 			t.Errorf("oneLine(%q, %d) = %q", text, most, got)
 		}
-		if got := clip(clean(text, 2*most), most); len(got) > most || !utf8.ValidString(got) {
+		if got := textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(text, 2*most)), most); len(got) > most || !utf8.ValidString(got) {
 			t.Errorf("clip(%q, %d) = %q", text, most, got)
 		}
 	})

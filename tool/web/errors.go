@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ponder/internal/textkit"
 	fetching "ponder/knowledge/web"
 )
 
@@ -47,7 +48,7 @@ func advised(tool string, err error) error {
 			break
 		}
 	}
-	return toolError{fmt.Sprintf("%s: %s; %s", tool, line(strings.TrimPrefix(err.Error(), tool+": "), maxError), says), err}
+	return toolError{fmt.Sprintf("%s: %s; %s", tool, textkit.VisibleLine(strings.TrimPrefix(err.Error(), tool+": "), maxError), says), err}
 }
 
 // A toolError is an error of one line.

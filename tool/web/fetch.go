@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	fetching "ponder/knowledge/web"
 )
 
@@ -87,7 +88,7 @@ func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 		return "", advised(FetchName, err)
 	}
 	r := f.describe(p, in.URL)
-	text := visible(p.Markdown)
+	text := textkit.Visible(p.Markdown)
 	if r.Bytes = len(text); strings.TrimSpace(in.Query) != "" {
 		r.Hits = passages(r.URL, r.Title, text, in.Query, in.Passages)
 		if len(r.Hits) == 0 {
@@ -96,14 +97,14 @@ func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 	} else if err := r.excerpt(text, in.Offset, in.Limit); err != nil {
 		return "", err
 	}
-	return encode(FetchName, r)
+	return textkit.JSON(r)
 }
 
 // describe returns what is known of a page, without its text.
 func (f *fetcher) describe(p *fetching.Page, asked string) page {
 	r := page{
-		Notice: notice, URL: line(p.Final, maxURL), Title: line(p.Title, maxLabel), Site: line(p.Site, maxLabel), Language: line(p.Language, maxWord),
-		Type: line(p.Type, maxLabel), Fetched: stamp(p.Fetched), Original: p.Hash, Cut: p.Truncated,
+		Notice: notice, URL: textkit.VisibleLine(p.Final, maxURL), Title: textkit.VisibleLine(p.Title, maxLabel), Site: textkit.VisibleLine(p.Site, maxLabel), Language: textkit.VisibleLine(p.Language, maxWord),
+		Type: textkit.VisibleLine(p.Type, maxLabel), Fetched: stamp(p.Fetched), Original: p.Hash, Cut: p.Truncated,
 	}
 	if r.URL == "" {
 		r.URL = asked
@@ -112,7 +113,7 @@ func (f *fetcher) describe(p *fetching.Page, asked string) page {
 		r.Asked = asked
 	}
 	text := p.Markdown
-	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:whole(text, maxJudged)], Published: p.Published, Fetched: p.Fetched, Local: p.Local}})[0]
+	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:len(textkit.Prefix(text, maxJudged))], Published: p.Published, Fetched: p.Fetched, Local: p.Local}})[0]
 	r.known = newKnown(p.Author, p.Published, j)
 	return r
 }
@@ -129,8 +130,8 @@ func (r *page) excerpt(text string, offset, limit int) error {
 		limit = defaultText
 	}
 	limit = min(max(limit, leastText), maxText)
-	r.Start = whole(text, offset)
-	r.End = whole(text, min(len(text), r.Start+limit))
+	r.Start = len(textkit.Prefix(text, offset))
+	r.End = len(textkit.Prefix(text, min(len(text), r.Start+limit)))
 	if r.Text = text[r.Start:r.End]; r.End < len(text) {
 		r.Next = r.End
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/textkit"
 	"ponder/knowledge/web/search"
 )
 
@@ -49,7 +50,7 @@ func snippetOf(r search.Result, query string) string {
 		return strings.Join(r.Highlights, " … ")
 	}
 	if len(r.Snippet) < maxSnippet/4 && r.Text != "" {
-		if best := passages(r.URL, r.Title, visible(r.Text), query, bestSentences); len(best) > 0 {
+		if best := passages(r.URL, r.Title, textkit.Visible(r.Text), query, bestSentences); len(best) > 0 {
 			return inOrder(best)
 		}
 	}

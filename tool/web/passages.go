@@ -1,6 +1,7 @@
 package web
 
 import (
+	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 	fetching "ponder/knowledge/web"
 )
@@ -37,7 +38,7 @@ type hit struct {
 func Document(p *fetching.Page) *document.Document { return plain(p.Final, p.Title, p.Markdown) }
 
 func plain(url, title, markdown string) *document.Document {
-	return document.NewDocument(url, title, document.Markdown(visible(markdown)))
+	return document.NewDocument(url, title, document.Markdown(textkit.Visible(markdown)))
 }
 
 // passages returns the sentences of a page that bear on a query, the best first.
@@ -49,7 +50,7 @@ func passages(url, title, markdown, query string, n int) []hit {
 	var hits []hit
 	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{Least: leastScore, Diversity: diversity}) {
 		hits = append(hits, hit{
-			ID: h.ID(), Source: url, Title: title, Section: line(h.Section(), maxLabel), Quote: h.Quote, Start: h.Start, End: h.End,
+			ID: h.ID(), Source: url, Title: title, Section: textkit.VisibleLine(h.Section(), maxLabel), Quote: h.Quote, Start: h.Start, End: h.End,
 			Hash: h.Document.Hash, Score: rounded(h.Score), Terms: append([]string{}, h.Terms...),
 			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: around(h),
 		})
@@ -60,7 +61,7 @@ func passages(url, title, markdown, query string, n int) []hit {
 // around returns the sentences before and after a hit.
 func around(h document.Hit) string {
 	before, after := h.Around()
-	before, after = clip(before, maxContext/2), clip(after, maxContext/2)
+	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
 	if before == "" || after == "" {
 		return before + after
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 )
@@ -92,7 +93,7 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 	defer cancel()
 	f, err := s.Search(ctx, q)
 	if err != nil {
-		return "", toolError{fmt.Sprintf("%s: %s", SearchName, line(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
+		return "", toolError{fmt.Sprintf("%s: %s", SearchName, textkit.VisibleLine(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
 	}
 	list := preferred(sound(f.Results, q), in.Prefer)
 	r := found{Untrusted: true, Notice: notice, Results: []result{}, Failed: failures(f.Failed), Age: int(f.Age.Seconds())}
@@ -112,12 +113,12 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 			r.Results[i].Original = hash
 		}
 	}
-	return encode(SearchName, r)
+	return textkit.JSON(r)
 }
 
 // parse returns the query, and fills in what the input leaves out.
 func (in *searchInput) parse() (Query, error) {
-	in.Query = strings.Join(strings.Fields(visible(in.Query)), " ")
+	in.Query = strings.Join(strings.Fields(textkit.Visible(in.Query)), " ")
 	switch {
 	case in.Query == "":
 		return Query{}, errors.New("query is empty: say what to look for")
@@ -167,7 +168,7 @@ func sound(results []Result, q Query) (list []Result) {
 			continue
 		}
 		seen[r.URL] = true
-		r.Title, r.Snippet, r.Author = line(r.Title, maxLabel), line(r.Snippet, maxSnippet), line(r.Author, maxLabel)
+		r.Title, r.Snippet, r.Author = textkit.VisibleLine(r.Title, maxLabel), textkit.VisibleLine(r.Snippet, maxSnippet), textkit.VisibleLine(r.Author, maxLabel)
 		list = append(list, r)
 	}
 	return list
@@ -216,7 +217,7 @@ func (s *searcher) describe(query string, list []Result) []result {
 	for i, j := range s.judge(pieces) {
 		r := list[i]
 		out = append(out, result{
-			URL: r.URL, Title: r.Title, Snippet: r.Snippet, Score: score[i], known: newKnown(r.Author, r.Published, j), Provider: line(pieces[i].Provider, maxLabel),
+			URL: r.URL, Title: r.Title, Snippet: r.Snippet, Score: score[i], known: newKnown(r.Author, r.Published, j), Provider: textkit.VisibleLine(pieces[i].Provider, maxLabel),
 		})
 	}
 	return out
@@ -225,7 +226,7 @@ func (s *searcher) describe(query string, list []Result) []result {
 // failures returns what providers failed of, bounded.
 func failures(list []Failure) (out []Failure) {
 	for _, f := range list[:min(len(list), maxFailed)] {
-		out = append(out, Failure{line(f.Provider, maxLabel), line(f.Error, maxError)})
+		out = append(out, Failure{textkit.VisibleLine(f.Provider, maxLabel), textkit.VisibleLine(f.Error, maxError)})
 	}
 	return out
 }

@@ -11,17 +11,12 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/textkit"
 	fetching "ponder/knowledge/web"
-	"ponder/knowledge/web/search"
 )
 
 // Options say what the tools work with.
@@ -145,7 +140,7 @@ type known struct {
 }
 
 func newKnown(author string, published time.Time, j Judged) known {
-	return known{Kind: "page", Untrusted: true, Author: line(author, maxLabel), Published: stamp(published), Cluster: j.Cluster, Voices: j.Voices, Quality: j.Quality}
+	return known{Kind: "page", Untrusted: true, Author: textkit.VisibleLine(author, maxLabel), Published: stamp(published), Cluster: j.Cluster, Voices: j.Voices, Quality: j.Quality}
 }
 
 // stamp returns a time as it is written: to the second, in UTC.
@@ -154,53 +149,4 @@ func stamp(t time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.UTC().Truncate(time.Second)
-}
-
-// visible returns text as valid UTF-8 without characters that nobody sees: models
-// read them, and people don't. Nor has it escape sequences of terminals.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ', 0x7f <= r && r < 0xa0, r == 0xad, r == 0x180e, r == 0xfeff, 0x200b <= r && r <= 0x200f, 0x2028 <= r && r <= 0x202e,
-			0x2060 <= r && r <= 0x206f, 0xfe00 <= r && r <= 0xfe0f, 0xe0000 <= r && r <= 0xe0fff:
-			return -1
-		}
-		return r
-	}, search.StripEscapes(strings.ToValidUTF8(text, "\uFFFD")))
-}
-
-// line returns visible text on one line, of at most n bytes.
-func line(text string, n int) string {
-	if len(text) > 8*n {
-		text = text[:8*n]
-	}
-	return clip(strings.Join(strings.Fields(visible(text)), " "), n)
-}
-
-// clip returns the beginning of s, at most most bytes, and a mark if it is cut.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return s[:whole(s, most-len("…"))] + "…"
-}
-
-// whole returns the last place at or before n where a character begins.
-func whole(s string, n int) int {
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return min(n, len(s))
-}
-
-func encode(tool string, v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "", fmt.Errorf("%s: encode result: %w", tool, err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/textkit"
 	fetching "ponder/knowledge/web"
 )
 
@@ -271,7 +272,7 @@ func FuzzPassages(f *testing.F) {
 		if len(text) > 4<<10 || len(query) > 200 {
 			return
 		}
-		for _, h := range passages("https://a.test/", "T", visible(text), query, 3) {
+		for _, h := range passages("https://a.test/", "T", textkit.Visible(text), query, 3) {
 			if h.End-h.Start != len(h.Quote) || h.Quote == "" {
 				t.Errorf("%+v", h)
 			}
@@ -293,7 +294,7 @@ func TestEscapes(t *testing.T) {
 		"an â€\u009d2024":                                "an â€2024",
 		"[2J ]0; °C":                                     "[2J ]0; °C",
 	} {
-		if got := visible(in); got != want {
+		if got := textkit.Visible(in); got != want {
 			t.Errorf("visible(%q) = %q, want %q", in, got, want)
 		}
 	}

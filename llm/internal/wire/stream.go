@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/limitio"
 	"ponder/llm"
 )
 
@@ -176,8 +177,8 @@ func named(data []byte) ([]byte, error) {
 // Whole reads all of r, up to 64 MB, as one piece.
 func Whole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		data, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
-		if err == nil && len(data) > maxAnswer {
+		data, err := limitio.ReadAll(r, maxAnswer)
+		if errors.Is(err, limitio.ErrTooLarge) {
 			err = oversize()
 		}
 		yield(data, err)
