@@ -118,6 +118,15 @@ func (ev Event) IsTold() bool {
 	return ev.IsInput() && !begins
 }
 
+// ActionKey returns the key of the action that the event is of, which its Cause begins with.
+func (ev Event) ActionKey() string {
+	key, _, ok := strings.Cut(ev.Cause, "#")
+	if !ok {
+		key, _, _ = strings.Cut(key, "/")
+	}
+	return key
+}
+
 // Stamp returns the event as it is stored at a place in a thread. A store
 // calls it.
 func (ev Event) Stamp(thread ThreadID, seq Seq, now time.Time) Event {

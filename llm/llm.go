@@ -267,6 +267,14 @@ type Usage struct {
 // Total returns all tokens.
 func (u Usage) Total() int { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
+// Add returns the sum of the tokens of two requests.
+func (u Usage) Add(o Usage) Usage {
+	return Usage{
+		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
+		Output: u.Output + o.Output, Reasoning: u.Reasoning + o.Reasoning, Estimated: u.Estimated || o.Estimated,
+	}
+}
+
 // Text returns the text of a message, without reasoning.
 func (m Message) Text() string {
 	if len(m.Parts) == 1 {

@@ -46,7 +46,7 @@ func (s *state) ask() ponder.Action {
 	if s.Work != nil {
 		round += s.Work.Round
 	}
-	return ponder.Call{Key: s.key("turn", round), Role: s.opts.Role, Request: s.request(), Shown: true}
+	return ponder.Call{Key: s.key(callKey, round), Role: s.opts.Role, Request: s.request(), Shown: true}
 }
 
 // endings returns what is written at the end of a turn: last that it ended.

@@ -30,12 +30,12 @@ const (
 
 // quoting returns what a turn does without a model: it searches once, and ends.
 func (s *state) quoting() []ponder.Action {
-	key := s.key("use", 1, 0)
+	key := s.key(toolKey, 1, 0)
 	if slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == searchTool }) && strings.TrimSpace(s.Waiting[0].Said.Text) != "" {
 		args, _ := json.Marshal(map[string]any{"query": s.Waiting[0].Said.Text, "limit": maxQuotes})
 		return []ponder.Action{ponder.Do{Key: key, Tool: searchTool, Args: args, Internal: true}}
 	}
-	w := work{Out: []out{{Key: s.key("say", 1), Say: quotedNone}}}
+	w := work{Out: []out{{Key: s.key(sayKey, 1), Say: quotedNone}}}
 	return append([]ponder.Action{w.Out[0].action()}, s.endings(&w)...)
 }
 
@@ -60,7 +60,7 @@ func (s *state) quoted(b ponder.ToolResult) {
 			say = quotedFirst + questionwords.Lack(s.Waiting[0].Said.Text, said) + "\n\n" + strings.Join(list, "\n")
 		}
 	}
-	s.Work = &work{Round: 1, Out: []out{{Key: s.key("say", 1), Say: say}}, Over: true}
+	s.Work = &work{Round: 1, Out: []out{{Key: s.key(sayKey, 1), Say: say}}, Over: true}
 }
 
 // quotes returns the items of a list, and the words in them that are of the sources. What is

@@ -56,6 +56,10 @@ type Said struct {
 	Media []llm.Media `json:"media,omitempty"`
 }
 
+func saidIn(ev ponder.Event, b ponder.UserMessage) Said {
+	return Said{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}
+}
+
 // size returns about how many bytes a turn takes in what the model is shown.
 func (t Turn) size() int {
 	n := len(t.Said.Text) + 16
@@ -83,7 +87,7 @@ func (s *state) apply(ev ponder.Event) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		s.Waiting = append(slices.Clip(s.Waiting), Turn{Said: Said{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}})
+		s.Waiting = append(slices.Clip(s.Waiting), Turn{Said: saidIn(ev, b)})
 	case ponder.AttachmentAdded:
 		s.attached(ev, b)
 	case ponder.AssistantMessage:

@@ -65,7 +65,7 @@ func (s *state) key(what string, numbers ...int) string {
 
 // called takes in what a model answered.
 func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
-	key, _, _ := strings.Cut(ev.Cause, "#")
+	key := ev.ActionKey()
 	if s.condensedBy(key, b) || len(s.Waiting) == 0 {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 	if s.Work != nil {
 		w = *s.Work
 	}
-	if key != s.key("turn", w.Round+1) {
+	if key != s.key(callKey, w.Round+1) {
 		return
 	}
 	w.Round++
@@ -101,7 +101,7 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 // say has a text written.
 func (s *state) say(w *work, text string, b ponder.CallFinished) {
 	if text = strings.TrimSpace(text); text != "" {
-		w.Out = append(slices.Clip(w.Out), out{Key: s.key("say", w.Round), Say: text, Model: b.Model, Usage: &b.Usage})
+		w.Out = append(slices.Clip(w.Out), out{Key: s.key(sayKey, w.Round), Say: text, Model: b.Model, Usage: &b.Usage})
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *state) uses(w *work, calls []llm.ToolCall) (list []use) {
 		if done {
 			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: failed}
 		} else {
-			u.Key = s.key("use", w.Round, i)
+			u.Key = s.key(toolKey, w.Round, i)
 		}
 		list = append(list, u)
 	}
@@ -218,9 +218,9 @@ func isObject(js json.RawMessage) bool {
 
 // used takes in the result of a tool.
 func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
-	key, _, _ := strings.Cut(ev.Cause, "#")
+	key := ev.ActionKey()
 	if s.Work == nil {
-		if s.opts.WithoutModel && len(s.Waiting) > 0 && key == s.key("use", 1, 0) {
+		if s.opts.WithoutModel && len(s.Waiting) > 0 && key == s.key(toolKey, 1, 0) {
 			s.quoted(b)
 		}
 		return

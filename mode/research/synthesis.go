@@ -53,7 +53,10 @@ type work struct {
 }
 
 // key returns the key of the call.
-func (w *work) key() string { return number("write", w.Call) }
+func (w *work) key() string { return number(writing, w.Call) }
+
+// WritesAnswer reports whether the calls of an action write the answer.
+func WritesAnswer(key string) bool { return strings.HasPrefix(key, writing) }
 
 // waits reports whether tools are not through.
 func (w *work) waits() bool { return len(w.Uses) > 0 }

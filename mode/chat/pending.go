@@ -1,0 +1,96 @@
+package chat
+
+import "ponder"
+
+// deepMode is the mode that makes reflections: see package deep.
+const deepMode = "deep"
+
+// PendingMessages is a fold over a conversation: the messages without an answer.
+type PendingMessages struct {
+	Open []Said // the oldest first
+
+	answering map[ponder.RunID]bool // of the runs that have begun, whether they answer
+}
+
+// Apply takes the next event.
+func (p *PendingMessages) Apply(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		p.Open = append(p.Open, saidIn(ev, b))
+	case ponder.AssistantMessage:
+		if ev.Run == "" { // from elsewhere
+			p.Open = nil
+		}
+	case ponder.RunStarted:
+		if p.answering == nil {
+			p.answering = make(map[ponder.RunID]bool)
+		}
+		p.answering[ev.Run] = b.Mode == Name
+	case ponder.RunFinished:
+		if p.answering[ev.Run] {
+			p.Open = nil
+		}
+	case ponder.Progress:
+		if b.Stage == TurnEnded && len(p.Open) > 0 && p.Open[0].ID == b.Ref {
+			p.Open = p.Open[1:]
+		}
+	}
+}
+
+// Answers reports whether a run answers, and whether its beginning was applied.
+func (p *PendingMessages) Answers(run ponder.RunID) (answers, known bool) {
+	answers, known = p.answering[run]
+	return answers, known
+}
+
+// ReflectionView is a fold over a conversation: whether a reflection is being made, and for
+// which request.
+type ReflectionView struct {
+	Asked ponder.Seq // the newest request
+	Done  ponder.Seq // the newest one that led to a result, or failed
+
+	runs map[ponder.RunID]bool
+}
+
+// Busy reports whether a reflection is being made.
+func (r *ReflectionView) Busy() bool { return r.Asked > r.Done }
+
+// Apply takes the next event.
+func (r *ReflectionView) Apply(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		switch b.Stage {
+		case DeepAsked:
+			r.Asked = ev.Seq
+		case DeepFailed:
+			r.done(ev)
+		}
+	case ponder.Observation:
+		if b.Sensor == DeepAsked {
+			r.Asked = ev.Seq
+		}
+	case ponder.InnerMonologue:
+		if b.Tool == deepTool {
+			r.done(ev)
+		}
+	case ponder.RunStarted:
+		if b.Mode == deepMode {
+			if r.runs == nil {
+				r.runs = make(map[ponder.RunID]bool)
+			}
+			r.runs[ev.Run] = true
+		}
+	case ponder.RunFinished:
+		if r.runs[ev.Run] {
+			delete(r.runs, ev.Run)
+			r.Done = max(r.Done, r.Asked)
+		}
+	}
+}
+
+// done takes an event whose key has the place of a request: muse-N or failed-N.
+func (r *ReflectionView) done(ev ponder.Event) {
+	if n, ok := turnOf(ev.Cause); ok {
+		r.Done = max(r.Done, n)
+	}
+}
