@@ -24,8 +24,10 @@ type attempted struct {
 	patience time.Duration // in which something has to be said
 	left     time.Duration // of the time of its run as it begins, if that is limited
 	attempts int           // at the action, this one included
+	seq      Seq           // of its event
 	ahead    *ahead        // of the log; nil: it is not
 	wrote    int           // bytes that came so far
+	reasoned int           // of them, reasoning
 	hedged   bool          // it is two requests
 }
 
@@ -129,7 +131,7 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 		}
 		w.heard.Store(int64(time.Since(w.began)))
 		if h.OnDelta != nil && c.isDurable() {
-			h.OnDelta(Delta{h.thread, c.run, c.key, cause, d})
+			h.OnDelta(Delta{h.thread, c.run, c.key, cause, c.seq, c.attempts, c.wrote - c.reasoned, c.reasoned, d})
 		}
 		if d.Done != nil {
 			c.wrote = max(c.wrote, d.Done.Message.Size())
@@ -137,6 +139,7 @@ func (h *holder) ask(c *attempted, cause string, m Model) (resp *llm.Response, e
 		}
 		text = append(text, d.Text)
 		c.wrote += len(d.Text) + len(d.Reasoning)
+		c.reasoned += len(d.Reasoning)
 		w.wrote.Store(int64(c.wrote))
 		if c.wrote > cutoff(c.Request) {
 			return &llm.Response{

@@ -35,7 +35,12 @@ type Delta struct {
 	Thread ThreadID
 	Run    RunID
 	Key    string // of the action
-	Cause  string // of the events of the attempt at it, each of which begins anew
+	Cause  string // of the events of the attempt at it
+
+	Began    Seq // the event that the attempt began with
+	Attempt  int // at the action; each writes from the beginning
+	Offset   int // bytes of text that the attempt wrote before
+	Reasoned int // bytes of reasoning that it did
 	llm.Delta
 }
 

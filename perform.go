@@ -69,7 +69,7 @@ func (h *holder) begin(in *intent, a *ahead) *flight {
 	in.begun = true
 	inherited := in.seq <= h.lease.Head // of a holder that is gone
 	fails, attempts := in.run.acts[in.key].fails, in.run.acts[in.key].attempts
-	run, key, cause, patience, left := in.run.ID, in.key, in.cause, in.run.patience(), in.run.left(h.elapsed())
+	run, key, cause, seq, patience, left := in.run.ID, in.key, in.cause, in.seq, in.run.patience(), in.run.left(h.elapsed())
 	use := Use{h.thread, run, in.run.Mode}
 	h.performers.Go(func() {
 		defer cancel(nil)
@@ -78,7 +78,7 @@ func (h *holder) begin(in *intent, a *ahead) *flight {
 			r := h.use(WithUse(ctx, use), *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, left: left, attempts: attempts, ahead: a}, cause)
+			r := h.call(&attempted{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, fails: fails, patience: patience, left: left, attempts: attempts, seq: seq, ahead: a}, cause)
 			res.call = &r
 		}
 		h.post(res)

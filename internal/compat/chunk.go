@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A cutter cuts a text into pieces, at the same places however it comes in: behind the
+// A chunker cuts a text into pieces, at the same places however it comes in: behind the
 // space between two words, and else before a piece gets too long. So whoever reads a text
 // from the log gets the same pieces as one who saw it being written.
-type cutter struct {
+type chunker struct {
 	rest []byte
 	list []string
 }
@@ -18,7 +18,7 @@ const maxPiece = 64
 
 // add takes in more of the text, and returns the pieces that are whole, until it is
 // called again.
-func (c *cutter) add(text string) []string {
+func (c *chunker) add(text string) []string {
 	c.rest, c.list = append(c.rest, text...), c.list[:0]
 	at := 0
 	for {
@@ -33,7 +33,7 @@ func (c *cutter) add(text string) []string {
 }
 
 // end returns what is left, if anything is.
-func (c *cutter) end() (list []string) {
+func (c *chunker) end() (list []string) {
 	if len(c.rest) > 0 {
 		list = append(list, string(c.rest))
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestCut(t *testing.T) {
-	var c cutter
+	var c chunker
 	got := append(c.add("Late  projects, "+strings.Repeat("x", 70)+" end"), c.end()...)
 	want := []string{"Late  ", "projects, ", strings.Repeat("x", 64), "xxxxxx ", "end"}
 	if !slices.Equal(got, want) {
@@ -20,7 +20,7 @@ func FuzzCut(f *testing.F) {
 	f.Add("Große Projekte  dauern\n\nlange. ", uint8(3))
 	f.Add("\xff\xfe é\xcc", uint8(1))
 	f.Fuzz(func(t *testing.T, text string, step uint8) {
-		var whole, bits cutter
+		var whole, bits chunker
 		want := append(whole.add(text), whole.end()...)
 		var got []string
 		for at, n := 0, int(step)%7+1; at < len(text); at += n {

@@ -26,7 +26,7 @@ type Feed struct {
 	desk  *Desk
 	work  Work
 	watch *ear
-	tell  teller
+	tell  projector
 	until time.Time // when nothing more is waited for
 	ended bool
 	beat  *time.Timer
@@ -36,31 +36,26 @@ type Feed struct {
 	at    time.Time // when the work was known to be through, by the log
 }
 
-// teller returns a new fold over a work. Deaf is as in [newTalkTeller].
-func (w Work) teller(deaf ponder.Seq, titled bool) teller {
+// projector returns a new fold over a work.
+func (w Work) projector(titled bool) projector {
 	switch w.Way {
 	case Research:
-		return newThinkTeller(research.Name)
+		return newThinkProjector(research.Name)
 	case Session:
-		return newThinkTeller(session.Name)
+		return newThinkProjector(session.Name)
 	case Exchange:
-		return newRelayTeller(deaf)
+		return newPassthroughProjector()
 	}
-	return newTalkTeller(w.Message, w.After+1, deaf, titled)
+	return newChatProjector(w.Message, w.After+1, titled)
 }
 
 // Feed returns what tells of a work, with a title of the conversation if that is wanted.
 // The caller closes it.
 func (d *Desk) Feed(w Work, titled bool) *Feed {
-	f := &Feed{desk: d, work: w, watch: w.ear}
-	var deaf ponder.Seq
+	f := &Feed{desk: d, work: w, watch: w.ear, tell: w.projector(titled)}
 	if f.watch == nil || f.watch.taken.Swap(true) { // it was not listened to from its beginning
-		f.watch, deaf = d.listen(w.Thread, w.After), w.After+1
-		if info, err := d.Store.Thread(context.WithoutCancel(d.Gone), w.Thread); err == nil {
-			deaf = max(info.Head, deaf)
-		}
+		f.watch = d.listen(w.Thread, w.After)
 	}
-	f.tell = w.teller(deaf, titled)
 	return f
 }
 
@@ -132,7 +127,7 @@ func (f *Feed) end(ctx context.Context) ([]Part, error) {
 	f.ended = true
 	list := f.tell.close()
 	e := f.tell.end()
-	if t, ok := f.tell.(*talkTeller); ok && e.Status == ponder.Completed {
+	if t, ok := f.tell.(*chatProjector); ok && e.Status == ponder.Completed {
 		f.desk.recent.ended(f.work.Thread, f.work.Message, t.outcome())
 	}
 	e.At = f.at
@@ -141,7 +136,6 @@ func (f *Feed) end(ctx context.Context) ([]Part, error) {
 
 // step takes in what comes next.
 func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err error) {
-	before := f.watch.Lost()
 	if f.beat == nil {
 		f.beat = time.NewTimer(wait)
 	} else {
@@ -159,12 +153,7 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 	case err != nil:
 		return nil, err
 	}
-	missed := f.watch.Lost() > before
 	for _, fr := range frames {
-		if fr.Seq == 0 && missed { // events come before pieces
-			f.tell.missed()
-			missed = false
-		}
 		parts, err := f.hear(fr)
 		if err != nil {
 			return nil, err
@@ -184,7 +173,7 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 // hear takes in a frame.
 func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 	if fr.Seq == 0 {
-		return f.tell.piece(*fr.Piece), nil
+		return f.tell.piece(*fr.Delta), nil
 	}
 	var ev ponder.Event
 	if err := ev.UnmarshalJSON(fr.JSON); err != nil {
@@ -200,7 +189,7 @@ func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
 // Result returns what has come of a work so far, and how it stands: an End that is last,
 // whose Status says whether it has ended.
 func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err error) {
-	t := w.teller(0, false)
+	t := w.projector(false)
 	through := func() ([]Part, End, error) {
 		left := t.close()
 		last := t.end()

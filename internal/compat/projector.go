@@ -2,278 +2,145 @@ package compat
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"ponder"
-	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/passthrough"
 	"ponder/mode/title"
 )
 
-// A teller makes parts of the events of a thread: a fold.
-type teller interface {
+// A projector is a fold that makes parts of the events of a thread.
+type projector interface {
 	event(ev ponder.Event) []Part
-	// piece takes in what a model writes at the moment.
-	piece(p stream.Piece) []Part
-	// missed says that pieces were lost, before those that come next.
-	missed()
-	// over reports whether the answer is at its end. Last says that nothing is waited for
-	// any more but what may still come of itself, such as a title.
+	// piece takes what a model writes at the moment.
+	piece(d ponder.Delta) []Part
+	// over reports whether the answer is at its end. Last says that only late parts, such
+	// as a title, may still come.
 	over() (over, last bool)
-	// close returns what is left at the end, without the end itself.
+	// close returns the parts that are left at the end, without the end itself.
 	close() []Part
 	end() End
 }
 
-// The keys of the mode chat: see its package.
-const (
-	turnKey = "turn-"
-	sayKey  = "say-"
-)
-
-// A talkTeller tells of a turn of a conversation.
-type talkTeller struct {
-	*rounds
-	message string // the id of the event that is answered
-	mine    string // begins the numbers of the rounds of the turn: "N-"
-	titled  bool   // a title is wanted
-
-	uses   uses
-	run    ponder.RunID // that answers; empty until it is known
-	ended  bool         // the turn
-	done   bool         // the run
-	failed string       // why there is no answer
-	status ponder.Status
+// A chatProjector makes parts of the turn of a conversation.
+type chatProjector struct {
+	roundAssembler
+	tools  activeTools
+	titled bool         // a title is wanted
 	naming ponder.RunID // the run that makes a title, while it goes on
-	named  string       // the title
-
-	answer string // all that was said
-	told   string // the newest event that the thread was told
-	others bool   // messages were told beside the one that is answered
+	title  string
 }
 
-// newTalkTeller returns the teller of the turn of a message. Deaf is the newest event that
-// there was before it began to listen, or zero if it has listened all along.
-func newTalkTeller(message string, seq, deaf ponder.Seq, titled bool) *talkTeller {
-	mine := strconv.FormatInt(int64(seq), 10) + "-"
-	return &talkTeller{rounds: newRounds(turnKey+mine, deaf), message: message, mine: mine, titled: titled, status: ponder.Completed}
+func newChatProjector(message string, seq ponder.Seq, titled bool) *chatProjector {
+	return &chatProjector{roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq)}, titled: titled}
 }
 
-// event implements [teller].
-func (t *talkTeller) event(ev ponder.Event) []Part {
-	t.seen = max(t.seen, ev.Seq)
-	if ev.IsTold() {
-		t.told = ev.ID
-	}
-	key := keyOf(ev)
+// event implements [projector].
+func (p *chatProjector) event(ev ponder.Event) []Part {
+	list := p.roundAssembler.event(ev)
 	switch b := ev.Body.(type) {
-	case ponder.CallStarted:
-		if _, ok := t.number(key); ok {
-			t.run = ev.Run
-			return t.started(ev.Seq, key, b.Model)
-		}
-	case ponder.CallFinished:
-		if _, ok := t.number(key); ok {
-			return t.finished(key, b)
-		}
 	case ponder.ToolCall, ponder.ToolResult:
-		if strings.HasPrefix(key, "use-"+t.mine) && !ev.Internal {
-			return t.beside(t.uses.event(ev, key))
+		if p.UsesTool(ev.ActionKey()) && !ev.Internal {
+			return p.beside(p.tools.event(ev))
 		}
-	case ponder.AssistantMessage:
-		rest, ok := strings.CutPrefix(key, sayKey+t.mine)
-		if n, err := strconv.Atoi(rest); ok && err == nil {
-			t.run, t.model = ev.Run, cmp.Or(b.Model, t.model)
-			t.asked(b.Model)
-			t.answer += "\n" + b.Content
-			return t.said(n, b.Content)
-		}
-	case ponder.Progress:
-		t.progress(ev.Run, b)
 	case ponder.RunStarted:
-		t.runs(ev.Run, b)
-	case ponder.UserMessage: // another turn
-		t.others = t.others || ev.ID != t.message
-		t.done = t.done || t.ended && t.failed != ""
+		if b.Mode == title.Name && p.title == "" {
+			p.naming = ev.Run
+		}
 	case ponder.TitleGenerated:
-		t.named = b.Content
-		if t.titled {
-			return t.beside([]Part{{Kind: Title, Text: Plain(b.Content)}})
+		p.title = b.Content
+		if p.titled {
+			return p.beside([]Part{{Kind: Title, Text: Plain(b.Content)}})
 		}
 	case ponder.RunFinished:
-		t.over1(ev.Run, b)
-	}
-	return nil
-}
-
-// outcome returns how the turn has ended, for who goes on behind it; zero if it is not the
-// newest one.
-func (t *talkTeller) outcome() outcome {
-	if t.others {
-		return outcome{}
-	}
-	return outcome{t.answer, t.told, t.seen}
-}
-
-func (t *talkTeller) progress(run ponder.RunID, b ponder.Progress) {
-	if b.Stage != chat.TurnEnded || b.Ref != t.message {
-		return
-	}
-	t.ended, t.run = true, run
-	if b.Refused {
-		t.failed = "no answer: the model could not be asked, or said nothing" // the run says more
-		if t.trouble != "" {
-			t.failed = whyEnded(ponder.RunFinished{Status: ponder.Failed}, t.trouble)
+		if ev.Run == p.naming {
+			p.naming = ""
 		}
-	}
-}
-
-// runs takes in that a run begins that may answer, or make a title.
-func (t *talkTeller) runs(run ponder.RunID, b ponder.RunStarted) {
-	switch {
-	case b.Mode == title.Name && t.named == "":
-		t.naming = run
-	case b.Mode == chat.Name && t.run == "":
-		t.run = run
-	}
-}
-
-// over1 takes in that a run is over: the one that answers, or the one that makes a title.
-func (t *talkTeller) over1(run ponder.RunID, b ponder.RunFinished) {
-	if run == t.naming {
-		t.naming = ""
-	}
-	if run != t.run || run == "" {
-		return
-	}
-	t.done = true
-	if b.Status != ponder.Completed && (!t.ended || t.failed != "") {
-		t.failed, t.status = whyEnded(b, t.trouble), b.Status
-	}
-}
-
-// over implements [teller]. A title comes in its own time, and so does the reason of a
-// failure.
-func (t *talkTeller) over() (over, last bool) {
-	switch {
-	case t.done && (!t.ended || t.failed != ""):
-		return true, true
-	case !t.ended:
-		return false, false
-	case t.failed != "":
-		return false, true
-	case !t.titled || t.named != "":
-		return true, true
-	}
-	return t.done && t.naming == "", true
-}
-
-// end implements [teller].
-func (t *talkTeller) end() End {
-	e := End{Status: t.status, Finish: cmp.Or(t.finish, llm.FinishStop), Usage: t.usage, Model: t.model, Text: t.text}
-	if t.failed != "" {
-		e.Reason, e.Trouble = t.failed, t.trouble
-		if e.Status == ponder.Completed {
-			e.Status = ponder.Failed
-		}
-	}
-	if e.Finish == llm.FinishTools { // of ours: the last round had none
-		e.Finish = llm.FinishStop
-	}
-	return e
-}
-
-// A relayTeller tells of one request of a program that keeps the conversation itself.
-type relayTeller struct {
-	*rounds
-	uses uses
-	run  ponder.RunID
-	own  map[string]bool // names of tools of ours that were used
-	last []llm.ToolCall
-	fin  *ponder.RunFinished
-}
-
-func newRelayTeller(deaf ponder.Seq) *relayTeller {
-	return &relayTeller{rounds: newRounds(passthrough.AskKey, deaf), own: make(map[string]bool)}
-}
-
-// event implements [teller].
-func (t *relayTeller) event(ev ponder.Event) []Part {
-	t.seen = max(t.seen, ev.Seq)
-	key := keyOf(ev)
-	n, mine := t.number(key)
-	switch b := ev.Body.(type) {
-	case ponder.RunStarted:
-		if b.Mode == passthrough.Name && ev.Run.Parent() == "" {
-			t.run = ev.Run
-		}
-	case ponder.CallStarted:
-		if mine {
-			return t.started(ev.Seq, key, b.Model)
-		}
-	case ponder.CallFinished:
-		if mine {
-			return t.answered(n, key, b)
-		}
-	case ponder.ToolCall:
-		t.own[b.Name] = true
-		return t.beside(t.uses.event(ev, key))
-	case ponder.ToolResult:
-		return t.beside(t.uses.event(ev, key))
-	case ponder.RunFinished:
-		if ev.Run == t.run && t.run != "" {
-			t.fin = &b
-			return t.calls()
-		}
-	}
-	return nil
-}
-
-// answered takes in a round.
-func (t *relayTeller) answered(n int, key string, b ponder.CallFinished) []Part {
-	list := t.finished(key, b)
-	if b.Error != "" {
-		return list
-	}
-	t.last = b.Message.Calls()
-	if text := b.Message.Text(); strings.TrimSpace(text) != "" {
-		list = append(list, t.said(n, text)...)
 	}
 	return list
 }
 
-// calls returns the tools of the client that the last round called.
-func (t *relayTeller) calls() (list []Part) {
-	if t.fin.Status != ponder.Completed {
+// outcome returns how the turn has ended, for a request that continues it; zero if it is not
+// the newest turn.
+func (p *chatProjector) outcome() outcome {
+	if p.Superseded {
+		return outcome{}
+	}
+	return outcome{p.Text.Stored(), p.LastInput, p.Head}
+}
+
+// over implements [projector]. A title comes in its own time, and so does the reason of a
+// failure.
+func (p *chatProjector) over() (over, last bool) {
+	switch {
+	case !p.Over():
+		return false, false
+	case p.Status != ponder.Completed:
+		return p.Finished != nil || p.Superseded, true
+	case !p.titled || p.title != "":
+		return true, true
+	}
+	return p.Finished != nil && p.naming == "", true
+}
+
+// A passthroughProjector makes parts of one request of a program that keeps the conversation
+// itself.
+type passthroughProjector struct {
+	roundAssembler
+	tools activeTools
+	ours  map[string]bool // names of our tools that were used
+	last  []llm.ToolCall  // of the newest round
+}
+
+func newPassthroughProjector() *passthroughProjector {
+	view := chat.NewExchangeView(passthrough.Name, passthrough.AskKey)
+	return &passthroughProjector{roundAssembler: roundAssembler{TurnView: view}, ours: make(map[string]bool)}
+}
+
+// event implements [projector].
+func (p *passthroughProjector) event(ev ponder.Event) []Part {
+	list := p.roundAssembler.event(ev)
+	switch b := ev.Body.(type) {
+	case ponder.CallFinished:
+		if _, ok := p.Round(ev.ActionKey()); ok && b.Error == "" {
+			p.last = b.Message.Calls()
+		}
+	case ponder.ToolCall:
+		p.ours[b.Name] = true
+		return p.beside(p.tools.event(ev))
+	case ponder.ToolResult:
+		return p.beside(p.tools.event(ev))
+	case ponder.RunFinished:
+		if ev.Run == p.Run && p.Run != "" {
+			return p.clientCalls()
+		}
+	}
+	return list
+}
+
+// clientCalls returns the tools of the client that the last round called.
+func (p *passthroughProjector) clientCalls() (list []Part) {
+	if p.Status != ponder.Completed {
 		return nil
 	}
-	for _, c := range t.last {
-		if !t.own[c.Name] {
+	for _, c := range p.last {
+		if !p.ours[c.Name] {
 			list = append(list, Part{Kind: Call, Item: c.ID, Call: &c})
 		}
 	}
 	return list
 }
 
-// over implements [teller].
-func (t *relayTeller) over() (over, last bool) { return t.fin != nil, t.fin != nil }
+// over implements [projector].
+func (p *passthroughProjector) over() (over, last bool) { return p.Over(), p.Over() }
 
-// end implements [teller].
-func (t *relayTeller) end() End {
-	e := End{Finish: cmp.Or(t.finish, llm.FinishStop), Usage: t.usage, Model: t.model, Text: t.text}
-	if t.fin == nil {
-		e.Status = ponder.Thinking
-		return e
-	}
-	e.Status = t.fin.Status
-	if e.Status != ponder.Completed {
-		e.Reason, e.Trouble = whyEnded(*t.fin, t.trouble), t.trouble
-	}
-	if e.Finish == llm.FinishTools && len(t.calls()) == 0 {
-		e.Finish = llm.FinishStop
+// end implements [projector].
+func (p *passthroughProjector) end() End {
+	e := p.roundAssembler.end()
+	if p.Finish == llm.FinishTools && len(p.clientCalls()) > 0 {
+		e.Finish = llm.FinishTools
 	}
 	return e
 }

@@ -8,15 +8,32 @@ import (
 	"testing"
 
 	"ponder"
-	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/research"
 )
 
+// A client puts together the text that it is told.
+type client struct {
+	text     string
+	replaced int
+}
+
+func (c *client) read(list []Part) {
+	for _, p := range list {
+		if p.Kind != Text {
+			continue
+		}
+		if p.Again {
+			c.text, c.replaced = "", c.replaced+1
+		}
+		c.text += p.Text
+	}
+}
+
 // However a turn goes, and whatever of it is heard, the text is that of the log in the
-// end; and it is never taken back unless a model was asked again or pieces were lost.
-func TestTalkTellerProperty(t *testing.T) {
+// end; and it is never taken back unless a model was asked again.
+func TestChatProjectorProperty(t *testing.T) {
 	words := []string{"a", " b", "\n", "  ", "é", "日本", " c.", "\n\nd", "**e**", ""}
 	for seed := range uint64(3000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -26,26 +43,24 @@ func TestTalkTellerProperty(t *testing.T) {
 			}
 			return pieces
 		}
-		g := &going{t: newTalkTeller("evt_5", 5, 0, false), seq: 5, rnd: rnd}
+		g := &going{t: newChatProjector("evt_5", 5, false), seq: 5, rnd: rnd}
 		var want []string
 		clean := true
 		for round := 1; round <= 1+rnd.IntN(3); round++ {
 			key := fmt.Sprintf("turn-5-%d", round)
 			for attempt := 1; ; attempt++ {
 				g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallStarted{Model: "test/model"})
+				g.flush() // which the hub makes sure of
 				text := said()
-				fails, lossy := rnd.IntN(4) == 0 && attempt < 3, rnd.IntN(4) == 0
+				fails, lossy, offset := rnd.IntN(4) == 0 && attempt < 3, rnd.IntN(4) == 0, 0
 				for i, piece := range text {
 					if fails && i == len(text)-1 {
 						break
 					}
-					if lossy && rnd.IntN(3) == 0 {
-						g.flush()
-						g.t.missed()
-						clean = false
-						continue
+					for times := 1 + rnd.IntN(5)/4; times > 0 && (!lossy || rnd.IntN(3) > 0); times-- { // or twice
+						g.piece(ponder.Delta{Run: "run_1", Key: key, Attempt: attempt, Offset: offset, Delta: llm.Delta{Text: piece}})
 					}
-					g.piece(key, piece)
+					offset += len(piece)
 				}
 				if !fails {
 					g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model"})
@@ -61,25 +76,20 @@ func TestTalkTellerProperty(t *testing.T) {
 		}
 		g.event("end-5/1.1", ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_5"})
 		g.flush()
-		for _, c := range g.t.close() {
-			if c.Kind == Text {
-				g.l.add(c.Text, c.Again)
-			}
+		g.read(g.t.close())
+		if all := strings.Join(want, "\n\n"); g.text != all {
+			t.Fatalf("seed %d: %q, not %q", seed, g.text, all)
 		}
-		if all := strings.Join(want, "\n\n"); g.l.text != all {
-			t.Fatalf("seed %d: %q, not %q", seed, g.l.text, all)
-		}
-		if over, _ := g.t.over(); !over || clean && g.l.replaced > 0 {
-			t.Fatalf("seed %d: over %v, replaced %d times", seed, over, g.l.replaced)
+		if over, _ := g.t.over(); !over || clean && g.replaced > 0 {
+			t.Fatalf("seed %d: over %v, replaced %d times", seed, over, g.replaced)
 		}
 	}
 }
 
-// A going is a turn as a client hears of it: events come late, but in their order, and
-// before the pieces that come later.
+// A going is a turn as a client hears of it: events come late, but in their order.
 type going struct {
-	t    *talkTeller
-	l    listener
+	client
+	t    *chatProjector
 	seq  ponder.Seq
 	rnd  *rand.Rand
 	late []ponder.Event
@@ -93,26 +103,18 @@ func (g *going) event(cause string, b ponder.Body) {
 	}
 }
 
-func (g *going) piece(key, text string) {
+func (g *going) piece(d ponder.Delta) {
 	if g.rnd.IntN(4) == 0 {
 		g.flush()
 	}
-	g.hear(g.t.piece(stream.Piece{Run: "run_1", Key: key, Text: text}))
+	g.read(g.t.piece(d))
 }
 
 func (g *going) flush() {
 	for _, ev := range g.late {
-		g.hear(g.t.event(ev))
+		g.read(g.t.event(ev))
 	}
 	g.late = nil
-}
-
-func (g *going) hear(list []Part) {
-	for _, c := range list {
-		if c.Kind == Text {
-			g.l.add(c.Text, c.Again)
-		}
-	}
 }
 
 // canary marks what nobody may see.
@@ -135,31 +137,29 @@ func TestLeaks(t *testing.T) {
 		{Run: "run_1", Internal: true, Cause: "end-1/1.1", Body: ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_1", Refused: true, Content: canary}},
 		{Run: "run_1", Body: ponder.RunFinished{Status: ponder.Completed, Answer: "That is all."}},
 	}
-	for name, tell := range map[string]func() (teller, string){
-		"chat": func() (teller, string) {
-			return newTalkTeller("evt_1", 1, 0, false), chat.Name
-		},
-		"research": func() (teller, string) { return newThinkTeller(research.Name), research.Name },
+	for name, make := range map[string]func() (projector, string){
+		"chat":     func() (projector, string) { return newChatProjector("evt_1", 1, false), chat.Name },
+		"research": func() (projector, string) { return newThinkProjector(research.Name), research.Name },
 	} {
 		t.Run(name, func(t *testing.T) {
-			teller, mode := tell()
+			p, mode := make()
 			var all []Part
-			all = append(all, teller.event(ponder.Event{Seq: 2, Run: "run_1", Body: ponder.RunStarted{Mode: mode, Input: "Why?"}})...)
+			all = append(all, p.event(ponder.Event{Seq: 2, Run: "run_1", Body: ponder.RunStarted{Mode: mode, Input: "Why?"}})...)
 			for i, ev := range inner {
 				ev.Seq = ponder.Seq(3 + i)
-				all = append(all, teller.event(ev.Stamp("thr_1", ev.Seq, ev.Time))...)
+				all = append(all, p.event(ev.Stamp("thr_1", ev.Seq, ev.Time))...)
 				for _, key := range []string{"muse-1", "summed-1", "plan", "turn-9-1", "write-1"} {
-					all = append(all, teller.piece(stream.Piece{Run: "run_1", Key: key, Text: canary})...)
+					all = append(all, p.piece(ponder.Delta{Run: "run_1", Key: key, Attempt: 1, Delta: llm.Delta{Text: canary}})...)
 				}
-				all = append(all, teller.piece(stream.Piece{Run: "run_1/muse-1", Key: "turn-1-1", Text: canary})...)
+				all = append(all, p.piece(ponder.Delta{Run: "run_1/muse-1", Key: "turn-1-1", Attempt: 1, Delta: llm.Delta{Text: canary}})...)
 			}
-			all = append(all, teller.close()...)
-			end := teller.end()
+			all = append(all, p.close()...)
+			end := p.end()
 			js, err := json.Marshal(append(all, Part{Kind: Ended, End: &end}))
 			if err != nil || strings.Contains(string(js), canary) {
 				t.Errorf("%s (%v)", js, err)
 			}
-			if over, _ := teller.over(); !over {
+			if over, _ := p.over(); !over {
 				t.Error("it is not over")
 			}
 		})

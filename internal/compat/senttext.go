@@ -6,9 +6,9 @@ import (
 	"ponder"
 )
 
-// A script is the text that was sent to a client who keeps all of it. What follows it in
+// A sentText is the text that was sent to a client who keeps all of it. What follows it in
 // an answer that begins anew goes on to tell, and nothing else.
-type script struct {
+type sentText struct {
 	tell func(Part)
 	text []byte
 	at   int // so much of it the answer has
@@ -21,7 +21,7 @@ var errAnew error = &Fault{
 }
 
 // part takes in a part. Of text that begins anew, it tells what is more than was sent.
-func (s *script) part(p Part) error {
+func (s *sentText) part(p Part) error {
 	switch p.Kind {
 	case Text:
 		if p.Again {
@@ -46,7 +46,7 @@ func (s *script) part(p Part) error {
 }
 
 // whole returns an error if more was sent than the answer has.
-func (s *script) whole() error {
+func (s *sentText) whole() error {
 	if s.at < len(s.text) {
 		return errAnew
 	}
@@ -55,7 +55,7 @@ func (s *script) whole() error {
 
 // end returns why it is not told that a work has ended so. A failure says more than that
 // the answer was begun anew.
-func (s *script) end(e End) error {
+func (s *sentText) end(e End) error {
 	if e.Status != ponder.Completed {
 		return nil
 	}

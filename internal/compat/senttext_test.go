@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 		"cancelled":              {say("It ", "is", "^"), ponder.Cancelled, "It is", false},
 	} {
 		told := ""
-		s := script{tell: func(p Part) {
+		s := sentText{tell: func(p Part) {
 			if told += p.Text; p.Kind == Text && p.Text == "" || p.Again {
 				t.Errorf("%s: told %+v", name, p)
 			}

@@ -61,7 +61,7 @@ func (d *Desk) Tell(ctx context.Context, w Work, titled bool, t Telling) bool {
 		w.Forget()
 		return false
 	}
-	s := script{tell: t.Part}
+	s := sentText{tell: t.Part}
 	return d.Feed(w, titled).send(ctx, t, s.part, s.end)
 }
 

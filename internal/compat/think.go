@@ -1,43 +1,40 @@
 package compat
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"ponder"
-	"ponder/internal/stream"
 	"ponder/llm"
+	"ponder/mode/chat"
 	"ponder/mode/research"
 )
 
-// A thinkTeller tells of a session or of research. Its answer is what is stored: what a
+// A thinkProjector makes parts of a session or of research. Its answer is what is stored: what a
 // model wrote may be marked or put right after it was written.
-type thinkTeller struct {
+type thinkProjector struct {
 	mode string // research.Name or session.Name
 
-	run     ponder.RunID
-	refs    research.References
-	uses    uses
-	cited   map[string]ponder.Evidence // by id
-	wishes  map[string]Part            // of the user, by event, until it is known what becomes of them
-	usage   llm.Usage
-	models  []string
-	model   string
-	cut     string // what ended it before it was through, or ""
-	paused  bool
-	trouble llm.Class // of the newest call, if it failed for good
-	fin     *ponder.RunFinished
+	run    ponder.RunID
+	refs   research.References
+	tools  activeTools
+	cited  map[string]ponder.Evidence // by id
+	wishes map[string]Part            // of the user, by event, until it is known what becomes of them
+	calls  chat.CallTotals
+	models []string
+	cut    string // what ended it before it was through, or ""
+	paused bool
+	fin    *ponder.RunFinished
 }
 
-func newThinkTeller(mode string) *thinkTeller {
-	return &thinkTeller{mode: mode, cited: make(map[string]ponder.Evidence), wishes: make(map[string]Part)}
+func newThinkProjector(mode string) *thinkProjector {
+	return &thinkProjector{mode: mode, cited: make(map[string]ponder.Evidence), wishes: make(map[string]Part)}
 }
 
-// event implements [teller].
-func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
+// event implements [projector].
+func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 	if t.fin != nil {
 		return nil
 	}
@@ -48,14 +45,14 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 		list = t.refsOf(ev)
 	}
 	if b, ok := ev.Body.(ponder.CallFinished); ok && ev.Run.Within(t.run) {
-		t.called(b)
+		t.calls.Apply(b)
 	}
 	if ev.Run != t.run || t.run == "" || ev.Internal {
 		return list
 	}
 	switch b := ev.Body.(type) {
 	case ponder.ToolCall, ponder.ToolResult:
-		return append(list, t.uses.event(ev, keyOf(ev))...)
+		return append(list, t.tools.event(ev)...)
 	case ponder.Evidence:
 		t.cited[b.ID] = b
 	case ponder.Thought:
@@ -91,16 +88,8 @@ func (t *thinkTeller) event(ev ponder.Event) (list []Part) {
 	return list
 }
 
-// called takes in what a call has come to.
-func (t *thinkTeller) called(b ponder.CallFinished) {
-	t.trouble = troubleOf(b)
-	if b.Error == "" {
-		t.usage, t.model = addUsage(t.usage, b.Usage), cmp.Or(b.Model, t.model)
-	}
-}
-
 // refsOf returns what the seed streams of an event.
-func (t *thinkTeller) refsOf(ev ponder.Event) (list []Part) {
+func (t *thinkProjector) refsOf(ev ponder.Event) (list []Part) {
 	for _, c := range t.refs.Apply(ev) {
 		if len(c.Models) > 0 {
 			t.models = c.Models
@@ -124,12 +113,12 @@ func planText(b ponder.Plan) string {
 }
 
 // finished returns the answer.
-func (t *thinkTeller) finished(ev ponder.Event, b ponder.RunFinished) (list []Part) {
+func (t *thinkProjector) finished(ev ponder.Event, b ponder.RunFinished) (list []Part) {
 	t.fin = &b
 	if b.Answer == "" {
 		return nil
 	}
-	var c cutter
+	var c chunker
 	for _, text := range append(c.add(b.Answer), c.end()...) {
 		list = append(list, Part{Kind: Text, Item: ev.ID, Text: text, Models: t.models})
 	}
@@ -146,7 +135,7 @@ const earlier = "thread:thr_"
 const maxCitations = 200
 
 // citations returns what an answer cites, at the places of its markers.
-func (t *thinkTeller) citations(answer string) (list []Citation) {
+func (t *thinkProjector) citations(answer string) (list []Citation) {
 	for _, at := range markers.FindAllStringIndex(answer, -1) {
 		for id := range strings.SplitSeq(strings.Trim(answer[at[0]:at[1]], "[]"), ",") {
 			e, ok := t.cited[strings.TrimSpace(id)]
@@ -167,19 +156,17 @@ func (t *thinkTeller) citations(answer string) (list []Citation) {
 	return list
 }
 
-// piece implements [teller].
-func (*thinkTeller) piece(stream.Piece) []Part { return nil }
+// piece implements [projector].
+func (*thinkProjector) piece(ponder.Delta) []Part { return nil }
 
-func (*thinkTeller) missed() {}
+// over implements [projector].
+func (t *thinkProjector) over() (over, last bool) { return t.fin != nil, t.fin != nil }
 
-// over implements [teller].
-func (t *thinkTeller) over() (over, last bool) { return t.fin != nil, t.fin != nil }
+func (*thinkProjector) close() []Part { return nil }
 
-func (*thinkTeller) close() []Part { return nil }
-
-// end implements [teller].
-func (t *thinkTeller) end() End {
-	e := End{Status: ponder.Thinking, Finish: llm.FinishStop, Usage: t.usage, Model: t.model}
+// end implements [projector].
+func (t *thinkProjector) end() End {
+	e := End{Status: ponder.Thinking, Finish: llm.FinishStop, Usage: t.calls.Usage, Model: t.calls.Model}
 	if t.paused {
 		e.Status = ponder.Paused
 	}
@@ -189,7 +176,8 @@ func (t *thinkTeller) end() End {
 	e.Status, e.Text = t.fin.Status, t.fin.Answer
 	switch {
 	case e.Status != ponder.Completed:
-		e.Reason, e.Trouble = whyEnded(*t.fin, t.trouble), t.trouble
+		e.Trouble = t.calls.Trouble()
+		e.Reason = whyEnded(*t.fin, e.Trouble)
 	case t.cut != "":
 		e.Finish, e.Reason = llm.FinishLength, t.cut
 	}

@@ -16,14 +16,15 @@ const (
 	maxContent = 2000 // bytes
 )
 
-// Uses are the tools of ours that are in use.
-type uses map[string]*Search
+// An activeTools has the tools of ours that are in use, by the keys of their actions.
+type activeTools map[string]*Search
 
 // event returns what is told of the use of a tool.
-func (u *uses) event(ev ponder.Event, key string) []Part {
+func (u *activeTools) event(ev ponder.Event) []Part {
 	if *u == nil {
-		*u = make(uses)
+		*u = make(activeTools)
 	}
+	key := ev.ActionKey()
 	switch b := ev.Body.(type) {
 	case ponder.ToolCall:
 		if (*u)[key] != nil {

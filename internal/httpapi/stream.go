@@ -12,6 +12,8 @@ import (
 
 	"ponder"
 	"ponder/internal/stream"
+	"ponder/mode/chat"
+	"ponder/mode/research"
 	"ponder/mode/session"
 )
 
@@ -47,9 +49,9 @@ const (
 func isHeard(kind ponder.Kind, key string) bool {
 	switch kind {
 	case ponder.KindConversation:
-		return strings.HasPrefix(key, turnKey)
+		return chat.WritesAnswer(key)
 	case ponder.KindResearch:
-		return strings.HasPrefix(key, "write")
+		return research.WritesAnswer(key)
 	case ponder.KindSession:
 		return session.IsShown(key) && strings.Contains(key, "#")
 	}
@@ -148,7 +150,7 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 // show says how a frame is sent. See [stream.Writer.Send].
 func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
 	if f.Seq == 0 {
-		if f.Muse || !isHeard(s.kind, f.Key) {
+		if f.Delta.Text == "" || !isHeard(s.kind, f.Delta.Key) {
 			return nil, "", false
 		}
 		return f.JSON, deltaEvent, false

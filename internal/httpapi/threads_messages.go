@@ -16,6 +16,7 @@ import (
 	"ponder"
 	"ponder/internal/stream"
 	"ponder/llm"
+	"ponder/mode/chat"
 )
 
 // A messageBody is what a user says.
@@ -149,11 +150,11 @@ func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
 	}
 	defer watch.Close()
 	wait, _ := in.time(0) // it was checked
-	t := turnOf(message)
+	view := chat.NewTurnView(message.ID, message.Seq)
 	ctx, cancel := context.WithTimeout(hc.Context(), wait)
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
-	if err := a.followTurn(ctx, watch, t, message); err != nil && ctx.Err() == nil {
+	if err := a.followTurn(ctx, watch, &view); err != nil && ctx.Err() == nil {
 		a.refuse(hc, err)
 		return
 	}
@@ -163,38 +164,31 @@ func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
 		return
 	}
 	status := http.StatusAccepted
-	if t.over() {
+	if view.Over() {
 		status = http.StatusOK
 	}
-	a.write(hc, status, posted{Success: t.Status != failed, ID: message.Thread, Message: shown, Turn: t.Turn})
+	ok := !view.Over() || view.Status == ponder.Completed
+	a.write(hc, status, posted{Success: ok, ID: message.Thread, Message: shown, Turn: turnOf(&view)})
 }
 
-// followTurn takes in what comes behind a message until its turn is over.
-func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, t *turn, message ponder.Event) error {
-	for !t.over() {
+// followTurn applies the events of a turn until that is over.
+func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, v *chat.TurnView) error {
+	for !v.Over() {
 		frames, err := watch.Next(ctx)
 		if stream.IsTrouble(err) {
-			t.end(false, noRoom)
+			v.Fail(noRoom)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, f := range frames {
-			if f.Seq > message.Seq && !t.over() {
-				a.seeFrame(ctx, t, f)
+			if f.Seq > 0 && !v.Over() {
+				a.applyFrame(ctx, v, f)
 			}
 		}
 	}
 	return nil
-}
-
-// settleTurn ends a turn if no run is left that could answer.
-func (a *api) settleTurn(ctx context.Context, t *turn, end ponder.Event) {
-	info, err := a.Store.Thread(ctx, end.Thread)
-	if b, ok := end.Body.(ponder.RunFinished); ok && err == nil && info.Open == 0 && info.Status != ponder.Thinking {
-		t.end(false, b.Reason)
-	}
 }
 
 // talk says something, and sends what comes of it until the turn is over.
@@ -205,10 +199,10 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 		return
 	}
 	defer watch.Close()
-	t := turnOf(message)
+	view := chat.NewTurnView(message.ID, message.Seq)
 	a.send(w, r, watch, func(*stream.Writer) {}, func(f stream.Frame) ([]byte, string, bool) {
 		if f.Seq == 0 {
-			if f.Muse || !t.writes(f.Key) {
+			if _, ok := view.Round(f.Delta.Key); !ok || f.Delta.Text == "" {
 				return nil, "", false
 			}
 			return f.JSON, deltaEvent, false
@@ -216,16 +210,16 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 		if f.Seq < message.Seq {
 			return nil, "", false
 		}
-		a.seeFrame(r.Context(), t, f)
+		a.applyFrame(r.Context(), &view, f)
 		if f.Internal {
-			return nil, "", t.over()
+			return nil, "", view.Over()
 		}
-		return f.JSON, "", t.over()
+		return f.JSON, "", view.Over()
 	}, func(*stream.Writer) bool {
-		t.end(false, noRoom)
+		view.Fail(noRoom)
 		return false
 	}, func(out *stream.Writer) {
-		if js, err := json.Marshal(t.Turn); err == nil && t.over() {
+		if js, err := json.Marshal(turnOf(&view)); err == nil && view.Over() {
 			out.Event(0, turnEvent, js)
 		}
 	})
@@ -234,14 +228,20 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 // turnEvent is the name of the event that says how a turn has ended.
 const turnEvent = "turn"
 
-// seeFrame takes in an event as it is sent.
-func (a *api) seeFrame(ctx context.Context, t *turn, f stream.Frame) {
+// applyFrame applies an event as it is sent. If a run ended and none is known to answer, the
+// turn fails unless a run is left that could.
+func (a *api) applyFrame(ctx context.Context, v *chat.TurnView, f stream.Frame) {
 	var ev ponder.Event
-	if err := json.Unmarshal(f.JSON, &ev); err != nil {
+	if err := ev.UnmarshalJSON(f.JSON); err != nil {
 		a.Logger.Error("an event can't be read", "seq", f.Seq, "error", err)
 		return
 	}
-	if t.see(ev) {
-		a.settleTurn(ctx, t, ev)
+	v.Apply(ev)
+	if !v.IsUnclaimed(ev) {
+		return
+	}
+	info, err := a.Store.Thread(ctx, ev.Thread)
+	if b, ok := ev.Body.(ponder.RunFinished); ok && err == nil && info.Open == 0 && info.Status != ponder.Thinking {
+		v.Fail(b.Reason)
 	}
 }

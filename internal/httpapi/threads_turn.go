@@ -1,18 +1,8 @@
 package httpapi
 
 import (
-	"strconv"
-	"strings"
-
 	"ponder"
 	"ponder/mode/chat"
-)
-
-// The keys of the calls that write what a user is answered, and of what they have written,
-// begin so: see package chat.
-const (
-	turnKey = "turn-"
-	sayKey  = "say-"
 )
 
 // A Turn is how far the answer to a message has come.
@@ -25,66 +15,27 @@ type Turn struct {
 	Error   string       `json:"error_message"` // why there is no answer
 }
 
-// What a turn may be.
+// The statuses of a Turn.
 const (
 	answering = "answering"
 	answered  = "answered"
 	failed    = "failed"
 )
 
-// A turn follows the answer to a message.
-type turn struct {
-	Turn
-	number string // of the message, with a dash, which keys of the turn have
-}
+// maxReason is how many bytes of the reason of a failure a Turn has.
+const maxReason = 300
 
-func turnOf(message ponder.Event) *turn {
-	return &turn{Turn{Message: message.ID, Status: answering}, strconv.FormatInt(int64(message.Seq), 10) + "-"}
-}
-
-// over reports whether there is no more to the turn.
-func (t *turn) over() bool { return t.Status != answering }
-
-// writes reports whether an action of a key writes what the user is answered.
-func (t *turn) writes(key string) bool { return strings.HasPrefix(key, turnKey+t.number) }
-
-// see takes in an event of the thread. It returns true if a run has ended of which it is
-// not known whether it answers.
-func (t *turn) see(ev ponder.Event) (unsure bool) {
-	switch b := ev.Body.(type) {
-	case ponder.RunStarted:
-		if b.Mode == chat.Name && ev.Run.Parent() == "" {
-			t.Run = ev.Run
-		}
-	case ponder.CallFinished:
-		if t.writes(ev.Cause) {
-			t.Run = ev.Run
-		}
-	case ponder.AssistantMessage:
-		if strings.HasPrefix(ev.Cause, sayKey+t.number) {
-			t.Run, t.Model = ev.Run, b.Model
-			t.Answer = strings.TrimSpace(t.Answer + "\n\n" + strings.TrimSpace(b.Content))
-		}
-	case ponder.Progress:
-		if b.Stage == chat.TurnEnded && b.Ref == t.Message {
-			t.end(!b.Refused, b.Content)
-		}
-	case ponder.RunFinished:
-		switch {
-		case t.over() || ev.Run.Parent() != "":
-		case t.Run == "":
-			return true
-		case ev.Run == t.Run:
-			t.end(b.Status == ponder.Completed, b.Reason)
-		}
+// turnOf returns a turn as clients are shown it.
+func turnOf(v *chat.TurnView) Turn {
+	t := Turn{Message: v.Message, Run: v.Run, Status: answering, Answer: v.Text.Stored()}
+	if t.Answer != "" {
+		t.Model = v.Model
 	}
-	return false
-}
-
-// end notes how the turn has ended.
-func (t *turn) end(well bool, why string) {
-	t.Status = answered
-	if !well {
-		t.Status, t.Error = failed, clip(why, 300)
+	switch {
+	case v.Status == ponder.Completed:
+		t.Status = answered
+	case v.Over():
+		t.Status, t.Error = failed, clip(v.Reason, maxReason)
 	}
+	return t
 }

@@ -37,12 +37,10 @@ type Frame struct {
 	Seq      ponder.Seq // zero for a piece
 	JSON     []byte
 	Internal bool
-	End      bool   // the run that the thread is about has finished
-	Key      string // of a piece: that of the action which writes it
-	Muse     bool   // a piece of a model's own reasoning, which not all who look on are shown
-	Piece    *Piece // what JSON says, of a piece
+	End      bool          // the run that the thread is about has finished
+	Delta    *ponder.Delta // of a piece; without Text, it is reasoning, which not all clients are shown
 
-	after ponder.Seq // of a piece: the newest event that was known when it came
+	after ponder.Seq // of a piece: the event that it comes behind, and all later ones come behind it
 }
 
 // A Source is where the threads are.
@@ -162,14 +160,13 @@ func (h *Hub) Delta(d ponder.Delta) {
 	if f == nil || d.Text == "" && d.Reasoning == "" || !f.isHeard() {
 		return
 	}
-	p := &Piece{Run: d.Run, Key: d.Key, Text: d.Text, Reasoning: d.Reasoning}
-	js, err := json.Marshal(p)
+	js, err := json.Marshal(Piece{Run: d.Run, Key: d.Key, Text: d.Text, Reasoning: d.Reasoning})
 	if err != nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Key: d.Key, Muse: d.Text == "", Piece: p, after: f.head}
+	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Delta: &d, after: max(f.head, d.Began)}
 	f.piece++
 	f.wake()
 }

@@ -223,6 +223,39 @@ func TestPiecesInOrder(t *testing.T) {
 	})
 }
 
+// A piece waits for the event that its call began with, however late the hub reads that.
+func TestPiecesWaitForTheirCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := makeThread(t, 3)
+		hub := New(store)
+		w := hub.Watch(thread, 3)
+		defer w.Close()
+		synctest.Wait()
+		hub.Delta(piece("now"))
+		late := piece("late")
+		late.Began = 5
+		hub.Delta(late)
+		if frames, err := w.Next(t.Context()); err != nil || len(frames) != 1 || frames[0].Delta.Text != "now" {
+			t.Errorf("%+v, %v", frames, err)
+		}
+		say(t, store, 3)
+		synctest.Wait()
+		order := ""
+		for !strings.HasSuffix(order, " 6") {
+			frames, err := w.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range frames {
+				order += fmt.Sprintf(" %d", f.Seq)
+			}
+		}
+		if order != " 4 5 0 6" {
+			t.Error(order)
+		}
+	})
+}
+
 func piece(text string) ponder.Delta {
 	return ponder.Delta{Thread: thread, Delta: llm.Delta{Text: text}}
 }

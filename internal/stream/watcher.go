@@ -19,7 +19,6 @@ type Watcher struct {
 	seen   ponder.Seq
 	piece  int
 	hears  bool // pieces
-	lost   int
 	group  *group
 
 	troubles int // that it was told of
@@ -30,10 +29,6 @@ type Watcher struct {
 
 // Seen returns the cursor: the number of the newest event that Next has returned.
 func (w *Watcher) Seen() ponder.Seq { return w.seen }
-
-// Lost returns how many pieces were lost, because the watcher was too slow for them. Those
-// that the last Next has returned came after them.
-func (w *Watcher) Lost() int { return w.lost }
 
 // Next waits for what comes behind the cursor, and returns it: events in their order
 // without a gap, or pieces of what is written at the moment. They are there until it is
@@ -89,11 +84,12 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 	if !w.hears {
 		w.piece = f.piece
 	}
-	gap := max(0, f.piece-maxDeltas-w.piece)
-	w.lost += gap
 	frames = w.few[:0]
-	for w.piece += gap; w.piece < f.piece; w.piece++ { // before the event that says what it all came to
+	for w.piece = max(w.piece, f.piece-maxDeltas); w.piece < f.piece; w.piece++ { // before the event that says what it all came to
 		p := f.pieces[w.piece%maxDeltas]
+		if p.after > f.head { // the event that began its call is about to come
+			break
+		}
 		for len(events) > 0 && events[0].Seq <= p.after {
 			frames, events = append(frames, events[0]), events[1:]
 		}
