@@ -1,12 +1,15 @@
 package document
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	_ "embed" // for PDFium
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,21 +25,29 @@ import (
 
 // Bounds on the PDF engine.
 const (
-	pdfTime     = 20 * time.Second       // for a file
-	pdfPage     = 100 * time.Millisecond // more, for each page that could be read
-	pdfMost     = 2 * time.Minute        // for a file of however many pages
-	pdfMemory   = 256 << 20              // bytes of an engine's own memory, the file included
-	pdfLarge    = 64 << 20               // bytes of memory that are given back at once
-	pdfUnpacked = 4 << 20                // bytes of PDFium, and room
-	pdfLate     = 1000                   // files that are known to take too long
+	pdfTime   = 20 * time.Second       // for a file
+	pdfPage   = 100 * time.Millisecond // more, for each page that could be read
+	pdfMost   = 2 * time.Minute        // for a file of however many pages
+	pdfMemory = 256 << 20              // bytes of an engine's own memory, the file included
+	pdfLarge  = 64 << 20               // bytes of memory that are given back at once
+	pdfLate   = 1000                   // files that are known to take too long
 )
 
-// pdfium is PDFium as WebAssembly, packed. The module go-pdfium has compiled it;
-// pdfium_test.go says which, leaves out what is not called here, packs it, and takes a
-// newer one.
+// pdfium is PDFium as WebAssembly, compressed by gzip. The module go-pdfium compiled it.
+// pdfium_test.go names the version and writes the file, without the functions that this
+// package never calls: wazero then compiles it in half the time.
 //
-//go:embed pdfium.wasm.lzma
+//go:embed pdfium.wasm.gz
 var pdfium []byte
+
+// unpackPDFium returns PDFium as WebAssembly.
+func unpackPDFium() ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(pdfium))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
 
 // startPDFs starts what engines are made of: PDFium as WebAssembly, which can
 // touch neither files nor the network. It costs a second or two on the first PDF

@@ -2,7 +2,7 @@ package document
 
 import (
 	"bytes"
-	"compress/flate"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "take PDFium from its module anew; it wants xz")
+var update = flag.Bool("update", false, "write PDFium from its module again")
 
 // PDFium is that of this module, byte by byte, without the functions that it does not
 // need for those that are called.
@@ -74,88 +74,11 @@ func takePDFium(t *testing.T) {
 	wasm, err := trimWasm(whole, pdfiumCalled)
 	must(t, err)
 	t.Logf("of %d bytes, %d are left", len(whole), len(wasm))
-	pdfium = packPDFium(t, wasm)
-	must(t, os.WriteFile("pdfium.wasm.lzma", pdfium, 0o644))
-}
-
-// packPDFium does what unpackPDFium undoes.
-func packPDFium(t *testing.T, wasm []byte) []byte {
-	t.Helper()
-	b := bytes.Clone(wasm)
-	must(t, eachFont(b, decryptFont))
-	for i, plain := 0, bytes.Clone(b); i < len(plain); i += packBlock {
-		b = append(b, differences(b[i:min(i+packBlock, len(plain))], plain, i))
-	}
-	xz := exec.CommandContext(t.Context(), "xz", "--format=lzma", "--lzma1=preset=9e,nice=64,lc=3,lp=0,pb=1", "--stdout")
-	xz.Stdin = bytes.NewReader(b)
-	out, err := xz.Output()
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	must(t, err)
-	return out
-}
-
-// differences puts into a block of what begins there the differences that pack best: to
-// the bytes that are so far before, 0 for none.
-func differences(block, plain []byte, from int) (back byte) {
-	const worth = 16 // bytes
-	least := deflated(block) - worth
-	for _, k := range []int{2, 4, 6} { // tables have rows of one, two or three numbers of 16 bits
-		b := bytes.Clone(plain[from:][:len(block)])
-		for i := max(k-from, 0); i < len(b); i++ {
-			b[i] -= plain[from+i-k]
-		}
-		if n := deflated(b); n < least {
-			least, back = n, byte(k)
-			copy(block, b)
-		}
-	}
-	return back
-}
-
-func deflated(b []byte) int {
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestCompression)
-	if err == nil {
-		_, err = w.Write(b)
-		err = errors.Join(err, w.Close())
-	}
-	if err != nil {
-		panic(err)
-	}
-	return out.Len()
-}
-
-func decryptFont(font []byte) {
-	decrypt(font, fontKey)
-	for {
-		glyph, rest := nextGlyph(font)
-		if glyph == nil {
-			return
-		}
-		decrypt(glyph, glyphKey)
-		font = rest
-	}
-}
-
-func decrypt(b []byte, key uint16) {
-	for i, c := range b {
-		b[i] ^= byte(key >> 8)
-		key = (uint16(c)+key)*52845 + 22719
-	}
-}
-
-func TestUnlzma(t *testing.T) {
-	file := bytes.Clone(pdfium[:200_000])
-	if _, err := unlzma(file, pdfUnpacked); !errors.Is(err, errLZMA) {
-		t.Errorf("cut off: error %v", err)
-	}
-	if _, err := unlzma(pdfium, 1<<20); !errors.Is(err, errLZMA) {
-		t.Errorf("with too little room: error %v", err)
-	}
-	for i := range len(file) / 997 { // nothing that stands there makes it panic
-		b := bytes.Clone(file[:20_000])
-		b[i*997%len(b)] ^= byte(i + 1)
-		if _, err := unlzma(b, 1<<20); !errors.Is(err, errLZMA) {
-			t.Errorf("damaged at %d: error %v", i*997%len(b), err)
-		}
-	}
+	_, err = z.Write(wasm)
+	must(t, errors.Join(err, z.Close()))
+	pdfium = packed.Bytes()
+	must(t, os.WriteFile("pdfium.wasm.gz", pdfium, 0o644))
 }
