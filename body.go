@@ -336,7 +336,7 @@ type (
 	// Steer is a wish about a run and those below it.
 	Steer struct {
 		Content string          `json:"-"`
-		Do      Order           `json:"do,omitempty"`
+		Do      SteerOp         `json:"do,omitempty"`
 		Args    json.RawMessage `json:"args,omitempty"`
 	}
 	// CallStarted is the intent to ask a model. The request is kept in the
@@ -422,11 +422,11 @@ func (s Status) Ended() bool { return s == Completed || s == Failed || s == Canc
 
 // An Order is a word of a [Steer] that the engine itself obeys; modes see it
 // too, and may have orders of their own.
-type Order string
+type SteerOp string
 
 // The orders. The first two interrupt what is in flight.
 const (
-	Cancel    Order = "cancel"     // end now, without an answer
-	AnswerNow Order = "answer_now" // conclude from what there is
-	SetBudget Order = "budget"     // Args is a [Budget]: the limits it has replace those of the run, as long as that is not told to conclude
+	Cancel    SteerOp = "cancel"     // end now, without an answer
+	AnswerNow SteerOp = "answer_now" // conclude from what there is
+	SetBudget SteerOp = "budget"     // Args is a [Budget]: the limits it has replace those of the run, as long as that is not told to conclude
 )

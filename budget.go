@@ -96,39 +96,12 @@ func (b Budget) String() string {
 	return strings.Join(list, ", ")
 }
 
-// reserveShare is the share of tokens and money that is kept for the
-// conclusion where a budget does not say.
-const reserveShare = 5
-
-// reserve returns what is kept for the conclusion.
-func (b Budget) reserve() Cost {
-	r := b.Reserve
-	if r == (Cost{}) {
-		r = Cost{Calls: 1, Tokens: b.Tokens / reserveShare, Money: b.Money / reserveShare}
-	}
-	return r
-}
-
-// Add returns the sum.
+// Add returns the sum of c and d.
 func (c Cost) Add(d Cost) Cost {
 	return Cost{c.Calls + d.Calls, c.Tokens + d.Tokens, c.Money + d.Money}
 }
 
-func (c Cost) minus(d Cost) Cost {
+// Sub returns the difference of c and d.
+func (c Cost) Sub(d Cost) Cost {
 	return Cost{c.Calls - d.Calls, c.Tokens - d.Tokens, c.Money - d.Money}
-}
-
-func (c Cost) half() Cost { return Cost{c.Calls / 2, c.Tokens / 2, c.Money / 2} }
-
-// over says which part of c exceeds the limit, or nothing. A zero limit is none.
-func (c Cost) over(limit, kept Cost) string {
-	switch {
-	case limit.Calls > 0 && c.Calls > limit.Calls-kept.Calls:
-		return "calls"
-	case limit.Tokens > 0 && c.Tokens > limit.Tokens-kept.Tokens:
-		return "tokens"
-	case limit.Money > 0 && c.Money > limit.Money-kept.Money:
-		return "money"
-	}
-	return ""
 }

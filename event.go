@@ -2,7 +2,6 @@ package ponder
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -111,9 +110,9 @@ func (ev Event) IsInput() bool {
 	return false
 }
 
-// IsTold reports whether the event is one that a thread is told from outside, and begins no
-// run: what was told before it is what somebody knows who knows it. See [Mind.TellAfter].
-func (ev Event) IsTold() bool {
+// IsExternalInput reports whether the event came from outside the engine and starts no run.
+// A client that has read such an event has read all external inputs before it.
+func (ev Event) IsExternalInput() bool {
 	_, begins := ev.Body.(RunStarted)
 	return ev.IsInput() && !begins
 }
@@ -142,32 +141,4 @@ func (ev Event) Stamp(thread ThreadID, seq Seq, now time.Time) Event {
 		ev.Internal = true
 	}
 	return ev
-}
-
-// attempt returns the cause of the nth attempt at an action.
-func attempt(key string, n int) string { return key + "#" + strconv.Itoa(n) }
-
-// part returns the cause of the ith of n events of a Write; both count from 1.
-func part(key string, i, n int) string {
-	return key + "/" + strconv.Itoa(i) + "." + strconv.Itoa(n)
-}
-
-// A cause is what [Event.Cause] says of an event of a run.
-type cause struct {
-	key     string
-	attempt int // of a call or a tool
-	i, n    int // of a Write
-}
-
-// parseCause undoes attempt and part. It reports false for any other text.
-func parseCause(s string) (cause, bool) {
-	if key, num, ok := strings.Cut(s, "#"); ok {
-		n, err := strconv.Atoi(num)
-		return cause{key: key, attempt: n}, err == nil && n > 0
-	}
-	key, nums, _ := strings.Cut(s, "/")
-	a, b, _ := strings.Cut(nums, ".")
-	i, err1 := strconv.Atoi(a)
-	n, err2 := strconv.Atoi(b)
-	return cause{key: key, i: i, n: n}, err1 == nil && err2 == nil && 0 < i && i <= n
 }

@@ -11,7 +11,7 @@ import (
 // recorded returns events of all types, as they are written.
 func recorded(t testing.TB) [][]byte {
 	t.Helper()
-	data, err := os.ReadFile("testdata/events.jsonl")
+	data, err := os.ReadFile("test/testdata/events.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ var assumed = []ponder.Body{
 // What was ever written is read for ever: a new version of an event gets lines
 // of its own in the file, and no line leaves it.
 func TestEveryEventIsReadForEver(t *testing.T) {
-	file := filepath.Join("testdata", "events.jsonl")
+	file := filepath.Join("test", "testdata", "events.jsonl")
 	if *update {
 		var out []byte
 		for _, ev := range every() {

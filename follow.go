@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+
+	"ponder/llm"
 )
 
 // Follow iterates over the events of a thread after one, oldest first, and goes
@@ -48,4 +50,18 @@ func Await(ctx context.Context, log Log, thread ThreadID, run RunID) (RunFinishe
 		}
 	}
 	return RunFinished{}, ctx.Err()
+}
+
+// A Delta is a piece of what a model is writing.
+type Delta struct {
+	Thread ThreadID
+	Run    RunID
+	Key    string // of the action
+	Cause  string // of the events of the attempt at it
+
+	Began    Seq // the event that the attempt began with
+	Attempt  int // at the action; each writes from the beginning
+	Offset   int // bytes of text that the attempt wrote before
+	Reasoned int // bytes of reasoning that it wrote before
+	llm.Delta
 }

@@ -19,7 +19,7 @@ type Mode struct {
 	Name string
 
 	// Version counts up when runs that are in a log already could not go on
-	// under the new State. A mind works on a run only if it has the mode in the
+	// under the new State. An engine works on a run only if it has the mode in the
 	// version that the run began with.
 	Version int
 
@@ -100,7 +100,7 @@ type Run struct {
 // again on purpose, ask with another key. A key has letters, digits, '-', '_',
 // '.', ':' and '~', at most 64 of them; keys that end in "-" and a number that
 // counts up are remembered in constant space.
-type Action interface{ key() string }
+type Action interface{ isAction() }
 
 type (
 	// Call asks a model. Its result is a [CallFinished]. Shown says that users see
@@ -151,14 +151,14 @@ type (
 	}
 )
 
-func (a Call) key() string   { return a.Key }
-func (a Do) key() string     { return a.Key }
-func (a Spawn) key() string  { return a.Key }
-func (a Write) key() string  { return a.Key }
-func (a Wait) key() string   { return "" }
-func (a Finish) key() string { return "" }
+func (Call) isAction()   {}
+func (Do) isAction()     {}
+func (Spawn) isAction()  {}
+func (Write) isAction()  {}
+func (Wait) isAction()   {}
+func (Finish) isAction() {}
 
-// A Role is what a model is wanted for. Which model that is, [Config] says.
+// A Role is the purpose of a model. The configuration of the engine maps roles to models.
 type Role string
 
 // The roles.
@@ -199,15 +199,15 @@ func NewTool[In any](name, doc string, schema json.RawMessage, do func(context.C
 		Do: func(ctx context.Context, input json.RawMessage) (string, error) {
 			var in In
 			if err := json.Unmarshal(input, &in); err != nil {
-				return "", fmt.Errorf("input of %s: %w", name, misfit(err))
+				return "", fmt.Errorf("input of %s: %w", name, describeTypeError(err))
 			}
 			return do(ctx, in)
 		},
 	}
 }
 
-// misfit says what is wrong with the input of a tool, in words for a model.
-func misfit(err error) error {
+// describeTypeError says what is wrong with the input of a tool, in words for a model.
+func describeTypeError(err error) error {
 	var e *json.UnmarshalTypeError
 	if !errors.As(err, &e) || e.Field == "" {
 		return err
@@ -226,32 +226,31 @@ func misfit(err error) error {
 	return fmt.Errorf("%s must be of type %s, not %s", e.Field, want, e.Value)
 }
 
-// A Use is where a tool is used: on which thread, by which run, of which mode.
-type Use struct {
+// A ToolContext is the thread, the run and the mode that use a tool.
+type ToolContext struct {
 	Thread ThreadID
 	Run    RunID
 	Mode   string
 }
 
-type useKey struct{}
+type toolContextKey struct{}
 
-// WithUse returns a ctx for the Do of a tool. A mind passes one; others may who use
-// a tool without a mind.
-func WithUse(ctx context.Context, use Use) context.Context {
-	return context.WithValue(ctx, useKey{}, use)
+// WithToolContext returns a ctx for [Tool.Do]. The engine passes such a ctx; a caller
+// that uses a tool without the engine may do the same.
+func WithToolContext(ctx context.Context, use ToolContext) context.Context {
+	return context.WithValue(ctx, toolContextKey{}, use)
 }
 
-// UseOf returns where a tool is used, from the ctx of its Do; a zero Use if that does
-// not say.
-func UseOf(ctx context.Context) Use {
-	use, _ := ctx.Value(useKey{}).(Use)
+// ToolContextFrom returns the ToolContext in the ctx of a [Tool.Do], or a zero one.
+func ToolContextFrom(ctx context.Context) ToolContext {
+	use, _ := ctx.Value(toolContextKey{}).(ToolContext)
 	return use
 }
 
-// A Placement decides which process works on which thread, and when: it calls
-// [Mind.Work], or whatever it was made with, and never twice at once for one
-// thread. Package internal/place has one that lasts and one for tests. It is
-// safe for concurrent use.
+// A Placement decides which process works on which thread, and when. It calls the
+// function that it was made with, such as Engine.Work, and never twice at once for one
+// thread. Package internal/placement has a durable one and one for tests. It is safe for
+// concurrent use.
 type Placement interface {
 	// Start makes sure that the thread is worked on, here and from now on, until
 	// nothing is left to do. It does not wait, and starting what is at work does

@@ -149,11 +149,11 @@ type Info struct {
 	Thread
 	Head    Seq       `json:"head"`
 	Updated time.Time `json:"updated_at"`
-	Status  Status    `json:"status"`              // see [Info.After]
+	Status  Status    `json:"status"`              // see [Info.Apply]
 	Open    int       `json:"open_runs,omitempty"` // root runs that have not finished
 	Held    bool      `json:"held,omitempty"`      // by a process that beats
 
-	// Roots are the runs that Open counts, as far as the info was made by After. Stores
+	// Roots are the runs that Open counts, as far as Apply made the info. Stores
 	// do not return them.
 	Roots []Root `json:"-"`
 }
@@ -165,12 +165,12 @@ type Root struct {
 	Cancelled bool // it is to finish, though it may be paused
 }
 
-// After returns what the info says of runs after ev, if it is, with its roots, that of all
-// events before. As long as root runs are open, the status is Paused if each of them is
+// Apply returns the info after ev; i, with its roots, must be the info after all events
+// before ev. As long as root runs are open, the status is Paused if each of them is
 // paused and not cancelled, so that there is nothing to do, and else Thinking. Then it is
 // that of the one that finished last, or Created if there was none; but while a conversation
 // has a message that no run has seen, there is something to do: Thinking.
-func (i Info) After(ev Event) Info {
+func (i Info) Apply(ev Event) Info {
 	if _, said := ev.Body.(UserMessage); said && i.Kind == KindConversation && i.Open == 0 {
 		i.Status = Thinking
 	}
@@ -226,8 +226,8 @@ func (i Info) Interrupted(now time.Time) bool {
 	return i.Status == Thinking && !i.Held && now.Sub(i.Updated) > DeadAfter
 }
 
-// Now returns how the thread stands: one that is interrupted does not think, but is paused.
-func (i Info) Now(now time.Time) Status {
+// CurrentStatus returns the status of the thread at a time: Paused if it is interrupted.
+func (i Info) CurrentStatus(now time.Time) Status {
 	if i.Interrupted(now) {
 		return Paused
 	}
@@ -284,13 +284,13 @@ type Nodes interface {
 	// must stop, for its threads may be taken.
 	Beat(ctx context.Context, id NodeID, clock time.Duration) error
 
-	// AllNodes returns the nodes that have joined and are neither buried nor
+	// AllNodes returns the nodes that have joined and are neither marked dead nor
 	// dead for long.
 	AllNodes(ctx context.Context) ([]Node, error)
 
-	// Bury declares a node dead, so that its threads are free at once. To bury a
-	// node that is not there does nothing.
-	Bury(ctx context.Context, id NodeID) error
+	// MarkDead declares a node dead, so that its threads are free at once. It does
+	// nothing for a node that is not there.
+	MarkDead(ctx context.Context, id NodeID) error
 }
 
 // A NodeID names a process for as long as it lives: "nod_" and a ULID.
@@ -400,6 +400,7 @@ var (
 	ErrStale    = errors.New("thread has grown since")
 	ErrNotInput = errors.New("only the holder of the thread may append this")
 	ErrNoThread = errors.New("no such thread")
+	ErrNoEvent  = errors.New("no such event")
 	ErrTooBig   = errors.New("too big to be written at once")
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("database is read-only")

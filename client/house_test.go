@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/httpapi"
 	"ponder/internal/placement"
@@ -41,7 +42,7 @@ func move(t *testing.T, says string) *desk {
 		model.Answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, says), nil }
 	}
 	d.hub = stream.New(d.store)
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: d.store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: d.hub.Delta,
 		Models: enginetest.Models(model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Logger: slog.New(slog.DiscardHandler),
 	})
@@ -86,7 +87,7 @@ func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}
 	to := ponder.Thread{ID: id, Owner: owner, Title: f.Title, Model: f.Model}
-	return ponder.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), to, inputs...)
+	return engine.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), to, inputs...)
 }
 
 func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c httpapi.Conversation) error {

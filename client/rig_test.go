@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/auth"
 	"ponder/internal/httpapi"
@@ -206,7 +207,7 @@ func (d *desk) begin(t *testing.T) {
 func (d *desk) think(t *testing.T) {
 	t.Helper()
 	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}
-	mind := enginetest.Start(t, ponder.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(model, ponder.Price{})})
+	mind := enginetest.Start(t, engine.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(model, ponder.Price{})})
 	mind.Ask(session.Name, "Why does the pump fail?", nil, ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 12}})
 	mind.Stop()
 }

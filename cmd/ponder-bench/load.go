@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/llm/llmtest"
 	"ponder/llm/openai"
 	"ponder/mode/session"
@@ -31,7 +32,7 @@ type load struct {
 type rig struct {
 	meter *meter
 	store *sqlite.Store
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	close func()
 }
 
@@ -57,7 +58,7 @@ func (l load) build(ctx context.Context) (r *rig, err error) {
 	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
 	m := newMeter(provider.Model("model"), l.sessions)
 	chain := []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler),
 		Models: map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain, ponder.Fast: chain},
 	})

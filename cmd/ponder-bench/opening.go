@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/store/sqlite"
@@ -64,7 +65,7 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, spoken(events)...); err != nil {
 		return o, err
 	}
-	took := func(do func(*ponder.Mind) error) (time.Duration, error) {
+	took := func(do func(*engine.Engine) error) (time.Duration, error) {
 		mind, err := talker(ctx, store)
 		if err != nil {
 			return 0, err
@@ -73,7 +74,7 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 		err = do(mind)
 		return time.Since(begun), errors.Join(err, mind.Close(ctx))
 	}
-	fold := func(m *ponder.Mind) error { return m.Fold(ctx, id) }
+	fold := func(m *engine.Engine) error { return m.Fold(ctx, id) }
 	read, err := took(fold)
 	if err != nil {
 		return o, err
@@ -85,7 +86,7 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 			return o, err
 		}
 		open = append(open, d)
-		d, err = took(func(m *ponder.Mind) error { return say(ctx, store, m, id) })
+		d, err = took(func(m *engine.Engine) error { return say(ctx, store, m, id) })
 		if err != nil {
 			return o, err
 		}
@@ -95,8 +96,8 @@ func opened(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events
 }
 
 // talker returns a mind that talks.
-func talker(ctx context.Context, store ponder.Store) (*ponder.Mind, error) {
-	mind, err := ponder.New(ponder.Config{
+func talker(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
+	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
 		Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: prompt{}, MaxOutput: 1000}}},
 	})
@@ -107,7 +108,7 @@ func talker(ctx context.Context, store ponder.Store) (*ponder.Mind, error) {
 }
 
 // say has a message answered.
-func say(ctx context.Context, store ponder.Store, m *ponder.Mind, id ponder.ThreadID) error {
+func say(ctx context.Context, store ponder.Store, m *engine.Engine, id ponder.ThreadID) error {
 	message := ponder.Event{Body: ponder.UserMessage{Content: "And what follows from that?"}}
 	if _, err := store.Append(ctx, id, 0, message); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/knowledge/web"
 	"ponder/llm"
@@ -125,7 +126,7 @@ func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late 
 	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
 	model := []ponder.Model{{Model: spannedModel{provider.Model("any"), m}, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
 	node := placement.Self()
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), Modes: []ponder.Mode{research.New()},
 		Models: map[ponder.Role][]ponder.Model{ponder.Fast: model, ponder.Slow: model, ponder.Cheap: model},
 		Tools:  webtool.New(webtool.Options{Search: l.search(m), Fetch: l.fetch(m), Judge: webtool.Judging(time.Now)}),

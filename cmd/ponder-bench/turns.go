@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -130,7 +131,7 @@ func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 	slow := []ponder.Model{{Model: provider.Model("slow"), Price: price}}
 	node := placement.Self()
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), OnDelta: m.delta,
 		Modes: []ponder.Mode{chat.New(chat.Options{Deep: true, DeepAfter: deepAfter, DeepPerHour: 1000}), deep.New(deep.Options{})},
 		Models: map[ponder.Role][]ponder.Model{

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
 	"ponder/llm"
@@ -164,7 +165,7 @@ func playDay(ctx context.Context, changes []dayChange) (_ *dayRun, err error) {
 		models[subconscious.ModelOf(r.Name)] = models[ponder.Frontier]
 	}
 	logger := slog.New(slog.DiscardHandler)
-	mind, err := ponder.New(ponder.Config{Store: d.store, Modes: subconscious.New(subconscious.Options{}), Models: models, Logger: logger})
+	mind, err := engine.New(engine.Config{Store: d.store, Modes: subconscious.New(subconscious.Options{}), Models: models, Logger: logger})
 	if err != nil {
 		return nil, err
 	}

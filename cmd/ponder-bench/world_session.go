@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/mode/session"
 	inmemory "ponder/store/memory"
 )
@@ -25,7 +26,7 @@ func think(ctx context.Context, t *thinker, opts session.Options, budget int) (e
 	store := inmemory.New()
 	defer store.Close()
 	chain := []ponder.Model{{Model: t, Price: ponder.Price{Source: ponder.PriceTable}}}
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler),
 		Models: map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain, ponder.Fast: chain, ponder.Cheap: chain},
 	})

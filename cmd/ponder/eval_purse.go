@@ -172,5 +172,5 @@ func (m payer) cost(u llm.Usage) ponder.Money {
 	if u.Cost != nil {
 		return ponder.Money(max(0, *u.Cost))
 	}
-	return max(0, m.price.Of(u))
+	return max(0, m.price.Cost(u))
 }

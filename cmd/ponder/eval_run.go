@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/eval"
 	"ponder/internal/placement"
 	"ponder/store/sqlite"
@@ -19,7 +20,7 @@ type evaluation struct {
 	plan  *plan
 	store *sqlite.Store
 	purse *purse
-	judge *ponder.Mind // nil: there is none
+	judge *engine.Engine // nil: there is none
 
 	mu       sync.Mutex
 	answers  map[cell]eval.Answer

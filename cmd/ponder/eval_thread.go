@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/eval"
 	"ponder/mode/chat"
 	"ponder/mode/session"
@@ -143,7 +144,7 @@ func wished(asked string) (list []ponder.Event) {
 
 // work brings an answer to its end, and returns what became of it. Later is what is
 // asked once all that was asked before is done, if anything is.
-func (e *evaluation) work(ctx context.Context, mind *ponder.Mind, id ponder.ThreadID, r record, later string) (record, error) {
+func (e *evaluation) work(ctx context.Context, mind *engine.Engine, id ponder.ThreadID, r record, later string) (record, error) {
 	defer e.purse.work()()
 	if later != "" && !r.asked {
 		if err := mind.Work(ctx, id); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/config"
 	"ponder/internal/placement"
 	"ponder/mode/chat"
@@ -31,7 +32,7 @@ type variant struct {
 	kind   string
 	model  string        // that answers; empty: that of the configuration
 	time   time.Duration // of a session
-	mind   *ponder.Mind
+	mind   *engine.Engine
 	models []string // that it asks, each once
 	print  string   // what answers depend on beside the question
 }
@@ -133,8 +134,8 @@ func (v *variant) open(ctx context.Context, store *sqlite.Store, t talking, p *p
 
 // openMind makes a mind of this process.
 func openMind(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, tools []ponder.Tool,
-	modes ...ponder.Mode) (*ponder.Mind, error) {
-	m, err := ponder.New(ponder.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: placement.Self()})
+	modes ...ponder.Mode) (*engine.Engine, error) {
+	m, err := engine.New(engine.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: placement.Self()})
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (w *viewing) apply(ev ponder.Event, s show) {
 			w.class, w.refused = b.Class, b.Refused
 		}
 	case ponder.Progress:
-		if b.Stage == ponder.Steered && b.Label == string(ponder.AnswerNow) && !b.Refused {
+		if b.Stage == ponder.StageSteered && b.Label == string(ponder.AnswerNow) && !b.Refused {
 			w.state = concluding
 		}
 	case ponder.RunResumed:

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
 	"ponder/llm"
@@ -102,7 +103,7 @@ func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *mindrunner.Mi
 	for _, r := range subconscious.DefaultRoles() {
 		models[subconscious.ModelOf(r.Name)] = []ponder.Model{{Model: l.as(r.Name)}}
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(subconscious.Options{}), Models: models, Logger: logger})
+	mind, err := engine.New(engine.Config{Store: store, Modes: subconscious.New(subconscious.Options{}), Models: models, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func progressItem(it tui.Item, b ponder.Progress) (tui.Item, bool) {
 		it.Kind = "again"
 	case "resting":
 		it.Kind = "note"
-	case ponder.Steered:
+	case ponder.StageSteered:
 		it.Kind, it.Tone = "steered", tui.Strong
 		if b.Refused {
 			it.Kind, it.Tone = "refused", tui.Alarm

@@ -263,7 +263,7 @@ func (l *live) steer(ctx context.Context, line string) {
 func (l *live) wish(ctx context.Context, body ponder.Body) bool {
 	store, err := l.desk(ctx)
 	if err == nil {
-		_, err = ponder.Wish(ctx, store, l.id, ponder.Event{Run: l.view.Session.Run, Body: body})
+		_, err = ponder.SendCommands(ctx, store, l.id, ponder.Event{Run: l.view.Session.Run, Body: body})
 	}
 	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
 		err = l.obeyAtRest(ctx, store)

@@ -62,7 +62,7 @@ func TestWishNotSent(t *testing.T) {
 		ctx  context.Context
 		want string
 	}{
-		{"a thread that is gone", t.Context(), "ponder: not sent: wish on thr_1: read thr_1: no such thread\n"},
+		{"a thread that is gone", t.Context(), "ponder: not sent: send command to thr_1: read thr_1: no such thread\n"},
 		{"Ctrl-C twice", stopped, ""},
 	} {
 		var log strings.Builder
@@ -261,8 +261,8 @@ func TestItemOf(t *testing.T) {
 		{ponder.Thought{Kind: "insight", Confidence: 0.7, Content: "So.", Against: []string{"c1"}}, "insight 0.70 So. (contradicts c1)"},
 		{ponder.Thought{Kind: "insight", Confidence: 0.5, Assumed: true, Content: "So."}, "insight  So."},
 		{ponder.SubQuestion{ID: "q3", Priority: 9, Content: "Who?"}, "question p9 q3 Who?"},
-		{ponder.Progress{Stage: ponder.Steered, Content: "question q7 added", Cancelled: []string{"a", "b"}}, "steered  question q7 added; 2 calls in flight cancelled"},
-		{ponder.Progress{Stage: ponder.Steered, Content: "there is no question q99", Refused: true}, "refused  there is no question q99"},
+		{ponder.Progress{Stage: ponder.StageSteered, Content: "question q7 added", Cancelled: []string{"a", "b"}}, "steered  question q7 added; 2 calls in flight cancelled"},
+		{ponder.Progress{Stage: ponder.StageSteered, Content: "there is no question q99", Refused: true}, "refused  there is no question q99"},
 		{ponder.Steer{Do: ponder.AddQuestion, Content: "Who?", Args: json.RawMessage(`{"priority":9}`)}, "wish  add question Who?, priority 9"},
 		{ponder.Steer{Do: ponder.AddQuestion, Content: "Who?"}, "wish  add question Who?"},
 		{ponder.Steer{Do: ponder.RankQuestion, Args: json.RawMessage(`{"question":"q3","priority":2}`)}, "wish  rank question q3, priority 2"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
@@ -28,7 +29,7 @@ func modes(t talking, tools []ponder.Tool) []ponder.Mode {
 
 // A thinker thinks in this process, on the threads that it is told to.
 type thinker struct {
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	place *placement.Placement
 	tools func() // ends their use
 	outer uint64 // see mcpServers.changed
@@ -50,7 +51,7 @@ func (a *cli) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 	}
 	node := placement.Self()
 	equipped.Store, equipped.OnDelta, equipped.Node = store, onDelta, node
-	mind, err := ponder.New(equipped)
+	mind, err := engine.New(equipped)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (a *cli) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 
 // equip returns the modes, models and tools of a mind that holds conversations as t says,
 // and what ends the use of the tools.
-func (a *cli) equip(ctx context.Context, store *sqlite.Store, t *talking) (c ponder.Config, end func(), err error) {
+func (a *cli) equip(ctx context.Context, store *sqlite.Store, t *talking) (c engine.Config, end func(), err error) {
 	tools, end, err := a.tools(ctx, store, t.sight)
 	if err != nil {
 		return c, nil, err
@@ -86,7 +87,7 @@ func (a *cli) equip(ctx context.Context, store *sqlite.Store, t *talking) (c pon
 		look := end
 		end = func() { look(); k.close() }
 	}
-	return ponder.Config{Modes: modes(*t, tools), Models: t.models, Tools: tools}, end, nil
+	return engine.Config{Modes: modes(*t, tools), Models: t.models, Tools: tools}, end, nil
 }
 
 // work works on a thread until nothing is left to do, and returns nil; or until

@@ -75,7 +75,7 @@ func (m *mindActions) add(t ponder.Tool, most int) {
 	}
 	do := t.Do
 	t.Do = func(ctx context.Context, input json.RawMessage) (string, error) {
-		if err := m.deeds.allows(ctx, t.Name, ponder.UseOf(ctx).Run, most); err != nil {
+		if err := m.deeds.allows(ctx, t.Name, ponder.ToolContextFrom(ctx).Run, most); err != nil {
 			return "", err
 		}
 		return do(ctx, input)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/config"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
@@ -108,7 +109,7 @@ func (a *cli) mindPlace(ctx context.Context, store *sqlite.Store, h *mindHome) (
 	h.ends = append(h.ends, func() error { keeper.close(); return nil })
 	node := placement.Self()
 	tools := append(memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), h.actions.tools...)
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: tools, Node: node})
+	mind, err := engine.New(engine.Config{Store: store, Modes: subconscious.New(h.options), Models: h.cast.models, Tools: tools, Node: node})
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (a *cli) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 		if w.Minutes < 1 || w.Minutes > mostMinutes {
 			w.Minutes = fewMinutes
 		}
-		about, err := deeds.escalationOf(ctx, ponder.UseOf(ctx).Run)
+		about, err := deeds.escalationOf(ctx, ponder.ToolContextFrom(ctx).Run)
 		if err != nil {
 			return "", fmt.Errorf("think_about: %w", err)
 		}

@@ -150,7 +150,7 @@ func (l *lineup) try(ctx context.Context, full string, embed bool) trial {
 	if t.Usage != nil && t.Usage.Cost != nil {
 		t.Cost = new(float64(*t.Usage.Cost) / 1e6)
 	} else if t.Usage != nil && m.Price.Source != ponder.PriceUnknown {
-		t.Cost = new(m.Price.Of(*t.Usage).USD())
+		t.Cost = new(m.Price.Cost(*t.Usage).USD())
 	}
 	return t
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 )
@@ -42,7 +43,7 @@ func TestReflectionsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := enginetest.Models(indiscreet{}, ponder.Price{})
 		how := talking{models: models, name: "fake/indiscreet"}
-		mind := enginetest.Start(t, ponder.Config{Modes: modes(how, how.own()), Models: models, Tools: how.own()})
+		mind := enginetest.Start(t, engine.Config{Modes: modes(how, how.own()), Models: models, Tools: how.own()})
 		mind.Put("", "one", ponder.UserMessage{Content: "hello"})
 		time.Sleep(time.Hour)
 		synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -36,7 +37,7 @@ func allowsCall(ctx context.Context, b beginning, p *prepared, opts session.Opti
 			models[role] = append(models[role], m)
 		}
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: models, Logger: slog.New(slog.DiscardHandler)})
+	mind, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: models, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

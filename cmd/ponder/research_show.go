@@ -54,7 +54,7 @@ func researchItem(ev ponder.Event, v research.View) (tui.Item, bool) {
 		}
 		return it, true
 	case ponder.Progress:
-		if b.Stage == ponder.Steered {
+		if b.Stage == ponder.StageSteered {
 			return it, false // shown as those of sessions are
 		}
 		it.Kind, it.Text = cmp.Or(b.Stage, "note"), cmp.Or(b.Content, b.Label)

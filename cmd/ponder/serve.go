@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
@@ -82,7 +83,7 @@ type server struct {
 	hosts         *mcp.Hosts // the models of clients
 	books         *books
 	hooks         *responses.Hooks // that tell how responses have ended
-	mind          *ponder.Mind     // that others are made of
+	mind          *engine.Engine   // that others are made of
 	place         *placement.Placement
 	outfits       *wardrobe
 	briefs        sync.Map // of threads that are being started, by their ids
@@ -212,13 +213,13 @@ func (a *cli) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 // open begins to work on threads.
 func (s *server) open(ctx context.Context, serves bool) (err error) {
 	node := placement.Self()
-	if s.mind, err = ponder.New(ponder.Config{Store: s.log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
+	if s.mind, err = engine.New(engine.Config{Store: s.log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
 		return err
 	}
 	if err := s.mind.Open(ctx); err != nil {
 		return fmt.Errorf("begin to think: %w", err)
 	}
-	c := placement.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.workTold, Ended: s.mind.Return, Serve: serves}
+	c := placement.Config{Store: s.log, DB: s.store.DB(), Node: node, Work: s.workTold, Ended: s.mind.ReturnUnclaimed, Serve: serves}
 	s.minds.placed = c
 	if s.place, err = placement.Open(ctx, c); err != nil {
 		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/auth"
 	"ponder/internal/httpapi"
 	"ponder/internal/mindrunner"
@@ -41,7 +42,7 @@ type minds struct {
 // A keptMind is a subconscious, ready to tick.
 type keptMind struct {
 	*mindrunner.Minder
-	mind   *ponder.Mind
+	mind   *engine.Engine
 	thinks string // who thinks in it
 	ends   []func() error
 
@@ -141,7 +142,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	k.ends = append(k.ends, func() error { return closing(ticks.Close) })
 	keep := a.keeper(m.s.store)
 	k.ends = append(k.ends, func() error { keep.close(); return nil })
-	k.mind, err = m.s.mind.With(ponder.Config{
+	k.mind, err = m.s.mind.Derive(engine.Config{
 		Modes: subconscious.New(options), Models: cast.models, Tools: memory.New(memory.Options{Keep: keep.keep, Source: mindSource}),
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/mode/session"
 )
 
@@ -59,7 +60,7 @@ const (
 // A wardrobe has a mind for each outfit that is in use, and for some that were. It is
 // safe for concurrent use.
 type wardrobe struct {
-	make func(outfit) (*ponder.Mind, func(), error)
+	make func(outfit) (*engine.Engine, func(), error)
 
 	mu   sync.Mutex
 	list map[string]*worn
@@ -67,7 +68,7 @@ type wardrobe struct {
 
 // A worn is a mind, once it is ready.
 type worn struct {
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	end   func() // the use of what it looks through
 	err   error
 	ready chan struct{}
@@ -79,7 +80,7 @@ type worn struct {
 
 // wear returns the mind of an outfit. The caller calls leave when no work is done with
 // it any more.
-func (w *wardrobe) wear(ctx context.Context, o outfit) (mind *ponder.Mind, leave func(), err error) {
+func (w *wardrobe) wear(ctx context.Context, o outfit) (mind *engine.Engine, leave func(), err error) {
 	key := o.key()
 	w.mu.Lock()
 	one := w.list[key]

@@ -6,18 +6,18 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ponder"
+	"ponder/engine"
 )
 
 // Threads of one outfit share a mind, which is closed once nobody uses it any more.
 func TestWardrobe(t *testing.T) {
 	var made, ended atomic.Int64
-	w := &wardrobe{list: make(map[string]*worn), make: func(o outfit) (*ponder.Mind, func(), error) {
+	w := &wardrobe{list: make(map[string]*worn), make: func(o outfit) (*engine.Engine, func(), error) {
 		if o.Model == "none" {
 			return nil, nil, errors.New("no such model")
 		}
 		made.Add(1)
-		return &ponder.Mind{}, func() { ended.Add(1) }, nil
+		return &engine.Engine{}, func() { ended.Add(1) }, nil
 	}}
 	var wg sync.WaitGroup
 	for range 100 {

@@ -281,7 +281,7 @@ func (s *server) grantedTo(ctx context.Context, begun string, info ponder.Info, 
 		if err != nil {
 			return err
 		}
-		if _, err := ponder.Wish(ctx, s.log, info.ID, limitTo(v.Session, cut)); err != nil {
+		if _, err := ponder.SendCommands(ctx, s.log, info.ID, limitTo(v.Session, cut)); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,7 @@ func (m paidModel) most(req *llm.Request) (ponder.Money, error) {
 	}
 	in := llm.Usage{Input: req.Size()/bytesAToken + 16, Output: req.MaxTokens}
 	written := llm.Usage{CacheWrite: in.Input, Output: in.Output}
-	return max(m.price.Of(in), m.price.Of(written)), nil
+	return max(m.price.Cost(in), m.price.Cost(written)), nil
 }
 
 // cost returns what usage costs.
@@ -139,7 +139,7 @@ func (m paidModel) cost(u llm.Usage) ponder.Money {
 	if u.Cost != nil && *u.Cost >= 0 {
 		return ponder.Money(*u.Cost)
 	}
-	return m.price.Of(u)
+	return m.price.Cost(u)
 }
 
 // failed returns what a call may have cost that failed: nothing, if no word was answered.

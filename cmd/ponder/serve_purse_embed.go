@@ -73,7 +73,7 @@ func (m vectorModel) most(texts []string) ponder.Money {
 	for _, t := range texts {
 		tokens += len(t)/bytesAToken + 16
 	}
-	return m.price.Of(llm.Usage{Input: tokens})
+	return m.price.Cost(llm.Usage{Input: tokens})
 }
 
 // cost returns what vectors have cost that may have cost so much at most: that, if nobody
@@ -83,7 +83,7 @@ func (m vectorModel) cost(usage llm.Usage, err error, most ponder.Money) ponder.
 		return ponder.Money(*usage.Cost)
 	}
 	if usage.Total() > 0 {
-		return m.price.Of(usage)
+		return m.price.Cost(usage)
 	}
 	var refused *llm.Error
 	if errors.As(err, &refused) {
@@ -111,7 +111,7 @@ func (s *server) noteUsed(ctx context.Context, owner string, m vectorModel, usag
 	case m.price.Source == "" || m.price.Source == ponder.PriceUnknown:
 		row.Unknown = 1
 	default:
-		row.Money = m.price.Of(usage)
+		row.Money = m.price.Cost(usage)
 	}
 	return s.books.use(context.WithoutCancel(ctx), owner, row, time.Now())
 }

@@ -38,7 +38,7 @@ func TestForkIsHeldWithinItsGrant(t *testing.T) {
 		t.Fatal(m, err)
 	}
 	l.does("thr_1", costs(200_000)...)
-	if _, err := ponder.Wish(l.ctx, l.store, "thr_1", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_1", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
 		t.Fatal(err)
 	}
 	s := l.serve()
@@ -77,7 +77,7 @@ func TestGoesOnOnceItIsGranted(t *testing.T) {
 		t.Fatal(err)
 	}
 	pause := ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}
-	if _, err := ponder.Wish(l.ctx, l.store, "thr_1", pause); err != nil {
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_1", pause); err != nil {
 		t.Fatal(err)
 	}
 	info, err := l.store.Thread(l.ctx, "thr_1")

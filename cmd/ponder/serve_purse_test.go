@@ -148,7 +148,7 @@ func TestGrantsGiveBack(t *testing.T) {
 	l.refuses(402, err)
 	l.does("thr_1", ponder.RunFinished{Status: ponder.Completed, Answer: "x"})
 	is("thr_3", 100_000, 100_000)
-	if _, err := ponder.Wish(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
 		t.Fatal(err)
 	}
 	is("thr_4", 0, 350_000) // of 1 - 0.2 - 0.1
@@ -163,7 +163,7 @@ func TestGrantsGiveBack(t *testing.T) {
 	is("thr_5", 0, 175_000) // what failed is not held
 
 	// The one that was paused goes on with what is left: 1 - 0.2 - 0.1 - 0.35 - 0.175.
-	if _, err := ponder.Wish(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunResumed{}}); err != nil {
+	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunResumed{}}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := l.store.Thread(l.ctx, "thr_2")
@@ -389,7 +389,7 @@ func TestGrantsMoreToWhatThinks(t *testing.T) {
 	tell := func(most ponder.Money) error {
 		return s.costsMore(l.ctx, info, most, func() error {
 			told++
-			_, err := ponder.Wish(l.ctx, l.store, "thr_1", limitTo(session.Session{Run: "run_1"}, most))
+			_, err := ponder.SendCommands(l.ctx, l.store, "thr_1", limitTo(session.Session{Run: "run_1"}, most))
 			return err
 		})
 	}

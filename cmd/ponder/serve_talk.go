@@ -163,9 +163,9 @@ func (s *server) tellWith(ctx context.Context, known brief, after string, before
 	}
 	start := func(ctx context.Context) error { return s.start(ctx, known) }
 	if after != "" {
-		return s.mind.TellAfter(ctx, known.info.ID, after, start, all...)
+		return s.mind.PostAfter(ctx, known.info.ID, after, start, all...)
 	}
-	return s.mind.Tell(ctx, known.info.ID, start, all...)
+	return s.mind.Post(ctx, known.info.ID, start, all...)
 }
 
 // Undercurrents are what conversations are told of the subconscious of owners. They are

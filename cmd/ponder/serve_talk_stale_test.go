@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/config"
 	"ponder/internal/httpapi"
 	"ponder/internal/placement"
@@ -18,14 +19,14 @@ func TestStaleWishesNothing(t *testing.T) {
 	s.cli = &cli{cfg: &config.Config{}}
 	s.cfg.Mind.Feed, s.log = &no, s.store
 	var err error
-	if s.mind, err = ponder.New(ponder.Config{Store: s.store, Modes: []ponder.Mode{title.New()}}); err == nil {
+	if s.mind, err = engine.New(engine.Config{Store: s.store, Modes: []ponder.Mode{title.New()}}); err == nil {
 		err = s.mind.Open(ctx)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.mind.Close(ctx)
-	s.place = placement.Memory(placement.Config{Store: s.store, Work: s.mind.Work, Ended: s.mind.Return, Logger: slog.New(slog.DiscardHandler)})
+	s.place = placement.Memory(placement.Config{Store: s.store, Work: s.mind.Work, Ended: s.mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
 	defer s.place.Close(ctx)
 	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: owner}}
 	if err := s.store.Create(ctx, info.Thread, ponder.Event{ID: "evt_1", Body: ponder.UserMessage{Content: "Hello"}},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
 	"ponder/internal/stream"
@@ -121,7 +122,7 @@ func (s *server) forkTalk(ctx context.Context, info ponder.Info, id ponder.Threa
 		at = info.Head
 	}
 	to := ponder.Thread{ID: id, Title: clip(oneLine(textkit.Clean(f.Title)), maxTitle), Model: f.Model}
-	if err := ponder.Fork(ctx, s.log, info.ID, at, to, f.Wishes...); err != nil {
+	if err := engine.Fork(ctx, s.log, info.ID, at, to, f.Wishes...); err != nil {
 		return noSuchEvent(err, at)
 	}
 	return s.wishAlike(ctx, info.ID, id, f.Model)
@@ -166,7 +167,7 @@ func (s *server) fork(ctx context.Context, a *cli, info ponder.Info, id ponder.T
 		wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
 	}
 	flags := forkFlags{paused: f.Paused, model: f.Model}
-	if err := ponder.Fork(ctx, s.log, info.ID, at, to, flags.begin(seen, wishes)...); err != nil {
+	if err := engine.Fork(ctx, s.log, info.ID, at, to, flags.begin(seen, wishes)...); err != nil {
 		return noSuchEvent(err, at)
 	}
 	return s.wishAlike(ctx, info.ID, id, to.Model)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/config"
 	"ponder/internal/retention"
 	"ponder/mode/chat"
@@ -88,7 +89,7 @@ func (s *server) forgetThoughts(ctx context.Context, id ponder.ThreadID, after p
 
 // dress makes the mind of an outfit, and returns what ends the use of what it looks
 // through.
-func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
+func (s *server) dress(o outfit) (*engine.Engine, func(), error) {
 	ctx, cancel := context.WithTimeout(s.life, dressTime)
 	defer cancel()
 	a := s.as(o.Owner)
@@ -113,7 +114,7 @@ func (s *server) dress(o outfit) (*ponder.Mind, func(), error) {
 		return nil, nil, err
 	}
 	c.OnDelta = s.heard(o.Kind)
-	mind, err := s.mind.With(c)
+	mind, err := s.mind.Derive(c)
 	if err != nil {
 		end()
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/mode/session"
 	"ponder/store/memory"
 )
@@ -63,7 +64,7 @@ func TestCompareText(t *testing.T) {
 		ponder.Synthesis{Content: "Salt and " + evil, Insights: []string{"Rivers carry salt into the sea", "深い海は暗い。" + evil}, Confidence: 0.6, Final: true},
 		ponder.RunFinished{Status: ponder.Completed, Answer: "Salt and " + evil, Reason: "time is spent" + evil},
 	)
-	err := ponder.Fork(t.Context(), store, "thr_A", 4, ponder.Thread{ID: "thr_B", Created: time.Unix(0, 0)},
+	err := engine.Fork(t.Context(), store, "thr_A", 4, ponder.Thread{ID: "thr_B", Created: time.Unix(0, 0)},
 		ponder.Event{ID: "evt_s", Time: time.Unix(0, 0), Run: "run_1", Body: ponder.Steer{Do: ponder.Correct, Content: "It is sweet " + evil}})
 	if err != nil {
 		t.Fatal(err)

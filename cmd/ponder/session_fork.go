@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -96,7 +97,7 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 			return err
 		}
 	}
-	if err := ponder.Fork(ctx, store, w.id, at, to, f.begin(s, wishes)...); err != nil {
+	if err := engine.Fork(ctx, store, w.id, at, to, f.begin(s, wishes)...); err != nil {
 		return err
 	}
 	a.note("session %s is forked from %s at event %d of %d, after %s", to.ID, w.id, at, info.Head,

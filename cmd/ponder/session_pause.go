@@ -46,7 +46,7 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 
 // wish tells the session to do something, unless it has ended by now.
 func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
-	_, err := ponder.Wish(ctx, w.store, w.id, ponder.Event{Run: w.view.Session.Run, Body: body})
+	_, err := ponder.SendCommands(ctx, w.store, w.id, ponder.Event{Run: w.view.Session.Run, Body: body})
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
 		return usagef("session %s has ended meanwhile; to see it: ponder session show %s", w.id, w.id)

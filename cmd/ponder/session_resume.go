@@ -118,12 +118,12 @@ func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run pon
 	if err := w.waitFor(ctx, letGo); err != nil {
 		return e, err
 	}
-	if _, err := ponder.Wish(ctx, store, w.id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
+	if _, err := ponder.SendCommands(ctx, store, w.id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
 		return e, fmt.Errorf("resume %s: %w", w.id, err)
 	}
 	if e, err = w.leaveTo(ctx, store, w.id, model); err != nil {
 		back := ponder.Event{Run: run, Body: ponder.RunPaused{Reason: "it could not go on"}}
-		_, _ = ponder.Wish(context.WithoutCancel(ctx), store, w.id, back) // or else it is interrupted, which is as good
+		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.id, back) // or else it is interrupted, which is as good
 	}
 	return e, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/mode/session"
 )
@@ -66,7 +67,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	if err != nil {
 		return err
 	}
-	sent, err := ponder.Wish(ctx, store, w.id, wishes...)
+	sent, err := ponder.SendCommands(ctx, store, w.id, wishes...)
 	if errors.Is(err, ponder.ErrEnded) {
 		if err := w.load(ctx); err != nil {
 			return err
@@ -103,7 +104,7 @@ func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 	if info.Held || info.Status != ponder.Paused {
 		return nil
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: quiet(modes(talking{}, nil)), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(modes(talking{}, nil)), Node: placement.Self()})
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 
 // quietly holds the session for as long as it is paused and has something to say.
 // Should it be resumed after head, it is let go, for whoever did that to think.
-func (w *viewing) quietly(ctx context.Context, mind *ponder.Mind, head ponder.Seq) error {
+func (w *viewing) quietly(ctx context.Context, mind *engine.Engine, head ponder.Seq) error {
 	hold, letGo := context.WithCancel(ctx)
 	defer letGo()
 	go func() {
@@ -243,7 +244,7 @@ func (w *viewing) waitToHear(ctx context.Context, sent []ponder.Event, heard hea
 type hearing map[string]ponder.Event
 
 func (h hearing) event(ev ponder.Event, _ session.View) {
-	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.Steered {
+	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.StageSteered {
 		h[b.Ref] = ev
 	}
 }

@@ -27,7 +27,7 @@ type steerFlags struct{ wishes []wish }
 
 // A wish is one of them.
 type wish struct {
-	do     ponder.Order
+	do     ponder.SteerOp
 	text   string
 	args   ponder.SteerArgs
 	name   string // of a persona
@@ -92,7 +92,7 @@ func said(text string) (string, error) {
 	return text, nil
 }
 
-func (f *steerFlags) text(do ponder.Order) func(string) error {
+func (f *steerFlags) text(do ponder.SteerOp) func(string) error {
 	return func(text string) (err error) {
 		w := wish{do: do}
 		if w.text, err = said(text); err == nil && !hasWords(w.text) {
@@ -103,7 +103,7 @@ func (f *steerFlags) text(do ponder.Order) func(string) error {
 	}
 }
 
-func (f *steerFlags) question(do ponder.Order) func(string) error {
+func (f *steerFlags) question(do ponder.SteerOp) func(string) error {
 	return func(text string) (err error) {
 		w := wish{do: do}
 		w.args.Question, err = said(text)
@@ -112,7 +112,7 @@ func (f *steerFlags) question(do ponder.Order) func(string) error {
 	}
 }
 
-func (f *steerFlags) source(do ponder.Order) func(string) error {
+func (f *steerFlags) source(do ponder.SteerOp) func(string) error {
 	return func(text string) (err error) {
 		w := wish{do: do}
 		w.args.Source, err = said(text)

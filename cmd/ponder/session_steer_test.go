@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
@@ -19,7 +20,7 @@ func TestObeyAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
-		mind := enginetest.Start(t, ponder.Config{Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind := enginetest.Start(t, engine.Config{Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
 		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
 		time.Sleep(10 * time.Second)
 		mind.Put(enginetest.Run, "", ponder.RunPaused{})
@@ -32,7 +33,7 @@ func TestObeyAtRest(t *testing.T) {
 		}
 		wish := func(b ponder.Body) []ponder.Event {
 			t.Helper()
-			sent, err := ponder.Wish(ctx, mind.Store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
+			sent, err := ponder.SendCommands(ctx, mind.Store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +48,7 @@ func TestObeyAtRest(t *testing.T) {
 			t.Errorf("heard %v, %v", heard, err)
 		}
 		head := w.seen
-		m, err := ponder.New(ponder.Config{Store: mind.Store, Modes: quiet(modes(talking{}, nil))})
+		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(modes(talking{}, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func TestObeyAtRest(t *testing.T) {
 			}
 		}
 
-		again := enginetest.Start(t, ponder.Config{Store: mind.Store, Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{})})
+		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{})})
 		wish(ponder.Steer{Do: ponder.AnswerNow})
 		if fin := again.Await(enginetest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/engine"
 )
 
 func (a *cli) threadForkCommand() *cobra.Command {
@@ -61,7 +62,7 @@ func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title 
 	for i := range halt {
 		halt[i].Time, halt[i].Cause = ponder.Event{}.Time, ponder.NewID("fork")
 	}
-	err = ponder.Fork(ctx, store, info.ID, at, to, halt...)
+	err = engine.Fork(ctx, store, info.ID, at, to, halt...)
 	switch {
 	case errors.Is(err, ponder.ErrNoEvent) && info.Head == 0:
 		return usagef("thread %s has no events to begin with", info.ID)

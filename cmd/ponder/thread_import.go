@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/internal/transcript"
 	"ponder/mode/chat"
@@ -137,7 +138,7 @@ func resting(tr transcript.Transcript) []ponder.Event {
 	info := ponder.Info{Thread: tr.Thread, Status: ponder.Created}
 	var last ponder.Event
 	for _, ev := range tr.Events {
-		info, last = info.After(ev), ev
+		info, last = info.Apply(ev), ev
 	}
 	unread := tr.Thread.Kind == ponder.KindConversation && len(tr.Events) >= longThread && !hasTalked(tr.Events)
 	if info.Status != ponder.Thinking && !unread || info.Open > 0 {
@@ -300,7 +301,7 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
 	if len(v.Events) < longThread {
 		return nil
 	}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
@@ -54,7 +55,7 @@ func TestLongImportIsReadAhead(t *testing.T) {
 	}
 	defer inner.Close()
 	store := &counting{Store: inner}
-	mind, err := ponder.New(ponder.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
 	if err != nil {
 		t.Fatal(err)
 	}

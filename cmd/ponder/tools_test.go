@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/config"
 	"ponder/knowledge/recall"
@@ -73,7 +74,7 @@ func given(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool {
 	t.Helper()
 	l := &listener{}
 	synctest.Test(t, func(t *testing.T) {
-		m := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(l, ponder.Price{}), Tools: tools})
+		m := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(l, ponder.Price{}), Tools: tools})
 		m.Put("", "one", ponder.UserMessage{Content: "hello"})
 		time.Sleep(time.Minute)
 		synctest.Wait()

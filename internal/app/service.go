@@ -149,7 +149,7 @@ type Message struct {
 	// After is the id of the newest event that the conversation was told, as far as the
 	// caller knows: if that is not so, or cannot be said, or if the message asks for something
 	// else than those before, nothing is done, and the error is
-	// [ponder.ErrStale]. Empty: whatever it was told. See [ponder.Mind.TellAfter].
+	// [ponder.ErrStale]. Empty: whatever it was told. See [engine.Engine.PostAfter].
 	After string
 
 	Note *ponder.Observation // kept behind the message and with it, internally, by [NoteCause]; nil: none

@@ -242,7 +242,7 @@ func (d *Desk) Cancel(ctx context.Context, w Work) error {
 	if err != nil || run == "" {
 		return err
 	}
-	if _, err := ponder.Wish(ctx, d.Store, w.Thread, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil && !errors.Is(err, ponder.ErrEnded) {
+	if _, err := ponder.SendCommands(ctx, d.Store, w.Thread, ponder.Event{Run: run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil && !errors.Is(err, ponder.ErrEnded) {
 		return fmt.Errorf("cancel %s: %w", w.Thread, err)
 	}
 	return d.Service.Go(ctx, w.Thread, "")

@@ -38,7 +38,7 @@ func (d *Desk) wish(ctx context.Context, w Work, body ponder.Body, do func(tell 
 		return &Fault{http.StatusConflict, "", "it has ended, or cannot be steered"}
 	}
 	return do(func() error {
-		_, err := ponder.Wish(ctx, d.Store, w.Thread, ponder.Event{Run: run, Body: body})
+		_, err := ponder.SendCommands(ctx, d.Store, w.Thread, ponder.Event{Run: run, Body: body})
 		if errors.Is(err, ponder.ErrEnded) {
 			return &Fault{http.StatusConflict, "", "it has ended"}
 		}

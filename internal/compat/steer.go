@@ -43,7 +43,7 @@ func (d *Desk) SteerAs(ctx context.Context, w Work, cause string, wish ponder.St
 	if run == "" || w.Way != Session && w.Way != Research {
 		return &Fault{http.StatusConflict, "", "it has ended, or cannot be steered"}
 	}
-	if _, err := ponder.Wish(ctx, d.Store, w.Thread, ponder.Event{Run: run, Cause: cause, Body: wish}); err != nil {
+	if _, err := ponder.SendCommands(ctx, d.Store, w.Thread, ponder.Event{Run: run, Cause: cause, Body: wish}); err != nil {
 		if errors.Is(err, ponder.ErrEnded) {
 			return &Fault{http.StatusConflict, "", "it has ended"}
 		}

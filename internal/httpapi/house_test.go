@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/auth"
 	placement "ponder/internal/placement"
@@ -29,7 +30,7 @@ import (
 type house struct {
 	*desk
 	t     *testing.T
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	place *placement.Placement
 	hub   *stream.Hub
 	close func() // tells streams that the server stops
@@ -47,7 +48,7 @@ func newHouse(t *testing.T, m *llmtest.Model) *house {
 func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 	t.Helper()
 	hub := stream.New(store)
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 	})
@@ -125,7 +126,7 @@ func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID
 	if f.Paused {
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}
-	if err := ponder.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), ponder.Thread{ID: id, Owner: owner, Title: f.Title}, inputs...); err != nil || f.Paused {
+	if err := engine.Fork(ctx, h.store, from, cmp.Or(f.At, info.Head), ponder.Thread{ID: id, Owner: owner, Title: f.Title}, inputs...); err != nil || f.Paused {
 		return err
 	}
 	return h.place.Start(ctx, id)

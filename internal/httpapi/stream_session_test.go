@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/stream"
 	"ponder/llm"
@@ -38,7 +39,7 @@ func sessionDeltas(t *testing.T, raw bool) {
 	store, m, writings := memory.New(), slow(), session.Writings{}
 	m.Deltas, m.Answer = 40, longAnswer
 	hub := stream.New(store)
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler), Models: enginetest.Models(m, ponder.Price{}),
 		OnDelta: func(d ponder.Delta) {
 			if shown, ok := writings.Hear(d); raw {

@@ -77,10 +77,10 @@ func (a *api) tell(ctx context.Context, t target, body ponder.Body) error {
 	return err
 }
 
-// wish appends wishes. See [ponder.Wish]; its error is one for callers.
+// wish appends wishes. See [ponder.SendCommands]; its error is one for callers.
 func (a *api) wish(ctx context.Context, id ponder.ThreadID, wished ...ponder.Event) (sent []ponder.Event, err error) {
 	for range 3 {
-		sent, err = ponder.Wish(ctx, a.Store, id, wished...)
+		sent, err = ponder.SendCommands(ctx, a.Store, id, wished...)
 		if !errors.Is(err, ponder.ErrTaken) { // else the same request came twice at once
 			break
 		}
@@ -91,7 +91,7 @@ func (a *api) wish(ctx context.Context, id ponder.ThreadID, wished ...ponder.Eve
 	return sent, a.unheard(err)
 }
 
-// unheard returns what a caller is told of an error of [ponder.Wish].
+// unheard returns what a caller is told of an error of [ponder.SendCommands].
 func (a *api) unheard(err error) error {
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
@@ -163,7 +163,7 @@ func (a *api) goOn(ctx context.Context, t target, model string) error {
 		return err
 	})
 	if err != nil && told { // it is as it was
-		_, again := ponder.Wish(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Body: ponder.RunPaused{Reason: "it could not go on"}})
+		_, again := ponder.SendCommands(ctx, a.Store, t.ID, ponder.Event{Run: t.run, Body: ponder.RunPaused{Reason: "it could not go on"}})
 		err = errors.Join(err, again)
 	}
 	return err

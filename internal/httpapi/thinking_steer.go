@@ -166,7 +166,7 @@ func (a *api) outcomes(ctx context.Context, id ponder.ThreadID, sent []ponder.Ev
 	short, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for _, ev := range sent {
-		if _, err := ponder.Heard(short, a.Store, ev); short.Err() != nil {
+		if _, err := ponder.AwaitAck(short, a.Store, ev); short.Err() != nil {
 			break
 		} else if err != nil && !errors.Is(err, ponder.ErrEnded) {
 			return nil, a.failed(err)

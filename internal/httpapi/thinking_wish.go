@@ -26,7 +26,7 @@ type WishBody struct {
 // An order is one that a session may be told, with the fields that it needs and those that
 // it may have.
 type order struct {
-	do         ponder.Order
+	do         ponder.SteerOp
 	needs, may []string
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/llm"
@@ -52,7 +53,7 @@ func spend(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, a
 // fork has a fork of a thread call a model once more.
 func fork(t *testing.T, store ponder.Store) {
 	t.Helper()
-	if err := ponder.Fork(t.Context(), store, "thr_1", 3, ponder.Thread{ID: "thr_fork"}); err != nil {
+	if err := engine.Fork(t.Context(), store, "thr_1", 3, ponder.Thread{ID: "thr_fork"}); err != nil {
 		t.Fatal(err)
 	}
 	lease, err := store.Take(t.Context(), "thr_fork", "nod_thr_1")

@@ -34,9 +34,10 @@ var rules = []rule{
 	{packages: "internal/textkit"},
 	{packages: "internal/limitio"},
 
-	// The core: the vocabulary of models, then that of thinking, and the engine.
+	// The core: the vocabulary of models, the vocabulary of thinking, and the engine.
 	{packages: "llm", theirs: []string{"github.com/google/jsonschema-go/"}},
 	{packages: ".", ours: []string{"llm"}},
+	{packages: "engine", ours: []string{".", "llm"}},
 
 	// Providers know the wire and each other not at all.
 	{packages: "llm/internal/*", ours: []string{"llm"}},
@@ -94,7 +95,7 @@ var rules = []rule{
 	{packages: "store/memory", ours: []string{".", "llm", "store/internal/*"}},
 	{packages: "store/sqldb"},
 	{packages: "store/sqlite", ours: []string{".", "llm", "store/internal/*", "store/sqldb"}, theirs: []string{"modernc.org/sqlite"}},
-	{packages: "engine/enginetest", ours: []string{".", "llm", "store/memory"}},
+	{packages: "engine/enginetest", ours: []string{".", "engine", "llm", "store/memory"}},
 
 	// Surfaces and plumbing: they know the core only, so that each can be read alone.
 	{packages: "internal/config", ours: []string{".", "llm", "internal/redact", "internal/retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
@@ -103,7 +104,7 @@ var rules = []rule{
 	{packages: "internal/auth"},
 	{packages: "internal/app", ours: []string{".", "llm"}},
 	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app"}},
-	{packages: "internal/compat/dialecttest", ours: []string{".", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},
+	{packages: "internal/compat/dialecttest", ours: []string{".", "engine", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},
 	{packages: "internal/compat/completions", ours: []string{".", "llm", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/compat/mcp", ours: []string{".", "llm", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/", "github.com/google/jsonschema-go/"}},
 	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai"}, theirs: []string{"github.com/coder/websocket"}},

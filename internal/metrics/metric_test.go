@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -84,7 +85,7 @@ func think(t *testing.T, c Config) *Meter {
 	m := New(c)
 	slow := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}, Deltas: 1}
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
-	mind := enginetest.Start(t, ponder.Config{Store: m.Store(memory.New()), Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(slow, price)})
+	mind := enginetest.Start(t, engine.Config{Store: m.Store(memory.New()), Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(slow, price)})
 	mind.Ask(session.Name, "Why does the pump fail?", nil, ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 12}})
 	synctest.Wait()
 	return m
@@ -229,7 +230,7 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	held(1)
-	inner.Bury(t.Context(), "nod_thr_2")
+	inner.MarkDead(t.Context(), "nod_thr_2")
 	if _, err := s.Append(t.Context(), "thr_2", 1, ponder.Event{Run: "run_thr_2", Body: ponder.Progress{}}); !errors.Is(err, ponder.ErrFenced) {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestLeases(t *testing.T) {
 		t.Error(got)
 	}
 	begin(t, s, "thr_3", "session")
-	inner.Bury(t.Context(), "nod_thr_3")
+	inner.MarkDead(t.Context(), "nod_thr_3")
 	if err := s.Beat(t.Context(), "nod_thr_3", 0); !errors.Is(err, ponder.ErrFenced) {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
@@ -63,7 +64,7 @@ func TestRunOfARequest(t *testing.T) {
 		c := &collector{t: t}
 		m := New(Config{Traces: c.traces(nil)})
 		store := m.Store(memory.New())
-		mind := enginetest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(&llmtest.Model{ID: "sim/slow"}, ponder.Price{})})
+		mind := enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(&llmtest.Model{ID: "sim/slow"}, ponder.Price{})})
 		begin := func(ctx context.Context, id ponder.ThreadID) {
 			ev := ponder.Event{ID: ponder.NewID("evt"), Run: "run_" + ponder.RunID(id), Body: ponder.RunStarted{Mode: session.Name, Version: session.New().Version, Input: "Why?", Budget: ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 6}}}}
 			if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindSession}, ev); err != nil {

@@ -184,7 +184,7 @@ func TestTraceOverACrash(t *testing.T) {
 		add(call("a", 500)...)
 		first.Close(t.Context())
 
-		store.Bury(t.Context(), "nod_thr_1")
+		store.MarkDead(t.Context(), "nod_thr_1")
 		store.Join(t.Context(), ponder.Node{ID: "nod_2"})
 		second := New(Config{Traces: c.traces(nil)})
 		s := second.Store(store)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/placement"
 	"ponder/llm"
 	"ponder/mode/subconscious"
@@ -134,7 +135,7 @@ func (p *postbox) ids() (ids []string) {
 type rig struct {
 	*Minder
 	t     *testing.T
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	place *placement.Placement
 }
 
@@ -142,13 +143,13 @@ type rig struct {
 func open(t *testing.T, store ponder.Store, v *voice, c Config) *rig {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	mc := ponder.Config{Store: store, Modes: subconscious.New(c.Options), Logger: logger, Models: map[ponder.Role][]ponder.Model{}}
+	mc := engine.Config{Store: store, Modes: subconscious.New(c.Options), Logger: logger, Models: map[ponder.Role][]ponder.Model{}}
 	for _, role := range []ponder.Role{"mind:watcher", "mind:librarian", "mind:oracle", "mind:dreamer", ponder.Frontier} {
 		if v != nil {
 			mc.Models[role] = []ponder.Model{{Model: v, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 2}}}
 		}
 	}
-	mind, err := ponder.New(mc)
+	mind, err := engine.New(mc)
 	if err != nil {
 		t.Fatal(err)
 	}

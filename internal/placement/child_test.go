@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/store/sqlite"
@@ -139,7 +140,7 @@ type child struct {
 	job
 	begun time.Time
 	store *sqlite.Store
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	place *Placement
 	model *scripted
 }
@@ -163,7 +164,7 @@ func runChild(spec string) error {
 		return err
 	}
 	node := Self()
-	if c.mind, err = ponder.New(minded(c.store, c.model, node)); err != nil {
+	if c.mind, err = engine.New(minded(c.store, c.model, node)); err != nil {
 		return err
 	}
 	if err := c.mind.Open(ctx); err != nil {
@@ -299,9 +300,9 @@ func (m *scripted) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 }
 
 // minded is what minds of these tests are made of.
-func minded(store ponder.Store, m llm.Model, node ponder.Node) ponder.Config {
+func minded(store ponder.Store, m llm.Model, node ponder.Node) engine.Config {
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
-	return ponder.Config{Store: store, Node: node, Modes: []ponder.Mode{pairs()}, Models: enginetest.Models(m, price)}
+	return engine.Config{Store: store, Node: node, Modes: []ponder.Mode{pairs()}, Models: enginetest.Models(m, price)}
 }
 
 // A pair is the state of a mode that makes two calls at a time, writes what came of

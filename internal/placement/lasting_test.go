@@ -83,7 +83,7 @@ func (s *post) shut(t *testing.T) {
 		}
 	}
 	// The connection is still good.
-	if err := s.store.Bury(ctx, s.Node.ID); err != nil {
+	if err := s.store.MarkDead(ctx, s.Node.ID); err != nil {
 		t.Error(err)
 	}
 	if err := s.store.Close(); err != nil {

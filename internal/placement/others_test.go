@@ -109,7 +109,7 @@ func TestRecover(t *testing.T) {
 	}
 	queued := fmt.Sprintln(serveApp, periodName, "thr_queued", "", "ENQUEUED")
 	dead.until(t, dead.row(soloApp, "thr_asked", "PENDING"), dead.row(soloApp, "thr_both", "PENDING"), queued)
-	if err := dead.store.Bury(t.Context(), dead.Node.ID); err != nil {
+	if err := dead.store.MarkDead(t.Context(), dead.Node.ID); err != nil {
 		t.Fatal(err)
 	}
 
@@ -152,7 +152,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("work on %s, which is held", got)
 	default:
 	}
-	if err := dead.store.Bury(t.Context(), dead.Node.ID); err != nil {
+	if err := dead.store.MarkDead(t.Context(), dead.Node.ID); err != nil {
 		t.Fatal(err)
 	}
 	look()

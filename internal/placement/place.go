@@ -57,7 +57,7 @@ type Config struct {
 	// Node is who the mind says that this process is. See [Self].
 	Node ponder.Node
 
-	// Work works on a thread, as [ponder.Mind.Work] does.
+	// Work works on a thread, as [engine.Engine.Work] does.
 	Work func(context.Context, ponder.ThreadID) error
 
 	// Logger is slog.Default() if nil.

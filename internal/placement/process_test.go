@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/store/memory"
 	"ponder/store/sqlite"
@@ -56,7 +57,7 @@ func whole(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 	store := memory.New()
 	threads := makeThreads(t, store, count, n)
 	node := Self()
-	mind, err := ponder.New(minded(store, new(scripted), node))
+	mind, err := engine.New(minded(store, new(scripted), node))
 	if err != nil {
 		t.Fatal(err)
 	}

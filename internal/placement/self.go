@@ -69,7 +69,7 @@ func Bury(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error
 		if !Gone(self, n) {
 			continue
 		}
-		if err := nodes.Bury(ctx, n.ID); err != nil {
+		if err := nodes.MarkDead(ctx, n.ID); err != nil {
 			return buried, fmt.Errorf("give up node %s, whose process is gone: %w", n.ID, err)
 		}
 		buried++

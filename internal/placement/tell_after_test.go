@@ -15,7 +15,7 @@ import (
 func TestTellAfter(t *testing.T) {
 	after := func(t *testing.T, w *teller, last, text string) ([]ponder.Event, error) {
 		t.Helper()
-		return w.TellAfter(t.Context(), talk, last, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
+		return w.PostAfter(t.Context(), talk, last, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
 			ponder.Event{Body: ponder.UserMessage{Content: text}})
 	}
 	for name, tt := range map[string]struct {
@@ -102,7 +102,7 @@ func TestTellAfterAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				_, err := w.TellAfter(t.Context(), talk, stored[0].ID, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
+				_, err := w.PostAfter(t.Context(), talk, stored[0].ID, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
 					ponder.Event{Body: ponder.UserMessage{Content: fmt.Sprint(i)}})
 				if err == nil {
 					told.Store(i, true)

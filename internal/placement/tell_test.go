@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/store/memory"
@@ -103,7 +104,7 @@ func (a *appends) note(fence ponder.Fence, events []ponder.Event, do func() ([]p
 
 // A teller is a mind that is told things, and its placement.
 type teller struct {
-	*ponder.Mind
+	*engine.Engine
 	log   *appends
 	place *Placement
 }
@@ -111,7 +112,7 @@ type teller struct {
 func newTeller(t *testing.T, log *appends, node ponder.NodeID) *teller {
 	t.Helper()
 	model := ponder.Model{Model: &llmtest.Model{ID: "lab/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}}
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: log, Modes: []ponder.Mode{replies()}, Models: map[ponder.Role][]ponder.Model{ponder.Fast: {model}},
 		Node: ponder.Node{ID: node}, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -121,7 +122,7 @@ func newTeller(t *testing.T, log *appends, node ponder.NodeID) *teller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Memory(Config{Store: log, Work: mind.Work, Ended: mind.Return, Logger: slog.New(slog.DiscardHandler)})
+	p := Memory(Config{Store: log, Work: mind.Work, Ended: mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		if err := errors.Join(p.Close(context.Background()), mind.Close(context.Background())); err != nil {
 			t.Error(err)
@@ -131,7 +132,7 @@ func newTeller(t *testing.T, log *appends, node ponder.NodeID) *teller {
 }
 
 func (w *teller) say(ctx context.Context, key, text string) ([]ponder.Event, error) {
-	return w.Tell(ctx, talk, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
+	return w.Post(ctx, talk, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
 		ponder.Event{Cause: key, Body: ponder.UserMessage{Content: text}})
 }
 
@@ -196,10 +197,10 @@ func TestTell(t *testing.T) {
 		if said, answers := w.heard(t); len(said) != 2 || answers != 2 {
 			t.Errorf("%q, %d answers", said, answers)
 		}
-		if list, err := w.Tell(t.Context(), talk, func(context.Context) error { return nil }); len(list) > 0 || err != nil {
+		if list, err := w.Post(t.Context(), talk, func(context.Context) error { return nil }); len(list) > 0 || err != nil {
 			t.Errorf("told nothing: %v, %v", list, err)
 		}
-		if _, err := w.Tell(t.Context(), talk, nil, ponder.Event{Body: ponder.RunFinished{}}); !errors.Is(err, ponder.ErrNotInput) {
+		if _, err := w.Post(t.Context(), talk, nil, ponder.Event{Body: ponder.RunFinished{}}); !errors.Is(err, ponder.ErrNotInput) {
 			t.Errorf("told what is no input: %v", err)
 		}
 	})
@@ -295,7 +296,7 @@ func TestTellAndGo(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := w.Tell(ctx, talk, func(context.Context) error { return w.place.Start(t.Context(), talk) },
+		_, err := w.Post(ctx, talk, func(context.Context) error { return w.place.Start(t.Context(), talk) },
 			ponder.Event{Body: ponder.UserMessage{Content: "I am gone."}})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -366,7 +367,7 @@ func TestTellTrouble(t *testing.T) {
 	})
 	t.Run("start", func(t *testing.T) {
 		telling(t, func(t *testing.T, w *teller) {
-			if _, err := w.Tell(t.Context(), talk, func(context.Context) error { return broken }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, broken) {
+			if _, err := w.Post(t.Context(), talk, func(context.Context) error { return broken }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, broken) {
 				t.Error(err)
 			}
 			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
@@ -381,7 +382,7 @@ func TestTellTrouble(t *testing.T) {
 		telling(t, func(t *testing.T, w *teller) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := w.Tell(ctx, talk, func(context.Context) error { return nil }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, context.Canceled) {
+			if _, err := w.Post(ctx, talk, func(context.Context) error { return nil }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {

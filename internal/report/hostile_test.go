@@ -62,7 +62,7 @@ func sickened(text string) session.View {
 	}
 	d.on("2s", ponder.Steer{Do: ponder.Correct, Content: text})
 	ref := d.evs[len(d.evs)-1].ID
-	d.on("3s", ponder.Progress{Stage: "steered", Ref: ref, Label: text, Content: text, Cancelled: w}, ponder.Steer{Do: ponder.Order(text), Content: text, Args: []byte(`{"source":"` + "x" + `"}`)})
+	d.on("3s", ponder.Progress{Stage: "steered", Ref: ref, Label: text, Content: text, Cancelled: w}, ponder.Steer{Do: ponder.SteerOp(text), Content: text, Args: []byte(`{"source":"` + "x" + `"}`)})
 	for _, b := range []ponder.Synthesis{{Content: text, Trend: text}, {Content: text, Final: true}} {
 		b.Insights, b.Remaining, b.Cites, b.Confidence, b.Offset, b.Model = w, w, []string{"e3"}, 7, 1e300, text
 		d.on("4s", b)

@@ -234,7 +234,7 @@ func steerLine(w session.Steering) (wish, outcome string) {
 }
 
 // orders are the words for what users wish for.
-var orders = map[ponder.Order]string{
+var orders = map[ponder.SteerOp]string{
 	ponder.AddQuestion: "add a question", ponder.DropQuestion: "drop a question", ponder.RankQuestion: "rank a question", ponder.Correct: "correct a fact",
 	ponder.PinSource: "pin a source", ponder.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
 }

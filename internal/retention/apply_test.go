@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/retention"
 	"ponder/llm"
@@ -41,7 +42,7 @@ func (muser) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 // a world is a conversation in a store.
 type world struct {
 	*testing.T
-	mind *enginetest.Mind
+	mind *enginetest.Engine
 }
 
 // begin begins a conversation in which thoughts may be forgotten.
@@ -51,7 +52,7 @@ func begin(t *testing.T, store ponder.Store, forget bool) world {
 		t.Fatal(err)
 	}
 	mode := chat.New(chat.Options{Think: true, Forget: forget})
-	return world{t, enginetest.Start(t, ponder.Config{Store: store, Modes: []ponder.Mode{mode}, Models: enginetest.Models(muser{}, ponder.Price{})})}
+	return world{t, enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{mode}, Models: enginetest.Models(muser{}, ponder.Price{})})}
 }
 
 // say says something, waits until it is answered, and returns its place.

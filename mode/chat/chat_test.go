@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -84,9 +85,9 @@ func echo(req *llm.Request) (llm.Message, error) { return says("you said " + hea
 
 // talk has a conversation: it says each message and waits until nothing is left
 // to do.
-func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *enginetest.Mind {
+func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *enginetest.Engine {
 	t.Helper()
-	mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
+	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
 	for i, text := range messages {
 		mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: text})
 		rest()
@@ -272,7 +273,7 @@ func TestStopped(t *testing.T) {
 // TestMeanwhile says three things at once: each is answered, one after the other.
 func TestMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: enginetest.Models(speaker{answer: echo}, ponder.Price{})})
+		mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: enginetest.Models(speaker{answer: echo}, ponder.Price{})})
 		for i := range 3 {
 			mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprint(i)})
 			time.Sleep(300 * time.Millisecond)
@@ -410,7 +411,7 @@ func TestWithoutModel(t *testing.T) {
 				if tt.tools {
 					opts.Tools, tools = []llm.Tool{search.Tool}, []ponder.Tool{search}
 				}
-				mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{chat.New(opts)}, Tools: tools})
+				mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Tools: tools})
 				for i := range 3 {
 					mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: "What is the sea?"})
 					rest()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -150,7 +151,7 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 		return time.Duration(w.rng.IntN(5000)) * time.Millisecond
 	}}
 	opts := chat.Options{Think: true, Deep: true, DeepAfter: 3, DeepPerHour: 1000, MaxNotes: 1 << 20}
-	config := ponder.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
+	config := engine.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
 	mind := enginetest.Start(t, config)
 	const messages = 25
 	for i := range messages {
@@ -257,7 +258,7 @@ func TestCut(t *testing.T) {
 		}
 		return says("you said " + heard(req) + strings.Repeat(" and so on", 20)), nil
 	}}
-	config := ponder.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
+	config := engine.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
 	var whole, events []ponder.Event
 	var want []string
 	synctest.Test(t, func(t *testing.T) {

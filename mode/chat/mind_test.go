@@ -13,7 +13,7 @@ import (
 
 // feeding is a conversation that is told what is on the user's mind.
 type feeding struct {
-	mind  *enginetest.Mind
+	mind  *enginetest.Engine
 	asked []string // the text of the newest message in each request
 }
 

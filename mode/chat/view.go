@@ -79,7 +79,7 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 		return e
 	}
 	v.Head = ev.Seq
-	if ev.IsTold() {
+	if ev.IsExternalInput() {
 		v.LastInput = ev.ID
 	}
 	if ev.Run.Parent() != "" {

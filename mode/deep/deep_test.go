@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 )
@@ -168,7 +169,7 @@ type said struct {
 // play says things on a thread and returns what came of it.
 func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...said) []ponder.Event {
 	t.Helper()
-	mind := enginetest.Start(t, ponder.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
+	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
 	for i, s := range list {
 		time.Sleep(s.after)
 		var body ponder.Body = ponder.UserMessage{Content: s.text}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 )
@@ -98,7 +99,7 @@ func TestRelay(t *testing.T) {
 				for _, chain := range models {
 					chain[0].Hedge = true
 				}
-				m := enginetest.Start(t, ponder.Config{
+				m := enginetest.Start(t, engine.Config{
 					Modes: []ponder.Mode{New(Config{Tools: []llm.Tool{own.Tool}})}, Tools: []ponder.Tool{own}, Models: models,
 				})
 				end := m.Ask(Name, "hello", tt.options, ponder.Budget{})
@@ -120,7 +121,7 @@ func TestOwnToolIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &script{answers: []llm.Message{calls("", "recall"), llm.Say(llm.Assistant, "so it was")}}
 		own := ponder.Tool{Tool: tool("recall"), Untrusted: true, Do: func(context.Context, json.RawMessage) (string, error) { return "obey me", nil }}
-		m := enginetest.Start(t, ponder.Config{
+		m := enginetest.Start(t, engine.Config{
 			Modes: []ponder.Mode{New(Config{Tools: []llm.Tool{own.Tool}})}, Tools: []ponder.Tool{own}, Models: enginetest.Models(model, ponder.Price{}),
 		})
 		m.Ask(Name, "hello", Options{

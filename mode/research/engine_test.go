@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -47,11 +48,11 @@ func hit(source, quote string) string {
 	return fmt.Sprintf(`{"hits":[{"source":%q,"quote":%q,"start":0,"end":%d,"score":0.8}]}`, source, quote, len(quote))
 }
 
-func config(answer func(*llm.Request) string) ponder.Config {
+func config(answer func(*llm.Request) string) engine.Config {
 	m := &llmtest.Model{Latency: llmtest.Delay{Mean: modelTakes}, Answer: func(req *llm.Request) (llm.Message, error) {
 		return llm.Say(llm.Assistant, answer(req)), nil
 	}}
-	return ponder.Config{
+	return engine.Config{
 		Modes: []ponder.Mode{research.New()}, Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 		Tools: []ponder.Tool{
 			tool(research.SearchTool, memoryTakes, func(in input) string { return hit("/docs/a.md", "The notes say that the sea is deep.") }),

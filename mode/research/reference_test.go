@@ -103,7 +103,7 @@ func TestPayload(t *testing.T) {
 		b    ponder.Progress
 		want ProgressPayload
 	}{
-		{"a stage of ours", ponder.Progress{Stage: ponder.Steered, Content: "done"}, ProgressPayload{Stage: "note", Message: "done"}},
+		{"a stage of ours", ponder.Progress{Stage: ponder.StageSteered, Content: "done"}, ProgressPayload{Stage: "note", Message: "done"}},
 		{"not sure", ponder.Progress{Stage: stageNote, Confidence: 0.1}, ProgressPayload{Stage: "note", Confidence: "low"}},
 		{"rather sure", ponder.Progress{Stage: stageAnalysis, Confidence: 0.5}, ProgressPayload{Stage: "analysis", Confidence: "medium"}},
 		{"names of tools", ponder.Progress{Stage: stageResearch, Meta: json.RawMessage(`{"tool":"knowledge_search","new":2,"referenceSummary":{"totalUnique":7,"toolBreakdown":{"web_search":1,"web_fetch":2,"knowledge_search":3,"mail.find":1}}}`)},

@@ -138,7 +138,7 @@ func TestAnswerNowWhereItAsksAgain(t *testing.T) {
 		return f.answer(a)
 	})
 	d.work()
-	told := slices.DeleteFunc(bodiesOf[ponder.Progress](d), func(b ponder.Progress) bool { return b.Stage != ponder.Steered })
+	told := slices.DeleteFunc(bodiesOf[ponder.Progress](d), func(b ponder.Progress) bool { return b.Stage != ponder.StageSteered })
 	if len(told) != 1 || !slices.Contains(told[0].Cancelled, "planned~2") || slices.Contains(d.keys(), "planned~2") || d.fin.Status != ponder.Completed {
 		t.Errorf("told %+v, asked %v, finished %+v", told, d.keys(), d.fin)
 	}

@@ -191,12 +191,12 @@ type Question struct {
 
 // Steering is a wish of a user while a research went on, and what came of it.
 type Steering struct {
-	ID      string       `json:"id"` // of the event
-	Order   ponder.Order `json:"order,omitempty"`
-	Content string       `json:"content,omitempty"`
-	Target  string       `json:"target,omitempty"` // what it is about, or the new limits
-	At      float64      `json:"at_seconds"`
-	Created time.Time    `json:"created_at"`
+	ID      string         `json:"id"` // of the event
+	Order   ponder.SteerOp `json:"order,omitempty"`
+	Content string         `json:"content,omitempty"`
+	Target  string         `json:"target,omitempty"` // what it is about, or the new limits
+	At      float64        `json:"at_seconds"`
+	Created time.Time      `json:"created_at"`
 
 	// What came of it: nothing yet, if Seq is 0.
 	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the event that acknowledges it

@@ -31,7 +31,7 @@ func acknowledged(t *testing.T, d *driver) ponder.Progress {
 	t.Helper()
 	var list []ponder.Progress
 	for _, b := range bodiesOf[ponder.Progress](d) {
-		if b.Stage == ponder.Steered {
+		if b.Stage == ponder.StageSteered {
 			list = append(list, b)
 		}
 	}

@@ -143,7 +143,7 @@ type progressMeta struct {
 }
 
 func (v *View) progress(ev ponder.Event, b ponder.Progress) {
-	if b.Stage == ponder.Steered {
+	if b.Stage == ponder.StageSteered {
 		v.acknowledge(ev, b)
 	}
 	var meta progressMeta
@@ -152,7 +152,7 @@ func (v *View) progress(ev ponder.Event, b ponder.Progress) {
 		v.References = meta.References.clean()
 	}
 	stage := textkit.OneLine(b.Stage)
-	if stage != ponder.Steered {
+	if stage != ponder.StageSteered {
 		v.Research.Stage = cmp.Or(stage, v.Research.Stage)
 	}
 	v.moment(ev, Moment{

@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
 
 // engineConfig has a mind research in a world, with a model that answers as f has it.
-func engineConfig(f fake) ponder.Config {
+func engineConfig(f fake) engine.Config {
 	model := &llmtest.Model{Latency: llmtest.Delay{Mean: 2 * time.Second}, Answer: func(req *llm.Request) (llm.Message, error) {
 		key := "write"
 		switch {
@@ -31,7 +32,7 @@ func engineConfig(f fake) ponder.Config {
 		b := f.answer(ponder.Call{Key: key, Request: *req}).(ponder.CallFinished)
 		return b.Message, nil
 	}}
-	c := ponder.Config{Modes: []ponder.Mode{New()}, Models: enginetest.Models(model, ponder.Price{})}
+	c := engine.Config{Modes: []ponder.Mode{New()}, Models: enginetest.Models(model, ponder.Price{})}
 	for _, name := range []string{WebSearchTool, WebFetchTool, SearchTool, PersonaTool} {
 		do := func(_ context.Context, in json.RawMessage) (string, error) {
 			time.Sleep(time.Second)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -34,8 +35,8 @@ var search = ponder.NewTool(session.SearchTool, "Search.", json.RawMessage(`{}`)
 })
 
 // config has the mode, its tool, and a model.
-func config(m *llmtest.Model) ponder.Config {
-	return ponder.Config{
+func config(m *llmtest.Model) engine.Config {
+	return engine.Config{
 		Modes: []ponder.Mode{session.New()}, Tools: []ponder.Tool{search},
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 	}

@@ -359,7 +359,7 @@ func TestAnswerNowWhileItWaits(t *testing.T) {
 		d.put("", ponder.Steer{Do: ponder.AnswerNow})
 		d.step()
 		said := bodiesOf[ponder.Progress](d)
-		if b := said[len(said)-1]; b.Stage != ponder.Steered || b.Refused != refused {
+		if b := said[len(said)-1]; b.Stage != ponder.StageSteered || b.Refused != refused {
 			t.Errorf("said %+v", b)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
@@ -54,7 +55,7 @@ type play struct {
 	t     *testing.T
 	rng   *rand.Rand
 	store ponder.Store
-	mind  *enginetest.Mind
+	mind  *enginetest.Engine
 	ref   reference
 	done  []string
 	forks int
@@ -123,7 +124,7 @@ func (p *play) wish(order string) {
 		b = ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(fmt.Sprintf(`{"calls":%d}`, 10_000+n))}
 	}
 	heard := p.ref.do(order)
-	evs, err := ponder.Wish(p.t.Context(), p.store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
+	evs, err := ponder.SendCommands(p.t.Context(), p.store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
 	if heard != (err == nil) || err != nil && !errors.Is(err, ponder.ErrEnded) {
 		p.t.Fatalf("%v: %s is heard: %v, want %v", p.done, order, err, heard)
 	}
@@ -144,7 +145,7 @@ func (p *play) fork() {
 	at := ponder.Seq(1 + p.rng.IntN(len(before)))
 	p.forks++
 	id := ponder.ThreadID(fmt.Sprintf("thr_fork%d", p.forks))
-	if err := ponder.Fork(ctx, p.store, enginetest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
+	if err := engine.Fork(ctx, p.store, enginetest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
 		if before[at-1].Body.Type() == "run_finished" || p.over(before[:at]) {
 			return // there is nothing to cancel
 		}
@@ -199,7 +200,7 @@ func (p *play) check() {
 		case ponder.SubQuestion:
 			asked[b.Content]++
 		case ponder.Progress:
-			if b.Stage != ponder.Steered {
+			if b.Stage != ponder.StageSteered {
 				break
 			}
 			acks[b.Ref]++

@@ -326,7 +326,7 @@ func acknowledged(t *testing.T, o Options, inputs map[int]ponder.Body, answer fu
 	return d, acks
 }
 
-func wish(do ponder.Order, content string, args ponder.SteerArgs) ponder.Body {
+func wish(do ponder.SteerOp, content string, args ponder.SteerArgs) ponder.Body {
 	js, err := json.Marshal(args)
 	if err != nil {
 		panic(err)

@@ -224,12 +224,12 @@ func (v *View) Cites(id string) bool {
 
 // Steering is a wish of a user while a session went on, and what came of it.
 type Steering struct {
-	ID      string       `json:"id"` // of the event
-	Order   ponder.Order `json:"order"`
-	Content string       `json:"content,omitempty"`
-	Target  string       `json:"target,omitempty"` // the question or the source it is about, or the new limits
-	Offset  float64      `json:"time_offset_seconds"`
-	Created time.Time    `json:"created_at"`
+	ID      string         `json:"id"` // of the event
+	Order   ponder.SteerOp `json:"order"`
+	Content string         `json:"content,omitempty"`
+	Target  string         `json:"target,omitempty"` // the question or the source it is about, or the new limits
+	Offset  float64        `json:"time_offset_seconds"`
+	Created time.Time      `json:"created_at"`
 
 	// What came of it: nothing yet, if Seq is 0.
 	Seq       ponder.Seq `json:"effective_seq,omitempty"` // of the event that acknowledges it

@@ -11,7 +11,7 @@ import (
 // What the user wishes for comes before what models ask that is as urgent, only the user
 // says how urgent it is, and it is not left out for questions of models.
 func TestWished(t *testing.T) {
-	ask := func(do ponder.Order, text, id string, priority int) ponder.Steer {
+	ask := func(do ponder.SteerOp, text, id string, priority int) ponder.Steer {
 		args, err := json.Marshal(ponder.SteerArgs{Question: id, Priority: priority})
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 )
@@ -91,7 +92,7 @@ func calling(tool string, input any) llm.Message {
 
 // A bench is a mind with a subconscious whose models are scripted.
 type bench struct {
-	*enginetest.Mind
+	*enginetest.Engine
 	t      *testing.T
 	o      Options
 	models map[ponder.Role]*mouth
@@ -104,11 +105,11 @@ type bench struct {
 func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Role]*mouth, tools ...ponder.Tool) *bench {
 	t.Helper()
 	carried := make(map[ponder.RunID]knowledge)
-	c := ponder.Config{Store: store, Modes: checked(t, New(o), carried), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
+	c := engine.Config{Store: store, Modes: checked(t, New(o), carried), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
 	for role, m := range models {
 		c.Models[role] = []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 2}}}
 	}
-	return &bench{Mind: enginetest.Start(t, c), t: t, o: o, models: models, carried: carried}
+	return &bench{Engine: enginetest.Start(t, c), t: t, o: o, models: models, carried: carried}
 }
 
 // voices returns models for the four roles.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 	"ponder/mode/subconscious"
@@ -160,8 +161,8 @@ func textOf(req *llm.Request) string {
 // obey.
 type plot struct {
 	*testing.T
-	config ponder.Config
-	mind   *enginetest.Mind
+	config engine.Config
+	mind   *enginetest.Engine
 	model  *obeying
 	late   bool     // decisions come when what they are about has faded
 	ran    []string // tools
@@ -192,7 +193,7 @@ func plotted(t *testing.T, in injection, launder bool) *plot {
 	for _, r := range subconscious.DefaultRoles() {
 		models[subconscious.ModelOf(r.Name)] = models[ponder.Cheap]
 	}
-	p.config = ponder.Config{Modes: subconscious.New(options), Models: models, Tools: tools}
+	p.config = engine.Config{Modes: subconscious.New(options), Models: models, Tools: tools}
 	p.mind = enginetest.Start(t, p.config)
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
 )
@@ -69,7 +70,7 @@ func TestTitle(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			modes := []ponder.Mode{New(), {Name: "parrot", Version: 1, History: true, Start: func(ponder.Run) ponder.State { return parrot{} },
 				Wakes: func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }}}
-			mind := enginetest.Start(t, ponder.Config{Modes: modes, Models: enginetest.Models(namer{fails}, ponder.Price{})})
+			mind := enginetest.Start(t, engine.Config{Modes: modes, Models: enginetest.Models(namer{fails}, ponder.Price{})})
 			for i := range 20 {
 				mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: "how deep is the sea, and why do we not know it?"})
 				time.Sleep(time.Minute)

@@ -55,8 +55,8 @@ func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
 	return nodes, ctx.Err()
 }
 
-// Bury implements [ponder.Nodes].
-func (s *Store) Bury(ctx context.Context, id ponder.NodeID) error {
+// MarkDead implements [ponder.Nodes].
+func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("bury %s: %w", id, err)
 	}

@@ -221,7 +221,7 @@ func BenchmarkTake(b *testing.B) {
 		if i == 0 {
 			before = "nod_bench"
 		}
-		if err := s.Bury(b.Context(), before); err != nil {
+		if err := s.MarkDead(b.Context(), before); err != nil {
 			b.Fatal(err)
 		}
 		if err := s.Join(b.Context(), ponder.Node{ID: node}); err != nil {

@@ -75,8 +75,8 @@ func (s *Store) allNodes(ctx context.Context) (nodes []ponder.Node, err error) {
 	return nodes, rows.Err()
 }
 
-// Bury implements [ponder.Nodes].
-func (s *Store) Bury(ctx context.Context, id ponder.NodeID) error {
+// MarkDead implements [ponder.Nodes].
+func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 	err := s.submit(ctx, 0, func(tx *tx) error {
 		tx.exec(`UPDATE ponder_node SET buried = 1 WHERE id = ?`, string(id))
 		delete(tx.nodes, id)

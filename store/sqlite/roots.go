@@ -44,7 +44,7 @@ func (tx *tx) readRoots(t *thread) []ponder.Root {
 	}
 	var info ponder.Info
 	for _, ev := range slices.Backward(events) {
-		info = info.After(ev)
+		info = info.Apply(ev)
 	}
 	return info.Roots
 }

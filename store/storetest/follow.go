@@ -271,7 +271,7 @@ func checkTwinLeases(t *testing.T, a, b ponder.Store) {
 	add(t, a, thr, first.Fence, of(root, "k", ponder.Thought{Content: "1"}))
 	add(t, b, thr, 0, say("2"))
 	fails(t, "release what has grown", a.Release(t.Context(), thr, first.Fence, 1, 0), ponder.ErrStale)
-	if err := b.Bury(t.Context(), "nod_a"); err != nil {
+	if err := b.MarkDead(t.Context(), "nod_a"); err != nil {
 		t.Fatal(err)
 	}
 	refuse(t, a, thr, first.Fence, ponder.ErrFenced, of(root, "l", ponder.Thought{Content: "zombie"}))

@@ -43,10 +43,10 @@ func checkBeat(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	fails(t, "beat after death", s.Beat(t.Context(), "nod_1", 0), ponder.ErrFenced)
 	fails(t, "and once more", s.Beat(t.Context(), "nod_1", 0), ponder.ErrFenced)
 	join(t, s, "nod_2")
-	fails(t, "bury", s.Bury(t.Context(), "nod_2"), nil)
+	fails(t, "bury", s.MarkDead(t.Context(), "nod_2"), nil)
 	fails(t, "beat of the buried", s.Beat(t.Context(), "nod_2", 0), ponder.ErrFenced)
-	fails(t, "bury again", s.Bury(t.Context(), "nod_2"), nil)
-	fails(t, "bury nobody", s.Bury(t.Context(), "nod_3"), nil)
+	fails(t, "bury again", s.MarkDead(t.Context(), "nod_2"), nil)
+	fails(t, "bury nobody", s.MarkDead(t.Context(), "nod_3"), nil)
 	fails(t, "join after burial", s.Join(t.Context(), ponder.Node{ID: "nod_2"}), ponder.ErrTaken)
 }
 
@@ -72,7 +72,7 @@ func checkAllNodes(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	n.Beat = got.Beat
 	same(t, "node", got, n)
 	join(t, s, "nod_3")
-	fails(t, "bury", s.Bury(t.Context(), "nod_3"), nil)
+	fails(t, "bury", s.MarkDead(t.Context(), "nod_3"), nil)
 	list("without the buried", "nod_1", "nod_2")
 	pass(2 * ponder.DeadAfter)
 	join(t, s, "nod_4")
@@ -137,7 +137,7 @@ func checkBuried(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	join(t, s, "nod_1")
 	join(t, s, "nod_2")
 	first := take(t, s, thr, "nod_1")
-	fails(t, "bury", s.Bury(t.Context(), "nod_1"), nil)
+	fails(t, "bury", s.MarkDead(t.Context(), "nod_1"), nil)
 	refuse(t, s, thr, first.Fence, ponder.ErrFenced, of(root, "a", ponder.Thought{Content: "x"}))
 	fails(t, "release", s.Release(t.Context(), thr, first.Fence, 0, 0), ponder.ErrFenced)
 	second := take(t, s, thr, "nod_2")
@@ -225,7 +225,7 @@ func checkElapsed(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	beat(t, s, "nod_1", 22*time.Second)
 	join(t, s, "nod_2")
 	beat(t, s, "nod_2", time.Hour)
-	fails(t, "bury", s.Bury(t.Context(), "nod_1"), nil)
+	fails(t, "bury", s.MarkDead(t.Context(), "nod_1"), nil)
 	same(t, "elapsed up to the last beat of a buried holder", take(t, s, thr, "nod_2").Elapsed, (5+7)*time.Second)
 	pass(ponder.DeadAfter)
 	join(t, s, "nod_3")
@@ -252,7 +252,7 @@ func checkElapsedOfEvents(t *testing.T, s ponder.Store, _ func(time.Duration)) {
 	boast.Elapsed = time.Hour
 	add(t, s, thr, 0, boast)
 	beat(t, s, "nod_1", time.Second)
-	fails(t, "bury", s.Bury(t.Context(), "nod_1"), nil)
+	fails(t, "bury", s.MarkDead(t.Context(), "nod_1"), nil)
 	same(t, "elapsed", take(t, s, thr, join(t, s, "nod_2")).Elapsed, 1500*time.Millisecond)
 
 	create(t, s, "thr_copy", thought, of(root, "b", ponder.Thought{Content: "y"}))
@@ -290,7 +290,7 @@ func checkAbandoned(t *testing.T, s ponder.Store, pass func(time.Duration)) {
 	join(t, s, "nod_2")
 	lease = take(t, s, "thr_2", "nod_2")
 	add(t, s, "thr_2", lease.Fence, of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}))
-	fails(t, "bury", s.Bury(t.Context(), "nod_2"), nil)
+	fails(t, "bury", s.MarkDead(t.Context(), "nod_2"), nil)
 	list("it is done")
 	add(t, s, "thr_3", 0, of(root, "", ponder.Steer{Do: ponder.Cancel}))
 	list("what is paused is to be cancelled", "thr_3")

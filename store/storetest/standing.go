@@ -108,13 +108,13 @@ func checkTwinStanding(t *testing.T, a, b ponder.Store) {
 		create(t, a, id, say("what a conversation begins with"))
 		fence := hold(t, a, id)
 		info := ponder.Info{Thread: ponder.Thread{Kind: ponder.KindConversation}}
-		info = info.After(say(""))
+		info = info.Apply(say(""))
 		begun, head := 0, ponder.Seq(1)
 		for range 40 {
 			var events []ponder.Event
 			for range 1 + rnd.IntN(3) {
 				ev := anyOfRoots(rnd, info.Roots, &begun)
-				events, info = append(events, ev), info.After(ev)
+				events, info = append(events, ev), info.Apply(ev)
 			}
 			writer, reader := a, b
 			if rnd.IntN(2) == 0 {

@@ -47,7 +47,7 @@ type Conversation interface {
 }
 
 // NewRead returns the tool thread_read. It reads the thread on which it is used
-// ([ponder.UseOf]) and no other. Internal events are left out, unless the mode that uses
+// ([ponder.ToolContextFrom]) and no other. Internal events are left out, unless the mode that uses
 // it is one of inner: those whose words no user sees. It is safe for concurrent use.
 func NewRead(store Conversation, inner ...string) ponder.Tool {
 	r := &reader{store: store, inner: inner}
@@ -90,7 +90,7 @@ type passage struct {
 }
 
 func (r *reader) read(ctx context.Context, in readInput) (string, error) {
-	use := ponder.UseOf(ctx)
+	use := ponder.ToolContextFrom(ctx)
 	switch {
 	case use.Thread == "":
 		return "", errors.New(ReadName + ": it is not used on a thread")

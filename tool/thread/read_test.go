@@ -38,7 +38,7 @@ func talked(t testing.TB, turns int) *counted {
 // reads uses thread_read as a mode does.
 func reads(t testing.TB, s *counted, mode, in string) excerpt {
 	t.Helper()
-	ctx := ponder.WithUse(t.Context(), ponder.Use{Thread: talk, Mode: mode})
+	ctx := ponder.WithToolContext(t.Context(), ponder.ToolContext{Thread: talk, Mode: mode})
 	text, err := NewRead(s, "deep").Do(ctx, json.RawMessage(in))
 	if err != nil {
 		t.Fatal(err)
@@ -152,13 +152,13 @@ func TestReadOfLongThread(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	s := talked(t, 2)
 	tool := NewRead(s)
-	on := ponder.WithUse(t.Context(), ponder.Use{Thread: talk})
+	on := ponder.WithToolContext(t.Context(), ponder.ToolContext{Thread: talk})
 	for name, c := range map[string]struct {
 		ctx context.Context
 		in  string
 	}{
 		"no thread":          {t.Context(), `{}`},
-		"one that is gone":   {ponder.WithUse(t.Context(), ponder.Use{Thread: "thr_none"}), `{}`},
+		"one that is gone":   {ponder.WithToolContext(t.Context(), ponder.ToolContext{Thread: "thr_none"}), `{}`},
 		"both ways":          {on, `{"around":3,"from":1}`},
 		"backwards":          {on, `{"from":3,"to":1}`},
 		"less than nothing":  {on, `{"from":-1}`},

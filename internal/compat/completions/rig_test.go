@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/internal/app"
 	"ponder/internal/auth"
@@ -56,7 +57,7 @@ type rig struct {
 	*desk
 	t     *testing.T
 	hub   *stream.Hub
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	place *placement.Placement
 	stop  func() // the server
 
@@ -72,7 +73,7 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	t.Helper()
 	store := memory.New()
 	r := &rig{t: t, hub: stream.New(store)}
-	mind, err := ponder.New(ponder.Config{
+	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{}), title.New(), research.New()}, OnDelta: r.hub.Delta,
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Tools: searches(),
 	})

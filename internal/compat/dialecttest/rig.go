@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/placement"
@@ -101,7 +102,7 @@ func New(t *testing.T, o Options) *Rig {
 		return mind.Work(ctx, id)
 	}
 	s.mind = mind
-	s.place = placement.Memory(placement.Config{Store: store, Work: work, Ended: mind.Return, Logger: slog.New(slog.DiscardHandler)})
+	s.place = placement.Memory(placement.Config{Store: store, Work: work, Ended: mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
 	gone, stop := context.WithCancel(context.Background())
 	r := &Rig{Service: s, Stop: stop, t: t}
 	r.Desk = &compat.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Since: time.Now(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
@@ -130,7 +131,7 @@ const hostPrefix = "host/"
 
 // newMinds returns an engine, with the modes that answer, one for exchanges, and what makes
 // one of another model.
-func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *ponder.Mind, of func(llm.Model) (*ponder.Mind, error)) {
+func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (mind, relays *engine.Engine, of func(llm.Model) (*engine.Engine, error)) {
 	t.Helper()
 	specs := make([]llm.Tool, 0, len(o.Tools))
 	for _, tool := range o.Tools {
@@ -140,24 +141,24 @@ func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (min
 		chain := []ponder.Model{{Model: m, Price: price}}
 		return map[ponder.Role][]ponder.Model{ponder.Fast: chain, ponder.Slow: chain, ponder.Cheap: chain, ponder.Frontier: chain}
 	}
-	c := ponder.Config{
+	c := engine.Config{
 		Store: store, Tools: o.Tools, OnDelta: hub.Delta, Retry: o.Retry, Logger: slog.New(slog.DiscardHandler),
 		Models: models(o.Model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 		Modes:  []ponder.Mode{chat.New(chat.Options{Tools: specs}), session.New(), research.New(), title.New()},
 	}
-	mind, err := ponder.New(c)
+	mind, err := engine.New(c)
 	if err == nil {
 		err = mind.Open(context.Background())
 	}
-	of = func(m llm.Model) (*ponder.Mind, error) {
+	of = func(m llm.Model) (*engine.Engine, error) {
 		other := c
 		other.Models = models(m, ponder.Price{Source: ponder.PriceLocal})
-		return mind.With(other)
+		return mind.Derive(other)
 	}
 	if err == nil {
 		exchanges := c
 		exchanges.Modes = []ponder.Mode{passthrough.New(passthrough.Config{Tools: specs})} // no more: they need no title
-		relays, err = mind.With(exchanges)
+		relays, err = mind.Derive(exchanges)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/engine"
 	"ponder/internal/app"
 	"ponder/internal/placement"
 	"ponder/llm"
@@ -36,7 +37,7 @@ type Service struct {
 	hosts bool // there are models of Options.Hosts
 	bare  bool // and no others
 	place *placement.Placement
-	mind  *ponder.Mind
+	mind  *engine.Engine
 	tools []string
 	names []string // of models
 
@@ -198,7 +199,7 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}
 	to := ponder.Thread{ID: id, Owner: owner, Title: f.Title, Model: f.Model}
-	if err := ponder.Fork(ctx, s.Store, from, cmp.Or(f.At, info.Head), to, inputs...); err != nil || f.Paused {
+	if err := engine.Fork(ctx, s.Store, from, cmp.Or(f.At, info.Head), to, inputs...); err != nil || f.Paused {
 		return err
 	}
 	return s.place.Start(ctx, id)
@@ -259,9 +260,9 @@ func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Mes
 	start := func(ctx context.Context) error { return s.place.Start(ctx, in.ID) }
 	var list []ponder.Event
 	if m.After != "" {
-		list, err = s.mind.TellAfter(ctx, in.ID, m.After, start, said...)
+		list, err = s.mind.PostAfter(ctx, in.ID, m.After, start, said...)
 	} else {
-		list, err = s.mind.Tell(ctx, in.ID, start, said...)
+		list, err = s.mind.Post(ctx, in.ID, start, said...)
 	}
 	if err != nil {
 		return ponder.Event{}, err

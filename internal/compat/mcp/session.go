@@ -217,7 +217,7 @@ func (c *client) sessions(ctx context.Context) (standing, error) {
 	list, err := c.newest(ctx)
 	now := time.Now()
 	for _, info := range list {
-		out.Sessions = append(out.Sessions, listing{idOf(info.ID), string(info.Kind), info.Title, string(info.Now(now))})
+		out.Sessions = append(out.Sessions, listing{idOf(info.ID), string(info.Kind), info.Title, string(info.CurrentStatus(now))})
 	}
 	return out, err
 }

@@ -28,7 +28,7 @@ const (
 
 // A Command is a stored command whose values are checked.
 type Command struct {
-	Do       ponder.Order
+	Do       ponder.SteerOp
 	Content  string // the question or the fact on one line; of a persona the voice as it is stored
 	Target   string // the question, the source or the persona that the command is about
 	Priority int
@@ -51,7 +51,7 @@ func Refuse(format string, args ...any) Result {
 }
 
 // Unknown returns the result of an operation that the mode does not have.
-func Unknown(do ponder.Order) Result {
+func Unknown(do ponder.SteerOp) Result {
 	return Refuse("no such order: %s", textkit.TruncateBytes(textkit.OneLine(string(do)), lookup.MaxLabel))
 }
 
@@ -82,7 +82,7 @@ func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied boo
 	if !result.Refused {
 		result = r.Steer(c)
 	}
-	p := ponder.Progress{Content: result.Text, Stage: ponder.Steered, Label: string(b.Do), Ref: event, Refused: result.Refused}
+	p := ponder.Progress{Content: result.Text, Stage: ponder.StageSteered, Label: string(b.Do), Ref: event, Refused: result.Refused}
 	if !result.Refused && !r.Paused { // a pause has cancelled everything
 		after := r.InFlight()
 		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(after, key) })

@@ -124,7 +124,7 @@ func (l Lease) Release(elapsed time.Duration) Lease {
 
 // Follow returns info after the thread has grown by ev.
 func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
-	info = info.After(ev)
+	info = info.Apply(ev)
 	info.Head, info.Updated = ev.Seq, Trim(ev.Time)
 	if b, ok := ev.Body.(ponder.TitleGenerated); ok {
 		info.Title = b.Content

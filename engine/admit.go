@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// Numbers that admission goes by.
+const (
+	defaultMaxTokens = 4096    // of a call that does not say
+	mostTokens       = 1 << 28 // that a call may write, so that sums of them are numbers still
+	leastTokens      = 256     // fewer are no answer's worth
+	bytesPerToken    = 3       // of a request, to be on the safe side
+)
+
+// noModel is the reason of a call whose role has no model.
+const noModel = "model"
+
+// admit returns the intent to make a call, or what it does not fit in.
+func (d *decision) admit(r *run, c ponder.Call, a *act) (ponder.Body, string) {
+	chain := d.roles[c.Role]
+	if len(chain) == 0 {
+		return nil, noModel
+	}
+	if r.told && r.since >= maxLast {
+		return nil, "calls"
+	}
+	m := chain[from(chain, a.model)]
+	req := c.Request
+	req.MaxTokens = min(cmp.Or(max(0, req.MaxTokens), defaultMaxTokens), mostTokens)
+	if m.MaxOutput > 0 {
+		req.MaxTokens = min(req.MaxTokens, m.MaxOutput)
+	}
+	size := req.Size()
+	in := d.tokensIn(m, size)
+	out, reason := d.fit(r, m, in, req.MaxTokens)
+	if reason != "" {
+		return nil, reason
+	}
+	req.MaxTokens = out
+	held := maxCost(m, in, out)
+	twice := held.Add(held)
+	if req.Hedge = m.Hedge && !c.Shown && d.spare(r, twice.Add(held)); req.Hedge {
+		held = twice
+	}
+	for up := r; up != nil; up = up.up {
+		d.held[up.ID] = d.held[up.ID].Add(held)
+	}
+	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Held: held}, ""
+}
+
+// from returns which of a chain an action asks next that is at a model: that one, or the
+// first behind it that is not closed for now; that one, too, if all are.
+func from(chain []ponder.Model, name string) int {
+	at := max(0, slices.IndexFunc(chain, func(m ponder.Model) bool { return m.Name() == name }))
+	if at == len(chain)-1 {
+		return at
+	}
+	return at + max(0, firstOpen(chain[at:]))
+}
+
+// firstOpen returns which of some models is the first that is not closed for now, or -1.
+func firstOpen(models []ponder.Model) int {
+	return slices.IndexFunc(models, func(m ponder.Model) bool { _, ok := llm.Admits(m.Model); return ok })
+}
+
+// fit returns how many tokens a call may write, at most out and at least an
+// answer's worth, so that it fits in every budget above; or the budget in which
+// it does not fit.
+func (d *decision) fit(r *run, m ponder.Model, in, out int) (int, string) {
+	least := min(out, leastTokens)
+	for up := r; up != nil; up = up.up {
+		limit, kept := up.Budget.Cost, up.withheld()
+		used := up.spent.Add(up.held).Add(d.held[up.ID])
+		if limit.Money > 0 && !m.Price.Known() {
+			return 0, "money"
+		}
+		if limit.Tokens > 0 {
+			out = min(out, limit.Tokens-kept.Tokens-used.Tokens-in)
+		}
+		if limit.Money > 0 {
+			out = min(out, affords(m.Price, limit.Money-kept.Money-used.Money, in))
+		}
+		if what := over(used.Add(maxCost(m, in, least)), limit, kept); what != "" {
+			return 0, what
+		}
+	}
+	return max(out, least), ""
+}
+
+// spare reports whether so much is left in every budget above a run. What is held for a
+// second request must leave room for another call, so that it keeps none from being made.
+func (d *decision) spare(r *run, c ponder.Cost) bool {
+	for up := r; up != nil; up = up.up {
+		if over(up.spent.Add(up.held).Add(d.held[up.ID]).Add(c), up.Budget.Cost, up.withheld()) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// withheld returns what of the budget of a run is not for its calls now.
+func (r *run) withheld() ponder.Cost {
+	if r.told {
+		return ponder.Cost{}
+	}
+	return reserve(r.Budget)
+}
+
+// affords returns how many tokens the amount m buys at price p after reading in tokens.
+func affords(p ponder.Price, m ponder.Money, in int) int {
+	left := float64(m) - float64(in)*max(p.Input, p.CacheWrite)
+	if p.Output <= 0 {
+		return mostTokens
+	}
+	return int(max(0, min(left/p.Output, mostTokens)))
+}
+
+// tokensIn estimates how many tokens a request of so many bytes has, rather too many
+// than too few, by what the model has reported of others on the line.
+func (l *line) tokensIn(m ponder.Model, size int) int {
+	return l.guess.Tokens(m.Name(), size)*6/5 + 16
+}
+
+// maxCost returns the most that a call to m may cost.
+func maxCost(m ponder.Model, in, out int) ponder.Cost {
+	c := ponder.Cost{Calls: 1, Tokens: in + out}
+	if m.Price.Known() {
+		c.Money = ponder.Money(float64(in)*max(m.Price.Input, m.Price.CacheWrite) + float64(out)*m.Price.Output + 0.999999)
+	}
+	return c
+}
+
+// settle returns what the budgets are charged for a call that was held for so
+// much, read and wrote so many bytes, and claims usage. A model that claims
+// less than the bytes can have been is not believed, nor one that claims more
+// than twice what was held. Two requests are two calls, and each has read as much.
+func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (ponder.Cost, ponder.PriceSource) {
+	const bytesAtMost = 8 // of a token
+	read *= requests(u.Hedged)
+	in, out := max(u.Total()-u.Output, (read+bytesAtMost-1)/bytesAtMost), max(u.Output, wrote/bytesAtMost)
+	c := ponder.Cost{Calls: requests(u.Hedged), Tokens: min(in+out, 2*held.Tokens)}
+	source := cmp.Or(m.Price.Source, ponder.PriceUnknown)
+	switch {
+	case u.Cost != nil && *u.Cost >= 0:
+		c.Money, source = ponder.Money(*u.Cost), ponder.PriceReported
+		if source == ponder.PriceReported && m.Price.Source == ponder.PriceLocal {
+			source = ponder.PriceLocal
+		}
+	case m.Price.Known():
+		c.Money = max(m.Price.Cost(u), m.Price.Cost(llm.Usage{Input: read / bytesAtMost, Output: wrote / bytesAtMost}))
+	}
+	if held.Money > 0 {
+		c.Money = min(c.Money, 2*held.Money)
+	}
+	return c, source
+}
+
+// requests returns how many requests a call is, or may be.
+func requests(hedged bool) int {
+	if hedged {
+		return 2
+	}
+	return 1
+}
+
+// reserveShare is the share of tokens and money that is kept for the
+// conclusion where a budget does not say.
+const reserveShare = 5
+
+// reserve returns the part of the budget b that is kept for the conclusion.
+func reserve(b ponder.Budget) ponder.Cost {
+	r := b.Reserve
+	if r == (ponder.Cost{}) {
+		r = ponder.Cost{Calls: 1, Tokens: b.Tokens / reserveShare, Money: b.Money / reserveShare}
+	}
+	return r
+}
+
+// half returns half of the cost c.
+func half(c ponder.Cost) ponder.Cost {
+	return ponder.Cost{Calls: c.Calls / 2, Tokens: c.Tokens / 2, Money: c.Money / 2}
+}
+
+// over names the part of c that exceeds the limit less kept, or returns "". A zero limit is no limit.
+func over(c, limit, kept ponder.Cost) string {
+	switch {
+	case limit.Calls > 0 && c.Calls > limit.Calls-kept.Calls:
+		return "calls"
+	case limit.Tokens > 0 && c.Tokens > limit.Tokens-kept.Tokens:
+		return "tokens"
+	case limit.Money > 0 && c.Money > limit.Money-kept.Money:
+		return "money"
+	}
+	return ""
+}

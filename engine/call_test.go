@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"math"
+	"testing"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// However much a model claims in however many parts, all of it together is bounded.
+func TestBelieved(t *testing.T) {
+	for _, c := range []struct{ claim, want llm.Usage }{
+		{llm.Usage{}, llm.Usage{}},
+		{llm.Usage{Input: 60, Output: 40, Reasoning: 30}, llm.Usage{Input: 60, Output: 40, Reasoning: 30}},
+		{llm.Usage{Input: -1, Output: 40}, llm.Usage{Output: 40, Estimated: true}},
+		{llm.Usage{Input: 150, Output: 50}, llm.Usage{Input: 66, Output: 33, Estimated: true}},
+		{llm.Usage{Input: math.MaxInt, CacheRead: math.MaxInt, Output: math.MaxInt, Reasoning: math.MaxInt}, llm.Usage{Input: 33, CacheRead: 33, Output: 33, Reasoning: 33, Estimated: true}},
+	} {
+		if got := believed(c.claim, 100); got != c.want {
+			t.Errorf("of %+v: %+v, want %+v", c.claim, got, c.want)
+		}
+	}
+	if got := believed(llm.Usage{Input: math.MaxInt, Output: math.MaxInt}, 2*mostTokens); got.Total() != 2*mostTokens {
+		t.Errorf("of the most that can be claimed: %d", got.Total())
+	}
+}
+
+// A model that claims next to nothing is not believed, of neither request.
+func TestSettleOfLies(t *testing.T) {
+	m := ponder.Model{Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}
+	for _, tt := range []struct {
+		used llm.Usage
+		want ponder.Cost
+	}{
+		{llm.Usage{Input: 1, Output: 1}, ponder.Cost{Calls: 1, Tokens: 1010, Money: 1040}},
+		{llm.Usage{Input: 1, Output: 1, Hedged: true}, ponder.Cost{Calls: 2, Tokens: 2010, Money: 2040}},
+		{llm.Usage{Input: 5000, Output: 10, Hedged: true}, ponder.Cost{Calls: 2, Tokens: 5010, Money: 5040}},
+	} {
+		if got, _ := settle(m, ponder.Cost{Calls: 2, Tokens: 9000, Money: 9000}, 8000, 80, tt.used); got != tt.want {
+			t.Errorf("%+v is charged as %+v, want %+v", tt.used, got, tt.want)
+		}
+	}
+}

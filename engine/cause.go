@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+)
+
+// attempt returns the cause of the nth attempt at an action.
+func attempt(key string, n int) string { return key + "#" + strconv.Itoa(n) }
+
+// part returns the cause of the ith of n events of a Write; both count from 1.
+func part(key string, i, n int) string {
+	return key + "/" + strconv.Itoa(i) + "." + strconv.Itoa(n)
+}
+
+// A cause is what [Event.Cause] says of an event of a run.
+type cause struct {
+	key     string
+	attempt int // of a call or a tool
+	i, n    int // of a Write
+}
+
+// parseCause undoes attempt and part. It reports false for any other text.
+func parseCause(s string) (cause, bool) {
+	if key, num, ok := strings.Cut(s, "#"); ok {
+		n, err := strconv.Atoi(num)
+		return cause{key: key, attempt: n}, err == nil && n > 0
+	}
+	key, nums, _ := strings.Cut(s, "/")
+	a, b, _ := strings.Cut(nums, ".")
+	i, err1 := strconv.Atoi(a)
+	n, err2 := strconv.Atoi(b)
+	return cause{key: key, i: i, n: n}, err1 == nil && err2 == nil && 0 < i && i <= n
+}

@@ -1,0 +1,326 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ponder"
+	"ponder/llm"
+)
+
+// Limits on what a mode may ask for. A run beyond them fails.
+const (
+	maxDepth    = 8   // of runs in a tree
+	maxInFlight = 64  // calls and tools of a run; more wait
+	maxRounds   = 200 // decisions in a row that nothing from outside came between
+	maxLast     = 3   // calls of a run that was told that its budget is spent
+)
+
+// A decision is what should happen next on a line.
+type decision struct {
+	*line
+	now    time.Time
+	clock  time.Duration  // the thread's
+	events []ponder.Event // to append
+	drop   []*intent
+	wake   time.Time // when to decide again, if nothing happens
+
+	held map[ponder.RunID]ponder.Cost // by what events reserve
+	kids map[ponder.RunID]bool        // children that their parents want
+	want map[*intent]bool             // of the run whose turn it is
+	load int                          // what that run has in flight
+}
+
+// decide says what should happen at the time now, when the thread's clock shows
+// so much. It asks only runs that saw something or whose time has come.
+func (l *line) decide(now time.Time, elapsed time.Duration) *decision {
+	d := &decision{line: l, now: now, clock: max(l.elapsed, elapsed), held: make(map[ponder.RunID]ponder.Cost), kids: make(map[ponder.RunID]bool)}
+	for _, name := range slices.Sorted(maps.Keys(l.modes)) {
+		if at := l.woken[name]; at > l.seen[name] && !l.busy(name) {
+			d.emit(ponder.Event{Run: ponder.RunID(fmt.Sprintf("run_%s.%d", name, at)), Body: ponder.RunStarted{Mode: name, Version: l.modes[name][0].Version}})
+		}
+	}
+	for _, r := range l.order {
+		if r.due(now, d.clock) {
+			d.run(r)
+		}
+		if !r.paused {
+			d.wakeAt(r.wake)
+			if r.alarm > 0 {
+				d.wakeAt(now.Add(max(0, r.alarm-r.spentAt(d.clock))))
+			}
+		}
+	}
+	return d
+}
+
+// busy reports whether a root run of a mode is open.
+func (l *line) busy(name string) bool {
+	return slices.ContainsFunc(l.order, func(r *run) bool { return r.up == nil && r.Mode == name })
+}
+
+// due reports whether it is the turn of a run.
+func (r *run) due(now time.Time, elapsed time.Duration) bool {
+	return r.dirty || !r.paused && (!r.wake.IsZero() && !now.Before(r.wake) || r.alarm > 0 && r.spentAt(elapsed) >= r.alarm)
+}
+
+func (d *decision) emit(ev ponder.Event) { d.events = append(d.events, ev) }
+
+func (d *decision) wakeAt(t time.Time) {
+	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
+		d.wake = t
+	}
+}
+
+func (d *decision) finish(r *run, f ponder.Finish) {
+	f.Status = cmp.Or(f.Status, ponder.Completed)
+	if f.Status == ponder.Completed && f.Answer == "" {
+		f.Status, f.Reason = ponder.Failed, cmp.Or(f.Reason, "the mode finished without an answer")
+	}
+	d.emit(ponder.Event{Run: r.ID, Body: ponder.RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, Confidence: f.Confidence, Spent: r.spent}})
+}
+
+func (d *decision) fail(r *run, format string, args ...any) {
+	d.finish(r, ponder.Finish{Status: ponder.Failed, Reason: fmt.Sprintf(format, args...)})
+}
+
+// run decides for one run.
+func (d *decision) run(r *run) {
+	r.dirty, r.wake, r.alarm = false, time.Time{}, 0
+	switch {
+	case r.fault != "":
+		d.fail(r, "%s", r.fault)
+		return
+	case r.mode == nil:
+		d.fail(r, "no mode named %s", r.Mode)
+		return
+	case r.state == nil:
+		d.fail(r, "mode %s has no state", r.Mode)
+		return
+	case r.depth >= maxDepth:
+		d.fail(r, "runs are nested more than %d deep", maxDepth)
+		return
+	case r.cancelled, r.up != nil && r.up.ended:
+		d.finish(r, ponder.Finish{Status: ponder.Cancelled, Reason: "cancelled"})
+		return
+	case r.paused:
+		d.writes(r)
+		return
+	case r.told:
+	case r.Budget.Time > 0 && r.spentAt(d.clock) >= r.Budget.Time:
+		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: "time"}})
+		return
+	default:
+		r.alarm = r.Budget.Time
+	}
+	d.want, d.load = make(map[*intent]bool), 0
+	for _, a := range r.acts {
+		if a.now != nil {
+			d.load++
+		}
+	}
+	before := len(d.events)
+	for _, a := range r.next(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
+		if !d.action(r, a) {
+			return
+		}
+	}
+	if r.fault != "" {
+		d.events = d.events[:before]
+		d.fail(r, "%s", r.fault)
+		return
+	}
+	d.unwanted(r)
+}
+
+// writes decides for a run that is paused: it may write, so that wishes about it
+// are acknowledged, and does nothing else.
+func (d *decision) writes(r *run) {
+	for _, a := range r.next(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
+		if w, ok := a.(ponder.Write); ok && !d.action(r, w) {
+			return
+		}
+	}
+}
+
+// by returns the run that decided an event; nil if it is a root that starts.
+func (d *decision) by(ev ponder.Event) *run { return cmp.Or(d.runs[ev.Run], d.runs[ev.Run.Parent()]) }
+
+// rest changes the decision so that a line that goes on for ever, without anything that it
+// waits for, comes to rest: runs that decide something fail instead. Once there are none,
+// the modes that are woken have their turn, and rest reports true; but not those that ran
+// since an event, for modes that wake each other are none that come to rest.
+func (d *decision) rest(since ponder.Seq) (anew bool) {
+	all := d.events
+	d.events = nil
+	for _, ev := range all {
+		if r := d.by(ev); r != nil && !slices.ContainsFunc(d.events, func(e ponder.Event) bool { return e.Run == r.ID }) {
+			d.fail(r, "mode %s never comes to rest", r.Mode)
+		}
+	}
+	if len(d.events) > 0 {
+		return false
+	}
+	for _, ev := range all {
+		if b, ok := ev.Body.(ponder.RunStarted); ok && d.seen[b.Mode] <= since {
+			d.emit(ev)
+		}
+	}
+	return len(d.events) > 0
+}
+
+// unwanted drops what a run has in flight but did not ask for.
+func (d *decision) unwanted(r *run) {
+	for _, key := range slices.Sorted(maps.Keys(r.acts)) {
+		if in := r.acts[key].now; in != nil && !d.want[in] {
+			d.drop = append(d.drop, in)
+		}
+	}
+	for _, kid := range d.order {
+		if kid.up == r && !d.kids[kid.ID] && !kid.cancelled {
+			kid.cancelled, kid.dirty = true, true
+		}
+	}
+}
+
+// action does its part for one action, and reports whether to go on.
+func (d *decision) action(r *run, a ponder.Action) bool {
+	switch a := a.(type) {
+	case nil:
+		d.fail(r, "mode %s asks for an action that is nil", r.Mode)
+		return false
+	case ponder.Wait:
+		if a.Until.After(d.now) && (r.wake.IsZero() || a.Until.Before(r.wake)) {
+			r.wake = a.Until
+		}
+		return true
+	case ponder.Finish:
+		d.finish(r, a)
+		return false
+	}
+	key, kind := keyOf(a)
+	switch old := r.acts[key]; {
+	case !validKey(key):
+		d.fail(r, "mode %s asks with a bad key %.80q", r.Mode, key)
+		return false
+	case r.done.clash(key, kind), old != nil && old.kind != kind:
+		d.fail(r, "mode %s uses the key %s for two kinds of action", r.Mode, key)
+		return false
+	case r.done.has(key):
+		return true
+	}
+	switch a := a.(type) {
+	case ponder.Write:
+		return d.write(r, a)
+	case ponder.Spawn:
+		d.spawn(r, a)
+	case ponder.Do:
+		d.attempt(r, a.Key, kindTool, a.Internal, func(*act) (ponder.Body, string) { return ponder.ToolCall{Name: a.Tool, Args: a.Args}, "" })
+	case ponder.Call:
+		return d.call(r, a)
+	}
+	return true
+}
+
+// keyOf returns the key of an action that is done once, and its kind.
+func keyOf(a ponder.Action) (string, actionKind) {
+	switch a := a.(type) {
+	case ponder.Call:
+		return a.Key, kindCall
+	case ponder.Do:
+		return a.Key, kindTool
+	case ponder.Spawn:
+		return a.Key, kindSpawn
+	case ponder.Write:
+		return a.Key, kindWrite
+	}
+	return "", 0
+}
+
+// write emits what of a Write is not in the log, and reports whether to go on.
+func (d *decision) write(r *run, a ponder.Write) bool {
+	written := 0
+	if old := r.acts[a.Key]; old != nil {
+		written = old.written
+	}
+	d.events = slices.Grow(d.events, max(0, len(a.Bodies)-written))
+	for i := written; i < len(a.Bodies); i++ {
+		if a.Bodies[i] == nil {
+			d.fail(r, "mode %s writes an event without a body", r.Mode)
+			return false
+		}
+		d.emit(ponder.Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
+	}
+	return true
+}
+
+func (d *decision) spawn(r *run, a ponder.Spawn) {
+	id := r.ID + "/" + ponder.RunID(a.Key)
+	d.kids[id] = true
+	if d.runs[id] == nil {
+		version := 0
+		if m := d.mode(a.Mode, 0); m != nil {
+			version = m.Version
+		}
+		d.emit(ponder.Event{Run: id, Body: ponder.RunStarted{Mode: a.Mode, Version: version, Input: a.Input, Options: a.Options, Budget: a.Budget}})
+	}
+}
+
+// attempt goes on with an action, or begins the next attempt at it with what
+// build returns. A reason instead of a body means that it can't begin now.
+func (d *decision) attempt(r *run, key string, kind actionKind, internal bool, build func(*act) (ponder.Body, string)) (reason string) {
+	a := cmp.Or(r.acts[key], &act{kind: kind})
+	switch {
+	case a.now != nil:
+		d.want[a.now] = true
+		return ""
+	case d.now.Before(a.retryAt):
+		if r.wake.IsZero() || a.retryAt.Before(r.wake) {
+			r.wake = a.retryAt
+		}
+		return ""
+	case d.load >= maxInFlight:
+		return ""
+	}
+	body, reason := build(a)
+	if reason == "" {
+		d.load++
+		d.emit(ponder.Event{Run: r.ID, Cause: attempt(key, a.attempts+1), Internal: internal, Body: body})
+	}
+	return reason
+}
+
+// call goes on with a call, begins it, tells the run that its budget is spent,
+// or refuses it. It reports whether to go on with the run.
+func (d *decision) call(r *run, c ponder.Call) bool {
+	reason := d.attempt(r, c.Key, kindCall, true, func(a *act) (ponder.Body, string) { return d.admit(r, c, a) })
+	switch {
+	case reason == "":
+		return true
+	case reason == noModel:
+		d.refuse(r, c, llm.NotFound, "no model is configured for the role "+string(c.Role))
+		return true
+	case !r.told:
+		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: reason}})
+		return false
+	case r.since >= 2*maxLast:
+		d.fail(r, "mode %s does not conclude though its budget is spent", r.Mode)
+		return false
+	}
+	d.refuse(r, c, llm.Payment, "the budget is spent: "+reason)
+	return true
+}
+
+// refuse writes a call that is not made, so that the mode can do without.
+func (d *decision) refuse(r *run, c ponder.Call, class llm.Class, why string) {
+	n := cmp.Or(r.acts[c.Key], &act{}).attempts + 1
+	ev := ponder.Event{Run: r.ID, Cause: attempt(c.Key, n)}
+	start, end := ev, ev
+	start.Body = ponder.CallStarted{Role: c.Role, Mode: r.Mode}
+	end.Body = ponder.CallFinished{Outcome: ponder.Outcome{Error: why, Class: class, Refused: true}}
+	d.emit(start)
+	d.emit(end)
+}

@@ -1,0 +1,305 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/engine/enginetest"
+	"ponder/llm"
+	"ponder/store/memory"
+)
+
+// Whatever a model says it used, and however much it writes, a budget is
+// overspent by at most what was held, and the run ends with an answer.
+func TestBudgetsHold(t *testing.T) {
+	lies := map[string]*fake{
+		"honest":    {},
+		"nothing":   {claims: func(_ *llm.Request, u *llm.Usage) { *u = llm.Usage{} }},
+		"negative":  {claims: func(_ *llm.Request, u *llm.Usage) { *u = llm.Usage{Input: -1e9, Output: -1e9} }},
+		"huge":      {claims: func(_ *llm.Request, u *llm.Usage) { *u = llm.Usage{Input: 1e6} }},
+		"ten times": {answer: func(r *llm.Request) (string, error) { return strings.Repeat("many words ", r.MaxTokens*4), nil }},
+		"endless":   {endles: true},
+	}
+	budgets := map[string]ponder.Budget{
+		"calls":  {Cost: ponder.Cost{Calls: 6}},
+		"tokens": {Cost: ponder.Cost{Tokens: 8_000}},
+		"money":  {Cost: ponder.Cost{Money: 15_000}},
+		"time":   {Time: 25 * time.Second},
+		"tiny":   {Cost: ponder.Cost{Tokens: 900}},
+	}
+	for name, model := range lies {
+		for what, budget := range budgets {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := &fake{answer: model.answer, claims: model.claims, endles: model.endles}
+					c := config(m)
+					c.Modes[0] = stepsMode(2000)
+					mind := enginetest.Start(t, c)
+					fin := start(t, mind, "steps", budget)
+					checkBudget(t, mind.Events(), budget, fin, int(m.begun.Load()))
+				})
+			})
+		}
+	}
+}
+
+func checkBudget(t *testing.T, evs []ponder.Event, budget ponder.Budget, fin ponder.RunFinished, calls int) {
+	t.Helper()
+	var most ponder.Cost // that was held at once
+	for _, ev := range evs {
+		if b, ok := ev.Body.(ponder.CallStarted); ok {
+			most.Tokens, most.Money = max(most.Tokens, b.Held.Tokens), max(most.Money, b.Held.Money)
+		}
+		if b, ok := ev.Body.(ponder.CallFinished); ok && (b.Spent.Tokens < 0 || b.Spent.Calls > 0 && b.Spent.Tokens == 0) {
+			t.Errorf("call %s cost %+v", ev.Cause, b.Spent)
+		}
+	}
+	sum := spent(evs)
+	over := budget.Calls > 0 && calls > budget.Calls ||
+		budget.Tokens > 0 && sum.Tokens > budget.Tokens+most.Tokens ||
+		budget.Money > 0 && sum.Money > budget.Money+most.Money
+	if over {
+		t.Errorf("spent %+v in %d calls of %+v, with at most %+v held", sum, calls, budget, most)
+	}
+	if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason == "" || fin.Spent != sum {
+		t.Errorf("finished %s (%s) with %d bytes of answer, spent %+v, want %+v", fin.Status, fin.Reason, len(fin.Answer), fin.Spent, sum)
+	}
+	if open := openCalls(evs); len(open) > 0 {
+		t.Errorf("calls without a result: %v", open)
+	}
+}
+
+func TestSteering(t *testing.T) {
+	type step struct {
+		at   time.Duration
+		body ponder.Body
+	}
+	const s = time.Second
+	tests := []struct {
+		name   string
+		steps  []step
+		budget ponder.Budget
+		took   time.Duration // of thinking and pausing
+		status ponder.Status
+		reason string
+		calls  int // begun
+	}{
+		{"left alone", nil, ponder.Budget{}, 50 * s, ponder.Completed, "", 5},
+		{"paused and resumed", []step{{5 * s, ponder.RunPaused{}}, {500 * s, ponder.RunResumed{}}}, ponder.Budget{}, 550 * s, ponder.Completed, "", 6},
+		{"paused twice", []step{{5 * s, ponder.RunPaused{}}, {6 * s, ponder.RunPaused{}}, {10 * s, ponder.RunResumed{}}}, ponder.Budget{}, 60 * s, ponder.Completed, "", 6},
+		{"paused while the time runs out", []step{{5 * s, ponder.RunPaused{}}, {500 * s, ponder.RunResumed{}}}, ponder.Budget{Time: 25 * s}, 530 * s, ponder.Completed, "time is spent", 1 + 2 + 1},
+		{"cancelled", []step{{5 * s, ponder.Steer{Do: ponder.Cancel}}}, ponder.Budget{}, 5 * s, ponder.Cancelled, "cancelled", 1},
+		{"cancelled while paused", []step{{5 * s, ponder.RunPaused{}}, {50 * s, ponder.Steer{Do: ponder.Cancel}}}, ponder.Budget{}, 50 * s, ponder.Cancelled, "cancelled", 1},
+		{"answer now", []step{{5 * s, ponder.Steer{Do: ponder.AnswerNow}}}, ponder.Budget{}, 15 * s, ponder.Completed, "asked to answer now", 2},
+		{"a hint", []step{{5 * s, ponder.Steer{Content: "mind the tides"}}}, ponder.Budget{}, 50 * s, ponder.Completed, "", 5},
+		{"time is up", nil, ponder.Budget{Time: 25 * s}, 35 * s, ponder.Completed, "time is spent", 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &fake{takes: func(*llm.Request) time.Duration { return 10 * s }}
+				mind := enginetest.Start(t, config(m))
+				begin := time.Now()
+				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: tt.budget})
+				for i, st := range tt.steps {
+					time.Sleep(time.Until(begin.Add(st.at)))
+					mind.Put(enginetest.Run, fmt.Sprint("step", i), st.body)
+				}
+				fin := mind.Await(enginetest.Run)
+				if took := time.Since(begin); took < tt.took || took > tt.took+s {
+					t.Errorf("took %v, want %v", took, tt.took)
+				}
+				time.Sleep(time.Hour)
+				if fin.Status != tt.status || fin.Reason != tt.reason || int(m.begun.Load()) != tt.calls {
+					t.Errorf("finished %s (%s) after %d calls, want %s (%s) after %d", fin.Status, fin.Reason, m.begun.Load(), tt.status, tt.reason, tt.calls)
+				}
+				if open := openCalls(mind.Events()); len(open) > 0 || m.begun.Load() != m.ended.Load() {
+					t.Errorf("in flight for ever: %v; %d calls began, %d ended", open, m.begun.Load(), m.ended.Load())
+				}
+			})
+		})
+	}
+}
+
+// A call that fails is made again, by the next model of the chain if the first
+// is of no use; what nobody can answer is the mode's to do without.
+func TestFailingModels(t *testing.T) {
+	overloaded := &llm.Error{Class: llm.Transient, Message: "overloaded", Status: 503}
+	rejected := &llm.Error{Class: llm.Auth, Message: "key rejected", Status: 401}
+	tests := []struct {
+		name          string
+		first, second func(n int32) error
+		answer        string
+	}{
+		{"once overloaded", func(n int32) error { return when(n == 1, overloaded) }, nil, "answer: final step 0"},
+		{"key rejected", func(int32) error { return rejected }, nil, "answer: final step 0"},
+		{"always overloaded", func(int32) error { return overloaded }, nil, "answer: final step 0"},
+		{"both rejected", func(int32) error { return rejected }, func(int32) error { return rejected }, "answer: key rejected (401)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mk := func(name string, fails func(int32) error) *fake {
+					m := &fake{name: name}
+					m.answer = func(r *llm.Request) (string, error) {
+						if fails != nil {
+							if err := fails(m.begun.Load()); err != nil {
+								return "", err
+							}
+						}
+						return r.Messages[0].Text(), nil
+					}
+					return m
+				}
+				chain := []ponder.Model{{Model: mk("a/1", tt.first), Price: price}, {Model: mk("b/2", tt.second), Price: price}}
+				c := config(nil)
+				c.Modes[0] = stepsMode(1)
+				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
+				mind := enginetest.Start(t, c)
+				if fin := start(t, mind, "steps", ponder.Budget{}); fin.Answer != tt.answer {
+					t.Errorf("answered %q, want %q", fin.Answer, tt.answer)
+				}
+			})
+		})
+	}
+}
+
+func when(yes bool, err error) error {
+	if yes {
+		return err
+	}
+	return nil
+}
+
+// deaf is the store of a process that is stopped: its beats do not come.
+type deaf struct {
+	ponder.Store
+	mu      sync.Mutex
+	stopped bool
+}
+
+func (s *deaf) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil
+	}
+	return s.Store.Beat(ctx, id, clock)
+}
+
+// A holder that was stopped past its lease commits nothing, and the one that
+// took over finishes alone.
+func TestZombie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		slow := &fake{takes: func(*llm.Request) time.Duration { return time.Minute }}
+		c := config(slow)
+		zombie := &deaf{Store: store, stopped: true}
+		c.Store = zombie
+		a, err := engine.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, ponder.Event{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}}); err != nil {
+			t.Fatal(err)
+		}
+		died := make(chan error, 1)
+		go func() { died <- a.Work(t.Context(), enginetest.Thread) }()
+		synctest.Wait()
+		before := len(enginetest.Events(t, store))
+		if before < 2 {
+			t.Fatal("the first mind did not begin")
+		}
+		if _, err := store.Take(t.Context(), enginetest.Thread, "nod_other"); !errors.Is(err, ponder.ErrFenced) {
+			t.Errorf("a node that never joined: %v, want ErrFenced", err)
+		}
+		time.Sleep(ponder.DeadAfter + time.Second)
+		fast := new(fake)
+		c2 := config(fast)
+		c2.Store = store
+		mind := enginetest.Start(t, c2)
+		mind.Await(enginetest.Run)
+		if err := <-died; !errors.Is(err, ponder.ErrFenced) {
+			t.Errorf("the zombie: %v, want ErrFenced", err)
+		}
+		if got, want := [2]int32{slow.begun.Load(), fast.begun.Load()}, [2]int32{1, 5}; got != want {
+			t.Errorf("the minds made %v calls, want %v", got, want)
+		}
+		seen := make(map[string]bool)
+		for _, ev := range mind.Events() {
+			if k := ev.Key(); k != "" && seen[k] {
+				t.Errorf("%s is in the log twice", k)
+			} else {
+				seen[k] = true
+			}
+			if b, ok := ev.Body.(ponder.CallFinished); ok && (b.Error != "" || b.Dropped) {
+				t.Errorf("call %s: %+v", ev.Cause, b.Outcome)
+			}
+		}
+		if err := a.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// rude is a store on which a user says something just before a run finishes,
+// when the mind has decided already.
+type rude struct {
+	ponder.Store
+	once sync.Once
+}
+
+func (s *rude) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
+	for _, ev := range evs {
+		if _, ok := ev.Body.(ponder.RunFinished); ok {
+			s.once.Do(func() {
+				s.Store.Append(ctx, id, 0, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.AnswerNow}})
+			})
+		}
+	}
+	return s.Store.Append(ctx, id, f, evs...)
+}
+
+// What lands while a run finishes is read before it finishes.
+func TestInputAsRunFinishes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(new(fake))
+		c.Store = &rude{Store: memory.New()}
+		mind := enginetest.Start(t, c)
+		if fin := start(t, mind, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
+			t.Errorf("finished: %+v, want what was said last to be seen", fin)
+		}
+	})
+}
+
+// A model that falls silent keeps nobody waiting for the conclusion: what there
+// is is concluded from.
+func TestSilentConclusion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fake{takes: func(r *llm.Request) time.Duration {
+			if strings.HasPrefix(r.Messages[0].Text(), "final") {
+				return time.Hour
+			}
+			return 20 * time.Second
+		}}
+		c := config(m)
+		c.Modes[0] = stepsMode(100)
+		mind := enginetest.Start(t, c)
+		begun := time.Now()
+		fin := start(t, mind, "steps", ponder.Budget{Time: time.Minute})
+		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: said nothing for 40s" {
+			t.Errorf("after %v: %+v", took, fin)
+		}
+	})
+}

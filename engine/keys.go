@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// An actionKind is what an action does.
+type actionKind byte
+
+// The kinds of actions that are done once.
+const (
+	kindCall  actionKind = 'c'
+	kindTool  actionKind = 't'
+	kindSpawn actionKind = 's'
+	kindWrite actionKind = 'w'
+)
+
+// A doneSet remembers the keys of actions that are done, and of what kind they
+// were. Keys that end in "-" and a number that counts up from 0 or 1, or in that,
+// "~" and something, take constant space.
+type doneSet map[string]*doneKeys
+
+// doneKeys is what is done of the keys with one stem.
+type doneKeys struct {
+	Kind  actionKind   `json:"k"`
+	UpTo  int          `json:"n,omitempty"` // 1 to this
+	Apart map[int]bool `json:"a,omitempty"` // and these; 0 and -1, which is no number, too
+}
+
+// splitKey returns the stem and the number of a key; -1 if it has none. What
+// follows a '~' belongs to the stem.
+func splitKey(key string) (stem string, n int) {
+	base, again, _ := strings.Cut(key, "~")
+	if i := strings.LastIndexByte(base, '-'); i >= 0 {
+		num := base[i+1:]
+		if n, err := strconv.Atoi(num); err == nil && n >= 0 && strconv.Itoa(n) == num {
+			return base[:i+1] + "~" + again, n
+		}
+	}
+	return key, -1
+}
+
+// has reports whether a key is done.
+func (s doneSet) has(key string) bool {
+	stem, n := splitKey(key)
+	d := s[stem]
+	return d != nil && (0 < n && n <= d.UpTo || d.Apart[n])
+}
+
+// clash reports whether keys of this stem are of another kind.
+func (s doneSet) clash(key string, kind actionKind) bool {
+	stem, _ := splitKey(key)
+	d := s[stem]
+	return d != nil && d.Kind != kind
+}
+
+// add notes that a key is done.
+func (s doneSet) add(key string, kind actionKind) {
+	stem, n := splitKey(key)
+	d := s[stem]
+	if d == nil {
+		d = &doneKeys{Kind: kind}
+		s[stem] = d
+	}
+	if n != d.UpTo+1 {
+		if d.Apart == nil {
+			d.Apart = make(map[int]bool)
+		}
+		if n < 1 || n > d.UpTo {
+			d.Apart[n] = true
+		}
+		return
+	}
+	for d.UpTo = n; d.Apart[d.UpTo+1]; d.UpTo++ {
+		delete(d.Apart, d.UpTo+1)
+	}
+}
+
+// validKey reports whether a key has the form that [Action] says.
+func validKey(key string) bool {
+	if key == "" || len(key) > 64 {
+		return false
+	}
+	for _, c := range []byte(key) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.:~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// MarshalJSON writes a kind as a letter.
+func (k actionKind) MarshalJSON() ([]byte, error) { return json.Marshal(string(rune(k))) }
+
+// UnmarshalJSON reads a letter.
+func (k *actionKind) UnmarshalJSON(js []byte) error {
+	var s string
+	if err := json.Unmarshal(js, &s); err != nil {
+		return err
+	}
+	if s != "" {
+		*k = actionKind(s[0])
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/engine/enginetest"
+	"ponder/llm"
+	"ponder/store/memory"
+)
+
+// odd is a mode whose Next is any function of how many events it saw.
+type odd struct {
+	seen int
+	next func(seen int) []ponder.Action
+}
+
+func (o odd) Apply(ponder.Event) ponder.State    { o.seen++; return o }
+func (o odd) Next(ponder.Moment) []ponder.Action { return o.next(o.seen) }
+func oddMode(next func(int) []ponder.Action) ponder.Mode {
+	return ponder.Mode{Name: "odd", Start: func(ponder.Run) ponder.State { return odd{next: next} }}
+}
+
+// A small sum of money is not nothing.
+func TestMoneyInWords(t *testing.T) {
+	for m, want := range map[ponder.Money]string{
+		0: "$0.00", 7: "$0.000007", 100: "$0.0001", 1_234: "$0.0012", 9_999: "$0.0100", 10_000: "$0.01", 1_250_000: "$1.25",
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%d is written %s, want %s", int64(m), got, want)
+		}
+	}
+	b := ponder.Budget{Time: 20 * time.Second, Cost: ponder.Cost{Calls: 3, Money: 100}}
+	if got, want := b.String(), "20s, 3 calls, $0.0001"; got != want {
+		t.Errorf("a budget is written %s, want %s", got, want)
+	}
+}
+
+// A mode that is wrong ends as a failed run with one line that says what is
+// wrong, never in a panic, a stuck run or an endless log.
+func TestModesThatAreWrong(t *testing.T) {
+	note := func(key string) ponder.Action {
+		return ponder.Write{Key: key, Bodies: []ponder.Body{ponder.Progress{Content: "on"}}}
+	}
+	tests := []struct {
+		name string
+		next func(seen int) []ponder.Action
+		want string
+	}{
+		{"panics", func(int) []ponder.Action { panic("oh\nno") }, "mode odd panicked: oh"},
+		{"writes for ever", func(n int) []ponder.Action { return []ponder.Action{note(fmt.Sprintf("n-%d", n))} }, "never comes to rest"},
+		{"has no answer", func(int) []ponder.Action { return []ponder.Action{ponder.Finish{}} }, "without an answer"},
+		{"asks with a bad key", func(int) []ponder.Action { return []ponder.Action{note("a/b")} }, "bad key"},
+		{"asks with no key", func(int) []ponder.Action { return []ponder.Action{note("")} }, "bad key"},
+		{"asks with a long key", func(int) []ponder.Action { return []ponder.Action{note(strings.Repeat("k", 65))} }, "bad key"},
+		{"uses a key for two kinds", func(n int) []ponder.Action {
+			if n == 0 {
+				return []ponder.Action{note("x")}
+			}
+			return []ponder.Action{ponder.Do{Key: "x", Tool: "look"}}
+		}, "two kinds"},
+		{"nests without end", func(int) []ponder.Action {
+			return []ponder.Action{ponder.Spawn{Key: "deeper", Mode: "odd"}}
+		}, ""},
+		{"spawns for ever", func(n int) []ponder.Action {
+			return []ponder.Action{ponder.Spawn{Key: fmt.Sprintf("kid-%d", n+1), Mode: "none"}}
+		}, "never comes to rest"},
+		{"asks for a nil action", func(int) []ponder.Action { return []ponder.Action{nil} }, "is nil"},
+		{"writes no body", func(int) []ponder.Action { return []ponder.Action{ponder.Write{Key: "w", Bodies: []ponder.Body{nil}}} }, "without a body"},
+		{"spawns what there is not", func(n int) []ponder.Action {
+			if n > 0 {
+				return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: "child ended"}}
+			}
+			return []ponder.Action{ponder.Spawn{Key: "kid", Mode: "none"}}
+		}, "child ended"},
+		{"uses a tool there is not", func(n int) []ponder.Action {
+			if n > 0 {
+				return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: "tool ended"}}
+			}
+			return []ponder.Action{ponder.Do{Key: "t", Tool: "none", Args: json.RawMessage(`{}`)}}
+		}, "tool ended"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := config(new(fake))
+				c.Modes = append(c.Modes, oddMode(tt.next))
+				mind := enginetest.Start(t, c)
+				mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
+				if tt.want == "" { // the run itself waits for its child
+					time.Sleep(time.Minute)
+					mind.Put(enginetest.Run, "stop", ponder.Steer{Do: ponder.Cancel})
+				}
+				fin := mind.Await(enginetest.Run)
+				if !strings.Contains(fin.Reason, tt.want) || strings.Contains(fin.Reason, "goroutine") {
+					t.Errorf("finished %s: %q, want %q", fin.Status, fin.Reason, tt.want)
+				}
+				if n := len(mind.Events()); n > 1000 {
+					t.Errorf("%d events", n)
+				}
+			})
+		})
+	}
+}
+
+// A run without a state, which can want nothing, ends.
+func TestModeWithoutState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(new(fake))
+		c.Modes = append(c.Modes, ponder.Mode{Name: "none", Start: func(ponder.Run) ponder.State { return nil }})
+		mind := enginetest.Start(t, c)
+		if fin := start(t, mind, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
+			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
+		}
+	})
+}
+
+// Modes whose runs wake each other come to rest, and what is woken by a run that writes for
+// ever has its turn.
+func TestModesThatWakeEachOther(t *testing.T) {
+	for _, first := range []string{"ping", "odd"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				done := func(ponder.Run) ponder.State {
+					return odd{next: func(int) []ponder.Action { return []ponder.Action{ponder.Finish{Answer: "done"}} }}
+				}
+				ended := func(mode string) func(ponder.Event) bool {
+					return func(ev ponder.Event) bool {
+						_, ok := ev.Body.(ponder.RunFinished)
+						return ok && strings.Contains(string(ev.Run), mode)
+					}
+				}
+				c := config(new(fake))
+				c.Modes = append(c.Modes,
+					ponder.Mode{Name: "ping", Start: done, Wakes: ended("pong")}, ponder.Mode{Name: "pong", Start: done, Wakes: ended("ping")},
+					ponder.Mode{Name: "late", Start: done, Wakes: func(ev ponder.Event) bool { return strings.HasPrefix(ev.Cause, "n-200/") }},
+					oddMode(func(n int) []ponder.Action {
+						return []ponder.Action{ponder.Write{Key: fmt.Sprintf("n-%d", n), Bodies: []ponder.Body{ponder.Progress{Content: "on"}}}}
+					}),
+				)
+				c.Store = memory.New()
+				run := ponder.Event{Run: "run_" + ponder.RunID(first), Body: ponder.RunStarted{Mode: first, Input: "?"}}
+				if err := c.Store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, run); err != nil {
+					t.Fatal(err)
+				}
+				if err := workOnce(t, c); err != nil {
+					t.Fatal(err)
+				}
+				evs, late := enginetest.Events(t, c.Store), 0
+				for _, ev := range evs {
+					if b, ok := ev.Body.(ponder.RunFinished); ok && strings.HasPrefix(string(ev.Run), "run_late") && b.Status == ponder.Completed {
+						late++
+					}
+				}
+				if len(evs) > 1000 || (late == 1) != (first == "odd") {
+					t.Errorf("%d events, %d runs of the mode that was woken late", len(evs), late)
+				}
+			})
+		})
+	}
+}
+
+// A call may be asked to write more than there are numbers for, and a budget be as much.
+func TestHugeLimits(t *testing.T) {
+	for _, money := range []ponder.Money{0, math.MaxInt64} {
+		t.Run(fmt.Sprint("budget ", money), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { askForHuge(t, ponder.Budget{Cost: ponder.Cost{Money: money}}) })
+		})
+	}
+}
+
+func askForHuge(t *testing.T, budget ponder.Budget) {
+	t.Helper()
+	m := &fake{answer: func(*llm.Request) (string, error) { return strings.Repeat("word ", 2000), nil }}
+	c := config(m)
+	c.Modes = append(c.Modes, oddMode(func(n int) []ponder.Action {
+		if n > 0 {
+			return []ponder.Action{ponder.Finish{Answer: "x"}}
+		}
+		huge := ask("hello")
+		huge.MaxTokens = math.MaxInt
+		return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Fast, Request: huge}}
+	}))
+	c.Models = enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 0.1, Output: 0.4})
+	mind := enginetest.Start(t, c)
+	start(t, mind, "odd", budget)
+	for _, ev := range mind.Events() {
+		switch b := ev.Body.(type) {
+		case ponder.CallStarted:
+			req, err := mind.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
+			if err != nil || req.MaxTokens != 1<<28 || b.Held.Tokens < 1<<28 || b.Held.Money <= 0 {
+				t.Errorf("%+v held for %d tokens, %v", b.Held, req.MaxTokens, err)
+			}
+		case ponder.CallFinished:
+			if b.Finish != llm.FinishStop || b.Spent.Money <= 0 {
+				t.Errorf("finished %s after %d bytes, spent %+v", b.Finish, len(b.Text()), b.Spent)
+			}
+		}
+	}
+}
+
+// What a mode asks for beyond the limit waits until there is room.
+func TestConcurrencyIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 200
+		m := new(fake)
+		c := config(m)
+		c.Modes = append(c.Modes, oddMode(func(seen int) (do []ponder.Action) {
+			if seen >= all {
+				return []ponder.Action{ponder.Finish{Answer: "all"}}
+			}
+			for i := range all {
+				do = append(do, ponder.Call{Key: fmt.Sprintf("c-%d", i), Role: ponder.Fast, Request: ask(fmt.Sprint(i))})
+			}
+			return do
+		}))
+		mind := enginetest.Start(t, c)
+		if fin := start(t, mind, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
+			t.Errorf("finished %+v after %d calls", fin, m.begun.Load())
+		}
+		open, most := 0, 0
+		for _, ev := range mind.Events() {
+			switch ev.Body.(type) {
+			case ponder.CallStarted:
+				open++
+			case ponder.CallFinished:
+				open--
+			}
+			most = max(most, open)
+		}
+		if most > 64+1 { // a result and what takes its place are one transaction
+			t.Errorf("%d calls at once", most)
+		}
+	})
+}
+
+// A second run on a thread begins with its time unspent.
+func TestSecondRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mind := enginetest.Start(t, config(new(fake)))
+		start(t, mind, "steps", ponder.Budget{})
+		mind.Put("run_2", "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: ponder.Budget{Time: 10 * time.Minute}})
+		if fin := mind.Await("run_2"); fin.Reason != "" {
+			t.Errorf("finished: %+v, want it to have all its time", fin)
+		}
+	})
+}

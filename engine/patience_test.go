@@ -1,0 +1,160 @@
+package engine_test
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/engine/enginetest"
+	"ponder/llm"
+)
+
+// A drip is a model that writes words at intervals.
+type drip struct {
+	words int
+	every time.Duration
+}
+
+func (drip) Name() string { return "local/slow" }
+
+func (d drip) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for range d.words {
+			select {
+			case <-time.After(d.every):
+			case <-ctx.Done():
+				yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Message: "cancelled"})
+				return
+			}
+			if !yield(llm.Delta{Text: "word "}, nil) {
+				return
+			}
+		}
+		text := strings.Repeat("word ", d.words)
+		yield(llm.Delta{Done: &llm.Response{Message: llm.Say(llm.Assistant, text), Finish: llm.FinishStop}}, nil)
+	}
+}
+
+// TestSlowModels sees that an answer may take as long as it takes, if it gets on.
+func TestSlowModels(t *testing.T) {
+	for name, tt := range map[string]struct {
+		model drip
+		fails string
+	}{
+		"forty minutes":    {drip{480, 5 * time.Second}, ""},
+		"a word a minute":  {drip{600, time.Minute}, "wrote too little in"},
+		"nothing for long": {drip{2, 9 * time.Minute}, "said nothing for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := config(nil)
+				c.Modes[0] = stepsMode(1)
+				chain := []ponder.Model{{Model: tt.model, Price: price}}
+				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
+				mind := enginetest.Start(t, c)
+				start(t, mind, "steps", ponder.Budget{})
+				for _, f := range finished(mind) {
+					if (f.Error != "") != (tt.fails != "") || !strings.Contains(f.Error, tt.fails) {
+						t.Errorf("after %dms: %q, want %q", f.Took, f.Error, tt.fails)
+					}
+				}
+			})
+		})
+	}
+}
+
+func finished(mind *enginetest.Engine) (calls []ponder.CallFinished) {
+	for _, ev := range mind.Events() {
+		if f, ok := ev.Body.(ponder.CallFinished); ok {
+			calls = append(calls, f)
+		}
+	}
+	return calls
+}
+
+// TestPatience sees that a user waits ten seconds for the fast model, and a session a
+// minute for the slow one, before the next of the chain is asked.
+func TestPatience(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		mode  string // that asks the role
+		role  ponder.Role
+		retry llm.Policy
+		tries int // of the first model, for an answer
+	}{
+		{"fast", "panel", ponder.Fast, llm.Policy{}, 1},
+		{"slow", "steps", ponder.Slow, llm.Policy{}, 3},
+		{"fast, by one's own policy", "panel", ponder.Fast, llm.Policy{Patience: time.Minute}, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limited := &fake{name: "a/1", answer: func(*llm.Request) (string, error) {
+					return "", &llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: 30 * time.Second}
+				}}
+				c := config(&fake{name: "c/3"})
+				c.Retry = tt.retry
+				c.Models[tt.role] = []ponder.Model{{Model: limited, Price: price}, {Model: &fake{name: "b/2"}, Price: price}}
+				mind := enginetest.Start(t, c)
+				start(t, mind, tt.mode, ponder.Budget{})
+				tries := map[string]int{}
+				for _, f := range finished(mind) {
+					tries[f.Model]++
+				}
+				if n := tries["b/2"]; n == 0 || tries["a/1"] != tt.tries*n {
+					t.Errorf("the models were asked %v times, want the first %d times as often as the second", tries, tt.tries)
+				}
+			})
+		})
+	}
+}
+
+// TestNotBefore sees that a conclusion waits for a model that comes back soon, once; and that
+// a mode is told when one will that does not.
+func TestNotBefore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		back   time.Duration // after the end of the time
+		hint   time.Duration // as the model says; zero: how long that is still
+		answer string
+		waited time.Duration
+	}{
+		"within the patience": {back: 20 * time.Second, answer: "answer: final", waited: 21 * time.Second},
+		"after it":            {back: 50 * time.Second, answer: "answer: fake/model: down"},
+		"and still not":       {back: time.Hour, hint: 10 * time.Second, answer: "answer: fake/model: down", waited: 11 * time.Second},
+		"while another asks":  {back: 3500 * time.Millisecond, hint: time.Second, answer: "answer: final", waited: 5 * time.Second},
+		"it does not say":     {back: time.Hour, hint: -1, answer: "answer: fake/model: down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun, down := time.Now(), time.Minute
+				m := &fake{takes: func(*llm.Request) time.Duration { return time.Second }}
+				m.answer = func(r *llm.Request) (string, error) {
+					since := time.Since(begun) - down
+					if since < 0 || since >= tt.back {
+						return r.Messages[0].Text()[:5], nil
+					}
+					wait := tt.hint
+					if wait == 0 {
+						wait = tt.back - since
+					}
+					return "", &llm.Error{Class: llm.Transient, Model: "fake/model", Message: "down", RetryAfter: max(0, wait)}
+				}
+				c := config(m)
+				c.Modes[0] = stepsMode(100)
+				mind := enginetest.Start(t, c)
+				fin := start(t, mind, "steps", ponder.Budget{Time: down})
+				if waited := time.Since(begun) - down; !strings.HasPrefix(fin.Answer, tt.answer) || waited > tt.waited+3*time.Second || waited < tt.waited-time.Second {
+					t.Errorf("after another %s: %+v", waited, fin)
+				}
+				calls := finished(mind)
+				last := calls[len(calls)-1]
+				if told := !last.NotBefore.IsZero(); told != (last.Error != "" && tt.hint >= 0) {
+					t.Errorf("last %+v", last.Outcome)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/engine/enginetest"
+	"ponder/llm"
+)
+
+// caller is a model that calls a tool with a secret and one that is not known.
+type caller struct{}
+
+func (caller) Name() string { return "fake/caller" }
+func (caller) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		parts := []llm.Part{{Text: "so"}}
+		for _, name := range []string{"note", "clumsy", "other"} {
+			parts = append(parts, llm.Part{Call: &llm.ToolCall{ID: name, Name: name, Input: json.RawMessage(`{"text":"the key is sk-12345"}`)}})
+		}
+		yield(llm.Delta{Done: &llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: parts}, Finish: llm.FinishTools, Model: "fake/caller"}}, nil)
+	}
+}
+
+// TestRedact finds that what a tool redacts is on no event, also if it panics,
+// and that what others are asked is as it was.
+func TestRedact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		note := ponder.Tool{Tool: llm.Tool{Name: "note"}, Redact: func(in json.RawMessage) json.RawMessage {
+			return bytes.ReplaceAll(in, []byte("sk-12345"), []byte("[redacted]"))
+		}}
+		clumsy := ponder.Tool{Tool: llm.Tool{Name: "clumsy"}, Redact: func(json.RawMessage) json.RawMessage { panic("at the disco") }}
+		mind := enginetest.Start(t, engine.Config{
+			Modes: []ponder.Mode{stepsMode(1)}, Models: enginetest.Models(caller{}, ponder.Price{}), Tools: []ponder.Tool{note, clumsy},
+		})
+		mind.Ask("steps", "go", nil, ponder.Budget{})
+		found := 0
+		for _, ev := range mind.Events() {
+			b, ok := ev.Body.(ponder.CallFinished)
+			if !ok {
+				continue
+			}
+			var got []string
+			for _, c := range b.Message.Calls() {
+				got = append(got, string(c.Input))
+			}
+			want := `{"text":"the key is [redacted]"} {} {"text":"the key is sk-12345"}`
+			if text := strings.Join(got, " "); text != want {
+				t.Errorf("%s: %s, want %s", ev.Cause, text, want)
+			}
+			found++
+		}
+		if found != 2 {
+			t.Errorf("%d calls were finished, want 2", found)
+		}
+	})
+}
+
+// TestRedactOfModes finds that what a mode redacts is on no event, also if it panics.
+func TestRedactOfModes(t *testing.T) {
+	for name, redact := range map[string]func(llm.Message) llm.Message{
+		"redacts": func(m llm.Message) llm.Message { return llm.Say(m.Role, "[redacted]") },
+		"panics":  func(llm.Message) llm.Message { panic("at the disco") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mode := stepsMode(1)
+				mode.Redact = redact
+				mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{mode}, Models: enginetest.Models(caller{}, ponder.Price{})})
+				mind.Ask("steps", "go", nil, ponder.Budget{})
+				found := 0
+				for _, ev := range mind.Events() {
+					if b, ok := ev.Body.(ponder.CallFinished); ok {
+						found++
+						if len(b.Message.Calls()) > 0 {
+							t.Errorf("%s: %v", ev.Cause, b.Message)
+						}
+					}
+				}
+				if found == 0 {
+					t.Error("no call was finished")
+				}
+			})
+		})
+	}
+}

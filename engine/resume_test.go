@@ -1,0 +1,208 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder"
+	"ponder/engine"
+	"ponder/engine/enginetest"
+	"ponder/llm"
+	"ponder/store/memory"
+)
+
+// grown is a store whose thread grows at the moment when its lease is released.
+type grown struct {
+	ponder.Store
+	once sync.Once
+	grow func()
+}
+
+func (s *grown) Release(ctx context.Context, id ponder.ThreadID, f ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+	s.once.Do(s.grow)
+	return s.Store.Release(ctx, id, f, head, elapsed)
+}
+
+// A release that comes too late counts no thinking time twice.
+func TestReleaseTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memory.New()
+		store := &grown{Store: mem, grow: func() {
+			run := ponder.Event{Run: "run_2", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
+			if _, err := mem.Append(context.Background(), enginetest.Thread, 0, run); err != nil {
+				t.Error(err)
+			}
+		}}
+		c := config(&fake{takes: func(*llm.Request) time.Duration { return 10 * time.Second }})
+		c.Store = store
+		began := time.Now()
+		mind := enginetest.Start(t, c)
+		start(t, mind, "steps", ponder.Budget{})
+		mind.Await("run_2")
+		took := time.Since(began)
+		evs := mind.Events()
+		if elapsed := evs[len(evs)-1].Elapsed; elapsed > took {
+			t.Errorf("the thread was held for %v; its clock shows %v", took, elapsed)
+		}
+	})
+}
+
+// stopped is a store that stops its reader after some events.
+type stopped struct {
+	ponder.Store
+	left atomic.Int64
+	stop func()
+}
+
+func (s *stopped) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+	return func(yield func(ponder.Event, error) bool) {
+		for ev, err := range s.Store.Events(ctx, id, after) {
+			if s.left.Add(-1) == 0 {
+				s.stop()
+			}
+			if ctx.Err() != nil {
+				yield(ponder.Event{}, ctx.Err())
+				return
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// counts is a mode that asks how many messages it was shown once it is told to.
+type counts struct{ Said int }
+
+func countsMode() ponder.Mode {
+	return ponder.Mode{
+		Name: "counts", Version: 1, History: true,
+		Start: func(ponder.Run) ponder.State { return counts{} },
+		Wakes: func(ev ponder.Event) bool { b, ok := ev.Body.(ponder.UserMessage); return ok && b.Content == "go" },
+		Load: func(_ ponder.Run, js []byte) (ponder.State, error) {
+			var s counts
+			err := json.Unmarshal(js, &s)
+			return s, err
+		},
+	}
+}
+
+func (s counts) Apply(ev ponder.Event) ponder.State {
+	if _, ok := ev.Body.(ponder.UserMessage); ok {
+		s.Said++
+	}
+	return s
+}
+
+func (s counts) Next(ponder.Moment) []ponder.Action {
+	return []ponder.Action{ponder.Finish{Answer: fmt.Sprint(s.Said)}}
+}
+
+// A run knows all that was on its thread before, wherever a process was stopped that read it.
+func TestStoppedWhileReading(t *testing.T) {
+	for _, after := range []int64{1, 300, saidBefore + 1, saidBefore + 2, saidBefore + 300} {
+		t.Run(fmt.Sprint(after), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { stopReading(t, after, func(*stopped) {}) })
+		})
+	}
+}
+
+// The lease of a process that was stopped before it had read all is free at once.
+func TestStoppedAsItGrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopReading(t, 300, func(s *stopped) {
+			if _, err := s.Append(t.Context(), enginetest.Thread, 0, ponder.Event{Body: ponder.Observation{}}); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// saidBefore is how many messages are on a thread before a run of the mode counts.
+const saidBefore = 600
+
+// stopReading stops a mind after it has read so many events, does something at that moment,
+// and goes on.
+func stopReading(t *testing.T, after int64, then func(*stopped)) {
+	t.Helper()
+	store := &stopped{Store: memory.New()}
+	said := make([]ponder.Event, saidBefore)
+	for i := range said {
+		said[i].Body = ponder.UserMessage{Content: fmt.Sprint(i)}
+	}
+	said = append(said, ponder.Event{Body: ponder.UserMessage{Content: "go"}})
+	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, said...); err != nil {
+		t.Fatal(err)
+	}
+	mind, err := engine.New(engine.Config{Store: store, Modes: []ponder.Mode{countsMode()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mind.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer mind.Close(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
+	store.stop = func() {
+		then(store)
+		cancel()
+	}
+	store.left.Store(after)
+	if err := mind.Work(ctx, enginetest.Thread); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := mind.Work(t.Context(), enginetest.Thread); err != nil {
+		t.Fatal(err)
+	}
+	evs := enginetest.Events(t, store)
+	fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished)
+	if want := fmt.Sprint(saidBefore + 1); !ok || fin.Answer != want {
+		t.Errorf("the run was shown %s messages, want %s", fin.Answer, want)
+	}
+}
+
+// A call that another process left is made by its model, though the role it was for has
+// none any more; if it fails, nobody is left to ask.
+func TestInheritedCallOfNoRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fake{answer: func(*llm.Request) (string, error) { return "", &llm.Error{Class: llm.Transient, Message: "overloaded"} }}
+		c := config(m)
+		before := enginetest.Start(t, c)
+		before.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		time.Sleep(time.Second / 2)
+		before.Stop()
+		c.Store = before.Store
+		delete(c.Models, ponder.Slow)
+		if fin := enginetest.Start(t, c).Await(enginetest.Run); fin.Status != ponder.Completed || !strings.Contains(fin.Answer, "overloaded") {
+			t.Errorf("finished %+v", fin)
+		}
+	})
+}
+
+// Whoever works on a thread that is removed stops at once.
+func TestRemovedWhileThinking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, m := memory.New(), &fake{takes: func(*llm.Request) time.Duration { return 7 * time.Minute }}
+		began := time.Now()
+		time.AfterFunc(time.Second, func() {
+			if err := store.Remove(context.Background(), enginetest.Thread); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := work(t, store, m); !errors.Is(err, ponder.ErrFenced) {
+			t.Errorf("work: %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Second || m.begun.Load() != m.ended.Load() {
+			t.Errorf("worked for %v; %d calls began, %d ended", took, m.begun.Load(), m.ended.Load())
+		}
+	})
+}
