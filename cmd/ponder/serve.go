@@ -255,16 +255,12 @@ func (s *server) close(ctx context.Context) {
 
 // newMeter returns what counts, and makes traces if the environment wants them.
 func (s *server) newMeter() (*metrics.Meter, error) {
-	c := metrics.Config{Version: thisBuild().Version, Queue: s.waiting, Watchers: s.hub.Watchers, Lag: s.hub.Lag}
-	traced, err := metrics.TraceConfigOf(os.Getenv)
+	version := thisBuild().Version
+	traces, err := metrics.TracesFromEnv(version)
 	if err != nil {
 		return nil, failure{wrongUsage, err}
 	}
-	if traced != nil {
-		traced.Version = c.Version
-		c.Traces = metrics.NewTraces(*traced)
-	}
-	return metrics.New(c), nil
+	return metrics.New(metrics.Config{Version: version, Queue: s.waiting, Watchers: s.hub.Watchers, Lag: s.hub.Lag, Traces: traces}), nil
 }
 
 // waiting returns how many threads wait to be worked on, if the database says so in time.

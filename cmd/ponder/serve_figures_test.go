@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"math"
@@ -17,6 +18,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/rogpeppe/go-internal/testscript"
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // figureCommands are the commands of scripts that look at how a server is doing:
@@ -98,24 +101,13 @@ type traceCollector struct {
 	text  bytes.Buffer
 }
 
-type tracedSpan struct {
-	Trace  string `json:"traceId"`
-	ID     string `json:"spanId"`
-	Parent string `json:"parentSpanId"`
-	Name   string `json:"name"`
-}
+type tracedSpan struct{ Trace, ID, Parent, Name string }
 
 func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	var doc struct {
-		Resources []struct {
-			Scopes []struct {
-				Spans []tracedSpan `json:"spans"`
-			} `json:"scopeSpans"`
-		} `json:"resourceSpans"`
-	}
+	var doc coltracepb.ExportTraceServiceRequest
 	if err == nil {
-		err = json.Unmarshal(body, &doc)
+		err = proto.Unmarshal(body, &doc)
 	}
 	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" {
 		w.WriteHeader(http.StatusBadRequest)
@@ -123,10 +115,12 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.text.Write(body)
-	for _, one := range doc.Resources {
-		for _, scope := range one.Scopes {
-			c.spans = append(c.spans, scope.Spans...)
+	c.text.WriteString(doc.String())
+	for _, one := range doc.GetResourceSpans() {
+		for _, scope := range one.GetScopeSpans() {
+			for _, s := range scope.GetSpans() {
+				c.spans = append(c.spans, tracedSpan{hex.EncodeToString(s.GetTraceId()), hex.EncodeToString(s.GetSpanId()), hex.EncodeToString(s.GetParentSpanId()), s.GetName()})
+			}
 		}
 	}
 }

@@ -111,7 +111,7 @@ var rules = []rule{
 	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
 	{packages: "internal/stream", ours: []string{"."}},
-	{packages: "internal/metrics", ours: []string{".", "llm"}},
+	{packages: "internal/metrics", ours: []string{".", "llm"}, theirs: []string{"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/otel"}},
 	{packages: "client", ours: []string{"."}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity"}, theirs: []string{"github.com/yuin/goldmark/"}},

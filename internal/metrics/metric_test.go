@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -312,17 +313,17 @@ func TestCopies(t *testing.T) {
 func TestBounded(t *testing.T) {
 	m := New(Config{})
 	for i := range 3 * maxBegun {
-		m.created(ponder.ThreadID("thr_"+number(i)), []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session"}}})
+		m.created(ponder.ThreadID("thr_"+strconv.Itoa(i)), []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session"}}})
 	}
 	m.took("thr_held")
 	if len(m.threads) > maxBegun+1 || m.begun != len(m.threads)-1 {
 		t.Errorf("%d threads, %d begun", len(m.threads), m.begun)
 	}
 	for i := range 2 * maxSeries {
-		m.tokens.add(1, values{"fast", "m" + number(i), "input"})
+		m.tokens.add(1, values{"fast", "m" + strconv.Itoa(i), "input"})
 	}
-	if got := scrape(t, m); len(m.tokens.list) != maxSeries+1 || got["ponder_tokens_total kind=other model=other role=other"] != maxSeries {
-		t.Errorf("%d series", len(m.tokens.list))
+	if got := scrape(t, m); len(m.tokens.known) != maxSeries+1 || got["ponder_tokens_total kind=other model=other role=other"] != maxSeries {
+		t.Errorf("%d series", len(m.tokens.known))
 	}
 }
 

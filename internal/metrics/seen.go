@@ -256,16 +256,21 @@ func (m *Meter) runFinished(log ponder.Log, id ponder.ThreadID, t *thread, ev po
 }
 
 // openRuns returns how many root runs are worked on here, by mode. The caller holds m.mu.
-func (m *Meter) openRuns() *family {
-	f := &family{name: "ponder_open_runs", help: "Runs that this process works on, without those below them.", labels: []string{"mode"}, list: make(map[values]*series)}
+func (m *Meter) openRuns() map[string]int {
+	open := make(map[string]int)
 	for _, t := range m.threads {
 		for id, r := range t.runs {
-			if t.held && id.Parent() == "" {
-				f.add(1, values{r.mode})
+			if !t.held || id.Parent() != "" {
+				continue
 			}
+			mode := labelOf(r.mode)
+			if open[mode] == 0 && len(open) >= maxSeries {
+				mode = "other"
+			}
+			open[mode]++
 		}
 	}
-	return f
+	return open
 }
 
 // outcome returns what came of an attempt: ok, or why not.

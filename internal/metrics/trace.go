@@ -4,131 +4,111 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"ponder"
 )
 
-// Traces sends spans of calls, tools and runs to a collector, by OTLP over HTTP in JSON,
-// under the names of OpenTelemetry's conventions for generative models. Whoever makes
-// spans never waits: what does not fit in the queue is dropped, and counted.
+// Traces makes spans of calls, tools and runs, under the names of OpenTelemetry's
+// conventions for generative models. OpenTelemetry's SDK sends them: see trace_send.go.
+// Callers never wait: a span that does not fit in the queue is dropped, and counted.
 //
 // The ids of spans follow from the ids of runs and causes. So a run that one process
 // began and another ended is one trace, in which every span is there once. Only runs that
 // a request with a traceparent began are in the trace of that, as long as the process
 // lasts: see trace_parent.go.
 type Traces struct {
-	cfg     TraceConfig
-	queue   chan span
-	closing chan struct{}
-	once    sync.Once
-	done    chan struct{}
-	sent    atomic.Int64
-	dropped atomic.Int64
-	failed  bool // the last batch; of the sender alone
-	from    remotes
+	spanCount
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	timeout  time.Duration  // of a request, and of a look-up
+	late     sync.WaitGroup // look-ups of when a run began
+	closed   atomic.Bool
+	done     chan struct{} // closed when all spans are sent
+	from     remotes
 }
 
-// Sizes of what is sent.
-const (
-	maxQueue = 2048 // spans that wait
-	maxBatch = 512
-)
-
-// NewTraces returns traces that are sent as c says. Close them.
-func NewTraces(c TraceConfig) *Traces {
-	c.Logger, c.Service = cmp.Or(c.Logger, slog.Default()), cmp.Or(c.Service, defaultService)
-	c.Timeout, c.Delay = cmp.Or(c.Timeout, defaultTimeout), cmp.Or(c.Delay, defaultDelay)
-	t := &Traces{cfg: c, queue: make(chan span, maxQueue), closing: make(chan struct{}), done: make(chan struct{})}
-	go t.work()
-	return t
+// A place is where a span is: in a trace, below another span.
+type place struct {
+	trace  trace.TraceID
+	id     trace.SpanID
+	parent trace.SpanID // zero at the root of a trace
 }
 
-// Close sends what waits, as far as ctx allows. What comes later is dropped.
-func (t *Traces) Close(ctx context.Context) error {
-	t.once.Do(func() { close(t.closing) })
-	select {
-	case <-t.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+type placeKey struct{}
+
+// A placedIDs takes the ids of spans from the place that a context has.
+type placedIDs struct{}
+
+// NewIDs implements [sdktrace.IDGenerator].
+func (placedIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	at, _ := ctx.Value(placeKey{}).(place)
+	return at.trace, at.id
 }
 
-// put adds a span to those that wait.
-func (t *Traces) put(s span) {
-	select {
-	case <-t.done:
-		t.dropped.Add(1)
-		return
-	default:
+// NewSpanID implements [sdktrace.IDGenerator].
+func (g placedIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	_, id := g.NewIDs(ctx)
+	return id
+}
+
+// hashOf fills an id with a hash of parts.
+func hashOf(id []byte, parts ...string) {
+	h := sha256.New()
+	for i, part := range parts {
+		if i > 0 {
+			h.Write([]byte{0})
+		}
+		h.Write([]byte(part))
 	}
-	select {
-	case t.queue <- s:
-	default:
-		t.dropped.Add(1)
+	copy(id, h.Sum(nil))
+}
+
+// spanOf returns the id of the span of a run, or of an action with a cause.
+func spanOf(kind string, thread ponder.ThreadID, run ponder.RunID, cause ...string) (id trace.SpanID) {
+	if run != "" || kind != "run" {
+		hashOf(id[:], append([]string{kind, string(thread), string(run)}, cause...)...)
 	}
+	return id
 }
 
 // A span is something that took time.
 type span struct {
-	thread     ponder.ThreadID
-	run        ponder.RunID // that it is of, or is
-	trace      string
-	id         string
-	parent     string
+	place
 	name       string
-	kind       int // internal if zero
+	kind       trace.SpanKind
+	began, end time.Time
 	failed     bool
-	began, end time.Time // began may be zero: see log
-	attributes []attribute
-	log        ponder.Log // has when the run began
+	attributes []attribute.KeyValue
 }
 
-// An attribute is a name and a string, an int, a float64 or a []string.
-type attribute struct {
-	name  string
-	value any
-}
-
-// idOf returns so many bytes that follow from parts, in hexadecimal digits.
-func idOf(size int, parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:size])
-}
-
-// Sizes of ids in bytes.
-const (
-	traceSize = 16
-	spanSize  = 8
-)
-
-// traceOf returns the trace of a root run and all below it.
-func traceOf(thread ponder.ThreadID, run ponder.RunID) string {
-	root, _, _ := strings.Cut(string(run), "/")
-	return idOf(traceSize, "trace", string(thread), root)
-}
-
-func spanOfRun(thread ponder.ThreadID, run ponder.RunID) string {
-	if run == "" {
-		return ""
+// put hands a span to the SDK.
+func (t *Traces) put(s span) {
+	ctx := context.WithValue(context.Background(), placeKey{}, s.place)
+	if s.parent.IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.parent, TraceFlags: trace.FlagsSampled}))
 	}
-	return idOf(spanSize, "run", string(thread), string(run))
+	_, made := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.began), trace.WithAttributes(s.attributes...))
+	if s.failed {
+		made.SetStatus(codes.Error, "")
+	}
+	made.End(trace.WithTimestamp(s.end))
 }
 
 // action returns the span of something that a run did.
 func (t *Traces) action(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
-	s := span{
-		thread: thread, run: ev.Run, id: idOf(spanSize, "action", string(thread), string(ev.Run), ev.Cause), parent: spanOfRun(thread, ev.Run),
-		began: began, end: ev.Time,
-	}
-	t.place(&s, false)
-	return s
+	at := place{id: spanOf("action", thread, ev.Run, ev.Cause), parent: spanOf("run", thread, ev.Run)}
+	at.trace, _ = t.traceOf(thread, ev.Run, false)
+	return span{place: at, began: began, end: ev.Time}
 }
 
 // call makes the span of an attempt at a call.
@@ -138,32 +118,31 @@ func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	}
 	s := t.action(thread, ev, ev.Time.Add(-time.Duration(b.Took)*time.Millisecond))
 	provider, model := providerOf(b.Model)
-	s.name, s.kind, s.failed = "chat "+model, kindClient, b.Error != ""
-	s.add("gen_ai.operation.name", "chat")
-	s.add("gen_ai.provider.name", provider)
-	s.add("gen_ai.request.model", model)
-	s.add("gen_ai.conversation.id", string(thread))
-	if in.maxTokens > 0 {
-		s.add("gen_ai.request.max_tokens", in.maxTokens)
-	}
+	s.name, s.kind, s.failed = "chat "+model, trace.SpanKindClient, b.Error != ""
+	s.attributes = append(make([]attribute.KeyValue, 0, 18),
+		attribute.String("gen_ai.operation.name", "chat"),
+		attribute.String("gen_ai.provider.name", provider),
+		attribute.String("gen_ai.request.model", model),
+		attribute.String("gen_ai.conversation.id", string(thread)))
+	s.count("gen_ai.request.max_tokens", in.maxTokens)
 	if in.temperature != nil {
-		s.add("gen_ai.request.temperature", *in.temperature)
+		s.add(attribute.Float64("gen_ai.request.temperature", *in.temperature))
 	}
 	u := b.Usage
-	s.add("gen_ai.usage.input_tokens", u.Input+u.CacheRead+u.CacheWrite)
-	s.add("gen_ai.usage.output_tokens", u.Output)
+	s.add(attribute.Int("gen_ai.usage.input_tokens", u.Input+u.CacheRead+u.CacheWrite))
+	s.add(attribute.Int("gen_ai.usage.output_tokens", u.Output))
 	s.count("gen_ai.usage.cache_read.input_tokens", u.CacheRead)
 	s.count("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite)
 	s.count("gen_ai.usage.reasoning.output_tokens", u.Reasoning)
 	if b.Finish != "" {
-		s.add("gen_ai.response.finish_reasons", []string{string(b.Finish)})
+		s.add(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(b.Finish)}))
 	}
 	s.text("ponder.role", string(in.role))
 	s.text("ponder.mode", in.mode)
 	s.text("ponder.action", ev.Cause)
-	s.add("ponder.cost_usd", b.Spent.Money.USD())
+	s.add(attribute.Float64("ponder.cost_usd", b.Spent.Money.USD()))
 	if s.failed {
-		s.add("error.type", outcome(b.Outcome))
+		s.text("error.type", outcome(b.Outcome))
 	}
 	t.put(s)
 }
@@ -180,85 +159,88 @@ func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	s := t.action(thread, ev, began)
 	name := cmp.Or(in.tool, b.Name)
 	s.name, s.failed = "execute_tool "+name, b.Error != ""
-	s.add("gen_ai.operation.name", "execute_tool")
-	s.add("gen_ai.tool.name", name)
-	s.add("gen_ai.conversation.id", string(thread))
+	s.add(attribute.String("gen_ai.operation.name", "execute_tool"))
+	s.add(attribute.String("gen_ai.tool.name", name))
+	s.add(attribute.String("gen_ai.conversation.id", string(thread)))
 	s.text("ponder.action", ev.Cause)
 	if s.failed {
-		s.add("error.type", outcome(b.Outcome))
+		s.text("error.type", outcome(b.Outcome))
 	}
 	t.put(s)
 }
 
-// run makes the span of a run.
+// run makes the span of a run. If this process does not know when the run began, the log
+// says it, and nothing waits for that.
 func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r run, b ponder.RunFinished) {
 	if t == nil {
 		return
 	}
 	s := span{
-		thread: thread, run: ev.Run, id: spanOfRun(thread, ev.Run), parent: spanOfRun(thread, ev.Run.Parent()), name: "invoke_agent", failed: b.Status == ponder.Failed,
-		began: r.began, end: ev.Time, log: log,
+		place: place{id: spanOf("run", thread, ev.Run), parent: spanOf("run", thread, ev.Run.Parent())},
+		name:  "invoke_agent", end: ev.Time, failed: b.Status == ponder.Failed,
 	}
-	t.place(&s, true)
-	s.add("gen_ai.operation.name", "invoke_agent")
-	s.add("gen_ai.conversation.id", string(thread))
-	s.add("ponder.run_id", string(ev.Run))
-	s.mode(r.mode)
-	s.add("ponder.status", string(b.Status))
+	var above trace.SpanID
+	if s.trace, above = t.traceOf(thread, ev.Run, true); above.IsValid() {
+		s.parent = above
+	}
+	s.add(attribute.String("gen_ai.operation.name", "invoke_agent"))
+	s.add(attribute.String("gen_ai.conversation.id", string(thread)))
+	s.add(attribute.String("ponder.run_id", string(ev.Run)))
+	s.add(attribute.String("ponder.status", string(b.Status)))
 	s.text("ponder.budget_spent", r.spent)
-	s.add("ponder.calls", b.Spent.Calls)
-	s.add("ponder.tokens", b.Spent.Tokens)
-	s.add("ponder.cost_usd", b.Spent.Money.USD())
+	s.add(attribute.Int("ponder.calls", b.Spent.Calls))
+	s.add(attribute.Int("ponder.tokens", b.Spent.Tokens))
+	s.add(attribute.Float64("ponder.cost_usd", b.Spent.Money.USD()))
 	if s.failed {
-		s.add("error.type", "failed")
+		s.text("error.type", "failed")
 	}
-	t.put(s)
-}
-
-// mode says which mode a run is of, if that is known.
-func (s *span) mode(mode string) {
-	if mode != "" && s.name == "invoke_agent" {
-		s.name += " " + mode
-		s.add("gen_ai.agent.name", mode)
+	put := func() {
+		if s.began = cmp.Or(r.began, s.end); r.mode != "" {
+			s.name += " " + r.mode
+			s.text("gen_ai.agent.name", r.mode)
+		}
+		t.put(s)
 	}
-}
-
-// begin finds out when a run began that was begun before this process had its thread.
-func (s *span) begin(ctx context.Context) {
-	if !s.began.IsZero() {
+	if !r.began.IsZero() {
+		put()
 		return
 	}
-	s.began = s.end
-	if s.log == nil {
-		return
-	}
-	for ev, err := range s.log.Events(ctx, s.thread, 0) {
+	t.late.Go(func() {
+		if began, mode := t.begin(log, thread, ev.Run); !began.IsZero() {
+			r.began, r.mode = began, mode
+		}
+		put()
+	})
+}
+
+// begin reads when a run began, and its mode, from the log of its thread.
+func (t *Traces) begin(log ponder.Log, thread ponder.ThreadID, run ponder.RunID) (began time.Time, mode string) {
+	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
+	defer cancel()
+	for ev, err := range log.Events(ctx, thread, 0) {
 		if err != nil {
-			return // it was removed
+			break // it was removed
 		}
-		if b, ok := ev.Body.(ponder.RunStarted); ok && ev.Run == s.run {
-			s.began = ev.Time
-			s.mode(b.Mode)
-			return
+		if b, ok := ev.Body.(ponder.RunStarted); ok && ev.Run == run {
+			return ev.Time, b.Mode
 		}
 	}
+	return time.Time{}, ""
 }
 
-func (s *span) add(name string, value any) {
-	s.attributes = append(s.attributes, attribute{name, value})
-}
+func (s *span) add(one attribute.KeyValue) { s.attributes = append(s.attributes, one) }
 
-// count adds a number that there is not always.
+// count adds a number that is not always there.
 func (s *span) count(name string, n int) {
 	if n > 0 {
-		s.add(name, n)
+		s.add(attribute.Int(name, n))
 	}
 }
 
-// text adds a word that there is not always.
+// text adds a word that is not always there.
 func (s *span) text(name, value string) {
 	if value != "" {
-		s.add(name, value)
+		s.add(attribute.String(name, value))
 	}
 }
 

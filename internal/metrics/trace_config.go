@@ -7,118 +7,101 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A TraceConfig says where traces go.
+// A TraceConfig says where traces go. The SDK reads the rest from the environment:
+// headers, attributes of the resource, and bounds of batches.
 type TraceConfig struct {
-	Endpoint   string            // the whole URL
-	Headers    map[string]string // which may be secrets
-	Service    string            // service.name
-	Attributes map[string]string // of the resource
-	Version    string            // of the program
-	Timeout    time.Duration     // of a request
-	Delay      time.Duration     // that spans wait for others at most
-	Client     *http.Client      // one that follows no redirect if nil
-	Logger     *slog.Logger      // slog.Default() if nil
+	Endpoint  string            // the whole URL
+	Version   string            // of the program
+	Timeout   time.Duration     // of a request
+	Transport http.RoundTripper // http.DefaultTransport if nil
+	Logger    *slog.Logger      // slog.Default() if nil
 }
 
-const (
-	defaultService = "ponder"
-	defaultTimeout = 10 * time.Second
-	defaultDelay   = 5 * time.Second
+const defaultTimeout = 10 * time.Second
+
+var (
+	errEndpoint = errors.New("it is no URL such as http://127.0.0.1:4318")
+	errProtocol = errors.New("only http/protobuf and http/json are spoken: give the port of the collector for HTTP, which is 4318 as a rule")
+	errList     = errors.New("it is no list such as name=value,name=value")
+	errMillis   = errors.New("it is no number of milliseconds")
 )
 
-// TraceConfigOf reads the environment variables of OpenTelemetry. It returns nil if they
-// want no traces, which is so unless they name an endpoint. An error names the variable,
-// and never says what is in it.
-func TraceConfigOf(getenv func(string) string) (*TraceConfig, error) {
+// TracesFromEnv returns the traces that the environment variables of OpenTelemetry ask
+// for, or nil if they name no endpoint. An error names the variable, and never its value;
+// the SDK would log that.
+func TracesFromEnv(version string) (*Traces, error) {
+	c, err := traceConfigOf(os.Getenv)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	c.Version = version
+	return NewTraces(*c)
+}
+
+// traceConfigOf returns the configuration of the environment, or nil if that asks for no
+// traces.
+func traceConfigOf(getenv func(string) string) (*TraceConfig, error) {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return nil, nil
 	}
-	endpoint, err := endpointOf(getenv)
-	if err != nil || endpoint == "" {
-		return nil, err
+	const general, traces = "OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"
+	c := &TraceConfig{Endpoint: getenv(traces + "ENDPOINT")}
+	if base := getenv(general + "ENDPOINT"); c.Endpoint == "" && base != "" {
+		c.Endpoint = strings.TrimRight(base, "/") + "/v1/traces"
 	}
-	first := func(names ...string) (name, value string) {
-		for _, name := range names {
-			if value := getenv(name); value != "" {
-				return name, value
+	if c.Endpoint == "" {
+		return nil, nil
+	}
+	protocol := traces + "PROTOCOL"
+	if getenv(protocol) == "" {
+		protocol = general + "PROTOCOL"
+	}
+	for _, of := range []struct {
+		wrong error
+		ok    func(string) bool
+		names []string
+	}{
+		{errEndpoint, isURL, []string{traces + "ENDPOINT", general + "ENDPOINT"}},
+		{errProtocol, func(text string) bool { return strings.HasPrefix(text, "http/") }, []string{protocol}},
+		{errList, isList, []string{traces + "HEADERS", general + "HEADERS", "OTEL_RESOURCE_ATTRIBUTES"}},
+		{errMillis, isMillis, []string{traces + "TIMEOUT", general + "TIMEOUT", "OTEL_BSP_SCHEDULE_DELAY"}},
+	} {
+		for _, name := range of.names {
+			if text := getenv(name); text != "" && !of.ok(text) {
+				return nil, fmt.Errorf("%s: %w", name, of.wrong)
 			}
 		}
-		return "", ""
 	}
-	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && !strings.HasPrefix(protocol, "http/") {
-		return nil, fmt.Errorf("%s: only http/json is spoken: give the port of the collector for HTTP, which is 4318 as a rule", name)
-	}
-	c := &TraceConfig{Endpoint: endpoint}
-	name, text := first("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
-	if c.Headers, err = pairs(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if c.Attributes, err = pairs(getenv("OTEL_RESOURCE_ATTRIBUTES")); err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
-	}
-	c.Service = cmp.Or(getenv("OTEL_SERVICE_NAME"), c.Attributes["service.name"])
-	delete(c.Attributes, "service.name")
-	name, text = first("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
-	if c.Timeout, err = millis(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if c.Delay, err = millis(getenv("OTEL_BSP_SCHEDULE_DELAY")); err != nil {
-		return nil, fmt.Errorf("OTEL_BSP_SCHEDULE_DELAY: %w", err)
-	}
+	millis, _ := strconv.Atoi(cmp.Or(getenv(traces+"TIMEOUT"), getenv(general+"TIMEOUT"))) // checked, or zero
+	c.Timeout = time.Duration(millis) * time.Millisecond
 	return c, nil
 }
 
-// endpointOf returns the URL that traces are sent to, or "".
-func endpointOf(getenv func(string) string) (string, error) {
-	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	endpoint := getenv(name)
-	if endpoint == "" {
-		name = "OTEL_EXPORTER_OTLP_ENDPOINT"
-		if endpoint = getenv(name); endpoint != "" {
-			endpoint = strings.TrimRight(endpoint, "/") + "/v1/traces"
-		}
-	}
-	if endpoint == "" {
-		return "", nil
-	}
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("%s: it is no URL such as http://127.0.0.1:4318", name)
-	}
-	return endpoint, nil
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// pairs reads "a=1,b=2", whose values may be escaped as in a URL.
-func pairs(text string) (map[string]string, error) {
-	all := make(map[string]string)
+func isMillis(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 31)
+	return err == nil
+}
+
+// isList reports whether a text is a list such as "a=1,b=2", whose values may be escaped as
+// in a URL.
+func isList(text string) bool {
 	for part := range strings.SplitSeq(text, ",") {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
 		name, value, ok := strings.Cut(part, "=")
-		name = strings.TrimSpace(name)
-		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if !ok || name == "" || err != nil || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, errors.New("it is no list such as name=value,name=value")
+		value, err := url.PathUnescape(value)
+		if strings.TrimSpace(part) != "" && (!ok || strings.TrimSpace(name) == "" || err != nil || strings.ContainsAny(value, "\r\n\x00")) {
+			return false
 		}
-		all[name] = value
 	}
-	return all, nil
-}
-
-// millis reads a number of milliseconds; nothing is zero.
-func millis(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		return 0, errors.New("it is no number of milliseconds")
-	}
-	return time.Duration(n) * time.Millisecond, nil
+	return true
 }

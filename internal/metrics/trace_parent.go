@@ -4,50 +4,31 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"ponder"
 )
 
-// A remote is a span that others began, or that of their request here.
-type remote struct{ trace, span string }
-
-// remoteOf reads the header traceparent of W3C's Trace Context. Callers whose trace is
-// not recorded want none here.
-func remoteOf(h http.Header) (remote, bool) {
-	list := h.Values("traceparent")
-	if len(list) != 1 {
-		return remote{}, false
+// remoteOf reads the header traceparent of W3C's Trace Context into a context. It reports
+// false if there is none, or the trace of the caller is not recorded.
+func remoteOf(ctx context.Context, h http.Header) (context.Context, bool) {
+	if len(h.Values("traceparent")) != 1 {
+		return ctx, false
 	}
-	parts := strings.Split(list[0], "-")
-	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" || parts[0] == "ff" {
-		return remote{}, false
-	}
-	for i, size := range [...]int{1, traceSize, spanSize, 1} {
-		if !isHex(parts[i], size) {
-			return remote{}, false
-		}
-	}
-	flags, _ := strconv.ParseUint(parts[3], 16, 8) // it is hexadecimal
-	const recorded = 1
-	r := remote{parts[1], parts[2]}
-	return r, flags&recorded != 0 && strings.Trim(r.trace, "0") != "" && strings.Trim(r.span, "0") != ""
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(h))
+	return ctx, trace.SpanContextFromContext(ctx).IsSampled()
 }
 
-// isHex reports whether a text is so many bytes in small hexadecimal digits.
-func isHex(text string, size int) bool {
-	_, err := hex.DecodeString(text)
-	return err == nil && len(text) == 2*size && text == strings.ToLower(text)
-}
-
-type remoteKey struct{}
-
-// Handler returns a handler that does what next does. A request that is part of a trace
+// Handler returns a handler that does the same as next. A request that is part of a trace
 // (traceparent) gets a span there, and runs that it begins are below that.
 func (m *Meter) Handler(next http.Handler) http.Handler {
 	t := m.cfg.Traces
@@ -55,20 +36,21 @@ func (m *Meter) Handler(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, ok := remoteOf(r.Header)
+		ctx, ok := remoteOf(r.Context(), r.Header)
 		if !ok {
 			next.ServeHTTP(w, r)
 			return
 		}
-		var id [spanSize]byte
-		rand.Read(id[:])
-		own, seen, began := remote{caller.trace, hex.EncodeToString(id[:])}, &answered{ResponseWriter: w}, m.now()
-		defer func() { t.request(caller, own, r.Method, cmp.Or(seen.status, http.StatusOK), began, m.now()) }()
-		next.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), remoteKey{}, own)))
+		var at place
+		rand.Read(at.id[:])
+		_, s := t.tracer.Start(context.WithValue(ctx, placeKey{}, at), verb(r.Method), trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(m.now()))
+		seen := &answered{ResponseWriter: w}
+		defer func() { finish(s, r.Method, cmp.Or(seen.status, http.StatusOK), m.now()) }()
+		next.ServeHTTP(seen, r.WithContext(trace.ContextWithSpan(ctx, s)))
 	})
 }
 
-// An answered writer notes what was answered.
+// An answered writer notes the status of an answer.
 type answered struct {
 	http.ResponseWriter
 	status int
@@ -82,39 +64,33 @@ func (a *answered) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// request makes the span of a request, unless it was not let in: strangers make none.
-func (t *Traces) request(caller, own remote, method string, status int, began, end time.Time) {
+// finish ends the span of a request, unless the request was not let in: strangers make none.
+func finish(s trace.Span, method string, status int, end time.Time) {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return
 	}
-	s := span{trace: own.trace, id: own.span, parent: caller.span, name: verb(method), kind: kindServer, failed: status >= 500, began: began, end: end}
-	s.add("http.request.method", verb(method))
-	s.add("http.response.status_code", status)
-	if s.failed {
-		s.add("error.type", number(status))
+	s.SetAttributes(attribute.String("http.request.method", verb(method)), attribute.Int("http.response.status_code", status))
+	if status >= http.StatusInternalServerError {
+		s.SetStatus(codes.Error, "")
+		s.SetAttributes(attribute.String("error.type", strconv.Itoa(status)))
 	}
-	t.put(s)
+	s.End(trace.WithTimestamp(end))
 }
 
 // maxRemotes is of how many threads it is known which request they are worked on for.
 const maxRemotes = 4096
 
-// Remotes are the requests that runs were begun by. They are safe for concurrent use.
+// Remotes are the spans of the requests that began runs. They are safe for concurrent use.
 type remotes struct {
 	mu    sync.Mutex
-	roots map[rootRun]remote
-	said  map[ponder.ThreadID]remote // the newest message
+	roots map[rootRun]trace.SpanContext
+	said  map[ponder.ThreadID]trace.SpanContext // the newest message
 }
 
 type rootRun struct {
 	thread ponder.ThreadID
 	run    ponder.RunID
-}
-
-func rootOf(thread ponder.ThreadID, run ponder.RunID) rootRun {
-	root, _, _ := strings.Cut(string(run), "/")
-	return rootRun{thread, ponder.RunID(root)}
 }
 
 // note takes in events that were stored for ctx: a run belongs to the trace of the request
@@ -123,22 +99,22 @@ func (t *Traces) note(ctx context.Context, thread ponder.ThreadID, events []pond
 	if t == nil {
 		return
 	}
-	from, traced := ctx.Value(remoteKey{}).(remote)
+	from := trace.SpanContextFromContext(ctx)
 	t.from.mu.Lock()
 	defer t.from.mu.Unlock()
 	for _, ev := range events {
 		switch ev.Body.(type) {
 		case ponder.UserMessage:
 			delete(t.from.said, thread)
-			if traced {
+			if from.IsValid() {
 				t.from.said = with(t.from.said, thread, from)
 			}
 		case ponder.RunStarted:
-			r, known := t.from.said[thread]
-			if traced {
-				r, known = from, true
+			r := t.from.said[thread]
+			if from.IsValid() {
+				r = from
 			}
-			if known && ev.Run.Parent() == "" {
+			if r.IsValid() && ev.Run.Parent() == "" {
 				t.from.roots = with(t.from.roots, rootRun{thread, ev.Run}, r)
 			}
 		}
@@ -146,9 +122,9 @@ func (t *Traces) note(ctx context.Context, thread ponder.ThreadID, events []pond
 }
 
 // with adds to a map, which forgets any other if it is full.
-func with[K comparable](m map[K]remote, key K, r remote) map[K]remote {
+func with[K comparable](m map[K]trace.SpanContext, key K, s trace.SpanContext) map[K]trace.SpanContext {
 	if m == nil {
-		m = make(map[K]remote)
+		m = make(map[K]trace.SpanContext)
 	}
 	for other := range m {
 		if len(m) < maxRemotes {
@@ -156,25 +132,26 @@ func with[K comparable](m map[K]remote, key K, r remote) map[K]remote {
 		}
 		delete(m, other)
 	}
-	m[key] = r
+	m[key] = s
 	return m
 }
 
-// place puts a span of a run, or that of the run itself, into its trace: that of the
-// request which began the root run, if that is known, whose span is then below the
-// request's.
-func (t *Traces) place(s *span, itself bool) {
-	root := rootOf(s.thread, s.run)
+// traceOf returns the trace of a run: that of the request which began the root run, if that
+// is known. For the end of the root run itself, it also returns the span of the request, and
+// forgets it.
+func (t *Traces) traceOf(thread ponder.ThreadID, run ponder.RunID, ends bool) (id trace.TraceID, above trace.SpanID) {
+	root, _, _ := strings.Cut(string(run), "/")
+	key := rootRun{thread, ponder.RunID(root)}
 	t.from.mu.Lock()
 	defer t.from.mu.Unlock()
-	from, known := t.from.roots[root]
+	from, known := t.from.roots[key]
 	if !known {
-		s.trace = traceOf(s.thread, s.run)
-		return
+		hashOf(id[:], "trace", string(thread), root)
+		return id, above
 	}
-	s.trace = from.trace
-	if itself && root.run == s.run {
-		s.parent = from.span
-		delete(t.from.roots, root)
+	if ends && key.run == run {
+		above = from.SpanID()
+		delete(t.from.roots, key)
 	}
+	return from.TraceID(), above
 }

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
@@ -17,32 +20,33 @@ import (
 )
 
 func TestTraceparent(t *testing.T) {
-	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	const id, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for header, want := range map[string]bool{
-		"00-" + trace + "-" + span + "-01":                                  true,
-		"00-" + trace + "-" + span + "-03":                                  true,
-		"cc-" + trace + "-" + span + "-01-what.comes":                       true,
-		"00-" + trace + "-" + span + "-00":                                  false, // not recorded
-		"00-" + trace + "-" + span + "-01-more":                             false,
-		"ff-" + trace + "-" + span + "-01":                                  false,
-		"00-00000000000000000000000000000000-" + span + "-01":               false,
-		"00-" + trace + "-0000000000000000-01":                              false,
-		"00-0AF7651916CD43DD8448EB211C80319C-" + span + "-01":               false,
-		"00-" + trace[1:] + "-" + span + "-01":                              false,
-		"00-" + trace + "-" + span + "-1":                                   false,
-		"00-" + trace + "-" + span:                                          false,
-		"":                                                                  false,
-		"00-" + trace + "-" + span + "-01\x00":                              false,
-		"-----":                                                             false,
-		"00-../../../../../../../../../../x-" + span + "-01":                false,
-		"00-" + trace + "-" + span + "-01,00-" + trace + "-" + span + "-01": false,
+		"00-" + id + "-" + span + "-01":                               true,
+		"00-" + id + "-" + span + "-03":                               true,
+		"cc-" + id + "-" + span + "-01-what.comes":                    true,
+		"00-" + id + "-" + span + "-00":                               false, // not recorded
+		"00-" + id + "-" + span + "-01-more":                          false,
+		"ff-" + id + "-" + span + "-01":                               false,
+		"00-00000000000000000000000000000000-" + span + "-01":         false,
+		"00-" + id + "-0000000000000000-01":                           false,
+		"00-0AF7651916CD43DD8448EB211C80319C-" + span + "-01":         false,
+		"00-" + id[1:] + "-" + span + "-01":                           false,
+		"00-" + id + "-" + span + "-1":                                false,
+		"00-" + id + "-" + span:                                       false,
+		"":                                                            false,
+		"00-" + id + "-" + span + "-01\x00":                           false,
+		"-----":                                                       false,
+		"00-../../../../../../../../../../x-" + span + "-01":          false,
+		"00-" + id + "-" + span + "-01,00-" + id + "-" + span + "-01": false,
 	} {
-		got, ok := remoteOf(http.Header{"Traceparent": {header}})
-		if ok != want || ok && got != (remote{trace, span}) {
+		ctx, ok := remoteOf(t.Context(), http.Header{"Traceparent": {header}})
+		got := trace.SpanContextFromContext(ctx)
+		if ok != want || ok && (got.TraceID().String() != id || got.SpanID().String() != span) {
 			t.Errorf("%q: %v %v", header, got, ok)
 		}
 	}
-	if _, ok := remoteOf(http.Header{"Traceparent": {"00-" + trace + "-" + span + "-01", "00-" + trace + "-" + span + "-01"}}); ok {
+	if _, ok := remoteOf(t.Context(), http.Header{"Traceparent": {"00-" + id + "-" + span + "-01", "00-" + id + "-" + span + "-01"}}); ok {
 		t.Error("two headers")
 	}
 }
@@ -50,8 +54,9 @@ func TestTraceparent(t *testing.T) {
 func FuzzTraceparent(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	f.Fuzz(func(t *testing.T, header string) {
-		if r, ok := remoteOf(http.Header{"Traceparent": {header}}); ok && (!traceID.MatchString(r.trace) || !spanID.MatchString(r.span)) {
-			t.Errorf("%q: %v", header, r)
+		ctx, ok := remoteOf(t.Context(), http.Header{"Traceparent": {header}})
+		if s := trace.SpanContextFromContext(ctx); ok && !s.IsValid() {
+			t.Errorf("%q: %v", header, s)
 		}
 	})
 }
@@ -60,9 +65,9 @@ func FuzzTraceparent(f *testing.F) {
 // all that is below it; another session is a trace of its own.
 func TestRunOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const trace, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+		const id, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 		c := &collector{t: t}
-		m := New(Config{Traces: c.traces(nil)})
+		m := New(Config{Traces: c.traces()})
 		store := m.Store(memory.New())
 		mind := enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(&llmtest.Model{ID: "sim/slow"}, ponder.Price{})})
 		begin := func(ctx context.Context, id ponder.ThreadID) {
@@ -83,22 +88,22 @@ func TestRunOfARequest(t *testing.T) {
 		}))
 		for _, path := range []string{"/", "/refused"} {
 			r := httptest.NewRequest("POST", path, http.NoBody)
-			r.Header.Set("traceparent", "00-"+trace+"-"+caller+"-01")
+			r.Header.Set("traceparent", "00-"+id+"-"+caller+"-01")
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		}
 		begin(t.Context(), "thr_own")
 		synctest.Wait()
 		m.Close(t.Context())
-		var request, run otlpSpan
+		var request, run sentSpan
 		inTrace, own := 0, 0
 		for _, s := range c.spans {
-			if s.Trace != trace {
+			if s.Trace != id {
 				own++
 				continue
 			}
 			inTrace++
 			switch {
-			case s.Kind == kindServer:
+			case s.Kind == tracepb.Span_SPAN_KIND_SERVER:
 				request = s
 			case s.Name == "invoke_agent session":
 				run = s
@@ -108,7 +113,7 @@ func TestRunOfARequest(t *testing.T) {
 			t.Errorf("%d spans in the trace, %d in the other: the request %+v, the run %+v", inTrace, own, request, run)
 		}
 		for _, s := range c.spans {
-			if s.Trace == trace && s.ID != request.ID && s.ID != run.ID && s.Parent != run.ID {
+			if s.Trace == id && s.ID != request.ID && s.ID != run.ID && s.Parent != run.ID {
 				t.Errorf("%s has no parent: %+v", s.Name, s)
 			}
 		}

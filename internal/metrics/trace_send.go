@@ -1,176 +1,155 @@
 package metrics
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
-	"time"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
-// Times of sending again what a collector could not take.
-const (
-	firstPause = time.Second
-	longPause  = 15 * time.Second
-	mostTries  = 5
-)
+// maxQueue is how many spans may wait.
+const maxQueue = 2048
 
-// work sends spans until the traces are closed.
-func (t *Traces) work() {
-	defer close(t.done)
-	delay := time.NewTimer(t.cfg.Delay)
-	defer delay.Stop()
-	var batch []span
-	for {
-		select {
-		case s := <-t.queue:
-			if batch = append(batch, s); len(batch) < maxBatch {
-				continue
-			}
-		case <-delay.C:
-		case <-t.closing:
-			t.rest(batch)
-			return
-		}
-		t.send(batch)
-		batch = batch[:0]
-		delay.Reset(t.cfg.Delay)
-	}
-}
-
-// rest sends what there is when the traces are closed.
-func (t *Traces) rest(batch []span) {
-	for {
-		select {
-		case s := <-t.queue:
-			if batch = append(batch, s); len(batch) == maxBatch {
-				t.send(batch)
-				batch = batch[:0]
-			}
-		default:
-			t.send(batch)
-			return
-		}
-	}
-}
-
-// send sends a batch, several times if it must. Once the traces are closed nothing is
-// sent again.
-func (t *Traces) send(batch []span) {
-	if len(batch) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
-	for i := range batch {
-		batch[i].begin(ctx)
-	}
-	cancel()
-	js, err := json.Marshal(t.document(batch))
+// NewTraces returns traces that are sent as c says. Close them.
+func NewTraces(c TraceConfig) (*Traces, error) {
+	ctx, t := context.Background(), &Traces{timeout: cmp.Or(c.Timeout, defaultTimeout), done: make(chan struct{})}
+	about, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "ponder"), attribute.String("service.version", cmp.Or(c.Version, "dev"))),
+		resource.WithFromEnv())
 	if err != nil {
-		t.lose(len(batch), err)
-		return
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", errList)
 	}
-	for n := 0; ; n++ {
-		refused, wait, err := t.post(js)
-		if err == nil {
-			t.sent.Add(int64(len(batch) - refused))
-			t.failed = false
-			if refused > 0 {
-				t.lose(refused, errors.New("the collector refused spans"))
-			}
-			return
-		}
-		if wait < 0 || n+1 >= mostTries || !t.pause(max(wait, min(longPause, firstPause<<n))) {
-			t.lose(len(batch), err)
-			return
-		}
+	at, err := url.Parse(c.Endpoint)
+	if err != nil {
+		return nil, errEndpoint
 	}
+	otlp, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(c.Endpoint), otlptracehttp.WithHTTPClient(&http.Client{
+		Transport: endpoint{at, cmp.Or(c.Transport, http.DefaultTransport), t}, Timeout: t.timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers go nowhere else
+	}))
+	if err != nil {
+		return nil, err
+	}
+	sent := sdktrace.NewBatchSpanProcessor(&exporter{SpanExporter: otlp, traces: t, logger: cmp.Or(c.Logger, slog.Default())}, sdktrace.WithMaxQueueSize(maxQueue))
+	t.provider = sdktrace.NewTracerProvider(
+		sdktrace.WithResource(about), sdktrace.WithIDGenerator(placedIDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithSpanProcessor(queue{sent, t}))
+	t.tracer = t.provider.Tracer("ponder", trace.WithInstrumentationVersion(c.Version))
+	return t, nil
 }
 
-// lose counts spans that were lost. The first time it is said why.
-func (t *Traces) lose(n int, err error) {
-	t.dropped.Add(int64(n))
-	if !t.failed {
-		t.cfg.Logger.Warn("traces are lost", "spans", n, "error", err)
+// Close sends the spans that wait, as far as ctx allows. Later spans are dropped.
+func (t *Traces) Close(ctx context.Context) error {
+	if t.closed.CompareAndSwap(false, true) {
+		go func() {
+			t.late.Wait()
+			_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // the exporter logs its errors
+			close(t.done)
+		}()
 	}
-	t.failed = true
-}
-
-// pause waits, less a part by chance, and reports whether the traces are still open.
-func (t *Traces) pause(d time.Duration) bool {
-	timer := time.NewTimer(d - rand.N(d/4+1))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return true
-	case <-t.closing:
-		return false
+	case <-t.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// maxReply bounds what is read of a collector's answer, in bytes.
-const maxReply = 64 << 10
+// A spanCount counts spans.
+type spanCount struct{ waiting, sent, dropped atomic.Int64 }
 
-// post sends a document one time. It returns how many spans were refused, and after an
-// error how long to wait at least before another try, which is below zero if there should
-// be none. The error has no address in it, which may have secrets.
-func (t *Traces) post(js []byte) (refused int, wait time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.cfg.Endpoint, bytes.NewReader(js))
-	if err != nil {
-		return 0, -1, errors.New("the endpoint is no URL")
+// A queue drops and counts the spans that are too many.
+type queue struct {
+	sdktrace.SpanProcessor
+	traces *Traces
+}
+
+// OnEnd implements [sdktrace.SpanProcessor].
+func (q queue) OnEnd(s sdktrace.ReadOnlySpan) {
+	if q.traces.waiting.Add(1) > maxQueue {
+		q.traces.waiting.Add(-1)
+		q.traces.dropped.Add(1)
+		return
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "ponder/"+cmp.Or(t.cfg.Version, "dev"))
-	for name, value := range t.cfg.Headers {
-		req.Header.Set(name, value)
-	}
-	resp, err := cmp.Or(t.cfg.Client, direct).Do(req)
+	q.SpanProcessor.OnEnd(s)
+}
+
+// An exporter counts the spans that a collector takes.
+type exporter struct {
+	sdktrace.SpanExporter
+	traces *Traces
+	logger *slog.Logger
+	failed bool // the last batch
+}
+
+// rejected matches the end of an error of the SDK about a batch that a collector took in
+// part. The type of that error is internal.
+var rejected = regexp.MustCompile(`\((\d+) spans rejected\)$`)
+
+// ExportSpans implements [sdktrace.SpanExporter]. It logs the first of several errors, and
+// returns none, since the SDK would write each to standard error.
+func (e *exporter) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
+	lost, err := 0, e.SpanExporter.ExportSpans(ctx, batch)
 	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err
+		lost = len(batch)
+		if m := rejected.FindStringSubmatch(err.Error()); m != nil {
+			n, _ := strconv.Atoi(m[1]) // digits
+			lost = min(lost, n)
 		}
-		return 0, 0, fmt.Errorf("the collector was not reached: %w", err)
 	}
-	defer resp.Body.Close()
-	reply, _ := io.ReadAll(io.LimitReader(resp.Body, maxReply)) // what of it came
-	switch resp.StatusCode {
-	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
-		return refusedOf(reply), 0, nil
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // zero if it is none
-		wait = time.Duration(min(max(0, seconds), 60)) * time.Second
-	default:
-		wait = -1
+	if lost > 0 && !e.failed {
+		text := err.Error()
+		e.logger.Warn("traces are lost", "spans", lost, "error", text[:min(len(text), maxLogged)])
 	}
-	return 0, wait, fmt.Errorf("the collector answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	e.failed = lost > 0
+	e.traces.dropped.Add(int64(lost))
+	e.traces.sent.Add(int64(len(batch) - lost))
+	e.traces.waiting.Add(-int64(len(batch)))
+	return nil
 }
 
-// direct follows no redirect, so that the headers go nowhere else.
-var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// maxLogged bounds the error of a collector in the log, in bytes.
+const maxLogged = 300
 
-// refusedOf returns how many spans a collector says that it refused.
-func refusedOf(reply []byte) int {
-	var partial struct {
-		PartialSuccess struct {
-			Rejected json.RawMessage `json:"rejectedSpans"` // a string, or a number
-		} `json:"partialSuccess"`
-	}
-	if json.Unmarshal(reply, &partial) != nil {
-		return 0
-	}
-	n, err := strconv.Atoi(string(bytes.Trim(partial.PartialSuccess.Rejected, `"`)))
-	if err != nil {
-		return 0
-	}
-	return min(max(0, n), maxBatch)
+// An endpoint sends requests to the whole of a URL: the SDK leaves out its user and query.
+type endpoint struct {
+	at     *url.URL
+	next   http.RoundTripper
+	traces *Traces
 }
+
+// RoundTrip implements [http.RoundTripper].
+func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL = e.at
+	if user := e.at.User; user != nil && r.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		r.SetBasicAuth(user.Username(), password)
+	}
+	resp, err := e.next.RoundTrip(r)
+	if err != nil && !e.traces.closed.Load() {
+		err = transient{err}
+	}
+	return resp, err
+}
+
+// A transient error has the SDK send a batch again, also after a refused connection.
+type transient struct{ error }
+
+// Temporary is for [url.Error].
+func (transient) Temporary() bool { return true }
+
+// Unwrap is for [errors.As].
+func (t transient) Unwrap() error { return t.error }

@@ -3,12 +3,13 @@ package metrics
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +17,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"ponder"
 	"ponder/llm"
@@ -27,7 +33,7 @@ type collector struct {
 	t       *testing.T
 	mu      sync.Mutex
 	answers []func() (*http.Response, error)
-	spans   []otlpSpan
+	spans   []sentSpan
 	bodies  [][]byte
 	headers []http.Header
 	about   map[string]string
@@ -53,7 +59,7 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func reply(status int, body, retry string) func() (*http.Response, error) {
 	return func() (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retry}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retry}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
 }
 
@@ -62,44 +68,55 @@ var (
 	spanID  = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
-// take reads a document as strictly as a collector does.
+// A sentSpan is a span as a collector gets it.
+type sentSpan struct {
+	Trace, ID, Parent, Name string
+	Kind                    tracepb.Span_SpanKind
+	Start, End              time.Time
+	Failed                  bool
+	Attributes              map[string]string
+}
+
+// take reads a request.
 func (c *collector) take(body []byte) {
-	var doc otlpDocument
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&doc); err != nil {
-		c.t.Errorf("%v in %s", err, body)
+	var doc coltracepb.ExportTraceServiceRequest
+	if err := proto.Unmarshal(body, &doc); err != nil {
+		c.t.Errorf("%v in %q", err, body)
 	}
 	c.bodies = append(c.bodies, body)
-	for _, r := range doc.Resources {
-		c.about = textsOf(r.Resource.Attributes)
-		for _, s := range r.Scopes {
-			c.spans = append(c.spans, s.Spans...)
+	for _, r := range doc.GetResourceSpans() {
+		c.about = textsOf(r.GetResource().GetAttributes())
+		for _, scope := range r.GetScopeSpans() {
+			for _, s := range scope.GetSpans() {
+				c.spans = append(c.spans, sentSpan{
+					Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()), Name: s.GetName(), Kind: s.GetKind(),
+					Start: time.Unix(0, int64(s.GetStartTimeUnixNano())), End: time.Unix(0, int64(s.GetEndTimeUnixNano())),
+					Failed: s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR, Attributes: textsOf(s.GetAttributes()),
+				})
+			}
 		}
 	}
 	for _, s := range c.spans {
-		from, errFrom := strconv.ParseUint(s.Start, 10, 64)
-		to, errTo := strconv.ParseUint(s.End, 10, 64)
-		if !traceID.MatchString(s.Trace) || !spanID.MatchString(s.ID) || s.Parent != "" && !spanID.MatchString(s.Parent) || errFrom != nil || errTo != nil || from > to || s.Name == "" {
+		if !traceID.MatchString(s.Trace) || !spanID.MatchString(s.ID) || s.Parent != "" && !spanID.MatchString(s.Parent) || s.Start.After(s.End) || s.Name == "" {
 			c.t.Errorf("a bad span: %+v", s)
 		}
 	}
 }
 
 // textsOf returns attributes as texts.
-func textsOf(list []otlpAttribute) map[string]string {
+func textsOf(list []*commonpb.KeyValue) map[string]string {
 	all := make(map[string]string)
 	for _, a := range list {
-		switch v := a.Value; {
-		case v.Text != nil:
-			all[a.Key] = *v.Text
-		case v.Int != nil:
-			all[a.Key] = "int " + *v.Int
-		case v.Double != nil:
-			all[a.Key] = "float"
-		case v.List != nil:
-			for _, one := range v.List.Values {
-				all[a.Key] += "," + *one.Text
+		switch v := a.GetValue().GetValue().(type) {
+		case *commonpb.AnyValue_StringValue:
+			all[a.GetKey()] = v.StringValue
+		case *commonpb.AnyValue_IntValue:
+			all[a.GetKey()] = "int " + strconv.FormatInt(v.IntValue, 10)
+		case *commonpb.AnyValue_DoubleValue:
+			all[a.GetKey()] = "float"
+		case *commonpb.AnyValue_ArrayValue:
+			for _, one := range v.ArrayValue.GetValues() {
+				all[a.GetKey()] += "," + one.GetStringValue()
 			}
 		}
 	}
@@ -107,22 +124,29 @@ func textsOf(list []otlpAttribute) map[string]string {
 }
 
 // traces returns traces that go to a collector.
-func (c *collector) traces(more func(*TraceConfig)) *Traces {
-	cfg := TraceConfig{Endpoint: "http://collector.example/v1/traces", Client: &http.Client{Transport: c}, Logger: slog.New(slog.DiscardHandler), Version: "1.2"}
-	if more != nil {
-		more(&cfg)
+func (c *collector) traces() *Traces {
+	traces, err := NewTraces(TraceConfig{Endpoint: "http://collector.example/v1/traces", Transport: c, Logger: slog.New(slog.DiscardHandler), Version: "1.2"})
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	return NewTraces(cfg)
+	return traces
+}
+
+// oneSpan returns a span of no interest.
+func oneSpan() span {
+	at := place{id: spanOf("action", "thr_1", "run_1")}
+	hashOf(at.trace[:], "trace")
+	return span{place: at, name: "x", began: time.Now(), end: time.Now()}
 }
 
 func TestTraceOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
-		m := think(t, Config{Traces: c.traces(nil)})
+		m := think(t, Config{Traces: c.traces()})
 		if err := m.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var root otlpSpan
+		var root sentSpan
 		calls := 0
 		for _, s := range c.spans {
 			if s.Parent == "" {
@@ -130,7 +154,7 @@ func TestTraceOfASession(t *testing.T) {
 			}
 		}
 		for _, s := range c.spans {
-			at := textsOf(s.Attributes)
+			at := s.Attributes
 			if s.Trace != root.Trace {
 				t.Errorf("%s is of another trace", s.Name)
 			}
@@ -138,15 +162,14 @@ func TestTraceOfASession(t *testing.T) {
 				continue
 			}
 			calls++
-			from, _ := strconv.ParseInt(s.Start, 10, 64)
-			to, _ := strconv.ParseInt(s.End, 10, 64)
-			if s.Name != "chat slow" || s.Kind != 3 || s.Parent != root.ID || at["gen_ai.provider.name"] != "sim" || at["gen_ai.request.model"] != "slow" ||
+			took := s.End.Sub(s.Start)
+			if s.Name != "chat slow" || s.Kind != tracepb.Span_SPAN_KIND_CLIENT || s.Parent != root.ID || at["gen_ai.provider.name"] != "sim" || at["gen_ai.request.model"] != "slow" ||
 				!strings.HasPrefix(at["gen_ai.usage.input_tokens"], "int ") || at["gen_ai.response.finish_reasons"] != ",stop" || at["ponder.mode"] != "session" ||
-				time.Duration(to-from) != 2*time.Second {
-				t.Errorf("%s %v %v", s.Name, time.Duration(to-from), at)
+				took != 2*time.Second {
+				t.Errorf("%s %v %v", s.Name, took, at)
 			}
 		}
-		at := textsOf(root.Attributes)
+		at := root.Attributes
 		if root.Name != "invoke_agent session" || at["gen_ai.agent.name"] != "session" || at["ponder.status"] != "completed" || calls < 3 {
 			t.Errorf("%s with %d calls: %v", root.Name, calls, at)
 		}
@@ -171,7 +194,7 @@ func TestTraceOverACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
 		store := memory.New()
-		first := New(Config{Traces: c.traces(nil)})
+		first := New(Config{Traces: c.traces()})
 		began := time.Now()
 		add := begin(t, first.Store(store), "thr_1", "session")
 		call := func(cause string, took int64) []ponder.Event {
@@ -186,7 +209,7 @@ func TestTraceOverACrash(t *testing.T) {
 
 		store.MarkDead(t.Context(), "nod_thr_1")
 		store.Join(t.Context(), ponder.Node{ID: "nod_2"})
-		second := New(Config{Traces: c.traces(nil)})
+		second := New(Config{Traces: c.traces()})
 		s := second.Store(store)
 		lease, err := s.Take(t.Context(), "thr_1", "nod_2")
 		if err != nil {
@@ -207,7 +230,7 @@ func TestTraceOverACrash(t *testing.T) {
 		if a.Trace != b.Trace || a.Trace != run.Trace || a.Parent != run.ID || b.Parent != run.ID || a.ID == b.ID || run.Parent != "" {
 			t.Errorf("ids: %+v", c.spans)
 		}
-		if run.Start != nanos(began) || run.Name != "invoke_agent session" || run.Status.Code != 2 || strings.Contains(string(c.bodies[1]), "secret") {
+		if !run.Start.Equal(began) || run.Name != "invoke_agent session" || !run.Failed || strings.Contains(string(c.bodies[1]), "secret") {
 			t.Errorf("the run: %+v", run)
 		}
 	})
@@ -216,7 +239,7 @@ func TestTraceOverACrash(t *testing.T) {
 func TestErrorsInTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
-		m := New(Config{Traces: c.traces(nil)})
+		m := New(Config{Traces: c.traces()})
 		add := begin(t, m.Store(memory.New()), "thr_1", "chat")
 		add(ponder.Event{Run: "run_thr_1/sub", Body: ponder.RunStarted{Mode: "deep"}},
 			ponder.Event{Run: "run_thr_1/sub", Cause: "a#2", Body: ponder.CallStarted{Role: ponder.Fast, Mode: "deep", Request: &llm.Request{MaxTokens: 99}}},
@@ -227,8 +250,8 @@ func TestErrorsInTraces(t *testing.T) {
 		if len(c.spans) != 2 {
 			t.Fatalf("%+v", c.spans)
 		}
-		call, tool := textsOf(c.spans[0].Attributes), textsOf(c.spans[1].Attributes)
-		if c.spans[0].Parent != spanOfRun("thr_1", "run_thr_1/sub") || c.spans[0].Trace != c.spans[1].Trace || c.spans[0].Status.Code != 2 || call["error.type"] != "auth" ||
+		call, tool := c.spans[0].Attributes, c.spans[1].Attributes
+		if c.spans[0].Parent != spanOf("run", "thr_1", "run_thr_1/sub").String() || c.spans[0].Trace != c.spans[1].Trace || !c.spans[0].Failed || call["error.type"] != "auth" ||
 			call["gen_ai.request.max_tokens"] != "int 99" || call["gen_ai.provider.name"] != "gcp.gemini" || call["ponder.action"] != "a#2" {
 			t.Errorf("%+v %v", c.spans[0], call)
 		}
@@ -260,14 +283,14 @@ func TestCollectorInTrouble(t *testing.T) {
 		{"moved", []func() (*http.Response, error){reply(302, "", "")}, 0, 0},
 		{"takes a part", []func() (*http.Response, error){reply(200, `{"partialSuccess":{"rejectedSpans":"2"}}`, "")}, 1, 0},
 		{"takes a part, as a number", []func() (*http.Response, error){reply(200, `{"partialSuccess":{"rejectedSpans":2}}`, "")}, 1, 0},
-		{"answers nonsense", []func() (*http.Response, error){reply(200, `{"partialSuccess":7`, "")}, 3, 0},
+		{"answers nonsense", []func() (*http.Response, error){reply(200, `{"partialSuccess":7`, "")}, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &collector{t: t, answers: tt.answers}
-				traces := c.traces(nil)
+				traces := c.traces()
 				for range 3 {
-					traces.put(span{trace: traceOf("thr_1", "run_1"), id: idOf(8, "x"), name: "x", began: time.Now(), end: time.Now()})
+					traces.put(oneSpan())
 				}
 				began := time.Now()
 				for traces.sent.Load()+traces.dropped.Load() < 3 {
@@ -291,17 +314,17 @@ func TestTracesNeverWait(t *testing.T) {
 		c := &collector{t: t}
 		hang := make(chan struct{})
 		c.answers = append(c.answers, func() (*http.Response, error) { <-hang; return nil, errors.New("reset") })
-		traces := c.traces(nil)
+		traces := c.traces()
 		began := time.Now()
 		const n = 3 * maxQueue
 		for range n {
-			traces.put(span{trace: traceOf("thr_1", "run_1"), id: "0000000000000001", name: "x", began: began, end: began})
+			traces.put(oneSpan())
 			synctest.Wait()
 		}
 		if time.Since(began) != 0 {
 			t.Errorf("whoever makes spans waited for %v", time.Since(began))
 		}
-		if d := traces.dropped.Load(); d != n-maxQueue-maxBatch {
+		if d := traces.dropped.Load(); d != n-maxQueue {
 			t.Errorf("%d dropped", d)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -313,7 +336,7 @@ func TestTracesNeverWait(t *testing.T) {
 		if err := traces.Close(t.Context()); err != nil || traces.sent.Load()+traces.dropped.Load() != n {
 			t.Errorf("%d sent, %d dropped: %v", traces.sent.Load(), traces.dropped.Load(), err)
 		}
-		traces.put(span{})
+		traces.put(oneSpan())
 	})
 }
 
@@ -325,31 +348,41 @@ func TestTracesOverTheWire(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		paths = append(paths, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+r.Header.Get("x-api-key"))
+		user, password, _ := r.BasicAuth()
+		paths = append(paths, strings.TrimSpace(strings.Join([]string{r.Method, r.URL.String(), r.Header.Get("Content-Type"), r.Header.Get("x-api-key"), user, password}, " ")))
 		c.take(body)
 	}))
 	defer server.Close()
-	env := map[string]string{
+	for name, value := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=s3cret%3D%3D, b=c", "OTEL_SERVICE_NAME": "desk",
 		"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test,service.name=other",
+	} {
+		t.Setenv(name, value)
 	}
-	cfg, err := TraceConfigOf(func(name string) string { return env[name] })
+	cfg, err := traceConfigOf(os.Getenv)
 	if err != nil || cfg == nil {
 		t.Fatal(cfg, err)
 	}
 	var log bytes.Buffer
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	send := func() {
-		traces := NewTraces(*cfg)
-		traces.put(span{trace: traceOf("thr_1", "run_1"), id: "0000000000000001", name: "x", began: time.Now(), end: time.Now()})
+		traces, err := NewTraces(*cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces.put(oneSpan())
 		traces.Close(t.Context())
 	}
 	send()
-	if len(c.spans) != 1 || len(paths) != 1 || paths[0] != "POST /v1/traces application/json s3cret==" || c.about["service.name"] != "desk" || c.about["deployment.environment.name"] != "test" {
+	if len(c.spans) != 1 || len(paths) != 1 || paths[0] != "POST /v1/traces application/x-protobuf s3cret==" || c.about["service.name"] != "desk" || c.about["deployment.environment.name"] != "test" {
 		t.Errorf("%q %v %v", paths, c.spans, c.about)
 	}
-	server.Close()
 	cfg.Endpoint = strings.Replace(cfg.Endpoint, "http://", "http://me:hidden@", 1) + "?key=hidden"
+	send()
+	if len(paths) != 2 || paths[1] != "POST /v1/traces?key=hidden application/x-protobuf s3cret== me hidden" {
+		t.Errorf("%q", paths)
+	}
+	server.Close()
 	send()
 	if out := log.String(); !strings.Contains(out, "traces are lost") || strings.Contains(out, "hidden") || strings.Contains(out, "s3cret") {
 		t.Error(out)
@@ -382,7 +415,7 @@ func TestTraceConfig(t *testing.T) {
 			for i := 0; i < len(tt.env); i += 2 {
 				env[tt.env[i]] = tt.env[i+1]
 			}
-			c, err := TraceConfigOf(func(name string) string { return env[name] })
+			c, err := traceConfigOf(func(name string) string { return env[name] })
 			switch {
 			case tt.fails != "":
 				if err == nil || !strings.HasPrefix(err.Error(), tt.fails+": ") || strings.Contains(err.Error(), "s3cret") {

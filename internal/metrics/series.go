@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Families are the metrics that events and requests are counted in. The caller holds the
+// lock of the meter.
+type families struct {
+	calls, hedged, unpriced, tokens, reasoning, money *counter
+	tools, finished, budgets, events, ticks           *counter
+	appendErrors, requests                            *counter
+	duration, gap, appends, requestDuration           *histogram
+}
+
+// newFamilies registers them.
+func newFamilies(r prometheus.Registerer) families {
+	// Upper bounds of buckets, in seconds.
+	callBounds := []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
+	shortBounds := []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
+	return families{
+		calls:           newCounter(r, "ponder_calls_total", "Attempts at calls of models that ended, by what came of them: ok, or a class of errors.", "role", "model", "mode", "outcome"),
+		hedged:          newCounter(r, "ponder_hedged_calls_total", "Of them, those that were made twice, for the first request was slow to begin.", "role", "model"),
+		unpriced:        newCounter(r, "ponder_unpriced_calls_total", "Of all calls, those whose price is not known.", "role", "model"),
+		tokens:          newCounter(r, "ponder_tokens_total", "Tokens that models read and wrote: input (not from a cache), cache_read, cache_write, output.", "role", "model", "kind"),
+		reasoning:       newCounter(r, "ponder_reasoning_tokens_total", "Of the tokens of output, those of reasoning.", "role", "model"),
+		money:           newCounter(r, "ponder_spent_usd_total", "US dollars that calls cost, as far as prices are known.", "role", "model"),
+		duration:        newHistogram(r, "ponder_call_duration_seconds", "How long attempts at calls took.", callBounds, "model"),
+		gap:             newHistogram(r, "ponder_call_gap_seconds", "From the end of a call to the beginning of the same run's next: what the engine adds.", shortBounds),
+		tools:           newCounter(r, "ponder_tool_uses_total", "Uses of tools that ended.", "tool", "outcome"),
+		finished:        newCounter(r, "ponder_runs_finished_total", "Runs that ended.", "mode", "status"),
+		budgets:         newCounter(r, "ponder_budgets_spent_total", "Runs that were told to conclude, by the budget that was spent.", "what"),
+		events:          newCounter(r, "ponder_events_total", "Events that this process appended to the log.", "type"),
+		ticks:           newCounter(r, "ponder_mind_ticks_total", "Ticks of the subconscious."),
+		appends:         newHistogram(r, "ponder_append_seconds", "How long it took until appended events were durable.", shortBounds),
+		appendErrors:    newCounter(r, "ponder_append_errors_total", "Appends that the store refused.", "error"),
+		requests:        newCounter(r, "ponder_http_requests_total", "Requests that were answered.", "method", "route", "status"),
+		requestDuration: newHistogram(r, "ponder_http_request_seconds", "How long it took to answer requests, streams not among them.", shortBounds, "route"),
+	}
+}
+
+// maxSeries bounds the series of a metric. Further ones are counted under "other".
+const maxSeries = 500
+
+// Values are those of the labels of a series. They are empty behind the last label.
+type values [4]string
+
+// A bounded is a metric with at most maxSeries series, and one for the others.
+type bounded[M any] struct {
+	known  map[values]M
+	labels int
+	series func(...string) M
+}
+
+func newBounded[M any](labels int, series func(...string) M) bounded[M] {
+	b := bounded[M]{make(map[values]M), labels, series}
+	if labels == 0 {
+		b.of(values{}) // which is written from the start
+	}
+	return b
+}
+
+// of returns a series.
+func (b *bounded[M]) of(v values) M {
+	if one, ok := b.known[v]; ok {
+		return one
+	}
+	if len(b.known) >= maxSeries {
+		v = values{"other", "other", "other", "other"}
+		clear(v[b.labels:])
+	}
+	one, ok := b.known[v]
+	if !ok {
+		list := make([]string, b.labels)
+		for i := range list {
+			list[i] = labelOf(v[i])
+		}
+		one = b.series(list...)
+		b.known[v] = one
+	}
+	return one
+}
+
+// maxValue bounds the value of a label, in bytes.
+const maxValue = 120
+
+// labelOf returns a text as the value of a label.
+func labelOf(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxValue)], "?") }
+
+type counter struct{ bounded[prometheus.Counter] }
+
+func newCounter(r prometheus.Registerer, name, help string, labels ...string) *counter {
+	vec := promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	return &counter{newBounded(len(labels), vec.WithLabelValues)}
+}
+
+// add counts up. It ignores what is not above zero.
+func (c *counter) add(x float64, v values) {
+	if x > 0 {
+		c.of(v).Add(x)
+	}
+}
+
+type histogram struct{ bounded[prometheus.Observer] }
+
+func newHistogram(r prometheus.Registerer, name, help string, bounds []float64, labels ...string) *histogram {
+	vec := promauto.With(r).NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
+	return &histogram{newBounded(len(labels), vec.WithLabelValues)}
+}
+
+func (h *histogram) observe(x float64, v values) { h.of(v).Observe(x) }
+
+// registerProcess registers the metrics of the process itself, under their usual names.
+func registerProcess(r prometheus.Registerer, version string) {
+	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
+	auto := promauto.With(r)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_memory_used_bytes", Help: "Memory that the program uses of what it has from the system."}, memoryUsed)
+	auto.NewGauge(prometheus.GaugeOpts{
+		Name: "ponder_build_info", Help: "The version of the program.",
+		ConstLabels: prometheus.Labels{"version": labelOf(cmp.Or(version, "dev")), "goversion": runtime.Version()},
+	}).Set(1)
+}
+
+// memoryUsed returns the memory in use, in bytes.
+func memoryUsed() float64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return float64(s[0].Value.Uint64() - s[1].Value.Uint64())
+}
+
+// A live is the metrics that are read from a meter for each scrape.
+type live struct{ m *Meter }
+
+// Describe implements [prometheus.Collector]. Without descriptions, Collect may leave out
+// what is not known.
+func (live) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (l live) Collect(to chan<- prometheus.Metric) {
+	put := func(kind prometheus.ValueType, name, help string, n int) {
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), kind, float64(n))
+	}
+	c := l.m.cfg
+	if c.Queue != nil {
+		if n, known := c.Queue(); known {
+			put(prometheus.GaugeValue, "ponder_queue_length", "Threads that wait to be worked on: those in the queue, and those that were left.", n)
+		}
+	}
+	if c.Watchers != nil {
+		put(prometheus.GaugeValue, "ponder_stream_watchers", "Open streams of events.", c.Watchers())
+	}
+	if c.Lag != nil {
+		put(prometheus.GaugeValue, "ponder_stream_lag_events", "Events that the slowest open stream is behind.", c.Lag())
+	}
+	if t := c.Traces; t != nil {
+		put(prometheus.CounterValue, "ponder_spans_sent_total", "Spans that a collector took.", int(t.sent.Load()))
+		put(prometheus.CounterValue, "ponder_spans_dropped_total", "Spans that were lost: there were too many, or no collector took them.", int(t.dropped.Load()))
+	}
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	put(prometheus.GaugeValue, "ponder_leases_held", "Threads that this process holds.", l.m.leases())
+	runs := prometheus.NewDesc("ponder_open_runs", "Runs that this process works on, without those below them.", []string{"mode"}, nil)
+	for mode, n := range l.m.openRuns() {
+		to <- prometheus.MustNewConstMetric(runs, prometheus.GaugeValue, float64(n), mode)
+	}
+}
