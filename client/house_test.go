@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/app"
 	"ponder/internal/httpapi"
 	"ponder/internal/placement"
 	"ponder/internal/stream"
@@ -128,7 +128,7 @@ func (h *house) Forget(_ context.Context, _, id string) error {
 	n := len(h.memories)
 	h.memories = slices.DeleteFunc(h.memories, func(m httpapi.Memory) bool { return m.ID == id })
 	if len(h.memories) == n {
-		return &httpapi.Error{Status: http.StatusNotFound, Detail: "nothing of that id is remembered"}
+		return app.NotFoundf("", "nothing of that id is remembered")
 	}
 	return nil
 }

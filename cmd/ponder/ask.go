@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/tui"
 	"ponder/tool/think"
 )
@@ -68,11 +69,11 @@ func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(strin
 	if err != nil {
 		return err
 	}
-	t.sight.patience = oncePatience
-	if t.quotes {
-		a.note("%s", noModel(t.missed, "; what is found is quoted; `ponder doctor` says how to have a model"))
+	t.Sources.Patience = app.OncePatience
+	if t.Extractive {
+		a.note("%s", noModel(t.Missed, "; what is found is quoted; `ponder doctor` says how to have a model"))
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(strin
 		return err
 	}
 	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerTo(), reserve: reserve{holds: id == ""}}
-	for _, line := range m.leftOut(t.chat(nil)) {
+	for _, line := range m.leftOut(t.ChatOptions(nil)) {
 		s.reserve.note(a, line)
 	}
 	s.turnNow.atOnce = !a.onTerminal()
@@ -220,7 +221,7 @@ func (s *asking) stopTurn(ctx context.Context) error {
 func (s *asking) wont(ctx context.Context) <-chan error {
 	wont := make(chan error, 1)
 	go func() {
-		if err := s.talking.check(ctx); err != nil {
+		if err := s.talking.Check(ctx); err != nil {
 			wont <- err
 		}
 	}()

@@ -30,7 +30,7 @@ func (a *cli) backup(ctx context.Context, file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return usagef("%s is there already: name a new file", file)
 	}
-	store, err := a.lookup(ctx) // makes no database
+	store, err := a.OpenReadOnly(ctx) // makes no database
 	if err != nil {
 		return err
 	}

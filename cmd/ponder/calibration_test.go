@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/session"
 	"ponder/store/memory"
 	"ponder/store/sqlite"
@@ -36,7 +37,7 @@ func turnedOut(run ponder.RunID, outcome float64) ponder.Event {
 
 func create(t *testing.T, store ponder.Store, id ponder.ThreadID, events ...ponder.Event) ponder.Info {
 	t.Helper()
-	thread := ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner, Title: "Is it so?", Created: time.Now()}
+	thread := ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: app.LocalOwner, Title: "Is it so?", Created: time.Now()}
 	if err := store.Create(t.Context(), thread, events...); err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +81,14 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := memory.New()
-			j, err := judge(t.Context(), store, create(t, store, "thr_1", tt.events...), tt.whole)
+			j, err := app.JudgeSession(t.Context(), store, create(t, store, "thr_1", tt.events...), tt.whole)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if j.claim.Confidence != tt.claimed || j.run != tt.run || j.confident() != (tt.claimed > 0) {
+			if j.Claim.Confidence != tt.claimed || j.Run != tt.run || j.Claimed() != (tt.claimed > 0) {
 				t.Errorf("%+v", j)
 			}
-			if d := cmp.Diff(tt.outcome, j.outcome); d != "" {
+			if d := cmp.Diff(tt.outcome, j.Outcome); d != "" {
 				t.Error(d)
 			}
 		})
@@ -108,7 +109,7 @@ func TestForksCountOnce(t *testing.T) {
 		copied = append(copied, ev)
 	}
 	create(t, store, "thr_2", copied...)
-	list, err := allResolved(t.Context(), store, owner)
+	list, err := app.ResolvedSessions(t.Context(), store, app.LocalOwner)
 	if err != nil || len(list) != 1 {
 		t.Errorf("%d cases, %v", len(list), err)
 	}

@@ -46,7 +46,7 @@ const (
 
 // liveDir is where the sockets are.
 func (a *cli) liveDir() (string, error) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.Settings.StateDir()
 	return filepath.Join(dir, "live"), err
 }
 

@@ -84,7 +84,7 @@ func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 	if err != nil {
 		return err
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *chatting) press(p tui.Press) {
 
 // begin shows where the conversation stands, and goes on with what was left.
 func (s *chatting) begin(ctx context.Context) error {
-	with := "T" + s.talking.with()[1:] + ". /help lists commands, ctrl+d leaves."
+	with := "T" + talkingWith(s.talking)[1:] + ". /help lists commands, ctrl+d leaves."
 	s.reserve.show(func() { s.face.show(remark, with) })
 	if s.id == "" {
 		return nil

@@ -162,7 +162,7 @@ func onOff(on bool) string {
 }
 
 func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
-	on, ok := setting(rest, s.talking.think)
+	on, ok := setting(rest, s.talking.Think)
 	if !ok {
 		return fmt.Errorf("%q is neither on nor off", clip(oneLine(rest), 20))
 	}
@@ -170,7 +170,7 @@ func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
 		return errTurn
 	}
 	t := s.talking
-	t.think, t.flags.think = on, on
+	t.Think = on
 	if err := s.change(ctx, t); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *chatting) thinkCommand(ctx context.Context, rest string) error {
 
 // planCommand turns plan mode on and off, or sends a message about a plan.
 func (s *chatting) planCommand(ctx context.Context, rest string) error {
-	on, ok := setting(rest, s.talking.plan)
+	on, ok := setting(rest, s.talking.Plan)
 	if !ok { // it says what is to be planned
 		s.next = append(s.next, waiting{text: approval.PlanMark + " " + rest})
 		s.turnNext(ctx)
@@ -190,7 +190,7 @@ func (s *chatting) planCommand(ctx context.Context, rest string) error {
 		return errTurn
 	}
 	t := s.talking
-	t.plan, t.flags.plan = on, on
+	t.Plan = on
 	if err := s.change(ctx, t); err != nil {
 		return err
 	}
@@ -200,25 +200,25 @@ func (s *chatting) planCommand(ctx context.Context, rest string) error {
 
 func (s *chatting) modelCommand(ctx context.Context, name string) error {
 	if name == "" {
-		s.face.show(remark, s.talking.with())
+		s.face.show(remark, talkingWith(s.talking))
 		return nil
 	}
 	if s.now != nil {
 		return errTurn
 	}
-	t, err := s.cli.talking(ctx, name, false)
+	t, err := s.cli.ChatSetup(ctx, name, false)
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "--model: "))
+		return err
 	}
-	t.think, t.plan, t.sight, t.flags = s.talking.think, s.talking.plan, s.talking.sight, s.talking.flags
-	t.flags.model = name
-	if err := t.check(ctx); err != nil {
+	t.Think, t.Plan, t.Sources, t.NoMemory = s.talking.Think, s.talking.Plan, s.talking.Sources, s.talking.NoMemory
+	t.Named = name
+	if err := t.Check(ctx); err != nil {
 		return err
 	}
 	if err := s.change(ctx, t); err != nil {
 		return err
 	}
-	s.face.show(remark, t.with())
+	s.face.show(remark, talkingWith(t))
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (s *chatting) newTurn() *going {
 func (s *chatting) send(ctx context.Context, text string) error {
 	m := s.files
 	m.text = text
-	for _, line := range m.leftOut(s.talking.chat(nil)) {
+	for _, line := range m.leftOut(s.talking.ChatOptions(nil)) {
 		s.face.show(remark, line)
 	}
 	s.now = s.newTurn()

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 )
 
 func completionCommand() *cobra.Command {
@@ -55,12 +56,12 @@ func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, no
 		}
-		store, err := a.lookup(cmd.Context())
+		store, err := a.OpenReadOnly(cmd.Context())
 		if err != nil {
 			return nil, no
 		}
 		defer store.Close()
-		list, err := newest(cmd.Context(), store, ponder.Filter{Kind: kind, Limit: maxCompletions})
+		list, err := app.NewestThreads(cmd.Context(), store, ponder.Filter{Kind: kind, Limit: maxCompletions})
 		if err != nil {
 			return nil, no
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/retention"
 	"ponder/mode/chat"
 	"ponder/store/sqlite"
@@ -20,7 +21,7 @@ type conversation struct {
 	*cli
 	life    context.Context //nolint:containedctx // of the command
 	store   *sqlite.Store
-	talking talking
+	talking app.ChatSetup
 	id      ponder.ThreadID // empty: it is made with the first message
 	fresh   bool            // it was made here
 	nextID  ponder.ThreadID // that it is made with
@@ -45,9 +46,9 @@ type rest struct {
 
 // converse returns a conversation, on a new thread if id is empty. The caller closes
 // it, and the store after it.
-func (a *cli) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t talking) (*conversation, error) {
+func (a *cli) converse(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, t app.ChatSetup) (*conversation, error) {
 	c := &conversation{cli: a, life: ctx, store: store, talking: t, id: id, worked: make(chan rest, 1)}
-	c.pieces.bell, c.mind.owner = make(chan struct{}, 1), a.who()
+	c.pieces.bell, c.mind.owner = make(chan struct{}, 1), a.Owner()
 	return c, c.open(ctx)
 }
 
@@ -76,7 +77,7 @@ func (c *conversation) tell(to *caster) {
 }
 
 // change goes on as t says: what is in flight is asked again, by the models of t.
-func (c *conversation) change(ctx context.Context, t talking) error {
+func (c *conversation) change(ctx context.Context, t app.ChatSetup) error {
 	if err := c.thinker.close(ctx); err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (c *conversation) change(ctx context.Context, t talking) error {
 
 // renew takes in that MCP servers have other tools than when the last turn began.
 func (c *conversation) renew(ctx context.Context) error {
-	if c.working || c.thinker.outer == c.servers.changed() {
+	if c.working || c.thinker.outer == c.ToolsVersion() {
 		return nil
 	}
 	if err := c.thinker.close(ctx); err != nil {
@@ -115,8 +116,8 @@ func (c *conversation) put(ctx context.Context, name string, inputs ...ponder.Ev
 		return c.store.Append(ctx, c.id, 0, inputs...)
 	}
 	thread := ponder.Thread{
-		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: c.who(),
-		Created: time.Now(), Model: c.talking.name,
+		ID: c.thread(), Kind: ponder.KindConversation, Title: clip(oneLine(name), maxTitle), Owner: c.Owner(),
+		Created: time.Now(), Model: c.talking.Name,
 	}
 	if err := c.store.Create(ctx, thread, inputs...); err != nil {
 		return nil, fmt.Errorf("begin a conversation: %w", err)
@@ -257,12 +258,12 @@ func (c *conversation) leave(ctx context.Context) {
 	if !left {
 		return
 	}
-	if len(c.talking.flags.docs) == 0 { // which a server would not look into
+	if len(c.talking.Sources.Docs) == 0 { // which a server would not look into
 		if c.handToServer(ctx, c.store, c.id, "") != nil {
 			return
 		}
 	}
-	_, worker, err := c.worker(ctx, c.id, c.talking.again(c.id)...)
+	_, worker, err := c.worker(ctx, c.id, workLine(c.talking, c.id)...)
 	if err == nil {
 		err = worker.Process.Release()
 	}
@@ -283,7 +284,7 @@ func (c *conversation) anew(ctx context.Context) error {
 // tidy erases thoughts that are not to be kept any longer: of the turn that a message
 // began, and once the conversation is left, of all conversations.
 func (c *conversation) tidy(ctx context.Context, message ponder.Seq) {
-	rule, err := c.talking.cfg.Thinking.Rule()
+	rule, err := c.talking.Config.Thinking.Rule()
 	if err != nil || rule.Keeps() || c.id == "" {
 		return
 	}

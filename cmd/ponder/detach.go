@@ -115,7 +115,7 @@ func hasBegun(info ponder.Info) bool {
 
 // logFolder returns the folder where processes in the background write their logs, and makes it.
 func (a *cli) logFolder() (string, error) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.Settings.StateDir()
 	if err != nil {
 		return "", err
 	}
@@ -154,16 +154,16 @@ func (a *cli) worker(ctx context.Context, id ponder.ThreadID, line ...string) (l
 	if err != nil {
 		return "", nil, err
 	}
-	db, err := filepath.Abs(a.cfg.DB)
+	db, err := filepath.Abs(a.Settings.DB)
 	if err != nil {
 		return "", nil, err
 	}
 	args := append(line, "--db", db)
-	if a.flags.config != "" {
-		args = append(args, "--config", a.flags.config)
+	if a.Options.Config != "" {
+		args = append(args, "--config", a.Options.Config)
 	}
-	if a.flags.logLevel != "" {
-		args = append(args, "--log-level", a.flags.logLevel)
+	if a.Options.LogLevel != "" {
+		args = append(args, "--log-level", a.Options.LogLevel)
 	}
 	worker = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	worker.Stdout, worker.Stderr = out, out

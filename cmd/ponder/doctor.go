@@ -47,7 +47,7 @@ const (
 
 func (a *cli) doctor(ctx context.Context, docs []string) error {
 	found := []finding{{"version", fine, thisBuild().String()}}
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil { // all else stands on it
 		return a.diagnose(ctx, append(found, finding{"settings", broken, err.Error()}, a.terminalFinding()))
 	}

@@ -28,7 +28,7 @@ func (a *cli) configFinding(cfg *config.Config) finding {
 const scarce = 100 << 20
 
 func (a *cli) databaseFindings(ctx context.Context) []finding {
-	file, err := a.database()
+	file, err := a.Database()
 	if err != nil {
 		return []finding{{"database", broken, err.Error()}}
 	}

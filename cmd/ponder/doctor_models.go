@@ -10,46 +10,48 @@ import (
 	"strings"
 
 	"ponder/internal/config"
+
+	"ponder/internal/app"
 )
 
 // modelFindings says which models there are, whether they will answer, and what
 // else could be asked.
 func (a *cli) modelFindings(ctx context.Context) ([]finding, error) {
-	l, err := a.lineup(ctx, "")
+	l, err := a.ModelSet(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	found := []finding{a.keyFinding()}
-	found = append(found, a.ollamaFinding(ctx, l.none()))
-	if l.none() {
+	found = append(found, a.ollamaFinding(ctx, l.Empty()))
+	if l.Empty() {
 		todo := "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"
-		if l.missed != nil {
-			todo = l.missed.Error()
+		if l.Missed != nil {
+			todo = l.Missed.Error()
 		}
 		return append(found, finding{"models", lacking, "none: Ponder quotes documents (--docs), and cannot think for itself; " + todo}), nil
 	}
 	answers := make(map[string]func() error)
-	for _, c := range l.choices {
+	for _, c := range l.Choices {
 		for _, full := range c.Models {
 			if answers[full] == nil {
-				answers[full] = l.ask(ctx, full)
+				answers[full] = l.CheckModel(ctx, full)
 			}
 		}
 	}
-	for _, c := range l.choices {
-		found = append(found, l.roleFinding(c, answers))
+	for _, c := range l.Choices {
+		found = append(found, roleFinding(l, c, answers))
 	}
 	return found, nil
 }
 
 // roleFinding says of each of a role's models what it costs, or why it will not answer.
-func (l *lineup) roleFinding(c config.Choice, answers map[string]func() error) finding {
+func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() error) finding {
 	about := string(c.Role)
 	if c.Models == nil {
 		return finding{about, lacking, "no model"}
 	}
 	state := lacking
-	if slices.Contains(sessionRoles(), c.Role) {
+	if slices.Contains(app.SessionRoles(), c.Role) {
 		state = broken
 	}
 	var says []string
@@ -63,7 +65,7 @@ func (l *lineup) roleFinding(c config.Choice, answers map[string]func() error) f
 			continue
 		}
 		state = fine
-		if m, err := l.model(full); err == nil {
+		if m, err := l.Model(full); err == nil {
 			name += ", " + priceOf(m.Price)
 		}
 		says = append(says, name)
@@ -74,8 +76,8 @@ func (l *lineup) roleFinding(c config.Choice, answers map[string]func() error) f
 // keyFinding says which keys are set, never what they are.
 func (a *cli) keyFinding() finding {
 	var set []string
-	for _, name := range a.cfg.ProviderNames() {
-		if p, err := a.cfg.Provider(name); err == nil && p.Key != "" {
+	for _, name := range a.Settings.ProviderNames() {
+		if p, err := a.Settings.Provider(name); err == nil && p.Key != "" {
 			set = append(set, fmt.Sprintf("%s %s", p.KeyEnv, p.Key))
 		}
 	}
@@ -86,7 +88,7 @@ func (a *cli) keyFinding() finding {
 }
 
 func (a *cli) ollamaFinding(ctx context.Context, needed bool) finding {
-	base, installed, err := a.cfg.Ollama(ctx, http.DefaultClient)
+	base, installed, err := a.Settings.Ollama(ctx, http.DefaultClient)
 	var refused config.Refusal
 	switch {
 	case base == "" || errors.As(err, &refused):

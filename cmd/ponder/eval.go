@@ -133,7 +133,7 @@ func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 
 // evalPlan reads what is to be measured.
 func (a *cli) evalPlan(ctx context.Context, file string, f evalFlags) (*plan, error) {
-	if _, err := a.config(); err != nil {
+	if _, err := a.Config(); err != nil {
 		return nil, err
 	}
 	p := &plan{file: file, judge: f.judge, seed: f.seed, fresh: f.fresh, output: f.output, rubric: eval.Rubric()}

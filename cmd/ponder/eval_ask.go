@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/eval"
 	"ponder/llm"
 )
@@ -233,7 +234,7 @@ func (e *evaluation) judgement(ctx context.Context, id ponder.ThreadID, r record
 		r = record{}
 	}
 	if !r.there {
-		thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: owner, Model: e.plan.judge}
+		thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner, Model: e.plan.judge}
 		start := ponder.RunStarted{Input: "Which answer is better?", Mode: judgeMode, Version: 1, Options: []byte(stringOf(req))}
 		if err := e.store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
 			return r, fmt.Errorf("begin to judge: %w", err)

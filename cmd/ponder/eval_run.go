@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/eval"
 	"ponder/internal/placement"
 	"ponder/store/sqlite"
@@ -40,7 +41,7 @@ type cell struct {
 // caller closes it.
 func (a *cli) evaluation(ctx context.Context, p *plan, model string) (*evaluation, error) {
 	e := &evaluation{cli: a, plan: p, answers: make(map[cell]eval.Answer), verdicts: make(map[cell]eval.Verdict), failures: make(map[string]int), said: time.Now()}
-	all, talks := make(talkings), make([]talking, len(p.variants))
+	all, talks := make(talkings), make([]app.ChatSetup, len(p.variants))
 	for i := range p.variants {
 		v := &p.variants[i]
 		t, err := a.talkingOf(ctx, all, v, model)
@@ -66,7 +67,7 @@ func (a *cli) evaluation(ctx context.Context, p *plan, model string) (*evaluatio
 		}
 	}
 	if p.judge != "" {
-		if e.judge, err = openMind(ctx, e.store, e.purse.models(judge.models), nil, newJudge()); err != nil {
+		if e.judge, err = openMind(ctx, e.store, e.purse.models(judge.Models), nil, newJudge()); err != nil {
 			return nil, errors.Join(err, e.close(ctx))
 		}
 	}
@@ -74,33 +75,33 @@ func (a *cli) evaluation(ctx context.Context, p *plan, model string) (*evaluatio
 }
 
 // judgeOf finds the model that judges.
-func (a *cli) judgeOf(ctx context.Context, p *plan) (talking, error) {
+func (a *cli) judgeOf(ctx context.Context, p *plan) (app.ChatSetup, error) {
 	if p.judge == "" {
-		return talking{}, nil
+		return app.ChatSetup{}, nil
 	}
-	l, err := a.lineup(ctx, "")
+	l, err := a.ModelSet(ctx, "")
 	if err != nil {
-		return talking{}, err
+		return app.ChatSetup{}, err
 	}
-	m, err := l.model(p.judge)
+	m, err := l.Model(p.judge)
 	if err != nil {
-		return talking{}, fmt.Errorf("--judge: %w", err)
+		return app.ChatSetup{}, fmt.Errorf("--judge: %w", err)
 	}
-	t := talking{models: map[ponder.Role][]ponder.Model{judgeRole: {m}}, cfg: *l.cfg}
+	t := app.ChatSetup{Models: map[ponder.Role][]ponder.Model{judgeRole: {m}}, Config: *l.Config}
 	if err := pricedFor(t, p.limits, judgeRole); err != nil {
 		return t, err
 	}
-	return t, a.check(ctx, l, t.models, judgeRole)
+	return t, a.CheckModels(ctx, l, t.Models, judgeRole)
 }
 
 // evalStore opens the database with the answers: beside the questions, unless the
 // user named another.
 func (a *cli) evalStore(ctx context.Context, p *plan) (*sqlite.Store, error) {
-	if a.flags.db == "" {
-		a.flags.db = p.beside()
-		a.cfg.DB = a.flags.db
+	if a.Options.DB == "" {
+		a.Options.DB = p.beside()
+		a.Settings.DB = a.Options.DB
 	}
-	file, err := a.database()
+	file, err := a.Database()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (e *evaluation) run(ctx context.Context) error {
 	defer stop(nil)
 	e.purse.stop = stop
 	e.note("%s, %s, %s each: %s; kept in %s", counted(len(e.plan.questions), "question", "questions"),
-		counted(len(e.plan.variants), "variant", "variants"), counted(e.plan.samples, "sample", "samples"), counted(e.plan.answers(), "answer", "answers"), e.flags.db)
+		counted(len(e.plan.variants), "variant", "variants"), counted(e.plan.samples, "sample", "samples"), counted(e.plan.answers(), "answer", "answers"), e.Options.DB)
 	if err := e.each(ctx, stop, e.find); err != nil {
 		return err
 	}

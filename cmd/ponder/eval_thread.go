@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/eval"
 	"ponder/mode/chat"
 	"ponder/mode/session"
@@ -102,7 +103,7 @@ const maxWished = 3500
 
 // start makes the thread of an answer.
 func (e *evaluation) start(ctx context.Context, id ponder.ThreadID, v *variant, asked, title string) error {
-	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: owner}
+	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner}
 	var first []ponder.Event
 	switch v.kind {
 	case sessionKind:

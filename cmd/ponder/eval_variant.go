@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/placement"
 	"ponder/mode/chat"
@@ -93,12 +94,12 @@ func parseVariant(name string) (variant, error) {
 }
 
 // roles returns those whose models a variant asks.
-func (v *variant) roles(t talking) []ponder.Role {
+func (v *variant) roles(t app.ChatSetup) []ponder.Role {
 	switch {
 	case v.kind == sessionKind:
-		return sessionRoles()
-	case v.kind == deepKind && t.models[deepRole] != nil:
-		return []ponder.Role{ponder.Fast, deepRole, ponder.Cheap}
+		return app.SessionRoles()
+	case v.kind == deepKind && t.Models[app.DeepRole] != nil:
+		return []ponder.Role{ponder.Fast, app.DeepRole, ponder.Cheap}
 	case v.kind == deepKind:
 		return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap}
 	}
@@ -107,27 +108,27 @@ func (v *variant) roles(t talking) []ponder.Role {
 
 // chat returns how a variant talks: all in the same words, and with nothing to look
 // into, so that they differ in how they think and in nothing else.
-func (v *variant) chat(t talking) chat.Options {
-	t.think = v.kind == thinkKind
-	o := t.chat(nil)
-	o.Think, o.Deep, o.DeepAfter = t.think, v.kind == deepKind, 0
+func (v *variant) chat(t app.ChatSetup) chat.Options {
+	t.Think = v.kind == thinkKind
+	o := t.ChatOptions(nil)
+	o.Think, o.Deep, o.DeepAfter = t.Think, v.kind == deepKind, 0
 	o.DeepPerHour = 1 // that is before the answer
 	return o
 }
 
 // open makes the mind that answers.
-func (v *variant) open(ctx context.Context, store *sqlite.Store, t talking, p *purse) error {
+func (v *variant) open(ctx context.Context, store *sqlite.Store, t app.ChatSetup, p *purse) error {
 	o, roles := v.chat(t), v.roles(t)
 	v.print = strings.Join([]string{v.kind, v.time.String(), o.System, o.ThinkRules}, "\x00")
 	for _, role := range roles {
-		for _, m := range t.models[role] {
+		for _, m := range t.Models[role] {
 			v.print += "\x00" + string(role) + " " + m.Name()
 			if !slices.Contains(v.models, m.Name()) {
 				v.models = append(v.models, m.Name())
 			}
 		}
 	}
-	mind, err := openMind(ctx, store, p.models(t.models), t.own(), session.New(), chat.New(o), deep.New(t.deep(nil)))
+	mind, err := openMind(ctx, store, p.models(t.Models), t.OwnTools(), session.New(), chat.New(o), deep.New(t.DeepOptions(nil)))
 	v.mind = mind
 	return err
 }
@@ -146,19 +147,19 @@ func openMind(ctx context.Context, store ponder.Store, models map[ponder.Role][]
 }
 
 // talkings are how variants talk, by the model that the user named for them.
-type talkings map[string]talking
+type talkings map[string]app.ChatSetup
 
 // of returns that of a variant, having made sure that its model may answer.
-func (a *cli) talkingOf(ctx context.Context, all talkings, v *variant, model string) (talking, error) {
+func (a *cli) talkingOf(ctx context.Context, all talkings, v *variant, model string) (app.ChatSetup, error) {
 	name := cmp.Or(v.model, model)
 	if t, ok := all[name]; ok {
 		return t, nil
 	}
-	t, err := a.talking(ctx, name, false)
+	t, err := a.ChatSetup(ctx, name, false)
 	if err != nil {
 		return t, err
 	}
-	if err := t.check(ctx); err != nil {
+	if err := t.Check(ctx); err != nil {
 		return t, err
 	}
 	all[name] = t
@@ -166,15 +167,15 @@ func (a *cli) talkingOf(ctx context.Context, all talkings, v *variant, model str
 }
 
 // pricedFor makes sure that a budget of money can be kept.
-func pricedFor(t talking, limits ponder.Budget, roles ...ponder.Role) error {
+func pricedFor(t app.ChatSetup, limits ponder.Budget, roles ...ponder.Role) error {
 	if limits.Money == 0 {
 		return nil
 	}
 	for _, role := range roles {
-		for _, m := range t.models[role] {
+		for _, m := range t.Models[role] {
 			if m.Price.Source == ponder.PriceUnknown {
 				return usagef("--cost cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+
-					"(USD per million tokens) to %s, or run `ponder model refresh`", m.Name(), m.Name(), t.cfg.File)
+					"(USD per million tokens) to %s, or run `ponder model refresh`", m.Name(), m.Name(), t.Config.File)
 			}
 		}
 	}

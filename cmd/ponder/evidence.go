@@ -44,12 +44,12 @@ Exit codes: 0 shown, 2 wrong usage, 3 a quote does not stand as it was quoted an
 }
 
 func (a *cli) evidenceShow(ctx context.Context, name string, ids []string) error {
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, "")
+	info, err := a.FindThread(ctx, store, name, "")
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
 	"ponder/knowledge/web"
@@ -51,7 +52,7 @@ func (s footing) says() string {
 // A checker looks quotes up in what they are from.
 type checker struct {
 	archive *archive.Archive // nil if there is none
-	shelf   *shelf
+	shelf   *app.LibraryHandle
 	texts   map[string]string // of originals, by hash
 	answers map[string]bool   // originals that are what a search had of a page, by hash
 	read    *web.Fetcher
@@ -62,11 +63,11 @@ func (a *cli) checker(ctx context.Context, store *sqlite.Store) *checker {
 	c := &checker{texts: make(map[string]string)}
 	if kept, err := archive.Open(ctx, store.SQL()); err == nil {
 		c.archive = kept
-		if f, err := a.fetcher(kept); err == nil {
+		if f, err := a.WebFetcher(kept); err == nil {
 			c.read = f
 		}
 	}
-	if s, err := a.shelfIn(ctx, store); err == nil {
+	if s, err := a.LibraryIn(ctx, store); err == nil {
 		c.shelf = s
 	}
 	return c
@@ -271,7 +272,7 @@ func (c *checker) text(ctx context.Context, hash string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if strings.HasPrefix(page.URL, searchAnswer) {
+	if strings.HasPrefix(page.URL, app.SearchAnswer) {
 		if c.answers == nil {
 			c.answers = make(map[string]bool)
 		}

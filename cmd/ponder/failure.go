@@ -1,15 +1,15 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 	"syscall"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/textkit"
 	"ponder/llm"
@@ -41,12 +41,18 @@ func (f failure) Error() string {
 
 func (f failure) Unwrap() error { return f.err }
 
-func usagef(format string, args ...any) error {
-	return failure{wrongUsage, fmt.Errorf(format, args...)}
+func usagef(format string, args ...any) error { return app.Invalidf("", format, args...) }
+
+func notReadyf(format string, args ...any) error { return app.NotReadyf(format, args...) }
+
+// exitCodes are those of errors of the application; the others are failed.
+var exitCodes = map[app.Code]int{
+	app.Invalid: wrongUsage, app.NotFound: wrongUsage, app.NotReady: notReady, app.Incomplete: incomplete, app.Canceled: interrupted,
 }
 
-func notReadyf(format string, args ...any) error {
-	return failure{notReady, fmt.Errorf(format, args...)}
+// flagOf has what begins the line of an invalid field that a flag sets.
+var flagOf = map[string]string{
+	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "db": "--db: ",
 }
 
 // explain returns the exit code of an error and the line that a user is told.
@@ -55,24 +61,60 @@ func explain(err error, a *cli) (code int, line string) {
 	if code == interrupted {
 		return code, ""
 	}
-	return code, plainly(err) + a.advice(err)
+	return code, a.line(err)
 }
 
-// advice returns what to do about an error of the database or of the disk, behind a colon,
-// or "".
+// line returns the line that a user is told of an error.
+func (a *cli) line(err error) string { return inFlag(err) + plainly(err) + a.advice(err) }
+
+// advices are what to do about errors, by their causes.
+var advices = []struct {
+	of   error
+	says string
+}{
+	{ponder.ErrFull, ": free some space and try again"},
+	{syscall.ENOSPC, ": free some space and try again"},
+	{ponder.ErrReadOnly, ": make it writable, or name another with --db"},
+	{ponder.ErrDamaged, ": restore a backup of it, or name another with --db"},
+	{ponder.ErrLost, ": put it back, or name another with --db"},
+	{ponder.ErrNewer, ": update ponder"},
+	{app.ErrNoModel, "; or pass --docs to have documents quoted; `ponder doctor` says more"},
+	{app.ErrUnpriced, ", or run `ponder model refresh`"},
+	{app.ErrUnreadable, ": `ponder doctor --docs` says why of each file"},
+	{app.ErrNoPersona, ": `ponder persona list` shows them"},
+	{app.ErrNothingYet, ": begin with `ponder think QUESTION`"},
+	{app.ErrNoResearch, ": begin with `ponder research QUESTION`"},
+	{app.ErrNothingKnown, ": begin with `ponder remember FOLDER`"},
+	{app.ErrNoSearch, ": `ponder settings web.folder PATH`"},
+	{app.ErrPrices, ": `ponder model refresh` fetches them anew"},
+	{app.ErrNoVectors, "; `ponder doctor` says more"},
+}
+
+// adviceOf is what to do where nothing has an id, by the field of that.
+var adviceOf = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them"}
+
+// inFlag returns how the line of an error begins that is about a flag, or "".
+func inFlag(err error) string {
+	var known *app.Error
+	if errors.As(err, &known) && known.Code == app.Invalid {
+		return flagOf[known.Field]
+	}
+	return ""
+}
+
+// advice returns what to do about an error behind a colon, or "".
 func (a *cli) advice(err error) string {
+	for _, one := range advices {
+		if errors.Is(err, one.of) {
+			return one.says
+		}
+	}
+	var known *app.Error
+	if errors.As(err, &known) && known.Code == app.NotFound && adviceOf[known.Field] != "" {
+		return adviceOf[known.Field]
+	}
 	switch {
-	case errors.Is(err, ponder.ErrFull), errors.Is(err, syscall.ENOSPC):
-		return ": free some space and try again"
-	case errors.Is(err, ponder.ErrReadOnly):
-		return ": make it writable, or name another with --db"
-	case errors.Is(err, ponder.ErrDamaged):
-		return ": restore a backup of it, or name another with --db"
-	case errors.Is(err, ponder.ErrLost):
-		return ": put it back, or name another with --db"
-	case errors.Is(err, ponder.ErrNewer):
-		return ": update ponder"
-	case errors.Is(err, fs.ErrPermission) && a.dbFile() != "" && strings.Contains(err.Error(), a.dbFile()):
+	case errors.Is(err, fs.ErrPermission) && a.DBFile() != "" && strings.Contains(err.Error(), a.DBFile()):
 		return ": name another database with --db"
 	case errors.Is(err, fs.ErrPermission) && errors.Is(err, config.ErrWrite):
 		return ": make it writable, or name another with --config"
@@ -95,25 +137,13 @@ func plainly(err error) string {
 
 func codeOf(err error) int {
 	var f failure
-	var refused *llm.Error
 	switch {
 	case errors.As(err, &f):
 		return f.code
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, errInterrupted):
 		return interrupted
-	case errors.Is(err, config.ErrNoKey):
-		return notReady
-	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, config.ErrWrong), errors.Is(err, ponder.ErrNoThread):
-		return wrongUsage
-	case errors.As(err, &refused) && notReadyFor(refused.Class):
-		return notReady
 	}
-	return failed
-}
-
-// notReadyFor reports whether a failure of a model is for the user to mend.
-func notReadyFor(c llm.Class) bool {
-	return c == llm.Auth || c == llm.Payment || c == llm.NotFound || c == llm.Unreachable
+	return cmp.Or(exitCodes[app.CodeOf(err)], failed)
 }
 
 // otherModel is what to do about a failure where its message does not say so.

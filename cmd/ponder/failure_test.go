@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/llm"
 )
@@ -40,7 +41,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			code, line := explain(tt.err, &cli{})
+			code, line := explain(tt.err, &cli{App: &app.App{}})
 			if code != tt.code || line != tt.line {
 				t.Errorf("%d %q, want %d %q", code, line, tt.code, tt.line)
 			}
@@ -50,7 +51,7 @@ func TestExplain(t *testing.T) {
 
 // The doctor gives the advice that other commands give.
 func TestUnopened(t *testing.T) {
-	f := (&cli{}).unopened(fmt.Errorf("open a.db: %w", ponder.ErrReadOnly))
+	f := (&cli{App: &app.App{}}).unopened(fmt.Errorf("open a.db: %w", ponder.ErrReadOnly))
 	if want := "open a.db: database is read-only: make it writable, or name another with --db"; f.State != broken || f.Says != want {
 		t.Errorf("%s %q, want %s %q", f.State, f.Says, broken, want)
 	}
@@ -80,7 +81,7 @@ func TestBroken(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
-			w := &viewing{cli: &cli{log: &logSink{out: &log}, cfg: &config.Config{DB: "p.db"}}, id: "thr_1"}
+			w := &viewing{cli: &cli{App: &app.App{Settings: &config.Config{DB: "p.db"}}, log: &logSink{out: &log}}, id: "thr_1"}
 			err := w.broken(tt.ctx, tt.err)
 			if codeOf(err) != tt.code || err.Error() != tt.says {
 				t.Errorf("%d %q, want %d %q", codeOf(err), err, tt.code, tt.says)
@@ -114,7 +115,7 @@ func FuzzPrefix(f *testing.F) {
 	f.Add("thr_01m7")
 	f.Add("last")
 	f.Fuzz(func(t *testing.T, name string) {
-		if got := prefixOf(name); got != "" && (!strings.HasPrefix(got, "thr_") || len(got) > 40) {
+		if got := app.IDPrefix(name); got != "" && (!strings.HasPrefix(got, "thr_") || len(got) > 40) {
 			t.Errorf("%q: %q", name, got)
 		}
 		if _, err := countOf(name, 100); err == nil && strings.TrimSpace(name) == "" {
@@ -130,7 +131,7 @@ func TestCommand(t *testing.T) {
 		{"/x/p.db", "", "ponder session resume thr_1 --db /x/p.db"},
 		{"my notes/it's.db", "c.toml", `ponder session resume thr_1 --db 'my notes/it'\''s.db' --config c.toml`},
 	} {
-		a := &cli{flags: flags{db: tt.db, config: tt.config}}
+		a := &cli{App: app.New(app.Options{DB: tt.db, Config: tt.config})}
 		if got := a.command("session resume", "thr_1"); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}

@@ -52,7 +52,7 @@ func (w *viewing) load(ctx context.Context) error {
 
 // loadTo reads up to a place, and shows nothing.
 func (w *viewing) loadTo(ctx context.Context, last ponder.Seq) error {
-	w.view = w.view.Calibrate(w.calibration(ctx, w.store))
+	w.view = w.view.Calibrate(w.Calibration(ctx, w.store))
 	for ev, err := range w.store.Events(ctx, w.id, w.seen) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", w.id, err)
@@ -67,7 +67,7 @@ func (w *viewing) loadTo(ctx context.Context, last ponder.Seq) error {
 
 // drain reads up to the head.
 func (w *viewing) drain(ctx context.Context, s show) error {
-	w.view = w.view.Calibrate(w.calibration(ctx, w.store))
+	w.view = w.view.Calibrate(w.Calibration(ctx, w.store))
 	for ev, err := range w.store.Events(ctx, w.id, w.seen) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", w.id, err)

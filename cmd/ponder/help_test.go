@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/app"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
@@ -15,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestHelp(t *testing.T) {
-	a := &cli{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}
+	a := &cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")

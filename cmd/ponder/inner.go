@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/subconscious"
 )
 
@@ -90,7 +91,7 @@ func (e untold) observation() ponder.Event {
 
 // thread returns the id of the thread that it is of.
 func (u *undercurrent) thread() ponder.ThreadID {
-	return subconscious.ThreadOf(cmp.Or(u.owner, owner))
+	return subconscious.ThreadOf(cmp.Or(u.owner, app.LocalOwner))
 }
 
 // read brings it up to date.
@@ -300,7 +301,7 @@ func (u *undercurrent) tell(ctx context.Context, store ponder.Log, e untold, cau
 // inner returns what stands before a message of what is on the owner's mind, and the
 // escalations in it. That something is amiss with it keeps nobody from talking.
 func (c *conversation) inner(ctx context.Context, said string) (before []ponder.Event, raised []untold) {
-	if !c.talking.cfg.Mind.Feeds() || c.talking.quotes || c.talking.flags.noMemory {
+	if !c.talking.Config.Mind.Feeds() || c.talking.Extractive || c.talking.NoMemory {
 		return nil, nil
 	}
 	c.noteTold(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
 	"ponder/llm"
@@ -63,7 +64,7 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 	const run = ponder.RunID("run_1")
 	add := func(id ponder.ThreadID, kind ponder.Kind, evs ...ponder.Event) {
 		t.Helper()
-		if err := store.Create(ctx, ponder.Thread{ID: id, Kind: kind, Owner: owner, Title: "How do reefs grow?"}, evs...); err != nil {
+		if err := store.Create(ctx, ponder.Thread{ID: id, Kind: kind, Owner: app.LocalOwner, Title: "How do reefs grow?"}, evs...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +114,7 @@ func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *mindrunner.Mi
 	t.Cleanup(func() { _ = mind.Close(context.Background()) })
 	worker := placement.Memory(placement.Config{Store: store, Work: mind.Work, Logger: logger})
 	t.Cleanup(func() { _ = worker.Close(context.Background()) })
-	m, err := mindrunner.New(mindrunner.Config{Store: store, Place: worker, Owner: owner, Logger: logger, Sensors: []sensor.Sensor{own.New(own.Options{Store: store, Owner: owner})}})
+	m, err := mindrunner.New(mindrunner.Config{Store: store, Place: worker, Owner: app.LocalOwner, Logger: logger, Sensors: []sensor.Sensor{own.New(own.Options{Store: store, Owner: app.LocalOwner})}})
 	if err != nil {
 		t.Fatal(err)
 	}

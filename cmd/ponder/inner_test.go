@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
 )
@@ -37,7 +38,7 @@ func plant(t testing.TB, store ponder.Store, tell ...string) {
 		evs = append(evs, ponder.Event{Body: ponder.Escalation{ID: id, Content: text}},
 			ponder.Event{Body: ponder.Escalation{ID: id, Content: text, Outcome: "message", Sources: []string{"/var"}}})
 	}
-	if err := store.Create(t.Context(), ponder.Thread{ID: subconscious.ThreadOf(owner), Kind: ponder.KindSubconscious, Owner: owner}, evs...); err != nil {
+	if err := store.Create(t.Context(), ponder.Thread{ID: subconscious.ThreadOf(app.LocalOwner), Kind: ponder.KindSubconscious, Owner: app.LocalOwner}, evs...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,7 +81,7 @@ func TestInnerBackground(t *testing.T) {
 	if got := contents(u.background("What did Anna want?", "thr_A", true, now)); got != "e1 e2" {
 		t.Errorf("a conversation is told of %q", got)
 	}
-	if got := contents(innerOf(t.Context(), store, owner, "What did Anna want?")); got != "e1" {
+	if got := contents(innerOf(t.Context(), store, app.LocalOwner, "What did Anna want?")); got != "e1" {
 		t.Errorf("a session is told of %q", got)
 	}
 	if got := u.background("How high is the sky?", "thr_A", true, now); len(got) > 0 {
@@ -89,7 +90,7 @@ func TestInnerBackground(t *testing.T) {
 	if got := u.background("What did Anna want?", "thr_A", true, now.Add(time.Hour)); len(got) > 0 {
 		t.Errorf("of what has faded it is told of %v", got)
 	}
-	if n := len(innerOf(t.Context(), store, owner, "")); n > 0 {
+	if n := len(innerOf(t.Context(), store, app.LocalOwner, "")); n > 0 {
 		t.Errorf("of nothing it is told %d things", n)
 	}
 }
@@ -109,7 +110,7 @@ func TestInnerGoesOn(t *testing.T) {
 	put := func(b ponder.Body, n int) {
 		t.Helper()
 		for range n {
-			if _, err := store.Append(ctx, subconscious.ThreadOf(owner), 0, ponder.Event{Body: b}); err != nil {
+			if _, err := store.Append(ctx, subconscious.ThreadOf(app.LocalOwner), 0, ponder.Event{Body: b}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -206,7 +207,7 @@ func TestRaisedOnce(t *testing.T) {
 		}
 	}
 	view := subconscious.NewView()
-	for ev, err := range store.Events(ctx, subconscious.ThreadOf(owner), 0) {
+	for ev, err := range store.Events(ctx, subconscious.ThreadOf(app.LocalOwner), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +292,7 @@ func BenchmarkInner(b *testing.B) {
 			for b.Loop() {
 				if how == "grown" {
 					b.StopTimer()
-					if _, err := store.Append(ctx, subconscious.ThreadOf(owner), 0, ponder.Event{Body: ponder.Observation{Sensor: "own", Content: "x"}}); err != nil {
+					if _, err := store.Append(ctx, subconscious.ThreadOf(app.LocalOwner), 0, ponder.Event{Body: ponder.Observation{Sensor: "own", Content: "x"}}); err != nil {
 						b.Fatal(err)
 					}
 					b.StartTimer()

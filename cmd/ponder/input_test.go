@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+
+	"ponder/internal/app"
 )
 
 // Of all that reads standard input, an interruption is the end, though nothing comes.
@@ -44,8 +46,8 @@ func TestInput(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		pipe, other := io.Pipe()
 		defer other.Close()
-		in := (&cli{in: io.MultiReader(strings.NewReader(long), pipe)}).stdin(ctx)
-		if err := iotest.TestReader((&cli{in: iotest.HalfReader(strings.NewReader(long))}).stdin(ctx), []byte(long)); err != nil {
+		in := (&cli{App: &app.App{}, in: io.MultiReader(strings.NewReader(long), pipe)}).stdin(ctx)
+		if err := iotest.TestReader((&cli{App: &app.App{}, in: iotest.HalfReader(strings.NewReader(long))}).stdin(ctx), []byte(long)); err != nil {
 			t.Error(err)
 		}
 		go func() {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 	"ponder/tool/memory"
@@ -13,15 +14,15 @@ import (
 // A keeper keeps what a conversation has remembered. Its library is opened, and made if
 // there is none, with the first thing that is kept.
 type keeper struct {
-	open func(context.Context) (*shelf, error)
+	open func(context.Context) (*app.LibraryHandle, error)
 
 	mu    sync.Mutex
-	shelf *shelf // nil before
+	shelf *app.LibraryHandle // nil before
 }
 
 // keeper returns one for a database.
 func (a *cli) keeper(store *sqlite.Store) *keeper {
-	return &keeper{open: func(ctx context.Context) (*shelf, error) { return a.shelfIn(ctx, store) }}
+	return &keeper{open: func(ctx context.Context) (*app.LibraryHandle, error) { return a.LibraryIn(ctx, store) }}
 }
 
 // tools returns the tool that has something remembered.
@@ -46,7 +47,7 @@ func (k *keeper) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.shelf != nil {
-		k.shelf.done()
+		k.shelf.Release()
 		k.shelf = nil
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
 )
@@ -91,7 +92,7 @@ func covers(ts *testscript.TestScript, _ bool, files []string) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&cli{out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
+	walk(newRoot(&cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
 }
 
 // beneath puts on the thread of the subconscious what is on its mind, and other events.
@@ -107,7 +108,7 @@ func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 	store, err := sqlite.Open(ctx, file)
 	ts.Check(err)
 	defer store.Close()
-	thread := ponder.Thread{ID: subconscious.ThreadOf(owner), Kind: ponder.KindSubconscious, Owner: owner}
+	thread := ponder.Thread{ID: subconscious.ThreadOf(app.LocalOwner), Kind: ponder.KindSubconscious, Owner: app.LocalOwner}
 	var evs []ponder.Event
 	for ev, err := range store.Events(ctx, thread.ID, 0) {
 		if errors.Is(err, ponder.ErrNoThread) {

@@ -293,7 +293,7 @@ func (l *live) desk(ctx context.Context) (ponder.Store, error) {
 		return l.store, nil
 	}
 	if l.pen == nil {
-		store, err := l.cli.store(ctx)
+		store, err := l.cli.OpenStore(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/tui"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -66,7 +67,7 @@ func TestWishNotSent(t *testing.T) {
 		{"Ctrl-C twice", stopped, ""},
 	} {
 		var log strings.Builder
-		w := &viewing{cli: &cli{log: &logSink{out: &log}}, store: memory.New(), id: "thr_1", view: session.NewView()}
+		w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, store: memory.New(), id: "thr_1", view: session.NewView()}
 		l := &live{viewing: w, show: silence{}, thinker: &thinker{}}
 		if l.wish(tt.ctx, ponder.RunPaused{}) || log.String() != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, log.String(), tt.want)
@@ -245,7 +246,7 @@ func TestAccountSources(t *testing.T) {
 	v := session.NewView()
 	v.Sources = []session.Source{{ID: "e1", Source: "/a.md", Quote: "So.", Cited: true}, {ID: "e2", Source: "/b.md", Quote: "Or so.", Cited: true}, {ID: "e3", Source: "/c.md"}}
 	v.Syntheses = []session.Synthesis{{Text: "It is so [e2].", Cites: []string{"e2"}, Final: true}}
-	_, text, _ := strings.Cut((&cli{}).account(v), "Sources\n")
+	_, text, _ := strings.Cut((&cli{App: &app.App{}}).account(v), "Sources\n")
 	want := "  - [e2] /b.md, bytes 0 to 0 of its text\n      \"Or so.\"\nAlso read\n  - [e1] /a.md, bytes 0 to 0 of its text\nThought"
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("account:\n%s\nwant\n%s", text, want)

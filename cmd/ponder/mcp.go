@@ -37,10 +37,10 @@ ponder mcp --log-level info 2> ponder-mcp.log`,
 
 // mcp is the command.
 func (a *cli) mcp(ctx context.Context) error {
-	if _, err := a.config(); err != nil {
+	if _, err := a.Config(); err != nil {
 		return err
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func (a *cli) mcp(ctx context.Context) error {
 		return errors.Join(err, store.Close())
 	}
 	gone, stop := context.WithCancel(ctx)
-	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: gone, Logger: slog.Default()}
+	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
 	tools := mcp.New(mcp.Config{Desk: desk, Hosts: s.hosts, Version: thisBuild().Version})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- tools.Talk(gone, auth.Caller{Owner: a.who(), Scopes: auth.Scopes()}, io.NopCloser(a.in), output{a.out})
+		ended <- tools.Talk(gone, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}, io.NopCloser(a.in), output{a.out})
 	}()
 	select {
 	case err = <-ended:

@@ -76,16 +76,16 @@ const lookTime = 30 * time.Second
 
 // toolRows asks all servers.
 func (a *cli) toolRows(ctx context.Context) (rows []toolRow, err error) {
-	m, err := a.outside()
-	if err != nil || m == nil || m.pool == nil {
+	m, err := a.OpenMCPServers()
+	if err != nil || m == nil || m.Pool == nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.failed)) {
-		rows = append(rows, toolRow{Server: name, Error: m.failed[name].Error(), Tools: []toolOfServer{}})
+	for _, name := range slices.Sorted(maps.Keys(m.Failed)) {
+		rows = append(rows, toolRow{Server: name, Error: m.Failed[name].Error(), Tools: []toolOfServer{}})
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	for _, r := range m.pool.Look(ctx) {
+	for _, r := range m.Pool.Look(ctx) {
 		rows = append(rows, rowOf(r))
 	}
 	return rows, nil

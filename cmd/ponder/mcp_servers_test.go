@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"ponder/internal/config"
 	"ponder/mode/chat"
 	"ponder/tool/approval"
 
 	"ponder/llm"
+
+	"ponder/internal/app"
 )
 
 // serveNotes is a program: an MCP server over its standard streams, with a tool that looks
@@ -45,7 +45,7 @@ func serveNotes() {
 // What may change something is refused until the user has confirmed the call, and in plan
 // mode until a plan is approved, whatever the server says of it.
 func TestGateOfOthers(t *testing.T) {
-	talks := talking{others: []approval.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []approval.Condition{approval.Confirmed()}}}}
+	talks := app.ChatSetup{Gated: []approval.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []approval.Condition{approval.Confirmed()}}}}
 	use := func(tool, before, says string) chat.Use {
 		return chat.Use{
 			Call:  llm.ToolCall{Name: tool, Input: json.RawMessage(`{"text":"Anna likes tea"}`)},
@@ -65,40 +65,9 @@ func TestGateOfOthers(t *testing.T) {
 		{"notes_write", asks, "Yes.", true, false},
 		{"notes_unknown", "", "do it", false, false},
 	} {
-		talks.plan = tt.plan
-		if why := talks.allow(use(tt.tool, tt.before, tt.says)); (why == "") != tt.allowed {
+		talks.Plan = tt.plan
+		if why := talks.Allow(use(tt.tool, tt.before, tt.says)); (why == "") != tt.allowed {
 			t.Errorf("%s, plan %t, %q: %q", tt.tool, tt.plan, tt.says, why)
 		}
-	}
-}
-
-// Servers are for the user alone unless their owners are named.
-func TestOwnersOfServers(t *testing.T) {
-	m := &mcpServers{}
-	t.Cleanup(m.close)
-	cfg := &config.Config{MCP: config.MCP{Servers: map[string]config.MCPServer{
-		"mine": {Command: []string{"/no/such/program"}}, "theirs": {Command: []string{"/no/such/program"}, Owners: []string{"anna"}},
-		"off": {Off: true},
-	}}}
-	if err := m.open(cfg); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		server, who string
-		want        bool
-	}{{"mine", owner, true}, {"mine", "anna", false}, {"theirs", "anna", true}, {"theirs", owner, false}} {
-		if m.serve(tt.server, tt.who) != tt.want {
-			t.Errorf("%s serves %s: %t", tt.server, tt.who, !tt.want)
-		}
-	}
-	bad := &mcpServers{}
-	cfg.MCP.Servers["mine"] = config.MCPServer{}
-	if err := bad.open(cfg); codeOf(err) != wrongUsage {
-		t.Errorf("error %v", err)
-	}
-	begun := time.Now()
-	a := &cli{servers: m, cfg: cfg}
-	if list, _, err := a.othersTools(t.Context(), 0); len(list) != 0 || err != nil || time.Since(begun) > time.Minute {
-		t.Errorf("%d tools, %v", len(list), err)
 	}
 }

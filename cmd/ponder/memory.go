@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
@@ -56,15 +57,15 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 		}
 		filter.Kinds = append(filter.Kinds, k)
 	}
-	s, err := a.shelfToRead(ctx)
-	if errors.Is(err, errNothingKnown) {
-		a.note("%v", errNothingKnown)
+	s, err := a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingKnown) {
+		a.note("%s", a.line(app.ErrNothingKnown))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	list, err := s.List(ctx, filter)
 	if err != nil {
 		return err
@@ -103,11 +104,11 @@ func (a *cli) memoryShowCommand() *cobra.Command {
 }
 
 func (a *cli) memoryShow(ctx context.Context, id string) error {
-	s, err := a.shelfToRead(ctx)
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	it, err := s.Item(ctx, id)
 	if err != nil {
 		return noneOf(err, id)
@@ -155,18 +156,18 @@ files themselves stay; what was kept of them goes, the originals too.`,
 }
 
 func (a *cli) memoryForget(ctx context.Context, names []string) error {
-	s, err := a.shelfToRead(ctx) // makes no database
+	s, err := a.OpenLibraryReadOnly(ctx) // makes no database
 	if err != nil {
 		return err
 	}
-	s.close()
-	if s, err = a.shelf(ctx); err != nil {
+	s.Close()
+	if s, err = a.OpenLibrary(ctx); err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	sum := 0
 	for _, name := range names {
-		n, err := s.forgetNamed(ctx, name)
+		n, err := forgetNamed(ctx, s, name)
 		if err != nil {
 			return err
 		}
@@ -183,7 +184,7 @@ func (a *cli) memoryForget(ctx context.Context, names []string) error {
 }
 
 // forgetNamed forgets what a user names, and returns how many items that were.
-func (s *shelf) forgetNamed(ctx context.Context, name string) (int, error) {
+func forgetNamed(ctx context.Context, s *app.LibraryHandle, name string) (int, error) {
 	if strings.HasPrefix(name, "mem_") {
 		it, err := s.Item(ctx, name)
 		if err != nil {

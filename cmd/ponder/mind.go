@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/placement"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
@@ -20,11 +21,11 @@ import (
 
 // modes are the ways of thinking there are. Conversations are held as t says, with
 // the tools.
-func modes(t talking, tools []ponder.Tool) []ponder.Mode {
-	if t.relays {
-		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: offered(tools)})} // alone: what is handed on gets no title
+func modes(t app.ChatSetup, tools []ponder.Tool) []ponder.Mode {
+	if t.Relay {
+		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: app.ToolSpecs(tools)})} // alone: what is handed on gets no title
 	}
-	return []ponder.Mode{session.New(), research.New(), chat.New(t.chat(tools)), deep.New(t.deep(tools)), title.New()}
+	return []ponder.Mode{session.New(), research.New(), chat.New(t.ChatOptions(tools)), deep.New(t.DeepOptions(tools)), title.New()}
 }
 
 // A thinker thinks in this process, on the threads that it is told to.
@@ -38,13 +39,13 @@ type thinker struct {
 
 // thinker returns one that thinks with models and may look into what, and nothing
 // else of the machine. The caller closes it.
-func (a *cli) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what sight,
+func (a *cli) thinker(ctx context.Context, store *sqlite.Store, models map[ponder.Role][]ponder.Model, what app.Sources,
 	onDelta func(ponder.Delta)) (*thinker, error) {
-	return a.talker(ctx, store, talking{models: models, sight: what}, onDelta)
+	return a.talker(ctx, store, app.ChatSetup{Models: models, Sources: what}, onDelta)
 }
 
 // talker returns a thinker that holds conversations as t says.
-func (a *cli) talker(ctx context.Context, store *sqlite.Store, t talking, onDelta func(ponder.Delta)) (*thinker, error) {
+func (a *cli) talker(ctx context.Context, store *sqlite.Store, t app.ChatSetup, onDelta func(ponder.Delta)) (*thinker, error) {
 	equipped, end, err := a.equip(ctx, store, &t)
 	if err != nil {
 		return nil, err
@@ -62,32 +63,32 @@ func (a *cli) talker(ctx context.Context, store *sqlite.Store, t talking, onDelt
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
-	return &thinker{mind: mind, place: p, tools: end, outer: t.outer}, nil
+	return &thinker{mind: mind, place: p, tools: end, outer: t.ToolsVersion}, nil
 }
 
 // equip returns the modes, models and tools of a mind that holds conversations as t says,
 // and what ends the use of the tools.
-func (a *cli) equip(ctx context.Context, store *sqlite.Store, t *talking) (c engine.Config, end func(), err error) {
-	tools, end, err := a.tools(ctx, store, t.sight)
+func (a *cli) equip(ctx context.Context, store *sqlite.Store, t *app.ChatSetup) (c engine.Config, end func(), err error) {
+	tools, end, err := a.SourceTools(ctx, store, t.Sources)
 	if err != nil {
 		return c, nil, err
 	}
-	others, err := a.othersFor(ctx, t)
+	others, err := a.MCPToolsFor(ctx, t)
 	if err != nil {
 		end()
 		return c, nil, err
 	}
 	tools = append(tools, others...)
-	if !t.relays {
-		tools = append(tools, t.own()...)
+	if !t.Relay {
+		tools = append(tools, t.OwnTools()...)
 	}
-	if t.remembers() {
+	if t.CanRemember() {
 		k := a.keeper(store)
 		tools = append(tools, k.tools()...)
 		look := end
 		end = func() { look(); k.close() }
 	}
-	return engine.Config{Modes: modes(*t, tools), Models: t.models, Tools: tools}, end, nil
+	return engine.Config{Modes: modes(*t, tools), Models: t.Models, Tools: tools}, end, nil
 }
 
 // work works on a thread until nothing is left to do, and returns nil; or until

@@ -31,7 +31,7 @@ type mindActions struct {
 
 // mindActions returns those that are configured. An error names the table that is wrong.
 func (a *cli) mindActions(store *sqlite.Store) (*mindActions, error) {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}

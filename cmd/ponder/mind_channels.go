@@ -3,12 +3,13 @@ package main
 import (
 	"fmt"
 
+	"ponder/internal/app"
 	"ponder/sensor/notify"
 )
 
 // mindChannels returns the ways that are configured in which the user is told.
 func (a *cli) mindChannels() (list []notify.Channel, err error) {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func (a *cli) mindChannels() (list []notify.Channel, err error) {
 			channel, err = build()
 		}
 		if err != nil {
-			err = failure{codeOfMind(err), fmt.Errorf("%s.%s in %s: %w", table, name, cfg.File, err)}
+			err = app.Errorf(codeOfMind(err), "", "%s.%s in %s: %w", table, name, cfg.File, err)
 			return
 		}
 		list = append(list, channel)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/subconscious"
 )
 
@@ -93,14 +94,14 @@ func deliveredBy(o ponder.Observation) (channel string, sent bool) {
 }
 
 // mindID is the id of the thread of the subconscious.
-func mindID() ponder.ThreadID { return subconscious.ThreadOf(owner) }
+func mindID() ponder.ThreadID { return subconscious.ThreadOf(app.LocalOwner) }
 
 // mindLog opens the database to look at the subconscious, and reads its thread. The
 // error is errNoMind if there is none.
 func (a *cli) mindLog(ctx context.Context) (*mindLog, error) {
-	store, err := a.lookup(ctx)
-	if errors.Is(err, errNothingYet) {
-		return nil, failure{wrongUsage, errNoMind}
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
+		return nil, usagef("%w", errNoMind)
 	}
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func readMind(ctx context.Context, log ponder.Log) (*mindLog, error) {
 	m := newMindLog()
 	for ev, err := range log.Events(ctx, mindID(), 0) {
 		if errors.Is(err, ponder.ErrNoThread) {
-			return nil, failure{wrongUsage, errNoMind}
+			return nil, usagef("%w", errNoMind)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the subconscious: %w", err)

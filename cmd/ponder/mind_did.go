@@ -64,7 +64,7 @@ func (d mindDeed) text() string {
 
 // actionsNote says that actions of the user's are held back now, and why.
 func (a *cli) actionsNote(m *mindLog, now time.Time) {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil || len(cfg.Mind.Actions) == 0 {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
@@ -68,8 +69,8 @@ func (a *cli) furnish(ctx context.Context, store *sqlite.Store, h *mindHome) (er
 	if err != nil {
 		return err
 	}
-	h.Minder, err = mindrunner.New(mindConfig(a.cfg, mindrunner.Config{
-		Store: store, Place: where, Sensors: look.sensors, Owner: owner, Options: h.options, Channels: channels, LookUp: a.mindLookUp(store, h.cast.roles).lookUp,
+	h.Minder, err = mindrunner.New(mindConfig(a.Settings, mindrunner.Config{
+		Store: store, Place: where, Sensors: look.sensors, Owner: app.LocalOwner, Options: h.options, Channels: channels, LookUp: a.mindLookUp(store, h.cast.roles).lookUp,
 		Elsewhere: h.actions.deeds.elsewhere,
 	}))
 	return err
@@ -81,10 +82,10 @@ func (a *cli) mindCastOf(ctx context.Context) (*mindCast, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.cfg.Mind.Web && !searchesWeb(a.cfg) {
-		a.note("mind.web is true, but %v", errNoSearch)
+	if a.Settings.Mind.Web && !searchesWeb(a.Settings) {
+		a.note("mind.web is true, but %v", app.ErrNoSearch)
 	}
-	return a.mindCast(ctx, mindLooks(a.cfg, roles))
+	return a.mindCast(ctx, mindLooks(a.Settings, roles))
 }
 
 // mindOptions returns how its modes work. What may be done beside telling the user is
@@ -92,7 +93,7 @@ func (a *cli) mindCastOf(ctx context.Context) (*mindCast, error) {
 func (a *cli) mindOptions(c *mindCast) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
-		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.cfg.Mind.Cooldown), Same: c.same},
+		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.Settings.Mind.Cooldown), Same: c.same},
 		Gate: func(call llm.ToolCall) string {
 			if call.Name != memory.RememberName {
 				return call.Name + " is not to be used by the subconscious: tell the user"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/recall"
@@ -66,15 +67,15 @@ func (l *mindLookUp) fault(shown, err error) error {
 // inMemory looks into what the user had remembered. What sessions came to is left out, and
 // what the subconscious had remembered itself: it would find itself.
 func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
-	s, err := l.a.shelfToRead(ctx)
-	if errors.Is(err, errNothingKnown) {
+	s, err := l.a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingKnown) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, l.fault(errMemoryLookUp, err)
 	}
-	defer s.close()
-	found, err := s.Search(ctx, text, recall.SearchOptions{N: mostLookedUp, Kinds: evidenceKinds(), Without: []string{mindSource}})
+	defer s.Close()
+	found, err := s.Search(ctx, text, recall.SearchOptions{N: mostLookedUp, Kinds: app.EvidenceKinds(), Without: []string{mindSource}})
 	if err != nil {
 		return nil, l.fault(errMemoryLookUp, err)
 	}
@@ -109,8 +110,8 @@ func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Obse
 	if err != nil {
 		return nil, l.fault(errWebLookUp, err)
 	}
-	defer n.fetcher.Close()
-	found, err := n.searcher.Search(ctx, search.Query{Text: text, N: mostLookedUp})
+	defer n.Fetcher.Close()
+	found, err := n.Searcher.Search(ctx, search.Query{Text: text, N: mostLookedUp})
 	if err != nil {
 		return nil, l.fault(errWebLookUp, err)
 	}
@@ -125,18 +126,18 @@ func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Obse
 }
 
 // searches opens what searches the web.
-func (l *mindLookUp) searches(ctx context.Context) (*net, error) {
+func (l *mindLookUp) searches(ctx context.Context) (*app.WebSource, error) {
 	kept, err := archive.Open(ctx, l.store.SQL())
 	if err != nil {
 		return nil, err
 	}
-	n, err := l.a.web(kept)
+	n, err := l.a.Web(kept)
 	if err != nil {
 		return nil, err
 	}
-	if n.searcher == nil {
-		n.fetcher.Close()
-		return nil, errNoSearch
+	if n.Searcher == nil {
+		n.Fetcher.Close()
+		return nil, app.ErrNoSearch
 	}
 	return n, nil
 }

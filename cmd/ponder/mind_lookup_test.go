@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/knowledge/recall"
 	"ponder/mode/subconscious"
@@ -29,9 +30,9 @@ func lookingApp(t *testing.T) (*cli, *sqlite.Store) {
 			t.Fatal(err)
 		}
 	}
-	a := &cli{log: &logSink{out: &strings.Builder{}}}
-	a.flags.config, a.flags.db = filepath.Join(dir, "config.toml"), filepath.Join(dir, "p.db")
-	store, err := a.store(t.Context())
+	a := &cli{App: &app.App{}, log: &logSink{out: &strings.Builder{}}}
+	a.Options.Config, a.Options.DB = filepath.Join(dir, "config.toml"), filepath.Join(dir, "p.db")
+	store, err := a.OpenStore(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +45,10 @@ func lookingApp(t *testing.T) (*cli, *sqlite.Store) {
 func TestMindLookUp(t *testing.T) {
 	a, store := lookingApp(t)
 	l := a.mindLookUp(store, subconscious.DefaultRoles())
-	if got, err := l.lookUp(t.Context(), owner, "librarian", "the lease of the flat"); len(got) != 0 || err != nil {
+	if got, err := l.lookUp(t.Context(), app.LocalOwner, "librarian", "the lease of the flat"); len(got) != 0 || err != nil {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
-	s, err := a.shelf(t.Context())
+	s, err := a.OpenLibrary(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +61,11 @@ func TestMindLookUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, role := range []string{"librarian", "oracle"} {
-		got, err := l.lookUp(t.Context(), owner, role, "the lease of the flat")
+		got, err := l.lookUp(t.Context(), app.LocalOwner, role, "the lease of the flat")
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%s: %+v, %v", role, got, err)
 		}
@@ -76,12 +77,12 @@ func TestMindLookUp(t *testing.T) {
 			}
 		}
 	}
-	got, err := l.lookUp(t.Context(), owner, "dreamer", "when will the ozone layer recover")
+	got, err := l.lookUp(t.Context(), app.LocalOwner, "dreamer", "when will the ozone layer recover")
 	if err != nil || len(got) != 1 || !got[0].Untrusted || got[0].Source != "https://sky.example/ozone" || !strings.Contains(got[0].Content, "2040") {
 		t.Errorf("in the web: %+v, %v", got, err)
 	}
 	for _, role := range []string{"watcher", "nobody"} {
-		if got, err := l.lookUp(t.Context(), owner, role, "the lease"); err == nil || len(got) != 0 {
+		if got, err := l.lookUp(t.Context(), app.LocalOwner, role, "the lease"); err == nil || len(got) != 0 {
 			t.Errorf("%s: %+v, %v", role, got, err)
 		}
 	}
@@ -90,12 +91,12 @@ func TestMindLookUp(t *testing.T) {
 // What models are shown of an error has nothing in it that others wrote.
 func TestMindLookUpFails(t *testing.T) {
 	a, store := lookingApp(t)
-	if err := os.WriteFile(a.flags.config, []byte("[web]\nfolder = \"/nothing/SECRET\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(a.Options.Config, []byte("[web]\nfolder = \"/nothing/SECRET\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a.cfg = nil
+	a.Settings = nil
 	l := a.mindLookUp(store, subconscious.DefaultRoles())
-	if got, err := l.lookUp(t.Context(), owner, "dreamer", "ozone"); err == nil || err.Error() != errWebLookUp.Error() || len(got) != 0 {
+	if got, err := l.lookUp(t.Context(), app.LocalOwner, "dreamer", "ozone"); err == nil || err.Error() != errWebLookUp.Error() || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/mode/subconscious"
 )
@@ -27,14 +28,14 @@ type mindCast struct {
 // mindCast finds the models of the roles and of decisions. Roles for which nothing is
 // set have the cheap one, decisions the frontier one. Where there is none, rules do.
 func (a *cli) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCast, error) {
-	l, err := a.lineup(ctx, "")
+	l, err := a.ModelSet(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := knownRoles(l.cfg, roles); err != nil {
+	if err := knownRoles(l.Config, roles); err != nil {
 		return nil, err
 	}
-	c := &mindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), names: make(map[string]string), off: l.cfg.Mind.Tokens() == 0}
+	c := &mindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), names: make(map[string]string), off: l.Config.Mind.Tokens() == 0}
 	for i, r := range c.roles {
 		err := c.take(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
 		if err != nil {
@@ -45,7 +46,7 @@ func (a *cli) mindCast(ctx context.Context, roles []subconscious.Role) (*mindCas
 	if err := c.take(l, ponder.Frontier, config.Decisions, ponder.Frontier); err != nil {
 		return nil, err
 	}
-	c.decides, c.same = c.names[config.Decisions] != "", l.sameByMeaning()
+	c.decides, c.same = c.names[config.Decisions] != "", sameByMeaning(l)
 	for _, why := range c.without {
 		a.note("a model is left out: %v", why)
 	}
@@ -71,34 +72,34 @@ func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
 
 // take finds the chain of models of a role of the subconscious: if nothing is set for it,
 // those of another role. A day's budget of money must hold for each.
-func (c *mindCast) take(l *lineup, role ponder.Role, name string, otherwise ponder.Role) error {
-	key, chain := "mind.models."+name, l.cfg.Mind.Models[name]
+func (c *mindCast) take(l *app.ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
+	key, chain := "mind.models."+name, l.Config.Mind.Models[name]
 	set := chain != nil
 	if !set {
-		chain = l.choices.Of(otherwise).Models
+		chain = l.Choices.Of(otherwise).Models
 	}
-	if l.cfg.Mind.Tokens() == 0 {
+	if l.Config.Mind.Tokens() == 0 {
 		chain = nil
 	}
 	var first error
 	for _, full := range chain {
-		m, err := l.model(full)
+		m, err := l.Model(full)
 		if err == nil {
-			err = affordable(full, m.Price, l.cfg)
+			err = affordable(full, m.Price, l.Config)
 		}
 		if err == nil {
 			c.models[role] = append(c.models[role], m)
 			continue
 		}
 		first = errors.Join(first, err)
-		if why := firstOf(err).Error(); !slices.Contains(c.without, why) {
+		if why := app.FirstError(err).Error(); !slices.Contains(c.without, why) {
 			c.without = append(c.without, why)
 		}
 	}
 	if models := c.models[role]; len(models) > 0 {
 		c.names[name] = models[0].Name()
 	} else if set && first != nil {
-		return fmt.Errorf("%s: %w", key, firstOf(first))
+		return fmt.Errorf("%s: %w", key, app.FirstError(first))
 	}
 	return nil
 }

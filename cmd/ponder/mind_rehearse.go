@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/mode/subconscious"
 	"ponder/sensor"
@@ -33,8 +34,8 @@ const bytesOfToken = 3.6
 // mindRehearse shows what a tick would ask. It keeps nothing, makes no database, and asks
 // no model.
 func (a *cli) mindRehearse(ctx context.Context, all bool, now time.Time) error {
-	store, err := a.lookup(ctx)
-	if errors.Is(err, errNothingYet) {
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
 		store, err = nil, nil
 	}
 	if err != nil {

@@ -198,7 +198,7 @@ func (m *mindLog) before(tick int) (subconscious.State, bool) {
 
 // mindSay adds to the thread of the subconscious what the user says of it, and prints that.
 func (a *cli) mindSay(ctx context.Context, said ponder.Resolved) error {
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}

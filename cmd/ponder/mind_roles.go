@@ -22,7 +22,7 @@ const (
 // mindRoles returns the roles: the four, and those that the user has added. One of a name
 // that is there already takes its place.
 func (a *cli) mindRoles() ([]subconscious.Role, error) {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (a *cli) mindRoles() ([]subconscious.Role, error) {
 		}
 		role, err := readRole(filepath.Join(dir, f.Name()))
 		if err != nil {
-			return nil, failure{wrongUsage, err}
+			return nil, usagef("%w", err)
 		}
 		if i := slices.IndexFunc(roles, func(r subconscious.Role) bool { return r.Name == role.Name }); i >= 0 {
 			roles[i] = role

@@ -41,7 +41,7 @@ made up.`,
 }
 
 func (a *cli) mindRun(ctx context.Context) error {
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,11 +132,11 @@ func (a *cli) onlyMind() (unlock func(), err error) {
 
 // mindLock returns the file that is locked by who keeps the subconscious of the database.
 func (a *cli) mindLock() (string, error) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.Settings.StateDir()
 	if err != nil {
 		return "", err
 	}
-	db, err := filepath.Abs(a.cfg.DB)
+	db, err := filepath.Abs(a.Settings.DB)
 	if err != nil {
 		return "", err
 	}
@@ -151,7 +151,7 @@ func (a *cli) mindLock() (string, error) {
 
 // mindDetach leaves the subconscious to a process in the background.
 func (a *cli) mindDetach(ctx context.Context) error {
-	store, err := a.store(ctx) // so that its faults are said here
+	store, err := a.OpenStore(ctx) // so that its faults are said here
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/knowledge/recall/vector"
 )
 
@@ -31,16 +32,16 @@ const (
 
 // sameByMeaning returns what tells whether two texts say the same, if a model for that
 // runs on this machine; else nil, and words are compared.
-func (l *lineup) sameByMeaning() func(a, b string) bool {
-	models := l.choices.Of(ponder.Embed).Models
+func sameByMeaning(l *app.ModelSet) func(a, b string) bool {
+	models := l.Choices.Of(ponder.Embed).Models
 	if len(models) == 0 {
 		return nil
 	}
 	name, _, _ := strings.Cut(models[0], "/")
-	if p, err := l.provider(name); err != nil || !p.local {
+	if p, err := l.Provider(name); err != nil || !p.Local {
 		return nil
 	}
-	m := &meaning{Embedder: l.embedderOf(models[0]), seen: make(map[string][]float32)}
+	m := &meaning{Embedder: l.EmbedderOf(models[0]), seen: make(map[string][]float32)}
 	return m.same
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/knowledge/web"
 	"ponder/sensor"
@@ -18,7 +19,7 @@ import (
 type mindLook struct {
 	sensors []sensor.Sensor
 	wire    *web.Fetcher
-	shelf   *shelf // nil before it is looked at
+	shelf   *app.LibraryHandle // nil before it is looked at
 }
 
 // close gives up what the sensors hold.
@@ -31,7 +32,7 @@ func (l *mindLook) close() error {
 	}
 	l.wire.Close()
 	if l.shelf != nil {
-		errs = append(errs, l.shelf.close())
+		errs = append(errs, l.shelf.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -48,7 +49,7 @@ type joiner struct {
 // mindSensors returns the sensors that are configured. An error names the table that is
 // wrong.
 func (a *cli) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, error) {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +82,17 @@ func (a *cli) mindSensors(_ context.Context, store *sqlite.Store) (*mindLook, er
 	})
 	j.add("own", "", c.Own.Off, func() (sensor.Sensor, error) { return j.own(), nil })
 	if err := errors.Join(j.errs...); err != nil {
-		return nil, errors.Join(failure{codeOfMind(err), firstOf(err)}, j.look.close())
+		return nil, errors.Join(app.Errorf(codeOfMind(err), "", "%w", app.FirstError(err)), j.look.close())
 	}
 	return j.look, nil
 }
 
-// codeOfMind returns the exit code of what is wrong with the configuration of a sensor.
-func codeOfMind(err error) int {
+// codeOfMind returns the code of what is wrong with the configuration of a sensor.
+func codeOfMind(err error) app.Code {
 	if errors.Is(err, config.ErrNotSet) {
-		return notReady
+		return app.NotReady
 	}
-	return wrongUsage
+	return app.Invalid
 }
 
 // sorted iterates over a map by its keys in order.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
 	"ponder/sensor"
 )
 
@@ -74,8 +75,8 @@ func (a *cli) mindTry(ctx context.Context, now time.Time) error {
 
 // tryAll has all sensors make a first look.
 func (a *cli) tryAll(ctx context.Context, now time.Time) ([]tried, error) {
-	store, err := a.lookup(ctx)
-	if errors.Is(err, errNothingYet) {
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
 		store, err = nil, nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/knowledge/recall"
 	"ponder/knowledge/web"
@@ -84,7 +85,7 @@ func (j *joiner) git(g config.GitSensor) (sensor.Sensor, error) {
 
 // own returns the sensor of Ponder's own threads and memories.
 func (j *joiner) own() sensor.Sensor {
-	o := own.Options{Store: noThreads{}, Owner: owner}
+	o := own.Options{Store: noThreads{}, Owner: app.LocalOwner}
 	if j.store != nil {
 		o.Store, o.Memories = j.store, j.memories
 	}
@@ -108,14 +109,14 @@ const mostMemories = 50
 // memories returns what was remembered last.
 func (j *joiner) memories(ctx context.Context) (list []own.Memory, err error) {
 	if j.look.shelf == nil {
-		if j.look.shelf, err = j.a.shelfToRead(ctx); errors.Is(err, errNothingKnown) {
+		if j.look.shelf, err = j.a.OpenLibraryReadOnly(ctx); errors.Is(err, app.ErrNothingKnown) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	items, err := j.look.shelf.List(ctx, recall.Filter{Kinds: evidenceKinds(), N: mostMemories})
+	items, err := j.look.shelf.List(ctx, recall.Filter{Kinds: app.EvidenceKinds(), N: mostMemories})
 	if err != nil {
 		return nil, err
 	}

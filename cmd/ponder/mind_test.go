@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/mindrunner"
 	"ponder/mode/subconscious"
@@ -84,12 +85,12 @@ func TestReportText(t *testing.T) {
 
 // TestUnaidedText says what is left, not that it is used up, and who turned models off.
 func TestUnaidedText(t *testing.T) {
-	a := &cli{cfg: &config.Config{Mind: config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}}}
+	a := &cli{App: &app.App{Settings: &config.Config{Mind: config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}}}}
 	r := mindrunner.Report{Ran: true, Unaided: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
 	if got := a.unaidedText(r); !strings.Contains(got, "might not fit") || !strings.Contains(got, "left today: 100 tokens") {
 		t.Errorf("%q", got)
 	}
-	a.cfg.Mind.TokensPerDay = new(0)
+	a.Settings.Mind.TokensPerDay = new(0)
 	if got := a.unaidedText(r); !strings.Contains(got, "turns models off") {
 		t.Errorf("%q", got)
 	}

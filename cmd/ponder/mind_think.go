@@ -88,26 +88,26 @@ func (a *cli) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDe
 	if err != nil {
 		return err
 	}
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
 	budget, opts := ponder.Budget{Time: d, Cost: cost}, session.Options{Earlier: true, Prompt: cfg.Prompt(session.Name)}
-	if opts.Memory, opts.Web, _, err = a.look(ctx, false, false); err != nil {
+	if opts.Memory, opts.Web, _, err = a.DefaultSources(ctx, false, false); err != nil {
 		return err
 	}
-	p, err := a.prepare(ctx, "", ponder.Budget{Time: d}, &opts)
+	p, err := a.PrepareSession(ctx, "", ponder.Budget{Time: d}, &opts)
 	if err != nil {
 		return err
 	}
-	for _, chain := range p.models {
+	for _, chain := range p.Models {
 		for _, m := range chain {
 			if err := affordable(m.Name(), m.Price, cfg); err != nil {
 				return err
 			}
 		}
 	}
-	b := beginning{thread: ponder.Thread{ID: id, Owner: a.who(), Model: p.name}, question: question, budget: budget}
+	b := beginning{thread: ponder.Thread{ID: id, Owner: a.Owner(), Model: p.Name}, question: question, budget: budget}
 	_, err = b.session(ctx, store, opts)
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil
@@ -122,7 +122,7 @@ func (a *cli) leftForSession(ctx context.Context, deeds *mindDeeds, now time.Tim
 	if err != nil {
 		return ponder.Cost{}, err
 	}
-	spent, m := sessions.Add(itself), a.cfg.Mind
+	spent, m := sessions.Add(itself), a.Settings.Mind
 	left := ponder.Cost{Tokens: min(mostTokens, m.Tokens()-spent.Tokens-keptTokens), Money: 1}
 	if day := money(m.Dollars()); day > 0 {
 		left.Money = (day - spent.Money) / 2

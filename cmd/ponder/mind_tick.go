@@ -51,7 +51,7 @@ const (
 // oneTick waits until no other command has the subconscious tick, so that the world is
 // not looked at twice.
 func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
-	if _, err := a.config(); err != nil {
+	if _, err := a.Config(); err != nil {
 		return nil, err
 	}
 	file, err := a.mindLock()
@@ -89,7 +89,7 @@ func (a *cli) mindTick(ctx context.Context, all bool) error {
 		return err
 	}
 	defer unlock()
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (a *cli) mindTick(ctx context.Context, all bool) error {
 // know what they saw before, and tells what has come of that. It reports false if none
 // keeps it, or is not for who asks.
 func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
-	if _, err := a.config(); err != nil {
+	if _, err := a.Config(); err != nil {
 		return false, err
 	}
 	s, ok := a.served(ctx)
@@ -127,7 +127,7 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 			return false, nil
 		}
 	}
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -210,7 +210,7 @@ type noTick struct {
 
 // unaidedText says why a tick asked no model.
 func (a *cli) unaidedText(r mindrunner.Report) string {
-	m := a.cfg.Mind
+	m := a.Settings.Mind
 	if m.Tokens() == 0 {
 		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
 	}

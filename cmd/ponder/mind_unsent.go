@@ -50,7 +50,7 @@ func (a *cli) unsentNote(m *mindLog, now time.Time) {
 
 // cooldownNote says until when what was found waits to be escalated.
 func (a *cli) cooldownNote(m *mindLog, now time.Time) {
-	rules := subconscious.Rules{Cooldown: time.Duration(a.cfg.Mind.Cooldown)}
+	rules := subconscious.Rules{Cooldown: time.Duration(a.Settings.Mind.Cooldown)}
 	at, any := rules.RaisesAt(m.State)
 	if !any || !now.Before(at) {
 		return

@@ -17,7 +17,7 @@ const waitingFor = 24 * time.Hour
 // waitingNote says that messages wait for the end of the quiet hours, and on which ways
 // they will be told then. Without such a way nothing waits.
 func (a *cli) waitingNote(m *mindLog, now time.Time) {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil || !cfg.Mind.QuietHours().Contain(now.Local()) {
 		return
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder/llm"
+
+	"ponder/internal/app"
 )
 
 func (a *cli) modelCommand() *cobra.Command {
@@ -50,15 +52,15 @@ func (a *cli) modelRefreshCommand() *cobra.Command {
 const refreshTime = time.Minute
 
 func (a *cli) modelRefresh(ctx context.Context, from string) error {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
-	file, err := priceFile(cfg)
+	file, err := app.PriceFile(cfg)
 	if err != nil {
 		return err
 	}
-	have, err := a.fetchedPrices(cfg)
+	have, err := a.FetchedPrices(cfg)
 	if err != nil {
 		have = llm.Table{} // there is none, or it is of no use
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 )
 
@@ -47,17 +48,17 @@ type chainLink struct {
 }
 
 func (a *cli) modelList(ctx context.Context) error {
-	l, err := a.lineup(ctx, "")
+	l, err := a.ModelSet(ctx, "")
 	if err != nil {
 		return err
 	}
 	rows := [][]string{{"ROLE", "MODEL", "FROM", "PRICE"}}
-	choices := l.choices
-	if deep := l.cfg.Models.Deep; deep != "" {
-		choices = append(choices[:len(choices):len(choices)], config.Choice{Role: deepRole, Models: config.Chain{deep}, From: "OPENAI_DEEP_THINK_MODEL"})
+	choices := l.Choices
+	if deep := l.Config.Models.Deep; deep != "" {
+		choices = append(choices[:len(choices):len(choices)], config.Choice{Role: app.DeepRole, Models: config.Chain{deep}, From: "OPENAI_DEEP_THINK_MODEL"})
 	}
 	for _, c := range choices {
-		row := l.row(c)
+		row := modelRowOf(l, c)
 		if a.flags.json {
 			if err := a.object(row); err != nil {
 				return err
@@ -79,13 +80,13 @@ func (a *cli) modelList(ctx context.Context) error {
 		return nil
 	}
 	a.table(rows)
-	if l.none() {
-		a.note("%s", noModel(l.missed, "; `ponder doctor` says what can be done"))
+	if l.Empty() {
+		a.note("%s", noModel(l.Missed, "; `ponder doctor` says what can be done"))
 	}
 	return nil
 }
 
-func (l *lineup) row(c config.Choice) modelRow {
+func modelRowOf(l *app.ModelSet, c config.Choice) modelRow {
 	row := modelRow{Role: c.Role, Models: c.Models, From: c.From, Chain: []chainLink{}}
 	if c.Models == nil {
 		row.Models = config.Chain{}
@@ -93,7 +94,7 @@ func (l *lineup) row(c config.Choice) modelRow {
 	}
 	for _, full := range c.Models {
 		link := chainLink{Model: full}
-		if m, err := l.model(full); err != nil {
+		if m, err := l.Model(full); err != nil {
 			link.Error = oneLine(err.Error())
 		} else {
 			link.Price = priceOf(m.Price)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -82,12 +83,12 @@ func TestModelFits(t *testing.T) {
 		"PONDER_MODEL_SLOW": "anthropic/claude-haiku-4-5", "OLLAMA_HOST": "http://127.0.0.1:1"} {
 		t.Setenv(name, value)
 	}
-	a := &cli{log: &logSink{out: io.Discard}}
-	l, err := a.lineup(t.Context(), "")
+	a := &cli{App: &app.App{}, log: &logSink{out: io.Discard}}
+	l, err := a.ModelSet(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := l.models(ponder.Slow)
+	all, err := l.Chains(ponder.Slow)
 	if err != nil {
 		t.Fatal(err)
 	}

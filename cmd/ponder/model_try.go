@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/llm"
 )
@@ -49,16 +50,16 @@ type trial struct {
 }
 
 func (a *cli) modelTest(ctx context.Context, args []string) error {
-	l, err := a.lineup(ctx, "")
+	l, err := a.ModelSet(ctx, "")
 	if err != nil {
 		return err
 	}
-	names, err := l.toTry(args)
+	names, err := modelsToTry(l, args)
 	if err != nil {
 		return err
 	}
-	results := l.tryAll(ctx, names, func(full string) bool {
-		return !slices.Contains(args, full) && slices.Contains(l.choices.Of(ponder.Embed).Models, full)
+	results := tryModels(ctx, l, names, func(full string) bool {
+		return !slices.Contains(args, full) && slices.Contains(l.Choices.Of(ponder.Embed).Models, full)
 	})
 	var first error
 	for range names {
@@ -81,9 +82,9 @@ func (a *cli) modelTest(ctx context.Context, args []string) error {
 	return nil
 }
 
-// tryAll tries models, and sends what comes of each as it comes. Providers are asked side
+// tryModels tries models, and sends what comes of each as it comes. Providers are asked side
 // by side, but each for one model after the other: a local one may have room for one.
-func (l *lineup) tryAll(ctx context.Context, names []string, embeds func(string) bool) <-chan trial {
+func tryModels(ctx context.Context, l *app.ModelSet, names []string, embeds func(string) bool) <-chan trial {
 	of := make(map[string][]string)
 	for _, full := range names {
 		provider, _, _ := strings.Cut(full, "/")
@@ -93,17 +94,17 @@ func (l *lineup) tryAll(ctx context.Context, names []string, embeds func(string)
 	for _, list := range of {
 		go func() {
 			for _, full := range list {
-				results <- l.try(ctx, full, embeds(full))
+				results <- tryModel(ctx, l, full, embeds(full))
 			}
 		}()
 	}
 	return results
 }
 
-// toTry returns the models that are meant.
-func (l *lineup) toTry(args []string) ([]string, error) {
+// modelsToTry returns the models that are meant.
+func modelsToTry(l *app.ModelSet, args []string) ([]string, error) {
 	var names []string
-	for _, c := range l.choices {
+	for _, c := range l.Choices {
 		if len(args) == 0 || args[0] == string(c.Role) {
 			names = append(names, c.Models...)
 		}
@@ -119,15 +120,15 @@ func (l *lineup) toTry(args []string) ([]string, error) {
 	case len(names) == 0 && len(args) > 0:
 		return nil, notReadyf("no %s model is configured: `ponder model list` says why", args[0])
 	case len(names) == 0:
-		return nil, notReadyf("%s", noModel(l.missed, "; `ponder doctor` says what can be done"))
+		return nil, notReadyf("%s", noModel(l.Missed, "; `ponder doctor` says what can be done"))
 	}
 	return names, nil
 }
 
-// try asks a model for a word, or for a vector.
-func (l *lineup) try(ctx context.Context, full string, embed bool) trial {
+// tryModel asks a model for a word, or for a vector.
+func tryModel(ctx context.Context, l *app.ModelSet, full string, embed bool) trial {
 	t := trial{Model: full, Vectors: embed}
-	m, err := l.model(full)
+	m, err := l.Model(full)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, tryTime)
 		defer cancel()
@@ -139,7 +140,7 @@ func (l *lineup) try(ctx context.Context, full string, embed bool) trial {
 		}
 		t.Took = time.Since(begun).Milliseconds()
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = failure{notReady, fmt.Errorf("no answer in %s", tryTime)}
+			err = notReadyf("no answer in %s", tryTime)
 		}
 	}
 	if err != nil {
@@ -172,9 +173,9 @@ func (t *trial) generate(ctx context.Context, m ponder.Model, begun time.Time) e
 	return errors.New("the answer has no end")
 }
 
-func (t *trial) embed(ctx context.Context, l *lineup, full string) error {
+func (t *trial) embed(ctx context.Context, l *app.ModelSet, full string) error {
 	name, id, _ := strings.Cut(full, "/")
-	p, err := l.provider(name)
+	p, err := l.Provider(name)
 	if err != nil {
 		return err
 	}

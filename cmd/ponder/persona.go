@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
@@ -52,15 +53,15 @@ func (a *cli) personaListCommand() *cobra.Command {
 }
 
 func (a *cli) personaList(ctx context.Context) error {
-	s, err := a.shelfToRead(ctx)
-	if errors.Is(err, errNothingKnown) {
+	s, err := a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingKnown) {
 		a.note("there are no personas: `ponder persona set NAME --voice TEXT` makes one")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	list, err := s.Personas(ctx)
 	if err != nil {
 		return err
@@ -92,14 +93,14 @@ func (a *cli) personaShowCommand() *cobra.Command {
 }
 
 func (a *cli) personaShow(ctx context.Context, name string) error {
-	s, err := a.shelfToRead(ctx)
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	p, err := s.Persona(ctx, name)
 	if err != nil {
-		return noPersona(err, name)
+		return app.PersonaError(err, name)
 	}
 	if a.flags.json {
 		return a.object(personaObject(p))
@@ -112,14 +113,6 @@ func (a *cli) personaShow(ctx context.Context, name string) error {
 	}
 	a.printf("\n%s\n", textkit.Clean(p.Voice))
 	return nil
-}
-
-// noPersona explains that there is no persona of a name.
-func noPersona(err error, name string) error {
-	if errors.Is(err, recall.ErrNone) {
-		return usagef("there is no persona %q: `ponder persona list` shows them", clip(oneLine(name), 40))
-	}
-	return err
 }
 
 func (a *cli) personaSetCommand() *cobra.Command {
@@ -161,11 +154,11 @@ func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 		}
 		voice = string(b)
 	}
-	s, err := a.shelf(ctx)
+	s, err := a.OpenLibrary(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	old, err := s.Persona(ctx, p.Name)
 	switch {
 	case err == nil && !given("source"):
@@ -184,7 +177,7 @@ func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 		return err
 	}
 	if err := s.SetPersona(ctx, p); err != nil {
-		return failure{wrongUsage, err}
+		return usagef("%w", err)
 	}
 	a.note("%s is set", oneLine(p.Name))
 	if a.flags.json {
@@ -213,14 +206,14 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 	if n < 1 || n > 100 {
 		return usagef("-n: must be from 1 to 100")
 	}
-	s, err := a.shelfToRead(ctx)
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	text, hits, err := s.PersonaContext(ctx, name, query, n)
 	if err != nil {
-		return noPersona(err, name)
+		return app.PersonaError(err, name)
 	}
 	if a.flags.json {
 		found := []foundHit{}
@@ -235,7 +228,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 	}
 	if text == "" {
 		if _, err := s.Persona(ctx, name); err != nil {
-			return noPersona(err, name)
+			return app.PersonaError(err, name)
 		}
 		a.note("%s remembers nothing of it", oneLine(name))
 		return nil
@@ -252,17 +245,17 @@ func (a *cli) personaRemoveCommand() *cobra.Command {
 }
 
 func (a *cli) personaRemove(ctx context.Context, name string) error {
-	s, err := a.shelfToRead(ctx) // makes no database
+	s, err := a.OpenLibraryReadOnly(ctx) // makes no database
 	if err != nil {
 		return err
 	}
-	s.close()
-	if s, err = a.shelf(ctx); err != nil {
+	s.Close()
+	if s, err = a.OpenLibrary(ctx); err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	if err := s.RemovePersona(ctx, name); err != nil {
-		return noPersona(err, name)
+		return app.PersonaError(err, name)
 	}
 	a.note("%s is removed; its memories stay", oneLine(name))
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/app"
+
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 )
@@ -94,7 +96,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 
 // exists returns an error if there is no such command, or no such flag of it.
 func exists(words []string) error {
-	cmd, rest, err := newRoot(&cli{}).Find(words)
+	cmd, rest, err := newRoot(&cli{App: &app.App{}}).Find(words)
 	if err != nil {
 		return err
 	}

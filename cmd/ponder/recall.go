@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/knowledge/document"
@@ -104,11 +105,11 @@ func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.shelfToRead(ctx)
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	r, err := s.Search(ctx, text, o)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 	}
 	switch {
 	case r.Documents == 0:
-		a.note("%v", errNothingKnown)
+		a.note("%s", a.line(app.ErrNothingKnown))
 	case len(r.Hits) == 0:
 		a.note("nothing was found in %s: %s; `ponder memory list` shows what is remembered", counted(r.Documents, "document", "documents"), f.otherwise())
 	default:
@@ -239,11 +240,11 @@ func understood(r recall.Result) string {
 
 // recallShow shows what stands at a place.
 func (a *cli) recallShow(ctx context.Context, id string) error {
-	s, err := a.shelfToRead(ctx)
+	s, err := a.OpenLibraryReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	x, err := s.Read(ctx, id, recall.ReadOptions{})
 	if err != nil {
 		return noneOf(err, id)

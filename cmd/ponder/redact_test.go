@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/app"
 	"ponder/llm"
 )
 
@@ -42,8 +43,8 @@ func (m indiscreet) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.
 func TestReflectionsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := enginetest.Models(indiscreet{}, ponder.Price{})
-		how := talking{models: models, name: "fake/indiscreet"}
-		mind := enginetest.Start(t, engine.Config{Modes: modes(how, how.own()), Models: models, Tools: how.own()})
+		how := app.ChatSetup{Models: models, Name: "fake/indiscreet"}
+		mind := enginetest.Start(t, engine.Config{Modes: modes(how, how.OwnTools()), Models: models, Tools: how.OwnTools()})
 		mind.Put("", "one", ponder.UserMessage{Content: "hello"})
 		time.Sleep(time.Hour)
 		synctest.Wait()

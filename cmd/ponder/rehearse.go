@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -17,7 +18,7 @@ import (
 // allowsCall makes sure that a session may make a call at all. It begins one in memory that
 // looks into nothing, so that no other would ask a model for less, and ends it as soon as a
 // model is asked.
-func allowsCall(ctx context.Context, b beginning, p *prepared, opts session.Options) error {
+func allowsCall(ctx context.Context, b beginning, p *app.SessionModels, opts session.Options) error {
 	if opts.WithoutModel || b.budget.Tokens == 0 && b.budget.Money == 0 {
 		return nil
 	}
@@ -30,8 +31,8 @@ func allowsCall(ctx context.Context, b beginning, p *prepared, opts session.Opti
 	rehearsal, stop := context.WithCancel(ctx)
 	defer stop()
 	var asked atomic.Bool
-	models := make(map[ponder.Role][]ponder.Model, len(p.models))
-	for role, chain := range p.models {
+	models := make(map[ponder.Role][]ponder.Model, len(p.Models))
+	for role, chain := range p.Models {
 		for _, m := range chain {
 			m.Model = deaf{m.Model, func() { asked.Store(true); stop() }}
 			models[role] = append(models[role], m)
@@ -52,7 +53,7 @@ func allowsCall(ctx context.Context, b beginning, p *prepared, opts session.Opti
 	case asked.Load() || err != nil: // then it is for the session to find out
 		return nil
 	}
-	return usagef("a budget of %s does not allow a single call of %s: give it more", b.budget, p.name)
+	return usagef("a budget of %s does not allow a single call of %s: give it more", b.budget, p.Name)
 }
 
 // A deaf model answers nothing, and says when it is asked.

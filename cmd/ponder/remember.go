@@ -14,6 +14,8 @@ import (
 
 	"ponder/knowledge/document"
 	"ponder/knowledge/recall"
+
+	"ponder/internal/app"
 )
 
 // rememberFlags are what `ponder remember` is told beside what to remember.
@@ -132,12 +134,12 @@ func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) erro
 			return notPath(err)
 		}
 	}
-	s, err := a.shelf(ctx)
+	s, err := a.OpenLibrary(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	t := &taking{cli: a, shelf: s, o: o, f: f}
+	defer s.Close()
+	t := &taking{cli: a, LibraryHandle: s, o: o, f: f}
 	defer t.show(nil)
 	return t.all(ctx, paths, urls, piped)
 }
@@ -150,7 +152,7 @@ func notPath(err error) error {
 // A taking is a command that remembers.
 type taking struct {
 	*cli
-	*shelf
+	*app.LibraryHandle
 	o      recall.IngestOptions
 	f      rememberFlags
 	bar    *meter
@@ -225,7 +227,7 @@ func (t *taking) paths(ctx context.Context, paths []string) error {
 	}
 	for _, s := range r.Skipped {
 		if err != nil && t.told == (document.Skipped{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
-			t.told, err = s, failure{wrongUsage, err}
+			t.told, err = s, usagef("%w", err)
 		}
 	}
 	return err
@@ -239,7 +241,7 @@ func isEmpty(r recall.Report) bool {
 // url remembers a page.
 func (t *taking) url(ctx context.Context, url string) error {
 	t.show(&progress{-1, "reading " + clip(url, 60)})
-	fetch, err := t.cli.fetcher(t.archive)
+	fetch, err := t.cli.WebFetcher(t.Archive)
 	if err != nil {
 		return err
 	}
@@ -247,7 +249,7 @@ func (t *taking) url(ctx context.Context, url string) error {
 	if err != nil {
 		return notFetched(err)
 	}
-	original, err := t.archive.Get(ctx, page.Hash)
+	original, err := t.Archive.Get(ctx, page.Hash)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/tui"
 	"ponder/knowledge/document"
 	"ponder/llm"
@@ -267,7 +268,7 @@ func (w *viewing) statusOf(info ponder.Info) string {
 // withoutModel says so: the answer is not the one that was asked for.
 func (w *viewing) withoutModel() error {
 	code := incomplete
-	if notReadyFor(w.class) && !(w.refused && w.class == llm.Payment) { // it was, but for the budget
+	if app.NeedsUser(w.class) && !(w.refused && w.class == llm.Payment) { // it was, but for the budget
 		code = notReady
 	}
 	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.view.Session.StopReason)}
@@ -281,7 +282,7 @@ func (w *viewing) failed() error {
 	case w.refused && w.class == llm.Payment:
 		return failure{incomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.view.Session.StopReason)}
 	}
-	if notReadyFor(w.class) {
+	if app.NeedsUser(w.class) {
 		code = notReady
 	}
 	why := w.view.Session.StopReason + otherModel(w.class)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/research"
 )
 
@@ -50,7 +51,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	if err != nil {
 		return err
 	}
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	if err != nil {
 		return err
 	}
-	if opts.Docs, err = checkDocs(ctx, "--docs", f.docs); err != nil {
+	if opts.Docs, err = app.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	if err := f.checkOutput(); err != nil {
@@ -75,16 +76,16 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 		return err
 	}
 	says := ""
-	if opts.Memory, opts.Web, says, err = a.look(ctx, f.noMemory, f.noWeb); err != nil {
+	if opts.Memory, opts.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
 		return err
 	}
-	p, unaided, err := a.prepareFor(ctx, f.model, budget, researchRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
+	p, unaided, err := a.PrepareModels(ctx, f.model, budget, researchRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
 	if err != nil {
 		return err
 	}
 	opts.WithoutModel = unaided
 	if !unaided {
-		if opts.Tools, err = a.lookingTools(ctx, oncePatience); err != nil {
+		if opts.Tools, err = a.ReadOnlyMCPTools(ctx, app.OncePatience); err != nil {
 			return err
 		}
 	}
@@ -93,17 +94,17 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 			return err
 		}
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	var inner []ponder.Event
 	if cfg.Mind.Feeds() && !f.noMemory && !unaided && opts.Persona.Name == "" {
-		inner = innerOf(ctx, store, a.who(), question)
+		inner = innerOf(ctx, store, a.Owner(), question)
 	}
 	id, err := beginning{
-		thread: ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question: question, budget: budget, inner: inner,
+		thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, question: question, budget: budget, inner: inner,
 	}.research(ctx, store, researchStart{opts, f.wanted()})
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	w := a.viewing(store, id)
 	w.internal, w.reserve.holds = f.internal, !f.detach && !unaided
 	if unaided {
-		w.reserve.note(a, noModel(p.missed, "; the answer is made of quotes"))
+		w.reserve.note(a, noModel(p.Missed, "; the answer is made of quotes"))
 	}
 	w.reserve.note(a, says)
 	if f.detach {
@@ -127,8 +128,8 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 func researchRoles() []ponder.Role { return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap} }
 
 // sightFor returns what research looks into.
-func sightFor(o research.Options) sight {
-	return sight{docs: o.Docs, memory: o.Memory, web: o.Web, others: len(o.Tools) > 0, patience: oncePatience, researches: true, persona: o.Persona.Name}
+func sightFor(o research.Options) app.Sources {
+	return app.Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: len(o.Tools) > 0, Patience: app.OncePatience, Research: true, Persona: o.Persona.Name}
 }
 
 // A researchStart is what research is started with: the options of its mode, and what

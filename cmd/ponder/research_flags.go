@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/mode/research"
 )
@@ -158,17 +159,17 @@ func (a *cli) voice(ctx context.Context, name string) (research.Persona, error) 
 	if name == "" {
 		return research.Persona{}, nil
 	}
-	s, err := a.shelfToRead(ctx)
-	if errors.Is(err, errNothingKnown) {
+	s, err := a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingKnown) {
 		return research.Persona{}, usagef("there is no persona %q: `ponder persona set NAME --voice TEXT` makes one", clip(oneLine(name), 40))
 	}
 	if err != nil {
 		return research.Persona{}, err
 	}
-	defer s.close()
+	defer s.Close()
 	p, err := s.Persona(ctx, name)
 	if err != nil {
-		return research.Persona{}, noPersona(err, name)
+		return research.Persona{}, app.PersonaError(err, name)
 	}
 	return research.Persona{Name: p.Name, Voice: p.Voice}, nil
 }
@@ -178,12 +179,12 @@ func (a *cli) since(ctx context.Context, name string) (*research.Report, error) 
 	if name == "" {
 		return nil, nil
 	}
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, ponder.KindResearch)
+	info, err := a.FindThread(ctx, store, name, ponder.KindResearch)
 	if err != nil {
 		return nil, err
 	}

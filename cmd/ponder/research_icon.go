@@ -136,7 +136,7 @@ func (a *cli) fetchIcons(ctx context.Context, store *sqlite.Store, r *report.Res
 	if err != nil {
 		return
 	}
-	f, err := a.fetcher(kept)
+	f, err := a.WebFetcher(kept)
 	if err != nil {
 		return
 	}

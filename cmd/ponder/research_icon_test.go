@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/report"
 	"ponder/knowledge/archive"
 	"ponder/store/sqlite"
@@ -54,7 +55,7 @@ func TestIcons(t *testing.T) {
 	} {
 		id := "e" + string(rune('1'+i))
 		r.Evidence = append(r.Evidence, report.Evidence{ID: id, Cited: true, Original: put(tt.source, tt.page)})
-		a := &cli{}
+		a := &cli{App: &app.App{}}
 		a.icons(t.Context(), store, &r)
 		if got := r.Evidence[i].Icon; got != tt.want {
 			t.Errorf("%s: %.60q, want %.60q", tt.page, got, tt.want)
@@ -97,8 +98,8 @@ func TestIconsAreFetched(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[web]\nallow = [\"127.0.0.1\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &cli{}
-	a.flags.config = file
+	a := &cli{App: &app.App{}}
+	a.Options.Config = file
 	r := report.Research{Evidence: []report.Evidence{
 		{ID: "e1", Cited: true, URL: s.URL + "/page", Original: hash, Tool: "web_fetch"},
 		{ID: "e2", Cited: true, URL: "http://127.0.0.3:1/", Original: hash, Tool: "web_fetch", Provider: "folder"},
@@ -151,9 +152,9 @@ func TestVerified(t *testing.T) {
 			Status: ponder.Completed, Answer: "The ozone layer is expected to recover by around 2040 [e1].", Evidence: []report.Evidence{tt.e},
 		}}
 		f.Shown = f.Answer
-		a := &cli{log: &logSink{out: &strings.Builder{}}}
-		a.flags.config = filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(a.flags.config, nil, 0o600); err != nil {
+		a := &cli{App: &app.App{}, log: &logSink{out: &strings.Builder{}}}
+		a.Options.Config = filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(a.Options.Config, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		v := a.verified(t.Context(), store, f)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/report"
 	"ponder/mode/research"
 	"ponder/mode/session"
@@ -135,9 +136,9 @@ func (w *viewing) asReport() *report.Research {
 }
 
 // sightForAgain returns what a research that has begun looks into.
-func sightForAgain(v research.View) sight {
+func sightForAgain(v research.View) app.Sources {
 	s := v.Research.Setup
-	return sight{docs: s.Docs, memory: s.Memory, web: s.Web, others: s.Others, patience: oncePatience, researches: true, persona: v.Research.Persona.Name}
+	return app.Sources{Docs: s.Docs, Memory: s.Memory, Web: s.Web, OtherTools: s.Others, Patience: app.OncePatience, Research: true, Persona: v.Research.Persona.Name}
 }
 
 // soFar says how far it has come, in a word or two.

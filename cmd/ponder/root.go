@@ -12,7 +12,6 @@ import (
 
 // flags are the global ones.
 type flags struct {
-	db, config, logLevel string
 	json, quiet, noColor bool
 	version              bool // of the root alone
 }
@@ -45,11 +44,11 @@ ponder session resume last`,
 	}
 	root.Flags().BoolVarP(&a.flags.version, "version", "v", false, "version for ponder")
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.db, "db", "", "database `file` (default $XDG_DATA_HOME/ponder/ponder.db)")
-	f.StringVar(&a.flags.config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
+	f.StringVar(&a.Options.DB, "db", "", "database `file` (default $XDG_DATA_HOME/ponder/ponder.db)")
+	f.StringVar(&a.Options.Config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
 	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object a line")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print results only, no progress")
-	f.Var(levelFlag{&a.flags.logLevel}, "log-level", "`level` of the log on standard error: debug, info, warn or error (default none)")
+	f.Var(levelFlag{&a.Options.LogLevel}, "log-level", "`level` of the log on standard error: debug, info, warn or error (default none)")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; NO_COLOR does the same")
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"ponder/internal/app"
 )
 
 // run is the program. It returns the exit code.
@@ -18,8 +20,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer cancel(nil)
 	log := &logSink{out: stderr}
 	out := &results{out: stdout}
-	a := &cli{in: stdin, out: out, log: log, brake: &brake{stop: cancel, last: log.close}, servers: &mcpServers{}}
-	defer a.servers.close()
+	a := newCLI(app.Options{Version: thisBuild().Version})
+	a.in, a.out, a.log, a.brake = stdin, out, log, &brake{stop: cancel, last: log.close}
+	defer a.Close()
 	defer a.listen()()
 	root := newRoot(a)
 	root.SetArgs(args)

@@ -20,6 +20,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
@@ -87,7 +88,7 @@ type server struct {
 	place         *placement.Placement
 	outfits       *wardrobe
 	briefs        sync.Map // of threads that are being started, by their ids
-	shelves       *shelves
+	shelves       *app.LibraryPool
 	minds         *minds
 	casts         casts
 	writings      session.Writings
@@ -97,11 +98,8 @@ type server struct {
 	purses        purses
 }
 
-// lineupLife is how long it is taken for granted which models there are.
-const lineupLife = time.Minute
-
 func (a *cli) serve(ctx context.Context, f serveFlags) error {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
@@ -128,18 +126,18 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 	}
 	address := cfg.Serve.Address()
 	if err := guard.CheckListen(address); err != nil {
-		code := wrongUsage
+		code := app.Invalid
 		if errors.Is(err, auth.ErrOpen) {
-			code = notReady
+			code = app.NotReady
 		}
-		return failure{code, err}
+		return app.Errorf(code, "", "%w", err)
 	}
 	listener, err := a.listenOn(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +180,7 @@ func reasonOf(err error) error {
 // it, too. The caller closes it.
 func (a *cli) server(ctx context.Context, store *sqlite.Store, serves bool) (s *server, err error) {
 	mine, hosts := *a, &mcp.Hosts{}
-	mine.flags.quiet, mine.lineups = true, &lineups{life: lineupLife, hosts: hosts}
+	mine.flags.quiet, mine.App = true, a.Serve(app.ModelHost{Name: mcp.Host, Provider: hosts})
 	s = &server{cli: &mine, life: context.WithoutCancel(ctx), store: store, hub: stream.New(store), hosts: hosts}
 	if s.meter, err = s.newMeter(); err != nil {
 		return nil, err
@@ -191,18 +189,14 @@ func (a *cli) server(ctx context.Context, store *sqlite.Store, serves bool) (s *
 	s.casts.list, s.undercurrents.list = make(map[ponder.ThreadID]*caster), make(map[string]*undercurrent)
 	s.worths.list = make(map[string]reckoned)
 	s.outfits = &wardrobe{make: s.dress, list: make(map[string]*worn)}
-	s.shelves = &shelves{list: make(map[string]*shared), embed: s.embedModel, open: func(ctx context.Context, owner string) (*shelf, error) {
-		one := *s.cli
-		one.user, one.pays = owner, s.payFor
-		return one.shelfIn(ctx, store)
-	}}
+	s.shelves = s.ShareLibraries(store, s.payFor)
 	s.minds = newMinds(s)
-	n, err := s.web(nil)
+	n, err := s.Web(nil)
 	if err != nil {
 		return nil, err
 	}
-	n.fetcher.Close()
-	s.searches = n.searcher != nil
+	n.Fetcher.Close()
+	s.searches = n.Searcher != nil
 	if s.books, err = openBooks(ctx, store.SQL()); err != nil {
 		return nil, err
 	}
@@ -247,7 +241,7 @@ func (s *server) close(ctx context.Context) {
 		return // what is at work still uses the rest
 	}
 	s.outfits.close()
-	s.shelves.close()
+	s.shelves.Close()
 	if err := s.meter.Close(ctx); err != nil {
 		slog.Warn("traces are lost", "error", err)
 	}
@@ -258,7 +252,7 @@ func (s *server) newMeter() (*metrics.Meter, error) {
 	version := thisBuild().Version
 	traces, err := metrics.TracesFromEnv(version)
 	if err != nil {
-		return nil, failure{wrongUsage, err}
+		return nil, usagef("%w", err)
 	}
 	return metrics.New(metrics.Config{Version: version, Queue: s.waiting, Watchers: s.hub.Watchers, Lag: s.hub.Lag, Traces: traces}), nil
 }
@@ -312,7 +306,7 @@ func (s *server) answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 			slog.Error("webhooks are not delivered", "error", err)
 		}
 	})
-	if s.cfg.Serve.Mind != nil && *s.cfg.Serve.Mind && !f.noMind {
+	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !f.noMind {
 		work.Go(func() { s.minds.keepAll(serving, mindOwners(guard)) })
 	}
 	rest := make(chan struct{})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/store/sqlite"
 )
 
@@ -29,7 +30,7 @@ func TestBriefed(t *testing.T) {
 	ctx := t.Context()
 	s := bookedServer(t)
 	const id = "thr_1"
-	if err := s.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: "as it is"}); err != nil {
+	if err := s.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: app.LocalOwner, Title: "as it is"}); err != nil {
 		t.Fatal(err)
 	}
 	look := func(title string) {

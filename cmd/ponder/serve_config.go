@@ -16,20 +16,20 @@ import (
 // stands where it is set.
 func (a *cli) printConfig(guard auth.Config) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", a.cfg.File)
+	fmt.Fprintf(&b, "# %s\n", a.Settings.File)
 	row := func(name string) {
-		if value := a.cfg.Value(name); value != "" {
-			fmt.Fprintf(&b, "%s = %s # %s\n", name, printed(name, value), a.cfg.Origin(name))
+		if value := a.Settings.Value(name); value != "" {
+			fmt.Fprintf(&b, "%s = %s # %s\n", name, printed(name, value), a.Settings.Origin(name))
 		}
 	}
 	for _, k := range config.Keys() {
 		switch {
 		case strings.Contains(k.Name, "*"):
-			for _, name := range a.cfg.Names(k.Name) {
+			for _, name := range a.Settings.Names(k.Name) {
 				row(name)
 			}
 		case k.Name == "serve.listen":
-			fmt.Fprintf(&b, "serve.listen = %q # %s\n", a.cfg.Serve.Address(), a.cfg.Origin(k.Name))
+			fmt.Fprintf(&b, "serve.listen = %q # %s\n", a.Settings.Serve.Address(), a.Settings.Origin(k.Name))
 		default:
 			row(k.Name)
 		}

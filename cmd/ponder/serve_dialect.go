@@ -28,7 +28,7 @@ type language struct {
 // languages returns what the server answers in the languages of other clients, until ctx
 // is done.
 func (s *server) languages(ctx context.Context) []language {
-	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.cfg.Serve.Aliases, Gone: ctx, Since: s.since, Logger: slog.Default()}
+	desk := &compat.Desk{Store: s.log, Hub: s.hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.since, Logger: slog.Default()}
 	s.hooks = &responses.Hooks{Book: s.books}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
 		openai.Refuse(w, &compat.Fault{Status: status, Detail: detail})

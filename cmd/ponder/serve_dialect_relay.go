@@ -23,7 +23,7 @@ func (s *server) Relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 	}
 	return s.begun(ctx, id, &x.Budget, func() error {
 		if err := s.relay(ctx, owner, id, x); err != nil {
-			return toCaller(err, x.Model != "")
+			return app.OfModel(x.Model, err)
 		}
 		if x.Made != nil {
 			x.Made()
@@ -35,16 +35,16 @@ func (s *server) Relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 // relay makes a thread on which a model is asked what a client asks.
 func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x app.Exchange) error {
 	a := s.as(owner)
-	t, err := a.talking(ctx, x.Model, false)
+	t, err := a.ChatSetup(ctx, x.Model, false)
 	if err != nil {
 		return err
 	}
 	if x.Model != "" {
-		if err := t.check(ctx); err != nil {
+		if err := t.Check(ctx); err != nil {
 			return err
 		}
 	}
-	if err := priced(t.models, x.Budget, &t.cfg); err != nil {
+	if err := app.CheckPrices(t.Models, x.Budget, &t.Config); err != nil {
 		return err
 	}
 	opts := passthrough.Options{Request: x.Request}
@@ -54,7 +54,7 @@ func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 			return err
 		}
 		opts.Own = ownTools(memory, web)
-		others, err := a.lookingTools(ctx, chatPatience)
+		others, err := a.ReadOnlyMCPTools(ctx, app.ChatPatience)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *server) relay(ctx context.Context, owner string, id ponder.ThreadID, x 
 		return fmt.Errorf("keep what is asked: %w", err)
 	}
 	title := clip(oneLine(textkit.Clean(x.Title)), maxTitle)
-	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Title: title, Owner: owner, Created: time.Now(), Model: t.name}
+	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Title: title, Owner: owner, Created: time.Now(), Model: t.Name}
 	err = s.log.Create(ctx, thread, ponder.Event{
 		Run: ponder.RunID(ponder.NewID("run")), Cause: x.Cause, Body: ponder.RunStarted{Mode: passthrough.Name, Input: title, Options: js, Budget: x.Budget},
 	})
@@ -116,11 +116,11 @@ func (s *server) exchangeOutfit(ctx context.Context, info ponder.Info, o *outfit
 	}
 	o.Memory, o.Web = slices.Contains(own, knowledge.Name), slices.Contains(own, webtool.SearchName)
 	o.Others = slices.ContainsFunc(own, func(name string) bool { return !slices.Contains(ownTools(true, true), name) })
-	l, err := s.lineup(ctx, "")
+	l, err := s.ModelSet(ctx, "")
 	if err != nil {
 		return err
 	}
-	if fast := l.choices.Of(ponder.Fast).Models; fast == nil || fast[0] != info.Model {
+	if fast := l.Choices.Of(ponder.Fast).Models; fast == nil || fast[0] != info.Model {
 		o.Model = info.Model // it was named
 	}
 	return nil
@@ -128,9 +128,9 @@ func (s *server) exchangeOutfit(ctx context.Context, info ponder.Info, o *outfit
 
 // relayingIn returns how exchanges of an outfit are answered: by the model that talks, with
 // no tools but those that look.
-func (a *cli) relayingIn(ctx context.Context, o outfit) (talking, error) {
-	t, err := a.talking(ctx, o.Model, false)
-	t.sight, t.relays, t.flags.noMemory = o.sight(), true, true
+func (a *cli) relayingIn(ctx context.Context, o outfit) (app.ChatSetup, error) {
+	t, err := a.ChatSetup(ctx, o.Model, false)
+	t.Sources, t.Relay, t.NoMemory = o.sight(), true, true
 	return t, err
 }
 
@@ -143,7 +143,7 @@ const (
 // forgetExchanges removes exchanges that ended longer ago than they are kept. What they
 // used stays in the sums.
 func (s *server) forgetExchanges(ctx context.Context, now time.Time) {
-	until := now.Add(-s.cfg.Serve.KeepFor())
+	until := now.Add(-s.Settings.Serve.KeepFor())
 	filter := ponder.Filter{Kind: ponder.KindExchange, Limit: exchangePage, Before: ponder.Position{Created: until}}
 	for removed := 0; removed < mostForgotten; {
 		list, err := s.store.List(ctx, filter)

@@ -41,7 +41,7 @@ func TestForgetExchanges(t *testing.T) {
 			if err := k.UnmarshalText([]byte(tt.keep)); err != nil {
 				t.Fatal(err)
 			}
-			s.cfg.Serve.KeepExchanges = &k
+			s.Settings.Serve.KeepExchanges = &k
 		}
 		till.exchange(s, "thr_old", now.Add(-30*time.Hour), true)
 		till.exchange(s, "thr_new", now.Add(-time.Hour), true)

@@ -173,7 +173,7 @@ func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.Thread
 		defer cancel()
 		_ = p.Close(ctx) // what is enqueued is kept
 	}()
-	return p.Enqueue(ctx, id, a.who(), 0)
+	return p.Enqueue(ctx, id, a.Owner(), 0)
 }
 
 // takenOn reports whether a thread is worked on before long.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/subconscious"
@@ -143,7 +144,7 @@ func (l *leaky) collect(w http.ResponseWriter, r *http.Request) {
 
 // leakThreads are the threads that are there from the beginning: four of each owner.
 func leakThreads() (list []ponder.Thread) {
-	for _, who := range []string{owner, "anna"} {
+	for _, who := range []string{app.LocalOwner, "anna"} {
 		for _, kind := range []ponder.Kind{ponder.KindSession, ponder.KindConversation, ponder.KindResearch, ponder.KindSubconscious} {
 			id := ponder.ThreadID(fmt.Sprintf("thr_%s_%s", kind, who))
 			if kind == ponder.KindSubconscious {
@@ -157,7 +158,7 @@ func leakThreads() (list []ponder.Thread) {
 
 // leakOwn is in all that an owner may see.
 func leakOwn(who string) string {
-	if who == owner {
+	if who == app.LocalOwner {
 		return leakContent
 	}
 	return leakAnna
@@ -210,7 +211,7 @@ func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 	case ponder.KindSession, ponder.KindResearch:
 		list = append(list, ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed}})
 	case ponder.KindSubconscious:
-		if thread.Owner != owner { // what is on its mind is for its owner alone
+		if thread.Owner != app.LocalOwner { // what is on its mind is for its owner alone
 			list = append(list, ponder.Event{Internal: true, Body: stateWith(own)})
 		}
 	}
@@ -263,7 +264,7 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 		hidden = leakSecrets
 	}
 	l.search(fmt.Sprintf("%s %s (%s): %d", method, path, accept, resp.StatusCode), all, hidden)
-	foreign := strings.Contains(path, "_anna") || strings.Contains(path, string(subconscious.ThreadOf("anna"))) && subconscious.ThreadOf("anna") != subconscious.ThreadOf(owner)
+	foreign := strings.Contains(path, "_anna") || strings.Contains(path, string(subconscious.ThreadOf("anna"))) && subconscious.ThreadOf("anna") != subconscious.ThreadOf(app.LocalOwner)
 	switch {
 	case foreign && resp.StatusCode < http.StatusBadRequest:
 		l.t.Errorf("%s %s: of another owner: %d", method, path, resp.StatusCode)

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
+	"ponder/internal/app"
 	"ponder/internal/httpapi"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
@@ -20,16 +20,16 @@ func (s *server) Remember(ctx context.Context, owner string, list ...httpapi.Mem
 			return nil, err
 		}
 		if items[i].Text = strings.TrimSpace(textkit.Clean(m.Text)); items[i].Text == "" {
-			return nil, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "text", Detail: "there is nothing to remember"}
+			return nil, app.Invalidf("text", "there is nothing to remember")
 		}
 		items[i].Kind, items[i].Title, items[i].Source = kind, clip(oneLine(m.Title), maxTitle), oneLine(m.Source)
 		items[i].Persona, items[i].Date = oneLine(m.Persona), m.Created
 	}
-	lib, err := s.shelves.lender(owner)(ctx)
+	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer lib.done()
+	defer lib.Release()
 	kept, err := lib.Remember(ctx, items...)
 	if err != nil {
 		return nil, err
@@ -43,11 +43,11 @@ func (s *server) Remember(ctx context.Context, owner string, list ...httpapi.Mem
 
 // Remembered implements [httpapi.Rememberer].
 func (s *server) Remembered(ctx context.Context, owner string, ids ...string) (list []httpapi.Memory, err error) {
-	lib, err := s.shelves.lender(owner)(ctx)
+	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer lib.done()
+	defer lib.Release()
 	for _, id := range ids {
 		it, err := lib.Item(ctx, id)
 		switch {
@@ -65,7 +65,7 @@ func (s *server) Remembered(ctx context.Context, owner string, ids ...string) (l
 func memoryKind(name string) (recall.Kind, error) {
 	k, err := kindOf(name)
 	if err != nil {
-		return "", &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "kind", Detail: "the kind is none of memory, document, post, journal, thread"}
+		return "", app.Invalidf("kind", "the kind is none of memory, document, post, journal, thread")
 	}
 	return k, nil
 }
@@ -98,11 +98,11 @@ func (s *server) Search(ctx context.Context, owner string, q httpapi.Query) ([]h
 	if err != nil {
 		return nil, err
 	}
-	lib, err := s.shelves.lender(owner)(ctx)
+	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer lib.done()
+	defer lib.Release()
 	found, err := lib.Search(ctx, q.Text, recall.SearchOptions{N: q.Limit, Kinds: kinds, Persona: q.Persona})
 	if err != nil {
 		return nil, err
@@ -121,11 +121,11 @@ func (s *server) Memories(ctx context.Context, owner string, q httpapi.Query, af
 	if err != nil {
 		return nil, err
 	}
-	lib, err := s.shelves.lender(owner)(ctx)
+	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer lib.done()
+	defer lib.Release()
 	items, err := lib.List(ctx, recall.Filter{Kinds: kinds, Persona: q.Persona, N: q.Limit, After: after})
 	if err != nil {
 		return nil, err
@@ -139,14 +139,14 @@ func (s *server) Memories(ctx context.Context, owner string, q httpapi.Query, af
 
 // Forget implements [httpapi.Rememberer].
 func (s *server) Forget(ctx context.Context, owner, id string) error {
-	lib, err := s.shelves.lender(owner)(ctx)
+	lib, err := s.shelves.Provider(owner)(ctx)
 	if err != nil {
 		return err
 	}
-	defer lib.done()
+	defer lib.Release()
 	it, err := lib.Item(ctx, id)
 	if errors.Is(err, recall.ErrNone) || errors.Is(err, recall.ErrMany) || err == nil && it.ID != id {
-		return &httpapi.Error{Status: http.StatusNotFound, Detail: "nothing that is remembered has the id " + clip(oneLine(id), 60)}
+		return app.NotFoundf("", "%s", "nothing that is remembered has the id "+clip(oneLine(id), 60))
 	}
 	if err != nil {
 		return err

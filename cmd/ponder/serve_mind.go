@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/httpapi"
 	"ponder/internal/mindrunner"
@@ -149,7 +150,7 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 		return err
 	}
 	c := mindrunner.Config{Store: m.s.log, Place: mindPlace{m.s.place, ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.store, cast.roles).lookUp}
-	if who == owner {
+	if who == app.LocalOwner {
 		look, err := a.mindSensors(ctx, m.s.store)
 		if err != nil {
 			return err
@@ -162,18 +163,18 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	} else {
 		c.Sensors = []sensor.Sensor{m.ownSensor(who)}
 	}
-	k.Minder, err = mindrunner.New(mindConfig(m.s.cfg, c))
+	k.Minder, err = mindrunner.New(mindConfig(m.s.Settings, c))
 	return err
 }
 
 // ownSensor returns the sensor of the threads and memories of an owner.
 func (m *minds) ownSensor(who string) sensor.Sensor {
 	one := own.New(own.Options{Store: m.s.store, Owner: who, Memories: func(ctx context.Context) ([]own.Memory, error) {
-		lib, err := m.s.shelves.lender(who)(ctx)
+		lib, err := m.s.shelves.Provider(who)(ctx)
 		if err != nil {
 			return nil, err
 		}
-		defer lib.done()
+		defer lib.Release()
 		return ownMemories(ctx, lib.Library)
 	}})
 	one.Name = "own"
@@ -220,7 +221,7 @@ const retryMind = time.Minute
 // mindOwners returns whose subconscious is kept going: that of the user, and those of
 // tokens that may think.
 func mindOwners(guard auth.Config) []string {
-	list := []string{owner}
+	list := []string{app.LocalOwner}
 	for _, t := range guard.Tokens {
 		if slices.Contains(t.Scopes, auth.Think) && !slices.Contains(list, t.Owner) {
 			list = append(list, t.Owner)
@@ -283,7 +284,7 @@ func (m *minds) run(ctx context.Context, who string) error {
 // only makes sure that no other process keeps the subconscious of an owner going, until
 // unlock.
 func (m *minds) only(who string) (unlock func(), err error) {
-	if who == owner {
+	if who == app.LocalOwner {
 		return m.s.onlyMind()
 	}
 	file, err := m.s.mindLock()
@@ -359,7 +360,7 @@ func (s *server) Mind(ctx context.Context, who string) (json.RawMessage, error) 
 func (s *server) Tick(ctx context.Context, who string) (json.RawMessage, error) {
 	k, back, err := s.minds.of(ctx, who)
 	if err != nil {
-		return nil, toCaller(err, false)
+		return nil, err
 	}
 	defer back()
 	var report mindrunner.Report

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ponder/internal/app"
 	"ponder/internal/auth"
 )
 
@@ -29,7 +30,7 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 		var failed error
 		m := aMinds(func() (string, error) { return model, failed })
 		lend := func() (*keptMind, func()) {
-			k, back, err := m.of(t.Context(), owner)
+			k, back, err := m.of(t.Context(), app.LocalOwner)
 			ok(t, err)
 			return k, back
 		}
@@ -72,11 +73,11 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 func TestMindThatCannotBeMadeIsMadeLater(t *testing.T) {
 	broken := errors.New("broken")
 	m := aMinds(func() (string, error) { return "llama", broken })
-	if _, _, err := m.of(t.Context(), owner); !errors.Is(err, broken) {
+	if _, _, err := m.of(t.Context(), app.LocalOwner); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	broken = nil
-	_, back, err := m.of(t.Context(), owner)
+	_, back, err := m.of(t.Context(), app.LocalOwner)
 	ok(t, err)
 	back()
 }
@@ -86,12 +87,12 @@ func TestMindIsWatchedUntilItIsOld(t *testing.T) {
 		var model atomic.Value
 		model.Store("rules")
 		m := aMinds(func() (string, error) { return model.Load().(string), nil })
-		k, back, err := m.of(t.Context(), owner)
+		k, back, err := m.of(t.Context(), app.LocalOwner)
 		ok(t, err)
 		defer back()
 		over := make(chan time.Time, 1)
 		begun := time.Now()
-		go func() { m.untilOld(t.Context(), owner, k); over <- time.Now() }()
+		go func() { m.untilOld(t.Context(), app.LocalOwner, k); over <- time.Now() }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		model.Store("llama")
@@ -101,16 +102,16 @@ func TestMindIsWatchedUntilItIsOld(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		k.old = false
-		m.untilOld(ctx, owner, k)
+		m.untilOld(ctx, app.LocalOwner, k)
 	})
 }
 
 func TestWhoseMindsAreKept(t *testing.T) {
 	think := []auth.Scope{auth.Read, auth.Think}
 	got := mindOwners(auth.Config{Tokens: []auth.Token{
-		{Owner: owner, Scopes: auth.Scopes()}, {Owner: "anna", Scopes: think}, {Owner: "anna", Scopes: think}, {Owner: "eve", Scopes: []auth.Scope{auth.Read}},
+		{Owner: app.LocalOwner, Scopes: auth.Scopes()}, {Owner: "anna", Scopes: think}, {Owner: "anna", Scopes: think}, {Owner: "eve", Scopes: []auth.Scope{auth.Read}},
 	}})
-	if !slices.Equal(got, []string{owner, "anna"}) {
+	if !slices.Equal(got, []string{app.LocalOwner, "anna"}) {
 		t.Errorf("got %q", got)
 	}
 }

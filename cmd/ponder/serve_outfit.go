@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/mode/session"
 )
 
@@ -42,11 +43,11 @@ func (o outfit) key() string {
 }
 
 // sight returns what is looked into.
-func (o outfit) sight() sight {
+func (o outfit) sight() app.Sources {
 	research := o.Kind == ponder.KindResearch
-	s := sight{docs: o.Docs, memory: o.Memory, web: o.Web, others: o.Others, researches: research}
+	s := app.Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: o.Others, Research: research}
 	if research {
-		s.persona = o.Persona
+		s.Persona = o.Persona
 	}
 	return s
 }
@@ -195,7 +196,7 @@ func (w *wardrobe) close() {
 // given since.
 func (s *server) outfitOf(ctx context.Context, known brief) (o outfit, err error) {
 	info, asked := known.info, known.wishing
-	o = outfit{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.servers.changed()}
+	o = outfit{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.ToolsVersion()}
 	switch info.Kind {
 	case ponder.KindConversation:
 		o.Model, o.Persona, o.System = asked.Model, asked.Persona, asked.System
@@ -213,7 +214,7 @@ func (s *server) outfitOf(ctx context.Context, known brief) (o outfit, err error
 			return o, err
 		}
 		look := sightForAgain(v)
-		o.Docs, o.Memory, o.Web, o.Persona, o.Others = look.docs, look.memory, look.web, look.persona, look.others
+		o.Docs, o.Memory, o.Web, o.Persona, o.Others = look.Docs, look.Memory, look.Web, look.Persona, look.OtherTools
 		o.Alone = info.Model == "" && asSession(v).Session.Metadata.WithoutModel
 	default:
 		opts, err := s.sessionOptions(ctx, info.ID)
@@ -255,11 +256,11 @@ func (s *server) modelOf(ctx context.Context, info ponder.Info, asked string) (s
 	if asked != "" || info.Model == "" {
 		return asked, nil
 	}
-	l, err := s.lineup(ctx, "")
+	l, err := s.ModelSet(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	if slow := l.choices.Of(ponder.Slow).Models; slow != nil && slow[0] == info.Model {
+	if slow := l.Choices.Of(ponder.Slow).Models; slow != nil && slow[0] == info.Model {
 		return "", nil
 	}
 	return info.Model, nil

@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"net/http"
 	"sync"
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/config"
-	"ponder/internal/httpapi"
 	"ponder/mode/session"
 )
 
@@ -48,7 +46,7 @@ func (p *purses) beginning(token string) (done func()) {
 // limitOf returns what the token of the caller may do in a day, if it is limited.
 func (s *server) limitOf(ctx context.Context) (token string, limit config.Token, limited bool) {
 	token = auth.CallerOf(ctx).Token
-	limit, limited = s.cfg.Serve.Tokens[token]
+	limit, limited = s.Settings.Serve.Tokens[token]
 	return token, limit, limited && (limit.PerDay > 0 || limit.Cost > 0)
 }
 
@@ -97,8 +95,8 @@ func (s *server) grant(ctx context.Context, token string, limit config.Token, g 
 			return d, g, err
 		}
 		if limit.PerDay > 0 && d.begun+g.begun > limit.PerDay {
-			return d, g, &httpapi.Error{Status: http.StatusTooManyRequests, Detail: fmt.Sprintf("this token may begin %s a day, and has: come again tomorrow",
-				counted(limit.PerDay, "session", "sessions"))}
+			return d, g, app.Errorf(app.Limit, "", "this token may begin %s a day, and has: come again tomorrow",
+				counted(limit.PerDay, "session", "sessions"))
 		}
 		if limit.Cost > 0 {
 			left, err := s.left(ctx, d, limit, g.thread, now)
@@ -113,7 +111,7 @@ func (s *server) grant(ctx context.Context, token string, limit config.Token, g 
 			return d, g, err
 		}
 	}
-	return day{}, g, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: "too much is begun with this token at once: try again"}
+	return day{}, g, app.Errorf(app.Unavailable, "", "too much is begun with this token at once: try again")
 }
 
 // left returns what a token may cost today still, beside what a thread costs. It is an
@@ -138,10 +136,9 @@ func (s *server) left(ctx context.Context, d day, limit config.Token, but ponder
 	all := money(limit.Cost)
 	switch {
 	case spent >= all:
-		return 0, &httpapi.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf("this token may cost %s a day, and has: come again tomorrow", dollars(limit.Cost))}
+		return 0, app.Errorf(app.OverBudget, "", "this token may cost %s a day, and has: come again tomorrow", dollars(limit.Cost))
 	case spent+held >= all:
-		return 0, &httpapi.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf(
-			"this token may cost %s a day, and what is left of that is held for what it has begun: wait until that ends, or pause or cancel it", dollars(limit.Cost))}
+		return 0, app.Errorf(app.OverBudget, "", "this token may cost %s a day, and what is left of that is held for what it has begun: wait until that ends, or pause or cancel it", dollars(limit.Cost))
 	}
 	return all - spent - held, nil
 }
@@ -203,7 +200,7 @@ func (s *server) heldFor(ctx context.Context, token string, limit config.Token, 
 
 // ownerOf returns whom a token is for.
 func (s *server) ownerOf(token string) string {
-	if of := s.cfg.Serve.Tokens[token].Owner; of != "" {
+	if of := s.Settings.Serve.Tokens[token].Owner; of != "" {
 		return of
 	}
 	return token

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/llm"
 )
@@ -37,7 +38,7 @@ func (s *server) payer(ctx context.Context, begun string) (token string, limit c
 	if token = begun; token == "" {
 		token, limit, limited = s.limitOf(ctx)
 	} else {
-		limit, limited = s.cfg.Serve.Tokens[token]
+		limit, limited = s.Settings.Serve.Tokens[token]
 	}
 	return token, limit, limited && limit.Cost > 0
 }
@@ -121,15 +122,12 @@ func (m paidModel) hold(ctx context.Context, req *llm.Request) (*llm.Request, po
 	return req, most, m.take(ctx, most)
 }
 
-// bytesAToken is how many bytes a token has at least, on average.
-const bytesAToken = 2
-
 // most returns the most that a call may cost.
 func (m paidModel) most(req *llm.Request) (ponder.Money, error) {
 	if m.price.Source == "" || m.price.Source == ponder.PriceUnknown {
 		return 0, errors.New("the token of the conversation is limited in what it may cost, and the price of " + m.Name() + " is not known: add it to models.price")
 	}
-	in := llm.Usage{Input: req.Size()/bytesAToken + 16, Output: req.MaxTokens}
+	in := llm.Usage{Input: req.Size()/app.BytesAToken + 16, Output: req.MaxTokens}
 	written := llm.Usage{CacheWrite: in.Input, Output: in.Output}
 	return max(m.price.Cost(in), m.price.Cost(written)), nil
 }

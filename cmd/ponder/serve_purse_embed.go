@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -17,13 +16,6 @@ import (
 	"ponder/llm"
 )
 
-// A vectorModel makes vectors of texts, and says what that used.
-type vectorModel struct {
-	name  string // provider/model
-	price ponder.Price
-	embed func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error)
-}
-
 // embeddingTime is how long it may take to make vectors that the day of a token pays for:
 // what they may cost is held no longer.
 const embeddingTime = bookedTime - 10*time.Second
@@ -31,11 +23,11 @@ const embeddingTime = bookedTime - 10*time.Second
 // embedFor makes vectors for an owner, and counts what they used among what the owner has
 // used. If a token is limited, what they may cost at most is held of its day before, and
 // what they have cost is charged after; if that is not left, the error is a
-// [app.Error] of the status 402.
-func (s *server) embedFor(ctx context.Context, owner, token string, m vectorModel, texts []string) (vectors [][]float32, usage llm.Usage, err error) {
-	limit, known := s.cfg.Serve.Tokens[token]
-	if !known || limit.Cost == 0 || m.price.Source == ponder.PriceLocal {
-		vectors, usage, err = m.embed(ctx, texts)
+// [app.Error] of the code [app.OverBudget].
+func (s *server) embedFor(ctx context.Context, owner, token string, m app.VectorModel, texts []string) (vectors [][]float32, usage llm.Usage, err error) {
+	limit, known := s.Settings.Serve.Tokens[token]
+	if !known || limit.Cost == 0 || m.Price.Source == ponder.PriceLocal {
+		vectors, usage, err = m.Embed(ctx, texts)
 		return vectors, usage, errors.Join(err, s.noteUsed(ctx, owner, m, usage, err))
 	}
 	id, most, err := s.holdVectors(ctx, token, limit, m, texts)
@@ -44,74 +36,44 @@ func (s *server) embedFor(ctx context.Context, owner, token string, m vectorMode
 	}
 	paid, cancel := context.WithTimeout(ctx, embeddingTime)
 	defer cancel()
-	vectors, usage, err = m.embed(paid, texts)
-	cost := m.cost(usage, err, most)
+	vectors, usage, err = m.Embed(paid, texts)
+	cost := m.Cost(usage, err, most)
 	charged := s.books.remove(context.WithoutCancel(ctx), id, token, cost, time.Now())
 	return vectors, usage, errors.Join(err, charged, s.noteUsed(ctx, owner, m, usage, err))
 }
 
 // holdVectors holds what the vectors of texts may cost.
-func (s *server) holdVectors(ctx context.Context, token string, limit config.Token, m vectorModel, texts []string) (id ponder.ThreadID, most ponder.Money, err error) {
-	if m.price.Source == "" || m.price.Source == ponder.PriceUnknown {
-		return "", 0, &app.Error{Status: http.StatusPaymentRequired, Detail: "this token is limited in what it may cost, and the price of " + m.name + " is not known: add it to models.price"}
+func (s *server) holdVectors(ctx context.Context, token string, limit config.Token, m app.VectorModel, texts []string) (id ponder.ThreadID, most ponder.Money, err error) {
+	if m.Price.Source == "" || m.Price.Source == ponder.PriceUnknown {
+		return "", 0, app.Errorf(app.OverBudget, "", "%s", "this token is limited in what it may cost, and the price of "+m.Name+" is not known: add it to models.price")
 	}
-	most = m.most(texts)
+	most = m.MaxCost(texts)
 	id = ponder.ThreadID(ponder.NewID("emb"))
 	_, _, err = s.grant(ctx, token, limit, grant{thread: id}, func(left ponder.Money) (ponder.Money, error) {
 		if most > left {
-			return 0, &app.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf(
-				"the vectors may cost $%.6f, and this token $%.6f today still: ask for fewer at once, or come again tomorrow", most.USD(), left.USD())}
+			return 0, app.Errorf(app.OverBudget, "", "the vectors may cost $%.6f, and this token $%.6f today still: ask for fewer at once, or come again tomorrow", most.USD(), left.USD())
 		}
 		return most, nil
 	})
 	return id, most, err
 }
 
-// most returns the most that vectors of texts may cost.
-func (m vectorModel) most(texts []string) ponder.Money {
-	tokens := 0
-	for _, t := range texts {
-		tokens += len(t)/bytesAToken + 16
-	}
-	return m.price.Cost(llm.Usage{Input: tokens})
-}
-
-// cost returns what vectors have cost that may have cost so much at most: that, if nobody
-// says what they used.
-func (m vectorModel) cost(usage llm.Usage, err error, most ponder.Money) ponder.Money {
-	if usage.Cost != nil && *usage.Cost > 0 {
-		return ponder.Money(*usage.Cost)
-	}
-	if usage.Total() > 0 {
-		return m.price.Cost(usage)
-	}
-	var refused *llm.Error
-	if errors.As(err, &refused) {
-		switch refused.Class {
-		case llm.Cancelled, llm.Truncated, llm.Malformed:
-		default:
-			return 0
-		}
-	}
-	return most
-}
-
 // noteUsed counts what vectors used among what their owner has used.
-func (s *server) noteUsed(ctx context.Context, owner string, m vectorModel, usage llm.Usage, failed error) error {
+func (s *server) noteUsed(ctx context.Context, owner string, m app.VectorModel, usage llm.Usage, failed error) error {
 	if s.books == nil {
 		return nil
 	}
-	row := ponder.UsageRow{Key: m.name, Calls: 1, Usage: usage}
+	row := ponder.UsageRow{Key: m.Name, Calls: 1, Usage: usage}
 	if failed != nil {
 		row.Failed = 1
 	}
 	switch {
 	case usage.Cost != nil && *usage.Cost > 0:
 		row.Money = ponder.Money(*usage.Cost)
-	case m.price.Source == "" || m.price.Source == ponder.PriceUnknown:
+	case m.Price.Source == "" || m.Price.Source == ponder.PriceUnknown:
 		row.Unknown = 1
 	default:
-		row.Money = m.price.Cost(usage)
+		row.Money = m.Price.Cost(usage)
 	}
 	return s.books.use(context.WithoutCancel(ctx), owner, row, time.Now())
 }
@@ -119,24 +81,23 @@ func (s *server) noteUsed(ctx context.Context, owner string, m vectorModel, usag
 // payFor returns an embedder whose vectors are paid from the day of the token that asks;
 // those that nobody waits for, from that of a token of the owner: see [server.payers].
 // While no day pays for them they are not made, and are made once one does.
-func (s *server) payFor(l *lineup, owner string, e vector.Embedder) vector.Embedder {
+func (s *server) payFor(l *app.ModelSet, owner string, e vector.Embedder) vector.Embedder {
 	if e.Embed == nil {
 		return e
 	}
-	m, err := l.vectorsOf(e.Model)
+	m, err := l.Vectors(e.Model)
 	if err != nil {
 		return vector.Embedder{}
 	}
 	e.Embed = func(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 		for _, token := range s.payers(ctx, owner) {
 			vectors, _, err = s.embedFor(ctx, owner, token, m, texts)
-			var refused *app.Error
-			if !errors.As(err, &refused) || refused.Status != http.StatusPaymentRequired {
+			if app.CodeOf(err) != app.OverBudget {
 				break
 			}
 		}
 		if err == nil && len(vectors) != len(texts) {
-			err = fmt.Errorf("%s: %d vectors for %d texts", m.name, len(vectors), len(texts))
+			err = fmt.Errorf("%s: %d vectors for %d texts", m.Name, len(vectors), len(texts))
 		}
 		return vectors, err
 	}
@@ -151,10 +112,10 @@ func (s *server) payers(ctx context.Context, owner string) []string {
 		return []string{token}
 	}
 	var list []string
-	for _, token := range slices.Sorted(maps.Keys(s.cfg.Serve.Tokens)) {
+	for _, token := range slices.Sorted(maps.Keys(s.Settings.Serve.Tokens)) {
 		switch {
 		case s.ownerOf(token) != owner:
-		case s.cfg.Serve.Tokens[token].Cost == 0:
+		case s.Settings.Serve.Tokens[token].Cost == 0:
 			return []string{""}
 		default:
 			list = append(list, token)
@@ -164,26 +125,6 @@ func (s *server) payers(ctx context.Context, owner string) []string {
 		return []string{""}
 	}
 	return list
-}
-
-// vectorsOf returns what makes vectors with a model.
-func (l *lineup) vectorsOf(full string) (m vectorModel, err error) {
-	provider, id, err := config.SplitModel(full)
-	if err != nil {
-		return m, err
-	}
-	p, err := l.provider(provider)
-	if err != nil {
-		return m, err
-	}
-	return vectorModel{full, l.price(full, p), func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-		vectors, usage, err := p.Embed(ctx, id, texts)
-		var refused *llm.Error
-		if errors.As(err, &refused) {
-			usage = refused.Usage
-		}
-		return vectors, usage, err
-	}}, nil
 }
 
 // Used implements [app.Accountant]. Of an owner who is alone, and whose are all the

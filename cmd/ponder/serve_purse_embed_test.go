@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/llm"
 )
 
 // vectorsAt is a model whose vectors cost a price, and use so many tokens each.
-func vectorsAt(price ponder.Price, tokens int, asked *int, mu *sync.Mutex) vectorModel {
-	return vectorModel{"sim/vectors", price, func(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
+func vectorsAt(price ponder.Price, tokens int, asked *int, mu *sync.Mutex) app.VectorModel {
+	return app.VectorModel{Name: "sim/vectors", Price: price, Embed: func(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		*asked++
@@ -74,7 +75,7 @@ func TestVectorsAreHeldBefore(t *testing.T) {
 
 // What vectors have cost is what is said of it, else all that they may have.
 func TestCostOfVectors(t *testing.T) {
-	m := vectorModel{price: ponder.Price{Source: ponder.PriceTable, Input: 1}}
+	m := app.VectorModel{Price: ponder.Price{Source: ponder.PriceTable, Input: 1}}
 	said := int64(7)
 	for name, tt := range map[string]struct {
 		usage llm.Usage
@@ -89,7 +90,7 @@ func TestCostOfVectors(t *testing.T) {
 		"in part":    {llm.Usage{Input: 20}, &llm.Error{Class: llm.Cancelled}, 20},
 		"unknown":    {llm.Usage{}, errors.New("?"), 1000},
 	} {
-		if got := m.cost(tt.usage, tt.err, 1000); got != tt.cost {
+		if got := m.Cost(tt.usage, tt.err, 1000); got != tt.cost {
 			t.Errorf("%s: %d, want %d", name, got, tt.cost)
 		}
 	}
@@ -100,9 +101,9 @@ func TestCostOfVectors(t *testing.T) {
 func TestWhoPaysForVectors(t *testing.T) {
 	l := newTill(t, config.Token{Cost: 1})
 	s := l.serve()
-	s.cfg.Serve.Tokens["second"] = config.Token{Owner: "anna", Cost: 2}
-	s.cfg.Serve.Tokens["free"] = config.Token{Owner: "ben"}
-	s.cfg.Serve.Tokens["limited"] = config.Token{Owner: "ben", Cost: 1}
+	s.Settings.Serve.Tokens["second"] = config.Token{Owner: "anna", Cost: 2}
+	s.Settings.Serve.Tokens["free"] = config.Token{Owner: "ben"}
+	s.Settings.Serve.Tokens["limited"] = config.Token{Owner: "ben", Cost: 1}
 	for owner, want := range map[string]string{"anna": "[anna second]", "ben": "[]", "local": "[]"} {
 		if got := fmt.Sprint(s.payers(t.Context(), owner)); got != want {
 			t.Errorf("%s: %s, want %s", owner, got, want)

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"ponder"
-	"ponder/internal/httpapi"
+	"ponder/internal/app"
 	"ponder/mode/session"
 )
 
@@ -28,8 +27,7 @@ func (s *server) costsMore(ctx context.Context, info ponder.Info, most ponder.Mo
 		}
 		spent := money(v.Session.Usage.USD)
 		if more := most - spent; more > left {
-			return 0, &httpapi.Error{Status: http.StatusPaymentRequired, Detail: fmt.Sprintf(
-				"the token of the session may cost %v today still: the session can be limited to %v, or told again tomorrow", left, spent+left)}
+			return 0, app.Errorf(app.OverBudget, "", "the token of the session may cost %v today still: the session can be limited to %v, or told again tomorrow", left, spent+left)
 		}
 		return max(0, most-spent), nil
 	})

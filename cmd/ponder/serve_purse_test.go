@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/compat"
 	"ponder/internal/config"
-	"ponder/internal/httpapi"
 	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
@@ -45,7 +46,7 @@ func (t *till) serve() *server {
 	}
 	cfg := &config.Config{}
 	cfg.Serve.Tokens = map[string]config.Token{"anna": t.limit}
-	return &server{cli: &cli{cfg: cfg}, store: t.store, log: t.store, books: b, life: t.Context()}
+	return &server{cli: &cli{App: &app.App{Settings: cfg}}, store: t.store, log: t.store, books: b, life: t.Context()}
 }
 
 // begin begins a session with what it is granted of a cost.
@@ -92,8 +93,7 @@ func costs(m ponder.Money) []ponder.Body {
 
 func (t *till) refuses(status int, err error) {
 	t.Helper()
-	var refused *httpapi.Error
-	if !errors.As(err, &refused) || refused.Status != status {
+	if compat.StatusOf(app.CodeOf(err)) != status {
 		t.Errorf("%v, want %d", err, status)
 	}
 }

@@ -33,7 +33,7 @@ func (s serving) gone() bool {
 
 // servings returns the servers whose processes run, as far as that is known.
 func (a *cli) servings() (list []serving) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.Settings.StateDir()
 	if err != nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func readServing(file string) (s serving, err error) {
 // databasePath returns the path of the database, the same from wherever it is named; or
 // "" if there is none.
 func (a *cli) databasePath() string {
-	db, err := filepath.Abs(a.cfg.DB)
+	db, err := filepath.Abs(a.Settings.DB)
 	if err != nil {
 		return ""
 	}
@@ -82,7 +82,7 @@ func named(id string, next http.Handler) http.Handler {
 // announce writes where the server of a name is to be found, and returns what takes that
 // away.
 func (a *cli) announce(id, address string) (undo func(), err error) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.Settings.StateDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}

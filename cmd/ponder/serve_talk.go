@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -27,25 +26,25 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 	if err != nil {
 		return err
 	}
-	t, err := a.talking(ctx, c.Model, memory)
+	t, err := a.ChatSetup(ctx, c.Model, memory)
 	if err != nil {
-		return toCaller(err, c.Model != "")
+		return app.OfModel(c.Model, err)
 	}
 	if c.Model != "" {
-		if err := t.check(ctx); err != nil {
-			return toCaller(err, true)
+		if err := t.Check(ctx); err != nil {
+			return app.OfModel(c.Model, err)
 		}
 	}
 	if c.Persona != "" {
-		if _, err := a.voiceOf(ctx, c.Persona); err != nil {
-			return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "persona", Detail: oneLine(err.Error())}
+		if _, err := a.PersonaVoice(ctx, c.Persona); err != nil {
+			return app.Invalidf("persona", "%s", oneLine(err.Error()))
 		}
 	}
 	if c.System, err = cleanSystem(c.System); err != nil {
 		return err
 	}
 	thread := ponder.Thread{
-		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(textkit.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.name,
+		ID: id, Kind: ponder.KindConversation, Title: clip(oneLine(textkit.Clean(c.Title)), maxTitle), Owner: owner, Created: time.Now(), Model: t.Name,
 	}
 	return s.goesOn(ctx, ponder.Info{Thread: thread}, func() error {
 		if err := s.log.Create(ctx, thread); err != nil {
@@ -61,7 +60,7 @@ func (s *server) Open(ctx context.Context, owner string, id ponder.ThreadID, c h
 func (s *server) Say(ctx context.Context, info ponder.Info, key string, m httpapi.Message) (ponder.Event, error) {
 	text, err := saying(m.Content)
 	if err != nil || text == "" && len(m.Media) == 0 {
-		return ponder.Event{}, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "content", Detail: sayWhy(err)}
+		return ponder.Event{}, app.Invalidf("content", "%s", sayWhy(err))
 	}
 	m.Content = text
 	known := brief{info: info, since: time.Now()}
@@ -99,7 +98,7 @@ func (s *server) wishOf(ctx context.Context, known brief, key string, m httpapi.
 	}
 	if m.Model != "" {
 		if err := s.change(ctx, s.as(info.Owner), info, m.Model); err != nil {
-			return before, toCaller(err, true)
+			return before, app.OfModel(m.Model, err)
 		}
 	}
 	if err := s.books.wish(ctx, info.ID, func(w *wishing) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
@@ -186,7 +185,7 @@ func (u *undercurrents) of(owner string) *undercurrent {
 // before returns what stands before a message, and the escalations in that. That
 // something is amiss keeps nobody from talking.
 func (u *undercurrents) before(ctx context.Context, s *server, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []untold) {
-	if !s.cfg.Mind.Feeds() {
+	if !s.Settings.Mind.Feeds() {
 		return nil, nil
 	}
 	u.mu.Lock()

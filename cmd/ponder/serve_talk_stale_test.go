@@ -7,6 +7,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/httpapi"
 	"ponder/internal/placement"
@@ -16,8 +17,8 @@ import (
 // A message that is not said, since the conversation has gone on, changes nothing of it.
 func TestStaleWishesNothing(t *testing.T) {
 	ctx, s, no := t.Context(), bookedServer(t), false
-	s.cli = &cli{cfg: &config.Config{}}
-	s.cfg.Mind.Feed, s.log = &no, s.store
+	s.cli = &cli{App: &app.App{Settings: &config.Config{}}}
+	s.Settings.Mind.Feed, s.log = &no, s.store
 	var err error
 	if s.mind, err = engine.New(engine.Config{Store: s.store, Modes: []ponder.Mode{title.New()}}); err == nil {
 		err = s.mind.Open(ctx)
@@ -28,7 +29,7 @@ func TestStaleWishesNothing(t *testing.T) {
 	defer s.mind.Close(ctx)
 	s.place = placement.Memory(placement.Config{Store: s.store, Work: s.mind.Work, Ended: s.mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
 	defer s.place.Close(ctx)
-	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: owner}}
+	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: app.LocalOwner}}
 	if err := s.store.Create(ctx, info.Thread, ponder.Event{ID: "evt_1", Body: ponder.UserMessage{Content: "Hello"}},
 		ponder.Event{ID: "evt_2", Body: ponder.UserMessage{Content: "since"}}); err != nil {
 		t.Fatal(err)

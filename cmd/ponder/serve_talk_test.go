@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/httpapi"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestMessageAgainWishesNothing(t *testing.T) {
 	ctx := t.Context()
 	s := bookedServer(t)
-	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: owner}}
+	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: app.LocalOwner}}
 	said := ponder.Event{Cause: "said", Body: ponder.UserMessage{Content: "What is the sea?"}}
 	if err := s.store.Create(ctx, info.Thread, said); err != nil {
 		t.Fatal(err)

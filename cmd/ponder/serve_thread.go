@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/httpapi"
 	"ponder/internal/report"
 	"ponder/internal/stream"
@@ -40,8 +40,8 @@ func (s *server) Resume(ctx context.Context, id ponder.ThreadID, model string, t
 		if err := tell(); err != nil {
 			return err
 		}
-		if l, err := s.lineup(ctx, ""); err == nil {
-			l.forgive() // it may have paused for a key that is mended by now
+		if l, err := s.ModelSet(ctx, ""); err == nil {
+			l.ResetAuthErrors() // it may have paused for a key that is mended by now
 		}
 		return s.place.Start(ctx, id)
 	})
@@ -56,31 +56,31 @@ func (s *server) goes(ctx context.Context, id ponder.ThreadID, model string) (po
 	}
 	if model != "" {
 		if err := s.change(ctx, a, info, model); err != nil {
-			return info, toCaller(err, true)
+			return info, app.OfModel(model, err)
 		}
 	}
-	return info, toCaller(s.fits(ctx, info), model != "")
+	return info, app.OfModel(model, s.fits(ctx, info))
 }
 
 // change has a thread thought about with another model from now on, having made sure that
 // it will answer.
 func (s *server) change(ctx context.Context, a *cli, info ponder.Info, model string) error {
 	if info.Kind == ponder.KindConversation {
-		t, err := a.talking(ctx, model, false)
+		t, err := a.ChatSetup(ctx, model, false)
 		if err == nil {
-			err = t.check(ctx)
+			err = t.Check(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	} else {
-		l, err := a.lineup(ctx, model)
+		l, err := a.ModelSet(ctx, model)
 		if err != nil {
 			return err
 		}
-		models, err := l.models(rolesOf(info.Kind)...)
+		models, err := l.Chains(rolesOf(info.Kind)...)
 		if err == nil {
-			err = a.check(ctx, l, models, rolesOf(info.Kind)...)
+			err = a.CheckModels(ctx, l, models, rolesOf(info.Kind)...)
 		}
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *server) Fork(ctx context.Context, owner string, from, id ponder.ThreadI
 			err = s.fork(ctx, a, info, id, f, limit.Money)
 		}
 		if err != nil {
-			return toCaller(err, f.Model != "")
+			return app.OfModel(f.Model, err)
 		}
 		if f.Paused {
 			return nil
@@ -148,7 +148,7 @@ func (s *server) fork(ctx context.Context, a *cli, info ponder.Info, id ponder.T
 	}
 	at, then, err := w.cut(ctx, f.At)
 	if err != nil {
-		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "at", Detail: withoutFlags(oneLine(err.Error()))}
+		return err
 	}
 	seen := then.view.Session
 	to := ponder.Thread{ID: id, Title: clip(oneLine(textkit.Clean(f.Title)), maxTitle)}
@@ -208,7 +208,7 @@ func moneyOfWish(ev ponder.Event) ponder.Money {
 // noSuchEvent explains that a fork is not possible at an event.
 func noSuchEvent(err error, at ponder.Seq) error {
 	if errors.Is(err, ponder.ErrNoEvent) {
-		return &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "at", Detail: fmt.Sprintf("there is no event %d", at)}
+		return app.Invalidf("at", "there is no event %d", at)
 	}
 	return err
 }
@@ -254,7 +254,7 @@ func (s *server) Report(ctx context.Context, id ponder.ThreadID, format string) 
 	case "jsonl":
 		d.Type, d.Name = "application/x-ndjson", string(id)+".jsonl"
 	default:
-		return d, &httpapi.Error{Status: http.StatusUnprocessableEntity, Field: "format", Detail: fmt.Sprintf("%q is none of json, markdown, html, jsonl", clip(oneLine(format), 20))}
+		return d, app.Invalidf("format", "%q is none of json, markdown, html, jsonl", clip(oneLine(format), 20))
 	}
 	switch {
 	case format == "jsonl":

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"ponder/knowledge/recall/vector"
+
 	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/config"
-	"ponder/knowledge/archive"
-	"ponder/knowledge/recall"
 )
 
 // What is kept of threads that are gone is forgotten, but not what they have cost, nor
@@ -123,16 +124,9 @@ func (t *till) serveShelves() *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Serve = s.cfg.Serve
-	s.cfg = cfg
-	s.shelves = &shelves{list: make(map[string]*shared), embed: func(context.Context) string { return "" }, open: func(ctx context.Context, owner string) (*shelf, error) {
-		originals, err := archive.Open(ctx, t.store.SQL())
-		if err != nil {
-			return nil, err
-		}
-		lib, err := recall.Open(ctx, recall.Config{DB: t.store.SQL(), Archive: originals, Owner: owner})
-		return &shelf{lib, originals, t.store, nil}, err
-	}}
-	t.Cleanup(s.shelves.close)
+	cfg.Serve = s.Settings.Serve
+	s.Settings = cfg
+	s.shelves = s.ShareLibraries(t.store, func(*app.ModelSet, string, vector.Embedder) vector.Embedder { return vector.Embedder{} })
+	t.Cleanup(s.shelves.Close)
 	return s
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/config"
 )
@@ -17,9 +17,9 @@ const ownToken = "PONDER_TOKEN"
 
 // guarding returns who may ask the server.
 func guarding(cfg *config.Config) (auth.Config, error) {
-	c := auth.Config{Owner: owner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
+	c := auth.Config{Owner: app.LocalOwner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
 	if cfg.Token != "" {
-		c.Tokens = append(c.Tokens, auth.Token{Name: ownToken, Owner: owner, Scopes: auth.Scopes(), Hash: auth.HashOf(string(cfg.Token))})
+		c.Tokens = append(c.Tokens, auth.Token{Name: ownToken, Owner: app.LocalOwner, Scopes: auth.Scopes(), Hash: auth.HashOf(string(cfg.Token))})
 	}
 	of := make(map[[sha256.Size]byte]string)
 	if cfg.Token != "" {
@@ -29,7 +29,7 @@ func guarding(cfg *config.Config) (auth.Config, error) {
 		t := cfg.Serve.Tokens[name]
 		hash, err := cfg.Digest(name)
 		if err != nil {
-			return c, failure{codeOfMind(err), fmt.Errorf("%w (in %s)", err, cfg.File)}
+			return c, app.Errorf(codeOfMind(err), "", "%w (in %s)", err, cfg.File)
 		}
 		if err := nameOfTable(name); err != nil {
 			return c, usagef("serve.tokens: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/internal/retention"
 	"ponder/mode/chat"
@@ -76,7 +77,7 @@ func (s *server) worked(ctx context.Context, before ponder.Info) {
 // forgetThoughts erases thoughts of a conversation, after an event, that are not to be
 // kept.
 func (s *server) forgetThoughts(ctx context.Context, id ponder.ThreadID, after ponder.Seq) {
-	rule, err := s.cfg.Thinking.Rule()
+	rule, err := s.Settings.Thinking.Rule()
 	if err != nil || rule.Keeps() {
 		return
 	}
@@ -93,7 +94,7 @@ func (s *server) dress(o outfit) (*engine.Engine, func(), error) {
 	ctx, cancel := context.WithTimeout(s.life, dressTime)
 	defer cancel()
 	a := s.as(o.Owner)
-	t := talking{sight: o.sight()}
+	t := app.ChatSetup{Sources: o.sight()}
 	var err error
 	switch {
 	case o.Kind == ponder.KindConversation:
@@ -101,12 +102,12 @@ func (s *server) dress(o outfit) (*engine.Engine, func(), error) {
 	case o.Kind == ponder.KindExchange:
 		t, err = a.relayingIn(ctx, o)
 	case !o.Alone:
-		t.models, err = a.thinkingModels(ctx, o)
+		t.Models, err = a.thinkingModels(ctx, o)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if t.models, err = s.paid(ctx, o, t.models); err != nil {
+	if t.Models, err = s.paid(ctx, o, t.Models); err != nil {
 		return nil, nil, err
 	}
 	c, end, err := a.equip(context.WithoutCancel(ctx), s.store, &t)
@@ -127,27 +128,27 @@ const dressTime = 30 * time.Second
 
 // thinkingModels returns the models of sessions and research.
 func (a *cli) thinkingModels(ctx context.Context, o outfit) (map[ponder.Role][]ponder.Model, error) {
-	l, err := a.lineup(ctx, o.Model)
+	l, err := a.ModelSet(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	models, err := l.models(rolesOf(o.Kind)...)
+	models, err := l.Chains(rolesOf(o.Kind)...)
 	if err == nil && len(models[ponder.Slow]) == 0 {
-		err = notReadyf("%s", noModel(l.missed, "; `ponder doctor` says how to have one"))
+		err = notReadyf("%s", noModel(l.Missed, "; `ponder doctor` says how to have one"))
 	}
 	return models, err
 }
 
 // talkingIn returns how conversations of an outfit are held.
-func (a *cli) talkingIn(ctx context.Context, o outfit) (talking, error) {
-	t, err := a.talking(ctx, o.Model, o.Memory)
+func (a *cli) talkingIn(ctx context.Context, o outfit) (app.ChatSetup, error) {
+	t, err := a.ChatSetup(ctx, o.Model, o.Memory)
 	if err != nil {
 		return t, err
 	}
-	t.sight = o.sight()
-	says := []string{t.cfg.Prompts[chat.Name]}
+	t.Sources = o.sight()
+	says := []string{t.Config.Prompts[chat.Name]}
 	if o.Persona != "" {
-		voice, err := a.voiceOf(ctx, o.Persona)
+		voice, err := a.PersonaVoice(ctx, o.Persona)
 		if err != nil {
 			return t, err
 		}
@@ -159,10 +160,10 @@ func (a *cli) talkingIn(ctx context.Context, o outfit) (talking, error) {
 	if len(says) == 1 {
 		return t, nil
 	}
-	if t.cfg.Prompts = maps.Clone(t.cfg.Prompts); t.cfg.Prompts == nil {
-		t.cfg.Prompts = make(map[string]string)
+	if t.Config.Prompts = maps.Clone(t.Config.Prompts); t.Config.Prompts == nil {
+		t.Config.Prompts = make(map[string]string)
 	}
-	t.cfg.Prompts[chat.Name] = strings.TrimSpace(strings.Join(says, "\n\n"))
+	t.Config.Prompts[chat.Name] = strings.TrimSpace(strings.Join(says, "\n\n"))
 	return t, nil
 }
 

@@ -34,7 +34,7 @@ const (
 // calibrated returns what claims of an owner are worth, as far as that is known: where
 // there are many sessions, it takes a while.
 func (s *server) calibrated(ctx context.Context, who string) session.Calibration {
-	return s.worths.of(ctx, who, func(ctx context.Context) session.Calibration { return s.as(who).calibration(ctx, s.store) })
+	return s.worths.of(ctx, who, func(ctx context.Context) session.Calibration { return s.as(who).Calibration(ctx, s.store) })
 }
 
 // of returns what is known of an owner, and finds it anew beside that if it is old.

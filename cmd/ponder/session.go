@@ -44,12 +44,12 @@ func takeID(cmd *cobra.Command, args []string) error {
 // openSession opens the database to write, and loads the session that a user means. The
 // caller closes the store.
 func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
-	store, err := a.lookup(ctx) // makes no database for a wrong id
+	store, err := a.OpenReadOnly(ctx) // makes no database for a wrong id
 	if err != nil {
 		return nil, ponder.Info{}, nil, err
 	}
 	store.Close()
-	if store, err = a.store(ctx); err != nil {
+	if store, err = a.OpenStore(ctx); err != nil {
 		return nil, ponder.Info{}, nil, err
 	}
 	w, info, err := a.loadSession(ctx, store, name)
@@ -62,7 +62,7 @@ func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.In
 
 // loadSession loads the session that a user means from a store.
 func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) (*viewing, ponder.Info, error) {
-	info, err := a.find(ctx, store, name, ponder.KindSession)
+	info, err := a.FindThread(ctx, store, name, ponder.KindSession)
 	if err != nil {
 		return nil, info, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/store/sqlite"
 )
 
@@ -50,7 +51,7 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 // settle holds the session for as long as it takes to obey an order, which takes
 // no model. It is no error if another process has come to hold it.
 func (w *viewing) settle(ctx context.Context, store *sqlite.Store) error {
-	t, err := w.thinker(ctx, store, nil, sight{}, nil)
+	t, err := w.thinker(ctx, store, nil, app.Sources{}, nil)
 	if err != nil {
 		return err
 	}

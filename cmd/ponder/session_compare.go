@@ -29,7 +29,7 @@ far as that can be told without a model.`,
 }
 
 func (a *cli) sessionCompare(ctx context.Context, first, second string) error {
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *cli) sessionCompare(ctx context.Context, first, second string) error {
 	c := comparison{}
 	var infos [2]ponder.Info
 	for i, name := range []string{first, second} {
-		if infos[i], err = a.find(ctx, store, name, ponder.KindSession); err != nil {
+		if infos[i], err = a.FindThread(ctx, store, name, ponder.KindSession); err != nil {
 			return err
 		}
 		if infos[i].Kind != ponder.KindSession {
@@ -134,7 +134,7 @@ func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder
 // side reads a session, as it was when it parted from the other and as it is.
 func (a *cli) side(ctx context.Context, store ponder.Store, info ponder.Info, common ponder.Seq) (side, error) {
 	s := side{before: session.NewView(), Steering: []session.Steering{}}
-	v := session.NewView().Calibrate(a.calibration(ctx, store))
+	v := session.NewView().Calibrate(a.Calibration(ctx, store))
 	for ev, err := range store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return s, fmt.Errorf("read %s: %w", info.ID, err)

@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/mode/session"
 	"ponder/store/memory"
 )
@@ -32,7 +33,7 @@ func fakeSession(t *testing.T, store ponder.Store, id ponder.ThreadID, bodies ..
 
 func compared(t *testing.T, store ponder.Store, first, second ponder.ThreadID) *comparison {
 	t.Helper()
-	ctx, a := t.Context(), &cli{}
+	ctx, a := t.Context(), &cli{App: &app.App{}}
 	c := &comparison{}
 	var err error
 	if c.Common.Events, err = inCommon(ctx, store, first, second); err != nil {

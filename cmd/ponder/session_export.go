@@ -41,12 +41,12 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 			return usagef("-o %s: the name ends in .html, .md, .json or .jsonl; or --format says what is meant", file)
 		}
 	}
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, ponder.KindSession)
+	info, err := a.FindThread(ctx, store, name, ponder.KindSession)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 	if err != nil {
 		return err
 	}
-	v = v.Calibrate(a.calibration(ctx, store))
+	v = v.Calibrate(a.Calibration(ctx, store))
 	if isInterrupted(info) {
 		v.Session.Status = ponder.Paused
 	}

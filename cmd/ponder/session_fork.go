@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -81,7 +82,7 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 	}
 	s.Budget = limited(s.Budget, more)
 	to := ponder.Thread{ID: ponder.ThreadID(ponder.NewID("thr")), Title: clip(oneLine(f.title), maxTitle)}
-	p := &prepared{}
+	p := &app.SessionModels{}
 	if !f.paused {
 		if p, err = a.prepareAgain(ctx, info, s, f.model); err != nil {
 			return err
@@ -117,11 +118,11 @@ func limited(l session.Limits, b ponder.Budget) session.Limits {
 
 // modelNamed returns the full name of the model that a user names.
 func (a *cli) modelNamed(ctx context.Context, name string) (string, error) {
-	l, err := a.lineup(ctx, name)
+	l, err := a.ModelSet(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	models, err := l.models(ponder.Slow)
+	models, err := l.Chains(ponder.Slow)
 	if err != nil {
 		return "", err
 	}
@@ -146,7 +147,7 @@ func (f *forkFlags) begin(s session.Session, wishes []ponder.Event) (list []pond
 }
 
 // goOnWith does with a fork as the flags say.
-func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *prepared, f forkFlags) error {
+func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *app.SessionModels, f forkFlags) error {
 	w := a.viewing(store, id)
 	w.internal = f.internal
 	if f.detach {
@@ -158,7 +159,7 @@ func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.Threa
 	if f.paused {
 		return w.leave(ctx, store)
 	}
-	t, err := a.thinker(ctx, store, p.models, w.sight(), w.onDelta)
+	t, err := a.thinker(ctx, store, p.Models, w.sight(), w.onDelta)
 	if err != nil {
 		return err
 	}
@@ -222,9 +223,9 @@ func (w *viewing) cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *viewing,
 	case err != nil:
 		return 0, nil, err
 	case run == "":
-		return 0, nil, usagef("session %s has no question to think about", w.id)
+		return 0, nil, app.Invalidf("at", "session %s has no question to think about", w.id)
 	case at > w.seen:
-		return 0, nil, usagef("--at %d: session %s has only %d events", at, w.id, w.seen)
+		return 0, nil, app.Invalidf("at", "session %s has only %d events", w.id, w.seen)
 	case at != 0:
 	case w.view.Session.Status.Ended():
 		at = max(began, concluded)
@@ -237,9 +238,9 @@ func (w *viewing) cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *viewing,
 	}
 	switch s := then.view.Session; {
 	case s.Run == "":
-		return 0, nil, usagef("--at %d: the session began later, with event %d", at, began)
+		return 0, nil, app.Invalidf("at", "the session began later, with event %d", began)
 	case s.Status.Ended():
-		return 0, nil, usagef("--at %d: the session had ended there (run_finished): fork it before, such as --at %d", at, concluded)
+		return 0, nil, app.Invalidf("at", "the session had ended there (run_finished): fork it before, such as at %d", concluded)
 	}
 	return at, then, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -37,9 +39,9 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 	if limit < 1 {
 		return usagef("--limit: must be 1 or more")
 	}
-	store, err := a.lookup(ctx)
-	if errors.Is(err, errNothingYet) {
-		a.note("%v", errNothingYet)
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
+		a.note("%s", a.line(app.ErrNothingYet))
 		return nil
 	}
 	if err != nil {
@@ -90,7 +92,7 @@ func (a *cli) listObject(ctx context.Context, store ponder.Store, info ponder.In
 	if err != nil {
 		return err
 	}
-	return a.object(objectOf(info, v.Calibrate(a.calibration(ctx, store))))
+	return a.object(objectOf(info, v.Calibrate(a.Calibration(ctx, store))))
 }
 
 // ending returns the status of a session and, if it has ended, how sure it is, in words.
@@ -99,15 +101,15 @@ func (a *cli) ending(ctx context.Context, store ponder.Store, info ponder.Info) 
 	if !info.Status.Ended() {
 		return status, "", nil
 	}
-	j, err := judge(ctx, store, info, true)
-	if err != nil || !j.confident() {
+	j, err := app.JudgeSession(ctx, store, info, true)
+	if err != nil || !j.Claimed() {
 		return status, "", err
 	}
-	if j.claim.Final && j.claim.Unaided && info.Model != "" {
+	if j.Claim.Final && j.Claim.Unaided && info.Model != "" {
 		status += withoutIt
 	}
 	if info.Kind == ponder.KindSession {
-		sure = a.calibration(ctx, store).Certainty(j.claim.Confidence, j.claim.Basis).String()
+		sure = a.Calibration(ctx, store).Certainty(j.Claim.Confidence, j.Claim.Basis).String()
 	}
 	return status, sure, nil
 }
@@ -119,7 +121,7 @@ func listByStatus(ctx context.Context, threads ponder.Threads, status ponder.Sta
 	if status == ponder.Thinking || status == ponder.Paused {
 		filter.Status, filter.Limit = "", 0
 	}
-	all, err := newest(ctx, threads, filter)
+	all, err := app.NewestThreads(ctx, threads, filter)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}

@@ -28,11 +28,11 @@ func (w *viewing) keep(ctx context.Context, store *sqlite.Store) {
 }
 
 func (w *viewing) keepSession(ctx context.Context, store *sqlite.Store, s session.Session) error {
-	shelf, err := w.shelfIn(ctx, store)
+	shelf, err := w.LibraryIn(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer shelf.done()
+	defer shelf.Release()
 	it := recall.Item{
 		Kind: recall.KindThread, Title: clip(oneLine(s.Question), maxTitle), Text: s.Question + "\n\n" + s.Final,
 		Source: threadSource, ExternalID: string(w.id),

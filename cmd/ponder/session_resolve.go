@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/calibration"
 	"ponder/mode/session"
 )
@@ -72,11 +73,11 @@ func (a *cli) sessionResolve(ctx context.Context, name, word, note string) error
 
 // nowStandsAt says what was recorded, and how things stand with it.
 func (a *cli) nowStandsAt(ctx context.Context, store ponder.Store, s session.Session, outcome *float64, note string) error {
-	list, err := allResolved(ctx, store, a.who())
+	list, err := app.ResolvedSessions(ctx, store, a.Owner())
 	if err != nil {
 		return err
 	}
-	m := calibration.Fit(casesOf(list))
+	m := calibration.Fit(app.CasesOf(list))
 	if a.flags.json {
 		return a.object(struct {
 			ID      ponder.ThreadID `json:"id"`

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -135,7 +136,7 @@ func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, stor
 	if err != nil {
 		return err
 	}
-	t, err := a.thinker(ctx, store, p.models, w.sight(), w.onDelta)
+	t, err := a.thinker(ctx, store, p.Models, w.sight(), w.onDelta)
 	if err != nil {
 		return err
 	}
@@ -185,28 +186,28 @@ func (w *viewing) watched(err error) error {
 // prepareAgain finds the models to go on with: the one the user names now, else
 // what is configured, if the session began with that, else the model it began
 // with.
-func (a *cli) prepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*prepared, error) {
+func (a *cli) prepareAgain(ctx context.Context, info ponder.Info, s session.Session, model string) (*app.SessionModels, error) {
 	if model == "" && info.Model == "" && s.Metadata.WithoutModel {
-		return &prepared{}, nil
+		return &app.SessionModels{}, nil
 	}
-	l, err := a.lineup(ctx, model)
+	l, err := a.ModelSet(ctx, model)
 	if err != nil {
 		return nil, err
 	}
-	if slow := l.choices.Of(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
-		if l, err = a.lineup(ctx, info.Model); err != nil {
+	if slow := l.Choices.Of(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
+		if l, err = a.ModelSet(ctx, info.Model); err != nil {
 			return nil, err
 		}
 	}
 	roles := rolesOf(info.Kind)
-	models, err := l.models(roles...)
+	models, err := l.Chains(roles...)
 	if err != nil {
 		return nil, err
 	}
-	if err := priced(models, ponder.Budget{Cost: ponder.Cost{Money: money(s.Budget.USD)}}, l.cfg); err != nil {
+	if err := app.CheckPrices(models, ponder.Budget{Cost: ponder.Cost{Money: money(s.Budget.USD)}}, l.Config); err != nil {
 		return nil, err
 	}
-	return &prepared{models: models}, a.check(ctx, l, models, roles...)
+	return &app.SessionModels{Models: models}, a.CheckModels(ctx, l, models, roles...)
 }
 
 // rolesOf returns the roles whose models are asked on a thread of a kind.
@@ -214,13 +215,13 @@ func rolesOf(kind ponder.Kind) []ponder.Role {
 	if kind == ponder.KindResearch {
 		return researchRoles()
 	}
-	return sessionRoles()
+	return app.SessionRoles()
 }
 
 // sight returns what is looked into.
-func (w *viewing) sight() sight {
+func (w *viewing) sight() app.Sources {
 	if w.looked != nil {
 		return sightForAgain(w.looked.view)
 	}
-	return sightOf(w.view.Session)
+	return app.SourcesOf(w.view.Session)
 }

@@ -29,7 +29,7 @@ func (a *cli) sessionShowCommand() *cobra.Command {
 }
 
 func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error {
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}

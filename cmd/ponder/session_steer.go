@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/placement"
 	"ponder/mode/session"
 )
@@ -104,7 +105,7 @@ func (w *viewing) obeyAtRest(ctx context.Context, store ponder.Store) error {
 	if info.Held || info.Status != ponder.Paused {
 		return nil
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(modes(talking{}, nil)), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(modes(app.ChatSetup{}, nil)), Node: placement.Self()})
 	if err != nil {
 		return err
 	}

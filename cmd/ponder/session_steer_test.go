@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/app"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
 )
@@ -20,14 +21,14 @@ func TestObeyAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		model := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}}
-		mind := enginetest.Start(t, engine.Config{Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
+		mind := enginetest.Start(t, engine.Config{Modes: modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{}), Logger: slog.New(slog.DiscardHandler)})
 		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: time.Hour}})
 		time.Sleep(10 * time.Second)
 		mind.Put(enginetest.Run, "", ponder.RunPaused{})
 		time.Sleep(10 * time.Second)
 		mind.Stop()
 		asked := model.Counts().Calls
-		w := (&cli{}).viewing(mind.Store, enginetest.Thread)
+		w := (&cli{App: &app.App{}}).viewing(mind.Store, enginetest.Thread)
 		if err := w.load(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestObeyAtRest(t *testing.T) {
 			t.Errorf("heard %v, %v", heard, err)
 		}
 		head := w.seen
-		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(modes(talking{}, nil))})
+		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(modes(app.ChatSetup{}, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestObeyAtRest(t *testing.T) {
 			}
 		}
 
-		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: modes(talking{}, nil), Models: enginetest.Models(model, ponder.Price{})})
+		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: modes(app.ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{})})
 		wish(ponder.Steer{Do: ponder.AnswerNow})
 		if fin := again.Await(enginetest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)

@@ -29,12 +29,12 @@ them. Ctrl-C and d leave it to itself.`,
 }
 
 func (a *cli) sessionWatch(ctx context.Context, name string, after ponder.Seq, internal bool) error {
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, ponder.KindSession)
+	info, err := a.FindThread(ctx, store, name, ponder.KindSession)
 	if err != nil {
 		return err
 	}

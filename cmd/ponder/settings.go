@@ -57,16 +57,16 @@ func (a *cli) settings(args []string, unset bool) error {
 	}
 	switch {
 	case unset:
-		value, err := config.Unset(a.source(), name)
+		value, err := config.Unset(a.Source(), name)
 		return a.changed(name, value, err)
 	case len(args) == 1 && !isSwitch(name):
-		cfg, err := a.config()
+		cfg, err := a.Config()
 		if err != nil {
 			return err
 		}
 		return a.showSetting(cfg, name)
 	}
-	value, err := config.Set(a.source(), name, strings.Join(args[1:], ","))
+	value, err := config.Set(a.Source(), name, strings.Join(args[1:], ","))
 	return a.changed(name, value, err)
 }
 
@@ -86,7 +86,7 @@ func (a *cli) changed(name, value string, err error) error {
 		if errors.Is(err, config.ErrWrite) {
 			return err
 		}
-		return failure{wrongUsage, err}
+		return usagef("%w", err)
 	}
 	if a.flags.json {
 		return a.object(map[string]string{"key": name, "value": value})
@@ -108,7 +108,7 @@ func (a *cli) showSetting(cfg *config.Config, name string) error {
 
 // listSettings lists all settings, those without a value too.
 func (a *cli) listSettings() error {
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/session"
 )
 
 // A focus of which nothing came is not printed again when it is tried again.
 func TestLineShow(t *testing.T) {
 	var log strings.Builder
-	w := &viewing{cli: &cli{log: &logSink{out: &log}}, view: session.NewView()}
+	w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, view: session.NewView()}
 	s := w.show(true, nil)
 	focus := func(text string) ponder.Body { return ponder.Progress{Stage: "focus", Content: text} }
 	for _, b := range []ponder.Body{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ponder/internal/app"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/web"
 	"ponder/store/sqlite"
@@ -39,19 +40,19 @@ func TestFolderIsReadBeforeTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &cli{log: &logSink{out: &strings.Builder{}}}
-	a.flags.config = filepath.Join(dir, "config.toml")
+	a := &cli{App: &app.App{}, log: &logSink{out: &strings.Builder{}}}
+	a.Options.Config = filepath.Join(dir, "config.toml")
 	for _, tt := range []struct{ url, final, says string }{
 		{"https://sky.example/ozone", "https://sky.example/ozone", "2040"},
 		{"https://sky.example/ozone?utm_source=x", "https://sky.example/ozone", "2040"},
 		{"https://folder.invalid/sky.html", "https://sky.example/ozone", "2040"},
 		{"https://folder.invalid/sea.html", "https://folder.invalid/sea.html", "divers"},
 	} {
-		n, err := a.web(kept)
+		n, err := a.Web(kept)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := n.fetch(t.Context(), tt.url)
+		p, err := n.Fetch(t.Context(), tt.url)
 		if err != nil {
 			t.Errorf("%s: %v", tt.url, err)
 			continue
@@ -62,7 +63,7 @@ func TestFolderIsReadBeforeTheNetwork(t *testing.T) {
 		if p.Final != tt.final || !p.Local || !strings.Contains(p.Markdown, tt.says) {
 			t.Errorf("%s: %+v", tt.url, p)
 		}
-		if _, err := n.fetch(t.Context(), "https://folder.invalid/none"); !errors.Is(err, web.ErrRefused) {
+		if _, err := n.Fetch(t.Context(), "https://folder.invalid/none"); !errors.Is(err, web.ErrRefused) {
 			t.Errorf("a page that is not there: %v", err)
 		}
 	}

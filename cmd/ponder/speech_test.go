@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
@@ -213,8 +214,8 @@ func TestHintCommand(t *testing.T) {
 // A process hears what another writes, from its beginning.
 func TestCast(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	a := &cli{log: &logSink{}}
-	if _, err := a.config(); err != nil {
+	a := &cli{App: &app.App{}, log: &logSink{}}
+	if _, err := a.Config(); err != nil {
 		t.Fatal(err)
 	}
 	c := a.cast(t.Context(), "thr_1")

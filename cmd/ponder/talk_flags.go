@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/store/sqlite"
 )
 
@@ -42,44 +43,43 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 }
 
 // talking returns how to talk, having made sure of all that can be made sure of.
-func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool) (talking, error) {
-	docs, err := checkDocs(ctx, "--docs", f.docs)
+func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool) (app.ChatSetup, error) {
+	docs, err := app.CheckDocs(ctx, "docs", f.docs)
 	if err != nil {
-		return talking{}, err
+		return app.ChatSetup{}, err
 	}
-	notes, err := checkDocs(ctx, "--knowledge", f.knowledge)
+	notes, err := app.CheckDocs(ctx, "knowledge", f.knowledge)
 	if err != nil {
-		return talking{}, err
+		return app.ChatSetup{}, err
 	}
 	docs = append(docs, notes...)
-	memory, web, _, err := a.look(ctx, f.noMemory, f.noWeb)
+	memory, web, _, err := a.DefaultSources(ctx, f.noMemory, f.noWeb)
 	if err != nil {
-		return talking{}, err
+		return app.ChatSetup{}, err
 	}
-	t, err := a.talking(ctx, f.model, memory || len(docs) > 0)
+	t, err := a.ChatSetup(ctx, f.model, memory || len(docs) > 0)
 	if err != nil {
-		return talking{}, err
+		return app.ChatSetup{}, err
 	}
 	if given("think") {
-		t.think = f.think
+		t.Think = f.think
 	}
-	t.plan, t.flags = f.plan, *f
-	t.flags.docs, t.flags.knowledge = docs, nil
-	t.sight = sight{docs: docs, memory: memory, web: web, others: true}
+	t.Plan, t.Named, t.NoMemory = f.plan, f.model, f.noMemory
+	t.Sources = app.Sources{Docs: docs, Memory: memory, Web: web, OtherTools: true}
 	return t, nil
 }
 
-// again returns the words of a command line that goes on with a conversation in the
+// workLine returns the words of a command line that goes on with a conversation in the
 // background as it is held here.
-func (t talking) again(id ponder.ThreadID) []string {
+func workLine(t app.ChatSetup, id ponder.ThreadID) []string {
 	line := []string{"thread", "work", string(id)}
-	for _, path := range t.flags.docs {
+	for _, path := range t.Sources.Docs {
 		line = append(line, "--docs", path)
 	}
-	if t.flags.model != "" {
-		line = append(line, "--model", t.flags.model)
+	if t.Named != "" {
+		line = append(line, "--model", t.Named)
 	}
-	for flag, on := range map[string]bool{"--think": t.think, "--plan": t.plan, "--no-memory": t.flags.noMemory, "--no-web": !t.sight.web} {
+	for flag, on := range map[string]bool{"--think": t.Think, "--plan": t.Plan, "--no-memory": t.NoMemory, "--no-web": !t.Sources.Web} {
 		if on {
 			line = append(line, flag)
 		}
@@ -99,9 +99,26 @@ func (f *talkFlags) begin(ctx context.Context, a *cli, store *sqlite.Store) (id 
 	case f.thread == "":
 		return "", 0, nil
 	}
-	info, err := a.find(ctx, store, name, ponder.KindConversation)
-	if errors.Is(err, errNothingYet) {
-		err = failure{wrongUsage, errors.New("there is no conversation yet: begin with `ponder ask TEXT`")}
+	info, err := a.FindThread(ctx, store, name, ponder.KindConversation)
+	if errors.Is(err, app.ErrNothingYet) {
+		err = usagef("there is no conversation yet: begin with `ponder ask TEXT`")
 	}
 	return info.ID, info.Head, err
+}
+
+// talkingWith says with whom one talks.
+func talkingWith(t app.ChatSetup) string {
+	if t.Extractive {
+		return noModel(t.Missed, "; what is found is quoted (`ponder doctor` says how to have a model)")
+	}
+	return "talking with " + t.Name
+}
+
+// noModel says that there is no model and what comes of it: that none is configured, or
+// if one is, why it was missed.
+func noModel(missed error, what string) string {
+	if missed == nil {
+		return "no model is configured" + what
+	}
+	return missed.Error() + what
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
 )
@@ -85,7 +86,7 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
-	cfg, err := a.config()
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
@@ -100,18 +101,18 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err != nil {
 		return err
 	}
-	if opts.Docs, err = checkDocs(ctx, "--docs", f.docs); err != nil {
+	if opts.Docs, err = app.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	says := ""
-	if opts.Memory, opts.Web, says, err = a.look(ctx, f.noMemory, f.noWeb); err != nil {
+	if opts.Memory, opts.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
 		return err
 	}
-	p, err := a.prepare(ctx, f.model, budget, &opts)
+	p, err := a.PrepareSession(ctx, f.model, budget, &opts)
 	if err != nil {
 		return err
 	}
-	b := beginning{thread: ponder.Thread{Title: f.title, Owner: a.who(), Model: p.name}, question: question, budget: budget}
+	b := beginning{thread: ponder.Thread{Title: f.title, Owner: a.Owner(), Model: p.Name}, question: question, budget: budget}
 	if err := allowsCall(ctx, b, p, opts); err != nil {
 		return err
 	}
@@ -120,13 +121,13 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 			return err
 		}
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	if cfg.Mind.Feeds() && !f.noMemory && !opts.WithoutModel {
-		b.inner = innerOf(ctx, store, a.who(), question)
+		b.inner = innerOf(ctx, store, a.Owner(), question)
 	}
 	id, err := b.session(ctx, store, opts)
 	if err != nil {
@@ -135,13 +136,13 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	w := a.viewing(store, id)
 	w.internal, w.reserve.holds = f.internal, !f.detach
 	if opts.WithoutModel {
-		w.reserve.note(a, noModel(p.missed, "; this is put together from quotations of the documents"))
+		w.reserve.note(a, noModel(p.Missed, "; this is put together from quotations of the documents"))
 	}
 	w.reserve.note(a, says)
 	if f.detach {
 		return a.detach(ctx, store, id)
 	}
-	return w.here(ctx, store, p, sight{docs: opts.Docs, memory: opts.Memory, web: opts.Web}, ponder.KindSession, "")
+	return w.here(ctx, store, p, app.Sources{Docs: opts.Docs, Memory: opts.Memory, Web: opts.Web}, ponder.KindSession, "")
 }
 
 // A beginning is a thread with a question that is about to be made. What the thread is
@@ -184,8 +185,8 @@ const maxTitle = 120
 
 // here thinks in this process, and shows it; the report of research goes to a file, if one
 // is named. What nothing comes of is removed.
-func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *prepared, what sight, kind ponder.Kind, report string) error {
-	t, err := w.thinker(ctx, store, p.models, what, w.onDelta)
+func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *app.SessionModels, what app.Sources, kind ponder.Kind, report string) error {
+	t, err := w.thinker(ctx, store, p.Models, what, w.onDelta)
 	if err != nil {
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.id))
 	}
@@ -284,7 +285,7 @@ func (w *viewing) broken(ctx context.Context, err error) error {
 		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
 	}
 	if errors.Is(err, ponder.ErrDamaged) || errors.Is(err, ponder.ErrLost) {
-		return failure{failed, fmt.Errorf("%s: %w", w.dbFile(), shortest(err))}
+		return failure{failed, fmt.Errorf("%s: %w", w.DBFile(), shortest(err))}
 	}
 	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }

@@ -22,12 +22,12 @@ func (a *cli) threadExportCommand() *cobra.Command {
 		Args:    takeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			store, err := a.lookup(ctx)
+			store, err := a.OpenReadOnly(ctx)
 			if err != nil {
 				return err
 			}
 			defer store.Close()
-			info, err := a.find(ctx, store, args[0], "")
+			info, err := a.FindThread(ctx, store, args[0], "")
 			if err != nil {
 				return err
 			}

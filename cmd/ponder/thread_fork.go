@@ -35,12 +35,12 @@ ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we w
 }
 
 func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title string) error {
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, "")
+	info, err := a.FindThread(ctx, store, name, "")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/placement"
 	"ponder/internal/transcript"
 	"ponder/mode/chat"
@@ -71,7 +72,7 @@ func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error
 		ids[v.Thread.ID] = file
 		list = append(list, v)
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (a *cli) arrival(ctx context.Context, file string, anew bool) (*arrival, er
 	if tr.Thread.ID == "" || anew || a.wouldBeTheMind(tr.Thread) {
 		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
 	}
-	tr.Thread.Owner = a.who()
+	tr.Thread.Owner = a.Owner()
 	read := len(tr.Events) - tr.Filled
 	tr.Events = append(tr.Events, resting(tr)...)
 	return &arrival{file: file, Transcript: tr, read: read}, nil
@@ -120,7 +121,7 @@ func (a *cli) arrival(ctx context.Context, file string, anew bool) (*arrival, er
 // wouldBeTheMind reports whether a thread of a file would be taken for the subconscious,
 // which believes what its thread says: such a thread comes in as another, to look at.
 func (a *cli) wouldBeTheMind(t ponder.Thread) bool {
-	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.who())
+	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.Owner())
 }
 
 func nameOf(file string) string {
@@ -301,7 +302,7 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *arrival) error {
 	if len(v.Events) < longThread {
 		return nil
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: modes(app.ChatSetup{}, nil), Node: placement.Self()})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/app"
 	"ponder/internal/placement"
 	"ponder/mode/subconscious"
 	"ponder/store/sqlite"
@@ -55,7 +56,7 @@ func TestLongImportIsReadAhead(t *testing.T) {
 	}
 	defer inner.Close()
 	store := &counting{Store: inner}
-	mind, err := engine.New(engine.Config{Store: store, Modes: modes(talking{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: modes(app.ChatSetup{}, nil), Node: placement.Self()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestLongImportIsReadAhead(t *testing.T) {
 // What a file says is not believed to be what is on the user's mind.
 func TestImportIsNotTheMind(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	mine := string(subconscious.ThreadOf(owner))
+	mine := string(subconscious.ThreadOf(app.LocalOwner))
 	for name, header := range map[string]string{
 		"of that kind": `{"thread_id":"thr_1","kind":"subconscious"}`,
 		"of that id":   `{"thread_id":"` + mine + `","kind":"conversation"}`,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -37,9 +39,9 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 	if limit < 1 {
 		return usagef("--limit: must be 1 or more")
 	}
-	store, err := a.lookup(ctx)
-	if errors.Is(err, errNothingYet) {
-		a.note("%v", errNothingYet)
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
+		a.note("%s", a.line(app.ErrNothingYet))
 		return nil
 	}
 	if err != nil {

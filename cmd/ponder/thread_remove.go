@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
@@ -39,18 +40,18 @@ What they cost stays in "ponder usage". Without a terminal to ask on, it needs -
 }
 
 func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error {
-	store, err := a.lookup(ctx) // makes no database
+	store, err := a.OpenReadOnly(ctx) // makes no database
 	if err != nil {
 		return err
 	}
 	store.Close()
-	if store, err = a.store(ctx); err != nil {
+	if store, err = a.OpenStore(ctx); err != nil {
 		return err
 	}
 	defer store.Close()
 	var list []ponder.Info
 	for _, name := range names {
-		info, err := a.find(ctx, store, name, "")
+		info, err := a.FindThread(ctx, store, name, "")
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (a *cli) eraseThread(ctx context.Context, store *sqlite.Store, info ponder.
 
 // removeLog removes the log of a process that worked on a thread in the background.
 func (a *cli) removeLog(id ponder.ThreadID) {
-	dir, err := a.cfg.StateDir()
+	dir, err := a.Settings.StateDir()
 	if err != nil || string(id) != filepath.Base(string(id)) {
 		return
 	}
@@ -179,23 +180,23 @@ func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error
 // forgetThread forgets what is remembered of a thread, if anything is remembered at
 // all, and returns how many items that were.
 func (a *cli) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) (int, error) {
-	if a.lent == nil {
-		s, err := a.shelfToRead(ctx) // makes no library
-		if errors.Is(err, errNothingKnown) {
+	if !a.SharesLibraries() {
+		s, err := a.OpenLibraryReadOnly(ctx) // makes no library
+		if errors.Is(err, app.ErrNothingKnown) {
 			return 0, nil
 		}
 		if err == nil {
-			err = s.close()
+			err = s.Close()
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
-	shelf, err := a.shelfIn(ctx, store)
+	shelf, err := a.LibraryIn(ctx, store)
 	if err != nil {
 		return 0, err
 	}
-	defer shelf.done()
+	defer shelf.Release()
 	items, err := shelf.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
 	if err != nil {
 		return 0, err

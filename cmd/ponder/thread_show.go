@@ -39,12 +39,12 @@ func isCall(ev ponder.Event) bool {
 }
 
 func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Event) bool) error {
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, "")
+	info, err := a.FindThread(ctx, store, name, "")
 	if err != nil {
 		return err
 	}

@@ -32,12 +32,12 @@ func (a *cli) threadWork(ctx context.Context, name string, f talkFlags, given fu
 	if err != nil {
 		return err
 	}
-	store, err := a.store(ctx)
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	info, err := a.find(ctx, store, name, ponder.KindConversation)
+	info, err := a.FindThread(ctx, store, name, ponder.KindConversation)
 	if err != nil {
 		return err
 	}

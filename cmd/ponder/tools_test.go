@@ -24,6 +24,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/app"
 	"ponder/internal/config"
 	"ponder/knowledge/recall"
 	"ponder/knowledge/web"
@@ -44,7 +45,7 @@ import (
 
 // ourTools returns the tools that a conversation may be given. They cannot be used.
 func ourTools() []ponder.Tool {
-	list := append([]ponder.Tool{thread.New(nil, owner), thread.NewRead(nil, deep.Name)}, knowledge.Tools(knowledge.Options{})...)
+	list := append([]ponder.Tool{thread.New(nil, app.LocalOwner), thread.NewRead(nil, deep.Name)}, knowledge.Tools(knowledge.Options{})...)
 	list = append(list, (&keeper{}).tools()...)
 	return append(list, webtool.New(webtool.Options{
 		Search: func(context.Context, webtool.Query) (webtool.Found, error) { return webtool.Found{}, nil },
@@ -94,7 +95,7 @@ func TestToolsOfSettings(t *testing.T) {
 		for _, model := range []string{"ollama/llama3.1", "openai/o4-mini"} {
 			for _, deep := range []bool{true, false} {
 				cfg := config.Config{EnableThinking: set}
-				opts := talking{cfg: cfg, think: cfg.Thinks(model, llm.BuiltIn())}.chat(ourTools())
+				opts := app.ChatSetup{Config: cfg, Think: cfg.Thinks(model, llm.BuiltIn())}.ChatOptions(ourTools())
 				opts.Deep = deep
 				var names []string
 				for _, tool := range given(t, opts, ourTools()) {
@@ -133,7 +134,7 @@ func TestToolsOfSettings(t *testing.T) {
 // TestToolSchemas finds that every argument of every tool has a type, as the tools
 // have it and as each provider is sent it.
 func TestToolSchemas(t *testing.T) {
-	tools := given(t, chat.Options{Think: true, Deep: true, Tools: offered(ourTools())}, ourTools())
+	tools := given(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools())
 	asks := memory.New(memory.Options{
 		Context: func(context.Context, string, string, int) (string, []recall.Hit, error) { return "", nil, nil },
 	})
@@ -184,7 +185,7 @@ func TestToolsAreDeclared(t *testing.T) {
 	for _, tool := range approval.Ours() {
 		declared[tool.Name] = tool.Changes
 	}
-	for _, tool := range given(t, chat.Options{Think: true, Deep: true, Tools: offered(ourTools())}, ourTools()) {
+	for _, tool := range given(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools()) {
 		if changes, ok := declared[tool.Name]; !ok || changes != (tool.Name == memory.RememberName) {
 			t.Errorf("%s: declared %v, changes the world %v", tool.Name, ok, changes)
 		}

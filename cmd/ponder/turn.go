@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
@@ -77,8 +78,8 @@ func (t *turn) hears(s sign) string {
 // failure returns the error of a turn without an answer.
 func (t *turn) failure(why string) error {
 	err := fmt.Errorf("no answer: %s", oneLine(why)+otherModel(t.class))
-	if notReadyFor(t.class) {
-		return failure{notReady, err}
+	if app.NeedsUser(t.class) {
+		return notReadyf("%w", err)
 	}
 	return failure{failed, err}
 }

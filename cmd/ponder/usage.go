@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/app"
+
 	"github.com/spf13/cobra"
 
 	"ponder"
@@ -50,8 +52,8 @@ func (a *cli) usage(ctx context.Context, by ponder.GroupBy, since string) error 
 	if err != nil {
 		return err
 	}
-	store, err := a.lookup(ctx)
-	if errors.Is(err, errNothingYet) {
+	store, err := a.OpenReadOnly(ctx)
+	if errors.Is(err, app.ErrNothingYet) {
 		a.note("no model has been asked yet")
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ponder/internal/app"
 	"ponder/internal/calibration"
 )
 
@@ -65,8 +66,8 @@ type byModel struct {
 	Calibrated *measured `json:"calibrated,omitempty"`
 }
 
-func reliabilityOf(list []resolved) (reliability, calibration.Map) {
-	cases := casesOf(list)
+func reliabilityOf(list []app.ResolvedSession) (reliability, calibration.Map) {
+	cases := app.CasesOf(list)
 	m := calibration.Fit(cases)
 	claims, calibrated := calibration.Claims(cases), calibration.CrossValidate(cases)
 	r := reliability{learned: learnedOf(m), Claimed: measure(claims), Calibrated: measure(calibrated)}
@@ -90,14 +91,14 @@ func reliabilityOf(list []resolved) (reliability, calibration.Map) {
 }
 
 // modelsOf measures each model by itself, if there are several.
-func modelsOf(list []resolved, claims, calibrated []calibration.Forecast) (models []byModel) {
+func modelsOf(list []app.ResolvedSession, claims, calibrated []calibration.Forecast) (models []byModel) {
 	of := make(map[string][]int)
 	var names []string
 	for i, s := range list {
-		if of[s.model] == nil {
-			names = append(names, s.model)
+		if of[s.Model] == nil {
+			names = append(names, s.Model)
 		}
-		of[s.model] = append(of[s.model], i)
+		of[s.Model] = append(of[s.Model], i)
 	}
 	if len(names) < 2 {
 		return nil
@@ -128,15 +129,15 @@ func meanBasis(cases []calibration.Case) (mean calibration.Basis) {
 
 // usageCalibration says what the confidences of sessions are worth.
 func (a *cli) usageCalibration(ctx context.Context) error {
-	var list []resolved
-	store, err := a.lookup(ctx)
+	var list []app.ResolvedSession
+	store, err := a.OpenReadOnly(ctx)
 	switch {
 	case err == nil:
 		defer store.Close()
-		if list, err = allResolved(ctx, store, a.who()); err != nil {
+		if list, err = app.ResolvedSessions(ctx, store, a.Owner()); err != nil {
 			return err
 		}
-	case !errors.Is(err, errNothingYet):
+	case !errors.Is(err, app.ErrNothingYet):
 		return err
 	}
 	r, m := reliabilityOf(list)

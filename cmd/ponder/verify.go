@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/store/sqlite"
@@ -41,9 +41,9 @@ or has no answer.`,
 }
 
 func (a *cli) verify(ctx context.Context, name string) error {
-	store, err := a.lookup(ctx)
+	store, err := a.OpenReadOnly(ctx)
 	switch {
-	case errors.Is(err, errNothingYet):
+	case errors.Is(err, app.ErrNothingYet):
 		store = nil // a report can be checked in itself
 	case err != nil:
 		return err
@@ -75,18 +75,18 @@ func (a *cli) filed(ctx context.Context, store *sqlite.Store, name string) (*rep
 	case err == nil:
 		f, err := report.ReadResearch(raw)
 		if err != nil {
-			return nil, failure{wrongUsage, fmt.Errorf("%s: %w", clip(oneLine(name), 80), err)}
+			return nil, usagef("%s: %w", clip(oneLine(name), 80), err)
 		}
 		if f.Answer == "" && !f.Altered {
-			return nil, failure{wrongUsage, fmt.Errorf("%s: the report has no answer, so there is nothing to check", clip(oneLine(name), 80))}
+			return nil, usagef("%s: the report has no answer, so there is nothing to check", clip(oneLine(name), 80))
 		}
 		return f, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, failure{wrongUsage, fmt.Errorf("%s cannot be read: %w", clip(oneLine(name), 80), err)}
+		return nil, usagef("%s cannot be read: %w", clip(oneLine(name), 80), err)
 	case strings.ContainsAny(name, "./\\") || store == nil:
 		return nil, usagef("%s: there is no such file", clip(oneLine(name), 80))
 	}
-	info, err := a.find(ctx, store, name, ponder.KindResearch)
+	info, err := a.FindThread(ctx, store, name, ponder.KindResearch)
 	if err != nil {
 		return nil, err
 	}

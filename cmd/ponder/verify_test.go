@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/report"
 )
 
@@ -42,7 +43,7 @@ func TestVerdict(t *testing.T) {
 		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 as it was said\n  ✗ The ozone layer will recover by 2040.: it was supported, and is unverified now: no quote says anything of it\nNot all of it stands.\n"},
 	} {
 		f := &report.Filed{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
-		v := (&cli{}).verified(t.Context(), nil, f)
+		v := (&cli{App: &app.App{}}).verified(t.Context(), nil, f)
 		if got := strings.TrimPrefix(v.text(), "When?\n"); got != tt.want || v.Borne != tt.borne {
 			t.Errorf("%s: %d borne out:\n%swant:\n%s", tt.name, v.Borne, got, tt.want)
 		}

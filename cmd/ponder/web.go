@@ -3,33 +3,19 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/web"
 	"ponder/knowledge/web/search"
 	"ponder/store/sqlite"
 )
-
-// fetcher returns what reads pages of the web and archives them.
-func (a *cli) fetcher(kept *archive.Archive) (*web.Fetcher, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	for _, host := range cfg.Web.Allow {
-		if err := web.CheckAllow(host); err != nil {
-			return nil, usagef("web.allow in %s: %w", cfg.File, err)
-		}
-	}
-	return web.New(web.Options{Archive: kept, Allow: cfg.Web.Allow, UserAgent: "Ponder/" + thisBuild().Version}), nil
-}
 
 func (a *cli) webCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -91,11 +77,11 @@ func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 		return err
 	}
 	defer store.Close()
-	defer n.fetcher.Close()
-	if n.searcher == nil {
-		return failure{notReady, errNoSearch}
+	defer n.Fetcher.Close()
+	if n.Searcher == nil {
+		return notReadyf("%w", app.ErrNoSearch)
 	}
-	found, err := n.searcher.Search(ctx, q)
+	found, err := n.Searcher.Search(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -138,8 +124,8 @@ func resultObject(r search.Result) any {
 }
 
 // online opens the database, for its archive, and what reaches the web.
-func (a *cli) online(ctx context.Context) (*sqlite.Store, *net, error) {
-	store, err := a.store(ctx)
+func (a *cli) online(ctx context.Context) (*sqlite.Store, *app.WebSource, error) {
+	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +133,7 @@ func (a *cli) online(ctx context.Context) (*sqlite.Store, *net, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
-	n, err := a.web(kept)
+	n, err := a.Web(kept)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -168,11 +154,11 @@ func (a *cli) webFetchCommand() *cobra.Command {
 func notFetched(err error) error {
 	switch {
 	case errors.Is(err, web.ErrURL):
-		return failure{wrongUsage, err}
+		return usagef("%w", err)
 	case errors.Is(err, web.ErrRefused) && mayBeAllowed.MatchString(err.Error()):
-		return failure{notReady, fmt.Errorf("%w; if you trust it, name its host: ponder settings web.allow HOST", err)}
+		return notReadyf("%w; if you trust it, name its host: ponder settings web.allow HOST", err)
 	case errors.Is(err, web.ErrRefused):
-		return failure{notReady, err}
+		return notReadyf("%w", err)
 	}
 	return err
 }
@@ -187,8 +173,8 @@ func (a *cli) webFetch(ctx context.Context, url string) error {
 		return err
 	}
 	defer store.Close()
-	defer n.fetcher.Close()
-	p, err := n.fetch(ctx, url)
+	defer n.Fetcher.Close()
+	p, err := n.Fetch(ctx, url)
 	if err != nil {
 		return notFetched(err)
 	}

@@ -6,7 +6,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"ponder"
@@ -69,7 +68,7 @@ type (
 		// Memories returns what is remembered, what was added last first: at most q.Limit,
 		// and only what was added before the item of the id after, unless that is empty.
 		Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error)
-		// Forget returns an [Error] of the status 404 if nothing of the owner has the id.
+		// Forget returns an [Error] of the code [NotFound] if nothing of the owner has the id.
 		Forget(ctx context.Context, owner, id string) error
 	}
 
@@ -89,18 +88,6 @@ type (
 		Minder
 	}
 )
-
-// An Error is something that the caller can mend: it is told the words, and the field.
-type Error struct {
-	Status int    // of HTTP
-	Field  string // of the body, or empty
-	Detail string // a sentence
-}
-
-func (e *Error) Error() string { return e.Detail }
-
-// ErrNotReady is the error of what is not configured, such as a model.
-var ErrNotReady = errors.New("not configured")
 
 // A Start is a question, and how to think about it.
 type Start struct {

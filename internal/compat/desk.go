@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"ponder"
@@ -57,10 +56,10 @@ func (a Ask) uses() bool {
 // check returns what is wrong with what is asked.
 func (a Ask) check() error {
 	if len(a.Messages) == 0 {
-		return &app.Error{Status: http.StatusBadRequest, Field: "messages", Detail: "there is nothing to answer: at least one message is needed"}
+		return Wrong("messages", "there is nothing to answer: at least one message is needed")
 	}
 	if way := a.way(); way != Exchange && strings.TrimSpace(a.question()) == "" && (way != Chat || len(media(a.last())) == 0) {
-		return &app.Error{Status: http.StatusBadRequest, Field: "messages", Detail: "the last message is the one to answer: expected one of the user, with a text"}
+		return Wrong("messages", "the last message is the one to answer: expected one of the user, with a text")
 	}
 	return nil
 }
@@ -175,7 +174,7 @@ func (d *Desk) same(ctx context.Context, a Ask, id ponder.ThreadID, cause string
 }
 
 func otherWords() error {
-	return &app.Error{Status: http.StatusUnprocessableEntity, Field: "Idempotency-Key", Detail: "this key was used for another request: choose a new one"}
+	return app.Invalidf("Idempotency-Key", "this key was used for another request: choose a new one")
 }
 
 // talk says the last message in a conversation. If what is known of that by heart is not so

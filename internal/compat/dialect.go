@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -134,7 +133,7 @@ func (w Work) ID() string {
 
 // notThere is the error of a work, a thread or a model that is not there.
 func notThere(what string) error {
-	return &app.Error{Status: http.StatusNotFound, Detail: "there is no " + what}
+	return app.NotFoundf("", "there is no %s", what)
 }
 
 // maxLog is how many events of a conversation a Work has at most.

@@ -1,7 +1,6 @@
 package compat_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -137,8 +136,7 @@ func TestBehind(t *testing.T) {
 		}
 		hers := behind(one, "How deep?")
 		hers.Owner = "anna"
-		var wrong *app.Error
-		if _, err := r.Desk.Begin(t.Context(), hers); !errors.As(err, &wrong) || wrong.Status != http.StatusNotFound {
+		if _, err := r.Desk.Begin(t.Context(), hers); app.CodeOf(err) != app.NotFound {
 			t.Errorf("behind the work of another: %v", err)
 		}
 	})

@@ -1,17 +1,15 @@
 package compat
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 
-	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/auth"
-	"ponder/llm"
 )
 
 // A Fault is why a request is not answered, as far as its client is told. Each language
@@ -32,32 +30,33 @@ func Wrong(field, format string, args ...any) *Fault {
 // FaultOf returns what a client is told of an error: what it can mend in its own words,
 // and of others only that something failed, which the log says.
 func (d *Desk) FaultOf(err error) *Fault {
-	var known *app.Error
 	var told *Fault
-	var refused *llm.Error
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &told):
 		return told
-	case errors.As(err, &known):
-		return &Fault{known.Status, known.Field, known.Detail}
 	case errors.As(err, &large):
 		return &Fault{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the request has more than %d bytes", large.Limit)}
-	case errors.Is(err, ponder.ErrNoThread), errors.Is(err, ponder.ErrNoEvent), errors.Is(err, ponder.ErrNoRun):
-		return &Fault{http.StatusNotFound, "", "it is not there any more"}
-	case errors.Is(err, ponder.ErrEnded):
-		return &Fault{http.StatusConflict, "", "it has ended"}
-	case errors.Is(err, ponder.ErrFull), errors.Is(err, ponder.ErrReadOnly):
-		return &Fault{http.StatusInsufficientStorage, "", "the database cannot be written to now: free some space, or make it writable"}
-	case errors.Is(err, ponder.ErrDamaged):
-		return &Fault{http.StatusInternalServerError, "", "the database is damaged: restore a backup of it"}
-	case errors.Is(err, app.ErrNotReady), errors.As(err, &refused):
-		return &Fault{http.StatusServiceUnavailable, "", Clip(Plain(err.Error()), maxWhy)}
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &Fault{http.StatusServiceUnavailable, "", "the server stops, or was too slow: try again"}
 	}
-	d.log().Error("request failed", "error", err)
-	return &Fault{http.StatusInternalServerError, "", "something failed in the server: its log says what"}
+	e := app.Public(err)
+	if e.Code == app.Internal {
+		d.log().Error("request failed", "error", err)
+	}
+	field := e.Field
+	if field == "model_id" {
+		field = "model"
+	}
+	return &Fault{StatusOf(e.Code), field, e.Message}
+}
+
+// StatusOf returns the status of HTTP for an error of a code.
+func StatusOf(c app.Code) int { return cmp.Or(statuses[c], http.StatusInternalServerError) }
+
+var statuses = map[app.Code]int{
+	app.Invalid: http.StatusUnprocessableEntity, app.NotFound: http.StatusNotFound, app.Conflict: http.StatusConflict,
+	app.NotReady: http.StatusServiceUnavailable, app.Unavailable: http.StatusServiceUnavailable, app.Canceled: http.StatusServiceUnavailable,
+	app.Limit: http.StatusTooManyRequests, app.OverBudget: http.StatusPaymentRequired, app.Storage: http.StatusInsufficientStorage,
+	app.Incomplete: http.StatusConflict,
 }
 
 // Read reads the body of a request, which is JSON, into a value. Fields that the value

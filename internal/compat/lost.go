@@ -3,7 +3,6 @@ package compat
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -142,8 +141,7 @@ func (d *Desk) lostChats(ctx context.Context, a Ask) (list []ponder.ThreadID, er
 
 // gone returns an error, unless it says that something is not there.
 func gone(err error) error {
-	var known *app.Error
-	if errors.As(err, &known) && known.Status == http.StatusNotFound {
+	if app.CodeOf(err) == app.NotFound {
 		return nil
 	}
 	return err

@@ -182,8 +182,7 @@ func TestKey(t *testing.T) {
 				}
 				other := ask(r, name, "Why is the sky blue, and since when?")
 				other.Key, other.Apart = a.Key, a.Apart
-				var wrong *app.Error
-				if _, err := r.Desk.Begin(t.Context(), other); !errors.As(err, &wrong) || wrong.Status != http.StatusUnprocessableEntity {
+				if _, err := r.Desk.Begin(t.Context(), other); app.CodeOf(err) != app.Invalid {
 					t.Errorf("other words: %v", err)
 				}
 				a.Owner = "anna"

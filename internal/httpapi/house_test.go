@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	placement "ponder/internal/placement"
 	"ponder/internal/stream"
@@ -89,14 +90,14 @@ func guardOf() *auth.Guard {
 // affords refuses what costs more than four dollars.
 func (h *house) affords(_ context.Context, _ ponder.Info, most ponder.Money, do func() error) error {
 	if most > 4_000_000 {
-		return &Error{Status: http.StatusPaymentRequired, Detail: "nobody pays for that"}
+		return app.Errorf(app.OverBudget, "", "nobody pays for that")
 	}
 	return do()
 }
 
 func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error {
 	if s.Model == "none/none" {
-		return &Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: "there is no such model"}
+		return app.Invalidf("model_id", "there is no such model")
 	}
 	js, err := json.Marshal(session.Options{SynthesisInterval: s.Every.Seconds(), Parallel: s.Parallel, ToTheEnd: true})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -251,10 +250,6 @@ type forgotten struct {
 
 func (a *api) forget(ctx context.Context, in *memoryPath) (*forgotten, error) {
 	err := a.Service.Forget(ctx, auth.CallerOf(ctx).Owner, in.ID)
-	var known *Error
-	if errors.As(err, &known) {
-		return nil, huma.NewError(known.Status, known.Detail)
-	}
 	if err != nil {
 		return nil, a.failed(err)
 	}

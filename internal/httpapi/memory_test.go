@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 )
 
@@ -24,7 +26,7 @@ type library struct {
 func (l *library) Remember(_ context.Context, owner string, list ...Memory) (kept []Memory, err error) {
 	for _, m := range list {
 		if m.Title == "bad" {
-			return nil, &Error{Status: http.StatusUnprocessableEntity, Field: "title", Detail: "no such title"}
+			return nil, app.Invalidf("title", "no such title")
 		}
 		i := slices.IndexFunc(l.owners[owner], func(o Memory) bool { return o.Text == m.Text })
 		if i < 0 {
@@ -74,7 +76,7 @@ func (l *library) Forget(_ context.Context, owner, id string) error {
 	n := len(l.owners[owner])
 	l.owners[owner] = slices.DeleteFunc(l.owners[owner], func(m Memory) bool { return m.ID == id })
 	if len(l.owners[owner]) == n {
-		return &Error{Status: http.StatusNotFound, Detail: "nothing has the id"}
+		return app.NotFoundf("", "nothing has the id")
 	}
 	return nil
 }

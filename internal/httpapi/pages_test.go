@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/store/memory"
@@ -90,7 +91,7 @@ func TestPages(t *testing.T) {
 func TestRetryTomorrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, slow())
-		h.deny = &Error{Status: http.StatusTooManyRequests, Detail: "no more today"}
+		h.deny = app.Errorf(app.Limit, "", "no more today")
 		var made struct {
 			ID string `json:"thread_id"`
 		}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ponder/internal/app"
+
 	"ponder"
 )
 
@@ -17,7 +19,7 @@ import (
 type poor struct{ *house }
 
 func (poor) Resume(context.Context, ponder.ThreadID, string, func() error) error {
-	return &Error{Status: http.StatusPaymentRequired, Detail: "nobody pays for that"}
+	return app.Errorf(app.OverBudget, "", "nobody pays for that")
 }
 
 // Used has what is summed up of two places.

@@ -19,6 +19,3 @@ type (
 	Hit          = app.Hit
 	Document     = app.Document
 )
-
-// ErrNotReady is that of package service.
-var ErrNotReady = app.ErrNotReady

@@ -149,7 +149,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, err
 		err = a.Service.Go(ctx, t.ID, model)
 	}
 	if err != nil {
-		return nil, a.failed(inBody(err))
+		return nil, a.failed(err)
 	}
 	return a.did(ctx, t.ID, "the session goes on")
 }

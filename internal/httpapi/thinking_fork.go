@@ -87,7 +87,7 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error
 		return a.forkedBefore(ctx, id, b, wished)
 	}
 	if err != nil {
-		return nil, a.failed(inBody(err))
+		return nil, a.failed(err)
 	}
 	return a.forked(ctx, id, "the session goes its own way from here")
 }

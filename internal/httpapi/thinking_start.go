@@ -111,19 +111,9 @@ func (a *api) startSession(ctx context.Context, in *startSession) (*acted, error
 		return a.startedBefore(ctx, id, cause)
 	}
 	if err != nil {
-		return nil, a.failed(inBody(err))
+		return nil, a.failed(err)
 	}
 	return a.did(ctx, id, "the session has begun: look at it at /api/thinking/"+string(id))
-}
-
-// inBody returns the error of a field by the name that it has in the bodies of sessions.
-func inBody(err error) error {
-	var known *Error
-	names := map[string]string{"model": "model_id", "budget": "max_cost_usd", "cost": "max_cost_usd"}
-	if errors.As(err, &known) && names[known.Field] != "" {
-		return &Error{Status: known.Status, Field: names[known.Field], Detail: known.Detail}
-	}
-	return err
 }
 
 // startedBefore answers a request that was answered already: with what has become of

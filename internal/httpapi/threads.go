@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/completions"
 )
@@ -125,9 +126,18 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 		return a.openedBefore(ctx, id, c)
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.failed(inConversation(err))
 	}
 	return a.getThread(ctx, &ThreadPath{string(id)})
+}
+
+// inConversation returns an error with its field as bodies of conversations name it.
+func inConversation(err error) error {
+	var known *Error
+	if errors.As(err, &known) && known.Field == "model_id" {
+		return app.InField("model", err)
+	}
+	return err
 }
 
 // openedBefore answers a request that was answered already, unless it asks for something

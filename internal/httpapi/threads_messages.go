@@ -91,7 +91,7 @@ func (a *api) sayOnce(ctx context.Context, info ponder.Info, in *postMessage) (p
 			return before, err
 		}
 	}
-	return ev, a.failed(err)
+	return ev, a.failed(inConversation(err))
 }
 
 // saidBefore returns the message of a cause, or a zero event. It is an error if that says

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -87,7 +88,7 @@ func TestMessageAgain(t *testing.T) {
 		if code := h.post("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &first); code != http.StatusOK {
 			t.Errorf("%d %+v", code, first)
 		}
-		h.deny = &Error{Status: http.StatusPaymentRequired, Detail: "that is enough for today"}
+		h.deny = app.Errorf(app.OverBudget, "", "that is enough for today")
 		if code := h.post("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &again); code != http.StatusOK || again != first {
 			t.Errorf("%d %+v, want %+v", code, again, first)
 		}

@@ -36,7 +36,7 @@ func (a *api) workOnThread(ctx context.Context, in *workOn) (*told, error) {
 		model = strings.TrimSpace(in.Body.Model)
 	}
 	if err := a.Service.Go(ctx, info.ID, model); err != nil {
-		return nil, a.failed(err)
+		return nil, a.failed(inConversation(err))
 	}
 	return toldOf(info.ID, "it is worked on"), nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -56,7 +57,7 @@ func (h *house) Memories(_ context.Context, owner string, _ Query, _ string) ([]
 
 func (h *house) Forget(_ context.Context, owner, id string) error {
 	if id != "mem_"+owner {
-		return &Error{Status: http.StatusNotFound, Detail: "nothing of that id is remembered"}
+		return app.NotFoundf("", "nothing of that id is remembered")
 	}
 	return nil
 }

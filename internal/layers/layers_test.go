@@ -102,7 +102,7 @@ var rules = []rule{
 	{packages: "internal/placement", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/mindrunner", ours: []string{".", "mode/subconscious", "sensor", "sensor/notify"}},
 	{packages: "internal/auth"},
-	{packages: "internal/app", ours: []string{".", "llm"}},
+	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/stream", "internal/transcript", "internal/textkit/*"}},
 	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app"}},
 	{packages: "internal/compat/dialecttest", ours: []string{".", "engine", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/stream", "internal/app", "internal/compat"}},
 	{packages: "internal/compat/completions", ours: []string{".", "llm", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/compat"}, theirs: []string{"github.com/danielgtaylor/huma/"}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -121,9 +120,9 @@ func FuzzCompletion(f *testing.F) {
 type refusing struct{ app.Dialects }
 
 func (refusing) Begin(context.Context, string, ponder.ThreadID, app.Start) error {
-	return fmt.Errorf("begin: %w", app.ErrNotReady)
+	return app.NotReadyf("begin: not configured")
 }
 
 func (refusing) Open(context.Context, string, ponder.ThreadID, app.Conversation) error {
-	return fmt.Errorf("open: %w", app.ErrNotReady)
+	return app.NotReadyf("open: not configured")
 }

@@ -138,7 +138,7 @@ func (r *rig) Begin(ctx context.Context, owner string, id ponder.ThreadID, s app
 	r.starts = append(r.starts, s)
 	r.mu.Unlock()
 	if s.Model == "none/none" {
-		return &app.Error{Status: 422, Field: "model", Detail: "there is no such model"}
+		return app.Invalidf("model_id", "there is no such model")
 	}
 	js, err := json.Marshal(research.Options{Memory: true, Web: !s.NoWeb, MaxRounds: 1})
 	if err != nil {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -99,11 +97,11 @@ func (s *Service) known(name string) error {
 	case s.hosts && strings.HasPrefix(name, hostPrefix):
 		return nil
 	case s.bare:
-		return fmt.Errorf("no model: %w", app.ErrNotReady)
+		return app.NotReadyf("no model: not configured")
 	case name == "" || slices.Contains(s.names, name):
 		return nil
 	}
-	return &app.Error{Status: http.StatusUnprocessableEntity, Field: "model", Detail: "there is no model " + name}
+	return app.Invalidf("model_id", "there is no model %s", name)
 }
 
 // looks reports whether a tool is there, and wanted.
@@ -346,7 +344,7 @@ func (s *Service) Forget(_ context.Context, owner, id string) error {
 	before := len(s.memories[owner])
 	s.memories[owner] = slices.DeleteFunc(s.memories[owner], func(m app.Memory) bool { return m.ID == id })
 	if len(s.memories[owner]) == before {
-		return &app.Error{Status: http.StatusNotFound, Detail: "there is nothing of the id " + id}
+		return app.NotFoundf("", "there is nothing of the id %s", id)
 	}
 	return nil
 }

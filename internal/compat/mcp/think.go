@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -112,7 +111,7 @@ func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in
 		return c.byHost(ctx, req, a)
 	}
 	work, err := c.Desk.Begin(ctx, a)
-	if errors.Is(err, app.ErrNotReady) && a.Model.Model == "" && c.Hosts != nil {
+	if app.CodeOf(err) == app.NotReady && a.Model.Model == "" && c.Hosts != nil {
 		return c.byHost(ctx, req, a)
 	}
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/openai"
@@ -160,7 +159,7 @@ func (a *api) begin(r *http.Request, owner string, in *request, js []byte, befor
 
 // ours names the field of a fault as this language does.
 func ours(err error) error {
-	var known *app.Error
+	var known *compat.Fault
 	if errors.As(err, &known) && known.Field == "messages" {
 		return &compat.Fault{Status: known.Status, Field: "input", Detail: known.Detail}
 	}

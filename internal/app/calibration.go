@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"ponder"
+	"ponder/internal/calibration"
+	"ponder/mode/session"
+)
+
+// An EndedSession is what a session that has ended claimed, and how it turned out.
+type EndedSession struct {
+	Run     ponder.RunID
+	Claim   ponder.Synthesis // the last
+	id      string           // of the event of that
+	Outcome *float64         // the newest word on it; nil if there is none
+}
+
+// Claimed reports whether the session claimed anything.
+func (j EndedSession) Claimed() bool { return j.id != "" && !j.Claim.Assumed }
+
+// firstTail is how many events are looked at first, from the end of a thread. What
+// judge looks for is as a rule among the last few.
+const firstTail = 16
+
+// JudgeSession finds out how the newest session of a thread ended and turned out. It reads
+// the thread from its end, no further than it must: unless whole is set, what was
+// claimed is looked for only if there is an outcome. It returns the zero judged if
+// no session has ended.
+func JudgeSession(ctx context.Context, log ponder.Log, info ponder.Info, whole bool) (EndedSession, error) {
+	for n := ponder.Seq(firstTail); ; n *= 4 {
+		after := max(0, info.Head-n)
+		j, err := judgeFrom(ctx, log, info.ID, after)
+		switch {
+		case err != nil:
+			return j, fmt.Errorf("read how %s ended: %w", info.ID, err)
+		case after == 0, j.id != "", j.Run != "" && j.Outcome == nil && !whole:
+			return j, nil
+		}
+	}
+}
+
+func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (EndedSession, error) {
+	claims, outcomes := make(map[ponder.RunID]EndedSession), make(map[ponder.RunID]*float64)
+	var run ponder.RunID
+	for ev, err := range log.Events(ctx, id, after) {
+		if err != nil {
+			return EndedSession{}, err
+		}
+		switch b := ev.Body.(type) {
+		case ponder.Synthesis:
+			claims[ev.Run] = EndedSession{Claim: b, id: ev.ID}
+		case ponder.RunFinished:
+			if ev.Run.Parent() == "" {
+				run = ev.Run
+			}
+		case ponder.Resolved:
+			outcomes[ponder.RunID(b.Ref)] = b.Outcome
+		}
+	}
+	j := claims[run]
+	j.Run, j.Outcome = run, outcomes[run]
+	return j, nil
+}
+
+// A ResolvedSession is a session whose outcome is known.
+type ResolvedSession struct {
+	calibration.Case
+	Model string
+}
+
+func (j EndedSession) resolved() ResolvedSession {
+	r := ResolvedSession{calibration.Case{Claimed: j.Claim.Confidence, Basis: basisOf(j.Claim.Basis), Outcome: *j.Outcome}, j.Claim.Model}
+	if r.Model == "" {
+		r.Model = "(no model)"
+	}
+	return r
+}
+
+func basisOf(b ponder.Basis) calibration.Basis { return calibration.Basis(b) }
+
+// maxJudged is how many sessions are learned from at most: the newest.
+const maxJudged = 5000
+
+// ResolvedSessions returns the sessions of the owner whose outcome is known. What
+// several threads have in common, as forks do, counts once.
+func ResolvedSessions(ctx context.Context, store ponder.Store, who string) ([]ResolvedSession, error) {
+	threads, err := store.List(ctx, ponder.Filter{Kind: ponder.KindSession, Owner: who, Limit: maxJudged})
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var list []ResolvedSession
+	seen := make(map[string]bool)
+	for _, info := range threads {
+		if !info.Status.Ended() {
+			continue
+		}
+		j, err := JudgeSession(ctx, store, info, false)
+		if err != nil {
+			return nil, err
+		}
+		if j.Outcome != nil && j.Claimed() && !seen[j.id] {
+			seen[j.id] = true
+			list = append(list, j.resolved())
+		}
+	}
+	return list, nil
+}
+
+// CasesOf returns the cases of sessions.
+func CasesOf(list []ResolvedSession) []calibration.Case {
+	cases := make([]calibration.Case, len(list))
+	for i, r := range list {
+		cases[i] = r.Case
+	}
+	return cases
+}
+
+// Calibration returns what confidences are worth in this database, as far as that
+// is known. It is found out once in a command. If it cannot be, they are shown as
+// uncalibrated, for whatever is wrong with the database will come up elsewhere.
+func (a *App) Calibration(ctx context.Context, store ponder.Store) session.Calibration {
+	if a.calibration != nil {
+		return *a.calibration
+	}
+	list, err := ResolvedSessions(ctx, store, a.Owner())
+	if err != nil {
+		slog.Warn("confidences cannot be calibrated", "error", err)
+	}
+	c := calibrationOf(calibration.Fit(CasesOf(list)))
+	a.calibration = &c
+	return c
+}
+
+// calibrationOf returns a map as sessions know it.
+func calibrationOf(m calibration.Map) session.Calibration {
+	if !m.Calibrated() {
+		return session.Calibration{}
+	}
+	return session.Calibration{Cases: m.Cases(), Of: func(claimed float64, b ponder.Basis) (float64, bool) {
+		return m.Of(claimed, basisOf(b))
+	}}
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/textkit"
+	"ponder/llm"
+)
+
+// A Code classifies an error. The command line maps it to an exit code, HTTP to a status.
+type Code string
+
+// The codes.
+const (
+	Invalid     Code = "invalid"     // the request or the configuration is wrong
+	NotFound    Code = "not_found"   // no object has the name or id
+	Conflict    Code = "conflict"    // the object has ended
+	NotReady    Code = "not_ready"   // the configuration or the provider of a model lacks something
+	Limit       Code = "limit"       // the caller has used its number of requests
+	OverBudget  Code = "over_budget" // the caller has used its money
+	Unavailable Code = "unavailable" // the same request may succeed later
+	Storage     Code = "storage"     // the database cannot be written
+	Incomplete  Code = "incomplete"  // the work stopped before its end and can continue
+	Canceled    Code = "canceled"    // the caller stopped the work
+	Internal    Code = "internal"    // anything else
+)
+
+// An Error is an error that its caller can correct. Its message names no flag and no
+// command: each surface adds those of its own.
+type Error struct {
+	Code    Code
+	Field   string // of the request, by its name in the HTTP API; empty: none
+	Message string
+	Err     error // the cause; nil: none
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an error of a code and a field. A %w in format sets its cause.
+func Errorf(code Code, field, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	e := &Error{Code: code, Field: field, Message: err.Error()}
+	if _, many := err.(interface{ Unwrap() []error }); many || errors.Unwrap(err) != nil {
+		e.Err = err
+	}
+	return e
+}
+
+// Invalidf returns an error of the code [Invalid].
+func Invalidf(field, format string, args ...any) error {
+	return Errorf(Invalid, field, format, args...)
+}
+
+// NotFoundf returns an error of the code [NotFound].
+func NotFoundf(field, format string, args ...any) error {
+	return Errorf(NotFound, field, format, args...)
+}
+
+// NotReadyf returns an error of the code [NotReady].
+func NotReadyf(format string, args ...any) error { return Errorf(NotReady, "", format, args...) }
+
+// InField returns err as an error about a field, with its code and message.
+func InField(field string, err error) error {
+	return &Error{Code: CodeOf(err), Field: field, Message: err.Error(), Err: err}
+}
+
+// OfModel returns err as an error about the model that a request names, if the model is
+// its cause. Without a model it returns err.
+func OfModel(model string, err error) error {
+	var known *Error
+	var refused *llm.Error
+	wrong := CodeOf(err) == Invalid
+	if errors.As(err, &refused) {
+		wrong = refused.Class == llm.NotFound || refused.Class == llm.BadRequest
+	}
+	if model == "" || !wrong || errors.As(err, &known) && known.Field != "" {
+		return err
+	}
+	return Invalidf("model_id", "%w", err)
+}
+
+// CodeOf returns the code of an error, [Internal] if nothing classifies it.
+func CodeOf(err error) Code {
+	var known *Error
+	var refused *llm.Error
+	switch {
+	case errors.As(err, &known):
+		return known.Code
+	case errors.Is(err, context.Canceled):
+		return Canceled
+	case errors.Is(err, config.ErrNoKey):
+		return NotReady
+	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, config.ErrWrong):
+		return Invalid
+	case errors.Is(err, ponder.ErrNoThread):
+		return NotFound
+	case errors.Is(err, ponder.ErrEnded):
+		return Conflict
+	case errors.Is(err, ponder.ErrFull), errors.Is(err, ponder.ErrReadOnly):
+		return Storage
+	case errors.As(err, &refused) && NeedsUser(refused.Class):
+		return NotReady
+	case errors.As(err, &refused), errors.Is(err, context.DeadlineExceeded):
+		return Unavailable
+	}
+	return Internal
+}
+
+// NeedsUser reports whether only a user can correct a failure of a model.
+func NeedsUser(c llm.Class) bool {
+	return c == llm.Auth || c == llm.Payment || c == llm.NotFound || c == llm.Unreachable
+}
+
+// Public returns the error that a caller outside this process sees for err. An [Internal]
+// error says only that something failed; the caller of Public logs err.
+func Public(err error) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return &Error{known.Code, known.Field, textkit.OneLine(known.Message), err}
+	}
+	e := &Error{Code: CodeOf(err), Err: err}
+	switch {
+	case errors.Is(err, ponder.ErrNoEvent), errors.Is(err, ponder.ErrNoRun), e.Code == NotFound:
+		e.Code, e.Message = NotFound, "it is not there any more"
+	case e.Code == Conflict:
+		e.Message = "it has ended"
+	case e.Code == Storage:
+		e.Message = "the database cannot be written to now: free some space, or make it writable"
+	case errors.Is(err, ponder.ErrDamaged):
+		e.Message = "the database is damaged: restore a backup of it"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e.Code, e.Message = Unavailable, "the server stops, or was too slow: try again"
+	case e.Code == Internal:
+		e.Message = "something failed in the server: its log says what"
+	default:
+		e.Message = textkit.Truncate(textkit.OneLine(err.Error()), maxMessage)
+	}
+	return e
+}
+
+// maxMessage bounds the message of an error that another package made, in characters.
+const maxMessage = 300
+
+// Causes of errors, for which a surface may have advice of its own.
+var (
+	ErrNoModel    = errors.New("no model is configured")
+	ErrNoVectors  = errors.New("no model makes vectors")
+	ErrUnpriced   = errors.New("its price is not known")
+	ErrUnreadable = errors.New("nothing in it can be read")
+	ErrNoPersona  = errors.New("there is no persona")
+)
+
+// Errors of what does not exist yet, or is not configured.
+var (
+	ErrNothingYet   = NotFoundf("", "nothing has been thought yet")    // the database does not exist
+	ErrNoResearch   = NotFoundf("", "nothing has been researched yet") // no thread of the kind research
+	ErrNothingKnown = NotFoundf("", "nothing is remembered yet")       // the library does not exist
+	ErrNoSearch     = NotReadyf("no search of the web is configured: set EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL, or web.folder to a folder of pages")
+)
+
+// ErrPrices is the cause of a warning about fetched prices.
+var ErrPrices = errors.New("the fetched prices are not used")
+
+// NoModel returns the error of work that needs a model: missed if it is set, which says why
+// the configured one is missing.
+func NoModel(missed error) error {
+	if missed == nil {
+		return NotReadyf("%w: start Ollama, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY", ErrNoModel)
+	}
+	return &Error{Code: NotReady, Message: missed.Error(), Err: errors.Join(ErrNoModel, missed)}
+}

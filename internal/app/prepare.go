@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/config"
+	"ponder/knowledge/document"
+	"ponder/mode/session"
+)
+
+// A SessionModels is what a session is thought with.
+type SessionModels struct {
+	Models map[ponder.Role][]ponder.Model
+	Name   string // of the model that thinks, or empty
+	Missed error  // why the model is missing that the user named
+}
+
+// SessionRoles are the roles whose models a session asks.
+func SessionRoles() []ponder.Role { return []ponder.Role{ponder.Slow, ponder.Frontier} }
+
+// PrepareSession finds the models for a session and makes sure that they will answer, as
+// far as they can say. Where there is none, it sets the options to do without, if
+// there is something to quote.
+func (a *App) PrepareSession(ctx context.Context, model string, budget ponder.Budget, opts *session.Options) (*SessionModels, error) {
+	p, unaided, err := a.PrepareModels(ctx, model, budget, SessionRoles(), len(opts.Docs) > 0 || opts.Memory || opts.Web)
+	opts.WithoutModel = opts.WithoutModel || unaided
+	return p, err
+}
+
+// PrepareModels finds the models of some roles, and reports whether there are none, which
+// is an error if there is nothing to quote.
+func (a *App) PrepareModels(ctx context.Context, model string, budget ponder.Budget, roles []ponder.Role, quotable bool) (p *SessionModels, unaided bool, err error) {
+	l, err := a.ModelSet(ctx, model)
+	if err != nil {
+		return nil, false, err
+	}
+	if l.Empty() {
+		if !quotable {
+			return nil, false, NoModel(l.Missed)
+		}
+		return &SessionModels{Missed: l.Missed}, true, nil
+	}
+	models, err := l.Chains(roles...)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := CheckPrices(models, budget, l.Config); err != nil {
+		return nil, false, err
+	}
+	if err := a.CheckModels(ctx, l, models, roles...); err != nil {
+		return nil, false, err
+	}
+	return &SessionModels{Models: models, Name: models[ponder.Slow][0].Name()}, false, nil
+}
+
+// CheckPrices makes sure that a budget of money can be kept.
+func CheckPrices(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cfg *config.Config) error {
+	if budget.Money == 0 {
+		return nil
+	}
+	for _, role := range slices.Sorted(maps.Keys(models)) {
+		for _, m := range models[role] {
+			if m.Price.Source == ponder.PriceUnknown {
+				return Invalidf("max_cost_usd", "the cost of %s cannot be limited: %w; add [models.price.%q] with input = and output = "+
+					"(USD per million tokens) to %s", m.Name(), ErrUnpriced, m.Name(), cfg.File)
+			}
+		}
+	}
+	return nil
+}
+
+// CheckDocs returns the absolute paths of documents, having made sure that something in
+// them can be read. Field is that of the paths.
+func CheckDocs(ctx context.Context, field string, paths []string) ([]string, error) {
+	all, listing, err := FindDocs(ctx, field, paths)
+	if err != nil || listing == nil || slices.ContainsFunc(listing.Files, func(f document.File) bool { return f.Named }) {
+		return all, err
+	}
+	unread := CheckDocuments(ctx, listing.Files, 1).Unread
+	if len(unread) < len(listing.Files) || ctx.Err() != nil {
+		return all, ctx.Err()
+	}
+	return nil, Invalidf(field, "%s: %w%s", strings.Join(paths, ", "), ErrUnreadable, Skipped(unread))
+}
+
+// FindDocs returns the absolute paths of documents and, if there are any, what is there to
+// read. Files that are named have been read; folders are only looked through.
+func FindDocs(ctx context.Context, field string, paths []string) ([]string, *document.Listing, error) {
+	var all, files []string
+	for _, path := range paths {
+		if path == "" {
+			return nil, nil, Invalidf(field, "needs a file or a folder")
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		info, err := os.Stat(abs)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil, Invalidf(field, "%s: there is no such file or folder", path)
+		case err != nil:
+			return nil, nil, Invalidf(field, "%s: %w", path, errors.Unwrap(err))
+		case !info.IsDir():
+			files = append(files, abs)
+		}
+		all = append(all, abs)
+	}
+	if len(files) > 0 {
+		if _, _, err := document.Load(ctx, files, document.Options{}); err != nil {
+			return nil, nil, docsError(ctx, field, err)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	listing, err := document.Scan(ctx, all, document.Options{})
+	if err != nil {
+		return nil, nil, docsError(ctx, field, err)
+	}
+	if len(listing.Files) == 0 {
+		return nil, nil, Invalidf(field, "%s: nothing to read in it: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", paths[0], Skipped(listing.Skipped))
+	}
+	return all, listing, nil
+}
+
+// docsError is an error of reading documents, save that of an interruption.
+func docsError(ctx context.Context, field string, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return Invalidf(field, "%w", err)
+}
+
+func Skipped(list []document.Skipped) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", document.Legible(list[0].Path), list[0].Reason)
+}

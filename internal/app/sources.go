@@ -1,0 +1,273 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/knowledge/archive"
+	"ponder/knowledge/recall"
+	"ponder/knowledge/web"
+	"ponder/knowledge/web/extract"
+	"ponder/knowledge/web/search"
+	"ponder/mode/deep"
+	"ponder/mode/session"
+	"ponder/store/sqldb"
+	"ponder/store/sqlite"
+	"ponder/tool/knowledge"
+	"ponder/tool/memory"
+	"ponder/tool/thread"
+	webtool "ponder/tool/web"
+)
+
+// A Sources is what thinking may look into.
+type Sources struct {
+	Docs   []string // absolute paths
+	Memory bool     // what the user had remembered
+	Web    bool
+
+	OtherTools bool          // tools of MCP servers are there, too
+	Patience   time.Duration // for these; chatPatience if zero
+
+	Research bool   // by a mode that uses the memory of a persona
+	Persona  string // whose; empty is that of the owner
+}
+
+// SourcesOf returns that of a session that has begun.
+func SourcesOf(s session.Session) Sources {
+	return Sources{Docs: s.Metadata.Docs, Memory: s.Metadata.Memory, Web: s.Metadata.Web}
+}
+
+// SourceTools returns the tools that look, and what to close when they are not used any
+// more.
+func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources) ([]ponder.Tool, func(), error) {
+	list := []ponder.Tool{thread.New(store, a.Owner()), thread.NewRead(store, deep.Name)}
+	end := func() {}
+	looks := knowledge.Options{Roots: what.Docs}
+	if what.Memory {
+		s, err := a.LibraryIn(ctx, store)
+		if err != nil {
+			return nil, nil, err
+		}
+		looks.Library, end = evidenceLibrary{s.Library}, func() { s.Release() }
+		if what.Research {
+			list = append(list, memory.New(memory.Options{Context: s.Library.PersonaContext, Persona: what.Persona})...)
+		}
+	}
+	if len(what.Docs) > 0 || what.Memory {
+		list = append(list, knowledge.Tools(looks)...)
+	}
+	if !what.Web {
+		return list, end, nil
+	}
+	kept, err := archive.Open(ctx, store.SQL())
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := a.Web(kept)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(list, w.tools()...), func() { w.Fetcher.Close(); end() }, nil
+}
+
+// evidenceLibrary is what is remembered, but for finished threads.
+type evidenceLibrary struct{ *recall.Library }
+
+// Search implements [knowledge.Library].
+func (k evidenceLibrary) Search(ctx context.Context, text string, o recall.SearchOptions) (recall.Result, error) {
+	if len(o.Kinds) == 0 {
+		o.Kinds = EvidenceKinds()
+	}
+	return k.Library.Search(ctx, text, o)
+}
+
+// A WebSource is what reaches the web.
+type WebSource struct {
+	Searcher *search.Searcher
+	Fetcher  *web.Fetcher
+	archive  *archive.Archive
+	Names    []string        // of the providers
+	folder   search.Provider // of pages on disk; its Page is nil if there is none
+}
+
+// Web returns what reaches the web. Without a provider it has no searcher.
+func (a *App) Web(kept *archive.Archive) (*WebSource, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.WebFetcher(kept)
+	if err != nil {
+		return nil, err
+	}
+	n := &WebSource{Fetcher: f, archive: kept}
+	var list []search.Provider
+	for _, p := range []struct {
+		key  string
+		make func(search.Service) search.Provider
+	}{{string(cfg.Search.Exa), search.Exa}, {string(cfg.Search.Brave), search.Brave}, {string(cfg.Search.Tavily), search.Tavily}} {
+		if p.key != "" {
+			list = append(list, p.make(search.Service{Key: p.key}))
+		}
+	}
+	if cfg.Search.SearXNG != "" {
+		list = append(list, search.SearXNG(search.Service{URL: cfg.Search.SearXNG}))
+	}
+	if dir := cfg.Web.Folder; dir != "" {
+		if dir, err = pagesIn(dir); err != nil {
+			return nil, Invalidf("", "web.folder in %s: %w", cfg.File, err)
+		}
+		n.folder = search.Folder(search.Crawl{Dir: dir, Read: readPage})
+		list = append(list, n.folder)
+	}
+	for _, p := range list {
+		n.Names = append(n.Names, p.Name)
+	}
+	if len(list) > 0 {
+		n.Searcher = search.New(list, kept, search.Options{})
+	}
+	return n, nil
+}
+
+// pagesIn returns the path of a folder of pages, which must be there.
+func pagesIn(dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(home, rest)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder", dir)
+	}
+	return dir, nil
+}
+
+// tools returns the tools that look at the web.
+func (n *WebSource) tools() []ponder.Tool {
+	o := webtool.Options{Fetch: n.Fetch, Judge: webtool.Judging(time.Now)}
+	if n.archive != nil {
+		o.Keep = n.keep
+	}
+	if n.Searcher != nil {
+		o.Search = webtool.Searching(n.Searcher.Search)
+	}
+	return webtool.New(o)
+}
+
+// SearchAnswer begins the source of what a search said of a page.
+const SearchAnswer = "search:"
+
+// keep keeps what a search said of a page. That is no copy of the page, so it has a
+// source of its own.
+func (n *WebSource) keep(ctx context.Context, r webtool.Result) (string, error) {
+	return n.archive.Put(ctx, archive.Original{
+		Type: "text/plain", Source: SearchAnswer + r.URL, Title: r.Title, Fetched: time.Now(), Bytes: []byte(r.Snippet),
+	})
+}
+
+// Fetch reads a page: of the folder, if it has it, and else of its host.
+func (n *WebSource) Fetch(ctx context.Context, url string) (*web.Page, error) {
+	if n.folder.Page == nil {
+		return n.Fetcher.Fetch(ctx, url)
+	}
+	r, ok, err := n.folder.Page(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", url, err)
+	}
+	if !ok || r.Text == "" {
+		return n.Fetcher.Fetch(ctx, url)
+	}
+	now := time.Now()
+	hash, err := n.archive.Put(ctx, archive.Original{Type: "text/markdown", Source: r.URL, Title: r.Title, Fetched: now, Bytes: []byte(r.Text)})
+	if err != nil && !errors.Is(err, sqldb.ErrReadOnly) {
+		return nil, err
+	}
+	return &web.Page{
+		URL: url, Final: r.URL, Local: true, Type: "text/markdown", Charset: "utf-8", Title: r.Title, Author: r.Author, Published: r.Published, Fetched: now,
+		Markdown: r.Text, Hash: hash, Bytes: len(r.Text),
+	}, nil
+}
+
+// DefaultSources says what a session looks into, by default: what is remembered, if anything
+// is, and the web, if there is a way to search it.
+func (a *App) DefaultSources(ctx context.Context, noMemory, noWeb bool) (memory, web bool, says string, err error) {
+	var parts []string
+	if !noMemory {
+		if memory, err = a.hasEvidence(ctx); err != nil {
+			return false, false, "", err
+		}
+		if memory {
+			parts = append(parts, "what is remembered")
+		}
+	}
+	if !noWeb {
+		n, err := a.Web(nil)
+		if err != nil {
+			return false, false, "", err
+		}
+		n.Fetcher.Close()
+		if web = n.Searcher != nil; web {
+			parts = append(parts, "the web ("+strings.Join(n.Names, ", ")+")")
+		}
+	}
+	if len(parts) > 0 {
+		says = "looking into " + strings.Join(parts, " and ")
+	}
+	return memory, web, says, nil
+}
+
+// hasEvidence reports whether anything is remembered that is evidence. Where there is
+// no database, it makes none.
+func (a *App) hasEvidence(ctx context.Context) (bool, error) {
+	s, err := a.OpenLibraryReadOnly(ctx)
+	if errors.Is(err, ErrNothingKnown) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	list, err := s.List(ctx, recall.Filter{Kinds: EvidenceKinds(), N: 1})
+	return len(list) > 0, err
+}
+
+// EvidenceKinds are the kinds of what is remembered that a session may rest on:
+// not what others came to, which is known from elsewhere, with how it turned out.
+func EvidenceKinds() []recall.Kind {
+	return []recall.Kind{recall.KindMemory, recall.KindDocument, recall.KindPost, recall.KindJournal}
+}
+
+// readPage reads a page of a folder.
+func readPage(page []byte, address string) (search.Page, error) {
+	c, err := extract.Article(page, address)
+	if err != nil {
+		return search.Page{}, err
+	}
+	return search.Page{URL: c.Canonical, Title: c.Title, Author: c.Author, Text: c.Markdown, Published: c.Published}, nil
+}
+
+// WebFetcher returns what reads pages of the web and archives them.
+func (a *App) WebFetcher(kept *archive.Archive) (*web.Fetcher, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	for _, host := range cfg.Web.Allow {
+		if err := web.CheckAllow(host); err != nil {
+			return nil, Invalidf("", "web.allow in %s: %w", cfg.File, err)
+		}
+	}
+	return web.New(web.Options{Archive: kept, Allow: cfg.Web.Allow, UserAgent: "Ponder/" + a.Options.Version}), nil
+}

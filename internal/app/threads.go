@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit"
+)
+
+// FindThread returns the thread that a user means: an id or the beginning of one,
+// with or without thr_, or "last" for the newest. A kind, if given, must fit; what
+// goes for sessions goes for research too.
+func (a *App) FindThread(ctx context.Context, threads ponder.Threads, name string, kind ponder.Kind) (ponder.Info, error) {
+	name = strings.TrimSpace(name)
+	list, err, listed := []ponder.Info(nil), error(nil), kind
+	if strings.EqualFold(name, "last") {
+		list, err = NewestThreads(ctx, threads, ponder.Filter{Kind: kind, Limit: 1})
+		kind = "" // it fits
+	} else {
+		list, err = threadsByID(ctx, threads, name)
+	}
+	field := idField(kind)
+	switch ours := IDPrefix(name); {
+	case err != nil:
+		return ponder.Info{}, fmt.Errorf("find %s: %w", name, err)
+	case len(list) == 0 && strings.EqualFold(name, "last") && listed == ponder.KindResearch:
+		return ponder.Info{}, ErrNoResearch
+	case len(list) == 0 && strings.EqualFold(name, "last"):
+		return ponder.Info{}, ErrNothingYet
+	case len(list) == 0 && ours == "":
+		return ponder.Info{}, NotFoundf(field, "%q is no id", textkit.Truncate(textkit.OneLine(name), 40))
+	case len(list) == 0:
+		return ponder.Info{}, NotFoundf(field, "there is no %s", ours)
+	case len(list) > 1:
+		return ponder.Info{}, Invalidf(field, "%s is the beginning of several ids: write more of it", name)
+	case kind != "" && !slices.Contains(KindsLike(kind), list[0].Kind):
+		return ponder.Info{}, Invalidf(field, "%s is a %s, not a %s", list[0].ID, list[0].Kind, kind)
+	}
+	return list[0], nil
+}
+
+// threadsByID lists the thread with an id, or else some of those whose ids begin like that:
+// as it is written, for ids that were imported have other forms, or as ours are.
+func threadsByID(ctx context.Context, threads ponder.Threads, name string) ([]ponder.Info, error) {
+	ours, foreign := IDPrefix(name), name
+	for _, id := range []string{foreign, ours} {
+		if info, err := threads.Thread(ctx, ponder.ThreadID(id)); err == nil {
+			return []ponder.Info{info}, nil
+		} else if !errors.Is(err, ponder.ErrNoThread) {
+			return nil, err
+		}
+	}
+	if len(strings.TrimPrefix(foreign, "thr_")) < minForeign {
+		foreign = ""
+	}
+	for _, prefix := range []string{ours, foreign} {
+		if prefix == "" {
+			continue
+		}
+		if list, err := threads.List(ctx, ponder.Filter{Prefix: prefix, Limit: 2}); err != nil || len(list) > 0 {
+			return list, err
+		}
+	}
+	return nil, nil
+}
+
+// KindsLike returns the kinds that commands for a kind take.
+func KindsLike(kind ponder.Kind) []ponder.Kind {
+	if kind == ponder.KindSession {
+		return []ponder.Kind{ponder.KindSession, ponder.KindResearch}
+	}
+	return []ponder.Kind{kind}
+}
+
+// NewestThreads lists the threads of a filter, of all kinds that are like its kind, the newest
+// first.
+func NewestThreads(ctx context.Context, threads ponder.Threads, filter ponder.Filter) (list []ponder.Info, err error) {
+	for _, filter.Kind = range KindsLike(filter.Kind) {
+		more, err := threads.List(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	slices.SortStableFunc(list, func(a, b ponder.Info) int { return b.Created.Compare(a.Created) })
+	if filter.Limit > 0 {
+		list = list[:min(len(list), filter.Limit)]
+	}
+	return list, nil
+}
+
+// minForeign is how much a user writes at least of an id that is not of our form, if
+// not all of it.
+const minForeign = 4
+
+// idField returns the field that names a thread of a kind.
+func idField(kind ponder.Kind) string {
+	if kind == ponder.KindSession {
+		return "session_id"
+	}
+	return "thread_id"
+}
+
+// IDPrefix returns the beginning of an id as it is stored, or "" if no id begins
+// like that.
+func IDPrefix(name string) string {
+	const mostLetters = 36 // of an id of a thread beside a conversation: see package httpapi
+	name = strings.ToUpper(strings.TrimSpace(name))
+	name = strings.TrimPrefix(name, "THR_")
+	if name == "" || len(name) > mostLetters || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
+		return ""
+	}
+	return "thr_" + name
+}
