@@ -1,13 +1,13 @@
 package document
 
 import (
-	"encoding/binary"
 	"math"
 	"path/filepath"
 	"strings"
 	"unicode"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 // Bounds on a passage, which is sentences that follow each other in a section.
@@ -16,9 +16,7 @@ const (
 	passageWords = 120
 )
 
-// A posting list has the numbers that a term is in, as differences, each with
-// how often it is there: a uvarint of the difference doubled, plus 1 if a byte
-// of the frequency follows, which else is 1.
+// postings are the numbers that a term is in, in their stored form.
 type postings struct {
 	data []byte
 	last int32 // the number that is not yet in data, or -1
@@ -44,30 +42,14 @@ func (p *postings) flush() {
 	if p.last < 0 {
 		return
 	}
-	gap := uint64(p.last-p.base) << 1
-	if p.freq > 1 {
-		p.data = append(binary.AppendUvarint(p.data, gap|1), p.freq)
-	} else {
-		p.data = binary.AppendUvarint(p.data, gap)
-	}
+	p.data = ranking.AppendPosting(p.data, p.last-p.base, uint16(p.freq))
 	p.base, p.last = p.last, -1
 	p.units++
 }
 
-// each calls yield with every number and its frequency.
-func (p *postings) each(yield func(number int32, freq uint8)) {
-	number := int32(0)
-	for i := 0; i < len(p.data); {
-		gap, n := binary.Uvarint(p.data[i:])
-		i += n
-		number += int32(gap >> 1)
-		freq := uint8(1)
-		if gap&1 == 1 {
-			freq = p.data[i]
-			i++
-		}
-		yield(number, freq)
-	}
+// all appends the postings to out. They are of fewer than most numbers.
+func (p *postings) all(out []ranking.Posting, most int) []ranking.Posting {
+	return ranking.AppendPostings(out, p.data, int(p.units), most)
 }
 
 // An index is documents, numbered sentence by sentence, and where their terms

@@ -1,11 +1,11 @@
 package document
 
 import (
-	"math"
 	"slices"
 	"strings"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 // Bounds on a question.
@@ -128,7 +128,7 @@ func (x *index) queryTerm(word, term string) queryTerm {
 	} else {
 		id = -1
 	}
-	return queryTerm{id: id, word: word, idf: math.Log(1 + (n-df+0.5)/(df+0.5))}
+	return queryTerm{id: id, word: word, idf: ranking.Rarity(n, df)}
 }
 
 func compare(a, b float64) int {

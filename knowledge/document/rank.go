@@ -1,11 +1,9 @@
 package document
 
-import "math"
+import "ponder/internal/textkit/ranking"
 
-// The constants of BM25: how soon more of a term counts no more, and how much
-// the length of a text counts, for a sentence, a passage and a document.
+// How much the length of a text counts, for a sentence, a passage and a document.
 const (
-	saturation   = 1.2
 	sentenceLean = 0.5
 	passageLean  = 0.6
 	documentLean = 0.75
@@ -31,12 +29,13 @@ type queryTerm struct {
 // A tally is the scores of one search.
 type tally struct {
 	units, passages, sections, titles, docs []float32
+	list                                    []ranking.Posting // of the term that is counted
 }
 
 func newTally(x *index) *tally {
 	return &tally{
 		make([]float32, len(x.units)), make([]float32, len(x.passages)), make([]float32, len(x.sections)),
-		make([]float32, len(x.docs)), make([]float32, len(x.docs)),
+		make([]float32, len(x.docs)), make([]float32, len(x.docs)), nil,
 	}
 }
 
@@ -48,54 +47,47 @@ func (t *tally) clear() {
 	clear(t.docs)
 }
 
-// bm25 scores a frequency in a text of a length.
-type bm25 struct{ idf, fixed, lean float32 }
-
-func newBM25(weight, n, df, average, lean float64) bm25 {
-	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-	return bm25{float32(weight * idf * (saturation + 1)), float32(saturation * (1 - lean)), float32(saturation * lean / max(average, 1))}
-}
-
-func (b bm25) score(freq, length int32) float32 {
-	f := float32(freq)
-	return b.idf * f / (f + b.fixed + b.lean*float32(length))
-}
-
 // count adds the score of one term to everything it is in.
 func (t *tally) count(x *index, q queryTerm) {
 	l := &x.lists[q.id]
-	n := func(k int) float64 { return float64(k) }
-	words := float64(x.words)
-	sentence := newBM25(q.weight, n(len(x.units)), float64(l.units), words/n(len(x.units)), sentenceLean)
-	within := newBM25(q.weight, n(len(x.passages)), float64(l.passages), words/n(len(x.passages)), passageLean)
-	whole := newBM25(q.weight, n(len(x.docs)), float64(l.docs), words/n(len(x.docs)), documentLean)
-	var p, d, inP, inD int32 = -1, -1, 0, 0
-	l.each(func(u int32, freq uint8) {
-		unit := &x.units[u]
-		t.units[u] += sentence.score(int32(freq), int32(unit.words))
+	scorer := func(df int32, n int, lean float64) ranking.Scorer {
+		return ranking.NewScorer(q.weight*ranking.Rarity(float64(n), float64(df)), float64(x.words)/float64(n), lean)
+	}
+	sentence := scorer(l.units, len(x.units), sentenceLean)
+	within := scorer(l.passages, len(x.passages), passageLean)
+	whole := scorer(l.docs, len(x.docs), documentLean)
+	var p, d int32 = -1, -1
+	var inP, inD float32
+	t.list = l.all(t.list[:0], len(x.units))
+	for _, k := range t.list {
+		unit, freq := &x.units[k.At], float32(k.Freq)
+		t.units[k.At] += sentence.Score(freq, float32(unit.words))
 		if unit.passage != p {
 			if p >= 0 {
-				t.passages[p] += within.score(inP, x.passages[p].words)
+				t.passages[p] += within.Score(inP, float32(x.passages[p].words))
 			}
 			p, inP = unit.passage, 0
 			if doc := x.passages[p].doc; doc != d {
 				if d >= 0 {
-					t.docs[d] += whole.score(inD, x.docWords[d])
+					t.docs[d] += whole.Score(inD, float32(x.docWords[d]))
 				}
 				d, inD = doc, 0
 			}
 		}
-		inP += int32(freq)
-		inD += int32(freq)
+		inP += freq
+		inD += freq
 		if unit.kind == Heading {
 			t.sections[x.passages[p].section] += float32(q.weight * q.idf)
 		}
-	})
-	if p >= 0 {
-		t.passages[p] += within.score(inP, x.passages[p].words)
-		t.docs[d] += whole.score(inD, x.docWords[d])
 	}
-	x.titles[q.id].each(func(d int32, _ uint8) { t.titles[d] += float32(q.weight * q.idf) })
+	if p >= 0 {
+		t.passages[p] += within.Score(inP, float32(x.passages[p].words))
+		t.docs[d] += whole.Score(inD, float32(x.docWords[d]))
+	}
+	t.list = x.titles[q.id].all(t.list[:0], len(x.docs))
+	for _, k := range t.list {
+		t.titles[k.At] += float32(q.weight * q.idf)
+	}
 }
 
 // inherit gives sections what the sections above them have. A section comes

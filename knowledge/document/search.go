@@ -1,10 +1,10 @@
 package document
 
 import (
-	"container/heap"
 	"slices"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 // SearchOptions shape what a search returns. The zero value takes the best hits.
@@ -92,26 +92,13 @@ type scored struct {
 	score float32
 }
 
-// worst is a heap with the worst first.
-type worst []scored
-
-func (h worst) Len() int           { return len(h) }
-func (h worst) Less(i, j int) bool { return better(h[j], h[i]) }
-func (h worst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *worst) Push(v any)        { *h = append(*h, v.(scored)) }
-func (h *worst) Pop() any {
-	v := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return v
-}
-
 // better orders by score, and then by place.
 func better(a, b scored) bool { return a.score > b.score || a.score == b.score && a.unit < b.unit }
 
 // best returns the best units, at most size, in no order. Units are looked at
 // where a passage has a term.
 func (c *Collection) best(t *tally, size int) []scored {
-	h := make(worst, 0, size)
+	top := ranking.NewBest(size, func(a, b *scored) bool { return better(*a, *b) })
 	for p := range c.passages {
 		if t.passages[p] == 0 {
 			continue
@@ -124,16 +111,10 @@ func (c *Collection) best(t *tally, size int) []scored {
 			if c.units[u].worth == 0 {
 				continue
 			}
-			v := scored{u, t.score(c.index, u)}
-			if len(h) < size {
-				heap.Push(&h, v)
-			} else if better(v, h[0]) {
-				h[0] = v
-				heap.Fix(&h, 0)
-			}
+			top.Add(scored{u, t.score(c.index, u)})
 		}
 	}
-	return h
+	return top.Items()
 }
 
 // A candidate is a unit that may become a hit.

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -285,7 +286,9 @@ func TestPostings(t *testing.T) {
 	}
 	p.flush()
 	var got []pair
-	p.each(func(n int32, f uint8) { got = append(got, pair{n, f}) })
+	for _, k := range p.all(nil, math.MaxInt32) {
+		got = append(got, pair{k.At, uint8(k.Freq)})
+	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); diff != "" {
 		t.Errorf("postings (-want +got):\n%s", diff)
 	}

@@ -2,11 +2,11 @@ package recall
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 	"ponder/knowledge/document"
 )
 
@@ -17,7 +17,6 @@ const (
 	nextWeight = 0.3 // of what the sentences beside it have
 	pairWeight = 0.2 // of words that follow each other as they do in the query, of what they count alone
 	lengthened = 0.5 // how much longer sentences count less, as b of BM25
-	saturated  = 1.2 // k1 of BM25
 )
 
 // A sought is the words of a query, as sentences are searched for them.
@@ -47,7 +46,7 @@ func (s *search) sought(list []*candidate) sought {
 				}
 			}
 		}
-		k.weight = append(k.weight, math.Log(1+(n-df+0.5)/(df+0.5)))
+		k.weight = append(k.weight, ranking.Rarity(n, df))
 	}
 	for _, w := range s.query.Words {
 		if !w.Not {
@@ -73,10 +72,10 @@ func (k sought) best(d *document.Document, known *said) (list []int) {
 		tallies[i] = k.tally(d.Text[u.Start:u.End], known)
 		all += tallies[i].content
 	}
-	average := float64(max(1, all)) / float64(max(1, len(tallies)))
+	average := float64(all) / float64(max(1, len(tallies)))
 	scores := make([]float64, len(tallies))
 	for i, t := range tallies {
-		scores[i] = t.score * (saturated + 1) / (1 + saturated*(1-lengthened+lengthened*float64(t.content)/average))
+		scores[i] = float64(ranking.NewScorer(t.score, average, lengthened).Score(1, float32(t.content)))
 	}
 	total := make([]float64, len(tallies))
 	for i, u := range d.Sentences {

@@ -13,6 +13,7 @@ import (
 	"unique"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 // A Batch is documents that are ready to be added: a segment. It can be added
@@ -78,7 +79,7 @@ func (b *Batch) invert(a *analyzer) error {
 	for _, t := range order {
 		from, before := len(b.postings), int32(0)
 		for _, e := range list[t.from:t.to] {
-			b.postings = appendPosting(b.postings, e.passage-before, e.tf)
+			b.postings = ranking.AppendPosting(b.postings, e.passage-before, e.tf)
 			before = e.passage
 		}
 		if err := w.add(a.terms[t.term], t.to-t.from, a.written[t.term], len(b.postings)-from); err != nil {

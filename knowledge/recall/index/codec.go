@@ -1,9 +1,6 @@
 package index
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // Sizes of the rows that a segment is in, in bytes.
 const (
@@ -85,51 +82,6 @@ func appendSigned(b []byte, v int64) []byte {
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// A posting is a passage, by its number in the segment, and how much it has of a
-// term.
-type posting struct {
-	at int32
-	tf uint16
-}
-
-// appendPosting appends what stands gap after the one before: the gap doubled,
-// plus 1 if a byte of the frequency follows, which else is 1.
-func appendPosting(b []byte, gap int32, tf uint16) []byte {
-	if tf <= 1 {
-		return binary.AppendUvarint(b, uint64(gap)<<1)
-	}
-	return append(binary.AppendUvarint(b, uint64(gap)<<1|1), byte(min(tf, math.MaxUint8)))
-}
-
-// appendPostings appends the n postings of a list to out, as far as they are of
-// the first most passages. It stops at what is no list.
-func appendPostings(out []posting, list []byte, n, most int) []posting {
-	at := int32(0)
-	for i := 0; n > 0 && i < len(list); n-- {
-		v := uint64(list[i])
-		i++
-		if v >= 0x80 {
-			var k int
-			v, k = binary.Uvarint(list[i-1:])
-			if k <= 0 {
-				return out
-			}
-			i += k - 1
-		}
-		tf := uint16(1)
-		if v&1 != 0 && i < len(list) {
-			tf = uint16(list[i])
-			i++
-		}
-		if v>>1 >= uint64(most) || int(at)+int(v>>1) >= most {
-			return out
-		}
-		at += int32(v >> 1)
-		out = append(out, posting{at, tf})
-	}
-	return out
 }
 
 // A bitset has a bit for each document of a segment. One that is short has

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"ponder/internal/textkit/ranking"
 )
 
 // A place is where the postings of a term are.
@@ -79,7 +81,7 @@ func (x *Index) chunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]plac
 
 // read reads the postings of a group.
 func (g *group) read(v *view, places []place, blobs map[int64][]byte) error {
-	g.lists = make([][]posting, len(v.segments))
+	g.lists = make([][]ranking.Posting, len(v.segments))
 	for _, p := range places {
 		s := v.segments[p.segment]
 		list, err := s.list(p.entry, blobs)
@@ -114,13 +116,13 @@ func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
 }
 
 // append appends the postings of a list that count.
-func (s *segment) append(out []posting, list []byte, p place) []posting {
+func (s *segment) append(out []ranking.Posting, list []byte, p place) []ranking.Posting {
 	from := len(out)
-	out = appendPostings(slices.Grow(out, p.entry.df), list, p.entry.df, len(s.lens))
+	out = ranking.AppendPostings(slices.Grow(out, p.entry.df), list, p.entry.df, len(s.lens))
 	if p.langs != 0 || s.dirty() {
 		kept := out[:from]
 		for _, k := range out[from:] {
-			if d := s.docOf[k.at]; (p.langs == 0 || p.langs>>s.docs[d].lang&1 != 0) && !s.dead.has(int(d)) {
+			if d := s.docOf[k.At]; (p.langs == 0 || p.langs>>s.docs[d].lang&1 != 0) && !s.dead.has(int(d)) {
 				kept = append(kept, k)
 			}
 		}
@@ -133,12 +135,12 @@ func (s *segment) append(out []posting, list []byte, p place) []posting {
 }
 
 // merged returns postings in order, those of a passage as one.
-func merged(list []posting) []posting {
-	slices.SortFunc(list, func(a, b posting) int { return int(a.at) - int(b.at) })
+func merged(list []ranking.Posting) []ranking.Posting {
+	slices.SortFunc(list, func(a, b ranking.Posting) int { return int(a.At) - int(b.At) })
 	out := list[:0]
 	for _, p := range list {
-		if n := len(out); n > 0 && out[n-1].at == p.at {
-			out[n-1].tf = min(out[n-1].tf+p.tf, math.MaxUint8)
+		if n := len(out); n > 0 && out[n-1].At == p.At {
+			out[n-1].Freq = min(out[n-1].Freq+p.Freq, math.MaxUint8)
 			continue
 		}
 		out = append(out, p)
@@ -152,8 +154,7 @@ func (g *group) count(v *view) {
 	for _, l := range g.lists {
 		g.df += len(l)
 	}
-	n, df := float64(v.passages), float64(g.df)
-	g.idf = math.Log(1 + (n-df+0.5)/(df+0.5))
+	g.idf = ranking.Rarity(float64(v.passages), float64(g.df))
 }
 
 // fetchBlobs reads rows of postings into blobs, and keeps them at hand.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 // A group is terms of the index that stand for one word of a query.
@@ -18,8 +19,8 @@ type group struct {
 	terms     []groupTerm
 
 	// Found by fetching:
-	lists [][]posting // of each segment, by passage
-	df    int         // passages that have any of the terms
+	lists [][]ranking.Posting // of each segment, by passage
+	df    int                 // passages that have any of the terms
 	idf   float64
 }
 

@@ -160,9 +160,9 @@ func (r *reference) search(q Query, n int) (out []scored) {
 			case t.Not:
 				met[i] = -1000
 			default:
-				b := bText
+				b, k1 := leanWritten, 1.2
 				if p.doc.Passages[p.place].Speaker != "" {
-					b = bSpoken
+					b = leanSpoken
 				}
 				sums[i] += idf * tfs[i] * (k1 + 1) / (tfs[i] + k1*(1-b+b*p.n/(length/float64(len(all)))))
 				if t.Must && !t.Not {

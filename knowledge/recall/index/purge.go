@@ -8,6 +8,8 @@ import (
 	"errors"
 	"sort"
 	"strings"
+
+	"ponder/internal/textkit/ranking"
 )
 
 // purge takes the terms of removed documents out of a segment, some at a time.
@@ -99,10 +101,10 @@ func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
 	}
 	var out []byte
 	before, df := int32(0), 0
-	for _, k := range appendPostings(nil, list, e.df, len(p.s.lens)) {
-		if !p.s.dead.has(int(p.s.docOf[k.at])) {
-			out = appendPosting(out, k.at-before, k.tf)
-			before = k.at
+	for _, k := range ranking.AppendPostings(nil, list, e.df, len(p.s.lens)) {
+		if !p.s.dead.has(int(p.s.docOf[k.At])) {
+			out = ranking.AppendPosting(out, k.At-before, k.Freq)
+			before = k.At
 			df++
 		}
 	}

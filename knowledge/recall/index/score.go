@@ -6,14 +6,14 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"ponder/internal/textkit/ranking"
 )
 
-// What BM25 is tuned by. How long it is that somebody says something tells less
-// of it than of a written passage.
+// How much the length of a passage counts: of speech, less than of written text.
 const (
-	k1      = 1.2
-	bText   = 0.75
-	bSpoken = 0.4
+	leanWritten = 0.75
+	leanSpoken  = 0.4
 )
 
 // A board has the scores of the passages of a view.
@@ -46,22 +46,20 @@ func (x *Index) release(bd *board) { x.scores.Put(&bd.scores) }
 // score adds what the words of groups are worth, times a factor.
 func (bd *board) score(groups []*group, factor float64) {
 	average := float64(bd.v.length) / float64(max(1, bd.v.passages))
-	c0, c1 := float32(k1*(1-bText)), float32(k1*bText/max(1, average))
-	s0, s1 := float32(k1*(1-bSpoken)), float32(k1*bSpoken/max(1, average))
 	for _, g := range groups {
 		if g.not || g.df == 0 {
 			continue
 		}
-		w := float32(factor * g.weight * g.idf * (k1 + 1))
+		w := factor * g.weight * g.idf
+		written, said := ranking.NewScorer(w, average, leanWritten), ranking.NewScorer(w, average, leanSpoken)
 		for i, list := range g.lists {
 			scores := bd.scores[bd.from[i]:]
 			lens := bd.v.segments[i].lens
 			for _, p := range list {
-				tf, n := float32(p.tf), lens[p.at]
-				if n&spoken == 0 {
-					scores[p.at] += w * tf / (tf + c0 + c1*float32(n))
+				if n := lens[p.At]; n&spoken == 0 {
+					scores[p.At] += written.Score(float32(p.Freq), float32(n))
 				} else {
-					scores[p.at] += w * tf / (tf + s0 + s1*float32(n&maxLength))
+					scores[p.At] += said.Score(float32(p.Freq), float32(n&maxLength))
 				}
 			}
 		}
@@ -91,7 +89,7 @@ func (bd *board) require(groups []*group) {
 func (bd *board) each(g *group, yield func(at int)) {
 	for i, list := range g.lists {
 		for _, p := range list {
-			yield(bd.from[i] + int(p.at))
+			yield(bd.from[i] + int(p.At))
 		}
 	}
 }
@@ -165,7 +163,7 @@ type found struct {
 	num         int64
 }
 
-func (a found) compare(b found) int {
+func (a *found) compare(b *found) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
 }
 
@@ -181,7 +179,7 @@ func (bd *board) best(n int, sv *sieve) []found {
 		lists := make([][]found, runtime.GOMAXPROCS(0))
 		inParts(len(s.lens), len(s.lens), func(part, from, to int) { lists[part] = bd.bestOf(i, from, to, least, n, sv) })
 		top = slices.Concat(append(lists, top)...)
-		slices.SortFunc(top, found.compare)
+		slices.SortFunc(top, func(a, b found) int { return a.compare(&b) })
 		top = top[:min(n, len(top))]
 	}
 	return top
@@ -190,7 +188,7 @@ func (bd *board) best(n int, sv *sieve) []found {
 // bestOf returns those among some passages of a segment, none below least.
 func (bd *board) bestOf(segment, from, to int, least float32, n int, sv *sieve) []found {
 	s, start := bd.v.segments[segment], bd.from[segment]
-	top := make([]found, 0, min(n, 1024)) // a heap, the worst first
+	top := ranking.NewBest(n, func(a, b *found) bool { return a.compare(b) < 0 })
 	for at := from; at < to; at++ {
 		score := bd.scores[start+at]
 		if score <= 0 || score < least || bd.met != nil && int(bd.met[start+at]) != bd.must {
@@ -200,46 +198,10 @@ func (bd *board) bestOf(segment, from, to int, least float32, n int, sv *sieve) 
 		if !sv.keeps(d) {
 			continue
 		}
-		f := found{segment, at, score, d.first + int64(at) - int64(d.at)}
-		if len(top) < n {
-			top = append(top, f)
-			up(top)
-		} else if f.compare(top[0]) < 0 {
-			top[0] = f
-			down(top)
-		}
-		if len(top) == n {
-			least = top[0].score
+		top.Add(found{segment, at, score, d.first + int64(at) - int64(d.at)})
+		if top.Full() {
+			least = top.Items()[0].score
 		}
 	}
-	return top
-}
-
-// up moves the last of a heap to where it belongs.
-func up(h []found) {
-	for i := len(h) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if h[i].compare(h[parent]) <= 0 {
-			return
-		}
-		h[i], h[parent] = h[parent], h[i]
-		i = parent
-	}
-}
-
-// down moves the first of a heap to where it belongs.
-func down(h []found) {
-	for i := 0; ; {
-		worst := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
-			if h[c].compare(h[worst]) > 0 {
-				worst = c
-			}
-		}
-		if worst == i {
-			return
-		}
-		h[i], h[worst] = h[worst], h[i]
-		i = worst
-	}
+	return top.Items()
 }

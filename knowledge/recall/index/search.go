@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"ponder/internal/textkit/ranking"
 )
 
 // Search returns the n best passages for a query, the best first. Whatever was
@@ -116,7 +118,7 @@ func (s *search) hits(top []found, ideal float64) []Hit {
 }
 
 func (g *group) has(f found) bool {
-	_, ok := slices.BinarySearchFunc(g.lists[f.segment], int32(f.at), func(p posting, at int32) int { return int(p.at) - int(at) })
+	_, ok := slices.BinarySearchFunc(g.lists[f.segment], int32(f.at), func(p ranking.Posting, at int32) int { return int(p.At) - int(at) })
 	return ok
 }
 

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"ponder/internal/textkit/lexical"
-
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 func TestText(t *testing.T) {
@@ -335,7 +336,7 @@ func FuzzDamaged(f *testing.F) {
 	f.Add(appendMeta(nil, &m, nil, a.lens), "")
 	f.Fuzz(func(t *testing.T, data []byte, term string) {
 		readMeta(string(data), 1)
-		appendPostings(nil, data, 1000, 100)
+		ranking.AppendPostings(nil, data, 1000, 100)
 		p, ok := newTermPage(0, data)
 		if !ok {
 			return

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ponder/internal/textkit/lexical"
+	"ponder/internal/textkit/ranking"
 )
 
 // Words of fewer letters are taken as they are, and those of longWord may have
@@ -50,7 +51,7 @@ func (s *search) correct(ctx context.Context) error {
 func (s *search) some(g *group) bool {
 	for i, list := range g.lists {
 		seg := s.v.segments[i]
-		if slices.ContainsFunc(list, func(p posting) bool { return s.sieve.keeps(&seg.docs[seg.docOf[p.at]]) }) {
+		if slices.ContainsFunc(list, func(p ranking.Posting) bool { return s.sieve.keeps(&seg.docs[seg.docOf[p.At]]) }) {
 			return true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"runtime"
 	"slices"
+
+	"ponder/internal/textkit/ranking"
 )
 
 // postings writes the terms and postings.
@@ -14,7 +16,7 @@ func (m *merger) postings(ctx context.Context) error {
 	for i, s := range m.in {
 		readers[i] = &reader{x: m.x, s: s}
 	}
-	var list []posting
+	var list []ranking.Posting
 	var buf []byte
 	n := 0
 	for terms := range union(m.in) {
@@ -30,10 +32,10 @@ func (m *merger) postings(ctx context.Context) error {
 			}
 			written = written || t.entry.written
 			from := len(list)
-			list = appendPostings(list, data, t.entry.df, len(m.in[t.segment].lens))
+			list = ranking.AppendPostings(list, data, t.entry.df, len(m.in[t.segment].lens))
 			kept := list[:from]
 			for _, p := range list[from:] {
-				if p.at = m.remap[t.segment][p.at]; p.at >= 0 {
+				if p.At = m.remap[t.segment][p.At]; p.At >= 0 {
 					kept = append(kept, p)
 				}
 			}
@@ -45,8 +47,8 @@ func (m *merger) postings(ctx context.Context) error {
 		buf = buf[:0]
 		before := int32(0)
 		for _, p := range list {
-			buf = appendPosting(buf, p.at-before, p.tf)
-			before = p.at
+			buf = ranking.AppendPosting(buf, p.At-before, p.Freq)
+			before = p.At
 		}
 		m.w.write(postingKind, buf)
 		if err := m.terms.add(terms[0].term, len(list), written, len(buf)); err != nil {

@@ -2,25 +2,26 @@ package search
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
+
+	"ponder/internal/textkit/ranking"
 )
 
 // rankWords ranks pages by BM25 with its usual constants. A word of a title counts
 // as three.
 func rankWords(pages []Page) func(query string, n int) []Hit {
-	const k1, b, title = 1.2, 0.75, 3
+	const lean, title = 0.75, 3
 	type posting struct {
 		page int
-		tf   float64
+		tf   float32
 	}
 	postings := map[string][]posting{}
 	lengths := make([]float64, len(pages))
 	mean := 0.0
 	for i, p := range pages {
-		tf := map[string]float64{}
+		tf := map[string]float32{}
 		for _, w := range words(p.Text) {
 			tf[w]++
 			lengths[i]++
@@ -36,9 +37,9 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 	return func(query string, n int) []Hit {
 		scores := map[int]float64{}
 		for _, w := range unique(words(query)) {
-			idf := math.Log(1 + (float64(len(pages)-len(postings[w]))+0.5)/(float64(len(postings[w]))+0.5))
+			scorer := ranking.NewScorer(ranking.Rarity(float64(len(pages)), float64(len(postings[w]))), mean, lean)
 			for _, p := range postings[w] {
-				scores[p.page] += idf * p.tf * (k1 + 1) / (p.tf + k1*(1-b+b*lengths[p.page]/max(mean, 1)))
+				scores[p.page] += float64(scorer.Score(p.tf, float32(lengths[p.page])))
 			}
 		}
 		hits := make([]Hit, 0, len(scores))
