@@ -11,8 +11,8 @@ import (
 // Numbers that admission goes by.
 const (
 	defaultMaxTokens = 4096    // of a call that does not say
-	mostTokens       = 1 << 28 // that a call may write, so that sums of them are numbers still
-	leastTokens      = 256     // fewer are no answer's worth
+	maxCallTokens    = 1 << 28 // that a call may write, so that sums of them are numbers still
+	minTokens        = 256     // fewer are no answer's worth
 	bytesPerToken    = 3       // of a request, to be on the safe side
 )
 
@@ -20,33 +20,33 @@ const (
 const noModel = "model"
 
 // admit returns the intent to make a call, or what it does not fit in.
-func (d *decision) admit(r *run, c ponder.Call, a *act) (ponder.Body, string) {
+func (d *decision) admit(r *run, c ponder.Call, a *actionState) (ponder.Body, string) {
 	chain := d.roles[c.Role]
 	if len(chain) == 0 {
 		return nil, noModel
 	}
-	if r.told && r.since >= maxLast {
+	if r.budgetNotified && r.callsSinceNotified >= maxFinalCalls {
 		return nil, "calls"
 	}
-	m := chain[from(chain, a.model)]
+	m := chain[firstCandidate(chain, a.model)]
 	req := c.Request
-	req.MaxTokens = min(cmp.Or(max(0, req.MaxTokens), defaultMaxTokens), mostTokens)
+	req.MaxTokens = min(cmp.Or(max(0, req.MaxTokens), defaultMaxTokens), maxCallTokens)
 	if m.MaxOutput > 0 {
 		req.MaxTokens = min(req.MaxTokens, m.MaxOutput)
 	}
 	size := req.Size()
 	in := d.tokensIn(m, size)
-	out, reason := d.fit(r, m, in, req.MaxTokens)
+	out, reason := d.fitBudgets(r, m, in, req.MaxTokens)
 	if reason != "" {
 		return nil, reason
 	}
 	req.MaxTokens = out
 	held := maxCost(m, in, out)
 	twice := held.Add(held)
-	if req.Hedge = m.Hedge && !c.Shown && d.spare(r, twice.Add(held)); req.Hedge {
+	if req.Hedge = m.Hedge && !c.Shown && d.hasHeadroom(r, twice.Add(held)); req.Hedge {
 		held = twice
 	}
-	for up := r; up != nil; up = up.up {
+	for up := r; up != nil; up = up.parent {
 		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
 	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Held: held}, ""
@@ -54,7 +54,7 @@ func (d *decision) admit(r *run, c ponder.Call, a *act) (ponder.Body, string) {
 
 // from returns which of a chain an action asks next that is at a model: that one, or the
 // first behind it that is not closed for now; that one, too, if all are.
-func from(chain []ponder.Model, name string) int {
+func firstCandidate(chain []ponder.Model, name string) int {
 	at := max(0, slices.IndexFunc(chain, func(m ponder.Model) bool { return m.Name() == name }))
 	if at == len(chain)-1 {
 		return at
@@ -70,10 +70,10 @@ func firstOpen(models []ponder.Model) int {
 // fit returns how many tokens a call may write, at most out and at least an
 // answer's worth, so that it fits in every budget above; or the budget in which
 // it does not fit.
-func (d *decision) fit(r *run, m ponder.Model, in, out int) (int, string) {
-	least := min(out, leastTokens)
-	for up := r; up != nil; up = up.up {
-		limit, kept := up.Budget.Cost, up.withheld()
+func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string) {
+	least := min(out, minTokens)
+	for up := r; up != nil; up = up.parent {
+		limit, kept := up.Budget.Cost, up.reserved()
 		used := up.spent.Add(up.held).Add(d.held[up.ID])
 		if limit.Money > 0 && !m.Price.Known() {
 			return 0, "money"
@@ -84,7 +84,7 @@ func (d *decision) fit(r *run, m ponder.Model, in, out int) (int, string) {
 		if limit.Money > 0 {
 			out = min(out, affords(m.Price, limit.Money-kept.Money-used.Money, in))
 		}
-		if what := over(used.Add(maxCost(m, in, least)), limit, kept); what != "" {
+		if what := exceeds(used.Add(maxCost(m, in, least)), limit, kept); what != "" {
 			return 0, what
 		}
 	}
@@ -93,9 +93,9 @@ func (d *decision) fit(r *run, m ponder.Model, in, out int) (int, string) {
 
 // spare reports whether so much is left in every budget above a run. What is held for a
 // second request must leave room for another call, so that it keeps none from being made.
-func (d *decision) spare(r *run, c ponder.Cost) bool {
-	for up := r; up != nil; up = up.up {
-		if over(up.spent.Add(up.held).Add(d.held[up.ID]).Add(c), up.Budget.Cost, up.withheld()) != "" {
+func (d *decision) hasHeadroom(r *run, c ponder.Cost) bool {
+	for up := r; up != nil; up = up.parent {
+		if exceeds(up.spent.Add(up.held).Add(d.held[up.ID]).Add(c), up.Budget.Cost, up.reserved()) != "" {
 			return false
 		}
 	}
@@ -103,8 +103,8 @@ func (d *decision) spare(r *run, c ponder.Cost) bool {
 }
 
 // withheld returns what of the budget of a run is not for its calls now.
-func (r *run) withheld() ponder.Cost {
-	if r.told {
+func (r *run) reserved() ponder.Cost {
+	if r.budgetNotified {
 		return ponder.Cost{}
 	}
 	return reserve(r.Budget)
@@ -114,15 +114,15 @@ func (r *run) withheld() ponder.Cost {
 func affords(p ponder.Price, m ponder.Money, in int) int {
 	left := float64(m) - float64(in)*max(p.Input, p.CacheWrite)
 	if p.Output <= 0 {
-		return mostTokens
+		return maxCallTokens
 	}
-	return int(max(0, min(left/p.Output, mostTokens)))
+	return int(max(0, min(left/p.Output, maxCallTokens)))
 }
 
 // tokensIn estimates how many tokens a request of so many bytes has, rather too many
 // than too few, by what the model has reported of others on the line.
-func (l *line) tokensIn(m ponder.Model, size int) int {
-	return l.guess.Tokens(m.Name(), size)*6/5 + 16
+func (l *threadState) tokensIn(m ponder.Model, size int) int {
+	return l.estimator.Tokens(m.Name(), size)*6/5 + 16
 }
 
 // maxCost returns the most that a call to m may cost.
@@ -186,7 +186,7 @@ func half(c ponder.Cost) ponder.Cost {
 }
 
 // over names the part of c that exceeds the limit less kept, or returns "". A zero limit is no limit.
-func over(c, limit, kept ponder.Cost) string {
+func exceeds(c, limit, kept ponder.Cost) string {
 	switch {
 	case limit.Calls > 0 && c.Calls > limit.Calls-kept.Calls:
 		return "calls"

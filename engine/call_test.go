@@ -17,11 +17,11 @@ func TestBelieved(t *testing.T) {
 		{llm.Usage{Input: 150, Output: 50}, llm.Usage{Input: 66, Output: 33, Estimated: true}},
 		{llm.Usage{Input: math.MaxInt, CacheRead: math.MaxInt, Output: math.MaxInt, Reasoning: math.MaxInt}, llm.Usage{Input: 33, CacheRead: 33, Output: 33, Reasoning: 33, Estimated: true}},
 	} {
-		if got := believed(c.claim, 100); got != c.want {
+		if got := clampUsage(c.claim, 100); got != c.want {
 			t.Errorf("of %+v: %+v, want %+v", c.claim, got, c.want)
 		}
 	}
-	if got := believed(llm.Usage{Input: math.MaxInt, Output: math.MaxInt}, 2*mostTokens); got.Total() != 2*mostTokens {
+	if got := clampUsage(llm.Usage{Input: math.MaxInt, Output: math.MaxInt}, 2*maxCallTokens); got.Total() != 2*maxCallTokens {
 		t.Errorf("of the most that can be claimed: %d", got.Total())
 	}
 }

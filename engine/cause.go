@@ -6,10 +6,10 @@ import (
 )
 
 // attempt returns the cause of the nth attempt at an action.
-func attempt(key string, n int) string { return key + "#" + strconv.Itoa(n) }
+func attemptCause(key string, n int) string { return key + "#" + strconv.Itoa(n) }
 
 // part returns the cause of the ith of n events of a Write; both count from 1.
-func part(key string, i, n int) string {
+func partCause(key string, i, n int) string {
 	return key + "/" + strconv.Itoa(i) + "." + strconv.Itoa(n)
 }
 

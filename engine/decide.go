@@ -13,44 +13,44 @@ import (
 
 // Limits on what a mode may ask for. A run beyond them fails.
 const (
-	maxDepth    = 8   // of runs in a tree
-	maxInFlight = 64  // calls and tools of a run; more wait
-	maxRounds   = 200 // decisions in a row that nothing from outside came between
-	maxLast     = 3   // calls of a run that was told that its budget is spent
+	maxDepth      = 8   // of runs in a tree
+	maxInFlight   = 64  // calls and tools of a run; more wait
+	maxRounds     = 200 // decisions in a row that nothing from outside came between
+	maxFinalCalls = 3   // calls of a run that was told that its budget is spent
 )
 
 // A decision is what should happen next on a line.
 type decision struct {
-	*line
-	now    time.Time
-	clock  time.Duration  // the thread's
-	events []ponder.Event // to append
-	drop   []*intent
-	wake   time.Time // when to decide again, if nothing happens
+	*threadState
+	now      time.Time
+	clock    time.Duration  // the thread's
+	events   []ponder.Event // to append
+	unwanted []*intent
+	wakeAt   time.Time // when to decide again, if nothing happens
 
-	held map[ponder.RunID]ponder.Cost // by what events reserve
-	kids map[ponder.RunID]bool        // children that their parents want
-	want map[*intent]bool             // of the run whose turn it is
-	load int                          // what that run has in flight
+	held     map[ponder.RunID]ponder.Cost // by what events reserve
+	children map[ponder.RunID]bool        // children that their parents want
+	wanted   map[*intent]bool             // of the run whose turn it is
+	inFlight int                          // what that run has in flight
 }
 
 // decide says what should happen at the time now, when the thread's clock shows
 // so much. It asks only runs that saw something or whose time has come.
-func (l *line) decide(now time.Time, elapsed time.Duration) *decision {
-	d := &decision{line: l, now: now, clock: max(l.elapsed, elapsed), held: make(map[ponder.RunID]ponder.Cost), kids: make(map[ponder.RunID]bool)}
+func (l *threadState) decide(now time.Time, elapsed time.Duration) *decision {
+	d := &decision{threadState: l, now: now, clock: max(l.elapsed, elapsed), held: make(map[ponder.RunID]ponder.Cost), children: make(map[ponder.RunID]bool)}
 	for _, name := range slices.Sorted(maps.Keys(l.modes)) {
-		if at := l.woken[name]; at > l.seen[name] && !l.busy(name) {
+		if at := l.wokenAt[name]; at > l.finishedAt[name] && !l.hasOpenRoot(name) {
 			d.emit(ponder.Event{Run: ponder.RunID(fmt.Sprintf("run_%s.%d", name, at)), Body: ponder.RunStarted{Mode: name, Version: l.modes[name][0].Version}})
 		}
 	}
-	for _, r := range l.order {
-		if r.due(now, d.clock) {
-			d.run(r)
+	for _, r := range l.openRuns {
+		if r.isDue(now, d.clock) {
+			d.decideRun(r)
 		}
 		if !r.paused {
-			d.wakeAt(r.wake)
-			if r.alarm > 0 {
-				d.wakeAt(now.Add(max(0, r.alarm-r.spentAt(d.clock))))
+			d.wakeBy(r.wakeAt)
+			if r.wakeAtSpent > 0 {
+				d.wakeBy(now.Add(max(0, r.wakeAtSpent-r.spentAt(d.clock))))
 			}
 		}
 	}
@@ -58,24 +58,24 @@ func (l *line) decide(now time.Time, elapsed time.Duration) *decision {
 }
 
 // busy reports whether a root run of a mode is open.
-func (l *line) busy(name string) bool {
-	return slices.ContainsFunc(l.order, func(r *run) bool { return r.up == nil && r.Mode == name })
+func (l *threadState) hasOpenRoot(name string) bool {
+	return slices.ContainsFunc(l.openRuns, func(r *run) bool { return r.parent == nil && r.Mode == name })
 }
 
 // due reports whether it is the turn of a run.
-func (r *run) due(now time.Time, elapsed time.Duration) bool {
-	return r.dirty || !r.paused && (!r.wake.IsZero() && !now.Before(r.wake) || r.alarm > 0 && r.spentAt(elapsed) >= r.alarm)
+func (r *run) isDue(now time.Time, elapsed time.Duration) bool {
+	return r.dirty || !r.paused && (!r.wakeAt.IsZero() && !now.Before(r.wakeAt) || r.wakeAtSpent > 0 && r.spentAt(elapsed) >= r.wakeAtSpent)
 }
 
 func (d *decision) emit(ev ponder.Event) { d.events = append(d.events, ev) }
 
-func (d *decision) wakeAt(t time.Time) {
-	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
-		d.wake = t
+func (d *decision) wakeBy(t time.Time) {
+	if !t.IsZero() && (d.wakeAt.IsZero() || t.Before(d.wakeAt)) {
+		d.wakeAt = t
 	}
 }
 
-func (d *decision) finish(r *run, f ponder.Finish) {
+func (d *decision) finishRun(r *run, f ponder.Finish) {
 	f.Status = cmp.Or(f.Status, ponder.Completed)
 	if f.Status == ponder.Completed && f.Answer == "" {
 		f.Status, f.Reason = ponder.Failed, cmp.Or(f.Reason, "the mode finished without an answer")
@@ -83,89 +83,91 @@ func (d *decision) finish(r *run, f ponder.Finish) {
 	d.emit(ponder.Event{Run: r.ID, Body: ponder.RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, Confidence: f.Confidence, Spent: r.spent}})
 }
 
-func (d *decision) fail(r *run, format string, args ...any) {
-	d.finish(r, ponder.Finish{Status: ponder.Failed, Reason: fmt.Sprintf(format, args...)})
+func (d *decision) failRun(r *run, format string, args ...any) {
+	d.finishRun(r, ponder.Finish{Status: ponder.Failed, Reason: fmt.Sprintf(format, args...)})
 }
 
 // run decides for one run.
-func (d *decision) run(r *run) {
-	r.dirty, r.wake, r.alarm = false, time.Time{}, 0
+func (d *decision) decideRun(r *run) {
+	r.dirty, r.wakeAt, r.wakeAtSpent = false, time.Time{}, 0
 	switch {
-	case r.fault != "":
-		d.fail(r, "%s", r.fault)
+	case r.failure != "":
+		d.failRun(r, "%s", r.failure)
 		return
 	case r.mode == nil:
-		d.fail(r, "no mode named %s", r.Mode)
+		d.failRun(r, "no mode named %s", r.Mode)
 		return
 	case r.state == nil:
-		d.fail(r, "mode %s has no state", r.Mode)
+		d.failRun(r, "mode %s has no state", r.Mode)
 		return
 	case r.depth >= maxDepth:
-		d.fail(r, "runs are nested more than %d deep", maxDepth)
+		d.failRun(r, "runs are nested more than %d deep", maxDepth)
 		return
-	case r.cancelled, r.up != nil && r.up.ended:
-		d.finish(r, ponder.Finish{Status: ponder.Cancelled, Reason: "cancelled"})
+	case r.cancelled, r.parent != nil && r.parent.ended:
+		d.finishRun(r, ponder.Finish{Status: ponder.Cancelled, Reason: "cancelled"})
 		return
 	case r.paused:
-		d.writes(r)
+		d.decideWrites(r)
 		return
-	case r.told:
+	case r.budgetNotified:
 	case r.Budget.Time > 0 && r.spentAt(d.clock) >= r.Budget.Time:
 		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: "time"}})
 		return
 	default:
-		r.alarm = r.Budget.Time
+		r.wakeAtSpent = r.Budget.Time
 	}
-	d.want, d.load = make(map[*intent]bool), 0
-	for _, a := range r.acts {
-		if a.now != nil {
-			d.load++
+	d.wanted, d.inFlight = make(map[*intent]bool), 0
+	for _, a := range r.actions {
+		if a.inFlight != nil {
+			d.inFlight++
 		}
 	}
 	before := len(d.events)
-	for _, a := range r.next(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
-		if !d.action(r, a) {
+	for _, a := range r.nextActions(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
+		if !d.decideAction(r, a) {
 			return
 		}
 	}
-	if r.fault != "" {
+	if r.failure != "" {
 		d.events = d.events[:before]
-		d.fail(r, "%s", r.fault)
+		d.failRun(r, "%s", r.failure)
 		return
 	}
-	d.unwanted(r)
+	d.dropUnwanted(r)
 }
 
 // writes decides for a run that is paused: it may write, so that wishes about it
 // are acknowledged, and does nothing else.
-func (d *decision) writes(r *run) {
-	for _, a := range r.next(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
-		if w, ok := a.(ponder.Write); ok && !d.action(r, w) {
+func (d *decision) decideWrites(r *run) {
+	for _, a := range r.nextActions(ponder.Moment{Wall: d.now, Spent: r.spentAt(d.clock)}) {
+		if w, ok := a.(ponder.Write); ok && !d.decideAction(r, w) {
 			return
 		}
 	}
 }
 
 // by returns the run that decided an event; nil if it is a root that starts.
-func (d *decision) by(ev ponder.Event) *run { return cmp.Or(d.runs[ev.Run], d.runs[ev.Run.Parent()]) }
+func (d *decision) decider(ev ponder.Event) *run {
+	return cmp.Or(d.runs[ev.Run], d.runs[ev.Run.Parent()])
+}
 
 // rest changes the decision so that a line that goes on for ever, without anything that it
 // waits for, comes to rest: runs that decide something fail instead. Once there are none,
 // the modes that are woken have their turn, and rest reports true; but not those that ran
 // since an event, for modes that wake each other are none that come to rest.
-func (d *decision) rest(since ponder.Seq) (anew bool) {
+func (d *decision) failRunaways(since ponder.Seq) (anew bool) {
 	all := d.events
 	d.events = nil
 	for _, ev := range all {
-		if r := d.by(ev); r != nil && !slices.ContainsFunc(d.events, func(e ponder.Event) bool { return e.Run == r.ID }) {
-			d.fail(r, "mode %s never comes to rest", r.Mode)
+		if r := d.decider(ev); r != nil && !slices.ContainsFunc(d.events, func(e ponder.Event) bool { return e.Run == r.ID }) {
+			d.failRun(r, "mode %s never comes to rest", r.Mode)
 		}
 	}
 	if len(d.events) > 0 {
 		return false
 	}
 	for _, ev := range all {
-		if b, ok := ev.Body.(ponder.RunStarted); ok && d.seen[b.Mode] <= since {
+		if b, ok := ev.Body.(ponder.RunStarted); ok && d.finishedAt[b.Mode] <= since {
 			d.emit(ev)
 		}
 	}
@@ -173,54 +175,54 @@ func (d *decision) rest(since ponder.Seq) (anew bool) {
 }
 
 // unwanted drops what a run has in flight but did not ask for.
-func (d *decision) unwanted(r *run) {
-	for _, key := range slices.Sorted(maps.Keys(r.acts)) {
-		if in := r.acts[key].now; in != nil && !d.want[in] {
-			d.drop = append(d.drop, in)
+func (d *decision) dropUnwanted(r *run) {
+	for _, key := range slices.Sorted(maps.Keys(r.actions)) {
+		if in := r.actions[key].inFlight; in != nil && !d.wanted[in] {
+			d.unwanted = append(d.unwanted, in)
 		}
 	}
-	for _, kid := range d.order {
-		if kid.up == r && !d.kids[kid.ID] && !kid.cancelled {
+	for _, kid := range d.openRuns {
+		if kid.parent == r && !d.children[kid.ID] && !kid.cancelled {
 			kid.cancelled, kid.dirty = true, true
 		}
 	}
 }
 
 // action does its part for one action, and reports whether to go on.
-func (d *decision) action(r *run, a ponder.Action) bool {
+func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	switch a := a.(type) {
 	case nil:
-		d.fail(r, "mode %s asks for an action that is nil", r.Mode)
+		d.failRun(r, "mode %s asks for an action that is nil", r.Mode)
 		return false
 	case ponder.Wait:
-		if a.Until.After(d.now) && (r.wake.IsZero() || a.Until.Before(r.wake)) {
-			r.wake = a.Until
+		if a.Until.After(d.now) && (r.wakeAt.IsZero() || a.Until.Before(r.wakeAt)) {
+			r.wakeAt = a.Until
 		}
 		return true
 	case ponder.Finish:
-		d.finish(r, a)
+		d.finishRun(r, a)
 		return false
 	}
 	key, kind := keyOf(a)
-	switch old := r.acts[key]; {
+	switch old := r.actions[key]; {
 	case !validKey(key):
-		d.fail(r, "mode %s asks with a bad key %.80q", r.Mode, key)
+		d.failRun(r, "mode %s asks with a bad key %.80q", r.Mode, key)
 		return false
-	case r.done.clash(key, kind), old != nil && old.kind != kind:
-		d.fail(r, "mode %s uses the key %s for two kinds of action", r.Mode, key)
+	case r.finished.clash(key, kind), old != nil && old.kind != kind:
+		d.failRun(r, "mode %s uses the key %s for two kinds of action", r.Mode, key)
 		return false
-	case r.done.has(key):
+	case r.finished.has(key):
 		return true
 	}
 	switch a := a.(type) {
 	case ponder.Write:
-		return d.write(r, a)
+		return d.emitWrite(r, a)
 	case ponder.Spawn:
-		d.spawn(r, a)
+		d.emitSpawn(r, a)
 	case ponder.Do:
-		d.attempt(r, a.Key, kindTool, a.Internal, func(*act) (ponder.Body, string) { return ponder.ToolCall{Name: a.Tool, Args: a.Args}, "" })
+		d.startAttempt(r, a.Key, kindTool, a.Internal, func(*actionState) (ponder.Body, string) { return ponder.ToolCall{Name: a.Tool, Args: a.Args}, "" })
 	case ponder.Call:
-		return d.call(r, a)
+		return d.callModel(r, a)
 	}
 	return true
 }
@@ -241,28 +243,28 @@ func keyOf(a ponder.Action) (string, actionKind) {
 }
 
 // write emits what of a Write is not in the log, and reports whether to go on.
-func (d *decision) write(r *run, a ponder.Write) bool {
+func (d *decision) emitWrite(r *run, a ponder.Write) bool {
 	written := 0
-	if old := r.acts[a.Key]; old != nil {
+	if old := r.actions[a.Key]; old != nil {
 		written = old.written
 	}
 	d.events = slices.Grow(d.events, max(0, len(a.Bodies)-written))
 	for i := written; i < len(a.Bodies); i++ {
 		if a.Bodies[i] == nil {
-			d.fail(r, "mode %s writes an event without a body", r.Mode)
+			d.failRun(r, "mode %s writes an event without a body", r.Mode)
 			return false
 		}
-		d.emit(ponder.Event{Run: r.ID, Cause: part(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
+		d.emit(ponder.Event{Run: r.ID, Cause: partCause(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
 	}
 	return true
 }
 
-func (d *decision) spawn(r *run, a ponder.Spawn) {
+func (d *decision) emitSpawn(r *run, a ponder.Spawn) {
 	id := r.ID + "/" + ponder.RunID(a.Key)
-	d.kids[id] = true
+	d.children[id] = true
 	if d.runs[id] == nil {
 		version := 0
-		if m := d.mode(a.Mode, 0); m != nil {
+		if m := d.findMode(a.Mode, 0); m != nil {
 			version = m.Version
 		}
 		d.emit(ponder.Event{Run: id, Body: ponder.RunStarted{Mode: a.Mode, Version: version, Input: a.Input, Options: a.Options, Budget: a.Budget}})
@@ -271,53 +273,53 @@ func (d *decision) spawn(r *run, a ponder.Spawn) {
 
 // attempt goes on with an action, or begins the next attempt at it with what
 // build returns. A reason instead of a body means that it can't begin now.
-func (d *decision) attempt(r *run, key string, kind actionKind, internal bool, build func(*act) (ponder.Body, string)) (reason string) {
-	a := cmp.Or(r.acts[key], &act{kind: kind})
+func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bool, build func(*actionState) (ponder.Body, string)) (reason string) {
+	a := cmp.Or(r.actions[key], &actionState{kind: kind})
 	switch {
-	case a.now != nil:
-		d.want[a.now] = true
+	case a.inFlight != nil:
+		d.wanted[a.inFlight] = true
 		return ""
 	case d.now.Before(a.retryAt):
-		if r.wake.IsZero() || a.retryAt.Before(r.wake) {
-			r.wake = a.retryAt
+		if r.wakeAt.IsZero() || a.retryAt.Before(r.wakeAt) {
+			r.wakeAt = a.retryAt
 		}
 		return ""
-	case d.load >= maxInFlight:
+	case d.inFlight >= maxInFlight:
 		return ""
 	}
 	body, reason := build(a)
 	if reason == "" {
-		d.load++
-		d.emit(ponder.Event{Run: r.ID, Cause: attempt(key, a.attempts+1), Internal: internal, Body: body})
+		d.inFlight++
+		d.emit(ponder.Event{Run: r.ID, Cause: attemptCause(key, a.attempts+1), Internal: internal, Body: body})
 	}
 	return reason
 }
 
 // call goes on with a call, begins it, tells the run that its budget is spent,
 // or refuses it. It reports whether to go on with the run.
-func (d *decision) call(r *run, c ponder.Call) bool {
-	reason := d.attempt(r, c.Key, kindCall, true, func(a *act) (ponder.Body, string) { return d.admit(r, c, a) })
+func (d *decision) callModel(r *run, c ponder.Call) bool {
+	reason := d.startAttempt(r, c.Key, kindCall, true, func(a *actionState) (ponder.Body, string) { return d.admit(r, c, a) })
 	switch {
 	case reason == "":
 		return true
 	case reason == noModel:
-		d.refuse(r, c, llm.NotFound, "no model is configured for the role "+string(c.Role))
+		d.refuseCall(r, c, llm.NotFound, "no model is configured for the role "+string(c.Role))
 		return true
-	case !r.told:
+	case !r.budgetNotified:
 		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: reason}})
 		return false
-	case r.since >= 2*maxLast:
-		d.fail(r, "mode %s does not conclude though its budget is spent", r.Mode)
+	case r.callsSinceNotified >= 2*maxFinalCalls:
+		d.failRun(r, "mode %s does not conclude though its budget is spent", r.Mode)
 		return false
 	}
-	d.refuse(r, c, llm.Payment, "the budget is spent: "+reason)
+	d.refuseCall(r, c, llm.Payment, "the budget is spent: "+reason)
 	return true
 }
 
 // refuse writes a call that is not made, so that the mode can do without.
-func (d *decision) refuse(r *run, c ponder.Call, class llm.Class, why string) {
-	n := cmp.Or(r.acts[c.Key], &act{}).attempts + 1
-	ev := ponder.Event{Run: r.ID, Cause: attempt(c.Key, n)}
+func (d *decision) refuseCall(r *run, c ponder.Call, class llm.Class, why string) {
+	n := cmp.Or(r.actions[c.Key], &actionState{}).attempts + 1
+	ev := ponder.Event{Run: r.ID, Cause: attemptCause(c.Key, n)}
 	start, end := ev, ev
 	start.Body = ponder.CallStarted{Role: c.Role, Mode: r.Mode}
 	end.Body = ponder.CallFinished{Outcome: ponder.Outcome{Error: why, Class: class, Refused: true}}

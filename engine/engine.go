@@ -39,8 +39,8 @@ type Engine struct {
 	models map[string]ponder.Model
 	tools  map[string]ponder.Tool
 	retry  *llm.RetryBudget
-	*life
-	shelf shelf
+	*nodeRuntime
+	states stateCache
 }
 
 // New returns an engine. It holds no thread before [Engine.Open].
@@ -49,7 +49,7 @@ func New(c Config) (*Engine, error) {
 		return nil, errors.New("ponder: config needs Store and Modes")
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	return equip(c, &life{store: c.Store, config: c.Node, logger: c.Logger}, new(llm.RetryBudget))
+	return newEngine(c, &nodeRuntime{store: c.Store, identity: c.Node, logger: c.Logger}, new(llm.RetryBudget))
 }
 
 // Derive returns an engine with the modes, models and tools of c and the node of m, so
@@ -60,12 +60,12 @@ func (m *Engine) Derive(c Config) (*Engine, error) {
 		return nil, errors.New("ponder: config needs Modes")
 	}
 	c.Store, c.Node, c.Logger = m.Store, m.Config.Node, cmp.Or(c.Logger, m.Logger)
-	return equip(c, m.life, m.retry)
+	return newEngine(c, m.nodeRuntime, m.retry)
 }
 
 // equip returns an engine with the configuration c on the node l.
-func equip(c Config, l *life, retry *llm.RetryBudget) (*Engine, error) {
-	m := &Engine{Config: c, life: l, retry: retry, modes: make(map[string][]*ponder.Mode), models: make(map[string]ponder.Model), tools: make(map[string]ponder.Tool)}
+func newEngine(c Config, l *nodeRuntime, retry *llm.RetryBudget) (*Engine, error) {
+	m := &Engine{Config: c, nodeRuntime: l, retry: retry, modes: make(map[string][]*ponder.Mode), models: make(map[string]ponder.Model), tools: make(map[string]ponder.Tool)}
 	for _, mode := range c.Modes {
 		if mode.Name == "" || mode.Start == nil {
 			return nil, fmt.Errorf("ponder: mode %q needs a name and a Start", mode.Name)
@@ -75,7 +75,7 @@ func equip(c Config, l *life, retry *llm.RetryBudget) (*Engine, error) {
 				return nil, fmt.Errorf("ponder: mode %q is there twice in version %d", mode.Name, mode.Version)
 			}
 		}
-		mode.Wakes = m.guarded(mode)
+		mode.Wakes = m.guardWakes(mode)
 		m.modes[mode.Name] = append(m.modes[mode.Name], &mode)
 	}
 	m.Models = make(map[ponder.Role][]ponder.Model)
@@ -92,7 +92,7 @@ func equip(c Config, l *life, retry *llm.RetryBudget) (*Engine, error) {
 }
 
 // guarded returns the Wakes of a mode. An event that it panics on wakes no run of the mode.
-func (m *Engine) guarded(mode ponder.Mode) func(ponder.Event) bool {
+func (m *Engine) guardWakes(mode ponder.Mode) func(ponder.Event) bool {
 	if mode.Wakes == nil {
 		return nil
 	}
@@ -110,22 +110,22 @@ func (m *Engine) guarded(mode ponder.Mode) func(ponder.Event) bool {
 // next [Engine.Work] on it begins at once. It decides and appends nothing. It returns
 // ErrHeld if another has the thread, who keeps checkpoints.
 func (m *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
-	node, _ := m.self()
+	node, _ := m.current()
 	lease, err := m.Store.Take(ctx, thread, node)
 	if err != nil {
 		return fmt.Errorf("take %s: %w", thread, err)
 	}
-	h := &holder{Engine: m, thread: thread, lease: lease, taken: true, committed: lease.Head, ctx: ctx, start: m.clock.total(time.Now())}
-	err = h.open()
+	h := &holder{Engine: m, thread: thread, lease: lease, hasLease: true, committed: lease.Head, ctx: ctx, clockAtStart: m.clock.total(time.Now())}
+	err = h.openThread()
 	for err == nil {
-		if err = h.release(); err == nil || !errors.Is(err, ponder.ErrStale) {
+		if err = h.releaseLease(); err == nil || !errors.Is(err, ponder.ErrStale) {
 			return err
 		}
-		err = h.read()
+		err = h.readNew()
 	}
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.BeatEvery)
 	defer cancel()
-	return errors.Join(err, h.giveUp(rctx))
+	return errors.Join(err, h.abandonLease(rctx))
 }
 
 // Work takes the lease of a thread, does what its runs want until there is
@@ -135,45 +135,45 @@ func (m *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
 // open for the next holder; or what made the store fail for longer than the
 // lease can last.
 func (m *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
-	node, dead := m.self()
+	node, dead := m.current()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(dead, func() { cancel(context.Cause(dead)) })()
 	h := &holder{
-		Engine: m, thread: thread, node: node, ctx: ctx, start: m.clock.total(time.Now()),
-		flight: make(map[string]*flight), ring: make(chan struct{}, 1),
+		Engine: m, thread: thread, node: node, ctx: ctx, clockAtStart: m.clock.total(time.Now()),
+		attempts: make(map[string]*attempt), wakeup: make(chan struct{}, 1),
 	}
-	h.line, h.saved, h.lease = m.shelf.take(thread)
+	h.state, h.saved, h.lease = m.states.take(thread)
 	h.committed = h.lease.Head
-	if h.line == nil || !m.letters.waits(thread) { // else the lease is taken with what is decided on them
-		if err := h.take(); err != nil {
+	if h.state == nil || !m.inbox.waits(thread) { // else the lease is taken with what is decided on them
+		if err := h.acquireLease(); err != nil {
 			cancel(err)
 			return err
 		}
 	}
 	heads, stop := m.Store.Watch(thread)
 	defer stop()
-	defer h.letters.listen(thread, h.ring)()
-	defer func() { h.answer(nil) }() // what is not in the log is not
+	defer h.inbox.listen(thread, h.wakeup)()
+	defer func() { h.replyPending(nil) }() // what is not in the log is not
 	h.heads = heads
 	err := h.loop()
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		err = context.Cause(ctx) // whatever it did at that moment
 	}
 	cancel(err)
-	h.land()
+	h.waitActions()
 	if errors.Is(err, errIdle) {
-		m.shelf.put(thread, shelved{h.line, h.saved, h.lease})
+		m.states.put(thread, cachedState{h.state, h.saved, h.lease})
 		return nil
 	}
-	if !h.taken {
+	if !h.hasLease {
 		return err
 	}
 	// What is left of the lease is given up, so that others need not wait for it.
 	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.BeatEvery)
 	defer rcancel()
 	if !errors.Is(err, ponder.ErrFenced) {
-		h.leave(rctx)
-		if err := h.giveUp(rctx); err != nil {
+		h.drain(rctx)
+		if err := h.abandonLease(rctx); err != nil {
 			m.Logger.Info("lease not given up; it lasts as long as this process", "thread", thread, "error", err)
 		}
 	}

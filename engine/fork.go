@@ -31,13 +31,13 @@ import (
 // It returns ErrNoEvent, ErrNoThread, ErrNotInput, or ErrTaken if the new thread
 // is there already.
 func Fork(ctx context.Context, store ponder.Store, from ponder.ThreadID, at ponder.Seq, to ponder.Thread, inputs ...ponder.Event) error {
-	if err := fork(ctx, store, from, at, to, inputs); err != nil {
+	if err := copyThread(ctx, store, from, at, to, inputs); err != nil {
 		return fmt.Errorf("fork %s at event %d: %w", from, at, err)
 	}
 	return nil
 }
 
-func fork(ctx context.Context, store ponder.Store, from ponder.ThreadID, at ponder.Seq, to ponder.Thread, inputs []ponder.Event) error {
+func copyThread(ctx context.Context, store ponder.Store, from ponder.ThreadID, at ponder.Seq, to ponder.Thread, inputs []ponder.Event) error {
 	info, err := store.Thread(ctx, from)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func fork(ctx context.Context, store ponder.Store, from ponder.ThreadID, at pond
 			return fmt.Errorf("%s: %w", ev.Body.Type(), ponder.ErrNotInput)
 		}
 	}
-	c := copying{line: newLine(nil, nil)}
+	c := forkCopy{threadState: newThreadState(nil, nil)}
 	for ev, err := range store.Events(ctx, from, 0) {
 		if err != nil {
 			return err
@@ -60,16 +60,16 @@ func fork(ctx context.Context, store ponder.Store, from ponder.ThreadID, at pond
 			break
 		}
 	}
-	if err := c.requests(ctx, store, from); err != nil {
+	if err := c.loadRequests(ctx, store, from); err != nil {
 		return err
 	}
-	note := ponder.Event{Run: c.root(), Body: ponder.SystemNote{Content: fmt.Sprintf("forked from %s at event %d", from, at), Reason: "fork", From: from, At: at}}
+	note := ponder.Event{Run: c.newestRoot(), Body: ponder.SystemNote{Content: fmt.Sprintf("forked from %s at event %d", from, at), Reason: "fork", From: from, At: at}}
 	c.add(note)
 	for _, ev := range inputs {
 		ev.After = 0
 		c.add(ev)
 	}
-	c.interrupted()
+	c.endInterrupted()
 	old := info.Thread
 	to = ponder.Thread{
 		ID: to.ID, Kind: cmp.Or(to.Kind, old.Kind), Title: cmp.Or(to.Title, old.Title), Owner: cmp.Or(to.Owner, old.Owner),
@@ -80,12 +80,12 @@ func fork(ctx context.Context, store ponder.Store, from ponder.ThreadID, at pond
 
 // A copying is the events of a new thread. They are folded, to know what is in
 // flight at their end.
-type copying struct {
-	*line
+type forkCopy struct {
+	*threadState
 	events []ponder.Event
 }
 
-func (c *copying) add(ev ponder.Event) {
+func (c *forkCopy) add(ev ponder.Event) {
 	ev.Thread, ev.Seq = "", 0
 	c.events = append(c.events, ev)
 	ev.Seq = ponder.Seq(len(c.events))
@@ -94,10 +94,10 @@ func (c *copying) add(ev ponder.Event) {
 
 // requests gives the calls in flight what they ask, which is not in the log. One
 // whose request is not known any more is asked anew by its run.
-func (c *copying) requests(ctx context.Context, ledger ponder.Ledger, from ponder.ThreadID) error {
+func (c *forkCopy) loadRequests(ctx context.Context, ledger ponder.Ledger, from ponder.ThreadID) error {
 	for i, ev := range c.events {
 		b, ok := ev.Body.(ponder.CallStarted)
-		if !ok || c.open[string(ev.Run)+" "+ev.Cause] == nil {
+		if !ok || c.intents[string(ev.Run)+" "+ev.Cause] == nil {
 			continue
 		}
 		req, err := ledger.Request(ctx, from, ev.Run, ev.Cause)
@@ -111,9 +111,9 @@ func (c *copying) requests(ctx context.Context, ledger ponder.Ledger, from ponde
 }
 
 // root returns the newest root run that is open, or "".
-func (c *copying) root() (root ponder.RunID) {
-	for _, r := range c.order {
-		if r.up == nil {
+func (c *forkCopy) newestRoot() (root ponder.RunID) {
+	for _, r := range c.openRuns {
+		if r.parent == nil {
 			root = r.ID
 		}
 	}
@@ -122,10 +122,10 @@ func (c *copying) root() (root ponder.RunID) {
 
 // interrupted ends what was in flight and is not wanted any more. It was never
 // begun in this thread, and so costs nothing.
-func (c *copying) interrupted() {
-	for _, id := range slices.Sorted(maps.Keys(c.open)) {
-		if in := c.open[id]; in.late {
-			c.add(lost(in, false))
+func (c *forkCopy) endInterrupted() {
+	for _, id := range slices.Sorted(maps.Keys(c.intents)) {
+		if in := c.intents[id]; in.superseded {
+			c.add(interruptedResult(in, false))
 		}
 	}
 }

@@ -15,43 +15,43 @@ import (
 // A holder is a mind at work on a thread it holds.
 type holder struct {
 	*Engine
-	thread ponder.ThreadID
-	node   ponder.NodeID
-	lease  ponder.Lease
-	taken  bool            // else lease is what it will be, if nobody was there meanwhile
-	ctx    context.Context // done when the holder has to stop
-	start  time.Duration   // the process's clock when the lease was taken
-	heads  <-chan ponder.Seq
+	thread       ponder.ThreadID
+	node         ponder.NodeID
+	lease        ponder.Lease
+	hasLease     bool            // else lease is what it will be, if nobody was there meanwhile
+	ctx          context.Context // done when the holder has to stop
+	clockAtStart time.Duration   // the process's clock when the lease was taken
+	heads        <-chan ponder.Seq
 
-	line      *line          // nil: to be read
-	committed ponder.Seq     // the newest event that is in the log and folded
-	saved     ponder.Seq     // of the newest checkpoint
-	shown     ponder.Seq     // events of before that were read for a run since then
-	batch     []ponder.Event // folded, not in the log yet
-	heard     []heard        // in the batch
-	most      int            // bytes that a batch may have, once one was refused; zero: nothing is weighed
-	weight    int            // of the batch, as far as it was weighed
+	state         *threadState   // nil: to be read
+	committed     ponder.Seq     // the newest event that is in the log and folded
+	saved         ponder.Seq     // of the newest checkpoint
+	historyRead   ponder.Seq     // events of before that were read for a run since then
+	batch         []ponder.Event // folded, not in the log yet
+	pending       []batched      // in the batch
+	maxBatchBytes int            // bytes that a batch may have, once one was refused; zero: nothing is weighed
+	batchBytes    int            // of the batch, as far as it was weighed
 
 	leaving    bool // nothing is begun any more
 	performers sync.WaitGroup
-	flight     map[string]*flight // by intent; of loop alone
+	attempts   map[string]*attempt // by intent; of loop alone
 
-	ring    chan struct{} // there is mail
-	mailMu  sync.Mutex
-	mail    []result
-	results []result // read, and not in the log yet
+	wakeup   chan struct{} // there is mail
+	postedMu sync.Mutex
+	posted   []result
+	results  []result // read, and not in the log yet
 }
 
 // A flight is an action that this holder performs.
-type flight struct {
-	cancel  context.CancelCauseFunc
-	dropped time.Time // since when it should be over
+type attempt struct {
+	cancel      context.CancelCauseFunc
+	cancelledAt time.Time // since when it should be over
 }
 
 // A result is what an attempt came to.
 type result struct {
 	id   string
-	of   *flight
+	of   *attempt
 	call *ponder.CallFinished // or
 	tool *ponder.ToolResult
 }
@@ -72,24 +72,24 @@ func (h *holder) loop() error {
 		}
 		wake, err := h.round()
 		switch {
-		case (errors.Is(err, ponder.ErrStale) || errors.Is(err, ponder.ErrTaken) || isUnfit(err)) && conflicts < maxConflicts:
-			h.line = nil // somebody was faster, or it can't be: read again, decide again
+		case (errors.Is(err, ponder.ErrStale) || errors.Is(err, ponder.ErrTaken) || notStorable(err)) && conflicts < maxConflicts:
+			h.state = nil // somebody was faster, or it can't be: read again, decide again
 			conflicts++
 			continue
 		case err != nil:
 			return err
 		}
 		conflicts = 0
-		if !h.taken { // who was heard has gone away: is there anything else?
-			if err := h.take(); err != nil {
+		if !h.hasLease { // who was heard has gone away: is there anything else?
+			if err := h.acquireLease(); err != nil {
 				return err
 			}
 			continue
 		}
-		if h.idle(wake) {
-			err := h.release()
+		if h.isIdle(wake) {
+			err := h.releaseLease()
 			if errors.Is(err, ponder.ErrStale) {
-				if err := h.read(); err != nil {
+				if err := h.readNew(); err != nil {
 					return err
 				}
 				continue
@@ -99,7 +99,7 @@ func (h *holder) loop() error {
 			}
 			return err
 		}
-		if err := h.wait(wake); err != nil {
+		if err := h.waitForNews(wake); err != nil {
 			return err
 		}
 	}
@@ -107,49 +107,49 @@ func (h *holder) loop() error {
 
 // round brings the thread up to date. It returns when to look again.
 func (h *holder) round() (wake time.Time, err error) {
-	if h.line == nil {
-		if err := h.open(); err != nil {
+	if h.state == nil {
+		if err := h.openThread(); err != nil {
 			return wake, err
 		}
 	}
-	if err := h.hear(); err != nil {
+	if err := h.drainInbox(); err != nil {
 		return wake, err
 	}
-	h.collect()
-	h.settle()
+	h.collectResults()
+	h.foldResults()
 	var d *decision
 	for rounds := 0; ; rounds++ {
-		d = h.line.decide(time.Now(), h.elapsed())
+		d = h.state.decide(time.Now(), h.elapsed())
 		if rounds > maxRounds && len(d.events) > 0 {
-			rounds = h.rest(d, rounds)
+			rounds = h.stopRunaway(d, rounds)
 		}
-		if dropped := h.drop(d.drop); dropped && len(d.events) == 0 {
+		if dropped := h.cancelUnwanted(d.unwanted); dropped && len(d.events) == 0 {
 			continue
 		}
 		if len(d.events) == 0 {
 			break
 		}
-		h.sift(d)
-		h.fold(d.events...)
-		if err := h.recall(); err != nil {
+		h.dropUnstorable(d)
+		h.foldDecided(d.events...)
+		if err := h.showHistory(); err != nil {
 			return wake, err
 		}
 	}
 	if err := h.commit(); err != nil {
 		return wake, err
 	}
-	h.act()
-	for _, f := range h.flight {
-		if !f.dropped.IsZero() {
-			d.wakeAt(f.dropped.Add(graceful))
+	h.startCommitted()
+	for _, f := range h.attempts {
+		if !f.cancelledAt.IsZero() {
+			d.wakeBy(f.cancelledAt.Add(cancelGrace))
 		}
 	}
-	return d.wake, nil
+	return d.wakeAt, nil
 }
 
 // rest has a thread that goes on for ever come to rest, and returns the rounds so far.
-func (h *holder) rest(d *decision, rounds int) int {
-	if d.rest(h.committed) {
+func (h *holder) stopRunaway(d *decision, rounds int) int {
+	if d.failRunaways(h.committed) {
 		return 0
 	}
 	if len(d.events) == 0 {
@@ -160,12 +160,12 @@ func (h *holder) rest(d *decision, rounds int) int {
 
 // elapsed returns the thread's clock.
 func (h *holder) elapsed() time.Duration {
-	return h.lease.Elapsed + h.clock.total(time.Now()) - h.start
+	return h.lease.Elapsed + h.clock.total(time.Now()) - h.clockAtStart
 }
 
 // fold stamps events with their places and folds them, ahead of the log. Whoever has runs
 // started shows them the history: see recall.
-func (h *holder) fold(events ...ponder.Event) {
+func (h *holder) foldDecided(events ...ponder.Event) {
 	h.stamp(h.elapsed().Truncate(time.Millisecond), events...)
 }
 
@@ -174,15 +174,15 @@ func (h *holder) stamp(elapsed time.Duration, events ...ponder.Event) {
 	h.batch = slices.Grow(h.batch, len(events))
 	for _, ev := range events {
 		ev.After, ev.Elapsed = h.committed, elapsed
-		ev = ev.Stamp(h.thread, h.line.head+1, now)
-		h.line.apply(ev)
+		ev = ev.Stamp(h.thread, h.state.head+1, now)
+		h.state.apply(ev)
 		h.batch = append(h.batch, ev)
-		h.warn(ev)
+		h.logFailure(ev)
 	}
 }
 
 // warn logs that a run failed.
-func (h *holder) warn(ev ponder.Event) {
+func (h *holder) logFailure(ev ponder.Event) {
 	if b, ok := ev.Body.(ponder.RunFinished); ok && b.Status == ponder.Failed {
 		h.Logger.Warn("run failed", "thread", h.thread, "run", ev.Run, "reason", b.Reason)
 	}
@@ -195,28 +195,28 @@ func (h *holder) commit() error {
 		return nil
 	}
 	batch := h.batch
-	h.batch, h.weight = nil, 0
-	ahead := h.ahead()
-	if err := h.append(batch, ahead); err != nil {
-		h.forget(ahead.calls)
-		if isUnfit(err) {
-			h.beware(batch, err)
+	h.batch, h.batchBytes = nil, 0
+	ahead := h.startSpeculative()
+	if err := h.appendRetrying(batch, ahead); err != nil {
+		h.cancelSpeculative(ahead.calls)
+		if notStorable(err) {
+			h.enableSizeChecks(batch, err)
 		}
-		h.lose()
+		h.discardState()
 		return fmt.Errorf("append %s to %s: %w", batch[0].Body.Type(), h.thread, err)
 	}
 	ahead.release()
 	close(ahead.durable)
-	h.answer(batch)
-	h.committed, h.results = h.line.head, nil
-	h.checkpoint(false)
+	h.replyPending(batch)
+	h.committed, h.results = h.state.head, nil
+	h.saveCheckpoint(false)
 	return nil
 }
 
 // lose drops a fold that is not what the log is. What came of actions is kept.
-func (h *holder) lose() {
-	h.line, h.batch, h.weight = nil, nil, 0
-	h.answer(nil)
+func (h *holder) discardState() {
+	h.state, h.batch, h.batchBytes = nil, nil, 0
+	h.replyPending(nil)
 }
 
 // maxFailing is how long a store may fail before the work on a thread ends with its error.
@@ -224,20 +224,20 @@ const maxFailing = time.Minute
 
 // append waits out a failing store, for a minute at most. What is recorded, but not durable,
 // is in the log: to append nothing more waits for that.
-func (h *holder) append(batch []ponder.Event, a *ahead) error {
+func (h *holder) appendRetrying(batch []ponder.Event, a *speculativeCalls) error {
 	ctx, began := ponder.OnRecord(h.ctx, a.release), time.Now()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		err := h.write(ctx, batch)
+		err := h.appendOnce(ctx, batch)
 		unsafe := err != nil && a.isRecorded()
 		switch {
 		case unsafe:
-			batch, h.taken = nil, true
-		case err != nil && !final(err):
-			if _, unfit := weighAll(batch); unfit != nil {
+			batch, h.hasLease = nil, true
+		case err != nil && !isFinal(err):
+			if _, unfit := encodedSizes(batch); unfit != nil {
 				return unfit
 			}
 		}
-		over := final(err) && !(unsafe && errors.Is(err, ponder.ErrFull)) || time.Since(began) > maxFailing
+		over := isFinal(err) && !(unsafe && errors.Is(err, ponder.ErrFull)) || time.Since(began) > maxFailing
 		if err == nil || over || h.ctx.Err() != nil {
 			if h.ctx.Err() != nil && err != nil {
 				return context.Cause(h.ctx)
@@ -245,7 +245,7 @@ func (h *holder) append(batch []ponder.Event, a *ahead) error {
 			return err
 		}
 		h.Logger.Warn("append failed; trying again", "thread", h.thread, "error", err)
-		if err := sleep(h.ctx, wait); err != nil {
+		if err := sleepContext(h.ctx, wait); err != nil {
 			return context.Cause(h.ctx)
 		}
 	}
@@ -253,7 +253,7 @@ func (h *holder) append(batch []ponder.Event, a *ahead) error {
 
 // take takes the lease. A line of which that shows that it is not what the thread is any
 // more is dropped.
-func (h *holder) take() error {
+func (h *holder) acquireLease() error {
 	lease, err := h.Store.Take(h.ctx, h.thread, h.node)
 	if err != nil && h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
@@ -262,30 +262,30 @@ func (h *holder) take() error {
 		return fmt.Errorf("take %s: %w", h.thread, err)
 	}
 	known := h.lease
-	h.lease, h.taken, h.start = lease, true, h.clock.total(time.Now())
-	if h.line == nil || known.Fence != lease.Fence {
-		h.line, h.committed = nil, lease.Head
+	h.lease, h.hasLease, h.clockAtStart = lease, true, h.clock.total(time.Now())
+	if h.state == nil || known.Fence != lease.Fence {
+		h.state, h.committed = nil, lease.Head
 		return nil
 	}
-	if h.committed = h.line.head; h.committed < lease.Head && h.read() != nil {
+	if h.committed = h.state.head; h.committed < lease.Head && h.readNew() != nil {
 		h.committed = lease.Head // the loop reads the thread from its beginning, and says what is wrong
 	}
 	return nil
 }
 
 // write writes a batch. The first takes the lease, if nothing was to be read for it.
-func (h *holder) write(ctx context.Context, batch []ponder.Event) (err error) {
-	if h.taken {
+func (h *holder) appendOnce(ctx context.Context, batch []ponder.Event) (err error) {
+	if h.hasLease {
 		_, err = h.Store.Append(ctx, h.thread, h.lease.Fence, batch...)
 		return err
 	}
 	_, err = h.Store.Retake(ctx, h.thread, h.node, h.lease, batch...)
-	h.taken = err == nil
+	h.hasLease = err == nil
 	return err
 }
 
 // final reports whether a store's answer will not change.
-func final(err error) bool {
+func isFinal(err error) bool {
 	if errors.Is(err, ponder.ErrDisk) {
 		return false
 	}
@@ -298,46 +298,46 @@ func final(err error) bool {
 }
 
 // read folds what others appended. A line that could not be read to the end is lost.
-func (h *holder) read() error {
-	for ev, err := range h.Store.Events(h.ctx, h.thread, h.line.head) {
+func (h *holder) readNew() error {
+	for ev, err := range h.Store.Events(h.ctx, h.thread, h.state.head) {
 		if err != nil {
-			h.lose()
+			h.discardState()
 			return fmt.Errorf("read %s: %w", h.thread, err)
 		}
 		if ev.Seq > h.committed && !ev.IsInput() {
 			return fmt.Errorf("read %s: another holder wrote: %w", h.thread, ponder.ErrFenced)
 		}
-		h.line.apply(ev)
-		if err := h.recall(); err != nil {
+		h.state.apply(ev)
+		if err := h.showHistory(); err != nil {
 			return err
 		}
 	}
-	h.committed = h.line.head
+	h.committed = h.state.head
 	return nil
 }
 
 // recall shows runs that have just started what was on the thread before. If that can't be
 // read, the line is lost: a run that knows a part of it is not what the log says.
-func (h *holder) recall() error {
-	for len(h.line.fresh) > 0 {
-		r := h.line.fresh[0]
-		h.line.fresh = h.line.fresh[1:]
+func (h *holder) showHistory() error {
+	for len(h.state.awaitingHistory) > 0 {
+		r := h.state.awaitingHistory[0]
+		h.state.awaitingHistory = h.state.awaitingHistory[1:]
 		for ev, err := range h.Store.Events(h.ctx, h.thread, 0) {
 			if err != nil {
-				h.lose()
+				h.discardState()
 				return fmt.Errorf("read %s: %w", h.thread, err)
 			}
-			if ev.Seq >= r.seq {
+			if ev.Seq >= r.startSeq {
 				break
 			}
-			h.shown++
-			if r.sees(ev) {
-				r.feed(ev)
+			h.historyRead++
+			if r.observes(ev) {
+				r.applyEvent(ev)
 			}
 		}
 		for _, ev := range h.batch {
-			if ev.Seq < r.seq && r.sees(ev) {
-				r.feed(ev)
+			if ev.Seq < r.startSeq && r.observes(ev) {
+				r.applyEvent(ev)
 			}
 		}
 	}
@@ -346,12 +346,12 @@ func (h *holder) recall() error {
 
 // idle reports whether there is nothing left to do and nothing to wait for but
 // what others may append.
-func (h *holder) idle(wake time.Time) bool {
-	return len(h.flight) == 0 && len(h.line.open) == 0 && wake.IsZero() && !h.letters.waits(h.thread)
+func (h *holder) isIdle(wake time.Time) bool {
+	return len(h.attempts) == 0 && len(h.state.intents) == 0 && wake.IsZero() && !h.inbox.waits(h.thread)
 }
 
-func (h *holder) release() error {
-	h.checkpoint(true)
+func (h *holder) releaseLease() error {
+	h.saveCheckpoint(true)
 	elapsed := h.elapsed()
 	err := h.Store.Release(h.ctx, h.thread, h.lease.Fence, h.committed, elapsed)
 	if err != nil && h.ctx.Err() != nil {
@@ -365,7 +365,7 @@ func (h *holder) release() error {
 }
 
 // giveUp releases the lease, whatever of the thread was read.
-func (h *holder) giveUp(ctx context.Context) error {
+func (h *holder) abandonLease(ctx context.Context) error {
 	for head := h.committed; ; {
 		err := h.Store.Release(ctx, h.thread, h.lease.Fence, head, h.elapsed())
 		if !errors.Is(err, ponder.ErrStale) {
@@ -380,7 +380,7 @@ func (h *holder) giveUp(ctx context.Context) error {
 }
 
 // wait returns when there is mail, the thread has grown, or the time is wake.
-func (h *holder) wait(wake time.Time) error {
+func (h *holder) waitForNews(wake time.Time) error {
 	var alarm <-chan time.Time
 	if !wake.IsZero() {
 		t := time.NewTimer(time.Until(wake))
@@ -391,7 +391,7 @@ func (h *holder) wait(wake time.Time) error {
 		select {
 		case <-h.ctx.Done():
 			return context.Cause(h.ctx)
-		case <-h.ring:
+		case <-h.wakeup:
 			return nil
 		case <-alarm:
 			return nil
@@ -400,7 +400,7 @@ func (h *holder) wait(wake time.Time) error {
 			case head == 0:
 				return fmt.Errorf("%s was removed: %w", h.thread, ponder.ErrFenced)
 			case head > h.committed:
-				return h.read()
+				return h.readNew()
 			}
 		}
 	}
@@ -408,29 +408,29 @@ func (h *holder) wait(wake time.Time) error {
 
 // leave writes what came of the actions that were through when the holder was
 // told to stop. Those that it interrupted stay open, for the next one.
-func (h *holder) leave(ctx context.Context) {
+func (h *holder) drain(ctx context.Context) {
 	h.ctx, h.leaving = ctx, true
-	if h.line == nil && (len(h.flight)+len(h.results) == 0 || h.open() != nil) {
+	if h.state == nil && (len(h.attempts)+len(h.results) == 0 || h.openThread() != nil) {
 		return
 	}
-	h.collect()
+	h.collectResults()
 	h.results = slices.DeleteFunc(h.results, func(r result) bool {
 		return r.tool != nil && r.tool.Dropped || r.call != nil && (r.call.Dropped || r.call.Class == llm.Cancelled)
 	})
-	h.settle()
+	h.foldResults()
 	if err := h.commit(); err != nil {
 		h.Logger.Info("results not kept; the next holder asks again", "thread", h.thread, "error", err)
 	}
 }
 
 // land waits for what is in flight to end, but not for ever.
-func (h *holder) land() {
+func (h *holder) waitActions() {
 	ended := make(chan struct{})
 	go func() {
 		h.performers.Wait()
 		close(ended)
 	}()
-	t := time.NewTimer(graceful)
+	t := time.NewTimer(cancelGrace)
 	defer t.Stop()
 	select {
 	case <-ended:
@@ -439,7 +439,7 @@ func (h *holder) land() {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

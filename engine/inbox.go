@@ -10,7 +10,7 @@ import (
 )
 
 // A letter is what somebody in this process tells a thread, before it is in the log.
-type letter struct {
+type message struct {
 	events []ponder.Event
 	after  string // the newest event that the thread was told, or it is not taken; empty: whatever that is
 	state  atomic.Int32
@@ -20,67 +20,67 @@ type letter struct {
 // The states of a letter.
 const (
 	posted    int32 = iota
-	opened          // its writer will be told what became of it
+	claimed         // its writer will be told what became of it
 	withdrawn       // it is nobody's any more
 )
 
-func (l *letter) open() bool     { return l.state.CompareAndSwap(posted, opened) }
-func (l *letter) withdraw() bool { return l.state.CompareAndSwap(posted, withdrawn) }
+func (l *message) claim() bool    { return l.state.CompareAndSwap(posted, claimed) }
+func (l *message) withdraw() bool { return l.state.CompareAndSwap(posted, withdrawn) }
 
 // An office has what the threads of a process are told. It is safe for concurrent use; its
 // zero value is ready.
-type office struct {
-	mu    sync.Mutex
-	boxes map[ponder.ThreadID][]*letter
-	rings map[ponder.ThreadID]chan struct{} // of those who work on a thread
+type inbox struct {
+	mu       sync.Mutex
+	messages map[ponder.ThreadID][]*message
+	wakeups  map[ponder.ThreadID]chan struct{} // of those who work on a thread
 }
 
-func (o *office) put(thread ponder.ThreadID, l *letter) {
+func (o *inbox) put(thread ponder.ThreadID, l *message) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.boxes == nil {
-		o.boxes = make(map[ponder.ThreadID][]*letter)
+	if o.messages == nil {
+		o.messages = make(map[ponder.ThreadID][]*message)
 	}
-	o.boxes[thread] = append(o.boxes[thread], l)
-	if ring := o.rings[thread]; ring != nil {
-		wake(ring)
+	o.messages[thread] = append(o.messages[thread], l)
+	if ring := o.wakeups[thread]; ring != nil {
+		signal(ring)
 	}
 }
 
 // take returns the letters to a thread, opened.
-func (o *office) take(thread ponder.ThreadID) []*letter {
+func (o *inbox) take(thread ponder.ThreadID) []*message {
 	o.mu.Lock()
-	list := o.boxes[thread]
-	delete(o.boxes, thread)
+	list := o.messages[thread]
+	delete(o.messages, thread)
 	o.mu.Unlock()
-	return slices.DeleteFunc(list, func(l *letter) bool { return !l.open() })
+	return slices.DeleteFunc(list, func(l *message) bool { return !l.claim() })
 }
 
 // waits reports whether there are letters to a thread.
-func (o *office) waits(thread ponder.ThreadID) bool {
+func (o *inbox) waits(thread ponder.ThreadID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.boxes[thread]) > 0
+	return len(o.messages[thread]) > 0
 }
 
 // listen has a ring rung when there is a letter to a thread, until the caller calls leave.
-func (o *office) listen(thread ponder.ThreadID, ring chan struct{}) (leave func()) {
+func (o *inbox) listen(thread ponder.ThreadID, ring chan struct{}) (leave func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.rings == nil {
-		o.rings = make(map[ponder.ThreadID]chan struct{})
+	if o.wakeups == nil {
+		o.wakeups = make(map[ponder.ThreadID]chan struct{})
 	}
-	o.rings[thread] = ring
+	o.wakeups[thread] = ring
 	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if o.rings[thread] == ring {
-			delete(o.rings, thread)
+		if o.wakeups[thread] == ring {
+			delete(o.wakeups, thread)
 		}
 	}
 }
 
-func wake(ring chan struct{}) {
+func signal(ring chan struct{}) {
 	select {
 	case ring <- struct{}{}:
 	default:
@@ -98,7 +98,7 @@ func wake(ring chan struct{}) {
 // Callers of [Engine.Work] must call [Engine.ReturnUnclaimed] when Work returns, or when
 // they could not call it.
 func (m *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
-	stored, err := m.tell(ctx, thread, "", start, events)
+	stored, err := m.deliver(ctx, thread, "", start, events)
 	if stored != nil || err != nil {
 		return stored, err
 	}
@@ -114,7 +114,7 @@ func (m *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(co
 // on the thread began, or if nobody works on it in this process who could say so: who wants
 // to know reads the thread.
 func (m *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last string, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
-	stored, err := m.tell(ctx, thread, last, start, events)
+	stored, err := m.deliver(ctx, thread, last, start, events)
 	if stored == nil && err == nil {
 		err = ponder.ErrStale
 	}
@@ -122,7 +122,7 @@ func (m *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last str
 }
 
 // tell has events written by who works on the thread. It returns none if nobody took them.
-func (m *Engine) tell(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
+func (m *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
 	for _, ev := range events {
 		if !ev.IsInput() {
 			return nil, ponder.ErrNotInput
@@ -131,8 +131,8 @@ func (m *Engine) tell(ctx context.Context, thread ponder.ThreadID, after string,
 	if len(events) == 0 {
 		return []ponder.Event{}, start(ctx)
 	}
-	l := &letter{events: events, after: after, done: make(chan []ponder.Event, 1)}
-	m.letters.put(thread, l)
+	l := &message{events: events, after: after, done: make(chan []ponder.Event, 1)}
+	m.inbox.put(thread, l)
 	if err := start(ctx); err != nil && l.withdraw() {
 		return nil, err
 	}
@@ -149,43 +149,43 @@ func (m *Engine) tell(ctx context.Context, thread ponder.ThreadID, after string,
 
 // ReturnUnclaimed gives back what a thread was told and nobody has taken: see [Engine.Post].
 func (m *Engine) ReturnUnclaimed(thread ponder.ThreadID) {
-	for _, l := range m.letters.take(thread) {
+	for _, l := range m.inbox.take(thread) {
 		l.done <- nil
 	}
 }
 
 // A heard letter stands in the batch at a place.
-type heard struct {
-	*letter
+type batched struct {
+	*message
 	at int
 }
 
 // hear folds what the thread is told. On an empty thread nothing says that it was still
 // empty when that is written: there it is not taken.
-func (h *holder) hear() error {
+func (h *holder) drainInbox() error {
 	if h.committed == 0 {
 		h.ReturnUnclaimed(h.thread)
 		return nil
 	}
-	for _, l := range h.letters.take(h.thread) {
-		if l.after != "" && l.after != h.line.told {
+	for _, l := range h.inbox.take(h.thread) {
+		if l.after != "" && l.after != h.state.lastInputID {
 			l.done <- nil
 			continue
 		}
-		h.heard = append(h.heard, heard{l, len(h.batch)})
+		h.pending = append(h.pending, batched{l, len(h.batch)})
 		h.stamp(0, l.events...)
 	}
-	return h.recall()
+	return h.showHistory()
 }
 
 // answer tells those who were heard what is in the log now: the batch, or nothing of it.
-func (h *holder) answer(batch []ponder.Event) {
-	for _, l := range h.heard {
+func (h *holder) replyPending(batch []ponder.Event) {
+	for _, l := range h.pending {
 		var own []ponder.Event
 		if batch != nil {
 			own = slices.Clone(batch[l.at : l.at+len(l.events)])
 		}
 		l.done <- own
 	}
-	h.heard = nil
+	h.pending = nil
 }

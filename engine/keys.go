@@ -20,10 +20,10 @@ const (
 // A doneSet remembers the keys of actions that are done, and of what kind they
 // were. Keys that end in "-" and a number that counts up from 0 or 1, or in that,
 // "~" and something, take constant space.
-type doneSet map[string]*doneKeys
+type finishedKeys map[string]*stemKeys
 
 // doneKeys is what is done of the keys with one stem.
-type doneKeys struct {
+type stemKeys struct {
 	Kind  actionKind   `json:"k"`
 	UpTo  int          `json:"n,omitempty"` // 1 to this
 	Apart map[int]bool `json:"a,omitempty"` // and these; 0 and -1, which is no number, too
@@ -43,25 +43,25 @@ func splitKey(key string) (stem string, n int) {
 }
 
 // has reports whether a key is done.
-func (s doneSet) has(key string) bool {
+func (s finishedKeys) has(key string) bool {
 	stem, n := splitKey(key)
 	d := s[stem]
 	return d != nil && (0 < n && n <= d.UpTo || d.Apart[n])
 }
 
 // clash reports whether keys of this stem are of another kind.
-func (s doneSet) clash(key string, kind actionKind) bool {
+func (s finishedKeys) clash(key string, kind actionKind) bool {
 	stem, _ := splitKey(key)
 	d := s[stem]
 	return d != nil && d.Kind != kind
 }
 
 // add notes that a key is done.
-func (s doneSet) add(key string, kind actionKind) {
+func (s finishedKeys) add(key string, kind actionKind) {
 	stem, n := splitKey(key)
 	d := s[stem]
 	if d == nil {
-		d = &doneKeys{Kind: kind}
+		d = &stemKeys{Kind: kind}
 		s[stem] = d
 	}
 	if n != d.UpTo+1 {

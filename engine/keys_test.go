@@ -13,7 +13,7 @@ import (
 func TestDoneSet(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
-		set, want := make(doneSet), make(map[string]bool)
+		set, want := make(finishedKeys), make(map[string]bool)
 		for range 100 {
 			key := []string{"a", "final", "b-", fmt.Sprintf("c-%d", rnd.IntN(40)), fmt.Sprintf("c-%d~2", rnd.IntN(40)), fmt.Sprintf("d-0%d", rnd.IntN(9))}[rnd.IntN(6)]
 			set.add(key, kindCall)
@@ -39,7 +39,7 @@ func TestDoneSet(t *testing.T) {
 
 func TestDoneSetIsSmall(t *testing.T) {
 	for _, first := range []int{0, 1} {
-		set := make(doneSet)
+		set := make(finishedKeys)
 		for n := first; n < 10_000; n++ {
 			set.add(fmt.Sprintf("thoughts-%d", n), kindCall)
 			set.add(fmt.Sprintf("note-%d", n), kindWrite)
@@ -55,12 +55,12 @@ func TestDoneSetIsSmall(t *testing.T) {
 }
 
 func TestCause(t *testing.T) {
-	for _, s := range []string{attempt("step-1", 3), part("note-2", 1, 4)} {
+	for _, s := range []string{attemptCause("step-1", 3), partCause("note-2", 1, 4)} {
 		c, ok := parseCause(s)
 		if !ok {
 			t.Errorf("%q is not understood", s)
 		}
-		if again := map[bool]string{true: attempt(c.key, c.attempt), false: part(c.key, c.i, c.n)}[c.attempt > 0]; again != s {
+		if again := map[bool]string{true: attemptCause(c.key, c.attempt), false: partCause(c.key, c.i, c.n)}[c.attempt > 0]; again != s {
 			t.Errorf("%q became %q", s, again)
 		}
 	}

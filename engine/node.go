@@ -12,17 +12,17 @@ import (
 )
 
 // A life is what a process is to its store: a node that beats.
-type life struct {
-	store   ponder.Nodes
-	config  ponder.Node // who the process is
-	logger  *slog.Logger
-	clock   awake
-	letters office
+type nodeRuntime struct {
+	store    ponder.Nodes
+	identity ponder.Node // who the process is
+	logger   *slog.Logger
+	clock    awakeClock
+	inbox    inbox
 
 	mu     sync.Mutex
 	node   ponder.NodeID
-	dead   context.Context // done when the node may not write any more
-	die    context.CancelCauseFunc
+	fenced context.Context // done when the node may not write any more
+	fence  context.CancelCauseFunc
 	beats  sync.WaitGroup
 	closed chan struct{}
 }
@@ -42,7 +42,7 @@ func (m *Engine) Open(ctx context.Context) error {
 func (m *Engine) Close(ctx context.Context) error {
 	close(m.closed)
 	m.beats.Wait()
-	node, _ := m.self()
+	node, _ := m.current()
 	if err := m.Store.MarkDead(ctx, node); err != nil {
 		return fmt.Errorf("leave %s: %w", node, err)
 	}
@@ -50,8 +50,8 @@ func (m *Engine) Close(ctx context.Context) error {
 }
 
 // join makes the process a new node.
-func (l *life) join(ctx context.Context) error {
-	node := l.config
+func (l *nodeRuntime) join(ctx context.Context) error {
+	node := l.identity
 	if node.ID == "" || l.node != "" {
 		node.ID = ponder.NodeID(ponder.NewID("nod"))
 	}
@@ -61,34 +61,34 @@ func (l *life) join(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.node = node.ID
-	l.dead, l.die = context.WithCancelCause(context.Background())
+	l.fenced, l.fence = context.WithCancelCause(context.Background())
 	return nil
 }
 
 // self returns the node that the process is now, and what ends with it.
-func (l *life) self() (ponder.NodeID, context.Context) {
+func (l *nodeRuntime) current() (ponder.NodeID, context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.node, l.dead
+	return l.node, l.fenced
 }
 
 // beat keeps the node alive. A node that misses its own beats stops what it
 // does, and the process goes on as a new node. If it can't be one, what the node
 // did ends with why.
-func (l *life) beat() {
+func (l *nodeRuntime) beat() {
 	tick := time.NewTicker(ponder.BeatEvery)
 	defer tick.Stop()
 	last := time.Now()
 	for {
 		select {
 		case <-l.closed:
-			l.die(context.Canceled)
+			l.fence(context.Canceled)
 			return
 		case <-tick.C:
 		}
 		now := time.Now()
 		l.clock.tick(now)
-		node, _ := l.self()
+		node, _ := l.current()
 		ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
 		err := l.store.Beat(ctx, node, l.clock.total(now))
 		cancel()
@@ -97,7 +97,7 @@ func (l *life) beat() {
 			last = now
 		case errors.Is(err, ponder.ErrFenced) || errors.Is(err, ponder.ErrLost) || time.Since(last) > ponder.DeadAfter-ponder.BeatEvery:
 			l.logger.Warn("lost the lease of this process; going on as a new one", "node", node, "error", err)
-			die := l.die
+			die := l.fence
 			ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
 			if err := l.join(ctx); err != nil {
 				l.logger.Error("join again", "error", err)
@@ -116,7 +116,7 @@ func (l *life) beat() {
 // awake counts the time in which the process runs: gaps in which nobody looked
 // at the clock, because the machine slept or the process was stopped, do not
 // count, nor does time that runs backwards.
-type awake struct {
+type awakeClock struct {
 	mu   sync.Mutex
 	last time.Time
 	sum  time.Duration
@@ -125,7 +125,7 @@ type awake struct {
 // maxGap is the longest time between two looks that counts.
 const maxGap = 2 * ponder.BeatEvery
 
-func (a *awake) tick(now time.Time) {
+func (a *awakeClock) tick(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sum += a.since(now)
@@ -133,13 +133,13 @@ func (a *awake) tick(now time.Time) {
 }
 
 // total returns the time counted until now.
-func (a *awake) total(now time.Time) time.Duration {
+func (a *awakeClock) total(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sum + a.since(now)
 }
 
-func (a *awake) since(now time.Time) time.Duration {
+func (a *awakeClock) since(now time.Time) time.Duration {
 	if d := now.Sub(a.last); !a.last.IsZero() && d > 0 && d <= maxGap {
 		return d
 	}

@@ -9,7 +9,7 @@ import (
 // runs backwards are no thinking time.
 func TestAwake(t *testing.T) {
 	const s = time.Second
-	var a awake
+	var a awakeClock
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, step := range []struct{ passes, counts time.Duration }{
 		{0, 0}, {2 * s, 2 * s}, {maxGap, maxGap}, {maxGap + 1, 0}, {time.Hour, 0}, {s, s}, {-time.Hour, 0}, {2 * s, 2 * s},

@@ -10,9 +10,9 @@ import (
 
 // redacted returns what a model wrote as it may be kept: see [Mode.Redact] and
 // [Tool.Redact].
-func (m *Engine) redacted(mode *ponder.Mode, msg llm.Message) llm.Message {
+func (m *Engine) redactMessage(mode *ponder.Mode, msg llm.Message) llm.Message {
 	if mode != nil && mode.Redact != nil {
-		msg = m.cleaned(mode, msg)
+		msg = m.redactByMode(mode, msg)
 	}
 	if !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool { return p.Call != nil && m.tools[p.Call.Name].Redact != nil }) {
 		return msg
@@ -21,7 +21,7 @@ func (m *Engine) redacted(mode *ponder.Mode, msg llm.Message) llm.Message {
 	for i, p := range msg.Parts {
 		if p.Call != nil && m.tools[p.Call.Name].Redact != nil {
 			call := *p.Call
-			call.Input = m.redact(call.Name, call.Input)
+			call.Input = m.redactInput(call.Name, call.Input)
 			msg.Parts[i].Call = &call
 		}
 	}
@@ -29,7 +29,7 @@ func (m *Engine) redacted(mode *ponder.Mode, msg llm.Message) llm.Message {
 }
 
 // cleaned applies the Redact of a mode. If that panics, nothing is kept.
-func (m *Engine) cleaned(mode *ponder.Mode, msg llm.Message) (kept llm.Message) {
+func (m *Engine) redactByMode(mode *ponder.Mode, msg llm.Message) (kept llm.Message) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.Logger.Error("redaction panicked", "mode", mode.Name)
@@ -40,7 +40,7 @@ func (m *Engine) cleaned(mode *ponder.Mode, msg llm.Message) (kept llm.Message) 
 }
 
 // redact applies the Redact of a tool. If that panics, nothing is kept.
-func (m *Engine) redact(tool string, input json.RawMessage) (kept json.RawMessage) {
+func (m *Engine) redactInput(tool string, input json.RawMessage) (kept json.RawMessage) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.Logger.Error("redaction panicked", "tool", tool)

@@ -12,43 +12,43 @@ import (
 // A run is what the line knows of a mode at work.
 type run struct {
 	ponder.Run
-	mode  *ponder.Mode // nil if there is no such mode
-	state ponder.State
-	up    *run
-	depth int
-	seq   ponder.Seq    // where it started
-	began time.Duration // the thread's clock then
+	mode      *ponder.Mode // nil if there is no such mode
+	state     ponder.State
+	parent    *run
+	depth     int
+	startSeq  ponder.Seq    // where it started
+	startedAt time.Duration // the thread's clock then
 
-	acts map[string]*act // in flight, waiting to be tried again, or half written
-	done doneSet
+	actions  map[string]*actionState // in flight, waiting to be tried again, or half written
+	finished finishedKeys
 
-	paused     bool
-	stopped    bool          // the run's clock
-	stoppedAt  time.Duration // of the thread's clock
-	stoppedFor time.Duration
-	cancelled  bool
-	cut        ponder.Seq    // where it was cancelled by a user
-	told       bool          // it has its BudgetSpent
-	hurried    bool          // it is asked to answer now
-	since      int           // calls begun since it was told
-	slowest    time.Duration // that a call of it took that went well
-	ended      bool
-	fault      string // why it can't go on
-	stack      []byte // where the mode panicked, for the log
+	paused             bool
+	stopped            bool          // the run's clock
+	stoppedAt          time.Duration // of the thread's clock
+	stoppedFor         time.Duration
+	cancelled          bool
+	cancelledAt        ponder.Seq    // where it was cancelled by a user
+	budgetNotified     bool          // it has its BudgetSpent
+	answerNow          bool          // it is asked to answer now
+	callsSinceNotified int           // calls begun since it was told
+	slowest            time.Duration // that a call of it took that went well
+	ended              bool
+	failure            string // why it can't go on
+	stack              []byte // where the mode panicked, for the log
 
 	spent, held ponder.Cost // with those of the runs below it
 
-	dirty bool          // it saw something since Next was called
-	wake  time.Time     // Next is to be called then
-	alarm time.Duration // or at this thinking time
+	dirty       bool          // it saw something since Next was called
+	wakeAt      time.Time     // Next is to be called then
+	wakeAtSpent time.Duration // or at this thinking time
 }
 
 // An act is an action that is not done.
-type act struct {
+type actionState struct {
 	kind     actionKind
-	now      *intent // the attempt in flight
+	inFlight *intent // the attempt in flight
 	attempts int
-	fails    int
+	failures int
 	model    string // of the next attempt, if a failure has chosen it
 	retryAt  time.Time
 	written  int // events of a Write that are in the log
@@ -56,26 +56,26 @@ type act struct {
 
 // An intent is an attempt that may have begun.
 type intent struct {
-	run   *run
-	key   string
-	cause string
-	seq   ponder.Seq
-	held  ponder.Cost
-	call  *ponder.CallStarted // or
-	tool  *ponder.ToolCall
-	inner bool // its events are internal
-	late  bool // interrupted: what comes of it is paid for but not folded
-	begun bool // by this process
+	run         *run
+	key         string
+	cause       string
+	seq         ponder.Seq
+	held        ponder.Cost
+	call        *ponder.CallStarted // or
+	tool        *ponder.ToolCall
+	internal    bool // its events are internal
+	superseded  bool // interrupted: what comes of it is paid for but not folded
+	startedHere bool // by this process
 }
 
 // id names the intent in its thread.
 func (in *intent) id() string { return string(in.run.ID) + " " + in.cause }
 
-func (r *run) act(key string, kind actionKind) *act {
-	if r.acts[key] == nil {
-		r.acts[key] = &act{kind: kind}
+func (r *run) action(key string, kind actionKind) *actionState {
+	if r.actions[key] == nil {
+		r.actions[key] = &actionState{kind: kind}
 	}
-	return r.acts[key]
+	return r.actions[key]
 }
 
 // spentAt returns the thinking time of the run when the thread's clock shows so much.
@@ -83,11 +83,11 @@ func (r *run) spentAt(elapsed time.Duration) time.Duration {
 	if r.stopped {
 		elapsed = r.stoppedAt
 	}
-	return max(0, elapsed-r.began-r.stoppedFor)
+	return max(0, elapsed-r.startedAt-r.stoppedFor)
 }
 
 // left returns how much of its time the run has then, if that is limited, at least a moment.
-func (r *run) left(elapsed time.Duration) time.Duration {
+func (r *run) timeLeft(elapsed time.Duration) time.Duration {
 	if r.Budget.Time <= 0 {
 		return 0
 	}
@@ -95,36 +95,36 @@ func (r *run) left(elapsed time.Duration) time.Duration {
 }
 
 // finish marks the action done.
-func (r *run) finish(key string, kind actionKind) {
-	r.done.add(key, kind)
-	delete(r.acts, key)
+func (r *run) finishAction(key string, kind actionKind) {
+	r.finished.add(key, kind)
+	delete(r.actions, key)
 }
 
 // feed shows the mode an event. A mode that panics is at fault.
-func (r *run) feed(ev ponder.Event) {
-	if r.state == nil || r.fault != "" {
+func (r *run) applyEvent(ev ponder.Event) {
+	if r.state == nil || r.failure != "" {
 		return
 	}
-	defer r.barrier()
+	defer r.recoverFailure()
 	r.dirty = true
 	r.state = r.state.Apply(ev)
 }
 
 // begin sets the state that the run begins with.
-func (r *run) begin(start func() ponder.State) {
-	defer r.barrier()
+func (r *run) setState(start func() ponder.State) {
+	defer r.recoverFailure()
 	r.state = start()
 }
 
 // kept returns the state as a checkpoint has it.
-func (r *run) kept() (js []byte, err error) {
-	defer r.caught(&err)
+func (r *run) encodeState() (js []byte, err error) {
+	defer r.recoverError(&err)
 	return json.Marshal(r.state)
 }
 
 // load undoes kept.
-func (r *run) load(js []byte) (err error) {
-	defer r.caught(&err)
+func (r *run) decodeState(js []byte) (err error) {
+	defer r.recoverError(&err)
 	if r.state, err = r.mode.Load(r.Run, js); err == nil && r.state == nil {
 		err = fmt.Errorf("mode %s has no state", r.Mode)
 	}
@@ -132,39 +132,39 @@ func (r *run) load(js []byte) (err error) {
 }
 
 // caught turns a panic of a mode about a checkpoint, which nobody needs, into an error.
-func (r *run) caught(err *error) {
+func (r *run) recoverError(err *error) {
 	if p := recover(); p != nil {
-		*err = r.panicked(p)
+		*err = r.panicError(p)
 	}
 }
 
-func (r *run) panicked(p any) error { return fmt.Errorf("mode %s panicked: %.200v", r.Mode, p) }
+func (r *run) panicError(p any) error { return fmt.Errorf("mode %s panicked: %.200v", r.Mode, p) }
 
 // carries reports whether the next run of the mode goes on with the state of
 // this one.
-func (r *run) carries() bool {
-	return r.mode != nil && r.mode.History && r.mode.Carry != nil && r.state != nil && r.fault == ""
+func (r *run) carriesOver() bool {
+	return r.mode != nil && r.mode.History && r.mode.Carry != nil && r.state != nil && r.failure == ""
 }
 
 // next asks the mode what it wants.
-func (r *run) next(now ponder.Moment) (want []ponder.Action) {
-	if r.state == nil || r.fault != "" {
+func (r *run) nextActions(now ponder.Moment) (want []ponder.Action) {
+	if r.state == nil || r.failure != "" {
 		return nil
 	}
-	defer r.barrier()
+	defer r.recoverFailure()
 	return r.state.Next(now)
 }
 
 // barrier turns a panic of a mode into a fault of its run.
-func (r *run) barrier() {
+func (r *run) recoverFailure() {
 	if p := recover(); p != nil {
-		r.fault = r.panicked(p).Error()
+		r.failure = r.panicError(p).Error()
 		r.dirty, r.stack = true, debug.Stack()
 	}
 }
 
 // sees reports whether the mode is told of ev: see [State].
-func (r *run) sees(ev ponder.Event) bool {
+func (r *run) observes(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallStarted, ponder.ToolCall, ponder.RunStarted:
 		return false
@@ -173,7 +173,7 @@ func (r *run) sees(ev ponder.Event) bool {
 	case ponder.RunFinished:
 		return ev.Run.Parent() == r.ID && !r.ended
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
-		return ev.Seq > r.seq && r.ID.Within(ev.Run) && !r.ended
+		return ev.Seq > r.startSeq && r.ID.Within(ev.Run) && !r.ended
 	}
 	return true
 }
